@@ -1,0 +1,41 @@
+/** One thing wrong with an input: where, and what. `path` is a JSON pointer, a line, an option or a file; may be empty. */
+export interface Fault {
+  readonly path: string;
+  readonly message: string;
+}
+
+/**
+ * Input that cannot be used: a file, an option, a request. Carries every fault found, so that they can be mended at once.
+ * The command line prints `message` alone and exits with 2.
+ */
+export class InputError extends Error {
+  override readonly name: string = 'InputError';
+
+  /**
+   * @param task what could not be done: completes "Cannot …"
+   * @param advice what to do about it
+   */
+  constructor(
+    readonly task: string,
+    readonly faults: readonly Fault[],
+    readonly advice?: string,
+  ) {
+    super(describe(task, faults, advice));
+  }
+}
+
+/** A device, profile or model that is needed and not here. The command line exits with 7. */
+export class MissingError extends InputError {
+  override readonly name = 'MissingError';
+}
+
+/** A fault with no place of its own. */
+export function fault(message: string, path = ''): Fault {
+  return { path, message };
+}
+
+function describe(task: string, faults: readonly Fault[], advice?: string): string {
+  const told = faults.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  const body = told.length === 1 ? ` ${told[0]}` : told.map((line) => `\n  ${line}`).join('');
+  return `Cannot ${task}:${body}${advice === undefined ? '' : `\n${advice}`}`;
+}

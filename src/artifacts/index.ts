@@ -1,0 +1,47 @@
+/**
+ * The files: their types, loading, validation, saving, digests, and the errors a person sees.
+ *
+ * In go paths and text, out come validated values (or every fault of the file at once); in go values, out come files
+ * written whole or not at all. It knows nothing of what the values mean to a planner or a runtime.
+ */
+export type { Bundle, BundledDevice, BundledModel, BundledPartition, BundleFile } from './bundle.js';
+export type { Cluster, DeviceClass } from './cluster.js';
+export {
+  type Boundary,
+  type Emitted,
+  FORMAT_VERSION,
+  type InputFile,
+  type TensorSpec,
+  type Tool,
+} from './common.js';
+export { sha256Of, sha256OfFile } from './digest.js';
+export { type Fault, fault, InputError, MissingError } from './errors.js';
+export { type Loaded, loadArtifact, parseArtifact, unreadable } from './load.js';
+export type {
+  ClassUse,
+  Placement,
+  PlannedModel,
+  PlannedPartition,
+  PlannedPipeline,
+  PlanObjective,
+  PooledPlan,
+} from './pooled-plan.js';
+export type {
+  BatchFormation,
+  ObjectiveKind,
+  PlannerOptions,
+  PooledSpec,
+  PooledSpecModel,
+} from './pooled-spec.js';
+export type {
+  DeviceProfile,
+  LatencyTable,
+  Measurement,
+  Profile,
+  ProfiledBlock,
+  ProfiledLayer,
+  ProfiledModel,
+  WholeLatency,
+} from './profile.js';
+export { artifactText, emittedHead, saveArtifact, thisTool, writeWhole } from './save.js';
+export { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, schemaId, schemaText } from './schemas.js';

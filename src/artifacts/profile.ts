@@ -1,0 +1,83 @@
+import type { Boundary, Emitted, TensorSpec } from './common.js';
+
+/** Microseconds by virtual size v, then batch size; one figure per block (or layer), null where not measured. */
+export type LatencyTable = Record<string, Record<string, (number | null)[]>>;
+
+/** Microseconds of the whole model (or a ratio to it) by virtual size v, then batch size. */
+export type WholeLatency = Record<string, Record<string, number>>;
+
+/** What one model costs on each device class. See docs/formats.md. */
+export interface Profile extends Emitted {
+  kind: 'profile';
+  model: ProfiledModel;
+  boundary?: Boundary;
+  layers?: ProfiledLayer[];
+  blocks: ProfiledBlock[];
+  devices: Record<string, DeviceProfile>;
+  measurement?: Measurement;
+}
+
+export interface ProfiledModel {
+  name: string;
+  /** Path of the ONNX file, relative to the profile. */
+  file?: string;
+  sha256?: string;
+  inputs?: TensorSpec[];
+  outputs?: TensorSpec[];
+  /** Values given to the model's free dimensions. */
+  dims?: Record<string, number>;
+  /** The only batch size the graph runs at, where it could not be made symbolic. */
+  fixedBatch?: number;
+}
+
+export interface ProfiledLayer {
+  name: string;
+  op: string;
+  /** Bytes that cross for one request, as sent, when cut after this layer; absent where it cannot be cut. */
+  cutBytes?: number;
+  /** Why the model cannot be cut after this layer. */
+  noCut?: string;
+  weightBytes?: number;
+}
+
+export interface ProfiledBlock {
+  /** Names of the nodes it holds, in order. */
+  nodes?: string[];
+  /** Bytes that cross after it for one request, as sent; the last block's is the output's size, or 0. */
+  cutBytes: number;
+  weightBytes?: number;
+  /** The tensors that cross after it, before any conversion of the boundary. */
+  tensors?: TensorSpec[];
+}
+
+export interface DeviceProfile {
+  provider?: string;
+  /** CPU threads of one whole device. */
+  threads?: number;
+  deviceId?: number;
+  /** An emulated device: results are held back to this multiple of the measured time. */
+  slowdown?: number;
+  emulated?: true;
+  driver?: string;
+  memoryBytes?: number;
+  blockLatencyUs: LatencyTable;
+  blockLatencyP95Us?: LatencyTable;
+  layerLatencyUs?: LatencyTable;
+  wholeLatencyUs?: WholeLatency;
+  /** Milliseconds to load each block. */
+  loadMs?: (number | null)[];
+}
+
+export interface Measurement {
+  host?: Record<string, unknown>;
+  date?: string;
+  warmupRuns?: number;
+  minRuns?: number;
+  minMs?: number;
+  maxMs?: number;
+  /** false when it was interrupted; `--resume` goes on. */
+  complete?: boolean;
+  /** Sum of the blocks' medians over the whole model's, by class, virtual size and batch. */
+  blockSumOverWhole?: Record<string, WholeLatency>;
+  warnings?: string[];
+}

@@ -1,0 +1,73 @@
+import { open, rename, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import stringify from 'json-stringify-pretty-compact';
+import { FORMAT_VERSION, type InputFile, type Tool } from './common.js';
+import { fault, InputError } from './errors.js';
+import { type ArtifactKind, type ArtifactTypes, schemaId } from './schemas.js';
+
+/** Name and version of this program, as emitted files carry them. */
+export function thisTool(): Tool {
+  const require = createRequire(import.meta.url);
+  const levels = import.meta.url.includes('/dist/src/') ? '../../../' : '../../';
+  const { name, version } = require(`${levels}package.json`) as Tool;
+  return { name, version };
+}
+
+/** The head every emitted file begins with. */
+export function emittedHead<K extends ArtifactKind>(
+  kind: K,
+  inputs: InputFile[],
+): { $schema: string; kind: K; version: string; tool: Tool; inputs: InputFile[] } {
+  return { $schema: schemaId(kind), kind, version: FORMAT_VERSION, tool: thisTool(), inputs };
+}
+
+/** An artifact as the text of its file: two spaces, short lists on one line, keys in the order they were made. */
+export function artifactText<K extends ArtifactKind>(value: ArtifactTypes[K]): string {
+  return `${stringify(value, { maxLength: 120 })}\n`;
+}
+
+/** Writes an artifact whole or not at all. */
+export async function saveArtifact<K extends ArtifactKind>(
+  path: string,
+  value: ArtifactTypes[K],
+): Promise<void> {
+  await writeWhole(path, artifactText<K>(value));
+}
+
+/**
+ * Writes a file whole or not at all: a temporary file beside it, flushed, then renamed.
+ * @throws InputError where the folder cannot be written; what the disk says (ENOSPC, …) otherwise
+ */
+export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+  const temporary = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
+  try {
+    const file = await open(temporary, 'w');
+    try {
+      await file.writeFile(content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw unwritable(path, error);
+  }
+}
+
+function unwritable(path: string, error: unknown): unknown {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'ENOENT':
+      return new InputError(`write ${path}`, [fault(`there is no folder ${dirname(path)}`)]);
+    case 'EISDIR':
+      return new InputError(`write ${path}`, [fault('it is a folder')]);
+    case 'ENOTDIR':
+      return new InputError(`write ${path}`, [fault(`${dirname(path)} is not a folder`)]);
+    case 'EACCES':
+    case 'EROFS':
+      return new InputError(`write ${path}`, [fault('permission denied')]);
+    default:
+      return error;
+  }
+}
