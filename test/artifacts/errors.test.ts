@@ -1,0 +1,14 @@
+import { describe, expect, it } from 'vitest';
+import { fault, InputError, MissingError } from '../../src/artifacts/index.js';
+
+describe('InputError', () => {
+  it('reads as one sentence with one fault, as a list with several, and ends with what to do', () => {
+    expect(new InputError('read x', [fault('it is empty')]).message).toBe('Cannot read x: it is empty');
+    const several = new InputError('read x', [fault('is -1', '/a'), fault('is -2', '/b')], 'Mend both.');
+    expect(several.message).toBe('Cannot read x:\n  /a: is -1\n  /b: is -2\nMend both.');
+  });
+
+  it('is what a MissingError is too', () => {
+    expect(new MissingError('profile', [fault('no cuda')])).toBeInstanceOf(InputError);
+  });
+});

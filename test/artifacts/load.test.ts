@@ -1,0 +1,124 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  InputError,
+  loadArtifact,
+  MissingError,
+  parseArtifact,
+  sha256Of,
+} from '../../src/artifacts/index.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-artifacts-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const CLUSTER = 'devices:\n  L4: { count: 2, perServer: 4, virtual: [1, 2] }\nnetworkGbps: 10\n';
+
+function faultsOf(text: string, path = 'x.yaml', kinds: ('pooled' | 'cluster' | 'profile')[] = ['pooled']) {
+  try {
+    parseArtifact(text, path, kinds);
+  } catch (error) {
+    if (error instanceof InputError) return error.faults;
+    throw error;
+  }
+  throw new Error('accepted');
+}
+
+describe('loadArtifact()', () => {
+  it('reads YAML and JSON alike, with the digest of the bytes', async () => {
+    const yaml = join(folder, 'cluster.yaml');
+    await writeFile(yaml, CLUSTER);
+    const json = join(folder, 'cluster.json');
+    await writeFile(
+      json,
+      JSON.stringify({ devices: { L4: { count: 2, perServer: 4, virtual: [1, 2] } }, networkGbps: 10 }),
+    );
+    const fromYaml = await loadArtifact(yaml, ['cluster']);
+    expect(fromYaml.value).toEqual((await loadArtifact(json, ['cluster'])).value);
+    expect(fromYaml.sha256).toBe(sha256Of(await readFile(yaml)));
+  });
+
+  it('says that a file is missing, a folder, empty', async () => {
+    await expect(loadArtifact(join(folder, 'none.json'), ['profile'])).rejects.toThrow(MissingError);
+    await expect(loadArtifact(join(folder, 'none.json'), ['profile'])).rejects.toThrow(
+      'there is no such file',
+    );
+    await expect(loadArtifact(folder, ['profile'])).rejects.toThrow('it is a folder');
+    await writeFile(join(folder, 'empty.json'), ' \n');
+    await expect(loadArtifact(join(folder, 'empty.json'), ['profile'])).rejects.toThrow('the file is empty');
+  });
+});
+
+describe('parseArtifact()', () => {
+  it('reports all faults of a spec at once, each with its place', () => {
+    const faults = faultsOf(`
+kind: pooled
+cluster: cluster.yaml
+models:
+  - { profile: a.json, sloMs: -1 }
+  - { sloMs: 10, wieght: 2 }
+planner: { objective: speed }
+`);
+    expect(faults.map((fault) => fault.path).sort()).toEqual(
+      ['/models/0/sloMs', '/models/1', '/models/1', '/planner/objective'].sort(),
+    );
+    const text = faults.map((fault) => fault.message).join('\n');
+    expect(text).toContain('lacks "profile"');
+    expect(text).toContain('unknown key "wieght"; known are profile, sloMs, weight');
+    expect(text).toContain('is "speed"; valid are "throughput", "cost", "power"');
+    expect(text).toContain('(is -1)');
+  });
+
+  it('reports what is wrong inside an inline cluster, not that it is no string', () => {
+    const faults = faultsOf(
+      'kind: pooled\ncluster: { devices: { L4: { count: -2 } } }\nmodels: [{ profile: a, sloMs: 1 }]\n',
+    );
+    expect(faults).toEqual([{ path: '/cluster/devices/L4/count', message: 'must be >= 0 (is -2)' }]);
+  });
+
+  it('refuses unknown keys in specs and tolerates them in artifacts', () => {
+    expect(faultsOf(`${CLUSTER}colour: red\n`, 'c.yaml', ['cluster'])[0]?.message).toContain(
+      'unknown key "colour"',
+    );
+    const profile = {
+      kind: 'profile',
+      version: '1.7',
+      model: { name: 'm' },
+      blocks: [{ cutBytes: 0 }],
+      devices: { d: { blockLatencyUs: { 1: { 1: [2.5] } }, colour: 'red' } },
+    };
+    expect(parseArtifact(JSON.stringify(profile), 'p.json', ['profile']).value).toEqual(profile);
+  });
+
+  it('refuses a major version it does not know', () => {
+    expect(faultsOf('{"kind":"profile","version":"2.0"}', 'p.json', ['profile'])[0]?.message).toContain(
+      '2.0 is not known',
+    );
+  });
+
+  it('refuses NaN and infinity where YAML can say them', () => {
+    const faults = faultsOf(
+      'devices: { L4: { count: 1, hourlyCost: .inf } }\nnetworkGbps: .nan\n',
+      'c.yaml',
+      ['cluster'],
+    );
+    expect(faults.length).toBeGreaterThan(0);
+  });
+
+  it('names the kinds that are valid where the kind is another', () => {
+    expect(faultsOf('{"kind":"cluster","devices":{}}', 'x.json')[0]?.message).toContain(
+      'here "pooled" is needed',
+    );
+    expect(faultsOf('{"kind":"poled"}', 'x.json')[0]?.message).toContain('valid here "pooled"');
+    expect(faultsOf('[1]', 'x.json')[0]?.message).toContain('holds a list');
+  });
+
+  it('says what is wrong with text that does not parse', () => {
+    expect(faultsOf('{"kind": ', 'x.json')[0]?.message).toContain('it is not JSON');
+    expect(faultsOf('a: 1\na: 2\n', 'x.yaml')[0]?.message).toContain('unique');
+  });
+});

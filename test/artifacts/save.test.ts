@@ -1,0 +1,50 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  emittedHead,
+  loadArtifact,
+  type Profile,
+  saveArtifact,
+  writeWhole,
+} from '../../src/artifacts/index.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-save-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const PROFILE: Profile = {
+  ...emittedHead('profile', [{ role: 'model', path: 'm.onnx', sha256: 'a'.repeat(64) }]),
+  model: { name: 'm' },
+  blocks: [{ nodes: ['a', 'b'], cutBytes: 12 }, { cutBytes: 0 }],
+  devices: { 'cpu:1': { blockLatencyUs: { 1: { 1: [1.5, 2], 2: [2, null] } } } },
+};
+
+describe('saveArtifact()', () => {
+  it('writes what loadArtifact() reads, with kind, version, tool and inputs', async () => {
+    const path = join(folder, 'p.json');
+    await saveArtifact<'profile'>(path, PROFILE);
+    expect((await loadArtifact(path, ['profile'])).value).toEqual(PROFILE);
+    expect(PROFILE.tool?.name).toBe('inferplan');
+  });
+
+  it('writes the same bytes for the same value', async () => {
+    await saveArtifact<'profile'>(join(folder, '1.json'), PROFILE);
+    await saveArtifact<'profile'>(join(folder, '2.json'), structuredClone(PROFILE));
+    expect(await readFile(join(folder, '1.json'))).toEqual(await readFile(join(folder, '2.json')));
+  });
+});
+
+describe('writeWhole()', () => {
+  it('leaves the old file and no other behind when it cannot write', async () => {
+    const inner = join(folder, 'inner');
+    await expect(writeWhole(join(inner, 'x.json'), 'text')).rejects.toThrow('there is no folder');
+    await writeFile(join(folder, 'kept.json'), 'old');
+    await expect(writeWhole(folder, 'text')).rejects.toThrow();
+    expect(await readFile(join(folder, 'kept.json'), 'utf8')).toBe('old');
+    expect((await readdir(folder)).filter((name) => name.includes('.tmp'))).toEqual([]);
+  });
+});
