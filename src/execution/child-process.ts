@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import type { Duplex } from 'node:stream';
+import type { Device } from './device.js';
+import { allowedCores, tasksetPath } from './host.js';
+
+/** How an executor's child ended: its exit code, or the signal that ended it. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A started child: its socket, its last words, its end. */
+export interface Child {
+  readonly process: ChildProcess;
+  readonly socket: Duplex;
+  /** The cores it is pinned to; undefined where it is not. */
+  readonly cores: readonly number[] | undefined;
+  /** The last lines it wrote to stdout or stderr. */
+  lastWords(): string;
+  /** Resolves when it is gone and all it wrote has been read. */
+  readonly exited: Promise<Exit>;
+}
+
+const SOCKET_FD = 3;
+const KEPT_LINES = 12;
+const KEPT_CHARACTERS = 2000;
+
+/**
+ * Starts the child process of a virtual GPU, pinned with `taskset` where that can be done. It is in a process group of
+ * its own, so that a terminal's Ctrl-C reaches the parent alone.
+ */
+export function startChild(device: Device, virtual: number, cores: readonly number[] | undefined): Child {
+  const entry = createRequire(import.meta.url).resolve('#dist/src/execution/child.js');
+  const pinned = pinnable(cores);
+  const node = [process.execPath, entry];
+  const command = pinned === undefined ? node : [tasksetPath()!, '-c', pinned.join(','), ...node];
+  const child = spawn(command[0]!, command.slice(1), {
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    detached: process.platform !== 'win32',
+    windowsHide: true,
+    env: childEnvironment(device, virtual),
+  });
+  const exited = new Promise<Exit>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }));
+    child.once('error', () => resolve({ code: null, signal: null }));
+  });
+  const socket = child.stdio[SOCKET_FD] as Duplex;
+  return { process: child, socket, cores: pinned, lastWords: collectWords(child), exited };
+}
+
+function pinnable(cores: readonly number[] | undefined): readonly number[] | undefined {
+  if (cores === undefined || cores.length === 0 || tasksetPath() === undefined) return undefined;
+  const allowed = allowedCores();
+  return cores.every((core) => allowed.includes(core)) ? cores : undefined;
+}
+
+/** Under NVIDIA's MPS a virtual GPU gets its share of the multiprocessors; without it the share is by time. */
+function childEnvironment(device: Device, virtual: number): NodeJS.ProcessEnv {
+  const { NODE_OPTIONS: _ofTheParent, ...environment } = process.env;
+  const cuda = device.provider === 'cuda' || device.provider === 'tensorrt';
+  if (!cuda || virtual === 1) return environment;
+  return { ...environment, CUDA_MPS_ACTIVE_THREAD_PERCENTAGE: String(Math.floor(100 / virtual)) };
+}
+
+function collectWords(child: ChildProcess): () => string {
+  let kept = '';
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.setEncoding('utf8');
+    stream.on('data', (text: string) => {
+      kept = (kept + text).slice(-KEPT_CHARACTERS);
+    });
+  }
+  return () => stripColours(kept).trim().split('\n').slice(-KEPT_LINES).join('\n');
+}
+
+function stripColours(text: string): string {
+  return text.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g'), '');
+}

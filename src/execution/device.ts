@@ -1,0 +1,121 @@
+import { type Fault, InputError } from '../artifacts/index.js';
+import { hostThreads } from './host.js';
+
+export const PROVIDERS = ['cpu', 'webgpu', 'cuda', 'tensorrt', 'coreml', 'dml'] as const;
+/** An execution provider of ONNX Runtime. */
+export type Provider = (typeof PROVIDERS)[number];
+
+/** What a session runs on. */
+export interface Device {
+  readonly provider: Provider;
+  /** CPU threads; all of the host's when absent. Of `cpu` alone. */
+  readonly threads?: number;
+  /** Which of several alike. Of `cuda`, `tensorrt` and `dml`. */
+  readonly deviceId?: number;
+  /** At least 1: an emulated slower device. A result is held back until this many times its measured time. */
+  readonly slowdown?: number;
+}
+
+/** A device under the name of the device class it stands for. */
+export interface NamedDevice {
+  readonly className: string;
+  readonly device: Device;
+}
+
+const WITH_DEVICE_ID: readonly Provider[] = ['cuda', 'tensorrt', 'dml'];
+const GRAMMAR =
+  'A device is [class=]provider[:argument][,slowdown=factor]: cpu:<threads>, webgpu, cuda:<id>, tensorrt:<id>, coreml, dml:<id>.';
+
+/**
+ * Reads `[class=]provider[:argument][,slowdown=factor]`: `cpu:1`, `slow=cpu:1,slowdown=3`, `cuda:0`.
+ * The class is called as the text where it has no name of its own. Throws InputError with all faults.
+ */
+export function parseDevice(text: string): NamedDevice {
+  const named = /^([^=,:]*)=(.*)$/s.exec(text);
+  const [place = '', ...options] = (named === null ? text : named[2]!).split(',');
+  const [provider = '', ...rest] = place.split(':');
+  const argument = rest.length === 0 ? undefined : rest.join(':');
+  const faults: Fault[] = [];
+  if (named !== null && named[1]!.trim() === '') faults.push(wrong('the class has no name'));
+  const device: Device = {
+    ...readPlace(provider.trim(), argument, faults),
+    ...readOptions(options, faults),
+  };
+  if (faults.length > 0) throw new InputError(`read device "${text}"`, faults, GRAMMAR);
+  return { className: named === null ? text : named[1]!.trim(), device };
+}
+
+function readPlace(name: string, argument: string | undefined, faults: Fault[]): Device {
+  const provider = PROVIDERS.find((known) => known === name);
+  if (provider === undefined) {
+    faults.push(wrong(`provider is "${name}"; valid are ${PROVIDERS.join(', ')}`));
+    return { provider: 'cpu' };
+  }
+  if (argument === undefined) return { provider };
+  const number = /^\d{1,6}$/.test(argument) ? Number(argument) : undefined;
+  if (provider === 'cpu') {
+    if (number !== undefined && number > 0) return { provider, threads: number };
+    faults.push(wrong(`threads is "${argument}"; must be a whole number of at least 1`));
+  } else if (!WITH_DEVICE_ID.includes(provider)) {
+    faults.push(wrong(`${provider} takes no argument, and "${argument}" is given`));
+  } else {
+    if (number !== undefined) return { provider, deviceId: number };
+    faults.push(wrong(`device id is "${argument}"; must be a whole number`));
+  }
+  return { provider };
+}
+
+function readOptions(options: readonly string[], faults: Fault[]): { slowdown?: number } {
+  let slowdown: number | undefined;
+  for (const option of options) {
+    const [key = '', value = ''] = option.split('=').map((part) => part.trim());
+    if (key !== 'slowdown') {
+      faults.push(wrong(`option is "${option}"; valid is slowdown=<factor>`));
+    } else if (!(Number(value) >= 1 && Number.isFinite(Number(value)))) {
+      faults.push(wrong(`slowdown is "${value}"; must be a number of at least 1`));
+    } else {
+      slowdown = Number(value);
+    }
+  }
+  return slowdown === undefined ? {} : { slowdown };
+}
+
+/** The device as text, without a class: what `parseDevice` reads. */
+export function deviceText(device: Device): string {
+  const argument = device.provider === 'cpu' ? device.threads : device.deviceId;
+  const slowdown = device.slowdown === undefined ? '' : `,slowdown=${device.slowdown}`;
+  return `${device.provider}${argument === undefined ? '' : `:${argument}`}${slowdown}`;
+}
+
+/** CPU threads of a virtual GPU that is 1/v of the device; 1 for devices other than CPUs. */
+export function virtualThreads(device: Device, virtual = 1): number {
+  return device.provider === 'cpu' ? Math.max(1, Math.floor((device.threads ?? hostThreads()) / virtual)) : 1;
+}
+
+/**
+ * What is wrong with using these devices at once: more CPU threads than the host has, or a CPU whose threads do not
+ * divide into its virtual GPUs. `count` is the number of whole devices, each running all of its `virtual` parts.
+ */
+export function checkThreads(
+  devices: readonly { device: Device; virtual: number; count: number }[],
+  host: number = hostThreads(),
+): Fault[] {
+  const cpus = devices.filter(({ device }) => device.provider === 'cpu');
+  const threads = ({ device }: { device: Device }) => device.threads ?? host;
+  const uneven = cpus.filter((use) => threads(use) % use.virtual !== 0);
+  const faults = uneven.map((use) =>
+    wrong(
+      `${deviceText(use.device)} has ${threads(use)} threads, which ${use.virtual} virtual GPUs cannot share evenly`,
+    ),
+  );
+  const total = cpus.reduce((sum, use) => sum + threads(use) * use.count, 0);
+  if (total > host) {
+    const sum = cpus.map((use) => `${use.count} × ${deviceText(use.device)}`).join(' + ');
+    faults.push(wrong(`${sum} need ${total} CPU threads at once, and this host has ${host}`));
+  }
+  return faults;
+}
+
+function wrong(message: string): Fault {
+  return { path: '', message };
+}

@@ -1,0 +1,286 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fault, MissingError } from '../artifacts/index.js';
+import { type Child, type Exit, startChild } from './child-process.js';
+import { type Device, deviceText, virtualThreads } from './device.js';
+import { ExecutionError } from './errors.js';
+import { encodeMessage, MessageReader, type RawMessage, tensorsOf, uncleared } from './frames.js';
+import { whatIsMissing } from './missing.js';
+import type {
+  Answers,
+  Described,
+  LoadedModel,
+  MeasureStop,
+  NodeTiming,
+  Optimization,
+  Reply,
+  Request,
+  RunTimes,
+  Tensors,
+} from './protocol.js';
+
+/** A run's outputs by name, and the device's time as an outside observer sees it: an emulated device's hold-back included. */
+export interface RunResult extends RunTimes {
+  readonly outputs: Tensors;
+}
+
+/** Start (CLOCK_MONOTONIC ns) and duration of every measured run, in order. */
+export interface Measured {
+  readonly startedNs: Float64Array;
+  readonly durationUs: Float64Array;
+}
+
+/** ONNX Runtime's own times. An emulated device's hold-back is not in them. */
+export interface NodeTimings {
+  readonly runUs: number[];
+  readonly nodes: NodeTiming[];
+  /** The graph as optimized, whose names the nodes bear; absent where the provider compiles it. */
+  readonly optimizedModel?: Uint8Array;
+}
+
+export interface NodeTimingOptions {
+  readonly runs: number;
+  /** Runs before those that count. */
+  readonly warmupRuns?: number;
+  readonly optimization?: Optimization;
+}
+
+/**
+ * A virtual GPU: one child process with its sessions. Requests are done in the order they are made, and one made while
+ * another runs is already over there when its turn comes. A request rejects with ExecutionError when it fails or the
+ * child ends. The memory of feeds must be left alone until their request is answered. An idle executor does not keep
+ * the program running; a program that ends takes its executors with it.
+ */
+export interface Executor {
+  readonly name: string;
+  readonly device: Device;
+  readonly pid: number;
+  /** The cores it is pinned to; undefined where it is not. */
+  readonly cores: readonly number[] | undefined;
+  /** Makes a session of an ONNX file. `optimization` is `all` by default. */
+  load(modelPath: string, options?: { readonly optimization?: Optimization }): Promise<LoadedModel>;
+  /** Runs a model once. Without `fetches`, every output that is a tensor. */
+  run(model: number, feeds: Tensors, fetches?: readonly string[]): Promise<RunResult>;
+  /** Runs a model again and again inside the child. */
+  measure(model: number, feeds: Tensors, stop: MeasureStop): Promise<Measured>;
+  /** Times of each node of a file's graph, in a session of their own. Keep runs × nodes below 100,000. */
+  nodeTimings(modelPath: string, feeds: Tensors, options: NodeTimingOptions): Promise<NodeTimings>;
+  /** Runs a model once for the dtypes and shapes of what is fetched; what is not a tensor is said to be none. */
+  describe(model: number, feeds: Tensors, fetches: readonly string[]): Promise<Described[]>;
+  release(model: number): Promise<void>;
+  /** Releases all and ends the child; kills it when it has not gone within the grace time. Never rejects. */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+  /** Resolves when the child is gone, for whatever reason. */
+  readonly exited: Promise<Exit>;
+}
+
+export interface ExecutorOptions {
+  /** This is 1/v of the device: of a CPU, that share of its threads. */
+  readonly virtual?: number;
+  /** Cores to pin it to; disregarded where the system cannot. */
+  readonly cores?: readonly number[];
+  /** What errors call it; the device's text by default. */
+  readonly name?: string;
+}
+
+const GRACE_MS = 5000;
+
+/**
+ * Starts an executor and its device's provider. Throws MissingError when the provider is not there or cannot start
+ * (saying what is missing), ExecutionError when the child process ends.
+ */
+export async function startExecutor(device: Device, options: ExecutorOptions = {}): Promise<Executor> {
+  return (await openExecutor(device, options)).executor;
+}
+
+/** An executor, and the providers that its build of ONNX Runtime lists. */
+export async function openExecutor(
+  device: Device,
+  options: ExecutorOptions = {},
+): Promise<{ executor: Executor; backends: readonly string[] }> {
+  const virtual = options.virtual ?? 1;
+  const name = options.name ?? deviceText(device);
+  const executor = new ChildExecutor(name, device, startChild(device, virtual, options.cores));
+  const threads = virtualThreads(device, virtual);
+  try {
+    const { backends } = await executor.open(threads);
+    return { executor, backends };
+  } catch (error) {
+    const words = executor.lastWords();
+    await executor.close({ graceMs: 500 });
+    if (!(error instanceof RefusedError)) throw error;
+    const { why, advice } = whatIsMissing(device.provider, error.message, words);
+    throw new MissingError(`use device ${name}`, [fault(why)], advice);
+  }
+}
+
+/** What the child answered when it could not do a request; told apart from its having ended. */
+class RefusedError extends ExecutionError {}
+
+interface Pending {
+  readonly what: string;
+  resolve(result: { answer: Answers[keyof Answers]; tensors: Tensors }): void;
+  reject(error: Error): void;
+}
+
+class ChildExecutor implements Executor {
+  readonly exited: Promise<Exit>;
+  #pending = new Map<number, Pending>();
+  #nextId = 0;
+  #gone: ExecutionError | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    readonly name: string,
+    readonly device: Device,
+    private readonly child: Child,
+  ) {
+    const reader = new MessageReader<Reply>((message) => this.#settle(message), uncleared);
+    child.socket.on('data', (chunk: Uint8Array) => reader.push(chunk));
+    // A write to a child that is gone: its end says more, and is told below.
+    child.socket.on('error', () => {});
+    this.exited = child.exited.then((exit) => {
+      this.#end(exit);
+      return exit;
+    });
+    this.#keepAlive(false);
+  }
+
+  get pid(): number {
+    return this.child.process.pid ?? -1;
+  }
+
+  get cores(): readonly number[] | undefined {
+    return this.child.cores;
+  }
+
+  lastWords(): string {
+    return this.child.lastWords();
+  }
+
+  async open(threads: number): Promise<Answers['open']> {
+    return (await this.#call('start', { op: 'open', device: this.device, threads })).answer;
+  }
+
+  async load(
+    modelPath: string,
+    { optimization = 'all' }: { readonly optimization?: Optimization } = {},
+  ): Promise<LoadedModel> {
+    const path = resolve(modelPath);
+    return (await this.#call(`load ${modelPath}`, { op: 'load', path, optimization })).answer;
+  }
+
+  async run(model: number, feeds: Tensors, fetches?: readonly string[]): Promise<RunResult> {
+    const request = { op: 'run', model, ...(fetches === undefined ? {} : { fetches }) } as const;
+    const { answer, tensors } = await this.#call('run a model', request, feeds);
+    return { ...answer, outputs: tensors };
+  }
+
+  async measure(model: number, feeds: Tensors, stop: MeasureStop): Promise<Measured> {
+    const { tensors } = await this.#call('measure a model', { op: 'measure', model, stop }, feeds);
+    const column = (name: string) => tensors[name]!.data as Float64Array;
+    return { startedNs: column('startedNs'), durationUs: column('durationUs') };
+  }
+
+  async nodeTimings(
+    modelPath: string,
+    feeds: Tensors,
+    { runs, warmupRuns = 1, optimization = 'all' }: NodeTimingOptions,
+  ): Promise<NodeTimings> {
+    const folder = await mkdtemp(join(tmpdir(), 'inferplan-timings-'));
+    try {
+      const path = resolve(modelPath);
+      const request = { op: 'nodeTimings', path, folder, runs, warmupRuns, optimization } as const;
+      const { answer, tensors } = await this.#call(`time the nodes of ${modelPath}`, request, feeds);
+      const optimizedModel = tensors.optimizedModel?.data as Uint8Array | undefined;
+      return { ...answer, ...(optimizedModel === undefined ? {} : { optimizedModel }) };
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  async describe(model: number, feeds: Tensors, fetches: readonly string[]): Promise<Described[]> {
+    return (await this.#call('run a model', { op: 'describe', model, fetches }, feeds)).answer.described;
+  }
+
+  async release(model: number): Promise<void> {
+    await this.#call('release a model', { op: 'release', model });
+  }
+
+  close({ graceMs = GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
+    return this.#closing;
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    const kill = setTimeout(() => this.child.process.kill('SIGKILL'), graceMs);
+    this.child.process.ref();
+    this.#call('close', { op: 'close' }).catch(() => {});
+    await this.exited;
+    clearTimeout(kill);
+  }
+
+  #call<Op extends Request['op']>(
+    what: string,
+    request: Extract<Request, { op: Op }>,
+    tensors: Tensors = {},
+  ): Promise<{ answer: Answers[Op]; tensors: Tensors }> {
+    return new Promise((resolve, reject) => {
+      if (this.#gone !== undefined) {
+        reject(this.#failure(what, this.#gone.message));
+        return;
+      }
+      const id = this.#nextId++;
+      const settle = resolve as Pending['resolve'];
+      this.#pending.set(id, { what, resolve: settle, reject });
+      if (this.#pending.size === 1) this.#keepAlive(true);
+      this.child.socket.cork();
+      for (const chunk of encodeMessage({ id, request }, tensors)) this.child.socket.write(chunk);
+      this.child.socket.uncork();
+    });
+  }
+
+  #settle(message: RawMessage<Reply>): void {
+    const reply = message.head;
+    const pending = this.#pending.get(reply.id);
+    this.#pending.delete(reply.id);
+    if (this.#pending.size === 0) this.#keepAlive(false);
+    if (pending === undefined) return;
+    if ('error' in reply) pending.reject(this.#refusal(pending.what, reply.error));
+    else pending.resolve({ answer: reply.answer, tensors: tensorsOf(message) });
+  }
+
+  /** The child is gone: everything that waits for it fails. */
+  #end({ code, signal }: Exit): void {
+    const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+    const words = this.lastWords();
+    this.#gone = new ExecutionError(
+      `its process ${this.pid} ended ${how}${words === '' ? '' : `\n${words}`}`,
+    );
+    for (const { what, reject } of this.#pending.values()) reject(this.#failure(what, this.#gone.message));
+    this.#pending.clear();
+  }
+
+  #failure(what: string, why: string): ExecutionError {
+    return new ExecutionError(`Cannot ${what} on ${this.name}: ${why}`);
+  }
+
+  #refusal(what: string, why: string): ExecutionError {
+    return what === 'start' ? new RefusedError(why) : this.#failure(what, why);
+  }
+
+  /** Only a request under way keeps the program running. */
+  #keepAlive(yes: boolean): void {
+    const { process: child, socket } = this.child;
+    for (const handle of [child, socket, child.stdout, child.stderr] as Handle[]) {
+      if (yes) handle.ref?.();
+      else handle.unref?.();
+    }
+  }
+}
+
+interface Handle {
+  ref?(): void;
+  unref?(): void;
+}

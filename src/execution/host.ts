@@ -1,0 +1,43 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+/** CPU threads this process may use at once (its affinity, not the machine's whole count, where the system tells). */
+export function hostThreads(): number {
+  return availableParallelism();
+}
+
+/**
+ * One set of cores for each executor, none shared: `threads[i]` cores for the i-th. Undefined entries where the
+ * system cannot pin (no `taskset`, not Linux) or the cores are used up: those run unpinned.
+ */
+export function assignCores(threads: readonly number[]): (readonly number[] | undefined)[] {
+  const free = tasksetPath() === undefined ? [] : [...allowedCores()];
+  return threads.map((count) => (count <= free.length ? free.splice(0, count) : undefined));
+}
+
+/** The cores this process may run on; empty where the system does not say. */
+export function allowedCores(): readonly number[] {
+  if (process.platform !== 'linux') return [];
+  try {
+    const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
+    return list === undefined ? [] : parseCoreList(list);
+  } catch {
+    return [];
+  }
+}
+
+/** Reads the kernel's `0-3,8` notation. */
+export function parseCoreList(list: string): number[] {
+  return list.split(',').flatMap((range) => {
+    const [first = Number.NaN, last = first] = range.split('-').map(Number);
+    return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  });
+}
+
+/** Where `taskset` (util-linux) lies, or undefined where there is none. */
+export function tasksetPath(): string | undefined {
+  if (process.platform !== 'linux') return undefined;
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  return folders.map((folder) => join(folder, 'taskset')).find((path) => existsSync(path));
+}

@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process';
+import { cpus, totalmem } from 'node:os';
+import { promisify } from 'node:util';
+import { InputError } from '../artifacts/index.js';
+import { type Device, deviceText, type NamedDevice, PROVIDERS, virtualThreads } from './device.js';
+import { openExecutor } from './executor.js';
+import { whatIsMissing } from './missing.js';
+
+/** What a device is, or what is missing for it to be one. */
+export type DeviceReport =
+  | {
+      readonly device: Device;
+      readonly className: string;
+      readonly available: true;
+      /** Model of the CPU or GPU, as the system calls it. */
+      readonly name: string;
+      readonly threads?: number;
+      readonly memoryBytes?: number;
+    }
+  | {
+      readonly device: Device;
+      readonly className: string;
+      readonly available: false;
+      /** What is missing and what to install. */
+      readonly missing: string;
+    };
+
+/**
+ * Tries each device with a real session of a tiny model in a child process of its own, so that a provider that is
+ * listed but cannot start is told as unavailable, with its reason. By default every provider, one device each.
+ */
+export async function probeDevices(devices: readonly NamedDevice[] = oneOfEach()): Promise<DeviceReport[]> {
+  const listed = await listedProviders();
+  return await Promise.all(devices.map((named) => probe(named, listed)));
+}
+
+function oneOfEach(): NamedDevice[] {
+  return PROVIDERS.map((provider) => ({ className: provider, device: { provider } }));
+}
+
+async function listedProviders(): Promise<readonly string[]> {
+  const { executor, backends } = await openExecutor({ provider: 'cpu', threads: 1 });
+  await executor.close();
+  return backends;
+}
+
+async function probe(named: NamedDevice, listed: readonly string[]): Promise<DeviceReport> {
+  const { device } = named;
+  if (!listed.includes(device.provider)) {
+    const said = `backend not found; this build of ONNX Runtime has ${listed.join(', ')}`;
+    const { why, advice } = whatIsMissing(device.provider, said, '');
+    return { ...named, available: false, missing: `${why}. ${advice}` };
+  }
+  try {
+    const { executor } = await openExecutor(device);
+    await executor.close();
+    return { ...named, available: true, ...(await identity(device)) };
+  } catch (error) {
+    if (error instanceof InputError) {
+      const why = error.faults.map(({ message }) => message).join('; ');
+      return { ...named, available: false, missing: `${why}. ${error.advice ?? ''}`.trim() };
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    return { ...named, available: false, missing: message };
+  }
+}
+
+async function identity(device: Device): Promise<{ name: string; threads?: number; memoryBytes?: number }> {
+  switch (device.provider) {
+    case 'cpu':
+      return {
+        name: cpus()[0]?.model.trim() ?? process.arch,
+        threads: virtualThreads(device),
+        memoryBytes: memoryOfHost(),
+      };
+    case 'cuda':
+    case 'tensorrt':
+      return await nvidiaIdentity(device);
+    default:
+      return { name: deviceText({ provider: device.provider }) };
+  }
+}
+
+function memoryOfHost(): number {
+  const limit = process.constrainedMemory?.() ?? 0;
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
+async function nvidiaIdentity(device: Device): Promise<{ name: string; memoryBytes?: number }> {
+  try {
+    const query = ['--query-gpu=name,memory.total', '--format=csv,noheader,nounits'];
+    const { stdout } = await promisify(execFile)('nvidia-smi', [...query, `--id=${device.deviceId ?? 0}`]);
+    const [name = '', mebibytes = ''] = stdout.trim().split(',');
+    return { name: name.trim(), memoryBytes: Number(mebibytes) * 2 ** 20 };
+  } catch {
+    return { name: deviceText({ provider: device.provider, deviceId: device.deviceId ?? 0 }) };
+  }
+}

@@ -1,0 +1,92 @@
+import type { Device } from './device.js';
+import type { TensorData } from './tensor.js';
+
+export type Optimization = 'disabled' | 'basic' | 'extended' | 'all';
+
+/** When a measurement ends: after `minRuns` runs and `minMs`, or after `maxMs` whatever came; one run at least. */
+export interface MeasureStop {
+  readonly warmupRuns: number;
+  readonly minRuns: number;
+  readonly minMs: number;
+  readonly maxMs: number;
+  /** CLOCK_MONOTONIC (`process.hrtime`) nanoseconds before which no measured run starts; so that copies start together. */
+  readonly startAtNs?: number;
+}
+
+/** What the parent asks of the child. Tensors travel beside it, by name. */
+export type Request =
+  | { readonly op: 'open'; readonly device: Device; readonly threads: number }
+  | { readonly op: 'load'; readonly path: string; readonly optimization: Optimization }
+  | { readonly op: 'run'; readonly model: number; readonly fetches?: readonly string[] }
+  | { readonly op: 'measure'; readonly model: number; readonly stop: MeasureStop }
+  | { readonly op: 'describe'; readonly model: number; readonly fetches: readonly string[] }
+  | {
+      readonly op: 'nodeTimings';
+      readonly path: string;
+      readonly folder: string;
+      readonly runs: number;
+      readonly warmupRuns: number;
+      readonly optimization: Optimization;
+    }
+  | { readonly op: 'release'; readonly model: number }
+  | { readonly op: 'close' };
+
+/** An input or output of a model as it declares it: free dimensions by name (empty where unnamed). */
+export interface ValueInfo {
+  readonly name: string;
+  /** Undefined for what is not a tensor (a sequence, a map, an optional). */
+  readonly dtype?: string;
+  readonly shape?: readonly (number | string)[];
+}
+
+export interface LoadedModel {
+  readonly model: number;
+  readonly loadMs: number;
+  readonly inputs: string[];
+  readonly outputs: string[];
+  readonly inputInfo: readonly ValueInfo[];
+  readonly outputInfo: readonly ValueInfo[];
+}
+
+export type Described =
+  | { readonly name: string; readonly dtype: string; readonly dims: number[]; readonly notTensor?: never }
+  | { readonly name: string; readonly notTensor: true };
+
+/** One node's times, a figure a run in µs; nodes inside an If, Loop or Scan are part of that node's. */
+export interface NodeTiming {
+  readonly name: string;
+  readonly op: string;
+  readonly us: number[];
+}
+
+/** Device time of one run: `executionUs` with the hold-back of an emulated device, and when, in CLOCK_MONOTONIC ns. */
+export interface RunTimes {
+  readonly executionUs: number;
+  readonly startedNs: number;
+  readonly endedNs: number;
+}
+
+/** What each request is answered with, besides tensors. */
+export interface Answers {
+  open: { readonly backends: readonly string[] };
+  load: LoadedModel;
+  run: RunTimes;
+  measure: Record<string, never>;
+  describe: { readonly described: Described[] };
+  nodeTimings: { readonly runUs: number[]; readonly nodes: NodeTiming[] };
+  release: Record<string, never>;
+  close: Record<string, never>;
+}
+
+/** A reply's head: the answer, or what went wrong. */
+export type Reply =
+  | { readonly id: number; readonly answer: Answers[keyof Answers] }
+  | { readonly id: number; readonly error: string };
+
+/** A request's head as sent. */
+export interface Call {
+  readonly id: number;
+  readonly request: Request;
+}
+
+export type Tensors = Record<string, TensorData>;

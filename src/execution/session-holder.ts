@@ -1,0 +1,234 @@
+import { readFileSync } from 'node:fs';
+import { InferenceSession, listSupportedBackends, Tensor } from 'onnxruntime-node';
+import { monotonicNs, waitUntil } from './clock.js';
+import type { Device } from './device.js';
+import { dtypeInfo, STRING_DTYPE } from './dtype.js';
+import { profiledTimings } from './node-timings.js';
+import type {
+  Answers,
+  Described,
+  LoadedModel,
+  MeasureStop,
+  Optimization,
+  Request,
+  RunTimes,
+  Tensors,
+  ValueInfo,
+} from './protocol.js';
+import { sessionOptions } from './session-options.js';
+import { smallestModel } from './smallest-model.js';
+import type { TensorData } from './tensor.js';
+
+interface Handled {
+  readonly answer: Answers[keyof Answers];
+  readonly tensors?: Tensors;
+}
+
+type OrtValues = Record<string, Tensor>;
+
+/** The sessions of one virtual GPU, in the child process. */
+export class SessionHolder {
+  #device: Device = { provider: 'cpu' };
+  #threads = 1;
+  #models = new Map<number, InferenceSession>();
+  #nextModel = 0;
+
+  /** Does one request. Throws what ONNX Runtime throws. */
+  async handle(request: Request, tensors: Tensors): Promise<Handled> {
+    switch (request.op) {
+      case 'open':
+        return { answer: await this.#open(request.device, request.threads) };
+      case 'load':
+        return { answer: await this.#load(request.path, request.optimization) };
+      case 'run':
+        return this.#run(this.#session(request.model), tensors, request.fetches);
+      case 'measure':
+        return this.#measure(this.#session(request.model), tensors, request.stop);
+      case 'describe':
+        return { answer: await describe(this.#session(request.model), tensors, request.fetches) };
+      case 'nodeTimings':
+        return this.#nodeTimings(request, tensors);
+      case 'release':
+        return { answer: await this.#release(request.model) };
+      case 'close':
+        for (const model of [...this.#models.keys()]) await this.#release(model);
+        return { answer: {} };
+    }
+  }
+
+  /** Starts the provider in earnest: one that is listed may still lack its libraries or its hardware. */
+  async #open(device: Device, threads: number): Promise<Answers['open']> {
+    this.#device = device;
+    this.#threads = threads;
+    const backends = listSupportedBackends().map(({ name }) => name);
+    if (!backends.includes(device.provider)) {
+      throw new Error(`backend not found; this build of ONNX Runtime has ${backends.join(', ')}`);
+    }
+    const session = await InferenceSession.create(smallestModel(), this.#options('all'));
+    try {
+      const { y } = await session.run({ x: new Tensor('float32', [1, 2, 3, 4], [4]) });
+      if (y?.data[3] !== 8) throw new Error(`1-2-3-4 doubled gave ${y?.data.toString()}`);
+    } finally {
+      await session.release();
+    }
+    return { backends };
+  }
+
+  async #load(path: string, optimization: Optimization): Promise<LoadedModel> {
+    const startedNs = monotonicNs();
+    const session = await InferenceSession.create(path, this.#options(optimization));
+    const loadMs = (monotonicNs() - startedNs) / 1e6;
+    const model = this.#nextModel++;
+    this.#models.set(model, session);
+    return {
+      model,
+      loadMs,
+      inputs: [...session.inputNames],
+      outputs: [...session.outputNames],
+      inputInfo: session.inputMetadata.map(valueInfo),
+      outputInfo: session.outputMetadata.map(valueInfo),
+    };
+  }
+
+  async #run(session: InferenceSession, feeds: Tensors, fetches?: readonly string[]): Promise<Handled> {
+    const { values, times } = await this.#timedRun(session, toOrt(feeds), fetches ?? tensorOutputs(session));
+    return { answer: times, tensors: fromOrt(values) };
+  }
+
+  async #timedRun(
+    session: InferenceSession,
+    feeds: OrtValues,
+    fetches: readonly string[],
+  ): Promise<{ values: OrtValues; times: RunTimes }> {
+    const startedNs = monotonicNs();
+    const values = (await session.run(feeds, fetches)) as OrtValues;
+    const slowdown = this.#device.slowdown ?? 1;
+    if (slowdown > 1) waitUntil(startedNs + (monotonicNs() - startedNs) * slowdown);
+    const endedNs = monotonicNs();
+    return { values, times: { executionUs: (endedNs - startedNs) / 1000, startedNs, endedNs } };
+  }
+
+  async #measure(session: InferenceSession, tensors: Tensors, stop: MeasureStop): Promise<Handled> {
+    const feeds = toOrt(tensors);
+    const fetches = tensorOutputs(session);
+    const startedNs: number[] = [];
+    const durationUs: number[] = [];
+    for (let i = 0; i < stop.warmupRuns; i++) await this.#timedRun(session, feeds, fetches);
+    if (stop.startAtNs !== undefined) waitUntil(stop.startAtNs);
+    const beginNs = monotonicNs();
+    for (;;) {
+      const { times } = await this.#timedRun(session, feeds, fetches);
+      startedNs.push(times.startedNs);
+      durationUs.push(times.executionUs);
+      const elapsedMs = (times.endedNs - beginNs) / 1e6;
+      if (elapsedMs >= stop.maxMs || (durationUs.length >= stop.minRuns && elapsedMs >= stop.minMs)) break;
+    }
+    return { answer: {}, tensors: { startedNs: float64(startedNs), durationUs: float64(durationUs) } };
+  }
+
+  async #nodeTimings(request: Extract<Request, { op: 'nodeTimings' }>, tensors: Tensors): Promise<Handled> {
+    const options = this.#options(request.optimization);
+    const { optimizedModelPath, ...answer } = await profiledTimings(request, options, async (session) => {
+      await session.run(toOrt(tensors), tensorOutputs(session));
+    });
+    if (optimizedModelPath === undefined) return { answer };
+    const bytes = readFileSync(optimizedModelPath);
+    return { answer, tensors: { optimizedModel: { dtype: 'uint8', dims: [bytes.length], data: bytes } } };
+  }
+
+  async #release(model: number): Promise<Record<string, never>> {
+    const session = this.#session(model);
+    this.#models.delete(model);
+    await session.release();
+    return {};
+  }
+
+  #session(model: number): InferenceSession {
+    const session = this.#models.get(model);
+    if (session === undefined) throw new Error(`model ${model} is not loaded`);
+    return session;
+  }
+
+  #options(optimization: Optimization): InferenceSession.SessionOptions {
+    return sessionOptions(this.#device, this.#threads, optimization);
+  }
+}
+
+/**
+ * The dtypes and shapes of what is fetched. ONNX Runtime for Node cannot hand out what is not a tensor and fails the
+ * whole run for it, so after a failure each is tried alone.
+ */
+async function describe(
+  session: InferenceSession,
+  tensors: Tensors,
+  fetches: readonly string[],
+): Promise<Answers['describe']> {
+  const feeds = toOrt(tensors);
+  const declared = new Map(session.outputMetadata.map((value) => [value.name, value.isTensor]));
+  const asked = fetches.filter((name) => declared.get(name) !== false);
+  const found = asked.length === 0 ? new Map() : await shapes(session, feeds, asked);
+  const described = fetches.map((name): Described => found.get(name) ?? { name, notTensor: true });
+  return { described };
+}
+
+async function shapes(
+  session: InferenceSession,
+  feeds: OrtValues,
+  names: readonly string[],
+): Promise<Map<string, Described>> {
+  try {
+    const values = (await session.run(feeds, names)) as OrtValues;
+    return new Map(
+      names.map((name) => [name, { name, dtype: values[name]!.type, dims: [...values[name]!.dims] }]),
+    );
+  } catch (error) {
+    if (names.length === 1) {
+      if (isNotTensor(error)) return new Map();
+      throw error;
+    }
+    if (!isNotTensor(error)) throw error;
+    const found = new Map<string, Described>();
+    for (const name of names) for (const entry of await shapes(session, feeds, [name])) found.set(...entry);
+    return found;
+  }
+}
+
+function isNotTensor(error: unknown): boolean {
+  return error instanceof Error && /non tensor/i.test(error.message);
+}
+
+function tensorOutputs(session: InferenceSession): string[] {
+  return session.outputMetadata.filter((value) => value.isTensor).map((value) => value.name);
+}
+
+function valueInfo(value: InferenceSession.ValueMetadata): ValueInfo {
+  return value.isTensor
+    ? { name: value.name, dtype: value.type, shape: value.shape.map((dim) => dim ?? '') }
+    : { name: value.name };
+}
+
+function toOrt(tensors: Tensors): OrtValues {
+  return Object.fromEntries(
+    Object.entries(tensors).map(([name, { dtype, dims, data }]) => [
+      name,
+      new Tensor(dtype as Tensor.Type, data as Tensor.DataType, dims),
+    ]),
+  );
+}
+
+function fromOrt(values: OrtValues): Tensors {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, tensorData(name, value)]));
+}
+
+function tensorData(name: string, value: Tensor): TensorData {
+  const { type: dtype, dims } = value;
+  if (dtype === STRING_DTYPE) return { dtype, dims, data: value.data as string[] };
+  const info = dtypeInfo(dtype);
+  if (info === undefined) throw new Error(`output ${name} is of type ${dtype}, which cannot be sent`);
+  const { buffer, byteOffset, length } = value.data as Float32Array;
+  return { dtype, dims, data: new info.array(buffer, byteOffset, length) };
+}
+
+function float64(values: readonly number[]): TensorData {
+  return { dtype: 'float64', dims: [values.length], data: Float64Array.from(values) };
+}

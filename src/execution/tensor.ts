@@ -1,0 +1,93 @@
+import { setFloat16 } from '@petamoriken/float16';
+import { InputError } from '../artifacts/index.js';
+import { DTYPES, type DtypeInfo, dtypeInfo, type NumericArray, STRING_DTYPE } from './dtype.js';
+
+/** A tensor's values with its element type and shape, row-major. Strings are an array of strings. */
+export interface TensorData {
+  readonly dtype: string;
+  readonly dims: readonly number[];
+  readonly data: NumericArray | readonly string[];
+}
+
+/** Number of elements of a shape; 1 for a scalar. */
+export function elementCount(dims: readonly number[]): number {
+  return dims.reduce((product, dim) => product * dim, 1);
+}
+
+/** Bytes of the tensor as sent: of a string, four for its length and its UTF-8 bytes (as the Open Inference Protocol). */
+export function tensorBytes(tensor: TensorData): number {
+  if (isStrings(tensor.data)) {
+    return tensor.data.reduce((bytes, text) => bytes + 4 + Buffer.byteLength(text), 0);
+  }
+  return tensor.data.byteLength;
+}
+
+export function isStrings(data: TensorData['data']): data is readonly string[] {
+  return Array.isArray(data);
+}
+
+/** A numeric dtype's storage. Throws InputError naming the known ones where there is none. */
+export function numericDtype(dtype: string): DtypeInfo {
+  const info = dtypeInfo(dtype);
+  if (info !== undefined) return info;
+  const known = [...Object.keys(DTYPES), STRING_DTYPE].join(', ');
+  throw new InputError('make a tensor', [{ path: '', message: `dtype is "${dtype}"; known are ${known}` }]);
+}
+
+/** A tensor of zeros (empty strings, false). */
+export function emptyTensor(dtype: string, dims: readonly number[]): TensorData {
+  const length = elementCount(dims);
+  if (dtype === STRING_DTYPE) return { dtype, dims, data: new Array<string>(length).fill('') };
+  return { dtype, dims, data: new (numericDtype(dtype).array)(length) };
+}
+
+/** The bounds [low, high) that random values are drawn from. */
+export interface ValueRange {
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * A tensor of values drawn uniformly from `range`: by default [0, 1) for floating types and {0, 1} for the others,
+ * which is valid for masks and for indices into anything of two rows or more. Strings are the integers' digits.
+ * @param nextUnit a stream of numbers in [0, 1)
+ */
+export function randomTensor(
+  dtype: string,
+  dims: readonly number[],
+  nextUnit: () => number,
+  range?: ValueRange,
+): TensorData {
+  const tensor = emptyTensor(dtype, dims);
+  const real = dtype.startsWith('float');
+  const { low, high } = range ?? { low: 0, high: real ? 1 : 2 };
+  const next = () => low + nextUnit() * (high - low);
+  const data = tensor.data as (number | bigint | string)[];
+  const draw = drawer(dtype, next);
+  for (let i = 0; i < data.length; i++) data[i] = draw();
+  return tensor;
+}
+
+function drawer(dtype: string, next: () => number): () => number | bigint | string {
+  switch (dtype) {
+    case 'float32':
+    case 'float64':
+      return next;
+    case 'float16':
+      return () => float16Bits(next());
+    case 'int64':
+    case 'uint64':
+      return () => BigInt(Math.floor(next()));
+    case STRING_DTYPE:
+      return () => String(Math.floor(next()));
+    default:
+      return () => Math.floor(next());
+  }
+}
+
+/** The 16 bits of the half-precision float nearest to a value. */
+function float16Bits(value: number): number {
+  setFloat16(FLOAT16_VIEW, 0, value);
+  return FLOAT16_VIEW.getUint16(0);
+}
+const FLOAT16_VIEW = new DataView(new ArrayBuffer(2));
