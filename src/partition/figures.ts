@@ -1,0 +1,40 @@
+import type { PartitionInput } from './types.js';
+
+/** Prefix sums: element i is the runtime of the first i layers. */
+export function prefixSums(values: readonly number[]): Float64Array {
+  const sums = new Float64Array(values.length + 1);
+  values.forEach((value, i) => {
+    sums[i + 1] = sums[i]! + value;
+  });
+  return sums;
+}
+
+/** Latencies as weights to divide; where all are 0 nothing can be divided, so every layer counts 1. */
+export function weightsOf(latencies: readonly number[]): { values: readonly number[]; uniform: boolean } {
+  const uniform = latencies.every((us) => us === 0);
+  return { values: uniform ? latencies.map(() => 1) : latencies, uniform };
+}
+
+/** Bytes that cross for one request in all, when cut into blocks that end there. */
+export function crossingBytes(input: PartitionInput, ends: readonly number[]): number {
+  return ends.slice(0, -1).reduce((sum, end) => sum + (input.cutBytes[end - 1] ?? 0), 0);
+}
+
+/** The shortest and longest block, as multiples of the average block, over every device class. */
+export function balanceOf(
+  input: PartitionInput,
+  ends: readonly number[],
+): { shortest: number; longest: number } {
+  let shortest = Number.POSITIVE_INFINITY;
+  let longest = 0;
+  for (const latencies of Object.values(input.layerLatencyUs)) {
+    const sums = prefixSums(weightsOf(latencies).values);
+    const average = sums.at(-1)! / ends.length;
+    ends.forEach((end, k) => {
+      const ratio = (sums[end]! - sums[k === 0 ? 0 : ends[k - 1]!]!) / average;
+      shortest = Math.min(shortest, ratio);
+      longest = Math.max(longest, ratio);
+    });
+  }
+  return { shortest, longest };
+}
