@@ -1,0 +1,56 @@
+/** What order looks at: the names a node uses, captured ones included, and those it makes. */
+export interface Step {
+  readonly inputs: readonly string[];
+  readonly captures: readonly string[];
+  readonly outputs: readonly string[];
+}
+
+export type Order =
+  | { readonly kind: 'ordered'; readonly indices: readonly number[] }
+  | { readonly kind: 'cyclic'; readonly cycle: readonly number[] };
+
+/**
+ * Topological order of nodes: file order where that is one, else every node right after what it waits for. Linear in
+ * nodes and edges; a walk with its own stack, since graphs may be as deep as they are long.
+ */
+export function orderOf(steps: readonly Step[]): Order {
+  const makers = makersOf(steps);
+  const state = new Uint8Array(steps.length); // 0 unseen, 1 on the stack, 2 placed
+  const indices: number[] = [];
+  for (let start = 0; start < steps.length; start++) {
+    if (state[start] !== 0) continue;
+    const stack = [{ index: start, needs: needsOf(steps[start] as Step, makers), next: 0 }];
+    state[start] = 1;
+    while (stack.length > 0) {
+      const top = stack.at(-1)!;
+      const need = top.needs[top.next++];
+      if (need === undefined) {
+        state[top.index] = 2;
+        indices.push(top.index);
+        stack.pop();
+      } else if (state[need] === 1) {
+        return { kind: 'cyclic', cycle: cycleFrom(need, stack) };
+      } else if (state[need] === 0) {
+        state[need] = 1;
+        stack.push({ index: need, needs: needsOf(steps[need] as Step, makers), next: 0 });
+      }
+    }
+  }
+  return { kind: 'ordered', indices };
+}
+
+function makersOf(steps: readonly Step[]): Map<string, number> {
+  const makers = new Map<string, number>();
+  steps.forEach((step, index) => {
+    for (const name of step.outputs) if (name !== '' && !makers.has(name)) makers.set(name, index);
+  });
+  return makers;
+}
+
+function needsOf(step: Step, makers: ReadonlyMap<string, number>): number[] {
+  return [...step.inputs, ...step.captures].flatMap((name) => makers.get(name) ?? []);
+}
+
+function cycleFrom(first: number, stack: readonly { readonly index: number }[]): number[] {
+  return stack.slice(stack.findIndex((entry) => entry.index === first)).map((entry) => entry.index);
+}

@@ -1,0 +1,107 @@
+import { codeOf, dtypeOf } from './dtypes.js';
+import { DIM, SHAPE, TENSOR_TYPE, TYPE, VALUE_INFO } from './fields.js';
+import { type Problems, quoted } from './problems.js';
+import type { TensorType, ValueInfo, ValueType } from './types.js';
+import {
+  concat,
+  delimited,
+  fieldsOf,
+  merged,
+  messageField,
+  numberField,
+  numberOf,
+  payloadOf,
+  textField,
+  textOf,
+} from './wire.js';
+
+const CONTAINERS = new Map<number, 'sequence' | 'map' | 'optional' | 'sparse' | 'opaque'>([
+  [TYPE.sequence, 'sequence'],
+  [TYPE.map, 'map'],
+  [TYPE.optional, 'optional'],
+  [TYPE.sparse, 'sparse'],
+  [TYPE.opaque, 'opaque'],
+]);
+
+/** Reads a ValueInfoProto. A dimension of −1, as old exporters wrote for "any", is read as unknown. */
+export function readValueInfo(encoded: Uint8Array, path: string, problems: Problems): ValueInfo {
+  let name = '';
+  const types: Uint8Array[] = [];
+  for (const field of fieldsOf(encoded)) {
+    if (field.number === VALUE_INFO.name) name = textOf(encoded, field);
+    if (field.number === VALUE_INFO.type) types.push(payloadOf(encoded, field));
+  }
+  const type = merged(types);
+  const where = `${path} ${quoted(name)}`;
+  return { name, type: type === undefined ? undefined : readType(type, where, problems), encoded };
+}
+
+function readType(encoded: Uint8Array, where: string, problems: Problems): ValueType | undefined {
+  const tensors: Uint8Array[] = [];
+  // Of a oneof, the arm that comes last counts.
+  let kind: ValueType['kind'] | undefined;
+  for (const field of fieldsOf(encoded)) {
+    const container = CONTAINERS.get(field.number);
+    if (container !== undefined) kind = container;
+    if (field.number !== TYPE.tensor) continue;
+    kind = 'tensor';
+    tensors.push(payloadOf(encoded, field));
+  }
+  if (kind === undefined) return undefined;
+  return kind === 'tensor' ? readTensorType(concat(tensors), where, problems) : { kind };
+}
+
+function readTensorType(encoded: Uint8Array, where: string, problems: Problems): ValueType | undefined {
+  let code = 0;
+  const shapes: Uint8Array[] = [];
+  for (const field of fieldsOf(encoded)) {
+    if (field.number === TENSOR_TYPE.elemType) code = numberOf(encoded, field);
+    if (field.number === TENSOR_TYPE.shape) shapes.push(payloadOf(encoded, field));
+  }
+  const shape = merged(shapes);
+  if (code === 0) return undefined;
+  const dtype = dtypeOf(code);
+  if (shape === undefined) return { kind: 'tensor', dtype };
+  return { kind: 'tensor', dtype, dims: readDims(shape, where, problems) };
+}
+
+function readDims(shape: Uint8Array, where: string, problems: Problems): (number | string | undefined)[] {
+  const dims: (number | string | undefined)[] = [];
+  for (const field of fieldsOf(shape)) {
+    if (field.number === SHAPE.dim) dims.push(readDim(payloadOf(shape, field)));
+  }
+  const known = dims.filter((dim) => typeof dim === 'number');
+  const size = known.includes(0) ? 0 : known.reduce((product, dim) => product * dim, 1);
+  if (known.some((dim) => dim < 0)) problems.add(where, `has a negative dimension: [${dims.join(', ')}]`);
+  else if (!Number.isSafeInteger(size) || !known.every(Number.isSafeInteger))
+    problems.add(where, `has dimensions no memory can hold: [${dims.join(', ')}]`);
+  return dims;
+}
+
+function readDim(encoded: Uint8Array): number | string | undefined {
+  let dim: number | string | undefined;
+  for (const field of fieldsOf(encoded)) {
+    if (field.number === DIM.value) dim = numberOf(encoded, field);
+    if (field.number === DIM.param) dim = textOf(encoded, field);
+  }
+  return dim === '' || dim === -1 ? undefined : dim;
+}
+
+/** A ValueInfoProto with a tensor's type, or with the name alone, which leaves the type to the runtime's inference. */
+export function valueInfoBytes(name: string, type?: TensorType): Uint8Array {
+  const named = textField(VALUE_INFO.name, name);
+  const code = type === undefined ? undefined : codeOf(type.dtype);
+  if (type === undefined || code === undefined) return named;
+  const shape = type.dims === undefined ? [] : delimited(TENSOR_TYPE.shape, shapeBytes(type.dims));
+  const tensor = concat([numberField(TENSOR_TYPE.elemType, code), ...shape]);
+  return concat([named, messageField(VALUE_INFO.type, messageField(TYPE.tensor, tensor))]);
+}
+
+function shapeBytes(dims: readonly (number | string | undefined)[]): Uint8Array {
+  return concat(dims.flatMap((dim) => delimited(SHAPE.dim, dimBytes(dim))));
+}
+
+function dimBytes(dim: number | string | undefined): Uint8Array {
+  if (dim === undefined) return new Uint8Array();
+  return typeof dim === 'number' ? numberField(DIM.value, dim) : textField(DIM.param, dim);
+}

@@ -1,0 +1,214 @@
+/** Bytes that are not protobuf, or not the message they are read as. `readModel` turns it into a fault of the file. */
+export class WireError extends Error {
+  override readonly name = 'WireError';
+}
+
+/** One field of a message, as it lies in the message's bytes. */
+export interface Field {
+  readonly number: number;
+  readonly wireType: WireType;
+  /** Offset of the tag. */
+  readonly start: number;
+  /** Offset of the value: past the tag and, for length-delimited fields, past the length. */
+  readonly from: number;
+  /** Offset past the value. */
+  readonly end: number;
+}
+
+export type WireType = 0 | 1 | 2 | 5;
+
+export const VARINT = 0;
+export const LENGTH_DELIMITED = 2;
+
+/** A 64-bit varint takes at most ten bytes: 9 × 7 + 1 bits. */
+const MOST_VARINT_BYTES = 10;
+/** Seven bytes carry 49 bits, which a double adds up exactly; longer varints go through BigInt. */
+const EXACT_VARINT_BYTES = 7;
+/** The largest field number the wire format has room for (29 bits). */
+const MOST_FIELD_NUMBER = 2 ** 29 - 1;
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+const encoder = new TextEncoder();
+
+/** The fields of a message in file order. Looks at tags and lengths only, never inside a value. */
+export function* fieldsOf(message: Uint8Array): Generator<Field> {
+  let at = 0;
+  while (at < message.length) {
+    const start = at;
+    const tagEnd = varintEnd(message, start);
+    const tag = varintAt(message, start);
+    const number = Math.floor(tag / 8);
+    if (number < 1 || number > MOST_FIELD_NUMBER)
+      throw new WireError(`has a field numbered ${number} at byte ${start}`);
+    const field = fieldAt(message, number, tag % 8, start, tagEnd);
+    yield field;
+    at = field.end;
+  }
+}
+
+function fieldAt(
+  message: Uint8Array,
+  number: number,
+  wireType: number,
+  start: number,
+  tagEnd: number,
+): Field {
+  switch (wireType) {
+    case 0:
+      return { number, wireType, start, from: tagEnd, end: varintEnd(message, tagEnd) };
+    case 1:
+      return { number, wireType, start, from: tagEnd, end: within(message, tagEnd, 8, number) };
+    case 5:
+      return { number, wireType, start, from: tagEnd, end: within(message, tagEnd, 4, number) };
+    case 2: {
+      const from = varintEnd(message, tagEnd);
+      return { number, wireType, start, from, end: within(message, from, varintAt(message, tagEnd), number) };
+    }
+    default:
+      throw new WireError(
+        `has a field ${number} of wire type ${wireType} at byte ${start}, which ONNX does not use`,
+      );
+  }
+}
+
+function within(message: Uint8Array, from: number, length: number, number: number): number {
+  const left = message.length - from;
+  if (length < 0 || length > left) {
+    throw new WireError(`is cut off: field ${number} says ${length} bytes where ${left} are left`);
+  }
+  return from + length;
+}
+
+function varintEnd(message: Uint8Array, from: number): number {
+  for (let at = from; at < message.length; at++) {
+    if (at - from >= MOST_VARINT_BYTES)
+      throw new WireError(`has a number of more than 64 bits at byte ${from}`);
+    if ((message[at] as number) < 0x80) return at + 1;
+  }
+  throw new WireError(`is cut off inside a number at byte ${from}`);
+}
+
+/** The signed 64-bit varint at `from`: exact up to 2^53, the nearest double (never a safe integer) beyond. */
+export function varintAt(message: Uint8Array, from: number): number {
+  const end = varintEnd(message, from);
+  if (end - from > EXACT_VARINT_BYTES) return longVarint(message, from, end);
+  let value = 0;
+  for (let at = end - 1; at >= from; at--) value = value * 128 + ((message[at] as number) & 0x7f);
+  return value;
+}
+
+function longVarint(message: Uint8Array, from: number, end: number): number {
+  let value = 0n;
+  for (let at = end - 1; at >= from; at--) value = (value << 7n) | BigInt((message[at] as number) & 0x7f);
+  return Number(BigInt.asIntN(64, value));
+}
+
+/** The value of a length-delimited field: a view into the message, not a copy. */
+export function payloadOf(message: Uint8Array, field: Field): Uint8Array {
+  if (field.wireType !== LENGTH_DELIMITED) throw new WireError(mistyped(field));
+  return message.subarray(field.from, field.end);
+}
+
+/** The whole field, tag included, to be copied as it is. */
+export function rawField(message: Uint8Array, field: Field): Uint8Array {
+  return message.subarray(field.start, field.end);
+}
+
+export function numberOf(message: Uint8Array, field: Field): number {
+  if (field.wireType !== VARINT) throw new WireError(mistyped(field));
+  return varintAt(message, field.from);
+}
+
+export function textOf(message: Uint8Array, field: Field): string {
+  return decodeText(payloadOf(message, field));
+}
+
+export function decodeText(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw new WireError('has a name that is not UTF-8');
+  }
+}
+
+/** The numbers of one occurrence of a repeated integer field, packed or not. */
+export function numbersOf(message: Uint8Array, field: Field): number[] {
+  if (field.wireType === VARINT) return [numberOf(message, field)];
+  const packed = payloadOf(message, field);
+  const numbers: number[] = [];
+  for (let at = 0; at < packed.length; at = varintEnd(packed, at)) numbers.push(varintAt(packed, at));
+  return numbers;
+}
+
+/** How many varints a packed field holds: one for each byte that ends one. */
+export function countVarints(packed: Uint8Array): number {
+  let count = 0;
+  for (const byte of packed) if (byte < 0x80) count++;
+  return count;
+}
+
+function mistyped(field: Field): string {
+  return `has a field ${field.number} of wire type ${field.wireType} at byte ${field.start}, which is not what ONNX has there`;
+}
+
+/**
+ * The value of a message field that may be split: protobuf merges repeated occurrences of one message, and joining
+ * their bytes is that merge.
+ */
+export function merged(parts: readonly Uint8Array[]): Uint8Array | undefined {
+  return parts.length <= 1 ? parts[0] : concat(parts);
+}
+
+export function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+export function varintBytes(value: number): Uint8Array {
+  const bytes: number[] = [];
+  let left = BigInt.asUintN(64, BigInt(value));
+  while (left >= 0x80n) {
+    bytes.push(Number(left & 0x7fn) | 0x80);
+    left >>= 7n;
+  }
+  bytes.push(Number(left));
+  return Uint8Array.from(bytes);
+}
+
+/** A length-delimited field in two parts, head and payload, so that large payloads are copied once, at the end. */
+export function delimited(number: number, payload: Uint8Array): Uint8Array[] {
+  return [varintBytes(number * 8 + LENGTH_DELIMITED), varintBytes(payload.length), payload];
+}
+
+export function textField(number: number, text: string): Uint8Array {
+  return concat(delimited(number, encoder.encode(text)));
+}
+
+export function numberField(number: number, value: number): Uint8Array {
+  return concat([varintBytes(number * 8 + VARINT), varintBytes(value)]);
+}
+
+export function messageField(number: number, payload: Uint8Array): Uint8Array {
+  return concat(delimited(number, payload));
+}
+
+/**
+ * The message with its fields passed through `change`: undefined keeps a field's bytes, an array takes its place.
+ */
+export function rewritten(
+  message: Uint8Array,
+  change: (field: Field) => readonly Uint8Array[] | undefined,
+): Uint8Array {
+  const parts: Uint8Array[] = [];
+  for (const field of fieldsOf(message)) {
+    const changed = change(field);
+    if (changed === undefined) parts.push(rawField(message, field));
+    else parts.push(...changed);
+  }
+  return concat(parts);
+}
