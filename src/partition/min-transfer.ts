@@ -1,7 +1,7 @@
 /** The bounds on a block's runtime, as multiples of the average block, from strict to loose. */
 const STRICT = { lower: 0.5, upper: 1.5 };
 const LOOSEST_UPPER = 4;
-const STEP = 0.5;
+const UPPER_STEP = 0.5;
 /** Sums in different orders differ in their last bits; a block exactly at a bound is within it. */
 const SLACK = 1e-9;
 
@@ -15,9 +15,9 @@ interface Bounds {
  * block (whole runtime / blocks) on every device; of equals, the one whose blocks deviate least from the average
  * (sum of squared deviations over blocks and devices). Exact, by dynamic programming over (blocks so far, cut).
  *
- * Where there is none, the upper bound is relaxed in steps of 0.5 up to 4, the lower with it in proportion down to 0
- * (2 → 0.4, 2.5 → 0.3, 3 → 0.2, 3.5 → 0.1, 4 → 0). Where there is none even then (one layer holds most of the runtime), the
- * upper bound is the smallest that can be attained, the lower 0.
+ * Where there is none, the upper bound is relaxed in steps of 0.5 up to 4 with the lower kept (so the published blocks of
+ * PPipe's artifact come out); where there is none even then, the lower in steps of 0.1 down to 0 with the upper at 4; and where one
+ * layer holds so much that 4 cannot be kept, the upper bound is the smallest attainable and the lower 0.
  *
  * Cost: blocks × cuts × (cuts within a bound's reach) × devices; 2,600 layers on four devices take well under a second.
  * @param prefixes per device, prefix sums of the layers' runtimes, positive in all
@@ -38,9 +38,11 @@ export function minTransferEnds(
 }
 
 function* ladder(): Generator<Bounds> {
-  for (let upper = STRICT.upper; upper <= LOOSEST_UPPER; upper += STEP) {
-    const left = (LOOSEST_UPPER - upper) / (LOOSEST_UPPER - STRICT.upper);
-    yield { lower: Number((STRICT.lower * left).toFixed(6)), upper };
+  for (let upper = STRICT.upper; upper <= LOOSEST_UPPER; upper += UPPER_STEP) {
+    yield { lower: STRICT.lower, upper };
+  }
+  for (let tenths = STRICT.lower * 10 - 1; tenths >= 0; tenths--) {
+    yield { lower: tenths / 10, upper: LOOSEST_UPPER };
   }
 }
 
