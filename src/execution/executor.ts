@@ -109,7 +109,12 @@ export async function openExecutor(
   } catch (error) {
     const words = executor.lastWords();
     await executor.close({ graceMs: 500 });
-    if (!(error instanceof RefusedError)) throw error;
+    if (!(error instanceof RefusedError)) {
+      // A sandbox may have taskset and forbid what it does.
+      if (executor.cores === undefined) throw error;
+      const { cores: _notAllowed, ...unpinned } = options;
+      return await openExecutor(device, unpinned);
+    }
     const { why, advice } = whatIsMissing(device.provider, error.message, words);
     throw new MissingError(`use device ${name}`, [fault(why)], advice);
   }

@@ -1,0 +1,318 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import {
+  allowedCores,
+  type Device,
+  DTYPES,
+  ExecutionError,
+  type Executor,
+  type ExecutorOptions,
+  monotonicNs,
+  randomTensor,
+  startExecutor,
+  type TensorData,
+} from '../../src/execution/index.js';
+import { matmulChain, modelFolder, tensorType, tinyModel, unary } from './tiny-models.js';
+
+const folder = modelFolder();
+const started: Executor[] = [];
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((executor) => executor.close()));
+});
+afterAll(() => folder.remove());
+
+async function start(device: Partial<Device> = {}, options: ExecutorOptions = {}): Promise<Executor> {
+  const executor = await startExecutor({ provider: 'cpu', threads: 1, ...device }, options);
+  started.push(executor);
+  return executor;
+}
+
+function floats(values: number[], dims = [values.length]): TensorData {
+  return { dtype: 'float32', dims, data: Float32Array.from(values) };
+}
+
+const chain = folder.write('chain.onnx', matmulChain(12, 96));
+const chainFeeds = {
+  x: floats(
+    Array.from({ length: 96 * 8 }, (_, i) => Math.cos(i)),
+    [8, 96],
+  ),
+};
+
+describe('Executor.run()', () => {
+  it('answers with the model’s outputs, device time and monotonic start and end', async () => {
+    const executor = await start();
+    const { model, loadMs, inputs, outputs } = await executor.load(
+      folder.write('neg.onnx', unary('Neg', 'float32', ['batch', 3])),
+    );
+    expect({ inputs, outputs }).toEqual({ inputs: ['x'], outputs: ['y'] });
+    expect(loadMs).toBeGreaterThan(0);
+    const beforeNs = monotonicNs();
+    const result = await executor.run(model, { x: floats([1, -2, 3, 4, 5, 6], [2, 3]) });
+    expect(result.outputs.y).toEqual(floats([-1, 2, -3, -4, -5, -6], [2, 3]));
+    expect(result.startedNs).toBeGreaterThan(beforeNs);
+    expect(result.endedNs).toBeLessThan(monotonicNs());
+    expect(result.executionUs).toBeCloseTo((result.endedNs - result.startedNs) / 1000, 3);
+  });
+
+  it('carries every dtype there and back, empty tensors too', async () => {
+    const executor = await start();
+    let next = 0;
+    for (const dtype of [...Object.keys(DTYPES), 'string']) {
+      const path = folder.write(`${dtype}.onnx`, unary('Identity', dtype, ['n', 2]));
+      const { model } = await executor.load(path);
+      for (const n of [0, 3]) {
+        const x = randomTensor(dtype, [n, 2], () => (next++ % 10) / 10);
+        expect((await executor.run(model, { x })).outputs.y, `${dtype}[${n}, 2]`).toEqual(x);
+      }
+    }
+  });
+
+  it('does requests in order, sent ahead or not', async () => {
+    const executor = await start();
+    const { model } = await executor.load(folder.write('abs.onnx', unary('Abs', 'float32', ['n'])));
+    const results = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => executor.run(model, { x: floats(new Array(200_000).fill(-i)) })),
+    );
+    results.forEach(({ outputs }, i) => {
+      expect(outputs.y!.data[0]).toBe(i);
+      expect(outputs.y!.data[199_999]).toBe(i);
+    });
+    const ends = results.map(({ endedNs }) => endedNs);
+    expect([...ends].sort((a, b) => a - b)).toEqual(ends);
+  });
+
+  it('holds the results of an emulated device back to slowdown × the measured time', async () => {
+    const ratio = async (slowdown: number) => {
+      const executor = await start({ slowdown });
+      const { model } = await executor.load(chain);
+      const stop = { warmupRuns: 5, minRuns: 30, minMs: 0, maxMs: 2000 };
+      const { durationUs } = await executor.measure(model, chainFeeds, stop);
+      const wallNs = monotonicNs();
+      const { executionUs } = await executor.run(model, chainFeeds);
+      expect((monotonicNs() - wallNs) / 1000).toBeGreaterThanOrEqual(executionUs);
+      return durationUs.toSorted()[0]!;
+    };
+    // The fastest run of each, the true time twice or more over: even a noisy host does not make that up.
+    expect(await ratio(8)).toBeGreaterThan(4 * (await ratio(1)));
+  });
+
+  it('leaves outputs out that are not tensors, and gives those asked for by name', async () => {
+    const executor = await start();
+    const bytes = tinyModel({
+      nodes: [
+        { op: 'SequenceConstruct', inputs: ['x'], outputs: ['list'] },
+        { op: 'Neg', inputs: ['x'], outputs: ['y'] },
+        { op: 'Abs', inputs: ['x'], outputs: ['z'] },
+      ],
+      inputs: { x: ['float32', [2]] },
+      outputs: {
+        list: { sequenceType: { elemType: tensorType('float32', [2]) } },
+        y: ['float32', [2]],
+        z: ['float32', [2]],
+      },
+    });
+    const { model, outputs, outputInfo } = await executor.load(folder.write('list.onnx', bytes));
+    expect(outputs).toEqual(['list', 'y', 'z']);
+    expect(outputInfo[0]).toEqual({ name: 'list' });
+    const feeds = { x: floats([1, -2]) };
+    expect(Object.keys((await executor.run(model, feeds)).outputs)).toEqual(['y', 'z']);
+    expect((await executor.run(model, feeds, ['z'])).outputs).toEqual({ z: floats([1, 2]) });
+    expect(await executor.describe(model, feeds, ['z', 'list'])).toEqual([
+      { name: 'z', dtype: 'float32', dims: [2] },
+      { name: 'list', notTensor: true },
+    ]);
+  });
+
+  it('rejects with what ONNX Runtime says, and goes on', async () => {
+    const executor = await start({}, { name: 'fast' });
+    const { model } = await executor.load(chain);
+    await expect(executor.run(model, {})).rejects.toThrow(/Cannot run a model on fast: input 'x' is missing/);
+    await expect(executor.run(model, { x: floats([1]) })).rejects.toThrow(ExecutionError);
+    await expect(executor.run(model, chainFeeds, ['nope'])).rejects.toThrow(/nope/);
+    await expect(executor.run(99, chainFeeds)).rejects.toThrow(/model 99 is not loaded/);
+    await expect(executor.load('nowhere/none.onnx')).rejects.toThrow(
+      /Cannot load nowhere\/none\.onnx on fast/,
+    );
+    await expect(executor.load(folder.write('bad.onnx', Buffer.from('not onnx')))).rejects.toThrow(
+      ExecutionError,
+    );
+    expect((await executor.run(model, chainFeeds)).outputs.y!.dims).toEqual([8, 96]);
+  });
+});
+
+describe('Executor.measure()', () => {
+  it('stops after minRuns and minMs, or at maxMs, with one run at least', async () => {
+    const executor = await start();
+    const { model } = await executor.load(chain);
+    const measure = async (minRuns: number, minMs: number, maxMs: number) =>
+      await executor.measure(model, chainFeeds, { warmupRuns: 1, minRuns, minMs, maxMs });
+    expect((await measure(7, 0, 60_000)).durationUs).toHaveLength(7);
+    expect((await measure(1, 0, 0)).durationUs).toHaveLength(1);
+    const { startedNs, durationUs } = await measure(1, 30, 60_000);
+    const spanNs = startedNs.at(-1)! + durationUs.at(-1)! * 1000 - startedNs[0]!;
+    expect(spanNs).toBeGreaterThan(29e6);
+    startedNs.slice(1).forEach((startNs, i) => {
+      expect(startNs).toBeGreaterThanOrEqual(startedNs[i]! + durationUs[i]! * 1000 - 1);
+    });
+  });
+
+  it('starts no run before startAtNs, in two processes at once', async () => {
+    const pair = [await start(), await start()];
+    const models = await Promise.all(pair.map((executor) => executor.load(chain)));
+    const startAtNs = monotonicNs() + 150e6;
+    const stop = { warmupRuns: 1, minRuns: 3, minMs: 5, maxMs: 1000, startAtNs };
+    const measured = await Promise.all(
+      pair.map((executor, i) => executor.measure(models[i]!.model, chainFeeds, stop)),
+    );
+    for (const { startedNs } of measured) expect(startedNs[0]).toBeGreaterThanOrEqual(startAtNs);
+  });
+});
+
+describe('Executor.nodeTimings()', () => {
+  it('times every node in every run, no more in sum than the run, and leaves nothing behind', async () => {
+    const executor = await start();
+    const leftBefore = timingFolders();
+    const timings = await executor.nodeTimings(chain, chainFeeds, { runs: 4, optimization: 'disabled' });
+    expect(timings.nodes.map(({ name, op }) => [name, op])).toEqual(
+      Array.from({ length: 12 }, (_, i) => [`node${i}`, 'MatMul']),
+    );
+    expect(timings.runUs).toHaveLength(4);
+    timings.runUs.forEach((runUs, run) => {
+      const sum = timings.nodes.reduce((total, { us }) => total + us[run]!, 0);
+      expect(sum).toBeLessThanOrEqual(runUs);
+      expect(sum).toBeGreaterThan(0);
+    });
+    expect(timings.optimizedModel!.length).toBeGreaterThan(96 * 96 * 4);
+    expect(timingFolders()).toEqual(leftBefore);
+  });
+
+  it('counts what runs inside a Loop as the Loop’s', async () => {
+    const executor = await start();
+    const path = folder.write('loop.onnx', loopModel());
+    const trips: TensorData = { dtype: 'int64', dims: [], data: BigInt64Array.of(50n) };
+    const feeds = { trips, x: floats(new Array(64 * 64).fill(0.01), [64, 64]) };
+    const { nodes, runUs } = await executor.nodeTimings(path, feeds, { runs: 3, optimization: 'disabled' });
+    expect(nodes.map(({ op, us }) => [op, us.length])).toEqual([
+      ['Neg', 3],
+      ['Loop', 3],
+      ['Abs', 3],
+    ]);
+    runUs.forEach((us, run) => {
+      expect(nodes.reduce((sum, node) => sum + node.us[run]!, 0)).toBeLessThanOrEqual(us);
+    });
+  });
+
+  function timingFolders(): string[] {
+    return readdirSync(tmpdir()).filter((name) => name.startsWith('inferplan-timings-'));
+  }
+});
+
+function loopModel(): Uint8Array {
+  const valueInfo = (name: string, dtype: string, dims: (number | string)[]) => ({
+    name,
+    type: tensorType(dtype, dims),
+  });
+  const body = {
+    name: 'body',
+    node: [
+      { name: 'mm', opType: 'MatMul', input: ['v', 'v'], output: ['v1'] },
+      { name: 'id', opType: 'Identity', input: ['c'], output: ['c1'] },
+    ],
+    input: [valueInfo('i', 'int64', []), valueInfo('c', 'bool', []), valueInfo('v', 'float32', [64, 64])],
+    output: [valueInfo('c1', 'bool', []), valueInfo('v1', 'float32', [64, 64])],
+  };
+  return tinyModel({
+    nodes: [
+      { op: 'Neg', inputs: ['x'], outputs: ['n'] },
+      {
+        op: 'Loop',
+        inputs: ['trips', '', 'n'],
+        outputs: ['l'],
+        attributes: [{ name: 'body', type: 5, g: body }],
+      },
+      { op: 'Abs', inputs: ['l'], outputs: ['y'] },
+    ],
+    inputs: { trips: ['int64', []], x: ['float32', [64, 64]] },
+    outputs: { y: ['float32', [64, 64]] },
+  });
+}
+
+function residentMiB(pid: number): number {
+  const kibibytes = /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1];
+  return Number(kibibytes) / 1024;
+}
+
+describe('an executor’s process', () => {
+  it('takes nothing but itself along when it is killed: pending calls reject, exited resolves', async () => {
+    const [victim, other] = [await start({}, { name: 'victim' }), await start()];
+    const { model } = await victim.load(chain);
+    const stop = { warmupRuns: 0, minRuns: 1, minMs: 60_000, maxMs: 60_000 };
+    const pending = [victim.measure(model, chainFeeds, stop), victim.run(model, chainFeeds)];
+    const outcomes = Promise.allSettled(pending);
+    process.kill(victim.pid, 'SIGKILL');
+    expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    for (const outcome of await outcomes) {
+      expect(outcome.status).toBe('rejected');
+      expect(String((outcome as PromiseRejectedResult).reason)).toMatch(
+        /ExecutionError: Cannot .* on victim: its process \d+ ended by SIGKILL/,
+      );
+    }
+    await expect(victim.run(model, chainFeeds)).rejects.toThrow(ExecutionError);
+    const { model: alive } = await other.load(chain);
+    expect((await other.run(alive, chainFeeds)).outputs.y!.dims).toEqual([8, 96]);
+  });
+
+  it('ends in good order on close(), what was asked before still answered', async () => {
+    const executor = await start();
+    const { model } = await executor.load(chain);
+    const last = executor.run(model, chainFeeds);
+    await Promise.all([executor.close(), executor.close()]);
+    expect((await last).outputs.y!.dims).toEqual([8, 96]);
+    expect(await executor.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it('is killed by close() when a run does not end within the grace time', async () => {
+    const executor = await start();
+    const { model } = await executor.load(chain);
+    const stop = { warmupRuns: 0, minRuns: 1, minMs: 60_000, maxMs: 60_000 };
+    const endless = executor.measure(model, chainFeeds, stop).catch((error: unknown) => error);
+    await executor.close({ graceMs: 100 });
+    expect(await executor.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(await endless).toBeInstanceOf(ExecutionError);
+  });
+
+  it('does not end by the terminal’s Ctrl-C', async () => {
+    const executor = await start();
+    const { model } = await executor.load(chain);
+    process.kill(executor.pid, 'SIGINT');
+    expect((await executor.run(model, chainFeeds)).outputs.y!.dims).toEqual([8, 96]);
+  });
+
+  it('runs on the cores it is given, where the system pins', async () => {
+    const core = allowedCores().at(-1);
+    const executor = await start({}, core === undefined ? {} : { cores: [core] });
+    if (executor.cores !== undefined) expect(executor.cores).toEqual([core]);
+    expect((await start({}, { cores: [9999] })).cores).toBeUndefined();
+  });
+
+  it.runIf(existsSync('/proc/self/status'))(
+    'keeps its memory over hundreds of loads and releases',
+    async () => {
+      const executor = await start();
+      const path = folder.write('wide.onnx', matmulChain(2, 512));
+      const cycle = async (times: number) => {
+        for (let i = 0; i < times; i++) {
+          const { model } = await executor.load(path);
+          await executor.run(model, { x: floats(new Array(512).fill(0.1), [1, 512]) });
+          await executor.release(model);
+        }
+        return residentMiB(executor.pid);
+      };
+      const before = await cycle(40);
+      // A leak of the 1 MiB of weights alone would be 160.
+      expect((await cycle(160)) - before).toBeLessThan(60);
+    },
+  );
+});
