@@ -1,0 +1,32 @@
+/** What became of a request (docs/metrics.md). */
+export const OUTCOMES = ['inTime', 'late', 'dropped', 'failed', 'cancelled'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+export type OutcomeCounts = Record<Outcome, number>;
+
+export interface OutcomeRates {
+  /** In time / (in time + late + dropped + failed); undefined where nothing was counted. */
+  attainment: number | undefined;
+  /** (Dropped + late) / the same. */
+  dropRate: number | undefined;
+  /** Answered per second. */
+  throughputRps: number;
+  /** Answered in time per second. */
+  goodputRps: number;
+}
+
+export function noOutcomes(): OutcomeCounts {
+  return { inTime: 0, late: 0, dropped: 0, failed: 0, cancelled: 0 };
+}
+
+/** The rates of docs/metrics.md. @param seconds the time the outcomes were counted over; > 0 */
+export function outcomeRates(counts: OutcomeCounts, seconds: number): OutcomeRates {
+  const { inTime, late, dropped, failed } = counts;
+  const all = inTime + late + dropped + failed;
+  return {
+    attainment: all === 0 ? undefined : inTime / all,
+    dropRate: all === 0 ? undefined : (dropped + late) / all,
+    throughputRps: (inTime + late) / seconds,
+    goodputRps: inTime / seconds,
+  };
+}

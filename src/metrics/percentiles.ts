@@ -1,0 +1,33 @@
+/**
+ * The p-quantile by nearest rank: the ⌈p·n⌉-th smallest value, exact (docs/metrics.md).
+ * @param sorted ascending
+ * @param p in [0, 1]; 0 gives the smallest
+ * @returns undefined where there are no values
+ */
+export function quantileOfSorted(sorted: ArrayLike<number>, p: number): number | undefined {
+  if (!(p >= 0 && p <= 1)) throw new RangeError(`Cannot take a quantile: ${p} is not in [0, 1]`);
+  // p·n may come out a hair above the whole number it is (0.07 · 100 = 7.000000000000001).
+  const rank = Math.ceil(p * sorted.length - 1e-9);
+  return sorted[Math.max(rank, 1) - 1];
+}
+
+export interface LatencySummary {
+  count: number;
+  mean: number;
+  p50: number;
+  p90: number;
+  p95: number;
+  p99: number;
+  max: number;
+}
+
+/** Exact percentiles of values in any unit; sorts a copy. Undefined where there are none. */
+export function summarizeLatencies(values: ArrayLike<number>): LatencySummary | undefined {
+  const sorted = Float64Array.from(values).sort();
+  if (sorted.length === 0) return undefined;
+  const at = (p: number) => quantileOfSorted(sorted, p) as number;
+  let sum = 0;
+  for (const value of sorted) sum += value;
+  const mean = sum / sorted.length;
+  return { count: sorted.length, mean, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99), max: at(1) };
+}

@@ -1,0 +1,17 @@
+/**
+ * The live driver: a bundle served over HTTP, and an open-loop client that loads a server.
+ *
+ * In goes a bundle's folder, out comes a server that answers the Open Inference Protocol until it is closed; in goes a URL
+ * and a load, out comes a report. Decisions are the serving core's, executions are src/execution's; here are the clock, the
+ * tensors, the sockets and the counters.
+ */
+export type {
+  LoadOptions,
+  LoadReport,
+  LoadResponse,
+  NamedTensors,
+  RunningServer,
+  ServeEvent,
+  ServeOptions,
+  WireTensor,
+} from './types.js';

@@ -1,0 +1,65 @@
+import { grownColumn } from './columns.js';
+
+/** What the core says (DESIGN.md, idea 1). */
+export const Decision = {
+  /** Run the batch on its device now: a = batch, b = device. */
+  execute: 1,
+  /** Move the batch's tensors on: a = batch, b = sending device, c = receiving pool. */
+  transfer: 2,
+  /** The request has ended with results, or with a failure: a = request, b = an Answer. */
+  answer: 3,
+  /** The request is given up: a = request, b = a DropReason, c = the pool it stood at, or −1 at the entry. */
+  drop: 4,
+  /** Say `due` at time a; it replaces the time asked for before. */
+  wakeAt: 5,
+} as const;
+
+export const Answer = { inTime: 0, late: 1, failed: 2 } as const;
+export type Answer = (typeof Answer)[keyof typeof Answer];
+
+/** Why a request is dropped, by number; the names are those of docs/metrics.md. */
+export const DROP_REASONS = ['deadline', 'device-down', 'queue-full', 'draining'] as const;
+export type DropReason = (typeof DROP_REASONS)[number];
+export const DropCode = { deadline: 0, deviceDown: 1, queueFull: 2, draining: 3 } as const;
+
+const WIDTH = 4;
+
+/** The buffer decisions are appended to, in order. The driver owns it, reads it and clears it; nothing is allocated per decision. */
+export class Decisions {
+  private rows = new Float64Array(64 * WIDTH);
+  private used = 0;
+
+  get count(): number {
+    return this.used;
+  }
+
+  clear(): void {
+    this.used = 0;
+  }
+
+  push(kind: number, a: number, b = 0, c = 0): void {
+    const at = this.used * WIDTH;
+    if (at === this.rows.length) this.rows = grownColumn(this.rows, 2 * at);
+    this.rows[at] = kind;
+    this.rows[at + 1] = a;
+    this.rows[at + 2] = b;
+    this.rows[at + 3] = c;
+    this.used += 1;
+  }
+
+  kind(i: number): number {
+    return this.rows[i * WIDTH] as number;
+  }
+
+  a(i: number): number {
+    return this.rows[i * WIDTH + 1] as number;
+  }
+
+  b(i: number): number {
+    return this.rows[i * WIDTH + 2] as number;
+  }
+
+  c(i: number): number {
+    return this.rows[i * WIDTH + 3] as number;
+  }
+}

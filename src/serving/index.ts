@@ -1,0 +1,28 @@
+/**
+ * Run-time decisions as state machines: which pipeline, which batch, wait or start, drop or retry.
+ *
+ * In goes a topology made from a plan, then what happened and when (integer nanoseconds since the run began); out come
+ * decisions in a buffer the driver owns: execute, transfer, answer, drop, wakeAt (DESIGN.md, idea 1). The runtime drives it in real
+ * time, the simulator in virtual time. It knows no clock, no I/O, no randomness, no tensors.
+ */
+export type { ServingCore } from './core.js';
+export { Answer, Decision, Decisions, DROP_REASONS, DropCode, type DropReason } from './decisions.js';
+export { type LogEntry, type Replay, recorded, replay } from './log.js';
+export {
+  type BatchFormation,
+  DEFAULT_POLICY,
+  type DropRule,
+  type FeedbackCorrection,
+  type PipelineChoice,
+  type QueueOrder,
+  type StageLocalPolicy,
+} from './policy.js';
+export { StageLocalCore } from './stage-local.js';
+export {
+  type Pool,
+  type ServedModel,
+  type Topology,
+  type TopologyOptions,
+  topologyOf,
+  type VirtualDevice,
+} from './topology.js';

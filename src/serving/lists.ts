@@ -1,0 +1,74 @@
+import { grownCapacity, grownColumn } from './columns.js';
+
+export const NONE = -1;
+
+/**
+ * Ordered lists of integers, each item in at most one list, linked through columns: push, pop and removal from the middle
+ * take constant time and allocate nothing.
+ */
+export class Lists {
+  private readonly head: Int32Array;
+  private readonly tail: Int32Array;
+  private readonly sizes: Int32Array;
+  private nextOf = new Int32Array(0);
+  private previousOf = new Int32Array(0);
+
+  constructor(lists: number) {
+    this.head = new Int32Array(lists).fill(NONE);
+    this.tail = new Int32Array(lists).fill(NONE);
+    this.sizes = new Int32Array(lists);
+  }
+
+  size(list: number): number {
+    return this.sizes[list] as number;
+  }
+
+  first(list: number): number {
+    return this.head[list] as number;
+  }
+
+  last(list: number): number {
+    return this.tail[list] as number;
+  }
+
+  next(item: number): number {
+    return this.nextOf[item] as number;
+  }
+
+  previous(item: number): number {
+    return this.previousOf[item] as number;
+  }
+
+  push(list: number, item: number): void {
+    this.insertAfter(list, this.last(list), item);
+  }
+
+  /** Inserts behind `before`, or at the front where that is NONE. */
+  insertAfter(list: number, before: number, item: number): void {
+    if (item >= this.nextOf.length) this.grow(item + 1);
+    const after = before === NONE ? this.first(list) : this.next(before);
+    this.previousOf[item] = before;
+    this.nextOf[item] = after;
+    if (before === NONE) this.head[list] = item;
+    else this.nextOf[before] = item;
+    if (after === NONE) this.tail[list] = item;
+    else this.previousOf[after] = item;
+    this.sizes[list]! += 1;
+  }
+
+  remove(list: number, item: number): void {
+    const before = this.previous(item);
+    const after = this.next(item);
+    if (before === NONE) this.head[list] = after;
+    else this.nextOf[before] = after;
+    if (after === NONE) this.tail[list] = before;
+    else this.previousOf[after] = before;
+    this.sizes[list]! -= 1;
+  }
+
+  private grow(needed: number): void {
+    const capacity = grownCapacity(this.nextOf.length, needed);
+    this.nextOf = grownColumn(this.nextOf, capacity);
+    this.previousOf = grownColumn(this.previousOf, capacity);
+  }
+}

@@ -1,0 +1,91 @@
+import type { ServingCore } from './core.js';
+import { Decision, Decisions } from './decisions.js';
+
+/** One line of a decision log: what the core heard, or what it said to that. Numbers as the core's methods and Decision define them. */
+export type LogEntry = readonly [word: string, ...numbers: number[]];
+
+const HEARD = [
+  'arrived',
+  'cancelled',
+  'started',
+  'executed',
+  'failed',
+  'transferred',
+  'due',
+  'deviceUp',
+  'deviceDown',
+  'drain',
+  'decide',
+] as const satisfies (keyof ServingCore)[];
+type Heard = (typeof HEARD)[number];
+
+/**
+ * The same core, telling `sink` all it hears and says, in order. An `execute` is logged with its tasks.
+ * @param decisions the buffer the core was made with
+ */
+export function recorded(
+  core: ServingCore,
+  decisions: Decisions,
+  sink: (entry: LogEntry) => void,
+): ServingCore {
+  const recording = Object.create(core) as Record<Heard, (...numbers: number[]) => unknown>;
+  for (const word of HEARD) {
+    const method = core[word] as (...numbers: number[]) => unknown;
+    recording[word] = (...numbers) => {
+      sink([word, ...numbers]);
+      const before = decisions.count;
+      const answer = method.apply(core, numbers);
+      for (let i = before; i < decisions.count; i++) sink(said(core, decisions, i));
+      return answer;
+    };
+  }
+  return recording as unknown as ServingCore;
+}
+
+function said(core: ServingCore, decisions: Decisions, i: number): LogEntry {
+  const kind = decisions.kind(i);
+  const numbers = [kind, decisions.a(i), decisions.b(i), decisions.c(i)];
+  if (kind !== Decision.execute && kind !== Decision.transfer) return ['said', ...numbers];
+  const batch = decisions.a(i);
+  const tasks = Array.from({ length: core.batchSize(batch) }, (_, k) => core.batchTask(batch, k));
+  return ['said', ...numbers, ...tasks];
+}
+
+export type Replay =
+  | { same: true; entries: number }
+  | { same: false; at: number; logged: LogEntry | undefined; said: LogEntry | undefined };
+
+/**
+ * Tells a fresh core what the log says was heard and compares what it says with what was said then.
+ * @param makeCore makes a core over the buffer it is given; with the logged run's topology and policy the answer is `same`
+ */
+export function replay(log: Iterable<LogEntry>, makeCore: (decisions: Decisions) => ServingCore): Replay {
+  const decisions = new Decisions();
+  const answers: LogEntry[] = [];
+  const core = recorded(makeCore(decisions), decisions, (entry) => {
+    if (entry[0] === 'said') answers.push(entry);
+  });
+  let at = 0;
+  let next = 0;
+  for (const entry of log) {
+    if (entry[0] === 'said') {
+      const answer = answers[next++];
+      if (String(answer) !== String(entry)) return { same: false, at, logged: entry, said: answer };
+    } else {
+      if (next < answers.length) return { same: false, at, logged: entry, said: answers[next] };
+      answers.length = 0;
+      next = 0;
+      hear(core, entry);
+      if (entry[0] === 'decide') decisions.clear();
+    }
+    at += 1;
+  }
+  if (next < answers.length) return { same: false, at, logged: undefined, said: answers[next] };
+  return { same: true, entries: at };
+}
+
+function hear(core: ServingCore, [word, ...numbers]: LogEntry): void {
+  if (!(HEARD as readonly string[]).includes(word))
+    throw new Error(`Cannot replay: the core knows no ${word}`);
+  (core[word as Heard] as (...numbers: number[]) => unknown)(...numbers);
+}

@@ -1,0 +1,436 @@
+import { Batches } from './batches.js';
+import { must } from './columns.js';
+import type { ServingCore } from './core.js';
+import { Answer, Decision, type Decisions, DropCode } from './decisions.js';
+import { Expectation } from './expectation.js';
+import { Lists, NONE } from './lists.js';
+import { Pipelines } from './pipelines.js';
+import { DEFAULT_POLICY, type StageLocalPolicy } from './policy.js';
+import { Requests, TaskState } from './requests.js';
+import type { Pool, Topology } from './topology.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/**
+ * Stage-local scheduling over a plan's pools: every pool has its queue and its idle devices and forms its own batches; a request
+ * is given its pipeline when it arrives. What it does is put together from a StageLocalPolicy.
+ *
+ * Cost: constant per event but for the queue's order (constant for equal SLOs) and a scan of at most one batch per start.
+ * Memory follows the number of requests in flight.
+ */
+export class StageLocalCore implements ServingCore {
+  private readonly policy: StageLocalPolicy;
+  private readonly pools: readonly Pool[];
+  private readonly requests = new Requests();
+  private readonly batches: Batches;
+  private readonly expectation: Expectation;
+  private readonly pipelines: Pipelines;
+  private readonly queues: Lists;
+  private readonly idle: Lists;
+  /** Batch on each device, NONE where idle or down. */
+  private readonly running: Int32Array;
+  private readonly up: Uint8Array;
+  private readonly touched: Uint8Array;
+  private readonly wake: Float64Array;
+  private wakeTold = NEVER;
+  private draining = false;
+  private unsettled = 0;
+
+  /**
+   * @param decisions where decisions are appended; the driver's
+   * @param policy what differs from DEFAULT_POLICY
+   */
+  constructor(
+    private readonly topology: Topology,
+    private readonly decisions: Decisions,
+    policy: Partial<StageLocalPolicy> = {},
+  ) {
+    this.policy = { ...DEFAULT_POLICY, ...policy };
+    this.pools = topology.pools;
+    this.batches = new Batches(Math.max(...this.pools.map((pool) => pool.batch)));
+    this.expectation = new Expectation(this.pools, this.policy.correction);
+    this.pipelines = new Pipelines(topology, this.policy.choice, this.expectation);
+    this.queues = new Lists(this.pools.length);
+    this.idle = new Lists(this.pools.length);
+    this.running = new Int32Array(topology.devices.length).fill(NONE);
+    this.up = new Uint8Array(topology.devices.length);
+    this.touched = new Uint8Array(this.pools.length);
+    this.wake = new Float64Array(this.pools.length).fill(NEVER);
+  }
+
+  get pending(): number {
+    return this.unsettled;
+  }
+
+  /** Requests, tasks and batches whose numbers are in use: what memory follows. */
+  get inUse(): { requests: number; tasks: number; batches: number } {
+    const { requestCount, taskCount } = this.requests;
+    return { requests: requestCount, tasks: taskCount, batches: this.batches.count };
+  }
+
+  taskOf(request: number, row: number): number {
+    let task = this.requests.first(request);
+    for (let i = 0; i < row; i++) task = this.requests.nextOf(task);
+    return task;
+  }
+
+  batchSize(batch: number): number {
+    return this.batches.size(batch);
+  }
+
+  batchTask(batch: number, i: number): number {
+    return this.batches.task(batch, i);
+  }
+
+  batchPool(batch: number): number {
+    return this.batches.pool(batch);
+  }
+
+  batchDevice(batch: number): number {
+    return this.batches.device(batch);
+  }
+
+  arrived(at: number, model: number, deadlineNs: number, rows: number): number {
+    must(rows >= 1 && this.topology.models[model] !== undefined, 'a request has no rows or no model');
+    const full = this.requests.taskCount + rows > this.policy.mostTasks;
+    const request = this.requests.add(model, deadlineNs, rows);
+    this.unsettled += 1;
+    if (this.draining) this.drop(request, DropCode.draining, NONE);
+    else if (full) this.drop(request, DropCode.queueFull, NONE);
+    else if (this.topology.models[model]?.entries.length === 0) this.drop(request, DropCode.deviceDown, NONE);
+    else {
+      for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task)) {
+        this.route(at, task);
+      }
+    }
+    return request;
+  }
+
+  cancelled(_at: number, request: number): boolean {
+    if (this.requests.settled[request] === 1) return false;
+    this.settle(request);
+    return true;
+  }
+
+  started(_at: number, batch: number): void {
+    must(this.running[this.batches.device(batch)] === batch, 'a batch started that is not on its device');
+  }
+
+  executed(at: number, batch: number, startedAt: number, endedAt: number): void {
+    const pool = this.batches.pool(batch);
+    this.expectation.observe(pool, this.batches.size(batch), endedAt - startedAt);
+    this.freeDevice(batch);
+    if (this.pools[pool]?.next === undefined) this.endTasks(at, batch);
+    else this.sendOn(batch);
+  }
+
+  failed(at: number, batch: number): void {
+    this.freeDevice(batch);
+    this.retry(at, batch, this.batches.size(batch) === 1);
+  }
+
+  transferred(at: number, batch: number, _startedAt: number, _endedAt: number): void {
+    must(this.batches.isMoving(batch), 'a batch was transferred that was not moving');
+    const next = this.pools[this.batches.pool(batch)]?.next as number;
+    for (let i = 0; i < this.batches.size(batch); i++) {
+      const task = this.batches.task(batch, i);
+      if (!this.cameBack(task)) continue;
+      this.requests.pool[task] = next;
+      this.requests.queuedAt[task] = at;
+      this.enqueueOrReroute(at, task);
+    }
+    this.batches.close(batch);
+  }
+
+  due(_at: number): void {
+    this.wakeTold = NEVER;
+  }
+
+  deviceUp(_at: number, device: number): void {
+    must(this.up[device] === 0, 'a device came up that is up');
+    const pool = this.topology.devices[device]?.pool as number;
+    this.up[device] = 1;
+    this.idle.push(pool, device);
+    this.pipelines.deviceUp(pool);
+    this.touched[pool] = 1;
+  }
+
+  deviceDown(at: number, device: number): void {
+    if (this.up[device] === 0) return;
+    const pool = this.topology.devices[device]?.pool as number;
+    const batch = this.running[device] as number;
+    this.up[device] = 0;
+    this.running[device] = NONE;
+    if (batch === NONE) this.idle.remove(pool, device);
+    const last = this.pipelines.deviceDown(pool);
+    if (batch !== NONE) this.retry(at, batch, false);
+    if (last) this.rerouteQueued(at, pool);
+    this.touched[pool] = 1;
+  }
+
+  drain(_at: number): void {
+    this.draining = true;
+    this.touched.fill(1);
+  }
+
+  decide(at: number): void {
+    let earliest = NEVER;
+    for (let pool = 0; pool < this.pools.length; pool++) {
+      if (this.touched[pool] === 1 || (this.wake[pool] as number) <= at) {
+        this.touched[pool] = 0;
+        this.wake[pool] = this.serve(at, pool);
+      }
+      earliest = Math.min(earliest, this.wake[pool] as number);
+    }
+    if (earliest !== NEVER && earliest !== this.wakeTold) this.decisions.push(Decision.wakeAt, earliest);
+    this.wakeTold = earliest;
+    this.requests.flush();
+  }
+
+  /** Drops and starts what is to be dropped and started now; @returns when to look again. */
+  private serve(at: number, pool: number): number {
+    for (;;) {
+      this.dropHeads(at, pool);
+      const head = this.queues.first(pool);
+      if (head === NONE) return NEVER;
+      if (this.idle.size(pool) === 0) return this.dropTime(pool, head);
+      const size = this.largestInTime(at, pool);
+      const until = this.waitUntil(pool, head, size);
+      if (at < until) return Math.min(until, this.dropTime(pool, head));
+      this.start(pool, size);
+    }
+  }
+
+  /** The largest batch from the head on whose every deadline is met; where not even the head's can be, all that fit. */
+  private largestInTime(at: number, pool: number): number {
+    const most = Math.min(this.pools[pool]?.batch as number, this.queues.size(pool));
+    let best = 0;
+    let earliest = NEVER;
+    let task = this.queues.first(pool);
+    let size = 0;
+    while (size < most && (size === 0 || this.requests.tries[task] === 0)) {
+      size += 1;
+      earliest = Math.min(earliest, this.latestEnd(task));
+      if (at + this.expectation.workNs(pool, size) <= earliest) best = size;
+      // One that was in a failed batch is tried alone: it may be what failed it.
+      if ((this.requests.tries[task] as number) > 0) break;
+      task = this.queues.next(task);
+    }
+    return best > 0 ? best : size;
+  }
+
+  /** Until when a batch of `size` waits for company; the past where it does not. */
+  private waitUntil(pool: number, head: number, size: number): number {
+    const { formation } = this.policy;
+    if (formation.kind === 'eager' || this.draining) return Number.NEGATIVE_INFINITY;
+    const full = size === this.pools[pool]?.batch || size < this.queues.size(pool);
+    if (full || (this.requests.tries[head] as number) > 0) return Number.NEGATIVE_INFINITY;
+    const last = this.latestEnd(head) - this.expectation.workNs(pool, size + 1);
+    const since = this.requests.queuedAt[head] as number;
+    return Math.floor(since + formation.share * (last - since));
+  }
+
+  private start(pool: number, size: number): void {
+    const device = this.idle.first(pool);
+    const batch = this.batches.open(pool, device);
+    for (let i = 0; i < size; i++) {
+      const task = this.queues.first(pool);
+      this.queues.remove(pool, task);
+      this.batches.add(batch, task);
+      this.requests.state[task] = TaskState.inBatch;
+      this.requests.out[this.requests.request[task] as number]! += 1;
+    }
+    this.idle.remove(pool, device);
+    this.running[device] = batch;
+    this.decisions.push(Decision.execute, batch, device);
+  }
+
+  private dropHeads(at: number, pool: number): void {
+    for (let head = this.queues.first(pool); head !== NONE; head = this.queues.first(pool)) {
+      if (at < this.dropTime(pool, head) && !this.hindersFullBatch(at, pool, head)) return;
+      const request = this.requests.request[head] as number;
+      const up = this.pipelines.isUp(pool);
+      if (this.requests.tried[request] === 1) this.answer(request, Answer.failed);
+      else this.drop(request, up ? DropCode.deadline : DropCode.deviceDown, pool);
+    }
+  }
+
+  /** The first instant at which the rule gives the task up. */
+  private dropTime(pool: number, task: number): number {
+    switch (this.policy.drop.kind) {
+      case 'never':
+        return NEVER;
+      case 'expired':
+        return this.latestEnd(task) + 1;
+      case 'hopeless':
+      case 'full-batch':
+        return Math.floor(this.latestEnd(task) - this.expectation.workNs(pool, 1)) + 1;
+    }
+  }
+
+  private hindersFullBatch(at: number, pool: number, head: number): boolean {
+    const { drop } = this.policy;
+    if (drop.kind !== 'full-batch' || this.idle.size(pool) === 0) return false;
+    const target = Math.max(1, Math.round(drop.share * (this.pools[pool]?.batch as number)));
+    if (this.queues.size(pool) <= target || (this.requests.tries[head] as number) > 0) return false;
+    return at + this.expectation.workNs(pool, target) > this.latestEnd(head);
+  }
+
+  private latestEnd(task: number): number {
+    return (this.requests.deadline[this.requests.request[task] as number] as number) - this.policy.slackNs;
+  }
+
+  /** Gives a task its pipeline and puts it into the first queue. */
+  private route(at: number, task: number): void {
+    const model = this.requests.model[this.requests.request[task] as number] as number;
+    const entry = this.pipelines.choose(model, this.latestEnd(task), at);
+    this.pipelines.entered(entry);
+    this.requests.entry[task] = entry;
+    this.requests.pool[task] = entry;
+    this.requests.queuedAt[task] = at;
+    this.enqueue(task);
+  }
+
+  private enqueue(task: number): void {
+    const pool = this.requests.pool[task] as number;
+    this.requests.state[task] = TaskState.queued;
+    let before = this.queues.last(pool);
+    while (before !== NONE && this.isBefore(task, before)) before = this.queues.previous(before);
+    this.queues.insertAfter(pool, before, task);
+    this.touched[pool] = 1;
+  }
+
+  private isBefore(task: number, other: number): boolean {
+    switch (this.policy.order.kind) {
+      case 'fifo':
+        return (this.requests.queuedAt[task] as number) < (this.requests.queuedAt[other] as number);
+      case 'deadline':
+        return this.latestEnd(task) < this.latestEnd(other);
+    }
+  }
+
+  /** Where its pipeline is broken and another is not, a task begins again there: the driver still has the request's inputs. */
+  private enqueueOrReroute(at: number, task: number): void {
+    if (!this.pipelines.isUp(this.requests.pool[task] as number)) {
+      this.pipelines.left(this.requests.entry[task] as number);
+      const model = this.requests.model[this.requests.request[task] as number] as number;
+      const entry = this.pipelines.choose(model, this.latestEnd(task), at);
+      this.pipelines.entered(entry);
+      if (this.pipelines.isUp(entry)) {
+        this.requests.entry[task] = entry;
+        this.requests.pool[task] = entry;
+        this.requests.queuedAt[task] = at;
+      } else {
+        this.pipelines.left(entry);
+        this.pipelines.entered(this.requests.entry[task] as number);
+      }
+    }
+    this.enqueue(task);
+  }
+
+  private rerouteQueued(at: number, pool: number): void {
+    for (let behind = this.pipelines.entryOf[pool] as number; behind <= pool; behind++) {
+      for (let left = this.queues.size(behind); left > 0; left--) {
+        const task = this.queues.first(behind);
+        this.queues.remove(behind, task);
+        this.enqueueOrReroute(at, task);
+      }
+    }
+  }
+
+  private freeDevice(batch: number): void {
+    const device = this.batches.device(batch);
+    const pool = this.batches.pool(batch);
+    must(this.running[device] === batch, 'a batch ended that was not on its device');
+    this.running[device] = NONE;
+    this.idle.push(pool, device);
+    this.touched[pool] = 1;
+  }
+
+  private endTasks(at: number, batch: number): void {
+    for (let i = 0; i < this.batches.size(batch); i++) {
+      const task = this.batches.task(batch, i);
+      if (!this.cameBack(task)) continue;
+      const request = this.requests.request[task] as number;
+      this.requests.left[request]! -= 1;
+      if (this.requests.left[request] !== 0) continue;
+      const inTime = at <= (this.requests.deadline[request] as number);
+      this.answer(request, inTime ? Answer.inTime : Answer.late);
+    }
+    this.batches.close(batch);
+  }
+
+  /** Sends on what is still wanted. */
+  private sendOn(batch: number): void {
+    let kept = 0;
+    for (let i = 0; i < this.batches.size(batch); i++) {
+      const task = this.batches.task(batch, i);
+      if (!this.cameBack(task)) continue;
+      this.requests.state[task] = TaskState.inBatch;
+      this.requests.out[this.requests.request[task] as number]! += 1;
+      this.batches.set(batch, kept++, task);
+    }
+    this.batches.truncate(batch, kept);
+    if (kept === 0) {
+      this.batches.close(batch);
+      return;
+    }
+    this.batches.setMoving(batch);
+    const pool = this.batches.pool(batch);
+    this.decisions.push(
+      Decision.transfer,
+      batch,
+      this.batches.device(batch),
+      this.pools[pool]?.next as number,
+    );
+  }
+
+  private retry(at: number, batch: number, givenUp: boolean): void {
+    for (let i = 0; i < this.batches.size(batch); i++) {
+      const task = this.batches.task(batch, i);
+      if (!this.cameBack(task)) continue;
+      const request = this.requests.request[task] as number;
+      const tries = (this.requests.tries[task] as number) + 1;
+      this.requests.tries[task] = tries;
+      this.requests.tried[request] = 1;
+      if (givenUp || tries >= this.policy.mostTries) this.answer(request, Answer.failed);
+      else this.enqueueOrReroute(at, task);
+    }
+    this.batches.close(batch);
+  }
+
+  /** A task leaves its batch; @returns whether its request still wants it. */
+  private cameBack(task: number): boolean {
+    const request = this.requests.request[task] as number;
+    this.requests.state[task] = TaskState.ended;
+    this.requests.out[request]! -= 1;
+    if (this.requests.settled[request] === 0) return true;
+    if (this.requests.out[request] === 0) this.requests.retire(request);
+    return false;
+  }
+
+  private answer(request: number, how: number): void {
+    this.decisions.push(Decision.answer, request, how);
+    this.settle(request);
+  }
+
+  private drop(request: number, reason: number, pool: number): void {
+    this.decisions.push(Decision.drop, request, reason, pool);
+    this.settle(request);
+  }
+
+  /** The outcome is decided: its waiting tasks leave the queues, those in batches will be ignored. */
+  private settle(request: number): void {
+    this.requests.settled[request] = 1;
+    this.unsettled -= 1;
+    for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task)) {
+      if (this.requests.state[task] === TaskState.queued) {
+        this.queues.remove(this.requests.pool[task] as number, task);
+        this.requests.state[task] = TaskState.ended;
+      }
+      const entry = this.requests.entry[task] as number;
+      if (entry !== NONE) this.pipelines.left(entry);
+    }
+    if (this.requests.out[request] === 0) this.requests.retire(request);
+  }
+}

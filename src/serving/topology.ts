@@ -1,0 +1,205 @@
+import { type Fault, InputError, type PlannedPipeline, type PooledPlan } from '../artifacts/index.js';
+
+const NS_PER_US = 1e3;
+const NS_PER_MS = 1e6;
+
+/** A plan as the scheduler sees it: pools of virtual GPUs, their latencies, what follows what, and deadlines. */
+export interface Topology {
+  models: ServedModel[];
+  pools: Pool[];
+  devices: VirtualDevice[];
+}
+
+export interface ServedModel {
+  name: string;
+  /** From arrival to deadline. */
+  sloNs: number;
+  throughputRps: number;
+  /** For each pipeline the pool of its first partition. */
+  entries: number[];
+}
+
+/** The virtual GPUs that serve one partition of one pipeline. */
+export interface Pool {
+  model: number;
+  /** Indices within the plan. */
+  pipeline: number;
+  partition: number;
+  deviceClass: string;
+  virtual: number;
+  /** Largest batch. */
+  batch: number;
+  /** Expected execution of a batch of b at index b − 1; where the profile lacks b, that of the next larger batch it has. */
+  latencyNs: Float64Array;
+  /** Expected time from the end of executing a batch of b here to the answer: later transfers and executions. Index b − 1. */
+  restNs: Float64Array;
+  /** Expected time of sending b rows on, on an idle link. Index b − 1. */
+  transferNs: Float64Array;
+  /** Bytes one row sends on; 0 after the last partition. */
+  transferBytes: number;
+  /** The pool of the next partition; absent after the last. */
+  next?: number;
+  /** Planned rate of its pipeline, requests per second. */
+  throughputRps: number;
+  /** Indices into devices. */
+  devices: number[];
+}
+
+/** One virtual GPU. */
+export interface VirtualDevice {
+  /** `<server>/gpu<g>/<k>`, k counted within the GPU. */
+  name: string;
+  pool: number;
+  server: string;
+  gpu: number;
+  deviceClass: string;
+  virtual: number;
+}
+
+export interface TopologyOptions {
+  /** In place of every model's SLO. */
+  sloMs?: number;
+  /** Whether sending takes the time the cluster's links give it (bytes / link), or none (all on one machine). Default links. */
+  transfers?: 'links' | 'none';
+}
+
+/**
+ * The topology of a pooled plan. Pure; cost linear in the plan. One source of truth for the live runtime and the simulator.
+ * Pools are ordered by model, pipeline, partition; devices as in the plan's placement.
+ * @throws InputError where the plan contradicts itself: every contradiction at once
+ */
+export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Topology {
+  const faults = contradictions(plan);
+  if (faults.length > 0) throw new InputError('use the plan', faults, 'Solve it again, or mend the edit.');
+  const pools = plan.models.flatMap((model, m) =>
+    model.pipelines.flatMap((pipeline, p) => poolsOf(plan, pipeline, m, p, options)),
+  );
+  pools.forEach((pool, i) => {
+    const following = pools[i + 1];
+    if (following?.model === pool.model && following.pipeline === pool.pipeline) pool.next = i + 1;
+  });
+  for (let i = pools.length - 1; i >= 0; i--) fillRest(pools, i);
+  const devices = devicesOf(plan, pools);
+  const models = plan.models.map((model, m) => ({
+    name: model.name,
+    sloNs: Math.round((options.sloMs ?? model.sloMs) * NS_PER_MS),
+    throughputRps: model.throughputRps,
+    entries: pools.flatMap((pool, i) => (pool.model === m && pool.partition === 0 ? [i] : [])),
+  }));
+  return { models, pools, devices };
+}
+
+function poolsOf(
+  plan: PooledPlan,
+  pipeline: PlannedPipeline,
+  m: number,
+  p: number,
+  options: TopologyOptions,
+): Pool[] {
+  return pipeline.partitions.map((part, k) => {
+    const nextClass = pipeline.partitions[k + 1]?.device;
+    const gbps = nextClass === undefined ? undefined : linkGbps(plan, [part.device, nextClass]);
+    const perRowNs = options.transfers === 'none' || gbps === undefined ? 0 : (8 * part.transferBytes) / gbps;
+    return {
+      model: m,
+      pipeline: p,
+      partition: k,
+      deviceClass: part.device,
+      virtual: part.virtual,
+      batch: part.batch,
+      latencyNs: filledLatencies(part.latencyUsByBatch, part.batch),
+      restNs: new Float64Array(part.batch),
+      transferNs: Float64Array.from({ length: part.batch }, (_, i) => Math.round((i + 1) * perRowNs)),
+      transferBytes: part.transferBytes,
+      throughputRps: pipeline.throughputRps,
+      devices: [],
+    };
+  });
+}
+
+/** The slower of the links at both ends; undefined where the cluster says nothing of links. Bits per ns = Gbps. */
+function linkGbps(plan: PooledPlan, classes: string[]): number | undefined {
+  const rates = classes
+    .map((name) => plan.cluster.devices[name]?.linkGbps ?? plan.cluster.networkGbps)
+    .filter((rate) => rate !== undefined);
+  return rates.length === 0 ? undefined : Math.min(...rates);
+}
+
+function filledLatencies(byBatch: (number | null)[], batch: number): Float64Array {
+  const latencies = new Float64Array(batch);
+  let larger = 0;
+  for (let b = batch; b >= 1; b--) {
+    larger = Math.round((byBatch[b - 1] ?? larger / NS_PER_US) * NS_PER_US);
+    latencies[b - 1] = larger;
+  }
+  return latencies;
+}
+
+function fillRest(pools: Pool[], i: number): void {
+  const pool = pools[i] as Pool;
+  const next = pool.next === undefined ? undefined : pools[pool.next];
+  if (next === undefined) return;
+  for (let b = 1; b <= pool.batch; b++) {
+    const onward = Math.min(b, next.batch) - 1;
+    pool.restNs[b - 1] =
+      (pool.transferNs[b - 1] as number) +
+      (next.latencyNs[onward] as number) +
+      (next.restNs[onward] as number);
+  }
+}
+
+function devicesOf(plan: PooledPlan, pools: Pool[]): VirtualDevice[] {
+  const poolOf = new Map(pools.map((pool, i) => [`${pool.model}/${pool.pipeline}/${pool.partition}`, i]));
+  const onGpu = new Map<string, number>();
+  return plan.placement.map((place, device) => {
+    const pool = poolOf.get(`${place.model}/${place.pipeline}/${place.partition}`) as number;
+    pools[pool]?.devices.push(device);
+    const gpu = `${place.server}/gpu${place.gpu}`;
+    const k = onGpu.get(gpu) ?? 0;
+    onGpu.set(gpu, k + 1);
+    const { server, virtual } = place;
+    return { name: `${gpu}/${k}`, pool, server, gpu: place.gpu, deviceClass: place.class, virtual };
+  });
+}
+
+/** What the schema cannot say: every pool is placed as often as planned, on its class, and has a latency for its batch. */
+function contradictions(plan: PooledPlan): Fault[] {
+  const faults: Fault[] = [];
+  const placed = new Map<string, number>();
+  plan.placement.forEach((place, i) => {
+    const part = plan.models[place.model]?.pipelines[place.pipeline]?.partitions[place.partition];
+    const path = `/placement/${i}`;
+    if (part === undefined) {
+      const at = `model ${place.model}, pipeline ${place.pipeline}, partition ${place.partition}`;
+      faults.push({ path, message: `names ${at}, which the plan does not have` });
+      return;
+    }
+    const key = `${place.model}/${place.pipeline}/${place.partition}`;
+    placed.set(key, (placed.get(key) ?? 0) + 1);
+    if (place.class !== part.device || place.virtual !== part.virtual) {
+      const is = `${place.class} in ${place.virtual}`;
+      faults.push({
+        path,
+        message: `is ${is}; its partition is planned for ${part.device} in ${part.virtual}`,
+      });
+    }
+  });
+  plan.models.forEach((model, m) => {
+    model.pipelines.forEach((pipeline, p) => {
+      pipeline.partitions.forEach((part, k) => {
+        const path = `/models/${m}/pipelines/${p}/partitions/${k}`;
+        const count = placed.get(`${m}/${p}/${k}`) ?? 0;
+        if (count !== part.virtualGpus) {
+          faults.push({ path, message: `has ${part.virtualGpus} virtual GPUs, but ${count} are placed` });
+        }
+        if (typeof part.latencyUsByBatch[part.batch - 1] !== 'number') {
+          faults.push({
+            path: `${path}/latencyUsByBatch`,
+            message: `has no latency at its batch ${part.batch}`,
+          });
+        }
+      });
+    });
+  });
+  return faults;
+}

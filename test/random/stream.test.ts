@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { streamOf } from '../../src/random/index.js';
+
+const draws = (seed: number, purpose: string, n: number) => {
+  const stream = streamOf(seed, purpose);
+  return Array.from({ length: n }, () => stream.uniform());
+};
+
+describe('streamOf()', () => {
+  it('gives the same draws for the same seed and purpose, others for another of either', () => {
+    expect(draws(7, 'arrivals', 50)).toEqual(draws(7, 'arrivals', 50));
+    expect(draws(7, 'arrivals', 50)).not.toEqual(draws(8, 'arrivals', 50));
+    expect(draws(7, 'arrivals', 50)).not.toEqual(draws(7, 'jitter', 50));
+  });
+
+  it('leaves other streams as they were when one draws more', () => {
+    const first = streamOf(1, 'a');
+    const second = streamOf(1, 'b');
+    first.normal();
+    expect([second.uniform(), second.uniform()]).toEqual(draws(1, 'b', 2));
+  });
+
+  it('has the moments of its distributions', () => {
+    const stream = streamOf(3, 'moments');
+    const n = 200_000;
+    const moments = (draw: () => number) => {
+      let sum = 0;
+      let squares = 0;
+      for (let i = 0; i < n; i++) {
+        const x = draw();
+        sum += x;
+        squares += x * x;
+      }
+      return [sum / n, squares / n - (sum / n) ** 2] as const;
+    };
+    const [uniformMean, uniformVariance] = moments(stream.uniform);
+    expect(uniformMean).toBeCloseTo(0.5, 2);
+    expect(uniformVariance).toBeCloseTo(1 / 12, 2);
+    const [exponentialMean, exponentialVariance] = moments(stream.exponential);
+    expect(Math.abs(exponentialMean - 1)).toBeLessThan(0.01);
+    expect(Math.abs(exponentialVariance - 1)).toBeLessThan(0.03);
+    const [normalMean, normalVariance] = moments(stream.normal);
+    expect(Math.abs(normalMean)).toBeLessThan(0.01);
+    expect(Math.abs(normalVariance - 1)).toBeLessThan(0.02);
+  });
+
+  it('draws integers below the bound, each about as often', () => {
+    const stream = streamOf(5, 'integers');
+    const counts = new Array<number>(10).fill(0);
+    for (let i = 0; i < 50_000; i++) counts[stream.integer(10)]! += 1;
+    for (const count of counts) expect(Math.abs(count - 5000)).toBeLessThan(300);
+  });
+
+  it('refuses a seed that is not finite', () => {
+    expect(() => streamOf(Number.NaN, 'x')).toThrow('NaN is not a finite number');
+  });
+});

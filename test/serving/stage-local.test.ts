@@ -1,0 +1,288 @@
+import { describe, expect, it } from 'vitest';
+import { streamOf } from '../../src/random/index.js';
+import {
+  type LogEntry,
+  replay,
+  StageLocalCore,
+  type StageLocalPolicy,
+  topologyOf,
+} from '../../src/serving/index.js';
+import { arrivalTimes } from '../../src/workload/index.js';
+import { affine, type PipelineShape, planOf } from './plans.js';
+import { type Arrival, type Ended, type Run, runVirtual } from './virtual-driver.js';
+
+const MS = 1e6;
+
+const poisson = (rps: number, durationS: number, seed = 1): Arrival[] =>
+  Array.from(
+    arrivalTimes({ process: 'poisson', rps, durationS, stream: streamOf(seed, 'arrivals') }),
+    (at) => ({
+      at,
+    }),
+  );
+
+const share = (ended: Ended[], outcome: Ended['outcome']) =>
+  ended.filter((e) => e.outcome === outcome).length / ended.length;
+
+/** Two stages of two devices, and a slower pipeline of one stage: 606 + 414 requests per second planned. */
+const twoPipelines: PipelineShape[] = [
+  {
+    throughputRps: 606,
+    parts: [
+      { batch: 8, virtualGpus: 2, latencyUs: affine(4000, 2800), transferBytes: 1000 },
+      { batch: 8, virtualGpus: 2, latencyUs: affine(4000, 2800) },
+    ],
+  },
+  { throughputRps: 414, parts: [{ batch: 8, virtualGpus: 3, latencyUs: affine(10_000, 6000) }] },
+];
+const pooled = topologyOf(planOf([{ sloMs: 100, pipelines: twoPipelines }], 10));
+
+const one = (latencyUs: number, sloMs: number, batch = 1, virtualGpus = 1) =>
+  topologyOf(
+    planOf([
+      {
+        sloMs,
+        pipelines: [{ throughputRps: 1, parts: [{ batch, virtualGpus, latencyUs: () => latencyUs }] }],
+      },
+    ]),
+  );
+
+describe('StageLocalCore, watched from outside', () => {
+  it('serves nearly all in time below the planned load and nobody waits for ever above it', () => {
+    for (const [load, least] of [
+      [0.1, 1],
+      [0.5, 1],
+      [0.9, 0.995],
+    ] as const) {
+      const { ended } = runVirtual({ topology: pooled, arrivals: poisson(load * 1020, 10) });
+      expect(share(ended, 'inTime')).toBeGreaterThanOrEqual(least);
+    }
+    const { ended } = runVirtual({ topology: pooled, arrivals: poisson(3 * 1020, 10) });
+    expect(share(ended, 'inTime')).toBeGreaterThan(0.32);
+    expect(share(ended, 'dropped') + share(ended, 'inTime')).toBe(1);
+    expect(Math.max(...ended.map((e) => e.at - e.arrivedAt))).toBeLessThanOrEqual(100 * MS);
+  });
+
+  it('keeps every rule under every combination of choices', () => {
+    const orders = ['fifo', 'deadline'] as const;
+    const formations = [{ kind: 'eager' }, { kind: 'wait', share: 1 }] as const;
+    const drops = [
+      { kind: 'never' },
+      { kind: 'expired' },
+      { kind: 'hopeless' },
+      { kind: 'full-batch', share: 1 },
+    ] as const;
+    const choices = ['proportional', 'least-loaded'] as const;
+    for (const order of orders)
+      for (const formation of formations)
+        for (const drop of drops)
+          for (const choice of choices) {
+            const policy = { order: { kind: order }, formation, drop, choice: { kind: choice } };
+            const { ended } = runVirtual({ topology: pooled, arrivals: poisson(1500, 1), policy });
+            if (drop.kind === 'never') expect(share(ended, 'dropped')).toBe(0);
+          }
+  });
+
+  it('survives random storms: outages, failing batches, cancelled and many-rowed requests', () => {
+    for (let seed = 1; seed <= 40; seed++) {
+      const stream = streamOf(seed, 'storm');
+      const arrivals = poisson(200 + 1500 * stream.uniform(), 1, seed).map((arrival) => ({
+        ...arrival,
+        rows: 1 + stream.integer(4),
+        deadline: arrival.at + (20 + stream.integer(150)) * MS,
+        ...(stream.uniform() < 0.1 ? { cancelAt: arrival.at + stream.integer(120) * MS } : {}),
+      }));
+      const outages = Array.from({ length: 7 }, (_, device) => {
+        const at = stream.integer(1000) * MS;
+        return {
+          at,
+          device,
+          ...(stream.uniform() < 0.7 ? { until: at + 1 + stream.integer(300) * MS } : {}),
+        };
+      });
+      const fails = () => stream.uniform() < 0.05;
+      const run: Run = { topology: pooled, arrivals, outages, fails };
+      if (seed % 4 === 0) run.drainAt = 700 * MS;
+      const { ended } = runVirtual(run);
+      for (const e of ended) {
+        const deadline = arrivals[e.arrival]!.deadline;
+        if (e.outcome === 'inTime') expect(e.at).toBeLessThanOrEqual(deadline);
+        if (e.outcome === 'late') expect(e.at).toBeGreaterThan(deadline);
+      }
+    }
+  });
+
+  it('serves in the order of arrival, and a fuller batch is not overtaken', () => {
+    const policy: Partial<StageLocalPolicy> = { order: { kind: 'fifo' }, drop: { kind: 'never' } };
+    const topology = one(5000, 1000, 4);
+    const { executed } = runVirtual({ topology, arrivals: poisson(1000, 2), policy });
+    const order = executed.flatMap((batch) => batch.arrivals);
+    expect(order).toEqual([...order].sort((a, b) => a - b));
+  });
+
+  it('serves the more urgent first under deadline order, equals as they came', () => {
+    const arrivals = [90, 50, 50, 70].map((ms, i) => ({ at: 1 + i, deadline: ms * MS }));
+    const busy = { at: 0, deadline: 100 * MS };
+    const { executed } = runVirtual({ topology: one(5000, 1000), arrivals: [busy, ...arrivals] });
+    expect(executed.flatMap((batch) => batch.arrivals)).toEqual([0, 2, 3, 4, 1]);
+  });
+
+  it('takes all arrivals of an instant into one batch', () => {
+    const arrivals = Array.from({ length: 4 }, () => ({ at: 1000 }));
+    const { executed } = runVirtual({
+      topology: one(1000, 50, 8),
+      arrivals,
+      policy: { formation: { kind: 'eager' } },
+    });
+    expect(executed.map((batch) => batch.arrivals.length)).toEqual([4]);
+  });
+
+  it('waits for company to the last moment at which a batch of one more is in time, under share 1', () => {
+    const topology = topologyOf(
+      planOf([
+        {
+          sloMs: 50,
+          pipelines: [{ throughputRps: 1, parts: [{ batch: 8, latencyUs: affine(1000, 2000) }] }],
+        },
+      ]),
+    );
+    const wait = { formation: { kind: 'wait', share: 1 } } as const;
+    const { executed, ended } = runVirtual({ topology, arrivals: [{ at: 0 }], policy: wait });
+    expect(executed[0]!.from).toBe(45 * MS);
+    expect(ended[0]!.outcome).toBe('inTime');
+  });
+
+  it('matches M/D/1: mean wait ρ/(2(1 − ρ)) services, one server, no batching, no dropping', () => {
+    const policy: Partial<StageLocalPolicy> = { drop: { kind: 'never' }, formation: { kind: 'eager' } };
+    for (const load of [0.5, 0.8]) {
+      const { ended } = runVirtual({ topology: one(1000, 1e5), arrivals: poisson(load * 1000, 200), policy });
+      const wait = ended.reduce((sum, e) => sum + e.at - e.arrivedAt - MS, 0) / ended.length / MS;
+      expect(Math.abs(wait / (load / (2 * (1 - load))) - 1)).toBeLessThan(0.04);
+    }
+  });
+
+  it('loads pipelines in proportion to their planned throughput', () => {
+    for (const kind of ['proportional', 'least-loaded'] as const) {
+      const { executed } = runVirtual({
+        topology: pooled,
+        arrivals: poisson(900, 10),
+        policy: { choice: { kind } },
+      });
+      const served = [0, 0];
+      for (const batch of executed) {
+        const pool = pooled.pools[batch.pool]!;
+        if (pool.partition === 0) served[pool.pipeline]! += batch.arrivals.length;
+      }
+      const first = served[0]! / (served[0]! + served[1]!);
+      expect(Math.abs(first - 606 / 1020)).toBeLessThan(kind === 'proportional' ? 0.002 : 0.05);
+    }
+  });
+
+  it('drops heads that would shrink batches under overload, which keeps the goodput', () => {
+    const run = (drop: StageLocalPolicy['drop']) =>
+      runVirtual({ topology: pooled, arrivals: poisson(2040, 5), policy: { drop } }).ended;
+    const full = share(run({ kind: 'full-batch', share: 1 }), 'inTime');
+    expect(full).toBeGreaterThan(0.48);
+    expect(share(run({ kind: 'hopeless' }), 'inTime')).toBeLessThan(full - 0.1);
+  });
+
+  it('retries a batch lost with its device elsewhere where the deadline allows, else fails it once', () => {
+    const outages = [{ at: 2 * MS, device: 0 }];
+    const served = runVirtual({ topology: one(10_000, 40, 1, 2), arrivals: [{ at: 0 }], outages });
+    expect(served.ended).toMatchObject([{ outcome: 'inTime', at: 12 * MS }]);
+    const lost = runVirtual({ topology: one(10_000, 11, 1, 2), arrivals: [{ at: 0 }], outages });
+    expect(lost.ended).toMatchObject([{ outcome: 'failed', at: 2 * MS }]);
+    const alone = runVirtual({ topology: one(10_000, 40), arrivals: [{ at: 0 }], outages });
+    expect(alone.ended).toMatchObject([{ outcome: 'failed' }]);
+  });
+
+  it('starts again in another pipeline when its own loses a pool', () => {
+    const outages = [2, 3].map((device) => ({ at: 1, device }));
+    const { ended, executed } = runVirtual({ topology: pooled, arrivals: poisson(300, 1), outages });
+    expect(share(ended, 'inTime')).toBe(1);
+    expect(executed.filter((batch) => batch.from > 40 * MS).every((batch) => batch.pool === 2)).toBe(true);
+  });
+
+  it('drops for want of a device when none is up and none comes in time', () => {
+    const { ended } = runVirtual({
+      topology: one(1000, 20),
+      arrivals: [{ at: 5 }],
+      outages: [{ at: 1, device: 0 }],
+    });
+    expect(ended).toMatchObject([{ outcome: 'dropped', reason: 'device-down' }]);
+    const back = { at: 1, device: 0, until: 10 * MS };
+    const waited = runVirtual({ topology: one(1000, 20), arrivals: [{ at: 5 }], outages: [back] });
+    expect(waited.ended).toMatchObject([{ outcome: 'inTime', at: 11 * MS }]);
+  });
+
+  it('tries the tasks of a failed batch alone, so that one bad request fails alone', () => {
+    const arrivals = Array.from({ length: 4 }, () => ({ at: 0 }));
+    const fails = (members: number[]) => members.includes(2);
+    const { ended } = runVirtual({ topology: one(1000, 100, 4), arrivals, fails });
+    expect(ended.filter((e) => e.outcome === 'failed').map((e) => e.arrival)).toEqual([2]);
+    expect(ended.filter((e) => e.outcome === 'inTime').length).toBe(3);
+  });
+
+  it('refuses what comes while draining or beyond its bound, and finishes the rest at once', () => {
+    const arrivals = [{ at: 0 }, { at: 1.5 * MS }];
+    const { ended } = runVirtual({ topology: one(1000, 50, 8), arrivals, drainAt: MS });
+    expect(ended).toMatchObject([
+      { arrival: 1, outcome: 'dropped', reason: 'draining', place: -1 },
+      { arrival: 0, outcome: 'inTime', at: 2 * MS },
+    ]);
+    const crowd = Array.from({ length: 10 }, () => ({ at: 0 }));
+    const few = runVirtual({ topology: one(1000, 50), arrivals: crowd, policy: { mostTasks: 4 } });
+    expect(few.ended.filter((e) => e.reason === 'queue-full').length).toBe(6);
+  });
+
+  it('corrects its expectations by what executions took: fewer late than without', () => {
+    const slower = (pool: number, size: number) => 1.2 * pooled.pools[pool]!.latencyNs[size - 1]!;
+    const run = (correction: StageLocalPolicy['correction']) =>
+      runVirtual({
+        topology: pooled,
+        arrivals: poisson(1000, 5),
+        policy: { correction },
+        executionNs: slower,
+      }).ended;
+    const corrected = run({ kind: 'average', weight: 0.1 });
+    const blind = run({ kind: 'none' });
+    expect(share(corrected, 'late')).toBeLessThan(0.1 * share(blind, 'late'));
+    expect(share(corrected, 'inTime')).toBeGreaterThan(share(blind, 'inTime') + 0.2);
+  });
+
+  it('keeps its memory to the number in flight', () => {
+    const { executed, core } = runVirtual({ topology: pooled, arrivals: poisson(900, 20) });
+    const highest = Math.max(core.arrived(30e9, 0, 40e9, 1), core.arrived(30e9, 0, 40e9, 1));
+    expect(executed.length).toBeGreaterThan(1000);
+    expect(highest).toBeLessThan(200);
+  });
+});
+
+describe('replay()', () => {
+  const logOf = (seed: number) => {
+    const log: LogEntry[] = [];
+    const outages = [{ at: 300 * MS, device: 1, until: 600 * MS }];
+    runVirtual({
+      topology: pooled,
+      arrivals: poisson(1200, 1, seed),
+      outages,
+      log: (entry) => log.push(entry),
+    });
+    return log;
+  };
+
+  it('says the same decisions in the same order from a log as when it was written, through JSON too', () => {
+    const log = logOf(3);
+    expect(log).toEqual(logOf(3));
+    expect(log).not.toEqual(logOf(4));
+    const read = log.map((entry) => JSON.parse(JSON.stringify(entry)) as LogEntry);
+    const answer = replay(read, (decisions) => new StageLocalCore(pooled, decisions));
+    expect(answer).toEqual({ same: true, entries: log.length });
+  });
+
+  it('says where another policy would have decided otherwise', () => {
+    const eager = { formation: { kind: 'eager' } } as const;
+    const answer = replay(logOf(3), (decisions) => new StageLocalCore(pooled, decisions, eager));
+    expect(answer.same).toBe(false);
+  });
+});

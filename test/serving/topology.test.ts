@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { InputError } from '../../src/artifacts/index.js';
+import { topologyOf } from '../../src/serving/index.js';
+import { affine, planOf } from './plans.js';
+
+const twoStages = (networkGbps?: number) =>
+  planOf(
+    [
+      {
+        sloMs: 50,
+        pipelines: [
+          {
+            throughputRps: 100,
+            parts: [
+              {
+                device: 'slow',
+                batch: 4,
+                virtualGpus: 3,
+                latencyUs: (b) => (b === 3 ? null : 1000 * b),
+                transferBytes: 1e6,
+              },
+              { device: 'fast', batch: 2, latencyUs: affine(500, 100) },
+            ],
+          },
+        ],
+      },
+    ],
+    networkGbps,
+  );
+
+describe('topologyOf()', () => {
+  it('lists pools with what follows, filled latencies, devices and what is left after each batch', () => {
+    const { pools, devices, models } = topologyOf(twoStages(8));
+    expect(models).toEqual([{ name: 'm0', sloNs: 50e6, throughputRps: 100, entries: [0] }]);
+    expect([...pools[0]!.latencyNs]).toEqual([1e6, 2e6, 4e6, 4e6]);
+    expect(pools[0]!.next).toBe(1);
+    expect(pools[1]!.next).toBeUndefined();
+    expect(pools.map((pool) => pool.devices)).toEqual([[0, 1, 2], [3]]);
+    expect(devices[1]).toMatchObject({ name: 's1/gpu0/0', pool: 0, server: 's1', deviceClass: 'slow' });
+    // 1 MB at 8 Gbps is 1 ms a row; the next pool takes at most two at a time.
+    expect([...pools[0]!.transferNs]).toEqual([1e6, 2e6, 3e6, 4e6]);
+    expect([...pools[0]!.restNs]).toEqual([1.6e6, 2.7e6, 3.7e6, 4.7e6]);
+    expect([...pools[1]!.restNs]).toEqual([0, 0]);
+  });
+
+  it('lets transfers take no time where the cluster names no link or all is on one machine', () => {
+    expect([...topologyOf(twoStages()).pools[0]!.transferNs]).toEqual([0, 0, 0, 0]);
+    expect([...topologyOf(twoStages(8), { transfers: 'none' }).pools[0]!.restNs]).toEqual([
+      6e5, 7e5, 7e5, 7e5,
+    ]);
+    expect(topologyOf(twoStages(), { sloMs: 7 }).models[0]!.sloNs).toBe(7e6);
+  });
+
+  it('refuses a plan that contradicts itself, with every contradiction', () => {
+    const plan = twoStages();
+    plan.placement[0]!.partition = 7;
+    plan.placement[3]!.class = 'slow';
+    plan.models[0]!.pipelines[0]!.partitions[1]!.latencyUsByBatch[1] = null;
+    const error = catchError(() => topologyOf(plan));
+    expect(error).toBeInstanceOf(InputError);
+    expect((error as InputError).faults.map((f) => f.path)).toEqual([
+      '/placement/0',
+      '/placement/3',
+      '/models/0/pipelines/0/partitions/0',
+      '/models/0/pipelines/0/partitions/1/latencyUsByBatch',
+    ]);
+    expect((error as InputError).message).toContain('has 3 virtual GPUs, but 2 are placed');
+  });
+});
+
+function catchError(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}

@@ -1,0 +1,215 @@
+import {
+  Answer,
+  Decision,
+  Decisions,
+  DROP_REASONS,
+  type LogEntry,
+  recorded,
+  type ServingCore,
+  StageLocalCore,
+  type StageLocalPolicy,
+  type Topology,
+} from '../../src/serving/index.js';
+
+export interface Arrival {
+  at: number;
+  model?: number;
+  rows?: number;
+  deadline?: number;
+  cancelAt?: number;
+}
+
+export interface Outage {
+  at: number;
+  device: number;
+  /** Comes back then; never where absent. */
+  until?: number;
+}
+
+export interface Run {
+  topology: Topology;
+  arrivals: Arrival[];
+  policy?: Partial<StageLocalPolicy>;
+  outages?: Outage[];
+  /** Execution time; the plan's where absent. */
+  executionNs?: (pool: number, size: number) => number;
+  /** Whether a batch of these requests fails on its device. */
+  fails?: (requests: number[], pool: number) => boolean;
+  log?: (entry: LogEntry) => void;
+  drainAt?: number;
+}
+
+export interface Ended {
+  arrival: number;
+  arrivedAt: number;
+  outcome: 'inTime' | 'late' | 'failed' | 'dropped' | 'cancelled';
+  at: number;
+  reason?: string;
+  place?: number;
+}
+
+export interface Executed {
+  pool: number;
+  device: number;
+  from: number;
+  to: number;
+  arrivals: number[];
+}
+
+type Happening = { at: number; order: number; tell: () => void };
+
+/** Drives a core in virtual time and watches it from outside: throws at the first broken rule. */
+export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; core: StageLocalCore } {
+  const decisions = new Decisions();
+  const bare = new StageLocalCore(run.topology, decisions, run.policy ?? {});
+  const core: ServingCore = run.log === undefined ? bare : recorded(bare, decisions, run.log);
+  const happenings: Happening[] = [];
+  const ended: Ended[] = [];
+  const executed: Executed[] = [];
+  const arrivalOf = new Map<number, number>();
+  const openOf = new Set<number>();
+  const requestOfTask = new Map<number, number>();
+  const runningOn = new Map<number, number>();
+  let now = 0;
+  let order = 0;
+  let timer = 0;
+
+  const plan = (at: number, tell: () => void) => {
+    const item = { at, order: order++, tell };
+    let i = happenings.push(item) - 1;
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      if (!before(item, happenings[parent]!)) break;
+      happenings[i] = happenings[parent]!;
+      i = parent;
+    }
+    happenings[i] = item;
+  };
+  const take = (): Happening => {
+    const first = happenings[0]!;
+    const last = happenings.pop()!;
+    if (happenings.length === 0) return first;
+    let i = 0;
+    for (;;) {
+      let child = 2 * i + 1;
+      if (child >= happenings.length) break;
+      if (child + 1 < happenings.length && before(happenings[child + 1]!, happenings[child]!)) child += 1;
+      if (!before(happenings[child]!, last)) break;
+      happenings[i] = happenings[child]!;
+      i = child;
+    }
+    happenings[i] = last;
+    return first;
+  };
+
+  const end = (request: number, outcome: Ended['outcome'], more: Partial<Ended> = {}) => {
+    const arrival = arrivalOf.get(request)!;
+    if (!openOf.delete(request)) throw new Error(`request of arrival ${arrival} ended twice`);
+    const arrivedAt = run.arrivals[arrival]!.at;
+    ended.push({ arrival, arrivedAt, outcome, at: now, ...more });
+  };
+
+  const execute = (batch: number, device: number) => {
+    const pool = core.batchPool(batch);
+    const size = core.batchSize(batch);
+    const tasks = Array.from({ length: size }, (_, i) => core.batchTask(batch, i));
+    if (size < 1 || size > run.topology.pools[pool]!.batch) throw new Error(`a batch of ${size}`);
+    if (new Set(tasks).size !== size) throw new Error('a task is twice in a batch');
+    if (runningOn.has(device)) throw new Error(`two batches at once on device ${device}`);
+    if (run.topology.devices[device]!.pool !== pool) throw new Error('a batch on a device of another pool');
+    runningOn.set(device, batch);
+    const requests = tasks.map((task) => requestOfTask.get(task)!);
+    for (const request of requests) if (!openOf.has(request)) throw new Error('an ended request is executed');
+    const arrivals = requests.map((request) => arrivalOf.get(request)!);
+    const from = now;
+    const to = now + (run.executionNs?.(pool, size) ?? run.topology.pools[pool]!.latencyNs[size - 1]!);
+    const record = { pool, device, from, to, arrivals };
+    executed.push(record);
+    core.started(now, batch);
+    plan(to, () => {
+      if (runningOn.get(device) !== batch || executed.findLast((e) => e.device === device) !== record) return;
+      runningOn.delete(device);
+      if (run.fails?.(arrivals, pool)) core.failed(now, batch);
+      else core.executed(now, batch, from, to);
+    });
+  };
+
+  const carryOut = () => {
+    for (let i = 0; i < decisions.count; i++) {
+      const a = decisions.a(i);
+      const b = decisions.b(i);
+      const c = decisions.c(i);
+      switch (decisions.kind(i)) {
+        case Decision.execute:
+          execute(a, b);
+          break;
+        case Decision.transfer: {
+          const from = now;
+          const took = run.topology.pools[core.batchPool(a)]!.transferNs[core.batchSize(a) - 1]!;
+          plan(now + took, () => core.transferred(now, a, from, now));
+          break;
+        }
+        case Decision.answer:
+          end(a, b === Answer.inTime ? 'inTime' : b === Answer.late ? 'late' : 'failed');
+          break;
+        case Decision.drop:
+          end(a, 'dropped', { reason: DROP_REASONS[b] ?? '?', place: c });
+          break;
+        case Decision.wakeAt: {
+          const token = ++timer;
+          if (a <= now) throw new Error(`wake at ${a}, which is not after ${now}`);
+          plan(a, () => token === timer && core.due(now));
+          break;
+        }
+        default:
+          throw new Error('an unknown decision');
+      }
+    }
+    decisions.clear();
+  };
+
+  for (let device = 0; device < run.topology.devices.length; device++) core.deviceUp(0, device);
+  core.decide(0);
+  carryOut();
+  run.arrivals.forEach((arrival, i) => {
+    plan(arrival.at, () => {
+      const model = arrival.model ?? 0;
+      const deadline = arrival.deadline ?? arrival.at + run.topology.models[model]!.sloNs;
+      const rows = arrival.rows ?? 1;
+      const request = core.arrived(now, model, deadline, rows);
+      if (openOf.has(request)) throw new Error('a number in use was given again');
+      arrivalOf.set(request, i);
+      openOf.add(request);
+      for (let row = 0; row < rows; row++) requestOfTask.set(core.taskOf(request, row), request);
+      if (arrival.cancelAt === undefined) return;
+      plan(arrival.cancelAt, () => {
+        if (!openOf.has(request) || arrivalOf.get(request) !== i) return;
+        if (core.cancelled(now, request)) end(request, 'cancelled');
+      });
+    });
+  });
+  for (const outage of run.outages ?? []) {
+    plan(outage.at, () => {
+      runningOn.delete(outage.device);
+      core.deviceDown(now, outage.device);
+    });
+    if (outage.until !== undefined) plan(outage.until, () => core.deviceUp(now, outage.device));
+  }
+  if (run.drainAt !== undefined) plan(run.drainAt, () => core.drain(now));
+
+  while (happenings.length > 0) {
+    now = happenings[0]!.at;
+    while (happenings.length > 0 && happenings[0]!.at === now) take().tell();
+    core.decide(now);
+    carryOut();
+  }
+  if (openOf.size > 0) throw new Error(`${openOf.size} requests never ended`);
+  if (ended.length !== run.arrivals.length) throw new Error('outcomes and arrivals differ in number');
+  const left = bare.inUse;
+  if (left.requests + left.tasks + left.batches !== 0) throw new Error(`slots leak: ${JSON.stringify(left)}`);
+  return { ended, executed, core: bare };
+}
+
+function before(a: Happening, b: Happening): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order);
+}
