@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import type { Device } from './device.js';
 import { allowedCores, tasksetPath } from './host.js';
 
@@ -13,7 +13,7 @@ export interface Exit {
 /** A started child: its socket, its last words, its end. */
 export interface Child {
   readonly process: ChildProcess;
-  readonly socket: Duplex;
+  readonly socket: Socket;
   /** The cores it is pinned to; undefined where it is not. */
   readonly cores: readonly number[] | undefined;
   /** The last lines it wrote to stdout or stderr. */
@@ -45,7 +45,7 @@ export function startChild(device: Device, virtual: number, cores: readonly numb
     child.once('close', (code, signal) => resolve({ code, signal }));
     child.once('error', () => resolve({ code: null, signal: null }));
   });
-  const socket = child.stdio[SOCKET_FD] as Duplex;
+  const socket = child.stdio[SOCKET_FD] as Socket;
   return { process: child, socket, cores: pinned, lastWords: collectWords(child), exited };
 }
 

@@ -149,6 +149,9 @@ class ChildExecutor implements Executor {
       this.#end(exit);
       return exit;
     });
+    for (const handle of [child.process, child.process.stdout, child.process.stderr]) {
+      (handle as { unref?(): void } | null)?.unref?.();
+    }
     this.#keepAlive(false);
   }
 
@@ -277,15 +280,7 @@ class ChildExecutor implements Executor {
 
   /** Only a request under way keeps the program running. */
   #keepAlive(yes: boolean): void {
-    const { process: child, socket } = this.child;
-    for (const handle of [child, socket, child.stdout, child.stderr] as Handle[]) {
-      if (yes) handle.ref?.();
-      else handle.unref?.();
-    }
+    if (yes) this.child.socket.ref();
+    else this.child.socket.unref();
   }
-}
-
-interface Handle {
-  ref?(): void;
-  unref?(): void;
 }
