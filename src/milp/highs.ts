@@ -1,0 +1,249 @@
+import type { Highs, HighsCallbackMap, Model, ModelStatusCode, OptionValue } from 'highs';
+import type { LinearModel, Violation } from './linear-model.js';
+
+/** What ended a solve early. */
+export type SolveLimit = 'nodes' | 'time' | 'iterations' | 'interrupted' | 'target';
+
+/**
+ * Every end of a solve, as our own union: an objective can be read only where there is a solution, a bound only where
+ * one was proved.
+ */
+export type SolveOutcome =
+  | {
+      readonly status: 'optimal' | 'feasible';
+      readonly objective: number;
+      /** Proven bound on the objective of the model as given. */
+      readonly bound: number;
+      readonly values: Float64Array;
+      /** Shadow prices of the rows and reduced costs; LPs solved to optimality only. */
+      readonly rowDuals?: Float64Array;
+      readonly limit?: SolveLimit;
+      readonly nodes: number;
+    }
+  | { readonly status: 'infeasible' | 'unbounded' }
+  | { readonly status: 'stopped'; readonly limit: SolveLimit; readonly nodes: number }
+  | { readonly status: 'failed'; readonly message: string };
+
+export interface SolveOptions {
+  /** Relative gap at which a MIP stops; 0 proves the optimum. */
+  readonly gap?: number;
+  readonly maxNodes?: number;
+  readonly maxSeconds?: number;
+  /** A solution to start from. */
+  readonly start?: ArrayLike<number>;
+  /** Asked now and then; true ends the solve with what there is. */
+  readonly interrupted?: () => boolean;
+  /** Told of every better solution and bound of a MIP. */
+  readonly onProgress?: (value: number, bound: number) => void;
+  /** Solve the LP relaxation of an integer model. */
+  readonly relaxed?: boolean;
+}
+
+/** Columns to append to an open model: costs, bounds 0 … ∞, entries by row. */
+export interface NewColumns {
+  readonly costs: readonly number[];
+  readonly starts: readonly number[];
+  readonly rows: readonly number[];
+  readonly coefficients: readonly number[];
+}
+
+/** A model that stays in the solver, so that it can grow and be solved again from its last basis. */
+export interface OpenModel {
+  addColumns(columns: NewColumns): void;
+  setRowBounds(row: number, lower: number, upper: number): void;
+  setVariableBounds(variable: number, lower: number, upper: number): void;
+  solve(options?: SolveOptions): SolveOutcome;
+  close(): void;
+}
+
+/** One HiGHS instance; keep it, since its first solves are several times slower than later ones. */
+export interface HighsEngine {
+  readonly version: string;
+  /** Solves a model from nothing and re-checks the solution by itself. */
+  solve(model: LinearModel, options?: SolveOptions): SolveOutcome;
+  /** Opens a model for repeated solves. The caller closes it: an unclosed one leaks the solver's memory. */
+  open(model: LinearModel): OpenModel;
+}
+
+/** HiGHS takes only finite options; three billion years will do. */
+const NO_TIME_LIMIT = 1e17;
+
+/** Loads the WebAssembly solver: about 50 ms. The only place that does. */
+export async function loadHighs(): Promise<HighsEngine> {
+  // Its types are written for require(); import() gives the function itself as the default.
+  const { default: loader } = (await import('highs')) as unknown as { default: () => Promise<Highs> };
+  const highs = await loader();
+  return {
+    version: highs.version.string,
+    solve(model, options = {}) {
+      const native = build(highs, model);
+      try {
+        return checked(model, runNative(highs, native, options, model.integer.some(Boolean)));
+      } finally {
+        native.dispose();
+      }
+    },
+    open: (model) => openModel(highs, model),
+  };
+}
+
+function openModel(highs: Highs, model: LinearModel): OpenModel {
+  const native = build(highs, model);
+  const isMip = model.integer.some(Boolean);
+  return {
+    addColumns({ costs, starts, rows, coefficients }) {
+      const count = costs.length;
+      if (count === 0) return;
+      native.addCols({
+        cost: Float64Array.from(costs),
+        lower: new Float64Array(count),
+        upper: new Float64Array(count).fill(Infinity),
+        matrix: {
+          format: 'csc',
+          numRows: model.constraintNames.length,
+          numCols: count,
+          starts: Int32Array.from([...starts, rows.length]),
+          indices: Int32Array.from(rows),
+          values: Float64Array.from(coefficients),
+        },
+      });
+    },
+    setRowBounds: (row, lower, upper) => void native.changeRowBounds(row, lower, upper),
+    setVariableBounds: (variable, lower, upper) => void native.changeColBounds(variable, lower, upper),
+    solve: (options = {}) => runNative(highs, native, options, isMip),
+    close: () => native.dispose(),
+  };
+}
+
+function build(highs: Highs, model: LinearModel): Model {
+  const { variableType, objectiveSense } = highs.constants;
+  const native = highs.createModel({
+    numCols: model.variableNames.length,
+    numRows: model.constraintNames.length,
+    sense: model.sense === 'maximize' ? objectiveSense.maximize : objectiveSense.minimize,
+    colCost: model.objective,
+    colLower: model.lower,
+    colUpper: model.upper,
+    rowLower: model.rowLower,
+    rowUpper: model.rowUpper,
+    matrix: {
+      format: 'csr',
+      numRows: model.constraintNames.length,
+      numCols: model.variableNames.length,
+      starts: model.starts,
+      indices: model.indices,
+      values: model.coefficients,
+    },
+    ...(model.integer.some(Boolean)
+      ? { integrality: model.integer.map((i) => (i ? variableType.integer : variableType.continuous)) }
+      : {}),
+  });
+  native.options.set({ output_flag: false, random_seed: 1 });
+  return native;
+}
+
+function runNative(highs: Highs, native: Model, options: SolveOptions, isMip: boolean): SolveOutcome {
+  native.zeroAllClocks();
+  native.options.set(nativeOptions(options));
+  if (options.start !== undefined) native.setSolution({ colValue: Float64Array.from(options.start) });
+  try {
+    const { modelStatus } = native.run(callbacksOf(highs, options));
+    return outcomeOf(highs, native, modelStatus, isMip && options.relaxed !== true);
+  } catch (error) {
+    return { status: 'failed', message: (error as Error).message };
+  }
+}
+
+function nativeOptions(options: SolveOptions): Record<string, OptionValue> {
+  return {
+    mip_rel_gap: options.gap ?? 0,
+    mip_abs_gap: 0,
+    mip_feasibility_tolerance: 1e-7,
+    mip_max_nodes: options.maxNodes ?? 2147483647,
+    time_limit: options.maxSeconds ?? NO_TIME_LIMIT,
+    solve_relaxation: options.relaxed ?? false,
+  };
+}
+
+function callbacksOf(highs: Highs, { interrupted, onProgress }: SolveOptions): HighsCallbackMap {
+  const { simplexInterrupt, mipInterrupt, mipLogging } = highs.constants.callbackType;
+  const stop = (event: { interrupt(): void }): undefined => {
+    if (interrupted?.()) event.interrupt();
+  };
+  return {
+    ...(interrupted === undefined ? {} : { [simplexInterrupt]: stop, [mipInterrupt]: stop }),
+    ...(onProgress === undefined
+      ? {}
+      : {
+          [mipLogging]: ({ data }): undefined => {
+            const { mip_primal_bound: value, mip_dual_bound: bound } = data;
+            if (Number.isFinite(value) && Number.isFinite(bound))
+              onProgress(value as number, bound as number);
+          },
+        }),
+  };
+}
+
+function outcomeOf(highs: Highs, native: Model, status: ModelStatusCode, isMip: boolean): SolveOutcome {
+  const s = highs.constants.modelStatus;
+  switch (status) {
+    case s.optimal:
+    case s.empty:
+      return { status: 'optimal', ...solutionOf(highs, native, isMip, true) };
+    case s.infeasible:
+      return { status: 'infeasible' };
+    case s.unbounded:
+    case s.unboundedOrInfeasible:
+      return { status: 'unbounded' };
+    case s.timeLimit:
+      return stopped(highs, native, 'time', isMip);
+    case s.iterationLimit:
+      return stopped(highs, native, 'iterations', isMip);
+    case s.solutionLimit:
+      return stopped(highs, native, 'nodes', isMip);
+    case s.interrupted:
+      return stopped(highs, native, 'interrupted', isMip);
+    case s.objectiveBound:
+    case s.objectiveTarget:
+      return stopped(highs, native, 'target', isMip);
+    default:
+      return { status: 'failed', message: `HiGHS ended with status ${status}` };
+  }
+}
+
+/** An early end: with the incumbent where a MIP has one, without a solution otherwise (a stopped LP proves nothing). */
+function stopped(highs: Highs, native: Model, limit: SolveLimit, isMip: boolean): SolveOutcome {
+  const has = native.info.get('primal_solution_status') === highs.constants.solutionStatus.feasible;
+  if (isMip && has) return { status: 'feasible', limit, ...solutionOf(highs, native, true, false) };
+  return { status: 'stopped', limit, nodes: isMip ? nodesOf(native) : 0 };
+}
+
+function solutionOf(highs: Highs, native: Model, isMip: boolean, proven: boolean) {
+  const { colValue, rowDual } = native.getSolution();
+  const objective = native.getObjectiveValue();
+  const dualStatus = native.info.get('dual_solution_status');
+  const withDuals = !isMip && dualStatus === highs.constants.solutionStatus.feasible;
+  return {
+    objective,
+    bound: isMip ? Number(native.info.get('mip_dual_bound')) : proven ? objective : Number.NaN,
+    values: colValue,
+    nodes: isMip ? nodesOf(native) : 0,
+    ...(withDuals ? { rowDuals: rowDual } : {}),
+  };
+}
+
+function nodesOf(native: Model): number {
+  return Math.max(0, Number(native.info.get('mip_node_count')));
+}
+
+/** A solution that does not meet the model is no solution, whatever the solver says. */
+function checked(model: LinearModel, outcome: SolveOutcome): SolveOutcome {
+  if (outcome.status !== 'optimal' && outcome.status !== 'feasible') return outcome;
+  const broken = model.violations(outcome.values, 1e-5);
+  if (broken.length === 0) return outcome;
+  return { status: 'failed', message: `the solver's solution breaks ${broken.map(nameOf).join(', ')}` };
+}
+
+function nameOf({ name, amount }: Violation): string {
+  return `${name} by ${amount}`;
+}

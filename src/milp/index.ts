@@ -1,0 +1,22 @@
+/**
+ * Pooled pipelines (PPipe §3, §5, A.1, A.2): the model layer, the HiGHS adapter, columns and their pricing, the search for
+ * whole numbers, placement, and a checker that shares nothing with the planner.
+ *
+ * In goes a problem without files or open ends, out comes an outcome: a plan with a proven bound, infeasible with reasons,
+ * or no plan in time. It reads no file, knows no clock but the one it is handed, and draws nothing at random.
+ */
+export { checkPlan } from './check.js';
+export { type HighsEngine, loadHighs } from './highs.js';
+export type { PlanOptions, PlanProgress } from './options.js';
+export { type PlacementRules, type PoolToPlace, placeVirtualGpus } from './placement.js';
+export type {
+  PlanBody,
+  PooledOutcome,
+  PooledProblem,
+  ProblemModel,
+  ResolvedPlanner,
+  SearchLimit,
+  SolverReport,
+} from './problem.js';
+export { type NamedProfile, resolvePooled } from './resolve.js';
+export { planPooled } from './solve.js';

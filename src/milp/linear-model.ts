@@ -1,0 +1,152 @@
+/** One term of a sum: variable and coefficient. */
+export type Term = readonly [variable: number, coefficient: number];
+
+export interface VariableBounds {
+  readonly lower?: number;
+  readonly upper?: number;
+  readonly integer?: boolean;
+}
+
+export type Sense = 'maximize' | 'minimize';
+
+/** A row or bound that values do not meet, and by how much. */
+export interface Violation {
+  readonly name: string;
+  readonly amount: number;
+}
+
+/**
+ * A mixed-integer linear model: named variables, named constraints `lower ≤ Σ a·x ≤ upper`, one linear objective.
+ * It knows no solver; it prints as text and judges a solution by itself.
+ */
+export class LinearModel {
+  readonly variableNames: string[] = [];
+  readonly lower: number[] = [];
+  readonly upper: number[] = [];
+  readonly integer: boolean[] = [];
+  readonly constraintNames: string[] = [];
+  readonly rowLower: number[] = [];
+  readonly rowUpper: number[] = [];
+  /** Rows in compressed form: row r holds entries starts[r] … starts[r + 1]. */
+  readonly starts: number[] = [0];
+  readonly indices: number[] = [];
+  readonly coefficients: number[] = [];
+  readonly objective: number[] = [];
+  sense: Sense = 'maximize';
+
+  /** Adds a variable; 0 ≤ x where no bounds are given. */
+  addVariable(name: string, { lower = 0, upper = Infinity, integer = false }: VariableBounds = {}): number {
+    this.variableNames.push(name);
+    this.lower.push(lower);
+    this.upper.push(upper);
+    this.integer.push(integer);
+    this.objective.push(0);
+    return this.variableNames.length - 1;
+  }
+
+  /** Adds one variable per name, alike in bounds. */
+  addVariables(names: readonly string[], bounds: VariableBounds = {}): number[] {
+    return names.map((name) => this.addVariable(name, bounds));
+  }
+
+  /** Adds `lower ≤ Σ a·x ≤ upper`; terms with coefficient 0 are left out. */
+  addConstraint(name: string, lower: number, terms: readonly Term[], upper: number): number {
+    for (const [variable, coefficient] of terms) {
+      if (coefficient === 0) continue;
+      this.indices.push(variable);
+      this.coefficients.push(coefficient);
+    }
+    this.starts.push(this.indices.length);
+    this.rowLower.push(lower);
+    this.rowUpper.push(upper);
+    this.constraintNames.push(name);
+    return this.constraintNames.length - 1;
+  }
+
+  /** Sets the objective; variables not named count 0. */
+  addObjective(sense: Sense, terms: readonly Term[]): void {
+    this.sense = sense;
+    this.objective.fill(0);
+    for (const [variable, coefficient] of terms) this.objective[variable] = coefficient;
+  }
+
+  objectiveOf(values: ArrayLike<number>): number {
+    return this.objective.reduce((sum, cost, variable) => sum + cost * (values[variable] as number), 0);
+  }
+
+  /**
+   * What the values do not meet, recomputed from the model alone.
+   * @param tolerance relative to the size of each row's largest term, and absolute for values near 0
+   */
+  violations(values: ArrayLike<number>, tolerance = 1e-6): Violation[] {
+    return [...this.boundViolations(values, tolerance), ...this.rowViolations(values, tolerance)];
+  }
+
+  private boundViolations(values: ArrayLike<number>, tolerance: number): Violation[] {
+    const found: Violation[] = [];
+    this.variableNames.forEach((name, variable) => {
+      const value = values[variable] as number;
+      const allowed = tolerance * Math.max(1, Math.abs(value));
+      const outside = Math.max(
+        (this.lower[variable] as number) - value,
+        value - (this.upper[variable] as number),
+      );
+      if (!(outside <= allowed)) found.push({ name, amount: outside });
+      const off = Math.abs(value - Math.round(value));
+      if (this.integer[variable] && !(off <= allowed)) found.push({ name: `${name} integer`, amount: off });
+    });
+    return found;
+  }
+
+  private rowViolations(values: ArrayLike<number>, tolerance: number): Violation[] {
+    const found: Violation[] = [];
+    this.constraintNames.forEach((name, row) => {
+      let sum = 0;
+      let largest = 1;
+      for (let e = this.starts[row] as number; e < (this.starts[row + 1] as number); e++) {
+        const term = (this.coefficients[e] as number) * (values[this.indices[e] as number] as number);
+        sum += term;
+        largest = Math.max(largest, Math.abs(term));
+      }
+      const outside = Math.max((this.rowLower[row] as number) - sum, sum - (this.rowUpper[row] as number));
+      if (!(outside <= tolerance * largest)) found.push({ name, amount: outside });
+    });
+    return found;
+  }
+
+  /** The model as a person reads it: objective, constraints by name, bounds, integers. */
+  toText(): string {
+    const objective = this.objective.flatMap((cost, v): Term[] => (cost === 0 ? [] : [[v, cost]]));
+    const rows = this.constraintNames.map((name, row) => {
+      const terms: Term[] = [];
+      for (let e = this.starts[row] as number; e < (this.starts[row + 1] as number); e++)
+        terms.push([this.indices[e] as number, this.coefficients[e] as number]);
+      return `  ${name}: ${between(this.rowLower[row] as number, this.sumText(terms), this.rowUpper[row] as number)}`;
+    });
+    const bounds = this.variableNames.map((name, v) => {
+      const body = between(this.lower[v] as number, name, this.upper[v] as number);
+      return `  ${body}${this.integer[v] ? ' integer' : ''}`;
+    });
+    return [this.sense, `  ${this.sumText(objective)}`, 'subject to', ...rows, 'where', ...bounds, ''].join(
+      '\n',
+    );
+  }
+
+  private sumText(terms: readonly Term[]): string {
+    if (terms.length === 0) return '0';
+    return terms
+      .map(([variable, a], i) => {
+        const sign = a < 0 ? '- ' : i === 0 ? '' : '+ ';
+        const size = Math.abs(a) === 1 ? '' : `${Math.abs(a)}·`;
+        return `${sign}${size}${this.variableNames[variable]}`;
+      })
+      .join(' ');
+  }
+}
+
+function between(lower: number, body: string, upper: number): string {
+  if (lower === upper) return `${body} = ${lower}`;
+  const left = lower === -Infinity ? '' : `${lower} ≤ `;
+  const right = upper === Infinity ? '' : ` ≤ ${upper}`;
+  return `${left}${body}${right}`;
+}

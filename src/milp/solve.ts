@@ -1,0 +1,129 @@
+import { fault, InputError } from '../artifacts/index.js';
+import { type ColumnSource, ListedColumns } from './column-source.js';
+import { type Column, enumerateColumns } from './columns.js';
+import type { HighsEngine } from './highs.js';
+import { infeasibility } from './infeasible.js';
+import { type MasterGoal, type MasterResult, solveMaster } from './master.js';
+import type { PlanOptions } from './options.js';
+import { Phases } from './phases.js';
+import { assemblePlan } from './plan.js';
+import type { UsedColumn } from './plan-model.js';
+import type { PooledOutcome, PooledProblem, SearchLimit, SolverReport } from './problem.js';
+import { type IntegerSearch, type SearchResult, searchPlan } from './search.js';
+import { type ClassTable, classTable, type ModelTable, modelTable } from './tables.js';
+
+/** Columns of one model that are listed at most; past them they are priced. */
+const MOST_LISTED = 400_000;
+
+export const DEFAULT_GAP = 1e-3;
+
+/**
+ * Plans pooled pipelines: the LP over columns gives a proven bound, a search over integer counts the plan (DESIGN.md, idea
+ * 2; PPipe §3, A.2). Same problem and options, same plan, unless a time limit or an interruption ended it.
+ */
+export function planPooled(problem: PooledProblem, options: PlanOptions): PooledOutcome {
+  const phases = new Phases(options.clock);
+  const classes = classTable(problem);
+  const tables = phases.time('tables', () => tablesOf(problem, options));
+  options.onProgress?.({ phase: 'columns' });
+  const sources = phases.time('columns', () => tables.map((table) => sourceOf(problem, table)));
+  const empty = tables.filter(
+    (_, m) => (sources[m] as ColumnSource).cheapest(freePrices(classes)) === Infinity,
+  );
+  if (empty.some((table) => table.weight > 0 || table.rps !== undefined))
+    return infeasibility(problem, classes, tables, [], report(phases, [], 0, 0));
+  options.onProgress?.({ phase: 'bound' });
+  const masters = phases.time('bound', () => bounds(problem, options.highs, classes, tables, sources));
+  const master = masters.at(-1) as MasterResult;
+  if (masters.length > 1 && (masters[0] as MasterResult).bound < 1 - 1e-9)
+    return infeasibility(problem, classes, tables, masters, report(phases, master.columns, master.rounds, 0));
+  const search: IntegerSearch = { problem, classes, tables, sources, master, options, phases };
+  const result = phases.time('search', () => searchPlan(search));
+  return outcome(search, result);
+}
+
+function freePrices(classes: ClassTable) {
+  const zeros = new Array<number>(classes.names.length).fill(0);
+  return { perGpu: zeros, perUse: zeros };
+}
+
+function tablesOf(problem: PooledProblem, options: PlanOptions): ModelTable[] {
+  const estimates = needsEstimate(problem) ? noPartitioningRps(problem, options) : [];
+  return problem.models.map((_, m) => modelTable(problem, m, estimates[m]));
+}
+
+function needsEstimate(problem: PooledProblem): boolean {
+  return problem.models.some(
+    ({ batchFormation }) => batchFormation !== 'none' && batchFormation.estimatedRps === 'no-partitioning',
+  );
+}
+
+/** Each model's throughput when nothing is cut and batches need no time to fill. */
+function noPartitioningRps(problem: PooledProblem, options: PlanOptions): number[] {
+  const models = problem.models.map((model) => ({ ...model, batchFormation: 'none' as const }));
+  const planner = { ...problem.planner, maxPartitions: 1, objective: 'throughput' as const };
+  const outcome = planPooled({ ...problem, models, planner }, { ...options });
+  if (outcome.status !== 'optimal' && outcome.status !== 'feasible') return [];
+  return outcome.plan.models.map(({ throughputRps }) => throughputRps);
+}
+
+function sourceOf(problem: PooledProblem, table: ModelTable): ColumnSource {
+  const listed = enumerateColumns(table, problem.planner, MOST_LISTED);
+  if (listed !== undefined) return new ListedColumns(listed);
+  throw new InputError('plan', [fault(`${table.name} has more than ${MOST_LISTED} pipelines`)]);
+}
+
+/** The LP bound; for cost and power first whether the rates can be met at all. */
+function bounds(
+  { planner, models }: PooledProblem,
+  highs: HighsEngine,
+  classes: ClassTable,
+  tables: readonly ModelTable[],
+  sources: readonly ColumnSource[],
+): MasterResult[] {
+  const solve = (goal: MasterGoal, start: readonly Column[]) =>
+    solveMaster(highs, classes, tables, sources, goal, start);
+  if (planner.objective === 'throughput')
+    return [solve({ kind: 'throughput', weights: models.map(({ weight }) => weight) }, [])];
+  const rps = models.map((model) => model.rps ?? 0);
+  const reach = solve({ kind: 'throughput', weights: rps }, []);
+  return reach.bound < 1 ? [reach, reach] : [reach, solve({ kind: 'price', rps }, reach.columns)];
+}
+
+function report(phases: Phases, columns: readonly Column[], rounds: number, nodes: number): SolverReport {
+  return { ms: phases.elapsed(), phases: phases.ms, columns: columns.length, rounds, nodes };
+}
+
+function outcome(search: IntegerSearch, result: SearchResult): PooledOutcome {
+  const { problem, classes, tables, master, phases } = search;
+  const solver = report(phases, master.columns, master.rounds, result.nodes);
+  if (result.status === 'infeasible') return infeasibility(problem, classes, tables, [master], solver);
+  if (result.status === 'none') return { status: 'no-plan-in-time', limit: result.limit, solver };
+  const plan = assemblePlan(problem, classes, tables, result.used, {
+    status: result.limit === undefined ? 'optimal' : 'feasible',
+    objective: objectiveOf(problem, result),
+    reproducible: !clockEnded(result.limit),
+    shadowPrices: problem.planner.objective === 'throughput' ? master.gpuPrices : [],
+  });
+  if (plan === undefined) throw new Error('a plan whose virtual GPUs cannot be placed');
+  const notes = problem.models.flatMap((model) => model.notes);
+  return {
+    status: plan.status,
+    plan,
+    ...(result.limit === undefined ? {} : { limit: result.limit }),
+    notes,
+    solver,
+  };
+}
+
+function clockEnded(limit: SearchLimit | undefined): boolean {
+  return limit === 'time' || limit === 'interrupted';
+}
+
+function objectiveOf(
+  { planner }: PooledProblem,
+  { value, bound }: { value: number; bound: number; used: readonly UsedColumn[] },
+) {
+  const gap = planner.objective === 'throughput' ? bound / value - 1 : value / bound - 1;
+  return { kind: planner.objective, value, bound, gap: value === bound ? 0 : Math.max(0, gap) };
+}

@@ -1,0 +1,70 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type ArtifactTypes, artifactText } from '../../src/artifacts/index.js';
+import { checkPlan, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
+import { randomProblem, type Shape } from './random-problem.js';
+
+const SMALL: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 1, mostGpus: 5 };
+
+let highs: HighsEngine;
+beforeAll(async () => {
+  highs = await loadHighs();
+});
+
+describe('planPooled()', () => {
+  for (const wholeGpusPer of ['pool', 'position', 'class'] as const)
+    for (const virtualPer of ['gpu', 'server'] as const)
+      test(`plans that the checker accepts when whole GPUs are per ${wholeGpusPer} and sizes per ${virtualPer}`, () => {
+        for (let seed = 1; seed <= 12; seed++) {
+          const models = 1 + (seed % 2);
+          const problem = randomProblem(seed, { ...SMALL, models }, { wholeGpusPer, virtualPer });
+          const outcome = planPooled(problem, { highs });
+          if (outcome.status !== 'optimal' && outcome.status !== 'feasible')
+            throw new Error(`${seed}: ${outcome.status}`);
+          expect({ seed, faults: checkPlan(outcome.plan, problem) }).toEqual({ seed, faults: [] });
+          expect(outcome.plan.objective.gap).toBeGreaterThanOrEqual(0);
+        }
+      });
+
+  test('gives the same bytes when asked again', () => {
+    const problem = () => randomProblem(7, { ...SMALL, models: 2 });
+    const text = () => {
+      const outcome = planPooled(problem(), { highs });
+      if (!('plan' in outcome)) throw new Error(outcome.status);
+      return artifactText<'pooled-plan'>(outcome.plan as ArtifactTypes['pooled-plan']);
+    };
+    expect(text()).toBe(text());
+  });
+
+  test('says infeasible, why, and the smallest SLO when no pipeline is fast enough', () => {
+    const good = randomProblem(3, SMALL);
+    const model = good.models[0];
+    if (model === undefined) throw new Error('no model');
+    const tight = {
+      ...good,
+      models: [{ ...model, sloUs: 10, sloMarginUs: 1, spec: { ...model.spec, sloMs: 0.01 } }],
+    };
+    const outcome = planPooled(tight, { highs });
+    if (outcome.status !== 'infeasible') throw new Error(outcome.status);
+    expect(outcome.reasons.join('\n')).toMatch(/m0 has 0\.009 ms of its SLO/);
+    const smallest = outcome.smallestFeasibleSloMs[0] as number;
+    const at = (sloMs: number) => {
+      const sloUs = sloMs * 1000;
+      const models = [{ ...model, sloUs, sloMarginUs: 0.1 * sloUs, spec: { ...model.spec, sloMs } }];
+      return planPooled({ ...good, models }, { highs }).status;
+    };
+    expect(at(smallest * 1.0001)).not.toBe('infeasible');
+    expect(at(smallest * 0.9999)).toBe('infeasible');
+  });
+
+  test('meets the rates at a price when the objective is cost', () => {
+    for (let seed = 1; seed <= 10; seed++) {
+      const problem = randomProblem(seed, { ...SMALL, mostGpus: 40 }, { objective: 'cost' });
+      const outcome = planPooled(problem, { highs });
+      if (!('plan' in outcome)) continue;
+      expect({ seed, faults: checkPlan(outcome.plan, problem) }).toEqual({ seed, faults: [] });
+      expect(outcome.plan.models[0]?.throughputRps).toBeGreaterThanOrEqual(
+        (problem.models[0]?.rps ?? 0) - 1e-6,
+      );
+    }
+  });
+});
