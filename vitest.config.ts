@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
+const results = process.env.TEST_RESULTS;
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
@@ -8,5 +10,6 @@ export default defineConfig({
     // Two cores: more files at once only make each other slow.
     maxWorkers: 2,
     pool: 'forks',
+    reporters: results ? ['default', ['json', { outputFile: results }]] : ['default'],
   },
 });

@@ -1,0 +1,185 @@
+/**
+ * The whole chain on this machine, in about a minute: an ONNX model → profile → partition → plan → bundle → served
+ * requests. Every step is the command a person would type, shown before it runs; all files stay in `quickstart-out/`.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+
+const { values: options } = parseArgs({
+  options: {
+    out: { type: 'string', default: 'quickstart-out' },
+    seconds: { type: 'string', default: '10' },
+  },
+});
+
+const project = resolve(import.meta.dirname, '../../..');
+const folder = resolve(options.out);
+const at = (file: string): string => join(relative(process.cwd(), folder) || '.', file);
+const planProgram = join(project, 'dist/src/cli/main.js');
+const buildProgram = join(project, 'dist/examples/models/build.js');
+
+/** The SLO is this many times the fastest latency of one request (PPipe §7.1). */
+const SLO_OVER_FASTEST = 5;
+
+async function main(): Promise<void> {
+  const startedAt = performance.now();
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+
+  say('1. A model: a ResNet-18 with seeded weights, 64 × 64 images');
+  await run(buildProgram, ['resnet18', '--image', '64', '--out', at('')], 'build-model');
+
+  say('2. What it costs on one CPU thread, and on an emulated device three times slower');
+  await run(planProgram, [
+    ...['profile', at('resnet18.onnx'), '--device', 'fast=cpu:1', '--device', 'slow=cpu:1,slowdown=3'],
+    ...[
+      '--batch',
+      '1,2,4',
+      '--blocks',
+      '6',
+      '--min-ms',
+      '60',
+      '--max-ms',
+      '600',
+      '-o',
+      at('resnet18.profile.json'),
+    ],
+  ]);
+
+  say('3. Another way to cut it, from the same measurements: as few bytes as possible across the cuts');
+  const cut = ['--profile', at('resnet18.profile.json'), '--blocks', '6', '--method', 'min-transfer'];
+  await run(planProgram, ['partition', at('resnet18.onnx'), ...cut]);
+
+  say('4. A plan for one device of each class');
+  const sloMs = await deriveSloMs();
+  await writeFile(join(folder, 'spec.yaml'), spec(sloMs));
+  process.stdout.write(`${indent(spec(sloMs))}\n`);
+  await run(planProgram, ['solve', at('spec.yaml'), '-o', at('plan.json')]);
+
+  say('5. A bundle of that plan');
+  await run(planProgram, ['deploy', at('plan.json'), '-o', at('bundle')]);
+
+  say(`6. Serve it, and load it for ${options.seconds} s at half its planned rate`);
+  const planned = await plannedRps();
+  const report = await serveAndLoad(planned / 2);
+
+  say('What you have');
+  summary(sloMs, planned, report, (performance.now() - startedAt) / 1000);
+}
+
+/** A small local cluster of both classes. Tensors pass through this machine's memory: 10 Gbps is on the safe side. */
+function spec(sloMs: number): string {
+  return [
+    'kind: pooled',
+    'cluster:',
+    '  devices:',
+    '    fast: { count: 1 }',
+    '    slow: { count: 1 }',
+    '  networkGbps: 10',
+    'models:',
+    `  - { profile: resnet18.profile.json, sloMs: ${sloMs} }`,
+    '',
+  ].join('\n');
+}
+
+async function deriveSloMs(): Promise<number> {
+  const profile = await readJson<{
+    devices: Record<string, { wholeLatencyUs: Record<string, Record<string, number>> }>;
+  }>('resnet18.profile.json');
+  const alone = Object.values(profile.devices).map(
+    (device) => device.wholeLatencyUs['1']?.['1'] ?? Number.POSITIVE_INFINITY,
+  );
+  return Math.ceil((SLO_OVER_FASTEST * Math.min(...alone)) / 100) / 10;
+}
+
+async function plannedRps(): Promise<number> {
+  const plan = await readJson<{ models: { throughputRps: number }[] }>('plan.json');
+  return plan.models[0]?.throughputRps ?? 0;
+}
+
+async function readJson<T>(file: string): Promise<T> {
+  return JSON.parse(await readFile(join(folder, file), 'utf8')) as T;
+}
+
+interface LoadFigures {
+  attainment: number;
+  throughputRps: number;
+  latencyMs: { p50: number; p99: number };
+}
+
+async function serveAndLoad(rps: number): Promise<LoadFigures> {
+  echo('plan', ['serve', at('bundle'), '--port', '0', '&']);
+  const server = spawn(process.execPath, [planProgram, 'serve', join(folder, 'bundle'), '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    const url = await readyUrl(server);
+    await run(planProgram, [
+      ...['load', url, '--rps', rps.toFixed(1), '--duration', `${options.seconds}s`, '-o', at('load.json')],
+    ]);
+    return await readJson<LoadFigures>('load.json');
+  } finally {
+    await stop(server);
+  }
+}
+
+function readyUrl(server: ChildProcess): Promise<string> {
+  return new Promise((found, failed) => {
+    server.once('exit', (code) => failed(new Error(`plan serve ended with ${code}`)));
+    createInterface({ input: server.stdout! }).on('line', (line) => {
+      process.stdout.write(`  ${line}\n`);
+      const url = /^ready: (\S+)/.exec(line)?.[1];
+      if (url) found(url);
+    });
+  });
+}
+
+async function stop(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null) return;
+  const ended = new Promise((resolved) => server.once('exit', resolved));
+  server.kill('SIGINT');
+  await ended;
+}
+
+function summary(sloMs: number, planned: number, report: LoadFigures, seconds: number): void {
+  const lines = [
+    ['model', at('resnet18.onnx')],
+    ['profile', at('resnet18.profile.json')],
+    ['spec', `${at('spec.yaml')}   SLO ${sloMs} ms = 5 × the fastest latency`],
+    ['plan', `${at('plan.json')}   ${planned.toFixed(1)} requests/s planned`],
+    ['bundle', at('bundle')],
+    ['served', `${(report.attainment * 100).toFixed(1)} % within the SLO at half the planned rate`],
+    [
+      'report',
+      `${at('load.json')}   p50 ${report.latencyMs.p50.toFixed(1)} ms, p99 ${report.latencyMs.p99.toFixed(1)} ms`,
+    ],
+    ['took', `${seconds.toFixed(0)} s`],
+  ];
+  for (const [name, value] of lines) process.stdout.write(`  ${name!.padEnd(8)} ${value}\n`);
+}
+
+/** Runs one of our programs, showing the command and what it prints; ends this one when it fails. */
+async function run(program: string, args: string[], name = 'plan'): Promise<void> {
+  echo(name, args);
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  createInterface({ input: child.stdout! }).on('line', (line) => process.stdout.write(`  ${line}\n`));
+  const code = await new Promise<number | null>((resolved) => child.once('close', resolved));
+  if (code !== 0) process.exit(code ?? 1);
+}
+
+function echo(name: string, args: readonly string[]): void {
+  process.stdout.write(`\n  $ ${[name, ...args].join(' ')}\n`);
+}
+
+function say(text: string): void {
+  process.stdout.write(`\n${text}\n`);
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, '  ');
+}
+
+await main();

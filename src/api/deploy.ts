@@ -1,0 +1,112 @@
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import {
+  type Fault,
+  fault,
+  InputError,
+  type InputFile,
+  type Loaded,
+  loadArtifact,
+  MissingError,
+  sha256Of,
+  unreadable,
+} from '../artifacts/index.js';
+import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
+import { inputFile, pathFrom } from './inputs.js';
+
+export interface DeployOptions {
+  /** Folder of the bundle. */
+  readonly output: string;
+  readonly target?: 'local';
+  /** ONNX files by model name, where they are not where the profiles say. */
+  readonly model?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Writes the bundle of a plan. The profiles it was made from are found by its `inputs`, the models by their profiles;
+ * all digests must match.
+ * @throws InputError where something changed since, MissingError where a profile or model is not there
+ */
+export async function deployPlan(path: string, options: DeployOptions): Promise<WrittenBundle> {
+  const plan = await loadArtifact(path, ['pooled-plan']);
+  const { refuseLayers, writeLocalBundle } = await import('../deploy/index.js');
+  refuseLayers(plan.value);
+  refuseUnknownModels(plan, options.model ?? {});
+  const profiles = await profilesOf(plan);
+  const models: DeployedModel[] = [];
+  const inputs: InputFile[] = [inputFile('plan', plan, `${options.output}/manifest.json`)];
+  for (const profile of profiles) {
+    const { deployed, file } = await modelOf(profile, options.model?.[profile.value.model.name]);
+    models.push(deployed);
+    inputs.push(inputFile('profile', profile, `${options.output}/manifest.json`));
+    inputs.push(inputFile('model', file, `${options.output}/manifest.json`));
+  }
+  const planBytes = await readFile(path);
+  return writeLocalBundle(options.output, { plan: plan.value, planBytes, models, inputs });
+}
+
+function refuseUnknownModels(plan: Loaded<'pooled-plan'>, given: Readonly<Record<string, string>>): void {
+  const known = plan.value.models.map(({ name }) => name);
+  const faults = Object.keys(given)
+    .filter((name) => !known.includes(name))
+    .map((name) =>
+      fault(`the plan has no model ${JSON.stringify(name)}; it has ${known.join(', ')}`, '--model'),
+    );
+  if (faults.length > 0) throw new InputError(`deploy ${plan.path}`, faults);
+}
+
+/** The profiles a plan was made from, one per model of the plan, unchanged since. */
+async function profilesOf(plan: Loaded<'pooled-plan'>): Promise<Loaded<'profile'>[]> {
+  const named = (plan.value.inputs ?? []).filter(({ role }) => role === 'profile');
+  if (named.length !== plan.value.models.length) {
+    const said = `it names ${named.length} profiles for ${plan.value.models.length} models`;
+    throw new InputError(`deploy ${plan.path}`, [fault(said, '/inputs')], 'Solve the spec again.');
+  }
+  const profiles: Loaded<'profile'>[] = [];
+  const changed: Fault[] = [];
+  for (const { path, sha256 } of named) {
+    const profile = await loadArtifact(pathFrom(plan.path, path), ['profile']);
+    if (profile.sha256 !== sha256) changed.push(fault('has changed since the plan was made', profile.path));
+    profiles.push(profile);
+  }
+  if (changed.length > 0) throw new InputError(`deploy ${plan.path}`, changed, 'Solve the spec again.');
+  return profiles;
+}
+
+async function modelOf(
+  { value: profile, path: profilePath }: Loaded<'profile'>,
+  given: string | undefined,
+): Promise<{ deployed: DeployedModel; file: { path: string; sha256: string } }> {
+  const { name, file, sha256: wanted, dims = {}, fixedBatch } = profile.model;
+  const task = `deploy model ${name}`;
+  if (given === undefined && file === undefined) {
+    throw new MissingError(
+      task,
+      [fault('its profile names no ONNX file')],
+      `Name it with --model ${name}=<file>.`,
+    );
+  }
+  const path = given ?? pathFrom(profilePath, file as string);
+  const bytes = await readModelFile(path, name);
+  const sha256 = sha256Of(bytes);
+  if (wanted !== undefined && sha256 !== wanted) {
+    throw new InputError(
+      task,
+      [fault('is not the file that was profiled: its digest differs', path)],
+      'Profile it again.',
+    );
+  }
+  const { bindModel } = await import('../profiler/index.js');
+  const { model: graph } = bindModel(bytes, { name, dims, batching: fixedBatch === undefined });
+  return { deployed: { profile, graph, folder: dirname(path) }, file: { path, sha256 } };
+}
+
+async function readModelFile(path: string, name: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    const told = unreadable(path, error);
+    if (!(told instanceof MissingError)) throw told;
+    throw new MissingError(`read ${path}`, told.faults, `Name the model's file with --model ${name}=<file>.`);
+  }
+}

@@ -1,0 +1,49 @@
+import {
+  type Cluster,
+  type InputFile,
+  type Loaded,
+  loadArtifact,
+  type PooledSpec,
+} from '../artifacts/index.js';
+import type { PooledProblem } from '../milp/index.js';
+import { inputFile, pathFrom } from './inputs.js';
+
+/** A pooled spec with everything it names read, checked and resolved. */
+export interface LoadedProblem {
+  readonly problem: PooledProblem;
+  readonly spec: Loaded<'pooled'>;
+  readonly profiles: readonly Loaded<'profile'>[];
+  /** Spec, cluster (where it is a file) and profiles, by paths from `holder`. */
+  inputs(holder: string | undefined): InputFile[];
+}
+
+/**
+ * Reads a pooled spec, its cluster and its profiles.
+ * @throws InputError with every fault of the first file that has any, then of how they fit together
+ */
+export async function loadProblem(path: string): Promise<LoadedProblem> {
+  const spec = await loadArtifact(path, ['pooled']);
+  const cluster = await clusterOf(spec.value, path);
+  const paths = spec.value.models.map((model) => pathFrom(path, model.profile));
+  const distinct = new Map<string, Loaded<'profile'>>();
+  for (const one of new Set(paths)) distinct.set(one, await loadArtifact(one, ['profile']));
+  const profiles = paths.map((one) => distinct.get(one) as Loaded<'profile'>);
+  const { resolvePooled } = await import('../milp/index.js');
+  const named = profiles.map((profile) => ({ profile: profile.value, path: profile.path }));
+  const problem = resolvePooled(spec.value, cluster.value, named, path);
+  const inputs = (holder: string | undefined): InputFile[] => [
+    inputFile('spec', spec, holder),
+    ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
+    ...profiles.map((profile) => inputFile('profile', profile, holder)),
+  ];
+  return { problem, spec, profiles, inputs };
+}
+
+async function clusterOf(
+  spec: PooledSpec,
+  path: string,
+): Promise<{ value: Cluster; file?: Loaded<'cluster'> }> {
+  if (typeof spec.cluster !== 'string') return { value: spec.cluster };
+  const file = await loadArtifact(pathFrom(path, spec.cluster), ['cluster']);
+  return { value: file.value, file };
+}

@@ -1,0 +1,152 @@
+import {
+  type Boundary,
+  fault,
+  InputError,
+  type Loaded,
+  loadArtifact,
+  MissingError,
+  type Profile,
+  saveArtifact,
+} from '../artifacts/index.js';
+import type { ProgressEvent } from '../profiler/index.js';
+import { inputFile, pathFrom, relativePath } from './inputs.js';
+
+/** Progress as a person follows it. */
+export interface Step {
+  readonly doing: string;
+  readonly fraction?: number;
+  readonly leftMs?: number;
+}
+
+export interface ProfileModelOptions {
+  /** Devices as the command line writes them: `cpu:1`, `slow=cpu:1,slowdown=3`, `cuda:0`. */
+  readonly devices: readonly string[];
+  readonly batch: readonly number[];
+  readonly virtual: readonly number[];
+  readonly dim?: Readonly<Record<string, number>> | undefined;
+  /** A number of blocks, or the path of a profile whose blocks are measured. */
+  readonly blocks: string;
+  readonly method: 'greedy' | 'min-transfer';
+  readonly boundary: Boundary;
+  readonly warmup: number;
+  readonly minRuns: number;
+  readonly minMs: number;
+  readonly maxMs: number;
+  /** Go on with an interrupted profile at `output`. */
+  readonly resume?: boolean | undefined;
+  /** Where the profile is written; `<model>.profile.json` beside the working folder by default. */
+  readonly output?: string | undefined;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (step: Step) => void;
+  /** Told of devices that are left out, with what they lack. */
+  readonly onUnavailable?: (text: string) => void;
+}
+
+/**
+ * Profiles a model on devices of this machine and writes the profile; what was measured before an abort is written too,
+ * with `measurement.complete: false`.
+ * @throws InputError for a bad model or bad options, MissingError where no device is there
+ */
+export async function profileModelFile(
+  path: string,
+  options: ProfileModelOptions,
+): Promise<{ profile: Profile; path: string }> {
+  const { parseDevice } = await import('../execution/index.js');
+  const { prepareModel, profileModel } = await import('../profiler/index.js');
+  const devices = options.devices.map(parseDevice);
+  const output = options.output ?? `${path.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
+  const resume = options.resume ? (await loadArtifact(output, ['profile'])).value : undefined;
+  const cut = await blocksOption(options.blocks, options.method);
+  options.onProgress?.({ doing: `reading ${path}` });
+  const prepared = await prepareModel(path, {
+    device: { provider: 'cpu', threads: 1 },
+    batchSizes: options.batch,
+    boundary: options.boundary,
+    ...(options.dim ? { dims: options.dim } : {}),
+    ...(options.signal ? { signal: options.signal } : {}),
+  });
+  const measured = await profileModel(prepared, {
+    devices,
+    batchSizes: options.batch,
+    virtualSizes: Object.fromEntries(devices.map(({ className }) => [className, options.virtual])),
+    ...(cut.blocksOf ? { blocksOf: cut.blocksOf.value } : { partition: cut.partition }),
+    limits: {
+      warmupRuns: options.warmup,
+      minRuns: options.minRuns,
+      minMs: options.minMs,
+      maxMs: options.maxMs,
+    },
+    ...(resume ? { resume } : {}),
+    ...(options.signal ? { signal: options.signal } : {}),
+    onProgress: (event) => follow(event, options),
+    date: new Date().toISOString().slice(0, 10),
+  });
+  const profile: Profile = {
+    ...measured,
+    inputs: [
+      inputFile('model', prepared, output),
+      ...(cut.blocksOf ? [inputFile('blocks', cut.blocksOf, output)] : []),
+    ],
+    model: { ...measured.model, file: relativePath(path, output), sha256: prepared.sha256 },
+  };
+  await saveArtifact<'profile'>(output, profile);
+  return { profile, path: output };
+}
+
+type Cut =
+  | { readonly blocksOf: Loaded<'profile'>; readonly partition?: undefined }
+  | {
+      readonly blocksOf?: undefined;
+      readonly partition: { method: 'greedy' | 'min-transfer'; blocks: number };
+    };
+
+async function blocksOption(text: string, method: 'greedy' | 'min-transfer'): Promise<Cut> {
+  if (/^[1-9]\d{0,5}$/.test(text)) return { partition: { method, blocks: Number(text) } };
+  try {
+    return { blocksOf: await loadArtifact(text, ['profile']) };
+  } catch (error) {
+    if (!(error instanceof MissingError)) throw error;
+    const said = `${JSON.stringify(text)} is neither a number of blocks nor a profile's file`;
+    throw new InputError('use --blocks', [fault(said)]);
+  }
+}
+
+function follow(event: ProgressEvent, { onProgress, onUnavailable }: ProfileModelOptions): void {
+  switch (event.kind) {
+    case 'unavailable':
+      onUnavailable?.(`${event.className} is left out: ${event.missing}`);
+      return;
+    case 'phase':
+      onProgress?.({ doing: `measuring ${event.phase} on ${event.className}` });
+      return;
+    case 'progress': {
+      const { className, virtual, batch, part } = event.cell;
+      const what = part === 'whole' ? 'the whole model' : `block ${part}`;
+      onProgress?.({
+        doing: `${what} on ${className} 1/${virtual}, batch ${batch}`,
+        fraction: event.total === 0 ? 1 : event.done / event.total,
+        leftMs: event.leftMs,
+      });
+      return;
+    }
+    case 'partitioned':
+    case 'warning':
+      return;
+  }
+}
+
+/** Merges profiles of the same model and blocks, and writes the result. */
+export async function mergeProfileFiles(paths: readonly string[], output: string): Promise<Profile> {
+  const { mergeProfiles } = await import('../profiler/index.js');
+  const loaded = await Promise.all(paths.map((path) => loadArtifact(path, ['profile'])));
+  const merged: Profile = {
+    ...mergeProfiles(loaded.map(({ value, path }) => ({ profile: value, path }))),
+    inputs: loaded.map((profile) => inputFile('profile', profile, output)),
+  };
+  const file = loaded
+    .map(({ value, path }) => value.model.file && { file: value.model.file, path })
+    .find(Boolean);
+  if (file) merged.model = { ...merged.model, file: relativePath(pathFrom(file.path, file.file), output) };
+  await saveArtifact<'profile'>(output, merged);
+  return merged;
+}

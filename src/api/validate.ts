@@ -1,0 +1,121 @@
+import { readFile } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import {
+  ARTIFACT_KINDS,
+  type Fault,
+  InputError,
+  type Loaded,
+  loadArtifact,
+  MissingError,
+  sha256OfFile,
+  unreadable,
+} from '../artifacts/index.js';
+import { pathFrom } from './inputs.js';
+import { loadProblem } from './pooled.js';
+
+/** What is said of one file. */
+export type Validated =
+  | { readonly path: string; readonly ok: true; readonly what: string }
+  | {
+      readonly path: string;
+      readonly ok: false;
+      readonly missing: boolean;
+      readonly message: string;
+      readonly faults: readonly Fault[];
+    };
+
+/**
+ * Checks files: that each is what its kind says, and that it holds together with what it names: a spec with its cluster
+ * and profiles, a plan with the spec and profiles it was made from, a bundle with its files' digests, an ONNX model.
+ */
+export async function validateFiles(paths: readonly string[]): Promise<Validated[]> {
+  return Promise.all(paths.map(validateFile));
+}
+
+async function validateFile(path: string): Promise<Validated> {
+  try {
+    return { path, ok: true, what: await describeFile(path) };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return {
+      path,
+      ok: false,
+      missing: error instanceof MissingError,
+      message: error.message,
+      faults: error.faults,
+    };
+  }
+}
+
+async function describeFile(path: string): Promise<string> {
+  if (path.endsWith('.onnx')) return describeOnnx(path);
+  const loaded = await loadArtifact(path, ARTIFACT_KINDS);
+  switch (loaded.kind) {
+    case 'profile':
+      return `profile of ${loaded.value.model.name}: ${loaded.value.blocks.length} blocks on ${Object.keys(loaded.value.devices).join(', ')}`;
+    case 'cluster':
+      return `cluster of ${Object.keys(loaded.value.devices).join(', ')}`;
+    case 'pooled': {
+      const { problem } = await loadProblem(path);
+      return `pooled spec of ${problem.models.length} model(s)`;
+    }
+    case 'pooled-plan':
+      return describePlan(loaded as Loaded<'pooled-plan'>);
+    case 'bundle':
+      return describeBundle(loaded as Loaded<'bundle'>);
+  }
+}
+
+async function describeOnnx(path: string): Promise<string> {
+  const { readModel } = await import('../onnx/index.js');
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(path);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+  const model = readModel(bytes, { name: path });
+  return `ONNX model of ${model.graph.nodes.length} nodes, opset ${model.opsets.get('') ?? '—'}`;
+}
+
+/** A plan is recomputed from the profiles and the spec it names, where they are still the files it was made from. */
+async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promise<string> {
+  const head = `pooled plan of ${plan.models.map(({ name }) => name).join(', ')}`;
+  const spec = plan.inputs?.find(({ role }) => role === 'spec');
+  if (!spec) return `${head}; it names no spec, so its figures were not recomputed`;
+  const changed = await changedInputs(plan.inputs ?? [], path);
+  if (changed.length > 0) throw new InputError(`check ${path} against its inputs`, changed, 'Solve again.');
+  const { problem } = await loadProblem(pathFrom(path, spec.path));
+  const { checkPlan } = await import('../milp/index.js');
+  const faults = checkPlan(plan, problem);
+  if (faults.length > 0) throw new InputError(`confirm ${path}`, faults);
+  return `${head}; recomputed from its spec and profiles`;
+}
+
+async function describeBundle({ value: bundle, path }: Loaded<'bundle'>): Promise<string> {
+  const files = [
+    bundle.plan,
+    ...bundle.partitions.flatMap(({ file, sha256, data = [] }) => [{ path: file, sha256 }, ...data]),
+  ];
+  const faults = await changedInputs(files, path);
+  if (faults.length > 0)
+    throw new InputError(`confirm bundle ${basename(dirname(path))}`, faults, 'Deploy it again.');
+  return `bundle of ${bundle.models.map(({ name }) => name).join(', ')}: ${bundle.partitions.length} partitions`;
+}
+
+async function changedInputs(
+  files: readonly { path: string; sha256: string }[],
+  holder: string,
+): Promise<Fault[]> {
+  const faults: Fault[] = [];
+  for (const { path, sha256 } of files) {
+    const there = await sha256OfFile(pathFrom(holder, path)).catch(() => undefined);
+    if (there === undefined) faults.push({ path, message: 'there is no such file' });
+    else if (there !== sha256)
+      faults.push({
+        path,
+        message: `has changed: its digest is ${there.slice(0, 12)}…, not ${sha256.slice(0, 12)}…`,
+      });
+  }
+  return faults;
+}

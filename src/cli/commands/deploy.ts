@@ -1,0 +1,41 @@
+import { Command, Option } from 'commander';
+import { EXIT } from '../exit.js';
+import { namedText, withJson } from '../options.js';
+import { action } from '../run.js';
+
+interface Options {
+  output: string;
+  target: 'local';
+  model?: Record<string, string>;
+}
+
+/** `plan deploy`: plan and models → a bundle that `plan serve` runs. */
+export function deployCommand(): Command {
+  return withJson(
+    new Command('deploy')
+      .description(
+        'Write the bundle of a plan: one ONNX file per distinct partition, the plan, a manifest with digests.',
+      )
+      .argument('<plan>', 'plan file')
+      .requiredOption('-o, --output <folder>', 'folder of the bundle; made, or replaced where it is a bundle')
+      .addOption(
+        new Option('--target <target>', 'what the bundle is for').choices(['local']).default('local'),
+      )
+      .option(
+        '--model <name=file>',
+        "a model's ONNX file, where it is not where its profile says (repeatable)",
+        namedText,
+      )
+      .action(
+        action<[string], Options>(async ({ terminal }, options, plan) => {
+          const { deployPlan } = await import('../../api/index.js');
+          const { bundleTable } = await import('../../report/index.js');
+          const { manifest, sizes } = await deployPlan(plan, options);
+          await terminal.table(bundleTable(manifest, sizes));
+          terminal.line(`bundle: ${options.output}`);
+          terminal.document(manifest);
+          return EXIT.done;
+        }),
+      ),
+  );
+}

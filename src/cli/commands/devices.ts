@@ -1,0 +1,29 @@
+import { Command } from 'commander';
+import { EXIT } from '../exit.js';
+import { withJson } from '../options.js';
+import { action } from '../run.js';
+
+/** `plan devices`: what can be profiled and served on here. */
+export function devicesCommand(): Command {
+  return withJson(
+    new Command('devices')
+      .description(
+        'Show the execution providers of this machine: what can be profiled here, and what the others lack.',
+      )
+      .argument(
+        '[device...]',
+        'devices to look for, such as cpu:2, cuda:0 or webgpu; all where none is given',
+      )
+      .action(
+        action<[string[]], object>(async ({ terminal }, _options, devices) => {
+          const { listDevices } = await import('../../api/index.js');
+          const { deviceTable } = await import('../../report/index.js');
+          const reports = await listDevices(devices);
+          await terminal.table(deviceTable(reports));
+          terminal.document({ devices: reports });
+          const allThere = reports.every((report) => report.available);
+          return devices.length === 0 || allThere ? EXIT.done : EXIT.missing;
+        }),
+      ),
+  );
+}

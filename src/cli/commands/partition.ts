@@ -1,0 +1,83 @@
+import { Command, Option } from 'commander';
+import { EXIT } from '../exit.js';
+import { dimension, each, wholeNumber, withJson } from '../options.js';
+import { action } from '../run.js';
+
+interface Options {
+  profile?: string;
+  device?: string[];
+  dim?: Record<string, number>;
+  blocks: number;
+  method: 'greedy' | 'min-transfer';
+  boundary: 'exact' | 'float16';
+  extract?: string;
+  output?: string;
+}
+
+/** `plan partition`: show or change how a model's layers are grouped into blocks; write the blocks' ONNX files. */
+export function partitionCommand(): Command {
+  return withJson(
+    new Command('partition')
+      .description('Show how a model is cut into blocks, try another cut, or write the blocks as ONNX files.')
+      .argument('<model>', 'ONNX file')
+      .option(
+        '--profile <file>',
+        'a profile of the model: its layer latencies are used, and nothing is measured',
+      )
+      .option(
+        '-d, --device <device>',
+        'where layers are measured when there is no profile (repeatable; cpu:1)',
+        each,
+      )
+      .option('--dim <name=size>', 'size of a free dimension, such as seq=128 (repeatable)', dimension)
+      .option('--blocks <n>', 'how many blocks', wholeNumber, 10)
+      .addOption(
+        new Option('--method <method>', 'how layers become blocks')
+          .choices(['greedy', 'min-transfer'])
+          .default('greedy'),
+      )
+      .addOption(
+        new Option('--boundary <how>', 'how tensors cross a cut')
+          .choices(['exact', 'float16'])
+          .default('exact'),
+      )
+      .option(
+        '--extract <folder>',
+        "write the blocks' ONNX files here, chained and compared with the whole model",
+      )
+      .option(
+        '-o, --output <file>',
+        'write a profile with these blocks, their latencies summed from the layers',
+      )
+      .action(
+        action<[string], Options>(async ({ terminal, signal, progress }, options, model) => {
+          const { partitionModelFile } = await import('../../api/index.js');
+          const { blockTable } = await import('../../report/index.js');
+          const shown = await progress();
+          const result = await partitionModelFile(model, {
+            ...options,
+            devices: options.device ?? ['cpu:1'],
+            signal,
+            onProgress: (step) => shown.show(step),
+          });
+          shown.stop();
+          await terminal.table(blockTable(result.profile));
+          for (const note of result.notes) terminal.line(note);
+          if (result.extracted) {
+            const { files, largestDifference } = result.extracted;
+            terminal.line(`${files.length} files in ${options.extract}`);
+            terminal.line(
+              `chained, they differ from the whole model by at most ${largestDifference.toExponential(1)} of max|output|`,
+            );
+          }
+          if (options.output) terminal.line(`profile: ${options.output}`);
+          terminal.document({
+            blocks: result.profile.blocks,
+            notes: result.notes,
+            ...(result.extracted ? { extracted: result.extracted } : {}),
+          });
+          return EXIT.done;
+        }),
+      ),
+  );
+}

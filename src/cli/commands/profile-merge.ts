@@ -1,0 +1,25 @@
+import { Command } from 'commander';
+import { EXIT } from '../exit.js';
+import { withJson } from '../options.js';
+import { action } from '../run.js';
+
+/** `plan profile merge`: profiles of one model from several machines → one. */
+export function profileMergeCommand(): Command {
+  return withJson(
+    new Command('merge')
+      .description('Merge profiles of the same model and blocks, measured on several machines.')
+      .argument('<profile...>', 'profiles to merge')
+      .requiredOption('-o, --output <file>', 'where the merged profile goes')
+      .action(
+        action<[string[]], { output: string }>(async ({ terminal }, options, paths) => {
+          const { mergeProfileFiles } = await import('../../api/index.js');
+          const { latencyTable } = await import('../../report/index.js');
+          const profile = await mergeProfileFiles(paths, options.output);
+          await terminal.table(latencyTable(profile));
+          terminal.line(`profile: ${options.output}`);
+          terminal.document(profile);
+          return EXIT.done;
+        }),
+      ),
+  );
+}

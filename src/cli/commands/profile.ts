@@ -1,0 +1,96 @@
+import { Command, Option } from 'commander';
+import { EXIT } from '../exit.js';
+import {
+  dimension,
+  each,
+  notNegative,
+  positiveNumber,
+  wholeNumber,
+  wholeNumbers,
+  withJson,
+} from '../options.js';
+import { action } from '../run.js';
+import { profileImportCommand } from './profile-import.js';
+import { profileMergeCommand } from './profile-merge.js';
+
+interface Options {
+  device?: string[];
+  batch: number[];
+  virtual: number[];
+  dim?: Record<string, number>;
+  blocks: string;
+  method: 'greedy' | 'min-transfer';
+  boundary: 'exact' | 'float16';
+  warmup: number;
+  minRuns: number;
+  minMs: number;
+  maxMs: number;
+  resume?: boolean;
+  output?: string;
+}
+
+/** `plan profile`: what a model costs, layer by layer and block by block, on the devices here. */
+export function profileCommand(): Command {
+  return withJson(
+    new Command('profile')
+      .description('Measure a model: layers and blocks × devices × batch sizes × virtual sizes → a profile.')
+      .argument('<model>', 'ONNX file')
+      .option(
+        '-d, --device <device>',
+        'a device, such as cpu:1, cuda:0 or slow=cpu:1,slowdown=3 (repeatable; cpu:1)',
+        each,
+      )
+      .option('-b, --batch <sizes>', 'batch sizes', wholeNumbers, [1, 2, 4, 8])
+      .option(
+        '--virtual <sizes>',
+        'virtual sizes: 2 runs two copies at once on half a device each',
+        wholeNumbers,
+        [1],
+      )
+      .option('--dim <name=size>', 'size of a free dimension, such as seq=128 (repeatable)', dimension)
+      .option(
+        '--blocks <n or file>',
+        "how many blocks, or a profile whose blocks are measured again on this machine's devices",
+        '10',
+      )
+      .addOption(
+        new Option('--method <method>', 'how layers become blocks')
+          .choices(['greedy', 'min-transfer'])
+          .default('greedy'),
+      )
+      .addOption(
+        new Option('--boundary <how>', 'how tensors cross a cut')
+          .choices(['exact', 'float16'])
+          .default('exact'),
+      )
+      .option('--warmup <runs>', 'runs before measuring', wholeNumber, 3)
+      .option('--min-runs <runs>', 'least runs measured in each cell', wholeNumber, 10)
+      .option('--min-ms <ms>', 'least time measured in each cell', notNegative, 200)
+      .option('--max-ms <ms>', 'most time spent on a cell', positiveNumber, 2000)
+      .option('--resume', 'go on with the output file of an interrupted run')
+      .option('-o, --output <file>', 'where the profile goes (<model>.profile.json)')
+      .addCommand(profileImportCommand())
+      .addCommand(profileMergeCommand())
+      .action(
+        action<[string], Options>(async ({ terminal, signal, progress }, options, model) => {
+          const { profileModelFile } = await import('../../api/index.js');
+          const { blockTable, latencyTable } = await import('../../report/index.js');
+          const shown = await progress();
+          const { profile, path } = await profileModelFile(model, {
+            ...options,
+            devices: options.device ?? ['cpu:1'],
+            signal,
+            onProgress: (step) => shown.show(step),
+            onUnavailable: (text) => terminal.note(text),
+          });
+          shown.stop();
+          for (const warning of profile.measurement?.warnings ?? []) await terminal.warn(warning);
+          await terminal.table(blockTable(profile));
+          await terminal.table(latencyTable(profile));
+          terminal.line(`profile: ${path}`);
+          terminal.document(profile);
+          return profile.measurement?.complete === false ? EXIT.interrupted : EXIT.done;
+        }),
+      ),
+  );
+}

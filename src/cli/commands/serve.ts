@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { Command } from 'commander';
+import type { ServeEvent } from '../../api/index.js';
+import { EXIT } from '../exit.js';
+import { portNumber, wholeNumber, withJson } from '../options.js';
+import { action } from '../run.js';
+
+interface Options {
+  host: string;
+  port: number;
+  maxBody: number;
+}
+
+/** `plan serve`: the runtime, until Ctrl-C. */
+export function serveCommand(): Command {
+  return withJson(
+    new Command('serve')
+      .description(
+        'Serve a bundle over HTTP (Open Inference Protocol, REST), with batching and dropping, until Ctrl-C.',
+      )
+      .argument('<bundle>', 'folder of the bundle')
+      .option('--host <address>', 'address to listen on', '127.0.0.1')
+      .option('--port <number>', 'port to listen on; 0 takes any free one', portNumber, 8000)
+      .option('--max-body <MiB>', 'largest request body', wholeNumber, 64)
+      .action(
+        action<[string], Options>(async ({ terminal, signal, progress }, options, bundle) => {
+          const { serveBundle } = await import('../../api/index.js');
+          const shown = await progress();
+          shown.show({ doing: 'loading models' });
+          const server = await serveBundle(bundle, {
+            host: options.host,
+            port: options.port,
+            maxBodyBytes: options.maxBody * 1024 * 1024,
+            signal,
+            onLog: (event) => {
+              const text = eventText(event);
+              if (text !== undefined) terminal.note(text);
+            },
+          });
+          shown.stop();
+          terminal.line(`ready: ${server.url}`);
+          terminal.document({ url: server.url });
+          if (!signal.aborted) await Promise.race([once(signal, 'abort'), server.closed]);
+          await server.close();
+          terminal.note('stopped: every request was answered');
+          return EXIT.done;
+        }),
+      ),
+  );
+}
+
+/** What happened, in words; undefined for what is told otherwise. */
+function eventText(event: ServeEvent): string | undefined {
+  switch (event.kind) {
+    case 'deviceDown':
+      return `${event.device} is down: ${event.why}`;
+    case 'deviceUp':
+      return `${event.device} is up again`;
+    case 'batchFailed':
+      return `a batch failed on ${event.device}: ${event.why}`;
+    case 'draining':
+      return `answering the ${event.pending} requests that are still open`;
+    case 'loading':
+    case 'ready':
+    case 'closed':
+      return undefined;
+  }
+}

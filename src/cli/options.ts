@@ -1,0 +1,82 @@
+import { type Command, InvalidArgumentError } from 'commander';
+
+/** Parses a list of whole numbers ≥ 1: `1,2,4`. */
+export function wholeNumbers(text: string): number[] {
+  const numbers = text.split(',').map((part) => wholeNumber(part.trim()));
+  return [...new Set(numbers)].sort((a, b) => a - b);
+}
+
+/** Parses a whole number ≥ 1. */
+export function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new InvalidArgumentError(`"${text}" is not a whole number of 1 or more.`);
+  return Number(text);
+}
+
+/** Parses a whole number ≥ 0. */
+export function countingNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text))
+    throw new InvalidArgumentError(`"${text}" is not a whole number of 0 or more.`);
+  return Number(text);
+}
+
+/** Parses a number > 0. */
+export function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value) || value <= 0) {
+    throw new InvalidArgumentError(`"${text}" is not a number above 0.`);
+  }
+  return value;
+}
+
+/** Parses a number ≥ 0. */
+export function notNegative(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value) || value < 0) {
+    throw new InvalidArgumentError(`"${text}" is not a number of 0 or more.`);
+  }
+  return value;
+}
+
+/** Parses a time with its unit, in seconds: `10s`, `500ms`, `2min`, or a bare number of seconds. */
+export function seconds(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|min|h)?$/.exec(text.trim());
+  const value = Number(match?.[1]) * { ms: 0.001, s: 1, min: 60, h: 3600 }[match?.[2] ?? 's']!;
+  if (!Number.isFinite(value) || value <= 0) {
+    throw new InvalidArgumentError(`"${text}" is not a time above 0, such as 10s, 500ms or 2min.`);
+  }
+  return value;
+}
+
+/** Parses a port, 0 for any free one. */
+export function portNumber(text: string): number {
+  const value = countingNumber(text);
+  if (value > 65535) throw new InvalidArgumentError(`"${text}" is not a port (0 to 65535).`);
+  return value;
+}
+
+/** Collects `name=value` pairs given one at a time: `--dim seq=128 --dim h=32`. The name ends at the last `=`. */
+export function dimension(text: string, before: Record<string, number> = {}): Record<string, number> {
+  const at = text.lastIndexOf('=');
+  if (at < 1) throw new InvalidArgumentError(`"${text}" is not name=size, such as seq=128.`);
+  const name = text.slice(0, at);
+  if (name in before) throw new InvalidArgumentError(`"${name}" is given twice.`);
+  return { ...before, [name]: wholeNumber(text.slice(at + 1)) };
+}
+
+/** Collects `name=text` pairs given one at a time. The name ends at the first `=`. */
+export function namedText(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const at = text.indexOf('=');
+  if (at < 1 || at === text.length - 1) throw new InvalidArgumentError(`"${text}" is not name=value.`);
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/** Collects an option that may be given more than once. */
+export function each(text: string, before: string[] = []): string[] {
+  return [...before, text];
+}
+
+/** The option every command has. */
+export function withJson(command: Command): Command {
+  return command.option('--json', 'print one JSON document on stdout and nothing else there');
+}

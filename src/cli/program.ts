@@ -1,0 +1,42 @@
+import { createRequire } from 'node:module';
+import { Command } from 'commander';
+import { deployCommand } from './commands/deploy.js';
+import { devicesCommand } from './commands/devices.js';
+import { loadCommand } from './commands/load.js';
+import { partitionCommand } from './commands/partition.js';
+import { profileCommand } from './commands/profile.js';
+import { schemaCommand } from './commands/schema.js';
+import { serveCommand } from './commands/serve.js';
+import { solveCommand } from './commands/solve.js';
+import { validateCommand } from './commands/validate.js';
+
+/** The whole command line. Only option tables are built here: each action loads what it needs when it runs. */
+export function buildProgram(): Command {
+  const { version } = createRequire(import.meta.url)('#package') as { version: string };
+  const program = new Command('plan')
+    .description(
+      'Plans how to serve ONNX models on unlike devices under latency objectives, and runs the plan.',
+    )
+    .version(version)
+    .exitOverride()
+    .showHelpAfterError('(plan --help, or plan <command> --help, lists what there is)')
+    .enablePositionalOptions();
+  const commands = [
+    devicesCommand,
+    profileCommand,
+    partitionCommand,
+    solveCommand,
+    deployCommand,
+    serveCommand,
+    loadCommand,
+    validateCommand,
+    schemaCommand,
+  ];
+  for (const command of commands) program.addCommand(command());
+  for (const command of everyCommand(program)) command.exitOverride().copyInheritedSettings(program);
+  return program;
+}
+
+function everyCommand(command: Command): Command[] {
+  return command.commands.flatMap((sub) => [sub, ...everyCommand(sub)]);
+}

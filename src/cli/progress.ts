@@ -1,0 +1,62 @@
+import type { Ora } from 'ora';
+import type { Terminal } from './terminal.js';
+
+const QUIET_BETWEEN_LINES_MS = 10_000;
+
+/** What is being done, how much of it is done (0 to 1), and how long the rest may take. */
+export interface Step {
+  readonly doing: string;
+  readonly fraction?: number;
+  readonly leftMs?: number | undefined;
+}
+
+/** Progress of long work on stderr: a line that redraws on a terminal, a line every ten seconds elsewhere. */
+export class Progress {
+  private spinner: Ora | undefined;
+  private lastLineAt = Number.NEGATIVE_INFINITY;
+  private stopped = false;
+
+  constructor(private readonly terminal: Terminal) {}
+
+  async start(): Promise<this> {
+    if (this.terminal.animated) {
+      const { default: ora } = await import('ora');
+      // Ctrl-C is ours to handle: the spinner must not swallow it.
+      if (!this.stopped)
+        this.spinner = ora({ stream: process.stderr, discardStdin: false, hideCursor: false }).start();
+    }
+    return this;
+  }
+
+  show(step: Step): void {
+    if (this.stopped) return;
+    const text = describe(step);
+    if (this.spinner) {
+      this.spinner.text = text;
+      return;
+    }
+    const now = performance.now();
+    if (this.terminal.animated || now - this.lastLineAt < QUIET_BETWEEN_LINES_MS) return;
+    this.lastLineAt = now;
+    this.terminal.note(text);
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.spinner?.stop();
+  }
+}
+
+function describe({ doing, fraction, leftMs }: Step): string {
+  const percent = fraction === undefined ? '' : `${Math.floor(fraction * 100)} % · `;
+  const left = leftMs === undefined ? '' : ` · about ${duration(leftMs)} left`;
+  return `${percent}${doing}${left}`;
+}
+
+/** A span of time as people say it: `850 ms`, `12 s`, `3 min 5 s`. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}

@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+import { EXIT, type ExitCode } from './exit.js';
+import { Progress } from './progress.js';
+import { Terminal } from './terminal.js';
+
+/** What a command's action is handed besides its arguments and options. */
+export interface Context {
+  readonly terminal: Terminal;
+  /** Aborted by the first Ctrl-C; the second ends the process at once. */
+  readonly signal: AbortSignal;
+  /** Starts progress; it is stopped when the action ends. */
+  progress(): Promise<Progress>;
+}
+
+/**
+ * Makes a commander action of ours: gives it a terminal and a signal, sets the exit code it returns, and turns what it
+ * throws into a message and a code.
+ */
+export function action<Arguments extends unknown[], Options>(
+  act: (context: Context, options: Options, ...args: Arguments) => Promise<ExitCode>,
+): (this: Command, ...args: unknown[]) => Promise<void> {
+  return async function run(this: Command, ...all: unknown[]) {
+    const args = all.slice(0, -2) as Arguments;
+    const options = this.optsWithGlobals() as Options & { json?: boolean };
+    const terminal = new Terminal(process.stdout, process.stderr, options.json === true);
+    const interrupt = listenForInterrupt(terminal);
+    const shown: Progress[] = [];
+    const progress = async (): Promise<Progress> => {
+      const started = new Progress(terminal);
+      shown.push(started);
+      return started.start();
+    };
+    try {
+      process.exitCode = await act({ terminal, signal: interrupt.signal, progress }, options, ...args);
+    } catch (error) {
+      for (const one of shown) one.stop();
+      process.exitCode = await tell(error, terminal, interrupt.signal);
+    } finally {
+      for (const one of shown) one.stop();
+      interrupt.stop();
+    }
+  };
+}
+
+function listenForInterrupt(terminal: Terminal): { signal: AbortSignal; stop: () => void } {
+  const controller = new AbortController();
+  const onSignal = (): void => {
+    if (controller.signal.aborted) process.exit(EXIT.interrupted);
+    controller.abort();
+    terminal.note('\ninterrupted: finishing with what there is (once more to stop at once)');
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  const stop = (): void => {
+    process.off('SIGINT', onSignal);
+    process.off('SIGTERM', onSignal);
+  };
+  return { signal: controller.signal, stop };
+}
+
+/** Says what went wrong, without a stack trace where it is the user's to mend, and gives the exit code. */
+async function tell(error: unknown, terminal: Terminal, signal: AbortSignal): Promise<ExitCode> {
+  const { InputError, MissingError } = await import('../api/errors.js');
+  if (signal.aborted && (error as Error).name === 'AbortError') return EXIT.interrupted;
+  if (error instanceof InputError) {
+    terminal.document({ error: { message: error.message, faults: error.faults } });
+    await terminal.error(error.message);
+    return error instanceof MissingError ? EXIT.missing : EXIT.badInput;
+  }
+  const message =
+    systemMessage(error) ?? `a fault of this program: ${(error as Error).message ?? String(error)}`;
+  terminal.document({ error: { message } });
+  await terminal.error(message);
+  if (process.env.PLAN_DEBUG) terminal.note((error as Error).stack ?? '');
+  else if (!systemMessage(error)) terminal.note('PLAN_DEBUG=1 shows where. Please report it.');
+  return EXIT.fault;
+}
+
+/** What the system refused, in words; undefined for anything else. */
+function systemMessage(error: unknown): string | undefined {
+  const { code, path, syscall, message } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) return undefined;
+  const where = path === undefined ? '' : ` (${path})`;
+  if (code === 'ENOSPC') return `Cannot write${where}: the disk is full`;
+  if (code === 'EDQUOT') return `Cannot write${where}: the disk quota is used up`;
+  if (code === 'EMFILE')
+    return `Cannot open another file${where}: too many are open; raise the limit with ulimit -n`;
+  return `Cannot ${syscall}${where}: ${message}`;
+}

@@ -1,0 +1,189 @@
+import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import {
+  artifactText,
+  type Bundle,
+  type BundledDevice,
+  type BundledPartition,
+  emittedHead,
+  fault,
+  InputError,
+  type InputFile,
+  MissingError,
+  type PooledPlan,
+  type Profile,
+  sha256Of,
+  sha256OfFile,
+} from '../artifacts/index.js';
+import { type Extracted, extractPartition, type OnnxModel } from '../onnx/index.js';
+import { copyPieces } from './external-data.js';
+import { holdsManifest, makeFolderWhole } from './folder.js';
+import { crossingTypes, nodeRange, tensorSpecs } from './tensors.js';
+
+/** One model of the plan: its profile, its graph as profiled (dimensions bound, batch symbolic), where its file lies. */
+export interface DeployedModel {
+  readonly profile: Profile;
+  readonly graph: OnnxModel;
+  /** Folder of the model's external data. */
+  readonly folder: string;
+}
+
+export interface LocalBundle {
+  readonly plan: PooledPlan;
+  /** The plan file's bytes, copied as they are. */
+  readonly planBytes: Uint8Array;
+  /** One per model of the plan, in its order. */
+  readonly models: readonly DeployedModel[];
+  readonly inputs: InputFile[];
+}
+
+/** The manifest as written, and the bytes of each of its partitions' files. */
+export interface WrittenBundle {
+  readonly manifest: Bundle;
+  readonly sizes: number[];
+}
+
+/**
+ * Writes the bundle `plan serve` runs: `manifest.json`, `plan.json` and one ONNX file per distinct partition under
+ * `models/`. The same inputs give the same bytes. The folder appears whole or not at all; it takes the place of one that
+ * is a bundle, and of no other.
+ * @throws InputError where plan, profile and model do not fit together, or the folder holds other files
+ */
+export async function writeLocalBundle(target: string, bundle: LocalBundle): Promise<WrittenBundle> {
+  let written: WrittenBundle | undefined;
+  await makeFolderWhole(
+    target,
+    (folder) => holdsManifest(folder, 'bundle'),
+    async (folder) => {
+      written = await fill(folder, bundle);
+    },
+  );
+  return written as WrittenBundle;
+}
+
+async function fill(folder: string, bundle: LocalBundle): Promise<WrittenBundle> {
+  const devices = bundledDevices(bundle);
+  const partitions: BundledPartition[] = [];
+  const sizes: number[] = [];
+  for (const [m, model] of bundle.models.entries()) {
+    const name = fileName(bundle.plan.models[m]?.name ?? '', m);
+    await mkdir(join(folder, 'models', name), { recursive: true });
+    for (const [from, to] of distinctRanges(bundle.plan, m)) {
+      const file = `models/${name}/${from}-${to}.onnx`;
+      const { partition, size } = await writePartition(folder, file, model, { model: m, from, to });
+      partitions.push(partition);
+      sizes.push(size);
+    }
+  }
+  await writeFile(join(folder, 'plan.json'), bundle.planBytes);
+  const manifest: Bundle = {
+    ...emittedHead('bundle', bundle.inputs),
+    target: 'local',
+    plan: { path: 'plan.json', sha256: sha256Of(bundle.planBytes) },
+    models: bundle.plan.models.map(({ name }, m) => ({
+      name,
+      inputs: bundle.models[m]?.profile.model.inputs ?? [],
+      outputs: bundle.models[m]?.profile.model.outputs ?? [],
+    })),
+    partitions,
+    devices,
+  };
+  await writeFile(join(folder, 'manifest.json'), artifactText<'bundle'>(manifest));
+  return { manifest, sizes };
+}
+
+async function writePartition(
+  folder: string,
+  file: string,
+  { profile, graph, folder: dataFolder }: DeployedModel,
+  which: { model: number; from: number; to: number },
+): Promise<{ partition: BundledPartition; size: number }> {
+  const extracted = extractPartition(graph, {
+    ...nodeRange(profile, graph, which),
+    types: crossingTypes(profile),
+    boundary: profile.boundary ?? 'exact',
+    dataFile: `${basename(file)}.data`,
+  });
+  await writeFile(join(folder, file), extracted.bytes);
+  const data = await writeData(folder, file, extracted, dataFolder);
+  const partition: BundledPartition = {
+    file,
+    sha256: sha256Of(extracted.bytes),
+    ...(data ? { data: [{ path: data.path, sha256: data.sha256 }] } : {}),
+    ...which,
+    inputs: tensorSpecs(profile, extracted.inputs),
+    outputs: tensorSpecs(profile, extracted.outputs),
+  };
+  return { partition, size: extracted.bytes.length + (data?.size ?? 0) };
+}
+
+async function writeData(
+  folder: string,
+  file: string,
+  { external }: Extracted,
+  dataFolder: string,
+): Promise<{ path: string; sha256: string; size: number } | undefined> {
+  if (external.length === 0) return undefined;
+  const path = `${file}.data`;
+  await copyPieces(external, dataFolder, join(folder, path));
+  return {
+    path,
+    sha256: await sha256OfFile(join(folder, path)),
+    size: (await stat(join(folder, path))).size,
+  };
+}
+
+/** The distinct block ranges the plan's pipelines use of a model, in order. */
+function distinctRanges(plan: PooledPlan, model: number): [number, number][] {
+  const ranges = new Map<string, [number, number]>();
+  for (const pipeline of plan.models[model]?.pipelines ?? []) {
+    for (const { blocks } of pipeline.partitions) {
+      if (blocks) ranges.set(blocks.join('-'), blocks);
+    }
+  }
+  return [...ranges.values()].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+}
+
+/** How each class the plan uses is run here: as it was profiled. */
+function bundledDevices({ plan, models }: LocalBundle): Record<string, BundledDevice> {
+  const classes = [...new Set(plan.placement.map((placed) => placed.class))].sort();
+  const faults = [];
+  const devices: Record<string, BundledDevice> = {};
+  for (const name of classes) {
+    const profiled = models.map(({ profile }) => profile.devices[name]).find((device) => device?.provider);
+    if (!profiled?.provider) {
+      faults.push(fault(`the profiles do not say which provider runs class ${JSON.stringify(name)}`));
+      continue;
+    }
+    const { provider, threads, deviceId, slowdown } = profiled;
+    devices[name] = {
+      provider,
+      ...(threads === undefined ? {} : { threads }),
+      ...(deviceId === undefined ? {} : { deviceId }),
+      ...(slowdown === undefined ? {} : { slowdown }),
+    };
+  }
+  if (faults.length > 0) {
+    const advice =
+      'A local bundle runs on the devices that `plan profile` measured here; imported profiles have none.';
+    throw new MissingError('deploy the plan on this machine', faults, advice);
+  }
+  return devices;
+}
+
+/** A model's name as a folder's: what file systems take everywhere, kept apart by its index where letters were lost. */
+function fileName(name: string, index: number): string {
+  const safe = name.replaceAll(/[^A-Za-z0-9._-]/g, '_').replace(/^\.+/, '');
+  return safe === name ? name : `${safe}-${index}`;
+}
+
+/** Faults as one error where layers were planned and blocks are needed. */
+export function refuseLayers(plan: PooledPlan): void {
+  const faults = plan.models.flatMap(({ name, pipelines }, m) =>
+    pipelines.some((pipeline) => pipeline.partitions.some(({ blocks }) => blocks === undefined))
+      ? [fault(`${name} is cut between layers inside blocks`, `/models/${m}`)]
+      : [],
+  );
+  if (faults.length > 0)
+    throw new InputError('deploy a plan of layer granularity', faults, 'Solve with granularity: block.');
+}

@@ -1,0 +1,74 @@
+import { fault, InputError, type Profile, type TensorSpec } from '../artifacts/index.js';
+import type { OnnxModel, TensorType } from '../onnx/index.js';
+
+/** Name a model's batch dimension bears in the graphs we write. */
+const BATCH = 'batch';
+
+/** The types of every tensor at a block's end and at the model's ends, their batch axis symbolic. */
+export function crossingTypes(profile: Profile): Map<string, TensorType> {
+  const fixed = profile.model.fixedBatch !== undefined;
+  return new Map(
+    [...specsOf(profile).values()].map(({ name, dtype, shape, batchAxis }) => {
+      const dims = shape.map((size, axis) =>
+        fixed || axis !== batchAxis ? size : size === 1 ? BATCH : undefined,
+      );
+      return [name, { dtype, dims }];
+    }),
+  );
+}
+
+/**
+ * What a partition is fed or answers, as sent: graph-level names with the specs the profile measured.
+ * @throws InputError where the profile knows no such tensor
+ */
+export function tensorSpecs(profile: Profile, names: readonly string[]): TensorSpec[] {
+  const specs = specsOf(profile);
+  const faults: ReturnType<typeof fault>[] = [];
+  const found = names.flatMap((name) => {
+    const half = /^(.*)\/float16_*$/.exec(name)?.[1];
+    const spec = specs.get(name);
+    if (spec) return [spec];
+    const original = half === undefined ? undefined : specs.get(half);
+    if (original) return [{ ...original, name, dtype: 'float16' }];
+    faults.push(fault(`the profile says nothing of the tensor ${JSON.stringify(name)} that crosses a cut`));
+    return [];
+  });
+  if (faults.length > 0) throw new InputError('deploy the plan', faults, 'Profile the model again.');
+  return found;
+}
+
+function specsOf(profile: Profile): Map<string, TensorSpec> {
+  const { inputs = [], outputs = [] } = profile.model;
+  const crossing = profile.blocks.flatMap((block) => block.tensors ?? []);
+  return new Map([...crossing, ...inputs, ...outputs].map((spec) => [spec.name, spec]));
+}
+
+/**
+ * The nodes of blocks [from, to), as a range of the graph's topological order.
+ * @throws InputError where the blocks hold other nodes than the graph has
+ */
+export function nodeRange(
+  profile: Profile,
+  graph: OnnxModel,
+  { from, to }: { from: number; to: number },
+): { from: number; to: number } {
+  const sizes = profile.blocks.map((block) => block.nodes?.length ?? 0);
+  const start = sum(sizes.slice(0, from));
+  const range = { from: start, to: start + sum(sizes.slice(from, to)) };
+  const named = profile.blocks.slice(from, to).flatMap((block) => block.nodes ?? []);
+  const there = graph.graph.nodes.slice(range.from, range.to).map((node) => node.name);
+  const differs = named.findIndex((name, i) => name !== there[i]);
+  if (named.length === 0 || differs >= 0) {
+    const which = named[differs] === undefined ? 'its nodes' : JSON.stringify(named[differs]);
+    throw new InputError(
+      `deploy blocks ${from} to ${to - 1} of ${profile.model.name}`,
+      [fault(`the profile's blocks do not match the model: it has not ${which} where the profile says`)],
+      'Profile the model again.',
+    );
+  }
+  return range;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,13 @@
+import type { Bundle } from '../artifacts/index.js';
+import { bytes, type Table } from './table.js';
+
+/** One row per partition file of a bundle. */
+export function bundleTable(manifest: Bundle, sizes: readonly number[]): Table {
+  const rows = manifest.partitions.map((partition, i) => [
+    manifest.models[partition.model]?.name ?? '',
+    `${partition.from}–${partition.to - 1}`,
+    partition.file,
+    bytes(sizes[i] ?? 0),
+  ]);
+  return { columns: ['model', 'blocks', 'file', 'size'], rows };
+}

@@ -1,0 +1,12 @@
+import type { DeviceReport } from '../execution/index.js';
+import type { Table } from './table.js';
+
+/** One row per device: there, or what is missing. */
+export function deviceTable(reports: readonly DeviceReport[]): Table {
+  const rows = reports.map((report) =>
+    report.available
+      ? [report.className, 'yes', report.name, report.threads === undefined ? '' : String(report.threads)]
+      : [report.className, 'no', report.missing, ''],
+  );
+  return { columns: ['device', 'available', 'what', 'threads'], rows };
+}

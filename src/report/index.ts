@@ -1,0 +1,11 @@
+/**
+ * What people see of results: tables as values, built from result objects, and figures as people read them.
+ *
+ * It draws nothing and prints nothing: the command line does, with a table library.
+ */
+export { bundleTable } from './bundle.js';
+export { deviceTable } from './devices.js';
+export { loadTable } from './load.js';
+export { classTable, pipelineTable, planHeadline } from './plan.js';
+export { blockTable, latencyTable } from './profile.js';
+export { bytes, figure, milliseconds, percent, type Table } from './table.js';

@@ -1,0 +1,68 @@
+import type { PlannedPartition, PooledPlan } from '../artifacts/index.js';
+import { figure, milliseconds, percent, type Table } from './table.js';
+
+/** The plan in one sentence: what it reaches and how good that is proven to be. */
+export function planHeadline(plan: PooledPlan): string {
+  const { kind, value, bound, gap } = plan.objective;
+  const unit = { throughput: 'requests/s per unit of weight', cost: 'per hour', power: 'W' }[kind];
+  const single = kind === 'throughput' && plan.models.length === 1 && plan.models[0]?.weight === 1;
+  const reached = `${figure(value)} ${single ? 'requests/s' : unit}`;
+  const proven =
+    plan.status === 'optimal'
+      ? `optimal (gap ${percent(gap, 2)})`
+      : `within ${percent(gap, 2)} of the bound ${figure(bound)}`;
+  return `${reached}, ${proven}`;
+}
+
+/** One row per partition of every pipeline. */
+export function pipelineTable(plan: PooledPlan): Table {
+  const rows: string[][] = [];
+  for (const model of plan.models) {
+    model.pipelines.forEach((pipeline, p) => {
+      pipeline.partitions.forEach((partition, d) => {
+        rows.push([
+          d === 0 && p === 0 ? model.name : '',
+          d === 0 ? `${p}` : '',
+          d === 0 ? figure(pipeline.throughputRps) : '',
+          d === 0 ? `${milliseconds(pipeline.latencyUs)} of ${figure(model.sloMs - model.sloMarginMs)}` : '',
+          range(partition),
+          `${partition.virtualGpus} × 1/${partition.virtual} ${partition.device}`,
+          String(partition.batch),
+          milliseconds(partition.latencyUsByBatch.at(-1) ?? Number.NaN),
+          figure(partition.throughputRps),
+        ]);
+      });
+    });
+  }
+  return {
+    columns: [
+      'model',
+      'pipeline',
+      'requests/s',
+      'ms of budget',
+      'part',
+      'on',
+      'batch',
+      'ms',
+      'pool requests/s',
+    ],
+    rows,
+  };
+}
+
+/** One row per device class: how many the plan occupies, and what one more would be worth. */
+export function classTable(plan: PooledPlan): Table {
+  const more = plan.objective.kind === 'throughput' ? 'requests/s' : 'objective';
+  const rows = Object.entries(plan.classes).map(([name, use]) => [
+    name,
+    `${use.used} of ${use.count}`,
+    use.shadowPrice === undefined ? '—' : figure(use.shadowPrice),
+    use.oneMore === undefined ? '—' : figure(use.oneMore),
+  ]);
+  return { columns: ['class', 'used', `${more} per GPU (bound)`, 'one GPU more gives'], rows };
+}
+
+function range({ blocks, layers }: PlannedPartition): string {
+  if (blocks) return `blocks ${blocks[0]}–${blocks[1] - 1}`;
+  return layers ? `layers ${layers[0]}–${layers[1] - 1}` : '';
+}

@@ -1,0 +1,66 @@
+import type { DeviceProfile, Profile } from '../artifacts/index.js';
+import { bytes, figure, milliseconds, type Table } from './table.js';
+
+/** Per class, virtual size and batch: the whole model's latency, the blocks' sum, and what one request costs. */
+export function latencyTable(profile: Profile): Table {
+  const rows: string[][] = [];
+  for (const [name, device] of Object.entries(profile.devices)) {
+    for (const [virtual, byBatch] of Object.entries(device.blockLatencyUs)) {
+      for (const [batch, blocks] of Object.entries(byBatch)) {
+        const sum = sumOf(blocks);
+        const whole = device.wholeLatencyUs?.[virtual]?.[batch];
+        rows.push([
+          deviceName(name, device),
+          `1/${virtual}`,
+          batch,
+          whole === undefined ? '—' : milliseconds(whole),
+          sum === undefined ? '—' : milliseconds(sum),
+          whole === undefined || sum === undefined ? '—' : figure(sum / whole),
+          sum === undefined ? '—' : figure((Number(virtual) * Number(batch) * 1e6) / sum),
+        ]);
+      }
+    }
+  }
+  return {
+    columns: ['device', 'size', 'batch', 'whole ms', 'blocks ms', 'blocks/whole', 'requests/s per device'],
+    rows,
+  };
+}
+
+/** One row per block: its nodes, its share of the time on each class at batch 1, and what crosses after it. */
+export function blockTable(profile: Profile): Table {
+  const classes = Object.entries(profile.devices).map(([name, device]) => {
+    const byBatch = Object.values(device.blockLatencyUs)[0] ?? {};
+    const [batch, latencies] = Object.entries(byBatch)[0] ?? ['1', []];
+    return { head: `${name} ms (batch ${batch})`, latencies };
+  });
+  const rows = profile.blocks.map((block, i) => [
+    String(i),
+    block.nodes ? nodeRange(block.nodes) : '',
+    bytes(block.cutBytes),
+    ...classes.map(({ latencies }) => (latencies[i] == null ? '—' : milliseconds(latencies[i]))),
+  ]);
+  return { columns: ['block', 'nodes', 'sends on', ...classes.map(({ head }) => head)], rows };
+}
+
+function nodeRange(nodes: readonly string[]): string {
+  const [first, last] = [nodes[0] ?? '', nodes.at(-1) ?? ''];
+  return nodes.length <= 1 ? shorten(first) : `${shorten(first)} … ${shorten(last)} (${nodes.length})`;
+}
+
+function shorten(name: string): string {
+  return name.length > 28 ? `…${name.slice(-27)}` : name;
+}
+
+function deviceName(name: string, device: DeviceProfile): string {
+  return device.emulated ? `${name} (emulated, ${device.slowdown}× slower)` : name;
+}
+
+function sumOf(values: readonly (number | null)[]): number | undefined {
+  let sum = 0;
+  for (const value of values) {
+    if (value === null) return undefined;
+    sum += value;
+  }
+  return sum;
+}
