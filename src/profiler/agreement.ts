@@ -1,0 +1,62 @@
+import { isStrings, stackBatch, type TensorData } from '../execution/index.js';
+import type { Batching } from './types.js';
+
+/** Kernels sum in another order at another batch size; beyond this part of the largest value it is another result. */
+const TOLERANCE = 1e-3;
+
+/** Whether two tensors hold the same values, but for rounding: within 1e-3 of the largest magnitude; not-a-number equals itself. */
+export function agree(a: TensorData, b: TensorData): boolean {
+  if (a.dtype !== b.dtype || a.dims.join() !== b.dims.join()) return false;
+  const [x, y] = [a.data, b.data];
+  if (isStrings(x) || isStrings(y)) return x.length === y.length && x.every((value, i) => value === y[i]);
+  if (!(x instanceof Float32Array || x instanceof Float64Array)) return sameBytes(a, b);
+  let largest = 0;
+  for (const value of x) if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
+  for (let i = 0; i < x.length; i++) if (!close(x[i]!, Number(y[i]), largest * TOLERANCE)) return false;
+  return true;
+}
+
+function close(a: number, b: number, tolerance: number): boolean {
+  return a === b || Math.abs(a - b) <= tolerance || (Number.isNaN(a) && Number.isNaN(b));
+}
+
+function sameBytes(a: TensorData, b: TensorData): boolean {
+  const view = ({ data }: TensorData) =>
+    isStrings(data) ? Buffer.alloc(0) : Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  return view(a).equals(view(b));
+}
+
+/**
+ * How a tensor is batched, told from its values in two different requests and in both at once. It is *stacked* when
+ * exactly one axis grows and joining the two along it gives the tensor of both. It is *common* when all three are
+ * equal: that holds for what depends on common inputs only, and not for a vector that holds the batch size (a shape
+ * to reshape to), which differs at batch 2. Anything else cannot cross a cut between batches: its size depends on the
+ * data, or rows are mixed.
+ */
+export function batchingOf(first: TensorData, second: TensorData, both: TensorData): Batching {
+  if (first.dims.join() !== second.dims.join())
+    return { kind: 'mixed', why: `its size depends on the data (${shown(first)} and ${shown(second)})` };
+  if (first.dims.join() === both.dims.join()) {
+    if (agree(first, both) && agree(second, both)) return { kind: 'common' };
+    return {
+      kind: 'mixed',
+      why: `it has no batch axis (${shown(both)}) but its values change with the batch`,
+    };
+  }
+  const grown = both.dims.flatMap((dim, axis) => (dim === first.dims[axis] ? [] : [axis]));
+  const [axis] = grown;
+  if (both.dims.length !== first.dims.length || axis === undefined || grown.length > 1)
+    return {
+      kind: 'mixed',
+      why: `no single axis grows with the batch (${shown(first)}, ${shown(both)} at batch 2)`,
+    };
+  if (both.dims[axis] !== 2 * first.dims[axis]!)
+    return { kind: 'mixed', why: `axis ${axis} is ${first.dims[axis]}, and ${both.dims[axis]} at batch 2` };
+  if (!agree(stackBatch([first, second], axis), both))
+    return { kind: 'mixed', why: `at batch 2 (${shown(both)}) it is not the two requests' tensors in a row` };
+  return { kind: 'stacked', axis };
+}
+
+function shown({ dtype, dims }: TensorData): string {
+  return `${dtype}[${dims.join(', ')}]`;
+}

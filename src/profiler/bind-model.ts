@@ -1,0 +1,65 @@
+import { fault, InputError } from '../artifacts/index.js';
+import {
+  type BatchDim,
+  batchDim,
+  bindDims,
+  freeDims,
+  makeBatchSymbolic,
+  nameNodes,
+  type OnnxModel,
+  readModel,
+} from '../onnx/index.js';
+
+/** A model with its nodes named and every dimension but the batch bound. */
+export interface BoundModel {
+  readonly model: OnnxModel;
+  /** The batch as the graph has it now. */
+  readonly batch: BatchDim;
+  /** The size the batch had in the file, where it was fixed. */
+  readonly fileBatch: number | undefined;
+  /** Why the batch could not be made symbolic; undefined where it is. */
+  readonly notSymbolic: string | undefined;
+}
+
+/**
+ * Names the nodes, binds the free dimensions and makes a fixed batch symbolic where the graph allows it. Pure: the same
+ * bytes and dimensions give the same model, so that what is deployed is what was profiled.
+ * @param options.batching false leaves a fixed batch as it is
+ * @throws InputError naming the dimensions that lack a size, or those given that the model does not have
+ */
+export function bindModel(
+  bytes: Uint8Array,
+  options: { name: string; dims?: Readonly<Record<string, number>>; batching?: boolean },
+): BoundModel {
+  const { name, dims = {}, batching = true } = options;
+  const read = readModel(bytes, { name });
+  const bound = Object.keys(dims).length === 0 ? read : readModel(bindDims(read, dims), { name });
+  checkNothingOpen(bound);
+  const model = readModel(nameNodes(bound), { name });
+  const batch = batchDim(model);
+  if (batch.kind === 'none')
+    return { model, batch, fileBatch: undefined, notSymbolic: `it has no batch axis: ${batch.why}` };
+  if (batch.kind === 'symbolic' || !batching) {
+    const fileBatch = batch.kind === 'fixed' ? batch.size : undefined;
+    return { model, batch, fileBatch, notSymbolic: batch.kind === 'fixed' ? 'not tried' : undefined };
+  }
+  const made = makeBatchSymbolic(model);
+  if (!made.ok) return { model, batch, fileBatch: batch.size, notSymbolic: made.missing };
+  const symbolic = readModel(made.bytes, { name });
+  return { model: symbolic, batch: batchDim(symbolic), fileBatch: batch.size, notSymbolic: undefined };
+}
+
+function checkNothingOpen(model: OnnxModel): void {
+  const batch = batchDim(model);
+  const open = freeDims(model).filter((dim) => batch.kind !== 'symbolic' || dim !== batch.name);
+  const shapeless = model.graph.inputs.flatMap(({ name, type }) => {
+    if (type?.kind !== 'tensor') return [fault(`input ${name} is not a tensor`)];
+    return type.dims === undefined ? [fault(`input ${name} declares no shape`)] : [];
+  });
+  const faults = [...shapeless, ...open.map((dim) => fault(`the size of dimension ${dim} is not given`))];
+  if (faults.length === 0) return;
+  const why = batch.kind === 'none' ? ` No batch axis can be told: ${batch.why}.` : '';
+  const advice =
+    open.length === 0 ? undefined : `Give ${open.map((dim) => `--dim ${dim}=<size>`).join(' ')}.${why}`;
+  throw new InputError(`run ${model.name}`, faults, advice);
+}

@@ -1,0 +1,20 @@
+/**
+ * What a model costs on a device: layers and blocks measured, one machine's profile joined with another's, and figures
+ * measured by other tools brought in.
+ *
+ * In go an ONNX file and devices, or tables of other tools; out comes a profile. What is timed here runs through the
+ * same executor, session options and stacking as what is served. It plans nothing, and prints nothing.
+ */
+export { type BoundModel, bindModel } from './bind-model.js';
+export { prepareModel } from './prepare-model.js';
+export {
+  type Batching,
+  type Cell,
+  DEFAULT_LIMITS,
+  type Limits,
+  type PreparedModel,
+  type PrepareOptions,
+  type ProfileOptions,
+  type ProgressEvent,
+  type TensorFinding,
+} from './types.js';

@@ -1,0 +1,86 @@
+import type { Executor, NodeTimings, Tensors } from '../execution/index.js';
+import { type OnnxModel, readModel } from '../onnx/index.js';
+import { type OptimizedNode, originalsOf } from './attribution.js';
+
+/** What one profiled session says of a model's layers. */
+export interface LayerTimes {
+  /** Mean µs of one run per original node; 0 for those folded away. */
+  readonly layerUs: number[];
+  /** Mean µs of one run of the model in the same session (`model_run`). */
+  readonly runUs: number;
+  /** Sum of the layers over `runUs`: what part of the run they account for. */
+  readonly accountedFor: number;
+  /** Part of the layers' time that could not be mapped to a node and was spread over all by their shares. */
+  readonly unmapped: number;
+}
+
+/** Runs × nodes are kept below this: ONNX Runtime keeps every event in memory. */
+const MOST_EVENTS = 50_000;
+
+/**
+ * Times of the original nodes at full optimization: each optimized node's time goes to the nodes it stands for
+ * (`originalsOf`), divided in the ratio of their times in an unoptimized session (equally where those are all 0).
+ * Nothing is lost: what cannot be mapped is spread over all nodes in that ratio. Two sessions, `runs` runs each.
+ */
+export async function layerTimes(
+  executor: Executor,
+  { model, path, feeds, runs = 8 }: { model: OnnxModel; path: string; feeds: Tensors; runs?: number },
+): Promise<LayerTimes> {
+  const most = Math.max(1, Math.floor(MOST_EVENTS / Math.max(1, model.graph.nodes.length)));
+  const options = { runs: Math.min(runs, most), warmupRuns: 1 };
+  const plain = await executor.nodeTimings(path, feeds, { ...options, optimization: 'disabled' });
+  const full = await executor.nodeTimings(path, feeds, { ...options, optimization: 'all' });
+  return attribute(model, plain, full);
+}
+
+/** The pure part of `layerTimes`. */
+export function attribute(model: OnnxModel, plain: NodeTimings, full: NodeTimings): LayerTimes {
+  const weights = plainUs(model, plain);
+  const layerUs = new Array<number>(model.graph.nodes.length).fill(0);
+  const stands = standsFor(model, full);
+  let unmappedUs = 0;
+  for (const { name, us } of full.nodes) {
+    const timeUs = sum(us) / full.runUs.length;
+    const indices = stands.get(name) ?? [];
+    if (indices.length === 0) unmappedUs += timeUs;
+    else spread(layerUs, indices, { us: timeUs, weights });
+  }
+  if (unmappedUs > 0) spread(layerUs, [...layerUs.keys()], { us: unmappedUs, weights });
+  const runUs = sum(full.runUs) / full.runUs.length;
+  const layersUs = sum(layerUs);
+  return {
+    layerUs,
+    runUs,
+    accountedFor: layersUs / runUs,
+    unmapped: layersUs === 0 ? 0 : unmappedUs / layersUs,
+  };
+}
+
+/** Original nodes by the name of an optimized node; by the same name where there is no optimized graph. */
+function standsFor(model: OnnxModel, full: NodeTimings): Map<string, number[]> {
+  const nodes: readonly OptimizedNode[] =
+    full.optimizedModel === undefined
+      ? model.graph.nodes
+      : readModel(full.optimizedModel, { name: 'the optimized graph' }).graph.nodes;
+  const originals = originalsOf(model, nodes);
+  return new Map(nodes.map(({ name }, i) => [name, originals[i]!]));
+}
+
+function plainUs(model: OnnxModel, plain: NodeTimings): number[] {
+  const us = new Map(plain.nodes.map((node) => [node.name, sum(node.us)]));
+  return model.graph.nodes.map(({ name }) => us.get(name) ?? 0);
+}
+
+function spread(
+  layerUs: number[],
+  indices: readonly number[],
+  { us, weights }: { us: number; weights: readonly number[] },
+): void {
+  const total = sum(indices.map((index) => weights[index]!));
+  for (const index of indices)
+    layerUs[index]! += us * (total > 0 ? weights[index]! / total : 1 / indices.length);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0);
+}

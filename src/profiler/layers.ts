@@ -1,0 +1,81 @@
+import type { Boundary, ProfiledLayer, TensorSpec } from '../artifacts/index.js';
+import { dtypeInfo, elementCount } from '../execution/index.js';
+import { type Cut, cutFault, cutsOf, type OnnxModel, type TensorType } from '../onnx/index.js';
+import type { TensorFinding } from './types.js';
+
+interface Known {
+  readonly types: ReadonlyMap<string, TensorType>;
+  readonly tensors: ReadonlyMap<string, TensorFinding>;
+  readonly boundary: Boundary;
+  readonly fixedBatch: number | undefined;
+}
+
+/**
+ * The model's nodes as layers: bytes that cross after each for one request, or why it cannot be cut there. A cut is
+ * valid when the graph allows it and every crossing tensor is stacked from its requests' or common to all of them
+ * (`batchingOf`); at a fixed batch, when its size does not depend on the data. The last layer's bytes are the outputs'.
+ */
+export function layersOf(model: OnnxModel, known: Known): ProfiledLayer[] {
+  const cuts = new Map(cutsOf(model).map((cut) => [cut.position, cut]));
+  const ends = endsOf(model);
+  return model.graph.nodes.map(({ name, op, weightBytes }, index) => {
+    const cut = cuts.get(index + 1) ?? { position: index + 1, tensors: [...ends.outputs] };
+    const isLast = index === model.graph.nodes.length - 1;
+    const noCut = isLast ? undefined : whyNot(model, cut, known);
+    const bytes = sentBytes(specsOf(cut.tensors, known.tensors), { ...known, ends: ends.all });
+    return { name, op, ...(noCut === undefined ? { cutBytes: bytes } : { noCut }), weightBytes };
+  });
+}
+
+/** The tensors that cross after a node (the outputs, after the last), as far as they are tensors. */
+export function crossingSpecs(
+  model: OnnxModel,
+  position: number,
+  tensors: ReadonlyMap<string, TensorFinding>,
+): TensorSpec[] {
+  const cut = cutsOf(model)[position - 1];
+  return specsOf(cut?.tensors ?? model.graph.outputs.map(({ name }) => name), tensors);
+}
+
+function whyNot(model: OnnxModel, cut: Cut, known: Known): string | undefined {
+  const mixed = cut.tensors.flatMap((name) => {
+    const finding = known.tensors.get(name);
+    return finding?.kind === 'tensor' && finding.batching.kind === 'mixed'
+      ? [`${name}: ${finding.batching.why}`]
+      : [];
+  });
+  const fault = cutFault(model, cut, known.types);
+  const faults = fault === undefined ? mixed : [fault, ...mixed];
+  return faults.length === 0 ? undefined : faults.join('; ');
+}
+
+function specsOf(names: readonly string[], tensors: ReadonlyMap<string, TensorFinding>): TensorSpec[] {
+  return names.flatMap((name) => {
+    const finding = tensors.get(name);
+    return finding?.kind === 'tensor' ? [finding.spec] : [];
+  });
+}
+
+/**
+ * Bytes of tensors as sent for one request. With boundary `float16`, float32 counts two bytes, but for the model's own
+ * inputs and outputs, which keep their type. Of a fixed batch of b requests, each one's part.
+ */
+function sentBytes(
+  specs: readonly TensorSpec[],
+  {
+    boundary,
+    fixedBatch = 1,
+    ends,
+  }: { boundary: Boundary; fixedBatch: number | undefined; ends: ReadonlySet<string> },
+): number {
+  const whole = specs.reduce((sum, { name, dtype, shape }) => {
+    const halved = boundary === 'float16' && dtype === 'float32' && !ends.has(name);
+    return sum + elementCount(shape) * (halved ? 2 : (dtypeInfo(dtype)?.bytes ?? 0));
+  }, 0);
+  return Math.ceil(whole / fixedBatch);
+}
+
+function endsOf(model: OnnxModel): { outputs: string[]; all: ReadonlySet<string> } {
+  const outputs = model.graph.outputs.map(({ name }) => name);
+  return { outputs, all: new Set([...model.graph.inputs.map(({ name }) => name), ...outputs]) };
+}

@@ -1,0 +1,164 @@
+import { basename } from 'node:path';
+import { type Boundary, sha256Of, type TensorSpec } from '../artifacts/index.js';
+import { ExecutionError, type Executor, startExecutor, type Tensors } from '../execution/index.js';
+import { cutsOf, type OnnxModel, type TensorType } from '../onnx/index.js';
+import { type BoundModel, bindModel } from './bind-model.js';
+import { findTensors, type Probe } from './find-tensors.js';
+import { layersOf } from './layers.js';
+import { inputBatching, requestFor, stackRequests } from './requests.js';
+import { gathered, readFileOf, type Source, withScratch, writeData } from './source.js';
+import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
+
+/**
+ * Reads a model and finds out all that profiling needs to know of it: nodes named, dimensions bound, a fixed batch
+ * made symbolic where the graph allows it and two requests at once give each its own result, type, shape and batch axis
+ * of every tensor that could cross a cut, and which cuts are valid. Where it cannot batch, `fixedBatch` says at which
+ * size it runs and `fixedBatchReason` why.
+ *
+ * Runs the model on `options.device` about five times per 48 live tensors. Temporary files are removed also on failure.
+ * @throws InputError for a file that is not a model ONNX Runtime runs, or dimensions without a size (naming `--dim`);
+ *   MissingError for a missing file or device; the signal's reason on abort
+ */
+export async function prepareModel(path: string, options: PrepareOptions): Promise<PreparedModel> {
+  const bytes = await readFileOf(path);
+  const name = basename(path).replace(/\.onnx$/i, '');
+  const dims = options.dims ?? {};
+  const wantsBatches = options.batchSizes.some((size) => size > 1);
+  const bound = bindModel(bytes, { name, dims });
+  const { slowdown: _heldBack, ...device } = options.device;
+  const executor = await startExecutor(device);
+  try {
+    const common = { path, options, executor };
+    const batched =
+      wantsBatches || bound.notSymbolic !== undefined ? await tryBatching(bound, common) : undefined;
+    const found =
+      batched?.kind === 'batches'
+        ? batched
+        : await atFixedBatch(unbatchedModel(bytes, { name, dims }, bound), common);
+    const reason = bound.notSymbolic ?? (batched?.kind === 'fails' ? batched.why : undefined);
+    return assemble({ path, name, bytes, dims, boundary: options.boundary ?? 'exact', ...found, reason });
+  } finally {
+    await executor.close();
+  }
+}
+
+interface Common {
+  readonly path: string;
+  readonly options: PrepareOptions;
+  readonly executor: Executor;
+}
+
+interface Found {
+  readonly kind: 'batches';
+  readonly model: OnnxModel;
+  readonly source: Source;
+  readonly request: Tensors;
+  readonly tensors: ReadonlyMap<string, TensorFinding>;
+  readonly fixedBatch: number | undefined;
+}
+
+/** The tensors of a model that batches, or why it does not. */
+async function tryBatching(
+  bound: BoundModel,
+  common: Common,
+): Promise<Found | { kind: 'fails'; why: string }> {
+  if (bound.notSymbolic !== undefined) return { kind: 'fails', why: bound.notSymbolic };
+  try {
+    const found = await find(bound, common, true);
+    const faults = bound.model.graph.outputs.flatMap(({ name }) => {
+      const finding = found.tensors.get(name);
+      return finding?.kind === 'tensor' && finding.batching.kind === 'mixed'
+        ? [`output ${name}: ${finding.batching.why}`]
+        : [];
+    });
+    return faults.length === 0 ? found : { kind: 'fails', why: faults.join('; ') };
+  } catch (error) {
+    if (!(error instanceof ExecutionError) || common.options.signal?.aborted) throw error;
+    return { kind: 'fails', why: `it does not run at batch 2: ${firstLine(error.message)}` };
+  }
+}
+
+/** The model as it is in the file, where batching it failed. */
+function unbatchedModel(
+  bytes: Uint8Array,
+  names: { name: string; dims: Readonly<Record<string, number>> },
+  bound: BoundModel,
+): BoundModel {
+  return bound.fileBatch === undefined ? bound : bindModel(bytes, { ...names, batching: false });
+}
+
+async function atFixedBatch(bound: BoundModel, common: Common): Promise<Found> {
+  return await find(bound, common, false);
+}
+
+async function find(bound: BoundModel, common: Common, batching: boolean): Promise<Found> {
+  const { model, source } = gathered(bound.model, common.path);
+  const { signal, feeds: given = {} } = common.options;
+  const first = requestFor(model, bound.batch, { which: 0, given });
+  const second = requestFor(model, bound.batch, { which: 1, given });
+  const both = batching ? stackRequests([first, second], inputBatching(bound.batch)) : undefined;
+  const tensors = await withScratch(async (folder) => {
+    await writeData(folder, source);
+    const probe: Probe = {
+      ...{ executor: common.executor, model, folder, first, second, both },
+      ...(signal === undefined ? {} : { signal }),
+    };
+    return await findTensors(probe, liveTensors(model));
+  });
+  const fixedBatch = batching ? undefined : bound.batch.kind === 'fixed' ? bound.batch.size : 1;
+  return { kind: 'batches', model, source, request: first, tensors, fixedBatch };
+}
+
+/** Inputs, outputs, and whatever crosses some cut. */
+function liveTensors(model: OnnxModel): string[] {
+  const crossing = cutsOf(model).flatMap(({ tensors }) => tensors);
+  const ends = [...model.graph.inputs, ...model.graph.outputs].map(({ name }) => name);
+  return [...new Set([...ends, ...crossing])];
+}
+
+function assemble(
+  found: Omit<Found, 'kind'> & {
+    path: string;
+    name: string;
+    bytes: Uint8Array;
+    dims: Readonly<Record<string, number>>;
+    boundary: Boundary;
+    reason: string | undefined;
+  },
+): PreparedModel {
+  const { model, tensors, fixedBatch, boundary } = found;
+  const types = typesOf(tensors);
+  return {
+    ...{ name: found.name, path: found.path, sha256: sha256Of(found.bytes), model, source: found.source },
+    ...{ dims: found.dims, fixedBatch, boundary, tensors, types, request: found.request },
+    fixedBatchReason: fixedBatch === undefined ? undefined : found.reason,
+    inputs: specsOf(model.graph.inputs, tensors),
+    outputs: specsOf(model.graph.outputs, tensors),
+    layers: layersOf(model, { types, tensors, boundary, fixedBatch }),
+  };
+}
+
+function specsOf(
+  values: readonly { readonly name: string }[],
+  tensors: ReadonlyMap<string, TensorFinding>,
+): TensorSpec[] {
+  return values.flatMap(({ name }) => {
+    const finding = tensors.get(name);
+    return finding?.kind === 'tensor' ? [finding.spec] : [];
+  });
+}
+
+/** Types as a partition declares them at its ends: the batch axis is open. */
+function typesOf(tensors: ReadonlyMap<string, TensorFinding>): Map<string, TensorType> {
+  const types = new Map<string, TensorType>();
+  for (const [name, finding] of tensors) {
+    if (finding.kind !== 'tensor') continue;
+    const { dtype, shape, batchAxis } = finding.spec;
+    types.set(name, { dtype, dims: shape.map((dim, axis) => (axis === batchAxis ? undefined : dim)) });
+  }
+  return types;
+}
+
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? text;
+}

@@ -1,0 +1,78 @@
+import { fault, InputError } from '../artifacts/index.js';
+import { randomTensor, stackBatch, type TensorData, type Tensors } from '../execution/index.js';
+import type { BatchDim, OnnxModel } from '../onnx/index.js';
+import { streamOf } from '../random/index.js';
+import type { Batching } from './types.js';
+
+const SEED = 1;
+
+/** Where each input has the batch; undefined where it is common to all requests. */
+export function inputAxes(batch: BatchDim): ReadonlyMap<string, number | undefined> {
+  return new Map(batch.kind === 'none' ? [] : batch.inputs.map(({ name, axis }) => [name, axis]));
+}
+
+/**
+ * Values of every input for one request (a whole run where the batch is fixed): those given, else seeded random ones.
+ * @param which requests differ by their number in the inputs that have a batch axis; common inputs are the same for all
+ * @throws InputError for given values that are of no input or of another type or shape
+ */
+export function requestFor(
+  model: OnnxModel,
+  batch: BatchDim,
+  { which, given = {} }: { which: number; given?: Tensors },
+): Tensors {
+  const axes = inputAxes(batch);
+  const symbolic = batch.kind === 'symbolic';
+  const shapes = new Map(
+    model.graph.inputs.map(({ name, type }) => {
+      const dims = type?.kind === 'tensor' ? (type.dims ?? []) : [];
+      const shape = dims.map((dim, axis) => (symbolic && axis === axes.get(name) ? 1 : Number(dim)));
+      return [name, { dtype: type?.kind === 'tensor' ? type.dtype : '', shape }];
+    }),
+  );
+  checkGiven(model.name, shapes, given);
+  return Object.fromEntries(
+    [...shapes].map(([name, { dtype, shape }]) => {
+      const number = axes.get(name) === undefined ? 0 : which;
+      const stream = streamOf(SEED, `request ${number} input ${name}`);
+      return [name, given[name] ?? randomTensor(dtype, shape, () => stream.uniform())];
+    }),
+  );
+}
+
+function checkGiven(
+  model: string,
+  shapes: ReadonlyMap<string, { dtype: string; shape: number[] }>,
+  given: Tensors,
+): void {
+  const faults = Object.entries(given).flatMap(([name, { dtype, dims }]) => {
+    const wanted = shapes.get(name);
+    if (wanted === undefined)
+      return [fault(`there is no input ${name}; inputs are ${[...shapes.keys()].join(', ')}`)];
+    const same = dtype === wanted.dtype && dims.join() === wanted.shape.join();
+    const are = `${dtype}[${dims.join(', ')}]; ${wanted.dtype}[${wanted.shape.join(', ')}] is needed`;
+    return same ? [] : [fault(`the values given for ${name} are ${are}`)];
+  });
+  if (faults.length > 0) throw new InputError(`run ${model} with the values given`, faults);
+}
+
+/** The values of several requests at once: stacked where a batch axis is, the first's where it is common. */
+export function stackRequests(requests: readonly Tensors[], batchingOf: (name: string) => Batching): Tensors {
+  const names = Object.keys(requests[0] ?? {});
+  return Object.fromEntries(
+    names.map((name): [string, TensorData] => {
+      const batching = batchingOf(name);
+      const parts = requests.map((request) => request[name]!);
+      return [name, batching.kind === 'stacked' ? stackBatch(parts, batching.axis) : parts[0]!];
+    }),
+  );
+}
+
+/** How the model's inputs are batched. */
+export function inputBatching(batch: BatchDim): (name: string) => Batching {
+  const axes = inputAxes(batch);
+  return (name) => {
+    const axis = axes.get(name);
+    return axis === undefined || batch.kind !== 'symbolic' ? { kind: 'common' } : { kind: 'stacked', axis };
+  };
+}

@@ -1,0 +1,96 @@
+import { type FileHandle, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fault, InputError, unreadable } from '../artifacts/index.js';
+import { type ExternalCopy, extractPartition, type OnnxModel, readModel } from '../onnx/index.js';
+
+/** Where a model's external tensors lie, and where in one data file they go. */
+export interface Source {
+  readonly folder: string;
+  readonly external: readonly ExternalCopy[];
+}
+
+/** The name under which every temporary model finds its external tensors. */
+const DATA_FILE = 'model.data';
+const COPY_BYTES = 8 * 1024 * 1024;
+
+/** A temporary folder for the time of `use`; removed afterwards, also on failure and abort. */
+export async function withScratch<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'inferplan-profile-'));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** Bytes of a file a person named. @throws MissingError or InputError saying why it cannot be read */
+export async function readFileOf(path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+/**
+ * The same model with all its external tensors in one data file, which `writeData` fills: so that every model made
+ * from it can lie in one folder with that file.
+ */
+export function gathered(model: OnnxModel, path: string): { model: OnnxModel; source: Source } {
+  const whole = { from: 0, to: model.graph.nodes.length, types: new Map(), dataFile: DATA_FILE };
+  const { bytes, external } = extractPartition(model, whole);
+  const source = { folder: dirname(resolve(path)), external };
+  return external.length === 0
+    ? { model, source }
+    : { model: readModel(bytes, { name: model.name }), source };
+}
+
+/**
+ * Writes the data file that models in a folder share; nothing where the model has none.
+ * @throws InputError when a tensor points outside the model's folder, at a missing file or past its end
+ */
+export async function writeData(folder: string, { folder: from, external }: Source): Promise<void> {
+  if (external.length === 0) return;
+  const target = await open(join(folder, DATA_FILE), 'w');
+  try {
+    for (const copy of external) await copyPiece(target, from, copy);
+  } finally {
+    await target.close();
+  }
+}
+
+async function copyPiece(target: FileHandle, folder: string, copy: ExternalCopy): Promise<void> {
+  const path = resolve(folder, copy.location);
+  if (relative(folder, path).startsWith('..'))
+    throw new InputError(`read external data ${copy.location}`, [
+      fault("it lies outside the model's folder"),
+    ]);
+  const file = await open(path).catch((error: unknown) => {
+    throw unreadable(path, error);
+  });
+  try {
+    const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, copy.length));
+    for (let done = 0; done < copy.length; ) {
+      const want = Math.min(buffer.length, copy.length - done);
+      const { bytesRead } = await file.read(buffer, 0, want, copy.offset + done);
+      if (bytesRead === 0) throw shortFile(path, copy);
+      await target.write(buffer, 0, bytesRead, copy.toOffset + done);
+      done += bytesRead;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+function shortFile(path: string, copy: ExternalCopy): InputError {
+  const message = `it ends before the ${copy.length} bytes from ${copy.offset} on that the model wants`;
+  return new InputError(`read external data ${path}`, [fault(message)]);
+}
+
+/** Writes a temporary model. @returns its path */
+export async function writeModel(folder: string, name: string, bytes: Uint8Array): Promise<string> {
+  const path = join(folder, `${name}.onnx`);
+  await writeFile(path, bytes);
+  return path;
+}

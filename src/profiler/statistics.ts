@@ -1,0 +1,61 @@
+import { quantileSorted } from 'simple-statistics';
+import type { Measured } from '../execution/index.js';
+import type { Limits } from './types.js';
+
+/** A measured latency with its spread. */
+export interface Figure {
+  readonly medianUs: number;
+  readonly p95Us: number;
+  readonly runs: number;
+  /** (75th − 25th percentile) / median. */
+  readonly spread: number;
+}
+
+/** Past this spread the middle half of the runs differ so much that the median says little. */
+const WIDEST_SPREAD = 0.3;
+
+/** Median, 95th percentile and spread of durations; at least one. Figures to a thousandth of a µs. */
+export function figureOf(durationsUs: readonly number[]): Figure {
+  const sorted = [...durationsUs].sort((a, b) => a - b);
+  const [p25, median, p75, p95] = [0.25, 0.5, 0.75, 0.95].map((p) => quantileSorted(sorted, p)) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  const spread = median === 0 ? 0 : (p75 - p25) / median;
+  return { medianUs: roundUs(median), p95Us: roundUs(p95), runs: sorted.length, spread };
+}
+
+export function roundUs(us: number): number {
+  return Math.round(us * 1000) / 1000;
+}
+
+/**
+ * Why a figure is unfit, or undefined where it is fit: fewer runs than `minRuns` came within `maxMs`, or the middle
+ * half of the runs spreads over more than 30 % of the median.
+ */
+export function unfitness(figure: Figure, limits: Limits): string | undefined {
+  const faults: string[] = [];
+  if (figure.runs < limits.minRuns)
+    faults.push(`${figure.runs} runs came within ${limits.maxMs} ms, ${limits.minRuns} are wanted`);
+  if (figure.spread > WIDEST_SPREAD)
+    faults.push(
+      `the middle half of its runs spreads over ${Math.round(figure.spread * 100)} % of the median`,
+    );
+  return faults.length === 0 ? undefined : faults.join('; ');
+}
+
+/**
+ * The durations of runs that all copies were busy for: those that lie between the last copy's first start and the first
+ * copy's last end. Where no run lies within (copies barely overlapped), all of them.
+ */
+export function commonWindow(copies: readonly Measured[]): number[] {
+  const runs = copies.map(({ startedNs, durationUs }) =>
+    Array.from(startedNs, (start, i) => ({ start, end: start + durationUs[i]! * 1000, us: durationUs[i]! })),
+  );
+  const from = Math.max(...runs.map((list) => list[0]!.start));
+  const to = Math.min(...runs.map((list) => list.at(-1)!.end));
+  const inside = runs.flat().filter(({ start, end }) => start >= from && end <= to);
+  return (inside.length > 0 ? inside : runs.flat()).map(({ us }) => us);
+}

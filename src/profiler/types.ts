@@ -1,0 +1,115 @@
+import type { Boundary, ProfiledLayer, TensorSpec } from '../artifacts/index.js';
+import type { Device, NamedDevice, Tensors } from '../execution/index.js';
+import type { OnnxModel, TensorType } from '../onnx/index.js';
+import type { PartitionMethod } from '../partition/index.js';
+import type { Source } from './source.js';
+
+export interface PrepareOptions {
+  /** Sizes of the model's free dimensions other than the batch. */
+  readonly dims?: Readonly<Record<string, number>>;
+  /** Where the model is run to find shapes and to try batching; hold-back of an emulated device is not used. */
+  readonly device: Device;
+  /** Batch sizes that will be profiled; where it is only 1, batching is not tried. */
+  readonly batchSizes: readonly number[];
+  /** How tensors will cross a cut: decides what `cutBytes` counts. `exact` unless given. */
+  readonly boundary?: Boundary;
+  /** Values of inputs for one request, in place of random ones: for inputs that only some values are valid for. */
+  readonly feeds?: Tensors;
+  readonly signal?: AbortSignal;
+}
+
+/** A model that is ready to be profiled: named nodes, dimensions bound, batch symbolic, tensors known. */
+export interface PreparedModel {
+  readonly name: string;
+  /** The ONNX file it came from. */
+  readonly path: string;
+  /** Digest of that file. */
+  readonly sha256: string;
+  /** The model as profiled; its nodes are the layers. */
+  readonly model: OnnxModel;
+  readonly source: Source;
+  readonly dims: Readonly<Record<string, number>>;
+  /** The only batch size it runs at; undefined where it takes any. */
+  readonly fixedBatch: number | undefined;
+  readonly fixedBatchReason: string | undefined;
+  readonly boundary: Boundary;
+  /** At batch 1, or at the fixed batch. */
+  readonly inputs: readonly TensorSpec[];
+  readonly outputs: readonly TensorSpec[];
+  /** What was found of every tensor that crosses some cut, of inputs and of outputs. */
+  readonly tensors: ReadonlyMap<string, TensorFinding>;
+  /** The tensors' types for extraction: the batch axis open. */
+  readonly types: ReadonlyMap<string, TensorType>;
+  readonly layers: readonly ProfiledLayer[];
+  /** Values of the model's inputs for one request (a whole run, where the batch is fixed). */
+  readonly request: Tensors;
+}
+
+/** A tensor as it was seen when the model ran. */
+export type TensorFinding =
+  | { readonly kind: 'tensor'; readonly spec: TensorSpec; readonly batching: Batching }
+  | { readonly kind: 'not-a-tensor' };
+
+/**
+ * How a tensor of several requests comes of theirs: joined along `axis` (which is `spec.batchAxis`), the same for
+ * all, or neither, for a reason.
+ */
+export type Batching =
+  | { readonly kind: 'stacked'; readonly axis: number }
+  | { readonly kind: 'common' }
+  | { readonly kind: 'mixed'; readonly why: string };
+
+/** When a cell has been measured enough: after `minRuns` runs and `minMs`, or after `maxMs`. */
+export interface Limits {
+  readonly warmupRuns: number;
+  readonly minRuns: number;
+  readonly minMs: number;
+  readonly maxMs: number;
+}
+
+export const DEFAULT_LIMITS: Limits = { warmupRuns: 2, minRuns: 10, minMs: 200, maxMs: 2000 };
+
+export interface ProfileOptions {
+  readonly devices: readonly NamedDevice[];
+  readonly batchSizes: readonly number[];
+  /** Virtual GPU sizes v (1/v of the device) by class; [1] unless given. */
+  readonly virtualSizes?: Readonly<Record<string, readonly number[]>>;
+  /** How layers are grouped into blocks; `greedy` into 10 unless given. */
+  readonly partition?: {
+    readonly method?: PartitionMethod;
+    readonly blocks?: number;
+    readonly device?: string;
+  };
+  /** Measure the blocks of this profile (known by their nodes) instead. */
+  readonly blocksOf?: import('../artifacts/index.js').Profile;
+  readonly limits?: Partial<Limits>;
+  /** An interrupted profile to go on with: only its missing figures are measured. */
+  readonly resume?: import('../artifacts/index.js').Profile;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (event: ProgressEvent) => void;
+  /** Written to `measurement.date`; nothing is written unless given. */
+  readonly date?: string;
+}
+
+export type ProgressEvent =
+  | { readonly kind: 'unavailable'; readonly className: string; readonly missing: string }
+  | { readonly kind: 'phase'; readonly phase: 'layers' | 'blocks'; readonly className: string }
+  | { readonly kind: 'partitioned'; readonly blocks: number; readonly notes: readonly string[] }
+  | {
+      readonly kind: 'progress';
+      /** Measurements made and to be made. */
+      readonly done: number;
+      readonly total: number;
+      /** Estimated from the pace so far. */
+      readonly leftMs: number;
+      readonly cell: Cell;
+    }
+  | { readonly kind: 'warning'; readonly message: string };
+
+/** What is being measured: one block, or the whole model. */
+export interface Cell {
+  readonly className: string;
+  readonly virtual: number;
+  readonly batch: number;
+  readonly part: number | 'whole';
+}
