@@ -25,6 +25,14 @@ export function checkNames(
   }
 }
 
+/**
+ * Exporters of attention models emit several Constant nodes for one name. ONNX Runtime takes Constant nodes for
+ * initializers, of which the last counts, so they are let through, and all of a name are extracted together.
+ */
+function isConstant(node: RawNode): boolean {
+  return node.op === 'Constant' && node.domain === '';
+}
+
 function checkMadeOnce(graph: RawGraph, path: string, problems: Problems): Set<string> {
   const makers = new Map<string, string>();
   const make = (name: string, by: string) => {
@@ -43,8 +51,13 @@ function checkMadeOnce(graph: RawGraph, path: string, problems: Problems): Set<s
     if (!inputs.has(name) || initializers.has(name)) make(name, 'an initializer');
     initializers.add(name);
   }
+  const constants = new Set<string>();
   graph.nodes.forEach((node, index) => {
-    for (const name of node.outputs) if (name !== '') make(name, nodeAt('', index, node));
+    for (const name of node.outputs) {
+      if (name === '' || (isConstant(node) && constants.has(name))) continue;
+      if (isConstant(node)) constants.add(name);
+      make(name, nodeAt('', index, node));
+    }
   });
   return new Set(makers.keys());
 }

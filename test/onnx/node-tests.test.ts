@@ -1,0 +1,103 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import onnxProto from 'onnx-proto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { InputError } from '../../src/artifacts/index.js';
+import { cutsOf, extractPartition, nameNodes, readModel } from '../../src/onnx/index.js';
+import { fieldBytes, payload } from './fields.js';
+import { hasShared, sharedFile } from './shared.js';
+
+const { onnx } = onnxProto;
+const GRAPH = 7;
+
+describe.skipIf(!hasShared)('the ONNX project’s node tests', () => {
+  let folder = '';
+  let files: { name: string; bytes: Uint8Array }[] = [];
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'inferplan-onnx-'));
+    execFileSync('tar', [
+      'xzf',
+      sharedFile('onnx-node-tests-all.tar.gz'),
+      '-C',
+      folder,
+      '--wildcards',
+      '*/model.onnx',
+    ]);
+    const root = join(folder, 'onnx/backend/test/data/node');
+    files = readdirSync(root).map((name) => ({
+      name,
+      bytes: new Uint8Array(readFileSync(join(root, name, 'model.onnx'))),
+    }));
+  });
+
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('extractPartition() of [0, n) keeps every field of all 1,802 models byte for byte', () => {
+    expect(files).toHaveLength(1802);
+    const refused: string[] = [];
+    for (const { name, bytes } of files) {
+      const model = readOr(bytes, name, refused);
+      if (model === undefined) continue;
+      const whole = extractPartition(model, { from: 0, to: model.graph.nodes.length, types: new Map() });
+      const outer = (number: number) => number !== GRAPH;
+      expect(fieldBytes(whole.bytes, outer), name).toEqual(fieldBytes(bytes, outer));
+      const graph = payload(whole.bytes, GRAPH);
+      expect(fieldBytes(graph).toSorted(), name).toEqual(fieldBytes(payload(bytes, GRAPH)).toSorted());
+      expect(sameGraph(whole.bytes), name).toEqual(sameGraph(bytes));
+    }
+    expect(refused).toEqual([]);
+  });
+
+  it('readModel() gives names, operators and values as onnx-proto decodes them', () => {
+    for (const { name, bytes } of files) {
+      const graph = onnx.ModelProto.decode(bytes).graph!;
+      const read = readModel(bytes).graph;
+      const nodes = read.nodes.map(({ op, domain, inputs, outputs }) => ({ op, domain, inputs, outputs }));
+      const expected = graph.node!.map((node) => ({
+        op: node.opType,
+        domain: node.domain === 'ai.onnx' ? '' : node.domain,
+        inputs: node.input,
+        outputs: node.output,
+      }));
+      expect(new Set(nodes.map((n) => JSON.stringify(n))), name).toEqual(
+        new Set(expected.map((n) => JSON.stringify(n))),
+      );
+      expect(read.outputs.map((output) => output.name)).toEqual(graph.output!.map((output) => output.name));
+      expect(new Set(read.nodes.map((node) => node.name)).size).toBe(read.nodes.length);
+    }
+  });
+
+  it('cutsOf() and nameNodes() take every model', () => {
+    for (const { name, bytes } of files) {
+      const model = readModel(bytes);
+      expect(cutsOf(model), name).toHaveLength(Math.max(0, model.graph.nodes.length - 1));
+      const named = readModel(nameNodes(model)).graph.nodes;
+      expect(named.map((node) => node.name)).toEqual(model.graph.nodes.map((node) => node.name));
+    }
+  });
+});
+
+function readOr(bytes: Uint8Array, name: string, refused: string[]) {
+  try {
+    return readModel(bytes, { name });
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    refused.push(error.message);
+    return undefined;
+  }
+}
+
+/** The graph as onnx-proto understands it, whatever order its nodes stand in. */
+function sameGraph(bytes: Uint8Array) {
+  const model = onnx.ModelProto.decode(bytes);
+  const graph = model.graph!;
+  const nodes = graph.node!.map((node) => Buffer.from(onnx.NodeProto.encode(node).finish()).toString('hex'));
+  return {
+    nodes: nodes.toSorted(),
+    rest: onnx.GraphProto.encode({ ...graph, node: [] }).finish(),
+    functions: model.functions!.length,
+  };
+}

@@ -1,0 +1,95 @@
+import * as ort from 'onnxruntime-node';
+import {
+  cutFault,
+  cutsOf,
+  exposeTensors,
+  extractPartition,
+  type OnnxModel,
+  type TensorType,
+} from '../../src/onnx/index.js';
+
+export type Tensors = Record<string, ort.Tensor>;
+export type Level = 'disabled' | 'all';
+
+/** Runs a model on one CPU thread and gives the outputs asked for, or all. */
+export async function run(
+  bytes: Uint8Array,
+  feeds: Tensors,
+  options: { level: Level; outputs?: readonly string[] },
+): Promise<Tensors> {
+  const session = await ort.InferenceSession.create(bytes, {
+    graphOptimizationLevel: options.level,
+    interOpNumThreads: 1,
+    intraOpNumThreads: 1,
+    logSeverityLevel: 3,
+    extra: { session: { intra_op: { allow_spinning: '0' } } },
+  });
+  try {
+    const given = Object.fromEntries(session.inputNames.map((name) => [name, feeds[name]!]));
+    return { ...(await session.run(given, options.outputs ?? session.outputNames)) };
+  } finally {
+    await session.release();
+  }
+}
+
+/** Types of tensors as a run of the model with them exposed has them. */
+export async function measuredTypes(
+  model: OnnxModel,
+  names: readonly string[],
+  feeds: Tensors,
+): Promise<Map<string, TensorType>> {
+  const inner = names.filter((name) => !(name in feeds));
+  const outputs = await run(exposeTensors(model, inner), feeds, { level: 'disabled', outputs: inner });
+  return new Map(
+    Object.entries({ ...feeds, ...outputs }).map(([name, { type, dims }]) => [name, { dtype: type, dims }]),
+  );
+}
+
+/** The model's valid cuts, with the types of all that crosses any cut. */
+export async function validCuts(model: OnnxModel, feeds: Tensors) {
+  const cuts = cutsOf(model);
+  const types = await measuredTypes(model, [...new Set(cuts.flatMap((cut) => cut.tensors))], feeds);
+  return { types, cuts: cuts.filter((cut) => cutFault(model, cut, types) === undefined) };
+}
+
+/** At most `count` items spread evenly over a list, first and last included. */
+export function spread<T>(items: readonly T[], count: number): T[] {
+  if (items.length <= count) return [...items];
+  return Array.from({ length: count }, (_, i) => items[Math.round((i * (items.length - 1)) / (count - 1))]!);
+}
+
+/** Runs the partitions between `positions` one after the other, handing on by graph-level name what each gives. */
+export async function runChain(
+  model: OnnxModel,
+  positions: readonly number[],
+  feeds: Tensors,
+  options: {
+    level: Level;
+    types: ReadonlyMap<string, TensorType>;
+    outputs: readonly string[];
+    boundary?: 'exact' | 'float16';
+  },
+): Promise<Tensors> {
+  const tensors: Tensors = { ...feeds };
+  const ends = [0, ...positions, model.graph.nodes.length];
+  for (const [index, to] of ends.slice(1).entries()) {
+    const { boundary = 'exact', types } = options;
+    const part = extractPartition(model, { from: ends[index]!, to, types, boundary });
+    const wanted = part.outputs.filter((name) => to < ends.at(-1)! || options.outputs.includes(name));
+    Object.assign(tensors, await run(part.bytes, tensors, { level: options.level, outputs: wanted }));
+  }
+  return Object.fromEntries(options.outputs.map((name) => [name, tensors[name]!]));
+}
+
+/** The largest |a − b| over the largest |b|; 0 only where all numbers are the same. */
+export function relativeError(actual: ort.Tensor, expected: ort.Tensor): number {
+  const a = actual.data as Float32Array;
+  const b = expected.data as Float32Array;
+  let error = 0;
+  let largest = 0;
+  for (let i = 0; i < b.length; i++) {
+    error = Math.max(error, Math.abs(Number(a[i]) - Number(b[i])));
+    largest = Math.max(largest, Math.abs(Number(b[i])));
+  }
+  return error === 0 ? 0 : error / largest;
+}
