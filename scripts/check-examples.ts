@@ -1,0 +1,51 @@
+/**
+ * Examples answer what is checked in beside them, and the quickstart runs through: every file it leaves is valid.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const project = resolve(import.meta.dirname, '../..');
+const planProgram = 'dist/src/cli/main.js';
+const folder = mkdtempSync(join(tmpdir(), 'inferplan-examples-'));
+
+function run(program: string, ...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
+    cwd: project,
+    encoding: 'utf8',
+  });
+  if (status !== 0)
+    throw new Error(`${[program, ...args].join(' ')} ended with ${status}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+/** A plan without the head that names where it lies. */
+function planBody(path: string): unknown {
+  const { inputs, tool, ...body } = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+  return body;
+}
+
+try {
+  const plan = join(folder, 'plan.json');
+  run(planProgram, 'solve', 'examples/pooled/spec.yaml', '-o', plan);
+  run(planProgram, 'validate', plan);
+  const expected = JSON.stringify(planBody(join(project, 'examples/pooled/expected-plan.json')));
+  if (JSON.stringify(planBody(plan)) !== expected) {
+    throw new Error(
+      'examples/pooled/spec.yaml is answered otherwise than examples/pooled/expected-plan.json says',
+    );
+  }
+
+  const out = join(folder, 'quickstart');
+  const told = run('dist/examples/quickstart/run.js', '--out', out, '--seconds', '2');
+  const files = ['resnet18.onnx', 'resnet18.profile.json', 'spec.yaml', 'plan.json', 'bundle/manifest.json'];
+  run(planProgram, 'validate', ...files.map((file) => join(out, file)));
+  if (!/within the SLO/.test(told)) throw new Error(`the quickstart printed no summary:\n${told}`);
+  process.stdout.write('examples answer what they should\n');
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exitCode = 1;
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

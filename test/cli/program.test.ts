@@ -1,0 +1,74 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { plan } from './plan.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-cli-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('plan', () => {
+  it('lists every command in its help, on stdout, and exits with 0', async () => {
+    const { code, stdout } = await plan(['--help']);
+    expect(code).toBe(0);
+    for (const command of [
+      'devices',
+      'profile',
+      'partition',
+      'solve',
+      'deploy',
+      'serve',
+      'load',
+      'validate',
+      'schema',
+    ]) {
+      expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+    }
+  });
+
+  it.each([
+    [['solv'], 'unknown command'],
+    [['solve'], "missing required argument 'spec'"],
+    [['solve', 'x.yaml', '--gap', 'small'], 'is not a number of 0 or more'],
+    [['profile', 'x.onnx', '--batch', '1,two'], '"two" is not a whole number'],
+    [['profile', 'x.onnx', '--dim', 'seq'], '"seq" is not name=size'],
+    [['load', 'http://127.0.0.1:1', '--rps', '5', '--duration', 'soon'], '"soon" is not a time'],
+    [['schema', 'plan'], 'Allowed choices are profile'],
+  ])('answers wrong usage %j with 2 and says what is wrong', async (args, said) => {
+    const { code, stdout, stderr } = await plan(args);
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toContain(said);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it('answers a missing file with 7, a bad one with 2, all faults at once, no stack trace', async () => {
+    const missing = await plan(['solve', join(folder, 'none.yaml')]);
+    expect(missing.code).toBe(7);
+    expect(missing.stderr).toContain('there is no such file');
+    const path = join(folder, 'bad.yaml');
+    await writeFile(
+      path,
+      'kind: pooled\ncluster: c.yaml\nmodels: [{ profile: p.json, sloMs: -3, weigth: 1 }]\nplanner: { gap: 1 }\n',
+    );
+    const { code, stderr } = await plan(['solve', path]);
+    expect(code).toBe(2);
+    for (const said of ['/models/0/sloMs', 'weigth', 'gap']) expect(stderr).toContain(said);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it('prints one JSON document on stdout with --json, errors too', async () => {
+    const { code, stdout } = await plan(['solve', join(folder, 'none.yaml'), '--json']);
+    expect(code).toBe(7);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { faults: [{ message: 'there is no such file' }] } });
+  });
+
+  it('prints a schema that is JSON', async () => {
+    const { code, stdout } = await plan(['schema', 'pooled-plan']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ title: 'PooledPlan' });
+  });
+});
