@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type * as OnnxProto from 'onnx-proto';
+import onnxProto from 'onnx-proto';
 
-const { onnx } = createRequire(import.meta.url)('onnx-proto') as typeof OnnxProto;
+const { onnx } = onnxProto;
 
 const ELEM_TYPES: Readonly<Record<string, number>> = {
   float32: 1,
@@ -26,13 +25,13 @@ export interface TinyNode {
   op: string;
   inputs: string[];
   outputs: string[];
-  attributes?: OnnxProto.onnx.IAttributeProto[];
+  attributes?: onnxProto.onnx.IAttributeProto[];
 }
 
 export interface TinyModel {
   nodes: TinyNode[];
   inputs: Record<string, [dtype: string, dims: (number | string)[]]>;
-  outputs: Record<string, [dtype: string, dims: (number | string)[]] | OnnxProto.onnx.ITypeProto>;
+  outputs: Record<string, [dtype: string, dims: (number | string)[]] | onnxProto.onnx.ITypeProto>;
   initializers?: Record<string, { dims: number[]; values: number[] }>;
 }
 
@@ -63,7 +62,7 @@ export function tinyModel({ nodes, inputs, outputs, initializers = {} }: TinyMod
   return onnx.ModelProto.encode(onnx.ModelProto.create(model)).finish();
 }
 
-export function tensorType(dtype: string, dims: (number | string)[]): OnnxProto.onnx.ITypeProto {
+export function tensorType(dtype: string, dims: (number | string)[]): onnxProto.onnx.ITypeProto {
   const dim = dims.map((d) => (typeof d === 'number' ? { dimValue: d } : { dimParam: d }));
   return { tensorType: { elemType: ELEM_TYPES[dtype]!, shape: { dim } } };
 }

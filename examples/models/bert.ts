@@ -1,0 +1,159 @@
+import { GraphBuilder } from './graph.js';
+import { layerNorm, linear } from './layers.js';
+
+export interface BertOptions {
+  readonly seed?: number;
+  /** Named by Turc et al. 2019; the other options change single figures of it. */
+  readonly size?: BertSize;
+  readonly layers?: number;
+  readonly hidden?: number;
+  readonly heads?: number;
+  readonly vocab?: number;
+  /** Tokens of a request; 512 at most. */
+  readonly seq?: number;
+}
+
+export const BERT_SIZES = {
+  tiny: { layers: 2, hidden: 128, heads: 2 },
+  mini: { layers: 4, hidden: 256, heads: 4 },
+  small: { layers: 4, hidden: 512, heads: 8 },
+  base: { layers: 12, hidden: 768, heads: 12 },
+} as const;
+export type BertSize = keyof typeof BERT_SIZES;
+
+export const MOST_POSITIONS = 512;
+const TOKEN_TYPES = 2;
+const FEED_FORWARD_FACTOR = 4;
+/** Added to the scores of what the mask leaves out. */
+const MASKED_SCORE = -10_000;
+
+interface Shape {
+  readonly hidden: number;
+  readonly heads: number;
+}
+
+/**
+ * A BERT encoder (Devlin et al. 2019) with its pooler: `input_ids` and `attention_mask` int64 [batch, seq] →
+ * `last_hidden_state` [batch, seq, hidden] and `pooler_output` [batch, hidden]. The base size has 109.48 M parameters.
+ */
+export function bert(options: BertOptions = {}): Uint8Array {
+  const { seed = 0, size = 'tiny', vocab = 30_522, seq = 128 } = options;
+  const { layers, hidden, heads } = { ...BERT_SIZES[size], ...options };
+  const graph = new GraphBuilder('bert', seed);
+  const ids = graph.input('input_ids', 'int64', ['batch', seq]);
+  const attended = graph.input('attention_mask', 'int64', ['batch', seq]);
+  graph.integers('split_heads', [4], [0, 0, heads, hidden / heads]);
+  graph.integers('join_heads', [3], [0, 0, hidden]);
+  graph.floats('head_scale', [], [Math.sqrt(hidden / heads)]);
+  for (const [name, value] of [
+    ['one', 1],
+    ['half', 0.5],
+    ['sqrt_two', Math.SQRT2],
+  ] as const) {
+    graph.floats(name, [], [value]);
+  }
+  const mask = scoreMask(graph, attended);
+  let x = embeddings(graph, ids, vocab, seq, hidden);
+  for (let layer = 0; layer < layers; layer++) {
+    const output = layer === layers - 1 ? 'last_hidden_state' : undefined;
+    x = encoderLayer(graph, `layer${layer}`, x, mask, { hidden, heads }, output);
+  }
+  graph.output(x, ['batch', seq, hidden]);
+  pooler(graph, x, hidden);
+  return graph.bytes();
+}
+
+/** 0 where a token is attended to, far below 0 where not: [batch, 1, 1, seq]. */
+function scoreMask(graph: GraphBuilder, attended: string): string {
+  const axes = graph.integers('mask_axes', [2], [1, 2]);
+  const spread = graph.node('Unsqueeze', 'mask.unsqueeze', [attended, axes]);
+  const float = graph.node('Cast', 'mask.cast', [spread], { to: 1 });
+  const left = graph.node('Sub', 'mask.invert', ['one', float]);
+  return graph.node('Mul', 'mask.scale', [left, graph.floats('masked_score', [], [MASKED_SCORE])]);
+}
+
+/** Word, position and token type (all of type 0), summed and normalized. */
+function embeddings(graph: GraphBuilder, ids: string, vocab: number, seq: number, hidden: number): string {
+  const table = (name: string, rows: number) =>
+    graph.weight(`embeddings.${name}`, [rows, hidden], { reach: 0.05 });
+  const words = graph.node('Gather', 'embeddings.words', [table('word', vocab), ids], { axis: 0 });
+  const [from, to, axes] = [
+    graph.integers('first_position', [1], [0]),
+    graph.integers('positions', [1], [seq]),
+    graph.integers('position_axis', [1], [0]),
+  ];
+  const positions = graph.node('Slice', 'embeddings.positions', [
+    table('position', MOST_POSITIONS),
+    from,
+    to,
+    axes,
+  ]);
+  const typeZero = graph.integers('type_zero', [], [0]);
+  const type = graph.node('Gather', 'embeddings.type', [table('token_type', TOKEN_TYPES), typeZero], {
+    axis: 0,
+  });
+  const placed = graph.node('Add', 'embeddings.add_positions', [words, positions]);
+  const sum = graph.node('Add', 'embeddings.add_type', [placed, type]);
+  return layerNorm(graph, 'embeddings.norm', sum, hidden);
+}
+
+function encoderLayer(
+  graph: GraphBuilder,
+  name: string,
+  x: string,
+  mask: string,
+  shape: Shape,
+  output?: string,
+): string {
+  const { hidden } = shape;
+  const attended = attention(graph, `${name}.attention`, x, mask, shape);
+  const projected = linear(graph, `${name}.attention.output`, attended, hidden, hidden);
+  const first = graph.node('Add', `${name}.attention.residual`, [projected, x]);
+  const normed = layerNorm(graph, `${name}.attention.norm`, first, hidden);
+  const wide = linear(graph, `${name}.intermediate`, normed, hidden, FEED_FORWARD_FACTOR * hidden);
+  const narrow = linear(
+    graph,
+    `${name}.output`,
+    gelu(graph, `${name}.gelu`, wide),
+    FEED_FORWARD_FACTOR * hidden,
+    hidden,
+  );
+  const second = graph.node('Add', `${name}.output.residual`, [narrow, normed]);
+  return layerNorm(graph, `${name}.output.norm`, second, hidden, output);
+}
+
+/** Scaled dot-product attention over all heads at once; its Reshapes keep the batch and sequence whatever they are. */
+function attention(graph: GraphBuilder, name: string, x: string, mask: string, shape: Shape): string {
+  const byHead = (part: string, perm: number[]) => {
+    const flat = linear(graph, `${name}.${part}`, x, shape.hidden, shape.hidden);
+    const split = graph.node('Reshape', `${name}.${part}.split`, [flat, 'split_heads']);
+    return graph.node('Transpose', `${name}.${part}.transpose`, [split], { perm });
+  };
+  const query = byHead('query', [0, 2, 1, 3]);
+  const key = byHead('key', [0, 2, 3, 1]);
+  const value = byHead('value', [0, 2, 1, 3]);
+  const raw = graph.node('MatMul', `${name}.scores`, [query, key]);
+  const scaled = graph.node('Div', `${name}.scale`, [raw, 'head_scale']);
+  const masked = graph.node('Add', `${name}.mask`, [scaled, mask]);
+  const shares = graph.node('Softmax', `${name}.softmax`, [masked], { axis: -1 });
+  const mixed = graph.node('MatMul', `${name}.context`, [shares, value]);
+  const joined = graph.node('Transpose', `${name}.transpose`, [mixed], { perm: [0, 2, 1, 3] });
+  return graph.node('Reshape', `${name}.join`, [joined, 'join_heads']);
+}
+
+/** x · ½ (1 + erf(x / √2)), written out as exporters do. */
+function gelu(graph: GraphBuilder, name: string, x: string): string {
+  const scaled = graph.node('Div', `${name}.div`, [x, 'sqrt_two']);
+  const shifted = graph.node('Add', `${name}.add`, [graph.node('Erf', `${name}.erf`, [scaled]), 'one']);
+  return graph.node('Mul', `${name}.half`, [graph.node('Mul', `${name}.mul`, [x, shifted]), 'half']);
+}
+
+/** The first token's state through a tanh layer. */
+function pooler(graph: GraphBuilder, x: string, hidden: number): void {
+  const first = graph.node('Gather', 'pooler.first', [x, graph.integers('first_token', [], [0])], {
+    axis: 1,
+  });
+  const dense = linear(graph, 'pooler.dense', first, hidden, hidden);
+  graph.node('Tanh', 'pooler.tanh', [dense], {}, 'pooler_output');
+  graph.output('pooler_output', ['batch', hidden]);
+}

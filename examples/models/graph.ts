@@ -1,0 +1,118 @@
+import onnxProto from 'onnx-proto';
+import { streamOf } from '../../src/random/index.js';
+
+const { ModelProto, TensorProto, AttributeProto } = onnxProto.onnx;
+const { AttributeType } = AttributeProto;
+const { DataType } = TensorProto;
+
+const OPSET = 17;
+const IR_VERSION = 8;
+
+export type Dim = number | string;
+export type Dtype = 'float32' | 'int64';
+type Attribute = number | number[] | { readonly float: number };
+
+/** How a weight's values are drawn: uniformly from [centre − reach, centre + reach). */
+export interface Draw {
+  readonly centre?: number;
+  readonly reach: number;
+}
+
+/**
+ * Writes an ONNX graph node by node. Operators are given their inputs' names and answer with their output's. Weights
+ * come from a stream of their own each, named by the tensor, so that a change in one leaves the others as they are.
+ */
+export class GraphBuilder {
+  readonly #nodes: onnxProto.onnx.INodeProto[] = [];
+  readonly #initializers: onnxProto.onnx.ITensorProto[] = [];
+  readonly #inputs: onnxProto.onnx.IValueInfoProto[] = [];
+  readonly #outputs: onnxProto.onnx.IValueInfoProto[] = [];
+
+  constructor(
+    readonly name: string,
+    readonly seed: number,
+  ) {}
+
+  input(name: string, dtype: Dtype, dims: readonly Dim[]): string {
+    this.#inputs.push(valueInfo(name, dtype, dims));
+    return name;
+  }
+
+  output(name: string, dims: readonly Dim[]): void {
+    this.#outputs.push(valueInfo(name, 'float32', dims));
+  }
+
+  /** A float32 initializer with seeded values. */
+  weight(name: string, dims: readonly number[], { centre = 0, reach }: Draw): string {
+    const values = new Float32Array(dims.reduce((product, dim) => product * dim, 1));
+    const { uniform } = streamOf(this.seed, `${this.name}/${name}`);
+    for (let i = 0; i < values.length; i++) values[i] = centre + reach * (2 * uniform() - 1);
+    return this.#initializer(name, DataType.FLOAT, dims, values);
+  }
+
+  floats(name: string, dims: readonly number[], values: readonly number[]): string {
+    return this.#initializer(name, DataType.FLOAT, dims, Float32Array.from(values));
+  }
+
+  integers(name: string, dims: readonly number[], values: readonly number[]): string {
+    return this.#initializer(name, DataType.INT64, dims, BigInt64Array.from(values, BigInt));
+  }
+
+  /** Adds a node called `name`, whose one output is called as it or as `output` says. */
+  node(
+    op: string,
+    name: string,
+    inputs: readonly string[],
+    attributes: Readonly<Record<string, Attribute>> = {},
+    output = `${name}_out`,
+  ): string {
+    this.#nodes.push({
+      name,
+      opType: op,
+      input: [...inputs],
+      output: [output],
+      attribute: Object.entries(attributes).map(([key, value]) => attributeProto(key, value)),
+    });
+    return output;
+  }
+
+  /** The model's file. */
+  bytes(): Uint8Array {
+    const graph = {
+      name: this.name,
+      node: this.#nodes,
+      initializer: this.#initializers,
+      input: this.#inputs,
+      output: this.#outputs,
+    };
+    return ModelProto.encode({
+      irVersion: IR_VERSION,
+      producerName: 'inferplan example models',
+      opsetImport: [{ domain: '', version: OPSET }],
+      graph,
+    }).finish();
+  }
+
+  #initializer(
+    name: string,
+    dataType: onnxProto.onnx.TensorProto.DataType,
+    dims: readonly number[],
+    values: Float32Array | BigInt64Array,
+  ): string {
+    const rawData = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+    this.#initializers.push({ name, dataType, dims: [...dims], rawData });
+    return name;
+  }
+}
+
+function valueInfo(name: string, dtype: Dtype, dims: readonly Dim[]): onnxProto.onnx.IValueInfoProto {
+  const elemType = dtype === 'float32' ? DataType.FLOAT : DataType.INT64;
+  const dim = dims.map((value) => (typeof value === 'number' ? { dimValue: value } : { dimParam: value }));
+  return { name, type: { tensorType: { elemType, shape: { dim } } } };
+}
+
+function attributeProto(name: string, value: Attribute): onnxProto.onnx.IAttributeProto {
+  if (typeof value === 'number') return { name, type: AttributeType.INT, i: value };
+  if (Array.isArray(value)) return { name, type: AttributeType.INTS, ints: value };
+  return { name, type: AttributeType.FLOAT, f: value.float };
+}
