@@ -63,6 +63,11 @@ export function classTable(plan: PooledPlan): Table {
 }
 
 function range({ blocks, layers }: PlannedPartition): string {
-  if (blocks) return `blocks ${blocks[0]}–${blocks[1] - 1}`;
-  return layers ? `layers ${layers[0]}–${layers[1] - 1}` : '';
+  if (blocks) return `block${span(blocks)}`;
+  return layers ? `layer${span(layers)}` : '';
+}
+
+/** A half-open range as people count: ` 3`, or `s 0–2`. */
+function span([first, end]: readonly [number, number]): string {
+  return end - first === 1 ? ` ${first}` : `s ${first}–${end - 1}`;
 }

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import type { PooledPlan } from '../../src/artifacts/index.js';
+import { classTable, pipelineTable, planHeadline } from '../../src/report/index.js';
+
+const PLAN: PooledPlan = {
+  kind: 'pooled-plan',
+  version: '1.0',
+  status: 'feasible',
+  objective: { kind: 'throughput', value: 100, bound: 102, gap: 0.02 },
+  cluster: { devices: { L4: { count: 2 }, P4: { count: 3 } } },
+  planner: {},
+  models: [
+    {
+      name: 'm',
+      sloMs: 50,
+      sloMarginMs: 20,
+      weight: 1,
+      throughputRps: 100,
+      blocks: 4,
+      pipelines: [
+        {
+          throughputRps: 100,
+          batch: 2,
+          latencyUs: 25_000,
+          partitions: [part('P4', [0, 3], 2, 12_000), part('L4', [3, 4], 1, 9_000)],
+        },
+      ],
+    },
+  ],
+  classes: { L4: { used: 1, count: 2, shadowPrice: 31.5 }, P4: { used: 1, count: 3, oneMore: 12 } },
+  placement: [],
+};
+
+function part(device: string, blocks: [number, number], virtual: number, us: number) {
+  const common = { virtualGpus: 2, gpus: 2 / virtual, batch: 2, throughputRps: 110, transferBytes: 0 };
+  return { ...common, device, blocks, virtual, latencyUsByBatch: [us / 2, us] };
+}
+
+describe('planHeadline()', () => {
+  it('says value, unit and what is proven', () => {
+    expect(planHeadline(PLAN)).toBe('100 requests/s, within 2.00 % of the bound 102');
+    const optimal = { ...PLAN, status: 'optimal' as const, objective: { ...PLAN.objective, gap: 0 } };
+    expect(planHeadline(optimal)).toBe('100 requests/s, optimal (gap 0.00 %)');
+  });
+});
+
+describe('pipelineTable()', () => {
+  it('has a row per partition; the pipeline is said once', () => {
+    const { columns, rows } = pipelineTable(PLAN);
+    expect(rows.every((row) => row.length === columns.length)).toBe(true);
+    expect(rows).toEqual([
+      ['m', '0', '100', '25.0 of 30.0', 'blocks 0–2', '2 × 1/2 P4', '2', '12.0', '110'],
+      ['', '', '', '', 'block 3', '2 × 1/1 L4', '2', '9.00', '110'],
+    ]);
+  });
+});
+
+describe('classTable()', () => {
+  it('shows a dash where a figure is not known', () => {
+    expect(classTable(PLAN).rows).toEqual([
+      ['L4', '1 of 2', '31.5', '—'],
+      ['P4', '1 of 3', '—', '12.0'],
+    ]);
+  });
+});
