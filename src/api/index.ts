@@ -4,11 +4,17 @@
  * In go paths and options as a person gives them, out come result objects and files written whole or not at all. It
  * prints nothing and knows no exit code. Each function loads the rooms it needs when it is called.
  */
-export { ARTIFACT_KINDS, type ArtifactKind, schemaText } from '../artifacts/index.js';
+export {
+  ARTIFACT_KINDS,
+  type ArtifactKind,
+  InputError,
+  MissingError,
+  schemaText,
+} from '../artifacts/index.js';
 export type { LoadReport, RunningServer, ServeEvent } from '../runtime/index.js';
 export { type DeployOptions, deployPlan } from './deploy.js';
 export { listDevices } from './devices.js';
-export { InputError, MissingError } from './errors.js';
+
 export { mergeProfileFiles, type ProfileModelOptions, profileModelFile, type Step } from './profile.js';
 export { loadServer, serveBundle } from './serve.js';
 export { type Solved, type SolveOptions, solveSpec } from './solve.js';

@@ -60,7 +60,7 @@ function listenForInterrupt(terminal: Terminal): { signal: AbortSignal; stop: ()
 
 /** Says what went wrong, without a stack trace where it is the user's to mend, and gives the exit code. */
 async function tell(error: unknown, terminal: Terminal, signal: AbortSignal): Promise<ExitCode> {
-  const { InputError, MissingError } = await import('../api/errors.js');
+  const { InputError, MissingError } = await import('../artifacts/index.js');
   if (signal.aborted && (error as Error).name === 'AbortError') return EXIT.interrupted;
   if (error instanceof InputError) {
     terminal.document({ error: { message: error.message, faults: error.faults } });
