@@ -1,72 +1,159 @@
-import type { ColumnSource } from './column-source.js';
 import type { Column } from './columns.js';
+import { type GridPlan, gridPlan, listedSets } from './grid-search.js';
 import type { SolveOutcome } from './highs.js';
-import { columnKey, type MasterResult } from './master.js';
-import type { PlanOptions } from './options.js';
-import type { Phases } from './phases.js';
+import { columnKey } from './master.js';
 import { compareColumns } from './plan.js';
 import { type PlanGoal, planModel, type UsedColumn, usedColumns, usedRps } from './plan-model.js';
-import type { PooledProblem, SearchLimit } from './problem.js';
-import type { ClassTable, ModelTable } from './tables.js';
-
-/** What the search for whole numbers starts from. */
-export interface IntegerSearch {
-  readonly problem: PooledProblem;
-  readonly classes: ClassTable;
-  readonly tables: readonly ModelTable[];
-  readonly sources: readonly ColumnSource[];
-  readonly master: MasterResult;
-  readonly options: PlanOptions;
-  readonly phases: Phases;
-}
-
-export type SearchResult =
-  | {
-      readonly status: 'found';
-      readonly used: readonly UsedColumn[];
-      readonly value: number;
-      readonly bound: number;
-      readonly limit: SearchLimit | undefined;
-      readonly nodes: number;
-    }
-  | { readonly status: 'none'; readonly limit: SearchLimit; readonly nodes: number }
-  | { readonly status: 'infeasible'; readonly nodes: number };
+import type { SearchLimit } from './problem.js';
+import type { IntegerSearch, SearchResult } from './search-types.js';
 
 const COLUMNS_PER_MODEL = 60;
 const DEFAULT_WORK = 2000;
-const PROVEN = 1e-6;
+const DEFAULT_GAP = 1e-3;
+const PROVEN = 1e-9;
 
-/** The plan over the columns cheapest at the LP's prices. */
+/**
+ * Whole numbers: tables over amounts of GPUs where the rules allow them (exact), a MILP over the best columns elsewhere.
+ * For `position` the tables give a plan from below (whole GPUs per pool also fill positions) and a bound from above
+ * (fractions of GPUs per class); what lies between is left to the MILP.
+ */
 export function searchPlan(search: IntegerSearch): SearchResult {
-  const { problem, classes, tables, options, master } = search;
-  const columns = bestColumns(search);
-  const weights = problem.models.map(({ weight }) => weight);
-  const goal: PlanGoal =
-    problem.planner.objective === 'throughput'
-      ? { kind: 'throughput', weights }
-      : { kind: 'price', rps: problem.models.map((model) => model.rps ?? 0) };
-  const plan = planModel(classes, tables, columns, problem.planner, goal);
-  const gap = options.gap ?? 1e-3;
-  const outcome: SolveOutcome = options.highs.solve(plan.model, {
-    gap: gap / 4,
-    maxNodes: options.work ?? DEFAULT_WORK,
-    ...(options.timeLimitMs === undefined ? {} : { maxSeconds: options.timeLimitMs / 1000 }),
-    ...(options.interrupted === undefined ? {} : { interrupted: options.interrupted }),
-  });
-  if (outcome.status !== 'optimal' && outcome.status !== 'feasible')
-    return { status: 'none', limit: 'work', nodes: 0 };
-  const used = usedColumns(plan, outcome.values);
-  const value = planValue(search, used, outcome.objective);
-  const proven =
-    problem.planner.objective === 'throughput' ? master.bound / value - 1 : value / master.bound - 1;
+  const { problem, options, master } = search;
+  const gap = options.gap ?? DEFAULT_GAP;
+  const rule = problem.planner.wholeGpusPer;
+  const sets = listedSets(search);
+  if (sets === undefined || (rule === 'class' && sets.length > 1))
+    return finish(search, milpPlan(search), master.bound, gap);
+  if (rule === 'class') return exactly(search, gridPlan(search, sets, false), gap);
+  const pools = search.phases.time('pools', () => gridPlan(search, sets, true));
+  if (rule === 'pool') return exactly(search, pools, gap);
+  return positions(search, sets, pools, gap);
+}
+
+/** The tables are exact: what they found is optimal, what they did not find is not there. */
+function exactly(search: IntegerSearch, plan: GridPlan | undefined, gap: number): SearchResult {
+  if (plan === undefined) return finish(search, milpPlan(search), search.master.bound, gap);
+  if (plan.used.length === 0) return { status: 'infeasible', nodes: 0 };
   return {
     status: 'found',
+    used: plan.used,
+    value: plan.value,
+    bound: plan.value,
+    limit: undefined,
+    nodes: 0,
+  };
+}
+
+function positions(
+  search: IntegerSearch,
+  sets: NonNullable<ReturnType<typeof listedSets>>,
+  pools: GridPlan | undefined,
+  gap: number,
+): SearchResult {
+  const { master, phases } = search;
+  const lower =
+    pools !== undefined && pools.used.length > 0
+      ? { used: pools.used, value: pools.value, nodes: 0 }
+      : undefined;
+  if (lower !== undefined && gapOf(search, lower.value, master.bound) <= gap)
+    return finish(search, lower, master.bound, gap);
+  const upper =
+    lower === undefined
+      ? undefined
+      : phases.time('fractions', () => gridPlan(search, sets, false, lower.value));
+  const bound = upper === undefined ? master.bound : tighter(search, upper.value, master.bound);
+  if (lower !== undefined && gapOf(search, lower.value, bound) <= gap)
+    return finish(search, lower, bound, gap);
+  const milp = phases.time('milp', () => milpPlan(search));
+  return finish(search, better(search, lower, milp), bound, gap);
+}
+
+interface Candidate {
+  readonly used: readonly UsedColumn[];
+  readonly value: number;
+  readonly nodes: number;
+  /** Proven by a MIP that held every column. */
+  readonly bound?: number;
+}
+
+function isMaximised({ problem }: IntegerSearch): boolean {
+  return problem.planner.objective === 'throughput';
+}
+
+function tighter(search: IntegerSearch, a: number, b: number): number {
+  return isMaximised(search) ? Math.min(a, b) : Math.max(a, b);
+}
+
+function better(
+  search: IntegerSearch,
+  a: Candidate | undefined,
+  b: Candidate | undefined,
+): Candidate | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  const bIsBetter = isMaximised(search) ? b.value > a.value : b.value < a.value;
+  const nodes = a.nodes + b.nodes;
+  const bound = b.bound ?? a.bound;
+  return { ...(bIsBetter ? b : a), nodes, ...(bound === undefined ? {} : { bound }) };
+}
+
+function gapOf(search: IntegerSearch, value: number, bound: number): number {
+  return isMaximised(search) ? bound / value - 1 : value / bound - 1;
+}
+
+function finish(
+  search: IntegerSearch,
+  found: Candidate | undefined,
+  proven: number,
+  gap: number,
+): SearchResult {
+  if (found === undefined) return { status: 'none', limit: limitOf(search), nodes: 0 };
+  const bound = found.bound === undefined ? proven : tighter(search, found.bound, proven);
+  const off = gapOf(search, found.value, bound);
+  const limit = off <= PROVEN ? undefined : off <= gap ? 'gap' : limitOf(search);
+  return { status: 'found', used: found.used, value: found.value, bound, limit, nodes: found.nodes };
+}
+
+function limitOf({ options, phases }: IntegerSearch): SearchLimit {
+  if (options.interrupted?.() === true) return 'interrupted';
+  return options.timeLimitMs !== undefined && phases.elapsed() >= options.timeLimitMs ? 'time' : 'work';
+}
+
+/** A MILP over the columns cheapest at the LP's prices; with all of them where they are few, and then its bound counts. */
+function milpPlan(search: IntegerSearch): Candidate | undefined {
+  const { problem, classes, tables, options } = search;
+  const { columns, all } = bestColumns(search);
+  const plan = planModel(classes, tables, columns, problem.planner, goalOf(search));
+  const outcome: SolveOutcome = options.highs.solve(plan.model, {
+    gap: (options.gap ?? DEFAULT_GAP) / 4,
+    maxNodes: options.work ?? DEFAULT_WORK,
+    ...timeLeft(search),
+    ...(options.interrupted === undefined ? {} : { interrupted: options.interrupted }),
+  });
+  if (outcome.status !== 'optimal' && outcome.status !== 'feasible') return undefined;
+  const used = usedColumns(plan, outcome.values);
+  const value = planValue(search, used, outcome.objective);
+  return {
     used,
     value,
-    bound: master.bound,
-    limit: proven <= PROVEN ? undefined : proven <= gap ? 'gap' : 'work',
     nodes: outcome.nodes,
+    ...(all ? { bound: tighterOf(search, outcome.bound, value) } : {}),
   };
+}
+
+/** A solver's bound may lie a tolerance on the wrong side of the value. */
+function tighterOf(search: IntegerSearch, bound: number, value: number): number {
+  return isMaximised(search) ? Math.max(bound, value) : Math.min(bound, value);
+}
+
+function timeLeft({ options, phases }: IntegerSearch): { maxSeconds?: number } {
+  if (options.timeLimitMs === undefined) return {};
+  return { maxSeconds: Math.max(0.001, (options.timeLimitMs - phases.elapsed()) / 1000) };
+}
+
+function goalOf({ problem }: IntegerSearch): PlanGoal {
+  return problem.planner.objective === 'throughput'
+    ? { kind: 'throughput', weights: problem.models.map(({ weight }) => weight) }
+    : { kind: 'price', rps: problem.models.map((model) => model.rps ?? 0) };
 }
 
 function planValue({ problem }: IntegerSearch, used: readonly UsedColumn[], priced: number): number {
@@ -79,15 +166,17 @@ function planValue({ problem }: IntegerSearch, used: readonly UsedColumn[], pric
   );
 }
 
-function bestColumns({ sources, master }: IntegerSearch): Column[] {
+function bestColumns({ sources, master }: IntegerSearch): { columns: Column[]; all: boolean } {
   const chosen = new Map<string, Column>();
+  let all = true;
   master.columns.forEach((column, c) => {
     if ((master.rps[c] as number) > 0) chosen.set(columnKey(column), column);
   });
   sources.forEach((source, m) => {
     const prices = { perGpu: master.gpuPrices, perUse: master.usePrices[m] as readonly number[] };
-    for (const { column } of source.cheaperThan(Infinity, prices, COLUMNS_PER_MODEL))
-      chosen.set(columnKey(column), column);
+    const cheap = source.cheaperThan(Infinity, prices, COLUMNS_PER_MODEL + 1);
+    if (cheap.length > COLUMNS_PER_MODEL) all = false;
+    for (const { column } of cheap.slice(0, COLUMNS_PER_MODEL)) chosen.set(columnKey(column), column);
   });
-  return [...chosen.values()].sort(compareColumns);
+  return { columns: [...chosen.values()].sort(compareColumns), all };
 }

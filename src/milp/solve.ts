@@ -9,7 +9,8 @@ import { Phases } from './phases.js';
 import { assemblePlan } from './plan.js';
 import type { UsedColumn } from './plan-model.js';
 import type { PooledOutcome, PooledProblem, SearchLimit, SolverReport } from './problem.js';
-import { type IntegerSearch, type SearchResult, searchPlan } from './search.js';
+import { searchPlan } from './search.js';
+import type { IntegerSearch, SearchResult } from './search-types.js';
 import { type ClassTable, classTable, type ModelTable, modelTable } from './tables.js';
 
 /** Columns of one model that are listed at most; past them they are priced. */

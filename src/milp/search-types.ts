@@ -1,0 +1,30 @@
+import type { ColumnSource } from './column-source.js';
+import type { MasterResult } from './master.js';
+import type { PlanOptions } from './options.js';
+import type { Phases } from './phases.js';
+import type { UsedColumn } from './plan-model.js';
+import type { PooledProblem, SearchLimit } from './problem.js';
+import type { ClassTable, ModelTable } from './tables.js';
+
+/** What the search for whole numbers starts from. */
+export interface IntegerSearch {
+  readonly problem: PooledProblem;
+  readonly classes: ClassTable;
+  readonly tables: readonly ModelTable[];
+  readonly sources: readonly ColumnSource[];
+  readonly master: MasterResult;
+  readonly options: PlanOptions;
+  readonly phases: Phases;
+}
+
+export type SearchResult =
+  | {
+      readonly status: 'found';
+      readonly used: readonly UsedColumn[];
+      readonly value: number;
+      readonly bound: number;
+      readonly limit: SearchLimit | undefined;
+      readonly nodes: number;
+    }
+  | { readonly status: 'none'; readonly limit: SearchLimit; readonly nodes: number }
+  | { readonly status: 'infeasible'; readonly nodes: number };

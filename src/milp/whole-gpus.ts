@@ -1,0 +1,85 @@
+import type { Grid, ModelGrid } from './grid.js';
+
+/**
+ * The most a model can be served with by whole GPUs of each class, and the grid state that does it: the grid's table read
+ * at whole GPUs, where fewer GPUs are always allowed.
+ */
+export interface WholeGpuTable {
+  /** Whole GPUs: strides over (count + 1) per class. */
+  readonly counts: readonly number[];
+  readonly strides: readonly number[];
+  readonly states: number;
+  readonly rps: Float64Array;
+  /** Grid state whose plan serves it; 0 where nothing. */
+  readonly at: Int32Array;
+}
+
+/** Best of everything at most as large: a running maximum along every class, then read at whole GPUs. */
+export function wholeGpuTable(model: ModelGrid, available: readonly number[]): WholeGpuTable {
+  const { grid } = model;
+  const best = new Float64Array(grid.states);
+  const from = new Int32Array(grid.states);
+  eachState(grid, (u, amounts) => {
+    const loss = model.loss[u] as number;
+    if (loss < Infinity && loss <= model.options.budget) {
+      let worth = 0;
+      for (let k = 0; k < amounts.length; k++)
+        worth += ((amounts[k] as number) * (model.options.gpuPrices[k] as number)) / grid.perGpu;
+      best[u] = worth - loss;
+      from[u] = u;
+    }
+    for (let k = 0; k < amounts.length; k++) {
+      if (amounts[k] === 0) continue;
+      const less = u - (grid.strides[k] as number);
+      if ((best[less] as number) > (best[u] as number)) {
+        best[u] = best[less] as number;
+        from[u] = from[less] as number;
+      }
+    }
+  });
+  return atWholeGpus(grid, available, best, from);
+}
+
+function atWholeGpus(
+  grid: Grid,
+  counts: readonly number[],
+  best: Float64Array,
+  from: Int32Array,
+): WholeGpuTable {
+  const strides = new Array<number>(counts.length).fill(1);
+  for (let k = counts.length - 2; k >= 0; k--)
+    strides[k] = (strides[k + 1] as number) * ((counts[k + 1] as number) + 1);
+  const states = counts.reduce((product, n) => product * (n + 1), 1);
+  const rps = new Float64Array(states);
+  const at = new Int32Array(states);
+  const amounts = new Int32Array(counts.length);
+  for (let n = 0; n < states; n++) {
+    let u = 0;
+    for (let k = 0; k < counts.length; k++)
+      u += (amounts[k] as number) * grid.perGpu * (grid.strides[k] as number);
+    rps[n] = best[u] as number;
+    at[n] = from[u] as number;
+    step(amounts, counts);
+  }
+  return { counts, strides, states, rps, at };
+}
+
+/** Visits every state of a grid in order, with its amounts. */
+export function eachState(grid: Grid, visit: (u: number, amounts: Int32Array) => void): void {
+  const amounts = new Int32Array(grid.units.length);
+  for (let u = 0; u < grid.states; u++) {
+    visit(u, amounts);
+    step(amounts, grid.units);
+  }
+}
+
+/** The next amounts in order, the last class fastest. */
+export function step(amounts: Int32Array, most: readonly number[]): void {
+  for (let k = most.length - 1; k >= 0; k--) {
+    if ((amounts[k] as number) < (most[k] as number)) {
+      amounts[k] = (amounts[k] as number) + 1;
+      return;
+    }
+    amounts[k] = 0;
+  }
+}
