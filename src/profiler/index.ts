@@ -6,7 +6,12 @@
  * same executor, session options and stacking as what is served. It plans nothing, and prints nothing.
  */
 export { type BoundModel, bindModel } from './bind-model.js';
+export { type CsvOptions, type CsvTable, importCsv } from './import-csv.js';
+export { importTrtexec, type TrtexecFile, type TrtexecOptions } from './import-trtexec.js';
+export { attribute, type LayerTimes, layerTimes } from './layer-times.js';
+export { mergeProfiles, type NamedProfile } from './merge.js';
 export { prepareModel } from './prepare-model.js';
+export { profileModel } from './profile-model.js';
 export {
   type Batching,
   type Cell,

@@ -1,0 +1,120 @@
+import { type Fault, fault, InputError, type Profile } from '../artifacts/index.js';
+import { checkThreads, type NamedDevice } from '../execution/index.js';
+import { DEFAULT_LIMITS, type Limits, type PreparedModel, type ProfileOptions } from './types.js';
+
+/** What will be measured: options with their defaults, checked. */
+export interface Campaign {
+  readonly devices: readonly NamedDevice[];
+  readonly batchSizes: readonly number[];
+  readonly limits: Limits;
+  virtualSizesOf(className: string): readonly number[];
+}
+
+/**
+ * The options with their defaults. A model with a fixed batch is measured at that batch only, whatever sizes are asked for.
+ * @throws InputError with every fault: sizes that are no positive integers, classes named twice, threads that do not
+ *   divide among virtual GPUs or are more than the host has, limits that cannot be met, a profile to resume of other measurements
+ */
+export function campaignOf(prepared: PreparedModel, options: ProfileOptions): Campaign {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const virtualSizesOf = (className: string) => ascending(options.virtualSizes?.[className] ?? [1]);
+  const faults = [
+    ...sizeFaults('batch sizes', options.batchSizes),
+    ...Object.entries(options.virtualSizes ?? {}).flatMap(([name, sizes]) =>
+      sizeFaults(`virtual sizes of ${name}`, sizes),
+    ),
+    ...deviceFaults(options.devices, virtualSizesOf),
+    ...limitFaults(limits),
+    ...(options.resume === undefined ? [] : resumeFaults(prepared, options.resume, { ...options, limits })),
+  ];
+  if (faults.length > 0) throw new InputError(`profile ${prepared.name}`, faults);
+  const { fixedBatch } = prepared;
+  const batchSizes = fixedBatch === undefined ? ascending(options.batchSizes) : [fixedBatch];
+  return { devices: options.devices, batchSizes, limits, virtualSizesOf };
+}
+
+function ascending(sizes: readonly number[]): number[] {
+  return [...new Set(sizes)].sort((a, b) => a - b);
+}
+
+function sizeFaults(what: string, sizes: readonly number[]): Fault[] {
+  if (sizes.length === 0) return [fault(`no ${what} are given`)];
+  const wrong = sizes.filter((size) => !(Number.isSafeInteger(size) && size >= 1));
+  return wrong.length === 0 ? [] : [fault(`${what} are whole numbers from 1 on, not ${wrong.join(', ')}`)];
+}
+
+function deviceFaults(
+  devices: readonly NamedDevice[],
+  virtualSizesOf: (className: string) => readonly number[],
+): Fault[] {
+  if (devices.length === 0) return [fault('no devices are given')];
+  const names = devices.map(({ className }) => className);
+  const twice = names.filter((name, i) => names.indexOf(name) !== i);
+  const threads = devices.flatMap(({ className, device }) =>
+    virtualSizesOf(className).flatMap((virtual) => checkThreads([{ device, virtual, count: 1 }])),
+  );
+  return [...new Set(twice)].map((name) => fault(`class ${name} is given twice`)).concat(threads);
+}
+
+function limitFaults({ warmupRuns, minRuns, minMs, maxMs }: Limits): Fault[] {
+  const faults: Fault[] = [];
+  if (!(Number.isSafeInteger(warmupRuns) && warmupRuns >= 0))
+    faults.push(fault(`${warmupRuns} warm-up runs are asked for`));
+  if (!(Number.isSafeInteger(minRuns) && minRuns >= 1))
+    faults.push(fault(`at least ${minRuns} runs are asked for; 1 or more is valid`));
+  if (!(minMs >= 0 && maxMs > 0 && maxMs >= minMs))
+    faults.push(fault(`a cell cannot take at least ${minMs} and at most ${maxMs} ms`));
+  return faults;
+}
+
+/** Why a profile cannot be gone on with: figures of other models, blocks or limits do not belong in one table. */
+function resumeFaults(
+  prepared: PreparedModel,
+  resume: Profile,
+  options: ProfileOptions & { limits: Limits },
+): Fault[] {
+  const faults: Fault[] = [];
+  if (resume.model.sha256 !== prepared.sha256)
+    faults.push(fault('the profile to resume is of another model file: its digest differs'));
+  if (!sameEntries(resume.model.dims ?? {}, prepared.dims))
+    faults.push(fault('the profile to resume has other dimensions'));
+  if ((resume.boundary ?? 'exact') !== prepared.boundary)
+    faults.push(
+      fault(`the profile to resume has boundary ${resume.boundary ?? 'exact'}, not ${prepared.boundary}`),
+    );
+  const measurement = resume.measurement ?? {};
+  for (const key of ['warmupRuns', 'minRuns', 'minMs', 'maxMs'] as const) {
+    if (measurement[key] !== options.limits[key])
+      faults.push(
+        fault(
+          `the profile to resume was measured with ${key} ${measurement[key]}, not ${options.limits[key]}`,
+        ),
+      );
+  }
+  const wanted = options.blocksOf?.blocks;
+  if (wanted !== undefined && !sameBlocks(wanted, resume.blocks))
+    faults.push(fault('the profile to resume has other blocks than those asked for'));
+  return [...faults, ...options.devices.flatMap((named) => otherDevice(resume, named))];
+}
+
+function otherDevice(resume: Profile, { className, device }: NamedDevice): Fault[] {
+  const before = resume.devices[className];
+  if (before === undefined) return [];
+  const same =
+    before.provider === device.provider &&
+    (device.threads === undefined || before.threads === device.threads) &&
+    before.deviceId === device.deviceId &&
+    (before.slowdown ?? 1) === (device.slowdown ?? 1);
+  return same ? [] : [fault(`class ${className} of the profile to resume is another device`)];
+}
+
+function sameEntries(a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>): boolean {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].every((name) => a[name] === b[name]);
+}
+
+/** Whether two lists of blocks hold the same nodes. */
+export function sameBlocks(a: Profile['blocks'], b: Profile['blocks']): boolean {
+  const text = (blocks: Profile['blocks']) => JSON.stringify(blocks.map(({ nodes }) => nodes ?? null));
+  return text(a) === text(b);
+}

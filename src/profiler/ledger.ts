@@ -1,0 +1,189 @@
+import { hostname, platform, release } from 'node:os';
+import { type DeviceProfile, emittedHead, type Profile, type ProfiledBlock } from '../artifacts/index.js';
+import { type DeviceReport, hostThreads, type NamedDevice } from '../execution/index.js';
+import type { Campaign } from './campaign.js';
+import type { Timed } from './measure-group.js';
+import { roundUs, unfitness } from './statistics.js';
+import type { PreparedModel } from './types.js';
+
+/** A virtual size and batch size of a class: what is measured together. */
+export interface Group {
+  readonly className: string;
+  readonly virtual: number;
+  readonly batch: number;
+}
+
+/** The profile while it is being measured: what is known, what is missing. */
+export class Ledger {
+  readonly #profile: Profile;
+  /** Part of a run that each layer takes, by class and batch. */
+  readonly #shares = new Map<string, readonly number[]>();
+  readonly #warnings: string[];
+
+  constructor(
+    prepared: PreparedModel,
+    private readonly campaign: Campaign,
+    { blocks, resume, date }: { blocks: ProfiledBlock[]; resume?: Profile; date?: string },
+  ) {
+    this.#warnings = [...(resume?.measurement?.warnings ?? [])];
+    const { inputs: _inputs, ...head } = emittedHead('profile', []);
+    this.#profile = {
+      ...head,
+      model: describeModel(prepared),
+      ...(prepared.boundary === 'exact' ? {} : { boundary: prepared.boundary }),
+      layers: [...prepared.layers],
+      blocks,
+      devices: structuredClone(resume?.devices ?? {}),
+      measurement: { host: describeHost(), ...(date === undefined ? {} : { date }), ...campaign.limits },
+    };
+  }
+
+  get blocks(): readonly ProfiledBlock[] {
+    return this.#profile.blocks;
+  }
+
+  warn(message: string): void {
+    if (!this.#warnings.includes(message)) this.#warnings.push(message);
+  }
+
+  /** Makes room for a class's figures: null where there is none yet. */
+  open(report: DeviceReport & { available: true }): void {
+    const { className } = report;
+    const before = this.#profile.devices[className];
+    const empty = { blockLatencyUs: {}, blockLatencyP95Us: {} };
+    const device = { ...empty, ...before, ...describeDevice(report) };
+    this.#profile.devices[className] = device;
+    for (const virtual of this.campaign.virtualSizesOf(className)) {
+      for (const batch of this.campaign.batchSizes) {
+        const row = () => this.blocks.map(() => null);
+        rowsOf(device.blockLatencyUs, virtual)[batch] ??= row();
+        rowsOf(device.blockLatencyP95Us, virtual)[batch] ??= row();
+      }
+    }
+    device.loadMs ??= this.blocks.map(() => null);
+    device.wholeLatencyUs ??= {};
+    device.layerLatencyUs ??= {};
+  }
+
+  /** Blocks of a group without a figure. */
+  missing({ className, virtual, batch }: Group): number[] {
+    const row = this.#profile.devices[className]?.blockLatencyUs[virtual]?.[batch] ?? [];
+    return row.flatMap((us, block) => (us === null ? [block] : []));
+  }
+
+  /** Whether a class lacks the layers' latencies at a batch size. */
+  lacksLayers(className: string, batch: number): boolean {
+    const table = this.#profile.devices[className]?.layerLatencyUs;
+    return this.campaign.virtualSizesOf(className).some((virtual) => table?.[virtual]?.[batch] === undefined);
+  }
+
+  /** Notes the layers' times of a class at a batch size, in any unit: they are scaled to the whole model's latency. */
+  shares(className: string, batch: number, layerUs: readonly number[]): void {
+    const total = layerUs.reduce((a, b) => a + b, 0);
+    if (total > 0)
+      this.#shares.set(
+        `${className} ${batch}`,
+        layerUs.map((us) => us / total),
+      );
+  }
+
+  record(group: Group, timed: readonly Timed[]): string[] {
+    const device = this.#profile.devices[group.className]!;
+    const { virtual, batch } = group;
+    const warnings: string[] = [];
+    for (const { id, figure, loadMs } of timed) {
+      if (id === 'whole') {
+        this.#recordWhole(device, group, figure.medianUs);
+      } else {
+        device.blockLatencyUs[virtual]![batch]![id] = figure.medianUs;
+        device.blockLatencyP95Us![virtual]![batch]![id] = figure.p95Us;
+        device.loadMs![id] ??= Math.round(loadMs * 1000) / 1000;
+      }
+      const why = unfitness(figure, this.campaign.limits);
+      if (why !== undefined) warnings.push(`${nameOf(group, id)} is unfit: ${why}`);
+    }
+    for (const warning of warnings) this.warn(warning);
+    return warnings;
+  }
+
+  #recordWhole(device: DeviceProfile, { className, virtual, batch }: Group, us: number): void {
+    rowsOf(device.wholeLatencyUs ?? {}, virtual)[batch] = us;
+    const shares = this.#shares.get(`${className} ${batch}`);
+    if (shares === undefined) return;
+    rowsOf(device.layerLatencyUs ?? {}, virtual)[batch] = shares.map((share) => roundUs(share * us));
+  }
+
+  /** The profile as it stands. */
+  profile(): Profile {
+    const { devices } = this.#profile;
+    const rows = Object.values(devices).flatMap(({ blockLatencyUs }) =>
+      Object.values(blockLatencyUs).flatMap((byBatch) => Object.values(byBatch)),
+    );
+    const measurement = {
+      ...this.#profile.measurement,
+      complete: rows.every((row) => row.every((us) => us !== null)),
+      blockSumOverWhole: sumsOverWhole(this.#profile),
+      ...(this.#warnings.length > 0 ? { warnings: this.#warnings } : {}),
+    };
+    return { ...this.#profile, measurement };
+  }
+}
+
+export function nameOf({ className, virtual, batch }: Group, id: number | 'whole'): string {
+  return `${className} 1/${virtual} batch ${batch} ${id === 'whole' ? 'whole model' : `block ${id}`}`;
+}
+
+function rowsOf<T>(table: Record<string, Record<string, T>>, key: string | number): Record<string, T> {
+  table[key] ??= {};
+  return table[key];
+}
+
+type Ratios = Record<string, Record<string, number>>;
+
+function sumsOverWhole({ devices }: Profile): Record<string, Ratios> {
+  const result: Record<string, Ratios> = {};
+  for (const [className, { blockLatencyUs, wholeLatencyUs = {} }] of Object.entries(devices)) {
+    for (const [virtual, byBatch] of Object.entries(wholeLatencyUs)) {
+      for (const [batch, whole] of Object.entries(byBatch)) {
+        const row = blockLatencyUs[virtual]?.[batch] ?? [];
+        if (whole === 0 || row.length === 0 || row.includes(null)) continue;
+        const sum = row.reduce((a: number, b) => a + (b ?? 0), 0);
+        rowsOf(rowsOf(result, className), virtual)[batch] = Math.round((sum / whole) * 1000) / 1000;
+      }
+    }
+  }
+  return result;
+}
+
+function describeModel(prepared: PreparedModel): Profile['model'] {
+  const { name, sha256, inputs, outputs, dims, fixedBatch } = prepared;
+  return {
+    ...{ name, sha256, inputs: [...inputs], outputs: [...outputs] },
+    ...(Object.keys(dims).length > 0 ? { dims: { ...dims } } : {}),
+    ...(fixedBatch === undefined ? {} : { fixedBatch }),
+  };
+}
+
+function describeDevice(report: DeviceReport & { available: true }): Partial<DeviceProfile> {
+  const { device, memoryBytes } = report;
+  const { provider, deviceId, slowdown } = device;
+  return {
+    provider,
+    ...(provider === 'cpu' ? { threads: device.threads ?? hostThreads() } : {}),
+    ...(deviceId === undefined ? {} : { deviceId }),
+    ...(slowdown === undefined ? {} : { slowdown, emulated: true as const }),
+    ...(memoryBytes === undefined ? {} : { memoryBytes }),
+  };
+}
+
+function describeHost(): Record<string, unknown> {
+  return {
+    name: hostname(),
+    platform: `${platform()} ${release()}`,
+    threads: hostThreads(),
+    node: process.version,
+  };
+}
+
+/** A device of a campaign that is there. */
+export type Available = DeviceReport & { available: true } & NamedDevice;

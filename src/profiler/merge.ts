@@ -1,0 +1,155 @@
+import {
+  type DeviceProfile,
+  emittedHead,
+  type Fault,
+  fault,
+  InputError,
+  type Measurement,
+  type Profile,
+} from '../artifacts/index.js';
+import { sameBlocks } from './campaign.js';
+
+/** A profile and what faults call it. */
+export interface NamedProfile {
+  readonly profile: Profile;
+  readonly path: string;
+}
+
+/**
+ * One profile of what several machines measured: the same model (by digest) and the same blocks (by nodes), each
+ * machine with its device classes. A class that two profiles share is joined where both measured it with the same
+ * settings and no figure differs; figures of a virtual or batch size that only one has are taken from it. `inputs` is left
+ * to the caller, who knows the files.
+ *
+ * Measurement settings are kept where all agree; each host is listed under the classes it measured.
+ * @throws InputError with every conflict: another model, dimensions, boundary, blocks, or a class measured twice
+ */
+export function mergeProfiles(profiles: readonly NamedProfile[]): Profile {
+  const [first, ...others] = profiles;
+  if (first === undefined) throw new InputError('merge profiles', [fault('none are given')]);
+  const faults = others.flatMap((other) => differences(first, other));
+  const devices: Record<string, DeviceProfile> = {};
+  const from = new Map<string, string>();
+  for (const { profile, path } of profiles) {
+    for (const [className, device] of Object.entries(profile.devices)) {
+      const before = devices[className];
+      if (before === undefined) devices[className] = structuredClone(device);
+      else faults.push(...join(before, device, { className, paths: [from.get(className) ?? '', path] }));
+      from.set(className, path);
+    }
+  }
+  if (faults.length > 0) throw new InputError('merge profiles', faults);
+  const { inputs: _inputs, ...head } = emittedHead('profile', []);
+  const { model, boundary, layers, blocks } = structuredClone(first.profile);
+  return {
+    ...head,
+    model,
+    ...(boundary === undefined ? {} : { boundary }),
+    ...(layers === undefined ? {} : { layers }),
+    blocks,
+    devices,
+    measurement: mergedMeasurement(profiles),
+  };
+}
+
+function differences(first: NamedProfile, other: NamedProfile): Fault[] {
+  const [a, b] = [first.profile, other.profile];
+  const faults: Fault[] = [];
+  const differs = (what: string, x: unknown, y: unknown) => {
+    if (JSON.stringify(x) === JSON.stringify(y)) return;
+    faults.push(
+      fault(`${what} differs from that of ${first.path}: ${shown(y)}, not ${shown(x)}`, other.path),
+    );
+  };
+  if (a.model.sha256 !== undefined || b.model.sha256 !== undefined)
+    differs("the model's digest", a.model.sha256, b.model.sha256);
+  else differs("the model's name", a.model.name, b.model.name);
+  differs("the model's dimensions", sorted(a.model.dims), sorted(b.model.dims));
+  differs('the fixed batch', a.model.fixedBatch, b.model.fixedBatch);
+  differs('the boundary', a.boundary ?? 'exact', b.boundary ?? 'exact');
+  const bytes = (profile: Profile) => profile.blocks.map(({ cutBytes }) => cutBytes);
+  differs('the bytes after the blocks', bytes(a), bytes(b));
+  if (!sameBlocks(a.blocks, b.blocks))
+    faults.push(fault(`its blocks hold other nodes than those of ${first.path}`, other.path));
+  return faults;
+}
+
+function sorted(dims: Readonly<Record<string, number>> = {}): [string, number][] {
+  return Object.entries(dims).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function shown(value: unknown): string {
+  const text = value === undefined ? 'none' : JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}
+
+const SETTINGS = [
+  'provider',
+  'threads',
+  'deviceId',
+  'slowdown',
+  'emulated',
+  'driver',
+  'memoryBytes',
+] as const;
+const TABLES = ['blockLatencyUs', 'blockLatencyP95Us', 'layerLatencyUs', 'wholeLatencyUs'] as const;
+
+/** Adds a class's figures to those of another profile. @returns conflicts; then `into` is of no use */
+function join(
+  into: DeviceProfile,
+  from: DeviceProfile,
+  { className, paths }: { className: string; paths: readonly string[] },
+): Fault[] {
+  const faults: Fault[] = [];
+  const conflict = (what: string) =>
+    faults.push(fault(`${what} in ${paths.join(' and ')}`, `class ${className}`));
+  for (const key of SETTINGS)
+    if (into[key] !== from[key]) conflict(`${key} differs (${into[key]}, ${from[key]})`);
+  for (const key of TABLES) {
+    const source = from[key];
+    if (source === undefined) continue;
+    const target: Record<string, Record<string, unknown>> = into[key] ?? {};
+    for (const [virtual, rows] of Object.entries(source)) {
+      target[virtual] ??= {};
+      for (const [batch, row] of Object.entries(rows)) {
+        const joined = joinRows(target[virtual][batch], row);
+        if (joined === undefined) conflict(`${key} at 1/${virtual}, batch ${batch} is measured twice`);
+        else target[virtual][batch] = joined;
+      }
+    }
+    Object.assign(into, { [key]: target });
+  }
+  into.loadMs = (into.loadMs ?? from.loadMs ?? []).map((ms, i) => ms ?? from.loadMs?.[i] ?? null);
+  return faults;
+}
+
+/** Two rows (or figures) of the same cell: where one has none the other's; undefined where both have and they differ. */
+function joinRows(a: unknown, b: unknown): unknown {
+  if (a === undefined || a === null || a === b) return b;
+  if (b === null) return a;
+  if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return undefined;
+  const joined = a.map((value, i) => joinRows(value, b[i]));
+  return joined.includes(undefined) ? undefined : joined;
+}
+
+function mergedMeasurement(profiles: readonly NamedProfile[]): Measurement {
+  const all = profiles.map(({ profile }) => profile.measurement ?? {});
+  const agreed = (['warmupRuns', 'minRuns', 'minMs', 'maxMs', 'date'] as const).flatMap((key) => {
+    const [value] = all.map((measurement) => measurement[key]);
+    return value !== undefined && all.every((measurement) => measurement[key] === value)
+      ? [[key, value]]
+      : [];
+  });
+  const hosts = profiles.flatMap(({ profile }) =>
+    Object.keys(profile.devices).map((name) => [name, profile.measurement?.host ?? {}] as const),
+  );
+  const sums = Object.assign({}, ...all.map(({ blockSumOverWhole = {} }) => blockSumOverWhole));
+  const warnings = [...new Set(all.flatMap(({ warnings: list = [] }) => list))];
+  return {
+    ...(Object.fromEntries(agreed) as Measurement),
+    host: { classes: Object.fromEntries(hosts) },
+    complete: all.every(({ complete }) => complete !== false),
+    ...(Object.keys(sums).length > 0 ? { blockSumOverWhole: sums } : {}),
+    ...(warnings.length > 0 ? { warnings } : {}),
+  };
+}

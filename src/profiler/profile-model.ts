@@ -1,0 +1,318 @@
+import { fault, InputError, MissingError, type Profile } from '../artifacts/index.js';
+import {
+  ExecutionError,
+  type Executor,
+  probeDevices,
+  startExecutor,
+  type TensorData,
+  type Tensors,
+} from '../execution/index.js';
+import { exposeTensors, extractPartition } from '../onnx/index.js';
+import { partitionLayers } from '../partition/index.js';
+import { blocksAt, endsOfProfile } from './blocks.js';
+import { type Campaign, campaignOf } from './campaign.js';
+import { layerTimes } from './layer-times.js';
+import { type Available, type Group, Ledger, nameOf } from './ledger.js';
+import { measureGroup, type Part, ROUNDS } from './measure-group.js';
+import { Pace } from './pace.js';
+import { stackRequests } from './requests.js';
+import { withScratch, writeData, writeModel } from './source.js';
+import { type Stand, startStand } from './stand.js';
+import type { Batching, PreparedModel, ProfileOptions } from './types.js';
+
+/**
+ * Measures a model's layers and blocks on every device, batch size and virtual size.
+ *
+ * - Layers: ONNX Runtime's node times on the whole device at each batch size (`layerTimes`), as shares of the whole model's
+ *   latency at each virtual size.
+ * - Blocks: from `resume` or `blocksOf`, else by `partitionLayers` from the layers at the smallest batch size. Each is
+ *   extracted and timed alone, interleaved with the whole model; with v virtual GPUs, v copies run at once on 1/v of the
+ *   device each, and only runs that all of them were busy for count. Blocks are fed the model's real intermediate tensors.
+ *   Also under boundary `float16` they are measured as they are, without casts; only `cutBytes` counts what is sent.
+ * - Figures are medians and 95th percentiles after warm-up (`Limits`); unfit ones are named in `measurement.warnings`
+ *   (`unfitness`).
+ *
+ * On abort what is done comes back with `measurement.complete` false; `resume` goes on with it. Before the blocks are known
+ * there is nothing to keep, and the signal's reason is thrown. Devices that are not there are told to `onProgress`.
+ * @throws InputError for options that cannot be measured or a profile that cannot be resumed, MissingError where no device is there
+ */
+export async function profileModel(prepared: PreparedModel, options: ProfileOptions): Promise<Profile> {
+  const campaign = campaignOf(prepared, options);
+  const known = options.resume ?? options.blocksOf;
+  const ends = known === undefined ? undefined : endsOfProfile(prepared, known);
+  const devices = await availableDevices(prepared, campaign, options);
+  return await withScratch(async (folder) => {
+    await writeData(folder, prepared.source);
+    const whole = await writeModel(folder, 'whole', prepared.model.bytes);
+    const run = new ProfileRun({ prepared, options, campaign, devices, folder, whole });
+    return await run.profile(ends);
+  });
+}
+
+async function availableDevices(
+  prepared: PreparedModel,
+  campaign: Campaign,
+  { onProgress, signal }: ProfileOptions,
+): Promise<Available[]> {
+  const reports = await probeDevices(campaign.devices);
+  signal?.throwIfAborted();
+  const faults = reports.flatMap((report) => {
+    if (report.available) return [];
+    onProgress?.({ kind: 'unavailable', className: report.className, missing: report.missing });
+    return [fault(report.missing, report.className)];
+  });
+  if (faults.length === reports.length)
+    throw new MissingError(`profile ${prepared.name} on any of its devices`, faults);
+  return reports.flatMap((report) => (report.available ? [report] : []));
+}
+
+interface Setting {
+  readonly prepared: PreparedModel;
+  readonly options: ProfileOptions;
+  readonly campaign: Campaign;
+  readonly devices: readonly Available[];
+  readonly folder: string;
+  /** Path of the whole prepared model. */
+  readonly whole: string;
+}
+
+/** One call of `profileModel`. */
+class ProfileRun {
+  readonly #layerUs = new Map<string, Map<number, readonly number[]>>();
+  readonly #failures: string[] = [];
+
+  constructor(private readonly at: Setting) {}
+
+  async profile(known: readonly number[] | undefined): Promise<Profile> {
+    const { prepared, options, campaign, devices } = this.at;
+    const smallest = campaign.batchSizes[0]!;
+    if (known === undefined) for (const device of devices) await this.#timeLayers(device, [smallest]);
+    const ends = known ?? this.#partition();
+    const { resume, date } = options;
+    const ledger = new Ledger(prepared, campaign, {
+      blocks: blocksAt(prepared, ends),
+      ...(resume === undefined ? {} : { resume }),
+      ...(date === undefined ? {} : { date }),
+    });
+    for (const device of devices) ledger.open(device);
+    if (prepared.fixedBatchReason !== undefined)
+      ledger.warn(`the model runs at batch ${prepared.fixedBatch} only: ${prepared.fixedBatchReason}`);
+    try {
+      await this.#measure(ledger, ends);
+    } catch (error) {
+      if (!options.signal?.aborted) throw error;
+    }
+    for (const failure of this.#failures) ledger.warn(failure);
+    return this.#result(ledger);
+  }
+
+  #result(ledger: Ledger): Profile {
+    const profile = ledger.profile();
+    const rows = Object.values(profile.devices).flatMap(({ blockLatencyUs }) =>
+      Object.values(blockLatencyUs),
+    );
+    const measured = rows.flatMap((row) => Object.values(row)).some((row) => row.some((us) => us !== null));
+    if (measured || this.#failures.length === 0 || this.at.options.signal?.aborted) return profile;
+    throw new InputError(
+      `profile ${this.at.prepared.name}`,
+      this.#failures.map((why) => fault(why)),
+    );
+  }
+
+  #partition(): number[] {
+    const { prepared, options, devices } = this.at;
+    const latencies = devices.flatMap(({ className }) => {
+      const first = this.#layerUs.get(className)?.values().next().value;
+      return first === undefined ? [] : [[className, first] as const];
+    });
+    if (latencies.length === 0)
+      throw new InputError(
+        `time the layers of ${prepared.name}`,
+        this.#failures.map((why) => fault(why)),
+      );
+    const { ends, notes } = partitionLayers(
+      {
+        layerLatencyUs: Object.fromEntries(latencies),
+        cutBytes: prepared.layers.map(({ cutBytes }) => cutBytes),
+      },
+      options.partition,
+    );
+    options.onProgress?.({ kind: 'partitioned', blocks: ends.length, notes });
+    return ends;
+  }
+
+  /** Times the layers of a class at batch sizes where that has not been done; a failure leaves the class without layers. */
+  async #timeLayers({ className, device }: Available, batches: readonly number[]): Promise<void> {
+    const { prepared, options, whole } = this.at;
+    const known = this.#layerUs.get(className) ?? new Map<number, readonly number[]>();
+    const missing = batches.filter((batch) => !known.has(batch));
+    if (missing.length === 0) return;
+    options.onProgress?.({ kind: 'phase', phase: 'layers', className });
+    try {
+      await this.#withExecutor(device, async (executor) => {
+        for (const batch of missing) {
+          options.signal?.throwIfAborted();
+          const feeds = this.#batchOf(prepared.request, batch);
+          const times = await layerTimes(executor, { model: prepared.model, path: whole, feeds });
+          this.#layerUs.set(className, known.set(batch, times.layerUs));
+        }
+      });
+    } catch (error) {
+      this.#forgive(error, `layers of ${className}`);
+    }
+  }
+
+  async #measure(ledger: Ledger, ends: readonly number[]): Promise<void> {
+    const { campaign, devices, options } = this.at;
+    const slices = devices.flatMap(({ className }) =>
+      groupsOf(campaign, className).map((group) => {
+        const missing = ledger.missing(group).length;
+        return missing === 0 ? 0 : (missing + 1) * ROUNDS;
+      }),
+    );
+    if (slices.every((count) => count === 0)) return;
+    const pace = new Pace(
+      slices.reduce((a, b) => a + b, 0),
+      options.onProgress,
+    );
+    const files = await this.#blockFiles(ends);
+    for (const device of devices) {
+      const lacking = groupsOf(campaign, device.className).filter(
+        (group) => ledger.missing(group).length > 0,
+      );
+      const batches = [...new Set(lacking.map(({ batch }) => batch))];
+      await this.#timeLayers(
+        device,
+        batches.filter((batch) => ledger.lacksLayers(device.className, batch)),
+      );
+      for (const [batch, layerUs] of this.#layerUs.get(device.className) ?? [])
+        ledger.shares(device.className, batch, layerUs);
+      options.onProgress?.({ kind: 'phase', phase: 'blocks', className: device.className });
+      await this.#measureClass(device, { ledger, files, groups: lacking, pace });
+    }
+  }
+
+  async #measureClass(
+    { device }: Available,
+    work: { ledger: Ledger; files: readonly BlockFile[]; groups: readonly Group[]; pace: Pace },
+  ): Promise<void> {
+    let stand: { virtual: number; stand: Stand } | undefined;
+    try {
+      for (const group of work.groups) {
+        this.at.options.signal?.throwIfAborted();
+        if (stand?.virtual !== group.virtual) {
+          await stand?.stand.close();
+          stand = undefined;
+          stand = { virtual: group.virtual, stand: await startStand(device, group.virtual) };
+        }
+        try {
+          await this.#measureGroup(stand.stand, group, work);
+        } catch (error) {
+          this.#forgive(error, nameOf(group, 'whole'));
+          await stand.stand.close();
+          stand = undefined;
+        }
+      }
+    } finally {
+      await stand?.stand.close();
+    }
+  }
+
+  async #measureGroup(
+    stand: Stand,
+    group: Group,
+    { ledger, files, pace }: { ledger: Ledger; files: readonly BlockFile[]; pace: Pace },
+  ): Promise<void> {
+    const { options, campaign, prepared, whole } = this.at;
+    const wholePart: Part = {
+      id: 'whole',
+      path: whole,
+      feeds: () => this.#batchOf(prepared.request, group.batch),
+    };
+    const blockParts = ledger.missing(group).map((id): Part => {
+      const { path, feeds } = files[id]!;
+      return { id, path, feeds: () => this.#batchOf(feeds, group.batch) };
+    });
+    const timed = await measureGroup(stand, [wholePart, ...blockParts], {
+      limits: campaign.limits,
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      onSlice: ({ id }) => pace.next({ ...group, part: id }),
+    });
+    for (const message of ledger.record(group, timed)) options.onProgress?.({ kind: 'warning', message });
+  }
+
+  /** Every block as a file of its own, with the model's own tensors for one request at its inputs. */
+  async #blockFiles(ends: readonly number[]): Promise<BlockFile[]> {
+    const { prepared, folder } = this.at;
+    const extracted = ends.map((to, k) =>
+      extractPartition(prepared.model, { from: ends[k - 1] ?? 0, to, types: prepared.types }),
+    );
+    const values = await this.#tensorsOf([...new Set(extracted.flatMap(({ inputs }) => inputs))]);
+    const files: BlockFile[] = [];
+    for (const [k, { bytes, inputs }] of extracted.entries()) {
+      const path = await writeModel(folder, `block-${k}`, bytes);
+      files.push({ path, feeds: Object.fromEntries(inputs.map((name) => [name, values.get(name)!])) });
+    }
+    return files;
+  }
+
+  /** Values of tensors for one request: the request's own, others from a run of the model with them exposed. */
+  async #tensorsOf(names: readonly string[]): Promise<Map<string, TensorData>> {
+    const { prepared, folder, devices } = this.at;
+    const values = new Map(Object.entries(prepared.request));
+    const inner = names.filter((name) => !values.has(name));
+    if (inner.length === 0) return values;
+    const path = await writeModel(folder, 'exposed', exposeTensors(prepared.model, inner));
+    const { slowdown: _heldBack, ...device } = devices[0]!.device;
+    await this.#withExecutor(device, async (executor) => {
+      const { model } = await executor.load(path, { optimization: 'disabled' });
+      const { outputs } = await executor.run(model, prepared.request, inner);
+      for (const [name, value] of Object.entries(outputs)) values.set(name, value);
+    });
+    return values;
+  }
+
+  /** The same request b times over: rows that are equal take as long as rows that are not. */
+  #batchOf(request: Tensors, batch: number): Tensors {
+    const { fixedBatch, tensors } = this.at.prepared;
+    if (fixedBatch !== undefined || batch === 1) return request;
+    return stackRequests(new Array<Tensors>(batch).fill(request), (name): Batching => {
+      const finding = tensors.get(name);
+      return finding?.kind === 'tensor' ? finding.batching : { kind: 'common' };
+    });
+  }
+
+  async #withExecutor(
+    device: Available['device'],
+    use: (executor: Executor) => Promise<void>,
+  ): Promise<void> {
+    const executor = await startExecutor(device);
+    try {
+      await use(executor);
+    } finally {
+      await executor.close();
+    }
+  }
+
+  /** A measurement that ONNX Runtime could not make leaves a gap and a warning; anything else is thrown. */
+  #forgive(error: unknown, what: string): void {
+    const { signal, onProgress } = this.at.options;
+    if (signal?.aborted) throw signal.reason;
+    if (!(error instanceof ExecutionError)) throw error;
+    const message = `${what} could not be measured: ${error.message}`;
+    this.#failures.push(message);
+    onProgress?.({ kind: 'warning', message });
+  }
+}
+
+interface BlockFile {
+  readonly path: string;
+  /** Its inputs for one request. */
+  readonly feeds: Tensors;
+}
+
+function groupsOf(campaign: Campaign, className: string): Group[] {
+  return campaign
+    .virtualSizesOf(className)
+    .flatMap((virtual) => campaign.batchSizes.map((batch) => ({ className, virtual, batch })));
+}
