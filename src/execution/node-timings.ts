@@ -68,39 +68,67 @@ function parseTrace(folder: string): TraceEvent[] {
   return JSON.parse(texts[0]!) as TraceEvent[];
 }
 
-/** Folds a trace into a figure per node and run. Events come in the order in which they ended. */
+/** One run of the model: its own event, and those of its nodes. */
+interface Run {
+  readonly whole: TraceEvent;
+  readonly nodes: readonly TraceEvent[];
+}
+
+/**
+ * Folds a trace into a figure per node and run. A node's time is the host's, but for nodes whose kernels the provider
+ * timed on the device (WebGPU does): there the host's is only that of handing them over, and the device's counts.
+ */
 export function readTrace(events: readonly TraceEvent[], warmupRuns: number): Timings {
-  const runUs: number[] = [];
+  const runs = runsOf(events);
+  const device = deviceTimes(events, runs);
   const nodes = new Map<string, NodeTiming>();
-  let ofRun: TraceEvent[] = [];
-  let runs = 0;
+  runs.slice(warmupRuns).forEach((run, i) => {
+    for (const event of run.nodes) {
+      const name = event.name.slice(0, -KERNEL_TIME.length);
+      const op = event.args.op_name ?? '';
+      const key = `${event.args.node_index} ${op} ${name}`;
+      const us = device.get(name)?.[warmupRuns + i] ?? event.dur;
+      const node = nodes.get(key);
+      if (node === undefined) nodes.set(key, { name, op, us: [us] });
+      else node.us.push(us);
+    }
+  });
+  return { runUs: runs.slice(warmupRuns).map(({ whole }) => whole.dur), nodes: [...nodes.values()] };
+}
+
+/** Node and run events come in the order in which they ended. */
+function runsOf(events: readonly TraceEvent[]): Run[] {
+  const runs: Run[] = [];
+  let nodes: TraceEvent[] = [];
   for (const event of events) {
     if (event.cat === 'Node' && event.name.endsWith(KERNEL_TIME)) {
-      ofRun = WITH_SUBGRAPHS.has(event.args.op_name ?? '') ? withoutInner(ofRun, event) : ofRun;
-      ofRun.push(event);
+      if (WITH_SUBGRAPHS.has(event.args.op_name ?? '')) nodes = withoutInner(nodes, event);
+      nodes.push(event);
     } else if (event.name === 'model_run') {
-      if (runs++ >= warmupRuns) {
-        runUs.push(event.dur);
-        for (const node of ofRun) addTime(nodes, node);
-      }
-      ofRun = [];
+      runs.push({ whole: event, nodes });
+      nodes = [];
     }
   }
-  return { runUs, nodes: [...nodes.values()] };
+  return runs;
 }
 
 /** An If, Loop or Scan ends after the nodes of its subgraphs, whose times it contains. */
-function withoutInner(events: TraceEvent[], outer: TraceEvent): TraceEvent[] {
+function withoutInner(events: readonly TraceEvent[], outer: TraceEvent): TraceEvent[] {
   let kept = events.length;
   while (kept > 0 && events[kept - 1]!.ts >= outer.ts) kept--;
   return events.slice(0, kept);
 }
 
-function addTime(nodes: Map<string, NodeTiming>, event: TraceEvent): void {
-  const name = event.name.slice(0, -KERNEL_TIME.length);
-  const op = event.args.op_name ?? '';
-  const key = `${event.args.node_index} ${op} ${name}`;
-  const node = nodes.get(key);
-  if (node === undefined) nodes.set(key, { name, op, us: [event.dur] });
-  else node.us.push(event.dur);
+/** Kernels' µs on the device by node name, a figure a run. They come after all runs, named `node&operator&program`. */
+function deviceTimes(events: readonly TraceEvent[], runs: readonly Run[]): Map<string, number[]> {
+  const times = new Map<string, number[]>();
+  for (const { cat, name, ts, dur } of events) {
+    const node = cat === 'Api' ? /^(.*)&[^&]*&[^&]*$/s.exec(name)?.[1] : undefined;
+    const run = runs.findLastIndex(({ whole }) => whole.ts <= ts);
+    if (node === undefined || run === -1) continue;
+    const us = times.get(node) ?? new Array<number>(runs.length).fill(0);
+    us[run]! += dur;
+    times.set(node, us);
+  }
+  return times;
 }
