@@ -5,13 +5,13 @@
  * and a load, out comes a report. Decisions are the serving core's, executions are src/execution's; here are the clock, the
  * tensors, the sockets and the counters.
  */
+export { driveLoad } from './load.js';
+export { serveBundle } from './serve.js';
 export type {
   LoadOptions,
   LoadReport,
   LoadResponse,
-  NamedTensors,
   RunningServer,
   ServeEvent,
   ServeOptions,
-  WireTensor,
 } from './types.js';

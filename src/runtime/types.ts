@@ -1,5 +1,6 @@
+import type { Tensors } from '../execution/index.js';
 import type { LatencySummary } from '../metrics/index.js';
-import type { StageLocalPolicy } from '../serving/index.js';
+import type { LogEntry, StageLocalPolicy } from '../serving/index.js';
 import type { ArrivalProcess } from '../workload/index.js';
 
 export interface ServeOptions {
@@ -15,6 +16,8 @@ export interface ServeOptions {
   policy?: Partial<StageLocalPolicy>;
   /** Told what happens: up, down, restarted, batch failed, closing. */
   onLog?: (event: ServeEvent) => void;
+  /** The decision log: all the core hears and says, for replay. */
+  onDecision?: (entry: LogEntry) => void;
   /** Ends a start that is under way; what was started is released. */
   signal?: AbortSignal;
 }
@@ -33,7 +36,7 @@ export interface RunningServer {
   readonly url: string;
   readonly address: { readonly host: string; readonly port: number };
   /** Process ids of the executors, for observers. */
-  readonly executorPids: () => readonly number[];
+  executorPids(): readonly number[];
   /** Resolves when the server has closed. */
   readonly closed: Promise<void>;
   /** Takes no more requests, answers all it has, releases the executors. */
@@ -68,39 +71,16 @@ export interface LoadOptions {
   /** A request without an answer after this is failed; default 30. */
   timeoutS?: number;
   /** Inputs to send, in turn; seeded random ones of the model's shapes where absent. */
-  inputs?: readonly NamedTensors[];
+  inputs?: readonly Tensors[];
   /** Told about once a second. */
   onProgress?: (progress: { sent: number; done: number; ofSeconds: number; seconds: number }) => void;
 }
 
-/** Tensors by name, their elements row-major. */
-export type NamedTensors = Record<string, WireTensor>;
-
-/** `datatype` as the Open Inference Protocol names it; FP16 as its bits; BYTES as strings. */
-export interface WireTensor {
-  datatype: string;
-  shape: number[];
-  data: WireData;
-}
-
-export type WireData =
-  | Float32Array
-  | Float64Array
-  | Int8Array
-  | Int16Array
-  | Int32Array
-  | BigInt64Array
-  | Uint8Array
-  | Uint16Array
-  | Uint32Array
-  | BigUint64Array
-  | string[];
-
 export interface LoadResponse {
   /** Place in the order of sending. */
   index: number;
-  inputs: NamedTensors;
-  outputs: NamedTensors;
+  inputs: Tensors;
+  outputs: Tensors;
 }
 
 export interface LoadReport {

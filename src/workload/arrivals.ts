@@ -1,10 +1,14 @@
-import type { Stream } from '../random/index.js';
-
 const NS_PER_S = 1e9;
 
 /** How requests arrive: memoryless, or evenly spaced. */
 export const ARRIVAL_PROCESSES = ['poisson', 'uniform'] as const;
 export type ArrivalProcess = (typeof ARRIVAL_PROCESSES)[number];
+
+/** Where a memoryless process draws its gaps: a Stream of src/random is one. */
+interface GapSource {
+  /** Exponential with mean 1. */
+  exponential(): number;
+}
 
 export interface ArrivalOptions {
   process: ArrivalProcess;
@@ -13,7 +17,7 @@ export interface ArrivalOptions {
   /** Arrivals lie in [0, durationS). */
   durationS: number;
   /** Drawn from by the Poisson process only. */
-  stream: Stream;
+  stream: GapSource;
 }
 
 /**

@@ -1,0 +1,218 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { BatchRecord, Ending, LiveDriver } from './live-driver.js';
+import type { OpenedBundle } from './opened-bundle.js';
+
+/** Sums behind a model's statistics, as Triton's statistics extension tells them. */
+export interface ModelSums {
+  success: number;
+  failure: number;
+  rows: number;
+  executions: number;
+  lastInferenceMs: number;
+  requestUs: number;
+  failureUs: number;
+  queueUs: number;
+  inputUs: number;
+  inferUs: number;
+  outputUs: number;
+}
+
+export type RefusalReason = 'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER';
+
+/** The server's counters: every name is defined in docs/metrics.md. Text is made only when it is asked for. */
+export class Counters {
+  readonly registry = new Registry();
+  readonly sums: ModelSums[];
+  private readonly nv = nvCounters(this.registry);
+  private readonly own = ownCounters(this.registry);
+
+  constructor(
+    private readonly bundle: OpenedBundle,
+    driver: () => LiveDriver,
+  ) {
+    this.sums = bundle.models.map(() => ({
+      success: 0,
+      failure: 0,
+      rows: 0,
+      executions: 0,
+      lastInferenceMs: 0,
+      requestUs: 0,
+      failureUs: 0,
+      queueUs: 0,
+      inputUs: 0,
+      inferUs: 0,
+      outputUs: 0,
+    }));
+    for (const { name: model } of bundle.models) {
+      for (const outcome of ['in_time', 'late', 'dropped', 'failed', 'cancelled']) {
+        this.own.outcomes.inc({ model, outcome }, 0);
+      }
+      this.nv.success.inc({ model, version: '1' }, 0);
+      this.nv.pending.set({ model, version: '1' }, 0);
+    }
+    new Gauge({
+      name: 'inferplan_decide_us_total',
+      help: 'Time spent in the scheduling core, microseconds',
+      registers: [this.registry],
+      collect() {
+        this.set(driver().decideUs);
+      },
+    });
+    new Gauge({
+      name: 'inferplan_decide_calls_total',
+      help: 'Calls of the scheduling core',
+      registers: [this.registry],
+      collect() {
+        this.set(driver().decideCalls);
+      },
+    });
+  }
+
+  arrived(model: number): void {
+    this.nv.pending.inc(this.labels(model));
+  }
+
+  /** A request was answered, dropped or failed. */
+  ended(model: number, ending: Ending, tookUs: number, queueUs: number): void {
+    const labels = this.labels(model);
+    const sums = this.sums[model]!;
+    this.nv.pending.dec(labels);
+    this.own.outcomes.inc({ model: labels.model, outcome: outcomeName(ending) });
+    if (ending.kind === 'answered') {
+      this.nv.success.inc(labels);
+      this.nv.requestUs.inc(labels, tookUs);
+      this.nv.queueUs.inc(labels, queueUs);
+      sums.success += 1;
+      sums.requestUs += tookUs;
+      sums.queueUs += queueUs;
+      sums.lastInferenceMs = Date.now();
+      return;
+    }
+    sums.failure += 1;
+    sums.failureUs += tookUs;
+    this.nv.failure.inc({ ...labels, reason: ending.kind === 'dropped' ? 'REJECTED' : 'BACKEND' });
+    if (ending.kind === 'dropped') {
+      this.own.drops.inc({ model: labels.model, reason: ending.reason, place: ending.place });
+    }
+  }
+
+  cancelled(model: number): void {
+    const labels = this.labels(model);
+    this.nv.pending.dec(labels);
+    this.nv.failure.inc({ ...labels, reason: 'CANCELED' });
+    this.own.outcomes.inc({ model: labels.model, outcome: 'cancelled' });
+    this.sums[model]!.failure += 1;
+  }
+
+  /** A request that was not taken in. */
+  refused(model: number): void {
+    this.nv.failure.inc({ ...this.labels(model), reason: 'OTHER' });
+    this.sums[model]!.failure += 1;
+  }
+
+  batch(record: BatchRecord): void {
+    const pool = this.bundle.topology.pools[record.pool]!;
+    const labels = this.labels(pool.model);
+    const place = { model: labels.model, pipeline: pool.pipeline, partition: pool.partition };
+    this.own.busyUs.inc({ device: this.deviceName(record.device) }, record.busyUs);
+    if (record.failed) return;
+    this.own.batchSize.observe(place, record.size);
+    this.nv.inputUs.inc(labels, record.stackUs);
+    this.nv.inferUs.inc(labels, record.executeUs);
+    this.nv.outputUs.inc(labels, record.splitUs);
+    const sums = this.sums[pool.model]!;
+    sums.inputUs += record.stackUs;
+    sums.inferUs += record.executeUs;
+    sums.outputUs += record.splitUs;
+    if (pool.next !== undefined) return;
+    this.nv.rows.inc(labels, record.size);
+    this.nv.executions.inc(labels);
+    sums.rows += record.size;
+    sums.executions += 1;
+  }
+
+  executionFailed(device: number): void {
+    const pool = this.bundle.topology.pools[this.bundle.topology.devices[device]!.pool]!;
+    const model = this.bundle.models[pool.model]!.name;
+    this.own.failures.inc({ model, pipeline: pool.pipeline, partition: pool.partition });
+  }
+
+  device(device: number, up: boolean): void {
+    this.own.up.set({ device: this.deviceName(device) }, up ? 1 : 0);
+  }
+
+  restarted(device: number): void {
+    this.own.restarts.inc({ device: this.deviceName(device) });
+  }
+
+  private deviceName(device: number): string {
+    return this.bundle.topology.devices[device]!.name;
+  }
+
+  private labels(model: number): { model: string; version: string } {
+    return { model: this.bundle.models[model]!.name, version: '1' };
+  }
+}
+
+function outcomeName(ending: Ending): string {
+  switch (ending.kind) {
+    case 'answered':
+      return ending.inTime ? 'in_time' : 'late';
+    case 'dropped':
+    case 'failed':
+      return ending.kind;
+  }
+}
+
+function nvCounters(registry: Registry) {
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] });
+  const plain = ['model', 'version'] as const;
+  return {
+    success: counter('nv_inference_request_success', 'Requests answered', plain),
+    failure: counter('nv_inference_request_failure', 'Requests not answered', [...plain, 'reason'] as const),
+    rows: counter('nv_inference_count', 'Rows executed to the end', plain),
+    executions: counter('nv_inference_exec_count', 'Batches executed by the last partition', plain),
+    requestUs: counter('nv_inference_request_duration_us', 'Arrival to answer, answered requests', plain),
+    queueUs: counter(
+      'nv_inference_queue_duration_us',
+      'Time rows of answered requests stood in queues',
+      plain,
+    ),
+    inputUs: counter('nv_inference_compute_input_duration_us', 'Stacking rows into batches', plain),
+    inferUs: counter('nv_inference_compute_infer_duration_us', 'Executing batches', plain),
+    outputUs: counter('nv_inference_compute_output_duration_us', 'Splitting batches into rows', plain),
+    pending: new Gauge({
+      name: 'nv_inference_pending_request_count',
+      help: 'Requests in flight',
+      labelNames: plain,
+      registers: [registry],
+    }),
+  };
+}
+
+function ownCounters(registry: Registry) {
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] });
+  const place = ['model', 'pipeline', 'partition'] as const;
+  return {
+    outcomes: counter('inferplan_outcomes_total', 'What became of requests', ['model', 'outcome'] as const),
+    drops: counter('inferplan_drops_total', 'Dropped requests', ['model', 'reason', 'place'] as const),
+    failures: counter('inferplan_execution_failures_total', 'Batches that failed or were lost', place),
+    restarts: counter('inferplan_device_restarts_total', 'Executors started again', ['device'] as const),
+    busyUs: counter('inferplan_device_busy_us_total', 'Time with a batch on the device', ['device'] as const),
+    up: new Gauge({
+      name: 'inferplan_device_up',
+      help: 'Whether the virtual GPU takes work',
+      labelNames: ['device'] as const,
+      registers: [registry],
+    }),
+    batchSize: new Histogram({
+      name: 'inferplan_batch_size',
+      help: 'Rows of executed batches',
+      labelNames: place,
+      buckets: [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128],
+      registers: [registry],
+    }),
+  };
+}

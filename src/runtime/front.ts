@@ -1,0 +1,227 @@
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { InputError, thisTool } from '../artifacts/index.js';
+import type { Counters } from './counters.js';
+import { readInferRequest } from './infer-request.js';
+import { writeInferResponse } from './infer-response.js';
+import type { Ending, LiveDriver } from './live-driver.js';
+import { modelConfig, modelMetadata, modelStatistics } from './model-descriptions.js';
+import type { LiveModel, OpenedBundle } from './opened-bundle.js';
+
+const HEADER_LENGTH = 'inference-header-content-length';
+const RETRY_AFTER_S = '1';
+const EXTENSIONS = [
+  'binary_tensor_data',
+  'model_configuration',
+  'statistics',
+  'model_repository',
+  'schedule_policy',
+];
+
+export interface FrontOptions {
+  maxBodyBytes: number;
+  /** Whether every pipeline can serve, and nothing is closing. */
+  ready: () => boolean;
+}
+
+interface ModelPath {
+  model: string;
+  version?: string;
+}
+
+/** An error with the status it is answered with. */
+class StatusError extends Error {
+  constructor(
+    readonly statusCode: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The HTTP face: the Open Inference Protocol's REST routes, Triton's extensions that clients ask for, and /metrics. */
+export function makeFront(
+  bundle: OpenedBundle,
+  driver: LiveDriver,
+  counters: Counters,
+  options: FrontOptions,
+): FastifyInstance {
+  const app = fastify({
+    bodyLimit: options.maxBodyBytes,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  addErrors(app, options.maxBodyBytes);
+  addServerRoutes(app, bundle, counters, options);
+  addModelRoutes(app, bundle, counters, options);
+  addInferRoutes(app, bundle, driver, counters, options);
+  return app;
+}
+
+function addServerRoutes(
+  app: FastifyInstance,
+  bundle: OpenedBundle,
+  counters: Counters,
+  options: FrontOptions,
+): void {
+  const about = { name: 'inferplan', version: thisTool().version, extensions: EXTENSIONS };
+  app.get('/v2', () => about);
+  app.get('/v2/', () => about);
+  app.get('/v2/health/live', () => ({ live: true }));
+  app.get('/v2/health/ready', (_request, reply) => {
+    const ready = options.ready();
+    return reply.code(ready ? 200 : 400).send({ ready });
+  });
+  app.post('/v2/repository/index', () =>
+    bundle.models.map(({ name }) => ({ name, version: '1', state: 'READY', reason: '' })),
+  );
+  app.get('/metrics', async (_request, reply) => {
+    const text = await counters.registry.metrics();
+    return reply.type(counters.registry.contentType).send(text);
+  });
+}
+
+function addModelRoutes(
+  app: FastifyInstance,
+  bundle: OpenedBundle,
+  counters: Counters,
+  options: FrontOptions,
+): void {
+  const get = (path: string, handle: (model: LiveModel, index: number, reply: FastifyReply) => unknown) => {
+    for (const route of [`/v2/models/:model${path}`, `/v2/models/:model/versions/:version${path}`]) {
+      app.get<{ Params: ModelPath }>(route, (request, reply) => {
+        const index = modelIndex(bundle, request.params);
+        return handle(bundle.models[index]!, index, reply);
+      });
+    }
+  };
+  get('', (model) => modelMetadata(model));
+  get('/config', (model) => modelConfig(model));
+  get('/stats', (model, index) => modelStatistics(model, counters.sums[index]!));
+  get('/ready', (model, _index, reply) => {
+    const ready = options.ready();
+    return reply.code(ready ? 200 : 400).send({ name: model.name, ready });
+  });
+}
+
+function modelIndex(bundle: OpenedBundle, { model, version }: ModelPath): number {
+  const index = bundle.models.findIndex(({ name }) => name === model);
+  if (index < 0) {
+    const known = bundle.models.map(({ name }) => name).join(', ');
+    throw new StatusError(404, `There is no model ${JSON.stringify(model)}; served are ${known}`);
+  }
+  if (version !== undefined && version !== '1') {
+    throw new StatusError(404, `Model ${model} has no version ${JSON.stringify(version)}; it has 1`);
+  }
+  return index;
+}
+
+function addInferRoutes(
+  app: FastifyInstance,
+  bundle: OpenedBundle,
+  driver: LiveDriver,
+  counters: Counters,
+  options: FrontOptions,
+): void {
+  const handle = (request: FastifyRequest<{ Params: ModelPath }>, reply: FastifyReply) => {
+    const index = modelIndex(bundle, request.params);
+    return infer(bundle.models[index]!, index, driver, counters, request, reply);
+  };
+  const bodyLimit = options.maxBodyBytes;
+  app.post<{ Params: ModelPath }>('/v2/models/:model/infer', { bodyLimit }, handle);
+  app.post<{ Params: ModelPath }>('/v2/models/:model/versions/:version/infer', { bodyLimit }, handle);
+}
+
+/** One inference: read, submit, and answer when the core has decided. */
+function infer(
+  model: LiveModel,
+  index: number,
+  driver: LiveDriver,
+  counters: Counters,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const arrivedAt = driver.now();
+  const header = request.headers[HEADER_LENGTH];
+  const inference = reading(counters, index, () =>
+    readInferRequest(
+      model,
+      (request.body as Buffer | undefined) ?? Buffer.alloc(0),
+      header as string | undefined,
+    ),
+  );
+  const allowedNs = Math.min(model.sloNs, 1e3 * (inference.timeoutUs ?? Number.POSITIVE_INFINITY));
+  counters.arrived(index);
+  const ticket = driver.submit(index, inference.rows, arrivedAt + allowedNs, (ending, queueUs) => {
+    counters.ended(index, ending, (driver.now() - arrivedAt) / 1e3, queueUs);
+    reply.raw.off('close', left);
+    if (ending.kind !== 'answered') {
+      sendFailure(reply, ending);
+      return;
+    }
+    const { body, headerLength } = writeInferResponse(model.name, inference, ending.outputs);
+    if (headerLength === undefined) void reply.type('application/json').send(body);
+    else void reply.type('application/octet-stream').header(HEADER_LENGTH, headerLength).send(body);
+  });
+  const left = () => {
+    if (ticket.cancel()) counters.cancelled(index);
+  };
+  reply.raw.on('close', left);
+  return reply;
+}
+
+function reading<T>(counters: Counters, index: number, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    counters.refused(index);
+    throw error;
+  }
+}
+
+function sendFailure(reply: FastifyReply, ending: Exclude<Ending, { kind: 'answered' }>): void {
+  if (ending.kind === 'failed') {
+    void reply.code(500).send({ error: `Cannot infer: ${ending.why || 'the execution failed'}` });
+    return;
+  }
+  const { reason, place } = ending;
+  const error = `Dropped: ${DROP_WORDS[reason]}`;
+  void reply.code(503).header('retry-after', RETRY_AFTER_S).send({ error, reason, place });
+}
+
+const DROP_WORDS = {
+  deadline: 'it could not be answered by its deadline',
+  'device-down': 'no device that could serve it came up in time',
+  'queue-full': 'more requests are in flight than are held',
+  draining: 'the server is closing',
+} as const;
+
+function addErrors(app: FastifyInstance, maxBodyBytes: number): void {
+  app.setErrorHandler((error: Error & { statusCode?: number; code?: string }, _request, reply) => {
+    if (error instanceof InputError) return reply.code(400).send({ error: error.message });
+    if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+      return reply
+        .code(413)
+        .send({ error: `The body is too large; at most ${maxBodyBytes} bytes are taken` });
+    }
+    const status = error.statusCode ?? 500;
+    return reply.code(status).send({ error: status < 500 ? error.message : 'A fault of the server' });
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = ['GET', 'POST'].filter(
+      (method) => app.findRoute({ method, url: routeOf(request.url) }) !== null,
+    );
+    if (allowed.length === 0) return reply.code(404).send({ error: `There is nothing at ${request.url}` });
+    const error = `${request.method} is not allowed here; allowed is ${allowed.join(', ')}`;
+    return reply.code(405).header('allow', allowed.join(', ')).send({ error });
+  });
+}
+
+/** The route's pattern that a path is meant for, to look it up under another method. */
+function routeOf(url: string): string {
+  const path = url.split('?')[0] ?? url;
+  return path
+    .replace(/^\/v2\/models\/[^/]+/, '/v2/models/:model')
+    .replace(/\/versions\/[^/]+/, '/versions/:version');
+}

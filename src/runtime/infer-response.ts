@@ -1,0 +1,28 @@
+import { oipDatatype, type TensorData, type Tensors } from '../execution/index.js';
+import type { InferRequest } from './infer-request.js';
+import { bytesOf, jsonOf } from './wire.js';
+
+/** An answer's body, and the length of its JSON part where binary data follows it. */
+export interface InferResponse {
+  body: Buffer;
+  headerLength?: number;
+}
+
+/** Writes the answer to a request: JSON, then the outputs asked for as binary data in order. */
+export function writeInferResponse(model: string, request: InferRequest, outputs: Tensors): InferResponse {
+  const pieces: Uint8Array[] = [];
+  const described = request.outputs.map(({ name, binary }) => {
+    const tensor = outputs[name] as TensorData;
+    const head = `"name":${JSON.stringify(name)},"shape":[${tensor.dims.join(',')}],"datatype":"${oipDatatype(tensor.dtype)}"`;
+    if (!binary) return `{${head},"data":${jsonOf(tensor)}}`;
+    const bytes = bytesOf(tensor);
+    pieces.push(bytes);
+    return `{${head},"parameters":{"binary_data_size":${bytes.byteLength}}}`;
+  });
+  const id = request.id === undefined ? '' : `"id":${JSON.stringify(request.id)},`;
+  const json = Buffer.from(
+    `{"model_name":${JSON.stringify(model)},"model_version":"1",${id}"outputs":[${described.join(',')}]}`,
+  );
+  if (pieces.length === 0) return { body: json };
+  return { body: Buffer.concat([json, ...pieces]), headerLength: json.byteLength };
+}

@@ -1,0 +1,218 @@
+import { Pool } from 'undici';
+import { type Fault, fault, InputError, MissingError, type TensorSpec } from '../artifacts/index.js';
+import { dtypeOfOip, elementCount, oipDatatype, type TensorData, type Tensors } from '../execution/index.js';
+import { bytesOf, jsonOf, tensorFromBytes, tensorFromJson } from './wire.js';
+
+/** A model as a server describes it. */
+export interface RemoteModel {
+  name: string;
+  inputs: TensorSpec[];
+  outputs: TensorSpec[];
+  sloMs?: number;
+}
+
+export interface Encoded {
+  path: string;
+  headers: Record<string, string>;
+  body: Uint8Array;
+}
+
+/** What a request came to. */
+export type Answered =
+  | { kind: 'answered'; outputs: () => Tensors }
+  | { kind: 'dropped' }
+  | { kind: 'failed'; why: string };
+
+/** Speaks the Open Inference Protocol to one server over many connections. */
+export class InferenceClient {
+  private readonly pool: Pool;
+
+  constructor(
+    readonly url: string,
+    options: { connections: number; timeoutS: number },
+  ) {
+    const timeout = options.timeoutS * 1000;
+    this.pool = new Pool(url, {
+      connections: options.connections,
+      headersTimeout: timeout,
+      bodyTimeout: timeout,
+      connect: { timeout: Math.min(timeout, 10_000) },
+    });
+  }
+
+  /**
+   * The model's description; without a name, of the only one served.
+   * @throws MissingError where there is no such model, InputError where there is no server or the choice is open
+   */
+  async describe(name?: string): Promise<RemoteModel> {
+    const model = name ?? (await this.onlyModel());
+    const { status, json } = await this.json('GET', `/v2/models/${encodeURIComponent(model)}`);
+    if (status === 404) {
+      throw new MissingError(`load ${this.url}`, [
+        fault((json as { error?: string }).error ?? `has no model ${model}`),
+      ]);
+    }
+    if (status !== 200) throw this.refused([fault(`answers ${status} when asked for model ${model}`)]);
+    return readMetadata(json as Metadata);
+  }
+
+  /** Sends one request. Never rejects: what goes wrong is a `failed`. */
+  async infer(request: Encoded, signal?: AbortSignal): Promise<Answered> {
+    try {
+      const { path, headers, body } = request;
+      const response = await this.pool.request({
+        path,
+        method: 'POST',
+        headers,
+        body,
+        ...(signal ? { signal } : {}),
+      });
+      const bytes = new Uint8Array(await response.body.arrayBuffer());
+      if (response.statusCode === 503) return { kind: 'dropped' };
+      if (response.statusCode !== 200)
+        return { kind: 'failed', why: `status ${response.statusCode}: ${errorIn(bytes)}` };
+      const header = response.headers['inference-header-content-length'];
+      return {
+        kind: 'answered',
+        outputs: () => readOutputs(bytes, header === undefined ? undefined : Number(header)),
+      };
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      return { kind: 'failed', why: code ?? message };
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.pool.destroy();
+  }
+
+  private async onlyModel(): Promise<string> {
+    const { status, json } = await this.json('POST', '/v2/repository/index');
+    const names = status === 200 ? (json as { name: string }[]).map(({ name }) => name) : [];
+    if (names.length === 1) return names[0] as string;
+    const told =
+      names.length === 0 ? 'does not say which models it has' : `has several models: ${names.join(', ')}`;
+    throw this.refused([fault(told)], 'Name one with --model.');
+  }
+
+  private async json(method: 'GET' | 'POST', path: string): Promise<{ status: number; json: unknown }> {
+    try {
+      const response = await this.pool.request({ method, path });
+      const text = await response.body.text();
+      return { status: response.statusCode, json: text === '' ? {} : (JSON.parse(text) as unknown) };
+    } catch (error) {
+      if (error instanceof SyntaxError) throw this.refused([fault(`answers ${path} with no JSON`)]);
+      const { code, message } = error as NodeJS.ErrnoException;
+      throw this.refused([fault(`no answer: ${code ?? message}`)], 'Is the server running?');
+    }
+  }
+
+  private refused(faults: Fault[], advice?: string): InputError {
+    return new InputError(`load ${this.url}`, faults, advice);
+  }
+}
+
+interface MetadataTensor {
+  name: string;
+  datatype: string;
+  shape: number[];
+}
+
+interface Metadata {
+  name: string;
+  inputs: MetadataTensor[];
+  outputs: MetadataTensor[];
+  properties?: { slo_ms?: string };
+}
+
+function readMetadata({ name, inputs, outputs, properties }: Metadata): RemoteModel {
+  const spec = ({ name: tensor, datatype, shape }: MetadataTensor): TensorSpec => {
+    const axis = shape.findIndex((size) => Number(size) === -1);
+    return {
+      name: tensor,
+      dtype: dtypeOfOip(datatype) ?? datatype,
+      shape: shape.map((size) => Math.abs(Number(size))),
+      ...(axis < 0 ? {} : { batchAxis: axis }),
+    };
+  };
+  const sloMs = properties?.slo_ms === undefined ? undefined : Number(properties.slo_ms);
+  return {
+    name,
+    inputs: inputs.map(spec),
+    outputs: outputs.map(spec),
+    ...(sloMs === undefined ? {} : { sloMs }),
+  };
+}
+
+/** A request's bytes, made once and sent as often as wanted. */
+export function encodeRequest(model: RemoteModel, inputs: Tensors, binary: boolean): Encoded {
+  const pieces: Uint8Array[] = [];
+  const described = model.inputs.map(({ name }) => {
+    const tensor = inputs[name] as TensorData;
+    const head = `"name":${JSON.stringify(name)},"shape":[${tensor.dims.join(',')}],"datatype":"${oipDatatype(tensor.dtype)}"`;
+    if (!binary) return `{${head},"data":${jsonOf(tensor)}}`;
+    const bytes = bytesOf(tensor);
+    pieces.push(bytes);
+    return `{${head},"parameters":{"binary_data_size":${bytes.byteLength}}}`;
+  });
+  const json = Buffer.from(
+    `{"inputs":[${described.join(',')}],"parameters":{"binary_data_output":${binary}}}`,
+  );
+  const path = `/v2/models/${encodeURIComponent(model.name)}/infer`;
+  if (!binary) return { path, headers: { 'content-type': 'application/json' }, body: json };
+  const headers = {
+    'content-type': 'application/octet-stream',
+    'inference-header-content-length': String(json.byteLength),
+  };
+  return { path, headers, body: Buffer.concat([json, ...pieces]) };
+}
+
+interface JsonOutput {
+  name: string;
+  shape: number[];
+  datatype: string;
+  parameters?: { binary_data_size?: number };
+  data?: unknown;
+}
+
+/** The outputs of an answer's body. @throws where it is none */
+function readOutputs(bytes: Uint8Array, headerLength = bytes.byteLength): Tensors {
+  const { outputs } = JSON.parse(Buffer.from(bytes.subarray(0, headerLength)).toString()) as {
+    outputs: JsonOutput[];
+  };
+  let offset = headerLength;
+  const read = outputs.map(({ name, shape, datatype, parameters, data }) => {
+    const dtype = dtypeOfOip(datatype) ?? datatype;
+    const size = parameters?.binary_data_size;
+    if (size === undefined) return [name, tensorFromJson(dtype, shape, data)] as const;
+    offset += size;
+    return [name, tensorFromBytes(dtype, shape, bytes.subarray(offset - size, offset))] as const;
+  });
+  return Object.fromEntries(read);
+}
+
+function errorIn(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes).toString();
+  try {
+    return ((JSON.parse(text) as { error?: string }).error ?? text).split('\n')[0] as string;
+  } catch {
+    return text.slice(0, 200);
+  }
+}
+
+/** Shapes of a request of `rows` rows. */
+export function dimsOf(spec: TensorSpec, rows: number): number[] {
+  return spec.shape.map((size, axis) => (axis === spec.batchAxis ? size * rows : size));
+}
+
+/** What is wrong with inputs brought for a model; nothing where they fit. */
+export function inputFaults(model: RemoteModel, inputs: Tensors, place: string): Fault[] {
+  return model.inputs.flatMap((spec) => {
+    const tensor = inputs[spec.name];
+    if (tensor === undefined) return [fault(`lacks ${spec.name}`, place)];
+    if (tensor.dtype !== spec.dtype)
+      return [fault(`${spec.name} is ${tensor.dtype}, not ${spec.dtype}`, place)];
+    if (tensor.data.length === elementCount(tensor.dims)) return [];
+    return [fault(`${spec.name} has ${tensor.data.length} elements for [${tensor.dims.join(', ')}]`, place)];
+  });
+}

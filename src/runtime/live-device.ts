@@ -1,0 +1,208 @@
+import { type Fault, fault, InputError, type TensorSpec } from '../artifacts/index.js';
+import {
+  assignCores,
+  checkThreads,
+  type Device,
+  type Executor,
+  emptyTensor,
+  isStrings,
+  type Provider,
+  type RunResult,
+  startExecutor,
+  type TensorData,
+  type Tensors,
+  virtualThreads,
+} from '../execution/index.js';
+import type { LivePartition, OpenedBundle } from './opened-bundle.js';
+
+const WITH_DEVICE_ID: readonly Provider[] = ['cuda', 'tensorrt', 'dml'];
+const FIRST_RESTART_MS = 100;
+const LONGEST_RESTART_MS = 5000;
+
+/** How each virtual GPU of a plan is to be started. */
+export interface DevicePlan {
+  name: string;
+  device: Device;
+  virtual: number;
+  cores: readonly number[] | undefined;
+  pool: number;
+}
+
+/**
+ * What to start for every virtual GPU of the plan, pinned to cores of its own where the system can.
+ * @throws InputError where the host has fewer CPU threads than all of them need at once
+ */
+export function planDevices({ topology, manifest }: OpenedBundle): DevicePlan[] {
+  const gpusOf = new Map<string, string[]>();
+  const plans = topology.devices.map((place) => {
+    const gpus = gpusOf.get(place.deviceClass) ?? [];
+    gpusOf.set(place.deviceClass, gpus);
+    const gpu = `${place.server}/${place.gpu}`;
+    if (!gpus.includes(gpu)) gpus.push(gpu);
+    const bundled = manifest.devices[place.deviceClass]!;
+    const provider = bundled.provider as Provider;
+    // On one machine every GPU of a class is another physical one.
+    const deviceId = WITH_DEVICE_ID.includes(provider)
+      ? (bundled.deviceId ?? 0) + gpus.indexOf(gpu)
+      : undefined;
+    const device: Device = {
+      provider,
+      ...(bundled.threads === undefined ? {} : { threads: bundled.threads }),
+      ...(deviceId === undefined ? {} : { deviceId }),
+      ...(bundled.slowdown === undefined ? {} : { slowdown: bundled.slowdown }),
+    };
+    return { name: place.name, device, virtual: place.virtual, pool: place.pool, gpu };
+  });
+  const faults = checkThreads([...wholeDevices(plans).values()]);
+  if (faults.length > 0) {
+    throw new InputError(
+      'serve the bundle on this host',
+      faults,
+      'Plan for a smaller cluster, or serve on a larger host.',
+    );
+  }
+  const threads = plans.map(({ device, virtual }) =>
+    device.provider === 'cpu' ? virtualThreads(device, virtual) : 0,
+  );
+  const cores = assignCores(threads);
+  return plans.map(({ gpu: _, ...plan }, i) => ({ ...plan, cores: threads[i] === 0 ? undefined : cores[i] }));
+}
+
+/** Per physical GPU one entry: its virtual GPUs share its threads. */
+function wholeDevices(plans: { device: Device; virtual: number; gpu: string }[]) {
+  return new Map(plans.map(({ device, virtual, gpu }) => [gpu, { device, virtual, count: 1 }]));
+}
+
+export interface DeviceEvents {
+  up(): void;
+  down(why: string): void;
+  restarted(): void;
+}
+
+/** A virtual GPU: an executor with its pool's partition loaded and warm, started again when it ends by itself. */
+export class LiveDevice {
+  private executor: Executor | undefined;
+  private model = -1;
+  private closing = false;
+  private restart: NodeJS.Timeout | undefined;
+  private starting: Promise<void> | undefined;
+  /** Counts starts: what ran under an earlier one is lost. */
+  generation = 0;
+
+  constructor(
+    readonly plan: DevicePlan,
+    private readonly partition: LivePartition,
+    private readonly largestBatch: number,
+    private readonly events: DeviceEvents,
+  ) {}
+
+  get pid(): number | undefined {
+    return this.executor?.pid;
+  }
+
+  /** Starts, loads and warms. @throws what starting or loading throws; InputError where the partition does not run */
+  async start(): Promise<void> {
+    const { device, virtual, cores, name } = this.plan;
+    const executor = await startExecutor(device, {
+      virtual,
+      name,
+      ...(cores === undefined ? {} : { cores }),
+    });
+    try {
+      const { model } = await executor.load(this.partition.file);
+      await this.warm(executor, model);
+      if (this.closing) throw new Error('closing');
+      this.model = model;
+    } catch (error) {
+      await executor.close();
+      throw error;
+    }
+    this.executor = executor;
+    this.generation += 1;
+    void executor.exited.then((exit) =>
+      this.ended(`its process ended by ${exit.signal ?? `exit code ${exit.code}`}`),
+    );
+    this.events.up();
+  }
+
+  /** Runs a batch; rejects where it fails or the executor ends. */
+  run(feeds: Tensors): Promise<RunResult> {
+    const { executor } = this;
+    if (executor === undefined) return Promise.reject(new Error(`${this.plan.name} is down`));
+    return executor.run(
+      this.model,
+      feeds,
+      this.partition.outputs.map(({ name }) => name),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.closing = true;
+    clearTimeout(this.restart);
+    await this.starting?.catch(() => {});
+    await this.executor?.close();
+  }
+
+  /** At batch 1 and at the planned batch, on zeros: what grows with no batch must not change with it. */
+  private async warm(executor: Executor, model: number): Promise<void> {
+    const fetches = this.partition.outputs.map(({ name }) => name);
+    const at = async (batch: number) => {
+      const feeds = this.partition.inputs.map((spec) => [spec.name, zeros(spec, batch)] as const);
+      return (await executor.run(model, Object.fromEntries(feeds), fetches)).outputs;
+    };
+    const single = await at(1);
+    const full = this.largestBatch > 1 ? await at(this.largestBatch) : single;
+    const faults = this.partition.outputs.flatMap((spec) => mismatch(spec, single, full, this.largestBatch));
+    if (faults.length > 0) throw new InputError(`serve ${this.partition.file}`, faults);
+  }
+
+  private ended(why: string): void {
+    this.executor = undefined;
+    this.generation += 1;
+    if (this.closing) return;
+    this.events.down(why);
+    this.scheduleRestart(FIRST_RESTART_MS);
+  }
+
+  private scheduleRestart(afterMs: number): void {
+    this.restart = setTimeout(() => {
+      this.starting = this.start().then(this.events.restarted, () => {
+        if (!this.closing) this.scheduleRestart(Math.min(2 * afterMs, LONGEST_RESTART_MS));
+      });
+    }, afterMs);
+  }
+}
+
+function zeros(spec: TensorSpec, batch: number): TensorData {
+  const dims = spec.shape.map((size, axis) => (axis === spec.batchAxis ? size * batch : size));
+  return emptyTensor(spec.dtype, dims);
+}
+
+function mismatch(spec: TensorSpec, single: Tensors, full: Tensors, batch: number): Fault[] {
+  const one = single[spec.name];
+  const many = full[spec.name];
+  if (one === undefined || many === undefined)
+    return [fault('is no output of the file, or no tensor', spec.name)];
+  if (one.dtype !== spec.dtype) return [fault(`is ${one.dtype}; the manifest says ${spec.dtype}`, spec.name)];
+  if (spec.batchAxis === undefined) {
+    if (batch === 1 || sameTensor(one, many)) return [];
+    return [fault(`has no batch axis and yet differs between batches of 1 and ${batch}`, spec.name)];
+  }
+  const grown = spec.shape[spec.batchAxis]! * batch;
+  if (many.dims[spec.batchAxis] === grown) return [];
+  return [
+    fault(
+      `is [${many.dims.join(', ')}] at batch ${batch}; axis ${spec.batchAxis} should be ${grown}`,
+      spec.name,
+    ),
+  ];
+}
+
+/** Same shape and the same bytes. */
+export function sameTensor(one: TensorData, other: TensorData): boolean {
+  if (one.dims.length !== other.dims.length || one.dims.some((dim, i) => dim !== other.dims[i])) return false;
+  if (isStrings(one.data) || isStrings(other.data)) return String(one.data) === String(other.data);
+  const bytes = (data: Exclude<TensorData['data'], readonly string[]>) =>
+    Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  return bytes(one.data).equals(bytes(other.data));
+}

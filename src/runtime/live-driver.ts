@@ -1,0 +1,388 @@
+import type { Tensors } from '../execution/index.js';
+import {
+  Answer,
+  Decision,
+  Decisions,
+  DROP_REASONS,
+  type DropReason,
+  type LogEntry,
+  recorded,
+  type ServingCore,
+  StageLocalCore,
+  type StageLocalPolicy,
+} from '../serving/index.js';
+import type { LiveDevice } from './live-device.js';
+import type { OpenedBundle } from './opened-bundle.js';
+import { splitRows, stackRows } from './rows.js';
+
+/** How a request ended. */
+export type Ending =
+  | { kind: 'answered'; inTime: boolean; outputs: Tensors }
+  | { kind: 'dropped'; reason: DropReason; place: string }
+  | { kind: 'failed'; why: string };
+
+/** A batch that ended, for the counters. */
+export interface BatchRecord {
+  pool: number;
+  device: number;
+  size: number;
+  failed: boolean;
+  stackUs: number;
+  executeUs: number;
+  splitUs: number;
+  /** With the driver's view of the device: from handing it over to its results. */
+  busyUs: number;
+}
+
+export interface DriverObserver {
+  batch(record: BatchRecord): void;
+  failure(device: number, why: string): void;
+}
+
+export interface Ticket {
+  readonly request: number;
+  /** Its client is gone: `done` will not be called. */
+  cancel(): boolean;
+}
+
+interface OpenRequest {
+  tasks: number[];
+  model: number;
+  lastFailure: string;
+  done: (ending: Ending, queueUs: number) => void;
+}
+
+interface Running {
+  batch: number;
+  from: number;
+  generation: number;
+}
+
+/**
+ * Feeds the serving core in real time and carries out what it decides: stacks rows into batches, runs them, keeps each row's
+ * tensors between partitions, answers. All events of one turn of the event loop are one instant to the core.
+ */
+export class LiveDriver {
+  private readonly decisions = new Decisions();
+  private readonly core: ServingCore;
+  private readonly startedAt = performance.now();
+  private readonly open: (OpenRequest | undefined)[] = [];
+  /** Per task the tensors its row carries. */
+  private readonly carried: (Record<string, Tensors[string]> | undefined)[] = [];
+  private readonly requestOf: number[] = [];
+  private readonly queuedAt: number[] = [];
+  /** Per task the time it has stood in queues. */
+  private readonly queueUs: number[] = [];
+  private readonly running = new Map<number, Running>();
+  /** Batches that carrying out decisions has begun and moved on, of which the core has yet to be told. */
+  private begun: Running[] = [];
+  private moved: number[] = [];
+  private deciding: NodeJS.Immediate | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private idle: (() => void) | undefined;
+  decideUs = 0;
+  decideCalls = 0;
+  requestCount = 0;
+
+  constructor(
+    private readonly bundle: OpenedBundle,
+    private readonly devices: readonly LiveDevice[],
+    policy: Partial<StageLocalPolicy>,
+    private readonly observer: DriverObserver,
+    log?: (entry: LogEntry) => void,
+  ) {
+    const core = new StageLocalCore(bundle.topology, this.decisions, policy);
+    this.core = log === undefined ? core : recorded(core, this.decisions, log);
+  }
+
+  /** Requests without an outcome. */
+  get pending(): number {
+    return this.core.pending;
+  }
+
+  /** Nanoseconds since this driver began. */
+  now(): number {
+    return Math.round((performance.now() - this.startedAt) * 1e6);
+  }
+
+  /**
+   * Takes a request in.
+   * @param rows the inputs of each row
+   * @param done told its ending, once; with the time its rows stood in queues
+   */
+  submit(
+    model: number,
+    rows: readonly Tensors[],
+    deadlineNs: number,
+    done: (ending: Ending, queueUs: number) => void,
+  ): Ticket {
+    const at = this.now();
+    const request = this.core.arrived(at, model, deadlineNs, rows.length);
+    const tasks = rows.map((inputs, row) => {
+      const task = this.core.taskOf(request, row);
+      this.carried[task] = { ...inputs };
+      this.queuedAt[task] = at;
+      this.queueUs[task] = 0;
+      this.requestOf[task] = request;
+      return task;
+    });
+    const entry: OpenRequest = { tasks, model, lastFailure: '', done };
+    this.open[request] = entry;
+    this.requestCount += 1;
+    this.decideSoon();
+    return { request, cancel: () => this.cancel(request, entry) };
+  }
+
+  deviceUp(device: number): void {
+    this.core.deviceUp(this.now(), device);
+    this.decideSoon();
+  }
+
+  deviceDown(device: number): void {
+    const lost = this.running.get(device);
+    if (lost !== undefined) this.batchLost(lost, device, 'its device went down');
+    this.core.deviceDown(this.now(), device);
+    this.decideSoon();
+  }
+
+  /** Takes nothing more in; resolves when every request has its outcome and no batch is out. */
+  drain(): Promise<void> {
+    this.core.drain(this.now());
+    this.decideSoon();
+    return new Promise((resolve) => {
+      this.idle = resolve;
+    });
+  }
+
+  private cancel(request: number, entry: OpenRequest): boolean {
+    if (this.open[request] !== entry || !this.core.cancelled(this.now(), request)) return false;
+    this.forget(request, entry);
+    this.decideSoon();
+    return true;
+  }
+
+  /** Once per turn of the event loop, after all that came in with it. */
+  private decideSoon(): void {
+    this.deciding ??= setImmediate(() => {
+      this.deciding = undefined;
+      this.decide();
+    });
+  }
+
+  private decide(): void {
+    for (let again = true; again; ) {
+      const before = performance.now();
+      this.core.decide(this.now());
+      this.decideUs += 1e3 * (performance.now() - before);
+      this.decideCalls += 1;
+      for (let i = 0; i < this.decisions.count; i++) this.carryOut(i);
+      this.decisions.clear();
+      again = this.moved.length > 0;
+      this.tellWhatFollowed();
+    }
+    if (this.idle !== undefined && this.pending === 0 && this.running.size === 0) this.idle();
+  }
+
+  private carryOut(i: number): void {
+    const a = this.decisions.a(i);
+    const b = this.decisions.b(i);
+    switch (this.decisions.kind(i)) {
+      case Decision.execute:
+        this.execute(a, b);
+        return;
+      case Decision.transfer:
+        // One process holds all tensors: there is nothing to move.
+        this.moved.push(a);
+        return;
+      case Decision.answer:
+        this.answer(a, b);
+        return;
+      case Decision.drop:
+        this.end(a, { kind: 'dropped', reason: DROP_REASONS[b]!, place: this.placeOf(this.decisions.c(i)) });
+        return;
+      case Decision.wakeAt:
+        this.wakeAt(a);
+        return;
+    }
+  }
+
+  private execute(batch: number, device: number): void {
+    const pool = this.core.batchPool(batch);
+    const at = this.now();
+    const tasks = Array.from({ length: this.core.batchSize(batch) }, (_, k) => this.core.batchTask(batch, k));
+    const target = this.devices[device]!;
+    const running = { batch, from: at, generation: target.generation };
+    this.running.set(device, running);
+    this.begun.push(running);
+    for (const task of tasks) this.countQueue(task, at);
+    const record: BatchRecord = {
+      pool,
+      device,
+      size: tasks.length,
+      failed: false,
+      stackUs: 0,
+      executeUs: 0,
+      splitUs: 0,
+      busyUs: 0,
+    };
+    this.run(tasks, target, record).then(
+      () => this.executed(device, running, record),
+      (error: unknown) => this.refused(device, running, record, error),
+    );
+  }
+
+  /** Stacks, runs, splits. Async as a whole, so that a fault of stacking is told like one of the run. */
+  private async run(tasks: number[], device: LiveDevice, record: BatchRecord): Promise<void> {
+    const { inputs, outputs } = this.bundle.partitions[record.pool]!;
+    const rows = tasks.map((task) => this.carried[task] ?? {});
+    const before = performance.now();
+    const feeds = Object.fromEntries(inputs.map((spec) => [spec.name, stackRows(rows, spec)]));
+    record.stackUs = 1e3 * (performance.now() - before);
+    const result = await device.run(feeds);
+    record.executeUs = result.executionUs;
+    const after = performance.now();
+    for (const spec of outputs) {
+      const tensor = result.outputs[spec.name];
+      if (tensor === undefined) throw new Error(`the partition gave no ${spec.name}`);
+      const parts = splitRows(tensor, spec, rows.length);
+      rows.forEach((row, k) => {
+        row[spec.name] = parts[k]!;
+      });
+    }
+    record.splitUs = 1e3 * (performance.now() - after);
+  }
+
+  private executed(device: number, running: Running, record: BatchRecord): void {
+    if (this.running.get(device) !== running) return;
+    this.running.delete(device);
+    const at = this.now();
+    record.busyUs = (at - running.from) / 1e3;
+    this.observer.batch(record);
+    this.shedTensors(running.batch, record);
+    this.core.executed(at, running.batch, running.from, at);
+    this.decideSoon();
+  }
+
+  /** Between partitions a row keeps what later ones need, and its inputs in case it must begin again. */
+  private shedTensors(batch: number, { pool, size }: BatchRecord): void {
+    const { model } = this.bundle.topology.pools[pool]!;
+    const keep = new Set(this.bundle.partitions[pool]!.carried);
+    for (const { name } of this.bundle.models[model]!.inputs) keep.add(name);
+    for (let k = 0; k < size; k++) {
+      const row = this.carried[this.core.batchTask(batch, k)];
+      if (row === undefined) continue;
+      for (const name of Object.keys(row)) if (!keep.has(name)) delete row[name];
+    }
+  }
+
+  /** A run was refused, or its executor ended: in the latter case the device's end is told as such, within this turn. */
+  private refused(device: number, running: Running, record: BatchRecord, error: unknown): void {
+    setImmediate(() => {
+      if (this.running.get(device) !== running) return;
+      if (this.devices[device]!.generation !== running.generation) return;
+      record.failed = true;
+      record.busyUs = (this.now() - running.from) / 1e3;
+      this.observer.batch(record);
+      this.batchLost(running, device, firstLine(error));
+      this.core.failed(this.now(), running.batch);
+      this.decideSoon();
+    });
+  }
+
+  private batchLost({ batch }: Running, device: number, why: string): void {
+    this.running.delete(device);
+    this.observer.failure(device, why);
+    for (let k = 0; k < this.core.batchSize(batch); k++) {
+      const task = this.core.batchTask(batch, k);
+      const entry = this.open[this.requestOf[task]!];
+      if (entry !== undefined) entry.lastFailure = why;
+      this.queuedAt[task] = this.now();
+    }
+  }
+
+  /** The core is told only after all its decisions are carried out: until then their numbers must not be used again. */
+  private tellWhatFollowed(): void {
+    for (const { from, batch } of this.begun) this.core.started(from, batch);
+    this.begun = [];
+    const at = this.now();
+    for (const batch of this.moved) {
+      for (let k = 0; k < this.core.batchSize(batch); k++) this.queuedAt[this.core.batchTask(batch, k)] = at;
+      this.core.transferred(at, batch, at, at);
+    }
+    this.moved = [];
+  }
+
+  private countQueue(task: number, at: number): void {
+    const waited = (at - (this.queuedAt[task] ?? at)) / 1e3;
+    this.queueUs[task] = (this.queueUs[task] ?? 0) + waited;
+  }
+
+  private answer(request: number, how: number): void {
+    const entry = this.open[request];
+    if (entry === undefined) return;
+    if (how === Answer.failed) {
+      this.end(request, { kind: 'failed', why: entry.lastFailure });
+      return;
+    }
+    const rows = entry.tasks.map((task) => this.carried[task] ?? {});
+    const specs = this.bundle.models[entry.model]!.outputs;
+    try {
+      const outputs = Object.fromEntries(specs.map((spec) => [spec.name, joined(rows, spec)]));
+      this.end(request, { kind: 'answered', inTime: how === Answer.inTime, outputs });
+    } catch (error) {
+      this.end(request, { kind: 'failed', why: firstLine(error) });
+    }
+  }
+
+  private end(request: number, ending: Ending): void {
+    const entry = this.open[request];
+    if (entry === undefined) return;
+    let queueUs = 0;
+    for (const task of entry.tasks) queueUs += this.queueUs[task] ?? 0;
+    this.forget(request, entry);
+    entry.done(ending, queueUs);
+  }
+
+  private forget(request: number, entry: OpenRequest): void {
+    this.open[request] = undefined;
+    for (const task of entry.tasks) this.carried[task] = undefined;
+  }
+
+  private placeOf(pool: number): string {
+    const at = this.bundle.topology.pools[pool];
+    return at === undefined ? 'entry' : `pipeline${at.pipeline}/partition${at.partition}`;
+  }
+
+  /** Timers of Node may fire early: the core is told when its time has come, not before. */
+  private wakeAt(time: number): void {
+    clearTimeout(this.timer);
+    const check = () => {
+      const leftMs = (time - this.now()) / 1e6;
+      if (leftMs > 0) {
+        this.timer = setTimeout(check, Math.ceil(leftMs));
+        return;
+      }
+      this.core.due(this.now());
+      this.decideSoon();
+    };
+    this.timer = setTimeout(check, Math.max(0, Math.ceil((time - this.now()) / 1e6)));
+  }
+
+  /** Nothing of this driver keeps the program running any more. */
+  stop(): void {
+    clearTimeout(this.timer);
+    if (this.deciding !== undefined) clearImmediate(this.deciding);
+  }
+}
+
+function joined(rows: readonly Tensors[], spec: { name: string; batchAxis?: number }) {
+  const first = rows[0]?.[spec.name];
+  if (first === undefined) throw new Error(`the model gave no ${spec.name}`);
+  if (rows.length === 1 || spec.batchAxis === undefined) return first;
+  return stackRows(rows, { ...spec, dtype: first.dtype, shape: [...first.dims] });
+}
+
+/** What a person is told of an error: no stack, nothing a process said before it ended. */
+function firstLine(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+}

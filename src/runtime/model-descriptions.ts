@@ -1,0 +1,68 @@
+import type { TensorSpec } from '../artifacts/index.js';
+import { oipDatatype } from '../execution/index.js';
+import type { ModelSums } from './counters.js';
+import { shapeOf } from './infer-request.js';
+import type { LiveModel } from './opened-bundle.js';
+
+/** GET /v2/models/M: name, tensors, and the SLO among the properties. */
+export function modelMetadata(model: LiveModel): object {
+  const tensor = (spec: TensorSpec) => ({
+    name: spec.name,
+    datatype: oipDatatype(spec.dtype),
+    shape: shapeOf(spec),
+  });
+  return {
+    name: model.name,
+    versions: ['1'],
+    platform: 'onnxruntime_onnx',
+    inputs: model.inputs.map(tensor),
+    outputs: model.outputs.map(tensor),
+    properties: { slo_ms: String(model.sloNs / 1e6), max_rows: String(model.maxRows) },
+  };
+}
+
+/** GET /v2/models/M/config, as perf_analyzer reads it: with a batch size where every tensor has its batch first. */
+export function modelConfig(model: LiveModel): object {
+  const batched = [...model.inputs, ...model.outputs].every((spec) => spec.batchAxis === 0);
+  const tensor = (spec: TensorSpec) => ({
+    name: spec.name,
+    data_type: spec.dtype === 'string' ? 'TYPE_STRING' : `TYPE_${oipDatatype(spec.dtype)}`,
+    dims: batched ? spec.shape.slice(1) : shapeOf(spec),
+  });
+  return {
+    name: model.name,
+    platform: 'onnxruntime_onnx',
+    backend: 'onnxruntime',
+    max_batch_size: batched ? model.maxRows : 0,
+    input: model.inputs.map(tensor),
+    output: model.outputs.map(tensor),
+  };
+}
+
+/** GET /v2/models/M/stats: Triton's statistics extension, as far as it is counted here. */
+export function modelStatistics(model: LiveModel, sums: ModelSums): object {
+  const duration = (count: number, us: number) => ({ count, ns: Math.round(1e3 * us) });
+  return {
+    model_stats: [
+      {
+        name: model.name,
+        version: '1',
+        last_inference: sums.lastInferenceMs,
+        inference_count: sums.rows,
+        execution_count: sums.executions,
+        inference_stats: {
+          success: duration(sums.success, sums.requestUs),
+          fail: duration(sums.failure, sums.failureUs),
+          queue: duration(sums.success, sums.queueUs),
+          compute_input: duration(sums.executions, sums.inputUs),
+          compute_infer: duration(sums.executions, sums.inferUs),
+          compute_output: duration(sums.executions, sums.outputUs),
+          cache_hit: duration(0, 0),
+          cache_miss: duration(0, 0),
+        },
+        batch_stats: [],
+        memory_usage: [],
+      },
+    ],
+  };
+}

@@ -1,0 +1,177 @@
+import { join } from 'node:path';
+import {
+  type Bundle,
+  type BundledPartition,
+  type BundleFile,
+  type Fault,
+  fault,
+  InputError,
+  loadArtifact,
+  type PooledPlan,
+  sha256OfFile,
+  type TensorSpec,
+} from '../artifacts/index.js';
+import { oipDatatype } from '../execution/index.js';
+import { type Topology, topologyOf } from '../serving/index.js';
+
+/** A bundle that was checked: every file is there and as the manifest says, and the parts fit together. */
+export interface OpenedBundle {
+  manifest: Bundle;
+  plan: PooledPlan;
+  topology: Topology;
+  models: LiveModel[];
+  /** Per pool of the topology, what its devices run. */
+  partitions: LivePartition[];
+}
+
+/** A model as clients see it. */
+export interface LiveModel {
+  name: string;
+  sloNs: number;
+  inputs: TensorSpec[];
+  outputs: TensorSpec[];
+  /** Rows one request may carry. */
+  maxRows: number;
+}
+
+/** What a pool's devices are fed and asked for. */
+export interface LivePartition {
+  file: string;
+  inputs: TensorSpec[];
+  outputs: TensorSpec[];
+  /** Names that must be carried on after it: what later partitions are fed, and the model's outputs. */
+  carried: string[];
+}
+
+/**
+ * Opens a bundle's folder.
+ * @throws MissingError where there is no manifest, InputError with every fault of its files and of what they say
+ */
+export async function openBundle(folder: string, options: { sloMs?: number } = {}): Promise<OpenedBundle> {
+  const { value: manifest } = await loadArtifact(join(folder, 'manifest.json'), ['bundle']);
+  const faults = await damagedFiles(folder, manifest);
+  if (faults.length > 0) {
+    throw new InputError(`serve ${folder}`, faults, 'Deploy the plan again, or copy the bundle anew.');
+  }
+  const { value: plan } = await loadArtifact(join(folder, manifest.plan.path), ['pooled-plan']);
+  const topology = topologyOf(plan, {
+    transfers: 'none',
+    ...(options.sloMs === undefined ? {} : { sloMs: options.sloMs }),
+  });
+  const misfits: Fault[] = [];
+  const models = topology.models.map((served, m) => liveModel(manifest, topology, served.name, m, misfits));
+  const partitions = topology.pools.map((_, pool) =>
+    livePartition(folder, manifest, plan, topology, pool, misfits),
+  );
+  if (misfits.length === 0) checkFeeds(models, partitions, topology, misfits);
+  if (misfits.length > 0) throw new InputError(`serve ${folder}`, misfits, 'Deploy the plan again.');
+  return { manifest, plan, topology, models, partitions };
+}
+
+/** Files that are missing or not what the manifest's digests say. */
+async function damagedFiles(folder: string, manifest: Bundle): Promise<Fault[]> {
+  const files = [
+    manifest.plan,
+    ...manifest.partitions.flatMap(({ file, sha256, data }): BundleFile[] => [
+      { path: file, sha256 },
+      ...(data ?? []),
+    ]),
+  ];
+  const distinct = [...new Map(files.map((file) => [`${file.path} ${file.sha256}`, file])).values()];
+  const faults = await Promise.all(distinct.map((file) => damage(folder, file)));
+  return faults.filter((found) => found !== undefined);
+}
+
+async function damage(folder: string, { path, sha256 }: BundleFile): Promise<Fault | undefined> {
+  try {
+    const found = await sha256OfFile(join(folder, path));
+    if (found === sha256) return undefined;
+    return fault(
+      `is not the file that was deployed: its sha256 is ${found}, the manifest says ${sha256}`,
+      path,
+    );
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    return fault(code === 'ENOENT' ? 'is missing' : `cannot be read: ${code}`, path);
+  }
+}
+
+function liveModel(
+  manifest: Bundle,
+  topology: Topology,
+  name: string,
+  m: number,
+  faults: Fault[],
+): LiveModel {
+  const model = manifest.models.find((bundled) => bundled.name === name);
+  if (model === undefined) {
+    faults.push(fault(`has no model ${JSON.stringify(name)}, which the plan serves`, '/models'));
+  }
+  const { inputs, outputs } = model ?? { inputs: [], outputs: [] };
+  for (const spec of [...inputs, ...outputs]) {
+    if (oipDatatype(spec.dtype) === undefined) {
+      faults.push(fault(`${spec.name} is ${spec.dtype}, which cannot be sent over HTTP`, `/models/${name}`));
+    }
+  }
+  const pools = topology.pools.filter((pool) => pool.model === m);
+  const batched = inputs.some((spec) => spec.batchAxis !== undefined);
+  const maxRows = batched ? Math.max(1, ...pools.map((pool) => pool.batch)) : 1;
+  const sloNs = topology.models[m]?.sloNs as number;
+  return { name, sloNs, inputs, outputs, maxRows };
+}
+
+function livePartition(
+  folder: string,
+  manifest: Bundle,
+  plan: PooledPlan,
+  topology: Topology,
+  index: number,
+  faults: Fault[],
+): LivePartition {
+  const pool = topology.pools[index]!;
+  const planned = plan.models[pool.model]!.pipelines[pool.pipeline]!.partitions[pool.partition]!;
+  const name = topology.models[pool.model]!.name;
+  const range = planned.blocks ?? planned.layers;
+  const found: BundledPartition | undefined = manifest.partitions.find(
+    (part) => manifest.models[part.model]?.name === name && part.from === range?.[0] && part.to === range[1],
+  );
+  const where = `${name}, blocks ${range?.[0]} to ${range?.[1]}`;
+  if (found === undefined) faults.push(fault(`has no file for ${where}`, '/partitions'));
+  if (manifest.devices[pool.deviceClass] === undefined) {
+    faults.push(fault(`does not say how to run class ${pool.deviceClass}`, '/devices'));
+  }
+  const { file, inputs, outputs } = found ?? { file: '', inputs: [], outputs: [] };
+  return { file: join(folder, file), inputs, outputs, carried: [] };
+}
+
+/** Every partition's inputs are model inputs or earlier outputs, and the model's outputs come out; fills in what is carried. */
+function checkFeeds(
+  models: LiveModel[],
+  partitions: LivePartition[],
+  topology: Topology,
+  faults: Fault[],
+): void {
+  topology.pools.forEach((pool, first) => {
+    if (pool.partition !== 0) return;
+    const model = models[pool.model]!;
+    const chain: number[] = [];
+    for (let at: number | undefined = first; at !== undefined; at = topology.pools[at]!.next) chain.push(at);
+    const known = new Map(model.inputs.map((spec) => [spec.name, spec.dtype]));
+    const check = (spec: TensorSpec, taker: string) => {
+      const dtype = known.get(spec.name);
+      const place = `model ${model.name}, pipeline ${pool.pipeline}`;
+      if (dtype === undefined)
+        faults.push(fault(`${taker} needs ${spec.name}, which nothing before it gives`, place));
+      else if (dtype !== spec.dtype)
+        faults.push(fault(`${taker} needs ${spec.name} as ${spec.dtype}, it is ${dtype}`, place));
+    };
+    chain.forEach((at, k) => {
+      for (const spec of partitions[at]!.inputs) check(spec, `partition ${k}`);
+      for (const spec of partitions[at]!.outputs) known.set(spec.name, spec.dtype);
+      const later = chain.slice(k + 1).flatMap((i) => partitions[i]!.inputs.map(({ name }) => name));
+      partitions[at]!.carried = [...new Set([...later, ...model.outputs.map(({ name }) => name)])];
+    });
+    for (const spec of model.outputs) check(spec, 'the answer');
+  });
+}

@@ -1,0 +1,202 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { fault, InputError } from '../artifacts/index.js';
+import { Counters } from './counters.js';
+import { makeFront } from './front.js';
+import { LiveDevice, planDevices } from './live-device.js';
+import { LiveDriver } from './live-driver.js';
+import { type OpenedBundle, openBundle } from './opened-bundle.js';
+import type { RunningServer, ServeEvent, ServeOptions } from './types.js';
+
+const DEFAULT_PORT = 8000;
+const DEFAULT_MOST_BODY_BYTES = 64 * 1024 * 1024;
+/** Kept free before deadlines for what is not the core's: reading, answering, a timer's error. A fiftieth of the SLO, at most this. */
+const MOST_SLACK_NS = 3e6;
+
+/**
+ * Serves a bundle over HTTP until it is closed: checks every file, starts and warms an executor per virtual GPU, then listens.
+ * @param folder holds manifest.json
+ * @throws MissingError where the bundle or a device is not there; InputError with every fault of the bundle, where the host has
+ *   too few CPU threads, or where the port cannot be had. What was started is released.
+ */
+export async function serveBundle(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
+  const log = options.onLog ?? (() => {});
+  const bundle = await openBundle(folder, options.sloMs === undefined ? {} : { sloMs: options.sloMs });
+  const server = new Server(bundle, options, log);
+  try {
+    await server.start();
+  } catch (error) {
+    await server.release();
+    throw error;
+  }
+  return server;
+}
+
+class Server implements RunningServer {
+  readonly closed: Promise<void>;
+  readonly address: { host: string; port: number };
+  private readonly devices: LiveDevice[];
+  private readonly driver: LiveDriver;
+  private readonly counters: Counters;
+  private readonly front: FastifyInstance;
+  private tellClosed: () => void = () => {};
+  private closing: Promise<void> | undefined;
+  private readonly up: Set<number> = new Set();
+
+  constructor(
+    private readonly bundle: OpenedBundle,
+    private readonly options: ServeOptions,
+    private readonly log: (event: ServeEvent) => void,
+  ) {
+    this.closed = new Promise((resolve) => {
+      this.tellClosed = resolve;
+    });
+    this.address = { host: options.host ?? '127.0.0.1', port: options.port ?? DEFAULT_PORT };
+    this.counters = new Counters(bundle, () => this.driver);
+    this.devices = planDevices(bundle).map((plan, device) => {
+      const pool = bundle.topology.pools[plan.pool]!;
+      return new LiveDevice(plan, bundle.partitions[plan.pool]!, pool.batch, {
+        up: () => this.deviceUp(device),
+        down: (why) => this.deviceDown(device, why),
+        restarted: () => this.counters.restarted(device),
+      });
+    });
+    const slackNs = Math.min(
+      MOST_SLACK_NS,
+      ...bundle.topology.models.map(({ sloNs }) => Math.floor(sloNs / 50)),
+    );
+    this.driver = new LiveDriver(
+      bundle,
+      this.devices,
+      { slackNs, ...options.policy },
+      {
+        batch: (record) => this.counters.batch(record),
+        failure: (device, why) => {
+          this.counters.executionFailed(device);
+          log({ kind: 'batchFailed', device: this.nameOf(device), why });
+        },
+      },
+      options.onDecision,
+    );
+    this.front = makeFront(bundle, this.driver, this.counters, {
+      maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MOST_BODY_BYTES,
+      ready: () => this.closing === undefined && this.everyPoolUp(),
+    });
+  }
+
+  get url(): string {
+    const { host, port } = this.address;
+    return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  }
+
+  executorPids(): readonly number[] {
+    return this.devices.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+  }
+
+  /** The port is tried first: a port in use is told at once, not after every model was loaded. */
+  async start(): Promise<void> {
+    await this.front.ready();
+    await this.listen();
+    let done = 0;
+    await settleAll(
+      this.devices.map(async (device) => {
+        this.options.signal?.throwIfAborted();
+        await device.start();
+        done += 1;
+        this.log({ kind: 'loading', device: device.plan.name, done, of: this.devices.length });
+      }),
+    );
+    this.options.signal?.throwIfAborted();
+    this.log({ kind: 'ready', url: this.url });
+  }
+
+  /** Every request that is in gets its answer first. */
+  async release(): Promise<void> {
+    await this.driver.drain();
+    this.driver.stop();
+    await Promise.all([this.front.close(), ...this.devices.map((device) => device.close())]);
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.finish();
+    return this.closing;
+  }
+
+  metricsText(): Promise<string> {
+    return this.counters.registry.metrics();
+  }
+
+  coreTime(): { decideUs: number; calls: number; requests: number } {
+    const { decideUs, decideCalls, requestCount } = this.driver;
+    return { decideUs, calls: decideCalls, requests: requestCount };
+  }
+
+  private async finish(): Promise<void> {
+    this.log({ kind: 'draining', pending: this.driver.pending });
+    await this.release();
+    this.log({ kind: 'closed' });
+    this.tellClosed();
+  }
+
+  private async listen(): Promise<void> {
+    const { host, port } = this.address;
+    try {
+      await this.front.listen({ host, port });
+      this.address.port = (this.front.server.address() as AddressInfo).port;
+    } catch (error) {
+      throw cannotListen(host, port, error);
+    }
+  }
+
+  private everyPoolUp(): boolean {
+    return this.bundle.topology.pools.every((pool) => pool.devices.some((device) => this.up.has(device)));
+  }
+
+  private nameOf(device: number): string {
+    return this.bundle.topology.devices[device]!.name;
+  }
+
+  private deviceUp(device: number): void {
+    this.up.add(device);
+    this.counters.device(device, true);
+    this.driver.deviceUp(device);
+    this.log({ kind: 'deviceUp', device: this.nameOf(device) });
+  }
+
+  private deviceDown(device: number, why: string): void {
+    this.up.delete(device);
+    this.counters.device(device, false);
+    this.driver.deviceDown(device);
+    this.log({ kind: 'deviceDown', device: this.nameOf(device), why });
+  }
+}
+
+/** Waits for all, then throws what the first that failed threw: nothing is left half-started behind the caller's back. */
+async function settleAll(starts: Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(starts);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
+
+function cannotListen(host: string, port: number, error: unknown): unknown {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return new InputError(
+        `listen on ${host}:${port}`,
+        [fault('the port is in use')],
+        'Choose another with --port, or 0 for any free one.',
+      );
+    case 'EACCES':
+      return new InputError(
+        `listen on ${host}:${port}`,
+        [fault('permission denied')],
+        'Ports below 1024 need rights.',
+      );
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new InputError(`listen on ${host}:${port}`, [fault('this machine has no such address')]);
+    default:
+      return error;
+  }
+}
