@@ -8,6 +8,8 @@ import { type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
 
 /** A plan from the tables, and a bound they prove. */
 export interface GridPlan {
+  /** The tables themselves, by model. */
+  readonly models: readonly ModelGrid[];
   readonly used: readonly UsedColumn[];
   readonly value: number;
   readonly bound: number;
@@ -88,8 +90,18 @@ function lossScale({ master, problem }: IntegerSearch): number {
   return problem.models[0]?.rps ?? 1;
 }
 
+/** Inverse of `excessOf`, for throughput. */
+export function valueOfExcess({ master, problem, classes }: IntegerSearch, excess: number): number {
+  const worth = classes.available.reduce((sum, n, k) => sum + n * (master.gpuPrices[k] as number), 0);
+  const carried = problem.models.reduce(
+    (sum, { weight }, m) => sum + weight * (master.modelPrices[m] as number),
+    0,
+  );
+  return (worth - excess * (master.modelPrices[0] as number)) / carried;
+}
+
 /** How far a value lies from the LP's bound, in the same measure: the losses of a plan with that value cannot sum to more. */
-function excessOf({ master, problem, classes }: IntegerSearch, value: number): number {
+export function excessOf({ master, problem, classes }: IntegerSearch, value: number): number {
   if (problem.planner.objective !== 'throughput')
     return (value - master.bound) / (master.modelPrices[0] as number);
   const worth = classes.available.reduce((sum, n, k) => sum + n * (master.gpuPrices[k] as number), 0);
@@ -128,7 +140,9 @@ function withBudgets(
           problem.models.map((model) => model.rps ?? 0),
           classes.unitCost,
         );
-  return division === undefined ? undefined : { ...planOf(models, tables, division), bound: division.value };
+  return division === undefined
+    ? undefined
+    : { models, ...planOf(models, tables, division), bound: division.value };
 }
 
 function planOf(

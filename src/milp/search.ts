@@ -1,9 +1,10 @@
 import type { Column } from './columns.js';
-import { type GridPlan, gridPlan, listedSets } from './grid-search.js';
+import { excessOf, type GridPlan, gridPlan, listedSets } from './grid-search.js';
 import type { SolveOutcome } from './highs.js';
 import { columnKey } from './master.js';
 import { compareColumns } from './plan.js';
 import { type PlanGoal, planModel, type UsedColumn, usedColumns, usedRps } from './plan-model.js';
+import { searchPositions } from './positions.js';
 import type { SearchLimit } from './problem.js';
 import type { IntegerSearch, SearchResult } from './search-types.js';
 
@@ -11,6 +12,9 @@ const COLUMNS_PER_MODEL = 60;
 const DEFAULT_WORK = 2000;
 const DEFAULT_GAP = 1e-3;
 const PROVEN = 1e-9;
+
+/** A node of the search over positions is that much cheaper than one of a MILP. */
+const POSITIONS_PER_NODE = 1000;
 
 /**
  * Whole numbers: tables over amounts of GPUs where the rules allow them (exact), a MILP over the best columns elsewhere.
@@ -62,10 +66,33 @@ function positions(
       ? undefined
       : phases.time('fractions', () => gridPlan(search, sets, false, lower.value));
   const bound = upper === undefined ? master.bound : tighter(search, upper.value, master.bound);
-  if (lower !== undefined && gapOf(search, lower.value, bound) <= gap)
+  if (lower !== undefined && gapOf(search, lower.value, bound) <= PROVEN)
     return finish(search, lower, bound, gap);
+  const exact =
+    upper === undefined ? undefined : phases.time('positions', () => exactPositions(search, upper, lower));
+  if (exact !== undefined && (exact.bound !== undefined || gapOf(search, exact.value, bound) <= gap))
+    return finish(search, exact, bound, gap);
   const milp = phases.time('milp', () => milpPlan(search));
-  return finish(search, better(search, lower, milp), bound, gap);
+  return finish(search, better(search, exact ?? lower, milp), bound, gap);
+}
+
+/** One model between its plan by pools and its bound by fractions: the exact search, as far as the work allowed goes. */
+function exactPositions(
+  search: IntegerSearch,
+  upper: GridPlan,
+  lower: Candidate | undefined,
+): Candidate | undefined {
+  const relaxed = upper.models[0];
+  if (lower === undefined || relaxed === undefined || upper.models.length > 1 || !isMaximised(search))
+    return lower;
+  const budget = excessOf(search, lower.value);
+  const work = (search.options.work ?? DEFAULT_WORK) * POSITIONS_PER_NODE;
+  const found = searchPositions(relaxed, search.classes.available, budget, work);
+  const nodes = Math.ceil(found.nodes / POSITIONS_PER_NODE);
+  if (found.used === undefined)
+    return found.exhausted ? { ...lower, nodes, bound: lower.value } : { ...lower, nodes };
+  const value = planValue(search, found.used, 0);
+  return { used: found.used, value, nodes, ...(found.exhausted ? { bound: value } : {}) };
 }
 
 interface Candidate {
