@@ -83,17 +83,25 @@ export function readTrace(events: readonly TraceEvent[], warmupRuns: number): Ti
   const device = deviceTimes(events, runs);
   const nodes = new Map<string, NodeTiming>();
   runs.slice(warmupRuns).forEach((run, i) => {
-    for (const event of run.nodes) {
+    run.nodes.forEach((event, position) => {
       const name = event.name.slice(0, -KERNEL_TIME.length);
       const op = event.args.op_name ?? '';
       const key = `${event.args.node_index} ${op} ${name}`;
-      const us = device.get(name)?.[warmupRuns + i] ?? event.dur;
-      const node = nodes.get(key);
-      if (node === undefined) nodes.set(key, { name, op, us: [us] });
-      else node.us.push(us);
-    }
+      const onDevice = device.get(name)?.[warmupRuns + i];
+      const node = nodes.get(key) ?? { name, op, us: [], ...(onDevice === undefined ? { gapUs: [] } : {}) };
+      nodes.set(key, node);
+      node.us.push(onDevice ?? event.dur);
+      node.gapUs?.push(gapAfter(run, position));
+    });
   });
   return { runUs: runs.slice(warmupRuns).map(({ whole }) => whole.dur), nodes: [...nodes.values()] };
+}
+
+/** To the next node's start, or to the run's end. */
+function gapAfter({ whole, nodes }: Run, position: number): number {
+  const event = nodes[position]!;
+  const next = nodes[position + 1]?.ts ?? whole.ts + whole.dur;
+  return Math.max(0, next - event.ts - event.dur);
 }
 
 /** Node and run events come in the order in which they ended. */

@@ -17,7 +17,7 @@ const run = (ts: number, dur: number): Event => ({ cat: 'Session', name: 'model_
 const kernel = (name: string, ts: number, dur: number): Event => ({ cat: 'Api', name, ts, dur, args: {} });
 
 describe('readTrace()', () => {
-  it('gives a figure per node and run, without those of the warm-up', () => {
+  it('gives a figure per node and run, and the gap after it, without those of the warm-up', () => {
     const trace = [0, 100, 200].flatMap((at) => [
       node('a', 'Conv', 0, [at + 1, 10 + at / 100]),
       node('b', 'Relu', 1, [at + 20, 5]),
@@ -26,8 +26,8 @@ describe('readTrace()', () => {
     expect(readTrace(trace, 1)).toEqual({
       runUs: [40, 40],
       nodes: [
-        { name: 'a', op: 'Conv', us: [11, 12] },
-        { name: 'b', op: 'Relu', us: [5, 5] },
+        { name: 'a', op: 'Conv', us: [11, 12], gapUs: [8, 7] },
+        { name: 'b', op: 'Relu', us: [5, 5], gapUs: [15, 15] },
       ],
     });
   });
@@ -68,7 +68,7 @@ describe('readTrace()', () => {
     ];
     expect(readTrace([...host, ...device], 0).nodes).toEqual([
       { name: 'a&b', op: 'Conv', us: [47, 49] },
-      { name: 'cpu', op: 'Shape', us: [2, 2] },
+      { name: 'cpu', op: 'Shape', us: [2, 2], gapUs: [85, 85] },
     ]);
   });
 });
