@@ -9,6 +9,9 @@ export interface PlanOptions {
   /** Milliseconds from any origin; for the phases and `timeLimitMs`. Without it no time is known and none limits. */
   readonly clock?: () => number;
   readonly timeLimitMs?: number;
+  /** `literal`: PPipe A.1/A.2 as one MILP, for small problems; `copies` pipelines of each sequence of classes (default 2). */
+  readonly formulation?: 'columns' | 'literal';
+  readonly copies?: number;
   readonly interrupted?: () => boolean;
   readonly onProgress?: (progress: PlanProgress) => void;
 }

@@ -1,6 +1,8 @@
+import { fault, InputError } from '../artifacts/index.js';
 import type { Column } from './columns.js';
 import { excessOf, type GridPlan, gridPlan, listedSets } from './grid-search.js';
 import type { SolveOutcome } from './highs.js';
+import { solveLiteral } from './literal.js';
 import { columnKey } from './master.js';
 import { compareColumns } from './plan.js';
 import { type PlanGoal, planModel, type UsedColumn, usedColumns, usedRps } from './plan-model.js';
@@ -25,6 +27,7 @@ export function searchPlan(search: IntegerSearch): SearchResult {
   const { problem, options, master } = search;
   const gap = options.gap ?? DEFAULT_GAP;
   const rule = problem.planner.wholeGpusPer;
+  if (options.formulation === 'literal') return literalPlan(search, gap);
   const sets = listedSets(search);
   if (sets === undefined || (rule === 'class' && sets.length > 1))
     return finish(search, milpPlan(search), master.bound, gap);
@@ -32,6 +35,30 @@ export function searchPlan(search: IntegerSearch): SearchResult {
   const pools = search.phases.time('pools', () => gridPlan(search, sets, true));
   if (rule === 'pool') return exactly(search, pools, gap);
   return positions(search, sets, pools, gap);
+}
+
+/** The printed formulation; its own bound holds for as many pipelines of a sequence as it has copies. */
+function literalPlan(search: IntegerSearch, gap: number): SearchResult {
+  const { problem, classes, tables, options } = search;
+  if (problem.planner.virtualPer === 'server')
+    throw new InputError('solve the literal formulation', [fault('it knows no virtualPer: server')]);
+  const { outcome, used } = solveLiteral(options.highs, problem, classes, tables, {
+    copies: options.copies ?? 2,
+    gap,
+    ...(options.work === undefined ? {} : { maxNodes: options.work }),
+    ...timeLeft(search),
+    ...(options.interrupted === undefined ? {} : { interrupted: options.interrupted }),
+  });
+  if (outcome.status === 'infeasible') return { status: 'infeasible', nodes: 0 };
+  if (outcome.status !== 'optimal' && outcome.status !== 'feasible')
+    return finish(search, undefined, search.master.bound, gap);
+  const value = planValue(search, used, outcome.objective);
+  return finish(
+    search,
+    { used, value, nodes: outcome.nodes, bound: tighterOf(search, outcome.bound, value) },
+    search.master.bound,
+    gap,
+  );
 }
 
 /** The tables are exact: what they found is optimal, what they did not find is not there. */

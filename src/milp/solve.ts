@@ -1,4 +1,4 @@
-import { fault, InputError } from '../artifacts/index.js';
+import { fault, InputError, type PlanObjective } from '../artifacts/index.js';
 import { type ColumnSource, ListedColumns } from './column-source.js';
 import { type Column, enumerateColumns } from './columns.js';
 import type { HighsEngine } from './highs.js';
@@ -7,8 +7,7 @@ import { type MasterGoal, type MasterResult, solveMaster } from './master.js';
 import type { PlanOptions } from './options.js';
 import { Phases } from './phases.js';
 import { assemblePlan } from './plan.js';
-import type { UsedColumn } from './plan-model.js';
-import type { PooledOutcome, PooledProblem, SearchLimit, SolverReport } from './problem.js';
+import type { PlanBody, PooledOutcome, PooledProblem, SearchLimit, SolverReport } from './problem.js';
 import { searchPlan } from './search.js';
 import type { IntegerSearch, SearchResult } from './search-types.js';
 import { type ClassTable, classTable, type ModelTable, modelTable } from './tables.js';
@@ -100,13 +99,14 @@ function outcome(search: IntegerSearch, result: SearchResult): PooledOutcome {
   const solver = report(phases, master.columns, master.rounds, result.nodes);
   if (result.status === 'infeasible') return infeasibility(problem, classes, tables, [master], solver);
   if (result.status === 'none') return { status: 'no-plan-in-time', limit: result.limit, solver };
-  const plan = assemblePlan(problem, classes, tables, result.used, {
+  const assembled = assemblePlan(problem, classes, tables, result.used, {
     status: result.limit === undefined ? 'optimal' : 'feasible',
-    objective: objectiveOf(problem, result),
+    objective: objectiveOf(problem, result.value, result.bound),
     reproducible: !clockEnded(result.limit),
     shadowPrices: problem.planner.objective === 'throughput' ? master.gpuPrices : [],
   });
-  if (plan === undefined) throw new Error('a plan whose virtual GPUs cannot be placed');
+  if (assembled === undefined) throw new Error('a plan whose virtual GPUs cannot be placed');
+  const plan = priced(search, assembled, result.bound);
   const notes = problem.models.flatMap((model) => model.notes);
   return {
     status: plan.status,
@@ -121,10 +121,17 @@ function clockEnded(limit: SearchLimit | undefined): boolean {
   return limit === 'time' || limit === 'interrupted';
 }
 
-function objectiveOf(
-  { planner }: PooledProblem,
-  { value, bound }: { value: number; bound: number; used: readonly UsedColumn[] },
-) {
+/** A price is that of the GPUs the plan occupies. */
+function priced({ problem, classes }: IntegerSearch, plan: PlanBody, bound: number): PlanBody {
+  if (problem.planner.objective === 'throughput') return plan;
+  const price = classes.names.reduce(
+    (sum, name, k) => sum + (plan.classes[name]?.used ?? 0) * (classes.unitCost[k] as number),
+    0,
+  );
+  return { ...plan, objective: objectiveOf(problem, price, Math.min(bound, price)) };
+}
+
+function objectiveOf({ planner }: PooledProblem, value: number, bound: number): PlanObjective {
   const gap = planner.objective === 'throughput' ? bound / value - 1 : value / bound - 1;
   return { kind: planner.objective, value, bound, gap: value === bound ? 0 : Math.max(0, gap) };
 }
