@@ -69,8 +69,8 @@ export function constantFlow(initializer: Initializer): Flow {
 function tensorFlow(encoded: Uint8Array, known: { dtype: string; dims: readonly number[] }): Flow {
   const count = known.dims.reduce((product, dim) => product * dim, 1);
   if (known.dims.length > 1 || count > MOST_VALUES) return { dims: known.dims };
-  const values = numbers(onnx.TensorProto.decode(encoded), known.dtype);
-  return values.length === count ? { dims: known.dims, values } : { dims: known.dims };
+  const values = decoded(() => numbers(onnx.TensorProto.decode(encoded), known.dtype));
+  return values?.length === count ? { dims: known.dims, values } : { dims: known.dims };
 }
 
 type Tensor = ReturnType<typeof onnx.TensorProto.decode>;
@@ -98,13 +98,28 @@ function numbers(tensor: Tensor, dtype: string): number[] {
   }
 }
 
-/** A node as rules see it. Attributes are decoded here and only here. */
+type Attributes = NonNullable<ReturnType<typeof onnx.NodeProto.decode>['attribute']>;
+
+/** A node's attributes; undefined where onnx-proto cannot decode them, since reading looks at tensors and graphs only. */
+export function attributesOf(node: OnnxNode): Attributes | undefined {
+  return decoded(() => onnx.NodeProto.decode(node.encoded).attribute ?? []);
+}
+
+function decoded<T>(decode: () => T): T | undefined {
+  try {
+    return decode();
+  } catch {
+    return undefined;
+  }
+}
+
+/** A node as rules see it. */
 export function ruleNode(
   node: OnnxNode,
+  attributes: Attributes,
   flows: ReadonlyMap<string, Flow>,
   model: { opset: number; size: number },
 ): RuleNode {
-  const attributes = onnx.NodeProto.decode(node.encoded).attribute ?? [];
   const find = (name: string) => attributes.find((attribute) => attribute.name === name);
   return {
     op: node.op,
@@ -122,8 +137,8 @@ export function ruleNode(
 }
 
 /** What a Constant node holds. */
-export function constantNodeFlow(node: OnnxNode): Flow {
-  for (const attribute of onnx.NodeProto.decode(node.encoded).attribute ?? []) {
+export function constantNodeFlow(attributes: Attributes): Flow {
+  for (const attribute of attributes) {
     if (attribute.name === 'value' && attribute.t) {
       const dims = (attribute.t.dims ?? []).map(Number);
       const dtype = dtypeOf(attribute.t.dataType ?? 0);

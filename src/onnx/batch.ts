@@ -1,6 +1,13 @@
 import { batchDim } from './batch-dim.js';
 import { relaxed } from './batch-edit.js';
-import { constantFlow, constantNodeFlow, type Flow, type NodeEdit, ruleNode } from './batch-flow.js';
+import {
+  attributesOf,
+  constantFlow,
+  constantNodeFlow,
+  type Flow,
+  type NodeEdit,
+  ruleNode,
+} from './batch-flow.js';
 import { follow } from './batch-rules.js';
 import { quoted } from './problems.js';
 import type { OnnxModel, OnnxNode, TensorType } from './types.js';
@@ -77,12 +84,14 @@ function followNode(model: OnnxModel, node: OnnxNode, state: Following): string 
     (name) => flows.get(name)?.batch !== undefined || flows.get(name)?.sized,
   );
   if (captured) return 'its subgraphs use batched tensors';
+  const attributes = attributesOf(node);
+  if (attributes === undefined) return 'its attributes cannot be read';
   if (node.op === 'Constant' && node.domain === '') {
-    flows.set(node.outputs[0] ?? '', constantNodeFlow(node));
+    flows.set(node.outputs[0] ?? '', constantNodeFlow(attributes));
     return undefined;
   }
   const opset = model.opsets.get('') ?? 1;
-  const outcome = follow(ruleNode(node, flows, { opset, size }), node.domain);
+  const outcome = follow(ruleNode(node, attributes, flows, { opset, size }), node.domain);
   if (typeof outcome === 'string') return outcome;
   if (outcome.edit !== undefined) {
     const before = flows.get(node.inputs[outcome.edit.input] ?? '')?.values ?? [];

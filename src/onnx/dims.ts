@@ -1,8 +1,9 @@
 import { fault, InputError } from '../artifacts/index.js';
 import { withGraph } from './extract.js';
-import { CONTAINER_TYPE, DIM, GRAPH, MAP_TYPE, SHAPE, TENSOR_TYPE, TYPE, VALUE_INFO } from './fields.js';
+import { DIM, GRAPH, SHAPE, TENSOR_TYPE, TYPE, VALUE_INFO } from './fields.js';
 import { quoted } from './problems.js';
 import type { OnnxModel, ValueInfo } from './types.js';
+import { NESTED_TYPES } from './value-info.js';
 import {
   concat,
   delimited,
@@ -61,7 +62,7 @@ function checkDims(model: OnnxModel, dims: Readonly<Record<string, number>>): vo
 }
 
 /** What becomes of one dimension: its new size, or undefined to stay. `axis` counts within the outermost tensor. */
-export type DimChange = (dim: { readonly param: string; readonly axis: number }) => Uint8Array | undefined;
+type DimChange = (dim: { readonly param: string; readonly axis: number }) => Uint8Array | undefined;
 
 function boundValue(value: Uint8Array, sizes: ReadonlyMap<string, number>, isInput: boolean): Uint8Array {
   const nameField = [...fieldsOf(value)].findLast((field) => field.number === VALUE_INFO.name);
@@ -73,7 +74,7 @@ function boundValue(value: Uint8Array, sizes: ReadonlyMap<string, number>, isInp
 }
 
 /** A ValueInfoProto with its open dimensions passed through `change`; denotations and unknown fields are kept. */
-export function changeDims(value: Uint8Array, change: DimChange): Uint8Array {
+function changeDims(value: Uint8Array, change: DimChange): Uint8Array {
   return rewritten(value, (field) =>
     field.number === VALUE_INFO.type
       ? delimited(field.number, changeType(payloadOf(value, field), change))
@@ -81,27 +82,15 @@ export function changeDims(value: Uint8Array, change: DimChange): Uint8Array {
   );
 }
 
-/** Which fields of a TypeProto's arms lead to a further TypeProto. */
-const NESTED = new Map<number, number>([
-  [TYPE.sequence, CONTAINER_TYPE.elemType],
-  [TYPE.map, MAP_TYPE.valueType],
-  [TYPE.optional, CONTAINER_TYPE.elemType],
-]);
-/** Sequences of maps of sequences: deeper types than this do not exist, and reading stops here. */
-const MOST_TYPE_DEPTH = 16;
-
-function changeType(type: Uint8Array, change: DimChange, depth = 0): Uint8Array {
-  if (depth > MOST_TYPE_DEPTH) return type;
+function changeType(type: Uint8Array, change: DimChange): Uint8Array {
   return rewritten(type, (field) => {
     if (field.number === TYPE.tensor || field.number === TYPE.sparse)
       return delimited(field.number, changeTensor(payloadOf(type, field), change));
-    const nested = NESTED.get(field.number);
+    const nested = NESTED_TYPES.get(field.number);
     if (nested === undefined) return undefined;
     const arm = payloadOf(type, field);
     const changed = rewritten(arm, (inner) =>
-      inner.number === nested
-        ? delimited(nested, changeType(payloadOf(arm, inner), change, depth + 1))
-        : undefined,
+      inner.number === nested ? delimited(nested, changeType(payloadOf(arm, inner), change)) : undefined,
     );
     return delimited(field.number, changed);
   });

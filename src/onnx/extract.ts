@@ -2,13 +2,13 @@ import { type Boundary, type Fault, fault, InputError } from '../artifacts/index
 import { typeOf, usedBy } from './cuts.js';
 import { codeOf } from './dtypes.js';
 import { type ExternalCopy, ExternalPlan } from './external.js';
-import { ANNOTATION, GRAPH, MODEL, OPSET } from './fields.js';
+import { GRAPH, MODEL, OPSET } from './fields.js';
 import { castFromHalf, castToHalf, halfName } from './half.js';
-import { callKey } from './node.js';
+import { annotatedTensor, callKey } from './node.js';
 import { quoted } from './problems.js';
 import type { OnnxModel, OnnxNode, TensorType } from './types.js';
 import { valueInfoBytes } from './value-info.js';
-import { concat, delimited, fieldsOf, numberField, payloadOf, rawField, textField, textOf } from './wire.js';
+import { concat, delimited, fieldsOf, numberField, payloadOf, rawField, textField } from './wire.js';
 
 export interface ExtractOptions {
   /** Nodes [from, to) in topological order. */
@@ -257,9 +257,7 @@ function otherFields(graph: Uint8Array, graphName: string | undefined): Uint8Arr
 function annotations(graph: Uint8Array, names: ReadonlySet<string>): Uint8Array[] {
   return [...fieldsOf(graph)].flatMap((field) => {
     if (field.number !== GRAPH.quantizationAnnotation) return [];
-    const annotation = payloadOf(graph, field);
-    const about = [...fieldsOf(annotation)].find((inner) => inner.number === ANNOTATION.tensorName);
-    return about !== undefined && names.has(textOf(annotation, about)) ? [rawField(graph, field)] : [];
+    return names.has(annotatedTensor(payloadOf(graph, field))) ? [rawField(graph, field)] : [];
   });
 }
 

@@ -1,4 +1,4 @@
-import { ATTRIBUTE, GRAPH, NODE } from './fields.js';
+import { ANNOTATION, ATTRIBUTE, GRAPH, NODE } from './fields.js';
 import { type Problems, quoted } from './problems.js';
 import { readSparse, readTensor } from './tensor.js';
 import type { Initializer, ValueInfo } from './types.js';
@@ -74,12 +74,24 @@ export function readGraph(encoded: Uint8Array, path: string, problems: Problems,
       case GRAPH.output:
         value(lists.outputs, 'output', payloadOf(encoded, field));
         break;
+      case GRAPH.quantizationAnnotation:
+        problems.reading(`${path}.quantization_annotation`, () => annotatedTensor(payloadOf(encoded, field)));
+        break;
       case GRAPH.valueInfo:
         value(valueInfo, 'value_info', payloadOf(encoded, field));
         break;
     }
   }
   return { encoded, ...lists, initializers, valueInfo };
+}
+
+/** The tensor that a TensorAnnotation is about. */
+export function annotatedTensor(annotation: Uint8Array): string {
+  let name = '';
+  for (const field of fieldsOf(annotation)) {
+    if (field.number === ANNOTATION.tensorName) name = textOf(annotation, field);
+  }
+  return name;
 }
 
 export function readNode(encoded: Uint8Array, path: string, problems: Problems, depth = 0): RawNode {

@@ -1,5 +1,5 @@
 import { codeOf, dtypeOf } from './dtypes.js';
-import { DIM, SHAPE, TENSOR_TYPE, TYPE, VALUE_INFO } from './fields.js';
+import { CONTAINER_TYPE, DIM, MAP_TYPE, SHAPE, TENSOR_TYPE, TYPE, VALUE_INFO } from './fields.js';
 import { type Problems, quoted } from './problems.js';
 import type { TensorType, ValueInfo, ValueType } from './types.js';
 import {
@@ -13,6 +13,7 @@ import {
   payloadOf,
   textField,
   textOf,
+  WireError,
 } from './wire.js';
 
 const CONTAINERS = new Map<number, 'sequence' | 'map' | 'optional' | 'sparse' | 'opaque'>([
@@ -47,9 +48,41 @@ function readType(encoded: Uint8Array, where: string, problems: Problems): Value
     kind = 'tensor';
     tensors.push(payloadOf(encoded, field));
   }
+  checkNested(encoded);
   if (kind === undefined) return undefined;
   return kind === 'tensor' ? readTensorType(concat(tensors), where, problems) : { kind };
 }
+
+/** Sequences of maps of sequences: no operator takes types deeper than this. */
+const MOST_TYPE_DEPTH = 16;
+
+/** Looks through a type and the types nested in it for bytes that are none, since later changes walk them all. */
+function checkNested(type: Uint8Array, depth = 0): void {
+  if (depth > MOST_TYPE_DEPTH) throw new WireError(`nests types more than ${MOST_TYPE_DEPTH} deep`);
+  for (const field of fieldsOf(type)) {
+    if (field.number === TYPE.tensor || field.number === TYPE.sparse) checkTensorType(payloadOf(type, field));
+    const nested = NESTED_TYPES.get(field.number);
+    if (nested === undefined) continue;
+    const arm = payloadOf(type, field);
+    for (const inner of fieldsOf(arm))
+      if (inner.number === nested) checkNested(payloadOf(arm, inner), depth + 1);
+  }
+}
+
+function checkTensorType(tensor: Uint8Array): void {
+  for (const field of fieldsOf(tensor)) {
+    if (field.number !== TENSOR_TYPE.shape) continue;
+    const shape = payloadOf(tensor, field);
+    for (const dim of fieldsOf(shape)) if (dim.number === SHAPE.dim) readDim(payloadOf(shape, dim));
+  }
+}
+
+/** Which fields of a TypeProto's arms lead to a further TypeProto. */
+export const NESTED_TYPES: ReadonlyMap<number, number> = new Map<number, number>([
+  [TYPE.sequence, CONTAINER_TYPE.elemType],
+  [TYPE.map, MAP_TYPE.valueType],
+  [TYPE.optional, CONTAINER_TYPE.elemType],
+]);
 
 function readTensorType(encoded: Uint8Array, where: string, problems: Problems): ValueType | undefined {
   let code = 0;

@@ -12,7 +12,7 @@ const OPEN_SIZES: Record<string, number> = {
 };
 /** What tells one shared model's inputs from plain floats: indices within the vocabulary, masks, sampling rates. */
 const SPECIAL: Record<string, (size: number, at: number) => number> = {
-  input_ids: (_, at) => (at * 7 + 3) % 30,
+  input_ids: (_, at) => (at * 7 + 3) % 20,
   token_type_ids: (_, at) => at % 2,
   input_mask: (size, at) => (at % 12 < 9 || size < 12 ? 1 : 0),
   sr: () => 16000,
@@ -27,29 +27,29 @@ export function noise(seed: number): () => number {
   };
 }
 
-/** Inputs of the right type and range for a shared model, `batch` rows. */
-export function feedsOf(name: string, model: OnnxModel, batch = 1): Tensors {
+/** Inputs of the right type and range for a shared model at batch 1; another seed gives other numbers. */
+export function feedsOf(name: string, model: OnnxModel, seed = 0): Tensors {
   return Object.fromEntries(
     model.graph.inputs.map((input, index) => {
       if (input.type?.kind !== 'tensor') throw new Error(`${input.name} is not a tensor`);
-      const dims = (input.type.dims ?? []).map((dim, axis) => sizeOf(name, input.name, dim, axis, batch));
-      return [input.name, tensorOf(input.name, input.type.dtype, dims, index + 1)];
+      const dims = (input.type.dims ?? []).map((dim, axis) => sizeOf(name, input.name, dim, axis));
+      return [input.name, tensorOf(input.name, input.type.dtype, dims, index + 1 + seed * 100)];
     }),
   );
 }
 
-function sizeOf(name: string, input: string, dim: number | string | undefined, axis: number, batch: number) {
+function sizeOf(name: string, input: string, dim: number | string | undefined, axis: number) {
   if (typeof dim === 'number') return dim;
   // silero_vad leaves its axes without names: input [batch, samples], state [2, batch, 128].
   if (name.startsWith('silero') && input === 'input' && axis === 1) return 512;
-  return OPEN_SIZES[dim ?? ''] ?? batch;
+  return OPEN_SIZES[dim ?? ''] ?? 1;
 }
 
 function tensorOf(name: string, dtype: string, dims: number[], seed: number): ort.Tensor {
   const size = dims.reduce((product, dim) => product * dim, 1);
   const special = SPECIAL[name];
   const next = noise(seed * 7919);
-  const value = (at: number) => (special === undefined ? next() * 2 - 1 : special(size, at));
+  const value = (at: number) => (special === undefined ? next() * 2 - 1 : special(size, at + seed));
   if (dtype === 'int64')
     return new ort.Tensor(
       'int64',
