@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
-import type { Device } from './device.js';
+import { type Device, deviceText } from './device.js';
+import { ExecutionError } from './errors.js';
 import { allowedCores, tasksetPath } from './host.js';
 
 /** How an executor's child ended: its exit code, or the signal that ended it. */
@@ -41,6 +42,13 @@ export function startChild(device: Device, virtual: number, cores: readonly numb
     windowsHide: true,
     env: childEnvironment(device, virtual),
   });
+  // Out of file descriptors or processes: there are no streams, and the reason comes later, if at all.
+  if (child.stdio?.[SOCKET_FD] === undefined) {
+    child.once('error', () => {});
+    throw new ExecutionError(
+      `Cannot start a process for ${deviceText(device)}: the system allows no more open files or processes`,
+    );
+  }
   const exited = new Promise<Exit>((resolve) => {
     child.once('close', (code, signal) => resolve({ code, signal }));
     child.once('error', () => resolve({ code: null, signal: null }));

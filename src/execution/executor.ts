@@ -85,10 +85,12 @@ export interface ExecutorOptions {
 }
 
 const GRACE_MS = 5000;
+/** TensorRT may build its engine for seconds; what takes longer hangs. */
+const START_MS = 60_000;
 
 /**
  * Starts an executor and its device's provider. Throws MissingError when the provider is not there or cannot start
- * (saying what is missing), ExecutionError when the child process ends.
+ * (saying what is missing), ExecutionError when the child process ends or has not started it within a minute.
  */
 export async function startExecutor(device: Device, options: ExecutorOptions = {}): Promise<Executor> {
   return (await openExecutor(device, options)).executor;
@@ -168,7 +170,12 @@ class ChildExecutor implements Executor {
   }
 
   async open(threads: number): Promise<Answers['open']> {
-    return (await this.#call('start', { op: 'open', device: this.device, threads })).answer;
+    const kill = setTimeout(() => this.child.process.kill('SIGKILL'), START_MS);
+    try {
+      return (await this.#call('start', { op: 'open', device: this.device, threads })).answer;
+    } finally {
+      clearTimeout(kill);
+    }
   }
 
   async load(

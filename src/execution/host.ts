@@ -2,9 +2,25 @@ import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 
-/** CPU threads this process may use at once (its affinity, not the machine's whole count, where the system tells). */
+/** CPU threads this process may use at once: not the machine's count, but its affinity and, in a container, its quota. */
 export function hostThreads(): number {
-  return availableParallelism();
+  return Math.max(1, Math.min(availableParallelism(), Math.floor(cpuQuota() ?? Number.POSITIVE_INFINITY)));
+}
+
+/** CPUs' worth of time that the control group grants; undefined where it sets no limit. */
+function cpuQuota(): number | undefined {
+  if (process.platform !== 'linux') return undefined;
+  try {
+    return parseCpuQuota(readFileSync('/sys/fs/cgroup/cpu.max', 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads the kernel's `cpu.max`: `<quota µs|max> <period µs>`. */
+export function parseCpuQuota(text: string): number | undefined {
+  const [quota = '', period = ''] = text.trim().split(' ');
+  return /^\d+$/.test(quota) && Number(period) > 0 ? Number(quota) / Number(period) : undefined;
 }
 
 /**

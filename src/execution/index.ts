@@ -13,7 +13,6 @@ export {
   type Device,
   deviceText,
   type NamedDevice,
-  PROVIDERS,
   type Provider,
   parseDevice,
   virtualThreads,

@@ -178,8 +178,11 @@ async function shapes(
 ): Promise<Map<string, Described>> {
   try {
     const values = (await session.run(feeds, names)) as OrtValues;
+    const tensors = names.flatMap((name) =>
+      values[name] === undefined ? [] : [{ name, value: values[name] }],
+    );
     return new Map(
-      names.map((name) => [name, { name, dtype: values[name]!.type, dims: [...values[name]!.dims] }]),
+      tensors.map(({ name, value }) => [name, { name, dtype: value.type, dims: [...value.dims] }]),
     );
   } catch (error) {
     if (names.length === 1) {
