@@ -3,6 +3,7 @@ import {
   assignCores,
   checkThreads,
   type Device,
+  ExecutionError,
   type Executor,
   emptyTensor,
   isStrings,
@@ -115,7 +116,7 @@ export class LiveDevice {
       this.model = model;
     } catch (error) {
       await executor.close();
-      throw error;
+      throw error instanceof ExecutionError ? this.doesNotRun(error) : error;
     }
     this.executor = executor;
     this.generation += 1;
@@ -154,6 +155,11 @@ export class LiveDevice {
     const full = this.largestBatch > 1 ? await at(this.largestBatch) : single;
     const faults = this.partition.outputs.flatMap((spec) => mismatch(spec, single, full, this.largestBatch));
     if (faults.length > 0) throw new InputError(`serve ${this.partition.file}`, faults);
+  }
+
+  private doesNotRun(error: ExecutionError): InputError {
+    const why = error.message.split('\n')[0] as string;
+    return new InputError(`serve ${this.partition.file}`, [fault(why)], 'Try it alone with `plan profile`.');
   }
 
   private ended(why: string): void {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Fault, fault, InputError } from '../artifacts/index.js';
 import { randomTensor, type Tensors } from '../execution/index.js';
 import { streamOf } from '../random/index.js';
@@ -83,6 +84,8 @@ class LoadRun {
 
   async drive(): Promise<LoadReport> {
     const { signal } = this.options;
+    // Every open request listens to it.
+    setMaxListeners(0, this.abort.signal);
     const stop = () => this.abort.abort();
     signal?.addEventListener('abort', stop);
     if (signal?.aborted) stop();

@@ -33,6 +33,23 @@ export class Expectation {
     return work;
   }
 
+  /** The same by the plan alone, uncorrected. */
+  plannedWorkNs(index: number, size: number): number {
+    const pool = this.pools[index] as Pool;
+    return (pool.latencyNs[size - 1] as number) + (pool.restNs[size - 1] as number);
+  }
+
+  /**
+   * Expectations from here on move towards the plan's: called when they alone forbid what the plan allows. Else a pool once
+   * found slow would be given nothing, and nothing would show that it has recovered.
+   */
+  relax(index: number): void {
+    for (let at: number | undefined = index; at !== undefined; at = this.pools[at]?.next) {
+      const ratio = this.ratio[at] as number;
+      if (ratio > 1) this.ratio[at] = ratio + this.weight * (1 - ratio);
+    }
+  }
+
   /** An execution ended. */
   observe(index: number, size: number, tookNs: number): void {
     const planned = (this.pools[index] as Pool).latencyNs[size - 1] as number;

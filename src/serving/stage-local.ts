@@ -32,6 +32,8 @@ export class StageLocalCore implements ServingCore {
   private readonly up: Uint8Array;
   private readonly touched: Uint8Array;
   private readonly wake: Float64Array;
+  /** When a pool's last execution ended. */
+  private readonly lastUse: Float64Array;
   private wakeTold = NEVER;
   private draining = false;
   private unsettled = 0;
@@ -56,6 +58,7 @@ export class StageLocalCore implements ServingCore {
     this.up = new Uint8Array(topology.devices.length);
     this.touched = new Uint8Array(this.pools.length);
     this.wake = new Float64Array(this.pools.length).fill(NEVER);
+    this.lastUse = new Float64Array(this.pools.length);
   }
 
   get pending(): number {
@@ -119,6 +122,7 @@ export class StageLocalCore implements ServingCore {
   executed(at: number, batch: number, startedAt: number, endedAt: number): void {
     const pool = this.batches.pool(batch);
     this.expectation.observe(pool, this.batches.size(batch), endedAt - startedAt);
+    this.lastUse[pool] = at;
     this.freeDevice(batch);
     if (this.pools[pool]?.next === undefined) this.endTasks(at, batch);
     else this.sendOn(batch);
@@ -250,9 +254,18 @@ export class StageLocalCore implements ServingCore {
       if (at < this.dropTime(pool, head) && !this.hindersFullBatch(at, pool, head)) return;
       const request = this.requests.request[head] as number;
       const up = this.pipelines.isUp(pool);
+      this.relaxIfUnused(at, pool, head);
       if (this.requests.tried[request] === 1) this.answer(request, Answer.failed);
       else this.drop(request, up ? DropCode.deadline : DropCode.deviceDown, pool);
     }
+  }
+
+  /** A pool that its own bad record has kept from work for as long as an SLO is given another chance. */
+  private relaxIfUnused(at: number, pool: number, head: number): void {
+    const { model } = this.pools[pool] as Pool;
+    const unusedNs = at - (this.lastUse[pool] as number);
+    if (this.idle.size(pool) === 0 || unusedNs < (this.topology.models[model]?.sloNs as number)) return;
+    if (at + this.expectation.plannedWorkNs(pool, 1) <= this.latestEnd(head)) this.expectation.relax(pool);
   }
 
   /** The first instant at which the rule gives the task up. */

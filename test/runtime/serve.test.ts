@@ -1,26 +1,264 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { driveLoad, type RunningServer, serveBundle } from '../../src/runtime/index.js';
-import { inputOf, isRight, twoPartitions, writeBundle } from './tiny-bundle.js';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { loadArtifact } from '../../src/artifacts/index.js';
+import { driveLoad, type RunningServer, type ServeEvent, serveBundle } from '../../src/runtime/index.js';
+import { type LogEntry, replay, StageLocalCore, topologyOf } from '../../src/serving/index.js';
+import { type BundleShape, inputOf, isRight, twoPartitions, writeBundle } from './tiny-bundle.js';
 
 const inputs = Array.from({ length: 16 }, (_, i) => ({ x: inputOf(i) }));
-const check = (response: { inputs: object; outputs: object }) =>
-  isRight(response.inputs as never, response.outputs as never);
+const check = ({ inputs, outputs }: { inputs: object; outputs: object }) =>
+  isRight(inputs as never, outputs as never);
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function serve(
+  shape: BundleShape,
+  options: Parameters<typeof serveBundle>[1] = {},
+): Promise<{ server: RunningServer; folder: string }> {
+  const { folder, remove } = await writeBundle(shape);
+  closers.push(remove);
+  const server = await serveBundle(folder, { port: 0, ...options });
+  closers.push(() => server.close());
+  return { server, folder };
+}
+
+const metric = (text: string, name: string, labels = ''): number =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith(name) && line.includes(labels))
+    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+
+/** Every request sent is counted once, here and on the server. */
+async function expectAllAccounted(report: Awaited<ReturnType<typeof driveLoad>>, server: RunningServer) {
+  const { sent, inTime, late, dropped, failed, cancelled } = report;
+  expect(inTime + late + dropped + failed + cancelled).toBe(sent);
+  expect(metric(await server.metricsText(), 'inferplan_outcomes_total')).toBe(sent);
+  expect(metric(await server.metricsText(), 'nv_inference_pending_request_count')).toBe(0);
+}
 
 describe('serveBundle() under driveLoad()', () => {
-  let bundle: Awaited<ReturnType<typeof writeBundle>>;
-  let server: RunningServer;
-  beforeAll(async () => {
-    bundle = await writeBundle(twoPartitions());
-    server = await serveBundle(bundle.folder, { port: 0 });
-  });
-  afterAll(async () => {
-    await server.close();
-    await bundle.remove();
-  });
-
-  it("answers everything at a modest rate, every answer the model's own", async () => {
-    const report = await driveLoad(server.url, { rps: 200, durationS: 2, seed: 1, inputs, check });
+  it("answers everything at a modest rate over two partitions, every answer the model's own", async () => {
+    const { server } = await serve(twoPartitions(4, 1000));
+    const report = await driveLoad(server.url, { rps: 150, durationS: 2, seed: 1, inputs, check });
     expect(report.failures).toEqual({});
     expect(report.answered).toBe(report.sent);
+    expect(report.model).toBe('tiny');
+    await expectAllAccounted(report, server);
+    const text = await server.metricsText();
+    expect(metric(text, 'nv_inference_request_success{')).toBe(report.sent);
+    expect(metric(text, 'nv_inference_count{')).toBe(report.sent);
+    expect(metric(text, 'inferplan_batch_size_sum', 'partition="0"')).toBe(report.sent);
+  });
+
+  it('carries many rows, JSON and uniform arrivals just as well', async () => {
+    const { server } = await serve(twoPartitions(4, 1000));
+    const many = Array.from({ length: 5 }, (_, i) => ({ x: inputOf(i, 3) }));
+    const options = {
+      rps: 50,
+      durationS: 1,
+      arrivals: 'uniform',
+      rows: 3,
+      binary: false,
+      inputs: many,
+      check,
+    } as const;
+    const report = await driveLoad(server.url, options);
+    expect(report).toMatchObject({ sent: 50, answered: 50, failed: 0, failures: {} });
+    expect(metric(await server.metricsText(), 'nv_inference_count{')).toBe(150);
+  });
+
+  it('serves several pipelines of one model and spreads the load over them', async () => {
+    const whole = { batch: 2, latencyUs: () => 400 };
+    const shape: BundleShape = {
+      pipelines: [
+        { shape: { throughputRps: 100, parts: [{ ...whole, device: 'cpu' }] }, blocks: [2] },
+        { shape: { throughputRps: 100, parts: [{ ...whole, device: 'slow' }] }, blocks: [2] },
+      ],
+      devices: { cpu: { provider: 'cpu', threads: 1 }, slow: { provider: 'cpu', threads: 1, slowdown: 3 } },
+      sloMs: 1000,
+    };
+    const { server } = await serve(shape, { policy: { choice: { kind: 'proportional' } } });
+    const report = await driveLoad(server.url, { rps: 100, durationS: 1, inputs, check });
+    expect(report.answered).toBe(report.sent);
+    const text = await server.metricsText();
+    for (const pipeline of [0, 1]) {
+      const served = metric(text, 'inferplan_batch_size_sum', `pipeline="${pipeline}"`);
+      expect(Math.abs(served - report.sent / 2)).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it('drops rather than queues for ever when far more comes than it can serve', async () => {
+    const { server } = await serve(twoPartitions(2, 300, 10_000, 300));
+    const report = await driveLoad(server.url, { rps: 1500, durationS: 3, inputs, check });
+    expect(report.failures).toEqual({});
+    expect(report.dropped).toBeGreaterThan(0.2 * report.sent);
+    expect(report.answered).toBeGreaterThan(0);
+    await expectAllAccounted(report, server);
+    expect(metric(await server.metricsText(), 'inferplan_drops_total', 'reason="deadline"')).toBe(
+      report.dropped,
+    );
+  });
+
+  it('logs what its core heard and said, and a fresh core says the same', async () => {
+    const log: LogEntry[] = [];
+    const { server, folder } = await serve(twoPartitions(), { onDecision: (entry) => log.push(entry) });
+    await driveLoad(server.url, { rps: 200, durationS: 0.5, inputs });
+    const { value: plan } = await loadArtifact(`${folder}/plan.json`, ['pooled-plan']);
+    const topology = topologyOf(plan, { transfers: 'none' });
+    const slackNs = 3e6;
+    const answer = replay(log, (decisions) => new StageLocalCore(topology, decisions, { slackNs }));
+    expect(log.filter(([word]) => word === 'arrived').length).toBeGreaterThan(50);
+    expect(answer).toEqual({ same: true, entries: log.length });
+  });
+
+  it('goes on when an executor is killed: retried or failed once, restarted, nothing lost', async () => {
+    const events: ServeEvent[] = [];
+    const { server } = await serve(twoPartitions(2, 2000, 2000, 50), {
+      onLog: (event) => events.push(event),
+    });
+    const load = driveLoad(server.url, { rps: 200, durationS: 3, inputs, check });
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    process.kill(server.executorPids()[1]!, 'SIGKILL');
+    const report = await load;
+    await expectAllAccounted(report, server);
+    expect(report.answered).toBeGreaterThan(0.5 * report.sent);
+    expect(Object.keys(report.failures).every((why) => why.startsWith('status 500: Cannot infer'))).toBe(
+      true,
+    );
+    expect(events.some(({ kind }) => kind === 'deviceDown')).toBe(true);
+    const text = await server.metricsText();
+    expect(metric(text, 'inferplan_device_restarts_total')).toBe(1);
+    expect(metric(text, 'inferplan_device_up')).toBe(2);
+    const after = await driveLoad(server.url, { rps: 50, durationS: 0.5, inputs, check });
+    expect(after.answered).toBe(after.sent);
+  });
+
+  it('closes in the middle of a load: all it has is answered, the rest is told that it closes', async () => {
+    const { server } = await serve(twoPartitions(4, 1000));
+    const load = driveLoad(server.url, { rps: 300, durationS: 1.5, inputs, check });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const pids = server.executorPids();
+    await server.close();
+    await server.closed;
+    const { sent, inTime, late, dropped, failed, answered, failures } = await load;
+    expect(inTime + late + dropped + failed).toBe(sent);
+    expect(answered).toBeGreaterThan(50);
+    expect(Object.keys(failures).filter((why) => !/ECONN|SOCKET|closed|status 503/i.test(why))).toEqual([]);
+    for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+
+  it('stops when told, and counts what is still open as cancelled', async () => {
+    const { server } = await serve(twoPartitions(4, 5000, 1e6, 2000), {
+      policy: { formation: { kind: 'wait', share: 1 } },
+    });
+    const signal = AbortSignal.timeout(300);
+    const report = await driveLoad(server.url, { rps: 100, durationS: 20, inputs, signal });
+    expect(report.elapsedS).toBeLessThan(5);
+    expect(report.inTime + report.late + report.dropped + report.failed + report.cancelled).toBe(report.sent);
+  });
+});
+
+describe('driveLoad()', () => {
+  let server: Server;
+  const respond = (handle: Parameters<typeof createServer>[1]) =>
+    new Promise<string>((resolve) => {
+      server = createServer(handle!).listen(0, '127.0.0.1', () => {
+        resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      });
+      closers.push(
+        () =>
+          new Promise((done) => {
+            server.close(done);
+            server.closeAllConnections();
+          }),
+      );
+    });
+  const metadata = JSON.stringify({
+    name: 'm',
+    inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 2] }],
+    outputs: [{ name: 'y', datatype: 'FP32', shape: [-1, 2] }],
+  });
+
+  it('keeps sending on time when the server is slow, and counts latency from the intended times', async () => {
+    const url = await respond((request, response) => {
+      request.resume();
+      if (request.method === 'GET') response.end(metadata);
+      else setTimeout(() => response.end('{"outputs":[]}'), 400);
+    });
+    const report = await driveLoad(url, {
+      model: 'm',
+      rps: 100,
+      durationS: 1,
+      arrivals: 'uniform',
+      sloMs: 300,
+    });
+    expect(report).toMatchObject({
+      sent: 100,
+      answered: 100,
+      late: 100,
+      inTime: 0,
+      attainment: 0,
+      dropRate: 1,
+    });
+    expect(report.elapsedS).toBeGreaterThan(1.38);
+    expect(report.latencyMs!.p50).toBeGreaterThanOrEqual(399);
+    // One connection would have needed 40 s: latencies then hold the wait for it, from the intended times on.
+    const few = await driveLoad(url, {
+      model: 'm',
+      rps: 10,
+      durationS: 1,
+      arrivals: 'uniform',
+      connections: 1,
+    });
+    expect(few.sent).toBe(10);
+    expect(few.latencyMs!.max).toBeGreaterThan(10 * 400 - 900 - 100);
+  });
+
+  it('tells drops, failures with their reasons, wrong answers and broken connections apart', async () => {
+    let count = 0;
+    const url = await respond((request, response) => {
+      request.resume();
+      if (request.method === 'GET') {
+        response.end(metadata);
+        return;
+      }
+      count += 1;
+      const way = count % 5;
+      if (way === 0) response.writeHead(503).end('{"error":"Dropped"}');
+      else if (way === 1) response.writeHead(500).end('{"error":"broken"}');
+      else if (way === 2) request.socket.destroy();
+      else if (way === 3) response.end('{"outputs":[{"name":"y","datatype":"FP32","shape":[1],"data":[1]}]}');
+      else response.end('nonsense');
+    });
+    const right = ({ outputs }: { outputs: Record<string, { data: ArrayLike<unknown> }> }) =>
+      outputs.y!.data[0] === 2;
+    const report = await driveLoad(url, {
+      model: 'm',
+      rps: 100,
+      durationS: 1,
+      arrivals: 'uniform',
+      check: right,
+    });
+    expect(report).toMatchObject({ sent: 100, dropped: 20, failed: 80, answered: 0 });
+    expect(report.failures).toMatchObject({
+      'status 500: broken': 20,
+      'the answer is wrong': 20,
+      UND_ERR_SOCKET: 20,
+    });
+    expect(report.latencyMs).toBeUndefined();
+  });
+
+  it('refuses options that are no use, all at once, and a server that is not there', async () => {
+    const bad = { rps: -1, durationS: 0, rows: 1.5, arrivals: 'bursts' as never };
+    await expect(driveLoad('nowhere', bad)).rejects.toThrow(
+      /rps: is -1; .*\n.*durationS: is 0; .*\n.*rows: is 1.5; .*\n.*arrivals: .*poisson, uniform\n.*url: nowhere/,
+    );
+    await expect(driveLoad('http://127.0.0.1:9', { model: 'm', rps: 1, durationS: 1 })).rejects.toThrow(
+      /no answer: ECONNREFUSED[\s\S]*Is the server running/,
+    );
   });
 });

@@ -250,6 +250,16 @@ describe('StageLocalCore, watched from outside', () => {
     expect(share(corrected, 'inTime')).toBeGreaterThan(share(blind, 'inTime') + 0.2);
   });
 
+  it('finds out that a pool has recovered which it had found too slow to use', () => {
+    const topology = one(10_000, 30);
+    let count = 0;
+    const executionNs = () => (++count <= 20 ? 100 * MS : 10 * MS);
+    const arrivals = Array.from({ length: 2000 }, (_, i) => ({ at: i * 20 * MS }));
+    const { ended } = runVirtual({ topology, arrivals, executionNs });
+    const late = ended.filter((e) => e.arrivedAt > 20_000 * MS);
+    expect(share(late, 'inTime')).toBe(1);
+  });
+
   it('keeps its memory to the number in flight', () => {
     const { executed, core } = runVirtual({ topology: pooled, arrivals: poisson(900, 20) });
     const highest = Math.max(core.arrived(30e9, 0, 40e9, 1), core.arrived(30e9, 0, 40e9, 1));

@@ -1,0 +1,283 @@
+import { request as httpRequest } from 'node:http';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RunningServer, serveBundle } from '../../src/runtime/index.js';
+import { answerOf, inputOf, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
+
+const LIMIT = 100_000;
+let bundle: Awaited<ReturnType<typeof writeBundle>>;
+let server: RunningServer;
+
+beforeAll(async () => {
+  bundle = await writeBundle(twoPartitions(4, 5000));
+  server = await serveBundle(bundle.folder, {
+    port: 0,
+    maxBodyBytes: LIMIT,
+    policy: { formation: { kind: 'eager' } },
+  });
+});
+afterAll(async () => {
+  await server.close();
+  await bundle.remove();
+});
+
+interface Reply {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  json: Record<string, unknown>;
+  bytes: Buffer;
+}
+
+async function call(method: string, path: string, body?: string | Uint8Array, headers = {}): Promise<Reply> {
+  const answer = await request(server.url + path, {
+    method: method as 'GET',
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
+  const bytes = Buffer.from(await answer.body.arrayBuffer());
+  const length = answer.headers['inference-header-content-length'];
+  const text = bytes.subarray(0, length === undefined ? bytes.length : Number(length)).toString();
+  const isJson = /^[[{]/.test(text);
+  return { status: answer.statusCode, headers: answer.headers, json: isJson ? JSON.parse(text) : {}, bytes };
+}
+
+const INFER = '/v2/models/tiny/infer';
+const x = inputOf(1);
+const jsonInput = { name: 'x', shape: [1, WIDTH], datatype: 'FP32', data: [...x.data] };
+const infer = (body: unknown) => call('POST', INFER, typeof body === 'string' ? body : JSON.stringify(body));
+const close = (got: ArrayLike<number>, expected: Float32Array) => {
+  expect(got.length).toBe(expected.length);
+  for (const [i, v] of Array.from(got).entries()) expect(Math.abs(v - expected[i]!)).toBeLessThan(1e-4);
+};
+const outputsOf = (reply: Reply) => reply.json.outputs as { name: string; shape: number[]; data: number[] }[];
+
+describe('the Open Inference Protocol', () => {
+  it('tells health, server, model, configuration, statistics and index', async () => {
+    expect((await call('GET', '/v2/health/live')).json).toEqual({ live: true });
+    expect((await call('GET', '/v2/health/ready')).json).toEqual({ ready: true });
+    for (const path of ['/v2', '/v2/']) {
+      expect((await call('GET', path)).json).toMatchObject({
+        name: 'inferplan',
+        extensions: expect.arrayContaining(['binary_tensor_data']),
+      });
+    }
+    for (const path of ['/v2/models/tiny', '/v2/models/tiny/versions/1']) {
+      expect((await call('GET', path)).json).toMatchObject({
+        name: 'tiny',
+        versions: ['1'],
+        inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, WIDTH] }],
+        outputs: [
+          { name: 'early', datatype: 'FP32', shape: [-1, 32] },
+          { name: 'y', datatype: 'FP32', shape: [-1, WIDTH] },
+        ],
+        properties: { slo_ms: '5000' },
+      });
+      expect((await call('GET', `${path}/ready`)).json).toEqual({ name: 'tiny', ready: true });
+    }
+    expect((await call('GET', '/v2/models/tiny/config')).json).toMatchObject({
+      max_batch_size: 4,
+      input: [{ name: 'x', data_type: 'TYPE_FP32', dims: [WIDTH] }],
+    });
+    expect((await call('POST', '/v2/repository/index')).json).toMatchObject([
+      { name: 'tiny', version: '1', state: 'READY' },
+    ]);
+    await infer({ inputs: [jsonInput] });
+    const stats = (await call('GET', '/v2/models/tiny/stats')).json as {
+      model_stats: { inference_count: number }[];
+    };
+    expect(stats.model_stats[0]!.inference_count).toBeGreaterThan(0);
+  });
+
+  it('answers JSON, flat or nested, echoes the id, and gives the outputs asked for in that order', async () => {
+    const expected = answerOf(x.data);
+    const flat = await infer({ id: 'a "b"', inputs: [jsonInput] });
+    expect(flat.status).toBe(200);
+    expect(flat.json).toMatchObject({ model_name: 'tiny', model_version: '1', id: 'a "b"' });
+    expect(outputsOf(flat).map(({ name, shape }) => [name, shape])).toEqual([
+      ['early', [1, 32]],
+      ['y', [1, WIDTH]],
+    ]);
+    close(outputsOf(flat)[0]!.data, expected.early);
+    const nested = await infer({
+      inputs: [{ ...jsonInput, data: [jsonInput.data] }],
+      outputs: [{ name: 'y' }],
+    });
+    expect(outputsOf(nested).map(({ name }) => name)).toEqual(['y']);
+    close(outputsOf(nested)[0]!.data, expected.y);
+  });
+
+  it('joins the rows of one request in order', async () => {
+    const rows = inputOf(2, 4);
+    const reply = await infer({ inputs: [{ ...jsonInput, shape: [4, WIDTH], data: [...rows.data] }] });
+    expect(outputsOf(reply)[1]!.shape).toEqual([4, WIDTH]);
+    close(outputsOf(reply)[1]!.data, answerOf(rows.data).y);
+  });
+
+  it('takes and gives binary tensors, mixed with JSON, at any alignment', async () => {
+    const expected = answerOf(x.data);
+    for (const pad of ['', ' ', '  ', '   ']) {
+      const head = `${pad}${JSON.stringify({
+        inputs: [
+          { name: 'x', shape: [1, WIDTH], datatype: 'FP32', parameters: { binary_data_size: 4 * WIDTH } },
+        ],
+        outputs: [{ name: 'y', parameters: { binary_data: true } }, { name: 'early' }],
+      })}`;
+      const body = Buffer.concat([Buffer.from(head), Buffer.from(x.data.buffer)]);
+      const reply = await call('POST', INFER, body, {
+        'inference-header-content-length': String(head.length),
+      });
+      expect(reply.headers['content-type']).toBe('application/octet-stream');
+      const length = Number(reply.headers['inference-header-content-length']);
+      const [y, early] = outputsOf(reply) as unknown as [{ parameters: object }, { data: number[] }];
+      expect(y).toMatchObject({ name: 'y', parameters: { binary_data_size: 4 * WIDTH } });
+      const tail = reply.bytes.subarray(length);
+      close(new Float32Array(tail.buffer.slice(tail.byteOffset, tail.byteOffset + tail.length)), expected.y);
+      close(early.data, expected.early);
+    }
+    const all = await infer({ inputs: [jsonInput], parameters: { binary_data_output: true } });
+    const body = all.bytes.subarray(Number(all.headers['inference-header-content-length']));
+    expect(body.length).toBe(4 * (32 + WIDTH));
+  });
+
+  it('takes a raw body where the header length is 0', async () => {
+    const raw = await call('POST', INFER, Buffer.from(x.data.buffer), {
+      'inference-header-content-length': '0',
+    });
+    const tail = raw.bytes.subarray(Number(raw.headers['inference-header-content-length']) + 4 * 32);
+    close(
+      new Float32Array(tail.buffer.slice(tail.byteOffset, tail.byteOffset + tail.length)),
+      answerOf(x.data).y,
+    );
+  });
+
+  it('drops with 503, a reason and Retry-After what its own timeout does not allow', async () => {
+    const reply = await infer({ inputs: [jsonInput], parameters: { timeout: 1 } });
+    expect(reply.status).toBe(503);
+    expect(reply.headers['retry-after']).toBe('1');
+    expect(reply.json).toMatchObject({ error: expect.stringContaining('deadline'), reason: 'deadline' });
+  });
+
+  it('refuses a request with every fault of it', async () => {
+    const all = await infer({
+      inputs: [
+        { ...jsonInput, shape: [1, 3], datatype: 'INT64' },
+        { name: 'z', shape: [1], datatype: 'FP32', data: [1] },
+      ],
+      outputs: [{ name: 'q' }],
+      parameters: { timeout: 'soon' },
+    });
+    expect(all.status).toBe(400);
+    for (const part of [
+      'input x: its datatype is "INT64"; it must be FP32',
+      'input x: its shape is [1,3]; it must be [-1, 16]',
+      "input z: is not one of the model's; it takes x FP32[-1, 16]",
+      'output "q": is not one of the model\'s: early, y',
+      'parameters.timeout: is "soon"',
+    ]) {
+      expect(all.json.error).toContain(part);
+    }
+  });
+
+  it.each([
+    ['no JSON', '{"inputs": [', 'the body is not JSON'],
+    ['an empty body', '', 'it is empty'],
+    ['a list', '[1]', 'not a JSON object'],
+    ['no inputs', '{}', 'needed are x FP32[-1, 16]'],
+    ['an input missing', '{"inputs":[]}', 'lacks x FP32[-1, 16]'],
+    ['inputs of null', '{"inputs":[null]}', 'inputs[0]: is not one'],
+    ['too few elements', { ...jsonInput, data: [1] }, 'has 1 elements; its shape [1, 16] needs 16'],
+    ['a string element', { ...jsonInput, data: ['a', ...jsonInput.data.slice(1)] }, 'its data at 0 is "a"'],
+    ['no data', { ...jsonInput, data: undefined }, 'its data is not a list'],
+    ['no rows', { ...jsonInput, shape: [0, WIDTH], data: [] }, 'its shape is [0,16]'],
+    ['an absurd shape', { ...jsonInput, shape: [1e15, WIDTH], data: [1] }, 'has 1 elements'],
+    [
+      'too many rows',
+      { ...jsonInput, shape: [5, WIDTH], data: [...inputOf(1, 5).data] },
+      'at most 4 are taken',
+    ],
+    ['binary data past the end', { ...jsonInput, parameters: { binary_data_size: 64 } }, '0 bytes are left'],
+  ])('refuses %s with 400 and says why', async (_what, body, why) => {
+    const reply = await infer(typeof body === 'string' ? body : { inputs: [body] });
+    expect(reply.status).toBe(400);
+    expect(reply.json.error).toContain(why);
+    expect(JSON.stringify(reply.json)).not.toMatch(/\.ts|\.js|node_modules|\\n {4}at /);
+  });
+
+  it('refuses bad frames of the binary extension', async () => {
+    const frame = (header: string, size = 64) =>
+      call(
+        'POST',
+        INFER,
+        JSON.stringify({
+          inputs: [
+            { name: 'x', shape: [1, WIDTH], datatype: 'FP32', parameters: { binary_data_size: size } },
+          ],
+        }),
+        { 'inference-header-content-length': header },
+      );
+    for (const header of ['99999', '-1', 'x', '1.5']) expect((await frame(header)).status).toBe(400);
+    const raw = await call('POST', INFER, Buffer.alloc(7), { 'inference-header-content-length': '0' });
+    expect(raw.json.error).toContain('has 7 bytes; its shape [1, 16] needs 64');
+  });
+
+  it('answers 404 for what is not there, 405 with the allowed methods, 413 with the limit', async () => {
+    expect(await call('GET', '/v2/models/none')).toMatchObject({
+      status: 404,
+      json: { error: 'There is no model "none"; served are tiny' },
+    });
+    expect((await call('POST', '/v2/models/none/infer', '{}')).status).toBe(404);
+    expect((await call('GET', '/v2/models/tiny/versions/7')).status).toBe(404);
+    expect((await call('GET', '/elsewhere')).json).toEqual({ error: 'There is nothing at /elsewhere' });
+    const wrong = await call('GET', INFER);
+    expect(wrong.status).toBe(405);
+    expect(wrong.headers.allow).toBe('POST');
+    expect((await call('DELETE', '/v2/health/live')).status).toBe(405);
+    const huge = await call('POST', INFER, Buffer.alloc(LIMIT + 1));
+    expect(huge.status).toBe(413);
+    expect(huge.json.error).toContain(`at most ${LIMIT} bytes`);
+  });
+
+  it('tells Prometheus what happened, under the names of docs/metrics.md', async () => {
+    const text = (await call('GET', '/metrics')).bytes.toString();
+    for (const name of [
+      'nv_inference_request_success{model="tiny",version="1"}',
+      'nv_inference_request_failure{model="tiny",version="1",reason="OTHER"}',
+      'nv_inference_exec_count{model="tiny",version="1"}',
+      'inferplan_batch_size_bucket{le="4",model="tiny",pipeline="0",partition="1"}',
+      'inferplan_drops_total{model="tiny",reason="deadline"',
+      'inferplan_device_up{device="s0/gpu0/0"} 1',
+    ]) {
+      expect(text).toContain(name);
+    }
+  });
+});
+
+describe('a client that leaves', () => {
+  it('is counted as cancelled and holds nothing up', async () => {
+    const waiting = await writeBundle(twoPartitions(4, 60_000));
+    const patient = await serveBundle(waiting.folder, {
+      port: 0,
+      policy: { formation: { kind: 'wait', share: 1 } },
+    });
+    try {
+      const body = JSON.stringify({ inputs: [jsonInput] });
+      const sent = httpRequest(`${patient.url}${INFER}`, { method: 'POST' });
+      sent.on('error', () => {});
+      sent.end(body);
+      await until(async () =>
+        (await patient.metricsText()).includes('pending_request_count{model="tiny",version="1"} 1'),
+      );
+      sent.destroy();
+      await until(async () => (await patient.metricsText()).includes('outcome="cancelled"} 1'));
+      expect(await patient.metricsText()).toContain('reason="CANCELED"} 1');
+      expect(await patient.metricsText()).toContain('pending_request_count{model="tiny",version="1"} 0');
+    } finally {
+      await patient.close();
+      await waiting.remove();
+    }
+  });
+});
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10));
+}

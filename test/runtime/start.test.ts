@@ -1,0 +1,95 @@
+import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { InputError, MissingError, sha256OfFile } from '../../src/artifacts/index.js';
+import { serveBundle } from '../../src/runtime/index.js';
+import { twoPartitions, writeBundle } from './tiny-bundle.js';
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function bundle(shape = twoPartitions()): Promise<string> {
+  const { folder, remove } = await writeBundle(shape);
+  closers.push(remove);
+  return folder;
+}
+
+const failure = async (folder: string, options = {}): Promise<InputError> => {
+  const outcome = await serveBundle(folder, { port: 0, ...options }).then(
+    (server) => server.close().then(() => undefined),
+    (error: unknown) => error,
+  );
+  expect(outcome).toBeInstanceOf(InputError);
+  return outcome as InputError;
+};
+
+/** Changes the manifest's or the plan's text, keeping the digests right. */
+async function edit(folder: string, file: 'manifest.json' | 'plan.json', change: (text: string) => string) {
+  const before = await sha256OfFile(join(folder, 'plan.json'));
+  await writeFile(join(folder, file), change(await readFile(join(folder, file), 'utf8')));
+  const after = await sha256OfFile(join(folder, 'plan.json'));
+  const manifest = join(folder, 'manifest.json');
+  await writeFile(manifest, (await readFile(manifest, 'utf8')).replace(before, after));
+}
+
+describe('serveBundle() refuses', () => {
+  it('a folder without a bundle', async () => {
+    expect(await failure('nowhere')).toBeInstanceOf(MissingError);
+  });
+
+  it('every missing, edited or truncated file, by name and at once', async () => {
+    const folder = await bundle();
+    await rm(join(folder, 'plan.json'));
+    await truncate(join(folder, 'partitions/0-1.onnx'), 100);
+    await writeFile(join(folder, 'partitions/1-2.onnx'), 'x', { flag: 'a' });
+    const { faults } = await failure(folder);
+    expect(faults.map(({ path }) => path)).toEqual([
+      'plan.json',
+      'partitions/0-1.onnx',
+      'partitions/1-2.onnx',
+    ]);
+    expect(faults.map(({ message }) => /is missing|not the file that was deployed/.test(message))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it('a plan that contradicts itself, and parts that do not fit together', async () => {
+    const folder = await bundle();
+    await edit(folder, 'plan.json', (text) => text.replace('"virtualGpus": 1', '"virtualGpus": 2'));
+    expect((await failure(folder)).message).toContain('has 2 virtual GPUs, but 1 are placed');
+    const other = await bundle();
+    await edit(other, 'manifest.json', (text) =>
+      text.replaceAll('"name": "h"', '"name": "g"').replace('"name": "g"', '"name": "h"'),
+    );
+    expect((await failure(other)).message).toContain('partition 1 needs g, which nothing before it gives');
+  });
+
+  it('a file whose outputs are not what the manifest says', async () => {
+    const folder = await bundle();
+    await edit(folder, 'manifest.json', (text) => text.replaceAll('"name": "early"', '"name": "earlier"'));
+    expect((await failure(folder)).message).toMatch(/earlier/);
+  });
+
+  it('more CPU threads than the host has', async () => {
+    const shape = twoPartitions();
+    shape.devices.cpu!.threads = 4096;
+    const { message } = await failure(await bundle(shape));
+    expect(message).toMatch(/need 8192 CPU threads at once/);
+  });
+
+  it('a port in use, saying what to do, before it loads anything', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => taken.once('listening', resolve));
+    closers.push(() => new Promise((done) => taken.close(done)));
+    const { port } = taken.address() as AddressInfo;
+    const { message } = await failure(await bundle(), { port });
+    expect(message).toContain(`Cannot listen on 127.0.0.1:${port}: the port is in use`);
+    expect(message).toContain('--port');
+  });
+});
