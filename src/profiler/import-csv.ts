@@ -17,7 +17,7 @@ export interface CsvTable {
 export interface CsvOptions {
   /** Batch size of each column; where a table has fewer columns than sizes (a small virtual GPU), the first ones. */
   readonly batchSizes: readonly number[];
-  /** Bytes that cross after each block for one request: one figure a line, as many as blocks or one fewer. */
+  /** Bytes that cross after each block for one request: see `readCutBytes`. */
   readonly cutBytes: CsvTable;
   /** Name of the model; from the file names unless given. */
   readonly model?: string;
@@ -49,7 +49,7 @@ export function importCsv(tables: readonly CsvTable[], options: CsvOptions): Pro
   const blocks = named[0]?.rows.length ?? 0;
   for (const table of named) faults.push(...shapeFaults(table, blocks, options.batchSizes.length));
   const model = options.model ?? oneModel(named, faults);
-  const cutBytes = readCutBytes(options.cutBytes, blocks, faults);
+  const cutBytes = cutBytesOf(options.cutBytes, blocks, faults);
   const devices = collect(named, options.batchSizes, faults);
   if (faults.length > 0) throw new InputError('import latency tables', faults);
   const { inputs: _inputs, ...head } = emittedHead('profile', []);
@@ -85,15 +85,10 @@ function readNumbers(
   what: string,
   faults: Fault[],
 ): { line: number; numbers: number[] }[] {
+  const options = { bom: true, relax_column_count: true, skip_empty_lines: true, trim: true };
   let records: { record: string[]; info: { lines: number } }[];
   try {
-    records = parse(text, {
-      bom: true,
-      info: true,
-      relax_column_count: true,
-      skip_empty_lines: true,
-      trim: true,
-    });
+    records = parse(text, { ...options, info: true }) as unknown as typeof records;
   } catch (error) {
     faults.push(fault(`it is not CSV: ${(error as Error).message}`, path));
     return [];
@@ -129,7 +124,19 @@ function oneModel(named: readonly Named[], faults: Fault[]): string {
   return models[0] ?? '';
 }
 
-function readCutBytes(table: CsvTable, blocks: number, faults: Fault[]): number[] {
+/** Bytes that cross after each of `blocks` blocks, one figure a line; the last may be left out. Faults are added to `faults`. */
+export /**
+ * Bytes that cross after each block, from a file with one figure a line; one line fewer than blocks leaves the last at 0.
+ * @throws InputError with every line that is none
+ */
+export function readCutBytes(table: CsvTable, blocks: number): number[] {
+  const faults: Fault[] = [];
+  const bytes = cutBytesOf(table, blocks, faults);
+  if (faults.length > 0) throw new InputError('read the bytes that cross after each block', faults);
+  return bytes;
+}
+
+function cutBytesOf(table: CsvTable, blocks: number, faults: Fault[]): number[] {
   const lines = readNumbers(table, 'a number of bytes', faults);
   for (const { line, numbers } of lines) {
     if (numbers.length !== 1 || !Number.isSafeInteger(numbers[0]))

@@ -130,7 +130,7 @@ function place(profile: Profile, file: TrtexecFile, latency: Latency, faults: Fa
     table[virtual] ??= {};
     table[virtual][batch] ??= empty();
     const row = table[virtual][batch];
-    if (row[block] !== null)
+    if (i === 0 && row[block] !== null)
       faults.push(
         fault(`block ${block} of ${className} 1/${virtual}, batch ${batch} is given twice`, file.path),
       );

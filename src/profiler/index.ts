@@ -6,12 +6,16 @@
  * same executor, session options and stacking as what is served. It plans nothing, and prints nothing.
  */
 export { type BoundModel, bindModel } from './bind-model.js';
-export { type CsvOptions, type CsvTable, importCsv } from './import-csv.js';
+export { blocksAt } from './blocks.js';
+export { type Chain, extractChain } from './chain.js';
+export { type CsvOptions, type CsvTable, importCsv, readCutBytes } from './import-csv.js';
 export { importTrtexec, type TrtexecFile, type TrtexecOptions } from './import-trtexec.js';
 export { attribute, type LayerTimes, layerTimes } from './layer-times.js';
 export { mergeProfiles, type NamedProfile } from './merge.js';
 export { prepareModel } from './prepare-model.js';
 export { profileModel } from './profile-model.js';
+export { copyPieces } from './source.js';
+export { timeLayers } from './time-layers.js';
 export {
   type Batching,
   type Cell,

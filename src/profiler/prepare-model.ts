@@ -23,20 +23,16 @@ export async function prepareModel(path: string, options: PrepareOptions): Promi
   const bytes = await readFileOf(path);
   const name = basename(path).replace(/\.onnx$/i, '');
   const dims = options.dims ?? {};
-  const wantsBatches = options.batchSizes.some((size) => size > 1);
+  const read = { path, name, bytes, dims, boundary: options.boundary ?? 'exact' } as const;
   const bound = bindModel(bytes, { name, dims });
   const { slowdown: _heldBack, ...device } = options.device;
   const executor = await startExecutor(device);
   try {
     const common = { path, options, executor };
-    const batched =
-      wantsBatches || bound.notSymbolic !== undefined ? await tryBatching(bound, common) : undefined;
-    const found =
-      batched?.kind === 'batches'
-        ? batched
-        : await atFixedBatch(unbatchedModel(bytes, { name, dims }, bound), common);
-    const reason = bound.notSymbolic ?? (batched?.kind === 'fails' ? batched.why : undefined);
-    return assemble({ path, name, bytes, dims, boundary: options.boundary ?? 'exact', ...found, reason });
+    const batched = await tryBatching(bound, common);
+    if (batched.kind === 'batches') return assemble({ ...read, ...batched, reason: undefined });
+    const found = await find(unbatchedModel(bytes, { name, dims }, bound), common, false);
+    return assemble({ ...read, ...found, reason: batched.why });
   } finally {
     await executor.close();
   }
@@ -85,10 +81,6 @@ function unbatchedModel(
   bound: BoundModel,
 ): BoundModel {
   return bound.fileBatch === undefined ? bound : bindModel(bytes, { ...names, batching: false });
-}
-
-async function atFixedBatch(bound: BoundModel, common: Common): Promise<Found> {
-  return await find(bound, common, false);
 }
 
 async function find(bound: BoundModel, common: Common, batching: boolean): Promise<Found> {

@@ -51,10 +51,22 @@ export function gathered(model: OnnxModel, path: string): { model: OnnxModel; so
  * @throws InputError when a tensor points outside the model's folder, at a missing file or past its end
  */
 export async function writeData(folder: string, { folder: from, external }: Source): Promise<void> {
-  if (external.length === 0) return;
-  const target = await open(join(folder, DATA_FILE), 'w');
+  await copyPieces(external, from, join(folder, DATA_FILE));
+}
+
+/**
+ * Copies pieces of external data into one file, a chunk at a time: none is held whole. Writes nothing where there are none.
+ * @throws InputError when a piece lies outside the folder, in a missing file or past its end
+ */
+export async function copyPieces(
+  pieces: readonly ExternalCopy[],
+  fromFolder: string,
+  toFile: string,
+): Promise<void> {
+  if (pieces.length === 0) return;
+  const target = await open(toFile, 'w');
   try {
-    for (const copy of external) await copyPiece(target, from, copy);
+    for (const piece of pieces) await copyPiece(target, fromFolder, piece);
   } finally {
     await target.close();
   }

@@ -9,8 +9,8 @@ export interface PrepareOptions {
   readonly dims?: Readonly<Record<string, number>>;
   /** Where the model is run to find shapes and to try batching; hold-back of an emulated device is not used. */
   readonly device: Device;
-  /** Batch sizes that will be profiled; where it is only 1, batching is not tried. */
-  readonly batchSizes: readonly number[];
+  /** Batch sizes that will be profiled. Batching is tried at 2 whatever they are, so that a profile says what the model can. */
+  readonly batchSizes?: readonly number[];
   /** How tensors will cross a cut: decides what `cutBytes` counts. `exact` unless given. */
   readonly boundary?: Boundary;
   /** Values of inputs for one request, in place of random ones: for inputs that only some values are valid for. */

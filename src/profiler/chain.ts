@@ -1,0 +1,104 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import {
+  type Device,
+  type Executor,
+  isStrings,
+  startExecutor,
+  type TensorData,
+  type Tensors,
+} from '../execution/index.js';
+import { extractPartition } from '../onnx/index.js';
+import { copyPieces, withScratch, writeData, writeModel } from './source.js';
+import type { PreparedModel } from './types.js';
+
+/** The blocks as files, and how far their chain's outputs are from the whole model's. */
+export interface Chain {
+  readonly files: string[];
+  /** Largest difference of any output element, over the largest magnitude of that output; 0 where bit for bit the same. */
+  readonly largestDifference: number;
+}
+
+/**
+ * Writes every block as an ONNX file of its own, runs them one after another on one request, and compares with the whole
+ * model, both with graph optimizations off. With boundary `float16` the difference is what rounding at the cuts changes.
+ * @param ends exclusive layer index of each block
+ */
+export async function extractChain(
+  prepared: PreparedModel,
+  ends: readonly number[],
+  { folder, device }: { folder: string; device: Device },
+): Promise<Chain> {
+  return withScratch(async (scratch) => {
+    await writeData(scratch, prepared.source);
+    await mkdir(folder, { recursive: true });
+    const blocks: Block[] = [];
+    for (const [k, to] of ends.entries()) {
+      const range = { from: ends[k - 1] ?? 0, to };
+      const name = `${String(k).padStart(String(ends.length - 1).length, '0')}.onnx`;
+      blocks.push(await writeBlock(prepared, range, { path: join(folder, name), dataFolder: scratch }));
+    }
+    const wholePath = await writeModel(scratch, 'whole', prepared.model.bytes);
+    const whole = { path: wholePath, outputs: prepared.outputs.map(({ name }) => name) };
+    const executor = await startExecutor(device);
+    try {
+      const expected = await runChain(executor, prepared.request, [whole]);
+      const chained = await runChain(executor, prepared.request, blocks);
+      const differences = whole.outputs.map((name) => difference(expected[name], chained[name]));
+      return { files: blocks.map(({ path }) => path), largestDifference: Math.max(0, ...differences) };
+    } finally {
+      await executor.close();
+    }
+  });
+}
+
+interface Block {
+  readonly path: string;
+  readonly outputs: readonly string[];
+}
+
+async function writeBlock(
+  prepared: PreparedModel,
+  range: { from: number; to: number },
+  { path, dataFolder }: { path: string; dataFolder: string },
+): Promise<Block> {
+  const { types, boundary } = prepared;
+  const dataFile = `${basename(path)}.data`;
+  const { bytes, outputs, external } = extractPartition(prepared.model, {
+    ...range,
+    types,
+    boundary,
+    dataFile,
+  });
+  await writeFile(path, bytes);
+  await copyPieces(external, dataFolder, join(dirname(path), dataFile));
+  return { path, outputs };
+}
+
+async function runChain(executor: Executor, request: Tensors, blocks: readonly Block[]): Promise<Tensors> {
+  let live: Tensors = { ...request };
+  for (const { path, outputs } of blocks) {
+    const { model, inputs } = await executor.load(path, { optimization: 'disabled' });
+    const feeds = Object.fromEntries(inputs.map((name) => [name, live[name] as TensorData]));
+    live = { ...live, ...(await executor.run(model, feeds, outputs)).outputs };
+    await executor.release(model);
+  }
+  return live;
+}
+
+function difference(whole: TensorData | undefined, chained: TensorData | undefined): number {
+  if (whole === undefined || chained === undefined || whole.dims.join() !== chained.dims.join())
+    return Number.POSITIVE_INFINITY;
+  const [a, b] = [whole.data, chained.data];
+  if (isStrings(a) || isStrings(b))
+    return a.every((value, i) => value === b[i]) ? 0 : Number.POSITIVE_INFINITY;
+  let most = 0;
+  let apart = 0;
+  for (let i = 0; i < a.length; i++) {
+    const [x, y] = [Number(a[i]), Number(b[i])];
+    most = Math.max(most, Math.abs(x));
+    if (Number.isNaN(x) !== Number.isNaN(y)) return Number.POSITIVE_INFINITY;
+    if (!Number.isNaN(x) && x !== y) apart = Math.max(apart, Math.abs(x - y));
+  }
+  return apart === 0 ? 0 : apart / (most || 1);
+}
