@@ -15,6 +15,8 @@ export type { LoadReport, RunningServer, ServeEvent } from '../runtime/index.js'
 export { type DeployOptions, deployPlan } from './deploy.js';
 export { listDevices } from './devices.js';
 
+export { type ImportOptions, importProfileFiles } from './import.js';
+export { type PartitionedModel, type PartitionModelOptions, partitionModelFile } from './partition.js';
 export { mergeProfileFiles, type ProfileModelOptions, profileModelFile, type Step } from './profile.js';
 export { loadServer, serveBundle } from './serve.js';
 export { type Solved, type SolveOptions, solveSpec } from './solve.js';

@@ -16,7 +16,7 @@ import {
   sha256OfFile,
 } from '../artifacts/index.js';
 import { type Extracted, extractPartition, type OnnxModel } from '../onnx/index.js';
-import { copyPieces } from './external-data.js';
+import { copyPieces } from '../profiler/index.js';
 import { holdsManifest, makeFolderWhole } from './folder.js';
 import { crossingTypes, nodeRange, tensorSpecs } from './tensors.js';
 

@@ -1,0 +1,103 @@
+import { readFile } from 'node:fs/promises';
+import {
+  type Fault,
+  fault,
+  InputError,
+  type Profile,
+  saveArtifact,
+  sha256Of,
+  unreadable,
+} from '../artifacts/index.js';
+import { inputFile } from './inputs.js';
+
+export interface ImportOptions {
+  readonly model: string;
+  /** Device class of the figures, where the files do not say. */
+  readonly device?: string | undefined;
+  readonly virtual: number;
+  /** Batch sizes of a table's columns; the one batch size of trtexec's files. */
+  readonly batch?: readonly number[] | undefined;
+  /** A file with the bytes that cross after each block, one number a line. */
+  readonly cutBytes?: string | undefined;
+  readonly output: string;
+}
+
+interface TextFile {
+  readonly path: string;
+  readonly text: string;
+  readonly sha256: string;
+}
+
+/**
+ * Makes a profile of figures that other tools measured, and writes it.
+ * @param format `csv`: PPipe-like tables; `trtexec`: one file per block, in the order of the blocks
+ */
+export async function importProfileFiles(
+  format: 'csv' | 'trtexec',
+  paths: readonly string[],
+  options: ImportOptions,
+): Promise<Profile> {
+  const files = await Promise.all(paths.map(readText));
+  const cutBytes = options.cutBytes === undefined ? undefined : await readText(options.cutBytes);
+  const imported =
+    format === 'csv' ? await fromCsv(files, cutBytes, options) : await fromTrtexec(files, cutBytes, options);
+  const sources = files.map((file) => inputFile('latencies', file, options.output));
+  if (cutBytes !== undefined) sources.push(inputFile('cut-bytes', cutBytes, options.output));
+  const profile: Profile = { ...imported, inputs: sources };
+  await saveArtifact<'profile'>(options.output, profile);
+  return profile;
+}
+
+async function fromCsv(
+  files: readonly TextFile[],
+  cutBytes: TextFile | undefined,
+  options: ImportOptions,
+): Promise<Profile> {
+  const missing = [
+    ...(options.batch === undefined ? [fault("is needed: the columns' batch sizes", '--batch')] : []),
+    ...(cutBytes === undefined ? [fault('is needed: bytes that cross after each block', '--cut-bytes')] : []),
+  ];
+  if (missing.length > 0) throw new InputError('import latency tables', missing);
+  const { importCsv } = await import('../profiler/index.js');
+  return importCsv(files, {
+    batchSizes: options.batch as readonly number[],
+    cutBytes: cutBytes as TextFile,
+    model: options.model,
+  });
+}
+
+async function fromTrtexec(
+  files: readonly TextFile[],
+  cutBytes: TextFile | undefined,
+  options: ImportOptions,
+): Promise<Profile> {
+  const { device, virtual, batch = [] } = options;
+  const missing = [
+    ...(device === undefined ? [fault('is needed: the class the files were measured on', '--device')] : []),
+    ...(batch.length === 1
+      ? []
+      : [fault('one batch size is needed: the one the files were measured at', '--batch')]),
+    ...(files.length > 1 && cutBytes === undefined
+      ? [fault('is needed: bytes that cross after each block', '--cut-bytes')]
+      : []),
+  ];
+  if (missing.length > 0) throw new InputError('import files of trtexec', missing);
+  const { importTrtexec, readCutBytes } = await import('../profiler/index.js');
+  const faults: Fault[] = [];
+  const bytes = cutBytes === undefined ? [0] : readCutBytes(cutBytes, files.length, faults);
+  if (faults.length > 0) throw new InputError('import files of trtexec', faults);
+  const measured = { device: device as string, virtual, batch: batch[0] as number };
+  return importTrtexec(
+    files.map(({ path, text }, block) => ({ path, text, block, ...measured })),
+    { model: options.model, cutBytes: bytes },
+  );
+}
+
+async function readText(path: string): Promise<TextFile> {
+  try {
+    const bytes = await readFile(path);
+    return { path, text: bytes.toString('utf8'), sha256: sha256Of(bytes) };
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}

@@ -1,0 +1,178 @@
+import {
+  type Boundary,
+  fault,
+  InputError,
+  type LatencyTable,
+  type Loaded,
+  loadArtifact,
+  type Profile,
+  type ProfiledLayer,
+  saveArtifact,
+} from '../artifacts/index.js';
+import { partitionLayers } from '../partition/index.js';
+import type { Chain, PreparedModel } from '../profiler/index.js';
+import { inputFile, relativePath } from './inputs.js';
+import type { Step } from './profile.js';
+
+export interface PartitionModelOptions {
+  /** A profile of the model: its layer latencies are used, nothing is measured. */
+  readonly profile?: string | undefined;
+  /** Where layers are measured when there is no profile. */
+  readonly devices: readonly string[];
+  readonly dim?: Readonly<Record<string, number>> | undefined;
+  readonly blocks: number;
+  readonly method: 'greedy' | 'min-transfer';
+  readonly boundary: Boundary;
+  /** Folder the blocks' ONNX files go to. */
+  readonly extract?: string | undefined;
+  /** Where a profile with these blocks goes, their latencies summed from the layers. */
+  readonly output?: string | undefined;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (step: Step) => void;
+}
+
+export interface PartitionedModel {
+  /** The model with its new blocks; latencies are sums of layers. */
+  readonly profile: Profile;
+  readonly notes: readonly string[];
+  readonly extracted?: Chain;
+}
+
+/**
+ * Groups a model's layers into blocks from what a profile measured (or from layers measured now), and writes the blocks as
+ * ONNX files or as a profile where that is asked for.
+ * @throws InputError where the profile is of another model or has no layer latencies
+ */
+export async function partitionModelFile(
+  path: string,
+  options: PartitionModelOptions,
+): Promise<PartitionedModel> {
+  const { prepareModel } = await import('../profiler/index.js');
+  const given = options.profile === undefined ? undefined : await loadArtifact(options.profile, ['profile']);
+  const dims = options.dim ?? given?.value.model.dims;
+  options.onProgress?.({ doing: `reading ${path}` });
+  const prepared = await prepareModel(path, {
+    device: { provider: 'cpu', threads: 1 },
+    batchSizes: given?.value.model.fixedBatch === undefined ? [1, 2] : [1],
+    boundary: options.boundary,
+    ...(dims ? { dims } : {}),
+    ...(options.signal ? { signal: options.signal } : {}),
+  });
+  const base = given ? ofProfile(given, prepared) : await measuredNow(prepared, options);
+  const { ends, notes } = partitionLayers(
+    {
+      layerLatencyUs: smallestBatch(base.devices),
+      cutBytes: prepared.layers.map(({ cutBytes }) => cutBytes),
+    },
+    { method: options.method, blocks: options.blocks },
+  );
+  const profile = await withBlocks(base, prepared, ends);
+  const extracted =
+    options.extract === undefined ? undefined : await extract(prepared, ends, options.extract);
+  if (options.output !== undefined) {
+    const inputs = [
+      inputFile('model', prepared, options.output),
+      ...(given ? [inputFile('profile', given, options.output)] : []),
+    ];
+    const model = { ...profile.model, file: relativePath(path, options.output), sha256: prepared.sha256 };
+    await saveArtifact<'profile'>(options.output, { ...profile, inputs, model });
+  }
+  return { profile, notes, ...(extracted ? { extracted } : {}) };
+}
+
+async function extract(prepared: PreparedModel, ends: readonly number[], folder: string): Promise<Chain> {
+  const { extractChain } = await import('../profiler/index.js');
+  return extractChain(prepared, ends, { folder, device: { provider: 'cpu', threads: 1 } });
+}
+
+/** The profile's layer latencies, if it is of this model and has them. */
+function ofProfile({ value: profile, path }: Loaded<'profile'>, prepared: PreparedModel): Profile {
+  const faults = [];
+  if (profile.model.sha256 !== undefined && profile.model.sha256 !== prepared.sha256) {
+    faults.push(fault(`it is of another file than ${prepared.path}: the digests differ`));
+  }
+  const lacking = Object.entries(profile.devices).filter(([, device]) => device.layerLatencyUs === undefined);
+  for (const [name] of lacking) faults.push(fault('there are no layer latencies', `/devices/${name}`));
+  if (faults.length > 0)
+    throw new InputError(`use the layers of ${path}`, faults, 'Profile the model again.');
+  return profile;
+}
+
+async function measuredNow(prepared: PreparedModel, options: PartitionModelOptions): Promise<Profile> {
+  const { parseDevice } = await import('../execution/index.js');
+  const { timeLayers } = await import('../profiler/index.js');
+  const { emittedHead } = await import('../artifacts/index.js');
+  const devices = options.devices.map(parseDevice);
+  options.onProgress?.({ doing: 'measuring layers' });
+  const layerUs = await timeLayers(prepared, devices, options.signal);
+  const batch = String(prepared.fixedBatch ?? 1);
+  return {
+    ...emittedHead('profile', []),
+    model: {
+      name: prepared.name,
+      inputs: [...prepared.inputs],
+      outputs: [...prepared.outputs],
+      ...(Object.keys(prepared.dims).length > 0 ? { dims: { ...prepared.dims } } : {}),
+      ...(prepared.fixedBatch === undefined ? {} : { fixedBatch: prepared.fixedBatch }),
+    },
+    blocks: [],
+    devices: Object.fromEntries(
+      devices.map(({ className, device }) => [
+        className,
+        { ...device, blockLatencyUs: {}, layerLatencyUs: { 1: { [batch]: layerUs[className] ?? [] } } },
+      ]),
+    ),
+  };
+}
+
+/** Layer latencies by class, on the whole device at the smallest batch. */
+function smallestBatch(devices: Profile['devices']): Record<string, number[]> {
+  return Object.fromEntries(
+    Object.entries(devices).map(([name, { layerLatencyUs = {} }]) => {
+      const byBatch = Object.values(layerLatencyUs)[0] ?? {};
+      return [name, (Object.values(byBatch)[0] ?? []).map((us) => us ?? 0)];
+    }),
+  );
+}
+
+const SUMMED =
+  'block latencies are sums of layer latencies, not measured: plan profile --blocks <this file> measures them';
+
+async function withBlocks(base: Profile, prepared: PreparedModel, ends: readonly number[]): Promise<Profile> {
+  const { blocksAt } = await import('../profiler/index.js');
+  const layers: ProfiledLayer[] = [...prepared.layers];
+  const devices = Object.entries(base.devices).map(([name, device]) => {
+    const { blockLatencyP95Us: _p95, loadMs: _load, ...kept } = device;
+    return [name, { ...kept, blockLatencyUs: sums(device.layerLatencyUs ?? {}, ends) }] as const;
+  });
+  return {
+    ...base,
+    boundary: prepared.boundary,
+    layers,
+    blocks: blocksAt(prepared, ends),
+    devices: Object.fromEntries(devices),
+    measurement: { warnings: [SUMMED] },
+  };
+}
+
+function sums(layerUs: LatencyTable, ends: readonly number[]): LatencyTable {
+  const overBatches = (byBatch: Record<string, (number | null)[]>): Record<string, (number | null)[]> =>
+    Object.fromEntries(
+      Object.entries(byBatch).map(([batch, us]) => [
+        batch,
+        ends.map((end, k) => sum(us.slice(ends[k - 1] ?? 0, end))),
+      ]),
+    );
+  return Object.fromEntries(
+    Object.entries(layerUs).map(([virtual, byBatch]) => [virtual, overBatches(byBatch)]),
+  );
+}
+
+function sum(values: readonly (number | null)[]): number | null {
+  let total = 0;
+  for (const value of values) {
+    if (value === null) return null;
+    total += value;
+  }
+  return Math.round(total * 1000) / 1000;
+}
