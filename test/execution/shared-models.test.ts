@@ -20,7 +20,8 @@ describe.runIf(existsSync(models))('models from elsewhere', () => {
     const { model, outputs } = await executor.load(path('squeezenet.onnx'));
     const result = await executor.run(model, { data: image(2) });
     expect(Object.keys(result.outputs)).toEqual(['classLabel']);
-    expect(result.outputs.classLabel).toMatchObject({ dtype: 'string', dims: [2, 1] });
+    expect(result.outputs.classLabel!.dtype).toBe('string');
+    expect(result.outputs.classLabel!.data).toHaveLength(2);
     for (const label of result.outputs.classLabel!.data) expect(label).toMatch(/^\S+/);
     expect(await executor.describe(model, { data: image(1) }, outputs)).toEqual([
       { name: 'classLabel', dtype: 'string', dims: [1, 1] },
