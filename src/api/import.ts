@@ -83,9 +83,7 @@ async function fromTrtexec(
   ];
   if (missing.length > 0) throw new InputError('import files of trtexec', missing);
   const { importTrtexec, readCutBytes } = await import('../profiler/index.js');
-  const faults: Fault[] = [];
-  const bytes = cutBytes === undefined ? [0] : readCutBytes(cutBytes, files.length, faults);
-  if (faults.length > 0) throw new InputError('import files of trtexec', faults);
+  const bytes = cutBytes === undefined ? [0] : readCutBytes(cutBytes, files.length);
   const measured = { device: device as string, virtual, batch: batch[0] as number };
   return importTrtexec(
     files.map(({ path, text }, block) => ({ path, text, block, ...measured })),

@@ -124,8 +124,7 @@ function oneModel(named: readonly Named[], faults: Fault[]): string {
   return models[0] ?? '';
 }
 
-/** Bytes that cross after each of `blocks` blocks, one figure a line; the last may be left out. Faults are added to `faults`. */
-export /**
+/**
  * Bytes that cross after each block, from a file with one figure a line; one line fewer than blocks leaves the last at 0.
  * @throws InputError with every line that is none
  */
