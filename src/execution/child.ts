@@ -32,10 +32,9 @@ const options: SocketConstructorOpts & { onread: OnReadOpts } = {
   onread,
 };
 const socket = new Socket(options);
-let closing = false;
+let released = false;
 
 function hand(message: RawMessage<Call>): void {
-  if (message.head.request.op === 'close') closing = true;
   thread.postMessage(message, message.payload.byteLength > 0 ? [message.payload] : []);
 }
 
@@ -49,10 +48,13 @@ thread.on('error', (error) => {
   process.stderr.write(`${error.stack ?? error.message}\n`);
   process.exit(1);
 });
-thread.on('exit', () => socket.end());
+thread.on('exit', () => {
+  released = true;
+  socket.end(() => process.exit(0));
+});
 // A run may be under way in the thread: leaving in good order would wait for it, and process.exit() would abort.
 const parentIsGone = () => {
-  if (!closing) process.kill(process.pid, 'SIGKILL');
+  if (!released) process.kill(process.pid, 'SIGKILL');
 };
 socket.on('end', parentIsGone);
 socket.on('error', parentIsGone);
