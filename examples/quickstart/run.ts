@@ -29,8 +29,8 @@ async function main(): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
 
-  say('1. A model: a ResNet-18 with seeded weights, 64 × 64 images');
-  await run(buildProgram, ['resnet18', '--image', '64', '--out', at('')], 'build-model');
+  say('1. A model: a ResNet-18 with seeded weights, 112 × 112 images');
+  await run(buildProgram, ['resnet18', '--image', '112', '--out', at('')], 'build-model');
 
   say('2. What it costs on one CPU thread, and on an emulated device three times slower');
   await run(planProgram, [

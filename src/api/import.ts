@@ -1,13 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import {
-  type Fault,
-  fault,
-  InputError,
-  type Profile,
-  saveArtifact,
-  sha256Of,
-  unreadable,
-} from '../artifacts/index.js';
+import { fault, InputError, type Profile, saveArtifact, sha256Of, unreadable } from '../artifacts/index.js';
 import { inputFile } from './inputs.js';
 
 export interface ImportOptions {

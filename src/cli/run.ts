@@ -47,7 +47,7 @@ function listenForInterrupt(terminal: Terminal): { signal: AbortSignal; stop: ()
   const onSignal = (): void => {
     if (controller.signal.aborted) process.exit(EXIT.interrupted);
     controller.abort();
-    terminal.note('\ninterrupted: finishing with what there is (once more to stop at once)');
+    terminal.note('\nstopping: finishing with what there is (Ctrl-C once more to stop at once)');
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);

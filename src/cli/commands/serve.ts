@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import type { ServeEvent } from '../../api/index.js';
 import { EXIT } from '../exit.js';
 import { portNumber, wholeNumber, withJson } from '../options.js';
+import type { Step } from '../progress.js';
 import { action } from '../run.js';
 
 interface Options {
@@ -26,6 +27,7 @@ export function serveCommand(): Command {
         action<[string], Options>(async ({ terminal, signal, progress }, options, bundle) => {
           const { serveBundle } = await import('../../api/index.js');
           const shown = await progress();
+          let ready = false;
           shown.show({ doing: 'loading models' });
           const server = await serveBundle(bundle, {
             host: options.host,
@@ -33,11 +35,13 @@ export function serveCommand(): Command {
             maxBodyBytes: options.maxBody * 1024 * 1024,
             signal,
             onLog: (event) => {
-              const text = eventText(event);
+              if (event.kind === 'loading') shown.show(loadingStep(event));
+              const text = ready ? eventText(event) : undefined;
               if (text !== undefined) terminal.note(text);
             },
           });
           shown.stop();
+          ready = true;
           terminal.line(`ready: ${server.url}`);
           terminal.document({ url: server.url });
           if (!signal.aborted) await Promise.race([once(signal, 'abort'), server.closed]);
@@ -47,6 +51,10 @@ export function serveCommand(): Command {
         }),
       ),
   );
+}
+
+function loadingStep({ device, done, of }: Extract<ServeEvent, { kind: 'loading' }>): Step {
+  return { doing: `loading models on ${device}`, fraction: of === 0 ? 1 : done / of };
 }
 
 /** What happened, in words; undefined for what is told otherwise. */
