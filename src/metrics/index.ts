@@ -5,7 +5,6 @@
  */
 export {
   noOutcomes,
-  OUTCOMES,
   type Outcome,
   type OutcomeCounts,
   type OutcomeRates,

@@ -50,20 +50,22 @@ export class Counters {
       this.nv.success.inc({ model, version: '1' }, 0);
       this.nv.pending.set({ model, version: '1' }, 0);
     }
-    new Gauge({
+    new Counter({
       name: 'inferplan_decide_us_total',
       help: 'Time spent in the scheduling core, microseconds',
       registers: [this.registry],
       collect() {
-        this.set(driver().decideUs);
+        this.reset();
+        this.inc(driver().decideUs);
       },
     });
-    new Gauge({
+    new Counter({
       name: 'inferplan_decide_calls_total',
       help: 'Calls of the scheduling core',
       registers: [this.registry],
       collect() {
-        this.set(driver().decideCalls);
+        this.reset();
+        this.inc(driver().decideCalls);
       },
     });
   }

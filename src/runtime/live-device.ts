@@ -17,6 +17,8 @@ import {
 import type { LivePartition, OpenedBundle } from './opened-bundle.js';
 
 const WITH_DEVICE_ID: readonly Provider[] = ['cuda', 'tensorrt', 'dml'];
+/** A batch that takes longer hangs: its executor is ended and started again. */
+const HANG_MS = 60_000;
 const FIRST_RESTART_MS = 100;
 const LONGEST_RESTART_MS = 5000;
 
@@ -127,14 +129,16 @@ export class LiveDevice {
   }
 
   /** Runs a batch; rejects where it fails or the executor ends. */
-  run(feeds: Tensors): Promise<RunResult> {
+  async run(feeds: Tensors): Promise<RunResult> {
     const { executor } = this;
-    if (executor === undefined) return Promise.reject(new Error(`${this.plan.name} is down`));
-    return executor.run(
-      this.model,
-      feeds,
-      this.partition.outputs.map(({ name }) => name),
-    );
+    if (executor === undefined) throw new Error(`${this.plan.name} is down`);
+    const watchdog = setTimeout(() => void executor.close({ graceMs: 0 }), HANG_MS);
+    try {
+      const fetches = this.partition.outputs.map(({ name }) => name);
+      return await executor.run(this.model, feeds, fetches);
+    } finally {
+      clearTimeout(watchdog);
+    }
   }
 
   async close(): Promise<void> {

@@ -66,7 +66,8 @@ function stringsFromBytes(count: number, bytes: Uint8Array): string[] {
 export function tensorFromJson(dtype: string, dims: readonly number[], json: unknown): TensorData {
   if (dtype === 'float16') throw new WireFault('is FP16, which JSON cannot carry; send it as binary data');
   if (!Array.isArray(json)) throw new WireFault('its data is not a list');
-  const flat = json.some(Array.isArray) ? (json.flat(Number.POSITIVE_INFINITY) as unknown[]) : json;
+  // Nested deeper than its shape, it keeps lists among its elements, which are refused as such.
+  const flat = json.some(Array.isArray) ? (json.flat(dims.length) as unknown[]) : json;
   const count = elementCount(dims);
   if (flat.length !== count) {
     throw new WireFault(
@@ -75,7 +76,7 @@ export function tensorFromJson(dtype: string, dims: readonly number[], json: unk
   }
   if (dtype === STRING_DTYPE) {
     const odd = flat.findIndex((value) => typeof value !== 'string');
-    if (odd >= 0) throw new WireFault(`its data at ${odd} is ${JSON.stringify(flat[odd])}, not a string`);
+    if (odd >= 0) throw new WireFault(`its data at ${odd} is ${shown(flat[odd])}, not a string`);
     return { dtype, dims, data: flat as string[] };
   }
   const info = dtypeInfo(dtype);
@@ -85,10 +86,17 @@ export function tensorFromJson(dtype: string, dims: readonly number[], json: unk
   for (let i = 0; i < count; i++) {
     const value = read(flat[i]);
     if (value === undefined)
-      throw new WireFault(`its data at ${i} is ${JSON.stringify(flat[i])}, not a valid ${info.oip}`);
+      throw new WireFault(`its data at ${i} is ${shown(flat[i])}, not a valid ${info.oip}`);
     (data as { [i: number]: number | bigint })[i] = value;
   }
   return { dtype, dims, data };
+}
+
+/** A list is not spelt out: it may be nested beyond reason. */
+function shown(value: unknown): string {
+  return typeof value === 'object' && value !== null
+    ? 'a list or an object'
+    : (JSON.stringify(value) ?? 'absent');
 }
 
 function reader(dtype: string): (value: unknown) => number | bigint | undefined {

@@ -6,7 +6,7 @@
  * time, the simulator in virtual time. It knows no clock, no I/O, no randomness, no tensors.
  */
 export type { ServingCore } from './core.js';
-export { Answer, Decision, Decisions, DROP_REASONS, DropCode, type DropReason } from './decisions.js';
+export { Answer, Decision, Decisions, DROP_REASONS, type DropReason } from './decisions.js';
 export { type LogEntry, type Replay, recorded, replay } from './log.js';
 export {
   type BatchFormation,

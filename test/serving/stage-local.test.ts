@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import {
+  DEFAULT_POLICY,
   type LogEntry,
   replay,
   StageLocalCore,
@@ -244,7 +245,7 @@ describe('StageLocalCore, watched from outside', () => {
         policy: { correction },
         executionNs: slower,
       }).ended;
-    const corrected = run({ kind: 'average', weight: 0.1 });
+    const corrected = run(DEFAULT_POLICY.correction);
     const blind = run({ kind: 'none' });
     expect(share(corrected, 'late')).toBeLessThan(0.1 * share(blind, 'late'));
     expect(share(corrected, 'inTime')).toBeGreaterThan(share(blind, 'inTime') + 0.2);

@@ -1,0 +1,121 @@
+/**
+ * Serves a bundle and drives it at half and three times its planned rate:
+ *
+ *     node dist/bench/serve.js bundle/ [--model m] [--seconds 10] [--load 0.5,3] [--seed 0] [--json out.json]
+ *
+ * Prints attainment, latencies, drops, the core's time per request and the server process's CPU time per request (front, core,
+ * stacking; executors and the client are processes of their own).
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { loadArtifact } from '../src/artifacts/index.js';
+import { driveLoad, type LoadReport, type RunningServer, serveBundle } from '../src/runtime/index.js';
+
+interface Row {
+  load: number;
+  report: LoadReport;
+  decideUsPerRequest: number;
+  serverCpuUsPerRequest: number;
+}
+
+interface Order {
+  url: string;
+  model: string;
+  rps: number;
+  durationS: number;
+  seed: number;
+}
+
+if (process.send === undefined) await bench();
+else process.once('message', (order: Order) => void client(order));
+
+/** The child's part: drives the load from a process of its own, so that its CPU time is not the server's. */
+async function client({ url, ...options }: Order): Promise<void> {
+  process.send?.(await driveLoad(url, options));
+  process.disconnect();
+}
+
+async function bench(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      model: { type: 'string' },
+      seconds: { type: 'string', default: '10' },
+      load: { type: 'string', default: '0.5,3' },
+      seed: { type: 'string', default: '0' },
+      json: { type: 'string' },
+    },
+  });
+  const folder = positionals[0];
+  if (folder === undefined) throw new Error('Name the folder of a bundle.');
+  const { value: manifest } = await loadArtifact(join(folder, 'manifest.json'), ['bundle']);
+  const { value: plan } = await loadArtifact(join(folder, manifest.plan.path), ['pooled-plan']);
+  const model = plan.models.find(({ name }) => name === values.model) ?? plan.models[0]!;
+  const server = await serveBundle(folder, { port: 0 });
+  const rows: Row[] = [];
+  for (const load of values.load.split(',').map(Number)) {
+    const rps = load * model.throughputRps;
+    const order = {
+      url: server.url,
+      model: model.name,
+      rps,
+      durationS: Number(values.seconds),
+      seed: Number(values.seed),
+    };
+    rows.push({ load, ...(await measured(server, order)) });
+  }
+  await server.close();
+  process.stdout.write(tableOf(rows, model.throughputRps));
+  const about = {
+    node: process.version,
+    cpu: cpus()[0]?.model,
+    cpus: cpus().length,
+    plannedRps: model.throughputRps,
+  };
+  if (values.json !== undefined)
+    await writeFile(values.json, `${JSON.stringify({ ...about, rows }, undefined, 2)}\n`);
+}
+
+async function measured(server: RunningServer, order: Order): Promise<Omit<Row, 'load'>> {
+  const child = fork(fileURLToPath(import.meta.url));
+  const coreBefore = server.coreTime();
+  const cpuBefore = process.cpuUsage();
+  child.send(order);
+  const [report] = (await once(child, 'message')) as [LoadReport];
+  const cpu = process.cpuUsage(cpuBefore);
+  const core = server.coreTime();
+  const requests = core.requests - coreBefore.requests;
+  return {
+    report,
+    decideUsPerRequest: (core.decideUs - coreBefore.decideUs) / requests,
+    serverCpuUsPerRequest: (cpu.user + cpu.system) / requests,
+  };
+}
+
+function tableOf(rows: Row[], plannedRps: number): string {
+  const columns: [string, (row: Row) => string][] = [
+    ['load', ({ load }) => load.toFixed(2)],
+    ['rps', ({ report }) => report.rps.toFixed(1)],
+    ['sent', ({ report }) => String(report.sent)],
+    ['in time', ({ report }) => String(report.inTime)],
+    ['late', ({ report }) => String(report.late)],
+    ['dropped', ({ report }) => String(report.dropped)],
+    ['failed', ({ report }) => String(report.failed)],
+    ['attainment', ({ report }) => (report.attainment ?? 0).toFixed(4)],
+    ['goodput rps', ({ report }) => report.goodputRps.toFixed(1)],
+    ['p50 ms', ({ report }) => (report.latencyMs?.p50 ?? 0).toFixed(1)],
+    ['p99 ms', ({ report }) => (report.latencyMs?.p99 ?? 0).toFixed(1)],
+    ['send late p99 ms', ({ report }) => (report.sendLatenessMs?.p99 ?? 0).toFixed(2)],
+    ['core µs/req', ({ decideUsPerRequest }) => decideUsPerRequest.toFixed(1)],
+    ['server CPU µs/req', ({ serverCpuUsPerRequest }) => serverCpuUsPerRequest.toFixed(0)],
+  ];
+  const lines = [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, cell]) => cell(row)))];
+  const widths = columns.map((_, c) => Math.max(...lines.map((line) => line[c]!.length)));
+  const text = lines.map((line) => line.map((cell, c) => cell.padStart(widths[c]!)).join('  ')).join('\n');
+  return `planned ${plannedRps.toFixed(1)} requests per second\n${text}\n`;
+}
