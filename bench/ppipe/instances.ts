@@ -76,9 +76,7 @@ export function readProfile(folder: URL, model: string, withLayers = false): Nam
         name,
         {
           blockLatencyUs: published.blockLatencyUs[name] as Record<string, Record<string, number[]>>,
-          ...(withLayers
-            ? { layerLatencyUs: { '1': { '1': published.layers.map((l) => l.us?.[name] ?? null) } } }
-            : {}),
+          ...(withLayers ? { layerLatencyUs: { '1': { '1': layerLatencies(published, name) } } } : {}),
         },
       ]),
     ),
@@ -90,6 +88,21 @@ export function readProfile(folder: URL, model: string, withLayers = false): Nam
       ...(l.cutBytes === null ? {} : { cutBytes: l.cutBytes }),
     }));
   return { profile, path: path.pathname.split('/').slice(-2).join('/') };
+}
+
+/**
+ * Layers were measured one by one, which takes several times as long as the block they make up: they are shares of it, as
+ * the profiler's own layer times are.
+ */
+function layerLatencies({ layers, blocks, blockLatencyUs }: PublishedModel, name: string): number[] {
+  const sums = blocks.map((_, b) =>
+    layers.reduce((sum, layer) => sum + (layer.block === b ? (layer.us?.[name] ?? 0) : 0), 0),
+  );
+  return layers.map(({ block, us }) => {
+    const b = block ?? 0;
+    const whole = Math.max(1, blockLatencyUs[name]?.['1']?.['1']?.[b] ?? 0);
+    return ((us?.[name] ?? 0) / (sums[b] as number)) * whole;
+  });
 }
 
 /** An instance as a spec and its cluster. */

@@ -17,8 +17,11 @@ export interface PricedColumn {
 
 /** Where the columns of one model come from: a list of all of them, or exact pricing. */
 export interface ColumnSource {
-  /** The price of the cheapest column there is; Infinity where the model has none. */
-  cheapest(prices: ColumnPrices): number;
+  /**
+   * The price of the cheapest column there is, or `known` where none is cheaper than that: at most the true least price.
+   * Infinity where the model has no column and nothing is known.
+   */
+  cheapest(prices: ColumnPrices, known: number): number;
   /** At most `count` columns cheaper than `below`, cheapest first; ties in the source's own order. */
   cheaperThan(below: number, prices: ColumnPrices, count: number): PricedColumn[];
 }
@@ -31,9 +34,9 @@ export class ListedColumns implements ColumnSource {
     this.prices = new Float64Array(set.count);
   }
 
-  cheapest(prices: ColumnPrices): number {
+  cheapest(prices: ColumnPrices, known: number): number {
     this.scan(prices);
-    let best = Number.POSITIVE_INFINITY;
+    let best = known;
     for (const price of this.prices) if (price < best) best = price;
     return best;
   }

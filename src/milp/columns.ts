@@ -77,6 +77,25 @@ export class ColumnSet {
   }
 }
 
+/** Given columns as a set. */
+export function columnSetOf(table: ModelTable, width: number, columns: readonly Column[]): ColumnSet {
+  const set = new ColumnSet(table, width);
+  for (const { parts, latencyUs } of columns) {
+    set.reserve();
+    const c = set.count++;
+    set.parts[c] = parts.length;
+    set.latencyUs[c] = latencyUs;
+    parts.forEach(({ end, slot, batch, rps }, d) => {
+      const at = c * width + d;
+      set.ends[at] = end;
+      set.slots[at] = slot;
+      set.batches[at] = batch;
+      set.gpusPerRps[at] = 1 / (rps * (table.slots[slot] as Slot).virtual);
+    });
+  }
+  return set;
+}
+
 function grown<T extends Uint8Array | Uint16Array | Int32Array | Float64Array>(from: T, to: T): T {
   to.set(from);
   return to;

@@ -1,9 +1,12 @@
 import { ListedColumns } from './column-source.js';
-import type { ColumnSet } from './columns.js';
+import { type ColumnSet, columnSetOf } from './columns.js';
 import { type Division, divideByPrice, divideByWeight } from './divide.js';
 import { type Grid, gridOf, leastCommonMultiple, ModelGrid } from './grid.js';
+import type { LabelPricing } from './label-pricing.js';
+import { columnKey } from './master.js';
 import type { UsedColumn } from './plan-model.js';
 import type { IntegerSearch } from './search-types.js';
+import type { ModelTable } from './tables.js';
 import { type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
 
 /** A plan from the tables, and a bound they prove. */
@@ -21,12 +24,36 @@ const FIRST_BUDGET = 0.002;
 /** Part of the bound past which budgets have no end: then every state is kept. */
 const LAST_BUDGET = 0.3;
 
-/** Whether the tables answer this problem: rules that are additive over pools, and all columns listed. */
-export function listedSets({ sources, problem, tables }: IntegerSearch): ColumnSet[] | undefined {
+/** The columns the tables are made of; `complete` where they are all there are, so that what the tables prove holds. */
+export interface GridColumns {
+  readonly sets: readonly ColumnSet[];
+  readonly complete: boolean;
+}
+
+/** Columns this much dearer than the cheapest still take part in a search that cannot list all. */
+const DEARER = 0.02;
+const MOST_VARIED = 1500;
+
+/**
+ * Columns for the tables, where the rules are additive over pools: all of them where they are listed, else those of the
+ * LP and varied ones nearly as cheap.
+ */
+export function gridColumns(search: IntegerSearch): GridColumns | undefined {
+  const { sources, problem, tables, master } = search;
   if (problem.planner.virtualPer === 'server') return undefined;
   if (tables.some(({ minShare }) => minShare.some((share) => share > 0))) return undefined;
-  const sets = sources.flatMap((source) => (source instanceof ListedColumns ? [source.set] : []));
-  return sets.length === sources.length ? sets : undefined;
+  const sets = sources.map((source, m) => {
+    if (source instanceof ListedColumns) return source.set;
+    const own = master.modelPrices[m] as number;
+    const prices = { perGpu: master.gpuPrices, perUse: master.usePrices[m] as readonly number[] };
+    const varied = (source as LabelPricing).variedBelow(own * (1 + DEARER), prices, MOST_VARIED);
+    const known = master.columns.filter((column) => column.model === m);
+    const all = new Map(
+      [...known, ...varied.map(({ column }) => column)].map((column) => [columnKey(column), column]),
+    );
+    return columnSetOf(tables[m] as ModelTable, problem.planner.maxPartitions, [...all.values()]);
+  });
+  return { sets, complete: sources.every((source) => source instanceof ListedColumns) };
 }
 
 /** The unit that all virtual sizes in use divide, where GPUs are shared by unlike partitions. */

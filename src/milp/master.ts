@@ -116,6 +116,7 @@ class Generation {
         this.goal,
         prices.perGpu,
         prices.perUse,
+        prices.perModel,
       );
       best = Number.isNaN(best)
         ? bound
@@ -274,11 +275,13 @@ export function provenBound(
   goal: MasterGoal,
   perGpu: readonly number[],
   perUse: readonly (readonly number[])[],
+  perModel: readonly number[],
 ): number {
   const cheapest = sources.map((source, m) => {
     const uses = perUse[m] as readonly number[];
     const prices: ColumnPrices = { perGpu, perUse: uses };
-    return source.cheapest(prices) + refundOf(uses, tables[m] as ModelTable);
+    const refund = refundOf(uses, tables[m] as ModelTable);
+    return source.cheapest(prices, (perModel[m] as number) - refund) + refund;
   });
   const scarcity = classes.available.reduce(
     (sum, n, k) => sum + n * ((perGpu[k] as number) - (classes.unitCost[k] as number)),

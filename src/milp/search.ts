@@ -1,6 +1,6 @@
 import { fault, InputError } from '../artifacts/index.js';
 import type { Column } from './columns.js';
-import { excessOf, type GridPlan, gridPlan, listedSets } from './grid-search.js';
+import { excessOf, type GridColumns, type GridPlan, gridColumns, gridPlan } from './grid-search.js';
 import type { SolveOutcome } from './highs.js';
 import { solveLiteral } from './literal.js';
 import { columnKey } from './master.js';
@@ -28,13 +28,13 @@ export function searchPlan(search: IntegerSearch): SearchResult {
   const gap = options.gap ?? DEFAULT_GAP;
   const rule = problem.planner.wholeGpusPer;
   if (options.formulation === 'literal') return literalPlan(search, gap);
-  const sets = listedSets(search);
-  if (sets === undefined || (rule === 'class' && sets.length > 1))
+  const columns = search.phases.time('varied columns', () => gridColumns(search));
+  if (columns === undefined || (rule === 'class' && columns.sets.length > 1))
     return finish(search, milpPlan(search), master.bound, gap);
-  if (rule === 'class') return exactly(search, gridPlan(search, sets, false), gap);
-  const pools = search.phases.time('pools', () => gridPlan(search, sets, true));
-  if (rule === 'pool') return exactly(search, pools, gap);
-  return positions(search, sets, pools, gap);
+  if (rule === 'class') return exactly(search, columns, gridPlan(search, columns.sets, false), gap);
+  const pools = search.phases.time('pools', () => gridPlan(search, columns.sets, true));
+  if (rule === 'pool') return exactly(search, columns, pools, gap);
+  return positions(search, columns, pools, gap);
 }
 
 /** The printed formulation; its own bound holds for as many pipelines of a sequence as it has copies. */
@@ -62,64 +62,69 @@ function literalPlan(search: IntegerSearch, gap: number): SearchResult {
 }
 
 /** The tables are exact: what they found is optimal, what they did not find is not there. */
-function exactly(search: IntegerSearch, plan: GridPlan | undefined, gap: number): SearchResult {
-  if (plan === undefined) return finish(search, milpPlan(search), search.master.bound, gap);
+function exactly(
+  search: IntegerSearch,
+  { complete }: GridColumns,
+  plan: GridPlan | undefined,
+  gap: number,
+): SearchResult {
+  const { bound } = search.master;
+  if (plan === undefined || (plan.used.length === 0 && !complete))
+    return finish(search, milpPlan(search), bound, gap);
   if (plan.used.length === 0) return { status: 'infeasible', nodes: 0 };
-  return {
-    status: 'found',
-    used: plan.used,
-    value: plan.value,
-    bound: plan.value,
-    limit: undefined,
-    nodes: 0,
-  };
+  const { used, value } = plan;
+  if (!complete) return finish(search, { used, value, nodes: 0 }, bound, gap);
+  return { status: 'found', used, value, bound: value, limit: undefined, nodes: 0 };
 }
 
 function positions(
   search: IntegerSearch,
-  sets: NonNullable<ReturnType<typeof listedSets>>,
+  { sets, complete }: GridColumns,
   pools: GridPlan | undefined,
   gap: number,
 ): SearchResult {
   const { master, phases } = search;
-  const lower =
+  const lower: Candidate | undefined =
     pools !== undefined && pools.used.length > 0
       ? { used: pools.used, value: pools.value, nodes: 0 }
       : undefined;
-  if (lower !== undefined && gapOf(search, lower.value, master.bound) <= gap)
-    return finish(search, lower, master.bound, gap);
-  const upper =
-    lower === undefined
-      ? undefined
-      : phases.time('fractions', () => gridPlan(search, sets, false, lower.value));
-  const bound = upper === undefined ? master.bound : tighter(search, upper.value, master.bound);
-  if (lower !== undefined && gapOf(search, lower.value, bound) <= PROVEN)
+  if (lower === undefined)
+    return finish(
+      search,
+      phases.time('milp', () => milpPlan(search)),
+      master.bound,
+      gap,
+    );
+  const upper = phases.time('fractions', () => gridPlan(search, sets, false, lower.value));
+  const bound = upper === undefined || !complete ? master.bound : tighter(search, upper.value, master.bound);
+  if (upper !== undefined && gapOf(search, lower.value, upper.value) <= PROVEN)
     return finish(search, lower, bound, gap);
-  const exact =
-    upper === undefined ? undefined : phases.time('positions', () => exactPositions(search, upper, lower));
-  if (exact !== undefined && (exact.bound !== undefined || gapOf(search, exact.value, bound) <= gap))
+  const exact: Candidate =
+    upper === undefined
+      ? lower
+      : phases.time('positions', () => exactPositions(search, upper, lower, complete));
+  if (exact.bound !== undefined || gapOf(search, exact.value, bound) <= gap)
     return finish(search, exact, bound, gap);
   const milp = phases.time('milp', () => milpPlan(search));
-  return finish(search, better(search, exact ?? lower, milp), bound, gap);
+  return finish(search, better(search, exact, milp), bound, gap);
 }
 
 /** One model between its plan by pools and its bound by fractions: the exact search, as far as the work allowed goes. */
 function exactPositions(
   search: IntegerSearch,
   upper: GridPlan,
-  lower: Candidate | undefined,
-): Candidate | undefined {
+  lower: Candidate,
+  complete: boolean,
+): Candidate {
   const relaxed = upper.models[0];
-  if (lower === undefined || relaxed === undefined || upper.models.length > 1 || !isMaximised(search))
-    return lower;
+  if (relaxed === undefined || upper.models.length > 1 || !isMaximised(search)) return lower;
   const budget = excessOf(search, lower.value);
   const work = (search.options.work ?? DEFAULT_WORK) * POSITIONS_PER_NODE;
   const found = searchPositions(relaxed, search.classes.available, budget, work);
   const nodes = Math.ceil(found.nodes / POSITIONS_PER_NODE);
-  if (found.used === undefined)
-    return found.exhausted ? { ...lower, nodes, bound: lower.value } : { ...lower, nodes };
-  const value = planValue(search, found.used, 0);
-  return { used: found.used, value, nodes, ...(found.exhausted ? { bound: value } : {}) };
+  const used = found.used ?? lower.used;
+  const value = found.used === undefined ? lower.value : planValue(search, found.used, 0);
+  return { used, value, nodes, ...(found.exhausted && complete ? { bound: value } : {}) };
 }
 
 interface Candidate {

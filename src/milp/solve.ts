@@ -1,13 +1,22 @@
-import { fault, InputError, type PlanObjective } from '../artifacts/index.js';
+import type { PlanObjective } from '../artifacts/index.js';
 import { type ColumnSource, ListedColumns } from './column-source.js';
 import { type Column, enumerateColumns } from './columns.js';
 import type { HighsEngine } from './highs.js';
 import { infeasibility } from './infeasible.js';
+import { LabelPricing } from './label-pricing.js';
+import { blockEnds, layerColumn } from './layer-columns.js';
 import { type MasterGoal, type MasterResult, solveMaster } from './master.js';
 import type { PlanOptions } from './options.js';
 import { Phases } from './phases.js';
 import { assemblePlan } from './plan.js';
-import type { PlanBody, PooledOutcome, PooledProblem, SearchLimit, SolverReport } from './problem.js';
+import type {
+  PlanBody,
+  PooledOutcome,
+  PooledProblem,
+  ProblemModel,
+  SearchLimit,
+  SolverReport,
+} from './problem.js';
 import { searchPlan } from './search.js';
 import type { IntegerSearch, SearchResult } from './search-types.js';
 import { type ClassTable, classTable, type ModelTable, modelTable } from './tables.js';
@@ -28,12 +37,13 @@ export function planPooled(problem: PooledProblem, options: PlanOptions): Pooled
   options.onProgress?.({ phase: 'columns' });
   const sources = phases.time('columns', () => tables.map((table) => sourceOf(problem, table)));
   const empty = tables.filter(
-    (_, m) => (sources[m] as ColumnSource).cheapest(freePrices(classes)) === Infinity,
+    (_, m) => (sources[m] as ColumnSource).cheapest(freePrices(classes), Infinity) === Infinity,
   );
   if (empty.some((table) => table.weight > 0 || table.rps !== undefined))
     return infeasibility(problem, classes, tables, [], report(phases, [], 0, 0));
   options.onProgress?.({ phase: 'bound' });
-  const masters = phases.time('bound', () => bounds(problem, options.highs, classes, tables, sources));
+  const start = phases.time('blocks', () => blockColumns(problem, tables, options));
+  const masters = phases.time('bound', () => bounds(problem, options.highs, classes, tables, sources, start));
   const master = masters.at(-1) as MasterResult;
   if (masters.length > 1 && (masters[0] as MasterResult).bound < 1 - 1e-9)
     return infeasibility(problem, classes, tables, masters, report(phases, master.columns, master.rounds, 0));
@@ -67,10 +77,25 @@ function noPartitioningRps(problem: PooledProblem, options: PlanOptions): number
   return outcome.plan.models.map(({ throughputRps }) => throughputRps);
 }
 
-function sourceOf(problem: PooledProblem, table: ModelTable): ColumnSource {
-  const listed = enumerateColumns(table, problem.planner, MOST_LISTED);
-  if (listed !== undefined) return new ListedColumns(listed);
-  throw new InputError('plan', [fault(`${table.name} has more than ${MOST_LISTED} pipelines`)]);
+/** All columns where they are blocks and few enough; exact pricing over the cuts elsewhere. */
+function sourceOf({ planner }: PooledProblem, table: ModelTable): ColumnSource {
+  const listed = planner.granularity === 'block' ? enumerateColumns(table, planner, MOST_LISTED) : undefined;
+  return listed === undefined ? new LabelPricing(table, planner) : new ListedColumns(listed);
+}
+
+/** The pipelines of the plan by blocks, cut at the same places: a start for layers, and never to be fallen behind. */
+function blockColumns(problem: PooledProblem, tables: readonly ModelTable[], options: PlanOptions): Column[] {
+  if (problem.planner.granularity === 'block') return [];
+  const planner = { ...problem.planner, granularity: 'block' as const };
+  const { onProgress: _, ...quietly } = options;
+  const outcome = planPooled({ ...problem, planner }, quietly);
+  if (outcome.status !== 'optimal' && outcome.status !== 'feasible') return [];
+  return outcome.plan.models.flatMap(({ pipelines }, m) => {
+    const ends = blockEnds((problem.models[m] as ProblemModel).profile);
+    return pipelines.flatMap(
+      (pipeline) => layerColumn(tables[m] as ModelTable, planner, pipeline, ends) ?? [],
+    );
+  });
 }
 
 /** The LP bound; for cost and power first whether the rates can be met at all. */
@@ -80,13 +105,14 @@ function bounds(
   classes: ClassTable,
   tables: readonly ModelTable[],
   sources: readonly ColumnSource[],
+  known: readonly Column[],
 ): MasterResult[] {
   const solve = (goal: MasterGoal, start: readonly Column[]) =>
     solveMaster(highs, classes, tables, sources, goal, start);
   if (planner.objective === 'throughput')
-    return [solve({ kind: 'throughput', weights: models.map(({ weight }) => weight) }, [])];
+    return [solve({ kind: 'throughput', weights: models.map(({ weight }) => weight) }, known)];
   const rps = models.map((model) => model.rps ?? 0);
-  const reach = solve({ kind: 'throughput', weights: rps }, []);
+  const reach = solve({ kind: 'throughput', weights: rps }, known);
   return reach.bound < 1 ? [reach, reach] : [reach, solve({ kind: 'price', rps }, reach.columns)];
 }
 
