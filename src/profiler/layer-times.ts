@@ -4,9 +4,9 @@ import { type OptimizedNode, originalsOf } from './attribution.js';
 
 /** What one profiled session says of a model's layers. */
 export interface LayerTimes {
-  /** Mean µs of one run per original node; 0 for those folded away. */
+  /** µs of one run per original node, mean over the quiet runs; 0 for those folded away. */
   readonly layerUs: number[];
-  /** Mean µs of one run of the model in the same session (`model_run`). */
+  /** µs of one run of the model in the same session (`model_run`), mean over the same runs. */
   readonly runUs: number;
   /** Sum of the layers over `runUs`: what part of the run they account for. */
   readonly accountedFor: number;
@@ -22,6 +22,9 @@ export interface LayerTimes {
  */
 const MOST_DISPATCH_US = 5;
 
+/** Layers' times are means over this part of the runs, the fastest: where nothing else on the host came between. */
+const QUIET = 1 / 4;
+
 /** Runs × nodes are kept below this: ONNX Runtime keeps every event in memory. */
 const MOST_EVENTS = 50_000;
 
@@ -32,7 +35,7 @@ const MOST_EVENTS = 50_000;
  */
 export async function layerTimes(
   executor: Executor,
-  { model, path, feeds, runs = 8 }: { model: OnnxModel; path: string; feeds: Tensors; runs?: number },
+  { model, path, feeds, runs = 12 }: { model: OnnxModel; path: string; feeds: Tensors; runs?: number },
 ): Promise<LayerTimes> {
   const most = Math.max(1, Math.floor(MOST_EVENTS / Math.max(1, model.graph.nodes.length)));
   const options = { runs: Math.min(runs, most), warmupRuns: 1 };
@@ -43,16 +46,16 @@ export async function layerTimes(
 
 /** The pure part of `layerTimes`. */
 export function attribute(model: OnnxModel, plain: NodeTimings, full: NodeTimings): LayerTimes {
-  const runs = full.runUs.length;
-  const runUs = sum(full.runUs) / runs;
-  const kernelsUs = sum(full.nodes.map(({ us }) => sum(us))) / runs;
+  const quiet = quietRuns(full.runUs);
+  const runUs = mean(quiet.map((run) => full.runUs[run]!));
+  const kernelsUs = sum(full.nodes.map(({ us }) => meanOver(us, quiet, full.runUs.length)));
   const dispatchUs = Math.min(MOST_DISPATCH_US, Math.max(0, runUs - kernelsUs) / full.nodes.length);
   const weights = plainUs(model, plain);
   const layerUs = new Array<number>(model.graph.nodes.length).fill(0);
   const stands = standsFor(model, full);
   let unmappedUs = 0;
   for (const { name, us } of full.nodes) {
-    const timeUs = sum(us) / runs + dispatchUs;
+    const timeUs = meanOver(us, quiet, full.runUs.length) + dispatchUs;
     const indices = stands.get(name) ?? [];
     if (indices.length === 0) unmappedUs += timeUs;
     else spread(layerUs, indices, { us: timeUs, weights });
@@ -66,6 +69,21 @@ export function attribute(model: OnnxModel, plain: NodeTimings, full: NodeTiming
     kernelsOverRun: kernelsUs / runUs,
     unmapped: layersUs === 0 ? 0 : unmappedUs / layersUs,
   };
+}
+
+/** Indices of the fastest runs. */
+function quietRuns(runUs: readonly number[]): number[] {
+  const order = [...runUs.keys()].sort((a, b) => runUs[a]! - runUs[b]!);
+  return order.slice(0, Math.max(1, Math.floor(runUs.length * QUIET)));
+}
+
+/** A node's time a run, over the quiet runs; over all where it did not run once in each. */
+function meanOver(us: readonly number[], quiet: readonly number[], runs: number): number {
+  return us.length === runs ? mean(quiet.map((run) => us[run]!)) : sum(us) / runs;
+}
+
+function mean(values: readonly number[]): number {
+  return sum(values) / values.length;
 }
 
 /** Original nodes by the name of an optimized node; by the same name where there is no optimized graph. */

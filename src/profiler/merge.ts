@@ -119,7 +119,8 @@ function join(
     }
     Object.assign(into, { [key]: target });
   }
-  into.loadMs = (into.loadMs ?? from.loadMs ?? []).map((ms, i) => ms ?? from.loadMs?.[i] ?? null);
+  const loads = into.loadMs ?? from.loadMs;
+  if (loads !== undefined) into.loadMs = loads.map((ms, i) => ms ?? from.loadMs?.[i] ?? null);
   return faults;
 }
 

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import type { TensorData } from '../../src/execution/index.js';
+import { agree, batchingOf } from '../../src/profiler/agreement.js';
+
+function float(dims: number[], data: number[]): TensorData {
+  return { dtype: 'float32', dims, data: Float32Array.from(data) };
+}
+function int64(data: number[]): TensorData {
+  return { dtype: 'int64', dims: [data.length], data: BigInt64Array.from(data.map(BigInt)) };
+}
+
+describe('batchingOf()', () => {
+  test('finds the axis when both requests in a row give the tensor of both', () => {
+    expect(batchingOf(float([1, 2], [1, 2]), float([1, 2], [3, 4]), float([2, 2], [1, 2, 3, 4]))).toEqual({
+      kind: 'stacked',
+      axis: 0,
+    });
+    const later = batchingOf(float([2, 1], [1, 2]), float([2, 1], [3, 4]), float([2, 2], [1, 3, 2, 4]));
+    expect(later).toEqual({ kind: 'stacked', axis: 1 });
+  });
+  test('accepts an axis of several rows a request only when the requests lie one after the other', () => {
+    const [first, second] = [float([2, 1], [1, 2]), float([2, 1], [3, 4])];
+    expect(batchingOf(first, second, float([4, 1], [1, 2, 3, 4]))).toEqual({ kind: 'stacked', axis: 0 });
+    expect(batchingOf(first, second, float([4, 1], [1, 3, 2, 4]))).toMatchObject({ kind: 'mixed' });
+  });
+  test('calls a tensor common when it is the same for each request and both', () => {
+    const mask = float([3], [1, 0, 1]);
+    expect(batchingOf(mask, mask, mask)).toEqual({ kind: 'common' });
+  });
+  test('refuses a shape vector that holds the batch', () => {
+    const found = batchingOf(int64([1, 3, 8]), int64([1, 3, 8]), int64([2, 3, 8]));
+    expect(found).toMatchObject({
+      kind: 'mixed',
+      why: expect.stringMatching(/values change with the batch/),
+    });
+  });
+  test('refuses a tensor without batch axis that differs between requests', () => {
+    expect(batchingOf(float([1], [1]), float([1], [2]), float([1], [1]))).toMatchObject({ kind: 'mixed' });
+  });
+  test('refuses sizes that depend on the data, grow by another factor or on two axes', () => {
+    const one = float([1], [5]);
+    expect(batchingOf(one, float([2], [5, 6]), float([3], [5, 5, 6]))).toMatchObject({
+      why: expect.stringMatching(/depends on the data/),
+    });
+    expect(batchingOf(one, one, float([3], [5, 5, 5]))).toMatchObject({
+      why: expect.stringMatching(/and 3 at/),
+    });
+    const square = float([1, 1], [1]);
+    expect(batchingOf(square, square, float([2, 2], [1, 1, 1, 1]))).toMatchObject({
+      why: expect.stringMatching(/no single axis/),
+    });
+  });
+});
+
+describe('agree()', () => {
+  test('lets rounding pass, measured by the largest value, and nothing more', () => {
+    expect(agree(float([2], [1000, 1]), float([2], [1000, 1.9]))).toBe(true);
+    expect(agree(float([2], [1000, 1]), float([2], [1000, 2.1]))).toBe(false);
+    expect(agree(float([2], [Number.NaN, 1]), float([2], [Number.NaN, 1]))).toBe(true);
+    expect(agree(float([2], [Number.NaN, 1]), float([2], [1, 1]))).toBe(false);
+  });
+  test('wants integers and texts to be equal', () => {
+    expect(agree(int64([1, 2]), int64([1, 2]))).toBe(true);
+    expect(agree(int64([1, 2]), int64([1, 3]))).toBe(false);
+    const text = (data: string[]): TensorData => ({ dtype: 'string', dims: [data.length], data });
+    expect(agree(text(['a', 'b']), text(['a', 'b']))).toBe(true);
+    expect(agree(text(['a', 'b']), text(['a', 'c']))).toBe(false);
+  });
+});

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import type { NodeTimings } from '../../src/execution/index.js';
+import type { OnnxModel } from '../../src/onnx/index.js';
+import { type OptimizedNode, originalsOf } from '../../src/profiler/attribution.js';
+import { attribute } from '../../src/profiler/layer-times.js';
+
+/** `name: inputs > outputs`, a `!` before the name of a constant node. */
+function nodes(lines: readonly string[]): (OptimizedNode & { captures: string[]; constant: boolean })[] {
+  return lines.map((line) => {
+    const [, bang, name, inputs, outputs] = /^(!?)(\w+):(.*)>(.*)$/.exec(line)!;
+    const words = (text: string) => text.split(' ').filter((word) => word !== '');
+    return {
+      name: name!,
+      inputs: words(inputs!),
+      outputs: words(outputs!),
+      captures: [],
+      constant: bang === '!',
+    };
+  });
+}
+
+function model(lines: readonly string[]): OnnxModel {
+  return { graph: { nodes: nodes(lines) } } as unknown as OnnxModel;
+}
+
+/** Names of the original nodes by optimized node. */
+function mapped(original: readonly string[], optimized: readonly string[]): Record<string, string[]> {
+  const graph = model(original);
+  const found = originalsOf(graph, nodes(optimized));
+  return Object.fromEntries(
+    nodes(optimized).map(({ name }, i) => [name, found[i]!.map((index) => graph.graph.nodes[index]!.name)]),
+  );
+}
+
+const CHAIN = ['conv: x w > a', 'norm: a s > b', 'relu: b > c', 'pool: c > y'];
+
+describe('originalsOf()', () => {
+  test('gives each node itself when nothing was optimized', () => {
+    const same = mapped(CHAIN, CHAIN);
+    expect(same).toEqual({ conv: ['conv'], norm: ['norm'], relu: ['relu'], pool: ['pool'] });
+  });
+
+  test('gives a fused node everything back to the next tensor that is still made', () => {
+    expect(mapped(CHAIN, ['conv: x w2 > c', 'pool: c > y'])).toEqual({
+      conv: ['conv', 'norm', 'relu'],
+      pool: ['pool'],
+    });
+  });
+
+  test('sees through blocked layouts: reorders stand for what they serve', () => {
+    const optimized = [
+      'reorder: x > token_1',
+      'conv: token_1 w2 > c_nchwc',
+      'pool: c_nchwc > y_nchwc',
+      'back: y_nchwc > y',
+    ];
+    const found = mapped(CHAIN, optimized);
+    expect(found.reorder).toEqual(['conv', 'norm', 'relu']);
+    expect(found.conv).toEqual(['conv', 'norm', 'relu']);
+    expect(found.pool).toEqual(['pool']);
+    expect(found.back).toEqual(['pool']);
+  });
+
+  test('leaves out what only constants feed, unless the optimized graph still runs it', () => {
+    const original = ['!fill: > w', 'conv: x w > y'];
+    expect(mapped(original, ['conv: x w_folded > y'])).toEqual({ conv: ['conv'] });
+    expect(mapped(original, ['fill: > w', 'conv: x w > y'])).toEqual({ fill: ['fill'], conv: ['conv'] });
+  });
+
+  test('does not give a node that feeds two fused ones to both', () => {
+    const original = ['shared: x > s', 'left: s > l', 'right: s > r'];
+    expect(mapped(original, ['a: x > l', 'b: x > r'])).toEqual({ a: ['shared', 'left'], b: ['right'] });
+  });
+});
+
+/** Timings of one run: µs by node name. */
+function timings(us: Record<string, number>, runUs: number): NodeTimings {
+  return {
+    runUs: [runUs],
+    nodes: Object.entries(us).map(([name, time]) => ({ name, op: 'Op', us: [time] })),
+  };
+}
+
+describe('attribute()', () => {
+  test('divides fused time by the unoptimized times and loses none of it', () => {
+    const graph = model(CHAIN);
+    const plain = timings({ conv: 60, norm: 30, relu: 10, pool: 20 }, 120);
+    // Without an optimized graph nodes go by their names; `pool` is not among them, so its time is spread over all.
+    const full = timings({ conv: 50, norm: 0, relu: 0, fused_pool: 24 }, 74);
+    const found = attribute(graph, plain, full);
+    expect(found.layerUs.map(Math.round)).toEqual([62, 6, 2, 4]);
+    expect(found.accountedFor).toBeCloseTo(1, 9);
+    expect(found.unmapped).toBeCloseTo(24 / 74, 9);
+  });
+
+  test('charges time between kernels to the nodes, at most 5 µs each', () => {
+    const graph = model(CHAIN);
+    const plain = timings({ conv: 1, norm: 1, relu: 1, pool: 1 }, 4);
+    const kernels = { conv: 100, norm: 100, relu: 100, pool: 100 };
+    const close = attribute(graph, plain, timings(kernels, 412));
+    expect(close.layerUs).toEqual([103, 103, 103, 103]);
+    expect(close.kernelsOverRun).toBeCloseTo(400 / 412, 9);
+    const far = attribute(graph, plain, timings(kernels, 600));
+    expect(far.layerUs).toEqual([105, 105, 105, 105]);
+    expect(far.accountedFor).toBeCloseTo(420 / 600, 9);
+  });
+});

@@ -1,0 +1,186 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { InputError, parseArtifact } from '../../src/artifacts/index.js';
+import { importCsv, importTrtexec, readCutBytes } from '../../src/profiler/index.js';
+
+const cutBytes = { path: 'cuts.txt', text: '100\n50\n' };
+
+function faultsOf(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    expect(error).toBeInstanceOf(InputError);
+    return (error as Error).message;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('importCsv()', () => {
+  test('reads class, virtual size and batch sizes; mps in the file name counts from 0', () => {
+    const profile = importCsv(
+      [
+        { path: 'somewhere/res-net-L4-0.csv', text: '10,18\n20,35.5\n30,55\n' },
+        { path: 'res-net-L4-3.csv', text: '\uFEFF40\r\n80\r\n120\r\n' },
+        { path: 'res-net-T4-0.csv', text: '1,2\n3,4\n5,6' },
+      ],
+      { batchSizes: [1, 2], cutBytes },
+    );
+    expect(profile.model.name).toBe('res-net');
+    expect(profile.blocks).toEqual([{ cutBytes: 100 }, { cutBytes: 50 }, { cutBytes: 0 }]);
+    expect(profile.devices.L4?.blockLatencyUs).toEqual({
+      1: { 1: [10, 20, 30], 2: [18, 35.5, 55] },
+      4: { 1: [40, 80, 120] },
+    });
+    expect(profile.devices.T4?.blockLatencyUs).toEqual({ 1: { 1: [1, 3, 5], 2: [2, 4, 6] } });
+    expect(() => parseArtifact(JSON.stringify(profile), 'p.json', ['profile'])).not.toThrow();
+  });
+
+  test('converts units', () => {
+    const table = { path: 'm-L4-0.csv', text: '1.5\n' };
+    const one = importCsv([table], { batchSizes: [1], cutBytes: { path: 'c', text: '7' }, unit: 'ms' });
+    expect(one.devices.L4?.blockLatencyUs[1]?.[1]).toEqual([1500]);
+    expect(one.blocks).toEqual([{ cutBytes: 7 }]);
+  });
+
+  test('names every fault of every file with its line', () => {
+    const message = faultsOf(() =>
+      importCsv(
+        [
+          { path: 'm-L4-0.csv', text: '1,2\n\n3,oops\n-4,' },
+          { path: 'm-L4-0.csv', text: '1,2,3\n4,5,6\n7,8,9' },
+          { path: 'n-T4-1.csv', text: '1\n2\n' },
+          { path: 'latencies.csv', text: '1' },
+        ],
+        { batchSizes: [1, 2], cutBytes: { path: 'cuts.txt', text: '1\nx\n3\n4\n5\n' } },
+      ),
+    );
+    expect(message).toMatch(/m-L4-0\.csv:3: column 2 is "oops"/);
+    expect(message).toMatch(/m-L4-0\.csv:4: column 1 is "-4"/);
+    expect(message).toMatch(/m-L4-0\.csv:4: column 2 is ""/);
+    expect(message).toMatch(/3 columns for 2 batch sizes/);
+    expect(message).toMatch(/n-T4-1\.csv: it has 2 lines/);
+    expect(message).toMatch(/latencies\.csv: the file is not named/);
+    expect(message).toMatch(/cuts\.txt:2: column 1 is "x"/);
+    expect(message).toMatch(/cuts\.txt: it has 5 lines for 3 blocks/);
+    expect(message).toMatch(/several models: m, n/);
+    expect(message).toMatch(/L4 at 1\/1 is given twice/);
+  });
+});
+
+test('readCutBytes() lets the last block be left out and nothing else', () => {
+  expect(readCutBytes(cutBytes, 3)).toEqual([100, 50, 0]);
+  expect(readCutBytes(cutBytes, 2)).toEqual([100, 50]);
+  expect(() => readCutBytes(cutBytes, 4)).toThrow(/2 lines for 4 blocks/);
+  expect(() => readCutBytes({ path: 'c', text: '1.5' }, 1)).toThrow(/one whole number/);
+});
+
+const file = new URL('../../../shared/data/ppipe/models/repvgg-b3.json', import.meta.url);
+test.runIf(existsSync(new URL('../../../shared/', import.meta.url)))(
+  'importCsv() gives back the published figures when they are written as the artifact has them',
+  () => {
+    const { blocks, blockLatencyUs } = JSON.parse(readFileSync(file, 'utf8')) as {
+      blocks: { cutBytes: number }[];
+      blockLatencyUs: Record<string, Record<string, Record<string, number[]>>>;
+    };
+    const tables = Object.entries(blockLatencyUs).flatMap(([device, byVirtual]) =>
+      Object.entries(byVirtual).map(([virtual, byBatch]) => ({
+        path: `repvgg-b3-${device}-${Number(virtual) - 1}.csv`,
+        text: blocks
+          .map((_, i) =>
+            Object.values(byBatch)
+              .map((row) => row[i])
+              .join(','),
+          )
+          .join('\n'),
+      })),
+    );
+    const text = blocks.map((block) => block.cutBytes).join('\n');
+    const profile = importCsv(tables, {
+      batchSizes: [1, 2, 3, 4, 5, 6, 7, 8],
+      cutBytes: { path: 'c', text },
+    });
+    for (const [device, table] of Object.entries(blockLatencyUs))
+      expect(profile.devices[device]?.blockLatencyUs).toEqual(table);
+  },
+);
+
+const times = JSON.stringify(
+  [3, 1, 2].map((computeMs) => ({
+    startEnqMs: 0,
+    startComputeMs: 1,
+    h2dMs: 9,
+    computeMs,
+    d2hMs: 9,
+    latencyMs: 20,
+  })),
+);
+const layers = JSON.stringify([
+  { count: 50 },
+  { name: 'conv1 + relu1', timeMs: 20, averageMs: 0.4, medianMs: 0.39, percentage: 40 },
+  { name: 'fc', timeMs: 30, averageMs: 0.6, percentage: 60 },
+]);
+
+describe('importTrtexec()', () => {
+  test('takes GPU time from --exportTimes and the sum of layers from --exportProfile', () => {
+    const on = { device: 'L4', batch: 4 };
+    const profile = importTrtexec(
+      [
+        { path: 'a.json', text: times, ...on, block: 0 },
+        { path: 'b.json', text: layers, ...on, block: 1 },
+      ],
+      { model: 'm', cutBytes: [100, 0] },
+    );
+    expect(profile.devices.L4?.blockLatencyUs).toEqual({ 1: { 4: [2000, 990] } });
+    expect(profile.devices.L4?.blockLatencyP95Us?.[1]?.[4]?.[0]).toBeCloseTo(2900, 6);
+    expect(profile.devices.L4?.blockLatencyP95Us?.[1]?.[4]?.[1]).toBeNull();
+    expect(profile.measurement?.complete).toBe(true);
+    expect(() => parseArtifact(JSON.stringify(profile), 'p.json', ['profile'])).not.toThrow();
+  });
+
+  test('leaves blocks without a file null and says the profile is not complete', () => {
+    const profile = importTrtexec(
+      [{ path: 'a', text: times, device: 'L4', batch: 1, virtual: 2, block: 1 }],
+      {
+        model: 'm',
+        cutBytes: [8, 0],
+      },
+    );
+    expect(profile.devices.L4?.blockLatencyUs).toEqual({ 2: { 1: [null, 2000] } });
+    expect(profile.measurement?.complete).toBe(false);
+  });
+
+  test('names every fault of every file', () => {
+    const bad = JSON.stringify([{ computeMs: 'fast' }, { latencyMs: 3 }]);
+    const message = faultsOf(() =>
+      importTrtexec(
+        [
+          { path: 'a', text: '{', device: 'L4', batch: 1 },
+          { path: 'b', text: '{}', device: 'L4', batch: 0 },
+          { path: 'c', text: bad, device: 'L4', batch: 1, block: 7 },
+          { path: 'd', text: '[{"count": 3}]', device: 'L4', batch: 1 },
+        ],
+        { model: 'm', cutBytes: [0] },
+      ),
+    );
+    expect(message).toMatch(/a: it is not JSON/);
+    expect(message).toMatch(/b: batch size is 0/);
+    expect(message).toMatch(/b: it is not a list of objects/);
+    expect(message).toMatch(/c: it is of block 7, and blocks are 0 to 0/);
+    expect(message).toMatch(/c\[0\]: computeMs is "fast"/);
+    expect(message).toMatch(/c\[1\]: computeMs is missing/);
+    expect(message).toMatch(/d: it lists no layers/);
+  });
+
+  test('refuses the same cell twice', () => {
+    const same = { text: times, device: 'L4', batch: 1 };
+    const run = () =>
+      importTrtexec(
+        [
+          { path: 'a', ...same },
+          { path: 'b', ...same },
+        ],
+        { model: 'm', cutBytes: [0] },
+      );
+    expect(run).toThrow(/b: block 0 of L4 1\/1, batch 1 is given twice/);
+  });
+});

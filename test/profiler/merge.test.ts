@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { type DeviceProfile, type Profile, parseArtifact } from '../../src/artifacts/index.js';
+import { mergeProfiles } from '../../src/profiler/index.js';
+
+function profile(devices: Record<string, DeviceProfile>, change: Partial<Profile> = {}): Profile {
+  return {
+    kind: 'profile',
+    version: '1.0',
+    model: { name: 'm', sha256: 'a'.repeat(64) },
+    blocks: [
+      { nodes: ['a', 'b'], cutBytes: 8 },
+      { nodes: ['c'], cutBytes: 0 },
+    ],
+    devices,
+    measurement: { host: { name: 'one' }, minRuns: 10, complete: true },
+    ...change,
+  };
+}
+
+const cpu: DeviceProfile = { provider: 'cpu', threads: 2, blockLatencyUs: { 1: { 1: [5, 6] } } };
+const gpu: DeviceProfile = { provider: 'cuda', blockLatencyUs: { 1: { 1: [1, 2] } } };
+
+test('mergeProfiles() puts classes of several machines side by side and keeps whose host is whose', () => {
+  const other = profile({ gpu }, { measurement: { host: { name: 'two' }, minRuns: 10, warnings: ['w'] } });
+  const merged = mergeProfiles([
+    { profile: profile({ cpu }), path: 'one' },
+    { profile: other, path: 'two' },
+  ]);
+  expect(merged.devices).toEqual({ cpu, gpu });
+  expect(merged.measurement).toMatchObject({
+    host: { classes: { cpu: { name: 'one' }, gpu: { name: 'two' } } },
+    minRuns: 10,
+    warnings: ['w'],
+  });
+  expect(() => parseArtifact(JSON.stringify(merged), 'm.json', ['profile'])).not.toThrow();
+});
+
+test('mergeProfiles() joins cells of a class that each profile has a part of', () => {
+  const half = { ...cpu, blockLatencyUs: { 1: { 1: [5, null] } } };
+  const rest = { ...cpu, blockLatencyUs: { 1: { 1: [null, 6], 2: [8, 9] }, 2: { 1: [10, 11] } } };
+  const merged = mergeProfiles([
+    { profile: profile({ cpu: half }), path: 'one' },
+    { profile: profile({ cpu: rest }), path: 'two' },
+  ]);
+  expect(merged.devices.cpu?.blockLatencyUs).toEqual({ 1: { 1: [5, 6], 2: [8, 9] }, 2: { 1: [10, 11] } });
+});
+
+test('mergeProfiles() names every conflict: model, dimensions, blocks, settings, figures', () => {
+  const other = profile(
+    { cpu: { ...cpu, threads: 4, blockLatencyUs: { 1: { 1: [5, 7] } } } },
+    {
+      model: { name: 'm', sha256: 'b'.repeat(64), dims: { seq: 8 } },
+      boundary: 'float16',
+      blocks: [
+        { nodes: ['a'], cutBytes: 4 },
+        { nodes: ['b', 'c'], cutBytes: 0 },
+      ],
+    },
+  );
+  const run = () =>
+    mergeProfiles([
+      { profile: profile({ cpu }), path: 'one' },
+      { profile: other, path: 'two' },
+    ]);
+  for (const conflict of [
+    /two: the model's digest differs/,
+    /two: the model's dimensions differs/,
+    /two: the boundary differs/,
+    /two: the bytes after the blocks differs/,
+    /two: its blocks hold other nodes/,
+    /class cpu: threads differs \(2, 4\) in one and two/,
+    /class cpu: blockLatencyUs at 1\/1, batch 1 is measured twice/,
+  ])
+    expect(run).toThrow(conflict);
+});

@@ -1,0 +1,309 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { InputError, MissingError, type Profile, parseArtifact } from '../../src/artifacts/index.js';
+import { type Device, type NamedDevice, startExecutor } from '../../src/execution/index.js';
+import {
+  layerTimes,
+  type PreparedModel,
+  type ProgressEvent,
+  prepareModel,
+  profileModel,
+} from '../../src/profiler/index.js';
+
+const MODELS = fileURLToPath(new URL('../../../shared/models/', import.meta.url));
+const present = existsSync(fileURLToPath(new URL('../../../shared/', import.meta.url)));
+const CPU: Device = { provider: 'cpu', threads: 1 };
+const QUICK = { warmupRuns: 1, minRuns: 2, minMs: 5, maxMs: 60 };
+const fast: NamedDevice = { className: 'fast', device: CPU };
+const slow: NamedDevice = { className: 'slow', device: { ...CPU, slowdown: 3 } };
+
+/** A temporary folder of the test's own, so that what is left behind shows. */
+let scratch = '';
+let outer: string | undefined;
+beforeAll(() => {
+  outer = process.env.TMPDIR;
+  scratch = mkdtempSync(join(tmpdir(), 'profiler-test-'));
+  process.env.TMPDIR = scratch;
+});
+afterAll(() => {
+  expect(readdirSync(scratch).filter((name) => name.startsWith('inferplan'))).toEqual([]);
+  rmSync(scratch, { recursive: true, force: true });
+  if (outer === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = outer;
+});
+
+function prepare(name: string, dims: Record<string, number> = {}): Promise<PreparedModel> {
+  return prepareModel(join(MODELS, `${name}.onnx`), { dims, device: CPU });
+}
+
+function total(values: readonly (number | null)[]): number {
+  return values.reduce((sum: number, value) => sum + (value ?? Number.NaN), 0);
+}
+
+describe.runIf(present)('prepareModel()', () => {
+  test('makes a fixed batch symbolic and finds the batch axis of every tensor', async () => {
+    const prepared = await prepare('light_squeezenet');
+    expect(prepared.fixedBatch).toBeUndefined();
+    expect(prepared.inputs).toEqual([
+      { name: 'data_0', dtype: 'float32', shape: [1, 3, 224, 224], batchAxis: 0 },
+    ]);
+    const cuts = prepared.layers.slice(0, -1).filter(({ cutBytes }) => cutBytes !== undefined);
+    expect(cuts.length).toBeGreaterThan(60);
+    for (const layer of prepared.layers)
+      expect((layer.cutBytes === undefined) !== (layer.noCut === undefined)).toBe(true);
+  });
+
+  test('names every free dimension that has no size and how to give it', async () => {
+    await expect(prepare('yunet_n_dynamic')).rejects.toThrow(
+      /height is not given[\s\S]*width is not given[\s\S]*--dim height=/,
+    );
+    await expect(prepare('yunet_n_dynamic', { height: 64, depth: 3 })).rejects.toBeInstanceOf(InputError);
+  });
+
+  test('refuses cuts that a tensor with the batch size in it crosses, and says which', async () => {
+    const { layers } = await prepare('tinyvit_demo');
+    const reasons = layers.flatMap(({ noCut }) => noCut ?? []);
+    expect(reasons.join('\n')).toMatch(
+      /Shape_output_0: it has no batch axis \(int64\[4\]\) but its values change/,
+    );
+    expect(layers.filter(({ cutBytes }) => cutBytes !== undefined).length).toBeGreaterThan(100);
+  });
+
+  test('counts float32 that crosses as float16 half, but not the model’s own inputs and outputs', async () => {
+    const path = join(MODELS, 'dtln_stage1.onnx');
+    const exact = await prepareModel(path, { device: CPU });
+    const halved = await prepareModel(path, { device: CPU, boundary: 'float16' });
+    const last = exact.layers.length - 1;
+    expect(halved.layers[last]?.cutBytes).toBe(exact.layers[last]?.cutBytes);
+    const ends = new Set([...exact.inputs, ...exact.outputs].map(({ name }) => name));
+    const { blocks } = await profileModel(exact, {
+      devices: [fast],
+      batchSizes: [1],
+      limits: QUICK,
+      partition: { blocks: 3 },
+    });
+    const after = (blocks[0]?.nodes?.length ?? 0) - 1;
+    const inner = blocks[0]?.tensors?.filter(({ name }) => !ends.has(name)) ?? [];
+    const saved = total(inner.map(({ shape }) => shape.reduce((a, b) => a * b, 1) * 2));
+    expect((exact.layers[after]?.cutBytes ?? 0) - (halved.layers[after]?.cutBytes ?? 0)).toBe(saved);
+    expect(saved).toBeGreaterThan(0);
+  });
+
+  test('refuses values of the wrong shape for an input', async () => {
+    const feeds = { data: { dtype: 'float32', dims: [1], data: new Float32Array(1) } };
+    const run = prepareModel(join(MODELS, 'squeezenet.onnx'), { device: CPU, feeds });
+    await expect(run).rejects.toThrow(/given for data are float32\[1\]; float32\[1, 3, 227, 227\] is needed/);
+  });
+
+  test('says that a file is missing', async () => {
+    await expect(prepareModel(join(MODELS, 'none.onnx'), { device: CPU })).rejects.toBeInstanceOf(
+      MissingError,
+    );
+  });
+});
+
+describe.runIf(present)('layerTimes()', () => {
+  test.each([
+    ['squeezenet', {}],
+    ['shufflenet-v2-12-int8', {}],
+    ['yunet_n_dynamic', { height: 320, width: 320 }],
+  ])('accounts for a run of %s within 10 %%, every node in the list', { retry: 3 }, async (name, dims) => {
+    const prepared = await prepare(name, dims);
+    const { writeFileSync } = await import('node:fs');
+    const path = join(scratch, 'layers.onnx');
+    writeFileSync(path, prepared.model.bytes);
+    const executor = await startExecutor(CPU);
+    try {
+      const times = await layerTimes(executor, {
+        model: prepared.model,
+        path,
+        feeds: prepared.request,
+        runs: 3,
+      });
+      expect(times.layerUs).toHaveLength(prepared.layers.length);
+      expect(times.accountedFor).toBeGreaterThan(0.9);
+      expect(times.accountedFor).toBeLessThan(1.1);
+      expect(times.unmapped).toBe(0);
+      expect(times.layerUs.filter((us) => us > 0).length).toBeGreaterThan(0.95 * prepared.layers.length);
+    } finally {
+      await executor.close();
+      rmSync(path);
+    }
+  });
+});
+
+describe.runIf(present)('profileModel()', () => {
+  let prepared: PreparedModel;
+  let profile: Profile;
+  const events: ProgressEvent[] = [];
+  beforeAll(async () => {
+    prepared = await prepare('yunet_n_dynamic', { height: 96, width: 96 });
+    const gpu: NamedDevice = { className: 'gpu', device: { provider: 'cuda', deviceId: 0 } };
+    profile = await profileModel(prepared, {
+      devices: [fast, slow, gpu],
+      batchSizes: [2, 1],
+      partition: { blocks: 3 },
+      limits: QUICK,
+      onProgress: (event) => events.push(event),
+      date: '2026-01-01',
+    });
+  });
+
+  test('fills every cell, and what comes out is a valid profile', () => {
+    expect(() => parseArtifact(JSON.stringify(profile), 'p.json', ['profile'])).not.toThrow();
+    expect(profile.measurement).toMatchObject({ complete: true, date: '2026-01-01', ...QUICK });
+    expect(Object.keys(profile.devices)).toEqual(['fast', 'slow']);
+    for (const { blockLatencyUs, blockLatencyP95Us, loadMs } of Object.values(profile.devices)) {
+      for (const batch of ['1', '2']) {
+        const row = blockLatencyUs['1']?.[batch] ?? [];
+        expect(row).toHaveLength(3);
+        row.forEach((us, i) => {
+          expect(us).toBeGreaterThan(0);
+          expect(blockLatencyP95Us?.['1']?.[batch]?.[i]).toBeGreaterThanOrEqual(us ?? 0);
+        });
+      }
+      expect(loadMs?.every((ms) => (ms ?? 0) > 0)).toBe(true);
+    }
+    expect(profile.devices.slow).toMatchObject({ slowdown: 3, emulated: true, provider: 'cpu', threads: 1 });
+    expect(profile.devices.fast?.emulated).toBeUndefined();
+  });
+
+  test('lists every node once, in blocks and in layers, whose times add up to the whole model', () => {
+    const names = prepared.layers.map(({ name }) => name);
+    expect(profile.blocks.flatMap(({ nodes }) => nodes ?? [])).toEqual(names);
+    for (const { layerLatencyUs, wholeLatencyUs } of Object.values(profile.devices)) {
+      const layers = layerLatencyUs?.['1']?.['2'] ?? [];
+      expect(layers).toHaveLength(names.length);
+      expect(total(layers) / (wholeLatencyUs?.['1']?.['2'] ?? 0)).toBeCloseTo(1, 3);
+    }
+  });
+
+  test('tells the sum of the blocks over the whole model', () => {
+    const { fast: device } = profile.devices;
+    const ratio =
+      total(device?.blockLatencyUs['1']?.['1'] ?? []) / (device?.wholeLatencyUs?.['1']?.['1'] ?? 0);
+    expect(profile.measurement?.blockSumOverWhole?.fast?.['1']?.['1']).toBeCloseTo(ratio, 2);
+  });
+
+  test('names a device that is not there and goes on with the others', () => {
+    const gone = events.filter((event) => event.kind === 'unavailable');
+    expect(gone).toMatchObject([{ className: 'gpu', missing: expect.stringMatching(/cuda/i) }]);
+    const progress = events.flatMap((event) => (event.kind === 'progress' ? [event] : []));
+    expect(progress).toHaveLength(2 * 2 * 4 * 3);
+    expect(progress.map(({ done }) => done)).toEqual(progress.map((_, i) => i));
+    expect(progress[0]?.total).toBe(progress.length);
+  });
+
+  test('goes on with an interrupted profile: keeps its figures and measures what is missing', async () => {
+    const options = { devices: [fast], batchSizes: [1, 2], partition: { blocks: 3 }, limits: QUICK };
+    const abort = new AbortController();
+    const part = await profileModel(prepared, {
+      ...options,
+      signal: abort.signal,
+      onProgress: (event) => {
+        if (event.kind === 'progress' && event.cell.batch === 2) abort.abort();
+      },
+    });
+    expect(part.measurement?.complete).toBe(false);
+    const before = part.devices.fast?.blockLatencyUs['1'];
+    expect(before?.['1']?.every((us) => us !== null)).toBe(true);
+    expect(before?.['2']).toEqual([null, null, null]);
+    const batches = new Set<number>();
+    const resumed = await profileModel(prepared, {
+      ...options,
+      resume: part,
+      onProgress: (event) => {
+        if (event.kind === 'progress') batches.add(event.cell.batch);
+      },
+    });
+    expect([...batches]).toEqual([2]);
+    expect(resumed.measurement?.complete).toBe(true);
+    expect(resumed.devices.fast?.blockLatencyUs['1']?.['1']).toEqual(before?.['1']);
+    expect(resumed.devices.fast?.layerLatencyUs?.['1']?.['2']).toHaveLength(prepared.layers.length);
+  });
+
+  test('refuses to go on with a profile of another model, limits or device, naming all', async () => {
+    const resume = { ...profile, model: { ...profile.model, sha256: 'f'.repeat(64) } };
+    const run = profileModel(prepared, {
+      devices: [{ className: 'slow', device: CPU }],
+      batchSizes: [1],
+      limits: { ...QUICK, minMs: 6 },
+      resume,
+    });
+    await expect(run).rejects.toThrow(
+      /digest differs[\s\S]*minMs 5, not 6[\s\S]*class slow .* another device/,
+    );
+  });
+
+  test('measures another machine’s blocks by the nodes they hold, and refuses blocks of another model', async () => {
+    const blocksOf = { ...profile, blocks: profile.blocks };
+    const again = await profileModel(prepared, { devices: [fast], batchSizes: [1], limits: QUICK, blocksOf });
+    expect(again.blocks).toEqual(profile.blocks);
+    const foreign = { ...profile, blocks: [{ nodes: ['nowhere'], cutBytes: 0 }, { cutBytes: 0 }] };
+    const run = profileModel(prepared, {
+      devices: [fast],
+      batchSizes: [1],
+      limits: QUICK,
+      blocksOf: foreign,
+    });
+    await expect(run).rejects.toThrow(
+      /block 0: node nowhere is .* here[\s\S]*block 1: it does not say which nodes/,
+    );
+  });
+
+  test('refuses sizes, limits and classes that make no sense, all at once', async () => {
+    const run = profileModel(prepared, {
+      devices: [fast, fast, { className: 'big', device: { provider: 'cpu', threads: 512 } }],
+      batchSizes: [0, 1.5],
+      virtualSizes: { fast: [2] },
+      limits: { minRuns: 0, minMs: 50, maxMs: 10 },
+    });
+    await expect(run).rejects.toThrow(/not 0, 1\.5/);
+    await expect(run).rejects.toThrow(/fast is given twice/);
+    await expect(run).rejects.toThrow(/512/);
+    await expect(run).rejects.toThrow(/2 virtual GPUs cannot share/);
+    await expect(run).rejects.toThrow(/at least 0 runs/);
+    await expect(run).rejects.toThrow(/at least 50 and at most 10 ms/);
+  });
+
+  test('throws when none of the devices is there', async () => {
+    const gpu: NamedDevice = { className: 'gpu', device: { provider: 'cuda', deviceId: 0 } };
+    await expect(profileModel(prepared, { devices: [gpu], batchSizes: [1] })).rejects.toBeInstanceOf(
+      MissingError,
+    );
+  });
+
+  test('throws the reason when it is aborted before there are blocks', async () => {
+    const reason = new Error('enough');
+    const run = profileModel(prepared, {
+      devices: [fast],
+      batchSizes: [1],
+      signal: AbortSignal.abort(reason),
+    });
+    await expect(run).rejects.toBe(reason);
+  });
+});
+
+test.runIf(present)(
+  'profileModel() measures virtual GPUs at once where the host has the threads',
+  async () => {
+    const { hostThreads } = await import('../../src/execution/index.js');
+    if (hostThreads() < 2) return;
+    const prepared = await prepare('dtln_stage1');
+    const pair: NamedDevice = { className: 'pair', device: { provider: 'cpu', threads: 2 } };
+    const profile = await profileModel(prepared, {
+      devices: [pair],
+      batchSizes: [1],
+      virtualSizes: { pair: [2, 1] },
+      partition: { blocks: 2 },
+      limits: QUICK,
+    });
+    const { blockLatencyUs, layerLatencyUs } = profile.devices.pair!;
+    expect(Object.keys(blockLatencyUs)).toEqual(['1', '2']);
+    expect(blockLatencyUs['2']?.['1']?.every((us) => (us ?? 0) > 0)).toBe(true);
+    expect(Object.keys(layerLatencyUs ?? {})).toEqual(['1', '2']);
+  },
+);

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { commonWindow, figureOf, unfitness } from '../../src/profiler/statistics.js';
+import { DEFAULT_LIMITS } from '../../src/profiler/types.js';
+
+describe('figureOf()', () => {
+  test('gives the middle value as median and the 95th of a hundred as p95, whatever the order', () => {
+    const values = Array.from({ length: 101 }, (_, i) => ((i * 37) % 101) + 1);
+    const figure = figureOf(values);
+    expect(figure.medianUs).toBe(51);
+    expect(figure.p95Us).toBe(96);
+    expect(figure.runs).toBe(101);
+    expect(figure.spread).toBeCloseTo((76 - 26) / 51, 9);
+  });
+});
+
+describe('unfitness()', () => {
+  const steady = figureOf(Array.from({ length: 20 }, (_, i) => 100 + i));
+  test('finds nothing wrong when there are runs enough and they are alike', () => {
+    expect(unfitness(steady, DEFAULT_LIMITS)).toBeUndefined();
+  });
+  test('names too few runs and too wide a spread together', () => {
+    const why = unfitness(figureOf([10, 20, 30, 40]), DEFAULT_LIMITS);
+    expect(why).toMatch(/4 runs came within 2000 ms, 10 are wanted; .* 60 % of the median/);
+  });
+  test('lets a few outliers pass that the middle half does not see', () => {
+    expect(unfitness(figureOf([...Array(18).fill(100), 1000, 2000]), DEFAULT_LIMITS)).toBeUndefined();
+  });
+});
+
+describe('commonWindow()', () => {
+  const copy = (startNs: number, count: number, us: number) => ({
+    startedNs: Float64Array.from({ length: count }, (_, i) => startNs + i * us * 1000),
+    durationUs: new Float64Array(count).fill(us),
+  });
+  test('keeps the runs that lie between the last first start and the first last end', () => {
+    // One copy runs from 0 to 100 µs in tens, the other from 35 to 75 µs in twenties.
+    const kept = commonWindow([copy(0, 10, 10), copy(35_000, 2, 20)]);
+    expect(kept.filter((us) => us === 10)).toHaveLength(3);
+    expect(kept.filter((us) => us === 20)).toHaveLength(2);
+  });
+  test('keeps everything of a single copy, and everything of copies that never overlapped', () => {
+    expect(commonWindow([copy(0, 7, 10)])).toHaveLength(7);
+    expect(commonWindow([copy(0, 3, 10), copy(900_000, 4, 10)])).toHaveLength(7);
+  });
+});
