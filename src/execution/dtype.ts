@@ -19,6 +19,7 @@ export type NumericArray =
   | BigUint64Array;
 
 export interface NumericArrayConstructor {
+  readonly name: string;
   new (length: number): NumericArray;
   new (buffer: ArrayBufferLike, byteOffset: number, length: number): NumericArray;
 }

@@ -247,11 +247,12 @@ class ChildExecutor implements Executor {
         return;
       }
       const id = this.#nextId++;
+      const chunks = encodeMessage({ id, request }, tensors);
       const settle = resolve as Pending['resolve'];
       this.#pending.set(id, { what, resolve: settle, reject });
       if (this.#pending.size === 1) this.#keepAlive(true);
       this.child.socket.cork();
-      for (const chunk of encodeMessage({ id, request }, tensors)) this.child.socket.write(chunk);
+      for (const chunk of chunks) this.child.socket.write(chunk);
       this.child.socket.uncork();
     });
   }

@@ -1,6 +1,6 @@
-import { dtypeInfo } from './dtype.js';
+import { InputError } from '../artifacts/index.js';
 import type { Tensors } from './protocol.js';
-import { isStrings, type TensorData } from './tensor.js';
+import { isStrings, numericDtype, type TensorData } from './tensor.js';
 
 /**
  * Messages as bytes: [u32 header bytes][f64 payload bytes][header: JSON][payload: the tensors' data, each at a multiple
@@ -22,7 +22,10 @@ export interface RawMessage<Head> {
   readonly payload: ArrayBuffer;
 }
 
-/** The chunks to write, in order. Tensors' memory is not copied: leave it alone until the chunks are written. */
+/**
+ * The chunks to write, in order. Tensors' memory is not copied: leave it alone until the chunks are written.
+ * Throws InputError where a tensor's array is not of its dtype: over there its bytes would be taken for others.
+ */
 export function encodeMessage(head: unknown, tensors: Tensors): Uint8Array[] {
   const places: Place[] = [];
   const chunks: Uint8Array[] = [];
@@ -31,6 +34,11 @@ export function encodeMessage(head: unknown, tensors: Tensors): Uint8Array[] {
     if (isStrings(data)) {
       places.push({ name, dtype, dims, strings: data });
       continue;
+    }
+    const { array } = numericDtype(dtype);
+    if (!(data instanceof array)) {
+      const message = `is ${dtype} and held in ${data.constructor.name}, not ${array.name}`;
+      throw new InputError('send a tensor', [{ path: name, message }]);
     }
     const bytes = data.byteLength;
     places.push({ name, dtype, dims, at, bytes });
@@ -54,7 +62,7 @@ export function tensorsOf(message: RawMessage<unknown>): Tensors {
     if ('strings' in place) {
       tensors[name] = { dtype, dims, data: place.strings };
     } else {
-      const { array, bytes } = dtypeInfo(dtype)!;
+      const { array, bytes } = numericDtype(dtype);
       tensors[name] = { dtype, dims, data: new array(message.payload, place.at, place.bytes / bytes) };
     }
   }

@@ -130,6 +130,13 @@ describe('Executor.run()', () => {
     const { model } = await executor.load(chain);
     await expect(executor.run(model, {})).rejects.toThrow(/Cannot run a model on fast: input 'x' is missing/);
     await expect(executor.run(model, { x: floats([1]) })).rejects.toThrow(ExecutionError);
+    await expect(executor.run(model, { x: floats([1, 2], [8, 96]) })).rejects.toThrow(/size.*768.*length.*2/);
+    const halves = { dtype: 'float16', dims: [1], data: Float32Array.of(1) };
+    await expect(executor.run(model, { x: halves })).rejects.toThrow(
+      /x: is float16 and held in Float32Array/,
+    );
+    const odd = { dtype: 'float8', dims: [1], data: Uint8Array.of(1) };
+    await expect(executor.run(model, { x: odd })).rejects.toThrow(/dtype is "float8"; known are float32/);
     await expect(executor.run(model, chainFeeds, ['nope'])).rejects.toThrow(/nope/);
     await expect(executor.run(99, chainFeeds)).rejects.toThrow(/model 99 is not loaded/);
     await expect(executor.load('nowhere/none.onnx')).rejects.toThrow(
