@@ -20,7 +20,7 @@ export interface Flow {
   /** Absent where the tensor is the same for any batch. */
   readonly batch?: Batched;
   /** Its shape at the fixed batch, as far as it is known. */
-  readonly dims?: readonly (number | undefined)[];
+  readonly dims?: Dims;
   /** Its elements, where it is a short vector of numbers, as shapes, axes and scales are. */
   readonly values?: readonly (number | Batches)[];
   /** Its elements, not its rows, depend on the size of the batch: what Shape gives. */
@@ -59,6 +59,24 @@ export interface NodeEdit extends Edit {
 
 /** A rule's answer: what flows out of each output, with an edit where a constant has the batch in it; or why not. */
 export type Outcome = { readonly flows: readonly Flow[]; readonly edit?: Edit } | string;
+
+export type Dims = readonly (number | undefined)[];
+
+export const COMPUTES_WITH_SIZE = 'it computes with the size of the batch';
+
+/** The same flow out of every output. */
+export function flowing(node: RuleNode, flow: Flow): Outcome {
+  return { flows: Array.from({ length: Math.max(1, node.outputCount) }, () => flow) };
+}
+
+export function withBatch(batch: Batched | undefined, dims: Dims | undefined): Flow {
+  return { ...(batch === undefined ? {} : { batch }), ...(dims === undefined ? {} : { dims }) };
+}
+
+/** An axis counted from the front; undefined where it counts from the back of an unknown rank. */
+export function axisWithin(axis: number, rank: number | undefined): number | undefined {
+  return axis >= 0 ? axis : rank === undefined ? undefined : axis + rank;
+}
 
 export function constantFlow(initializer: Initializer): Flow {
   if (initializer.sparse) return { dims: initializer.dims };

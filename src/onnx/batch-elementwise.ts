@@ -1,0 +1,89 @@
+import {
+  type Batches,
+  COMPUTES_WITH_SIZE,
+  type Dims,
+  type Flow,
+  flowing,
+  type Outcome,
+  type RuleNode,
+  withBatch,
+} from './batch-flow.js';
+
+export function unary(node: RuleNode): Outcome {
+  const [data, ...rest] = node.flows;
+  if (rest.some((flow) => flow?.batch !== undefined)) return 'a parameter of it has the batch';
+  if (
+    node.op === 'Trilu' &&
+    data?.batch !== undefined &&
+    !(data.dims && data.batch.axis < data.dims.length - 2)
+  )
+    return 'the batch is not before its last two axes';
+  if (node.op === 'Dropout' && rest[1] !== undefined) return 'it may be told to drop values at random';
+  const keepsValues = node.op === 'Identity' || node.op === 'Cast';
+  if (data?.sized && !keepsValues) return COMPUTES_WITH_SIZE;
+  if (keepsValues) return flowing(node, data ?? {});
+  return flowing(node, withBatch(data?.batch, data?.dims));
+}
+
+/** Numpy's broadcasting: axes are matched from the last. What has no batch must be 1 or absent where the batch is. */
+export function broadcast(node: RuleNode, operands: readonly (Flow | undefined)[]): Outcome {
+  const given = operands.filter((flow) => flow !== undefined);
+  if (given.some((flow) => flow.sized)) return shapeArithmetic(node, given);
+  const batched = given.filter((flow) => flow.batch !== undefined);
+  if (batched.length === 0) return flowing(node, { ...dimsOfBroadcast(given) });
+  const ranks = given.map((flow) => flow.dims?.length);
+  if (given.length === 1) return flowing(node, withBatch(batched[0]?.batch, batched[0]?.dims));
+  if (ranks.includes(undefined)) return 'the shape of one of its inputs is not known';
+  const rank = Math.max(...(ranks as number[]));
+  const fromEnd = new Set(batched.map((flow) => flow.dims!.length - flow.batch!.axis));
+  const factors = new Set(batched.map((flow) => flow.batch!.factor));
+  if (fromEnd.size > 1 || factors.size > 1) return 'its inputs have the batch on different axes';
+  const back = [...fromEnd][0] as number;
+  for (const flow of given) {
+    const dim = flow.batch === undefined && flow.dims!.length >= back ? flow.dims!.at(-back) : 1;
+    if (dim === undefined) return 'the shape of one of its inputs is not known';
+    if (dim !== 1) return `an input without the batch has ${dim} entries on the batch's axis`;
+  }
+  const batch = { axis: rank - back, factor: [...factors][0] as number };
+  return flowing(node, withBatch(batch, dimsOfBroadcast(given).dims));
+}
+
+function dimsOfBroadcast(given: readonly Flow[]): { dims?: Dims } {
+  if (given.some((flow) => flow.dims === undefined)) return {};
+  const rank = Math.max(...given.map((flow) => flow.dims!.length));
+  const dims = Array.from({ length: rank }, (_, axis) => {
+    const here = given.map((flow) => {
+      const own = axis - (rank - flow.dims!.length);
+      return own < 0 ? 1 : flow.dims![own];
+    });
+    const large = here.find((dim) => dim !== undefined && dim !== 1);
+    return large ?? (here.includes(undefined) ? undefined : 1);
+  });
+  return { dims };
+}
+
+/** Products with the batch's size in them stay multiples of it; anything else is lost. */
+function shapeArithmetic(node: RuleNode, given: readonly Flow[]): Outcome {
+  const [a, b] = given;
+  if (node.op !== 'Mul' || a?.values === undefined || b?.values === undefined || given.length !== 2)
+    return COMPUTES_WITH_SIZE;
+  const length = Math.max(a.values.length, b.values.length);
+  const at = (flow: Flow, i: number) => (flow.values!.length === 1 ? flow.values![0] : flow.values![i]);
+  const values: (number | Batches)[] = [];
+  for (let i = 0; i < length; i++) {
+    const value = product(at(a, i), at(b, i));
+    if (value === undefined) return COMPUTES_WITH_SIZE;
+    values.push(value);
+  }
+  const dims = (a.dims?.length ?? 0) >= (b.dims?.length ?? 0) ? a.dims : b.dims;
+  return flowing(node, { sized: true, values, ...(dims === undefined ? {} : { dims }) });
+}
+
+function product(
+  a: number | Batches | undefined,
+  b: number | Batches | undefined,
+): number | Batches | undefined {
+  if (a === undefined || b === undefined) return undefined;
+  if (typeof a === 'number') return typeof b === 'number' ? a * b : { times: a * b.times };
+  return typeof b === 'number' ? { times: a.times * b } : undefined;
+}

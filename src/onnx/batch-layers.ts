@@ -1,0 +1,175 @@
+import {
+  axisWithin,
+  COMPUTES_WITH_SIZE,
+  type Dims,
+  type Flow,
+  flowing,
+  type Outcome,
+  type RuleNode,
+  withBatch,
+} from './batch-flow.js';
+
+const GLOBAL_POOLS = new Set(['GlobalAveragePool', 'GlobalMaxPool', 'GlobalLpPool']);
+
+export function spatial(node: RuleNode): Outcome {
+  const [data, ...rest] = node.flows;
+  if (rest.some((flow) => flow?.batch !== undefined)) return 'its weights have the batch';
+  if (data?.batch !== undefined && (data.batch.axis !== 0 || data.batch.factor !== 1))
+    return 'the batch is not by itself on axis 0 of its input';
+  if (node.op === 'MaxPool' && node.outputCount > 1) return 'its indices count through the whole batch';
+  if (node.op === 'BatchNormalization' && node.int('training_mode', 0) === 1)
+    return 'it takes its statistics over the batch';
+  const spatialAt = (axis: number) => (GLOBAL_POOLS.has(node.op) && axis > 1 ? 1 : undefined);
+  const dims = data?.dims?.map((dim, axis) => (axis === 0 ? dim : spatialAt(axis)));
+  return flowing(node, withBatch(data?.batch, dims));
+}
+
+export function reduce(node: RuleNode): Outcome {
+  const data = node.flows[0];
+  const rank = data?.dims?.length;
+  const given = node.ints('axes') ?? node.flows[1]?.values;
+  const keep = node.int('keepdims', 1) === 1;
+  if (data?.batch === undefined && !data?.sized) return flowing(node, {});
+  if (data.batch === undefined) return COMPUTES_WITH_SIZE;
+  if (given === undefined || given.length === 0) return 'it reduces over every axis, the batch too';
+  const axes = given.map((axis) => (typeof axis === 'number' ? axisWithin(axis, rank) : undefined));
+  if (axes.includes(undefined)) return 'the rank of its input is not known';
+  return flowAfterReduction(node, data, axes as number[], keep);
+}
+
+function flowAfterReduction(node: RuleNode, data: Flow, axes: readonly number[], keep: boolean): Outcome {
+  const { axis, factor } = data.batch!;
+  if (axes.includes(axis)) return `it reduces over axis ${axis}, the batch`;
+  const dims = data.dims?.flatMap((dim, at) => (axes.includes(at) ? (keep ? [1] : []) : [dim]));
+  const moved = keep ? axis : axis - axes.filter((other) => other < axis).length;
+  return flowing(node, withBatch({ axis: moved, factor }, dims));
+}
+
+export function argExtreme(node: RuleNode): Outcome {
+  const data = node.flows[0];
+  if (data?.batch === undefined) return data?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
+  const axis = axisWithin(node.int('axis', 0), data.dims?.length);
+  if (axis === undefined) return 'the rank of its input is not known';
+  return flowAfterReduction(node, data, [axis], node.int('keepdims', 1) === 1);
+}
+
+/** Before operator set 13 everything from `axis` on is one vector; since then `axis` alone. */
+export function softmax(node: RuleNode): Outcome {
+  const data = node.flows[0];
+  if (data?.batch === undefined) return flowing(node, withBatch(undefined, data?.dims));
+  const since13 = node.opset >= 13;
+  const axis = axisWithin(node.int('axis', since13 ? -1 : 1), data.dims?.length);
+  if (axis === undefined) return 'the rank of its input is not known';
+  const mixes = since13 ? axis === data.batch.axis : data.batch.axis >= axis;
+  return mixes ? 'it normalizes over the batch' : flowing(node, withBatch(data.batch, data.dims));
+}
+
+export function normalization(node: RuleNode): Outcome {
+  const [data, ...rest] = node.flows;
+  if (rest.some((flow) => flow?.batch !== undefined)) return 'a parameter of it has the batch';
+  const axis = axisWithin(node.int('axis', -1), data?.dims?.length);
+  if (data?.batch !== undefined && axis === undefined) return 'the rank of its input is not known';
+  if (data?.batch !== undefined && data.batch.axis >= axis!) return 'it normalizes over the batch';
+  return {
+    flows: [
+      withBatch(data?.batch, data?.dims),
+      ...Array.from({ length: node.outputCount - 1 }, () => withBatch(data?.batch, undefined)),
+    ],
+  };
+}
+
+/** X [sequence, batch, size] and initial states [directions, batch, size]; outputs have the batch before the last axis. */
+export function recurrent(node: RuleNode): Outcome {
+  const [data, w, r, bias, lengths, ...initial] = node.flows;
+  if (data?.batch === undefined)
+    return node.flows.some((flow) => flow?.batch) ? 'its input lacks the batch' : flowing(node, {});
+  if (node.int('layout', 0) !== 0)
+    return 'it has the batch first (layout 1), which ONNX Runtime does not run';
+  if (data.batch.axis !== 1 || data.batch.factor !== 1) return 'the batch is not on axis 1 of its input';
+  if ([w, r, bias].some((flow) => flow?.batch)) return 'its weights have the batch';
+  if (lengths !== undefined && lengths.batch?.axis !== 0) return 'its sequence lengths lack the batch';
+  if (initial.slice(0, 2).some((flow) => flow !== undefined && flow.batch?.axis !== 1))
+    return 'its initial state lacks the batch';
+  const [length, size] = [data.dims?.[0], data.dims?.[1]];
+  const y = withBatch({ axis: 2, factor: 1 }, [length, undefined, size, undefined]);
+  const state = withBatch({ axis: 1, factor: 1 }, [undefined, size, undefined]);
+  return { flows: [y, state, state] };
+}
+
+/** [… , m, k] × [k, n] with shared weights; or both batched on an axis that is not multiplied over. */
+export function matMul(node: RuleNode, a: Flow | undefined, b: Flow | undefined): Outcome {
+  if (a?.batch === undefined && b?.batch === undefined) return flowing(node, {});
+  if (a?.dims === undefined || b?.dims === undefined) return 'the shapes of its inputs are not known';
+  const rank = Math.max(a.dims.length, b.dims.length);
+  const dims = matMulDims(a.dims, b.dims, rank);
+  if (a.batch !== undefined && b.batch === undefined) {
+    const contracted = a.batch.axis === a.dims.length - 1;
+    const alongside = a.dims.length < rank || b.dims.slice(0, -2).some((dim) => dim !== 1);
+    if (contracted) return `it sums over axis ${a.batch.axis}, the batch`;
+    if (alongside && a.batch.axis < a.dims.length - 2) return 'its second input has axes beside the batch';
+    return flowing(node, withBatch({ ...a.batch, axis: a.batch.axis + rank - a.dims.length }, dims));
+  }
+  const [left, right] = [a.batch, b.batch!];
+  const stacked = right.axis < b.dims.length - 2 && b.dims.length === rank;
+  const alike =
+    left === undefined
+      ? a.dims.length <= 2 || a.dims.slice(0, -2).every((dim) => dim === 1)
+      : a.dims.length === rank && left.axis === right.axis && left.factor === right.factor;
+  if (!stacked || !alike) return 'its inputs have the batch on axes that do not match';
+  return flowing(node, withBatch(right, dims));
+}
+
+function matMulDims(a: Dims, b: Dims, rank: number): Dims | undefined {
+  if (a.length < 2 || b.length < 2) return undefined;
+  const lead = Array.from({ length: rank - 2 }, (_, axis) => {
+    const [x, y] = [a, b].map((dims) =>
+      axis - (rank - dims.length) < 0 ? 1 : dims[axis - (rank - dims.length)],
+    );
+    return x === 1 ? y : x;
+  });
+  return [...lead, a.at(-2), b.at(-1)];
+}
+
+export function gemm(node: RuleNode): Outcome {
+  const [a, b, c] = node.flows;
+  if (b?.batch !== undefined || (c?.batch !== undefined && a?.batch === undefined))
+    return 'its weights have the batch';
+  if (a?.batch === undefined) return flowing(node, {});
+  if (a.batch.axis !== 0 || node.int('transA', 0) !== 0) return 'it sums over the batch';
+  if (
+    c?.batch !== undefined &&
+    !(c.batch.axis === 0 && c.batch.factor === a.batch.factor && c.dims?.length === 2)
+  )
+    return 'what it adds has the batch elsewhere';
+  // C is broadcast to [rows, columns]: with two axes, its first must leave the rows free.
+  if (
+    c?.batch === undefined &&
+    c !== undefined &&
+    !(c.dims !== undefined && (c.dims.length < 2 || c.dims[0] === 1))
+  )
+    return 'what it adds has as many rows as the fixed batch';
+  const columns = b?.dims?.[node.int('transB', 0) === 0 ? 1 : 0];
+  return flowing(node, withBatch(a.batch, [a.dims?.[0], columns]));
+}
+
+/** Resizing by scales leaves a batch scaled by 1 alone; target sizes name the batch, unless axes leave it out. */
+export function resize(node: RuleNode): Outcome {
+  const [data, , , sizes] = node.flows;
+  if (data?.batch === undefined) return flowing(node, {});
+  if (data.batch.axis !== 0 || data.batch.factor !== 1)
+    return 'the batch is not by itself on axis 0 of its input';
+  const axes = node.ints('axes');
+  const scales = node.flows[node.op === 'Resize' && node.opset >= 11 ? 2 : 1];
+  if (node.text('coordinate_transformation_mode', '') === 'tf_crop_and_resize') return 'it crops by a region';
+  if (sizes === undefined && scales?.values?.[axes?.indexOf(0) ?? 0] !== 1 && !(axes && !axes.includes(0)))
+    return 'it is not known to scale the batch by 1';
+  if (sizes !== undefined && (axes === undefined || axes.includes(0)))
+    return 'its target sizes have the batch in them';
+  return flowing(
+    node,
+    withBatch(
+      data.batch,
+      data.dims?.map((dim, axis) => (axis < 2 ? dim : undefined)),
+    ),
+  );
+}

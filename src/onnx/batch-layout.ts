@@ -1,0 +1,255 @@
+import {
+  axisWithin,
+  type Batches,
+  COMPUTES_WITH_SIZE,
+  type Flow,
+  flowing,
+  type Outcome,
+  type RuleNode,
+  withBatch,
+} from './batch-flow.js';
+
+export function transpose(node: RuleNode): Outcome {
+  const data = node.flows[0];
+  const rank = data?.dims?.length;
+  const perm =
+    node.ints('perm') ??
+    (rank === undefined ? undefined : Array.from({ length: rank }, (_, i) => rank - 1 - i));
+  if (data?.sized) return COMPUTES_WITH_SIZE;
+  if (perm === undefined)
+    return data?.batch === undefined ? flowing(node, {}) : 'the rank of its input is not known';
+  const dims = data?.dims === undefined ? undefined : perm.map((from) => data.dims![from]);
+  const batch = data?.batch && { axis: perm.indexOf(data.batch.axis), factor: data.batch.factor };
+  return flowing(node, withBatch(batch, dims));
+}
+
+export function flatten(node: RuleNode): Outcome {
+  const data = node.flows[0];
+  if (data?.batch === undefined) return flowing(node, {});
+  const axis = axisWithin(node.int('axis', 1), data.dims?.length);
+  const row = data.dims
+    ?.slice(1)
+    .reduce((all, dim) => (all === undefined || dim === undefined ? undefined : all * dim), 1);
+  if (axis === 1 && data.batch.axis === 0) return flowing(node, withBatch(data.batch, [data.dims?.[0], row]));
+  return 'it joins the batch with other axes';
+}
+
+function axesOf(node: RuleNode): readonly (number | Batches)[] | undefined {
+  return node.ints('axes') ?? node.flows[1]?.values;
+}
+
+export function squeeze(node: RuleNode): Outcome {
+  const data = node.flows[0];
+  if (data?.sized) return flowing(node, { ...data, dims: [] });
+  const rank = data?.dims?.length;
+  const given = axesOf(node);
+  if (data?.batch === undefined && (given === undefined || rank === undefined)) return flowing(node, {});
+  if (given === undefined) return 'it drops every axis of size 1, the batch too';
+  const axes = given.map((axis) => (typeof axis === 'number' ? axisWithin(axis, rank) : undefined));
+  if (axes.includes(undefined)) return 'the rank of its input is not known';
+  if (data?.batch !== undefined && axes.includes(data.batch.axis))
+    return `it drops axis ${data.batch.axis}, the batch`;
+  const batch = data?.batch && {
+    axis: data.batch.axis - axes.filter((axis) => (axis as number) < data.batch!.axis).length,
+    factor: data.batch.factor,
+  };
+  const values = data?.values === undefined ? {} : { values: data.values };
+  return flowing(node, {
+    ...withBatch(
+      batch,
+      data?.dims?.filter((_, axis) => !axes.includes(axis)),
+    ),
+    ...values,
+  });
+}
+
+export function unsqueeze(node: RuleNode): Outcome {
+  const data = node.flows[0];
+  const given = axesOf(node);
+  if (data?.dims === undefined || given === undefined)
+    return data?.batch === undefined && !data?.sized
+      ? flowing(node, {})
+      : 'the rank of its input is not known';
+  const rank = data.dims.length + given.length;
+  const axes = new Set(given.map((axis) => axisWithin(Number(axis), rank)));
+  const left = [...data.dims];
+  const dims = Array.from({ length: rank }, (_, axis) => (axes.has(axis) ? 1 : left.shift()));
+  const kept = dims.flatMap((_, axis) => (axes.has(axis) ? [] : [axis]));
+  const batch = data.batch && { axis: kept[data.batch.axis] as number, factor: data.batch.factor };
+  const values = data.values === undefined ? {} : { values: data.values };
+  return flowing(node, { ...withBatch(batch, dims), ...values, ...(data.sized ? { sized: true } : {}) });
+}
+
+export function concatenate(node: RuleNode): Outcome {
+  const given = node.flows.filter((flow) => flow !== undefined);
+  if (given.every((flow) => flow.batch === undefined)) return joinedValues(node, given);
+  const rank = given.find((flow) => flow.dims !== undefined)?.dims?.length;
+  const axis = axisWithin(node.int('axis', 1), rank);
+  const first = given[0]?.batch;
+  if (axis === undefined) return 'the rank of its inputs is not known';
+  const unlike = given.some(
+    (flow) => flow.batch?.axis !== first?.axis || flow.batch?.factor !== first?.factor,
+  );
+  if (first === undefined || unlike) return 'one of its inputs lacks the batch';
+  if (axis === first.axis) return `it joins along axis ${axis}, the batch`;
+  const dims = given[0]?.dims?.map((dim, at) =>
+    at === axis ? sum(given.map((flow) => flow.dims?.[at])) : dim,
+  );
+  return flowing(node, withBatch(first, dims));
+}
+
+function sum(dims: readonly (number | undefined)[]): number | undefined {
+  return dims.reduce((total, dim) => (total === undefined || dim === undefined ? undefined : total + dim), 0);
+}
+
+function joinedValues(node: RuleNode, given: readonly Flow[]): Outcome {
+  const sized = given.some((flow) => flow.sized);
+  if (given.every((flow) => flow.values !== undefined)) {
+    const values = given.flatMap((flow) => flow.values!);
+    return flowing(node, { values, dims: [values.length], ...(sized ? { sized } : {}) });
+  }
+  return sized ? COMPUTES_WITH_SIZE : flowing(node, {});
+}
+
+export function split(node: RuleNode): Outcome {
+  const data = node.flows[0];
+  if (data?.batch === undefined) return data?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
+  const axis = axisWithin(node.int('axis', 0), data.dims?.length);
+  if (axis === undefined) return 'the rank of its input is not known';
+  if (axis === data.batch.axis) return `it splits axis ${axis}, the batch`;
+  const sizes = node.ints('split') ?? node.flows[1]?.values;
+  const whole = data.dims?.[axis];
+  const piece = (at: number) => {
+    const size = sizes?.[at] ?? (whole === undefined ? undefined : whole / node.outputCount);
+    return typeof size === 'number' && Number.isInteger(size) ? size : undefined;
+  };
+  const out = (at: number) => data.dims?.map((dim, i) => (i === axis ? piece(at) : dim));
+  return { flows: Array.from({ length: node.outputCount }, (_, at) => withBatch(data.batch, out(at))) };
+}
+
+export function slice(node: RuleNode): Outcome {
+  const data = node.flows[0];
+  const starts = node.ints('starts') ?? node.flows[1]?.values;
+  const ends = node.ints('ends') ?? node.flows[2]?.values;
+  const given = node.ints('axes') ?? node.flows[3]?.values ?? starts?.map((_, axis) => axis);
+  if (data?.batch === undefined) return sliceValues(node, data, { starts, ends });
+  const rank = data.dims?.length;
+  const axes = given?.map((axis) => (typeof axis === 'number' ? axisWithin(axis, rank) : undefined));
+  if (axes === undefined || axes.includes(undefined)) return 'the axes it takes from are not known';
+  const at = axes.indexOf(data.batch.axis);
+  if (at !== -1 && !takesAll(starts?.[at], ends?.[at], node.flows[4]?.values?.[at]))
+    return `it takes part of axis ${data.batch.axis}, the batch`;
+  return flowing(
+    node,
+    withBatch(
+      data.batch,
+      data.dims?.map((dim, axis) => (axes.includes(axis) ? undefined : dim)),
+    ),
+  );
+}
+
+/** Exporters write "to the end" as the largest 32- or 64-bit integer. */
+const TO_THE_END = 2 ** 31 - 1;
+
+function takesAll(start?: number | Batches, end?: number | Batches, step?: number | Batches): boolean {
+  return start === 0 && typeof end === 'number' && end >= TO_THE_END && (step === undefined || step === 1);
+}
+
+function sliceValues(
+  node: RuleNode,
+  data: Flow | undefined,
+  range: {
+    starts: readonly (number | Batches)[] | undefined;
+    ends: readonly (number | Batches)[] | undefined;
+  },
+): Outcome {
+  const start = range.starts?.[0];
+  const end = range.ends?.[0];
+  const plain = (node.flows[4]?.values?.[0] ?? 1) === 1 && range.starts?.length === 1;
+  if (data?.values !== undefined && plain && typeof start === 'number' && typeof end === 'number') {
+    const values = data.values.slice(start, end);
+    return flowing(node, { values, dims: [values.length], ...(data.sized ? { sized: true } : {}) });
+  }
+  return data?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
+}
+
+export function gather(node: RuleNode): Outcome {
+  const [data, indices] = node.flows;
+  const axis = axisWithin(node.int('axis', 0), data?.dims?.length);
+  if (data?.values !== undefined && indices?.values !== undefined) return pick(node, data, indices);
+  if (data?.sized || indices?.sized) return COMPUTES_WITH_SIZE;
+  if (data?.batch === undefined && indices?.batch === undefined) return flowing(node, {});
+  if (axis === undefined) return 'the rank of its input is not known';
+  if (data?.batch !== undefined && indices?.batch !== undefined)
+    return 'both its data and its indices have the batch';
+  const dims = data?.dims &&
+    indices?.dims && [...data.dims.slice(0, axis), ...indices.dims, ...data.dims.slice(axis + 1)];
+  if (indices?.batch !== undefined)
+    return flowing(node, withBatch({ ...indices.batch, axis: axis + indices.batch.axis }, dims));
+  const batch = data!.batch!;
+  if (axis === batch.axis) return `it picks from axis ${axis}, the batch`;
+  if (axis > batch.axis) return flowing(node, withBatch(batch, dims));
+  if (indices?.dims === undefined) return 'the rank of its indices is not known';
+  return flowing(node, withBatch({ ...batch, axis: batch.axis + indices.dims.length - 1 }, dims));
+}
+
+function pick(node: RuleNode, data: Flow, indices: Flow): Outcome {
+  const values = indices.values!.flatMap((index) => data.values!.at(Number(index)) ?? []);
+  const sized = values.some((value) => typeof value !== 'number');
+  return flowing(node, { values, dims: indices.dims ?? [values.length], ...(sized ? { sized } : {}) });
+}
+
+export function pad(node: RuleNode): Outcome {
+  const data = node.flows[0];
+  if (data?.batch === undefined) return data?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
+  const pads = node.ints('pads') ?? node.flows[1]?.values;
+  const rank = data.dims?.length;
+  if (pads === undefined || rank === undefined || node.flows[3] !== undefined)
+    return 'what it pads is not known';
+  const { axis } = data.batch;
+  if (pads[axis] !== 0 || pads[axis + rank] !== 0) return `it pads axis ${axis}, the batch`;
+  const dims = data.dims!.map((dim, at) => (pads[at] === 0 && pads[at + rank] === 0 ? dim : undefined));
+  return flowing(node, withBatch(data.batch, dims));
+}
+
+export function shape(node: RuleNode): Outcome {
+  const data = node.flows[0];
+  if (data?.dims === undefined)
+    return data?.batch === undefined ? flowing(node, {}) : 'the rank of its input is not known';
+  const all: (number | Batches)[] = [];
+  for (const [axis, dim] of data.dims.entries()) {
+    if (data.batch?.axis === axis) all.push({ times: data.batch.factor });
+    else if (dim !== undefined) all.push(dim);
+    else return 'the shape of its input is not known';
+  }
+  const values = all.slice(node.int('start', 0), node.int('end', all.length));
+  const sized = values.some((value) => typeof value !== 'number');
+  return flowing(node, { values, dims: [values.length], ...(sized ? { sized } : {}) });
+}
+
+/** A target of 1 on the batch's axis keeps it; a target computed from the batch's size does too. */
+export function expand(node: RuleNode): Outcome {
+  const [data, target] = node.flows;
+  if (data?.batch === undefined && !target?.sized) return flowing(node, {});
+  if (data?.batch === undefined || data.dims === undefined || target?.values === undefined)
+    return 'the shape it expands to is not known';
+  const rank = Math.max(data.dims.length, target.values.length);
+  const axis = data.batch.axis + rank - data.dims.length;
+  const at = target.values[axis - (rank - target.values.length)];
+  const keeps = at === undefined || at === 1 || (typeof at !== 'number' && at.times === data.batch.factor);
+  if (!keeps) return `it expands to ${typeof at === 'number' ? at : 'another multiple'} on the batch's axis`;
+  return flowing(node, { batch: { axis, factor: data.batch.factor } });
+}
+
+/** A tensor of one value in a computed shape: its rows are alike. */
+export function filled(node: RuleNode): Outcome {
+  const values = node.flows[0]?.values;
+  if (node.flows[0]?.batch !== undefined) return 'its shape has the batch';
+  if (values === undefined) return node.flows[0]?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
+  const axes = values.flatMap((value, axis) => (typeof value === 'number' ? [] : [axis]));
+  if (axes.length > 1) return 'it has the batch on more than one axis';
+  const [axis] = axes;
+  const batch = axis === undefined ? undefined : { axis, factor: (values[axis] as Batches).times };
+  const dims = values.map((value) => (typeof value === 'number' ? value : value.times * node.size));
+  return flowing(node, withBatch(batch, dims));
+}
