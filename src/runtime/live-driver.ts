@@ -14,6 +14,7 @@ import {
 import type { LiveDevice } from './live-device.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import { splitRows, stackRows } from './rows.js';
+import { RowsInFlight } from './rows-in-flight.js';
 
 /** How a request ended. */
 export type Ending =
@@ -67,12 +68,7 @@ export class LiveDriver {
   private readonly core: ServingCore;
   private readonly startedAt = performance.now();
   private readonly open: (OpenRequest | undefined)[] = [];
-  /** Per task the tensors its row carries. */
-  private readonly carried: (Record<string, Tensors[string]> | undefined)[] = [];
-  private readonly requestOf: number[] = [];
-  private readonly queuedAt: number[] = [];
-  /** Per task the time it has stood in queues. */
-  private readonly queueUs: number[] = [];
+  private readonly rows = new RowsInFlight();
   private readonly running = new Map<number, Running>();
   /** Batches that carrying out decisions has begun and moved on, of which the core has yet to be told. */
   private begun: Running[] = [];
@@ -120,10 +116,7 @@ export class LiveDriver {
     const request = this.core.arrived(at, model, deadlineNs, rows.length);
     const tasks = rows.map((inputs, row) => {
       const task = this.core.taskOf(request, row);
-      this.carried[task] = { ...inputs };
-      this.queuedAt[task] = at;
-      this.queueUs[task] = 0;
-      this.requestOf[task] = request;
+      this.rows.add(task, request, inputs, at);
       return task;
     });
     const entry: OpenRequest = { tasks, model, lastFailure: '', done };
@@ -214,7 +207,7 @@ export class LiveDriver {
     const running = { batch, from: at, generation: target.generation };
     this.running.set(device, running);
     this.begun.push(running);
-    for (const task of tasks) this.countQueue(task, at);
+    for (const task of tasks) this.rows.begun(task, at);
     const record: BatchRecord = {
       pool,
       device,
@@ -234,7 +227,7 @@ export class LiveDriver {
   /** Stacks, runs, splits. Async as a whole, so that a fault of stacking is told like one of the run. */
   private async run(tasks: number[], device: LiveDevice, record: BatchRecord): Promise<void> {
     const { inputs, outputs } = this.bundle.partitions[record.pool]!;
-    const rows = tasks.map((task) => this.carried[task] ?? {});
+    const rows = tasks.map((task) => this.rows.tensors(task));
     const before = performance.now();
     const feeds = Object.fromEntries(inputs.map((spec) => [spec.name, stackRows(rows, spec)]));
     record.stackUs = 1e3 * (performance.now() - before);
@@ -268,11 +261,7 @@ export class LiveDriver {
     const { model } = this.bundle.topology.pools[pool]!;
     const keep = new Set(this.bundle.partitions[pool]!.carried);
     for (const { name } of this.bundle.models[model]!.inputs) keep.add(name);
-    for (let k = 0; k < size; k++) {
-      const row = this.carried[this.core.batchTask(batch, k)];
-      if (row === undefined) continue;
-      for (const name of Object.keys(row)) if (!keep.has(name)) delete row[name];
-    }
+    for (let k = 0; k < size; k++) this.rows.keepOnly(this.core.batchTask(batch, k), keep);
   }
 
   /** A run was refused, or its executor ended: in the latter case the device's end is told as such, within this turn. */
@@ -294,9 +283,9 @@ export class LiveDriver {
     this.observer.failure(device, why);
     for (let k = 0; k < this.core.batchSize(batch); k++) {
       const task = this.core.batchTask(batch, k);
-      const entry = this.open[this.requestOf[task]!];
+      const entry = this.open[this.rows.request(task)];
       if (entry !== undefined) entry.lastFailure = why;
-      this.queuedAt[task] = this.now();
+      this.rows.queued(task, this.now());
     }
   }
 
@@ -306,15 +295,11 @@ export class LiveDriver {
     this.begun = [];
     const at = this.now();
     for (const batch of this.moved) {
-      for (let k = 0; k < this.core.batchSize(batch); k++) this.queuedAt[this.core.batchTask(batch, k)] = at;
+      for (let k = 0; k < this.core.batchSize(batch); k++)
+        this.rows.queued(this.core.batchTask(batch, k), at);
       this.core.transferred(at, batch, at, at);
     }
     this.moved = [];
-  }
-
-  private countQueue(task: number, at: number): void {
-    const waited = (at - (this.queuedAt[task] ?? at)) / 1e3;
-    this.queueUs[task] = (this.queueUs[task] ?? 0) + waited;
   }
 
   private answer(request: number, how: number): void {
@@ -324,7 +309,7 @@ export class LiveDriver {
       this.end(request, { kind: 'failed', why: entry.lastFailure });
       return;
     }
-    const rows = entry.tasks.map((task) => this.carried[task] ?? {});
+    const rows = entry.tasks.map((task) => this.rows.tensors(task));
     const specs = this.bundle.models[entry.model]!.outputs;
     try {
       const outputs = Object.fromEntries(specs.map((spec) => [spec.name, joined(rows, spec)]));
@@ -337,15 +322,14 @@ export class LiveDriver {
   private end(request: number, ending: Ending): void {
     const entry = this.open[request];
     if (entry === undefined) return;
-    let queueUs = 0;
-    for (const task of entry.tasks) queueUs += this.queueUs[task] ?? 0;
+    const queueUs = this.rows.waitedUs(entry.tasks);
     this.forget(request, entry);
     entry.done(ending, queueUs);
   }
 
   private forget(request: number, entry: OpenRequest): void {
     this.open[request] = undefined;
-    for (const task of entry.tasks) this.carried[task] = undefined;
+    for (const task of entry.tasks) this.rows.forget(task);
   }
 
   private placeOf(pool: number): string {

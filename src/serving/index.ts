@@ -9,10 +9,10 @@ export type { ServingCore } from './core.js';
 export { Answer, Decision, Decisions, DROP_REASONS, type DropReason } from './decisions.js';
 export { type LogEntry, type Replay, recorded, replay } from './log.js';
 export {
-  type BatchFormation,
   DEFAULT_POLICY,
   type DropRule,
   type FeedbackCorrection,
+  type FormationRule,
   type PipelineChoice,
   type QueueOrder,
   type StageLocalPolicy,

@@ -7,7 +7,7 @@ export type QueueOrder = { kind: 'fifo' } | { kind: 'deadline' };
  * - wait: it waits for company for `share` of the time the head could still wait, which ends when a batch with one request more
  *   would be late. 1 is PPipe's "till the last moment" (§5.4), 0 is eager.
  */
-export type BatchFormation = { kind: 'eager' } | { kind: 'wait'; share: number };
+export type FormationRule = { kind: 'eager' } | { kind: 'wait'; share: number };
 
 /**
  * Which waiting request is given up.
@@ -36,7 +36,7 @@ export type FeedbackCorrection = { kind: 'none' } | { kind: 'average'; weight: n
 /** The choices a stage-local scheduler is put together from. */
 export interface StageLocalPolicy {
   order: QueueOrder;
-  formation: BatchFormation;
+  formation: FormationRule;
   drop: DropRule;
   choice: PipelineChoice;
   correction: FeedbackCorrection;

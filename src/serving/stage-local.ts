@@ -7,6 +7,7 @@ import { Lists, NONE } from './lists.js';
 import { Pipelines } from './pipelines.js';
 import { DEFAULT_POLICY, type StageLocalPolicy } from './policy.js';
 import { Requests, TaskState } from './requests.js';
+import { StageRules } from './stage-rules.js';
 import type { Pool, Topology } from './topology.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -26,6 +27,7 @@ export class StageLocalCore implements ServingCore {
   private readonly expectation: Expectation;
   private readonly pipelines: Pipelines;
   private readonly queues: Lists;
+  private readonly rules: StageRules;
   private readonly idle: Lists;
   /** Batch on each device, NONE where idle or down. */
   private readonly running: Int32Array;
@@ -53,6 +55,7 @@ export class StageLocalCore implements ServingCore {
     this.expectation = new Expectation(this.pools, this.policy.correction);
     this.pipelines = new Pipelines(topology, this.policy.choice, this.expectation);
     this.queues = new Lists(this.pools.length);
+    this.rules = new StageRules(this.policy, this.pools, this.requests, this.queues, this.expectation);
     this.idle = new Lists(this.pools.length);
     this.running = new Int32Array(topology.devices.length).fill(NONE);
     this.up = new Uint8Array(topology.devices.length);
@@ -197,41 +200,12 @@ export class StageLocalCore implements ServingCore {
       this.dropHeads(at, pool);
       const head = this.queues.first(pool);
       if (head === NONE) return NEVER;
-      if (this.idle.size(pool) === 0) return this.dropTime(pool, head);
-      const size = this.largestInTime(at, pool);
-      const until = this.waitUntil(pool, head, size);
-      if (at < until) return Math.min(until, this.dropTime(pool, head));
+      if (this.idle.size(pool) === 0) return this.rules.dropTime(pool, head);
+      const size = this.rules.largestInTime(at, pool);
+      const until = this.draining ? at : this.rules.waitUntil(pool, head, size);
+      if (at < until) return Math.min(until, this.rules.dropTime(pool, head));
       this.start(pool, size);
     }
-  }
-
-  /** The largest batch from the head on whose every deadline is met; where not even the head's can be, all that fit. */
-  private largestInTime(at: number, pool: number): number {
-    const most = Math.min(this.pools[pool]?.batch as number, this.queues.size(pool));
-    let best = 0;
-    let earliest = NEVER;
-    let task = this.queues.first(pool);
-    let size = 0;
-    while (size < most && (size === 0 || this.requests.tries[task] === 0)) {
-      size += 1;
-      earliest = Math.min(earliest, this.latestEnd(task));
-      if (at + this.expectation.workNs(pool, size) <= earliest) best = size;
-      // One that was in a failed batch is tried alone: it may be what failed it.
-      if ((this.requests.tries[task] as number) > 0) break;
-      task = this.queues.next(task);
-    }
-    return best > 0 ? best : size;
-  }
-
-  /** Until when a batch of `size` waits for company; the past where it does not. */
-  private waitUntil(pool: number, head: number, size: number): number {
-    const { formation } = this.policy;
-    if (formation.kind === 'eager' || this.draining) return Number.NEGATIVE_INFINITY;
-    const full = size === this.pools[pool]?.batch || size < this.queues.size(pool);
-    if (full || (this.requests.tries[head] as number) > 0) return Number.NEGATIVE_INFINITY;
-    const last = this.latestEnd(head) - this.expectation.workNs(pool, size + 1);
-    const since = this.requests.queuedAt[head] as number;
-    return Math.floor(since + formation.share * (last - since));
   }
 
   private start(pool: number, size: number): void {
@@ -251,7 +225,11 @@ export class StageLocalCore implements ServingCore {
 
   private dropHeads(at: number, pool: number): void {
     for (let head = this.queues.first(pool); head !== NONE; head = this.queues.first(pool)) {
-      if (at < this.dropTime(pool, head) && !this.hindersFullBatch(at, pool, head)) return;
+      if (
+        at < this.rules.dropTime(pool, head) &&
+        !(this.idle.size(pool) > 0 && this.rules.hindersFullBatch(at, pool, head))
+      )
+        return;
       const request = this.requests.request[head] as number;
       const up = this.pipelines.isUp(pool);
       this.relaxIfUnused(at, pool, head);
@@ -265,38 +243,14 @@ export class StageLocalCore implements ServingCore {
     const { model } = this.pools[pool] as Pool;
     const unusedNs = at - (this.lastUse[pool] as number);
     if (this.idle.size(pool) === 0 || unusedNs < (this.topology.models[model]?.sloNs as number)) return;
-    if (at + this.expectation.plannedWorkNs(pool, 1) <= this.latestEnd(head)) this.expectation.relax(pool);
-  }
-
-  /** The first instant at which the rule gives the task up. */
-  private dropTime(pool: number, task: number): number {
-    switch (this.policy.drop.kind) {
-      case 'never':
-        return NEVER;
-      case 'expired':
-        return this.latestEnd(task) + 1;
-      case 'hopeless':
-      case 'full-batch':
-        return Math.floor(this.latestEnd(task) - this.expectation.workNs(pool, 1)) + 1;
-    }
-  }
-
-  private hindersFullBatch(at: number, pool: number, head: number): boolean {
-    const { drop } = this.policy;
-    if (drop.kind !== 'full-batch' || this.idle.size(pool) === 0) return false;
-    const target = Math.max(1, Math.round(drop.share * (this.pools[pool]?.batch as number)));
-    if (this.queues.size(pool) <= target || (this.requests.tries[head] as number) > 0) return false;
-    return at + this.expectation.workNs(pool, target) > this.latestEnd(head);
-  }
-
-  private latestEnd(task: number): number {
-    return (this.requests.deadline[this.requests.request[task] as number] as number) - this.policy.slackNs;
+    if (at + this.expectation.plannedWorkNs(pool, 1) <= this.rules.latestEnd(head))
+      this.expectation.relax(pool);
   }
 
   /** Gives a task its pipeline and puts it into the first queue. */
   private route(at: number, task: number): void {
     const model = this.requests.model[this.requests.request[task] as number] as number;
-    const entry = this.pipelines.choose(model, this.latestEnd(task), at);
+    const entry = this.pipelines.choose(model, this.rules.latestEnd(task), at);
     this.pipelines.entered(entry);
     this.requests.entry[task] = entry;
     this.requests.pool[task] = entry;
@@ -308,18 +262,9 @@ export class StageLocalCore implements ServingCore {
     const pool = this.requests.pool[task] as number;
     this.requests.state[task] = TaskState.queued;
     let before = this.queues.last(pool);
-    while (before !== NONE && this.isBefore(task, before)) before = this.queues.previous(before);
+    while (before !== NONE && this.rules.isBefore(task, before)) before = this.queues.previous(before);
     this.queues.insertAfter(pool, before, task);
     this.touched[pool] = 1;
-  }
-
-  private isBefore(task: number, other: number): boolean {
-    switch (this.policy.order.kind) {
-      case 'fifo':
-        return (this.requests.queuedAt[task] as number) < (this.requests.queuedAt[other] as number);
-      case 'deadline':
-        return this.latestEnd(task) < this.latestEnd(other);
-    }
   }
 
   /** Where its pipeline is broken and another is not, a task begins again there: the driver still has the request's inputs. */
@@ -327,7 +272,7 @@ export class StageLocalCore implements ServingCore {
     if (!this.pipelines.isUp(this.requests.pool[task] as number)) {
       this.pipelines.left(this.requests.entry[task] as number);
       const model = this.requests.model[this.requests.request[task] as number] as number;
-      const entry = this.pipelines.choose(model, this.latestEnd(task), at);
+      const entry = this.pipelines.choose(model, this.rules.latestEnd(task), at);
       this.pipelines.entered(entry);
       if (this.pipelines.isUp(entry)) {
         this.requests.entry[task] = entry;
