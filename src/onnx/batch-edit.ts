@@ -35,11 +35,11 @@ export function relaxed(
     if (![GRAPH.input, GRAPH.output, GRAPH.valueInfo].includes(field.number as never)) return undefined;
     return delimited(field.number, looseValue(payloadOf(encoded, field), flows, symbol));
   });
-  const graph = concat([
+  const graph = [
     ...nodes.flatMap((node) => delimited(GRAPH.node, rewired(node, edited.get(node)))),
     others,
     ...edits.flatMap((edit, index) => constant(model, names[index] as string, edit.values)),
-  ]);
+  ];
   return { bytes: concat(withGraph(model, graph)), changes: changesOf(model, symbol, edits) };
 }
 

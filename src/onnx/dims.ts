@@ -45,7 +45,7 @@ export function bindDims(model: OnnxModel, dims: Readonly<Record<string, number>
     const isInput = field.number === GRAPH.input;
     return delimited(field.number, boundValue(payloadOf(model.graph.encoded, field), sizes, isInput));
   });
-  return concat(withGraph(model, graph));
+  return concat(withGraph(model, [graph]));
 }
 
 function checkDims(model: OnnxModel, dims: Readonly<Record<string, number>>): void {

@@ -9,6 +9,7 @@ import {
   fieldsOf,
   LENGTH_DELIMITED,
   payloadOf,
+  rawField,
   rewritten,
   textField,
 } from './wire.js';
@@ -63,10 +64,15 @@ export class ExternalPlan {
   moved(message: Uint8Array, kind: Message): Uint8Array {
     if (!holdsExternal(message, kind)) return message;
     if (kind === 'tensor') return this.#movedTensor(message);
-    return rewritten(message, (field) => {
-      const inner = innerOf(field, kind);
-      return inner && delimited(field.number, this.moved(payloadOf(message, field), inner));
-    });
+    return concat([...fieldsOf(message)].flatMap((field) => this.movedField(message, field, kind)));
+  }
+
+  /** One field of a message of a kind, likewise. */
+  movedField(message: Uint8Array, field: Field, kind: Message): Uint8Array[] {
+    const inner = innerOf(field, kind);
+    const payload = inner === undefined ? undefined : payloadOf(message, field);
+    const moved = inner === undefined ? undefined : this.moved(payload!, inner);
+    return moved === payload ? [rawField(message, field)] : delimited(field.number, moved!);
   }
 
   #movedTensor(tensor: Uint8Array): Uint8Array {

@@ -8,7 +8,16 @@ import { annotatedTensor, callKey } from './node.js';
 import { quoted } from './problems.js';
 import type { OnnxModel, OnnxNode, TensorType } from './types.js';
 import { valueInfoBytes } from './value-info.js';
-import { concat, delimited, fieldsOf, numberField, payloadOf, rawField, textField } from './wire.js';
+import {
+  concat,
+  delimited,
+  delimitedParts,
+  fieldsOf,
+  numberField,
+  payloadOf,
+  rawField,
+  textField,
+} from './wire.js';
 
 export interface ExtractOptions {
   /** Nodes [from, to) in topological order. */
@@ -65,7 +74,7 @@ export function extractPartition(model: OnnxModel, options: ExtractOptions): Ext
   const ends = endsOf(model, part, options);
   const graph = part.whole
     ? wholeGraph(model, external, options.graphName)
-    : concat(partGraph(model, part, ends, external, options));
+    : partGraph(model, part, ends, external, options);
   const casts = ends.castsIn.length + ends.castsOut.length > 0;
   const bytes = modelBytes(model, graph, part, casts);
   return { bytes, inputs: ends.inputs, outputs: ends.outputs, external: external.copies };
@@ -144,7 +153,10 @@ function partFaults(model: OnnxModel, part: Part, options: ExtractOptions): Faul
     return [fault(`there is no such range; the model has nodes 0 to ${count - 1}`)];
   if (part.whole) return [];
   if (part.outputs.length === 0) return [fault('what these nodes compute is used nowhere else')];
-  return part.inputs.concat(part.outputs).flatMap((name) => {
+  // A graph output may go without a type, which ONNX Runtime infers; what crosses may not.
+  const ends = new Set(namesOf(model.graph.outputs));
+  const crossing = part.outputs.filter((name) => !ends.has(name));
+  return [...part.inputs, ...crossing].flatMap((name) => {
     const type = typeOf(model, name, types);
     if (type === undefined) return [fault(`the type of ${quoted(name)} is not known`)];
     if (type.kind === 'tensor' && codeOf(type.dtype) === undefined)
@@ -262,24 +274,22 @@ function annotations(graph: Uint8Array, names: ReadonlySet<string>): Uint8Array[
 }
 
 /** The graph with its nodes in topological order and every other field as it was. */
-function wholeGraph(model: OnnxModel, external: ExternalPlan, graphName: string | undefined): Uint8Array {
+function wholeGraph(model: OnnxModel, external: ExternalPlan, graphName: string | undefined): Uint8Array[] {
   const { encoded, nodes } = model.graph;
   const others = [...fieldsOf(encoded)].filter(
     (field) => field.number !== GRAPH.node && !(field.number === GRAPH.name && graphName !== undefined),
   );
-  const named = graphName === undefined ? [] : [textField(GRAPH.name, graphName)];
-  const reordered = concat([
-    ...nodes.flatMap((node) => delimited(GRAPH.node, node.encoded)),
-    ...named,
-    ...others.map((field) => rawField(encoded, field)),
-  ]);
-  return external.moved(reordered, 'graph');
+  return [
+    ...nodes.flatMap((node) => delimited(GRAPH.node, external.moved(node.encoded, 'node'))),
+    ...(graphName === undefined ? [] : [textField(GRAPH.name, graphName)]),
+    ...others.flatMap((field) => external.movedField(encoded, field, 'graph')),
+  ];
 }
 
 /** The operator set imported for Cast where a model imports no default one: the first with today's casts. */
 const CAST_OPSET = 13;
 
-function modelBytes(model: OnnxModel, graph: Uint8Array, part: Part, casts: boolean): Uint8Array {
+function modelBytes(model: OnnxModel, graph: readonly Uint8Array[], part: Part, casts: boolean): Uint8Array {
   const functions = part.whole ? undefined : usedFunctions(model, part.nodes);
   const lacksCast = casts && !model.opsets.has('');
   const imported = lacksCast ? delimited(MODEL.opsetImport, numberField(OPSET.version, CAST_OPSET)) : [];
@@ -295,7 +305,7 @@ function modelBytes(model: OnnxModel, graph: Uint8Array, part: Part, casts: bool
 /** The model's fields with another graph in place of its own; those `keep` refuses are left out. */
 export function withGraph(
   model: OnnxModel,
-  graph: Uint8Array,
+  graph: readonly Uint8Array[],
   keep: (number: number, payload: Uint8Array) => boolean = () => true,
 ): Uint8Array[] {
   const before: Uint8Array[] = [];
@@ -304,7 +314,7 @@ export function withGraph(
     if (keep(field.number, model.bytes.subarray(field.from, field.end)))
       before.push(rawField(model.bytes, field));
   }
-  return [...before, ...delimited(MODEL.graph, graph)];
+  return [...before, ...delimitedParts(MODEL.graph, graph)];
 }
 
 /** Where in the file the local functions lie that nodes call, directly or through one another. */

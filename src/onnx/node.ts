@@ -40,49 +40,37 @@ export interface RawGraph {
 }
 
 export function readGraph(encoded: Uint8Array, path: string, problems: Problems, depth = 0): RawGraph {
-  const lists = { nodes: [] as RawNode[], inputs: [] as ValueInfo[], outputs: [] as ValueInfo[] };
+  const nodes: RawNode[] = [];
+  const inputs: ValueInfo[] = [];
+  const outputs: ValueInfo[] = [];
   const initializers: Initializer[] = [];
   const valueInfo: ValueInfo[] = [];
-  const value = (list: ValueInfo[], name: string, bytes: Uint8Array) =>
-    read(list, `${path}.${name}[${list.length}]`, (at) => readValueInfo(bytes, at, problems));
-  const read = <T>(list: T[], at: string, one: (at: string) => T) => {
-    const item = problems.reading(at, () => one(at));
-    if (item !== undefined) list.push(item);
-  };
-  for (const field of fieldsOf(encoded)) {
-    switch (field.number) {
-      case GRAPH.node: {
-        const bytes = payloadOf(encoded, field);
-        read(lists.nodes, `${path}.node[${lists.nodes.length}]`, (at) =>
-          readNode(bytes, at, problems, depth),
-        );
-        break;
-      }
-      case GRAPH.initializer: {
-        const bytes = payloadOf(encoded, field);
-        read(initializers, `${path}.initializer`, (at) => readTensor(bytes, at, problems));
-        break;
-      }
-      case GRAPH.sparseInitializer: {
-        const bytes = payloadOf(encoded, field);
-        read(initializers, `${path}.sparse_initializer`, (at) => readSparse(bytes, at, problems));
-        break;
-      }
-      case GRAPH.input:
-        value(lists.inputs, 'input', payloadOf(encoded, field));
-        break;
-      case GRAPH.output:
-        value(lists.outputs, 'output', payloadOf(encoded, field));
-        break;
-      case GRAPH.quantizationAnnotation:
-        problems.reading(`${path}.quantization_annotation`, () => annotatedTensor(payloadOf(encoded, field)));
-        break;
-      case GRAPH.valueInfo:
-        value(valueInfo, 'value_info', payloadOf(encoded, field));
-        break;
-    }
+  const value = (bytes: Uint8Array, at: string) => readValueInfo(bytes, at, problems);
+  const readers = new Map<number, (bytes: Uint8Array) => void>([
+    [GRAPH.node, into(nodes, `${path}.node`, (bytes, at) => readNode(bytes, at, problems, depth))],
+    [
+      GRAPH.initializer,
+      into(initializers, `${path}.initializer`, (bytes, at) => readTensor(bytes, at, problems)),
+    ],
+    [
+      GRAPH.sparseInitializer,
+      into(initializers, `${path}.sparse_initializer`, (bytes, at) => readSparse(bytes, at, problems)),
+    ],
+    [GRAPH.input, into(inputs, `${path}.input`, value)],
+    [GRAPH.output, into(outputs, `${path}.output`, value)],
+    [GRAPH.valueInfo, into(valueInfo, `${path}.value_info`, value)],
+    [GRAPH.quantizationAnnotation, into([], `${path}.quantization_annotation`, annotatedTensor)],
+  ]);
+  function into<T>(list: T[], where: string, read: (bytes: Uint8Array, at: string) => T) {
+    let index = 0;
+    return (bytes: Uint8Array) => {
+      const at = `${where}[${index++}]`;
+      const item = problems.reading(at, () => read(bytes, at));
+      if (item !== undefined) list.push(item);
+    };
   }
-  return { encoded, ...lists, initializers, valueInfo };
+  for (const field of fieldsOf(encoded)) readers.get(field.number)?.(payloadOf(encoded, field));
+  return { encoded, nodes, inputs, outputs, initializers, valueInfo };
 }
 
 /** The tensor that a TensorAnnotation is about. */

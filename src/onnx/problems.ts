@@ -9,7 +9,13 @@ export class Problems {
   readonly #faults: Fault[] = [];
   #more = 0;
 
+  /** @param message what the thing at `path` has or is; with no path, the file */
   add(path: string, message: string): void {
+    if (path === '') this.#keep('', `the file ${message}`);
+    else this.#keep(path, message);
+  }
+
+  #keep(path: string, message: string): void {
     if (this.#faults.length < MOST_FAULTS) this.#faults.push({ path, message });
     else this.#more++;
   }

@@ -29,7 +29,7 @@ export function exposeTensors(model: OnnxModel, names: readonly string[]): Uint8
   const outputs = added.flatMap((name) =>
     delimited(GRAPH.output, declared.get(name) ?? valueInfoBytes(name)),
   );
-  return concat(withGraph(model, concat([graph.encoded, ...outputs])));
+  return concat(withGraph(model, [graph.encoded, ...outputs]));
 }
 
 /**
@@ -39,10 +39,10 @@ export function exposeTensors(model: OnnxModel, names: readonly string[]): Uint8
 export function nameNodes(model: OnnxModel): Uint8Array {
   const { encoded, nodes } = model.graph;
   const others = [...fieldsOf(encoded)].filter((field) => field.number !== GRAPH.node);
-  const graph = concat([
+  const graph = [
     ...nodes.flatMap((node) => delimited(GRAPH.node, named(node))),
     ...others.map((field) => rawField(encoded, field)),
-  ]);
+  ];
   return concat(withGraph(model, graph));
 }
 

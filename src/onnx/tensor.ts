@@ -168,7 +168,7 @@ function bytesOf(parts: TensorParts, count: number, where: string, problems: Pro
   const element = elementOf(parts.code);
   if (parts.code === 0) problems.add(where, 'has no element type');
   // A type newer than ours: its bytes are whatever is there.
-  if (element === undefined) return parts.rawBytes ?? Number(parts.external.get('length') ?? 0);
+  if (element === undefined) return parts.rawBytes ?? wholeNumber(parts.external.get('length') ?? '') ?? 0;
   return element.dtype === 'string' ? parts.textBytes : Math.ceil((count * element.bits) / 8);
 }
 

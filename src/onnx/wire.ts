@@ -180,9 +180,15 @@ export function varintBytes(value: number): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** A length-delimited field in two parts, head and payload, so that large payloads are copied once, at the end. */
+/** A length-delimited field as head and payload, so that large payloads are copied once, at the end. */
 export function delimited(number: number, payload: Uint8Array): Uint8Array[] {
-  return [varintBytes(number * 8 + LENGTH_DELIMITED), varintBytes(payload.length), payload];
+  return delimitedParts(number, [payload]);
+}
+
+/** A length-delimited field whose payload is in pieces, which are joined with the whole message, not before. */
+export function delimitedParts(number: number, payload: readonly Uint8Array[]): Uint8Array[] {
+  const length = payload.reduce((sum, part) => sum + part.length, 0);
+  return [varintBytes(number * 8 + LENGTH_DELIMITED), varintBytes(length), ...payload];
 }
 
 export function textField(number: number, text: string): Uint8Array {
