@@ -16,6 +16,9 @@ import type { OpenedBundle } from './opened-bundle.js';
 import { splitRows, stackRows } from './rows.js';
 import { RowsInFlight } from './rows-in-flight.js';
 
+/** Node fires longer timers at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** How a request ended. */
 export type Ending =
   | { kind: 'answered'; inTime: boolean; outputs: Tensors }
@@ -340,16 +343,20 @@ export class LiveDriver {
   /** Timers of Node may fire early: the core is told when its time has come, not before. */
   private wakeAt(time: number): void {
     clearTimeout(this.timer);
+    const wait = () => {
+      const leftMs = Math.max(0, Math.ceil((time - this.now()) / 1e6));
+      this.timer = setTimeout(check, Math.min(leftMs, LONGEST_TIMER_MS));
+    };
     const check = () => {
-      const leftMs = (time - this.now()) / 1e6;
-      if (leftMs > 0) {
-        this.timer = setTimeout(check, Math.ceil(leftMs));
+      const at = this.now();
+      if (at < time) {
+        wait();
         return;
       }
-      this.core.due(this.now());
+      this.core.due(at);
       this.decideSoon();
     };
-    this.timer = setTimeout(check, Math.max(0, Math.ceil((time - this.now()) / 1e6)));
+    wait();
   }
 
   /** Nothing of this driver keeps the program running any more. */

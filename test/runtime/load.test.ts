@@ -1,0 +1,110 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { driveLoad } from '../../src/runtime/index.js';
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+describe('driveLoad()', () => {
+  let server: Server;
+  const respond = (handle: Parameters<typeof createServer>[1]) =>
+    new Promise<string>((resolve) => {
+      server = createServer(handle!).listen(0, '127.0.0.1', () => {
+        resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      });
+      closers.push(
+        () =>
+          new Promise((done) => {
+            server.close(done);
+            server.closeAllConnections();
+          }),
+      );
+    });
+  const metadata = JSON.stringify({
+    name: 'm',
+    inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 2] }],
+    outputs: [{ name: 'y', datatype: 'FP32', shape: [-1, 2] }],
+  });
+
+  it('keeps sending on time when the server is slow, and counts latency from the intended times', async () => {
+    const url = await respond((request, response) => {
+      request.resume();
+      if (request.method === 'GET') response.end(metadata);
+      else setTimeout(() => response.end('{"outputs":[]}'), 200);
+    });
+    const report = await driveLoad(url, {
+      model: 'm',
+      rps: 100,
+      durationS: 1,
+      arrivals: 'uniform',
+      sloMs: 150,
+    });
+    expect(report).toMatchObject({
+      sent: 100,
+      answered: 100,
+      late: 100,
+      inTime: 0,
+      attainment: 0,
+      dropRate: 1,
+    });
+    expect(report.elapsedS).toBeGreaterThan(1.18);
+    expect(report.latencyMs!.p50).toBeGreaterThanOrEqual(199);
+    // One connection needs 2 s for them: latencies hold the wait for it, from the intended times on.
+    const few = await driveLoad(url, {
+      model: 'm',
+      rps: 10,
+      durationS: 1,
+      arrivals: 'uniform',
+      connections: 1,
+    });
+    expect(few.sent).toBe(10);
+    expect(few.latencyMs!.max).toBeGreaterThan(10 * 200 - 900 - 100);
+  });
+
+  it('tells drops, failures with their reasons, wrong answers and broken connections apart', async () => {
+    let count = 0;
+    const url = await respond((request, response) => {
+      request.resume();
+      if (request.method === 'GET') {
+        response.end(metadata);
+        return;
+      }
+      count += 1;
+      const way = count % 5;
+      if (way === 0) response.writeHead(503).end('{"error":"Dropped"}');
+      else if (way === 1) response.writeHead(500).end('{"error":"broken"}');
+      else if (way === 2) request.socket.destroy();
+      else if (way === 3) response.end('{"outputs":[{"name":"y","datatype":"FP32","shape":[1],"data":[1]}]}');
+      else response.end('nonsense');
+    });
+    const right = ({ outputs }: { outputs: Record<string, { data: ArrayLike<unknown> }> }) =>
+      outputs.y!.data[0] === 2;
+    const report = await driveLoad(url, {
+      model: 'm',
+      rps: 100,
+      durationS: 1,
+      arrivals: 'uniform',
+      check: right,
+    });
+    expect(report).toMatchObject({ sent: 100, dropped: 20, failed: 80, answered: 0 });
+    expect(report.failures).toMatchObject({
+      'status 500: broken': 20,
+      'the answer is wrong': 20,
+      UND_ERR_SOCKET: 20,
+    });
+    expect(report.latencyMs).toBeUndefined();
+  });
+
+  it('refuses options that are no use, all at once, and a server that is not there', async () => {
+    const bad = { rps: -1, durationS: 0, rows: 1.5, arrivals: 'bursts' as never };
+    await expect(driveLoad('nowhere', bad)).rejects.toThrow(
+      /rps: is -1; .*\n.*durationS: is 0; .*\n.*rows: is 1.5; .*\n.*arrivals: .*poisson, uniform\n.*url: nowhere/,
+    );
+    await expect(driveLoad('http://127.0.0.1:9', { model: 'm', rps: 1, durationS: 1 })).rejects.toThrow(
+      /no answer: ECONNREFUSED[\s\S]*Is the server running/,
+    );
+  });
+});
