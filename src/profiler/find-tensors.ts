@@ -14,8 +14,8 @@ import { writeModel } from './source.js';
 import type { Batching, TensorFinding } from './types.js';
 
 /** A run holds every tensor it was asked for; so many at once, and no more bytes than this where there are several. */
-const CHUNK_TENSORS = 48;
-const CHUNK_BYTES = 64 * 1024 * 1024;
+const CHUNK_TENSORS = 64;
+const CHUNK_BYTES = 128 * 1024 * 1024;
 
 export interface Probe {
   readonly executor: Executor;
@@ -31,7 +31,7 @@ export interface Probe {
 
 /**
  * Dtype, shape and batching of tensors of the graph, by running it with them exposed: once for their sizes, then in
- * chunks of bounded size for their values. Costs about five runs of the model and two sessions per 48 tensors.
+ * chunks of bounded size for their values. Costs about five runs of the model and two sessions per 64 tensors.
  */
 export async function findTensors(
   probe: Probe,

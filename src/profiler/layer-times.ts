@@ -1,4 +1,4 @@
-import type { Executor, NodeTimings, Tensors } from '../execution/index.js';
+import type { Executor, NodeTimingOptions, NodeTimings, Tensors } from '../execution/index.js';
 import { type OnnxModel, readModel } from '../onnx/index.js';
 import { type OptimizedNode, originalsOf } from './attribution.js';
 
@@ -25,22 +25,29 @@ const MOST_DISPATCH_US = 5;
 /** Layers' times are means over this part of the runs, the fastest: where nothing else on the host came between. */
 const QUIET = 1 / 4;
 
+/** Unoptimized runs, which only divide fused times; and the time that optimized runs may take. */
+const PLAIN_RUNS = 3;
+const LONGEST_US = 2e6;
+
 /** Runs × nodes are kept below this: ONNX Runtime keeps every event in memory. */
 const MOST_EVENTS = 50_000;
 
 /**
  * Times of the original nodes at full optimization: each optimized node's time goes to the nodes it stands for
  * (`originalsOf`), divided in the ratio of their times in an unoptimized session (equally where those are all 0), with
- * an equal part of the time between kernels. Nothing is lost: what cannot be mapped is spread over all nodes in that ratio. Two sessions, `runs` runs each.
+ * an equal part of the time between kernels. Nothing is lost: what cannot be mapped is spread over all nodes in that ratio. Two
+ * sessions: three runs unoptimized, and up to `runs` optimized as far as two seconds allow.
  */
 export async function layerTimes(
   executor: Executor,
   { model, path, feeds, runs = 12 }: { model: OnnxModel; path: string; feeds: Tensors; runs?: number },
 ): Promise<LayerTimes> {
   const most = Math.max(1, Math.floor(MOST_EVENTS / Math.max(1, model.graph.nodes.length)));
-  const options = { runs: Math.min(runs, most), warmupRuns: 1 };
-  const plain = await executor.nodeTimings(path, feeds, { ...options, optimization: 'disabled' });
-  const full = await executor.nodeTimings(path, feeds, { ...options, optimization: 'all' });
+  const times = (options: NodeTimingOptions) =>
+    executor.nodeTimings(path, feeds, { ...options, warmupRuns: 1 });
+  const plain = await times({ runs: Math.min(PLAIN_RUNS, most), optimization: 'disabled' });
+  const affordable = Math.max(PLAIN_RUNS, Math.floor(LONGEST_US / Math.max(1, mean(plain.runUs))));
+  const full = await times({ runs: Math.min(runs, affordable, most), optimization: 'all' });
   return attribute(model, plain, full);
 }
 

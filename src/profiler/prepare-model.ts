@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { type Boundary, sha256Of, type TensorSpec } from '../artifacts/index.js';
+import { type Boundary, fault, InputError, sha256Of, type TensorSpec } from '../artifacts/index.js';
 import { ExecutionError, type Executor, startExecutor, type Tensors } from '../execution/index.js';
 import { cutsOf, type OnnxModel, type TensorType } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
@@ -15,7 +15,7 @@ import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
  * of every tensor that could cross a cut, and which cuts are valid. Where it cannot batch, `fixedBatch` says at which
  * size it runs and `fixedBatchReason` why.
  *
- * Runs the model on `options.device` about five times per 48 live tensors. Temporary files are removed also on failure.
+ * Runs the model on `options.device` about five times per 64 live tensors. Temporary files are removed also on failure.
  * @throws InputError for a file that is not a model ONNX Runtime runs, or dimensions without a size (naming `--dim`);
  *   MissingError for a missing file or device; the signal's reason on abort
  */
@@ -24,15 +24,17 @@ export async function prepareModel(path: string, options: PrepareOptions): Promi
   const name = basename(path).replace(/\.onnx$/i, '');
   const dims = options.dims ?? {};
   const read = { path, name, bytes, dims, boundary: options.boundary ?? 'exact' } as const;
-  const bound = bindModel(bytes, { name, dims });
+  const bound = bindModel(bytes, { name: path, dims });
   const { slowdown: _heldBack, ...device } = options.device;
   const executor = await startExecutor(device);
   try {
     const common = { path, options, executor };
     const batched = await tryBatching(bound, common);
     if (batched.kind === 'batches') return assemble({ ...read, ...batched, reason: undefined });
-    const found = await find(unbatchedModel(bytes, { name, dims }, bound), common, false);
+    const found = await find(unbatchedModel(bytes, { name: path, dims }, bound), common, false);
     return assemble({ ...read, ...found, reason: batched.why });
+  } catch (error) {
+    throw notRunnable(path, error);
   } finally {
     await executor.close();
   }
@@ -85,9 +87,9 @@ function unbatchedModel(
 
 async function find(bound: BoundModel, common: Common, batching: boolean): Promise<Found> {
   const { model, source } = gathered(bound.model, common.path);
-  const { signal, feeds: given = {} } = common.options;
-  const first = requestFor(model, bound.batch, { which: 0, given });
-  const second = requestFor(model, bound.batch, { which: 1, given });
+  const { signal, feeds: given = {}, fill = {} } = common.options;
+  const first = requestFor(model, bound.batch, { which: 0, given, fill });
+  const second = requestFor(model, bound.batch, { which: 1, given, fill });
   const both = batching ? stackRequests([first, second], inputBatching(bound.batch)) : undefined;
   const tensors = await withScratch(async (folder) => {
     await writeData(folder, source);
@@ -119,13 +121,18 @@ function assemble(
   },
 ): PreparedModel {
   const { model, tensors, fixedBatch, boundary } = found;
+  const outputs = specsOf(model.graph.outputs, tensors);
+  if (outputs.length === 0)
+    throw new InputError(`profile ${found.path}`, [
+      fault('none of its outputs is a tensor, so none could be sent'),
+    ]);
   const types = typesOf(tensors);
   return {
     ...{ name: found.name, path: found.path, sha256: sha256Of(found.bytes), model, source: found.source },
     ...{ dims: found.dims, fixedBatch, boundary, tensors, types, request: found.request },
     fixedBatchReason: fixedBatch === undefined ? undefined : found.reason,
     inputs: specsOf(model.graph.inputs, tensors),
-    outputs: specsOf(model.graph.outputs, tensors),
+    outputs,
     layers: layersOf(model, { types, tensors, boundary, fixedBatch }),
   };
 }
@@ -149,6 +156,13 @@ function typesOf(tensors: ReadonlyMap<string, TensorFinding>): Map<string, Tenso
     types.set(name, { dtype, dims: shape.map((dim, axis) => (axis === batchAxis ? undefined : dim)) });
   }
   return types;
+}
+
+/** ONNX Runtime's refusal to run the model on inputs of ours, as something to act on; other errors pass through. */
+function notRunnable(path: string, error: unknown): unknown {
+  if (!(error instanceof ExecutionError)) return error;
+  const advice = 'Where an input takes certain values only, give it one with --fill <input>=<number>.';
+  return new InputError(`run ${path}`, [fault(firstLine(error.message))], advice);
 }
 
 function firstLine(text: string): string {

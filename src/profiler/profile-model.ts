@@ -97,6 +97,8 @@ class ProfileRun {
     for (const device of devices) ledger.open(device);
     if (prepared.fixedBatchReason !== undefined)
       ledger.warn(`the model runs at batch ${prepared.fixedBatch} only: ${prepared.fixedBatchReason}`);
+    for (const name of notTensors(prepared))
+      ledger.warn(`output ${name} is not a tensor: it is neither measured nor served`);
     try {
       await this.#measure(ledger, ends);
     } catch (error) {
@@ -303,6 +305,11 @@ class ProfileRun {
     this.#failures.push(message);
     onProgress?.({ kind: 'warning', message });
   }
+}
+
+function notTensors({ model, outputs }: PreparedModel): string[] {
+  const tensors = new Set(outputs.map(({ name }) => name));
+  return model.graph.outputs.map(({ name }) => name).filter((name) => !tensors.has(name));
 }
 
 interface BlockFile {

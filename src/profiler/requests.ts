@@ -12,14 +12,19 @@ export function inputAxes(batch: BatchDim): ReadonlyMap<string, number | undefin
 }
 
 /**
- * Values of every input for one request (a whole run where the batch is fixed): those given, else seeded random ones.
+ * Values of every input for one request (a whole run where the batch is fixed): those given, one number throughout where
+ * `fill` has it, else seeded random ones.
  * @param which requests differ by their number in the inputs that have a batch axis; common inputs are the same for all
  * @throws InputError for given values that are of no input or of another type or shape
  */
 export function requestFor(
   model: OnnxModel,
   batch: BatchDim,
-  { which, given = {} }: { which: number; given?: Tensors },
+  {
+    which,
+    given = {},
+    fill = {},
+  }: { which: number; given?: Tensors; fill?: Readonly<Record<string, number>> },
 ): Tensors {
   const axes = inputAxes(batch);
   const symbolic = batch.kind === 'symbolic';
@@ -30,11 +35,14 @@ export function requestFor(
       return [name, { dtype: type?.kind === 'tensor' ? type.dtype : '', shape }];
     }),
   );
-  checkGiven(model.name, shapes, given);
+  checkGiven(model.name, shapes, { given, fill });
   return Object.fromEntries(
     [...shapes].map(([name, { dtype, shape }]) => {
       const number = axes.get(name) === undefined ? 0 : which;
       const stream = streamOf(SEED, `request ${number} input ${name}`);
+      const value = fill[name];
+      if (value !== undefined)
+        return [name, randomTensor(dtype, shape, () => 0, { low: value, high: value })];
       return [name, given[name] ?? randomTensor(dtype, shape, () => stream.uniform())];
     }),
   );
@@ -43,16 +51,19 @@ export function requestFor(
 function checkGiven(
   model: string,
   shapes: ReadonlyMap<string, { dtype: string; shape: number[] }>,
-  given: Tensors,
+  { given, fill }: { given: Tensors; fill: Readonly<Record<string, number>> },
 ): void {
-  const faults = Object.entries(given).flatMap(([name, { dtype, dims }]) => {
+  const inputs = [...shapes.keys()].join(', ');
+  const unknown = Object.keys(fill).filter((name) => !shapes.has(name));
+  const faults = unknown.map((name) => fault(`there is no input ${name}; inputs are ${inputs}`));
+  const others = Object.entries(given).flatMap(([name, { dtype, dims }]) => {
     const wanted = shapes.get(name);
-    if (wanted === undefined)
-      return [fault(`there is no input ${name}; inputs are ${[...shapes.keys()].join(', ')}`)];
+    if (wanted === undefined) return [fault(`there is no input ${name}; inputs are ${inputs}`)];
     const same = dtype === wanted.dtype && dims.join() === wanted.shape.join();
     const are = `${dtype}[${dims.join(', ')}]; ${wanted.dtype}[${wanted.shape.join(', ')}] is needed`;
     return same ? [] : [fault(`the values given for ${name} are ${are}`)];
   });
+  faults.push(...others);
   if (faults.length > 0) throw new InputError(`run ${model} with the values given`, faults);
 }
 

@@ -15,6 +15,8 @@ export interface PrepareOptions {
   readonly boundary?: Boundary;
   /** Values of inputs for one request, in place of random ones: for inputs that only some values are valid for. */
   readonly feeds?: Tensors;
+  /** One number for every element of an input: for inputs such as a sampling rate. */
+  readonly fill?: Readonly<Record<string, number>>;
   readonly signal?: AbortSignal;
 }
 

@@ -1,0 +1,134 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { InputError, MissingError } from '../../src/artifacts/index.js';
+import { prepareModel, profileModel } from '../../src/profiler/index.js';
+import * as w from '../onnx/writer.js';
+
+const CPU = { provider: 'cpu', threads: 1 } as const;
+const QUICK = { warmupRuns: 0, minRuns: 1, minMs: 0, maxMs: 50 };
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'profiler-made-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Writes a model of x[batch, 4] → y. */
+function made(
+  nodes: readonly Uint8Array[],
+  initializers: readonly Uint8Array[] = [],
+  output: readonly (number | string)[] = ['batch', 4],
+): string {
+  const path = join(folder, 'made.onnx');
+  const graph = w.graph({
+    nodes,
+    initializers,
+    inputs: [w.value('x', w.FLOAT, ['batch', 4])],
+    outputs: [w.value('y', w.FLOAT, output)],
+  });
+  writeFileSync(path, w.model(graph));
+  return path;
+}
+
+const external = {
+  nodes: [
+    w.node('Add', ['x', 'v'], ['a']),
+    w.node('Mul', ['a', 'u'], ['b']),
+    w.node('Add', ['b', 'u'], ['y']),
+  ],
+  initializers: ['v', 'u'].map((name, i) =>
+    w.externalFloats(name, [4], { location: 'weights.bin', offset: String(64 * (i + 1)), length: '16' }),
+  ),
+};
+
+test('a model with external data is profiled without touching its folder', async () => {
+  const path = made(external.nodes, external.initializers);
+  writeFileSync(
+    join(folder, 'weights.bin'),
+    new Uint8Array(Float32Array.from({ length: 64 }, (_, i) => i).buffer),
+  );
+  const prepared = await prepareModel(path, { device: CPU });
+  expect(prepared.fixedBatch).toBeUndefined();
+  const profile = await profileModel(prepared, {
+    devices: [{ className: 'cpu', device: CPU }],
+    batchSizes: [1, 3],
+    partition: { method: 'min-transfer', blocks: 3 },
+    limits: QUICK,
+  });
+  expect(profile.measurement?.complete).toBe(true);
+  expect(profile.blocks.map(({ cutBytes }) => cutBytes)).toEqual([16, 16, 16]);
+  expect(readdirSync(folder).sort()).toEqual(['made.onnx', 'weights.bin']);
+});
+
+test('external data that is missing, too short or outside the folder is refused', async () => {
+  const path = made(external.nodes, external.initializers);
+  await expect(prepareModel(path, { device: CPU })).rejects.toBeInstanceOf(MissingError);
+  writeFileSync(join(folder, 'weights.bin'), new Uint8Array(100));
+  await expect(prepareModel(path, { device: CPU })).rejects.toThrow(/ends before the 16 bytes from 128 on/);
+  const outside = [w.floats('v', [4], [1, 2, 3, 4]), w.externalFloats('u', [4], { location: '../secret' })];
+  await expect(prepareModel(made(external.nodes, outside), { device: CPU })).rejects.toBeInstanceOf(
+    InputError,
+  );
+});
+
+test('a model that mixes the rows of a batch is profiled at batch 1, with the reason', async () => {
+  const mean = w.node('ReduceMean', ['x'], ['m'], { attributes: [w.attribute.ints('axes', [0])] });
+  const prepared = await prepareModel(made([mean, w.node('Sub', ['x', 'm'], ['y'])]), { device: CPU });
+  expect(prepared.fixedBatch).toBe(1);
+  expect(prepared.fixedBatchReason).toMatch(
+    /output y: at batch 2 .* is not the two requests' tensors in a row/,
+  );
+  const profile = await profileModel(prepared, {
+    devices: [{ className: 'cpu', device: CPU }],
+    batchSizes: [1, 2, 4],
+    limits: QUICK,
+  });
+  expect(profile.model.fixedBatch).toBe(1);
+  expect(Object.keys(profile.devices.cpu?.blockLatencyUs['1'] ?? {})).toEqual(['1']);
+  expect(profile.measurement?.warnings?.join()).toMatch(/runs at batch 1 only/);
+});
+
+test('a cut is refused where the size of a crossing tensor depends on the data', async () => {
+  const nodes = [
+    w.node('Greater', ['x', 'half'], ['big']),
+    w.node('NonZero', ['big'], ['where']),
+    w.node('Cast', ['where'], ['real'], { attributes: [w.attribute.int('to', w.FLOAT)] }),
+    w.node('ReduceSum', ['real'], ['sum'], { attributes: [w.attribute.int('keepdims', 0)] }),
+    w.node('Sub', ['sum', 'sum'], ['zero']),
+    w.node('Add', ['x', 'zero'], ['y']),
+  ];
+  const prepared = await prepareModel(made(nodes, [w.floats('half', [1], [0.5])]), { device: CPU });
+  const why = prepared.layers.map(({ noCut }) => noCut ?? '');
+  expect(why[0]).toBe('');
+  expect(why[1]).toMatch(/where: its size depends on the data/);
+  expect(why[3]).toMatch(/sum: it has no batch axis/);
+  expect(why[4]).toBe('');
+});
+
+test('an abort ends the preparation with the signal’s reason', async () => {
+  const reason = new Error('enough');
+  const path = made([w.node('Relu', ['x'], ['y'])]);
+  await expect(prepareModel(path, { device: CPU, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+});
+
+test('the values that a block is fed are the model’s own: indices stay in range', async () => {
+  // The index is always −1: valid in a table of one row, as a random 1 is not.
+  const nodes = [
+    w.node('Cast', ['x'], ['i'], { attributes: [w.attribute.int('to', w.INT64)] }),
+    w.node('Sub', ['i', 'back'], ['index']),
+    w.node('Gather', ['table', 'index'], ['y']),
+  ];
+  const constants = [w.int64s('back', [1], [1]), w.floats('table', [1], [5])];
+  const prepared = await prepareModel(made(nodes, constants), { device: CPU });
+  const profile = await profileModel(prepared, {
+    devices: [{ className: 'cpu', device: CPU }],
+    batchSizes: [1, 2],
+    partition: { method: 'min-transfer', blocks: 3 },
+    limits: QUICK,
+  });
+  expect(profile.blocks).toHaveLength(3);
+  expect(profile.blocks[1]?.tensors).toMatchObject([{ name: 'index', dtype: 'int64', batchAxis: 0 }]);
+  expect(profile.measurement?.complete).toBe(true);
+});
