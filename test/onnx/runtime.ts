@@ -11,12 +11,23 @@ import {
 export type Tensors = Record<string, ort.Tensor>;
 export type Level = 'disabled' | 'all';
 
+interface RunOptions {
+  readonly level: Level;
+  readonly outputs?: readonly string[];
+}
+
 /** Runs a model on one CPU thread and gives the outputs asked for, or all. */
-export async function run(
+export async function run(bytes: Uint8Array, feeds: Tensors, options: RunOptions): Promise<Tensors> {
+  const [answer] = await runEach(bytes, [feeds], options);
+  return answer!;
+}
+
+/** Runs a model once for each of several feeds, in one session. */
+export async function runEach(
   bytes: Uint8Array,
-  feeds: Tensors,
-  options: { level: Level; outputs?: readonly string[] },
-): Promise<Tensors> {
+  feeds: readonly Tensors[],
+  options: RunOptions,
+): Promise<Tensors[]> {
   const session = await ort.InferenceSession.create(bytes, {
     graphOptimizationLevel: options.level,
     interOpNumThreads: 1,
@@ -25,8 +36,12 @@ export async function run(
     extra: { session: { intra_op: { allow_spinning: '0' } } },
   });
   try {
-    const given = Object.fromEntries(session.inputNames.map((name) => [name, feeds[name]!]));
-    return { ...(await session.run(given, options.outputs ?? session.outputNames)) };
+    const answers: Tensors[] = [];
+    for (const one of feeds) {
+      const given = Object.fromEntries(session.inputNames.map((name) => [name, one[name]!]));
+      answers.push({ ...(await session.run(given, options.outputs ?? session.outputNames)) });
+    }
+    return answers;
   } finally {
     await session.release();
   }
