@@ -20,6 +20,8 @@ export interface PartitionModelOptions {
   /** Where layers are measured when there is no profile. */
   readonly devices: readonly string[];
   readonly dim?: Readonly<Record<string, number>> | undefined;
+  /** One number for every element of an input that takes certain values only. */
+  readonly fill?: Readonly<Record<string, number>> | undefined;
   readonly blocks: number;
   readonly method: 'greedy' | 'min-transfer';
   readonly boundary: Boundary;
@@ -56,6 +58,7 @@ export async function partitionModelFile(
     batchSizes: given?.value.model.fixedBatch === undefined ? [1, 2] : [1],
     boundary: options.boundary,
     ...(dims ? { dims } : {}),
+    ...(options.fill ? { fill: options.fill } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
   });
   const base = given ? ofProfile(given, prepared) : await measuredNow(prepared, options);

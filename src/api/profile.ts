@@ -24,6 +24,8 @@ export interface ProfileModelOptions {
   readonly batch: readonly number[];
   readonly virtual: readonly number[];
   readonly dim?: Readonly<Record<string, number>> | undefined;
+  /** One number for every element of an input that takes certain values only. */
+  readonly fill?: Readonly<Record<string, number>> | undefined;
   /** A number of blocks, or the path of a profile whose blocks are measured. */
   readonly blocks: string;
   readonly method: 'greedy' | 'min-transfer';
@@ -38,8 +40,8 @@ export interface ProfileModelOptions {
   readonly output?: string | undefined;
   readonly signal?: AbortSignal;
   readonly onProgress?: (step: Step) => void;
-  /** Told of devices that are left out, with what they lack. */
-  readonly onUnavailable?: (text: string) => void;
+  /** Told what else is to be known: devices that are left out, with what they lack; what grouping layers gave up. */
+  readonly onNote?: (text: string) => void;
 }
 
 /**
@@ -63,6 +65,7 @@ export async function profileModelFile(
     batchSizes: options.batch,
     boundary: options.boundary,
     ...(options.dim ? { dims: options.dim } : {}),
+    ...(options.fill ? { fill: options.fill } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
   });
   const measured = await profileModel(prepared, {
@@ -111,10 +114,10 @@ async function blocksOption(text: string, method: 'greedy' | 'min-transfer'): Pr
   }
 }
 
-function follow(event: ProgressEvent, { onProgress, onUnavailable }: ProfileModelOptions): void {
+function follow(event: ProgressEvent, { onProgress, onNote }: ProfileModelOptions): void {
   switch (event.kind) {
     case 'unavailable':
-      onUnavailable?.(`${event.className} is left out: ${event.missing}`);
+      onNote?.(`${event.className} is left out: ${event.missing}`);
       return;
     case 'phase':
       onProgress?.({ doing: `measuring ${event.phase} on ${event.className}` });
@@ -130,6 +133,8 @@ function follow(event: ProgressEvent, { onProgress, onUnavailable }: ProfileMode
       return;
     }
     case 'partitioned':
+      for (const note of event.notes) onNote?.(note);
+      return;
     case 'warning':
       return;
   }

@@ -64,6 +64,16 @@ export function dimension(text: string, before: Record<string, number> = {}): Re
   return { ...before, [name]: wholeNumber(text.slice(at + 1)) };
 }
 
+/** Collects `name=number` pairs given one at a time. The name ends at the last `=`. */
+export function namedNumber(text: string, before: Record<string, number> = {}): Record<string, number> {
+  const at = text.lastIndexOf('=');
+  const value = Number(text.slice(at + 1));
+  if (at < 1 || at === text.length - 1 || !Number.isFinite(value)) {
+    throw new InvalidArgumentError(`"${text}" is not name=number, such as sr=16000.`);
+  }
+  return { ...before, [text.slice(0, at)]: value };
+}
+
 /** Collects `name=text` pairs given one at a time. The name ends at the first `=`. */
 export function namedText(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf('=');

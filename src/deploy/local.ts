@@ -112,9 +112,18 @@ async function writePartition(
     ...(data ? { data: [{ path: data.path, sha256: data.sha256 }] } : {}),
     ...which,
     inputs: tensorSpecs(profile, extracted.inputs),
-    outputs: tensorSpecs(profile, extracted.outputs),
+    outputs: tensorSpecs(
+      profile,
+      extracted.outputs.filter((name) => !isNoTensor(profile, graph, name)),
+    ),
   };
   return { partition, size: extracted.bytes.length + (data?.size ?? 0) };
+}
+
+/** An output of the model that is a sequence or a map: it crosses no cut and is not served. */
+function isNoTensor(profile: Profile, graph: OnnxModel, name: string): boolean {
+  const isOutput = graph.graph.outputs.some((output) => output.name === name);
+  return isOutput && !(profile.model.outputs ?? []).some((output) => output.name === name);
 }
 
 async function writeData(

@@ -1,12 +1,13 @@
 import { Command, Option } from 'commander';
 import { EXIT } from '../exit.js';
-import { dimension, each, wholeNumber, withJson } from '../options.js';
+import { dimension, each, namedNumber, wholeNumber, withJson } from '../options.js';
 import { action } from '../run.js';
 
 interface Options {
   profile?: string;
   device?: string[];
   dim?: Record<string, number>;
+  fill?: Record<string, number>;
   blocks: number;
   method: 'greedy' | 'min-transfer';
   boundary: 'exact' | 'float16';
@@ -30,6 +31,11 @@ export function partitionCommand(): Command {
         each,
       )
       .option('--dim <name=size>', 'size of a free dimension, such as seq=128 (repeatable)', dimension)
+      .option(
+        '--fill <input=number>',
+        'value of an input that takes certain values only (repeatable)',
+        namedNumber,
+      )
       .option('--blocks <n>', 'how many blocks', wholeNumber, 10)
       .addOption(
         new Option('--method <method>', 'how layers become blocks')

@@ -3,6 +3,7 @@ import { EXIT } from '../exit.js';
 import {
   dimension,
   each,
+  namedNumber,
   notNegative,
   positiveNumber,
   wholeNumber,
@@ -18,6 +19,7 @@ interface Options {
   batch: number[];
   virtual: number[];
   dim?: Record<string, number>;
+  fill?: Record<string, number>;
   blocks: string;
   method: 'greedy' | 'min-transfer';
   boundary: 'exact' | 'float16';
@@ -48,6 +50,11 @@ export function profileCommand(): Command {
         [1],
       )
       .option('--dim <name=size>', 'size of a free dimension, such as seq=128 (repeatable)', dimension)
+      .option(
+        '--fill <input=number>',
+        'value of an input that takes certain values only (repeatable)',
+        namedNumber,
+      )
       .option(
         '--blocks <n or file>',
         "how many blocks, or a profile whose blocks are measured again on this machine's devices",
@@ -81,7 +88,7 @@ export function profileCommand(): Command {
             devices: options.device ?? ['cpu:1'],
             signal,
             onProgress: (step) => shown.show(step),
-            onUnavailable: (text) => terminal.note(text),
+            onNote: (text) => terminal.note(text),
           });
           shown.stop();
           for (const warning of profile.measurement?.warnings ?? []) await terminal.warn(warning);
