@@ -15,24 +15,80 @@ interface Offers {
   readonly rps: Float64Array;
 }
 
+/** First part of the bound that is tried to be reached; each further try is lower by as much. */
+const TRY_STEP = 0.04;
+
 /**
  * Divides whole GPUs among models so that the least throughput/weight is largest and then, without lowering it, the sum.
- * Exact for the tables given. Cost: for each model the product of the states worth giving and all states.
- * @returns undefined where that is too much
+ * Exact for the tables given: it looks only at what reaches a part of the bound, and lowers that part until something does.
+ * @param weights a model of weight 0 takes what is left
+ * @param bound no division reaches more
+ * @param base what each model is served with already
+ * @returns undefined where the tables are too large
  */
 export function divideByWeight(
   tables: readonly WholeGpuTable[],
   weights: readonly number[],
+  bound: number,
+  base: readonly number[],
 ): Division | undefined {
-  const offers = tables.map(offersOf);
-  if (tooMany(tables, offers)) return undefined;
-  const least = fold(tables, offers, Infinity, (so, rps, m) =>
-    weights[m] === 0 ? so : Math.min(so, rps / (weights[m] as number)),
-  );
-  const value = least.value;
-  const enough = (rps: number, m: number) => rps >= value * (weights[m] as number) * (1 - 1e-12);
-  const sum = fold(tables, offers, 0, (so, rps, m) => (enough(rps, m) ? so + rps : -Infinity));
-  return { value, states: sum.states };
+  const all = tables.map(offersOf);
+  for (let part = 1 - TRY_STEP; ; part -= TRY_STEP) {
+    const least = part <= 0 ? -Infinity : part * bound;
+    const offers = all.map((offer, m) =>
+      between(tables[m] as WholeGpuTable, offer, weights[m] as number, least, bound, base[m] as number),
+    );
+    if (tooMany(tables, offers)) return undefined;
+    const found = fold(tables, offers, Infinity, (so, rps, m) =>
+      weights[m] === 0 ? so : Math.min(so, ((base[m] as number) + rps) / (weights[m] as number)),
+    );
+    if (found.value === -Infinity && part > 0) continue;
+    return withMost(tables, all, weights, base, found);
+  }
+}
+
+/** Of the divisions with the same least throughput/weight the one with the largest sum, where the tables allow to look. */
+function withMost(
+  tables: readonly WholeGpuTable[],
+  all: readonly Offers[],
+  weights: readonly number[],
+  base: readonly number[],
+  { value, states }: Division,
+): Division {
+  const offers = all.map((offer, m) => {
+    const enough = value * (weights[m] as number) * (1 - 1e-12) - (base[m] as number);
+    return filtered(offer, (rps) => rps >= enough);
+  });
+  if (tables.length === 1 || tooMany(tables, offers)) return { value, states };
+  return { value, states: fold(tables, offers, 0, (so, rps) => so + rps).states };
+}
+
+/** Offers that reach `least`, and of those that reach the bound only the smallest. */
+function between(
+  table: WholeGpuTable,
+  offers: Offers,
+  weight: number,
+  least: number,
+  bound: number,
+  base: number,
+): Offers {
+  if (weight === 0) return filtered(offers, (rps) => rps === 0);
+  const enough = least * weight - base;
+  const plenty = bound * weight - base;
+  const some = filtered(offers, (rps) => rps >= enough && rps < plenty);
+  const most = meeting(table, offers, plenty);
+  return {
+    states: Int32Array.from([...some.states, ...most.states]),
+    rps: Float64Array.from([...some.rps, ...most.rps]),
+  };
+}
+
+function filtered({ states, rps }: Offers, keep: (rps: number) => boolean): Offers {
+  const kept = Array.from(states.keys()).filter((i) => keep(rps[i] as number));
+  return {
+    states: Int32Array.from(kept, (i) => states[i] as number),
+    rps: Float64Array.from(kept, (i) => rps[i] as number),
+  };
 }
 
 /**
@@ -72,18 +128,22 @@ function offersOf(table: WholeGpuTable): Offers {
   return { states: Int32Array.from(states), rps: Float64Array.from(states, (n) => table.rps[n] as number) };
 }
 
-/** Of the offers that meet a rate, those no other one undercuts in every class. */
+/** Of the offers that meet a rate, those from which no GPU can be taken. */
 function meeting(table: WholeGpuTable, offers: Offers, rps: number): Offers {
   const amounts = amountsOf(table);
   const classes = table.counts.length;
-  const enough = Array.from(offers.states).filter((_, i) => (offers.rps[i] as number) >= rps * (1 - 1e-12));
-  const undercuts = (a: number, b: number) => {
-    for (let k = 0; k < classes; k++)
-      if ((amounts[a * classes + k] as number) > (amounts[b * classes + k] as number)) return false;
-    return a !== b;
+  const enough = rps * (1 - 1e-12);
+  const kept = Array.from(offers.states.keys()).filter((i) => {
+    if ((offers.rps[i] as number) < enough) return false;
+    const n = offers.states[i] as number;
+    return table.strides.every(
+      (stride, k) => amounts[n * classes + k] === 0 || (table.rps[n - stride] as number) < enough,
+    );
+  });
+  return {
+    states: Int32Array.from(kept, (i) => offers.states[i] as number),
+    rps: Float64Array.from(kept, (i) => offers.rps[i] as number),
   };
-  const states = enough.filter((n) => !enough.some((other) => undercuts(other, n)));
-  return { states: Int32Array.from(states), rps: Float64Array.from(states, (n) => table.rps[n] as number) };
 }
 
 function amountsOf(table: WholeGpuTable): Int32Array {

@@ -117,9 +117,7 @@ export class ModelGrid {
     const { grid, loss, via, options } = this;
     const classes = grid.units.length;
     const amounts = new Int32Array(classes);
-    const itemUnits: number[] = [];
-    const itemLoss: number[] = [];
-    const itemOffset: number[] = [];
+    const items = new SortedItems(classes);
     loss[0] = 0;
     for (let u = 0; u < grid.states; u++) {
       const own = singles.loss[u] as number;
@@ -127,12 +125,10 @@ export class ModelGrid {
         const item = singles.item(u, amounts);
         via[u] = this.basis.push(item) - 1;
         loss[u] = own;
-        itemUnits.push(...item.units);
-        itemLoss.push(item.loss);
-        itemOffset.push(item.offset);
+        items.add(item, via[u] as number);
       }
-      const so = loss[u] as number;
-      if (so <= options.budget && so < Infinity) this.push(u, so, amounts, itemUnits, itemLoss, itemOffset);
+      if ((loss[u] as number) <= options.budget && (loss[u] as number) < Infinity)
+        this.push(u, amounts, items);
       for (let k = classes - 1; k >= 0; k--) {
         if ((amounts[k] as number) < (grid.units[k] as number)) {
           amounts[k] = (amounts[k] as number) + 1;
@@ -143,28 +139,65 @@ export class ModelGrid {
     }
   }
 
-  private push(
-    u: number,
-    so: number,
-    amounts: Int32Array,
-    units: number[],
-    losses: number[],
-    offsets: number[],
-  ): void {
+  /** One more item on top of state u, cheapest first, as far as the budget goes. */
+  private push(u: number, amounts: Int32Array, items: SortedItems): void {
     const { loss, via, options, grid } = this;
     const classes = amounts.length;
-    next: for (let i = 0; i < losses.length; i++) {
-      const total = so + (losses[i] as number);
-      if (total > options.budget) continue;
+    const so = loss[u] as number;
+    next: for (let i = 0; i < items.count; i++) {
+      const total = so + (items.losses[i] as number);
+      if (total > options.budget) return;
       for (let k = 0; k < classes; k++)
-        if ((amounts[k] as number) + (units[i * classes + k] as number) > (grid.units[k] as number))
+        if ((amounts[k] as number) + (items.units[i * classes + k] as number) > (grid.units[k] as number))
           continue next;
-      const to = u + (offsets[i] as number);
+      const to = u + (items.offsets[i] as number);
       if (total < (loss[to] as number) - WHOLE) {
         loss[to] = total;
-        via[to] = i;
+        via[to] = items.ids[i] as number;
       }
     }
+  }
+}
+
+/** Items by rising loss, in flat arrays. */
+class SortedItems {
+  count = 0;
+  losses = new Float64Array(256);
+  offsets = new Int32Array(256);
+  ids = new Int32Array(256);
+  units: Int32Array;
+
+  constructor(private readonly classes: number) {
+    this.units = new Int32Array(256 * classes);
+  }
+
+  add({ loss, offset, units }: Item, id: number): void {
+    if (this.count === this.losses.length) this.grow();
+    let at = this.count;
+    while (at > 0 && (this.losses[at - 1] as number) > loss) at--;
+    const { count, classes } = this;
+    this.losses.copyWithin(at + 1, at, count);
+    this.offsets.copyWithin(at + 1, at, count);
+    this.ids.copyWithin(at + 1, at, count);
+    this.units.copyWithin((at + 1) * classes, at * classes, count * classes);
+    this.losses[at] = loss;
+    this.offsets[at] = offset;
+    this.ids[at] = id;
+    this.units.set(units, at * classes);
+    this.count++;
+  }
+
+  private grow(): void {
+    const size = this.losses.length * 2;
+    const { losses, offsets, ids, units } = this;
+    this.losses = new Float64Array(size);
+    this.losses.set(losses);
+    this.offsets = new Int32Array(size);
+    this.offsets.set(offsets);
+    this.ids = new Int32Array(size);
+    this.ids.set(ids);
+    this.units = new Int32Array(size * this.classes);
+    this.units.set(units);
   }
 }
 

@@ -84,7 +84,24 @@ export function compareColumns(a: Column, b: Column): number {
   return 0;
 }
 
-export function poolsOf(models: readonly PlannedModel[]): PoolToPlace[] {
+/** Whether the virtual GPUs of columns in use can be placed. */
+export function fitsServers(
+  { cluster, planner }: PooledProblem,
+  tables: readonly ModelTable[],
+  used: readonly UsedColumn[],
+): boolean {
+  const pools = used.flatMap(({ column, virtualGpus }, pipeline) =>
+    column.parts.map(({ slot: s }, partition): PoolToPlace => {
+      const slot = tables[column.model]?.slots[s] as Slot;
+      const { className, virtual } = slot;
+      const count = virtualGpus[partition] as number;
+      return { model: column.model, pipeline, partition, class: className, virtual, virtualGpus: count };
+    }),
+  );
+  return placeVirtualGpus(pools, cluster, planner) !== undefined;
+}
+
+function poolsOf(models: readonly PlannedModel[]): PoolToPlace[] {
   return models.flatMap(({ pipelines }, model) =>
     pipelines.flatMap(({ partitions }, pipeline) =>
       partitions.map(({ device, virtual, virtualGpus }, partition) => ({

@@ -1,10 +1,18 @@
 import { fault, InputError } from '../artifacts/index.js';
 import type { Column } from './columns.js';
-import { excessOf, type GridColumns, type GridPlan, gridColumns, gridPlan } from './grid-search.js';
+import {
+  bulkPlan,
+  excessOf,
+  type GridColumns,
+  type GridPlan,
+  gridColumns,
+  gridPlan,
+  isAdditive,
+} from './grid-search.js';
 import type { SolveOutcome } from './highs.js';
 import { solveLiteral } from './literal.js';
 import { columnKey } from './master.js';
-import { compareColumns } from './plan.js';
+import { compareColumns, fitsServers } from './plan.js';
 import { type PlanGoal, planModel, type UsedColumn, usedColumns, usedRps } from './plan-model.js';
 import { searchPositions } from './positions.js';
 import type { SearchLimit } from './problem.js';
@@ -14,6 +22,9 @@ const COLUMNS_PER_MODEL = 60;
 const DEFAULT_WORK = 2000;
 const DEFAULT_GAP = 1e-3;
 const PROVEN = 1e-9;
+
+/** A gap by model at which a large cluster's plan is not worth a MILP. */
+const GOOD_ENOUGH = 2e-3;
 
 /** A node of the search over positions is that much cheaper than one of a MILP. */
 const POSITIONS_PER_NODE = 1000;
@@ -29,8 +40,8 @@ export function searchPlan(search: IntegerSearch): SearchResult {
   const rule = problem.planner.wholeGpusPer;
   if (options.formulation === 'literal') return literalPlan(search, gap);
   const columns = search.phases.time('varied columns', () => gridColumns(search));
-  if (columns === undefined || (rule === 'class' && columns.sets.length > 1))
-    return finish(search, milpPlan(search), master.bound, gap);
+  if (!isAdditive(search)) return constrained(search, columns, gap);
+  if (rule === 'class' && columns.sets.length > 1) return finish(search, milpPlan(search), master.bound, gap);
   if (rule === 'class') return exactly(search, columns, gridPlan(search, columns.sets, false), gap);
   const pools = search.phases.time('pools', () => gridPlan(search, columns.sets, true));
   if (rule === 'pool') return exactly(search, columns, pools, gap);
@@ -69,12 +80,73 @@ function exactly(
   gap: number,
 ): SearchResult {
   const { bound } = search.master;
-  if (plan === undefined || (plan.used.length === 0 && !complete))
-    return finish(search, milpPlan(search), bound, gap);
+  if (plan === undefined || (plan.used.length === 0 && !complete)) return largePlan(search, gap);
   if (plan.used.length === 0) return { status: 'infeasible', nodes: 0 };
   const { used, value } = plan;
   if (!complete) return finish(search, { used, value, nodes: 0 }, bound, gap);
   return { status: 'found', used, value, bound: value, limit: undefined, nodes: 0 };
+}
+
+/**
+ * Rules that bind many pools at once (one size per server, minimum shares): without them the tables give a bound, and the
+ * plan itself where it happens to keep the rules; else a MILP keeps them.
+ */
+function constrained(search: IntegerSearch, { sets, complete }: GridColumns, gap: number): SearchResult {
+  const { problem, master, phases } = search;
+  const pool = problem.planner.wholeGpusPer === 'pool';
+  const fractions = !pool && sets.length > 1 && problem.planner.wholeGpusPer === 'class';
+  const free = fractions ? undefined : phases.time('without rules', () => gridPlan(search, sets, pool));
+  const known = free !== undefined && free.used.length > 0 ? free : undefined;
+  const bound = known === undefined || !complete ? master.bound : tighter(search, known.value, master.bound);
+  if (known !== undefined && pool && keepsRules(search, known.used))
+    return finish(search, { used: known.used, value: known.value, nodes: 0 }, bound, gap);
+  return finish(
+    search,
+    phases.time('milp', () => milpPlan(search)),
+    bound,
+    gap,
+  );
+}
+
+function keepsRules(search: IntegerSearch, used: readonly UsedColumn[]): boolean {
+  const { problem, classes, tables } = search;
+  const shares = tables.every((table, m) => {
+    const own = used.filter(({ column }) => column.model === m);
+    const all = own.reduce((sum, one) => sum + usedRps(one), 0);
+    return classes.names.every((_, k) => {
+      const uses = ({ column }: UsedColumn) =>
+        column.parts.some(({ slot }) => table.slots[slot]?.classIndex === k);
+      const using = own.filter(uses).reduce((sum, one) => sum + usedRps(one), 0);
+      return using >= (table.minShare[k] as number) * all;
+    });
+  });
+  return shares && fitsServers(problem, tables, used);
+}
+
+/** Where the tables are too large: the LP's proportions, then a MILP where those are not close enough. */
+function largePlan(search: IntegerSearch, gap: number): SearchResult {
+  const { master, phases, problem } = search;
+  const columns = phases.time('varied columns', () => gridColumns(search));
+  const plan = !isMaximised(search) ? undefined : phases.time('bulk', () => bulkPlan(search, columns.sets));
+  const bulk =
+    plan === undefined || plan.value <= 0
+      ? undefined
+      : { used: plan.used, value: planValue(search, plan.used, 0), nodes: 0 };
+  if (
+    bulk !== undefined &&
+    gapOf(search, bulk.value, master.bound) <= Math.max(gap, GOOD_ENOUGH * problem.models.length)
+  )
+    return finish(search, bulk, master.bound, gap);
+  return finish(
+    search,
+    better(
+      search,
+      bulk,
+      phases.time('milp', () => milpPlan(search)),
+    ),
+    master.bound,
+    gap,
+  );
 }
 
 function positions(
@@ -88,13 +160,7 @@ function positions(
     pools !== undefined && pools.used.length > 0
       ? { used: pools.used, value: pools.value, nodes: 0 }
       : undefined;
-  if (lower === undefined)
-    return finish(
-      search,
-      phases.time('milp', () => milpPlan(search)),
-      master.bound,
-      gap,
-    );
+  if (lower === undefined) return largePlan(search, gap);
   const upper = phases.time('fractions', () => gridPlan(search, sets, false, lower.value));
   const bound = upper === undefined || !complete ? master.bound : tighter(search, upper.value, master.bound);
   if (upper !== undefined && gapOf(search, lower.value, upper.value) <= PROVEN)

@@ -4,11 +4,11 @@ import { type Column, enumerateColumns } from './columns.js';
 import type { HighsEngine } from './highs.js';
 import { infeasibility } from './infeasible.js';
 import { LabelPricing } from './label-pricing.js';
-import { blockEnds, layerColumn } from './layer-columns.js';
 import { type MasterGoal, type MasterResult, solveMaster } from './master.js';
 import type { PlanOptions } from './options.js';
 import { Phases } from './phases.js';
 import { assemblePlan } from './plan.js';
+import { blockEnds, plannedColumn } from './planned-columns.js';
 import type {
   PlanBody,
   PooledOutcome,
@@ -42,7 +42,7 @@ export function planPooled(problem: PooledProblem, options: PlanOptions): Pooled
   if (empty.some((table) => table.weight > 0 || table.rps !== undefined))
     return infeasibility(problem, classes, tables, [], report(phases, [], 0, 0));
   options.onProgress?.({ phase: 'bound' });
-  const start = phases.time('blocks', () => blockColumns(problem, tables, options));
+  const start = phases.time('start', () => startColumns(problem, tables, sources, options));
   const masters = phases.time('bound', () => bounds(problem, options.highs, classes, tables, sources, start));
   const master = masters.at(-1) as MasterResult;
   if (masters.length > 1 && (masters[0] as MasterResult).bound < 1 - 1e-9)
@@ -83,18 +83,28 @@ function sourceOf({ planner }: PooledProblem, table: ModelTable): ColumnSource {
   return listed === undefined ? new LabelPricing(table, planner) : new ListedColumns(listed);
 }
 
-/** The pipelines of the plan by blocks, cut at the same places: a start for layers, and never to be fallen behind. */
-function blockColumns(problem: PooledProblem, tables: readonly ModelTable[], options: PlanOptions): Column[] {
-  if (problem.planner.granularity === 'block') return [];
-  const planner = { ...problem.planner, granularity: 'block' as const };
-  const { onProgress: _, ...quietly } = options;
+/**
+ * What to start from where columns are not listed: the pipelines of the plan by blocks, or with one partition less. The plan
+ * then never falls behind that one.
+ */
+function startColumns(
+  problem: PooledProblem,
+  tables: readonly ModelTable[],
+  sources: readonly ColumnSource[],
+  options: PlanOptions,
+): Column[] {
+  if (sources.every((source) => source instanceof ListedColumns)) return [];
+  const layered = problem.planner.granularity === 'layer';
+  const maxPartitions = problem.planner.maxPartitions - (layered ? 0 : 1);
+  if (maxPartitions === 0) return [];
+  const planner = { ...problem.planner, granularity: 'block' as const, maxPartitions };
+  const { onProgress: _, formulation: __, ...quietly } = options;
   const outcome = planPooled({ ...problem, planner }, quietly);
   if (outcome.status !== 'optimal' && outcome.status !== 'feasible') return [];
   return outcome.plan.models.flatMap(({ pipelines }, m) => {
-    const ends = blockEnds((problem.models[m] as ProblemModel).profile);
-    return pipelines.flatMap(
-      (pipeline) => layerColumn(tables[m] as ModelTable, planner, pipeline, ends) ?? [],
-    );
+    const { profile } = problem.models[m] as ProblemModel;
+    const ends = layered ? blockEnds(profile) : Int32Array.from(profile.blocks, (___, b) => b + 1);
+    return pipelines.flatMap((one) => plannedColumn(tables[m] as ModelTable, planner, one, ends) ?? []);
   });
 }
 

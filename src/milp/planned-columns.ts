@@ -13,10 +13,11 @@ export function blockEnds(profile: Profile): Int32Array {
 }
 
 /**
- * A pipeline planned by blocks as a column by layers.
- * @returns undefined where a block's end is no valid cut between layers, or the layers' own times miss the SLO
+ * A pipeline planned by blocks as a column of a table.
+ * @param ends the unit after the last one of every block
+ * @returns undefined where a block's end is no valid cut, or the table's own times miss the SLO
  */
-export function layerColumn(
+export function plannedColumn(
   table: ModelTable,
   options: ColumnOptions,
   pipeline: PlannedPipeline,
