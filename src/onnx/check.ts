@@ -1,6 +1,6 @@
 import type { RawGraph, RawNode } from './node.js';
 import { orderOf } from './order.js';
-import { type Problems, quoted } from './problems.js';
+import { type Problems, quoted, short } from './problems.js';
 
 /** Cycles are told by their first nodes. */
 const MOST_TOLD_NODES = 6;
@@ -88,7 +88,7 @@ export function checkDomains(
       if (opsets.has(domain) || told.has(domain)) continue;
       told.add(domain);
       const called = domain === '' ? 'the default operator set' : `the operator set ${quoted(domain)}`;
-      problems.add(nodeAt(`${path}.`, index, node), `uses ${op} of ${called}, which is not imported`);
+      problems.add(nodeAt(`${path}.`, index, node), `uses ${short(op)} of ${called}, which is not imported`);
     }
   }
 }

@@ -63,6 +63,8 @@ interface Part {
  * ends, under the name `<tensor>/float16`. Graph inputs and graph outputs keep their type wherever they cross, since the
  * caller gives and gets them so. Values beyond ±65504 become infinite.
  *
+ * Ends are declared with the type given, but inputs of a partition with subgraphs or local functions without a shape.
+ *
  * @throws InputError where the range is none, holds nothing to compute, or the type of a crossing tensor is not known
  */
 export function extractPartition(model: OnnxModel, options: ExtractOptions): Extracted {
@@ -191,6 +193,14 @@ function endsOf(model: OnnxModel, part: Part, options: ExtractOptions): Ends {
       return valueInfoBytes(half, { ...type, dtype: 'float16' });
     return declared(model, name, options.types);
   };
+  const given = new Set(namesOf(inputs));
+  const loose = !part.whole && mayBranch(model, part.nodes);
+  const inputInfo = (name: string) => {
+    const type = typeOf(model, name, options.types);
+    if (!loose || given.has(name) || type?.kind !== 'tensor') return info(name);
+    const half = halved(name);
+    return valueInfoBytes(half ?? name, { dtype: half === undefined ? type.dtype : 'float16' });
+  };
   const casts = (names: readonly string[], cast: typeof castToHalf) =>
     names.flatMap((name) => {
       const half = halved(name);
@@ -199,11 +209,23 @@ function endsOf(model: OnnxModel, part: Part, options: ExtractOptions): Ends {
   return {
     inputs: part.inputs.map((name) => halved(name) ?? name),
     outputs: part.outputs.map((name) => halved(name) ?? name),
-    inputInfo: part.inputs.map(info),
+    inputInfo: part.inputs.map(inputInfo),
     outputInfo: part.outputs.map(info),
     castsIn: casts(part.inputs, castFromHalf),
     castsOut: casts(part.outputs, castToHalf),
   };
+}
+
+const BRANCHING = new Set(['If', 'Loop', 'Scan', 'SequenceMap']);
+
+/**
+ * Whether there are branches that may not be taken, in nodes or local functions. ONNX Runtime infers shapes in those
+ * too, and refuses a model where a measured shape contradicts them; the whole model never told so much, so a partition
+ * must not either.
+ */
+function mayBranch(model: OnnxModel, nodes: readonly OnnxNode[]): boolean {
+  if (nodes.some((node) => node.domain === '' && BRANCHING.has(node.op))) return true;
+  return model.functions.length > 0 && usedFunctions(model, nodes).size > 0;
 }
 
 /** The file's own ValueInfo of a graph input or output, else one with the type that is known. */

@@ -39,5 +39,18 @@ export class Problems {
 
 /** A text from a file, short enough for a message. */
 export function quoted(text: string): string {
-  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}…` : text);
+  return JSON.stringify(short(text));
+}
+
+export function short(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
+
+/** Shapes are told by their first axes. */
+const MOST_TOLD_AXES = 8;
+
+/** A shape, short enough for a message. */
+export function shapeText(dims: readonly (number | string | undefined)[]): string {
+  const told = dims.slice(0, MOST_TOLD_AXES).map((dim) => dim ?? '?');
+  return `[${[...told, ...(dims.length > MOST_TOLD_AXES ? ['…'] : [])].join(', ')}]`;
 }

@@ -1,6 +1,6 @@
 import { dtypeOf, elementOf } from './dtypes.js';
 import { ENTRY, SPARSE, TENSOR } from './fields.js';
-import { type Problems, quoted } from './problems.js';
+import { type Problems, quoted, shapeText } from './problems.js';
 import type { ExternalData, Initializer } from './types.js';
 import {
   countVarints,
@@ -12,6 +12,7 @@ import {
   numbersOf,
   payloadOf,
   textOf,
+  WireError,
 } from './wire.js';
 
 type TypedField = 'floatData' | 'int32Data' | 'stringData' | 'int64Data' | 'doubleData' | 'uint64Data';
@@ -23,6 +24,9 @@ const TYPED_FIELDS = new Map<number, TypedField>(
 );
 /** Bytes of one entry of the fields that are not varints. */
 const FIXED_BYTES: Partial<Record<TypedField, number>> = { floatData: 4, doubleData: 8 };
+
+/** No runtime has tensors of more axes than a machine word has bits; a hostile file could list millions. */
+const MOST_AXES = 64;
 
 /** What a TensorProto says of itself; its values are counted, not decoded. */
 interface TensorParts {
@@ -65,7 +69,7 @@ export function readSparse(encoded: Uint8Array, path: string, problems: Problems
   for (const field of fieldsOf(encoded)) {
     if (field.number === SPARSE.values) parts.values = payloadOf(encoded, field);
     else if (field.number === SPARSE.indices) parts.indices = payloadOf(encoded, field);
-    else if (field.number === SPARSE.dims) dims.push(...numbersOf(encoded, field));
+    else if (field.number === SPARSE.dims) dims.push(...dimsOf(encoded, field, dims.length));
   }
   const values = readTensor(parts.values ?? new Uint8Array(), `${path}.values`, problems);
   const indices = readTensor(parts.indices ?? new Uint8Array(), `${path}.indices`, problems);
@@ -99,7 +103,7 @@ function tensorParts(encoded: Uint8Array): TensorParts {
 function readPart(parts: TensorParts, encoded: Uint8Array, field: Field): void {
   switch (field.number) {
     case TENSOR.dims:
-      for (const dim of numbersOf(encoded, field)) parts.dims.push(dim);
+      parts.dims.push(...dimsOf(encoded, field, parts.dims.length));
       return;
     case TENSOR.dataType:
       parts.code = numberOf(encoded, field);
@@ -128,6 +132,13 @@ function readPart(parts: TensorParts, encoded: Uint8Array, field: Field): void {
   }
 }
 
+/** One occurrence of the dims field, after `before` axes from others. */
+function dimsOf(encoded: Uint8Array, field: Field, before: number): number[] {
+  const count = field.wireType === LENGTH_DELIMITED ? countVarints(payloadOf(encoded, field)) : 1;
+  if (before + count > MOST_AXES) throw new WireError(`has more than ${MOST_AXES} axes`);
+  return numbersOf(encoded, field);
+}
+
 function countEntries(parts: TensorParts, typed: TypedField, encoded: Uint8Array, field: Field): void {
   const before = parts.entries.get(typed) ?? 0;
   parts.entries.set(typed, before + entriesIn(typed, encoded, field));
@@ -154,13 +165,13 @@ export function entryOf(encoded: Uint8Array): [string, string] {
 function elementCount(dims: readonly number[], where: string, problems: Problems): number | undefined {
   const negative = dims.find((dim) => dim < 0);
   if (negative !== undefined) {
-    problems.add(where, `has a negative dimension: [${dims.join(', ')}]`);
+    problems.add(where, `has a negative dimension: ${shapeText(dims)}`);
     return undefined;
   }
   // Zero first: an empty tensor may have any other dimensions.
   const count = dims.includes(0) ? 0 : dims.reduce((product, dim) => product * dim, 1);
   if (Number.isSafeInteger(count) && dims.every(Number.isSafeInteger)) return count;
-  problems.add(where, `has dimensions no memory can hold: [${dims.join(', ')}]`);
+  problems.add(where, `has dimensions no memory can hold: ${shapeText(dims)}`);
   return undefined;
 }
 
@@ -181,7 +192,7 @@ function checkStored(
 ): void {
   const element = elementOf(parts.code);
   if (element === undefined) return;
-  const shape = `${element.dtype}[${parts.dims.join(', ')}]`;
+  const shape = `${element.dtype}${shapeText(parts.dims)}`;
   if (parts.rawBytes !== undefined && element.dtype !== 'string') {
     if (parts.rawBytes !== byteLength)
       problems.add(where, `is ${shape}, ${byteLength} bytes, but holds ${parts.rawBytes}`);
@@ -211,7 +222,7 @@ function externalOf(
   if (length !== byteLength)
     problems.add(
       where,
-      `[${parts.dims.join(', ')}] takes ${byteLength} bytes, but ${length} in ${quoted(location)}`,
+      `${shapeText(parts.dims)} takes ${byteLength} bytes, but ${length} in ${quoted(location)}`,
     );
   return { location, offset, length };
 }

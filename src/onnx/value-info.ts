@@ -1,6 +1,6 @@
 import { codeOf, dtypeOf } from './dtypes.js';
 import { CONTAINER_TYPE, DIM, MAP_TYPE, SHAPE, TENSOR_TYPE, TYPE, VALUE_INFO } from './fields.js';
-import { type Problems, quoted } from './problems.js';
+import { type Problems, quoted, shapeText } from './problems.js';
 import type { TensorType, ValueInfo, ValueType } from './types.js';
 import {
   concat,
@@ -105,9 +105,9 @@ function readDims(shape: Uint8Array, where: string, problems: Problems): (number
   }
   const known = dims.filter((dim) => typeof dim === 'number');
   const size = known.includes(0) ? 0 : known.reduce((product, dim) => product * dim, 1);
-  if (known.some((dim) => dim < 0)) problems.add(where, `has a negative dimension: [${dims.join(', ')}]`);
+  if (known.some((dim) => dim < 0)) problems.add(where, `has a negative dimension: ${shapeText(dims)}`);
   else if (!Number.isSafeInteger(size) || !known.every(Number.isSafeInteger))
-    problems.add(where, `has dimensions no memory can hold: [${dims.join(', ')}]`);
+    problems.add(where, `has dimensions no memory can hold: ${shapeText(dims)}`);
   return dims;
 }
 
