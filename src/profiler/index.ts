@@ -9,21 +9,22 @@ export { type BoundModel, bindModel } from './bind-model.js';
 export { blocksAt } from './blocks.js';
 export { type Chain, extractChain } from './chain.js';
 export { type CsvOptions, type CsvTable, importCsv, readCutBytes } from './import-csv.js';
-export { importTrtexec, type TrtexecFile, type TrtexecOptions } from './import-trtexec.js';
-export { attribute, type LayerTimes, layerTimes } from './layer-times.js';
+export { importOrtProfile } from './import-ort.js';
+export { importTrtexec } from './import-trtexec.js';
+export type { MeasuredFile, MeasuredOptions } from './imported.js';
+export { type LayerTimes, layerTimes } from './layer-times.js';
 export { mergeProfiles, type NamedProfile } from './merge.js';
 export { prepareModel } from './prepare-model.js';
 export { profileModel } from './profile-model.js';
 export { copyPieces } from './source.js';
 export { timeLayers } from './time-layers.js';
-export {
-  type Batching,
-  type Cell,
-  DEFAULT_LIMITS,
-  type Limits,
-  type PreparedModel,
-  type PrepareOptions,
-  type ProfileOptions,
-  type ProgressEvent,
-  type TensorFinding,
+export type {
+  Batching,
+  Cell,
+  Limits,
+  PreparedModel,
+  PrepareOptions,
+  ProfileOptions,
+  ProgressEvent,
+  TensorFinding,
 } from './types.js';

@@ -80,6 +80,8 @@ interface Setting {
 class ProfileRun {
   readonly #layerUs = new Map<string, Map<number, readonly number[]>>();
   readonly #failures: string[] = [];
+  /** What a person should know, failures aside. */
+  readonly #remarks: string[] = [];
 
   constructor(private readonly at: Setting) {}
 
@@ -96,7 +98,7 @@ class ProfileRun {
     });
     for (const device of devices) ledger.open(device);
     if (prepared.fixedBatchReason !== undefined)
-      ledger.warn(`the model runs at batch ${prepared.fixedBatch} only: ${prepared.fixedBatchReason}`);
+      this.#remarks.push(`the model runs at batch ${prepared.fixedBatch} only: ${prepared.fixedBatchReason}`);
     for (const name of notTensors(prepared))
       ledger.warn(`output ${name} is not a tensor: it is neither measured nor served`);
     try {
@@ -104,7 +106,7 @@ class ProfileRun {
     } catch (error) {
       if (!options.signal?.aborted) throw error;
     }
-    for (const failure of this.#failures) ledger.warn(failure);
+    for (const message of [...this.#remarks, ...this.#failures]) ledger.warn(message);
     return this.#result(ledger);
   }
 
@@ -140,6 +142,7 @@ class ProfileRun {
       options.partition,
     );
     options.onProgress?.({ kind: 'partitioned', blocks: ends.length, notes });
+    this.#remarks.push(...notes.map((note) => `blocks: ${note}`));
     return ends;
   }
 

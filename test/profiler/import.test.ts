@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { InputError, parseArtifact } from '../../src/artifacts/index.js';
-import { importCsv, importTrtexec, readCutBytes } from '../../src/profiler/index.js';
+import { importCsv, importOrtProfile, importTrtexec, readCutBytes } from '../../src/profiler/index.js';
 
 const cutBytes = { path: 'cuts.txt', text: '100\n50\n' };
 
@@ -182,5 +182,40 @@ describe('importTrtexec()', () => {
         { model: 'm', cutBytes: [0] },
       );
     expect(run).toThrow(/b: block 0 of L4 1\/1, batch 1 is given twice/);
+  });
+});
+
+describe('importOrtProfile()', () => {
+  const event = (name: string, dur: unknown) => ({
+    cat: 'Session',
+    pid: 1,
+    tid: 1,
+    ts: 0,
+    ph: 'X',
+    name,
+    dur,
+    args: {},
+  });
+  test('takes the median run, the first left out as warm-up', () => {
+    const events = [
+      event('session_initialization', 5),
+      ...[900, 10, 30, 20].map((us) => event('model_run', us)),
+    ];
+    const text = JSON.stringify([...events, event('conv_kernel_time', 7)]);
+    const profile = importOrtProfile([{ path: 'a', text, device: 'cpu', batch: 2 }], {
+      model: 'm',
+      cutBytes: [0],
+    });
+    expect(profile.devices.cpu?.blockLatencyUs).toEqual({ 1: { 2: [20] } });
+    expect(profile.devices.cpu?.provider).toBeUndefined();
+  });
+  test('refuses a file without runs and runs without a duration', () => {
+    const files = [
+      { path: 'a', text: JSON.stringify([event('x', 1)]), device: 'cpu', batch: 1 },
+      { path: 'b', text: JSON.stringify([event('model_run', 'long')]), device: 'cpu', batch: 1 },
+    ];
+    const message = faultsOf(() => importOrtProfile(files, { model: 'm', cutBytes: [0] }));
+    expect(message).toMatch(/a: it has no model_run events/);
+    expect(message).toMatch(/b\[0\]: dur is "long"/);
   });
 });
