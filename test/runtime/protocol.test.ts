@@ -1,8 +1,9 @@
 import { request as httpRequest } from 'node:http';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { streamOf } from '../../src/random/index.js';
 import { type RunningServer, serveBundle } from '../../src/runtime/index.js';
-import { answerOf, inputOf, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
+import { answerOf, inputOf, lookup, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
 
 const LIMIT = 100_000;
 let bundle: Awaited<ReturnType<typeof writeBundle>>;
@@ -220,6 +221,42 @@ describe('the Open Inference Protocol', () => {
     expect(raw.json.error).toContain('has 7 bytes; its shape [1, 16] needs 64');
   });
 
+  it('answers mutilated requests with 200 or 400, never with a fault of its own', async () => {
+    const stream = streamOf(1, 'mutilate');
+    const valid = JSON.stringify({
+      id: 'i',
+      inputs: [jsonInput],
+      outputs: [{ name: 'y' }],
+      parameters: { timeout: 0 },
+    });
+    const pieces = [
+      'null',
+      '{}',
+      '[]',
+      '-1',
+      '1e999',
+      '"',
+      ',',
+      '{"a":',
+      '\\u0000',
+      'true',
+      '[[',
+      '9007199254740993',
+    ];
+    for (let i = 0; i < 400; i++) {
+      let text = valid;
+      for (let cuts = 1 + stream.integer(3); cuts > 0; cuts--) {
+        const from = stream.integer(text.length);
+        text =
+          text.slice(0, from) + pieces[stream.integer(pieces.length)] + text.slice(from + stream.integer(12));
+      }
+      const length =
+        stream.uniform() < 0.3 ? { 'inference-header-content-length': String(stream.integer(700)) } : {};
+      const reply = await call('POST', INFER, text, length);
+      expect([200, 400], `${text} ${JSON.stringify(length)}`).toContain(reply.status);
+    }
+  });
+
   it('answers 404 for what is not there, 405 with the allowed methods, 413 with the limit', async () => {
     expect(await call('GET', '/v2/models/none')).toMatchObject({
       status: 404,
@@ -248,6 +285,45 @@ describe('the Open Inference Protocol', () => {
       'inferplan_device_up{device="s0/gpu0/0"} 1',
     ]) {
       expect(text).toContain(name);
+    }
+  });
+});
+
+describe('a request that its model refuses', () => {
+  it('fails alone with 500, though it stood in a batch with others', async () => {
+    const part = { batch: 4, latencyUs: () => 1000 };
+    const { folder, remove } = await writeBundle({
+      pipelines: [{ shape: { throughputRps: 1000, parts: [part] }, blocks: [1] }],
+      devices: { cpu: { provider: 'cpu', threads: 1 } },
+      sloMs: 5000,
+      model: lookup(),
+    });
+    const failing = await serveBundle(folder, {
+      port: 0,
+      policy: { formation: { kind: 'wait', share: 0.1 } },
+    });
+    try {
+      const ask = async (ids: number[]) => {
+        const body = JSON.stringify({
+          inputs: [{ name: 'ids', shape: [1, 2], datatype: 'INT64', data: ids }],
+        });
+        const reply = await request(`${failing.url}${INFER}`, { method: 'POST', body });
+        return {
+          status: reply.statusCode,
+          json: (await reply.body.json()) as { error: string; outputs: { data: number[] }[] },
+        };
+      };
+      const replies = await Promise.all([ask([0, 1]), ask([7, 99]), ask([2, 3]), ask([7, 0])]);
+      expect(replies.map(({ status }) => status)).toEqual([200, 500, 200, 200]);
+      expect(replies[1]!.json.error).toMatch(/^Cannot infer: .*/);
+      expect(replies[1]!.json.error).not.toContain('\n');
+      expect(replies[3]!.json.outputs[0]!.data).toEqual([21, 22, 23, 0, 1, 2]);
+      const text = await failing.metricsText();
+      expect(text).toContain('reason="BACKEND"} 1');
+      expect(text).toContain('inferplan_execution_failures_total{model="tiny",pipeline="0",partition="0"} 2');
+    } finally {
+      await failing.close();
+      await remove();
     }
   });
 });

@@ -172,6 +172,26 @@ export interface BundleShape {
   devices: Record<string, BundledDevice>;
   sloMs: number;
   name?: string;
+  /** The model in place of the tiny one. */
+  model?: TestModel;
+}
+
+export interface TestModel {
+  inputs: TensorSpec[];
+  outputs: TensorSpec[];
+  file: (from: number, to: number) => { bytes: Uint8Array; inputs: TensorSpec[]; outputs: TensorSpec[] };
+}
+
+const TINY: TestModel = { inputs: [X], outputs: [EARLY, Y], file: partitionFile };
+
+/** y = table[ids]: ONNX Runtime refuses a batch with an index past the table's eight rows. */
+export function lookup(): TestModel {
+  const ids: TensorSpec = { name: 'ids', dtype: 'int64', shape: [1, 2], batchAxis: 0 };
+  const y: TensorSpec = { name: 'y', dtype: 'float32', shape: [1, 2, 3], batchAxis: 0 };
+  const table = { name: 'table', dims: [8, 3], data: Float32Array.from({ length: 24 }, (_, i) => i) };
+  const nodes = [{ opType: 'Gather', input: ['table', 'ids'], output: ['y'] }];
+  const bytes = modelFile(nodes, [ids], [y], [table]);
+  return { inputs: [ids], outputs: [y], file: () => ({ bytes, inputs: [ids], outputs: [y] }) };
 }
 
 /** Two partitions, one device each. */
@@ -192,7 +212,7 @@ export async function writeBundle(
   const folder = await mkdtemp(join(tmpdir(), 'inferplan-bundle-'));
   await mkdir(join(folder, 'partitions'));
   const plan = planOf([{ sloMs: shape.sloMs, pipelines: shape.pipelines.map((p) => p.shape) }]);
-  const name = shape.name ?? 'tiny';
+  const { name = 'tiny', model = TINY } = shape;
   plan.models[0]!.name = name;
   const partitions: Bundle['partitions'] = [];
   for (const [p, { blocks }] of shape.pipelines.entries()) {
@@ -201,7 +221,7 @@ export async function writeBundle(
       const to = from + count;
       plan.models[0]!.pipelines[p]!.partitions[k]!.blocks = [from, to];
       const file = `partitions/${from}-${to}.onnx`;
-      const { bytes, inputs, outputs } = partitionFile(from, to);
+      const { bytes, inputs, outputs } = model.file(from, to);
       if (!partitions.some((part) => part.file === file)) {
         await writeFile(join(folder, file), bytes);
         partitions.push({ file, sha256: sha256Of(bytes), model: 0, from, to, inputs, outputs });
@@ -216,7 +236,7 @@ export async function writeBundle(
     version: '1.0',
     target: 'local',
     plan: { path: 'plan.json', sha256: await sha256OfFile(join(folder, 'plan.json')) },
-    models: [{ name, inputs: [X], outputs: [EARLY, Y] }],
+    models: [{ name, inputs: model.inputs, outputs: model.outputs }],
     partitions,
     devices: shape.devices,
   });
