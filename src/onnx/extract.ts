@@ -1,13 +1,13 @@
 import { type Boundary, type Fault, fault, InputError } from '../artifacts/index.js';
-import { typeOf, usedBy } from './cuts.js';
+import { typeOf } from './cuts.js';
 import { codeOf } from './dtypes.js';
+import { type Ends, endsOf } from './ends.js';
 import { type ExternalCopy, ExternalPlan } from './external.js';
 import { GRAPH, MODEL, OPSET } from './fields.js';
-import { castFromHalf, castToHalf, halfName } from './half.js';
-import { annotatedTensor, callKey } from './node.js';
+import { annotatedTensor } from './node.js';
+import { namesOf, type Part, partOf, usedFunctions } from './part.js';
 import { quoted } from './problems.js';
-import type { OnnxModel, OnnxNode, TensorType } from './types.js';
-import { valueInfoBytes } from './value-info.js';
+import type { OnnxModel, TensorType } from './types.js';
 import {
   concat,
   delimited,
@@ -41,16 +41,6 @@ export interface Extracted {
   readonly external: readonly ExternalCopy[];
 }
 
-/** A partition's nodes and the tensors at its ends, by the model's names. */
-interface Part {
-  readonly whole: boolean;
-  readonly nodes: readonly OnnxNode[];
-  readonly inputs: readonly string[];
-  readonly outputs: readonly string[];
-  /** Every tensor its nodes name. */
-  readonly names: ReadonlySet<string>;
-}
-
 /**
  * Nodes [from, to) as a valid model of their own, with the constant nodes, initializers and local functions they use;
  * nodes, tensors and functions are the file's own bytes, and fields we do not know come along.
@@ -82,64 +72,6 @@ export function extractPartition(model: OnnxModel, options: ExtractOptions): Ext
   return { bytes, inputs: ends.inputs, outputs: ends.outputs, external: external.copies };
 }
 
-function partOf(model: OnnxModel, from: number, to: number): Part {
-  const { nodes, inputs, outputs } = model.graph;
-  const last = to === nodes.length;
-  if (from === 0 && last) {
-    const names = new Set<string>();
-    return { whole: true, nodes, inputs: namesOf(inputs), outputs: namesOf(outputs), names };
-  }
-  const ours = (node: OnnxNode, index: number) => !node.constant && index >= from && index < to;
-  const working = nodes.filter(ours);
-  const chosen = withConstants(model, working, last ? namesOf(outputs) : []);
-  const made = new Set(working.flatMap((node) => node.outputs));
-  const usedLater = new Set(
-    nodes
-      .slice(to)
-      .filter((node) => !node.constant)
-      .flatMap(usedBy),
-  );
-  for (const name of namesOf(outputs)) usedLater.add(name);
-  const used = new Set(working.flatMap(usedBy));
-  const given = namesOf(inputs).filter((name) => used.has(name));
-  const before = nodes
-    .filter((node, index) => !node.constant && index < from)
-    .flatMap((node) => node.outputs);
-  const constantOutputs = last ? namesOf(outputs).filter((name) => isConstant(model, name)) : [];
-  return {
-    whole: false,
-    nodes: chosen,
-    inputs: [...given, ...before.filter((name) => used.has(name))],
-    outputs: [...[...made].filter((name) => usedLater.has(name)), ...constantOutputs],
-    names: new Set([...chosen.flatMap((node) => [...usedBy(node), ...node.outputs]), ...constantOutputs]),
-  };
-}
-
-function namesOf(values: readonly { readonly name: string }[]): string[] {
-  return values.map((value) => value.name);
-}
-
-function isConstant(model: OnnxModel, name: string): boolean {
-  if (model.graph.initializers.has(name)) return true;
-  return model.graph.nodes.some((node) => node.constant && node.outputs.includes(name));
-}
-
-/** The working nodes and every constant node that they or `outputs` need, in topological order. */
-function withConstants(
-  model: OnnxModel,
-  working: readonly OnnxNode[],
-  outputs: readonly string[],
-): OnnxNode[] {
-  const chosen = new Set(working);
-  const wanted = new Set([...working.flatMap(usedBy), ...outputs]);
-  for (const node of model.graph.nodes.toReversed()) {
-    if (!node.constant || !node.outputs.some((name) => wanted.has(name))) continue;
-    chosen.add(node);
-    for (const name of usedBy(node)) wanted.add(name);
-  }
-  return model.graph.nodes.filter((node) => chosen.has(node));
-}
-
 function partFaults(model: OnnxModel, part: Part, options: ExtractOptions): Fault[] {
   const { from, to, types } = options;
   const count = model.graph.nodes.length;
@@ -165,77 +97,6 @@ function partFaults(model: OnnxModel, part: Part, options: ExtractOptions): Faul
       return [fault(`${quoted(name)} has an unknown type ${quoted(type.dtype)}`)];
     return [];
   });
-}
-
-/** A partition's graph-level ends: the names there, ValueInfo for each, and the casts in between. */
-interface Ends {
-  readonly inputs: readonly string[];
-  readonly outputs: readonly string[];
-  readonly inputInfo: readonly Uint8Array[];
-  readonly outputInfo: readonly Uint8Array[];
-  readonly castsIn: readonly Uint8Array[];
-  readonly castsOut: readonly Uint8Array[];
-}
-
-function endsOf(model: OnnxModel, part: Part, options: ExtractOptions): Ends {
-  const { inputs, outputs, nodes } = model.graph;
-  const fixed = new Set([...namesOf(inputs), ...namesOf(outputs)]);
-  const taken = new Set([...fixed, ...nodes.flatMap((node) => [...node.outputs, ...usedBy(node)])]);
-  const halved = (name: string) => {
-    const type = typeOf(model, name, options.types);
-    const crosses = options.boundary === 'float16' && !part.whole && !fixed.has(name);
-    return crosses && type?.kind === 'tensor' && type.dtype === 'float32' ? halfName(name, taken) : undefined;
-  };
-  const info = (name: string) => {
-    const half = halved(name);
-    const type = typeOf(model, name, options.types);
-    if (half !== undefined && type?.kind === 'tensor')
-      return valueInfoBytes(half, { ...type, dtype: 'float16' });
-    return declared(model, name, options.types);
-  };
-  const given = new Set(namesOf(inputs));
-  const loose = !part.whole && mayBranch(model, part.nodes);
-  const inputInfo = (name: string) => {
-    const type = typeOf(model, name, options.types);
-    if (!loose || given.has(name) || type?.kind !== 'tensor') return info(name);
-    const half = halved(name);
-    return valueInfoBytes(half ?? name, { dtype: half === undefined ? type.dtype : 'float16' });
-  };
-  const casts = (names: readonly string[], cast: typeof castToHalf) =>
-    names.flatMap((name) => {
-      const half = halved(name);
-      return half === undefined ? [] : [cast(model, name, half)];
-    });
-  return {
-    inputs: part.inputs.map((name) => halved(name) ?? name),
-    outputs: part.outputs.map((name) => halved(name) ?? name),
-    inputInfo: part.inputs.map(inputInfo),
-    outputInfo: part.outputs.map(info),
-    castsIn: casts(part.inputs, castFromHalf),
-    castsOut: casts(part.outputs, castToHalf),
-  };
-}
-
-const BRANCHING = new Set(['If', 'Loop', 'Scan', 'SequenceMap']);
-
-/**
- * Whether there are branches that may not be taken, in nodes or local functions. ONNX Runtime infers shapes in those
- * too, and refuses a model where a measured shape contradicts them; the whole model never told so much, so a partition
- * must not either.
- */
-function mayBranch(model: OnnxModel, nodes: readonly OnnxNode[]): boolean {
-  if (nodes.some((node) => node.domain === '' && BRANCHING.has(node.op))) return true;
-  return model.functions.length > 0 && usedFunctions(model, nodes).size > 0;
-}
-
-/** The file's own ValueInfo of a graph input or output, else one with the type that is known. */
-function declared(model: OnnxModel, name: string, types: ReadonlyMap<string, TensorType>): Uint8Array {
-  const { inputs, outputs, valueInfo } = model.graph;
-  const ends = [...inputs, ...outputs].find((value) => value.name === name && value.type !== undefined);
-  if (ends !== undefined) return ends.encoded;
-  const type = typeOf(model, name, types);
-  if (type?.kind === 'tensor') return valueInfoBytes(name, type);
-  return valueInfo.get(name)?.encoded ?? valueInfoBytes(name);
 }
 
 /** Fields of a graph that a partition selects from; all others are copied. */
@@ -337,12 +198,4 @@ export function withGraph(
       before.push(rawField(model.bytes, field));
   }
   return [...before, ...delimitedParts(MODEL.graph, graph)];
-}
-
-/** Where in the file the local functions lie that nodes call, directly or through one another. */
-function usedFunctions(model: OnnxModel, nodes: readonly OnnxNode[]): Set<number> {
-  const calls = new Set(nodes.flatMap((node) => node.calls));
-  const local = new Map(model.functions.map((f) => [callKey(f.domain, f.name, f.overload), f]));
-  for (const call of calls) for (const inner of local.get(call)?.calls ?? []) calls.add(inner);
-  return new Set([...calls].flatMap((call) => local.get(call)?.encoded.byteOffset ?? []));
 }
