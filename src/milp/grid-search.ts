@@ -123,7 +123,7 @@ export function bulkPlan(search: IntegerSearch, sets: readonly ColumnSet[]): Gri
     });
   });
   const grid = gridOf(available, 1);
-  if (grid === undefined || (sets.length > 1 && grid.states > 4 * states)) return undefined;
+  if (grid === undefined || (sets.length > 1 && grid.states > 10 * states)) return undefined;
   return withBudgets(
     search,
     sets,

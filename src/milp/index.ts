@@ -5,7 +5,15 @@
  * In goes a problem without files or open ends, out comes an outcome: a plan with a proven bound, infeasible with reasons,
  * or no plan in time. It reads no file, knows no clock but the one it is handed, and draws nothing at random.
  */
+export { type Baseline, planBaseline } from './baselines.js';
 export { checkPlan } from './check.js';
+export { type Change, diffPlans, type PipelineChange, type PlanDiff } from './diff.js';
+export {
+  type ClassExplanation,
+  explainPlan,
+  type ModelExplanation,
+  type PlanExplanation,
+} from './explain.js';
 export { type HighsEngine, loadHighs } from './highs.js';
 export type { PlanOptions, PlanProgress } from './options.js';
 export { type PlacementRules, type PoolToPlace, placeVirtualGpus } from './placement.js';

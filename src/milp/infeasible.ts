@@ -1,6 +1,6 @@
 import type { MasterResult } from './master.js';
 import type { PooledOutcome, PooledProblem, ProblemModel, SolverReport } from './problem.js';
-import { type ClassTable, fitsMemory, type ModelTable, type Slot } from './tables.js';
+import { type ClassTable, fitsMemory, type ModelTable, type Slot, slowerLink, transferUs } from './tables.js';
 
 /** Why there is no plan: per model and class, in people's terms, with the smallest SLO that any pipeline would meet. */
 export function infeasibility(
@@ -10,10 +10,8 @@ export function infeasibility(
   masters: readonly MasterResult[],
   solver: SolverReport,
 ): PooledOutcome {
-  const fastest = tables.map(fastestUs);
-  const smallest = tables.map((table, m) =>
-    smallestSloMs(problem.models[m] as ProblemModel, table, fastest[m]),
-  );
+  const fastest = tables.map((table) => fastestUs(table, problem.planner.maxPartitions));
+  const smallest = tables.map((_table, m) => smallestSloMs(problem, m, fastest[m]));
   const reasons = tables.flatMap((table, m) => {
     const model = problem.models[m] as ProblemModel;
     const budget = table.budgetUs[0] ?? 0;
@@ -22,7 +20,7 @@ export function infeasibility(
     if (us <= budget) return [];
     return [
       `${model.name} has ${ms(budget)} ms of its SLO of ${model.spec.sloMs} ms left after the margin; ` +
-        `its fastest run without a cut takes ${ms(us)} ms`,
+        `its fastest pipeline takes ${ms(us)} ms`,
       ...perClass(table, classes, budget),
     ];
   });
@@ -34,13 +32,48 @@ export function infeasibility(
   return { status: 'infeasible', reasons, smallestFeasibleSloMs: smallest, solver };
 }
 
-/** Fastest whole run at the smallest batch, on any slot. */
-function fastestUs(table: ModelTable): number | undefined {
-  const runs = table.slots.flatMap((slot, s) => {
-    const us = wholeUs(table, slot, s);
-    return us === undefined ? [] : [us];
-  });
-  return runs.length === 0 ? undefined : Math.min(...runs);
+/**
+ * Latency of the fastest pipeline at the smallest batch, whatever it serves; undefined where its weights fit nowhere.
+ * Walks the cuts once, keeping the fastest way to be on each slot after each number of partitions.
+ */
+function fastestUs(table: ModelTable, maxPartitions: number): number | undefined {
+  const { slots, cuts } = table;
+  const size = table.batches[0] ?? 1;
+  let ways = new Float64Array(maxPartitions * slots.length).fill(Infinity);
+  for (let s = 0; s < slots.length; s++) ways[s] = 0;
+  for (let j = 1; j < cuts.length; j++) {
+    const [from, to] = [cuts[j - 1] as number, cuts[j] as number];
+    if (j > 1) ways = switched(table, ways, maxPartitions, size * (table.cutBytes[from] as number));
+    ways = ways.map((us, at) => {
+      const prefix = table.prefixUs[(at % slots.length) * table.batches.length];
+      return prefix === undefined ? Infinity : us + (prefix[to] as number) - (prefix[from] as number);
+    });
+  }
+  const best = Math.min(...ways);
+  const fits = slots.some((slot) =>
+    fitsMemory(slot, (table.weightPrefix[table.units] as number) / maxPartitions),
+  );
+  return best === Infinity || !fits ? undefined : best;
+}
+
+/** At a cut: stay on a slot, or cross to another as one more partition. */
+function switched(
+  table: ModelTable,
+  ways: Float64Array,
+  maxPartitions: number,
+  bytes: number,
+): Float64Array<ArrayBuffer> {
+  const { slots } = table;
+  const next = Float64Array.from(ways);
+  for (let d = 1; d < maxPartitions; d++)
+    slots.forEach((to, t) => {
+      slots.forEach((from, s) => {
+        const us = (ways[(d - 1) * slots.length + s] as number) + transferUs(bytes, slowerLink(from, to));
+        const at = d * slots.length + t;
+        if (us < (next[at] as number)) next[at] = us;
+      });
+    });
+  return next;
 }
 
 function wholeUs(table: ModelTable, slot: Slot, s: number): number | undefined {
@@ -62,12 +95,14 @@ function perClass(table: ModelTable, classes: ClassTable, budgetUs: number): str
 
 /** The SLO at which the margin leaves just enough for the fastest run; a margin in milliseconds stays, a fraction scales. */
 function smallestSloMs(
-  { sloUs, sloMarginUs, spec }: ProblemModel,
-  _table: ModelTable,
+  { models, planner }: PooledProblem,
+  m: number,
   us: number | undefined,
-) {
+): number | undefined {
   if (us === undefined) return undefined;
-  const fixed = spec.sloMarginMs !== undefined;
+  const { sloUs, sloMarginUs, spec } = models[m] as ProblemModel;
+  const scales = spec.sloMargin !== undefined || planner.sloMarginMs === undefined;
+  const fixed = spec.sloMarginMs !== undefined || !scales;
   return (fixed ? us + sloMarginUs : us / (1 - sloMarginUs / sloUs)) / 1000;
 }
 

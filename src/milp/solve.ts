@@ -5,6 +5,7 @@ import type { HighsEngine } from './highs.js';
 import { infeasibility } from './infeasible.js';
 import { LabelPricing } from './label-pricing.js';
 import { type MasterGoal, type MasterResult, solveMaster } from './master.js';
+import { withoutCuts } from './no-partitioning.js';
 import type { PlanOptions } from './options.js';
 import { Phases } from './phases.js';
 import { assemblePlan } from './plan.js';
@@ -70,9 +71,11 @@ function needsEstimate(problem: PooledProblem): boolean {
 
 /** Each model's throughput when nothing is cut and batches need no time to fill. */
 function noPartitioningRps(problem: PooledProblem, options: PlanOptions): number[] {
+  const whole = withoutCuts(problem);
   const models = problem.models.map((model) => ({ ...model, batchFormation: 'none' as const }));
-  const planner = { ...problem.planner, maxPartitions: 1, objective: 'throughput' as const };
-  const outcome = planPooled({ ...problem, models, planner }, { ...options });
+  const planner = { ...whole.planner, objective: 'throughput' as const };
+  const { onProgress: _, formulation: __, ...quietly } = options;
+  const outcome = planPooled({ ...whole, models, planner }, quietly);
   if (outcome.status !== 'optimal' && outcome.status !== 'feasible') return [];
   return outcome.plan.models.map(({ throughputRps }) => throughputRps);
 }

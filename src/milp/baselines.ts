@@ -1,0 +1,136 @@
+import { type Column, enumerateColumns } from './columns.js';
+import { LinearModel, type Term } from './linear-model.js';
+import { onWholeGpus, withoutCuts } from './no-partitioning.js';
+import type { PlanOptions } from './options.js';
+import { Phases } from './phases.js';
+import { assemblePlan } from './plan.js';
+import type { UsedColumn } from './plan-model.js';
+import type { PooledOutcome, PooledProblem } from './problem.js';
+import { planPooled } from './solve.js';
+import { type ClassTable, classTable, type ModelTable, modelTable, type Slot } from './tables.js';
+
+export type Baseline = 'no-partitioning' | 'dart-r';
+
+/**
+ * The baselines of PPipe §7.1 as plans of the same kind. `no-partitioning`: every GPU runs whole models. `dart-r`: pairs
+ * of GPUs of two classes, one partition on each, replicated; GPUs left over run whole models. Several models first divide
+ * the GPUs as the no-partitioning plan does, the remainder evenly. Both use whole GPUs only (virtual size 1).
+ * Its bound is that of the baseline, not of all plans.
+ */
+export function planBaseline(
+  problem: PooledProblem,
+  baseline: Baseline,
+  options: PlanOptions,
+): PooledOutcome {
+  const whole = withoutCuts(problem);
+  const outcome = planPooled(whole, options);
+  if (
+    baseline === 'no-partitioning' ||
+    (outcome.status !== 'optimal' && outcome.status !== 'feasible' && outcome.status !== 'infeasible')
+  )
+    return outcome;
+  const uses = problem.models.map((_, m) =>
+    outcome.status === 'infeasible' ? {} : gpusOfModel(outcome.plan.models[m]?.pipelines ?? []),
+  );
+  return dart(problem, uses, options);
+}
+
+function gpusOfModel(
+  pipelines: readonly { partitions: readonly { device: string; gpus: number }[] }[],
+): Record<string, number> {
+  const gpus: Record<string, number> = {};
+  for (const { device, gpus: n } of pipelines.flatMap(({ partitions }) => partitions))
+    gpus[device] = (gpus[device] ?? 0) + n;
+  return gpus;
+}
+
+/** What each model gets: what it uses without partitioning, and an even part of the remainder, the first models first. */
+function divided(classes: ClassTable, uses: readonly Readonly<Record<string, number>>[]): number[][] {
+  const models = uses.length;
+  return uses.map((own, m) =>
+    classes.names.map((name, k) => {
+      const left = (classes.available[k] as number) - uses.reduce((sum, use) => sum + (use[name] ?? 0), 0);
+      return (own[name] ?? 0) + Math.floor(left / models) + (m < left % models ? 1 : 0);
+    }),
+  );
+}
+
+function dart(
+  problem: PooledProblem,
+  uses: readonly Readonly<Record<string, number>>[],
+  options: PlanOptions,
+): PooledOutcome {
+  const phases = new Phases(options.clock);
+  const planner = {
+    ...problem.planner,
+    maxPartitions: 2,
+    granularity: 'block' as const,
+    wholeGpusPer: 'pool' as const,
+  };
+  const pairs = { ...problem, cluster: onWholeGpus(problem.cluster), planner };
+  const classes = classTable(pairs);
+  const shares = divided(classes, uses);
+  const tables = pairs.models.map((_, m) => modelTable(pairs, m, undefined));
+  const used = phases.time('pairs', () =>
+    tables.flatMap((table, m) => bestPairs(pairs, table, shares[m] as number[], options)),
+  );
+  const solver = { ms: phases.elapsed(), phases: phases.ms, columns: used.length, rounds: 0, nodes: 0 };
+  if (used.length === 0)
+    return {
+      status: 'infeasible',
+      reasons: ['no pair of GPUs and no GPU alone meets the SLO'],
+      smallestFeasibleSloMs: problem.models.map(() => undefined),
+      solver,
+    };
+  const objective = { kind: problem.planner.objective, value: 0, bound: 0, gap: 0 };
+  const facts = { status: 'optimal' as const, objective, reproducible: true, shadowPrices: [] };
+  const plan = assemblePlan(pairs, classes, tables, used, facts);
+  if (plan === undefined) throw new Error('a plan by pairs that cannot be placed');
+  const value = Math.min(...plan.models.flatMap((m) => (m.weight > 0 ? [m.throughputRps / m.weight] : [])));
+  return {
+    status: 'optimal',
+    plan: { ...plan, objective: { ...objective, value, bound: value } },
+    notes: [],
+    solver,
+  };
+}
+
+/** One model: how many of each pair and of each GPU alone. */
+function bestPairs(
+  problem: PooledProblem,
+  table: ModelTable,
+  gpus: readonly number[],
+  options: PlanOptions,
+): UsedColumn[] {
+  const columns = enumerateColumns(table, problem.planner, Infinity);
+  const kept = new Map<string, { column: Column; rps: number; classes: number[] }>();
+  for (let c = 0; c < (columns?.count ?? 0); c++) {
+    const column = columns?.column(c) as Column;
+    const classes = column.parts.map(({ slot }) => (table.slots[slot] as Slot).classIndex);
+    if (new Set(classes).size < classes.length) continue;
+    const rps = Math.min(...column.parts.map((part) => part.rps));
+    const key = [...classes].sort().join();
+    if (rps > (kept.get(key)?.rps ?? 0)) kept.set(key, { column, rps, classes });
+  }
+  const items = [...kept.values()];
+  const model = new LinearModel();
+  const counts = items.map(({ classes }) =>
+    model.addVariable(`replicas[${classes.join('-')}]`, { integer: true }),
+  );
+  gpus.forEach((n, k) => {
+    const terms = items.flatMap(({ classes }, i): Term[] =>
+      classes.includes(k) ? [[counts[i] as number, 1]] : [],
+    );
+    model.addConstraint(`GPUs of class ${k}`, -Infinity, terms, n);
+  });
+  model.addObjective(
+    'maximize',
+    items.map(({ rps }, i): Term => [counts[i] as number, rps]),
+  );
+  const outcome = options.highs.solve(model);
+  if (outcome.status !== 'optimal') return [];
+  return items.flatMap(({ column }, i): UsedColumn[] => {
+    const n = Math.round(outcome.values[counts[i] as number] as number);
+    return n > 0 ? [{ column, virtualGpus: column.parts.map(() => n) }] : [];
+  });
+}

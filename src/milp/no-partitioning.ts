@@ -1,0 +1,22 @@
+import type { Cluster, DeviceClass } from '../artifacts/index.js';
+import type { PooledProblem } from './problem.js';
+
+/** The same problem with whole models on whole GPUs (the baseline NP of PPipe §7.1). */
+export function withoutCuts(problem: PooledProblem): PooledProblem {
+  const planner = {
+    ...problem.planner,
+    maxPartitions: 1,
+    granularity: 'block' as const,
+    wholeGpusPer: 'pool' as const,
+  };
+  return { ...problem, cluster: onWholeGpus(problem.cluster), planner };
+}
+
+/** A cluster without virtual GPUs, but for classes that must be divided. */
+export function onWholeGpus(cluster: Cluster): Cluster {
+  const devices = Object.entries(cluster.devices).map(([name, device]): [string, DeviceClass] => {
+    const whole = (device.virtual ?? [1]).includes(1);
+    return [name, whole ? { ...device, virtual: [1] } : device];
+  });
+  return { ...cluster, devices: Object.fromEntries(devices) };
+}
