@@ -12,7 +12,7 @@ import {
 import { partitionLayers } from '../partition/index.js';
 import type { Chain, PreparedModel } from '../profiler/index.js';
 import { inputFile, relativePath } from './inputs.js';
-import type { Step } from './profile.js';
+import { PROBE_DEVICE, type Step } from './profile.js';
 
 export interface PartitionModelOptions {
   /** A profile of the model: its layer latencies are used, nothing is measured. */
@@ -54,7 +54,7 @@ export async function partitionModelFile(
   const dims = options.dim ?? given?.value.model.dims;
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
-    device: { provider: 'cpu', threads: 1 },
+    device: PROBE_DEVICE,
     batchSizes: given?.value.model.fixedBatch === undefined ? [1, 2] : [1],
     boundary: options.boundary,
     ...(dims ? { dims } : {}),
@@ -85,7 +85,7 @@ export async function partitionModelFile(
 
 async function extract(prepared: PreparedModel, ends: readonly number[], folder: string): Promise<Chain> {
   const { extractChain } = await import('../profiler/index.js');
-  return extractChain(prepared, ends, { folder, device: { provider: 'cpu', threads: 1 } });
+  return extractChain(prepared, ends, { folder, device: PROBE_DEVICE });
 }
 
 /** The profile's layer latencies, if it is of this model and has them. */

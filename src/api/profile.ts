@@ -8,8 +8,11 @@ import {
   type Profile,
   saveArtifact,
 } from '../artifacts/index.js';
-import type { ProgressEvent } from '../profiler/index.js';
+import type { PreparedModel, ProgressEvent } from '../profiler/index.js';
 import { inputFile, pathFrom, relativePath } from './inputs.js';
+
+/** Where models are run to find out shapes and compare outputs: a device every machine has. */
+export const PROBE_DEVICE = { provider: 'cpu', threads: 1 } as const;
 
 /** Progress as a person follows it. */
 export interface Step {
@@ -61,7 +64,7 @@ export async function profileModelFile(
   const cut = await blocksOption(options.blocks, options.method);
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
-    device: { provider: 'cpu', threads: 1 },
+    device: PROBE_DEVICE,
     batchSizes: options.batch,
     boundary: options.boundary,
     ...(options.dim ? { dims: options.dim } : {}),
@@ -84,8 +87,10 @@ export async function profileModelFile(
     onProgress: (event) => follow(event, options),
     date: new Date().toISOString().slice(0, 10),
   });
+  const change = await changeAtBoundaries(prepared, measured);
   const profile: Profile = {
     ...measured,
+    ...(change === undefined ? {} : { measurement: { ...measured.measurement, boundaryChange: change } }),
     inputs: [
       inputFile('model', prepared, output),
       ...(cut.blocksOf ? [inputFile('blocks', cut.blocksOf, output)] : []),
@@ -94,6 +99,18 @@ export async function profileModelFile(
   };
   await saveArtifact<'profile'>(output, profile);
   return { profile, path: output };
+}
+
+/** What float16 at every block's boundary changes in the outputs; undefined where tensors cross as they are. */
+async function changeAtBoundaries(
+  prepared: PreparedModel,
+  { boundary, blocks }: Profile,
+): Promise<number | undefined> {
+  if (boundary !== 'float16') return undefined;
+  const { boundaryChange } = await import('../profiler/index.js');
+  let end = 0;
+  const ends = blocks.map(({ nodes = [] }) => (end += nodes.length));
+  return boundaryChange(prepared, ends, PROBE_DEVICE);
 }
 
 type Cut =

@@ -79,5 +79,10 @@ export interface Measurement {
   complete?: boolean;
   /** Sum of the blocks' medians over the whole model's, by class, virtual size and batch. */
   blockSumOverWhole?: Record<string, WholeLatency>;
+  /**
+   * With boundary float16: the largest change of any output element when every block's boundary is converted, over the
+   * largest magnitude of that output.
+   */
+  boundaryChange?: number;
   warnings?: string[];
 }

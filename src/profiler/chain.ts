@@ -52,6 +52,23 @@ export async function extractChain(
   });
 }
 
+/**
+ * What converting tensors at every block's boundary changes in the outputs, as `Chain.largestDifference`; nothing is kept.
+ */
+export function boundaryChange(
+  prepared: PreparedModel,
+  ends: readonly number[],
+  device: Device,
+): Promise<number> {
+  return withScratch(async (scratch) => {
+    const { largestDifference } = await extractChain(prepared, ends, {
+      folder: join(scratch, 'blocks'),
+      device,
+    });
+    return largestDifference;
+  });
+}
+
 interface Block {
   readonly path: string;
   readonly outputs: readonly string[];
@@ -72,7 +89,7 @@ async function writeBlock(
   });
   await writeFile(path, bytes);
   await copyPieces(external, dataFolder, join(dirname(path), dataFile));
-  return { path, outputs };
+  return { path, outputs: outputs.filter((name) => prepared.tensors.get(name)?.kind !== 'not-a-tensor') };
 }
 
 async function runChain(executor: Executor, request: Tensors, blocks: readonly Block[]): Promise<Tensors> {

@@ -94,6 +94,11 @@ export function profileCommand(): Command {
           for (const warning of profile.measurement?.warnings ?? []) await terminal.warn(warning);
           await terminal.table(blockTable(profile));
           await terminal.table(latencyTable(profile));
+          const change = profile.measurement?.boundaryChange;
+          if (change !== undefined)
+            terminal.line(
+              `float16 at every boundary changes outputs by up to ${change.toExponential(1)} of max|output|`,
+            );
           terminal.line(`profile: ${path}`);
           terminal.document(profile);
           return profile.measurement?.complete === false ? EXIT.interrupted : EXIT.done;

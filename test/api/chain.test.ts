@@ -1,0 +1,194 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { resnet18 } from '../../examples/models/index.js';
+import {
+  deployPlan,
+  InputError,
+  loadServer,
+  MissingError,
+  partitionModelFile,
+  profileModelFile,
+  serveBundle,
+  solveSpec,
+  validateFiles,
+} from '../../src/api/index.js';
+
+const IMAGE = 48;
+const QUICK = { warmup: 1, minRuns: 3, minMs: 5, maxMs: 100 };
+
+let folder: string;
+const at = (file: string): string => join(folder, file);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-chain-'));
+  await writeFile(at('model.onnx'), resnet18({ image: IMAGE, classes: 10, widthMultiplier: 0.5 }));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const PROFILE = {
+  devices: ['fast=cpu:1', 'slow=cpu:1,slowdown=2'],
+  batch: [1, 2],
+  virtual: [1],
+  blocks: '4',
+  method: 'greedy' as const,
+  boundary: 'exact' as const,
+  ...QUICK,
+};
+
+/** Two devices, and an SLO that any machine meets; one pipeline must use both, so that a cut is served. */
+const SPEC = `
+kind: pooled
+cluster: { devices: { fast: { count: 1 }, slow: { count: 1 } }, networkGbps: 100 }
+models: [{ profile: model.profile.json, sloMs: 2000 }]
+`;
+
+/** Every file of a folder by its path, as bytes. */
+async function contents(path: string): Promise<Record<string, Buffer>> {
+  const files = (await readdir(path, { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  );
+  const read = files.map(async (file) => {
+    const full = join(file.parentPath, file.name);
+    return [full.slice(path.length), await readFile(full)] as const;
+  });
+  return Object.fromEntries(await Promise.all(read));
+}
+
+describe('the chain from ONNX file to served requests', () => {
+  it('profiles, solves, deploys the same bytes twice, and everything validates', async () => {
+    const { profile } = await profileModelFile(at('model.onnx'), {
+      ...PROFILE,
+      output: at('model.profile.json'),
+    });
+    expect(profile.devices.slow).toMatchObject({ emulated: true, slowdown: 2 });
+    expect(profile.layers?.length).toBeGreaterThan(40);
+    await writeFile(at('spec.yaml'), SPEC);
+    const solved = await solveSpec(at('spec.yaml'), { output: at('plan.json') });
+    expect(solved.outcome).toBe('plan');
+    await deployPlan(at('plan.json'), { output: at('bundle') });
+    const first = await contents(at('bundle'));
+    await deployPlan(at('plan.json'), { output: at('bundle') });
+    expect(await contents(at('bundle'))).toEqual(first);
+    const files = ['model.onnx', 'model.profile.json', 'spec.yaml', 'plan.json', 'bundle/manifest.json'];
+    const results = await validateFiles(files.map(at));
+    expect(results.filter((result) => !result.ok)).toEqual([]);
+    expect(results.find((result) => result.ok && result.path.endsWith('plan.json'))).toMatchObject({
+      what: expect.stringContaining('recomputed'),
+    });
+  });
+
+  it("serves the bundle: every answer is the model's own", async () => {
+    const session = await InferenceSession.create(at('model.onnx'), { intraOpNumThreads: 1 });
+    const server = await serveBundle(at('bundle'), { port: 0 });
+    try {
+      const image = Float32Array.from({ length: 3 * IMAGE * IMAGE }, (_, i) => Math.sin(i));
+      const { logits } = await session.run({ image: new Tensor('float32', image, [1, 3, IMAGE, IMAGE]) });
+      const response = await fetch(`${server.url}/v2/models/model/infer`, {
+        method: 'POST',
+        body: JSON.stringify({
+          inputs: [{ name: 'image', shape: [1, 3, IMAGE, IMAGE], datatype: 'FP32', data: [...image] }],
+        }),
+      });
+      expect(response.status).toBe(200);
+      const { outputs } = (await response.json()) as { outputs: { data: number[] }[] };
+      const expected = [...(logits?.data as Float32Array)];
+      const largest = Math.max(...expected.map(Math.abs));
+      outputs[0]?.data.forEach((value, i) => {
+        expect(Math.abs(value - (expected[i] as number))).toBeLessThanOrEqual(1e-4 * largest);
+      });
+      const report = await loadServer(server.url, { rps: 20, durationS: 1, seed: 3 });
+      expect(report.sent).toBeGreaterThan(5);
+      expect(report.answered).toBe(report.sent);
+    } finally {
+      await server.close();
+      await session.release();
+    }
+  });
+});
+
+describe('deployPlan()', () => {
+  it('refuses a profile that changed, a model that is another, a folder of other files; nothing is half written', async () => {
+    const profile = await readFile(at('model.profile.json'), 'utf8');
+    const model = await readFile(at('model.onnx'));
+    const listed = await readdir(folder);
+    await writeFile(at('model.profile.json'), `${profile} `);
+    await expect(deployPlan(at('plan.json'), { output: at('other') })).rejects.toThrow(
+      'has changed since the plan was made',
+    );
+    await writeFile(at('model.profile.json'), profile);
+    await writeFile(at('model.onnx'), Buffer.concat([model, Buffer.from([0xa2, 0x06, 0x00])]));
+    await expect(deployPlan(at('plan.json'), { output: at('other') })).rejects.toThrow(
+      'not the file that was profiled',
+    );
+    await rm(at('model.onnx'));
+    await expect(deployPlan(at('plan.json'), { output: at('other') })).rejects.toThrow(MissingError);
+    await writeFile(at('model.onnx'), model);
+    await expect(deployPlan(at('plan.json'), { output: folder })).rejects.toThrow(
+      'the folder holds other files',
+    );
+    await expect(deployPlan(at('plan.json'), { output: at('none/bundle') })).rejects.toThrow(
+      'there is no folder',
+    );
+    expect(await readdir(folder)).toEqual(listed);
+  });
+});
+
+describe('validateFiles()', () => {
+  it('finds an edited plan and an edited partition', async () => {
+    const plan = JSON.parse(await readFile(at('plan.json'), 'utf8')) as {
+      models: { throughputRps: number }[];
+    };
+    (plan.models[0] as { throughputRps: number }).throughputRps *= 2;
+    await writeFile(at('edited.json'), JSON.stringify(plan));
+    const [edited] = await validateFiles([at('edited.json')]);
+    expect(edited).toMatchObject({ ok: false });
+    const part = Object.keys(await contents(at('bundle'))).find((path) => path.endsWith('.onnx')) as string;
+    const bytes = await readFile(at(`bundle${part}`));
+    await writeFile(at(`bundle${part}`), bytes.subarray(0, bytes.length - 1));
+    const [bundle] = await validateFiles([at('bundle/manifest.json')]);
+    expect(bundle).toMatchObject({ ok: false, message: expect.stringContaining('has changed') });
+    await expect(serveBundle(at('bundle'), { port: 0 })).rejects.toThrow(InputError);
+    await writeFile(at(`bundle${part}`), bytes);
+  });
+});
+
+describe('partitionModelFile()', () => {
+  const options = { devices: ['cpu:1'], method: 'greedy' as const, blocks: 3 };
+
+  it('writes blocks whose chain is the model, bit for bit', async () => {
+    const { extracted, profile } = await partitionModelFile(at('model.onnx'), {
+      ...options,
+      boundary: 'exact',
+      profile: at('model.profile.json'),
+      extract: at('blocks'),
+      output: at('cut.profile.json'),
+    });
+    expect(extracted?.largestDifference).toBe(0);
+    expect((await readdir(at('blocks'))).length).toBe(profile.blocks.length);
+    expect(await validateFiles([at('cut.profile.json')])).toMatchObject([{ ok: true }]);
+  });
+
+  it('reports what float16 boundaries change, and counts half the bytes', async () => {
+    const cut = { ...options, profile: at('model.profile.json') };
+    const exact = await partitionModelFile(at('model.onnx'), { ...cut, boundary: 'exact' });
+    const half = await partitionModelFile(at('model.onnx'), {
+      ...cut,
+      boundary: 'float16',
+      extract: at('half'),
+    });
+    expect(half.extracted?.largestDifference).toBeGreaterThan(0);
+    expect(half.extracted?.largestDifference).toBeLessThan(0.01);
+    const inner = (profile: typeof exact.profile) =>
+      profile.blocks.slice(0, -1).map(({ cutBytes }) => cutBytes);
+    expect(inner(half.profile)).toEqual(inner(exact.profile).map((count) => count / 2));
+  });
+
+  it('measures layers itself when there is no profile', async () => {
+    const { profile } = await partitionModelFile(at('model.onnx'), { ...options, boundary: 'exact' });
+    expect(profile.blocks.length).toBeGreaterThanOrEqual(2);
+    expect(profile.devices['cpu:1']?.layerLatencyUs?.['1']?.['1']?.length).toBe(profile.layers?.length);
+  });
+});
