@@ -13,9 +13,11 @@ import { batchingOf } from './agreement.js';
 import { writeModel } from './source.js';
 import type { Batching, TensorFinding } from './types.js';
 
-/** A run holds every tensor it was asked for; so many at once, and no more bytes than this where there are several. */
-const CHUNK_TENSORS = 64;
-const CHUNK_BYTES = 128 * 1024 * 1024;
+/** A session holds every tensor that is exposed while it runs: so many, and no more bytes than this where there are several. */
+const SESSION_TENSORS = 256;
+const SESSION_BYTES = 512 * 1024 * 1024;
+/** What is fetched from a run at once. */
+const FETCH_BYTES = 128 * 1024 * 1024;
 
 export interface Probe {
   readonly executor: Executor;
@@ -30,21 +32,14 @@ export interface Probe {
 }
 
 /**
- * Dtype, shape and batching of tensors of the graph, by running it with them exposed: once for their sizes, then in
- * chunks of bounded size for their values. Costs about five runs of the model and two sessions per 64 tensors.
+ * Dtype, shape and batching of tensors of the graph, by running it with them exposed: once for their sizes, then for their
+ * values, in pieces of bounded size. Two sessions for 256 tensors or 512 MiB, about four runs for 128 MiB.
  */
 export async function findTensors(
   probe: Probe,
   names: readonly string[],
 ): Promise<Map<string, TensorFinding>> {
-  const described = new Map<string, Described>();
-  for (let at = 0; at < names.length; at += CHUNK_TENSORS) {
-    const chunk = names.slice(at, at + CHUNK_TENSORS);
-    await exposed(probe, chunk, async (model) => {
-      for (const entry of await probe.executor.describe(model, probe.first, chunk))
-        described.set(entry.name, entry);
-    });
-  }
+  const described = await describeAll(probe, names);
   const found = new Map<string, TensorFinding>();
   const comparable: string[] = [];
   for (const name of names) {
@@ -54,10 +49,30 @@ export async function findTensors(
       found.set(name, unsendable(entry));
     else comparable.push(name);
   }
-  for (const chunk of chunksBySize(comparable, described)) {
-    for (const entry of await compare(probe, chunk)) found.set(...entry);
+  const size = (name: string) => sizeOf(described.get(name));
+  for (const session of chunks(comparable, size, { bytes: SESSION_BYTES, count: SESSION_TENSORS })) {
+    await exposed(probe, session, async (model) => {
+      for (const fetches of chunks(session, size, { bytes: FETCH_BYTES, count: SESSION_TENSORS }))
+        for (const entry of await compare(probe, model, fetches)) found.set(...entry);
+    });
   }
   return found;
+}
+
+async function describeAll(probe: Probe, names: readonly string[]): Promise<Map<string, Described>> {
+  const described = new Map<string, Described>();
+  for (const session of chunks(names, () => 0, { bytes: SESSION_BYTES, count: SESSION_TENSORS })) {
+    await exposed(probe, session, async (model) => {
+      for (const entry of await probe.executor.describe(model, probe.first, session))
+        described.set(entry.name, entry);
+    });
+  }
+  return described;
+}
+
+function sizeOf(entry: Described | undefined): number {
+  if (entry === undefined || entry.notTensor) return 0;
+  return elementCount(entry.dims) * (dtypeInfo(entry.dtype)?.bytes ?? 1);
 }
 
 function unsendable(entry: { name: string; dtype: string; dims: number[] }): TensorFinding {
@@ -69,34 +84,37 @@ function unsendable(entry: { name: string; dtype: string; dims: number[] }): Ten
   };
 }
 
-function* chunksBySize(
+/** Names in pieces of at most so many bytes (but for a single one) and so many names. */
+function* chunks(
   names: readonly string[],
-  described: ReadonlyMap<string, Described>,
+  size: (name: string) => number,
+  most: { readonly bytes: number; readonly count: number },
 ): Generator<string[]> {
   let chunk: string[] = [];
   let bytes = 0;
   for (const name of names) {
-    const entry = described.get(name) as { dtype: string; dims: number[] };
-    const size = elementCount(entry.dims) * (dtypeInfo(entry.dtype)?.bytes ?? 1);
-    if (chunk.length > 0 && (bytes + size > CHUNK_BYTES || chunk.length >= CHUNK_TENSORS)) {
+    if (chunk.length > 0 && (bytes + size(name) > most.bytes || chunk.length >= most.count)) {
       yield chunk;
       chunk = [];
       bytes = 0;
     }
     chunk.push(name);
-    bytes += size;
+    bytes += size(name);
   }
   if (chunk.length > 0) yield chunk;
 }
 
-async function compare(probe: Probe, names: readonly string[]): Promise<[string, TensorFinding][]> {
-  return await exposed(probe, names, async (model) => {
-    const run = async (feeds: Tensors) => (await probe.executor.run(model, feeds, names)).outputs;
-    const first = await run(probe.first);
-    const second = await run(probe.second);
-    const both = probe.both === undefined ? undefined : await run(probe.both);
-    return names.map((name) => [name, finding(name, first[name]!, second[name]!, both?.[name])]);
-  });
+async function compare(
+  probe: Probe,
+  model: number,
+  names: readonly string[],
+): Promise<[string, TensorFinding][]> {
+  probe.signal?.throwIfAborted();
+  const run = async (feeds: Tensors) => (await probe.executor.run(model, feeds, names)).outputs;
+  const first = await run(probe.first);
+  const second = await run(probe.second);
+  const both = probe.both === undefined ? undefined : await run(probe.both);
+  return names.map((name) => [name, finding(name, first[name]!, second[name]!, both?.[name])]);
 }
 
 function finding(

@@ -15,7 +15,7 @@ import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
  * of every tensor that could cross a cut, and which cuts are valid. Where it cannot batch, `fixedBatch` says at which
  * size it runs and `fixedBatchReason` why.
  *
- * Runs the model on `options.device` about five times per 64 live tensors. Temporary files are removed also on failure.
+ * Runs the model on `options.device`: see `findTensors` for the cost. Temporary files are removed also on failure.
  * @throws InputError for a file that is not a model ONNX Runtime runs, or dimensions without a size (naming `--dim`);
  *   MissingError for a missing file or device; the signal's reason on abort
  */
