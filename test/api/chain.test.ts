@@ -94,7 +94,7 @@ describe('the chain from ONNX file to served requests', () => {
       });
       expect(response.status).toBe(200);
       const { outputs } = (await response.json()) as { outputs: { data: number[] }[] };
-      const expected = [...(logits?.data as Float32Array)];
+      const expected = [...(logits!.data as Float32Array)];
       const largest = Math.max(...expected.map(Math.abs));
       outputs[0]?.data.forEach((value, i) => {
         expect(Math.abs(value - (expected[i] as number))).toBeLessThanOrEqual(1e-4 * largest);
