@@ -24,7 +24,7 @@ export function bytesOf(tensor: TensorData): Uint8Array {
 }
 
 /**
- * A tensor from its bytes, in memory of its own (the body's is neither aligned nor ours).
+ * A tensor from its bytes: a view of them where they are aligned, else a copy. They must be left alone from then on.
  * @throws WireFault where the size is not that of the shape
  */
 export function tensorFromBytes(dtype: string, dims: readonly number[], bytes: Uint8Array): TensorData {
@@ -35,9 +35,13 @@ export function tensorFromBytes(dtype: string, dims: readonly number[], bytes: U
   if (bytes.byteLength !== expected) {
     throw new WireFault(`has ${bytes.byteLength} bytes; its shape [${dims.join(', ')}] needs ${expected}`);
   }
+  const length = expected / info.bytes;
+  if (bytes.byteOffset % info.bytes === 0) {
+    return { dtype, dims, data: new info.array(bytes.buffer, bytes.byteOffset, length) };
+  }
   const memory = new ArrayBuffer(expected);
   new Uint8Array(memory).set(bytes);
-  return { dtype, dims, data: new info.array(memory, 0, expected / info.bytes) };
+  return { dtype, dims, data: new info.array(memory, 0, length) };
 }
 
 function stringsFromBytes(count: number, bytes: Uint8Array): string[] {
