@@ -173,3 +173,45 @@ export function resize(node: RuleNode): Outcome {
     ),
   );
 }
+
+/** Works along one axis, each vector by itself: fine so long as that axis is not the batch's. */
+function along(node: RuleNode, axis: number | undefined, keepsLength: boolean): Outcome {
+  const data = node.flows[0];
+  if (data?.batch === undefined) return flowing(node, {});
+  if (axis === undefined) return 'the axis it works along is not known';
+  if (axis === data.batch.axis) return `it works along axis ${axis}, the batch`;
+  const dims = data.dims?.map((dim, at) => (at === axis && !keepsLength ? undefined : dim));
+  return flowing(node, withBatch(data.batch, dims));
+}
+
+export function topK(node: RuleNode): Outcome {
+  return along(node, axisWithin(node.int('axis', -1), node.flows[0]?.dims?.length), false);
+}
+
+export function lpNormalization(node: RuleNode): Outcome {
+  return along(node, axisWithin(node.int('axis', -1), node.flows[0]?.dims?.length), true);
+}
+
+export function cumulate(node: RuleNode): Outcome {
+  const axis = node.flows[1]?.values?.[0];
+  return along(
+    node,
+    typeof axis === 'number' ? axisWithin(axis, node.flows[0]?.dims?.length) : undefined,
+    true,
+  );
+}
+
+export function tile(node: RuleNode): Outcome {
+  const [data, repeats] = node.flows;
+  if (data?.batch === undefined) return flowing(node, {});
+  const times = repeats?.values?.[data.batch.axis];
+  if (times === undefined) return 'how often it repeats is not known';
+  if (times !== 1) return `it repeats axis ${data.batch.axis}, the batch`;
+  return flowing(
+    node,
+    withBatch(
+      data.batch,
+      data.dims?.map((dim, at) => (repeats?.values?.[at] === 1 ? dim : undefined)),
+    ),
+  );
+}

@@ -2,7 +2,9 @@ import { broadcast, unary } from './batch-elementwise.js';
 import { COMPUTES_WITH_SIZE, flowing, type Outcome, type RuleNode } from './batch-flow.js';
 import {
   argExtreme,
+  cumulate,
   gemm,
+  lpNormalization,
   matMul,
   normalization,
   recurrent,
@@ -10,6 +12,8 @@ import {
   resize,
   softmax,
   spatial,
+  tile,
+  topK,
 } from './batch-layers.js';
 import {
   concatenate,
@@ -31,12 +35,12 @@ type Rule = (node: RuleNode) => Outcome;
 
 /** Element by element, one tensor; further inputs are parameters (bounds, scales) that must not have the batch. */
 const UNARY =
-  'Relu LeakyRelu Elu Selu Celu Gelu Mish HardSigmoid HardSwish Swish Softplus Softsign ThresholdedRelu Sigmoid Tanh Erf Exp Log Sqrt Neg Abs Floor Ceil Round Sign Reciprocal Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Not IsNaN IsInf Cast CastLike Identity Clip Dropout Shrink QuantizeLinear DequantizeLinear BitwiseNot Trilu';
+  'Relu LeakyRelu Elu Selu Celu Gelu QuickGelu Mish HardSigmoid HardSwish Swish Softplus Softsign ThresholdedRelu Sigmoid Tanh Erf Exp Log Sqrt Neg Abs Floor Ceil Round Sign Reciprocal Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Not IsNaN IsInf Cast CastLike Identity Clip Dropout Shrink QuantizeLinear DequantizeLinear BitwiseNot Trilu';
 const BROADCAST =
-  'Add Sub Mul Div Pow Max Min Sum Mean Mod And Or Xor Equal Greater Less GreaterOrEqual LessOrEqual Where PRelu BitShift BitwiseAnd BitwiseOr BitwiseXor';
+  'BiasGelu Add Sub Mul Div Pow Max Min Sum Mean Mod And Or Xor Equal Greater Less GreaterOrEqual LessOrEqual Where PRelu BitShift BitwiseAnd BitwiseOr BitwiseXor';
 /** [batch, channels, …]: each row by itself, so long as the batch is the first axis. */
 const SPATIAL =
-  'Conv ConvTranspose ConvInteger QLinearConv MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool LRN BatchNormalization InstanceNormalization GroupNormalization DepthToSpace SpaceToDepth ImageScaler';
+  'Conv FusedConv ConvTranspose ConvInteger QLinearConv MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool LRN BatchNormalization InstanceNormalization GroupNormalization DepthToSpace SpaceToDepth ImageScaler';
 const REDUCTIONS =
   'ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare';
 
@@ -47,7 +51,9 @@ const KEEPS_SIZES = new Set(
 
 /** Operators whose inputs after the first say what to do, not what to do it to. */
 const PARAMETERIZED = new Set(
-  `Split Slice Pad Reshape Expand Squeeze Unsqueeze Resize Upsample ${REDUCTIONS}`.split(' '),
+  `Split Slice Pad Tile TopK CumSum CumProd Reshape Expand Squeeze Unsqueeze Resize Upsample ${REDUCTIONS}`.split(
+    ' ',
+  ),
 );
 
 const RULES = new Map<string, Rule>([
@@ -78,6 +84,10 @@ const RULES = new Map<string, Rule>([
   ['QLinearMatMul', (node) => matMul(node, node.flows[0], node.flows[3])],
   ['Gemm', gemm],
   ['Shape', shape],
+  ['TopK', topK],
+  ['LpNormalization', lpNormalization],
+  ...each('CumSum CumProd', cumulate),
+  ['Tile', tile],
   ['Expand', expand],
   ['ConstantOfShape', filled],
 ]);

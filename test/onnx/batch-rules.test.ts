@@ -127,6 +127,22 @@ const APART: [what: string, parts: Parts, change?: string][] = [
     },
   ],
   [
+    'TopK, CumSum and Tile along other axes',
+    {
+      dims: [1, 2, 4],
+      nodes: [
+        w.node('TopK', ['x', 'three'], ['k', 'places']),
+        w.node('CumSum', ['k', 'last'], ['c']),
+        w.node('Tile', ['c', 'often'], ['y']),
+      ],
+      initializers: [
+        w.int64s('three', [1], [3]),
+        w.int64s('last', [], [-1]),
+        w.int64s('often', [3], [1, 2, 1]),
+      ],
+    },
+  ],
+  [
     'what is broadcast to the rows',
     {
       dims: [1, 3, 4],
@@ -190,6 +206,16 @@ const TOGETHER: [what: string, parts: Parts, why: RegExp][] = [
     'Squeeze of every axis',
     { dims: [1, 4], nodes: [w.node('Squeeze', ['x'], ['y'])] },
     /drops every axis of size 1, the batch too/,
+  ],
+  [
+    'Tile of the batch',
+    { dims: [1, 4], nodes: [w.node('Tile', ['x', 't'], ['y'])], initializers: [w.int64s('t', [2], [2, 1])] },
+    /repeats axis 0, the batch/,
+  ],
+  [
+    'CumSum over the batch',
+    { dims: [1, 4], nodes: [w.node('CumSum', ['x', 'z'], ['y'])], initializers: [w.int64s('z', [], [0])] },
+    /works along axis 0, the batch/,
   ],
   [
     'a slice of the batch',

@@ -219,6 +219,8 @@ describe('cutsOf() and extractPartition()', () => {
     expect(cut(2, 3)).toThrow(/what these nodes compute is used nowhere else/);
     expect(cut(0, 1)).toThrow(/the type of "a" is not known/);
     expect(cut(1, 1)).toThrow(InputError);
+    const untyped = made({ nodes: chain(['Relu', 'x', 'y']), outputs: [w.message([1, 'y'])] });
+    expect(extractPartition(untyped, { from: 0, to: 1, types: new Map() }).outputs).toEqual(['y']);
   });
 
   it('extractPartition() keeps what a subgraph captures, from cuts and from initializers', async () => {
@@ -244,6 +246,26 @@ describe('cutsOf() and extractPartition()', () => {
     expect(model.graph.nodes[2]!.captures).toEqual(['c', 'a', 'k']);
     expect(cutsOf(model)[1]!.tensors).toEqual(['a', 'b']);
     expect(await expectEveryCut(model)).toEqual([1, 2, 3]);
+  });
+
+  it('extractPartition() tells no measured shape that a branch not taken would contradict', async () => {
+    const branch = (node: Uint8Array) => w.graph({ nodes: [node], outputs: [w.value('v', w.FLOAT)] });
+    const model = made({
+      nodes: [
+        w.node('Reshape', ['x', 's'], ['a']),
+        w.node('If', ['c'], ['y'], {
+          attributes: [
+            w.attribute.graph('then_branch', branch(w.node('Identity', ['a'], ['v']))),
+            w.attribute.graph('else_branch', branch(w.node('Squeeze', ['a', 'one'], ['v']))),
+          ],
+        }),
+      ],
+      inputs: [X, w.value('s', w.INT64, [2])],
+      outputs: [w.value('y', w.FLOAT)],
+      initializers: [w.message([2, w.BOOL], [8, 'c'], [9, Uint8Array.of(1)]), w.int64s('one', [1], [1])],
+    });
+    const shape = new ort.Tensor('int64', BigInt64Array.of(2n, 2n), [2]);
+    expect(await expectEveryCut(model, { ...FEEDS, s: shape })).toEqual([1]);
   });
 
   it('extractPartition() cuts around Loop and Scan whose bodies capture outer values', async () => {
