@@ -24,7 +24,7 @@ export interface BoundModel {
 /**
  * Names the nodes, binds the free dimensions and makes a fixed batch symbolic where the graph allows it. Pure: the same
  * bytes and dimensions give the same model, so that what is deployed is what was profiled.
- * @param options.batching false leaves a fixed batch as it is
+ * @param options.batching false leaves a fixed batch as it is; so does giving the batch's own dimension a size
  * @throws InputError naming the dimensions that lack a size, or those given that the model does not have
  */
 export function bindModel(
@@ -39,14 +39,25 @@ export function bindModel(
   const batch = batchDim(model);
   if (batch.kind === 'none')
     return { model, batch, fileBatch: undefined, notSymbolic: `it has no batch axis: ${batch.why}` };
-  if (batch.kind === 'symbolic' || !batching) {
-    const fileBatch = batch.kind === 'fixed' ? batch.size : undefined;
-    return { model, batch, fileBatch, notSymbolic: batch.kind === 'fixed' ? 'not tried' : undefined };
-  }
+  if (batch.kind === 'symbolic') return { model, batch, fileBatch: undefined, notSymbolic: undefined };
+  const left = leftFixed(read, dims, batching);
+  if (left !== undefined) return { model, batch, fileBatch: batch.size, notSymbolic: left };
   const made = makeBatchSymbolic(model);
   if (!made.ok) return { model, batch, fileBatch: batch.size, notSymbolic: made.missing };
   const symbolic = readModel(made.bytes, { name });
   return { model: symbolic, batch: batchDim(symbolic), fileBatch: batch.size, notSymbolic: undefined };
+}
+
+/** Why a fixed batch is left as it is: nobody asked for another, or its size is the one that was asked for. */
+function leftFixed(
+  read: OnnxModel,
+  dims: Readonly<Record<string, number>>,
+  batching: boolean,
+): string | undefined {
+  if (!batching) return 'not tried';
+  const before = batchDim(read);
+  if (before.kind !== 'symbolic' || !Object.hasOwn(dims, before.name)) return undefined;
+  return `its dimension ${before.name} was given the size ${dims[before.name]}`;
 }
 
 function checkNothingOpen(model: OnnxModel): void {

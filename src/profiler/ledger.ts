@@ -171,7 +171,7 @@ function describeDevice(report: DeviceReport & { available: true }): Partial<Dev
     provider,
     ...(provider === 'cpu' ? { threads: device.threads ?? hostThreads() } : {}),
     ...(deviceId === undefined ? {} : { deviceId }),
-    ...(slowdown === undefined ? {} : { slowdown, emulated: true as const }),
+    ...(slowdown === undefined || slowdown === 1 ? {} : { slowdown, emulated: true as const }),
     ...(memoryBytes === undefined ? {} : { memoryBytes }),
   };
 }

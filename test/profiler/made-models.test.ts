@@ -90,6 +90,18 @@ test('a model that mixes the rows of a batch is profiled at batch 1, with the re
   expect(profile.measurement?.warnings?.join()).toMatch(/runs at batch 1 only/);
 });
 
+test('a batch that was given a size stays at it, and a request counts for its part of the bytes', async () => {
+  const path = made([w.node('Relu', ['x'], ['a']), w.node('Neg', ['a'], ['y'])]);
+  const prepared = await prepareModel(path, { device: CPU, dims: { batch: 2 } });
+  expect(prepared.fixedBatch).toBe(2);
+  expect(prepared.fixedBatchReason).toMatch(/batch was given the size 2/);
+  expect(prepared.inputs).toEqual([{ name: 'x', dtype: 'float32', shape: [2, 4] }]);
+  expect(prepared.layers.map(({ cutBytes }) => cutBytes)).toEqual([16, 16]);
+  const free = await prepareModel(path, { device: CPU });
+  expect(free.fixedBatch).toBeUndefined();
+  expect(free.layers.map(({ cutBytes }) => cutBytes)).toEqual([16, 16]);
+});
+
 test('a cut is refused where the size of a crossing tensor depends on the data', async () => {
   const nodes = [
     w.node('Greater', ['x', 'half'], ['big']),
