@@ -64,7 +64,7 @@ interface Running {
 
 /**
  * Feeds the serving core in real time and carries out what it decides: stacks rows into batches, runs them, keeps each row's
- * tensors between partitions, answers. All events of one turn of the event loop are one instant to the core.
+ * tensors between partitions, answers. All arrivals of one turn of the event loop are one instant to the core.
  */
 export class LiveDriver {
   private readonly decisions = new Decisions();
@@ -155,6 +155,13 @@ export class LiveDriver {
     this.forget(request, entry);
     this.decideSoon();
     return true;
+  }
+
+  /** A device is free: it is not kept waiting for what else this turn of the event loop has to read. */
+  private decideNow(): void {
+    if (this.deciding !== undefined) clearImmediate(this.deciding);
+    this.deciding = undefined;
+    this.decide();
   }
 
   /** Once per turn of the event loop, after all that came in with it. */
@@ -256,7 +263,7 @@ export class LiveDriver {
     this.observer.batch(record);
     this.shedTensors(running.batch, record);
     this.core.executed(at, running.batch, running.from, at);
-    this.decideSoon();
+    this.decideNow();
   }
 
   /** Between partitions a row keeps what later ones need, and its inputs in case it must begin again. */
