@@ -166,6 +166,8 @@ function devicesOf(plan: PooledPlan, pools: Pool[]): VirtualDevice[] {
 function contradictions(plan: PooledPlan): Fault[] {
   const faults: Fault[] = [];
   const placed = new Map<string, number>();
+  if (plan.placement.length === 0)
+    faults.push({ path: '/placement', message: 'is empty: the plan serves nothing' });
   plan.placement.forEach((place, i) => {
     const part = plan.models[place.model]?.pipelines[place.pipeline]?.partitions[place.partition];
     const path = `/placement/${i}`;

@@ -51,6 +51,13 @@ describe('topologyOf()', () => {
     expect(topologyOf(twoStages(), { sloMs: 7 }).models[0]!.sloNs).toBe(7e6);
   });
 
+  it('refuses a plan that serves nothing', () => {
+    const plan = twoStages();
+    plan.placement = [];
+    plan.models[0]!.pipelines = [];
+    expect(() => topologyOf(plan)).toThrow('the plan serves nothing');
+  });
+
   it('refuses a plan that contradicts itself, with every contradiction', () => {
     const plan = twoStages();
     plan.placement[0]!.partition = 7;
