@@ -40,7 +40,7 @@ async function expectAllAccounted(report: Awaited<ReturnType<typeof driveLoad>>,
 
 describe('serveBundle() under driveLoad()', () => {
   it("answers everything at a modest rate over two partitions, every answer the model's own", async () => {
-    const { server } = await serve(twoPartitions(4, 1000));
+    const { server } = await serve(twoPartitions(4, 3000));
     const report = await driveLoad(server.url, { rps: 150, durationS: 2, seed: 1, inputs, check });
     expect(report.failures).toEqual({});
     expect(report.answered).toBe(report.sent);
@@ -53,7 +53,7 @@ describe('serveBundle() under driveLoad()', () => {
   });
 
   it('carries many rows, JSON and uniform arrivals just as well', async () => {
-    const { server } = await serve(twoPartitions(4, 1000));
+    const { server } = await serve(twoPartitions(4, 3000));
     const many = Array.from({ length: 5 }, (_, i) => ({ x: inputOf(i, 3) }));
     const options = {
       rps: 50,
@@ -77,7 +77,7 @@ describe('serveBundle() under driveLoad()', () => {
         { shape: { throughputRps: 100, parts: [{ ...whole, device: 'slow' }] }, blocks: [2] },
       ],
       devices: { cpu: { provider: 'cpu', threads: 1 }, slow: { provider: 'cpu', threads: 1, slowdown: 3 } },
-      sloMs: 1000,
+      sloMs: 3000,
     };
     const { server } = await serve(shape, { policy: { choice: { kind: 'proportional' } } });
     const report = await driveLoad(server.url, { rps: 100, durationS: 1, inputs, check });
@@ -90,7 +90,7 @@ describe('serveBundle() under driveLoad()', () => {
   });
 
   it('drops rather than queues for ever when far more comes than it can serve', async () => {
-    const { server } = await serve(twoPartitions(2, 200, 10_000, 300));
+    const { server } = await serve(twoPartitions(2, 400, 10_000, 800));
     const report = await driveLoad(server.url, { rps: 1500, durationS: 2, inputs, check });
     expect(report.failures).toEqual({});
     expect(report.dropped).toBeGreaterThan(0.2 * report.sent);
