@@ -10,17 +10,11 @@ export interface LayerTimes {
   readonly runUs: number;
   /** Sum of the layers over `runUs`: what part of the run they account for. */
   readonly accountedFor: number;
-  /** Sum of the kernels alone over `runUs`, without dispatch. */
+  /** Sum of the kernels alone over `runUs`, without the gaps between them. */
   readonly kernelsOverRun: number;
   /** Part of the layers' time that could not be mapped to a node and was spread over all by their shares. */
   readonly unmapped: number;
 }
-
-/**
- * What ONNX Runtime takes between two kernels of a profiled run is charged to the nodes it runs, equally and at most so
- * much each (3 to 5 µs were measured); more than that is not the nodes' and stays unaccounted.
- */
-const MOST_DISPATCH_US = 5;
 
 /** Layers' times are means over this part of the runs, the fastest: where nothing else on the host came between. */
 const QUIET = 1 / 4;
@@ -34,9 +28,10 @@ const MOST_EVENTS = 50_000;
 
 /**
  * Times of the original nodes at full optimization: each optimized node's time goes to the nodes it stands for
- * (`originalsOf`), divided in the ratio of their times in an unoptimized session (equally where those are all 0), with
- * an equal part of the time between kernels. Nothing is lost: what cannot be mapped is spread over all nodes in that ratio. Two
- * sessions: three runs unoptimized, and up to `runs` optimized as far as two seconds allow.
+ * (`originalsOf`), divided in the ratio of their times in an unoptimized session (equally where those are all 0). A node's
+ * time goes on to the next one's start: freeing, dispatch and ONNX Runtime's recording are part of the run. Nothing is
+ * lost: what cannot be mapped is spread over all nodes in that ratio. Two sessions: three runs unoptimized, and up to
+ * `runs` optimized as far as two seconds allow.
  */
 export async function layerTimes(
   executor: Executor,
@@ -56,13 +51,12 @@ export function attribute(model: OnnxModel, plain: NodeTimings, full: NodeTiming
   const quiet = quietRuns(full.runUs);
   const runUs = mean(quiet.map((run) => full.runUs[run]!));
   const kernelsUs = sum(full.nodes.map(({ us }) => meanOver(us, quiet, full.runUs.length)));
-  const dispatchUs = Math.min(MOST_DISPATCH_US, Math.max(0, runUs - kernelsUs) / full.nodes.length);
   const weights = plainUs(model, plain);
   const layerUs = new Array<number>(model.graph.nodes.length).fill(0);
   const stands = standsFor(model, full);
   let unmappedUs = 0;
-  for (const { name, us } of full.nodes) {
-    const timeUs = meanOver(us, quiet, full.runUs.length) + dispatchUs;
+  for (const { name, us, gapUs = [] } of full.nodes) {
+    const timeUs = meanOver(us, quiet, full.runUs.length) + meanOver(gapUs, quiet, full.runUs.length);
     const indices = stands.get(name) ?? [];
     if (indices.length === 0) unmappedUs += timeUs;
     else spread(layerUs, indices, { us: timeUs, weights });

@@ -93,15 +93,27 @@ describe('attribute()', () => {
     expect(found.unmapped).toBeCloseTo(24 / 74, 9);
   });
 
-  test('charges time between kernels to the nodes, at most 5 µs each', () => {
+  test('charges a node with the time until the next one starts', () => {
     const graph = model(CHAIN);
     const plain = timings({ conv: 1, norm: 1, relu: 1, pool: 1 }, 4);
-    const kernels = { conv: 100, norm: 100, relu: 100, pool: 100 };
-    const close = attribute(graph, plain, timings(kernels, 412));
-    expect(close.layerUs).toEqual([103, 103, 103, 103]);
-    expect(close.kernelsOverRun).toBeCloseTo(400 / 412, 9);
-    const far = attribute(graph, plain, timings(kernels, 600));
-    expect(far.layerUs).toEqual([105, 105, 105, 105]);
-    expect(far.accountedFor).toBeCloseTo(420 / 600, 9);
+    const kernels = timings({ conv: 100, norm: 100, relu: 100, pool: 100 }, 412);
+    const full = { ...kernels, nodes: kernels.nodes.map((node, i) => ({ ...node, gapUs: [i] })) };
+    const found = attribute(graph, plain, full);
+    expect(found.layerUs).toEqual([100, 101, 102, 103]);
+    expect(found.kernelsOverRun).toBeCloseTo(400 / 412, 9);
+    expect(found.accountedFor).toBeCloseTo(406 / 412, 9);
+    expect(attribute(graph, plain, kernels).accountedFor).toBeCloseTo(400 / 412, 9);
+  });
+
+  test('takes its times from the fastest quarter of the runs', () => {
+    const graph = model(CHAIN);
+    const runs = [100, 900, 100, 900, 900, 900, 900, 900];
+    const full: NodeTimings = {
+      runUs: runs,
+      nodes: [{ name: 'conv', op: 'Conv', us: runs.map((us) => us / 2) }],
+    };
+    const found = attribute(graph, timings({ conv: 1 }, 1), full);
+    expect(found.runUs).toBe(100);
+    expect(found.layerUs).toEqual([50, 0, 0, 0]);
   });
 });
