@@ -140,10 +140,9 @@ function follow(event: ProgressEvent, { onProgress, onNote }: ProfileModelOption
       onProgress?.({ doing: `measuring ${event.phase} on ${event.className}` });
       return;
     case 'progress': {
-      const { className, virtual, batch, part } = event.cell;
-      const what = part === 'whole' ? 'the whole model' : `block ${part}`;
+      const { className, virtual, batch } = event.cells;
       onProgress?.({
-        doing: `${what} on ${className} 1/${virtual}, batch ${batch}`,
+        doing: `blocks on ${className} 1/${virtual}, batch ${batch}`,
         fraction: event.total === 0 ? 1 : event.done / event.total,
         leftMs: event.leftMs,
       });

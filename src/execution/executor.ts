@@ -5,7 +5,15 @@ import { fault, MissingError } from '../artifacts/index.js';
 import { type Child, type Exit, startChild } from './child-process.js';
 import { type Device, deviceText, virtualThreads } from './device.js';
 import { ExecutionError } from './errors.js';
-import { encodeMessage, MessageReader, type RawMessage, tensorsOf, uncleared } from './frames.js';
+import {
+  encodeMessage,
+  joinTensors,
+  MessageReader,
+  type RawMessage,
+  splitTensors,
+  tensorsOf,
+  uncleared,
+} from './frames.js';
 import { whatIsMissing } from './missing.js';
 import type {
   Answers,
@@ -23,6 +31,12 @@ import type {
 /** A run's outputs by name, and the device's time as an outside observer sees it: an emulated device's hold-back included. */
 export interface RunResult extends RunTimes {
   readonly outputs: Tensors;
+}
+
+/** A loaded model that takes its turn in a rotation, and what it is fed. */
+export interface RotationPart {
+  readonly model: number;
+  readonly feeds: Tensors;
 }
 
 /** Start (CLOCK_MONOTONIC ns) and duration of every measured run, in order. */
@@ -62,8 +76,11 @@ export interface Executor {
   load(modelPath: string, options?: { readonly optimization?: Optimization }): Promise<LoadedModel>;
   /** Runs a model once. Without `fetches`, every output that is a tensor. */
   run(model: number, feeds: Tensors, fetches?: readonly string[]): Promise<RunResult>;
-  /** Runs a model again and again inside the child. */
-  measure(model: number, feeds: Tensors, stop: MeasureStop): Promise<Measured>;
+  /**
+   * Runs loaded models in turn inside the child, the first to the last and again from the first, and times every run:
+   * all get as many runs, and each finds in the caches what is left there when the others have run.
+   */
+  measureRotation(parts: readonly RotationPart[], stop: MeasureStop): Promise<Measured[]>;
   /** Times of each node of a file's graph, in a session of their own. Keep runs × nodes below 100,000. */
   nodeTimings(modelPath: string, feeds: Tensors, options: NodeTimingOptions): Promise<NodeTimings>;
   /** Runs a model once for the dtypes and shapes of what is fetched; what is not a tensor is said to be none. */
@@ -192,10 +209,14 @@ class ChildExecutor implements Executor {
     return { ...answer, outputs: tensors };
   }
 
-  async measure(model: number, feeds: Tensors, stop: MeasureStop): Promise<Measured> {
-    const { tensors } = await this.#call('measure a model', { op: 'measure', model, stop }, feeds);
-    const column = (name: string) => tensors[name]!.data as Float64Array;
-    return { startedNs: column('startedNs'), durationUs: column('durationUs') };
+  async measureRotation(parts: readonly RotationPart[], stop: MeasureStop): Promise<Measured[]> {
+    const models = parts.map(({ model }) => model);
+    const feeds = joinTensors(parts.map((part) => part.feeds));
+    const { tensors } = await this.#call('measure models', { op: 'measureRotation', models, stop }, feeds);
+    return splitTensors(tensors, parts.length).map((columns) => ({
+      startedNs: columns.startedNs!.data as Float64Array,
+      durationUs: columns.durationUs!.data as Float64Array,
+    }));
   }
 
   async nodeTimings(

@@ -69,6 +69,25 @@ export function tensorsOf(message: RawMessage<unknown>): Tensors {
   return tensors;
 }
 
+/** The tensors of several models as one message's: the model's place in the list goes before each name. */
+export function joinTensors(parts: readonly Tensors[]): Tensors {
+  return Object.fromEntries(
+    parts.flatMap((tensors, part) =>
+      Object.entries(tensors).map(([name, tensor]) => [`${part}/${name}`, tensor] as const),
+    ),
+  );
+}
+
+/** What `joinTensors` joined, of `count` models. */
+export function splitTensors(joined: Tensors, count: number): Tensors[] {
+  const parts = Array.from({ length: count }, (): Tensors => ({}));
+  for (const [key, tensor] of Object.entries(joined)) {
+    const slash = key.indexOf('/');
+    parts[Number(key.slice(0, slash))]![key.slice(slash + 1)] = tensor;
+  }
+  return parts;
+}
+
 /** Puts chunks together into messages. Memory for payloads comes from `allocate`, which may give more than is asked. */
 export class MessageReader<Head> {
   #prefix = Buffer.alloc(PREFIX_BYTES);

@@ -33,6 +33,7 @@ export {
   type Measured,
   type NodeTimingOptions,
   type NodeTimings,
+  type RotationPart,
   type RunResult,
   startExecutor,
 } from './executor.js';

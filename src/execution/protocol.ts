@@ -3,8 +3,12 @@ import type { TensorData } from './tensor.js';
 
 export type Optimization = 'disabled' | 'basic' | 'extended' | 'all';
 
-/** When a measurement ends: after `minRuns` runs and `minMs`, or after `maxMs` whatever came; one run at least. */
+/**
+ * When a measurement ends: after `minRuns` rotations and `minMs`, or after `maxMs` whatever came. Rotations are whole, and
+ * there is one at least.
+ */
 export interface MeasureStop {
+  /** Rotations before those that count; not part of the times. */
   readonly warmupRuns: number;
   readonly minRuns: number;
   readonly minMs: number;
@@ -18,7 +22,7 @@ export type Request =
   | { readonly op: 'open'; readonly device: Device; readonly threads: number }
   | { readonly op: 'load'; readonly path: string; readonly optimization: Optimization }
   | { readonly op: 'run'; readonly model: number; readonly fetches?: readonly string[] }
-  | { readonly op: 'measure'; readonly model: number; readonly stop: MeasureStop }
+  | { readonly op: 'measureRotation'; readonly models: readonly number[]; readonly stop: MeasureStop }
   | { readonly op: 'describe'; readonly model: number; readonly fetches: readonly string[] }
   | {
       readonly op: 'nodeTimings';
@@ -77,7 +81,7 @@ export interface Answers {
   open: { readonly backends: readonly string[] };
   load: LoadedModel;
   run: RunTimes;
-  measure: Record<string, never>;
+  measureRotation: Record<string, never>;
   describe: { readonly described: Described[] };
   nodeTimings: { readonly runUs: number[]; readonly nodes: NodeTiming[] };
   release: Record<string, never>;

@@ -3,6 +3,7 @@ import { InferenceSession, listSupportedBackends, Tensor } from 'onnxruntime-nod
 import { monotonicNs, waitUntil } from './clock.js';
 import type { Device } from './device.js';
 import { dtypeInfo, STRING_DTYPE } from './dtype.js';
+import { joinTensors, splitTensors } from './frames.js';
 import { profiledTimings } from './node-timings.js';
 import type {
   Answers,
@@ -26,6 +27,15 @@ interface Handled {
 
 type OrtValues = Record<string, Tensor>;
 
+/** A model in a rotation, and its runs so far. */
+interface Turn {
+  readonly session: InferenceSession;
+  readonly feeds: OrtValues;
+  readonly fetches: readonly string[];
+  readonly startedNs: number[];
+  readonly durationUs: number[];
+}
+
 /** The sessions of one virtual GPU, in the child process. */
 export class SessionHolder {
   #device: Device = { provider: 'cpu' };
@@ -42,8 +52,8 @@ export class SessionHolder {
         return { answer: await this.#load(request.path, request.optimization) };
       case 'run':
         return this.#run(this.#session(request.model), tensors, request.fetches);
-      case 'measure':
-        return this.#measure(this.#session(request.model), tensors, request.stop);
+      case 'measureRotation':
+        return this.#measureRotation(request.models, tensors, request.stop);
       case 'describe':
         return { answer: await describe(this.#session(request.model), tensors, request.fetches) };
       case 'nodeTimings':
@@ -108,22 +118,34 @@ export class SessionHolder {
     return { values, times: { executionUs: (endedNs - startedNs) / 1000, startedNs, endedNs } };
   }
 
-  async #measure(session: InferenceSession, tensors: Tensors, stop: MeasureStop): Promise<Handled> {
-    const feeds = toOrt(tensors);
-    const fetches = tensorOutputs(session);
-    const startedNs: number[] = [];
-    const durationUs: number[] = [];
-    for (let i = 0; i < stop.warmupRuns; i++) await this.#timedRun(session, feeds, fetches);
+  async #measureRotation(models: readonly number[], tensors: Tensors, stop: MeasureStop): Promise<Handled> {
+    const feeds = splitTensors(tensors, models.length).map(toOrt);
+    const turns = models.map((model, i): Turn => {
+      const session = this.#session(model);
+      return { session, feeds: feeds[i]!, fetches: tensorOutputs(session), startedNs: [], durationUs: [] };
+    });
+    for (let i = 0; i < stop.warmupRuns; i++) await this.#rotate(turns);
+    for (const { startedNs, durationUs } of turns) startedNs.length = durationUs.length = 0;
     if (stop.startAtNs !== undefined) waitUntil(stop.startAtNs);
     const beginNs = monotonicNs();
-    for (;;) {
+    for (let rotations = 1; ; rotations++) {
+      await this.#rotate(turns);
+      const elapsedMs = (monotonicNs() - beginNs) / 1e6;
+      if (elapsedMs >= stop.maxMs || (rotations >= stop.minRuns && elapsedMs >= stop.minMs)) break;
+    }
+    const columns = turns.map(({ startedNs, durationUs }) => ({
+      startedNs: float64(startedNs),
+      durationUs: float64(durationUs),
+    }));
+    return { answer: {}, tensors: joinTensors(columns) };
+  }
+
+  async #rotate(turns: readonly Turn[]): Promise<void> {
+    for (const { session, feeds, fetches, startedNs, durationUs } of turns) {
       const { times } = await this.#timedRun(session, feeds, fetches);
       startedNs.push(times.startedNs);
       durationUs.push(times.executionUs);
-      const elapsedMs = (times.endedNs - beginNs) / 1e6;
-      if (elapsedMs >= stop.maxMs || (durationUs.length >= stop.minRuns && elapsedMs >= stop.minMs)) break;
     }
-    return { answer: {}, tensors: { startedNs: float64(startedNs), durationUs: float64(durationUs) } };
   }
 
   async #nodeTimings(request: Extract<Request, { op: 'nodeTimings' }>, tensors: Tensors): Promise<Handled> {

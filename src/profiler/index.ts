@@ -20,7 +20,7 @@ export { copyPieces } from './source.js';
 export { timeLayers } from './time-layers.js';
 export type {
   Batching,
-  Cell,
+  Cells,
   Limits,
   PreparedModel,
   PrepareOptions,

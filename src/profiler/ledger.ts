@@ -6,6 +6,12 @@ import type { Timed } from './measure-group.js';
 import { roundUs, unfitness } from './statistics.js';
 import type { PreparedModel } from './types.js';
 
+/** Below this the calls' own time weighs, and blocks sum to more. */
+const LEAST_COMPARED_US = 2000;
+/** A planner that sums blocks is misled by a sum outside these. */
+const LEAST_RATIO = 0.8;
+const MOST_RATIO = 1.25;
+
 /** A virtual size and batch size of a class: what is measured together. */
 export interface Group {
   readonly className: string;
@@ -102,6 +108,8 @@ export class Ledger {
       const why = unfitness(figure, this.campaign.limits);
       if (why !== undefined) warnings.push(`${nameOf(group, id)} is unfit: ${why}`);
     }
+    const why = disagreement(device, group);
+    if (why !== undefined) warnings.push(`${nameOf(group, 'whole')}: ${why}`);
     for (const warning of warnings) this.warn(warning);
     return warnings;
   }
@@ -145,14 +153,34 @@ function sumsOverWhole({ devices }: Profile): Record<string, Ratios> {
   for (const [className, { blockLatencyUs, wholeLatencyUs = {} }] of Object.entries(devices)) {
     for (const [virtual, byBatch] of Object.entries(wholeLatencyUs)) {
       for (const [batch, whole] of Object.entries(byBatch)) {
-        const row = blockLatencyUs[virtual]?.[batch] ?? [];
-        if (whole === 0 || row.length === 0 || row.includes(null)) continue;
-        const sum = row.reduce((a: number, b) => a + (b ?? 0), 0);
-        rowsOf(rowsOf(result, className), virtual)[batch] = Math.round((sum / whole) * 1000) / 1000;
+        const ratio = sumOverWhole(blockLatencyUs[virtual]?.[batch] ?? [], whole);
+        if (ratio !== undefined) rowsOf(rowsOf(result, className), virtual)[batch] = ratio;
       }
     }
   }
   return result;
+}
+
+function sumOverWhole(row: readonly (number | null)[], whole: number): number | undefined {
+  if (whole === 0 || row.length === 0 || row.includes(null)) return undefined;
+  const sum = row.reduce((a: number, b) => a + (b ?? 0), 0);
+  return Math.round((sum / whole) * 1000) / 1000;
+}
+
+/** Why the blocks' latencies do not stand for the model's, or undefined where they do. */
+function disagreement(
+  { blockLatencyUs, wholeLatencyUs }: DeviceProfile,
+  { virtual, batch }: Group,
+): string | undefined {
+  const whole = wholeLatencyUs?.[virtual]?.[batch] ?? 0;
+  const ratio = sumOverWhole(blockLatencyUs[virtual]?.[batch] ?? [], whole);
+  if (ratio === undefined || whole < LEAST_COMPARED_US) return undefined;
+  if (ratio >= LEAST_RATIO && ratio <= MOST_RATIO) return undefined;
+  const consequence =
+    ratio < 1
+      ? 'plans promise more than the device can do'
+      : 'plans promise less than the model at one piece does';
+  return `the sum of blocks is ${ratio} of the whole model: ${consequence}`;
 }
 
 function describeModel(prepared: PreparedModel): Profile['model'] {

@@ -13,7 +13,7 @@ import { blocksAt, endsOfProfile } from './blocks.js';
 import { type Campaign, campaignOf } from './campaign.js';
 import { layerTimes } from './layer-times.js';
 import { type Available, type Group, Ledger, nameOf } from './ledger.js';
-import { measureGroup, type Part, ROUNDS } from './measure-group.js';
+import { measureGroup, type Part } from './measure-group.js';
 import { Pace } from './pace.js';
 import { stackRequests } from './requests.js';
 import { withScratch, writeData, writeModel } from './source.js';
@@ -26,8 +26,9 @@ import type { Batching, PreparedModel, ProfileOptions } from './types.js';
  * - Layers: ONNX Runtime's node times on the whole device at each batch size (`layerTimes`), as shares of the whole model's
  *   latency at each virtual size.
  * - Blocks: from `resume` or `blocksOf`, else by `partitionLayers` from the layers at the smallest batch size. Each is
- *   extracted and timed alone, interleaved with the whole model; with v virtual GPUs, v copies run at once on 1/v of the
- *   device each, and only runs that all of them were busy for count. Blocks are fed the model's real intermediate tensors.
+ *   extracted, and all are timed in rotation: the whole model, every block once, and again (`measureGroup`), so that they sum to the
+ *   whole model also where its weights overflow the cache. With v virtual GPUs, v copies rotate at once on 1/v of the device
+ *   each, and only runs that all of them were busy for count. Blocks are fed the model's real intermediate tensors.
  *   Also under boundary `float16` they are measured as they are, without casts; only `cutBytes` counts what is sent.
  * - Figures are medians and 95th percentiles after warm-up (`Limits`); unfit ones are named in `measurement.warnings`
  *   (`unfitness`).
@@ -75,6 +76,8 @@ interface Setting {
   /** Path of the whole prepared model. */
   readonly whole: string;
 }
+
+const ABORTED_GRACE_MS = 200;
 
 /** One call of `profileModel`. */
 class ProfileRun {
@@ -169,15 +172,15 @@ class ProfileRun {
 
   async #measure(ledger: Ledger, ends: readonly number[]): Promise<void> {
     const { campaign, devices, options } = this.at;
-    const slices = devices.flatMap(({ className }) =>
+    const cells = devices.flatMap(({ className }) =>
       groupsOf(campaign, className).map((group) => {
         const missing = ledger.missing(group).length;
-        return missing === 0 ? 0 : (missing + 1) * ROUNDS;
+        return missing === 0 ? 0 : missing + 1;
       }),
     );
-    if (slices.every((count) => count === 0)) return;
+    if (cells.every((count) => count === 0)) return;
     const pace = new Pace(
-      slices.reduce((a, b) => a + b, 0),
+      cells.reduce((a, b) => a + b, 0),
       options.onProgress,
     );
     const files = await this.#blockFiles(ends);
@@ -219,7 +222,8 @@ class ProfileRun {
         }
       }
     } finally {
-      await stand?.stand.close();
+      // An aborted stand may be busy for seconds more, and has nothing to lose.
+      await stand?.stand.close(this.at.options.signal?.aborted ? { graceMs: ABORTED_GRACE_MS } : {});
     }
   }
 
@@ -238,12 +242,17 @@ class ProfileRun {
       const { path, feeds } = files[id]!;
       return { id, path, feeds: () => this.#batchOf(feeds, group.batch) };
     });
-    const timed = await measureGroup(stand, [wholePart, ...blockParts], {
-      limits: campaign.limits,
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
-      onSlice: ({ id }) => pace.next({ ...group, part: id }),
-    });
-    for (const message of ledger.record(group, timed)) options.onProgress?.({ kind: 'warning', message });
+    const cells = { ...group, count: blockParts.length + 1 };
+    try {
+      const timed = await measureGroup(stand, [wholePart, ...blockParts], {
+        limits: campaign.limits,
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
+        onRound: (fraction) => pace.tell(cells, fraction),
+      });
+      for (const message of ledger.record(group, timed)) options.onProgress?.({ kind: 'warning', message });
+    } finally {
+      pace.finish(cells);
+    }
   }
 
   /** Every block as a file of its own, with the model's own tensors for one request at its inputs. */

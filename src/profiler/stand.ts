@@ -2,32 +2,51 @@ import {
   assignCores,
   type Device,
   type Executor,
-  type LoadedModel,
+  type MeasureStop,
   monotonicNs,
   startExecutor,
   type Tensors,
+  tensorBytes,
   virtualThreads,
 } from '../execution/index.js';
-import { commonWindow } from './statistics.js';
-import type { Limits } from './types.js';
+import { commonWindow, rotationsOf, spanMs } from './statistics.js';
 
 /** A whole device as v virtual GPUs, each an executor with 1/v of it, all running the same at the same time. */
 export interface Stand {
   /** Loads a model on every virtual GPU. */
   load(path: string): Promise<LoadedCopies>;
-  close(): Promise<void>;
+  /** Every virtual GPU runs the parts in turn, again and again. */
+  rotate(parts: readonly StandPart[], stop: MeasureStop): Promise<Rotated>;
+  /** Waits no longer than `graceMs` for what is under way. */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 export interface LoadedCopies {
   /** The slowest copy's. */
   readonly loadMs: number;
-  /** Durations in µs of the runs that all copies were busy for. */
-  measure(feeds: Tensors, limits: Limits): Promise<number[]>;
+  /** What each executor calls it. */
+  readonly models: readonly number[];
   release(): Promise<void>;
 }
 
-/** Time for the slowest copy to be told and warm before all start. */
+/** A model as each executor calls it, and what it is fed. */
+export interface StandPart {
+  readonly models: readonly number[];
+  readonly feeds: Tensors;
+}
+
+export interface Rotated {
+  /** By part, the durations in µs of the runs that all copies were busy for. */
+  readonly durationsUs: number[][];
+  /** Of the copy that made the fewest. */
+  readonly rotations: number;
+  /** Of the copy that took longest. */
+  readonly elapsedMs: number;
+}
+
+/** Time for the slowest copy to be told before all start, and for each byte it is sent. */
 const LEAD_NS = 5e6;
+const LEAD_NS_PER_BYTE = 2;
 
 /** Starts v executors on their shares of the device, pinned to cores of their own where the system allows. */
 export async function startStand(device: Device, virtual: number): Promise<Stand> {
@@ -39,43 +58,58 @@ export async function startStand(device: Device, virtual: number): Promise<Stand
     ),
   );
   const executors = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  const close = async () => {
-    await Promise.all(executors.map((executor) => executor.close()));
+  const close: Stand['close'] = async (options) => {
+    await Promise.all(executors.map((executor) => executor.close(options)));
   };
   const failed = started.find((result) => result.status === 'rejected');
   if (failed !== undefined) {
     await close();
     throw failed.reason;
   }
-  return { load: (path) => loadCopies(executors, path), close };
+  return {
+    load: (path) => loadCopies(executors, path),
+    rotate: (parts, stop) => rotate(executors, parts, stop),
+    close,
+  };
 }
 
 async function loadCopies(executors: readonly Executor[], path: string): Promise<LoadedCopies> {
   const loaded = await Promise.all(executors.map((executor) => executor.load(path)));
-  const models = loaded.map((copy: LoadedModel) => copy.model);
-  const each = <T>(does: (executor: Executor, model: number) => Promise<T>) =>
-    Promise.all(executors.map((executor, i) => does(executor, models[i]!)));
+  const models = loaded.map(({ model }) => model);
   return {
+    models,
     loadMs: Math.max(...loaded.map(({ loadMs }) => loadMs)),
-    measure: async (feeds, limits) => {
-      const startAt = executors.length === 1 ? {} : { startAtNs: await startTime(each, feeds, limits) };
-      return commonWindow(
-        await each((executor, model) => executor.measure(model, feeds, { ...limits, ...startAt })),
-      );
-    },
     release: async () => {
-      await each((executor, model) => executor.release(model));
+      await Promise.all(executors.map((executor, i) => executor.release(models[i]!)));
     },
   };
 }
 
-/** When all copies will have warmed up: twice what a run takes with all of them running, for each warm-up run. */
-async function startTime(
-  each: <T>(does: (executor: Executor, model: number) => Promise<T>) => Promise<T[]>,
-  feeds: Tensors,
-  { warmupRuns }: Limits,
-): Promise<number> {
-  const runs = await each((executor, model) => executor.run(model, feeds));
-  const slowestUs = Math.max(...runs.map(({ executionUs }) => executionUs));
-  return monotonicNs() + 2 * warmupRuns * slowestUs * 1000 + LEAD_NS;
+async function rotate(
+  executors: readonly Executor[],
+  parts: readonly StandPart[],
+  stop: MeasureStop,
+): Promise<Rotated> {
+  const startAt = executors.length === 1 ? {} : { startAtNs: startTime(executors.length, parts) };
+  const copies = await Promise.all(
+    executors.map((executor, i) =>
+      executor.measureRotation(
+        parts.map(({ models, feeds }) => ({ model: models[i]!, feeds })),
+        { ...stop, ...startAt },
+      ),
+    ),
+  );
+  return {
+    durationsUs: commonWindow(copies),
+    rotations: Math.min(...copies.map(rotationsOf)),
+    elapsedMs: Math.max(...copies.map(spanMs)),
+  };
+}
+
+/** When every copy will have what it is sent. */
+function startTime(copies: number, parts: readonly StandPart[]): number {
+  const bytes = parts
+    .flatMap(({ feeds }) => Object.values(feeds))
+    .reduce((sum, tensor) => sum + tensorBytes(tensor), 0);
+  return monotonicNs() + LEAD_NS + LEAD_NS_PER_BYTE * bytes * copies;
 }

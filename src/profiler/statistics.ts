@@ -46,16 +46,46 @@ export function unfitness(figure: Figure, limits: Limits): string | undefined {
   return faults.length === 0 ? undefined : faults.join('; ');
 }
 
+/** One copy's runs, by part of a rotation. */
+export type Rotation = readonly Measured[];
+
 /**
- * The durations of runs that all copies were busy for: those that lie between the last copy's first start and the first
- * copy's last end. Where no run lies within (copies barely overlapped), all of them.
+ * By part, the durations of runs that all copies were busy for: those that lie between the last copy's first start and the
+ * first copy's last end, of whichever part. Where no run of a part lies within (copies barely overlapped), all of it.
  */
-export function commonWindow(copies: readonly Measured[]): number[] {
-  const runs = copies.map(({ startedNs, durationUs }) =>
-    Array.from(startedNs, (start, i) => ({ start, end: start + durationUs[i]! * 1000, us: durationUs[i]! })),
-  );
-  const from = Math.max(...runs.map((list) => list[0]!.start));
-  const to = Math.min(...runs.map((list) => list.at(-1)!.end));
-  const inside = runs.flat().filter(({ start, end }) => start >= from && end <= to);
-  return (inside.length > 0 ? inside : runs.flat()).map(({ us }) => us);
+export function commonWindow(copies: readonly Rotation[]): number[][] {
+  const from = Math.max(...copies.map(firstStartNs));
+  const to = Math.min(...copies.map(lastEndNs));
+  return copies[0]!.map((_, part) => {
+    const runs = copies.flatMap((rotation) => runsOf(rotation[part]!));
+    const inside = runs.filter(({ start, end }) => start >= from && end <= to);
+    return (inside.length > 0 ? inside : runs).map(({ us }) => us);
+  });
+}
+
+function runsOf({ startedNs, durationUs }: Measured): { start: number; end: number; us: number }[] {
+  return Array.from(startedNs, (start, i) => ({
+    start,
+    end: start + durationUs[i]! * 1000,
+    us: durationUs[i]!,
+  }));
+}
+
+function firstStartNs(rotation: Rotation): number {
+  return rotation[0]!.startedNs[0]!;
+}
+
+function lastEndNs(rotation: Rotation): number {
+  const { startedNs, durationUs } = rotation.at(-1)!;
+  return startedNs.at(-1)! + durationUs.at(-1)! * 1000;
+}
+
+/** How many times a copy ran every part. */
+export function rotationsOf(rotation: Rotation): number {
+  return rotation[0]!.startedNs.length;
+}
+
+/** From a copy's first start to its last end. */
+export function spanMs(rotation: Rotation): number {
+  return (lastEndNs(rotation) - firstStartNs(rotation)) / 1e6;
 }

@@ -61,7 +61,10 @@ export type Batching =
   | { readonly kind: 'common' }
   | { readonly kind: 'mixed'; readonly why: string };
 
-/** When a cell has been measured enough: after `minRuns` runs and `minMs`, or after `maxMs`. */
+/**
+ * When a cell has been measured enough: after `minRuns` runs and `minMs`, or after `maxMs`. Cells of a batch size and virtual size
+ * are measured in rotation, each once before any is again: all get as many runs, and the times hold for each on average.
+ */
 export interface Limits {
   readonly warmupRuns: number;
   readonly minRuns: number;
@@ -104,14 +107,15 @@ export type ProgressEvent =
       readonly total: number;
       /** Estimated from the pace so far. */
       readonly leftMs: number;
-      readonly cell: Cell;
+      readonly cells: Cells;
     }
   | { readonly kind: 'warning'; readonly message: string };
 
-/** What is being measured: one block, or the whole model. */
-export interface Cell {
+/** What is being measured: blocks and the whole model, in rotation. */
+export interface Cells {
   readonly className: string;
   readonly virtual: number;
   readonly batch: number;
-  readonly part: number | 'whole';
+  /** How many: the blocks that were missing, and the whole model. */
+  readonly count: number;
 }

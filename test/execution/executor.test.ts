@@ -9,6 +9,7 @@ import {
   type Executor,
   type ExecutorOptions,
   monotonicNs,
+  type RotationPart,
   randomTensor,
   startExecutor,
   type TensorData,
@@ -88,11 +89,11 @@ describe('Executor.run()', () => {
       const executor = await start({ slowdown });
       const { model } = await executor.load(chain);
       const stop = { warmupRuns: 5, minRuns: 30, minMs: 0, maxMs: 2000 };
-      const { durationUs } = await executor.measure(model, chainFeeds, stop);
+      const [measured] = await executor.measureRotation([{ model, feeds: chainFeeds }], stop);
       const wallNs = monotonicNs();
       const { executionUs } = await executor.run(model, chainFeeds);
       expect((monotonicNs() - wallNs) / 1000).toBeGreaterThanOrEqual(executionUs);
-      return durationUs.toSorted()[0]!;
+      return measured!.durationUs.toSorted()[0]!;
     };
     // The fastest run of each, the true time twice or more over: even a noisy host does not make that up.
     expect(await ratio(8)).toBeGreaterThan(4 * (await ratio(1)));
@@ -149,19 +150,80 @@ describe('Executor.run()', () => {
   });
 });
 
-describe('Executor.measure()', () => {
-  it('stops after minRuns and minMs, or at maxMs, with one run at least', async () => {
+describe('Executor.measureRotation()', () => {
+  /** Models of 1, 12 and 3 multiplications, whose inputs bear the same name. */
+  async function threeParts(executor: Executor): Promise<RotationPart[]> {
+    const paths = [folder.write('one.onnx', matmulChain(1, 96)), chain];
+    paths.push(folder.write('wide3.onnx', matmulChain(3, 64)));
+    const feeds = [chainFeeds, chainFeeds, { x: floats(new Array(64).fill(0.5), [1, 64]) }];
+    const loaded = [];
+    for (const path of paths) loaded.push(await executor.load(path));
+    return loaded.map(({ model }, i) => ({ model, feeds: feeds[i]! }));
+  }
+
+  it('runs its parts in turn, each as often as the others, none before the one ahead of it is done', async () => {
     const executor = await start();
-    const { model } = await executor.load(chain);
+    const parts = await threeParts(executor);
+    const stop = { warmupRuns: 2, minRuns: 9, minMs: 0, maxMs: 60_000 };
+    const measured = await executor.measureRotation(parts, stop);
+    expect(measured.map(({ startedNs, durationUs }) => [startedNs.length, durationUs.length])).toEqual(
+      new Array(3).fill([9, 9]),
+    );
+    const inOrder = Array.from({ length: 27 }, (_, i) => {
+      const { startedNs, durationUs } = measured[i % 3]!;
+      const run = Math.floor(i / 3);
+      return { startNs: startedNs[run]!, endNs: startedNs[run]! + durationUs[run]! * 1000 };
+    });
+    inOrder.slice(1).forEach(({ startNs }, i) => {
+      expect(startNs).toBeGreaterThanOrEqual(inOrder[i]!.endNs - 1);
+    });
+  });
+
+  it('feeds every part its own tensors, names with a slash in them too', async () => {
+    const executor = await start();
+    const bytes = tinyModel({
+      nodes: [{ op: 'Add', inputs: ['1/x', '/x'], outputs: ['y'] }],
+      inputs: { '1/x': ['float32', ['n']], '/x': ['float32', ['n']] },
+      outputs: { y: ['float32', ['n']] },
+    });
+    const { model } = await executor.load(folder.write('slashes.onnx', bytes));
+    const stop = { warmupRuns: 0, minRuns: 2, minMs: 0, maxMs: 60_000 };
+    const part = (n: number) => ({
+      model,
+      feeds: { '1/x': floats(new Array(n).fill(1)), '/x': floats(new Array(n).fill(2)) },
+    });
+    expect(await executor.measureRotation([part(3), part(5)], stop)).toHaveLength(2);
+    const odd = { model, feeds: { ...part(3).feeds, '/x': floats([1, 2, 3, 4]) } };
+    await expect(executor.measureRotation([part(4), odd], stop)).rejects.toThrow(
+      /Cannot measure models on cpu:1: .*(3|4) by (3|4)/s,
+    );
+    const unknown = { ...part(1), model: 99 };
+    await expect(executor.measureRotation([part(1), unknown], stop)).rejects.toThrow(/99 is not loaded/);
+  });
+
+  it('stops after minRuns rotations and minMs, or at maxMs, with one rotation at least', async () => {
+    const executor = await start();
+    const parts = await threeParts(executor);
     const measure = async (minRuns: number, minMs: number, maxMs: number) =>
-      await executor.measure(model, chainFeeds, { warmupRuns: 1, minRuns, minMs, maxMs });
-    expect((await measure(7, 0, 60_000)).durationUs).toHaveLength(7);
-    expect((await measure(1, 0, 0)).durationUs).toHaveLength(1);
-    const { startedNs, durationUs } = await measure(1, 30, 60_000);
-    const spanNs = startedNs.at(-1)! + durationUs.at(-1)! * 1000 - startedNs[0]!;
-    expect(spanNs).toBeGreaterThan(29e6);
-    startedNs.slice(1).forEach((startNs, i) => {
-      expect(startNs).toBeGreaterThanOrEqual(startedNs[i]! + durationUs[i]! * 1000 - 1);
+      await executor.measureRotation(parts, { warmupRuns: 1, minRuns, minMs, maxMs });
+    for (const { durationUs } of await measure(7, 0, 60_000)) expect(durationUs).toHaveLength(7);
+    for (const { durationUs } of await measure(1e9, 0, 0)) expect(durationUs).toHaveLength(1);
+    const measured = await measure(1, 30, 60_000);
+    const last = measured[2]!;
+    const endNs = last.startedNs.at(-1)! + last.durationUs.at(-1)! * 1000;
+    expect(endNs - measured[0]!.startedNs[0]!).toBeGreaterThan(29e6);
+  });
+
+  it('holds every run of every part back on an emulated device', async () => {
+    const fastest = async (slowdown: number) => {
+      const executor = await start({ slowdown });
+      const stop = { warmupRuns: 3, minRuns: 30, minMs: 0, maxMs: 5000 };
+      const measured = await executor.measureRotation(await threeParts(executor), stop);
+      return measured.map(({ durationUs }) => durationUs.toSorted()[0]!);
+    };
+    const [held, free] = [await fastest(8), await fastest(1)];
+    held.forEach((us, part) => {
+      expect(us).toBeGreaterThan(4 * free[part]!);
     });
   });
 
@@ -171,9 +233,11 @@ describe('Executor.measure()', () => {
     const startAtNs = monotonicNs() + 150e6;
     const stop = { warmupRuns: 1, minRuns: 3, minMs: 5, maxMs: 1000, startAtNs };
     const measured = await Promise.all(
-      pair.map((executor, i) => executor.measure(models[i]!.model, chainFeeds, stop)),
+      pair.map((executor, i) =>
+        executor.measureRotation([{ model: models[i]!.model, feeds: chainFeeds }], stop),
+      ),
     );
-    for (const { startedNs } of measured) expect(startedNs[0]).toBeGreaterThanOrEqual(startAtNs);
+    for (const [copy] of measured) expect(copy!.startedNs[0]).toBeGreaterThanOrEqual(startAtNs);
   });
 });
 
@@ -256,7 +320,8 @@ describe('an executor’s process', () => {
     const [victim, other] = [await start({}, { name: 'victim' }), await start()];
     const { model } = await victim.load(chain);
     const stop = { warmupRuns: 0, minRuns: 1, minMs: 60_000, maxMs: 60_000 };
-    const pending = [victim.measure(model, chainFeeds, stop), victim.run(model, chainFeeds)];
+    const parts = [{ model, feeds: chainFeeds }];
+    const pending = [victim.measureRotation(parts, stop), victim.run(model, chainFeeds)];
     const outcomes = Promise.allSettled(pending);
     process.kill(victim.pid, 'SIGKILL');
     expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
@@ -284,7 +349,9 @@ describe('an executor’s process', () => {
     const executor = await start();
     const { model } = await executor.load(chain);
     const stop = { warmupRuns: 0, minRuns: 1, minMs: 60_000, maxMs: 60_000 };
-    const endless = executor.measure(model, chainFeeds, stop).catch((error: unknown) => error);
+    const endless = executor
+      .measureRotation([{ model, feeds: chainFeeds }], stop)
+      .catch((error: unknown) => error);
     await executor.close({ graceMs: 100 });
     expect(await executor.exited).toEqual({ code: null, signal: 'SIGKILL' });
     expect(await endless).toBeInstanceOf(ExecutionError);

@@ -192,9 +192,16 @@ describe.runIf(present)('profileModel()', () => {
     const gone = events.filter((event) => event.kind === 'unavailable');
     expect(gone).toMatchObject([{ className: 'gpu', missing: expect.stringMatching(/cuda/i) }]);
     const progress = events.flatMap((event) => (event.kind === 'progress' ? [event] : []));
-    expect(progress).toHaveLength(2 * 2 * 4 * 3);
-    expect(progress.map(({ done }) => done)).toEqual(progress.map((_, i) => i));
-    expect(progress[0]?.total).toBe(progress.length);
+    const groups = new Set(progress.map(({ cells }) => `${cells.className} ${cells.batch}`));
+    expect(groups).toEqual(new Set(['fast 1', 'fast 2', 'slow 1', 'slow 2']));
+    const done = progress.map((event) => event.done);
+    expect(done).toEqual(done.toSorted((a, b) => a - b));
+    expect(done[0]).toBe(0);
+    expect(new Set(progress.map(({ total }) => total))).toEqual(new Set([2 * 2 * 4]));
+    const begun = [...groups].map((name) =>
+      progress.find(({ cells }) => `${cells.className} ${cells.batch}` === name),
+    );
+    expect(begun.map((event) => event?.done)).toEqual([0, 4, 8, 12]);
   });
 
   test('goes on with an interrupted profile: keeps its figures and measures what is missing', async () => {
@@ -204,7 +211,7 @@ describe.runIf(present)('profileModel()', () => {
       ...options,
       signal: abort.signal,
       onProgress: (event) => {
-        if (event.kind === 'progress' && event.cell.batch === 2) abort.abort();
+        if (event.kind === 'progress' && event.cells.batch === 2) abort.abort();
       },
     });
     expect(part.measurement?.complete).toBe(false);
@@ -216,7 +223,7 @@ describe.runIf(present)('profileModel()', () => {
       ...options,
       resume: part,
       onProgress: (event) => {
-        if (event.kind === 'progress') batches.add(event.cell.batch);
+        if (event.kind === 'progress') batches.add(event.cells.batch);
       },
     });
     expect([...batches]).toEqual([2]);

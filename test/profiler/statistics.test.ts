@@ -28,18 +28,29 @@ describe('unfitness()', () => {
 });
 
 describe('commonWindow()', () => {
-  const copy = (startNs: number, count: number, us: number) => ({
-    startedNs: Float64Array.from({ length: count }, (_, i) => startNs + i * us * 1000),
+  const copy = (startNs: number, count: number, us: number, everyUs = us) => ({
+    startedNs: Float64Array.from({ length: count }, (_, i) => startNs + i * everyUs * 1000),
     durationUs: new Float64Array(count).fill(us),
   });
   test('keeps the runs that lie between the last first start and the first last end', () => {
     // One copy runs from 0 to 100 µs in tens, the other from 35 to 75 µs in twenties.
-    const kept = commonWindow([copy(0, 10, 10), copy(35_000, 2, 20)]);
-    expect(kept.filter((us) => us === 10)).toHaveLength(3);
-    expect(kept.filter((us) => us === 20)).toHaveLength(2);
+    const [kept] = commonWindow([[copy(0, 10, 10)], [copy(35_000, 2, 20)]]);
+    expect(kept!.filter((us) => us === 10)).toHaveLength(3);
+    expect(kept!.filter((us) => us === 20)).toHaveLength(2);
+  });
+  test('is bounded by the first start and the last end of whichever part', () => {
+    // Two parts of 10 and 30 µs in turn: one copy from 0 to 200 µs, the other from 60 to 140 µs.
+    const turns = (startNs: number, count: number) => [
+      copy(startNs, count, 10, 40),
+      copy(startNs + 10_000, count, 30, 40),
+    ];
+    const kept = commonWindow([turns(0, 5), turns(60_000, 2)]);
+    // Of the first copy: 80-90 and 120-130; 90-120. Of the second: all.
+    expect(kept.map((runs) => runs.length)).toEqual([2 + 2, 1 + 2]);
+    expect(kept.map((runs) => new Set(runs))).toEqual([new Set([10]), new Set([30])]);
   });
   test('keeps everything of a single copy, and everything of copies that never overlapped', () => {
-    expect(commonWindow([copy(0, 7, 10)])).toHaveLength(7);
-    expect(commonWindow([copy(0, 3, 10), copy(900_000, 4, 10)])).toHaveLength(7);
+    expect(commonWindow([[copy(0, 7, 10)]])[0]).toHaveLength(7);
+    expect(commonWindow([[copy(0, 3, 10)], [copy(900_000, 4, 10)]])[0]).toHaveLength(7);
   });
 });
