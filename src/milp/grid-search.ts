@@ -56,7 +56,7 @@ export function gridColumns(search: IntegerSearch): GridColumns {
     );
     return columnSetOf(tables[m] as ModelTable, problem.planner.maxPartitions, [...all.values()]);
   });
-  return { sets, complete: sources.every((source) => source instanceof ListedColumns) };
+  return { sets, complete: master.closed && sources.every((source) => source instanceof ListedColumns) };
 }
 
 /** The unit that all virtual sizes in use divide, where GPUs are shared by unlike partitions. */
@@ -145,6 +145,8 @@ function oneModel(
 ): GridPlan {
   const scale = lossScale(search);
   let budget = known === undefined ? FIRST_BUDGET * scale : excessOf(search, known) + 1e-9 * scale;
+  // Prices that hold a minimum share up do not bound plans without it: no state may be left out then.
+  if (search.master.usePrices.some((prices) => prices.some((price) => price > 0))) budget = Infinity;
   for (;;) {
     const found = withBudgets(search, [set], grid, pool, [budget], bulk) as GridPlan;
     const excess = excessOf(search, found.value);

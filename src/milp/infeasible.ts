@@ -11,7 +11,7 @@ export function infeasibility(
   solver: SolverReport,
 ): PooledOutcome {
   const fastest = tables.map((table) => fastestUs(table, problem.planner.maxPartitions));
-  const smallest = tables.map((_table, m) => smallestSloMs(problem, m, fastest[m]));
+  const smallest = tables.map((_, m) => smallestSloMs(problem, m, fastest[m]));
   const reasons = tables.flatMap((table, m) => {
     const model = problem.models[m] as ProblemModel;
     const budget = table.budgetUs[0] ?? 0;
@@ -25,11 +25,20 @@ export function infeasibility(
     ];
   });
   const reach = masters[0];
-  if (reasons.length === 0 && reach !== undefined)
-    reasons.push(
-      `the rates asked for need more than the cluster has: at most ${(100 * reach.bound).toPrecision(4)} % of them can be served`,
-    );
+  if (reasons.length === 0) reasons.push(tooFewGpus(problem, classes, reach));
   return { status: 'infeasible', reasons, smallestFeasibleSloMs: smallest, solver };
+}
+
+function tooFewGpus(
+  { models, planner }: PooledProblem,
+  classes: ClassTable,
+  reach: MasterResult | undefined,
+): string {
+  const there = classes.names.map((name, k) => `${classes.available[k]} ${name}`).join(', ');
+  if (planner.objective !== 'throughput' && reach !== undefined && reach.bound < 1)
+    return `the rates need more than ${there}: at most ${(100 * reach.bound).toPrecision(4)} % of them can be served`;
+  if (planner.objective !== 'throughput') return `the rates need more whole GPUs than ${there}`;
+  return `${there} are too few whole GPUs to serve all of ${models.map(({ name }) => name).join(', ')}`;
 }
 
 /**

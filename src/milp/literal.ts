@@ -330,7 +330,7 @@ function addObjective({ model, tables, classes, problem, pipelines }: Literal): 
 
 /** The pipelines in use, as columns. */
 function chosen({ pipelines, tables }: Literal, values: ArrayLike<number>): UsedColumn[] {
-  return pipelines.flatMap(({ model, choices, used }): UsedColumn[] => {
+  return pipelines.flatMap(({ model, choices, used, x }): UsedColumn[] => {
     if (Math.round(values[used] as number) === 0) return [];
     const picked = choices.map(
       (list) => list.find(({ p }) => Math.round(values[p] as number) === 1) as Choice,
@@ -351,8 +351,14 @@ function chosen({ pipelines, tables }: Literal, values: ArrayLike<number>): Used
     }, 0);
     const parts = picked.map(({ slot, batch, first, end, rps }) => ({ slot, batch, first, end, rps }));
     const column: Column = { model, parts, latencyUs };
+    const shared = table.minShare.some((share) => share > 0);
+    const rps = shared ? { rps: values[x] as number } : {};
     return [
-      { column, virtualGpus: picked.map(({ g, perUnit }) => Math.round(values[g] as number) * perUnit) },
+      {
+        ...rps,
+        column,
+        virtualGpus: picked.map(({ g, perUnit }) => Math.round(values[g] as number) * perUnit),
+      },
     ];
   });
 }

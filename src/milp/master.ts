@@ -25,6 +25,8 @@ export interface MasterResult {
   readonly rounds: number;
   /** Where rates cannot be met even with fractions of GPUs. */
   readonly infeasible: boolean;
+  /** No column is cheaper than its model's price; false where the rounds were ended before. */
+  readonly closed: boolean;
 }
 
 const MOST_ROUNDS = 200;
@@ -43,6 +45,7 @@ interface Rows {
  * Solves the LP over columns by column generation: the restricted LP's duals price columns, the cheapest are added, until
  * none is cheaper than its model's price (DESIGN.md, idea 2).
  * @param start columns known to be good
+ * @param stop asked after every round; true ends with the bound proved so far
  */
 export function solveMaster(
   engine: HighsEngine,
@@ -51,11 +54,12 @@ export function solveMaster(
   sources: readonly ColumnSource[],
   goal: MasterGoal,
   start: readonly Column[],
+  stop: () => boolean = () => false,
 ): MasterResult {
   const rows = masterRows(classes, tables, goal);
   const open = engine.open(rows.model);
   try {
-    return new Generation(classes, tables, sources, goal, rows, open).run(start);
+    return new Generation(classes, tables, sources, goal, rows, open).run(start, stop);
   } finally {
     open.close();
   }
@@ -100,7 +104,7 @@ class Generation {
     this.fixedVariables = rows.model.variableNames.length;
   }
 
-  run(start: readonly Column[]): MasterResult {
+  run(start: readonly Column[], stop: () => boolean): MasterResult {
     this.add(start);
     if (this.columns.length === 0) this.addFirst();
     let best = Number.NaN;
@@ -125,8 +129,11 @@ class Generation {
           : Math.max(best, bound);
       const closed =
         Math.abs(best - outcome.objective) <= REDUCED_COST_TOLERANCE * Math.abs(outcome.objective);
-      if (closed || round >= MOST_ROUNDS || this.priceIn(prices) === 0)
-        return this.result(best, Array.from(outcome.values).slice(this.fixedVariables), prices, round, false);
+      const ended = closed || this.priceIn(prices) === 0;
+      if (ended || round >= MOST_ROUNDS || stop()) {
+        const rps = Array.from(outcome.values).slice(this.fixedVariables);
+        return { ...this.result(best, rps, prices, round, false), closed: ended };
+      }
     }
   }
 
@@ -233,6 +240,7 @@ class Generation {
       modelPrices: prices?.perModel ?? [],
       rounds,
       infeasible,
+      closed: false,
     };
   }
 }

@@ -7,6 +7,8 @@ import type { ClassTable, ModelTable, Slot } from './tables.js';
 export interface UsedColumn {
   readonly column: Column;
   readonly virtualGpus: readonly number[];
+  /** Less than its GPUs could serve, where another class must take a minimum share. */
+  readonly rps?: number;
 }
 
 /** The integer problem over some columns: variables by column and partition. */
@@ -228,16 +230,24 @@ function addGoal(
 }
 
 /** The columns a solution uses, with their virtual GPUs. */
-export function usedColumns(plan: PlanModel, values: ArrayLike<number>): UsedColumn[] {
+export function usedColumns(
+  plan: PlanModel,
+  values: ArrayLike<number>,
+  tables: readonly ModelTable[],
+): UsedColumn[] {
   return plan.columns.flatMap((column, c): UsedColumn[] => {
     const virtualGpus = (plan.units[c] as readonly number[]).map(
       (unit, d) => Math.round(values[unit] as number) * (plan.perUnit[c]?.[d] as number),
     );
-    return virtualGpus.every((g) => g > 0) ? [{ column, virtualGpus }] : [];
+    if (!virtualGpus.every((g) => g > 0)) return [];
+    const shared = tables[column.model]?.minShare.some((share) => share > 0) === true;
+    return [
+      { column, virtualGpus, ...(shared ? { rps: values[plan.throughput[c] as number] as number } : {}) },
+    ];
   });
 }
 
 /** Throughput of a column in use: that of its slowest partition (Eqs. (14), (28)). */
-export function usedRps({ column, virtualGpus }: UsedColumn): number {
-  return Math.min(...column.parts.map(({ rps }, d) => rps * (virtualGpus[d] as number)));
+export function usedRps({ column, virtualGpus, rps: planned = Infinity }: UsedColumn): number {
+  return Math.min(planned, ...column.parts.map(({ rps }, d) => rps * (virtualGpus[d] as number)));
 }

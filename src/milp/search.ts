@@ -81,10 +81,18 @@ function exactly(
 ): SearchResult {
   const { bound } = search.master;
   if (plan === undefined || (plan.used.length === 0 && !complete)) return largePlan(search, gap);
-  if (plan.used.length === 0) return { status: 'infeasible', nodes: 0 };
-  const { used, value } = plan;
+  if (plan.used.length === 0 || plan.value <= 0) return { status: 'infeasible', nodes: 0 };
+  const { used } = plan;
+  const value = planValue(search, used, plan.value);
   if (!complete) return finish(search, { used, value, nodes: 0 }, bound, gap);
-  return { status: 'found', used, value, bound: value, limit: undefined, nodes: 0 };
+  return {
+    status: 'found',
+    used,
+    value,
+    bound: tighterOf(search, plan.value, value),
+    limit: undefined,
+    nodes: 0,
+  };
 }
 
 /**
@@ -99,7 +107,12 @@ function constrained(search: IntegerSearch, { sets, complete }: GridColumns, gap
   const known = free !== undefined && free.used.length > 0 ? free : undefined;
   const bound = known === undefined || !complete ? master.bound : tighter(search, known.value, master.bound);
   if (known !== undefined && pool && keepsRules(search, known.used))
-    return finish(search, { used: known.used, value: known.value, nodes: 0 }, bound, gap);
+    return finish(
+      search,
+      { used: known.used, value: planValue(search, known.used, known.value), nodes: 0 },
+      bound,
+      gap,
+    );
   return finish(
     search,
     phases.time('milp', () => milpPlan(search)),
@@ -158,7 +171,7 @@ function positions(
   const { master, phases } = search;
   const lower: Candidate | undefined =
     pools !== undefined && pools.used.length > 0
-      ? { used: pools.used, value: pools.value, nodes: 0 }
+      ? { used: pools.used, value: planValue(search, pools.used, pools.value), nodes: 0 }
       : undefined;
   if (lower === undefined) return largePlan(search, gap);
   const upper = phases.time('fractions', () => gridPlan(search, sets, false, lower.value));
@@ -253,9 +266,10 @@ function milpPlan(search: IntegerSearch): Candidate | undefined {
     maxNodes: options.work ?? DEFAULT_WORK,
     ...timeLeft(search),
     ...(options.interrupted === undefined ? {} : { interrupted: options.interrupted }),
+    ...progressOf(search),
   });
   if (outcome.status !== 'optimal' && outcome.status !== 'feasible') return undefined;
-  const used = usedColumns(plan, outcome.values);
+  const used = usedColumns(plan, outcome.values, tables);
   const value = planValue(search, used, outcome.objective);
   return {
     used,
@@ -263,6 +277,13 @@ function milpPlan(search: IntegerSearch): Candidate | undefined {
     nodes: outcome.nodes,
     ...(all ? { bound: tighterOf(search, outcome.bound, value) } : {}),
   };
+}
+
+/** A solver tells its own bound, over its own columns; ours is the LP's. */
+function progressOf({ options, master }: IntegerSearch): { onProgress?: (value: number) => void } {
+  const { onProgress } = options;
+  if (onProgress === undefined) return {};
+  return { onProgress: (value) => onProgress({ phase: 'search', value, bound: master.bound }) };
 }
 
 /** A solver's bound may lie a tolerance on the wrong side of the value. */

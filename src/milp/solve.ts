@@ -1,7 +1,6 @@
-import type { PlanObjective } from '../artifacts/index.js';
+import type { DeviceProfile, PlanObjective } from '../artifacts/index.js';
 import { type ColumnSource, ListedColumns } from './column-source.js';
 import { type Column, enumerateColumns } from './columns.js';
-import type { HighsEngine } from './highs.js';
 import { infeasibility } from './infeasible.js';
 import { LabelPricing } from './label-pricing.js';
 import { type MasterGoal, type MasterResult, solveMaster } from './master.js';
@@ -44,13 +43,31 @@ export function planPooled(problem: PooledProblem, options: PlanOptions): Pooled
     return infeasibility(problem, classes, tables, [], report(phases, [], 0, 0));
   options.onProgress?.({ phase: 'bound' });
   const start = phases.time('start', () => startColumns(problem, tables, sources, options));
-  const masters = phases.time('bound', () => bounds(problem, options.highs, classes, tables, sources, start));
+  const masters = phases.time('bound', () =>
+    bounds(problem, options, phases, classes, tables, sources, start),
+  );
   const master = masters.at(-1) as MasterResult;
   if (masters.length > 1 && (masters[0] as MasterResult).bound < 1 - 1e-9)
     return infeasibility(problem, classes, tables, masters, report(phases, master.columns, master.rounds, 0));
+  options.onProgress?.({ phase: 'search', bound: master.bound });
   const search: IntegerSearch = { problem, classes, tables, sources, master, options, phases };
   const result = phases.time('search', () => searchPlan(search));
   return outcome(search, result);
+}
+
+/** Which latencies of layers were not measured but shared out. */
+function layerNotes({ planner, cluster }: PooledProblem, { profile, classes, name }: ProblemModel): string[] {
+  if (planner.granularity === 'block') return [];
+  return classes.flatMap((device) => {
+    const { blockLatencyUs, layerLatencyUs } = profile.devices[device] as DeviceProfile;
+    const shared = (cluster.devices[device]?.virtual ?? [1]).flatMap((v) =>
+      Object.keys(blockLatencyUs[v] ?? {})
+        .filter((batch) => layerLatencyUs?.[v]?.[batch] === undefined)
+        .map((batch) => `1/${v} batch ${batch}`),
+    );
+    const how = "its blocks' latencies shared out among their layers as measured at 1/1 batch 1";
+    return shared.length === 0 ? [] : [`${name} on ${device}: layers at ${shared.join(', ')} are ${how}`];
+  });
 }
 
 function freePrices(classes: ClassTable) {
@@ -114,14 +131,17 @@ function startColumns(
 /** The LP bound; for cost and power first whether the rates can be met at all. */
 function bounds(
   { planner, models }: PooledProblem,
-  highs: HighsEngine,
+  options: PlanOptions,
+  phases: Phases,
   classes: ClassTable,
   tables: readonly ModelTable[],
   sources: readonly ColumnSource[],
   known: readonly Column[],
 ): MasterResult[] {
+  const late = () => options.timeLimitMs !== undefined && phases.elapsed() >= options.timeLimitMs;
+  const stop = () => late() || options.interrupted?.() === true;
   const solve = (goal: MasterGoal, start: readonly Column[]) =>
-    solveMaster(highs, classes, tables, sources, goal, start);
+    solveMaster(options.highs, classes, tables, sources, goal, start, stop);
   if (planner.objective === 'throughput')
     return [solve({ kind: 'throughput', weights: models.map(({ weight }) => weight) }, known)];
   const rps = models.map((model) => model.rps ?? 0);
@@ -146,7 +166,7 @@ function outcome(search: IntegerSearch, result: SearchResult): PooledOutcome {
   });
   if (assembled === undefined) throw new Error('a plan whose virtual GPUs cannot be placed');
   const plan = priced(search, assembled, result.bound);
-  const notes = problem.models.flatMap((model) => model.notes);
+  const notes = problem.models.flatMap((model) => [...model.notes, ...layerNotes(problem, model)]);
   return {
     status: plan.status,
     plan,

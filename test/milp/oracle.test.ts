@@ -28,8 +28,18 @@ function expectSame(seed: number, a: number | string, b: number | string): void 
 }
 
 /** Columns against the literal formulation, and both plans against the checker. */
-function bothAgree(seed: number, shape: Shape, planner: PooledSpec['planner'], copies = 2): void {
-  const problem: PooledProblem = randomProblem(seed, shape, { maxPartitions: 2, ...planner });
+function bothAgree(
+  seed: number,
+  shape: Shape,
+  planner: PooledSpec['planner'],
+  copies = 2,
+  minShare: Record<string, number> = {},
+): void {
+  const random = randomProblem(seed, shape, { maxPartitions: 2, ...planner });
+  const problem: PooledProblem = {
+    ...random,
+    models: random.models.map((model) => ({ ...model, minShare })),
+  };
   const columns = planPooled(problem, { highs, gap: 0, work: 1e6 });
   const literal = planPooled(problem, { highs, gap: 0, work: 1e6, formulation: 'literal', copies });
   for (const outcome of [columns, literal])
@@ -39,9 +49,13 @@ function bothAgree(seed: number, shape: Shape, planner: PooledSpec['planner'], c
 }
 
 describe('planPooled() finds the optimum of the literal A.2', () => {
-  for (const wholeGpusPer of ['pool', 'position', 'class'] as const)
+  for (const [wholeGpusPer, seeds] of [
+    ['pool', 30],
+    ['position', 20],
+    ['class', 8],
+  ] as const)
     test(`when whole GPUs are per ${wholeGpusPer}`, () => {
-      for (let seed = 1; seed <= 60; seed++) bothAgree(seed, TINY, { wholeGpusPer }, 3);
+      for (let seed = 1; seed <= seeds; seed++) bothAgree(seed, TINY, { wholeGpusPer });
     });
 
   test('when two models share the cluster', () => {
@@ -53,12 +67,16 @@ describe('planPooled() finds the optimum of the literal A.2', () => {
 
   test('when batches are free and take time to fill', () => {
     for (let seed = 1; seed <= 40; seed++)
-      bothAgree(seed, TINY, { unifiedBatch: false, batchFormation: { factor: 1.3, estimatedRps: 400 } }, 3);
+      bothAgree(seed, TINY, { unifiedBatch: false, batchFormation: { factor: 1.3, estimatedRps: 400 } });
+  });
+
+  test('when a class must take part', () => {
+    for (let seed = 1; seed <= 25; seed++) bothAgree(seed, TINY, {}, 2, { C1: 0.3 });
   });
 
   test('when the objective is cost or power', () => {
     for (let seed = 1; seed <= 40; seed++)
-      bothAgree(seed, { ...TINY, mostGpus: 3 }, { objective: seed % 2 === 0 ? 'cost' : 'power' }, 3);
+      bothAgree(seed, { ...TINY, mostGpus: 3 }, { objective: seed % 2 === 0 ? 'cost' : 'power' });
   });
 });
 
