@@ -44,4 +44,4 @@ export type {
   WholeLatency,
 } from './profile.js';
 export { artifactText, emittedHead, saveArtifact, thisTool, writeWhole } from './save.js';
-export { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, schemaId, schemaText } from './schemas.js';
+export { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, schemaText } from './schemas.js';

@@ -8,6 +8,10 @@ export interface PooledPlan extends Emitted {
   status: 'optimal' | 'feasible';
   /** false when a wall-clock limit ended the search. */
   reproducible?: boolean;
+  /** The baseline this is a plan of; its bound is then the baseline's own. */
+  baseline?: 'no-partitioning' | 'dart-r';
+  /** literal: solved as PPipe A.1/A.2 is printed; its bound holds for plans of as few pipelines per sequence of classes. */
+  formulation?: 'literal';
   objective: PlanObjective;
   cluster: Cluster;
   planner: PlannerOptions;
