@@ -1,6 +1,7 @@
+import { fault, InputError } from '../artifacts/index.js';
 import { type Column, enumerateColumns } from './columns.js';
 import { LinearModel, type Term } from './linear-model.js';
-import { onWholeGpus, withoutCuts } from './no-partitioning.js';
+import { withoutCuts } from './no-partitioning.js';
 import type { PlanOptions } from './options.js';
 import { Phases } from './phases.js';
 import { assemblePlan } from './plan.js';
@@ -11,17 +12,45 @@ import { type ClassTable, classTable, type ModelTable, modelTable, type Slot } f
 
 export type Baseline = 'no-partitioning' | 'dart-r';
 
+/** The problem a baseline's plan answers: whole GPUs, at most one cut. Its plan is checked against this one. */
+export function baselineProblem(problem: PooledProblem, baseline: Baseline): PooledProblem {
+  const whole = withoutCuts(problem);
+  if (baseline === 'no-partitioning') return whole;
+  return { ...whole, planner: { ...whole.planner, maxPartitions: 2 } };
+}
+
 /**
  * The baselines of PPipe §7.1 as plans of the same kind. `no-partitioning`: every GPU runs whole models. `dart-r`: pairs
  * of GPUs of two classes, one partition on each, replicated; GPUs left over run whole models. Several models first divide
  * the GPUs as the no-partitioning plan does, the remainder evenly. Both use whole GPUs only (virtual size 1).
- * Its bound is that of the baseline, not of all plans.
+ * Its bound is that of the baseline, not of all plans, and the plan says whose it is.
+ * @throws InputError for `dart-r` with prices or least shares, which it knows nothing of
  */
 export function planBaseline(
   problem: PooledProblem,
   baseline: Baseline,
   options: PlanOptions,
 ): PooledOutcome {
+  if (baseline === 'dart-r') refuseForDart(problem);
+  const outcome = planUnmarked(problem, baseline, options);
+  if (outcome.status !== 'optimal' && outcome.status !== 'feasible') return outcome;
+  const { kind, version, status, ...rest } = outcome.plan;
+  return { ...outcome, plan: { kind, version, status, baseline, ...rest } };
+}
+
+function refuseForDart({ planner, models }: PooledProblem): void {
+  const faults = [
+    ...(planner.objective === 'throughput'
+      ? []
+      : [fault(`it serves as much as it can; the spec's objective is ${planner.objective}`)]),
+    ...models.flatMap(({ name, minShare }) =>
+      Object.keys(minShare).length === 0 ? [] : [fault(`it knows no minShare, which ${name} has`)],
+    ),
+  ];
+  if (faults.length > 0) throw new InputError('plan the baseline dart-r', faults);
+}
+
+function planUnmarked(problem: PooledProblem, baseline: Baseline, options: PlanOptions): PooledOutcome {
   const whole = withoutCuts(problem);
   const outcome = planPooled(whole, options);
   if (
@@ -61,13 +90,7 @@ function dart(
   options: PlanOptions,
 ): PooledOutcome {
   const phases = new Phases(options.clock);
-  const planner = {
-    ...problem.planner,
-    maxPartitions: 2,
-    granularity: 'block' as const,
-    wholeGpusPer: 'pool' as const,
-  };
-  const pairs = { ...problem, cluster: onWholeGpus(problem.cluster), planner };
+  const pairs = baselineProblem(problem, 'dart-r');
   const classes = classTable(pairs);
   const shares = divided(classes, uses);
   const tables = pairs.models.map((_, m) => modelTable(pairs, m, undefined));
@@ -75,18 +98,21 @@ function dart(
     tables.flatMap((table, m) => bestPairs(pairs, table, shares[m] as number[], options)),
   );
   const solver = { ms: phases.elapsed(), phases: phases.ms, columns: used.length, rounds: 0, nodes: 0 };
-  if (used.length === 0)
-    return {
-      status: 'infeasible',
-      reasons: ['no pair of GPUs and no GPU alone meets the SLO'],
-      smallestFeasibleSloMs: problem.models.map(() => undefined),
-      solver,
-    };
+  const unknown = problem.models.map(() => undefined);
+  if (used.length === 0) {
+    const reasons = ['no pair of GPUs and no GPU alone meets the SLO'];
+    return { status: 'infeasible', reasons, smallestFeasibleSloMs: unknown, solver };
+  }
   const objective = { kind: problem.planner.objective, value: 0, bound: 0, gap: 0 };
   const facts = { status: 'optimal' as const, objective, reproducible: true, shadowPrices: [] };
   const plan = assemblePlan(pairs, classes, tables, used, facts);
   if (plan === undefined) throw new Error('a plan by pairs that cannot be placed');
   const value = Math.min(...plan.models.flatMap((m) => (m.weight > 0 ? [m.throughputRps / m.weight] : [])));
+  if (value <= 0) {
+    const idle = plan.models.filter((m) => m.weight > 0 && m.throughputRps === 0).map(({ name }) => name);
+    const reasons = [`no pair of GPUs and no GPU alone of its share meets the SLO of ${idle.join(', ')}`];
+    return { status: 'infeasible', reasons, smallestFeasibleSloMs: unknown, solver };
+  }
   return {
     status: 'optimal',
     plan: { ...plan, objective: { ...objective, value, bound: value } },

@@ -5,7 +5,7 @@
  * In goes a problem without files or open ends, out comes an outcome: a plan with a proven bound, infeasible with reasons,
  * or no plan in time. It reads no file, knows no clock but the one it is handed, and draws nothing at random.
  */
-export { type Baseline, planBaseline } from './baselines.js';
+export { type Baseline, baselineProblem, planBaseline } from './baselines.js';
 export { checkPlan } from './check.js';
 export { type Change, diffPlans, type PipelineChange, type PlanDiff } from './diff.js';
 export {
@@ -14,7 +14,9 @@ export {
   type ModelExplanation,
   type PlanExplanation,
 } from './explain.js';
+export { explainInfeasible, type InfeasibilityExplanation } from './explain-infeasible.js';
 export { type HighsEngine, loadHighs } from './highs.js';
+export { literalChoices } from './literal-size.js';
 export type { PlanOptions, PlanProgress } from './options.js';
 export { type PlacementRules, type PoolToPlace, placeVirtualGpus } from './placement.js';
 export type {

@@ -13,7 +13,7 @@ export function withoutCuts(problem: PooledProblem): PooledProblem {
 }
 
 /** A cluster without virtual GPUs, but for classes that must be divided. */
-export function onWholeGpus(cluster: Cluster): Cluster {
+function onWholeGpus(cluster: Cluster): Cluster {
   const devices = Object.entries(cluster.devices).map(([name, device]): [string, DeviceClass] => {
     const whole = (device.virtual ?? [1]).includes(1);
     return [name, whole ? { ...device, virtual: [1] } : device];
