@@ -3,14 +3,8 @@ import { type DeviceProfile, emittedHead, type Profile, type ProfiledBlock } fro
 import { type DeviceReport, hostThreads, type NamedDevice } from '../execution/index.js';
 import type { Campaign } from './campaign.js';
 import type { Timed } from './measure-group.js';
-import { roundUs, unfitness } from './statistics.js';
+import { disagreement, roundUs, sumOverWhole, unfitness } from './statistics.js';
 import type { PreparedModel } from './types.js';
-
-/** Below this the calls' own time weighs, and blocks sum to more. */
-const LEAST_COMPARED_US = 2000;
-/** A planner that sums blocks is misled by a sum outside these. */
-const LEAST_RATIO = 0.8;
-const MOST_RATIO = 1.25;
 
 /** A virtual size and batch size of a class: what is measured together. */
 export interface Group {
@@ -108,8 +102,9 @@ export class Ledger {
       const why = unfitness(figure, this.campaign.limits);
       if (why !== undefined) warnings.push(`${nameOf(group, id)} is unfit: ${why}`);
     }
-    const why = disagreement(device, group);
-    if (why !== undefined) warnings.push(`${nameOf(group, 'whole')}: ${why}`);
+    const row = device.blockLatencyUs[virtual]?.[batch] ?? [];
+    const why = disagreement(row, device.wholeLatencyUs?.[virtual]?.[batch] ?? 0);
+    if (why !== undefined) warnings.push(`${groupName(group)}: ${why}`);
     for (const warning of warnings) this.warn(warning);
     return warnings;
   }
@@ -137,8 +132,12 @@ export class Ledger {
   }
 }
 
-export function nameOf({ className, virtual, batch }: Group, id: number | 'whole'): string {
-  return `${className} 1/${virtual} batch ${batch} ${id === 'whole' ? 'whole model' : `block ${id}`}`;
+export function nameOf(group: Group, id: number | 'whole'): string {
+  return `${groupName(group)} ${id === 'whole' ? 'whole model' : `block ${id}`}`;
+}
+
+function groupName({ className, virtual, batch }: Group): string {
+  return `${className} 1/${virtual} batch ${batch}`;
 }
 
 function rowsOf<T>(table: Record<string, Record<string, T>>, key: string | number): Record<string, T> {
@@ -159,28 +158,6 @@ function sumsOverWhole({ devices }: Profile): Record<string, Ratios> {
     }
   }
   return result;
-}
-
-function sumOverWhole(row: readonly (number | null)[], whole: number): number | undefined {
-  if (whole === 0 || row.length === 0 || row.includes(null)) return undefined;
-  const sum = row.reduce((a: number, b) => a + (b ?? 0), 0);
-  return Math.round((sum / whole) * 1000) / 1000;
-}
-
-/** Why the blocks' latencies do not stand for the model's, or undefined where they do. */
-function disagreement(
-  { blockLatencyUs, wholeLatencyUs }: DeviceProfile,
-  { virtual, batch }: Group,
-): string | undefined {
-  const whole = wholeLatencyUs?.[virtual]?.[batch] ?? 0;
-  const ratio = sumOverWhole(blockLatencyUs[virtual]?.[batch] ?? [], whole);
-  if (ratio === undefined || whole < LEAST_COMPARED_US) return undefined;
-  if (ratio >= LEAST_RATIO && ratio <= MOST_RATIO) return undefined;
-  const consequence =
-    ratio < 1
-      ? 'plans promise more than the device can do'
-      : 'plans promise less than the model at one piece does';
-  return `the sum of blocks is ${ratio} of the whole model: ${consequence}`;
 }
 
 function describeModel(prepared: PreparedModel): Profile['model'] {

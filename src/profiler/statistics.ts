@@ -46,6 +46,32 @@ export function unfitness(figure: Figure, limits: Limits): string | undefined {
   return faults.length === 0 ? undefined : faults.join('; ');
 }
 
+/** Below this the calls' own time weighs, and blocks sum to more. */
+const LEAST_COMPARED_US = 2000;
+/** A planner that sums blocks is misled by a sum outside these. */
+const LEAST_RATIO = 0.8;
+const MOST_RATIO = 1.25;
+
+/** The blocks' latencies in sum over the whole model's, to a thousandth; undefined where one is missing. */
+export function sumOverWhole(row: readonly (number | null)[], whole: number): number | undefined {
+  if (whole === 0 || row.length === 0 || row.includes(null)) return undefined;
+  const sum = row.reduce((a: number, b) => a + (b ?? 0), 0);
+  return Math.round((sum / whole) * 1000) / 1000;
+}
+
+/**
+ * Why blocks' latencies in µs do not stand for their model's: they sum to less than 0.8 or more than 1.25 of it. Undefined
+ * where they do, one is missing, or the model takes less than 2 ms.
+ */
+export function disagreement(row: readonly (number | null)[], whole: number): string | undefined {
+  const ratio = sumOverWhole(row, whole);
+  if (ratio === undefined || whole < LEAST_COMPARED_US) return undefined;
+  if (ratio >= LEAST_RATIO && ratio <= MOST_RATIO) return undefined;
+  const consequence =
+    ratio < 1 ? 'plans promise more than the device can do' : 'plans promise less than it does in one piece';
+  return `sum of blocks is ${ratio} of the whole model: ${consequence}`;
+}
+
 /** One copy's runs, by part of a rotation. */
 export type Rotation = readonly Measured[];
 

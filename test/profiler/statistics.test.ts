@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { commonWindow, figureOf, unfitness } from '../../src/profiler/statistics.js';
+import { commonWindow, disagreement, figureOf, unfitness } from '../../src/profiler/statistics.js';
 import { DEFAULT_LIMITS } from '../../src/profiler/types.js';
 
 describe('figureOf()', () => {
@@ -24,6 +24,20 @@ describe('unfitness()', () => {
   });
   test('lets a few outliers pass that the middle half does not see', () => {
     expect(unfitness(figureOf([...Array(18).fill(100), 1000, 2000]), DEFAULT_LIMITS)).toBeUndefined();
+  });
+});
+
+describe('disagreement()', () => {
+  test('says by how much blocks sum to too little or too much, and what that does to plans', () => {
+    expect(disagreement([600, 500, 1099], 4000)).toMatch(/^sum of blocks is 0\.55 .* promise more/);
+    expect(disagreement([3000, 2100], 4000)).toMatch(/^sum of blocks is 1\.275 .* promise less/);
+  });
+  test('finds nothing within 0.8 to 1.25, of models under 2 ms, and while blocks are missing', () => {
+    expect(disagreement([1600, 1600], 4000)).toBeUndefined();
+    expect(disagreement([2500, 2500], 4000)).toBeUndefined();
+    expect(disagreement([10, 10], 1999)).toBeUndefined();
+    expect(disagreement([10, null], 4000)).toBeUndefined();
+    expect(disagreement([10, 20], 0)).toBeUndefined();
   });
 });
 

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { Ledger } from '../../src/profiler/ledger.js';
+import type { Timed } from '../../src/profiler/measure-group.js';
+import { figureOf } from '../../src/profiler/statistics.js';
+import { DEFAULT_LIMITS, type PreparedModel } from '../../src/profiler/types.js';
+
+const GROUP = { className: 'cpu', virtual: 1, batch: 4 };
+const DEVICE = { provider: 'cpu', threads: 1 } as const;
+
+function ledger(): Ledger {
+  const prepared: Partial<PreparedModel> = {
+    ...{ name: 'made', sha256: '0'.repeat(64), inputs: [], outputs: [], dims: {}, boundary: 'exact' },
+    ...{ layers: [], fixedBatch: undefined },
+  };
+  const blocks = [{ cutBytes: 4 }, { cutBytes: 0 }];
+  const campaign = {
+    devices: [{ className: 'cpu', device: DEVICE }],
+    ...{ batchSizes: [4], limits: DEFAULT_LIMITS, virtualSizesOf: () => [1] },
+  };
+  const made = new Ledger(prepared as PreparedModel, campaign, { blocks });
+  made.open({ className: 'cpu', device: DEVICE, available: true, name: 'CPU' });
+  return made;
+}
+
+function timed(id: Timed['id'], us: number): Timed {
+  return { id, figure: figureOf(new Array<number>(12).fill(us)), loadMs: 1 };
+}
+
+test('record() warns when blocks do not sum to their model, once all are there', () => {
+  const made = ledger();
+  expect(made.record(GROUP, [timed('whole', 4000), timed(0, 1000)])).toEqual([]);
+  const said = [
+    'cpu 1/1 batch 4: sum of blocks is 0.525 of the whole model: plans promise more than the device can do',
+  ];
+  expect(made.record(GROUP, [timed(1, 1100)])).toEqual(said);
+  const { measurement } = made.profile();
+  expect(measurement).toMatchObject({ complete: true, warnings: said });
+  expect(measurement?.blockSumOverWhole).toEqual({ cpu: { '1': { '4': 0.525 } } });
+});
+
+test('record() says nothing of blocks that sum to their model', () => {
+  const made = ledger();
+  expect(made.record(GROUP, [timed('whole', 4000), timed(0, 2000), timed(1, 2100)])).toEqual([]);
+  expect(made.profile().measurement?.warnings).toBeUndefined();
+});
