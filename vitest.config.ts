@@ -11,6 +11,8 @@ export default defineConfig({
     // Two cores: more files at once only make each other slow.
     maxWorkers: 2,
     pool: 'forks',
+    // Tests that ask ONNX Runtime directly: no telemetry, as in our executors.
+    env: { ORT_DISABLE_TELEMETRY: '1' },
     reporters: results ? ['default', ['json', { outputFile: results }]] : ['default'],
   },
 });

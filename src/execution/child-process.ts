@@ -64,8 +64,10 @@ function pinnable(cores: readonly number[] | undefined): readonly number[] | und
 }
 
 /** Under NVIDIA's MPS a virtual GPU gets its share of the multiprocessors; without it the share is by time. */
+/** ONNX Runtime's telemetry is off: it would call home, and leaves a log per process in the temporary folder. */
 function childEnvironment(device: Device, virtual: number): NodeJS.ProcessEnv {
-  const { NODE_OPTIONS: _ofTheParent, ...environment } = process.env;
+  const { NODE_OPTIONS: _ofTheParent, ...inherited } = process.env;
+  const environment = { ...inherited, ORT_DISABLE_TELEMETRY: '1' };
   const cuda = device.provider === 'cuda' || device.provider === 'tensorrt';
   if (!cuda || virtual === 1) return environment;
   return { ...environment, CUDA_MPS_ACTIVE_THREAD_PERCENTAGE: String(Math.floor(100 / virtual)) };
