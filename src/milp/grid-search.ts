@@ -165,7 +165,8 @@ function severalModels(
 ): GridPlan | undefined {
   const { master } = search;
   const excess = known === undefined ? Infinity : excessOf(search, known) * (master.modelPrices[0] as number);
-  const budgets = sets.map((_, m) => excess / (master.modelPrices[m] as number) + 1e-9);
+  const rounding = 1e-9 * lossScale(search);
+  const budgets = sets.map((_, m) => excess / (master.modelPrices[m] as number) + rounding);
   return withBudgets(search, sets, grid, pool, budgets, bulk);
 }
 

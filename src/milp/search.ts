@@ -175,7 +175,10 @@ function positions(
       : undefined;
   if (lower === undefined) return largePlan(search, gap);
   const upper = phases.time('fractions', () => gridPlan(search, sets, false, lower.value));
-  const bound = upper === undefined || !complete ? master.bound : tighter(search, upper.value, master.bound);
+  // The tables leave out what is no better than the plan there is: they may find less than it.
+  const proved =
+    upper === undefined || !complete ? master.bound : tighterOf(search, upper.value, lower.value);
+  const bound = tighter(search, proved, master.bound);
   if (upper !== undefined && gapOf(search, lower.value, upper.value) <= PROVEN)
     return finish(search, lower, bound, gap);
   const exact: Candidate =

@@ -11,6 +11,8 @@ import {
 import { bruteForce } from './brute-force.js';
 import { randomProblem, type Shape } from './random-problem.js';
 
+const RULES = ['pool', 'position', 'class'] as const;
+
 const TINY: Shape = { classes: 2, blocks: 3, batches: 2, virtual: [1, 2], models: 1, mostGpus: 2 };
 
 let highs: HighsEngine;
@@ -60,7 +62,7 @@ describe('planPooled() finds the optimum of the literal A.2', () => {
 
   test('when two models share the cluster', () => {
     for (let seed = 1; seed <= 40; seed++) {
-      const wholeGpusPer = (['pool', 'position', 'class'] as const)[seed % 3] as 'pool';
+      const wholeGpusPer = RULES[seed % 3] as 'pool';
       bothAgree(seed, { ...TINY, models: 2, blocks: 2 }, { wholeGpusPer });
     }
   });
@@ -76,7 +78,11 @@ describe('planPooled() finds the optimum of the literal A.2', () => {
 
   test('when the objective is cost or power', () => {
     for (let seed = 1; seed <= 40; seed++)
-      bothAgree(seed, { ...TINY, mostGpus: 3 }, { objective: seed % 2 === 0 ? 'cost' : 'power' });
+      bothAgree(
+        seed,
+        { ...TINY, mostGpus: 3 },
+        { objective: seed % 2 === 0 ? 'cost' : 'power', wholeGpusPer: RULES[seed % 3] as 'pool' },
+      );
   });
 });
 
