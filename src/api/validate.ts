@@ -80,14 +80,16 @@ async function describeOnnx(path: string): Promise<string> {
 
 /** A plan is recomputed from the profiles and the spec it names, where they are still the files it was made from. */
 async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promise<string> {
-  const head = `pooled plan of ${plan.models.map(({ name }) => name).join(', ')}`;
+  const which = plan.baseline === undefined ? 'pooled plan' : `plan of the baseline ${plan.baseline}`;
+  const head = `${which} of ${plan.models.map(({ name }) => name).join(', ')}`;
   const spec = plan.inputs?.find(({ role }) => role === 'spec');
   if (!spec) return `${head}; it names no spec, so its figures were not recomputed`;
   const changed = await changedInputs(plan.inputs ?? [], path);
   if (changed.length > 0) throw new InputError(`check ${path} against its inputs`, changed, 'Solve again.');
   const { problem } = await loadProblem(pathFrom(path, spec.path));
-  const { checkPlan } = await import('../milp/index.js');
-  const faults = checkPlan(plan, problem);
+  const { baselineProblem, checkPlan } = await import('../milp/index.js');
+  const answered = plan.baseline === undefined ? problem : baselineProblem(problem, plan.baseline);
+  const faults = checkPlan(plan, answered);
   if (faults.length > 0) throw new InputError(`confirm ${path}`, faults);
   return `${head}; recomputed from its spec and profiles`;
 }
