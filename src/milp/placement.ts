@@ -19,9 +19,7 @@ export interface PlacementRules {
 /** A whole GPU and what is on it: pools by index, one entry per virtual GPU. */
 interface Gpu {
   readonly virtual: number;
-  readonly pools: number[];
-  /** Part of the GPU in use, as a count of 1/LCM parts would be; sums of 1/v. */
-  used: number;
+  readonly pools: readonly number[];
 }
 
 const ROUNDING = 1e-9;
@@ -85,7 +83,7 @@ function groupKey(pool: PoolToPlace, p: number, { wholeGpusPer, virtualPer }: Pl
   }
 }
 
-/** First whole GPUs of one size, then what is left over of each, largest parts first, where it still fits. */
+/** First whole GPUs of one size, then what is left over of each. */
 function fillGroup(pools: readonly PoolToPlace[], members: readonly number[]): Gpu[] {
   const gpus: Gpu[] = [];
   const sizes = [...new Set(members.map((p) => (pools[p] as PoolToPlace).virtual))].sort((a, b) => a - b);
@@ -95,21 +93,52 @@ function fillGroup(pools: readonly PoolToPlace[], members: readonly number[]): G
       .filter((p) => (pools[p] as PoolToPlace).virtual === virtual)
       .flatMap((p) => new Array<number>((pools[p] as PoolToPlace).virtualGpus).fill(p));
     const whole = units.length - (units.length % virtual);
-    for (let i = 0; i < whole; i += virtual)
-      gpus.push({ virtual, pools: units.slice(i, i + virtual), used: 1 });
+    for (let i = 0; i < whole; i += virtual) gpus.push({ virtual, pools: units.slice(i, i + virtual) });
     left.push(...units.slice(whole));
   }
-  const shared: Gpu[] = [];
-  for (const p of left) {
-    const { virtual } = pools[p] as PoolToPlace;
-    const room = shared.find((gpu) => gpu.used + 1 / virtual <= 1 + ROUNDING);
-    if (room === undefined) shared.push({ virtual, pools: [p], used: 1 / virtual });
-    else {
-      room.pools.push(p);
-      room.used += 1 / virtual;
-    }
+  return [...gpus, ...packed(pools, left)];
+}
+
+/** Leftovers tried in every order of GPUs at most; past it they are taken as they come. */
+const MOST_TRIES = 20_000;
+
+/** What is left over of each size, on as few GPUs as can be found: they are few, less than v of each size. */
+function packed(pools: readonly PoolToPlace[], left: readonly number[]): Gpu[] {
+  const parts = left.map((p) => 1 / (pools[p] as PoolToPlace).virtual);
+  const fewest = Math.ceil(parts.reduce((sum, part) => sum + part, 0) - ROUNDING);
+  for (let bins = fewest; ; bins++) {
+    const seats = seated(parts, bins);
+    if (seats === undefined) continue;
+    const gpus = Array.from({ length: bins }, (_, bin): Gpu => {
+      const own = left.filter((__, i) => seats[i] === bin);
+      return { virtual: Math.max(1, ...own.map((p) => (pools[p] as PoolToPlace).virtual)), pools: own };
+    });
+    return gpus.filter((gpu) => gpu.pools.length > 0);
   }
-  return [...gpus, ...shared];
+}
+
+/** A GPU for every part, or undefined where none was found within the tries. */
+function seated(parts: readonly number[], bins: number): number[] | undefined {
+  const load = new Array<number>(bins).fill(0);
+  const seats: number[] = [];
+  let tries = 0;
+  const place = (i: number): boolean => {
+    if (i === parts.length) return true;
+    if (++tries > MOST_TRIES) return false;
+    const part = parts[i] as number;
+    const seen = new Set<number>();
+    for (let bin = 0; bin < bins; bin++) {
+      const so = load[bin] as number;
+      if (seen.has(so) || so + part > 1 + ROUNDING) continue;
+      seen.add(so);
+      seats[i] = bin;
+      load[bin] = so + part;
+      if (place(i + 1)) return true;
+      load[bin] = so;
+    }
+    return false;
+  };
+  return place(0) ? seats : undefined;
 }
 
 /** A server and a place on it for every GPU, in order. */

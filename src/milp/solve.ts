@@ -158,13 +158,14 @@ function outcome(search: IntegerSearch, result: SearchResult): PooledOutcome {
   const solver = report(phases, master.columns, master.rounds, result.nodes);
   if (result.status === 'infeasible') return infeasibility(problem, classes, tables, [master], solver);
   if (result.status === 'none') return { status: 'no-plan-in-time', limit: result.limit, solver };
-  const assembled = assemblePlan(problem, classes, tables, result.used, {
-    status: result.limit === undefined ? 'optimal' : 'feasible',
+  const facts = {
+    status: result.limit === undefined ? ('optimal' as const) : ('feasible' as const),
     objective: objectiveOf(problem, result.value, result.bound),
     reproducible: !clockEnded(result.limit),
     shadowPrices: problem.planner.objective === 'throughput' ? master.gpuPrices : [],
-  });
-  if (assembled === undefined) throw new Error('a plan whose virtual GPUs cannot be placed');
+  };
+  const assembled = assemblePlan(problem, classes, tables, result.used, facts);
+  if (assembled === undefined) return outcomeByPools(search, result.bound);
   const plan = priced(search, assembled, result.bound);
   const notes = problem.models.flatMap((model) => [...model.notes, ...layerNotes(problem, model)]);
   return {
@@ -178,6 +179,27 @@ function outcome(search: IntegerSearch, result: SearchResult): PooledOutcome {
 
 function clockEnded(limit: SearchLimit | undefined): boolean {
   return limit === 'time' || limit === 'interrupted';
+}
+
+/** Fractions of unlike sizes that add up may still not fit GPUs: pools of whole GPUs always do, and keep every rule. */
+function outcomeByPools(search: IntegerSearch, bound: number): PooledOutcome {
+  const { problem } = search;
+  if (problem.planner.wholeGpusPer === 'pool') throw new Error('pools of whole GPUs that cannot be placed');
+  const planner = { ...problem.planner, wholeGpusPer: 'pool' as const };
+  const pools = outcome(
+    { ...search, problem: { ...problem, planner } },
+    searchPlan({ ...search, problem: { ...problem, planner } }),
+  );
+  if (pools.status !== 'optimal' && pools.status !== 'feasible') return pools;
+  const { value } = pools.plan.objective;
+  const objective = objectiveOf(problem, value, bound);
+  const plan: PlanBody = {
+    ...pools.plan,
+    status: 'feasible',
+    planner: { ...pools.plan.planner, wholeGpusPer: problem.planner.wholeGpusPer },
+    objective,
+  };
+  return { ...pools, status: 'feasible', plan, limit: 'gap' };
 }
 
 /** A price is that of the GPUs the plan occupies. */
