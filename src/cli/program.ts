@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
+import { compareCommand } from './commands/compare.js';
 import { deployCommand } from './commands/deploy.js';
 import { devicesCommand } from './commands/devices.js';
+import { diffCommand } from './commands/diff.js';
 import { loadCommand } from './commands/load.js';
 import { partitionCommand } from './commands/partition.js';
 import { profileCommand } from './commands/profile.js';
@@ -26,6 +28,8 @@ export function buildProgram(): Command {
     profileCommand,
     partitionCommand,
     solveCommand,
+    compareCommand,
+    diffCommand,
     deployCommand,
     serveCommand,
     loadCommand,

@@ -12,6 +12,8 @@ export interface PlanDiff {
   readonly models: readonly {
     readonly name: string;
     readonly throughputRps: Change;
+    /** What requests are held to when the plan is served. */
+    readonly sloMs: Change;
     /** Pipelines by what they are; only those whose GPUs or rate differ. */
     readonly pipelines: readonly PipelineChange[];
   }[];
@@ -39,6 +41,7 @@ export function diffPlans(a: Omit<PooledPlan, 'inputs'>, b: Omit<PooledPlan, 'in
     return {
       name,
       throughputRps: change(before?.throughputRps, after?.throughputRps),
+      sloMs: change(before?.sloMs, after?.sloMs),
       pipelines: pipelineChanges(before?.pipelines ?? [], after?.pipelines ?? []),
     };
   });
@@ -49,7 +52,8 @@ export function diffPlans(a: Omit<PooledPlan, 'inputs'>, b: Omit<PooledPlan, 'in
   const objective = { kind: b.objective.kind, ...change(a.objective.value, b.objective.value) };
   const gpusMoved = movedGpus(a, b);
   const alike = models.every(
-    ({ throughputRps, pipelines }) => !differs(throughputRps) && pipelines.length === 0,
+    ({ throughputRps, sloMs, pipelines }) =>
+      !differs(throughputRps) && !differs(sloMs) && pipelines.length === 0,
   );
   return { objective, models, classes, gpusMoved, same: alike && classes.length === 0 && gpusMoved === 0 };
 }

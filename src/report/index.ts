@@ -4,7 +4,15 @@
  * It draws nothing and prints nothing: the command line does, with a table library.
  */
 export { bundleTable } from './bundle.js';
+export { compareNotes, compareTable } from './compare.js';
 export { deviceTable } from './devices.js';
+export { diffHeadline, diffTable, pipelineDiffTable } from './diff.js';
+export {
+  bindingText,
+  classExplanationTable,
+  infeasibilityTable,
+  sloExplanationTable,
+} from './explain.js';
 export { loadTable } from './load.js';
 export { classTable, pipelineTable, planHeadline } from './plan.js';
 export { blockTable, latencyTable } from './profile.js';

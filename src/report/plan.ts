@@ -11,7 +11,8 @@ export function planHeadline(plan: PooledPlan): string {
     plan.status === 'optimal'
       ? `optimal (gap ${percent(gap, 2)})`
       : `within ${percent(gap, 2)} of the bound ${figure(bound)}`;
-  return `${reached}, ${proven}`;
+  const baseline = plan.baseline === undefined ? '' : ` of the baseline ${plan.baseline}`;
+  return `${reached}, ${proven}${baseline}`;
 }
 
 /** One row per partition of every pipeline. */

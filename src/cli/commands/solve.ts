@@ -1,13 +1,18 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import type { InfeasibilityExplanation, PlanExplanation } from '../../api/index.js';
 import { EXIT } from '../exit.js';
 import { notNegative, positiveNumber, wholeNumber, withJson } from '../options.js';
 import { action } from '../run.js';
+import type { Terminal } from '../terminal.js';
 
 interface Options {
   output?: string;
   gap?: number;
   work?: number;
   timeLimit?: number;
+  baseline?: 'no-partitioning' | 'dart-r';
+  formulation: 'columns' | 'literal';
+  explain?: boolean;
   json?: boolean;
 }
 
@@ -31,6 +36,21 @@ export function solveCommand(): Command {
         'stop after this time; the plan then says reproducible: false',
         positiveNumber,
       )
+      .option(
+        '--explain',
+        'what binds, what one GPU more or less gives, at which SLO the plan would change; why a spec has no plan',
+      )
+      .addOption(
+        new Option('--baseline <name>', 'plan this baseline instead; the plan says so').choices([
+          'no-partitioning',
+          'dart-r',
+        ]),
+      )
+      .addOption(
+        new Option('--formulation <name>', 'literal: the printed MILP of PPipe, for small specs')
+          .choices(['columns', 'literal'])
+          .default('columns'),
+      )
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, spec) => {
           const { solveSpec } = await import('../../api/index.js');
@@ -46,7 +66,8 @@ export function solveCommand(): Command {
           switch (solved.outcome) {
             case 'infeasible':
               await terminal.error(`no plan can meet the SLOs of ${spec}:\n${indent(solved.reasons)}`);
-              return EXIT.infeasible;
+              if (solved.explanation) await showInfeasible(terminal, solved.explanation);
+              return solved.explanation?.complete === false ? EXIT.interrupted : EXIT.infeasible;
             case 'no-plan-in-time':
               await terminal.error(
                 'the limit was reached before a plan was found; give more with --time-limit or --work',
@@ -57,7 +78,8 @@ export function solveCommand(): Command {
               terminal.line(planHeadline(solved.plan));
               terminal.line();
               await terminal.table(pipelineTable(solved.plan));
-              await terminal.table(classTable(solved.plan));
+              if (solved.explanation) await showExplanation(terminal, solved.explanation);
+              else await terminal.table(classTable(solved.plan));
               if (options.output) terminal.line(`plan: ${options.output}`);
               if (signal.aborted) return EXIT.interrupted;
               return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
@@ -66,6 +88,20 @@ export function solveCommand(): Command {
         }),
       ),
   );
+}
+
+async function showExplanation(terminal: Terminal, explanation: PlanExplanation): Promise<void> {
+  const { bindingText, classExplanationTable, sloExplanationTable } = await import('../../report/index.js');
+  terminal.line(bindingText(explanation));
+  terminal.line();
+  await terminal.table(classExplanationTable(explanation));
+  await terminal.table(sloExplanationTable(explanation));
+}
+
+async function showInfeasible(terminal: Terminal, explanation: InfeasibilityExplanation): Promise<void> {
+  const { infeasibilityTable } = await import('../../report/index.js');
+  await terminal.table(infeasibilityTable(explanation));
+  if (!explanation.complete) await terminal.warn('interrupted: the explanation is partial');
 }
 
 function indent(lines: readonly string[]): string {

@@ -1,0 +1,69 @@
+import { Command } from 'commander';
+import { EXIT } from '../exit.js';
+import { each, notNegative, positiveNumber, wholeNumber, withJson } from '../options.js';
+import { action } from '../run.js';
+
+interface Options {
+  mix?: string[];
+  mixFile?: string;
+  budget?: number;
+  sweep?: string[];
+  output?: string;
+  gap?: number;
+  work?: number;
+  timeLimit?: number;
+}
+
+/** `plan compare`: capacity questions, several clusters, SLOs or margins side by side. */
+export function compareCommand(): Command {
+  return withJson(
+    new Command('compare')
+      .description(
+        'Plan a spec for several GPU mixes, SLOs or margins side by side: throughput, cost, utilisation, gap. Mixes and sweeps are crossed.',
+      )
+      .argument('<spec>', 'spec file (YAML or JSON)')
+      .option(
+        '--mix <class=n,…>',
+        'GPUs by class, such as L4=25,T4=75; classes left out have none (repeatable)',
+        each,
+      )
+      .option('--mix-file <file>', 'more mixes, one a line; # begins a comment')
+      .option(
+        '--budget <cost>',
+        'what may be spent an hour: up to 60 mixes to which no GPU can be added within it, evenly spread',
+        positiveNumber,
+      )
+      .option(
+        '--sweep <range>',
+        "slo=2x..10x (times each model's fastest latency at batch 1), slo=50ms..200ms or margin=0..0.6; :n gives the steps (repeatable)",
+        each,
+      )
+      .option('-o, --output <file>', 'write the comparison here: .json or .csv')
+      .option('--gap <share>', 'stop each plan once proven this close to the best', notNegative)
+      .option('--work <n>', 'stop each plan after this amount of counted work', wholeNumber)
+      .option('--time-limit <seconds>', 'stop each plan after this time', positiveNumber)
+      .action(
+        action<[string], Options>(async ({ terminal, signal, progress }, options, spec) => {
+          const { compareSpec } = await import('../../api/index.js');
+          const { compareNotes, compareTable } = await import('../../report/index.js');
+          const { mix: mixes, sweep: sweeps, ...rest } = options;
+          const shown = await progress();
+          const { document, limitReached } = await compareSpec(spec, {
+            ...rest,
+            mixes,
+            sweeps,
+            signal,
+            onProgress: ({ done, of, leftMs }) =>
+              shown.show({ doing: `${done} of ${of} plans`, fraction: done / of, leftMs }),
+          });
+          shown.stop();
+          terminal.document(document);
+          await terminal.table(compareTable(document));
+          for (const note of compareNotes(document)) terminal.note(note);
+          if (options.output) terminal.line(`comparison: ${options.output}`);
+          if (!document.complete) return EXIT.interrupted;
+          return limitReached ? EXIT.limitWithPlan : EXIT.done;
+        }),
+      ),
+  );
+}

@@ -1,0 +1,36 @@
+import { Command } from 'commander';
+import { EXIT } from '../exit.js';
+import { withJson } from '../options.js';
+import { action } from '../run.js';
+
+interface Options {
+  check?: boolean;
+}
+
+/** `plan diff`: what a new plan changes. */
+export function diffCommand(): Command {
+  return withJson(
+    new Command('diff')
+      .description(
+        'Compare two plans: rates, SLOs, pipelines, GPUs in use, GPUs that would serve something else.',
+      )
+      .argument('<before>', 'plan file')
+      .argument('<after>', 'plan file')
+      .option('--check', 'exit with 6 when they differ')
+      .action(
+        action<[string, string], Options>(async ({ terminal }, options, before, after) => {
+          const { diffPlanFiles } = await import('../../api/index.js');
+          const { diffHeadline, diffTable, pipelineDiffTable } = await import('../../report/index.js');
+          const diff = await diffPlanFiles(before, after);
+          terminal.document(diff);
+          terminal.line(diffHeadline(diff));
+          for (const view of [diffTable(diff), pipelineDiffTable(diff)]) {
+            if (view.rows.length === 0) continue;
+            terminal.line();
+            await terminal.table(view);
+          }
+          return options.check && !diff.same ? EXIT.checkFailed : EXIT.done;
+        }),
+      ),
+  );
+}

@@ -1,0 +1,104 @@
+import type { CompareRow, ComparisonDocument } from '../api/index.js';
+import { figure, percent, type Table } from './table.js';
+
+/** Rows without a plan whose reasons are told. */
+const MOST_REASONS = 10;
+
+/** One row per case; the frontier is marked. Columns that say the same of every row are left out. */
+export function compareTable({ rows }: ComparisonDocument): Table {
+  const columns = COLUMNS.filter(({ wanted }) => wanted(rows));
+  return {
+    columns: columns.map(({ head }) => head),
+    rows: rows.map((row) => columns.map(({ cell }) => cell(row))),
+  };
+}
+
+interface Column {
+  readonly head: string;
+  readonly wanted: (rows: readonly CompareRow[]) => boolean;
+  readonly cell: (row: CompareRow) => string;
+}
+
+const always = (): boolean => true;
+
+const COLUMNS: readonly Column[] = [
+  { head: 'mix', wanted: always, cell: ({ mix }) => mixWords(mix) },
+  { head: 'SLO', wanted: (rows) => rows.some(({ slo }) => slo !== undefined), cell: ({ slo = '' }) => slo },
+  {
+    head: 'margin',
+    wanted: (rows) => rows.some(({ margin }) => margin !== undefined),
+    cell: ({ margin }) => (margin === undefined ? '—' : percent(margin)),
+  },
+  { head: 'plan', wanted: always, cell: ({ status }) => status },
+  { head: 'requests/s', wanted: always, cell: ({ throughputRps }) => shown(throughputRps) },
+  {
+    head: 'per weight',
+    wanted: (rows) =>
+      rows.some(({ models = [], objective }) => models.length > 1 && objective?.kind === 'throughput'),
+    cell: ({ objective }) => shown(objective?.value),
+  },
+  { head: 'cost/h', wanted: hasCost, cell: ({ hourlyCost }) => shown(hourlyCost) },
+  {
+    head: 'cost/million',
+    wanted: hasCost,
+    cell: ({ costPerMillionRequests }) => shown(costPerMillionRequests),
+  },
+  {
+    head: 'utilisation',
+    wanted: always,
+    cell: ({ utilisation }) => (utilisation === undefined ? '—' : percent(utilisation)),
+  },
+  {
+    head: 'gap',
+    wanted: always,
+    cell: ({ objective }) => (objective === undefined ? '—' : percent(objective.gap, 2)),
+  },
+  {
+    head: 'frontier',
+    wanted: (rows) => rows.some(({ frontier }) => frontier !== undefined),
+    cell: ({ frontier }) => (frontier === true ? '*' : ''),
+  },
+];
+
+function hasCost(rows: readonly CompareRow[]): boolean {
+  return rows.some(({ hourlyCost }) => hourlyCost !== undefined);
+}
+
+function shown(value: number | undefined): string {
+  return value === undefined ? '—' : figure(value);
+}
+
+/** `25 L4 + 75 T4`, without the classes that have none. */
+function mixWords(mix: CompareRow['mix']): string {
+  const parts = Object.entries(mix).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []));
+  return parts.join(' + ') || 'no GPU';
+}
+
+/** What to know besides the table: why rows have no plan, why no frontier is marked, what an interruption left out. */
+export function compareNotes({ rows, cases, complete }: ComparisonDocument): string[] {
+  const without = rows.filter(({ reasons = [] }) => reasons.length > 0);
+  const told = without.slice(0, MOST_REASONS).map(reasonOf);
+  const left = without.length - told.length;
+  return [
+    ...told,
+    ...(left > 0 ? [`… and ${left} more without a plan; --json says why`] : []),
+    ...(rows.some(({ status, hourlyCost }) => hasPlan(status) && hourlyCost === undefined)
+      ? ['classes without hourlyCost: no cost and no frontier for the plans that use them']
+      : []),
+    ...(complete ? [] : [`interrupted: ${rows.length} of ${cases} are done`]),
+  ];
+}
+
+function hasPlan(status: CompareRow['status']): boolean {
+  return status === 'optimal' || status === 'feasible';
+}
+
+function reasonOf({ mix, slo, margin, reasons = [] }: CompareRow): string {
+  const where = [
+    mixWords(mix),
+    ...(slo ? [`SLO ${slo}`] : []),
+    ...(margin === undefined ? [] : [`margin ${margin}`]),
+  ];
+  const more = reasons.length > 1 ? ` (and ${reasons.length - 1} more)` : '';
+  return `no plan with ${where.join(', ')}: ${reasons[0]}${more}`;
+}

@@ -1,0 +1,45 @@
+import type { Change, PlanDiff } from '../api/index.js';
+import { figure, percent, type Table } from './table.js';
+
+/** The change in a sentence. */
+export function diffHeadline({ objective, gpusMoved, same }: PlanDiff): string {
+  if (same) return 'the plans are the same';
+  const gpus = `${gpusMoved} GPU${gpusMoved === 1 ? '' : 's'} would serve something else`;
+  return `${objective.kind} ${arrow(objective)}; ${gpus}`;
+}
+
+/** Rates, SLOs and GPUs in use that differ. */
+export function diffTable({ models, classes }: PlanDiff): Table {
+  const rows = [
+    ...models.flatMap(({ name, throughputRps, sloMs }) => [
+      ...rowIfChanged(name, 'requests/s', throughputRps),
+      ...rowIfChanged(name, 'SLO ms', sloMs),
+    ]),
+    ...classes.flatMap(({ name, used }) => rowIfChanged(name, 'GPUs in use', used)),
+  ];
+  return { columns: ['of', 'what', 'before', 'after', 'change'], rows };
+}
+
+/** Pipelines that come, go or change their rate. */
+export function pipelineDiffTable({ models }: PlanDiff): Table {
+  const rows = models.flatMap(({ name, pipelines }) =>
+    pipelines.map(({ pipeline, throughputRps, gpus }) => [
+      name,
+      pipeline,
+      `${figure(throughputRps.before)} → ${figure(throughputRps.after)}`,
+      `${figure(gpus.before)} → ${figure(gpus.after)}`,
+    ]),
+  );
+  return { columns: ['model', 'pipeline', 'requests/s', 'GPUs'], rows };
+}
+
+function rowIfChanged(name: string, what: string, { before, after }: Change): string[][] {
+  if (before === after) return [];
+  const share = before === 0 ? '—' : `${after > before ? '+' : ''}${percent(after / before - 1)}`;
+  return [[name, what, figure(before), figure(after), share]];
+}
+
+function arrow({ before, after }: Change): string {
+  const share = before === 0 ? '' : ` (${after >= before ? '+' : ''}${percent(after / before - 1)})`;
+  return `${figure(before)} → ${figure(after)}${share}`;
+}

@@ -1,0 +1,73 @@
+import type { InfeasibilityExplanation, PlanExplanation } from '../api/index.js';
+import { figure, type Table } from './table.js';
+
+/** What holds the plan back, in a sentence. */
+export function bindingText({ classes, models, complete }: PlanExplanation): string {
+  const gpus = classes.filter(({ binds }) => binds).map(({ name }) => `the GPUs of ${name}`);
+  const slos = models.flatMap(({ name, looserSloMs }) =>
+    looserSloMs === undefined ? [] : [`the SLO of ${name} (better from ${figure(looserSloMs)} ms on)`],
+  );
+  const all = [...gpus, ...slos];
+  const partial = complete ? '' : '; interrupted: the explanation is partial';
+  return `binding: ${all.length === 0 ? 'nothing that was tried' : all.join(', ')}${partial}`;
+}
+
+/** One row per class: the LP's price and what a GPU more or less really gives. */
+export function classExplanationTable({ classes }: PlanExplanation): Table {
+  return {
+    columns: ['class', 'used', 'shadow price', 'one more gives', 'one less costs', ''],
+    rows: classes.map(({ name, used, count, shadowPrice, oneMore, oneLess, whyUnused }) => [
+      name,
+      `${used} of ${count}`,
+      signed(shadowPrice),
+      signed(oneMore),
+      oneLess === undefined ? (count > 0 ? 'no plan' : '—') : signed(oneLess),
+      whyUnused === undefined ? '' : `unused: ${whyUnused}`,
+    ]),
+  };
+}
+
+/** One row per model: what its SLO leaves, and the SLOs at which the plan would change. */
+export function sloExplanationTable({ models }: PlanExplanation): Table {
+  return {
+    columns: ['model', 'SLO ms', 'slowest ms', 'of ms', 'plan holds to', 'below', 'better from', 'then'],
+    rows: models.map((model) => [
+      model.name,
+      figure(model.sloMs),
+      figure(model.slowestMs),
+      figure(model.allowedMs),
+      model.tighterSloMs === undefined ? '—' : `${upwards(model.tighterSloMs)} ms`,
+      model.tighterSloMs === undefined
+        ? '—'
+        : model.tighterValue === undefined
+          ? 'no plan'
+          : figure(model.tighterValue),
+      model.looserSloMs === undefined ? '—' : `${upwards(model.looserSloMs)} ms`,
+      model.looserValue === undefined ? '—' : figure(model.looserValue),
+    ]),
+  };
+}
+
+/** One row per model: the SLOs that would have a plan. */
+export function infeasibilityTable({ models }: InfeasibilityExplanation): Table {
+  const ms = (value: number | undefined) => (value === undefined ? '—' : `${upwards(value)} ms`);
+  return {
+    columns: ['model', 'SLO ms', 'smallest SLO of any pipeline', 'SLO that has a plan'],
+    rows: models.map(({ name, sloMs, smallestFeasibleSloMs, feasibleSloMs }) => [
+      name,
+      figure(sloMs),
+      ms(smallestFeasibleSloMs),
+      ms(feasibleSloMs),
+    ]),
+  };
+}
+
+function signed(value: number | undefined): string {
+  if (value === undefined) return '—';
+  return value > 0 ? `+${figure(value)}` : figure(value);
+}
+
+/** An SLO rounded so that it still does what is said of it. */
+function upwards(ms: number): string {
+  return String(Number((Math.ceil(ms * 1000 - 1e-6) / 1000).toFixed(3)));
+}
