@@ -93,7 +93,7 @@ export function gridPlan(
 }
 
 /** Most GPUs of a class that are left to the tables where the whole cluster is too large for them. */
-const LEFT_STATES = { oneModel: 40_000, severalModels: 2_500 };
+const LEFT_STATES = { oneModel: 4000, severalModels: 2500 };
 
 /**
  * Large clusters: most GPUs go to the LP's own columns in its own proportions, where rounding to whole GPUs loses least;

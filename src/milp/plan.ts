@@ -1,6 +1,7 @@
 import {
   type ClassUse,
   FORMAT_VERSION,
+  type Placement,
   type PlannedModel,
   type PlannedPartition,
   type PlannedPipeline,
@@ -41,11 +42,10 @@ export function assemblePlan(
   );
   const placement = placeVirtualGpus(poolsOf(models), problem.cluster, problem.planner);
   if (placement === undefined) return undefined;
-  const whole = (name: string) =>
-    new Set(placement.filter((p) => p.class === name).map((p) => `${p.server}/${p.gpu}`)).size;
+  const whole = wholeGpusUsed(placement);
   const uses = classes.names.map((name, k): [string, ClassUse] => {
     const shadowPrice = facts.shadowPrices[k];
-    const use = { used: whole(name), count: classes.available[k] as number };
+    const use = { used: whole.get(name) ?? 0, count: classes.available[k] as number };
     return [name, shadowPrice === undefined ? use : { ...use, shadowPrice }];
   });
   return {
@@ -60,6 +60,18 @@ export function assemblePlan(
     classes: Object.fromEntries(uses),
     placement,
   };
+}
+
+/** Whole GPUs by class; those of one GPU lie together. */
+function wholeGpusUsed(placement: readonly Placement[]): Map<string, number> {
+  const used = new Map<string, number>();
+  let last: Placement | undefined;
+  for (const seat of placement) {
+    if (seat.gpu !== last?.gpu || seat.server !== last.server)
+      used.set(seat.class, (used.get(seat.class) ?? 0) + 1);
+    last = seat;
+  }
+  return used;
 }
 
 function plannerOf({ planner }: PooledProblem): PlanBody['planner'] {
