@@ -15,6 +15,7 @@ import {
   solveSpec,
   validateFiles,
 } from '../../src/api/index.js';
+import { sha256Of } from '../../src/artifacts/index.js';
 
 const IMAGE = 48;
 const QUICK = { warmup: 1, minRuns: 3, minMs: 5, maxMs: 100 };
@@ -45,14 +46,14 @@ cluster: { devices: { fast: { count: 1 }, slow: { count: 1 } }, networkGbps: 100
 models: [{ profile: model.profile.json, sloMs: 2000 }]
 `;
 
-/** Every file of a folder by its path, as bytes. */
-async function contents(path: string): Promise<Record<string, Buffer>> {
+/** Every file of a folder by its path, as the digest of its bytes. */
+async function contents(path: string): Promise<Record<string, string>> {
   const files = (await readdir(path, { recursive: true, withFileTypes: true })).filter((entry) =>
     entry.isFile(),
   );
   const read = files.map(async (file) => {
     const full = join(file.parentPath, file.name);
-    return [full.slice(path.length), await readFile(full)] as const;
+    return [full.slice(path.length), sha256Of(await readFile(full))] as const;
   });
   return Object.fromEntries(await Promise.all(read));
 }
