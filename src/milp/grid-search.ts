@@ -176,16 +176,6 @@ function lossScale({ master, problem }: IntegerSearch): number {
   return problem.models[0]?.rps ?? 1;
 }
 
-/** Inverse of `excessOf`, for throughput. */
-export function valueOfExcess({ master, problem, classes }: IntegerSearch, excess: number): number {
-  const worth = classes.available.reduce((sum, n, k) => sum + n * (master.gpuPrices[k] as number), 0);
-  const carried = problem.models.reduce(
-    (sum, { weight }, m) => sum + weight * (master.modelPrices[m] as number),
-    0,
-  );
-  return (worth - excess * (master.modelPrices[0] as number)) / carried;
-}
-
 /** How far a value lies from the LP's bound, in the same measure: the losses of a plan with that value cannot sum to more. */
 export function excessOf({ master, problem, classes }: IntegerSearch, value: number): number {
   if (problem.planner.objective !== 'throughput')

@@ -26,11 +26,6 @@ export function gridOf(available: readonly number[], perGpu: number): Grid | und
   return states <= MOST_STATES ? { perGpu, units, strides, states } : undefined;
 }
 
-/** The state of whole GPUs. */
-export function stateOf(grid: Grid, gpus: readonly number[]): number {
-  return gpus.reduce((u, n, k) => u + n * grid.perGpu * (grid.strides[k] as number), 0);
-}
-
 /** The least unit that every virtual size divides. */
 export function leastCommonMultiple(sizes: readonly number[]): number {
   const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));

@@ -24,8 +24,6 @@ import { type ClassTable, classTable, type ModelTable, modelTable } from './tabl
 /** Columns of one model that are listed at most; past them they are priced. */
 const MOST_LISTED = 400_000;
 
-export const DEFAULT_GAP = 1e-3;
-
 /**
  * Plans pooled pipelines: the LP over columns gives a proven bound, a search over integer counts the plan (DESIGN.md, idea
  * 2; PPipe §3, A.2). Same problem and options, same plan, unless a time limit or an interruption ended it.
