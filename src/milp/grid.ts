@@ -76,11 +76,6 @@ export class ModelGrid {
     this.close(singles);
   }
 
-  /** Requests per second with exactly state u's units, or −Infinity where that loses too much. */
-  exactly(u: number, worth: number): number {
-    return worth - (this.loss[u] as number);
-  }
-
   /** The columns of state u's plan, alike ones together. */
   columnsAt(u: number): UsedColumn[] {
     const used: UsedColumn[] = [];

@@ -30,17 +30,18 @@ const WHOLE = 1e-9;
  * Exact search for one model where each (position, class) fills whole GPUs. The table of the weaker rule, fractions of GPUs
  * per class, gives for every rest of GPUs the least that filling it can lose; so only multisets of columns whose losses so
  * far and to come stay within the budget are looked at (A*, by growing budgets).
+ * @param gpus what the model may use
  * @param relaxed the model's grid by fractions of GPUs, kept to at least `budget`
  * @param budget excess of the plan already known
  * @param maxNodes counted work
  */
 export function searchPositions(
   relaxed: ModelGrid,
-  available: readonly number[],
+  gpus: readonly number[],
   budget: number,
   maxNodes: number,
 ): PositionResult {
-  const search = new PositionSearch(relaxed, available, maxNodes);
+  const search = new PositionSearch(relaxed, gpus, maxNodes);
   let limit = search.least + Math.max((budget - search.least) / 16, WHOLE);
   for (;;) {
     const tried = Math.min(limit, budget);
@@ -67,6 +68,7 @@ class PositionSearch {
   private readonly set: ColumnSet;
   private readonly classes: number;
   private readonly all: number;
+  private readonly cap: Int32Array;
   private pieces: Piece[] = [];
   private chosen: Piece[] = [];
   private bestChosen: Piece[] | undefined;
@@ -74,13 +76,14 @@ class PositionSearch {
 
   constructor(
     private readonly relaxed: ModelGrid,
-    private readonly available: readonly number[],
+    private readonly gpus: readonly number[],
     private readonly maxNodes: number,
   ) {
     this.grid = relaxed.grid;
     this.set = relaxed.set;
-    this.classes = available.length;
-    this.all = this.grid.states - 1;
+    this.classes = gpus.length;
+    this.cap = Int32Array.from(gpus, (n) => n * this.grid.perGpu);
+    this.all = this.cap.reduce((u, n, k) => u + n * (this.grid.strides[k] as number), 0);
     this.need = leastLosses(relaxed);
     this.least = this.need[this.all] as number;
   }
@@ -88,13 +91,7 @@ class PositionSearch {
   run(limit: number): void {
     this.limit = limit;
     this.pieces = this.piecesWithin(limit);
-    this.extend(
-      0,
-      this.all,
-      0,
-      new Int32Array(this.set.width * this.classes),
-      Int32Array.from(this.grid.units),
-    );
+    this.extend(0, this.all, 0, new Int32Array(this.set.width * this.classes), Int32Array.from(this.cap));
   }
 
   columns(): UsedColumn[] | undefined {
@@ -134,7 +131,7 @@ class PositionSearch {
       let gpus = 0;
       for (let at = k; at < used.length; at += this.classes)
         gpus += Math.ceil((used[at] as number) / this.grid.perGpu - WHOLE);
-      if (gpus > (this.available[k] as number)) return false;
+      if (gpus > (this.gpus[k] as number)) return false;
     }
     return true;
   }
@@ -172,7 +169,7 @@ class PositionSearch {
       reducedCost > 0 ? (limit - this.least + WHOLE) / reducedCost + limit / reducedCost : Infinity;
     for (let d = 0; d < parts; d++) {
       const most =
-        parts === 1 ? 1 : Math.floor((grid.units[classOf[d] as number] as number) / (steps[d] as number));
+        parts === 1 ? 1 : Math.floor((this.cap[classOf[d] as number] as number) / (steps[d] as number));
       for (let g = 1; g <= most && g * (rates[d] as number) <= mostRps; g++) {
         const piece = this.piece(c, g * (rates[d] as number), rates, steps, classOf);
         if (piece === undefined) break;
@@ -197,7 +194,7 @@ class PositionSearch {
       units[d * classes + k] = n;
       byClass[k] = (byClass[k] as number) + n;
     });
-    if (!fitsLeft(byClass, grid.units)) return undefined;
+    if (!fitsLeft(byClass, this.cap)) return undefined;
     const offset = byClass.reduce((u, n, k) => u + n * (grid.strides[k] as number), 0);
     return { column: c, rps, loss: this.relaxed.worth(offset) - rps, units, byClass, offset };
   }

@@ -1,5 +1,6 @@
 import { fault, InputError } from '../artifacts/index.js';
 import type { Column } from './columns.js';
+import { dividePositions } from './divide-positions.js';
 import {
   bulkPlan,
   excessOf,
@@ -185,7 +186,7 @@ function positions(
     upper === undefined
       ? lower
       : phases.time('positions', () => exactPositions(search, upper, lower, complete));
-  if (exact.bound !== undefined || gapOf(search, exact.value, bound) <= gap)
+  if (gapOf(search, exact.value, tighter(search, exact.bound ?? bound, bound)) <= gap)
     return finish(search, exact, bound, gap);
   const milp = phases.time('milp', () => milpPlan(search));
   return finish(search, better(search, exact, milp), bound, gap);
@@ -199,7 +200,8 @@ function exactPositions(
   complete: boolean,
 ): Candidate {
   const relaxed = upper.models[0];
-  if (relaxed === undefined || upper.models.length > 1 || !isMaximised(search)) return lower;
+  if (relaxed === undefined || !isMaximised(search)) return lower;
+  if (upper.models.length > 1) return severalPositions(search, upper, lower, complete);
   const budget = excessOf(search, lower.value);
   const work = (search.options.work ?? DEFAULT_WORK) * POSITIONS_PER_NODE;
   const found = searchPositions(relaxed, search.classes.available, budget, work);
@@ -207,6 +209,30 @@ function exactPositions(
   const used = found.used ?? lower.used;
   const value = found.used === undefined ? lower.value : planValue(search, found.used, 0);
   return { used, value, nodes, ...(found.exhausted && complete ? { bound: value } : {}) };
+}
+
+/** Several models: divisions of the GPUs at the tables' figures, put right one after another. */
+function severalPositions(
+  search: IntegerSearch,
+  upper: GridPlan,
+  lower: Candidate,
+  complete: boolean,
+): Candidate {
+  const { problem, classes, options } = search;
+  const weights = problem.models.map(({ weight }) => weight);
+  const work = (options.work ?? DEFAULT_WORK) * POSITIONS_PER_NODE;
+  const found = dividePositions(
+    upper.models,
+    classes.available,
+    weights,
+    search.master.bound,
+    lower.value,
+    work,
+  );
+  const used = found.used ?? lower.used;
+  const value = found.used === undefined ? lower.value : planValue(search, found.used, 0);
+  const nodes = Math.ceil(found.nodes / POSITIONS_PER_NODE);
+  return { used, value, nodes, ...(complete ? { bound: tighterOf(search, found.bound, value) } : {}) };
 }
 
 interface Candidate {
