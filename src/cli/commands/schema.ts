@@ -1,19 +1,24 @@
 import { Argument, Command } from 'commander';
 import { EXIT } from '../exit.js';
+import { withJson } from '../options.js';
 import { action } from '../run.js';
 
 const KINDS = ['profile', 'cluster', 'pooled', 'pooled-plan', 'bundle'] as const;
 
 /** `plan schema`: the JSON Schema of a kind of file, for editors and other programs. */
 export function schemaCommand(): Command {
-  return new Command('schema')
-    .description('Print the JSON Schema (draft-07) of a kind of file.')
-    .addArgument(new Argument('<kind>', 'kind of file').choices(KINDS))
-    .action(
-      action<[(typeof KINDS)[number]], object>(async ({ terminal }, _options, kind) => {
-        const { schemaText } = await import('../../api/index.js');
-        terminal.line(schemaText(kind).trimEnd());
-        return EXIT.done;
-      }),
-    );
+  return withJson(
+    new Command('schema')
+      .description('Print the JSON Schema (draft-07) of a kind of file.')
+      .addArgument(new Argument('<kind>', 'kind of file').choices(KINDS))
+      .action(
+        action<[(typeof KINDS)[number]], object>(async ({ terminal }, _options, kind) => {
+          const { schemaText } = await import('../../api/index.js');
+          const text = schemaText(kind);
+          terminal.line(text.trimEnd());
+          terminal.document(JSON.parse(text));
+          return EXIT.done;
+        }),
+      ),
+  );
 }
