@@ -21,7 +21,8 @@ export function action<Arguments extends unknown[], Options>(
 ): (this: Command, ...args: unknown[]) => Promise<void> {
   return async function run(this: Command, ...all: unknown[]) {
     const args = all.slice(0, -2) as Arguments;
-    const options = this.optsWithGlobals() as Options & { json?: boolean };
+    // Not optsWithGlobals(): there the defaults of `profile` would win over what `profile import` was given.
+    const options = this.opts() as Options & { json?: boolean };
     const terminal = new Terminal(process.stdout, process.stderr, options.json === true);
     const interrupt = listenForInterrupt(terminal);
     const shown: Progress[] = [];

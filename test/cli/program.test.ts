@@ -19,6 +19,8 @@ describe('plan', () => {
       'profile',
       'partition',
       'solve',
+      'compare',
+      'diff',
       'deploy',
       'serve',
       'load',
@@ -70,5 +72,30 @@ describe('plan', () => {
     const { code, stdout } = await plan(['schema', 'pooled-plan']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ title: 'PooledPlan' });
+    const asDocument = await plan(['schema', 'pooled-plan', '--json']);
+    expect(asDocument.code).toBe(0);
+    expect(JSON.parse(asDocument.stdout)).toEqual(JSON.parse(stdout));
+  });
+
+  it('gives an import the batch and virtual size it was told, not the defaults of profile', async () => {
+    const times = join(folder, 'times.json');
+    const profile = join(folder, 'imported.json');
+    await writeFile(times, '[{ "computeMs": 1.5 }, { "computeMs": 1.7 }, { "computeMs": 1.6 }]');
+    const size = ['--batch', '4', '--virtual', '2'];
+    const place = ['--model', 'm', '--device', 'L4', '-o', profile];
+    const { code, stdout } = await plan(['profile', 'import', 'trtexec', times, ...size, ...place, '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      devices: { L4: { blockLatencyUs: { '2': { '4': [1600] } } } },
+    });
+  });
+
+  it("asks a table's import for its batch sizes rather than taking those of profile", async () => {
+    const table = join(folder, 'm-L4-0.csv');
+    await writeFile(table, '1,2\n');
+    const output = join(folder, 'table.json');
+    const { code, stderr } = await plan(['profile', 'import', 'csv', table, '--model', 'm', '-o', output]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('--batch');
   });
 });
