@@ -15,7 +15,7 @@ export function diffTable({ models, classes }: PlanDiff): Table {
       ...rowIfChanged(name, 'requests/s', throughputRps),
       ...rowIfChanged(name, 'SLO ms', sloMs),
     ]),
-    ...classes.flatMap(({ name, used }) => rowIfChanged(name, 'GPUs in use', used)),
+    ...classes.flatMap(({ name, used }) => rowIfChanged(name, 'GPUs in use', used, count)),
   ];
   return { columns: ['of', 'what', 'before', 'after', 'change'], rows };
 }
@@ -27,16 +27,21 @@ export function pipelineDiffTable({ models }: PlanDiff): Table {
       name,
       pipeline,
       `${figure(throughputRps.before)} → ${figure(throughputRps.after)}`,
-      `${figure(gpus.before)} → ${figure(gpus.after)}`,
+      `${count(gpus.before)} → ${count(gpus.after)}`,
     ]),
   );
   return { columns: ['model', 'pipeline', 'requests/s', 'GPUs'], rows };
 }
 
-function rowIfChanged(name: string, what: string, { before, after }: Change): string[][] {
+function rowIfChanged(name: string, what: string, { before, after }: Change, written = figure): string[][] {
   if (before === after) return [];
   const share = before === 0 ? '—' : `${after > before ? '+' : ''}${percent(after / before - 1)}`;
-  return [[name, what, figure(before), figure(after), share]];
+  return [[name, what, written(before), written(after), share]];
+}
+
+/** GPUs: whole ones without a fraction. */
+function count(gpus: number): string {
+  return Number.isInteger(gpus) ? String(gpus) : figure(gpus);
 }
 
 function arrow({ before, after }: Change): string {

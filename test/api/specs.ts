@@ -1,0 +1,74 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Cluster, PooledSpec, Profile } from '../../src/artifacts/index.js';
+import { type PooledProblem, resolvePooled } from '../../src/milp/index.js';
+import { randomProblem, type Shape } from '../milp/random-problem.js';
+
+export const EXAMPLE = new URL('../../examples/pooled/spec.yaml', import.meta.url).pathname;
+
+const SMALL: Shape = { classes: 2, blocks: 4, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };
+
+/** A random small problem written as files; `path` is its spec. */
+export async function writeRandomSpec(
+  folder: string,
+  seed: number,
+  shape: Partial<Shape> = {},
+  planner: PooledSpec['planner'] = {},
+): Promise<{ path: string; problem: PooledProblem }> {
+  const problem = randomProblem(seed, { ...SMALL, ...shape }, planner);
+  const profiles = problem.models.map(({ profile }) => profile);
+  const models = problem.models.map(({ spec, name }) => ({ ...spec, profile: `${seed}-${name}.json` }));
+  const spec: PooledSpec = {
+    kind: 'pooled',
+    cluster: problem.cluster,
+    models,
+    planner: { sloMargin: 0.1, ...planner },
+  };
+  const path = await writeSpec(folder, `${seed}.json`, spec, profiles);
+  return { path, problem };
+}
+
+/** Writes a spec and its models' profiles, under the names the spec gives them. */
+export async function writeSpec(
+  folder: string,
+  name: string,
+  spec: PooledSpec,
+  profiles: readonly Profile[],
+): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, JSON.stringify(spec));
+  for (const [m, profile] of profiles.entries())
+    await writeFile(join(folder, spec.models[m]?.profile as string), JSON.stringify(profile));
+  return path;
+}
+
+/** The problem with other counts, resolved anew. */
+export function withCounts(problem: PooledProblem, counts: Readonly<Record<string, number>>): PooledProblem {
+  const devices = Object.entries(problem.cluster.devices).map(([name, device]) => [
+    name,
+    { ...device, count: counts[name] ?? 0 },
+  ]);
+  const cluster: Cluster = { ...problem.cluster, devices: Object.fromEntries(devices) };
+  return resolvedAgain({ ...problem, cluster });
+}
+
+/** The problem with other SLOs, resolved anew. */
+export function withSlos(problem: PooledProblem, sloMs: readonly number[]): PooledProblem {
+  const models = problem.models.map((model, m) => ({
+    ...model,
+    spec: { ...model.spec, sloMs: sloMs[m] as number },
+  }));
+  return resolvedAgain({ ...problem, models });
+}
+
+function resolvedAgain({ cluster, models, planner }: PooledProblem): PooledProblem {
+  const { sloMarginMs, ...rest } = planner;
+  const spec: PooledSpec = {
+    kind: 'pooled',
+    cluster,
+    models: models.map((model) => model.spec),
+    planner: sloMarginMs === undefined ? rest : { ...rest, sloMarginMs },
+  };
+  const profiles = models.map(({ profile }) => ({ profile, path: profile.model.name }));
+  return resolvePooled(spec, cluster, profiles, 'again');
+}
