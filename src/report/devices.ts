@@ -5,8 +5,17 @@ import type { Table } from './table.js';
 export function deviceTable(reports: readonly DeviceReport[]): Table {
   const rows = reports.map((report) =>
     report.available
-      ? [report.className, 'yes', report.name, report.threads === undefined ? '' : String(report.threads)]
+      ? [
+          report.className,
+          'yes',
+          described(report),
+          report.threads === undefined ? '' : String(report.threads),
+        ]
       : [report.className, 'no', report.missing, ''],
   );
   return { columns: ['device', 'available', 'what', 'threads'], rows };
+}
+
+function described({ name, device: { slowdown = 1 } }: DeviceReport & { available: true }): string {
+  return slowdown === 1 ? name : `${name} (emulated, ${slowdown}× slower)`;
 }

@@ -32,7 +32,7 @@ export function blockTable(profile: Profile): Table {
   const classes = Object.entries(profile.devices).map(([name, device]) => {
     const byBatch = Object.values(device.blockLatencyUs)[0] ?? {};
     const [batch, latencies] = Object.entries(byBatch)[0] ?? ['1', []];
-    return { head: `${name} ms (batch ${batch})`, latencies };
+    return { head: `${deviceName(name, device)} ms (batch ${batch})`, latencies };
   });
   const rows = profile.blocks.map((block, i) => [
     String(i),
