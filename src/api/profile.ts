@@ -4,6 +4,7 @@ import {
   InputError,
   type Loaded,
   loadArtifact,
+  type Measurement,
   MissingError,
   type Profile,
   saveArtifact,
@@ -90,7 +91,7 @@ export async function profileModelFile(
   const change = await changeAtBoundaries(prepared, measured);
   const profile: Profile = {
     ...measured,
-    ...(change === undefined ? {} : { measurement: { ...measured.measurement, boundaryChange: change } }),
+    ...(change === undefined ? {} : { measurement: withBoundaryChange(measured.measurement, change) }),
     inputs: [
       inputFile('model', prepared, output),
       ...(cut.blocksOf ? [inputFile('blocks', cut.blocksOf, output)] : []),
@@ -111,6 +112,15 @@ async function changeAtBoundaries(
   let end = 0;
   const ends = blocks.map(({ nodes = [] }) => (end += nodes.length));
   return boundaryChange(prepared, ends, PROBE_DEVICE);
+}
+
+const OVERFLOWS =
+  'float16 at the boundaries makes outputs infinite or not a number: values beyond ±65504 cross a cut; use --boundary exact';
+
+/** JSON has no number for a change without bounds: it is told as a warning. */
+function withBoundaryChange(measurement: Measurement | undefined, change: number): Measurement {
+  if (Number.isFinite(change)) return { ...measurement, boundaryChange: change };
+  return { ...measurement, warnings: [...(measurement?.warnings ?? []), OVERFLOWS] };
 }
 
 type Cut =
