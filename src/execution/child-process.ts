@@ -63,8 +63,10 @@ function pinnable(cores: readonly number[] | undefined): readonly number[] | und
   return cores.every((core) => allowed.includes(core)) ? cores : undefined;
 }
 
-/** Under NVIDIA's MPS a virtual GPU gets its share of the multiprocessors; without it the share is by time. */
-/** ONNX Runtime's telemetry is off: it would call home, and leaves a log per process in the temporary folder. */
+/**
+ * ONNX Runtime's telemetry is off: it would call home, and leaves a log per process in the temporary folder. Under
+ * NVIDIA's MPS a virtual GPU gets its share of the multiprocessors; without it the share is by time.
+ */
 function childEnvironment(device: Device, virtual: number): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: _ofTheParent, ...inherited } = process.env;
   const environment = { ...inherited, ORT_DISABLE_TELEMETRY: '1' };
