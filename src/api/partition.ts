@@ -122,7 +122,12 @@ async function measuredNow(prepared: PreparedModel, options: PartitionModelOptio
     devices: Object.fromEntries(
       devices.map(({ className, device }) => [
         className,
-        { ...device, blockLatencyUs: {}, layerLatencyUs: { 1: { [batch]: layerUs[className] ?? [] } } },
+        {
+          ...device,
+          ...((device.slowdown ?? 1) === 1 ? {} : { emulated: true as const }),
+          blockLatencyUs: {},
+          layerLatencyUs: { 1: { [batch]: layerUs[className] ?? [] } },
+        },
       ]),
     ),
   };

@@ -1,17 +1,21 @@
-import { type NamedDevice, startExecutor } from '../execution/index.js';
+import { InputError } from '../artifacts/index.js';
+import { checkThreads, type NamedDevice, startExecutor } from '../execution/index.js';
 import { layerTimes } from './layer-times.js';
 import { withScratch, writeData, writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
 
 /**
  * Mean µs of every layer by device class, for one request: enough to group layers into blocks without measuring blocks.
- * @throws MissingError where a device is not there
+ * ONNX Runtime's times know no hold-back, so those of an emulated device are multiplied.
+ * @throws MissingError where a device is not there, InputError where one has more CPU threads than the host
  */
 export async function timeLayers(
   prepared: PreparedModel,
   devices: readonly NamedDevice[],
   signal?: AbortSignal,
 ): Promise<Record<string, number[]>> {
+  const faults = devices.flatMap(({ device }) => checkThreads([{ device, virtual: 1, count: 1 }]));
+  if (faults.length > 0) throw new InputError(`time the layers of ${prepared.name}`, faults);
   return withScratch(async (folder) => {
     await writeData(folder, prepared.source);
     const path = await writeModel(folder, 'whole', prepared.model.bytes);
@@ -25,7 +29,7 @@ export async function timeLayers(
           path,
           feeds: prepared.request,
         });
-        byClass[className] = layerUs;
+        byClass[className] = layerUs.map((us) => us * (device.slowdown ?? 1));
       } finally {
         await executor.close();
       }

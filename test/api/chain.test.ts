@@ -187,9 +187,26 @@ describe('partitionModelFile()', () => {
     expect(inner(half.profile)).toEqual(inner(exact.profile).map((count) => count / 2));
   });
 
+  it('refuses more CPU threads than the host has', async () => {
+    const many = { ...options, devices: ['cpu:9999'], boundary: 'exact' as const };
+    await expect(partitionModelFile(at('model.onnx'), many)).rejects.toThrow('CPU threads at once');
+  });
+
   it('measures layers itself when there is no profile', async () => {
-    const { profile } = await partitionModelFile(at('model.onnx'), { ...options, boundary: 'exact' });
+    const devices = ['cpu:1', 'slow=cpu:1,slowdown=1000'];
+    const { profile } = await partitionModelFile(at('model.onnx'), {
+      ...options,
+      devices,
+      boundary: 'exact',
+    });
     expect(profile.blocks.length).toBeGreaterThanOrEqual(2);
+    const total = (name: string): number =>
+      (profile.devices[name]?.layerLatencyUs?.['1']?.['1'] ?? []).reduce<number>(
+        (sum, us) => sum + (us ?? 0),
+        0,
+      );
+    expect(profile.devices.slow).toMatchObject({ emulated: true, slowdown: 1000 });
+    expect(total('slow')).toBeGreaterThan(20 * total('cpu:1'));
     expect(profile.devices['cpu:1']?.layerLatencyUs?.['1']?.['1']?.length).toBe(profile.layers?.length);
   });
 });
