@@ -275,6 +275,10 @@ function finish(
 ): SearchResult {
   if (found === undefined) return { status: 'none', limit: limitOf(search), nodes: 0 };
   const bound = found.bound === undefined ? proven : tighter(search, found.bound, proven);
+  if (isMaximised(search) && found.value <= 0)
+    return bound <= 0
+      ? { status: 'infeasible', nodes: found.nodes }
+      : { status: 'none', limit: limitOf(search), nodes: found.nodes };
   const off = gapOf(search, found.value, bound);
   const limit = off <= PROVEN ? undefined : off <= gap ? 'gap' : limitOf(search);
   return { status: 'found', used: found.used, value: found.value, bound, limit, nodes: found.nodes };

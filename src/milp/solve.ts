@@ -138,8 +138,10 @@ function bounds(
 ): MasterResult[] {
   const late = () => options.timeLimitMs !== undefined && phases.elapsed() >= options.timeLimitMs;
   const stop = () => late() || options.interrupted?.() === true;
+  // How much can be served knows no prices.
+  const free: ClassTable = { ...classes, unitCost: classes.names.map(() => 0) };
   const solve = (goal: MasterGoal, start: readonly Column[]) =>
-    solveMaster(options.highs, classes, tables, sources, goal, start, stop);
+    solveMaster(options.highs, goal.kind === 'price' ? classes : free, tables, sources, goal, start, stop);
   if (planner.objective === 'throughput')
     return [solve({ kind: 'throughput', weights: models.map(({ weight }) => weight) }, known)];
   const rps = models.map((model) => model.rps ?? 0);

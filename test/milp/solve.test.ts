@@ -67,4 +67,24 @@ describe('planPooled()', () => {
       );
     }
   });
+
+  test('says that rates are out of reach, and of how much, when the cluster is too small for them', () => {
+    const problem = randomProblem(2, SMALL, { objective: 'cost' });
+    const models = problem.models.map((model) => ({ ...model, rps: 1e6 }));
+    const outcome = planPooled({ ...problem, models }, { highs });
+    if (outcome.status !== 'infeasible') throw new Error(outcome.status);
+    expect(outcome.reasons.join()).toMatch(/the rates need more than .* % of them can be served/);
+  });
+
+  test('says that GPUs are too few when there are more models than whole GPUs', () => {
+    for (const wholeGpusPer of ['pool', 'position'] as const) {
+      const problem = randomProblem(2, { ...SMALL, models: 2 }, { wholeGpusPer });
+      const devices = { ...problem.cluster.devices };
+      for (const [k, name] of Object.keys(devices).entries())
+        devices[name] = { ...(devices[name] as { count: number }), count: k === 0 ? 1 : 0 };
+      const outcome = planPooled({ ...problem, cluster: { ...problem.cluster, devices } }, { highs });
+      if (outcome.status !== 'infeasible') throw new Error(outcome.status);
+      expect(outcome.reasons.join()).toMatch(/too few whole GPUs to serve all of m0, m1/);
+    }
+  });
 });
