@@ -155,6 +155,20 @@ describe('compareSpec()', () => {
     expect(JSON.parse(await readFile(join(folder, 'part.json'), 'utf8'))).toMatchObject({ complete: false });
   });
 
+  it("counts the GPUs in use where the objective is cost: it is the plan's own price", async () => {
+    let plans = 0;
+    for (let seed = 1; seed <= 3; seed++) {
+      const { path } = await writeRandomSpec(folder, 40 + seed, {}, { objective: 'cost' });
+      const { document } = await compareSpec(path, { mixes: ['C0=4,C1=4', 'C0=1,C1=1'] });
+      for (const row of document.rows) {
+        if (row.objective === undefined) continue;
+        plans += 1;
+        expect(row.hourlyCost).toBeCloseTo(row.objective.value, 9);
+      }
+    }
+    expect(plans).toBeGreaterThan(2);
+  });
+
   it('writes CSV that reads back', async () => {
     const output = join(folder, 'rows.csv');
     const { document } = await compareSpec(EXAMPLE, { mixes: ['L4=4,P4=12', 'P4=1'], output });

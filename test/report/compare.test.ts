@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import type { CompareRow, ComparisonDocument } from '../../src/api/index.js';
+import { compareNotes, compareTable } from '../../src/report/index.js';
+
+const ROW: CompareRow = {
+  mix: { L4: 2, T4: 0 },
+  sloMs: [50],
+  status: 'optimal',
+  objective: { kind: 'throughput', value: 120, bound: 120, gap: 0 },
+  throughputRps: 120,
+  models: [{ name: 'm', throughputRps: 120 }],
+  used: { L4: 2, T4: 0 },
+  utilisation: 0.5,
+};
+
+function documentOf(rows: readonly CompareRow[], cases = rows.length): ComparisonDocument {
+  const tool = { name: 'inferplan', version: '0' };
+  const complete = rows.length === cases;
+  return { kind: 'comparison', version: '1.0', tool, inputs: [], complete, cases, rows };
+}
+
+describe('compareTable()', () => {
+  it('leaves out the columns that no row fills', () => {
+    expect(compareTable(documentOf([ROW]))).toEqual({
+      columns: ['mix', 'plan', 'requests/s', 'utilisation', 'gap'],
+      rows: [['2 L4', 'optimal', '120', '50.0 %', '0.00 %']],
+    });
+    const full = {
+      ...ROW,
+      slo: '5x',
+      margin: 0.4,
+      hourlyCost: 2,
+      costPerMillionRequests: 4.63,
+      frontier: true,
+    };
+    const { columns, rows } = compareTable(
+      documentOf([full, { ...ROW, status: 'infeasible', reasons: ['no'] }]),
+    );
+    expect(columns).toContain('cost/million');
+    expect(rows[0]).toEqual([
+      '2 L4',
+      '5x',
+      '40.0 %',
+      'optimal',
+      '120',
+      '2.00',
+      '4.63',
+      '50.0 %',
+      '0.00 %',
+      '*',
+    ]);
+    expect(rows.every((row) => row.length === columns.length)).toBe(true);
+  });
+});
+
+describe('compareNotes()', () => {
+  it('tells why plans are missing, ten of them, and that costs are not known', () => {
+    const bad: CompareRow = {
+      mix: { L4: 1 },
+      sloMs: [1],
+      status: 'infeasible',
+      reasons: ['too slow', 'b', 'c'],
+    };
+    const notes = compareNotes(documentOf([ROW, ...new Array<CompareRow>(12).fill(bad)], 20));
+    expect(notes[0]).toBe('no plan with 1 L4: too slow (and 2 more)');
+    expect(notes).toHaveLength(13);
+    expect(notes.slice(10)).toEqual([
+      '… and 2 more without a plan; --json says why',
+      'classes without hourlyCost: no cost and no frontier for the plans that use them',
+      'interrupted: 13 of 20 are done',
+    ]);
+  });
+});
