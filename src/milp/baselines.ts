@@ -7,8 +7,8 @@ import { Phases } from './phases.js';
 import { assemblePlan } from './plan.js';
 import type { UsedColumn } from './plan-model.js';
 import type { PooledOutcome, PooledProblem } from './problem.js';
-import { planPooled } from './solve.js';
-import { type ClassTable, classTable, type ModelTable, modelTable, type Slot } from './tables.js';
+import { planPooled, tablesOf } from './solve.js';
+import { type ClassTable, classTable, type ModelTable, type Slot } from './tables.js';
 
 export type Baseline = 'no-partitioning' | 'dart-r';
 
@@ -93,7 +93,7 @@ function dart(
   const pairs = baselineProblem(problem, 'dart-r');
   const classes = classTable(pairs);
   const shares = divided(classes, uses);
-  const tables = pairs.models.map((_, m) => modelTable(pairs, m, undefined));
+  const tables = tablesOf(pairs, options);
   const used = phases.time('pairs', () =>
     tables.flatMap((table, m) => bestPairs(pairs, table, shares[m] as number[], options)),
   );

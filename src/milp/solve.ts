@@ -73,7 +73,8 @@ function freePrices(classes: ClassTable) {
   return { perGpu: zeros, perUse: zeros };
 }
 
-function tablesOf(problem: PooledProblem, options: PlanOptions): ModelTable[] {
+/** Tables of all models; batch formation that stands on the plan without partitioning solves that first. */
+export function tablesOf(problem: PooledProblem, options: PlanOptions): ModelTable[] {
   const estimates = needsEstimate(problem) ? noPartitioningRps(problem, options) : [];
   return problem.models.map((_, m) => modelTable(problem, m, estimates[m]));
 }
