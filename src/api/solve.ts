@@ -165,7 +165,8 @@ async function planned(
 ): Promise<Solved> {
   const { output, explain, onProgress } = options;
   const head = emittedHead('pooled-plan', loaded.inputs(output));
-  const found: PooledPlan = { ...head, ...outcome.plan };
+  const notes = outcome.notes.length === 0 ? {} : { notes: [...outcome.notes] };
+  const found: PooledPlan = { ...head, ...outcome.plan, ...notes };
   if (output !== undefined) await saveArtifact<'pooled-plan'>(output, found);
   const limitReached = missedWhatWasAsked(outcome.limit, found.objective.gap, options);
   const common = { outcome: 'plan', warnings: outcome.notes, limitReached } as const;

@@ -12,6 +12,8 @@ export interface PooledPlan extends Emitted {
   baseline?: 'no-partitioning' | 'dart-r';
   /** literal: solved as PPipe A.1/A.2 is printed; its bound holds for plans of as few pipelines per sequence of classes. */
   formulation?: 'literal';
+  /** What is to be known of the plan: classes a model cannot use, figures that were derived rather than measured. */
+  notes?: string[];
   objective: PlanObjective;
   cluster: Cluster;
   planner: PlannerOptions;
