@@ -1,5 +1,6 @@
 import {
   type Boundary,
+  checkWritable,
   fault,
   InputError,
   type Loaded,
@@ -61,6 +62,7 @@ export async function profileModelFile(
   const { prepareModel, profileModel } = await import('../profiler/index.js');
   const devices = options.devices.map(parseDevice);
   const output = options.output ?? `${path.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
+  await checkWritable(output);
   const resume = options.resume ? (await loadArtifact(output, ['profile'])).value : undefined;
   const cut = await blocksOption(options.blocks, options.method);
   options.onProgress?.({ doing: `reading ${path}` });

@@ -1,4 +1,4 @@
-import { writeWhole } from '../artifacts/index.js';
+import { checkWritable, writeWhole } from '../artifacts/index.js';
 import type { LoadOptions, LoadReport, RunningServer, ServeOptions } from '../runtime/index.js';
 
 /**
@@ -20,6 +20,7 @@ export async function loadServer(
 ): Promise<LoadReport> {
   const { driveLoad } = await import('../runtime/index.js');
   const { output, ...load } = options;
+  if (output !== undefined) await checkWritable(output);
   const report = await driveLoad(url, load);
   if (output !== undefined) await writeWhole(output, `${JSON.stringify(report, undefined, 2)}\n`);
   return report;

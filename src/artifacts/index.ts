@@ -43,5 +43,12 @@ export type {
   ProfiledModel,
   WholeLatency,
 } from './profile.js';
-export { artifactText, emittedHead, saveArtifact, thisTool, writeWhole } from './save.js';
+export {
+  artifactText,
+  checkWritable,
+  emittedHead,
+  saveArtifact,
+  thisTool,
+  writeWhole,
+} from './save.js';
 export { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, schemaText } from './schemas.js';

@@ -1,4 +1,4 @@
-import { open, rename, rm } from 'node:fs/promises';
+import { access, constants, open, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import stringify from 'json-stringify-pretty-compact';
@@ -52,6 +52,18 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
+    throw unwritable(path, error);
+  }
+}
+
+/**
+ * Whether `writeWhole` could write there, asked before long work whose result goes there.
+ * @throws InputError where the folder is not there or cannot be written
+ */
+export async function checkWritable(path: string): Promise<void> {
+  try {
+    await access(dirname(path), constants.W_OK);
+  } catch (error) {
     throw unwritable(path, error);
   }
 }

@@ -110,6 +110,17 @@ describe('the chain from ONNX file to served requests', () => {
   });
 });
 
+describe('profileModelFile() and loadServer()', () => {
+  it('refuse a result that has nowhere to go before they measure', async () => {
+    const output = at('none/result.json');
+    await expect(profileModelFile(at('absent.onnx'), { ...PROFILE, output })).rejects.toThrow(
+      'there is no folder',
+    );
+    const load = loadServer('http://127.0.0.1:1', { rps: 1, durationS: 1, output });
+    await expect(load).rejects.toThrow('there is no folder');
+  });
+});
+
 describe('deployPlan()', () => {
   it('refuses a profile that changed, a model that is another, a folder of other files; nothing is half written', async () => {
     const profile = await readFile(at('model.profile.json'), 'utf8');

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  checkWritable,
   emittedHead,
   loadArtifact,
   type Profile,
@@ -46,5 +47,14 @@ describe('writeWhole()', () => {
     await expect(writeWhole(folder, 'text')).rejects.toThrow();
     expect(await readFile(join(folder, 'kept.json'), 'utf8')).toBe('old');
     expect((await readdir(folder)).filter((name) => name.includes('.tmp'))).toEqual([]);
+  });
+});
+
+describe('checkWritable()', () => {
+  it('says before any work that a folder is not there, and writes nothing', async () => {
+    await expect(checkWritable(join(folder, 'none', 'x.json'))).rejects.toThrow('there is no folder');
+    const before = await readdir(folder);
+    await checkWritable(join(folder, 'new.json'));
+    expect(await readdir(folder)).toEqual(before);
   });
 });
