@@ -30,7 +30,11 @@ async function main(): Promise<void> {
   await mkdir(folder, { recursive: true });
 
   say('1. A model: a ResNet-18 with seeded weights, 112 × 112 images');
-  await run(buildProgram, ['resnet18', '--image', '112', '--out', at('')], 'build-model');
+  await run(
+    buildProgram,
+    ['resnet18', '--image', '112', '--out', at('')],
+    'node dist/examples/models/build.js',
+  );
 
   say('2. What it costs on one CPU thread, and on an emulated device three times slower');
   await run(planProgram, [
