@@ -150,7 +150,7 @@ async function infeasible(
   if (!explain) return { outcome: 'infeasible', reasons, document: outcome };
   const explanation = await thread.run(
     { kind: 'explain-infeasible', problem, outcome, ...searchLimits(options) },
-    (progress) => onProgress?.(progressText(progress)),
+    ({ phase }) => onProgress?.(phase),
   );
   return { outcome: 'infeasible', reasons, explanation, document: { ...outcome, explanation } };
 }
@@ -174,7 +174,7 @@ async function planned(
   if (!explain) return { ...common, plan: found, document: { ...found, solver } };
   const explanation = await thread.run(
     { kind: 'explain', problem: loaded.problem, plan: outcome.plan, ...searchLimits(options) },
-    (progress) => onProgress?.(progressText(progress)),
+    ({ phase }) => onProgress?.(phase),
   );
   const plan = withOneMore(found, explanation);
   if (output !== undefined) await saveArtifact<'pooled-plan'>(output, plan);

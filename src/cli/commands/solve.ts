@@ -65,7 +65,7 @@ export function solveCommand(): Command {
           terminal.document(solved.document);
           switch (solved.outcome) {
             case 'infeasible':
-              await terminal.error(`no plan can meet the SLOs of ${spec}:\n${indent(solved.reasons)}`);
+              await terminal.error(`there is no plan for ${spec}:\n${indent(solved.reasons)}`);
               if (solved.explanation) await showInfeasible(terminal, solved.explanation);
               return solved.explanation?.complete === false ? EXIT.interrupted : EXIT.infeasible;
             case 'no-plan-in-time':
