@@ -2,7 +2,7 @@ import type { Boundary } from '../artifacts/index.js';
 import { typeOf, usedBy } from './cuts.js';
 import { castFromHalf, castToHalf, halfName } from './half.js';
 import { namesOf, type Part, usedFunctions } from './part.js';
-import type { OnnxModel, OnnxNode, TensorType } from './types.js';
+import type { OnnxModel, TensorType } from './types.js';
 import { valueInfoBytes } from './value-info.js';
 
 /** What decides how a partition's ends look. */
@@ -72,7 +72,7 @@ const BRANCHING = new Set(['If', 'Loop', 'Scan', 'SequenceMap']);
  * too, and refuses a model where a measured shape contradicts them; the whole model never told so much, so a partition
  * must not either.
  */
-function mayBranch(model: OnnxModel, nodes: readonly OnnxNode[]): boolean {
+export function mayBranch(model: OnnxModel, nodes = model.graph.nodes): boolean {
   if (nodes.some((node) => node.domain === '' && BRANCHING.has(node.op))) return true;
   return model.functions.length > 0 && usedFunctions(model, nodes).size > 0;
 }

@@ -5,6 +5,7 @@ import {
   bindDims,
   freeDims,
   makeBatchSymbolic,
+  mayBranch,
   nameNodes,
   type OnnxModel,
   readModel,
@@ -12,7 +13,10 @@ import {
 
 /** A model with its nodes named and every dimension but the batch bound. */
 export interface BoundModel {
+  /** What is run and cut. Where it has branches, the file's dimensions stay open in it: see `openWhereBranching`. */
   readonly model: OnnxModel;
+  /** The same with every dimension but the batch bound: the shapes of its inputs. */
+  readonly shaped: OnnxModel;
   /** The batch as the graph has it now. */
   readonly batch: BatchDim;
   /** The size the batch had in the file, where it was fixed. */
@@ -35,17 +39,28 @@ export function bindModel(
   const read = readModel(bytes, { name });
   const bound = Object.keys(dims).length === 0 ? read : readModel(bindDims(read, dims), { name });
   checkNothingOpen(bound);
-  const model = readModel(nameNodes(bound), { name });
-  const batch = batchDim(model);
+  const shaped = readModel(nameNodes(bound), { name });
+  const model = openWhereBranching(read, shaped);
+  const batch = batchDim(shaped);
+  const as = { model, shaped, batch };
   if (batch.kind === 'none')
-    return { model, batch, fileBatch: undefined, notSymbolic: `it has no batch axis: ${batch.why}` };
-  if (batch.kind === 'symbolic') return { model, batch, fileBatch: undefined, notSymbolic: undefined };
+    return { ...as, fileBatch: undefined, notSymbolic: `it has no batch axis: ${batch.why}` };
+  if (batch.kind === 'symbolic') return { ...as, fileBatch: undefined, notSymbolic: undefined };
   const left = leftFixed(read, dims, batching);
-  if (left !== undefined) return { model, batch, fileBatch: batch.size, notSymbolic: left };
-  const made = makeBatchSymbolic(model);
-  if (!made.ok) return { model, batch, fileBatch: batch.size, notSymbolic: made.missing };
+  if (left !== undefined) return { ...as, fileBatch: batch.size, notSymbolic: left };
+  const made = makeBatchSymbolic(shaped);
+  if (!made.ok) return { ...as, fileBatch: batch.size, notSymbolic: made.missing };
   const symbolic = readModel(made.bytes, { name });
-  return { model: symbolic, batch: batchDim(symbolic), fileBatch: batch.size, notSymbolic: undefined };
+  const batched = { model: symbolic, shaped: symbolic, batch: batchDim(symbolic) };
+  return { ...batched, fileBatch: batch.size, notSymbolic: undefined };
+}
+
+/**
+ * ONNX Runtime infers shapes in branches that are not taken too, and refuses a model in which a size that was given
+ * contradicts one of them; with the dimension open it runs. So in a model with branches sizes are not written into the file.
+ */
+function openWhereBranching(read: OnnxModel, shaped: OnnxModel): OnnxModel {
+  return mayBranch(read) ? readModel(nameNodes(read), { name: read.name }) : shaped;
 }
 
 /** Why a fixed batch is left as it is: nobody asked for another, or its size is the one that was asked for. */

@@ -88,8 +88,8 @@ function unbatchedModel(
 async function find(bound: BoundModel, common: Common, batching: boolean): Promise<Found> {
   const { model, source } = gathered(bound.model, common.path);
   const { signal, feeds: given = {}, fill = {} } = common.options;
-  const first = requestFor(model, bound.batch, { which: 0, given, fill });
-  const second = requestFor(model, bound.batch, { which: 1, given, fill });
+  const first = requestFor(bound.shaped, bound.batch, { which: 0, given, fill });
+  const second = requestFor(bound.shaped, bound.batch, { which: 1, given, fill });
   const both = batching ? stackRequests([first, second], inputBatching(bound.batch)) : undefined;
   const tensors = await withScratch(async (folder) => {
     await writeData(folder, source);
