@@ -45,5 +45,7 @@ export interface BundledDevice {
   provider: string;
   threads?: number;
   deviceId?: number;
+  /** Emulated: results are held back to this multiple of the measured time. */
   slowdown?: number;
+  emulated?: true;
 }

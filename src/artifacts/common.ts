@@ -18,6 +18,8 @@ export interface TensorSpec {
   shape: number[];
   /** The axis that grows with the batch; absent where none does. */
   batchAxis?: number;
+  /** Of an input that takes certain values only: the value it was profiled with. */
+  fill?: number;
 }
 
 /** How tensors cross a cut: as they are, or float32 as float16 (PPipe §6). */

@@ -85,6 +85,8 @@ export interface PlannedPartition {
 }
 
 export interface ClassUse {
+  /** An emulated device class, as its profiles say. */
+  emulated?: true;
   /** Whole GPUs the plan occupies. */
   used: number;
   /** GPUs there are, less those taken. */

@@ -62,6 +62,7 @@ export async function writeLocalBundle(target: string, bundle: LocalBundle): Pro
 }
 
 async function fill(folder: string, bundle: LocalBundle): Promise<WrittenBundle> {
+  refuseFixedBatches(bundle);
   const devices = bundledDevices(bundle);
   const partitions: BundledPartition[] = [];
   const sizes: number[] = [];
@@ -153,6 +154,21 @@ function distinctRanges(plan: PooledPlan, model: number): [number, number][] {
   return [...ranges.values()].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
 }
 
+/** A graph that takes b rows at once and no fewer cannot serve requests of one row, which come when they come. */
+function refuseFixedBatches({ models }: LocalBundle): void {
+  const faults = models.flatMap(({ profile: { model } }) =>
+    model.fixedBatch === undefined || model.fixedBatch === 1
+      ? []
+      : [fault(`${model.name} runs at batch ${model.fixedBatch} only`)],
+  );
+  if (faults.length > 0)
+    throw new InputError(
+      'serve single requests',
+      faults,
+      'Export the model with batch 1 or a symbolic batch.',
+    );
+}
+
 /** How each class the plan uses is run here: as it was profiled. */
 function bundledDevices({ plan, models }: LocalBundle): Record<string, BundledDevice> {
   const classes = [...new Set(plan.placement.map((placed) => placed.class))].sort();
@@ -169,7 +185,7 @@ function bundledDevices({ plan, models }: LocalBundle): Record<string, BundledDe
       provider,
       ...(threads === undefined ? {} : { threads }),
       ...(deviceId === undefined ? {} : { deviceId }),
-      ...(slowdown === undefined ? {} : { slowdown }),
+      ...(slowdown === undefined ? {} : { slowdown, emulated: true as const }),
     };
   }
   if (faults.length > 0) {

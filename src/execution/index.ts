@@ -53,6 +53,7 @@ export { splitBatch, stackBatch } from './stacking.js';
 export {
   elementCount,
   emptyTensor,
+  filledTensor,
   isStrings,
   randomTensor,
   type TensorData,

@@ -41,6 +41,11 @@ export function emptyTensor(dtype: string, dims: readonly number[]): TensorData 
   return { dtype, dims, data: new (numericDtype(dtype).array)(length) };
 }
 
+/** A tensor whose every element is `value`. */
+export function filledTensor(dtype: string, dims: readonly number[], value: number): TensorData {
+  return randomTensor(dtype, dims, () => 0, { low: value, high: value });
+}
+
 /** The bounds [low, high) that random values are drawn from. */
 export interface ValueRange {
   readonly low: number;

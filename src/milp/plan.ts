@@ -45,7 +45,9 @@ export function assemblePlan(
   const whole = wholeGpusUsed(placement);
   const uses = classes.names.map((name, k): [string, ClassUse] => {
     const shadowPrice = facts.shadowPrices[k];
-    const use = { used: whole.get(name) ?? 0, count: classes.available[k] as number };
+    const emulated = problem.models.some(({ profile }) => profile.devices[name]?.emulated === true);
+    const counts = { used: whole.get(name) ?? 0, count: classes.available[k] as number };
+    const use = emulated ? { emulated: true as const, ...counts } : counts;
     return [name, shadowPrice === undefined ? use : { ...use, shadowPrice }];
   });
   return {

@@ -23,7 +23,14 @@ export async function prepareModel(path: string, options: PrepareOptions): Promi
   const bytes = await readFileOf(path);
   const name = basename(path).replace(/\.onnx$/i, '');
   const dims = options.dims ?? {};
-  const read = { path, name, bytes, dims, boundary: options.boundary ?? 'exact' } as const;
+  const read = {
+    path,
+    name,
+    bytes,
+    dims,
+    fill: options.fill ?? {},
+    boundary: options.boundary ?? 'exact',
+  } as const;
   const bound = bindModel(bytes, { name: path, dims });
   const { slowdown: _heldBack, ...device } = options.device;
   const executor = await startExecutor(device);
@@ -116,6 +123,7 @@ function assemble(
     name: string;
     bytes: Uint8Array;
     dims: Readonly<Record<string, number>>;
+    fill: Readonly<Record<string, number>>;
     boundary: Boundary;
     reason: string | undefined;
   },
@@ -131,7 +139,7 @@ function assemble(
     ...{ name: found.name, path: found.path, sha256: sha256Of(found.bytes), model, source: found.source },
     ...{ dims: found.dims, fixedBatch, boundary, tensors, types, request: found.request },
     fixedBatchReason: fixedBatch === undefined ? undefined : found.reason,
-    inputs: specsOf(model.graph.inputs, tensors),
+    inputs: specsOf(model.graph.inputs, tensors).map((spec) => withFill(spec, found.fill[spec.name])),
     outputs,
     layers: layersOf(model, { types, tensors, boundary, fixedBatch }),
   };
@@ -145,6 +153,10 @@ function specsOf(
     const finding = tensors.get(name);
     return finding?.kind === 'tensor' ? [finding.spec] : [];
   });
+}
+
+function withFill(spec: TensorSpec, fill: number | undefined): TensorSpec {
+  return fill === undefined ? spec : { ...spec, fill };
 }
 
 /** Types as a partition declares them at its ends: the batch axis is open. */

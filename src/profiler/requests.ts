@@ -1,5 +1,5 @@
 import { fault, InputError } from '../artifacts/index.js';
-import { randomTensor, stackBatch, type TensorData, type Tensors } from '../execution/index.js';
+import { filledTensor, randomTensor, stackBatch, type TensorData, type Tensors } from '../execution/index.js';
 import type { BatchDim, OnnxModel } from '../onnx/index.js';
 import { streamOf } from '../random/index.js';
 import type { Batching } from './types.js';
@@ -41,8 +41,7 @@ export function requestFor(
       const number = axes.get(name) === undefined ? 0 : which;
       const stream = streamOf(SEED, `request ${number} input ${name}`);
       const value = fill[name];
-      if (value !== undefined)
-        return [name, randomTensor(dtype, shape, () => 0, { low: value, high: value })];
+      if (value !== undefined) return [name, filledTensor(dtype, shape, value)];
       return [name, given[name] ?? randomTensor(dtype, shape, () => stream.uniform())];
     }),
   );

@@ -27,7 +27,7 @@ export function pipelineTable(plan: PooledPlan): Table {
           d === 0 ? figure(pipeline.throughputRps) : '',
           d === 0 ? `${milliseconds(pipeline.latencyUs)} of ${figure(model.sloMs - model.sloMarginMs)}` : '',
           range(partition),
-          `${partition.virtualGpus} × 1/${partition.virtual} ${partition.device}`,
+          `${partition.virtualGpus} × 1/${partition.virtual} ${className(plan, partition.device)}`,
           String(partition.batch),
           milliseconds(partition.latencyUsByBatch.at(-1) ?? Number.NaN),
           figure(partition.throughputRps),
@@ -55,12 +55,17 @@ export function pipelineTable(plan: PooledPlan): Table {
 export function classTable(plan: PooledPlan): Table {
   const more = plan.objective.kind === 'throughput' ? 'requests/s' : 'objective';
   const rows = Object.entries(plan.classes).map(([name, use]) => [
-    name,
+    className(plan, name),
     `${use.used} of ${use.count}`,
     use.shadowPrice === undefined ? '—' : figure(use.shadowPrice),
     use.oneMore === undefined ? '—' : figure(use.oneMore),
   ]);
   return { columns: ['class', 'used', `${more} per GPU (bound)`, 'one GPU more gives'], rows };
+}
+
+/** A class by its name, and that it is emulated where it is. */
+function className(plan: PooledPlan, name: string): string {
+  return plan.classes[name]?.emulated ? `${name} (emulated)` : name;
 }
 
 function range({ blocks, layers }: PlannedPartition): string {

@@ -122,17 +122,19 @@ interface Metadata {
   name: string;
   inputs: MetadataTensor[];
   outputs: MetadataTensor[];
-  properties?: { slo_ms?: string };
+  properties?: { slo_ms?: string; [key: `fill.${string}`]: string };
 }
 
 function readMetadata({ name, inputs, outputs, properties }: Metadata): RemoteModel {
   const spec = ({ name: tensor, datatype, shape }: MetadataTensor): TensorSpec => {
     const axis = shape.findIndex((size) => Number(size) === -1);
+    const fill = properties?.[`fill.${tensor}`];
     return {
       name: tensor,
       dtype: dtypeOfOip(datatype) ?? datatype,
       shape: shape.map((size) => Math.abs(Number(size))),
       ...(axis < 0 ? {} : { batchAxis: axis }),
+      ...(fill === undefined ? {} : { fill: Number(fill) }),
     };
   };
   const sloMs = properties?.slo_ms === undefined ? undefined : Number(properties.slo_ms);

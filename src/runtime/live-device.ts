@@ -6,6 +6,7 @@ import {
   ExecutionError,
   type Executor,
   emptyTensor,
+  filledTensor,
   isStrings,
   type Provider,
   type RunResult,
@@ -54,7 +55,8 @@ export function planDevices({ topology, manifest }: OpenedBundle): DevicePlan[] 
       ...(deviceId === undefined ? {} : { deviceId }),
       ...(bundled.slowdown === undefined ? {} : { slowdown: bundled.slowdown }),
     };
-    return { name: place.name, device, virtual: place.virtual, pool: place.pool, gpu };
+    const name = device.slowdown === undefined ? place.name : `${place.name} (emulated)`;
+    return { name, device, virtual: place.virtual, pool: place.pool, gpu };
   });
   const faults = checkThreads([...wholeDevices(plans).values()]);
   if (faults.length > 0) {
@@ -148,7 +150,7 @@ export class LiveDevice {
     await this.executor?.close();
   }
 
-  /** At batch 1 and at the planned batch, on zeros: what grows with no batch must not change with it. */
+  /** At batch 1 and at the planned batch, on zeros (or the value an input was profiled with): what grows with no batch must not change with it. */
   private async warm(executor: Executor, model: number): Promise<void> {
     const fetches = this.partition.outputs.map(({ name }) => name);
     const at = async (batch: number) => {
@@ -185,7 +187,7 @@ export class LiveDevice {
 
 function zeros(spec: TensorSpec, batch: number): TensorData {
   const dims = spec.shape.map((size, axis) => (axis === spec.batchAxis ? size * batch : size));
-  return emptyTensor(spec.dtype, dims);
+  return spec.fill === undefined ? emptyTensor(spec.dtype, dims) : filledTensor(spec.dtype, dims, spec.fill);
 }
 
 function mismatch(spec: TensorSpec, single: Tensors, full: Tensors, batch: number): Fault[] {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type Fault, fault, InputError } from '../artifacts/index.js';
-import { randomTensor, type Tensors } from '../execution/index.js';
+import { filledTensor, randomTensor, type Tensors } from '../execution/index.js';
 import { streamOf } from '../random/index.js';
 import { ARRIVAL_PROCESSES, arrivals } from '../workload/index.js';
 import {
@@ -197,7 +197,14 @@ function randomInputs(model: RemoteModel, rows: number, seed: number): Tensors[]
   const stream = streamOf(seed, `inputs/${model.name}`);
   return Array.from({ length: RANDOM_REQUESTS }, () =>
     Object.fromEntries(
-      model.inputs.map((spec) => [spec.name, randomTensor(spec.dtype, dimsOf(spec, rows), stream.uniform)]),
+      model.inputs.map(({ fill, ...spec }) => {
+        const dims = dimsOf(spec, rows);
+        const value =
+          fill === undefined
+            ? randomTensor(spec.dtype, dims, stream.uniform)
+            : filledTensor(spec.dtype, dims, fill);
+        return [spec.name, value];
+      }),
     ),
   );
 }

@@ -17,8 +17,14 @@ export function modelMetadata(model: LiveModel): object {
     platform: 'onnxruntime_onnx',
     inputs: model.inputs.map(tensor),
     outputs: model.outputs.map(tensor),
-    properties: { slo_ms: String(model.sloNs / 1e6), max_rows: String(model.maxRows) },
+    properties: { slo_ms: String(model.sloNs / 1e6), max_rows: String(model.maxRows), ...fills(model) },
   };
+}
+
+/** The values of inputs that take certain values only, as `fill.<input>`: what a client that knows no better may send. */
+function fills({ inputs }: LiveModel): Record<string, string> {
+  const filled = inputs.filter(({ fill }) => fill !== undefined);
+  return Object.fromEntries(filled.map(({ name, fill }) => [`fill.${name}`, String(fill)]));
 }
 
 /** GET /v2/models/M/config, as perf_analyzer reads it: with a batch size where every tensor has its batch first. */
