@@ -1,5 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { InputError, thisTool } from '../artifacts/index.js';
+import { Admission, answerAndClose, endIfSlow, worthKeeping } from './admission.js';
+import { Bodies } from './bodies.js';
 import type { Counters } from './counters.js';
 import { readInferRequest } from './infer-request.js';
 import { writeInferResponse } from './infer-response.js';
@@ -9,6 +11,7 @@ import type { LiveModel, OpenedBundle } from './opened-bundle.js';
 
 const HEADER_LENGTH = 'inference-header-content-length';
 const RETRY_AFTER_S = '1';
+const NO_BODY = Buffer.alloc(0);
 const EXTENSIONS = [
   'binary_tensor_data',
   'model_configuration',
@@ -50,12 +53,16 @@ export function makeFront(
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
   });
+  const bodies = new Bodies(options.maxBodyBytes);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  addErrors(app, options.maxBodyBytes);
+  app.addContentTypeParser('*', (request, _payload, done) =>
+    bodies.read(request.raw, Number(request.headers[HEADER_LENGTH] ?? 0), done),
+  );
+  addErrors(app);
+  addContinue(app, options.maxBodyBytes);
   addServerRoutes(app, bundle, counters, options);
   addModelRoutes(app, bundle, counters, options);
-  addInferRoutes(app, bundle, driver, counters, options);
+  addInferRoutes(app, bundle, driver, counters, bodies);
   return app;
 }
 
@@ -117,20 +124,70 @@ function modelIndex(bundle: OpenedBundle, { model, version }: ModelPath): number
   return index;
 }
 
+/** A client that asks whether to send its body is told so by the routes that read it, once they have looked at the headers. */
+function addContinue(app: FastifyInstance, mostBytes: number): void {
+  app.server.on('checkContinue', (request, response) => {
+    app.server.emit('request', request, response);
+  });
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    const { expect, 'content-length': length = '0' } = request.headers;
+    if (expect !== undefined && Number(length) <= mostBytes) reply.raw.writeContinue();
+    done(null, payload);
+  });
+}
+
 function addInferRoutes(
   app: FastifyInstance,
   bundle: OpenedBundle,
   driver: LiveDriver,
   counters: Counters,
-  options: FrontOptions,
+  bodies: Bodies,
 ): void {
+  const admission = new Admission(bundle, driver);
+  const onRequest = (
+    request: FastifyRequest<{ Params: ModelPath }>,
+    reply: FastifyReply,
+    done: () => void,
+  ): void => {
+    const index = modelIndex(bundle, request.params);
+    if (admission.wouldDrop(index)) {
+      turnAway(index, driver, counters, request, reply);
+      return;
+    }
+    const ended = admission.reading(index);
+    request.raw.once('end', () => ended(true));
+    request.raw.once('close', () => ended(false));
+    done();
+  };
   const handle = (request: FastifyRequest<{ Params: ModelPath }>, reply: FastifyReply) => {
     const index = modelIndex(bundle, request.params);
-    return infer(bundle.models[index]!, index, driver, counters, request, reply);
+    return infer(bundle.models[index]!, index, driver, counters, bodies, request, reply);
   };
-  const bodyLimit = options.maxBodyBytes;
-  app.post<{ Params: ModelPath }>('/v2/models/:model/infer', { bodyLimit }, handle);
-  app.post<{ Params: ModelPath }>('/v2/models/:model/versions/:version/infer', { bodyLimit }, handle);
+  app.post<{ Params: ModelPath }>('/v2/models/:model/infer', { onRequest }, handle);
+  app.post<{ Params: ModelPath }>('/v2/models/:model/versions/:version/infer', { onRequest }, handle);
+}
+
+/** A request that would be dropped is answered at its headers: its body is not waited for, kept or looked at. */
+function turnAway(
+  index: number,
+  driver: LiveDriver,
+  counters: Counters,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  counters.arrived(index);
+  driver.turnAway(index, (ending, queueUs) => {
+    counters.ended(index, ending, 0, queueUs);
+    if (ending.kind !== 'dropped') return;
+    if (worthKeeping(request.raw)) {
+      sendFailure(reply, ending);
+      endIfSlow(request.raw);
+      return;
+    }
+    reply.hijack();
+    const headers = { 'content-type': 'application/json; charset=utf-8', 'retry-after': RETRY_AFTER_S };
+    answerAndClose(request.raw, reply.raw, 503, headers, JSON.stringify(dropWords(ending)));
+  });
 }
 
 /** One inference: read, submit, and answer when the core has decided. */
@@ -139,17 +196,15 @@ function infer(
   index: number,
   driver: LiveDriver,
   counters: Counters,
+  bodies: Bodies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
   const arrivedAt = driver.now();
   const header = request.headers[HEADER_LENGTH];
+  const body = (request.body as Buffer | undefined) ?? NO_BODY;
   const inference = reading(counters, index, () =>
-    readInferRequest(
-      model,
-      (request.body as Buffer | undefined) ?? Buffer.alloc(0),
-      header as string | undefined,
-    ),
+    readInferRequest(model, body, header as string | undefined),
   );
   const allowedNs = Math.min(model.sloNs, 1e3 * (inference.timeoutUs ?? Number.POSITIVE_INFINITY));
   counters.arrived(index);
@@ -160,9 +215,11 @@ function infer(
       sendFailure(reply, ending);
       return;
     }
-    const { body, headerLength } = writeInferResponse(model.name, inference, ending.outputs);
-    if (headerLength === undefined) void reply.type('application/json').send(body);
-    else void reply.type('application/octet-stream').header(HEADER_LENGTH, headerLength).send(body);
+    const { body: answer, headerLength } = writeInferResponse(model.name, inference, ending.outputs);
+    // Every batch its rows were in has come back, and the answer is a copy: nobody looks at the body any more.
+    bodies.giveBack(body);
+    if (headerLength === undefined) void reply.type('application/json').send(answer);
+    else void reply.type('application/octet-stream').header(HEADER_LENGTH, headerLength).send(answer);
   });
   const left = () => {
     if (ticket.cancel()) counters.cancelled(index);
@@ -185,9 +242,11 @@ function sendFailure(reply: FastifyReply, ending: Exclude<Ending, { kind: 'answe
     void reply.code(500).send({ error: `Cannot infer: ${ending.why || 'the execution failed'}` });
     return;
   }
-  const { reason, place } = ending;
-  const error = `Dropped: ${DROP_WORDS[reason]}`;
-  void reply.code(503).header('retry-after', RETRY_AFTER_S).send({ error, reason, place });
+  void reply.code(503).header('retry-after', RETRY_AFTER_S).send(dropWords(ending));
+}
+
+function dropWords({ reason, place }: Extract<Ending, { kind: 'dropped' }>): Record<string, string> {
+  return { error: `Dropped: ${DROP_WORDS[reason]}`, reason, place };
 }
 
 const DROP_WORDS = {
@@ -195,16 +254,12 @@ const DROP_WORDS = {
   'device-down': 'no device that could serve it came up in time',
   'queue-full': 'more requests are in flight than are held',
   draining: 'the server is closing',
+  overload: 'more comes than can be answered in time',
 } as const;
 
-function addErrors(app: FastifyInstance, maxBodyBytes: number): void {
-  app.setErrorHandler((error: Error & { statusCode?: number; code?: string }, _request, reply) => {
+function addErrors(app: FastifyInstance): void {
+  app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     if (error instanceof InputError) return reply.code(400).send({ error: error.message });
-    if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-      return reply
-        .code(413)
-        .send({ error: `The body is too large; at most ${maxBodyBytes} bytes are taken` });
-    }
     const status = error.statusCode ?? 500;
     return reply.code(status).send({ error: status < 500 ? error.message : 'A fault of the server' });
   });

@@ -13,7 +13,7 @@ import {
 } from '../serving/index.js';
 import type { LiveDevice } from './live-device.js';
 import type { OpenedBundle } from './opened-bundle.js';
-import { splitRows, stackRows } from './rows.js';
+import { StackMemory, splitRows, stackRows } from './rows.js';
 import { RowsInFlight } from './rows-in-flight.js';
 
 /** Node fires longer timers at once. */
@@ -72,6 +72,7 @@ export class LiveDriver {
   private readonly startedAt = performance.now();
   private readonly open: (OpenRequest | undefined)[] = [];
   private readonly rows = new RowsInFlight();
+  private readonly stackMemory: StackMemory[];
   private readonly running = new Map<number, Running>();
   /** Batches that carrying out decisions has begun and moved on, of which the core has yet to be told. */
   private begun: Running[] = [];
@@ -91,6 +92,7 @@ export class LiveDriver {
     log?: (entry: LogEntry) => void,
   ) {
     const core = new StageLocalCore(bundle.topology, this.decisions, policy);
+    this.stackMemory = devices.map(() => new StackMemory());
     this.core = log === undefined ? core : recorded(core, this.decisions, log);
   }
 
@@ -127,6 +129,19 @@ export class LiveDriver {
     this.requestCount += 1;
     this.decideSoon();
     return { request, cancel: () => this.cancel(request, entry) };
+  }
+
+  /** Whether a request of a model that came now, behind `ahead` others that are being read, would be dropped. */
+  wouldDrop(model: number, deadlineNs: number, ahead: number): boolean {
+    return this.core.wouldDrop(this.now(), model, deadlineNs, ahead);
+  }
+
+  /** Counts a request that would be dropped and was not read; `done` is told so within this turn of the event loop. */
+  turnAway(model: number, done: (ending: Ending, queueUs: number) => void): void {
+    const request = this.core.turnedAway(this.now(), model);
+    this.open[request] = { tasks: [], model, lastFailure: '', done };
+    this.requestCount += 1;
+    this.decideSoon();
   }
 
   deviceUp(device: number): void {
@@ -239,7 +254,8 @@ export class LiveDriver {
     const { inputs, outputs } = this.bundle.partitions[record.pool]!;
     const rows = tasks.map((task) => this.rows.tensors(task));
     const before = performance.now();
-    const feeds = Object.fromEntries(inputs.map((spec) => [spec.name, stackRows(rows, spec)]));
+    const memory = this.stackMemory[record.device]!;
+    const feeds = Object.fromEntries(inputs.map((spec) => [spec.name, stackRows(rows, spec, memory)]));
     record.stackUs = 1e3 * (performance.now() - before);
     const result = await device.run(feeds);
     record.executeUs = result.executionUs;

@@ -9,6 +9,8 @@ import { type OpenedBundle, openBundle } from './opened-bundle.js';
 import type { RunningServer, ServeEvent, ServeOptions } from './types.js';
 
 const DEFAULT_PORT = 8000;
+/** How long a connection may go on once every request that was in has its outcome. */
+const CLOSE_MS = 2000;
 const DEFAULT_MOST_BODY_BYTES = 64 * 1024 * 1024;
 /** Kept free before deadlines for what is not the core's: reading, answering, a timer's error. A fiftieth of the SLO, at most this. */
 const MOST_SLACK_NS = 3e6;
@@ -114,7 +116,10 @@ class Server implements RunningServer {
   async release(): Promise<void> {
     await this.driver.drain();
     this.driver.stop();
+    // What is still open then is a body that never ends or an answer that nobody reads.
+    const cut = setTimeout(() => this.front.server.closeAllConnections(), CLOSE_MS);
     await Promise.all([this.front.close(), ...this.devices.map((device) => device.close())]);
+    clearTimeout(cut);
   }
 
   close(): Promise<void> {

@@ -11,6 +11,15 @@
 export interface ServingCore {
   /** A request of `rows` tasks; @returns its number, in use until its outcome is decided and its last batch has come back. */
   arrived(at: number, model: number, deadlineNs: number, rows: number): number;
+  /**
+   * Whether a request of one row that came now would be dropped for what stands before it: a question, it changes nothing.
+   * Yes only where, on every pipeline that is up, tasks that can still be in time fill all devices with full batches until it
+   * is too late for this one; so that refusing it keeps no device from work.
+   * @param ahead requests that will come before it and are not in yet
+   */
+  wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean;
+  /** A request that would be dropped was not read; @returns its number: it is dropped for overload, at the entry. */
+  turnedAway(at: number, model: number): number;
   /** Its client left. @returns whether that ended it: if not, its outcome was decided before, and is said or in the buffer */
   cancelled(at: number, request: number): boolean;
   /** The device began the batch. */

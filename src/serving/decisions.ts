@@ -18,9 +18,9 @@ export const Answer = { inTime: 0, late: 1, failed: 2 } as const;
 export type Answer = (typeof Answer)[keyof typeof Answer];
 
 /** Why a request is dropped, by number; the names are those of docs/metrics.md. */
-export const DROP_REASONS = ['deadline', 'device-down', 'queue-full', 'draining'] as const;
+export const DROP_REASONS = ['deadline', 'device-down', 'queue-full', 'draining', 'overload'] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
-export const DropCode = { deadline: 0, deviceDown: 1, queueFull: 2, draining: 3 } as const;
+export const DropCode = { deadline: 0, deviceDown: 1, queueFull: 2, draining: 3, overload: 4 } as const;
 
 const WIDTH = 4;
 

@@ -33,7 +33,13 @@ export class Expectation {
     return work;
   }
 
-  /** The same by the plan alone, uncorrected. */
+  /** Executing a batch of `size`. Nanoseconds. */
+  executionNs(index: number, size: number): number {
+    const planned = (this.pools[index] as Pool).latencyNs[size - 1] as number;
+    return (this.ratio[index] as number) * planned;
+  }
+
+  /** `workNs` by the plan alone, uncorrected. */
   plannedWorkNs(index: number, size: number): number {
     const pool = this.pools[index] as Pool;
     return (pool.latencyNs[size - 1] as number) + (pool.restNs[size - 1] as number);

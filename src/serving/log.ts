@@ -6,6 +6,7 @@ export type LogEntry = readonly [word: string, ...numbers: number[]];
 
 const HEARD = [
   'arrived',
+  'turnedAway',
   'cancelled',
   'started',
   'executed',

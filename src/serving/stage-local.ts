@@ -1,3 +1,4 @@
+import { Backlog } from './backlog.js';
 import { Batches } from './batches.js';
 import { must } from './columns.js';
 import type { ServingCore } from './core.js';
@@ -28,10 +29,13 @@ export class StageLocalCore implements ServingCore {
   private readonly pipelines: Pipelines;
   private readonly queues: Lists;
   private readonly rules: StageRules;
+  private readonly backlog: Backlog;
   private readonly idle: Lists;
   /** Batch on each device, NONE where idle or down. */
   private readonly running: Int32Array;
   private readonly up: Uint8Array;
+  /** When the batch on each device is expected to end. */
+  private readonly endAt: Float64Array;
   private readonly touched: Uint8Array;
   private readonly wake: Float64Array;
   /** When a pool's last execution ended. */
@@ -56,9 +60,13 @@ export class StageLocalCore implements ServingCore {
     this.pipelines = new Pipelines(topology, this.policy.choice, this.expectation);
     this.queues = new Lists(this.pools.length);
     this.rules = new StageRules(this.policy, this.pools, this.requests, this.queues, this.expectation);
+    this.backlog = new Backlog(this.pools, this.queues, this.rules, this.expectation, (device) =>
+      this.freeAt(device),
+    );
     this.idle = new Lists(this.pools.length);
     this.running = new Int32Array(topology.devices.length).fill(NONE);
     this.up = new Uint8Array(topology.devices.length);
+    this.endAt = new Float64Array(topology.devices.length);
     this.touched = new Uint8Array(this.pools.length);
     this.wake = new Float64Array(this.pools.length).fill(NEVER);
     this.lastUse = new Float64Array(this.pools.length);
@@ -112,6 +120,31 @@ export class StageLocalCore implements ServingCore {
     return request;
   }
 
+  wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean {
+    if (this.policy.drop.kind === 'never') return false;
+    const entries = this.topology.models[model]?.entries as number[];
+    let planned = 0;
+    for (const entry of entries) {
+      if (this.pipelines.isUp(entry)) planned += this.pools[entry]?.throughputRps as number;
+    }
+    if (planned === 0) return false;
+    const latestEnd = deadlineNs - this.policy.slackNs;
+    for (const entry of entries) {
+      if (!this.pipelines.isUp(entry)) continue;
+      const share = (this.pools[entry]?.throughputRps as number) / planned;
+      const end = this.backlog.earliestEnd(at, entry, Math.floor(share * ahead));
+      if (end === undefined || end <= latestEnd) return false;
+    }
+    return true;
+  }
+
+  turnedAway(at: number, model: number): number {
+    const request = this.requests.add(model, at, 1);
+    this.unsettled += 1;
+    this.drop(request, DropCode.overload, NONE);
+    return request;
+  }
+
   cancelled(_at: number, request: number): boolean {
     if (this.requests.settled[request] === 1) return false;
     this.settle(request);
@@ -159,7 +192,7 @@ export class StageLocalCore implements ServingCore {
     this.up[device] = 1;
     this.idle.push(pool, device);
     this.pipelines.deviceUp(pool);
-    this.touched[pool] = 1;
+    this.changed(pool);
   }
 
   deviceDown(at: number, device: number): void {
@@ -172,7 +205,7 @@ export class StageLocalCore implements ServingCore {
     const last = this.pipelines.deviceDown(pool);
     if (batch !== NONE) this.retry(at, batch, false);
     if (last) this.rerouteQueued(at, pool);
-    this.touched[pool] = 1;
+    this.changed(pool);
   }
 
   drain(_at: number): void {
@@ -204,11 +237,11 @@ export class StageLocalCore implements ServingCore {
       const size = this.rules.largestInTime(at, pool);
       const until = this.draining ? at : this.rules.waitUntil(pool, head, size);
       if (at < until) return Math.min(until, this.rules.dropTime(pool, head));
-      this.start(pool, size);
+      this.start(at, pool, size);
     }
   }
 
-  private start(pool: number, size: number): void {
+  private start(at: number, pool: number, size: number): void {
     const device = this.idle.first(pool);
     const batch = this.batches.open(pool, device);
     for (let i = 0; i < size; i++) {
@@ -220,6 +253,8 @@ export class StageLocalCore implements ServingCore {
     }
     this.idle.remove(pool, device);
     this.running[device] = batch;
+    this.endAt[device] = at + this.expectation.executionNs(pool, size);
+    this.backlog.changed(pool);
     this.decisions.push(Decision.execute, batch, device);
   }
 
@@ -263,8 +298,15 @@ export class StageLocalCore implements ServingCore {
     this.requests.state[task] = TaskState.queued;
     let before = this.queues.last(pool);
     while (before !== NONE && this.rules.isBefore(task, before)) before = this.queues.previous(before);
+    if (before !== this.queues.last(pool)) this.backlog.changed(pool);
     this.queues.insertAfter(pool, before, task);
     this.touched[pool] = 1;
+  }
+
+  /** Out of a queue other than into a batch. */
+  private leave(pool: number, task: number): void {
+    this.queues.remove(pool, task);
+    this.backlog.changed(pool);
   }
 
   /** Where its pipeline is broken and another is not, a task begins again there: the driver still has the request's inputs. */
@@ -290,7 +332,7 @@ export class StageLocalCore implements ServingCore {
     for (let behind = this.pipelines.entryOf[pool] as number; behind <= pool; behind++) {
       for (let left = this.queues.size(behind); left > 0; left--) {
         const task = this.queues.first(behind);
-        this.queues.remove(behind, task);
+        this.leave(behind, task);
         this.enqueueOrReroute(at, task);
       }
     }
@@ -302,7 +344,19 @@ export class StageLocalCore implements ServingCore {
     must(this.running[device] === batch, 'a batch ended that was not on its device');
     this.running[device] = NONE;
     this.idle.push(pool, device);
+    this.changed(pool);
+  }
+
+  /** Its devices have changed: it is to be looked at again. */
+  private changed(pool: number): void {
     this.touched[pool] = 1;
+    this.backlog.changed(pool);
+  }
+
+  /** When a device is expected to take the next batch; undefined while it is down. */
+  private freeAt(device: number): number | undefined {
+    if (this.up[device] === 0) return undefined;
+    return this.running[device] === NONE ? 0 : (this.endAt[device] as number);
   }
 
   private endTasks(at: number, batch: number): void {
@@ -383,7 +437,7 @@ export class StageLocalCore implements ServingCore {
     this.unsettled -= 1;
     for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task)) {
       if (this.requests.state[task] === TaskState.queued) {
-        this.queues.remove(this.requests.pool[task] as number, task);
+        this.leave(this.requests.pool[task] as number, task);
         this.requests.state[task] = TaskState.ended;
       }
       const entry = this.requests.entry[task] as number;

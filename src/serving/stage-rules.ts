@@ -66,6 +66,17 @@ export class StageRules {
     return at + this.expectation.workNs(pool, target) > this.latestEnd(head);
   }
 
+  /**
+   * The smallest batch that a task is expected to be served in when as many wait behind it as stand in the queue and `more`:
+   * the rule may then give up one that would be late in a full batch.
+   */
+  batchUnderLoad(pool: number, more: number): number {
+    const { drop } = this.policy;
+    if (drop.kind !== 'full-batch') return 1;
+    const target = Math.round(drop.share * (this.pools[pool]?.batch as number));
+    return Math.max(1, Math.min(target, this.queues.size(pool) + more));
+  }
+
   latestEnd(task: number): number {
     return (this.requests.deadline[this.requests.request[task] as number] as number) - this.policy.slackNs;
   }

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import {
   DEFAULT_POLICY,
+  Decisions,
+  DROP_REASONS,
   type LogEntry,
   replay,
   StageLocalCore,
@@ -13,6 +15,7 @@ import { affine, type PipelineShape, planOf } from './plans.js';
 import { type Arrival, type Ended, type Run, runVirtual } from './virtual-driver.js';
 
 const MS = 1e6;
+const OVERLOAD = DROP_REASONS.indexOf('overload');
 
 const poisson = (rps: number, durationS: number, seed = 1): Arrival[] =>
   Array.from(
@@ -102,7 +105,7 @@ describe('StageLocalCore, watched from outside', () => {
         };
       });
       const fails = () => stream.uniform() < 0.05;
-      const run: Run = { topology: pooled, arrivals, outages, fails };
+      const run: Run = { topology: pooled, arrivals, outages, fails, shed: seed % 2 === 0 };
       if (seed % 4 === 0) run.drainAt = 700 * MS;
       const { ended } = runVirtual(run);
       for (const e of ended) {
@@ -269,14 +272,116 @@ describe('StageLocalCore, watched from outside', () => {
   });
 });
 
+describe('StageLocalCore.wouldDrop()', () => {
+  const shapes = {
+    pooled,
+    batches: one(10_000, 100, 8, 2),
+    single: one(7000, 250),
+    lastIsSlow: topologyOf(
+      planOf([
+        {
+          sloMs: 200,
+          pipelines: [
+            {
+              throughputRps: 200,
+              parts: [
+                { batch: 4, latencyUs: affine(2000, 500) },
+                { batch: 4, virtualGpus: 2, latencyUs: affine(10_000, 7000) },
+              ],
+            },
+          ],
+        },
+      ]),
+    ),
+  };
+
+  it('refuses under overload much of what would be dropped, and costs no goodput', () => {
+    for (const [name, topology] of Object.entries(shapes)) {
+      for (const kind of ['hopeless', 'full-batch', 'expired'] as const) {
+        const rate = name === 'pooled' ? 3000 : name === 'batches' ? 4800 : name === 'single' ? 430 : 700;
+        const policy = { drop: kind === 'full-batch' ? { kind, share: 1 } : { kind } };
+        const run = (shed: boolean) =>
+          runVirtual({ topology, arrivals: poisson(rate, 4), policy, shed }).ended;
+        const [without, shed] = [run(false), run(true)];
+        expect(share(shed, 'inTime')).toBeGreaterThan(share(without, 'inTime') - 0.005);
+        const refused = shed.filter(({ reason }) => reason === 'overload').length;
+        const droppedWithout = without.filter(({ outcome }) => outcome !== 'inTime').length;
+        const least = name === 'single' ? 0.6 : kind === 'full-batch' ? 0.3 : 0;
+        expect(refused).toBeGreaterThanOrEqual(least * droppedWithout);
+      }
+    }
+  });
+
+  it('costs a burst its last small batch at most, and nothing while a device is free', () => {
+    for (const topology of Object.values(shapes)) {
+      for (const count of [1, 5, 20, 60, 200]) {
+        const arrivals = Array.from({ length: count }, (_, i) => ({ at: 1000 * (i + 1) }));
+        const served = (shed: boolean) =>
+          runVirtual({ topology, arrivals, shed }).ended.filter(({ outcome }) => outcome === 'inTime').length;
+        const [largest] = topology.pools.map(({ batch }) => batch).sort((a, b) => b - a);
+        const least = served(false) - (largest === 1 ? 0 : largest!);
+        expect(served(true)).toBeGreaterThanOrEqual(least);
+      }
+      const { ended } = runVirtual({ topology, arrivals: poisson(50, 5), shed: true });
+      expect(share(ended, 'inTime')).toBe(1);
+    }
+  });
+
+  it('does not count those in the queue that will be too late themselves', () => {
+    const hopeless = Array.from({ length: 50 }, () => ({ at: 1, deadline: 12 * MS }));
+    const arrivals = [{ at: 0 }, ...hopeless, { at: 2, deadline: 40 * MS }];
+    const { ended } = runVirtual({ topology: one(10_000, 40), arrivals, shed: true });
+    expect(ended.find(({ arrival }) => arrival === 51)).toMatchObject({ outcome: 'inTime' });
+  });
+
+  it('counts those that are said to come before it', () => {
+    const decisions = new Decisions();
+    const core = new StageLocalCore(one(10_000, 100), decisions);
+    core.deviceUp(0, 0);
+    core.arrived(0, 0, 100 * MS, 1);
+    core.decide(0);
+    const would = (ahead: number) => core.wouldDrop(0, 0, 100 * MS, ahead);
+    expect([0, 7, 8, 9, 20].map(would)).toEqual([false, false, false, true, true]);
+  });
+
+  it('lets in what shows that a pool has recovered', () => {
+    const topology = one(10_000, 30);
+    let count = 0;
+    const executionNs = () => (++count <= 20 ? 100 * MS : 10 * MS);
+    const arrivals = Array.from({ length: 2000 }, (_, i) => ({ at: i * 20 * MS }));
+    const { ended } = runVirtual({ topology, arrivals, executionNs, shed: true });
+    expect(
+      share(
+        ended.filter((e) => e.arrivedAt > 20_000 * MS),
+        'inTime',
+      ),
+    ).toBe(1);
+  });
+
+  it('refuses nothing where the policy drops nothing, or no device is up', () => {
+    const never = { drop: { kind: 'never' } } as const;
+    const { ended } = runVirtual({
+      topology: shapes.single,
+      arrivals: poisson(430, 2),
+      policy: never,
+      shed: true,
+    });
+    expect(share(ended, 'dropped')).toBe(0);
+    const core = new StageLocalCore(shapes.single, new Decisions());
+    for (let i = 0; i < 100; i++) core.arrived(0, 0, 1e9, 1);
+    expect(core.wouldDrop(0, 0, 250 * MS, 0)).toBe(false);
+  });
+});
+
 describe('replay()', () => {
   const logOf = (seed: number) => {
     const log: LogEntry[] = [];
     const outages = [{ at: 300 * MS, device: 1, until: 600 * MS }];
     runVirtual({
       topology: pooled,
-      arrivals: poisson(1200, 1, seed),
+      arrivals: poisson(1800, 1, seed),
       outages,
+      shed: true,
       log: (entry) => log.push(entry),
     });
     return log;
@@ -289,6 +394,13 @@ describe('replay()', () => {
     const read = log.map((entry) => JSON.parse(JSON.stringify(entry)) as LogEntry);
     const answer = replay(read, (decisions) => new StageLocalCore(pooled, decisions));
     expect(answer).toEqual({ same: true, entries: log.length });
+  });
+
+  it('knows what was turned away unread', () => {
+    const turnedAway = logOf(3).filter(([word]) => word === 'turnedAway').length;
+    const dropped = logOf(3).filter(([word, , , reason]) => word === 'said' && reason === OVERLOAD).length;
+    expect(turnedAway).toBeGreaterThan(10);
+    expect(dropped).toBeGreaterThanOrEqual(turnedAway);
   });
 
   it('says where another policy would have decided otherwise', () => {

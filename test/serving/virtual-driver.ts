@@ -37,6 +37,8 @@ export interface Run {
   fails?: (requests: number[], pool: number) => boolean;
   log?: (entry: LogEntry) => void;
   drainAt?: number;
+  /** Requests that would be dropped are turned away unread. */
+  shed?: boolean;
 }
 
 export interface Ended {
@@ -176,11 +178,12 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
       const model = arrival.model ?? 0;
       const deadline = arrival.deadline ?? arrival.at + run.topology.models[model]!.sloNs;
       const rows = arrival.rows ?? 1;
-      const request = core.arrived(now, model, deadline, rows);
+      const shed = run.shed === true && core.wouldDrop(now, model, deadline, 0);
+      const request = shed ? core.turnedAway(now, model) : core.arrived(now, model, deadline, rows);
       if (openOf.has(request)) throw new Error('a number in use was given again');
       arrivalOf.set(request, i);
       openOf.add(request);
-      for (let row = 0; row < rows; row++) requestOfTask.set(core.taskOf(request, row), request);
+      for (let row = 0; row < rows && !shed; row++) requestOfTask.set(core.taskOf(request, row), request);
       if (arrival.cancelAt === undefined) return;
       plan(arrival.cancelAt, () => {
         if (!openOf.has(request) || arrivalOf.get(request) !== i) return;

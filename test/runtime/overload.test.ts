@@ -1,0 +1,216 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadArtifact } from '../../src/artifacts/index.js';
+import { type RunningServer, serveBundle } from '../../src/runtime/index.js';
+import { type LogEntry, replay, StageLocalCore, topologyOf } from '../../src/serving/index.js';
+import { answerOf, inputOf, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
+
+/** Blanks follow the JSON: large to send, quick to serve. */
+const BLANKS = 600_000;
+const LARGEST = 4_000_000;
+const INFER = '/v2/models/tiny/infer';
+let bundle: Awaited<ReturnType<typeof writeBundle>>;
+let server: RunningServer;
+const log: LogEntry[] = [];
+
+beforeAll(async () => {
+  bundle = await writeBundle(twoPartitions(2, 600, 10_000, 700));
+  const onDecision = (entry: LogEntry) => log.push(entry);
+  server = await serveBundle(bundle.folder, { port: 0, maxBodyBytes: LARGEST, onDecision });
+});
+afterAll(async () => {
+  await server.close();
+  await bundle.remove();
+});
+
+const bodyOf = (seed: number, blanks = BLANKS): Buffer => {
+  const data = [...inputOf(seed).data];
+  const json = JSON.stringify({ inputs: [{ name: 'x', shape: [1, WIDTH], datatype: 'FP32', data }] });
+  return Buffer.concat([Buffer.from(json), Buffer.alloc(blanks, ' ')]);
+};
+
+interface Reply {
+  status: number;
+  connection: string | undefined;
+  json: { error?: string; reason?: string; place?: string; outputs?: { name: string; data: number[] }[] };
+}
+
+async function replyOf(response: IncomingMessage): Promise<Reply> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const json = JSON.parse(Buffer.concat(chunks).toString()) as Reply['json'];
+  return { status: response.statusCode!, connection: response.headers.connection, json };
+}
+
+async function post(body: Buffer, headers: Record<string, string> = {}): Promise<Reply> {
+  const request = httpRequest(server.url + INFER, { method: 'POST', agent: false, headers });
+  request.end(body);
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return replyOf(response);
+}
+
+const metric = async (name: string, labels = ''): Promise<number> =>
+  (await server.metricsText())
+    .split('\n')
+    .filter((line) => line.startsWith(name) && line.includes(labels))
+    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+
+/** Keeps the server overloaded by small requests while `work` goes on. */
+async function overloaded<T>(work: () => Promise<T>): Promise<T> {
+  const open: Promise<Reply>[] = [];
+  const send = () => {
+    for (let i = 0; i < 20; i++) open.push(post(bodyOf(i, 0)));
+  };
+  send();
+  send();
+  send();
+  const timer = setInterval(send, 50);
+  await sleep(150);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    await Promise.all(open);
+  }
+}
+
+/** A turned-away answer, asked for until there is one: between two batches there may be room. */
+async function turnedAway(ask: () => Promise<Reply>): Promise<Reply> {
+  for (let i = 0; i < 100; i++) {
+    const reply = await ask();
+    if (reply.json.reason === 'overload') return reply;
+  }
+  throw new Error('none was turned away');
+}
+
+/** An answer with results, asked for until the server has found out that it is not overloaded any more. */
+async function served<R extends Reply>(ask: () => Promise<R>): Promise<R> {
+  for (let i = 0; i < 50; i++) {
+    const reply = await ask();
+    if (reply.status !== 503) return reply;
+    await sleep(100);
+  }
+  throw new Error('none was served');
+}
+
+describe('a server with more large requests than it can serve', () => {
+  it('gives each exactly one answer, most at their headers, and right ones in time', async () => {
+    const before = await metric('inferplan_outcomes_total');
+    const open: Promise<Reply>[] = [];
+    for (let i = 0; i < 250; i++) {
+      open.push(post(bodyOf(i)));
+      if (i % 5 === 0) await sleep(2);
+    }
+    const replies = await Promise.all(open);
+    const answered = replies.filter(({ status }) => status === 200);
+    const refused = replies.filter(({ json }) => json.reason === 'overload');
+    expect(replies.filter(({ status }) => status !== 200 && status !== 503)).toEqual([]);
+    expect(answered.length).toBeGreaterThan(0);
+    expect(refused.length).toBeGreaterThan(20);
+    for (const { json } of refused) {
+      expect(json).toMatchObject({ place: 'entry', error: expect.stringContaining('Dropped') });
+    }
+    for (const [i, { status, json }] of replies.entries()) {
+      if (status !== 200) continue;
+      const y = json.outputs!.find(({ name }) => name === 'y')!.data;
+      for (const [k, v] of answerOf(inputOf(i).data).y.entries())
+        expect(Math.abs(y[k]! - v)).toBeLessThan(1e-4);
+    }
+    expect((await metric('inferplan_outcomes_total')) - before).toBe(250);
+    expect(await metric('inferplan_drops_total', 'reason="overload"')).toBe(refused.length);
+    expect(await metric('nv_inference_pending_request_count')).toBe(0);
+  });
+
+  it('uses the connection again after an answer at the headers', async () => {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    let text = '';
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+    });
+    const body = bodyOf(1);
+    await overloaded(async () => {
+      for (let i = 0; i < 30; i++) {
+        socket.write(
+          `POST ${INFER} HTTP/1.1\r\nhost: x\r\ncontent-type: a/b\r\ncontent-length: ${body.length}\r\n\r\n`,
+        );
+        socket.write(body);
+        await sleep(5);
+      }
+    });
+    socket.write('GET /v2/health/live HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    await once(socket, 'close');
+    expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(31);
+    expect(text).toContain('"reason":"overload"');
+    expect(text).toMatch(/HTTP\/1\.1 200 OK[\s\S]*"live":true}$/);
+  });
+
+  it('answers a slow client before its body has come', async () => {
+    const reply = await overloaded(() =>
+      turnedAway(async () => {
+        const headers = { 'content-length': '900000' };
+        const request = httpRequest(server.url + INFER, { method: 'POST', agent: false, headers });
+        request.on('error', () => {});
+        request.write(' ');
+        const [response] = (await once(request, 'response', { signal: AbortSignal.timeout(2000) }).catch(
+          () => [],
+        )) as IncomingMessage[];
+        const reply =
+          response === undefined ? { status: 0, connection: undefined, json: {} } : await replyOf(response);
+        request.destroy();
+        return reply;
+      }),
+    );
+    expect(reply.status).toBe(503);
+  });
+
+  it('ends the connection of a body too large to be thrown away, and the client has its answer first', async () => {
+    const reply = await overloaded(() => turnedAway(() => post(bodyOf(1, 3_000_000))));
+    expect(reply).toMatchObject({ status: 503, connection: 'close' });
+  });
+
+  it('tells a client that waits for leave to send its body at once', async () => {
+    const asking = async (): Promise<Reply & { continued: boolean }> => {
+      const body = bodyOf(2);
+      const headers = { expect: '100-continue', 'content-length': String(body.length) };
+      const request = httpRequest(server.url + INFER, { method: 'POST', agent: false, headers });
+      let continued = false;
+      request.on('continue', () => {
+        continued = true;
+        request.end(body);
+      });
+      request.on('error', () => {});
+      request.flushHeaders();
+      const [response] = (await once(request, 'response')) as [IncomingMessage];
+      const reply = await replyOf(response);
+      if (!continued) request.destroy();
+      return { ...reply, continued };
+    };
+    const refused = await overloaded(() => turnedAway(asking));
+    expect(refused).toMatchObject({ status: 503, connection: 'close', continued: false });
+    expect(await served(asking)).toMatchObject({ status: 200, continued: true });
+  });
+
+  it('lets clients hold no place that send slowly', async () => {
+    const headers = { 'content-length': '900000' };
+    const slow = Array.from({ length: 100 }, () => {
+      const request = httpRequest(server.url + INFER, { method: 'POST', agent: false, headers });
+      request.on('error', () => {});
+      request.write(' ');
+      return request;
+    });
+    await sleep(500);
+    expect((await served(() => post(bodyOf(3)))).status).toBe(200);
+    for (const request of slow) request.destroy();
+  });
+
+  it('has a log that a fresh core repeats', async () => {
+    const { value: plan } = await loadArtifact(`${bundle.folder}/plan.json`, ['pooled-plan']);
+    const topology = topologyOf(plan, { transfers: 'none' });
+    const answer = replay(log, (decisions) => new StageLocalCore(topology, decisions, { slackNs: 3e6 }));
+    expect(log.filter(([word]) => word === 'turnedAway').length).toBeGreaterThan(20);
+    expect(answer).toEqual({ same: true, entries: log.length });
+  });
+});
