@@ -9,7 +9,7 @@ const FIRST_BYTES = 1024 * 1024;
 const ALIGNMENT = 8;
 
 /** A body that could not be read, with the status it is answered with. */
-export class BodyError extends Error {
+class BodyError extends Error {
   constructor(
     readonly statusCode: number,
     message: string,
