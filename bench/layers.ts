@@ -38,7 +38,6 @@ async function measure(folder: string, name: string, all: boolean): Promise<Row 
   const prepared = await prepareModel(join(folder, `${name}.onnx`), {
     dims,
     device: DEVICE,
-    batchSizes: [1],
   });
   const times = await inOneSession(prepared.model.bytes, (path) =>
     timesOf({ model: prepared.model, path, feeds: prepared.request }),

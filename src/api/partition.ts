@@ -1,5 +1,6 @@
 import {
   type Boundary,
+  checkWritable,
   fault,
   InputError,
   type LatencyTable,
@@ -43,19 +44,20 @@ export interface PartitionedModel {
 /**
  * Groups a model's layers into blocks from what a profile measured (or from layers measured now), and writes the blocks as
  * ONNX files or as a profile where that is asked for.
- * @throws InputError where the profile is of another model or has no layer latencies
+ * @throws InputError where the profile is of another model or has no layer latencies, or a result has nowhere to go
  */
 export async function partitionModelFile(
   path: string,
   options: PartitionModelOptions,
 ): Promise<PartitionedModel> {
-  const { prepareModel } = await import('../profiler/index.js');
+  const { checkExtractFolder, prepareModel } = await import('../profiler/index.js');
+  if (options.extract !== undefined) await checkExtractFolder(options.extract);
+  if (options.output !== undefined) await checkWritable(options.output);
   const given = options.profile === undefined ? undefined : await loadArtifact(options.profile, ['profile']);
   const dims = options.dim ?? given?.value.model.dims;
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
     device: PROBE_DEVICE,
-    batchSizes: given?.value.model.fixedBatch === undefined ? [1, 2] : [1],
     boundary: options.boundary,
     ...(dims ? { dims } : {}),
     ...(options.fill ? { fill: options.fill } : {}),
@@ -70,8 +72,7 @@ export async function partitionModelFile(
     { method: options.method, blocks: options.blocks },
   );
   const profile = await withBlocks(base, prepared, ends);
-  const extracted =
-    options.extract === undefined ? undefined : await extract(prepared, ends, options.extract);
+  const extracted = await extract(prepared, ends, options);
   if (options.output !== undefined) {
     const inputs = [
       inputFile('model', prepared, options.output),
@@ -83,9 +84,14 @@ export async function partitionModelFile(
   return { profile, notes, ...(extracted ? { extracted } : {}) };
 }
 
-async function extract(prepared: PreparedModel, ends: readonly number[], folder: string): Promise<Chain> {
+async function extract(
+  prepared: PreparedModel,
+  ends: readonly number[],
+  { extract: folder, signal }: PartitionModelOptions,
+): Promise<Chain | undefined> {
+  if (folder === undefined) return undefined;
   const { extractChain } = await import('../profiler/index.js');
-  return extractChain(prepared, ends, { folder, device: PROBE_DEVICE });
+  return extractChain(prepared, ends, { folder, device: PROBE_DEVICE, ...(signal ? { signal } : {}) });
 }
 
 /** The profile's layer latencies, if it is of this model and has them. */

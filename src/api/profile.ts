@@ -68,7 +68,6 @@ export async function profileModelFile(
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
     device: PROBE_DEVICE,
-    batchSizes: options.batch,
     boundary: options.boundary,
     ...(options.dim ? { dims: options.dim } : {}),
     ...(options.fill ? { fill: options.fill } : {}),

@@ -16,6 +16,7 @@ export {
 } from './common.js';
 export { sha256Of, sha256OfFile } from './digest.js';
 export { type Fault, fault, InputError, MissingError } from './errors.js';
+export { checkFolder, holdsManifest, type IsOurs, makeFolderWhole } from './folder.js';
 export { type Loaded, loadArtifact, parseArtifact, unreadable } from './load.js';
 export type {
   ClassUse,

@@ -1,9 +1,10 @@
 import { access, constants, open, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { basename, dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import stringify from 'json-stringify-pretty-compact';
 import { FORMAT_VERSION, type InputFile, type Tool } from './common.js';
 import { fault, InputError } from './errors.js';
+import { removeLeftovers, temporaryBeside } from './leftovers.js';
 import { type ArtifactKind, type ArtifactTypes, schemaId } from './schemas.js';
 
 /** Name and version of this program, as emitted files carry them. */
@@ -36,12 +37,14 @@ export async function saveArtifact<K extends ArtifactKind>(
 }
 
 /**
- * Writes a file whole or not at all: a temporary file beside it, flushed, then renamed.
+ * Writes a file whole or not at all: a temporary file beside it, flushed, then renamed. What a killed process left of
+ * such a file is removed.
  * @throws InputError where the folder cannot be written; what the disk says (ENOSPC, …) otherwise
  */
 export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
-  const temporary = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
+  const temporary = temporaryBeside(path);
   try {
+    await removeLeftovers(path);
     const file = await open(temporary, 'w');
     try {
       await file.writeFile(content);

@@ -7,9 +7,11 @@ import {
   type BundledPartition,
   emittedHead,
   fault,
+  holdsManifest,
   InputError,
   type InputFile,
   MissingError,
+  makeFolderWhole,
   type PooledPlan,
   type Profile,
   sha256Of,
@@ -17,7 +19,6 @@ import {
 } from '../artifacts/index.js';
 import { type Extracted, extractPartition, type OnnxModel } from '../onnx/index.js';
 import { copyPieces } from '../profiler/index.js';
-import { holdsManifest, makeFolderWhole } from './folder.js';
 import { crossingTypes, nodeRange, tensorSpecs } from './tensors.js';
 
 /** One model of the plan: its profile, its graph as profiled (dimensions bound, batch symbolic), where its file lies. */

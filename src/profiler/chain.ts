@@ -1,14 +1,15 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { checkFolder, makeFolderWhole } from '../artifacts/index.js';
 import {
   type Device,
   type Executor,
-  isStrings,
   startExecutor,
   type TensorData,
   type Tensors,
 } from '../execution/index.js';
 import { extractPartition } from '../onnx/index.js';
+import { numbersOf } from './agreement.js';
 import { copyPieces, withScratch, writeData, writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
 
@@ -21,19 +22,50 @@ export interface Chain {
 
 /**
  * Writes every block as an ONNX file of its own, runs them one after another on one request, and compares with the whole
- * model, both with graph optimizations off. With boundary `float16` the difference is what rounding at the cuts changes.
+ * model, both with graph optimizations off. The folder appears whole or not at all; one that is there is replaced only
+ * where it holds nothing but blocks' files (`<number>.onnx`, `<number>.onnx.data`). With boundary `float16` the difference is what rounding at the cuts changes.
  * @param ends exclusive layer index of each block
+ * @throws InputError where the folder holds other files or its parent is missing; the signal's reason on abort
  */
 export async function extractChain(
   prepared: PreparedModel,
   ends: readonly number[],
-  { folder, device }: { folder: string; device: Device },
+  { folder, device, signal }: { folder: string; device: Device; signal?: AbortSignal },
+): Promise<Chain> {
+  let chain: Chain | undefined;
+  await makeFolderWhole(folder, holdsBlocks, async (inside) => {
+    chain = await writeChain(prepared, ends, { folder: inside, device, ...(signal ? { signal } : {}) });
+  });
+  const { files, largestDifference } = chain as Chain;
+  return { files: files.map((file) => join(folder, basename(file))), largestDifference };
+}
+
+/**
+ * Whether blocks could be extracted to a folder, asked before layers are measured.
+ * @throws InputError where it holds other files or its parent is missing
+ */
+export function checkExtractFolder(folder: string): Promise<void> {
+  return checkFolder(folder, holdsBlocks);
+}
+
+const BLOCK_FILE = /^\d+\.onnx(\.data)?$/;
+
+/** Whether every entry is a file named as a block's. */
+async function holdsBlocks(folder: string): Promise<boolean> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries.every((entry) => entry.isFile() && BLOCK_FILE.test(entry.name));
+}
+
+async function writeChain(
+  prepared: PreparedModel,
+  ends: readonly number[],
+  { folder, device, signal }: { folder: string; device: Device; signal?: AbortSignal },
 ): Promise<Chain> {
   return withScratch(async (scratch) => {
     await writeData(scratch, prepared.source);
-    await mkdir(folder, { recursive: true });
     const blocks: Block[] = [];
     for (const [k, to] of ends.entries()) {
+      signal?.throwIfAborted();
       const range = { from: ends[k - 1] ?? 0, to };
       const name = `${String(k).padStart(String(ends.length - 1).length, '0')}.onnx`;
       blocks.push(await writeBlock(prepared, range, { path: join(folder, name), dataFolder: scratch }));
@@ -61,10 +93,7 @@ export function boundaryChange(
   device: Device,
 ): Promise<number> {
   return withScratch(async (scratch) => {
-    const { largestDifference } = await extractChain(prepared, ends, {
-      folder: join(scratch, 'blocks'),
-      device,
-    });
+    const { largestDifference } = await writeChain(prepared, ends, { folder: scratch, device });
     return largestDifference;
   });
 }
@@ -106,9 +135,9 @@ async function runChain(executor: Executor, request: Tensors, blocks: readonly B
 function difference(whole: TensorData | undefined, chained: TensorData | undefined): number {
   if (whole === undefined || chained === undefined || whole.dims.join() !== chained.dims.join())
     return Number.POSITIVE_INFINITY;
-  const [a, b] = [whole.data, chained.data];
-  if (isStrings(a) || isStrings(b))
-    return a.every((value, i) => value === b[i]) ? 0 : Number.POSITIVE_INFINITY;
+  const [a, b] = [numbersOf(whole), numbersOf(chained)];
+  if (a === undefined || b === undefined)
+    return whole.data.every((value, i) => value === chained.data[i]) ? 0 : Number.POSITIVE_INFINITY;
   let most = 0;
   let apart = 0;
   for (let i = 0; i < a.length; i++) {

@@ -9,8 +9,6 @@ export interface PrepareOptions {
   readonly dims?: Readonly<Record<string, number>>;
   /** Where the model is run to find shapes and to try batching; hold-back of an emulated device is not used. */
   readonly device: Device;
-  /** Batch sizes that will be profiled. Batching is tried at 2 whatever they are, so that a profile says what the model can. */
-  readonly batchSizes?: readonly number[];
   /** How tensors will cross a cut: decides what `cutBytes` counts. `exact` unless given. */
   readonly boundary?: Boundary;
   /** Values of inputs for one request, in place of random ones: for inputs that only some values are valid for. */
@@ -72,7 +70,7 @@ export interface Limits {
   readonly maxMs: number;
 }
 
-export const DEFAULT_LIMITS: Limits = { warmupRuns: 2, minRuns: 10, minMs: 200, maxMs: 2000 };
+export const DEFAULT_LIMITS: Limits = { warmupRuns: 3, minRuns: 10, minMs: 200, maxMs: 2000 };
 
 export interface ProfileOptions {
   readonly devices: readonly NamedDevice[];

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,6 +46,18 @@ kind: pooled
 cluster: { devices: { fast: { count: 1 }, slow: { count: 1 } }, networkGbps: 100 }
 models: [{ profile: model.profile.json, sloMs: 2000 }]
 `;
+
+/** A signal that is found aborted once something holds. */
+function abortedOnce(holds: () => boolean): AbortSignal {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const look = signal.throwIfAborted.bind(signal);
+  signal.throwIfAborted = () => {
+    if (holds()) controller.abort();
+    look();
+  };
+  return signal;
+}
 
 /** Every file of a folder by its path, as the digest of its bytes. */
 async function contents(path: string): Promise<Record<string, string>> {
@@ -181,6 +194,39 @@ describe('partitionModelFile()', () => {
     expect(extracted?.largestDifference).toBe(0);
     expect((await readdir(at('blocks'))).length).toBe(profile.blocks.length);
     expect(await validateFiles([at('cut.profile.json')])).toMatchObject([{ ok: true }]);
+  });
+
+  it('replaces a folder of blocks, and refuses one that holds anything else before it measures', async () => {
+    const again = {
+      ...options,
+      boundary: 'exact' as const,
+      profile: at('model.profile.json'),
+      extract: at('blocks'),
+    };
+    const { extracted } = await partitionModelFile(at('model.onnx'), { ...again, blocks: 2 });
+    expect(extracted?.files).toEqual(['0.onnx', '1.onnx'].map((name) => at(`blocks/${name}`)));
+    expect(await readdir(at('blocks'))).toEqual(['0.onnx', '1.onnx']);
+    await writeFile(at('blocks/notes.txt'), 'mine');
+    const before = await contents(at('blocks'));
+    const refused = partitionModelFile(at('absent.onnx'), again);
+    await expect(refused).rejects.toThrow('the folder holds other files');
+    expect(await contents(at('blocks'))).toEqual(before);
+  });
+
+  it('leaves the blocks that were there and nothing half written when it is stopped', async () => {
+    await rm(at('blocks/notes.txt'));
+    const before = await contents(at('blocks'));
+    const listed = await readdir(folder);
+    const stopped = partitionModelFile(at('model.onnx'), {
+      ...options,
+      boundary: 'exact',
+      profile: at('model.profile.json'),
+      extract: at('blocks'),
+      signal: abortedOnce(() => existsSync(at(`.blocks.${process.pid}.tmp/0.onnx`))),
+    });
+    await expect(stopped).rejects.toThrow();
+    expect(await contents(at('blocks'))).toEqual(before);
+    expect(await readdir(folder)).toEqual(listed);
   });
 
   it('reports what float16 boundaries change, and counts half the bytes', async () => {

@@ -1,9 +1,15 @@
+import { Float16Array } from '@petamoriken/float16';
 import { describe, expect, test } from 'vitest';
 import type { TensorData } from '../../src/execution/index.js';
 import { agree, batchingOf } from '../../src/profiler/agreement.js';
 
 function float(dims: number[], data: number[]): TensorData {
   return { dtype: 'float32', dims, data: Float32Array.from(data) };
+}
+/** As ONNX Runtime gives float16: its bits. */
+function half(dims: number[], data: number[]): TensorData {
+  const bits = new Uint16Array(Float16Array.from(data).buffer as ArrayBuffer);
+  return { dtype: 'float16', dims, data: bits };
 }
 function int64(data: number[]): TensorData {
   return { dtype: 'int64', dims: [data.length], data: BigInt64Array.from(data.map(BigInt)) };
@@ -22,6 +28,14 @@ describe('batchingOf()', () => {
     const [first, second] = [float([2, 1], [1, 2]), float([2, 1], [3, 4])];
     expect(batchingOf(first, second, float([4, 1], [1, 2, 3, 4]))).toEqual({ kind: 'stacked', axis: 0 });
     expect(batchingOf(first, second, float([4, 1], [1, 3, 2, 4]))).toMatchObject({ kind: 'mixed' });
+  });
+  test('finds the axis of float16 whose kernels round otherwise at batch 2', () => {
+    const ulp = 2 ** -10;
+    const both = half([2, 2], [1 + ulp, 0.5, 0.25, 1 - ulp]);
+    expect(batchingOf(half([1, 2], [1, 0.5]), half([1, 2], [0.25, 1]), both)).toEqual({
+      kind: 'stacked',
+      axis: 0,
+    });
   });
   test('calls a tensor common when it is the same for each request and both', () => {
     const mask = float([3], [1, 0, 1]);
@@ -58,6 +72,19 @@ describe('agree()', () => {
     expect(agree(float([2], [1000, 1]), float([2], [1000, 2.1]))).toBe(false);
     expect(agree(float([2], [Number.NaN, 1]), float([2], [Number.NaN, 1]))).toBe(true);
     expect(agree(float([2], [Number.NaN, 1]), float([2], [1, 1]))).toBe(false);
+  });
+  test('compares float16 by value: a few roundings pass, more does not', () => {
+    const ulp = 2 ** -10;
+    expect(agree(half([2], [1, 0.25]), half([2], [1 + ulp, 0.25 - ulp]))).toBe(true);
+    expect(agree(half([2], [1, 0.25]), half([2], [1, 0.25 + 4 * ulp]))).toBe(true);
+    expect(agree(half([2], [1, 0.25]), half([2], [1, 0.25 + 5 * ulp]))).toBe(false);
+    // A sign apart is another value; the two zeros are one value, though far apart as bits.
+    expect(agree(half([2], [1, -1]), half([2], [1, 1]))).toBe(false);
+    expect(agree(half([1], [0]), half([1], [-0]))).toBe(true);
+    const infinite = half([2], [Number.POSITIVE_INFINITY, 1]);
+    expect(agree(infinite, infinite)).toBe(true);
+    expect(agree(infinite, half([2], [65504, 1]))).toBe(false);
+    expect(agree(half([1], [Number.NaN]), half([1], [Number.NaN]))).toBe(true);
   });
   test('wants integers and texts to be equal', () => {
     expect(agree(int64([1, 2]), int64([1, 2]))).toBe(true);

@@ -1,21 +1,27 @@
 import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
-import { fault, InputError } from '../artifacts/index.js';
+import { dirname, join, resolve } from 'node:path';
+import { fault, InputError } from './errors.js';
+import { exists, removeLeftovers, replacedBeside, temporaryBeside } from './leftovers.js';
+
+/** Whether a folder holds nothing but what this program wrote there before. */
+export type IsOurs = (folder: string) => Promise<boolean>;
 
 /**
  * Makes a folder whole or not at all: `fill` writes into a temporary folder beside it, which then takes its place.
- * A folder that is there already is replaced only when it is empty or `isOurs` says so.
+ * A folder that is there already is replaced only when it is empty or `isOurs` says so. What a killed process left beside
+ * it is removed first.
  * @throws InputError where the folder is somebody else's, or its parent is missing
  */
 export async function makeFolderWhole(
   target: string,
-  isOurs: (folder: string) => Promise<boolean>,
+  isOurs: IsOurs,
   fill: (folder: string) => Promise<void>,
 ): Promise<void> {
   const path = resolve(target);
-  await refuseOthers(target, path, isOurs);
-  const temporary = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
-  const old = join(dirname(path), `.${basename(path)}.${process.pid}.old`);
+  await removeLeftovers(path);
+  await checkFolder(target, isOurs);
+  const temporary = temporaryBeside(path);
+  const old = replacedBeside(path);
   try {
     await rm(temporary, { recursive: true, force: true });
     await mkdir(temporary);
@@ -29,11 +35,12 @@ export async function makeFolderWhole(
   }
 }
 
-async function refuseOthers(
-  target: string,
-  path: string,
-  isOurs: (folder: string) => Promise<boolean>,
-): Promise<void> {
+/**
+ * Whether `makeFolderWhole` would make the folder, asked before long work whose result goes there.
+ * @throws InputError where it would not
+ */
+export async function checkFolder(target: string, isOurs: IsOurs): Promise<void> {
+  const path = resolve(target);
   const task = `write ${target}`;
   if (!(await exists(dirname(path))))
     throw new InputError(task, [fault(`there is no folder ${dirname(target)}`)]);
@@ -55,11 +62,4 @@ export async function holdsManifest(folder: string, kind: string): Promise<boole
   } catch {
     return false;
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

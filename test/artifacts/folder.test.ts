@@ -1,0 +1,108 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  checkFolder,
+  holdsManifest,
+  InputError,
+  makeFolderWhole,
+  writeWhole,
+} from '../../src/artifacts/index.js';
+
+let parent: string;
+const at = (name: string): string => join(parent, name);
+const mine = async (): Promise<boolean> => true;
+const others = async (): Promise<boolean> => false;
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'inferplan-folder-'));
+});
+afterEach(() => rm(parent, { recursive: true, force: true }));
+
+function writes(text: string): (folder: string) => Promise<void> {
+  return (folder) => writeFile(join(folder, 'file'), text);
+}
+
+/** The id of a process that has ended. */
+function deadPid(): number {
+  return spawnSync(process.execPath, ['-e', '']).pid;
+}
+
+describe('makeFolderWhole()', () => {
+  it('makes a folder, fills an empty one, and replaces one of its own', async () => {
+    await makeFolderWhole(at('new'), others, writes('1'));
+    await mkdir(at('empty'));
+    await makeFolderWhole(at('empty'), others, writes('2'));
+    await makeFolderWhole(at('new'), mine, writes('3'));
+    expect(await readFile(at('new/file'), 'utf8')).toBe('3');
+    expect(await readFile(at('empty/file'), 'utf8')).toBe('2');
+    expect((await readdir(parent)).sort()).toEqual(['empty', 'new']);
+  });
+
+  it('refuses a folder of others, a file, and a parent that is missing', async () => {
+    await makeFolderWhole(at('new'), others, writes('1'));
+    await writeFile(at('plain'), '');
+    for (const [target, why] of [
+      ['new', 'holds other files'],
+      ['plain', 'it is a file'],
+      ['none/new', 'there is no folder'],
+    ] as const) {
+      await expect(makeFolderWhole(at(target), others, writes('2'))).rejects.toThrow(why);
+      await expect(checkFolder(at(target), others)).rejects.toBeInstanceOf(InputError);
+    }
+    expect(await readFile(at('new/file'), 'utf8')).toBe('1');
+  });
+
+  it('leaves what was there, and nothing else, when filling fails', async () => {
+    await makeFolderWhole(at('new'), mine, writes('1'));
+    const failing = async (folder: string): Promise<void> => {
+      await writes('2')(folder);
+      throw new Error('the disk is full');
+    };
+    await expect(makeFolderWhole(at('new'), mine, failing)).rejects.toThrow('the disk is full');
+    expect(await readFile(at('new/file'), 'utf8')).toBe('1');
+    expect(await readdir(parent)).toEqual(['new']);
+  });
+
+  it('removes what killed processes left beside it, and of living ones nothing', async () => {
+    const dead = deadPid();
+    const kept = [`.new.${process.ppid}.tmp`, `.newer.${dead}.tmp`, `.new.x.tmp`];
+    for (const name of [`.new.${dead}.tmp`, ...kept]) await mkdir(at(name));
+    await makeFolderWhole(at('new'), mine, writes('1'));
+    expect((await readdir(parent)).sort()).toEqual([...kept, 'new'].sort());
+  });
+
+  it('moves back what a process had moved aside when it was killed, and removes it where another took its place', async () => {
+    const dead = deadPid();
+    await mkdir(at(`.new.${dead}.old`));
+    await writes('old')(at(`.new.${dead}.old`));
+    const failing = () => Promise.reject(new Error('no'));
+    await expect(makeFolderWhole(at('new'), mine, failing)).rejects.toThrow('no');
+    expect(await readFile(at('new/file'), 'utf8')).toBe('old');
+    await mkdir(at(`.new.${dead}.old`));
+    await makeFolderWhole(at('new'), mine, writes('1'));
+    expect(await readdir(parent)).toEqual(['new']);
+    expect(await readFile(at('new/file'), 'utf8')).toBe('1');
+  });
+});
+
+describe('writeWhole()', () => {
+  it('removes what a killed process left of the same file', async () => {
+    await writeFile(at(`.p.json.${deadPid()}.tmp`), 'half');
+    await writeWhole(at('p.json'), 'whole');
+    expect(await readdir(parent)).toEqual(['p.json']);
+  });
+});
+
+describe('holdsManifest()', () => {
+  it('tells the kind of a manifest, and none from no manifest', async () => {
+    expect(await holdsManifest(parent, 'bundle')).toBe(false);
+    await writeFile(at('manifest.json'), '{ "kind": "bundle" }');
+    expect(await holdsManifest(parent, 'bundle')).toBe(true);
+    expect(await holdsManifest(parent, 'plan')).toBe(false);
+    await writeFile(at('manifest.json'), '{');
+    expect(await holdsManifest(parent, 'bundle')).toBe(false);
+  });
+});
