@@ -133,23 +133,23 @@ describe('solveSpec() explains that there is no plan', () => {
 });
 
 describe('solveSpec() plans baselines', () => {
-  it.each(['no-partitioning', 'dart-r'] as const)(
-    '%s: its plan says so and is checked as one',
-    async (baseline) => {
-      const output = join(folder, `${baseline}.json`);
-      const solved = planned(await solveSpec(EXAMPLE, { baseline, output }));
-      const best = planned(await solveSpec(EXAMPLE));
-      expect(solved.plan).toMatchObject({ baseline, status: 'optimal', objective: { gap: 0 } });
-      expect(solved.plan.objective.value).toBeLessThan(best.plan.objective.value);
-      const most = baseline === 'dart-r' ? 2 : 1;
-      const partitions = solved.plan.models.flatMap((m) => m.pipelines.map((p) => p.partitions));
-      expect(Math.max(...partitions.map((list) => list.length))).toBe(most);
-      expect(partitions.flat().every(({ virtual }) => virtual === 1)).toBe(true);
-      expect(await validateFiles([output])).toMatchObject([
-        { ok: true, what: expect.stringContaining(`plan of the baseline ${baseline}`) },
-      ]);
-    },
-  );
+  it.each([
+    'no-partitioning',
+    'dart-r',
+  ] as const)('%s: its plan says so and is checked as one', async (baseline) => {
+    const output = join(folder, `${baseline}.json`);
+    const solved = planned(await solveSpec(EXAMPLE, { baseline, output }));
+    const best = planned(await solveSpec(EXAMPLE));
+    expect(solved.plan).toMatchObject({ baseline, status: 'optimal', objective: { gap: 0 } });
+    expect(solved.plan.objective.value).toBeLessThan(best.plan.objective.value);
+    const most = baseline === 'dart-r' ? 2 : 1;
+    const partitions = solved.plan.models.flatMap((m) => m.pipelines.map((p) => p.partitions));
+    expect(Math.max(...partitions.map((list) => list.length))).toBe(most);
+    expect(partitions.flat().every(({ virtual }) => virtual === 1)).toBe(true);
+    expect(await validateFiles([output])).toMatchObject([
+      { ok: true, what: expect.stringContaining(`plan of the baseline ${baseline}`) },
+    ]);
+  });
 
   it('and refuses what a baseline has not', async () => {
     await expect(

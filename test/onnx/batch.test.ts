@@ -70,51 +70,51 @@ function batchAxes(one: Tensors, many: Tensors): Map<string, number> {
 }
 
 describe.skipIf(!hasShared)('batches of the shared models', () => {
-  it.each([...SYMBOLIC, ...FIXED])(
-    'makeBatchSymbolic() runs %s at batch 1, 2, 4 and 8, every row as alone',
-    async (name) => {
-      const original = prepared(name);
-      const made = makeBatchSymbolic(original);
-      if (!made.ok) throw new Error(made.missing);
-      const batched = readModel(made.bytes, { name });
-      const axes = batchDim(batched);
-      if (axes.kind !== 'symbolic') throw new Error(`the batch of ${name} is ${axes.kind}`);
-      expect(made.changes.length > 0).toBe(FIXED.includes(name));
+  it.each([
+    ...SYMBOLIC,
+    ...FIXED,
+  ])('makeBatchSymbolic() runs %s at batch 1, 2, 4 and 8, every row as alone', async (name) => {
+    const original = prepared(name);
+    const made = makeBatchSymbolic(original);
+    if (!made.ok) throw new Error(made.missing);
+    const batched = readModel(made.bytes, { name });
+    const axes = batchDim(batched);
+    if (axes.kind !== 'symbolic') throw new Error(`the batch of ${name} is ${axes.kind}`);
+    expect(made.changes.length > 0).toBe(FIXED.includes(name));
 
-      const level = 'all';
-      const outputs = tensorOutputs(original).filter((output) => output !== 'classLabel');
-      const rows = Array.from({ length: 8 }, (_, seed) => feedsOf(name, original, seed));
-      const slow = SLOW.test(name) && !EVERY_SIZE;
-      const checked = slow ? [0, 3, 7] : rows.map((_, row) => row);
-      const answers = await runEach(
-        original.bytes,
-        checked.map((row) => rows[row]!),
-        { level, outputs },
-      );
-      const alone = new Map(checked.map((row, index) => [row, answers[index]!]));
-      const [first, second] = answers as [Tensors, Tensors];
-      for (const size of slow ? [8] : BATCHES) {
-        const together = await run(batched.bytes, stacked(rows.slice(0, size), axes.inputs), {
-          level,
-          outputs,
-        });
-        if (size === 1) {
-          for (const output of outputs) expect(together[output]!.dims).toEqual(first[output]!.dims);
-          continue;
-        }
-        for (const [output, axis] of batchAxes(first, together)) {
-          expect(together[output]!.dims[axis], output).toBe(size);
-          for (const row of checked.filter((at) => at < size)) {
-            const error = relativeError(rowOf(together[output]!, axis, row), alone.get(row)![output]!);
-            expect(error, `${output}, row ${row} of ${size}`).toBeLessThan(TOLERANCE);
-          }
+    const level = 'all';
+    const outputs = tensorOutputs(original).filter((output) => output !== 'classLabel');
+    const rows = Array.from({ length: 8 }, (_, seed) => feedsOf(name, original, seed));
+    const slow = SLOW.test(name) && !EVERY_SIZE;
+    const checked = slow ? [0, 3, 7] : rows.map((_, row) => row);
+    const answers = await runEach(
+      original.bytes,
+      checked.map((row) => rows[row]!),
+      { level, outputs },
+    );
+    const alone = new Map(checked.map((row, index) => [row, answers[index]!]));
+    const [first, second] = answers as [Tensors, Tensors];
+    for (const size of slow ? [8] : BATCHES) {
+      const together = await run(batched.bytes, stacked(rows.slice(0, size), axes.inputs), {
+        level,
+        outputs,
+      });
+      if (size === 1) {
+        for (const output of outputs) expect(together[output]!.dims).toEqual(first[output]!.dims);
+        continue;
+      }
+      for (const [output, axis] of batchAxes(first, together)) {
+        expect(together[output]!.dims[axis], output).toBe(size);
+        for (const row of checked.filter((at) => at < size)) {
+          const error = relativeError(rowOf(together[output]!, axis, row), alone.get(row)![output]!);
+          expect(error, `${output}, row ${row} of ${size}`).toBeLessThan(TOLERANCE);
         }
       }
-      // Rows must differ, or mixing them up would go unseen.
-      const differences = outputs.map((output) => relativeError(first[output]!, second[output]!));
-      expect(Math.max(...differences)).toBeGreaterThan(0);
-    },
-  );
+    }
+    // Rows must differ, or mixing them up would go unseen.
+    const differences = outputs.map((output) => relativeError(first[output]!, second[output]!));
+    expect(Math.max(...differences)).toBeGreaterThan(0);
+  });
 
   it('makeBatchSymbolic() changes the constant of light_resnet50’s Reshape and says so', () => {
     const made = makeBatchSymbolic(sharedModel('light_resnet50.onnx'));

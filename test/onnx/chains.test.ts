@@ -41,46 +41,48 @@ function expectNear(actual: Tensors, expected: Tensors): void {
 }
 
 describe.skipIf(!hasShared)('partitions of the shared models, chained', () => {
-  it.each(sharedModels())(
-    'extractPartition() cuts %s at up to 20 places without changing its answer',
-    async (name) => {
-      const model = comparable(name);
-      const feeds = feedsOf(name, model);
-      const outputs = tensorOutputs(model);
-      const { types, cuts } = await validCuts(model, feeds);
-      const positions = spread(cuts, CUTS).map((cut) => cut.position);
-      expect(positions.length).toBeGreaterThan(name.startsWith('silero') ? 2 : 8);
+  it.each(
+    sharedModels(),
+  )('extractPartition() cuts %s at up to 20 places without changing its answer', async (name) => {
+    const model = comparable(name);
+    const feeds = feedsOf(name, model);
+    const outputs = tensorOutputs(model);
+    const { types, cuts } = await validCuts(model, feeds);
+    const positions = spread(cuts, CUTS).map((cut) => cut.position);
+    expect(positions.length).toBeGreaterThan(name.startsWith('silero') ? 2 : 8);
 
-      const exact = { level: 'disabled', types, outputs } as const;
-      const unoptimized = await run(model.bytes, feeds, exact);
-      expectSame(await runChain(model, positions, feeds, exact), unoptimized);
-      for (const position of SLOW.test(name) ? spread(positions, FEWER_CUTS) : positions)
-        expectSame(await runChain(model, [position], feeds, exact), unoptimized);
+    const exact = { level: 'disabled', types, outputs } as const;
+    const unoptimized = await run(model.bytes, feeds, exact);
+    expectSame(await runChain(model, positions, feeds, exact), unoptimized);
+    for (const position of SLOW.test(name) ? spread(positions, FEWER_CUTS) : positions)
+      expectSame(await runChain(model, [position], feeds, exact), unoptimized);
 
-      const optimized = await run(model.bytes, feeds, { level: 'all', outputs });
-      expectNear(await runChain(model, positions, feeds, { ...exact, level: 'all' }), optimized);
-    },
-  );
+    const optimized = await run(model.bytes, feeds, { level: 'all', outputs });
+    expectNear(await runChain(model, positions, feeds, { ...exact, level: 'all' }), optimized);
+  });
 
-  it.each(['resnet50', 'squeezenet', 'densenet121', 'inception_v1', 'shufflenet'])(
-    'extractPartition() of light_%s gives the published output through four partitions',
-    async (short) => {
-      const model = sharedModel(`light_${short}.onnx`);
-      const input = model.graph.inputs[0]!;
-      const size = 3 * 224 * 224;
-      const ramp = Float32Array.from({ length: size }, (_, i) => i / size);
-      const feeds = { [input.name]: new ort.Tensor('float32', ramp, [1, 3, 224, 224]) };
-      const { types, cuts } = await validCuts(model, feeds);
-      const positions = [0.2, 0.5, 0.8].map((at) => cuts[Math.floor(at * cuts.length)]!.position);
-      const [output] = tensorOutputs(model) as [string];
-      const chained = await runChain(model, positions, feeds, { level: 'all', types, outputs: [output] });
-      const published = onnxProto.onnx.TensorProto.decode(sharedBytes(`light_${short}_output_0.pb`));
-      const raw = published.rawData!;
-      const values = new Float32Array(raw.buffer.slice(raw.byteOffset, raw.byteOffset + raw.byteLength));
-      const error = relativeError(chained[output]!, new ort.Tensor('float32', values, chained[output]!.dims));
-      expect(error).toBeLessThan(TOLERANCE);
-    },
-  );
+  it.each([
+    'resnet50',
+    'squeezenet',
+    'densenet121',
+    'inception_v1',
+    'shufflenet',
+  ])('extractPartition() of light_%s gives the published output through four partitions', async (short) => {
+    const model = sharedModel(`light_${short}.onnx`);
+    const input = model.graph.inputs[0]!;
+    const size = 3 * 224 * 224;
+    const ramp = Float32Array.from({ length: size }, (_, i) => i / size);
+    const feeds = { [input.name]: new ort.Tensor('float32', ramp, [1, 3, 224, 224]) };
+    const { types, cuts } = await validCuts(model, feeds);
+    const positions = [0.2, 0.5, 0.8].map((at) => cuts[Math.floor(at * cuts.length)]!.position);
+    const [output] = tensorOutputs(model) as [string];
+    const chained = await runChain(model, positions, feeds, { level: 'all', types, outputs: [output] });
+    const published = onnxProto.onnx.TensorProto.decode(sharedBytes(`light_${short}_output_0.pb`));
+    const raw = published.rawData!;
+    const values = new Float32Array(raw.buffer.slice(raw.byteOffset, raw.byteOffset + raw.byteLength));
+    const error = relativeError(chained[output]!, new ort.Tensor('float32', values, chained[output]!.dims));
+    expect(error).toBeLessThan(TOLERANCE);
+  });
 
   it('extractPartition() with boundary float16 sends half the bytes under one name on both sides', async () => {
     const model = sharedModel('squeezenet.onnx');
@@ -96,20 +98,22 @@ describe.skipIf(!hasShared)('partitions of the shared models, chained', () => {
     for (const name of first.outputs) expect(sent[name]!.type).toBe('float16');
   });
 
-  it.each(['yolox_nano.onnx', 'tinyvit_demo.onnx', 'bert_toy.onnx', 'gpt2_past.onnx'])(
-    'extractPartition() with boundary float16 changes %s by little',
-    async (name) => {
-      const model = sharedModel(name);
-      const feeds = feedsOf(name, model);
-      const outputs = tensorOutputs(model);
-      const { types, cuts } = await validCuts(model, feeds);
-      const positions = spread(cuts, 5).map((cut) => cut.position);
-      const options = { level: 'all', types, outputs, boundary: 'float16' } as const;
-      const halved = await runChain(model, positions, feeds, options);
-      const whole = await run(model.bytes, feeds, { level: 'all', outputs });
-      const errors = outputs.map((output) => relativeError(halved[output]!, whole[output]!));
-      expect(Math.max(...errors)).toBeGreaterThan(0);
-      expect(Math.max(...errors)).toBeLessThan(0.02);
-    },
-  );
+  it.each([
+    'yolox_nano.onnx',
+    'tinyvit_demo.onnx',
+    'bert_toy.onnx',
+    'gpt2_past.onnx',
+  ])('extractPartition() with boundary float16 changes %s by little', async (name) => {
+    const model = sharedModel(name);
+    const feeds = feedsOf(name, model);
+    const outputs = tensorOutputs(model);
+    const { types, cuts } = await validCuts(model, feeds);
+    const positions = spread(cuts, 5).map((cut) => cut.position);
+    const options = { level: 'all', types, outputs, boundary: 'float16' } as const;
+    const halved = await runChain(model, positions, feeds, options);
+    const whole = await run(model.bytes, feeds, { level: 'all', outputs });
+    const errors = outputs.map((output) => relativeError(halved[output]!, whole[output]!));
+    expect(Math.max(...errors)).toBeGreaterThan(0);
+    expect(Math.max(...errors)).toBeLessThan(0.02);
+  });
 });
