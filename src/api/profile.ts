@@ -31,9 +31,10 @@ export interface ProfileModelOptions {
   readonly dim?: Readonly<Record<string, number>> | undefined;
   /** One number for every element of an input that takes certain values only. */
   readonly fill?: Readonly<Record<string, number>> | undefined;
-  /** A number of blocks, or the path of a profile whose blocks are measured. */
-  readonly blocks: string;
-  readonly method: 'greedy' | 'min-transfer';
+  /** A number of blocks (10), or the path of a profile whose blocks are measured. */
+  readonly blocks?: string | undefined;
+  /** `greedy` by default. */
+  readonly method?: 'greedy' | 'min-transfer' | undefined;
   readonly boundary: Boundary;
   readonly warmup: number;
   readonly minRuns: number;
@@ -50,8 +51,8 @@ export interface ProfileModelOptions {
 }
 
 /**
- * Profiles a model on devices of this machine and writes the profile; what was measured before an abort is written too,
- * with `measurement.complete: false`.
+ * Profiles a model on devices of this machine and writes the profile; every few seconds what is measured so far is written too,
+ * with `measurement.complete: false`, and `resume` goes on with it after an abort or a crash.
  * @throws InputError for a bad model or bad options, MissingError where no device is there
  */
 export async function profileModelFile(
@@ -64,7 +65,7 @@ export async function profileModelFile(
   const output = options.output ?? `${path.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
   await checkWritable(output);
   const resume = options.resume ? (await loadArtifact(output, ['profile'])).value : undefined;
-  const cut = await blocksOption(options.blocks, options.method);
+  const cut = await blocksOption(options);
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
     device: PROBE_DEVICE,
@@ -73,6 +74,18 @@ export async function profileModelFile(
     ...(options.fill ? { fill: options.fill } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
   });
+  const placed = (profile: Profile): Profile => ({
+    ...profile,
+    inputs: [
+      inputFile('model', prepared, output),
+      ...(cut.blocksOf ? [inputFile('blocks', cut.blocksOf, output)] : []),
+    ],
+    model: { ...profile.model, file: relativePath(path, output), sha256: prepared.sha256 },
+  });
+  const keep = async (profile: Profile): Promise<void> => {
+    const measurement = { ...profile.measurement, complete: false };
+    await saveArtifact<'profile'>(output, { ...placed(profile), measurement });
+  };
   const measured = await profileModel(prepared, {
     devices,
     batchSizes: options.batch,
@@ -87,18 +100,15 @@ export async function profileModelFile(
     ...(resume ? { resume } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
     onProgress: (event) => follow(event, options),
+    onCheckpoint: keep,
     date: new Date().toISOString().slice(0, 10),
   });
+  if (measured.boundary === 'float16') await keep(measured);
   const change = await changeAtBoundaries(prepared, measured);
-  const profile: Profile = {
+  const profile = placed({
     ...measured,
     ...(change === undefined ? {} : { measurement: withBoundaryChange(measured.measurement, change) }),
-    inputs: [
-      inputFile('model', prepared, output),
-      ...(cut.blocksOf ? [inputFile('blocks', cut.blocksOf, output)] : []),
-    ],
-    model: { ...measured.model, file: relativePath(path, output), sha256: prepared.sha256 },
-  };
+  });
   await saveArtifact<'profile'>(output, profile);
   return { profile, path: output };
 }
@@ -120,19 +130,28 @@ const OVERFLOWS =
 
 /** JSON has no number for a change without bounds: it is told as a warning. */
 function withBoundaryChange(measurement: Measurement | undefined, change: number): Measurement {
-  if (Number.isFinite(change)) return { ...measurement, boundaryChange: change };
-  return { ...measurement, warnings: [...(measurement?.warnings ?? []), OVERFLOWS] };
+  const { warnings: before = [], ...rest } = measurement ?? {};
+  const others = before.filter((warning) => warning !== OVERFLOWS);
+  const warnings = Number.isFinite(change) ? others : [...others, OVERFLOWS];
+  return {
+    ...rest,
+    ...(Number.isFinite(change) ? { boundaryChange: change } : {}),
+    ...(warnings.length > 0 ? { warnings } : {}),
+  };
 }
 
 type Cut =
   | { readonly blocksOf: Loaded<'profile'>; readonly partition?: undefined }
   | {
       readonly blocksOf?: undefined;
-      readonly partition: { method: 'greedy' | 'min-transfer'; blocks: number };
+      readonly partition: { method?: 'greedy' | 'min-transfer'; blocks?: number };
     };
 
-async function blocksOption(text: string, method: 'greedy' | 'min-transfer'): Promise<Cut> {
-  if (/^[1-9]\d{0,5}$/.test(text)) return { partition: { method, blocks: Number(text) } };
+/** Only what is asked for: what is not may differ in a profile that is gone on with. */
+async function blocksOption({ blocks: text, method }: ProfileModelOptions): Promise<Cut> {
+  const how = method === undefined ? {} : { method };
+  if (text === undefined) return { partition: how };
+  if (/^[1-9]\d{0,5}$/.test(text)) return { partition: { ...how, blocks: Number(text) } };
   try {
     return { blocksOf: await loadArtifact(text, ['profile']) };
   } catch (error) {

@@ -75,6 +75,8 @@ export interface Measurement {
   minRuns?: number;
   minMs?: number;
   maxMs?: number;
+  /** How its blocks were asked for; absent where they are another profile's. */
+  partition?: { method: 'greedy' | 'min-transfer'; blocks: number };
   /** false when it was interrupted; `--resume` goes on. */
   complete?: boolean;
   /** Sum of the blocks' medians over the whole model's, by class, virtual size and batch. */

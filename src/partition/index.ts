@@ -6,5 +6,5 @@
  */
 
 export { balanceOf, crossingBytes } from './figures.js';
-export { partitionLayers } from './partition-layers.js';
+export { DEFAULT_BLOCKS, partitionLayers } from './partition-layers.js';
 export type { PartitionInput, Partitioning, PartitionMethod, PartitionOptions } from './types.js';

@@ -4,7 +4,8 @@ import { greedyEnds } from './greedy.js';
 import { minTransferEnds } from './min-transfer.js';
 import type { PartitionInput, Partitioning, PartitionOptions } from './types.js';
 
-const DEFAULT_BLOCKS = 10;
+/** As the paper found a good balance. */
+export const DEFAULT_BLOCKS = 10;
 
 /**
  * Groups consecutive layers into blocks, cutting only where a cut is valid.

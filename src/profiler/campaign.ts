@@ -91,10 +91,27 @@ function resumeFaults(
         ),
       );
   }
+  faults.push(...otherPartition(resume, options.partition));
   const wanted = options.blocksOf?.blocks;
   if (wanted !== undefined && !sameBlocks(wanted, resume.blocks))
     faults.push(fault('the profile to resume has other blocks than those asked for'));
   return [...faults, ...options.devices.flatMap((named) => otherDevice(resume, named))];
+}
+
+/** How blocks are asked for, where that is said, against how they were: the profile's own are kept. */
+function otherPartition(
+  { blocks, measurement }: Profile,
+  { method, blocks: count }: NonNullable<ProfileOptions['partition']> = {},
+): Fault[] {
+  const before = measurement?.partition;
+  const faults: Fault[] = [];
+  if (count !== undefined && count !== (before?.blocks ?? blocks.length))
+    faults.push(
+      fault(`the profile to resume was begun with ${before?.blocks ?? blocks.length} blocks, not ${count}`),
+    );
+  if (method !== undefined && before !== undefined && method !== before.method)
+    faults.push(fault(`the profile to resume was begun with method ${before.method}, not ${method}`));
+  return faults;
 }
 
 function otherDevice(resume: Profile, { className, device }: NamedDevice): Fault[] {

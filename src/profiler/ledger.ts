@@ -1,5 +1,11 @@
 import { hostname, platform, release } from 'node:os';
-import { type DeviceProfile, emittedHead, type Profile, type ProfiledBlock } from '../artifacts/index.js';
+import {
+  type DeviceProfile,
+  emittedHead,
+  type Measurement,
+  type Profile,
+  type ProfiledBlock,
+} from '../artifacts/index.js';
 import { type DeviceReport, hostThreads, type NamedDevice } from '../execution/index.js';
 import type { Campaign } from './campaign.js';
 import type { Timed } from './measure-group.js';
@@ -13,19 +19,30 @@ export interface Group {
   readonly batch: number;
 }
 
+/** What a ledger begins with. */
+interface Beginning {
+  readonly blocks: ProfiledBlock[];
+  /** How the blocks were asked for; not where they are another profile's. */
+  readonly partition?: NonNullable<Measurement['partition']>;
+  readonly resume?: Profile;
+  readonly date?: string;
+}
+
 /** The profile while it is being measured: what is known, what is missing. */
 export class Ledger {
   readonly #profile: Profile;
   /** Part of a run that each layer takes, by class and batch. */
   readonly #shares = new Map<string, readonly number[]>();
-  readonly #warnings: string[];
+  #warnings: string[];
 
   constructor(
     prepared: PreparedModel,
     private readonly campaign: Campaign,
-    { blocks, resume, date }: { blocks: ProfiledBlock[]; resume?: Profile; date?: string },
+    { blocks, partition, resume, date }: Beginning,
   ) {
     this.#warnings = [...(resume?.measurement?.warnings ?? [])];
+    const cut = resume === undefined ? partition : resume.measurement?.partition;
+    const asked = cut === undefined ? {} : { partition: cut };
     const { inputs: _inputs, ...head } = emittedHead('profile', []);
     this.#profile = {
       ...head,
@@ -34,7 +51,12 @@ export class Ledger {
       layers: [...prepared.layers],
       blocks,
       devices: structuredClone(resume?.devices ?? {}),
-      measurement: { host: describeHost(), ...(date === undefined ? {} : { date }), ...campaign.limits },
+      measurement: {
+        host: describeHost(),
+        ...(date === undefined ? {} : { date }),
+        ...campaign.limits,
+        ...asked,
+      },
     };
   }
 
@@ -44,6 +66,11 @@ export class Ledger {
 
   warn(message: string): void {
     if (!this.#warnings.includes(message)) this.#warnings.push(message);
+  }
+
+  /** Takes back warnings that begin so: what they are about has been measured again. */
+  #unwarn(beginning: string): void {
+    this.#warnings = this.#warnings.filter((warning) => !warning.startsWith(beginning));
   }
 
   /** Makes room for a class's figures: null where there is none yet. */
@@ -79,6 +106,7 @@ export class Ledger {
 
   /** Notes the layers' times of a class at a batch size, in any unit: they are scaled to the whole model's latency. */
   shares(className: string, batch: number, layerUs: readonly number[]): void {
+    this.#unwarn(`${layersOf(className)} `);
     const total = layerUs.reduce((a, b) => a + b, 0);
     if (total > 0)
       this.#shares.set(
@@ -91,7 +119,9 @@ export class Ledger {
     const device = this.#profile.devices[group.className]!;
     const { virtual, batch } = group;
     const warnings: string[] = [];
+    this.#unwarn(`${groupName(group)}: `);
     for (const { id, figure, loadMs } of timed) {
+      this.#unwarn(`${nameOf(group, id)} `);
       if (id === 'whole') {
         this.#recordWhole(device, group, figure.medianUs);
       } else {
@@ -132,6 +162,12 @@ export class Ledger {
   }
 }
 
+/** Layers of a class, as warnings call them. */
+export function layersOf(className: string): string {
+  return `layers of ${className}`;
+}
+
+/** A block of a group, or the whole model there, as warnings call it. */
 export function nameOf(group: Group, id: number | 'whole'): string {
   return `${groupName(group)} ${id === 'whole' ? 'whole model' : `block ${id}`}`;
 }

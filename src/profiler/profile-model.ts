@@ -2,17 +2,18 @@ import { fault, InputError, MissingError, type Profile } from '../artifacts/inde
 import {
   ExecutionError,
   type Executor,
+  monotonicNs,
   probeDevices,
   startExecutor,
   type TensorData,
   type Tensors,
 } from '../execution/index.js';
 import { exposeTensors, extractPartition } from '../onnx/index.js';
-import { partitionLayers } from '../partition/index.js';
+import { DEFAULT_BLOCKS, partitionLayers } from '../partition/index.js';
 import { blocksAt, endsOfProfile } from './blocks.js';
 import { type Campaign, campaignOf } from './campaign.js';
 import { layerTimes } from './layer-times.js';
-import { type Available, type Group, Ledger, nameOf } from './ledger.js';
+import { type Available, type Group, Ledger, layersOf, nameOf } from './ledger.js';
 import { measureGroup, type Part } from './measure-group.js';
 import { Pace } from './pace.js';
 import { stackRequests } from './requests.js';
@@ -34,7 +35,8 @@ import type { Batching, PreparedModel, ProfileOptions } from './types.js';
  *   (`unfitness`).
  *
  * On abort what is done comes back with `measurement.complete` false; `resume` goes on with it. Before the blocks are known
- * there is nothing to keep, and the signal's reason is thrown. Devices that are not there are told to `onProgress`.
+ * there is nothing to keep, and the signal's reason is thrown. What no abort announces (a crash, a device that vanishes) costs
+ * what was measured since the last `onCheckpoint`. Devices that are not there are told to `onProgress`.
  * @throws InputError for options that cannot be measured or a profile that cannot be resumed, MissingError where no device is there
  */
 export async function profileModel(prepared: PreparedModel, options: ProfileOptions): Promise<Profile> {
@@ -78,6 +80,8 @@ interface Setting {
 }
 
 const ABORTED_GRACE_MS = 200;
+/** Work that may be lost, at least: a checkpoint takes a fraction of it. */
+const CHECKPOINT_NS = 5e9;
 
 /** One call of `profileModel`. */
 class ProfileRun {
@@ -85,6 +89,11 @@ class ProfileRun {
   readonly #failures: string[] = [];
   /** What a person should know, failures aside. */
   readonly #remarks: string[] = [];
+
+  /** When the last checkpoint was; undefined before the first. */
+  #keptNs: number | undefined;
+  /** Whether something was measured since. */
+  #unkept = false;
 
   constructor(private readonly at: Setting) {}
 
@@ -94,8 +103,10 @@ class ProfileRun {
     if (known === undefined) for (const device of devices) await this.#timeLayers(device, [smallest]);
     const ends = known ?? this.#partition();
     const { resume, date } = options;
+    const { method = 'greedy', blocks = DEFAULT_BLOCKS } = options.partition ?? {};
     const ledger = new Ledger(prepared, campaign, {
       blocks: blocksAt(prepared, ends),
+      ...(known === undefined ? { partition: { method, blocks } } : {}),
       ...(resume === undefined ? {} : { resume }),
       ...(date === undefined ? {} : { date }),
     });
@@ -107,14 +118,39 @@ class ProfileRun {
     try {
       await this.#measure(ledger, ends);
     } catch (error) {
-      if (!options.signal?.aborted) throw error;
+      if (!options.signal?.aborted) {
+        await this.#lastCheckpoint(ledger);
+        throw error;
+      }
     }
-    for (const message of [...this.#remarks, ...this.#failures]) ledger.warn(message);
     return this.#result(ledger);
   }
 
+  /** The profile as it stands, with all that is to be told of it. */
+  #told(ledger: Ledger): Profile {
+    for (const message of [...this.#remarks, ...this.#failures]) ledger.warn(message);
+    return ledger.profile();
+  }
+
+  async #checkpoint(ledger: Ledger): Promise<void> {
+    const { onCheckpoint } = this.at.options;
+    if (onCheckpoint === undefined || !this.#unkept) return;
+    await onCheckpoint(structuredClone(this.#told(ledger)));
+    this.#keptNs = monotonicNs();
+    this.#unkept = false;
+  }
+
+  /** Before an error that ends the run: it is the one to tell, whatever becomes of the checkpoint. */
+  async #lastCheckpoint(ledger: Ledger): Promise<void> {
+    try {
+      await this.#checkpoint(ledger);
+    } catch {
+      // The last one that was kept stands.
+    }
+  }
+
   #result(ledger: Ledger): Profile {
-    const profile = ledger.profile();
+    const profile = this.#told(ledger);
     const rows = Object.values(profile.devices).flatMap(({ blockLatencyUs }) =>
       Object.values(blockLatencyUs),
     );
@@ -166,7 +202,7 @@ class ProfileRun {
         }
       });
     } catch (error) {
-      this.#forgive(error, `layers of ${className}`);
+      this.#forgive(error, layersOf(className));
     }
   }
 
@@ -220,6 +256,8 @@ class ProfileRun {
           await stand.stand.close();
           stand = undefined;
         }
+        if (this.#keptNs === undefined || monotonicNs() - this.#keptNs >= CHECKPOINT_NS)
+          await this.#checkpoint(work.ledger);
       }
     } finally {
       // An aborted stand may be busy for seconds more, and has nothing to lose.
@@ -249,7 +287,9 @@ class ProfileRun {
         ...(options.signal === undefined ? {} : { signal: options.signal }),
         onRound: (fraction) => pace.tell(cells, fraction),
       });
-      for (const message of ledger.record(group, timed)) options.onProgress?.({ kind: 'warning', message });
+      const warnings = ledger.record(group, timed);
+      this.#unkept = true;
+      for (const message of warnings) options.onProgress?.({ kind: 'warning', message });
     } finally {
       pace.finish(cells);
     }

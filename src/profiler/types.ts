@@ -90,6 +90,11 @@ export interface ProfileOptions {
   readonly resume?: import('../artifacts/index.js').Profile;
   readonly signal?: AbortSignal;
   readonly onProgress?: (event: ProgressEvent) => void;
+  /**
+   * Given the profile as it stands when a batch size and virtual size is measured, but at most every 5 s, and before an
+   * error is thrown: what is saved here can be gone on with. Measuring waits for it; what it throws ends the profiling.
+   */
+  readonly onCheckpoint?: (profile: import('../artifacts/index.js').Profile) => Promise<void>;
   /** Written to `measurement.date`; nothing is written unless given. */
   readonly date?: string;
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Profile } from '../../src/artifacts/index.js';
 import { Ledger } from '../../src/profiler/ledger.js';
 import type { Timed } from '../../src/profiler/measure-group.js';
 import { figureOf } from '../../src/profiler/statistics.js';
@@ -7,7 +8,7 @@ import { DEFAULT_LIMITS, type PreparedModel } from '../../src/profiler/types.js'
 const GROUP = { className: 'cpu', virtual: 1, batch: 4 };
 const DEVICE = { provider: 'cpu', threads: 1 } as const;
 
-function ledger(): Ledger {
+function ledger(resume?: Profile): Ledger {
   const prepared: Partial<PreparedModel> = {
     ...{ name: 'made', sha256: '0'.repeat(64), inputs: [], outputs: [], dims: {}, boundary: 'exact' },
     ...{ layers: [], fixedBatch: undefined },
@@ -17,7 +18,7 @@ function ledger(): Ledger {
     devices: [{ className: 'cpu', device: DEVICE }],
     ...{ batchSizes: [4], limits: DEFAULT_LIMITS, virtualSizesOf: () => [1] },
   };
-  const made = new Ledger(prepared as PreparedModel, campaign, { blocks });
+  const made = new Ledger(prepared as PreparedModel, campaign, { blocks, ...(resume ? { resume } : {}) });
   made.open({ className: 'cpu', device: DEVICE, available: true, name: 'CPU' });
   return made;
 }
@@ -42,4 +43,29 @@ test('record() says nothing of blocks that sum to their model', () => {
   const made = ledger();
   expect(made.record(GROUP, [timed('whole', 4000), timed(0, 2000), timed(1, 2100)])).toEqual([]);
   expect(made.profile().measurement?.warnings).toBeUndefined();
+});
+
+test('record() and shares() take back what was said of figures that are measured again, and nothing else', () => {
+  const about = (what: string) => `${what} is unfit: 3 runs came within 9 ms, 10 are wanted`;
+  const kept = [
+    'the model runs at batch 4 only: why',
+    about('cpu 1/1 batch 4 block 10'),
+    about('cpu 1/1 batch 40 block 1'),
+    about('cpu 1/2 batch 4 block 1'),
+    'layers of cpus could not be measured: why',
+  ];
+  const before = ledger().profile();
+  const warnings = [
+    ...kept.slice(0, 3),
+    about('cpu 1/1 batch 4 block 1'),
+    about('cpu 1/1 batch 4 whole model'),
+    'cpu 1/1 batch 4 whole model could not be measured: out of memory',
+    'cpu 1/1 batch 4: sum of blocks is 0.5 of the whole model: plans promise more than the device can do',
+    'layers of cpu could not be measured: why',
+    ...kept.slice(3),
+  ];
+  const made = ledger({ ...before, measurement: { ...before.measurement, warnings } });
+  made.shares('cpu', 4, [1]);
+  made.record(GROUP, [timed('whole', 4000), timed(0, 2000), timed(1, 2000)]);
+  expect(made.profile().measurement?.warnings).toEqual(kept);
 });

@@ -232,6 +232,60 @@ describe.runIf(present)('profileModel()', () => {
     expect(resumed.devices.fast?.layerLatencyUs?.['1']?.['2']).toHaveLength(prepared.layers.length);
   });
 
+  test('hands over what is measured before a fault that ends it, and goes on from there', async () => {
+    const options = { devices: [fast], batchSizes: [1, 2], partition: { blocks: 3 }, limits: QUICK };
+    const fault = new Error('the cable was pulled');
+    const checkpoints: Profile[] = [];
+    const onCheckpoint = async (kept: Profile): Promise<void> => void checkpoints.push(kept);
+    const run = profileModel(prepared, {
+      ...options,
+      onCheckpoint,
+      onProgress: (event) => {
+        if (event.kind === 'progress' && event.cells.batch === 2) throw fault;
+      },
+    });
+    await expect(run).rejects.toBe(fault);
+    expect(checkpoints).toHaveLength(1);
+    const kept = parseArtifact(JSON.stringify(checkpoints[0]), 'p.json', ['profile']).value as Profile;
+    expect(kept.measurement).toMatchObject({ complete: false, partition: { method: 'greedy', blocks: 3 } });
+    const before = kept.devices.fast?.blockLatencyUs['1'];
+    expect(before?.['1']?.every((us) => us !== null)).toBe(true);
+    expect(before?.['2']).toEqual([null, null, null]);
+    const resumed = await profileModel(prepared, { ...options, resume: kept });
+    expect(resumed.measurement?.complete).toBe(true);
+    expect(resumed.devices.fast?.blockLatencyUs['1']?.['1']).toEqual(before?.['1']);
+  });
+
+  test('ends with what its checkpoint could not do, but tells an earlier fault rather than that', async () => {
+    const options = { devices: [fast], batchSizes: [1, 2], limits: QUICK, blocksOf: profile };
+    const full = new Error('the disk is full');
+    const onCheckpoint = () => Promise.reject(full);
+    await expect(profileModel(prepared, { ...options, onCheckpoint })).rejects.toBe(full);
+    const fault = new Error('the cable was pulled');
+    const run = profileModel(prepared, {
+      ...options,
+      onCheckpoint,
+      onProgress: (event) => {
+        if (event.kind === 'warning' || event.kind === 'progress') throw fault;
+      },
+    });
+    await expect(run).rejects.toBe(fault);
+  });
+
+  test('keeps the blocks of the profile it goes on with, and refuses others that are asked for', async () => {
+    const options = { devices: [fast], batchSizes: [1], limits: QUICK, resume: profile };
+    expect(profile.measurement?.partition).toEqual({ method: 'greedy', blocks: 3 });
+    for (const partition of [undefined, {}, { blocks: 3 }, { method: 'greedy', blocks: 3 }] as const) {
+      const resumed = await profileModel(prepared, { ...options, ...(partition ? { partition } : {}) });
+      expect(resumed.blocks).toEqual(profile.blocks);
+      expect(resumed.measurement?.partition).toEqual({ method: 'greedy', blocks: 3 });
+    }
+    const partition = { method: 'min-transfer', blocks: 4 } as const;
+    await expect(profileModel(prepared, { ...options, partition })).rejects.toThrow(
+      /begun with 3 blocks, not 4[\s\S]*begun with method greedy, not min-transfer/,
+    );
+  });
+
   test('refuses to go on with a profile of another model, limits or device, naming all', async () => {
     const resume = { ...profile, model: { ...profile.model, sha256: 'f'.repeat(64) } };
     const run = profileModel(prepared, {

@@ -20,8 +20,8 @@ interface Options {
   virtual: number[];
   dim?: Record<string, number>;
   fill?: Record<string, number>;
-  blocks: string;
-  method: 'greedy' | 'min-transfer';
+  blocks?: string;
+  method?: 'greedy' | 'min-transfer';
   boundary: 'exact' | 'float16';
   warmup: number;
   minRuns: number;
@@ -57,13 +57,13 @@ export function profileCommand(): Command {
       )
       .option(
         '--blocks <n or file>',
-        "how many blocks, or a profile whose blocks are measured again on this machine's devices",
-        '10',
+        "how many blocks (10), or a profile whose blocks are measured again on this machine's devices",
       )
       .addOption(
-        new Option('--method <method>', 'how layers become blocks')
-          .choices(['greedy', 'min-transfer'])
-          .default('greedy'),
+        new Option('--method <method>', 'how layers become blocks (greedy)').choices([
+          'greedy',
+          'min-transfer',
+        ]),
       )
       .addOption(
         new Option('--boundary <how>', 'how tensors cross a cut')
