@@ -18,6 +18,10 @@ const USAGE = `Usage: node dist/examples/models/build.js <${MODEL_NAMES.join('|'
 const OPTION_NAMES = ['out', 'seed', ...optionsOf('resnet18'), ...optionsOf('bert')];
 
 async function main(argv: readonly string[]): Promise<void> {
+  if (argv.includes('--help')) {
+    process.stdout.write(`${USAGE}\n`);
+    return;
+  }
   const { model, given } = readArguments(argv);
   const folder = given.out ?? '.';
   const names = model === 'all' ? MODEL_NAMES : [model];

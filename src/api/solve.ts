@@ -1,4 +1,11 @@
-import { emittedHead, fault, InputError, type PooledPlan, saveArtifact } from '../artifacts/index.js';
+import {
+  checkWritable,
+  emittedHead,
+  fault,
+  InputError,
+  type PooledPlan,
+  saveArtifact,
+} from '../artifacts/index.js';
 import type {
   Baseline,
   InfeasibilityExplanation,
@@ -68,6 +75,7 @@ const LITERAL_WORK = 1000;
  */
 export async function solveSpec(path: string, options: SolveOptions = {}): Promise<Solved> {
   refuseTogether(options);
+  if (options.output !== undefined) await checkWritable(options.output);
   const loaded = await loadProblem(path);
   if (options.formulation === 'literal') await refuseLarge(path, loaded);
   const thread = new SolverThread(options.signal);

@@ -1,8 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import {
   ARTIFACT_KINDS,
   type Fault,
+  fault,
   InputError,
   type Loaded,
   loadArtifact,
@@ -47,7 +48,26 @@ async function validateFile(path: string): Promise<Validated> {
   }
 }
 
-async function describeFile(path: string): Promise<string> {
+/** A bundle may be named by its folder. */
+async function manifestOf(path: string): Promise<string> {
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isFolder) return path;
+  const manifest = join(path, 'manifest.json');
+  if (
+    await stat(manifest).then(
+      () => true,
+      () => false,
+    )
+  )
+    return manifest;
+  throw new InputError(`read ${path}`, [fault('it is a folder without a manifest.json')]);
+}
+
+async function describeFile(named: string): Promise<string> {
+  const path = await manifestOf(named);
   if (path.endsWith('.onnx')) return describeOnnx(path);
   const loaded = await loadArtifact(path, ARTIFACT_KINDS);
   switch (loaded.kind) {

@@ -73,6 +73,8 @@ export function unreadable(path: string, error: unknown): unknown {
       return new MissingError(`read ${path}`, [fault('there is no such file')]);
     case 'EISDIR':
       return new InputError(`read ${path}`, [fault('it is a folder, not a file')]);
+    case 'ELOOP':
+      return new InputError(`read ${path}`, [fault('it is a symbolic link that leads back to itself')]);
     case 'EACCES':
       return new InputError(`read ${path}`, [fault('permission denied')]);
     case 'ERR_FS_FILE_TOO_LARGE':

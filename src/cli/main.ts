@@ -14,4 +14,9 @@ try {
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
   process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.badInput;
+  if (error.exitCode !== 0 && process.argv.includes('--json')) {
+    process.stdout.write(
+      `${JSON.stringify({ error: { message: error.message, faults: [] } }, undefined, 2)}\n`,
+    );
+  }
 }

@@ -53,7 +53,7 @@ function checkDims(model: OnnxModel, dims: Readonly<Record<string, number>>): vo
   const valid =
     free.length === 0 ? 'the model has no free dimensions' : `free dimensions are ${free.join(', ')}`;
   const faults = Object.entries(dims).flatMap(([name, size]) => {
-    if (!free.includes(name)) return [fault(`has no free dimension ${quoted(name)}; ${valid}`)];
+    if (!free.includes(name)) return [fault(`it has no free dimension ${quoted(name)}; ${valid}`)];
     if (!(Number.isSafeInteger(size) && size > 0))
       return [fault(`dimension ${quoted(name)} cannot be ${size}; give a positive whole number`)];
     return [];

@@ -12,6 +12,12 @@ export class LoadTally {
   private readonly latenessMs: number[] = [];
   sent = 0;
   private lastEndMs = 0;
+  private stoppedShort = false;
+
+  /** The client gave up sending what is left of the load. */
+  countUnsent(): void {
+    this.stoppedShort = true;
+  }
 
   /** Handed over `latenessMs` after it was meant to be. */
   countSent(latenessMs: number): void {
@@ -46,6 +52,8 @@ export class LoadTally {
     const sendLatenessMs = summarizeLatencies(this.latenessMs);
     const sentRps = this.sent / sendingS;
     const warnings: string[] = [];
+    if (this.stoppedShort)
+      warnings.push('the client could not keep up with the rate and stopped sending before all was sent');
     if (sendLatenessMs !== undefined && sendLatenessMs.p99 > LATE_CLIENT_MS) {
       const late = sendLatenessMs.p99.toFixed(1);
       warnings.push(`the client itself sent late (p99 ${late} ms): latencies include its own delay`);

@@ -21,6 +21,10 @@ const RANDOM_REQUESTS = 8;
 const PROGRESS_MS = 1000;
 /** Sooner than this a timer's error matters: the rest is waited for turn by turn of the event loop. */
 const SPIN_MS = 1;
+/** A client that cannot keep up gives the event loop its turn this often. */
+const MOST_DEAF_MS = 5;
+/** A client this far behind when the duration is over stops sending. */
+const MOST_BEHIND_MS = 1000;
 
 /**
  * Sends requests to a server at the times of a seeded arrival process, whatever the server does (open loop), and reports what
@@ -68,6 +72,8 @@ class LoadRun {
   private readonly open = new Set<Promise<void>>();
   private readonly inputs: readonly Tensors[];
   private startedAt = performance.now();
+  /** When the event loop last had its turn. */
+  private heardAtMs = 0;
   private readonly sloMs: number | undefined;
 
   constructor(
@@ -110,18 +116,27 @@ class LoadRun {
     for (const timeNs of arrivals({ process, rps, durationS, stream })) {
       await this.until(timeNs / 1e6);
       if (this.abort.signal.aborted) return;
+      if (this.elapsedMs() > durationS * 1e3 + MOST_BEHIND_MS) {
+        this.tally.countUnsent();
+        return;
+      }
       this.send(index, timeNs / 1e6, requests[index % requests.length]!);
       index += 1;
     }
     await this.until(durationS * 1e3);
   }
 
-  /** Resolves at the time, not before; at once where it is past. */
+  /** Resolves at the time, not before; at once where it is past, but that answers and signals are heard meanwhile. */
   private async until(timeMs: number): Promise<void> {
+    if (this.elapsedMs() - this.heardAtMs > MOST_DEAF_MS) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      this.heardAtMs = this.elapsedMs();
+    }
     for (let left = timeMs - this.elapsedMs(); left > 0; left = timeMs - this.elapsedMs()) {
       if (this.abort.signal.aborted) return;
       const wait = Math.min(left - SPIN_MS, PROGRESS_MS);
       await new Promise<void>((resolve) => (wait < 1 ? setImmediate(resolve) : setTimeout(resolve, wait)));
+      this.heardAtMs = this.elapsedMs();
     }
   }
 

@@ -50,7 +50,7 @@ export interface StageLocalPolicy {
 
 export const DEFAULT_POLICY: StageLocalPolicy = {
   order: { kind: 'deadline' },
-  formation: { kind: 'wait', share: 0.5 },
+  formation: { kind: 'eager' },
   drop: { kind: 'full-batch', share: 1 },
   choice: { kind: 'least-loaded' },
   correction: { kind: 'average', weight: 0.1 },

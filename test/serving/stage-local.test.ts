@@ -51,6 +51,9 @@ const one = (latencyUs: number, sloMs: number, batch = 1, virtualGpus = 1) =>
     ]),
   );
 
+/** Smaller batches wait for company half of the time they could. */
+const WAITING = { formation: { kind: 'wait', share: 0.5 } } as const;
+
 describe('StageLocalCore, watched from outside', () => {
   it('serves nearly all in time below the planned load and nobody waits for ever above it', () => {
     for (const [load, least] of [
@@ -229,7 +232,7 @@ describe('StageLocalCore, watched from outside', () => {
 
   it('refuses what comes while draining or beyond its bound, and finishes the rest at once', () => {
     const arrivals = [{ at: 0 }, { at: 1.5 * MS }];
-    const { ended } = runVirtual({ topology: one(1000, 50, 8), arrivals, drainAt: MS });
+    const { ended } = runVirtual({ topology: one(1000, 50, 8), arrivals, drainAt: MS, policy: WAITING });
     expect(ended).toMatchObject([
       { arrival: 1, outcome: 'dropped', reason: 'draining', place: -1 },
       { arrival: 0, outcome: 'inTime', at: 2 * MS },
@@ -299,7 +302,7 @@ describe('StageLocalCore.wouldDrop()', () => {
     for (const [name, topology] of Object.entries(shapes)) {
       for (const kind of ['hopeless', 'full-batch', 'expired'] as const) {
         const rate = name === 'pooled' ? 3000 : name === 'batches' ? 4800 : name === 'single' ? 430 : 700;
-        const policy = { drop: kind === 'full-batch' ? { kind, share: 1 } : { kind } };
+        const policy = { ...WAITING, drop: kind === 'full-batch' ? { kind, share: 1 } : { kind } };
         const run = (shed: boolean) =>
           runVirtual({ topology, arrivals: poisson(rate, 4), policy, shed }).ended;
         const [without, shed] = [run(false), run(true)];
@@ -404,8 +407,7 @@ describe('replay()', () => {
   });
 
   it('says where another policy would have decided otherwise', () => {
-    const eager = { formation: { kind: 'eager' } } as const;
-    const answer = replay(logOf(3), (decisions) => new StageLocalCore(pooled, decisions, eager));
+    const answer = replay(logOf(3), (decisions) => new StageLocalCore(pooled, decisions, WAITING));
     expect(answer.same).toBe(false);
   });
 });
