@@ -82,9 +82,11 @@ export async function profileModelFile(
     ],
     model: { ...profile.model, file: relativePath(path, output), sha256: prepared.sha256 },
   });
+  let kept = false;
   const keep = async (profile: Profile): Promise<void> => {
     const measurement = { ...profile.measurement, complete: false };
     await saveArtifact<'profile'>(output, { ...placed(profile), measurement });
+    kept = true;
   };
   const measured = await profileModel(prepared, {
     devices,
@@ -102,6 +104,9 @@ export async function profileModelFile(
     onProgress: (event) => follow(event, options),
     onCheckpoint: keep,
     date: new Date().toISOString().slice(0, 10),
+  }).catch((error: unknown) => {
+    if (kept) options.onNote?.(`what was measured until then is in ${output}: --resume goes on with it`);
+    throw error;
   });
   if (measured.boundary === 'float16') await keep(measured);
   const change = await changeAtBoundaries(prepared, measured);
@@ -152,6 +157,10 @@ async function blocksOption({ blocks: text, method }: ProfileModelOptions): Prom
   const how = method === undefined ? {} : { method };
   if (text === undefined) return { partition: how };
   if (/^[1-9]\d{0,5}$/.test(text)) return { partition: { ...how, blocks: Number(text) } };
+  if (method !== undefined) {
+    const said = `the blocks are those of ${text}: there is nothing for it to group`;
+    throw new InputError('use --method', [fault(said)], 'Leave it out, or give --blocks a number.');
+  }
   try {
     return { blocksOf: await loadArtifact(text, ['profile']) };
   } catch (error) {

@@ -2,7 +2,6 @@ import { fault, InputError, MissingError, type Profile } from '../artifacts/inde
 import {
   ExecutionError,
   type Executor,
-  monotonicNs,
   probeDevices,
   startExecutor,
   type TensorData,
@@ -12,6 +11,7 @@ import { exposeTensors, extractPartition } from '../onnx/index.js';
 import { DEFAULT_BLOCKS, partitionLayers } from '../partition/index.js';
 import { blocksAt, endsOfProfile } from './blocks.js';
 import { type Campaign, campaignOf } from './campaign.js';
+import { Checkpoints } from './checkpoints.js';
 import { layerTimes } from './layer-times.js';
 import { type Available, type Group, Ledger, layersOf, nameOf } from './ledger.js';
 import { measureGroup, type Part } from './measure-group.js';
@@ -80,8 +80,6 @@ interface Setting {
 }
 
 const ABORTED_GRACE_MS = 200;
-/** Work that may be lost, at least: a checkpoint takes a fraction of it. */
-const CHECKPOINT_NS = 5e9;
 
 /** One call of `profileModel`. */
 class ProfileRun {
@@ -89,11 +87,6 @@ class ProfileRun {
   readonly #failures: string[] = [];
   /** What a person should know, failures aside. */
   readonly #remarks: string[] = [];
-
-  /** When the last checkpoint was; undefined before the first. */
-  #keptNs: number | undefined;
-  /** Whether something was measured since. */
-  #unkept = false;
 
   constructor(private readonly at: Setting) {}
 
@@ -115,11 +108,12 @@ class ProfileRun {
       this.#remarks.push(`the model runs at batch ${prepared.fixedBatch} only: ${prepared.fixedBatchReason}`);
     for (const name of notTensors(prepared))
       ledger.warn(`output ${name} is not a tensor: it is neither measured nor served`);
+    const checkpoints = new Checkpoints(options.onCheckpoint, () => this.#told(ledger));
     try {
-      await this.#measure(ledger, ends);
+      await this.#measure({ ledger, checkpoints }, ends);
     } catch (error) {
       if (!options.signal?.aborted) {
-        await this.#lastCheckpoint(ledger);
+        await checkpoints.keepLast();
         throw error;
       }
     }
@@ -130,23 +124,6 @@ class ProfileRun {
   #told(ledger: Ledger): Profile {
     for (const message of [...this.#remarks, ...this.#failures]) ledger.warn(message);
     return ledger.profile();
-  }
-
-  async #checkpoint(ledger: Ledger): Promise<void> {
-    const { onCheckpoint } = this.at.options;
-    if (onCheckpoint === undefined || !this.#unkept) return;
-    await onCheckpoint(structuredClone(this.#told(ledger)));
-    this.#keptNs = monotonicNs();
-    this.#unkept = false;
-  }
-
-  /** Before an error that ends the run: it is the one to tell, whatever becomes of the checkpoint. */
-  async #lastCheckpoint(ledger: Ledger): Promise<void> {
-    try {
-      await this.#checkpoint(ledger);
-    } catch {
-      // The last one that was kept stands.
-    }
   }
 
   #result(ledger: Ledger): Profile {
@@ -206,7 +183,7 @@ class ProfileRun {
     }
   }
 
-  async #measure(ledger: Ledger, ends: readonly number[]): Promise<void> {
+  async #measure({ ledger, checkpoints }: Books, ends: readonly number[]): Promise<void> {
     const { campaign, devices, options } = this.at;
     const cells = devices.flatMap(({ className }) =>
       groupsOf(campaign, className).map((group) => {
@@ -232,14 +209,11 @@ class ProfileRun {
       for (const [batch, layerUs] of this.#layerUs.get(device.className) ?? [])
         ledger.shares(device.className, batch, layerUs);
       options.onProgress?.({ kind: 'phase', phase: 'blocks', className: device.className });
-      await this.#measureClass(device, { ledger, files, groups: lacking, pace });
+      await this.#measureClass(device, { ledger, checkpoints, files, groups: lacking, pace });
     }
   }
 
-  async #measureClass(
-    { device }: Available,
-    work: { ledger: Ledger; files: readonly BlockFile[]; groups: readonly Group[]; pace: Pace },
-  ): Promise<void> {
+  async #measureClass({ device }: Available, work: Work & { groups: readonly Group[] }): Promise<void> {
     let stand: { virtual: number; stand: Stand } | undefined;
     try {
       for (const group of work.groups) {
@@ -256,8 +230,7 @@ class ProfileRun {
           await stand.stand.close();
           stand = undefined;
         }
-        if (this.#keptNs === undefined || monotonicNs() - this.#keptNs >= CHECKPOINT_NS)
-          await this.#checkpoint(work.ledger);
+        await work.checkpoints.keepIfDue();
       }
     } finally {
       // An aborted stand may be busy for seconds more, and has nothing to lose.
@@ -265,11 +238,7 @@ class ProfileRun {
     }
   }
 
-  async #measureGroup(
-    stand: Stand,
-    group: Group,
-    { ledger, files, pace }: { ledger: Ledger; files: readonly BlockFile[]; pace: Pace },
-  ): Promise<void> {
+  async #measureGroup(stand: Stand, group: Group, { ledger, checkpoints, files, pace }: Work): Promise<void> {
     const { options, campaign, prepared, whole } = this.at;
     const wholePart: Part = {
       id: 'whole',
@@ -288,7 +257,7 @@ class ProfileRun {
         onRound: (fraction) => pace.tell(cells, fraction),
       });
       const warnings = ledger.record(group, timed);
-      this.#unkept = true;
+      checkpoints.measured();
       for (const message of warnings) options.onProgress?.({ kind: 'warning', message });
     } finally {
       pace.finish(cells);
@@ -362,6 +331,17 @@ class ProfileRun {
 function notTensors({ model, outputs }: PreparedModel): string[] {
   const tensors = new Set(outputs.map(({ name }) => name));
   return model.graph.outputs.map(({ name }) => name).filter((name) => !tensors.has(name));
+}
+
+/** Where figures are written down, and who is told of them meanwhile. */
+interface Books {
+  readonly ledger: Ledger;
+  readonly checkpoints: Checkpoints;
+}
+
+interface Work extends Books {
+  readonly files: readonly BlockFile[];
+  readonly pace: Pace;
 }
 
 interface BlockFile {

@@ -134,6 +134,13 @@ describe('profileModelFile() and loadServer()', () => {
   });
 });
 
+describe('profileModelFile()', () => {
+  it("refuses a method for blocks that are another profile's", async () => {
+    const options = { ...PROFILE, blocks: at('model.profile.json'), output: at('again.json') };
+    await expect(profileModelFile(at('model.onnx'), options)).rejects.toThrow('Cannot use --method');
+  });
+});
+
 describe('deployPlan()', () => {
   it('refuses a profile that changed, a model that is another, a folder of other files; nothing is half written', async () => {
     const profile = await readFile(at('model.profile.json'), 'utf8');
