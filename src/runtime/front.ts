@@ -215,7 +215,16 @@ function infer(
       sendFailure(reply, ending);
       return;
     }
-    const { body: answer, headerLength } = writeInferResponse(model.name, inference, ending.outputs);
+    let written: ReturnType<typeof writeInferResponse>;
+    try {
+      written = writeInferResponse(model.name, inference, ending.outputs);
+    } catch (error) {
+      // More text than one string holds, say: its client's affair, not the server's end.
+      const why = `the answer cannot be written, ask for binary data: ${(error as Error).message}`;
+      sendFailure(reply, { kind: 'failed', why });
+      return;
+    }
+    const { body: answer, headerLength } = written;
     // Every batch its rows were in has come back, and the answer is a copy: nobody looks at the body any more.
     bodies.giveBack(body);
     if (headerLength === undefined) void reply.type('application/json').send(answer);

@@ -35,6 +35,8 @@ export function tensorFromBytes(dtype: string, dims: readonly number[], bytes: U
   if (bytes.byteLength !== expected) {
     throw new WireFault(`has ${bytes.byteLength} bytes; its shape [${dims.join(', ')}] needs ${expected}`);
   }
+  if (dtype === 'bool' && bytes.some((bit) => bit > 1))
+    throw new WireFault('is BOOL and holds bytes other than 0 and 1');
   const length = expected / info.bytes;
   if (bytes.byteOffset % info.bytes === 0) {
     return { dtype, dims, data: new info.array(bytes.buffer, bytes.byteOffset, length) };

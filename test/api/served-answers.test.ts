@@ -1,0 +1,109 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unet } from '../../examples/models/index.js';
+import { deployPlan, loadServer, partitionModelFile, serveBundle, solveSpec } from '../../src/api/index.js';
+import type { Bundle, PooledPlan, Profile } from '../../src/artifacts/index.js';
+import type { TensorData } from '../../src/execution/index.js';
+import { streamOf } from '../../src/random/index.js';
+
+const REQUESTS = 6;
+/** Of max|output|: partitions run optimized one by one; float16 rounds at the cut. */
+const TOLERANCE = { exact: 1e-4, float16: 2e-2 };
+
+let folder: string;
+const at = (file: string): string => join(folder, file);
+let session: InferenceSession;
+let inputs: Record<string, TensorData>[];
+let expected: Float32Array[];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-answers-'));
+  await writeFile(at('model.onnx'), unet({ image: 32, widthMultiplier: 0.25 }));
+  session = await InferenceSession.create(at('model.onnx'), { intraOpNumThreads: 1 });
+  const [name] = session.inputNames as [string];
+  const stream = streamOf(7, 'images');
+  inputs = Array.from({ length: REQUESTS }, () => ({
+    [name]: {
+      dtype: 'float32',
+      dims: [1, 3, 32, 32],
+      data: Float32Array.from({ length: 3 * 32 * 32 }, stream.uniform),
+    },
+  }));
+  expected = [];
+  for (const input of inputs) {
+    const { data, dims } = input[name] as TensorData;
+    const outputs = await session.run({ [name]: new Tensor('float32', data as Float32Array, dims) });
+    expected.push(Object.values(outputs)[0]!.data as Float32Array);
+  }
+});
+afterAll(async () => {
+  await session.release();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/**
+ * The model's blocks with made-up latencies under which the best plan is known: the slow device is good for the first block
+ * only, so the pipeline is cut after it.
+ */
+async function cutPlan(boundary: 'exact' | 'float16'): Promise<PooledPlan> {
+  await partitionModelFile(at('model.onnx'), {
+    ...{ devices: ['cpu:1'], blocks: 3, method: 'greedy', boundary, output: at('layers.json') },
+  });
+  const profile = JSON.parse(await readFile(at('layers.json'), 'utf8')) as Profile;
+  const table = (...us: number[]) => ({ 1: { 1: us, 2: us, 4: us } });
+  const device = { provider: 'cpu', threads: 1 };
+  profile.devices = {
+    fast: { ...device, blockLatencyUs: table(20_000, 20_000, 20_000) },
+    slow: { ...device, slowdown: 1, blockLatencyUs: table(30_000, 1e9, 1e9) },
+  };
+  await writeFile(at('profile.json'), JSON.stringify(profile));
+  await writeFile(
+    at('spec.yaml'),
+    'kind: pooled\ncluster: { devices: { fast: { count: 1 }, slow: { count: 1 } }, networkGbps: 100 }\n' +
+      'models: [{ profile: profile.json, sloMs: 5000 }]\n',
+  );
+  const solved = await solveSpec(at('spec.yaml'), { output: at('plan.json') });
+  if (solved.outcome !== 'plan') throw new Error(solved.outcome);
+  return solved.plan;
+}
+
+describe('a bundle cut into partitions', () => {
+  it.each([
+    'exact',
+    'float16',
+  ] as const)("answers every request with the model's own outputs, batched, boundary %s", async (boundary) => {
+    const plan = await cutPlan(boundary);
+    expect(plan.models[0]?.pipelines.map(({ partitions }) => partitions.length)).toEqual([2]);
+    await deployPlan(at('plan.json'), { output: at('bundle') });
+    const manifest = JSON.parse(await readFile(at('bundle/manifest.json'), 'utf8')) as Bundle;
+    const sent = manifest.partitions[0]?.outputs.map(({ dtype }) => dtype);
+    expect(new Set(sent)).toEqual(new Set([boundary === 'exact' ? 'float32' : 'float16']));
+    const server = await serveBundle(at('bundle'), { port: 0 });
+    let largestDifference = 0;
+    try {
+      const report = await loadServer(server.url, {
+        ...{ rps: 60, durationS: 1.5, seed: 1, inputs },
+        check: ({ index, outputs }) => {
+          const right = expected[index % REQUESTS]!;
+          const answer = Object.values(outputs)[0]!.data as Float32Array;
+          const most = right.reduce((top, value) => Math.max(top, Math.abs(value)), 0);
+          const apart = right.reduce((top, value, i) => Math.max(top, Math.abs(value - answer[i]!)), 0);
+          largestDifference = Math.max(largestDifference, apart / most);
+          return apart <= TOLERANCE[boundary] * most;
+        },
+      });
+      expect(report.sent).toBeGreaterThan(40);
+      expect({ failed: report.failed, answered: report.answered }).toEqual({
+        failed: 0,
+        answered: report.sent,
+      });
+      if (boundary === 'float16') expect(largestDifference).toBeGreaterThan(0);
+      expect(await server.metricsText()).toMatch(/inferplan_batch_size_bucket/);
+    } finally {
+      await server.close();
+    }
+  });
+});
