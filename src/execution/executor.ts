@@ -168,9 +168,6 @@ class ChildExecutor implements Executor {
       this.#end(exit);
       return exit;
     });
-    for (const handle of [child.process, child.process.stdout, child.process.stderr]) {
-      (handle as { unref?(): void } | null)?.unref?.();
-    }
     this.#keepAlive(false);
   }
 
@@ -307,9 +304,16 @@ class ChildExecutor implements Executor {
     return what === 'start' ? new RefusedError(why) : this.#failure(what, why);
   }
 
-  /** Only a request under way keeps the program running. */
+  /**
+   * Only a request under way keeps the program running: by all that tells of the child's end too, since a child that is
+   * killed closes its socket first, and a program that nothing keeps would end before the request has failed.
+   */
   #keepAlive(yes: boolean): void {
-    if (yes) this.child.socket.ref();
-    else this.child.socket.unref();
+    const { process, socket } = this.child;
+    for (const handle of [process, process.stdout, process.stderr, socket]) {
+      const held = handle as { ref?(): void; unref?(): void } | null;
+      if (yes) held?.ref?.();
+      else held?.unref?.();
+    }
   }
 }
