@@ -13,6 +13,7 @@ export {
   type DropRule,
   type FeedbackCorrection,
   type FormationRule,
+  type LateRule,
   type PipelineChoice,
   type QueueOrder,
   type StageLocalPolicy,

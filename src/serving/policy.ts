@@ -23,6 +23,18 @@ export type DropRule =
   | { kind: 'full-batch'; share: number };
 
 /**
+ * What becomes of a request that the drop rule gives up.
+ * - drop: it is dropped at once.
+ * - background: it is answered late rather than not at all, where that takes nothing from those that can be in time: it
+ *   stands behind them all, for devices that would else be idle, until `patience` SLOs past its deadline. Where more than the
+ *   share `mostMissed` of the last `window` requests of its model were not in time (a moving average), that is overload and
+ *   not chance: it is dropped at once.
+ */
+export type LateRule =
+  | { kind: 'drop' }
+  | { kind: 'background'; patience: number; mostMissed: number; window: number };
+
+/**
  * Which pipeline of its model a request goes to, on arrival, among those that are up and can make its deadline.
  * - proportional: smooth weighted round robin by planned throughput.
  * - least-loaded: the fewest requests in flight per planned throughput. In the long run also proportional, since an
@@ -38,6 +50,7 @@ export interface StageLocalPolicy {
   order: QueueOrder;
   formation: FormationRule;
   drop: DropRule;
+  late: LateRule;
   choice: PipelineChoice;
   correction: FeedbackCorrection;
   /** Kept free before every deadline by all of the above; outcomes are judged without it. */
@@ -52,6 +65,7 @@ export const DEFAULT_POLICY: StageLocalPolicy = {
   order: { kind: 'deadline' },
   formation: { kind: 'eager' },
   drop: { kind: 'full-batch', share: 1 },
+  late: { kind: 'background', patience: 4, mostMissed: 0.25, window: 128 },
   choice: { kind: 'least-loaded' },
   correction: { kind: 'average', weight: 0.1 },
   slackNs: 0,

@@ -13,6 +13,8 @@ export class Requests {
   deadline = new Float64Array(0);
   /** Its outcome is decided (or its client is gone). */
   settled = new Uint8Array(0);
+  /** It cannot be in time. */
+  missed = new Uint8Array(0);
   /** It was on a device when that failed. */
   tried = new Uint8Array(0);
   /** Tasks that have not ended: the join. */
@@ -28,6 +30,8 @@ export class Requests {
   entry = new Int32Array(0);
   queuedAt = new Float64Array(0);
   tries = new Uint8Array(0);
+  /** It stands in its pool's background queue. */
+  late = new Uint8Array(0);
   private sibling = new Int32Array(0);
 
   private ended = new Int32Array(16);
@@ -48,6 +52,7 @@ export class Requests {
     this.model[request] = model;
     this.deadline[request] = deadline;
     this.settled[request] = 0;
+    this.missed[request] = 0;
     this.tried[request] = 0;
     this.left[request] = rows;
     this.out[request] = 0;
@@ -65,6 +70,7 @@ export class Requests {
     this.pool[task] = NONE;
     this.entry[task] = NONE;
     this.tries[task] = 0;
+    this.late[task] = 0;
     this.sibling[task] = this.firstTask[request] as number;
     this.firstTask[request] = task;
   }
@@ -100,6 +106,7 @@ export class Requests {
     this.model = grownColumn(this.model, capacity);
     this.deadline = grownColumn(this.deadline, capacity);
     this.settled = grownColumn(this.settled, capacity);
+    this.missed = grownColumn(this.missed, capacity);
     this.tried = grownColumn(this.tried, capacity);
     this.left = grownColumn(this.left, capacity);
     this.out = grownColumn(this.out, capacity);
@@ -114,6 +121,7 @@ export class Requests {
     this.entry = grownColumn(this.entry, capacity);
     this.queuedAt = grownColumn(this.queuedAt, capacity);
     this.tries = grownColumn(this.tries, capacity);
+    this.late = grownColumn(this.late, capacity);
     this.sibling = grownColumn(this.sibling, capacity);
   }
 }

@@ -1,3 +1,4 @@
+import { Background } from './background.js';
 import { Backlog } from './backlog.js';
 import { Batches } from './batches.js';
 import { must } from './columns.js';
@@ -30,6 +31,7 @@ export class StageLocalCore implements ServingCore {
   private readonly queues: Lists;
   private readonly rules: StageRules;
   private readonly backlog: Backlog;
+  private readonly background: Background;
   private readonly idle: Lists;
   /** Batch on each device, NONE where idle or down. */
   private readonly running: Int32Array;
@@ -64,6 +66,7 @@ export class StageLocalCore implements ServingCore {
       this.freeAt(device),
     );
     this.idle = new Lists(this.pools.length);
+    this.background = new Background(this.policy.late, topology, this.requests);
     this.running = new Int32Array(topology.devices.length).fill(NONE);
     this.up = new Uint8Array(topology.devices.length);
     this.endAt = new Float64Array(topology.devices.length);
@@ -121,7 +124,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean {
-    if (this.policy.drop.kind === 'never') return false;
+    if (this.policy.drop.kind === 'never' || this.background.takes(model)) return false;
     const entries = this.topology.models[model]?.entries as number[];
     let planned = 0;
     for (const entry of entries) {
@@ -141,6 +144,7 @@ export class StageLocalCore implements ServingCore {
   turnedAway(at: number, model: number): number {
     const request = this.requests.add(model, at, 1);
     this.unsettled += 1;
+    this.background.observe(model, true);
     this.drop(request, DropCode.overload, NONE);
     return request;
   }
@@ -230,23 +234,33 @@ export class StageLocalCore implements ServingCore {
   /** Drops and starts what is to be dropped and started now; @returns when to look again. */
   private serve(at: number, pool: number): number {
     for (;;) {
-      this.dropHeads(at, pool);
+      this.giveUpHeads(at, pool);
       const head = this.queues.first(pool);
-      if (head === NONE) return NEVER;
-      if (this.idle.size(pool) === 0) return this.rules.dropTime(pool, head);
+      const waiting = this.background.first(pool);
+      if (head === NONE && waiting === NONE) return NEVER;
+      const look = Math.min(
+        head === NONE ? NEVER : this.rules.dropTime(pool, head),
+        this.background.dropTime(pool, waiting),
+      );
+      if (this.idle.size(pool) === 0) return look;
+      if (head === NONE) {
+        this.start(at, pool, this.background.batchSize(pool), true);
+        continue;
+      }
       const size = this.rules.largestInTime(at, pool);
       const until = this.draining ? at : this.rules.waitUntil(pool, head, size);
-      if (at < until) return Math.min(until, this.rules.dropTime(pool, head));
-      this.start(at, pool, size);
+      if (at < until) return Math.min(until, look);
+      this.start(at, pool, size, false);
     }
   }
 
-  private start(at: number, pool: number, size: number): void {
+  private start(at: number, pool: number, size: number, late: boolean): void {
     const device = this.idle.first(pool);
     const batch = this.batches.open(pool, device);
     for (let i = 0; i < size; i++) {
-      const task = this.queues.first(pool);
-      this.queues.remove(pool, task);
+      const task = late ? this.background.first(pool) : this.queues.first(pool);
+      if (late) this.background.remove(pool, task);
+      else this.queues.remove(pool, task);
       this.batches.add(batch, task);
       this.requests.state[task] = TaskState.inBatch;
       this.requests.out[this.requests.request[task] as number]! += 1;
@@ -258,19 +272,38 @@ export class StageLocalCore implements ServingCore {
     this.decisions.push(Decision.execute, batch, device);
   }
 
-  private dropHeads(at: number, pool: number): void {
+  /** From the head of the queue what is too late, from that of the background what has been so for too long. */
+  private giveUpHeads(at: number, pool: number): void {
     for (let head = this.queues.first(pool); head !== NONE; head = this.queues.first(pool)) {
       if (
         at < this.rules.dropTime(pool, head) &&
         !(this.idle.size(pool) > 0 && this.rules.hindersFullBatch(at, pool, head))
       )
-        return;
-      const request = this.requests.request[head] as number;
-      const up = this.pipelines.isUp(pool);
+        break;
       this.relaxIfUnused(at, pool, head);
-      if (this.requests.tried[request] === 1) this.answer(request, Answer.failed);
-      else this.drop(request, up ? DropCode.deadline : DropCode.deviceDown, pool);
+      this.missed(pool, head);
     }
+    for (let head = this.background.first(pool); head !== NONE; head = this.background.first(pool)) {
+      if (at < this.background.dropTime(pool, head)) return;
+      this.giveUp(pool, head);
+    }
+  }
+
+  private missed(pool: number, task: number): void {
+    const request = this.requests.request[task] as number;
+    const { model } = this.pools[pool] as Pool;
+    if (this.requests.missed[request] === 0) this.background.observe(model, true);
+    this.requests.missed[request] = 1;
+    if (this.pipelines.isUp(pool) && this.background.takes(model)) {
+      this.leave(pool, task);
+      this.background.add(pool, task);
+    } else this.giveUp(pool, task);
+  }
+
+  private giveUp(pool: number, task: number): void {
+    const request = this.requests.request[task] as number;
+    if (this.requests.tried[request] === 1) this.answer(request, Answer.failed);
+    else this.drop(request, this.pipelines.isUp(pool) ? DropCode.deadline : DropCode.deviceDown, pool);
   }
 
   /** A pool that its own bad record has kept from work for as long as an SLO is given another chance. */
@@ -305,6 +338,10 @@ export class StageLocalCore implements ServingCore {
 
   /** Out of a queue other than into a batch. */
   private leave(pool: number, task: number): void {
+    if (this.requests.late[task] === 1) {
+      this.background.remove(pool, task);
+      return;
+    }
     this.queues.remove(pool, task);
     this.backlog.changed(pool);
   }
@@ -330,6 +367,10 @@ export class StageLocalCore implements ServingCore {
 
   private rerouteQueued(at: number, pool: number): void {
     for (let behind = this.pipelines.entryOf[pool] as number; behind <= pool; behind++) {
+      for (let task = this.background.first(behind); task !== NONE; task = this.background.first(behind)) {
+        this.leave(behind, task);
+        this.queues.push(behind, task);
+      }
       for (let left = this.queues.size(behind); left > 0; left--) {
         const task = this.queues.first(behind);
         this.leave(behind, task);
@@ -367,6 +408,8 @@ export class StageLocalCore implements ServingCore {
       this.requests.left[request]! -= 1;
       if (this.requests.left[request] !== 0) continue;
       const inTime = at <= (this.requests.deadline[request] as number);
+      if (this.requests.missed[request] === 0)
+        this.background.observe(this.requests.model[request] as number, !inTime);
       this.answer(request, inTime ? Answer.inTime : Answer.late);
     }
     this.batches.close(batch);

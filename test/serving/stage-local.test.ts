@@ -51,6 +51,9 @@ const one = (latencyUs: number, sloMs: number, batch = 1, virtualGpus = 1) =>
     ]),
   );
 
+const BACKGROUND = { late: { kind: 'background', patience: 4, mostMissed: 0.25, window: 128 } } as const;
+const NO_LATE = { late: { kind: 'drop' } } as const;
+
 /** Smaller batches wait for company half of the time they could. */
 const WAITING = { formation: { kind: 'wait', share: 0.5 } } as const;
 
@@ -64,10 +67,15 @@ describe('StageLocalCore, watched from outside', () => {
       const { ended } = runVirtual({ topology: pooled, arrivals: poisson(load * 1020, 10) });
       expect(share(ended, 'inTime')).toBeGreaterThanOrEqual(least);
     }
-    const { ended } = runVirtual({ topology: pooled, arrivals: poisson(3 * 1020, 10) });
-    expect(share(ended, 'inTime')).toBeGreaterThan(0.32);
-    expect(share(ended, 'dropped') + share(ended, 'inTime')).toBe(1);
-    expect(Math.max(...ended.map((e) => e.at - e.arrivedAt))).toBeLessThanOrEqual(100 * MS);
+    for (const [late, longestMs] of [
+      [DEFAULT_POLICY.late, 500],
+      [NO_LATE.late, 100],
+    ] as const) {
+      const { ended } = runVirtual({ topology: pooled, arrivals: poisson(3 * 1020, 10), policy: { late } });
+      expect(share(ended, 'inTime')).toBeGreaterThan(0.32);
+      expect(share(ended, 'dropped') + share(ended, 'inTime')).toBe(1);
+      expect(Math.max(...ended.map((e) => e.at - e.arrivedAt))).toBeLessThanOrEqual(longestMs * MS + 1);
+    }
   });
 
   it('keeps every rule under every combination of choices', () => {
@@ -84,7 +92,12 @@ describe('StageLocalCore, watched from outside', () => {
       for (const formation of formations)
         for (const drop of drops)
           for (const choice of choices) {
-            const policy = { order: { kind: order }, formation, drop, choice: { kind: choice } };
+            const policy = { order: { kind: order }, formation, drop, ...NO_LATE, choice: { kind: choice } };
+            runVirtual({
+              topology: pooled,
+              arrivals: poisson(1500, 1),
+              policy: { ...policy, ...BACKGROUND },
+            });
             const { ended } = runVirtual({ topology: pooled, arrivals: poisson(1500, 1), policy });
             if (drop.kind === 'never') expect(share(ended, 'dropped')).toBe(0);
           }
@@ -197,7 +210,12 @@ describe('StageLocalCore, watched from outside', () => {
     const outages = [{ at: 2 * MS, device: 0 }];
     const served = runVirtual({ topology: one(10_000, 40, 1, 2), arrivals: [{ at: 0 }], outages });
     expect(served.ended).toMatchObject([{ outcome: 'inTime', at: 12 * MS }]);
-    const lost = runVirtual({ topology: one(10_000, 11, 1, 2), arrivals: [{ at: 0 }], outages });
+    const lost = runVirtual({
+      topology: one(10_000, 11, 1, 2),
+      arrivals: [{ at: 0 }],
+      outages,
+      policy: NO_LATE,
+    });
     expect(lost.ended).toMatchObject([{ outcome: 'failed', at: 2 * MS }]);
     const alone = runVirtual({ topology: one(10_000, 40), arrivals: [{ at: 0 }], outages });
     expect(alone.ended).toMatchObject([{ outcome: 'failed' }]);
@@ -275,6 +293,54 @@ describe('StageLocalCore, watched from outside', () => {
   });
 });
 
+describe('StageLocalCore, answering late in the background', () => {
+  const topology = one(10_000, 35);
+  const burst = (count: number) => Array.from({ length: count }, () => ({ at: MS }));
+
+  it('answers all of a burst, those that are too late after those that can be in time', () => {
+    const { ended } = runVirtual({ topology, arrivals: [...burst(5), { at: 20 * MS }] });
+    expect(ended.map((e) => [e.arrival, e.outcome, e.at / MS])).toEqual([
+      [0, 'inTime', 11],
+      [1, 'inTime', 21],
+      [2, 'inTime', 31],
+      [5, 'inTime', 41],
+      [3, 'late', 51],
+      [4, 'late', 61],
+    ]);
+  });
+
+  it('gives up for good what is later than its patience', () => {
+    const { ended } = runVirtual({ topology, arrivals: burst(30), policy: BACKGROUND });
+    const late = ended.filter((e) => e.outcome === 'late');
+    expect(late.map((e) => e.at / MS)).toEqual(Array.from({ length: 15 }, (_, i) => 41 + 10 * i));
+    // The last began before, and ends after, five SLOs from its arrival.
+    const dropped = ended.filter((e) => e.outcome === 'dropped');
+    expect(dropped.length).toBe(12);
+    for (const e of dropped) expect(e.at).toBe(MS + 5 * 35 * MS + 1);
+  });
+
+  it('keeps nothing more once too many were missed, and begins again after the overload', () => {
+    const arrivals = [...poisson(300, 2), ...poisson(20, 2).map(({ at }) => ({ at: at + 2.5e9 }))];
+    const { ended } = runVirtual({ topology, arrivals, policy: BACKGROUND, shed: true });
+    const between = (fromMs: number, toMs: number) =>
+      ended.filter((e) => e.arrivedAt >= fromMs * MS && e.arrivedAt < toMs * MS);
+    const overloaded = between(900, 1900);
+    expect(overloaded.every((e) => e.outcome !== 'late' && e.at - e.arrivedAt <= 35 * MS + 1)).toBe(true);
+    expect(share(overloaded, 'inTime')).toBeGreaterThan(0.25);
+    expect(share(between(2500, 5000), 'dropped')).toBe(0);
+  });
+
+  it('takes nothing from those in time but the rest of a batch already begun', () => {
+    for (const load of [0.3, 0.5, 0.7]) {
+      const run = (policy: Partial<StageLocalPolicy>) =>
+        runVirtual({ topology: pooled, arrivals: poisson(load * 1020, 20), policy, shed: true }).ended;
+      const [background, dropping] = [run(BACKGROUND), run(NO_LATE)];
+      expect(share(background, 'dropped')).toBe(0);
+      expect(share(background, 'inTime')).toBeGreaterThan(share(dropping, 'inTime') - 0.002);
+    }
+  });
+});
+
 describe('StageLocalCore.wouldDrop()', () => {
   const shapes = {
     pooled,
@@ -302,7 +368,11 @@ describe('StageLocalCore.wouldDrop()', () => {
     for (const [name, topology] of Object.entries(shapes)) {
       for (const kind of ['hopeless', 'full-batch', 'expired'] as const) {
         const rate = name === 'pooled' ? 3000 : name === 'batches' ? 4800 : name === 'single' ? 430 : 700;
-        const policy = { ...WAITING, drop: kind === 'full-batch' ? { kind, share: 1 } : { kind } };
+        const policy = {
+          ...WAITING,
+          ...NO_LATE,
+          drop: kind === 'full-batch' ? { kind, share: 1 } : { kind },
+        };
         const run = (shed: boolean) =>
           runVirtual({ topology, arrivals: poisson(rate, 4), policy, shed }).ended;
         const [without, shed] = [run(false), run(true)];
@@ -339,7 +409,7 @@ describe('StageLocalCore.wouldDrop()', () => {
 
   it('counts those that are said to come before it', () => {
     const decisions = new Decisions();
-    const core = new StageLocalCore(one(10_000, 100), decisions);
+    const core = new StageLocalCore(one(10_000, 100), decisions, NO_LATE);
     core.deviceUp(0, 0);
     core.arrived(0, 0, 100 * MS, 1);
     core.decide(0);
@@ -385,6 +455,7 @@ describe('replay()', () => {
       arrivals: poisson(1800, 1, seed),
       outages,
       shed: true,
+      policy: NO_LATE,
       log: (entry) => log.push(entry),
     });
     return log;
@@ -395,7 +466,7 @@ describe('replay()', () => {
     expect(log).toEqual(logOf(3));
     expect(log).not.toEqual(logOf(4));
     const read = log.map((entry) => JSON.parse(JSON.stringify(entry)) as LogEntry);
-    const answer = replay(read, (decisions) => new StageLocalCore(pooled, decisions));
+    const answer = replay(read, (decisions) => new StageLocalCore(pooled, decisions, NO_LATE));
     expect(answer).toEqual({ same: true, entries: log.length });
   });
 
