@@ -2,9 +2,16 @@ import { grownColumn } from './columns.js';
 
 /** What the core says (DESIGN.md, idea 1). */
 export const Decision = {
-  /** Run the batch on its device now: a = batch, b = device. */
+  /**
+   * Run the batch on its device: a = batch, b = device, c = not before this time (0: at once). A device runs what it is handed in
+   * that order.
+   */
   execute: 1,
-  /** Move the batch's tensors on: a = batch, b = sending device, c = receiving pool. */
+  /**
+   * Move the batch's tensors on to the next pool: a = batch, b = sending device, c = receiving device (−1: none yet), d = not
+   * before this time (0: at once). It takes the sender's uplink and the receiver's downlink together; a link serves what it is
+   * handed in that order.
+   */
   transfer: 2,
   /** The request has ended with results, or with a failure: a = request, b = an Answer. */
   answer: 3,
@@ -22,7 +29,7 @@ export const DROP_REASONS = ['deadline', 'device-down', 'queue-full', 'draining'
 export type DropReason = (typeof DROP_REASONS)[number];
 export const DropCode = { deadline: 0, deviceDown: 1, queueFull: 2, draining: 3, overload: 4 } as const;
 
-const WIDTH = 4;
+const WIDTH = 5;
 
 /** The buffer decisions are appended to, in order. The driver owns it, reads it and clears it; nothing is allocated per decision. */
 export class Decisions {
@@ -37,13 +44,14 @@ export class Decisions {
     this.used = 0;
   }
 
-  push(kind: number, a: number, b = 0, c = 0): void {
+  push(kind: number, a: number, b = 0, c = 0, d = 0): void {
     const at = this.used * WIDTH;
     if (at === this.rows.length) this.rows = grownColumn(this.rows, 2 * at);
     this.rows[at] = kind;
     this.rows[at + 1] = a;
     this.rows[at + 2] = b;
     this.rows[at + 3] = c;
+    this.rows[at + 4] = d;
     this.used += 1;
   }
 
@@ -61,5 +69,9 @@ export class Decisions {
 
   c(i: number): number {
     return this.rows[i * WIDTH + 3] as number;
+  }
+
+  d(i: number): number {
+    return this.rows[i * WIDTH + 4] as number;
   }
 }

@@ -20,6 +20,7 @@ export {
 } from './policy.js';
 export { StageLocalCore } from './stage-local.js';
 export {
+  type Links,
   type Pool,
   type ServedModel,
   type Topology,

@@ -45,7 +45,7 @@ export function recorded(
 
 function said(core: ServingCore, decisions: Decisions, i: number): LogEntry {
   const kind = decisions.kind(i);
-  const numbers = [kind, decisions.a(i), decisions.b(i), decisions.c(i)];
+  const numbers = [kind, decisions.a(i), decisions.b(i), decisions.c(i), decisions.d(i)];
   if (kind !== Decision.execute && kind !== Decision.transfer) return ['said', ...numbers];
   const batch = decisions.a(i);
   const tasks = Array.from({ length: core.batchSize(batch) }, (_, k) => core.batchTask(batch, k));

@@ -431,13 +431,7 @@ export class StageLocalCore implements ServingCore {
       return;
     }
     this.batches.setMoving(batch);
-    const pool = this.batches.pool(batch);
-    this.decisions.push(
-      Decision.transfer,
-      batch,
-      this.batches.device(batch),
-      this.pools[pool]?.next as number,
-    );
+    this.decisions.push(Decision.transfer, batch, this.batches.device(batch), NONE);
   }
 
   private retry(at: number, batch: number, givenUp: boolean): void {

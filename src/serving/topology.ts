@@ -8,6 +8,15 @@ export interface Topology {
   models: ServedModel[];
   pools: Pool[];
   devices: VirtualDevice[];
+  /** Links to and from the network; the virtual GPUs of a server share one of each. */
+  links: Links;
+}
+
+export interface Links {
+  uplinkOf: Int32Array;
+  downlinkOf: Int32Array;
+  uplinkCount: number;
+  downlinkCount: number;
 }
 
 export interface ServedModel {
@@ -86,7 +95,18 @@ export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Top
     throughputRps: model.throughputRps,
     entries: pools.flatMap((pool, i) => (pool.model === m && pool.partition === 0 ? [i] : [])),
   }));
-  return { models, pools, devices };
+  return { models, pools, devices, links: linksByServer(devices) };
+}
+
+function linksByServer(devices: readonly VirtualDevice[]): Links {
+  const servers = new Map<string, number>();
+  const linkOf = Int32Array.from(devices, ({ server }) => {
+    const known = servers.get(server);
+    if (known !== undefined) return known;
+    servers.set(server, servers.size);
+    return servers.size - 1;
+  });
+  return { uplinkOf: linkOf, downlinkOf: linkOf, uplinkCount: servers.size, downlinkCount: servers.size };
 }
 
 function poolsOf(
