@@ -11,3 +11,4 @@ export {
   arrivals,
   arrivalTimes,
 } from './arrivals.js';
+export { type Arrivals, arrivalsAt } from './stream-of-arrivals.js';

@@ -1,0 +1,118 @@
+import type { Links } from '../serving/index.js';
+import { capacityFor, grownColumn, NONE } from './columns.js';
+
+/**
+ * Virtual links. A transfer takes its sender's uplink and its receiver's downlink (where known) together; each link serves what
+ * it is handed in that order, so a transfer whose other link is taken keeps those behind it waiting.
+ */
+export class VirtualLinks {
+  private readonly up: Lane;
+  private readonly down: Lane;
+
+  /** Of each batch that is on its way or waits for it. */
+  handedAt = new Float64Array(0);
+  startedAt = new Float64Array(0);
+  from = new Int32Array(0);
+  to = new Int32Array(0);
+  private notBefore = new Float64Array(0);
+  private arranged = new Uint8Array(0);
+
+  constructor(private readonly links: Links) {
+    this.up = new Lane(links.uplinkCount);
+    this.down = new Lane(links.downlinkCount);
+  }
+
+  hand(at: number, batch: number, from: number, to: number, notBefore: number): void {
+    if (batch >= this.from.length) this.grow(batch);
+    this.handedAt[batch] = at;
+    this.notBefore[batch] = notBefore;
+    this.arranged[batch] = 0;
+    this.from[batch] = from;
+    this.to[batch] = to;
+    this.up.push(this.links.uplinkOf[from] as number, batch);
+    if (to !== NONE) this.down.push(this.links.downlinkOf[to] as number, batch);
+  }
+
+  /** Whether a batch has come to the head of both its links and nothing has been arranged for it yet. */
+  isNext(batch: number): boolean {
+    const to = this.to[batch] as number;
+    return (
+      this.arranged[batch] === 0 &&
+      this.up.first(this.uplinkOf(batch)) === batch &&
+      (to === NONE || this.down.first(this.links.downlinkOf[to] as number) === batch)
+    );
+  }
+
+  /** It is on its way, or its time has been noted. */
+  arrange(batch: number): void {
+    this.arranged[batch] = 1;
+  }
+
+  /** Its time: earlier it must not start. */
+  earliest(batch: number): number {
+    return this.notBefore[batch] as number;
+  }
+
+  /** The batch has arrived: its links are free for the next. */
+  end(batch: number): void {
+    const to = this.to[batch] as number;
+    this.up.shift(this.uplinkOf(batch));
+    if (to !== NONE) this.down.shift(this.links.downlinkOf[to] as number);
+  }
+
+  /** First at the uplink that an ended batch had; NONE where none waits. */
+  nextOnUplink(ended: number): number {
+    return this.up.first(this.uplinkOf(ended));
+  }
+
+  /** First at the downlink that an ended batch had; NONE where none waits or it had none. */
+  nextOnDownlink(ended: number): number {
+    const to = this.to[ended] as number;
+    return to === NONE ? NONE : this.down.first(this.links.downlinkOf[to] as number);
+  }
+
+  private uplinkOf(batch: number): number {
+    return this.links.uplinkOf[this.from[batch] as number] as number;
+  }
+
+  private grow(batch: number): void {
+    const capacity = capacityFor(batch, this.from.length);
+    this.handedAt = grownColumn(this.handedAt, capacity);
+    this.startedAt = grownColumn(this.startedAt, capacity);
+    this.notBefore = grownColumn(this.notBefore, capacity);
+    this.arranged = grownColumn(this.arranged, capacity);
+    this.from = grownColumn(this.from, capacity);
+    this.to = grownColumn(this.to, capacity);
+  }
+}
+
+/** First-in-first-out lists of batches, one per link of a direction; the first is on the link, or is to be next. */
+class Lane {
+  private readonly head: Int32Array;
+  private readonly tail: Int32Array;
+  private next = new Int32Array(0);
+
+  constructor(links: number) {
+    this.head = new Int32Array(links).fill(NONE);
+    this.tail = new Int32Array(links).fill(NONE);
+  }
+
+  first(link: number): number {
+    return this.head[link] as number;
+  }
+
+  push(link: number, batch: number): void {
+    if (batch >= this.next.length) this.next = grownColumn(this.next, capacityFor(batch, this.next.length));
+    this.next[batch] = NONE;
+    const behind = this.tail[link] as number;
+    if (behind === NONE) this.head[link] = batch;
+    else this.next[behind] = batch;
+    this.tail[link] = batch;
+  }
+
+  shift(link: number): void {
+    const next = this.next[this.head[link] as number] as number;
+    this.head[link] = next;
+    if (next === NONE) this.tail[link] = NONE;
+  }
+}

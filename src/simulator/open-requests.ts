@@ -1,0 +1,56 @@
+import { capacityFor, grownColumn } from './columns.js';
+
+/** What the driver remembers of requests whose numbers are in use, as columns. */
+export class OpenRequests {
+  private isOpen = new Uint8Array(0);
+  private arrived = new Float64Array(0);
+  private model = new Int32Array(0);
+  private requestOfTask = new Int32Array(0);
+
+  /** Requests ever added. */
+  count = 0;
+  /** Those of them without an outcome. */
+  open = 0;
+
+  add(request: number, task: number, at: number, model: number): void {
+    if (request >= this.isOpen.length) this.grow(request);
+    if (task >= this.requestOfTask.length)
+      this.requestOfTask = grownColumn(this.requestOfTask, capacityFor(task, this.requestOfTask.length));
+    if (this.isOpen[request] === 1)
+      throw new Error(`Broken promise of the serving core: request number ${request} is given twice`);
+    this.isOpen[request] = 1;
+    this.arrived[request] = at;
+    this.model[request] = model;
+    this.requestOfTask[task] = request;
+    this.count += 1;
+    this.open += 1;
+  }
+
+  end(request: number): void {
+    if (this.isOpen[request] !== 1)
+      throw new Error(
+        `Broken promise of the serving core: request number ${request} ends without being open`,
+      );
+    this.isOpen[request] = 0;
+    this.open -= 1;
+  }
+
+  arrivedAt(request: number): number {
+    return this.arrived[request] as number;
+  }
+
+  modelOf(request: number): number {
+    return this.model[request] as number;
+  }
+
+  requestOf(task: number): number {
+    return this.requestOfTask[task] as number;
+  }
+
+  private grow(request: number): void {
+    const capacity = capacityFor(request, this.isOpen.length);
+    this.isOpen = grownColumn(this.isOpen, capacity);
+    this.arrived = grownColumn(this.arrived, capacity);
+    this.model = grownColumn(this.model, capacity);
+  }
+}

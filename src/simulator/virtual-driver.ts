@@ -1,0 +1,286 @@
+import { Answer, Decision, type Decisions, type ServingCore, type Topology } from '../serving/index.js';
+import type { Arrivals } from '../workload/index.js';
+import { NONE } from './columns.js';
+import { VirtualDevices } from './devices.js';
+import { EventQueue } from './events.js';
+import { VirtualLinks } from './links.js';
+import { OutcomeCode, type SimulationObserver } from './observer.js';
+import { OpenRequests } from './open-requests.js';
+import type { SimulationSummary } from './simulate.js';
+import { Watchers } from './watchers.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** Kinds of events are their priorities: what ends at an instant is told before what may begin then. */
+const Kind = { transferEnds: 0, executionEnds: 1, deviceMayBegin: 2, linksMayBegin: 3 } as const;
+
+export interface Driven {
+  topology: Topology;
+  decisions: Decisions;
+  core: ServingCore;
+  arrivals: Arrivals;
+  observers: readonly SimulationObserver[];
+  execution: ((pool: number, size: number, plannedNs: number) => number) | undefined;
+}
+
+/**
+ * Drives a core in virtual time.
+ *
+ * The order within an instant: devices up (at 0), transfers that end, executions that end (each followed by the start of what
+ * waited for that device or link), what waited for its time, the timer, arrivals; among equals first come, first told. Then
+ * the core decides, then all decisions are carried out in their order. What that makes happen at the same instant (batches that
+ * start at once, steps of no length) is told, and the core decides again, until the instant is quiet.
+ */
+export class VirtualDriver {
+  private readonly topology: Topology;
+  private readonly core: ServingCore;
+  private readonly decisions: Decisions;
+  private readonly arrivals: Arrivals;
+  private readonly execution: Driven['execution'];
+  private readonly events = new EventQueue();
+  private readonly devices: VirtualDevices;
+  private readonly links: VirtualLinks;
+  private readonly requests = new OpenRequests();
+  private readonly watchers: Watchers;
+  /** When the core wants to hear `due`. */
+  private dueAt = NEVER;
+  private nextArrivalAt = NEVER;
+  private now = 0;
+  /** Batches begun while decisions were carried out, of which the core has yet to be told. */
+  private begun: number[] = [];
+  private readonly outcomes = new Float64Array(4);
+
+  constructor(driven: Driven) {
+    this.topology = driven.topology;
+    this.core = driven.core;
+    this.decisions = driven.decisions;
+    this.arrivals = driven.arrivals;
+    this.execution = driven.execution;
+    this.devices = new VirtualDevices(driven.topology.devices.length);
+    this.links = new VirtualLinks(driven.topology.links);
+    this.watchers = new Watchers(driven.observers);
+  }
+
+  run(): SimulationSummary {
+    const { core, topology, requests } = this;
+    this.watchers.begun({
+      topology,
+      core,
+      requestOf: (task) => requests.requestOf(task),
+      arrivedAt: (request) => requests.arrivedAt(request),
+    });
+    for (let device = 0; device < topology.devices.length; device++) core.deviceUp(0, device);
+    this.pullArrival();
+    let at = 0;
+    while (at !== NEVER) {
+      this.now = at;
+      this.tellEnds();
+      this.tellTimer();
+      this.tellArrivals();
+      this.settle();
+      at = Math.min(this.events.nextAt, this.dueAt, this.nextArrivalAt);
+    }
+    return this.summary();
+  }
+
+  private summary(): SimulationSummary {
+    const { open, count } = this.requests;
+    if (open !== 0 || this.core.pending !== 0)
+      throw new Error(`Broken promise of the serving core: ${open} requests have no outcome at the end`);
+    const [inTime, late, dropped, failed] = this.outcomes as unknown as [number, number, number, number];
+    return { requests: count, inTime, late, dropped, failed, endNs: this.now };
+  }
+
+  private pullArrival(): void {
+    if (!this.arrivals.next()) {
+      this.nextArrivalAt = NEVER;
+      return;
+    }
+    const { atNs, model } = this.arrivals;
+    if (!(atNs >= this.now) || !Number.isSafeInteger(atNs))
+      throw new RangeError(
+        `Cannot simulate an arrival at ${atNs} ns: it is no whole number from ${this.now}`,
+      );
+    if (this.topology.models[model] === undefined)
+      throw new RangeError(`Cannot simulate an arrival for model ${model}: the plan has no such model`);
+    this.nextArrivalAt = atNs;
+  }
+
+  private tellArrivals(): void {
+    while (this.nextArrivalAt === this.now) {
+      const { model } = this.arrivals;
+      const { sloNs } = this.topology.models[model] as { sloNs: number };
+      const request = this.core.arrived(this.now, model, this.now + sloNs, 1);
+      this.requests.add(request, this.core.taskOf(request, 0), this.now, model);
+      this.watchers.arrived(this.now, model, request);
+      this.pullArrival();
+    }
+  }
+
+  private tellTimer(): void {
+    if (this.dueAt !== this.now) return;
+    this.dueAt = NEVER;
+    this.core.due(this.now);
+  }
+
+  private tellEnds(): void {
+    const { events, now } = this;
+    while (events.nextAt === now) {
+      const kind = events.nextPriority;
+      const subject = events.take();
+      switch (kind) {
+        case Kind.transferEnds:
+          this.endTransfer(subject);
+          break;
+        case Kind.executionEnds:
+          this.endExecution(subject);
+          break;
+        case Kind.deviceMayBegin:
+          this.core.started(now, this.begin(subject));
+          break;
+        case Kind.linksMayBegin:
+          this.move(subject);
+          break;
+      }
+    }
+  }
+
+  /** Decides and carries out until nothing more happens now. */
+  private settle(): void {
+    for (;;) {
+      this.core.decide(this.now);
+      this.carryOut();
+      if (this.begun.length === 0 && this.events.nextAt !== this.now) return;
+      for (let i = 0; i < this.begun.length; i++) this.core.started(this.now, this.begun[i] as number);
+      this.begun.length = 0;
+      this.tellEnds();
+    }
+  }
+
+  private carryOut(): void {
+    const { decisions } = this;
+    for (let i = 0; i < decisions.count; i++) {
+      const a = decisions.a(i);
+      switch (decisions.kind(i)) {
+        case Decision.execute:
+          this.hand(a, decisions.b(i), decisions.c(i));
+          break;
+        case Decision.transfer:
+          this.links.hand(this.now, a, decisions.b(i), decisions.c(i), decisions.d(i));
+          this.moveIfNext(a);
+          break;
+        case Decision.answer:
+          this.answer(a, decisions.b(i));
+          break;
+        case Decision.drop:
+          this.end(a, OutcomeCode.dropped, decisions.b(i), decisions.c(i));
+          break;
+        case Decision.wakeAt:
+          if (!(a > this.now))
+            throw new Error(`Broken promise of the serving core: a wake-up at ${a}, it is ${this.now}`);
+          this.dueAt = a;
+          break;
+      }
+    }
+    decisions.clear();
+  }
+
+  private hand(batch: number, device: number, notBefore: number): void {
+    if (!this.devices.hand(this.now, batch, device, notBefore)) return;
+    if (notBefore > this.now) this.events.schedule(notBefore, Kind.deviceMayBegin, device);
+    else this.begun.push(this.begin(device));
+  }
+
+  private begin(device: number): number {
+    const { core, devices, now } = this;
+    const batch = devices.begin(now, device);
+    const pool = core.batchPool(batch);
+    const size = core.batchSize(batch);
+    const plannedNs = this.topology.pools[pool]?.latencyNs[size - 1] as number;
+    const tookNs =
+      this.execution === undefined ? plannedNs : Math.round(this.execution(pool, size, plannedNs));
+    this.events.schedule(now + tookNs, Kind.executionEnds, device);
+    this.watchers.started(batch, pool, device, size, devices.handedAt[batch] as number, now);
+    return batch;
+  }
+
+  private endExecution(device: number): void {
+    const { core, devices, now } = this;
+    const batch = devices.end(device);
+    const startedAt = devices.startedAt[batch] as number;
+    this.watchers.executed(
+      batch,
+      core.batchPool(batch),
+      device,
+      core.batchSize(batch),
+      devices.handedAt[batch] as number,
+      startedAt,
+      now,
+    );
+    core.executed(now, batch, startedAt, now);
+    const next = devices.waiting(device);
+    if (next === NONE) return;
+    if (devices.earliest(next) > now)
+      this.events.schedule(devices.earliest(next), Kind.deviceMayBegin, device);
+    else core.started(now, this.begin(device));
+  }
+
+  private moveIfNext(batch: number): void {
+    if (batch === NONE || !this.links.isNext(batch)) return;
+    this.links.arrange(batch);
+    const earliest = this.links.earliest(batch);
+    if (earliest > this.now) this.events.schedule(earliest, Kind.linksMayBegin, batch);
+    else this.move(batch);
+  }
+
+  private move(batch: number): void {
+    const { transferNs } = this.topology.pools[this.core.batchPool(batch)] as { transferNs: Float64Array };
+    const tookNs = transferNs[this.core.batchSize(batch) - 1] as number;
+    this.links.startedAt[batch] = this.now;
+    this.events.schedule(this.now + tookNs, Kind.transferEnds, batch);
+  }
+
+  private endTransfer(batch: number): void {
+    const { core, links, now } = this;
+    const startedAt = links.startedAt[batch] as number;
+    this.watchers.transferred(
+      batch,
+      core.batchPool(batch),
+      links.from[batch] as number,
+      links.to[batch] as number,
+      core.batchSize(batch),
+      links.handedAt[batch] as number,
+      startedAt,
+      now,
+    );
+    links.end(batch);
+    core.transferred(now, batch, startedAt, now);
+    this.moveIfNext(links.nextOnUplink(batch));
+    this.moveIfNext(links.nextOnDownlink(batch));
+  }
+
+  private answer(request: number, how: number): void {
+    const outcome =
+      how === Answer.inTime
+        ? OutcomeCode.inTime
+        : how === Answer.late
+          ? OutcomeCode.late
+          : OutcomeCode.failed;
+    this.end(request, outcome, NONE, NONE);
+  }
+
+  private end(request: number, outcome: OutcomeCode, reason: number, pool: number): void {
+    this.requests.end(request);
+    this.outcomes[outcome]! += 1;
+    const { requests } = this;
+    this.watchers.ended(
+      this.now,
+      requests.modelOf(request),
+      request,
+      requests.arrivedAt(request),
+      outcome,
+      reason,
+      pool,
+    );
+  }
+}

@@ -1,0 +1,88 @@
+import type { OutcomeCode, SimulationObserver, SimulationView } from './observer.js';
+
+type Watching<K extends keyof SimulationObserver> = SimulationObserver &
+  Required<Pick<SimulationObserver, K>>;
+
+function those<K extends keyof SimulationObserver>(
+  observers: readonly SimulationObserver[],
+  what: K,
+): Watching<K>[] {
+  return observers.filter((observer): observer is Watching<K> => observer[what] !== undefined);
+}
+
+/** Tells observers what they want to hear, in their order; of what nobody wants to hear it costs a comparison. */
+export class Watchers {
+  private readonly ofArrived: Watching<'arrived'>[];
+  private readonly ofEnded: Watching<'ended'>[];
+  private readonly ofStarted: Watching<'started'>[];
+  private readonly ofExecuted: Watching<'executed'>[];
+  private readonly ofTransferred: Watching<'transferred'>[];
+
+  constructor(private readonly observers: readonly SimulationObserver[]) {
+    this.ofArrived = those(observers, 'arrived');
+    this.ofEnded = those(observers, 'ended');
+    this.ofStarted = those(observers, 'started');
+    this.ofExecuted = those(observers, 'executed');
+    this.ofTransferred = those(observers, 'transferred');
+  }
+
+  begun(view: SimulationView): void {
+    for (const observer of this.observers) observer.begun?.(view);
+  }
+
+  arrived(atNs: number, model: number, request: number): void {
+    for (let i = 0; i < this.ofArrived.length; i++) this.ofArrived[i]?.arrived(atNs, model, request);
+  }
+
+  ended(
+    atNs: number,
+    model: number,
+    request: number,
+    arrivedAtNs: number,
+    outcome: OutcomeCode,
+    reason: number,
+    pool: number,
+  ): void {
+    for (let i = 0; i < this.ofEnded.length; i++)
+      this.ofEnded[i]?.ended(atNs, model, request, arrivedAtNs, outcome, reason, pool);
+  }
+
+  started(
+    batch: number,
+    pool: number,
+    device: number,
+    size: number,
+    handedNs: number,
+    startNs: number,
+  ): void {
+    for (let i = 0; i < this.ofStarted.length; i++)
+      this.ofStarted[i]?.started(batch, pool, device, size, handedNs, startNs);
+  }
+
+  executed(
+    batch: number,
+    pool: number,
+    device: number,
+    size: number,
+    handedNs: number,
+    startNs: number,
+    endNs: number,
+  ): void {
+    for (let i = 0; i < this.ofExecuted.length; i++)
+      this.ofExecuted[i]?.executed(batch, pool, device, size, handedNs, startNs, endNs);
+  }
+
+  transferred(
+    batch: number,
+    pool: number,
+    fromDevice: number,
+    toDevice: number,
+    size: number,
+    handedNs: number,
+    startNs: number,
+    endNs: number,
+  ): void {
+    for (let i = 0; i < this.ofTransferred.length; i++)
+      this.ofTransferred[i]?.transferred(batch, pool, fromDevice, toDevice, size, handedNs, startNs, endNs);
+  }
+}
