@@ -1,7 +1,7 @@
 import { Decisions, type LogEntry, recorded, type ServingCore, type Topology } from '../serving/index.js';
 import type { Arrivals } from '../workload/index.js';
 import type { SimulationObserver } from './observer.js';
-import { VirtualDriver } from './virtual-driver.js';
+import { type SimulationSummary, VirtualDriver } from './virtual-driver.js';
 
 export interface SimulationOptions {
   topology: Topology;
@@ -14,17 +14,6 @@ export interface SimulationOptions {
   execution?: (pool: number, size: number, plannedNs: number) => number;
   /** Told all that the core hears and says. */
   log?: (entry: LogEntry) => void;
-}
-
-export interface SimulationSummary {
-  /** Requests that came; each has one of the four outcomes. */
-  requests: number;
-  inTime: number;
-  late: number;
-  dropped: number;
-  failed: number;
-  /** When the last thing happened. */
-  endNs: number;
 }
 
 /**

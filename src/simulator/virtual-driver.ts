@@ -6,7 +6,6 @@ import { EventQueue } from './events.js';
 import { VirtualLinks } from './links.js';
 import { OutcomeCode, type SimulationObserver } from './observer.js';
 import { OpenRequests } from './open-requests.js';
-import type { SimulationSummary } from './simulate.js';
 import { Watchers } from './watchers.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -21,6 +20,17 @@ export interface Driven {
   arrivals: Arrivals;
   observers: readonly SimulationObserver[];
   execution: ((pool: number, size: number, plannedNs: number) => number) | undefined;
+}
+
+export interface SimulationSummary {
+  /** Requests that came; each has one of the four outcomes. */
+  requests: number;
+  inTime: number;
+  late: number;
+  dropped: number;
+  failed: number;
+  /** When the last thing happened. */
+  endNs: number;
 }
 
 /**
