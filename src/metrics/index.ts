@@ -1,8 +1,11 @@
 /**
- * Folds over outcomes and times, defined in docs/metrics.md.
+ * Folds over events, outcomes and times, defined in docs/metrics.md.
  *
- * In go counts and latencies, out come rates and exact percentiles. It knows no clock and prints nothing.
+ * In go a run's events as plain numbers, or counts and latencies; out come rates, percentiles (exact, or from a histogram of
+ * stated error), utilisations, batch sizes, splits. It knows no clock and prints nothing.
  */
+export type { ClassFigures, LinkFigures, PoolFigures } from './device-fold.js';
+export { HISTOGRAM_RELATIVE_ERROR, Histogram } from './histogram.js';
 export {
   noOutcomes,
   type Outcome,
@@ -11,3 +14,8 @@ export {
   outcomeRates,
 } from './outcomes.js';
 export { type LatencySummary, quantileOfSorted, summarizeLatencies } from './percentiles.js';
+export type { DropCount, LatencySplit, RequestFigures } from './request-fold.js';
+export { type BatchView, type RunFigures, RunMetrics, type RunMetricsOptions } from './run-metrics.js';
+export type { RunShape } from './run-shape.js';
+export { ExactValues, summaryOf, type Values } from './values.js';
+export { type WindowFigures, windowCells } from './window-fold.js';

@@ -5,10 +5,14 @@
  * @returns undefined where there are no values
  */
 export function quantileOfSorted(sorted: ArrayLike<number>, p: number): number | undefined {
+  return sorted[rankOf(p, sorted.length) - 1];
+}
+
+/** The rank of the p-quantile among n values, from 1. */
+export function rankOf(p: number, n: number): number {
   if (!(p >= 0 && p <= 1)) throw new RangeError(`Cannot take a quantile: ${p} is not in [0, 1]`);
   // p·n may come out a hair above the whole number it is (0.07 · 100 = 7.000000000000001).
-  const rank = Math.ceil(p * sorted.length - 1e-9);
-  return sorted[Math.max(rank, 1) - 1];
+  return Math.max(Math.ceil(p * n - 1e-9), 1);
 }
 
 export interface LatencySummary {

@@ -1,0 +1,114 @@
+import { NS_PER_S, type RunShape, sumOf } from './run-shape.js';
+
+/** How busy a class's virtual GPUs were, each weighted by its share of a GPU. */
+export interface ClassFigures {
+  readonly virtualGpus: number;
+  /** GPUs' worth of them: Σ 1/v. */
+  readonly gpus: number;
+  /** GPU seconds with a batch on them. */
+  readonly busyGpuS: number;
+  /** Busy over there, in [0, 1]. */
+  readonly utilisation: number;
+}
+
+/** What a pool executed. */
+export interface PoolFigures {
+  readonly batches: number;
+  readonly requests: number;
+  /** Requests in a batch, on average over batches. */
+  readonly meanBatch?: number;
+  /** Batches of 1, 2, … requests. */
+  readonly sizes: number[];
+  readonly utilisation: number;
+}
+
+/** Share of the time that links were taken. */
+export interface LinkFigures {
+  readonly uplink: { readonly mean: number; readonly busiest: number };
+  readonly downlink: { readonly mean: number; readonly busiest: number };
+}
+
+/** Busy time of devices and links within the run's duration, and batches by size. Nothing is allocated per batch. */
+export class DeviceFold {
+  private readonly busyNs: Float64Array;
+  private readonly upNs: Float64Array;
+  private readonly downNs: Float64Array;
+  /** Where each pool's sizes begin; batches of b at b − 1 from there. */
+  private readonly sizesAt: Int32Array;
+  private readonly sizes: Float64Array;
+
+  constructor(private readonly shape: RunShape) {
+    this.busyNs = new Float64Array(shape.deviceClass.length);
+    this.upNs = new Float64Array(shape.uplinks);
+    this.downNs = new Float64Array(shape.downlinks);
+    const { poolBatch } = shape;
+    this.sizesAt = new Int32Array(poolBatch.length + 1);
+    for (let pool = 0; pool < poolBatch.length; pool++)
+      this.sizesAt[pool + 1] = (this.sizesAt[pool] as number) + (poolBatch[pool] as number);
+    this.sizes = new Float64Array(this.sizesAt[poolBatch.length] as number);
+  }
+
+  executed(pool: number, device: number, size: number, startNs: number, endNs: number): void {
+    this.busyNs[device]! += this.within(startNs, endNs);
+    this.sizes[(this.sizesAt[pool] as number) + size - 1]! += 1;
+  }
+
+  transferred(fromDevice: number, toDevice: number, startNs: number, endNs: number): void {
+    const ns = this.within(startNs, endNs);
+    this.upNs[this.shape.uplinkOf[fromDevice] as number]! += ns;
+    if (toDevice >= 0) this.downNs[this.shape.downlinkOf[toDevice] as number]! += ns;
+  }
+
+  classFigures(index: number, spanNs: number): ClassFigures {
+    let virtualGpus = 0;
+    let gpus = 0;
+    let busyNs = 0;
+    for (let device = 0; device < this.busyNs.length; device++) {
+      if (this.shape.deviceClass[device] !== index) continue;
+      const share = this.shape.deviceShare[device] as number;
+      virtualGpus += 1;
+      gpus += share;
+      busyNs += share * (this.busyNs[device] as number);
+    }
+    const utilisation = gpus === 0 ? 0 : busyNs / (gpus * spanNs);
+    return { virtualGpus, gpus, busyGpuS: busyNs / NS_PER_S, utilisation };
+  }
+
+  poolFigures(spanNs: number): PoolFigures[] {
+    const busyNs = new Float64Array(this.shape.poolBatch.length);
+    const devices = new Float64Array(this.shape.poolBatch.length);
+    for (let device = 0; device < this.busyNs.length; device++) {
+      const pool = this.shape.devicePool[device] as number;
+      busyNs[pool]! += this.busyNs[device] as number;
+      devices[pool]! += 1;
+    }
+    return Array.from(devices, (there, pool) => {
+      const sizes = Array.from(
+        this.sizes.subarray(this.sizesAt[pool] as number, this.sizesAt[pool + 1] as number),
+      );
+      const batches = sumOf(sizes);
+      const requests = sizes.reduce((sum, count, i) => sum + count * (i + 1), 0);
+      const utilisation = there === 0 ? 0 : (busyNs[pool] as number) / (there * spanNs);
+      return {
+        batches,
+        requests,
+        ...(batches === 0 ? {} : { meanBatch: requests / batches }),
+        sizes,
+        utilisation,
+      };
+    });
+  }
+
+  linkFigures(spanNs: number): LinkFigures {
+    const shares = (busyNs: Float64Array) => ({
+      mean: busyNs.length === 0 ? 0 : sumOf(busyNs) / (busyNs.length * spanNs),
+      busiest: busyNs.reduce((most, ns) => Math.max(most, ns), 0) / spanNs,
+    });
+    return { uplink: shares(this.upNs), downlink: shares(this.downNs) };
+  }
+
+  private within(startNs: number, endNs: number): number {
+    const { durationNs } = this.shape;
+    return endNs <= durationNs ? endNs - startNs : Math.max(0, durationNs - startNs);
+  }
+}

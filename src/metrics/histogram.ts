@@ -1,0 +1,118 @@
+import { rankOf } from './percentiles.js';
+import type { Values } from './values.js';
+
+/** Buckets in each octave, as a power of two. */
+const BITS = 8;
+const PER_OCTAVE = 1 << BITS;
+const SHIFT = 20 - BITS;
+
+/** No quantile is further from the true one than this share of it: half a bucket. */
+export const HISTOGRAM_RELATIVE_ERROR = 2 ** -(BITS + 1);
+
+// A double's exponent and first bits of mantissa are the bucket: no logarithm is taken.
+const asDouble = new Float64Array(1);
+const asWords = new Uint32Array(asDouble.buffer);
+const HIGH = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? 1 : 0;
+const LOW = 1 - HIGH;
+
+/**
+ * Values in buckets whose width grows with the value, as HdrHistogram and DDSketch keep them: quantiles within
+ * HISTOGRAM_RELATIVE_ERROR, count, mean, least and greatest exact. 2 KB for each octave between the least and the greatest
+ * value, whatever their number; recording takes a few nanoseconds and allocates only when the range grows.
+ *
+ * Of our own because it is this small: hdr-histogram-js 3 brings a WebAssembly build, pako and base64-js for a wire format
+ * that nothing here speaks, and its counts are sized for a range that has to be known before.
+ */
+export class Histogram implements Values {
+  private counts = new Float64Array(0);
+  /** The bucket at counts[0]. */
+  private first = 0;
+  private zeros = 0;
+  count = 0;
+  sum = 0;
+  least = Number.POSITIVE_INFINITY;
+  greatest = 0;
+
+  /** @param value a whole number ≥ 0, at most 2^53 */
+  record(value: number): void {
+    this.count += 1;
+    this.sum += value;
+    if (value < this.least) this.least = value;
+    if (value > this.greatest) this.greatest = value;
+    if (value < 1) {
+      this.zeros += 1;
+      return;
+    }
+    asDouble[0] = value;
+    const bucket = (asWords[HIGH] as number) >>> SHIFT;
+    let at = bucket - this.first;
+    if (at < 0 || at >= this.counts.length) {
+      this.cover(bucket, bucket);
+      at = bucket - this.first;
+    }
+    this.counts[at]! += 1;
+  }
+
+  /** Takes in what another holds; the sum is the same in every order up to rounding. */
+  merge(other: Histogram): void {
+    this.count += other.count;
+    this.sum += other.sum;
+    this.zeros += other.zeros;
+    this.least = Math.min(this.least, other.least);
+    this.greatest = Math.max(this.greatest, other.greatest);
+    if (other.counts.length === 0) return;
+    this.cover(other.first, other.first + other.counts.length - 1);
+    const shift = other.first - this.first;
+    for (let i = 0; i < other.counts.length; i++) this.counts[i + shift]! += other.counts[i] as number;
+  }
+
+  /** By nearest rank (docs/metrics.md). @returns undefined where there are no values */
+  quantile(p: number): number | undefined {
+    if (this.count === 0) return undefined;
+    const rank = rankOf(p, this.count);
+    if (rank === this.count) return this.greatest;
+    let seen = this.zeros;
+    if (rank <= seen) return 0;
+    for (let i = 0; i < this.counts.length; i++) {
+      seen += this.counts[i] as number;
+      if (seen >= rank) return Math.min(Math.max(middleOf(this.first + i), this.least), this.greatest);
+    }
+    return this.greatest;
+  }
+
+  clear(): void {
+    this.counts.fill(0);
+    this.zeros = 0;
+    this.count = 0;
+    this.sum = 0;
+    this.least = Number.POSITIVE_INFINITY;
+    this.greatest = 0;
+  }
+
+  /** Makes room for buckets from..to, whole octaves. */
+  private cover(from: number, to: number): void {
+    const empty = this.counts.length === 0;
+    const low = Math.min(Math.floor(from / PER_OCTAVE) * PER_OCTAVE, empty ? from : this.first);
+    const end = Math.max(
+      (Math.floor(to / PER_OCTAVE) + 1) * PER_OCTAVE,
+      empty ? 0 : this.first + this.counts.length,
+    );
+    if (!empty && low === this.first && end === this.first + this.counts.length) return;
+    const wider = new Float64Array(end - low);
+    if (!empty) wider.set(this.counts, this.first - low);
+    this.counts = wider;
+    this.first = low;
+  }
+}
+
+/** The middle of the whole numbers a bucket holds; the number itself where it holds one. */
+function middleOf(bucket: number): number {
+  const low = lowerBoundOf(bucket);
+  return low + Math.max(0, (lowerBoundOf(bucket + 1) - low - 1) / 2);
+}
+
+function lowerBoundOf(bucket: number): number {
+  asWords[LOW] = 0;
+  asWords[HIGH] = bucket << SHIFT;
+  return asDouble[0] as number;
+}

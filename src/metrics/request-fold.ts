@@ -1,0 +1,195 @@
+import { outcomeRates } from './outcomes.js';
+import type { LatencySummary } from './percentiles.js';
+import {
+  type MakeValues,
+  NS_PER_MS,
+  NS_PER_S,
+  OUTCOME_KINDS,
+  OutcomeIndex,
+  type RunShape,
+} from './run-shape.js';
+import { summaryOf, type Values } from './values.js';
+
+/** What became of requests, of one model or of all. Defined in docs/metrics.md. */
+export interface RequestFigures {
+  readonly arrived: number;
+  readonly inTime: number;
+  readonly late: number;
+  readonly dropped: number;
+  readonly failed: number;
+  /** Without an outcome when the run was interrupted; absent elsewhere. */
+  readonly unfinished?: number;
+  readonly attainment?: number;
+  readonly dropRate?: number;
+  /** Device time of requests dropped or late over that of all; absent where there was none. */
+  readonly invalidRate?: number;
+  readonly offeredRps: number;
+  readonly throughputRps: number;
+  readonly goodputRps: number;
+  /** Of answered requests. */
+  readonly latencyMs?: LatencySummary;
+  readonly splitMs?: LatencySplit;
+}
+
+/** Where the latency of answered requests went; the three means add up to the mean latency. */
+export interface LatencySplit {
+  readonly queueing: LatencySummary;
+  readonly transfer: LatencySummary;
+  readonly compute: LatencySummary;
+}
+
+export interface DropCount {
+  readonly model: number;
+  readonly reason: number;
+  /** −1: at the model's entry. */
+  readonly pool: number;
+  readonly count: number;
+}
+
+/** Latencies of answered requests and their parts. */
+class Latencies {
+  readonly whole: Values;
+  readonly queueing: Values;
+  readonly transfer: Values;
+  readonly compute: Values;
+
+  constructor(make: MakeValues) {
+    this.whole = make();
+    this.queueing = make();
+    this.transfer = make();
+    this.compute = make();
+  }
+
+  merge(other: Latencies): void {
+    this.whole.merge(other.whole);
+    this.queueing.merge(other.queueing);
+    this.transfer.merge(other.transfer);
+    this.compute.merge(other.compute);
+  }
+
+  figures(): Pick<RequestFigures, 'latencyMs' | 'splitMs'> {
+    const latencyMs = summaryOf(this.whole, NS_PER_MS);
+    const queueing = summaryOf(this.queueing, NS_PER_MS);
+    const transfer = summaryOf(this.transfer, NS_PER_MS);
+    const compute = summaryOf(this.compute, NS_PER_MS);
+    if (!latencyMs || !queueing || !transfer || !compute) return {};
+    return { latencyMs, splitMs: { queueing, transfer, compute } };
+  }
+}
+
+/** Counts outcomes and keeps latencies, by model. Nothing is allocated per request. */
+export class RequestFold {
+  private readonly arrivals: Float64Array;
+  private readonly outcomes: Float64Array;
+  /** Device time of each model's ended requests, and of those dropped or late. */
+  private readonly deviceNs: Float64Array;
+  private readonly wastedNs: Float64Array;
+  /** By model, then by the pool + 1 it was dropped at, then by reason; a row is made at a model's first drop. */
+  private readonly drops: (Float64Array | undefined)[];
+  private readonly latencies: Latencies[];
+
+  constructor(
+    private readonly shape: RunShape,
+    private readonly make: MakeValues,
+  ) {
+    this.arrivals = new Float64Array(shape.models);
+    this.outcomes = new Float64Array(shape.models * OUTCOME_KINDS);
+    this.deviceNs = new Float64Array(shape.models);
+    this.wastedNs = new Float64Array(shape.models);
+    this.drops = new Array<Float64Array | undefined>(shape.models).fill(undefined);
+    this.latencies = Array.from({ length: shape.models }, () => new Latencies(make));
+  }
+
+  arrived(model: number): void {
+    this.arrivals[model]! += 1;
+  }
+
+  answered(model: number, late: boolean, latencyNs: number, computeNs: number, transferNs: number): void {
+    this.outcomes[model * OUTCOME_KINDS + (late ? OutcomeIndex.late : OutcomeIndex.inTime)]! += 1;
+    const { whole, queueing, transfer, compute } = this.latencies[model] as Latencies;
+    whole.record(latencyNs);
+    queueing.record(latencyNs - computeNs - transferNs);
+    transfer.record(transferNs);
+    compute.record(computeNs);
+  }
+
+  failed(model: number): void {
+    this.outcomes[model * OUTCOME_KINDS + OutcomeIndex.failed]! += 1;
+  }
+
+  dropped(model: number, reason: number, pool: number): void {
+    this.outcomes[model * OUTCOME_KINDS + OutcomeIndex.dropped]! += 1;
+    const { dropReasons, poolBatch } = this.shape;
+    let counts = this.drops[model];
+    if (counts === undefined) {
+      counts = new Float64Array((poolBatch.length + 1) * dropReasons);
+      this.drops[model] = counts;
+    }
+    counts[(pool + 1) * dropReasons + reason]! += 1;
+  }
+
+  /** Device time of a request that has ended. */
+  used(model: number, deviceNs: number, wasted: boolean): void {
+    this.deviceNs[model]! += deviceNs;
+    if (wasted) this.wastedNs[model]! += deviceNs;
+  }
+
+  /** @param spanNs the time requests arrived in */
+  figuresOf(model: number, spanNs: number): RequestFigures {
+    return this.figures([model], spanNs);
+  }
+
+  overall(spanNs: number): RequestFigures {
+    return this.figures(
+      this.latencies.map((_, model) => model),
+      spanNs,
+    );
+  }
+
+  dropCounts(): DropCount[] {
+    const { dropReasons } = this.shape;
+    return this.drops.flatMap((counts, model) =>
+      Array.from(counts ?? []).flatMap((count, i) =>
+        count === 0 ? [] : [{ model, reason: i % dropReasons, pool: Math.floor(i / dropReasons) - 1, count }],
+      ),
+    );
+  }
+
+  private figures(models: readonly number[], spanNs: number): RequestFigures {
+    const count = (outcome: number): number =>
+      models.reduce((sum, m) => sum + (this.outcomes[m * OUTCOME_KINDS + outcome] as number), 0);
+    const total = (column: Float64Array): number => models.reduce((sum, m) => sum + (column[m] as number), 0);
+    const arrived = total(this.arrivals);
+    const counts = {
+      inTime: count(OutcomeIndex.inTime),
+      late: count(OutcomeIndex.late),
+      dropped: count(OutcomeIndex.dropped),
+      failed: count(OutcomeIndex.failed),
+    };
+    const unfinished = arrived - counts.inTime - counts.late - counts.dropped - counts.failed;
+    const { attainment, dropRate, throughputRps, goodputRps } = outcomeRates(
+      { ...counts, cancelled: 0 },
+      spanNs / NS_PER_S,
+    );
+    const device = total(this.deviceNs);
+    return {
+      arrived,
+      ...counts,
+      ...(unfinished === 0 ? {} : { unfinished }),
+      ...(attainment === undefined ? {} : { attainment }),
+      ...(dropRate === undefined ? {} : { dropRate }),
+      ...(device === 0 ? {} : { invalidRate: total(this.wastedNs) / device }),
+      offeredRps: arrived / (spanNs / NS_PER_S),
+      throughputRps,
+      goodputRps,
+      ...this.together(models).figures(),
+    };
+  }
+
+  private together(models: readonly number[]): Latencies {
+    if (models.length === 1) return this.latencies[models[0] as number] as Latencies;
+    const all = new Latencies(this.make);
+    for (const model of models) all.merge(this.latencies[model] as Latencies);
+    return all;
+  }
+}

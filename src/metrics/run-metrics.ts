@@ -1,0 +1,169 @@
+import { type ClassFigures, DeviceFold, type LinkFigures, type PoolFigures } from './device-fold.js';
+import { Histogram } from './histogram.js';
+import { type DropCount, type RequestFigures, RequestFold } from './request-fold.js';
+import { type MakeValues, OutcomeIndex, type RunShape } from './run-shape.js';
+import { ExactValues } from './values.js';
+import { type WindowFigures, WindowFold } from './window-fold.js';
+
+export interface RunMetricsOptions {
+  /** Keeps every latency: exact quantiles at 32 bytes for each answered request. Default a histogram. */
+  readonly exact?: boolean;
+  /** Also folds by windows of so many nanoseconds. */
+  readonly windowNs?: number;
+}
+
+/** The batches of the run that is watched, as its driver lets them be read. */
+export interface BatchView {
+  readonly core: { batchTask(batch: number, i: number): number };
+  requestOf(task: number): number;
+}
+
+/** All figures of a run. */
+export interface RunFigures {
+  readonly overall: RequestFigures;
+  readonly models: readonly RequestFigures[];
+  readonly drops: readonly DropCount[];
+  readonly classes: readonly ClassFigures[];
+  readonly pools: readonly PoolFigures[];
+  readonly links: LinkFigures;
+  readonly windows?: readonly WindowFigures[];
+}
+
+/**
+ * All folds over a run's events, as one observer of it: what docs/metrics.md defines. Times are integer nanoseconds.
+ * Per request it keeps three numbers while the request is open; nothing is allocated per event.
+ */
+export class RunMetrics {
+  private readonly requests: RequestFold;
+  private readonly devices: DeviceFold;
+  private readonly windows: WindowFold | undefined;
+  private view: BatchView | undefined;
+  /** By request number, of the request that has it now. */
+  private computeNs = new Float64Array(1024);
+  private transferNs = new Float64Array(1024);
+  private deviceNs = new Float64Array(1024);
+
+  constructor(
+    private readonly shape: RunShape,
+    { exact = false, windowNs }: RunMetricsOptions = {},
+  ) {
+    const make: MakeValues = exact ? () => new ExactValues() : () => new Histogram();
+    this.requests = new RequestFold(shape, make);
+    this.devices = new DeviceFold(shape);
+    this.windows = windowNs === undefined ? undefined : new WindowFold(shape, windowNs, make);
+  }
+
+  begun(view: BatchView): void {
+    this.view = view;
+  }
+
+  arrived(atNs: number, model: number, request: number): void {
+    if (request >= this.computeNs.length) this.grow(request + 1);
+    this.computeNs[request] = 0;
+    this.transferNs[request] = 0;
+    this.deviceNs[request] = 0;
+    this.requests.arrived(model);
+    this.windows?.arrived(atNs);
+  }
+
+  ended(
+    atNs: number,
+    model: number,
+    request: number,
+    arrivedNs: number,
+    outcome: number,
+    reason: number,
+    pool: number,
+  ): void {
+    const deviceNs = this.deviceNs[request] as number;
+    const wasted = outcome === OutcomeIndex.late || outcome === OutcomeIndex.dropped;
+    this.requests.used(model, deviceNs, wasted);
+    this.windows?.used(arrivedNs, deviceNs, wasted);
+    if (outcome === OutcomeIndex.inTime || outcome === OutcomeIndex.late) {
+      const latencyNs = atNs - arrivedNs;
+      const computeNs = this.computeNs[request] as number;
+      const transferNs = this.transferNs[request] as number;
+      this.requests.answered(model, outcome === OutcomeIndex.late, latencyNs, computeNs, transferNs);
+      this.windows?.answered(
+        model,
+        arrivedNs,
+        outcome === OutcomeIndex.late,
+        latencyNs,
+        computeNs,
+        transferNs,
+      );
+      return;
+    }
+    if (outcome === OutcomeIndex.dropped) this.requests.dropped(model, reason, pool);
+    else this.requests.failed(model);
+    this.windows?.unanswered(model, arrivedNs, outcome === OutcomeIndex.dropped ? 2 : 3);
+  }
+
+  executed(
+    batch: number,
+    pool: number,
+    device: number,
+    size: number,
+    _handedNs: number,
+    startNs: number,
+    endNs: number,
+  ): void {
+    const view = this.view as BatchView;
+    const tookNs = endNs - startNs;
+    const shareNs = (tookNs * (this.shape.deviceShare[device] as number)) / size;
+    for (let i = 0; i < size; i++) {
+      const request = view.requestOf(view.core.batchTask(batch, i));
+      this.computeNs[request]! += tookNs;
+      this.deviceNs[request]! += shareNs;
+    }
+    this.devices.executed(pool, device, size, startNs, endNs);
+    this.windows?.executed(device, size, startNs, endNs);
+  }
+
+  transferred(
+    batch: number,
+    _pool: number,
+    fromDevice: number,
+    toDevice: number,
+    size: number,
+    _handedNs: number,
+    startNs: number,
+    endNs: number,
+  ): void {
+    const view = this.view as BatchView;
+    for (let i = 0; i < size; i++)
+      this.transferNs[view.requestOf(view.core.batchTask(batch, i))]! += endNs - startNs;
+    this.devices.transferred(fromDevice, toDevice, startNs, endNs);
+  }
+
+  /**
+   * The figures so far.
+   * @param spanNs the time requests arrived in: the run's duration, or how far an interrupted one came; > 0
+   */
+  figures(spanNs: number): RunFigures {
+    const { models, classes } = this.shape;
+    return {
+      overall: this.requests.overall(spanNs),
+      models: Array.from({ length: models }, (_, model) => this.requests.figuresOf(model, spanNs)),
+      drops: this.requests.dropCounts(),
+      classes: Array.from({ length: classes }, (_, i) => this.devices.classFigures(i, spanNs)),
+      pools: this.devices.poolFigures(spanNs),
+      links: this.devices.linkFigures(spanNs),
+      ...(this.windows === undefined ? {} : { windows: this.windows.figures(spanNs) }),
+    };
+  }
+
+  private grow(needed: number): void {
+    let capacity = 2 * this.computeNs.length;
+    while (capacity < needed) capacity *= 2;
+    this.computeNs = longer(this.computeNs, capacity);
+    this.transferNs = longer(this.transferNs, capacity);
+    this.deviceNs = longer(this.deviceNs, capacity);
+  }
+}
+
+function longer(column: Float64Array, capacity: number): Float64Array<ArrayBuffer> {
+  const grown = new Float64Array(capacity);
+  grown.set(column);
+  return grown;
+}

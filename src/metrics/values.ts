@@ -1,0 +1,72 @@
+import { type LatencySummary, rankOf } from './percentiles.js';
+
+/** A fold over values that gives their quantiles: a Histogram in constant memory, or ExactValues. */
+export interface Values {
+  readonly count: number;
+  readonly sum: number;
+  readonly greatest: number;
+  record(value: number): void;
+  /** Takes in what another of the same kind holds. */
+  merge(other: this): void;
+  /** By nearest rank; undefined where there are no values. */
+  quantile(p: number): number | undefined;
+  clear(): void;
+}
+
+/** Every value, 8 bytes each (up to 16 while it grows): exact quantiles. Sorts when it is asked, not when it is told. */
+export class ExactValues implements Values {
+  private values = new Float64Array(256);
+  private sorted = true;
+  count = 0;
+  sum = 0;
+  greatest = 0;
+
+  record(value: number): void {
+    if (this.count === this.values.length) this.grow(2 * this.count);
+    this.values[this.count] = value;
+    this.count += 1;
+    this.sum += value;
+    this.sorted = false;
+    if (value > this.greatest) this.greatest = value;
+  }
+
+  merge(other: ExactValues): void {
+    const together = this.count + other.count;
+    if (together > this.values.length) this.grow(together);
+    this.values.set(other.values.subarray(0, other.count), this.count);
+    this.count = together;
+    this.sum += other.sum;
+    this.sorted = false;
+    this.greatest = Math.max(this.greatest, other.greatest);
+  }
+
+  quantile(p: number): number | undefined {
+    if (this.count === 0) return undefined;
+    const held = this.values.subarray(0, this.count);
+    if (!this.sorted) held.sort();
+    this.sorted = true;
+    return held[rankOf(p, this.count) - 1];
+  }
+
+  clear(): void {
+    this.count = 0;
+    this.sum = 0;
+    this.greatest = 0;
+    this.sorted = true;
+  }
+
+  private grow(capacity: number): void {
+    const longer = new Float64Array(capacity);
+    longer.set(this.values.subarray(0, this.count));
+    this.values = longer;
+  }
+}
+
+/** What a fold over values comes to, in units of `unit` (1e6 for milliseconds of nanoseconds). Undefined where it is empty. */
+export function summaryOf(values: Values, unit: number): LatencySummary | undefined {
+  const { count, sum, greatest } = values;
+  if (count === 0) return undefined;
+  const at = (p: number) => (values.quantile(p) as number) / unit;
+  const mean = sum / count / unit;
+  return { count, mean, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99), max: greatest / unit };
+}

@@ -1,0 +1,246 @@
+import { outcomeRates } from './outcomes.js';
+import {
+  type MakeValues,
+  NS_PER_MS,
+  NS_PER_S,
+  OUTCOME_KINDS,
+  OutcomeIndex,
+  type RunShape,
+} from './run-shape.js';
+import type { Values } from './values.js';
+
+/** One window: its requests are those that arrived in it, its batches those that began in it, its device time what fell in it. */
+export interface WindowFigures {
+  readonly fromS: number;
+  readonly arrived: number;
+  readonly inTime: number;
+  readonly late: number;
+  readonly dropped: number;
+  readonly failed: number;
+  readonly attainment?: number;
+  readonly invalidRate?: number;
+  readonly offeredRps: number;
+  readonly goodputRps: number;
+  readonly latencyMs?: {
+    readonly mean: number;
+    readonly p50: number;
+    readonly p99: number;
+    readonly max: number;
+  };
+  /** Means over answered requests. */
+  readonly splitMs?: { readonly queueing: number; readonly transfer: number; readonly compute: number };
+  readonly batches: number;
+  readonly meanBatch?: number;
+  /** By class. */
+  readonly utilisation: number[];
+  /** By model; null where none of its requests ended. */
+  readonly attainments: (number | null)[];
+}
+
+/** Numbers kept for each window besides its classes' and models'. */
+const COLUMNS = 11;
+const At = {
+  arrived: 0,
+  open: 1,
+  deviceNs: 2,
+  wastedNs: 3,
+  transferNs: 4,
+  computeNs: 5,
+  batches: 6,
+  batched: 7,
+  latencyNs: 8,
+  p50: 9,
+  p99: 10,
+} as const;
+
+/** How many numbers a fold over so many windows keeps, 8 bytes each. */
+export function windowCells(shape: Pick<RunShape, 'models' | 'classes'>, windows: number): number {
+  return windows * (COLUMNS + 1 + OUTCOME_KINDS * shape.models + shape.classes);
+}
+
+/**
+ * The figures of a run by windows of its time. Latencies are kept only for windows with requests open: a window closes when
+ * a later one has begun and its last request has ended.
+ */
+export class WindowFold {
+  private readonly count: number;
+  private readonly cells: Float64Array;
+  private readonly max: Float64Array;
+  private readonly outcomes: Float64Array;
+  private readonly busyNs: Float64Array;
+  private readonly latencies: (Values | undefined)[];
+  private readonly spare: Values[] = [];
+  private readonly classGpus: Float64Array;
+  private newest = 0;
+
+  constructor(
+    private readonly shape: RunShape,
+    private readonly windowNs: number,
+    private readonly make: MakeValues,
+  ) {
+    this.count = Math.max(1, Math.ceil(shape.durationNs / windowNs));
+    this.cells = new Float64Array(this.count * COLUMNS);
+    this.max = new Float64Array(this.count);
+    this.outcomes = new Float64Array(this.count * shape.models * OUTCOME_KINDS);
+    this.busyNs = new Float64Array(this.count * shape.classes);
+    this.latencies = new Array<Values | undefined>(this.count).fill(undefined);
+    this.classGpus = new Float64Array(shape.classes);
+    for (let device = 0; device < shape.deviceClass.length; device++)
+      this.classGpus[shape.deviceClass[device] as number]! += shape.deviceShare[device] as number;
+  }
+
+  arrived(atNs: number): void {
+    const window = this.windowOf(atNs);
+    this.cells[window * COLUMNS + At.arrived]! += 1;
+    this.cells[window * COLUMNS + At.open]! += 1;
+    if (window === this.newest) return;
+    for (let before = this.newest; before < window; before++) this.closeIfDone(before);
+    this.newest = window;
+  }
+
+  answered(
+    model: number,
+    arrivedNs: number,
+    late: boolean,
+    latencyNs: number,
+    computeNs: number,
+    transferNs: number,
+  ): void {
+    const window = this.windowOf(arrivedNs);
+    const row = window * COLUMNS;
+    this.cells[row + At.computeNs]! += computeNs;
+    this.cells[row + At.transferNs]! += transferNs;
+    this.cells[row + At.latencyNs]! += latencyNs;
+    if (latencyNs > (this.max[window] as number)) this.max[window] = latencyNs;
+    this.valuesOf(window).record(latencyNs);
+    this.ended(model, window, late ? OutcomeIndex.late : OutcomeIndex.inTime);
+  }
+
+  unanswered(model: number, arrivedNs: number, outcome: 2 | 3): void {
+    this.ended(model, this.windowOf(arrivedNs), outcome);
+  }
+
+  used(arrivedNs: number, deviceNs: number, wasted: boolean): void {
+    const row = this.windowOf(arrivedNs) * COLUMNS;
+    this.cells[row + At.deviceNs]! += deviceNs;
+    if (wasted) this.cells[row + At.wastedNs]! += deviceNs;
+  }
+
+  executed(device: number, size: number, startNs: number, endNs: number): void {
+    const { durationNs, classes, deviceClass, deviceShare } = this.shape;
+    if (startNs >= durationNs) return;
+    const index = deviceClass[device] as number;
+    const share = deviceShare[device] as number;
+    const first = this.windowOf(startNs);
+    this.cells[first * COLUMNS + At.batches]! += 1;
+    this.cells[first * COLUMNS + At.batched]! += size;
+    const end = Math.min(endNs, durationNs);
+    let from = startNs;
+    for (let window = first; from < end; window++) {
+      const until = Math.min(end, (window + 1) * this.windowNs);
+      this.busyNs[window * classes + index]! += share * (until - from);
+      from = until;
+    }
+  }
+
+  /** Windows begun by the end of the run. @param spanNs how far the run came */
+  figures(spanNs: number): WindowFigures[] {
+    for (let window = 0; window < this.count; window++) this.close(window);
+    const reached = Math.min(this.count, Math.max(1, Math.ceil(spanNs / this.windowNs)));
+    return Array.from({ length: reached }, (_, window) => this.figuresOf(window, spanNs));
+  }
+
+  private figuresOf(window: number, spanNs: number): WindowFigures {
+    const row = window * COLUMNS;
+    const cell = (at: number): number => this.cells[row + at] as number;
+    const fromNs = window * this.windowNs;
+    const lengthNs = Math.min(this.windowNs, spanNs - fromNs);
+    const all = this.outcomesOf(window);
+    const { attainment, goodputRps } = outcomeRates(all, lengthNs / NS_PER_S);
+    const answered = all.inTime + all.late;
+    const mean = (totalNs: number): number => totalNs / answered / NS_PER_MS;
+    const utilisation = Array.from(this.classGpus, (gpus, i) =>
+      gpus === 0 ? 0 : (this.busyNs[window * this.shape.classes + i] as number) / (gpus * lengthNs),
+    );
+    const attainments = Array.from(
+      { length: this.shape.models },
+      (_, model) => outcomeRates(this.outcomesOf(window, model), 1).attainment ?? null,
+    );
+    const { inTime, late, dropped, failed } = all;
+    return {
+      fromS: fromNs / NS_PER_S,
+      arrived: cell(At.arrived),
+      inTime,
+      late,
+      dropped,
+      failed,
+      ...(attainment === undefined ? {} : { attainment }),
+      ...(cell(At.deviceNs) === 0 ? {} : { invalidRate: cell(At.wastedNs) / cell(At.deviceNs) }),
+      offeredRps: cell(At.arrived) / (lengthNs / NS_PER_S),
+      goodputRps,
+      ...(answered === 0
+        ? {}
+        : {
+            latencyMs: {
+              mean: mean(cell(At.latencyNs)),
+              p50: cell(At.p50) / NS_PER_MS,
+              p99: cell(At.p99) / NS_PER_MS,
+              max: (this.max[window] as number) / NS_PER_MS,
+            },
+            splitMs: {
+              queueing: mean(cell(At.latencyNs) - cell(At.computeNs) - cell(At.transferNs)),
+              transfer: mean(cell(At.transferNs)),
+              compute: mean(cell(At.computeNs)),
+            },
+          }),
+      batches: cell(At.batches),
+      ...(cell(At.batches) === 0 ? {} : { meanBatch: cell(At.batched) / cell(At.batches) }),
+      utilisation,
+      attainments,
+    };
+  }
+
+  private outcomesOf(window: number, only?: number) {
+    const counts = [0, 0, 0, 0];
+    const { models } = this.shape;
+    for (let model = only ?? 0; model < (only === undefined ? models : only + 1); model++)
+      for (let kind = 0; kind < OUTCOME_KINDS; kind++)
+        counts[kind]! += this.outcomes[(window * models + model) * OUTCOME_KINDS + kind] as number;
+    const [inTime = 0, late = 0, dropped = 0, failed = 0] = counts;
+    return { inTime, late, dropped, failed, cancelled: 0 };
+  }
+
+  private ended(model: number, window: number, outcome: number): void {
+    this.outcomes[(window * this.shape.models + model) * OUTCOME_KINDS + outcome]! += 1;
+    this.cells[window * COLUMNS + At.open]! -= 1;
+    if (window < this.newest) this.closeIfDone(window);
+  }
+
+  private windowOf(atNs: number): number {
+    const window = Math.floor(atNs / this.windowNs);
+    return window < this.count ? window : this.count - 1;
+  }
+
+  private valuesOf(window: number): Values {
+    let values = this.latencies[window];
+    if (values === undefined) {
+      values = this.spare.pop() ?? this.make();
+      this.latencies[window] = values;
+    }
+    return values;
+  }
+
+  private closeIfDone(window: number): void {
+    if (this.cells[window * COLUMNS + At.open] === 0) this.close(window);
+  }
+
+  private close(window: number): void {
+    const values = this.latencies[window];
+    if (values === undefined) return;
+    this.cells[window * COLUMNS + At.p50] = values.quantile(0.5) as number;
+    this.cells[window * COLUMNS + At.p99] = values.quantile(0.99) as number;
+    values.clear();
+    this.spare.push(values);
+    this.latencies[window] = undefined;
+  }
+}

@@ -1,0 +1,389 @@
+import { describe, expect, it } from 'vitest';
+import {
+  HISTOGRAM_RELATIVE_ERROR,
+  type LatencySummary,
+  type RequestFigures,
+  RunMetrics,
+  type RunShape,
+  summarizeLatencies,
+  windowCells,
+} from '../../src/metrics/index.js';
+import { streamOf } from '../../src/random/index.js';
+
+const DURATION_NS = 10e9;
+const WINDOW_NS = 3e9;
+
+/** Two models; pools 0 → 1 of model 0 on classes 0, 1; pool 2 of model 1 on class 1. */
+const SHAPE: RunShape = {
+  models: 2,
+  poolBatch: [4, 4, 2],
+  devicePool: [0, 0, 1, 2, 2],
+  deviceClass: [0, 0, 1, 1, 1],
+  deviceShare: [1, 1, 0.5, 0.25, 0.25],
+  classes: 2,
+  uplinkOf: [0, 1, 2, 2, 2],
+  downlinkOf: [0, 1, 2, 2, 2],
+  uplinks: 3,
+  downlinks: 3,
+  dropReasons: 5,
+  durationNs: DURATION_NS,
+};
+
+interface Request {
+  model: number;
+  number: number;
+  arrivedNs: number;
+  endNs: number;
+  outcome: 0 | 1 | 2 | 3;
+  reason: number;
+  pool: number;
+  computeNs: number;
+  transferNs: number;
+  deviceNs: number;
+}
+interface Batch {
+  pool: number;
+  device: number;
+  requests: Request[];
+  startNs: number;
+  endNs: number;
+  /** Of a transfer: the receiving device. */
+  to?: number;
+}
+interface Run {
+  requests: Request[];
+  batches: Batch[];
+  transfers: Batch[];
+}
+
+/** A made-up run: not what a scheduler would do, but what the folds may be told. Request numbers are used again. */
+function randomRun(seed: number): Run {
+  const stream = streamOf(seed, 'run');
+  const run: Run = { requests: [], batches: [], transfers: [] };
+  const busyUntil = [0, 0, 0, 0, 0];
+  /** When the numbers 4k … 4k + 3 are free again. */
+  const freeAt: number[] = [];
+  let at = 0;
+  while (at < DURATION_NS) {
+    const began = at;
+    const free = freeAt.findIndex((until) => until < began);
+    const slot = free === -1 ? freeAt.length : free;
+    const model = stream.integer(2);
+    const size = 1 + stream.integer(model === 0 ? 4 : 2);
+    const requests: Request[] = [];
+    for (let i = 0; i < size && at < DURATION_NS; i++) {
+      requests.push({
+        model,
+        number: slot * 4 + i,
+        arrivedNs: at,
+        endNs: at,
+        outcome: 0,
+        reason: -1,
+        pool: -1,
+        computeNs: 0,
+        transferNs: 0,
+        deviceNs: 0,
+      });
+      at += Math.round(1e8 * stream.exponential());
+    }
+    run.requests.push(...requests);
+    carry(run, requests, at, model, busyUntil, stream.integer, stream.uniform);
+    freeAt[slot] = (requests[0] as Request).endNs;
+  }
+  return run;
+}
+
+function carry(
+  run: Run,
+  requests: Request[],
+  at: number,
+  model: number,
+  busyUntil: number[],
+  integer: (below: number) => number,
+  uniform: () => number,
+): void {
+  let now = at;
+  const execute = (pool: number, device: number): void => {
+    const startNs = Math.max(now, busyUntil[device] as number);
+    const endNs = startNs + integer(1e9);
+    busyUntil[device] = endNs;
+    now = endNs;
+    run.batches.push({ pool, device, requests, startNs, endNs });
+    for (const request of requests) {
+      request.computeNs += endNs - startNs;
+      request.deviceNs += ((endNs - startNs) * (SHAPE.deviceShare[device] as number)) / requests.length;
+    }
+  };
+  const end = (outcome: 0 | 1 | 2 | 3, reason = -1, pool = -1): void => {
+    for (const request of requests) Object.assign(request, { endNs: now, outcome, reason, pool });
+  };
+  if (uniform() < 0.1) {
+    end(2, integer(5), -1);
+    return;
+  }
+  if (model === 1) {
+    execute(2, 3 + integer(2));
+    end(uniform() < 0.05 ? 3 : uniform() < 0.2 ? 1 : 0);
+    return;
+  }
+  const from = integer(2);
+  execute(0, from);
+  const startNs = now;
+  now += integer(5e7);
+  run.transfers.push({ pool: 0, device: from, to: uniform() < 0.5 ? 2 : -1, requests, startNs, endNs: now });
+  for (const request of requests) request.transferNs += now - startNs;
+  if (uniform() < 0.2) {
+    end(2, 0, 1);
+    return;
+  }
+  execute(1, 2);
+  end(uniform() < 0.2 ? 1 : 0);
+}
+
+/** Tells the run's events in order: at one instant ends of batches first, then outcomes, then arrivals. */
+function told(run: Run, options: ConstructorParameters<typeof RunMetrics>[1]): RunMetrics {
+  const metrics = new RunMetrics(SHAPE, options);
+  let current: Request[] = [];
+  metrics.begun({
+    core: { batchTask: (_, i) => i + 100 },
+    requestOf: (task) => current[task - 100]?.number as number,
+  });
+  const events = [
+    ...run.requests.map((r) => ({
+      at: r.arrivedNs,
+      order: 2,
+      tell: () => metrics.arrived(r.arrivedNs, r.model, r.number),
+    })),
+    ...run.requests.map((r) => ({
+      at: r.endNs,
+      order: r.endNs === r.arrivedNs ? 3 : 1,
+      tell: () => metrics.ended(r.endNs, r.model, r.number, r.arrivedNs, r.outcome, r.reason, r.pool),
+    })),
+    ...run.batches.map((b, i) => ({
+      at: b.endNs,
+      order: 0,
+      tell: () => {
+        current = b.requests;
+        metrics.executed(i, b.pool, b.device, b.requests.length, b.startNs, b.startNs, b.endNs);
+      },
+    })),
+    ...run.transfers.map((b, i) => ({
+      at: b.endNs,
+      order: 0,
+      tell: () => {
+        current = b.requests;
+        metrics.transferred(
+          i,
+          b.pool,
+          b.device,
+          b.to as number,
+          b.requests.length,
+          b.startNs,
+          b.startNs,
+          b.endNs,
+        );
+      },
+    })),
+  ];
+  events.sort((a, b) => a.at - b.at || a.order - b.order);
+  for (const { tell } of events) tell();
+  return metrics;
+}
+
+const share = (part: readonly Request[], all: readonly Request[]) => part.length / all.length;
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+const within = (batches: readonly Batch[], fromNs: number, toNs: number, weight: (b: Batch) => number) =>
+  sum(batches.map((b) => weight(b) * Math.max(0, Math.min(b.endNs, toNs) - Math.max(b.startNs, fromNs))));
+
+function expectSummary(found: LatencySummary | undefined, valuesNs: readonly number[], exact: boolean): void {
+  const expected = summarizeLatencies(valuesNs.map((ns) => ns / 1e6));
+  if (expected === undefined) throw new Error('nothing was answered: the case shows nothing');
+  const error = exact ? 1e-12 : HISTOGRAM_RELATIVE_ERROR;
+  expect(found?.count).toBe(expected.count);
+  expect(found?.mean).toBeCloseTo(expected.mean, 6);
+  for (const key of ['p50', 'p90', 'p95', 'p99', 'max'] as const)
+    expect(Math.abs((found?.[key] as number) - expected[key])).toBeLessThanOrEqual(
+      expected[key] * error + 1e-9,
+    );
+}
+
+function expectFigures(found: RequestFigures, requests: readonly Request[], exact: boolean): void {
+  const of = (outcome: number) => requests.filter((r) => r.outcome === outcome);
+  const bad = [...of(1), ...of(2)];
+  const answered = [...of(0), ...of(1)];
+  expect(found).toMatchObject({
+    arrived: requests.length,
+    inTime: of(0).length,
+    late: of(1).length,
+    dropped: of(2).length,
+    failed: of(3).length,
+    attainment: share(of(0), requests),
+    dropRate: share(bad, requests),
+  });
+  expect(found.unfinished).toBeUndefined();
+  expect(found.invalidRate).toBeCloseTo(
+    sum(bad.map((r) => r.deviceNs)) / sum(requests.map((r) => r.deviceNs)),
+    9,
+  );
+  expect(found.offeredRps).toBeCloseTo(requests.length / 10, 9);
+  expect(found.goodputRps).toBeCloseTo(of(0).length / 10, 9);
+  expect(found.throughputRps).toBeCloseTo(answered.length / 10, 9);
+  expectSummary(
+    found.latencyMs,
+    answered.map((r) => r.endNs - r.arrivedNs),
+    exact,
+  );
+  expectSummary(
+    found.splitMs?.compute,
+    answered.map((r) => r.computeNs),
+    exact,
+  );
+  expectSummary(
+    found.splitMs?.transfer,
+    answered.map((r) => r.transferNs),
+    exact,
+  );
+  expectSummary(
+    found.splitMs?.queueing,
+    answered.map((r) => r.endNs - r.arrivedNs - r.computeNs - r.transferNs),
+    exact,
+  );
+}
+
+describe('RunMetrics', () => {
+  it.each([false, true])('folds requests to what lists of them give (exact: %s)', (exact) => {
+    for (let seed = 0; seed < 12; seed++) {
+      const run = randomRun(seed);
+      const figures = told(run, { exact }).figures(DURATION_NS);
+      expectFigures(figures.overall, run.requests, exact);
+      figures.models.forEach((found, model) => {
+        expectFigures(
+          found,
+          run.requests.filter((r) => r.model === model),
+          exact,
+        );
+      });
+      const dropped = run.requests.filter((r) => r.outcome === 2);
+      expect(sum(figures.drops.map(({ count }) => count))).toBe(dropped.length);
+      for (const { model, reason, pool, count } of figures.drops)
+        expect(count).toBe(
+          dropped.filter((r) => r.model === model && r.reason === reason && r.pool === pool).length,
+        );
+    }
+  });
+
+  it('folds batches and devices to what lists of them give, device time cut at the end of the duration', () => {
+    for (let seed = 0; seed < 12; seed++) {
+      const { batches, transfers, ...run } = randomRun(seed);
+      expect(batches.some((b) => b.endNs > DURATION_NS)).toBe(true);
+      const figures = told({ batches, transfers, ...run }, {}).figures(DURATION_NS);
+      figures.pools.forEach((found, pool) => {
+        const own = batches.filter((b) => b.pool === pool);
+        const sizes = SHAPE.poolBatch[pool] as number;
+        expect(found.sizes).toEqual(
+          Array.from({ length: sizes }, (_, i) => own.filter((b) => b.requests.length === i + 1).length),
+        );
+        expect([found.batches, found.requests]).toEqual([own.length, sum(own.map((b) => b.requests.length))]);
+        const there = Array.from(SHAPE.devicePool).filter((p) => p === pool).length;
+        expect(found.utilisation).toBeCloseTo(
+          within(own, 0, DURATION_NS, () => 1) / (there * DURATION_NS),
+          9,
+        );
+      });
+      figures.classes.forEach((found, index) => {
+        const own = batches.filter((b) => SHAPE.deviceClass[b.device] === index);
+        const gpus = sum(Array.from(SHAPE.deviceShare).filter((_, d) => SHAPE.deviceClass[d] === index));
+        const busy = within(own, 0, DURATION_NS, (b) => SHAPE.deviceShare[b.device] as number);
+        expect(found.gpus).toBe(gpus);
+        expect(found.utilisation).toBeCloseTo(busy / (gpus * DURATION_NS), 9);
+        expect(found.busyGpuS).toBeCloseTo(busy / 1e9, 6);
+      });
+      const up = [0, 1, 2].map((link) =>
+        within(
+          transfers.filter((b) => SHAPE.uplinkOf[b.device] === link),
+          0,
+          DURATION_NS,
+          () => 1,
+        ),
+      );
+      expect(figures.links.uplink.busiest).toBeCloseTo(Math.max(...up) / DURATION_NS, 9);
+      expect(figures.links.uplink.mean).toBeCloseTo(sum(up) / 3 / DURATION_NS, 9);
+      const down = within(
+        transfers.filter((b) => b.to === 2),
+        0,
+        DURATION_NS,
+        () => 1,
+      );
+      expect(figures.links.downlink.busiest).toBeCloseTo(down / DURATION_NS, 9);
+    }
+  });
+
+  it('folds windows to what the requests, batches and device time of each give', () => {
+    for (let seed = 0; seed < 12; seed++) {
+      const run = randomRun(seed);
+      const windows = told(run, { windowNs: WINDOW_NS, exact: true }).figures(DURATION_NS).windows ?? [];
+      expect(windows.map(({ fromS }) => fromS)).toEqual([0, 3, 6, 9]);
+      windows.forEach((found, i) => {
+        const from = i * WINDOW_NS;
+        const to = Math.min(from + WINDOW_NS, DURATION_NS);
+        const requests = run.requests.filter((r) => r.arrivedNs >= from && r.arrivedNs < to);
+        const answered = requests.filter((r) => r.outcome < 2);
+        const inTime = requests.filter((r) => r.outcome === 0);
+        expect(found.arrived).toBe(requests.length);
+        expect(found.inTime + found.late + found.dropped + found.failed).toBe(requests.length);
+        expect(found.attainment).toBeCloseTo(share(inTime, requests), 12);
+        expect(found.goodputRps).toBeCloseTo(inTime.length / ((to - from) / 1e9), 9);
+        const latencies = summarizeLatencies(answered.map((r) => (r.endNs - r.arrivedNs) / 1e6));
+        for (const key of ['mean', 'p50', 'p99', 'max'] as const)
+          expect(found.latencyMs?.[key]).toBeCloseTo(latencies?.[key] as number, 6);
+        expect(found.splitMs?.compute).toBeCloseTo(
+          sum(answered.map((r) => r.computeNs)) / answered.length / 1e6,
+          6,
+        );
+        const { queueing, transfer, compute } = found.splitMs as {
+          queueing: number;
+          transfer: number;
+          compute: number;
+        };
+        expect(queueing + transfer + compute).toBeCloseTo(found.latencyMs?.mean as number, 6);
+        const began = run.batches.filter((b) => b.startNs >= from && b.startNs < to);
+        expect(found.batches).toBe(began.length);
+        expect(found.meanBatch).toBeCloseTo(sum(began.map((b) => b.requests.length)) / began.length, 9);
+        found.utilisation.forEach((utilisation, index) => {
+          const own = run.batches.filter((b) => SHAPE.deviceClass[b.device] === index);
+          const gpus = index === 0 ? 2 : 1;
+          const busy = within(own, from, to, (b) => SHAPE.deviceShare[b.device] as number);
+          expect(utilisation).toBeCloseTo(busy / (gpus * (to - from)), 9);
+        });
+        found.attainments.forEach((attainment, model) => {
+          const own = requests.filter((r) => r.model === model);
+          const expected =
+            own.length === 0
+              ? null
+              : share(
+                  own.filter((r) => r.outcome === 0),
+                  own,
+                );
+          expect(attainment).toBe(expected);
+        });
+      });
+    }
+  });
+
+  it('says what an interrupted run left open, and counts only the windows it came to', () => {
+    const metrics = new RunMetrics(SHAPE, { windowNs: WINDOW_NS });
+    metrics.begun({ core: { batchTask: () => 0 }, requestOf: () => 0 });
+    metrics.arrived(0, 0, 0);
+    metrics.arrived(10, 0, 5000);
+    metrics.ended(1e9, 0, 0, 0, 0, -1, -1);
+    const { overall, windows, models } = metrics.figures(2e9);
+    expect(overall).toMatchObject({ arrived: 2, inTime: 1, unfinished: 1, attainment: 1, goodputRps: 0.5 });
+    expect(windows).toHaveLength(1);
+    expect(windows?.[0]).toMatchObject({ arrived: 2, goodputRps: 0.5 });
+    expect(models[1]?.attainment).toBeUndefined();
+  });
+
+  it('keeps no more per window than windowCells() says', () => {
+    expect(windowCells(SHAPE, 100)).toBe(100 * (12 + 8 + 2));
+  });
+});
