@@ -24,8 +24,13 @@ export interface Reference {
   readonly throughputRps: readonly number[];
   readonly status: { mipGap: number; seconds: number };
   readonly pipelines: readonly (readonly ReferencePipeline[])[];
-  readonly noPartitioning?: { throughputRps: readonly number[] };
-  readonly dartR?: { throughputRps: readonly number[] };
+  readonly noPartitioning?: Baseline;
+  readonly dartR?: Baseline;
+}
+
+interface Baseline {
+  readonly throughputRps: readonly number[];
+  readonly pipelines: readonly (readonly ReferencePipeline[])[];
 }
 
 export interface ReferencePipeline {
@@ -50,8 +55,8 @@ interface PublishedModel {
   readonly blockLatencyUs: Record<string, Record<string, Record<string, number[]>>>;
 }
 
-export function readInstances(folder: URL): Instance[] {
-  return JSON.parse(readFileSync(new URL('instances.json', folder), 'utf8')) as Instance[];
+export function readInstances(folder: URL, file = 'instances.json'): Instance[] {
+  return JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as Instance[];
 }
 
 export function readModelList(folder: URL): string[] {

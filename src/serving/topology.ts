@@ -1,4 +1,7 @@
 import { type Fault, InputError, type PlannedPipeline, type PooledPlan } from '../artifacts/index.js';
+import { type Links, linksByServer, publishedLinks } from './links.js';
+
+export type { Links } from './links.js';
 
 const NS_PER_US = 1e3;
 const NS_PER_MS = 1e6;
@@ -10,13 +13,6 @@ export interface Topology {
   devices: VirtualDevice[];
   /** Links to and from the network; the virtual GPUs of a server share one of each. */
   links: Links;
-}
-
-export interface Links {
-  uplinkOf: Int32Array;
-  downlinkOf: Int32Array;
-  uplinkCount: number;
-  downlinkCount: number;
 }
 
 export interface ServedModel {
@@ -70,6 +66,11 @@ export interface TopologyOptions {
   sloMs?: number;
   /** Whether sending takes the time the cluster's links give it (bytes / link), or none (all on one machine). Default links. */
   transfers?: 'links' | 'none';
+  /**
+   * Default `own`: links by server, nanoseconds. `published`: as PPipe's published simulator has them: whole microseconds, uplinks by
+   * groups of consecutive workers (publishedLinks), devices numbered by pool.
+   */
+  rules?: 'own' | 'published';
 }
 
 /**
@@ -88,25 +89,26 @@ export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Top
     if (following?.model === pool.model && following.pipeline === pool.pipeline) pool.next = i + 1;
   });
   for (let i = pools.length - 1; i >= 0; i--) fillRest(pools, i);
-  const devices = devicesOf(plan, pools);
+  const devices = devicesOf(plan, pools, options);
   const models = plan.models.map((model, m) => ({
     name: model.name,
-    sloNs: Math.round((options.sloMs ?? model.sloMs) * NS_PER_MS),
+    sloNs: sloNs(options.sloMs ?? model.sloMs, options),
     throughputRps: model.throughputRps,
     entries: pools.flatMap((pool, i) => (pool.model === m && pool.partition === 0 ? [i] : [])),
   }));
-  return { models, pools, devices, links: linksByServer(devices) };
+  const links =
+    options.rules === 'published' ? publishedLinks(pools, perServerOf(plan)) : linksByServer(devices);
+  return { models, pools, devices, links };
 }
 
-function linksByServer(devices: readonly VirtualDevice[]): Links {
-  const servers = new Map<string, number>();
-  const linkOf = Int32Array.from(devices, ({ server }) => {
-    const known = servers.get(server);
-    if (known !== undefined) return known;
-    servers.set(server, servers.size);
-    return servers.size - 1;
-  });
-  return { uplinkOf: linkOf, downlinkOf: linkOf, uplinkCount: servers.size, downlinkCount: servers.size };
+function perServerOf({ cluster }: PooledPlan): (deviceClass: string) => number {
+  return (deviceClass) => cluster.devices[deviceClass]?.perServer ?? 1;
+}
+
+/** Whole microseconds by the published rules; what is one but for the last bits of a double counts as one. */
+function sloNs(sloMs: number, { rules }: TopologyOptions): number {
+  const ns = Math.round(sloMs * NS_PER_MS);
+  return rules === 'published' ? Math.floor(ns / NS_PER_US) * NS_PER_US : ns;
 }
 
 function poolsOf(
@@ -120,6 +122,7 @@ function poolsOf(
     const nextClass = pipeline.partitions[k + 1]?.device;
     const gbps = nextClass === undefined ? undefined : linkGbps(plan, [part.device, nextClass]);
     const perRowNs = options.transfers === 'none' || gbps === undefined ? 0 : (8 * part.transferBytes) / gbps;
+    const rowNs = options.rules === 'published' ? NS_PER_US * Math.round(perRowNs / NS_PER_US) : perRowNs;
     return {
       model: m,
       pipeline: p,
@@ -129,7 +132,7 @@ function poolsOf(
       batch: part.batch,
       latencyNs: filledLatencies(part.latencyUsByBatch, part.batch),
       restNs: new Float64Array(part.batch),
-      transferNs: Float64Array.from({ length: part.batch }, (_, i) => Math.round((i + 1) * perRowNs)),
+      transferNs: Float64Array.from({ length: part.batch }, (_, i) => Math.round((i + 1) * rowNs)),
       transferBytes: part.transferBytes,
       throughputRps: pipeline.throughputRps,
       devices: [],
@@ -168,11 +171,15 @@ function fillRest(pools: Pool[], i: number): void {
   }
 }
 
-function devicesOf(plan: PooledPlan, pools: Pool[]): VirtualDevice[] {
+function devicesOf(plan: PooledPlan, pools: Pool[], { rules }: TopologyOptions): VirtualDevice[] {
   const poolOf = new Map(pools.map((pool, i) => [`${pool.model}/${pool.pipeline}/${pool.partition}`, i]));
   const onGpu = new Map<string, number>();
-  return plan.placement.map((place, device) => {
-    const pool = poolOf.get(`${place.model}/${place.pipeline}/${place.partition}`) as number;
+  const seats = plan.placement.map((place) => ({
+    place,
+    pool: poolOf.get(`${place.model}/${place.pipeline}/${place.partition}`) as number,
+  }));
+  if (rules === 'published') seats.sort((a, b) => a.pool - b.pool);
+  return seats.map(({ place, pool }, device) => {
     pools[pool]?.devices.push(device);
     const gpu = `${place.server}/gpu${place.gpu}`;
     const k = onGpu.get(gpu) ?? 0;

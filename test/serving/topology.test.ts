@@ -51,6 +51,40 @@ describe('topologyOf()', () => {
     expect(topologyOf(twoStages(), { sloMs: 7 }).models[0]!.sloNs).toBe(7e6);
   });
 
+  it('follows the published rules where asked: whole microseconds, uplinks of consecutive workers', () => {
+    const plan = planOf(
+      [
+        {
+          sloMs: 50.0009,
+          pipelines: [
+            {
+              throughputRps: 1,
+              parts: [
+                { device: 'slow', batch: 2, virtualGpus: 7, latencyUs: affine(0, 9), transferBytes: 1900 },
+                { device: 'fast', batch: 2, virtualGpus: 5, latencyUs: affine(0, 9), transferBytes: 1900 },
+                { device: 'slow', batch: 2, virtualGpus: 3, latencyUs: affine(0, 9) },
+              ],
+            },
+          ],
+        },
+      ],
+      10,
+    );
+    plan.cluster.devices.slow!.perServer = 2;
+    plan.cluster.devices.fast!.perServer = 4;
+    plan.placement.reverse();
+    const { models, pools, devices, links } = topologyOf(plan, { rules: 'published' });
+    expect(models[0]!.sloNs).toBe(50_000_000);
+    // 8 · 1900 / 10 Gbps = 1.52 µs a row.
+    expect([...pools[0]!.transferNs]).toEqual([2000, 4000]);
+    expect(pools.map((pool) => pool.devices.length)).toEqual([7, 5, 3]);
+    expect(devices.map(({ pool }) => pool)).toEqual([0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2]);
+    // Four slow workers share what two would by their server, since the next stage has servers of four.
+    expect([...links.uplinkOf]).toEqual([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 4, 4, 5]);
+    expect([...links.downlinkOf]).toEqual([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 4, 5, 6]);
+    expect([links.uplinkCount, links.downlinkCount]).toEqual([6, 7]);
+  });
+
   it('refuses a plan that serves nothing', () => {
     const plan = twoStages();
     plan.placement = [];
