@@ -1,5 +1,6 @@
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { xoroshiro128plusFromState } from 'pure-rand/generator/xoroshiro128plus';
+import { gammaOf } from './gamma.js';
 
 /** Random numbers of one purpose. Every draw moves this stream and no other. */
 export interface Stream {
@@ -11,6 +12,8 @@ export interface Stream {
   exponential(): number;
   /** Normal with mean 0 and deviation 1 (Box-Muller; two draws each). */
   normal(): number;
+  /** Gamma with this shape and scale 1: mean and variance are the shape. Of a shape > 0. */
+  gamma(shape: number): number;
 }
 
 /**
@@ -23,11 +26,14 @@ export function streamOf(seed: number, purpose: string): Stream {
   if (!Number.isFinite(seed)) throw new RangeError(`Cannot seed a stream: ${seed} is not a finite number`);
   const generator = xoroshiro128plusFromState(hashedState(`${seed}\u0000${purpose}`));
   const uniform = () => uniformFloat64(generator);
+  const normal = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+  const draws = { uniform, normal };
   return {
     uniform,
     integer: (below) => Math.floor(uniform() * below),
     exponential: () => -Math.log(1 - uniform()) || Number.MIN_VALUE,
-    normal: () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform()),
+    normal,
+    gamma: (shape) => gammaOf(shape, draws),
   };
 }
 

@@ -1,14 +1,5 @@
-const NS_PER_S = 1e9;
-
-/** How requests arrive: memoryless, or evenly spaced. */
-export const ARRIVAL_PROCESSES = ['poisson', 'uniform'] as const;
-export type ArrivalProcess = (typeof ARRIVAL_PROCESSES)[number];
-
-/** Where a memoryless process draws its gaps: a Stream of src/random is one. */
-interface GapSource {
-  /** Exponential with mean 1. */
-  exponential(): number;
-}
+import { type ArrivalProcess, DrawnArrivals, type GapSource } from './drawn-arrivals.js';
+import { steadyLoad } from './load.js';
 
 export interface ArrivalOptions {
   process: ArrivalProcess;
@@ -16,30 +7,21 @@ export interface ArrivalOptions {
   rps: number;
   /** Arrivals lie in [0, durationS). */
   durationS: number;
-  /** Drawn from by the Poisson process only. */
+  /** Coefficient of variation of the gaps of a gamma process. Default 1. */
+  cv?: number;
+  /** Not drawn from by the uniform process. */
   stream: GapSource;
 }
 
 /**
  * Arrival times in integer nanoseconds since the start, ascending, one at a time: constant memory.
- * Poisson: the first arrival comes one gap after 0; times are summed before they are rounded, so that rounding shifts no rate.
- * Uniform: arrival i at i/rps.
- * @throws RangeError where the rate or the duration is not positive
+ * Poisson and gamma: the first arrival comes one gap after 0. Uniform: arrival i at i/rps.
+ * @throws InputError where the rate or the duration is not positive, or the coefficient of variation negative
  */
 export function* arrivals(options: ArrivalOptions): Generator<number, void, undefined> {
-  const { process, rps, durationS, stream } = options;
-  if (!(rps > 0 && Number.isFinite(rps)))
-    throw new RangeError(`Cannot draw arrivals: the rate ${rps} is not positive`);
-  if (!(durationS > 0 && Number.isFinite(durationS))) {
-    throw new RangeError(`Cannot draw arrivals: the duration ${durationS} is not positive`);
-  }
-  const endNs = durationS * NS_PER_S;
-  const gapNs = NS_PER_S / rps;
-  let exact = process === 'poisson' ? gapNs * stream.exponential() : 0;
-  for (let i = 1; Math.round(exact) < endNs; i++) {
-    yield Math.round(exact);
-    exact = process === 'poisson' ? exact + gapNs * stream.exponential() : i * gapNs;
-  }
+  const { process, rps, durationS, cv, stream } = options;
+  const drawn = new DrawnArrivals({ process, load: steadyLoad(rps, durationS, cv), stream });
+  while (drawn.next()) yield drawn.atNs;
 }
 
 /** All arrival times of `arrivals` at once: 8 bytes each. */

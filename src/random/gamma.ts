@@ -1,0 +1,24 @@
+/** Where the draws come from. */
+interface Draws {
+  uniform(): number;
+  normal(): number;
+}
+
+/**
+ * A draw of the gamma distribution with the given shape and scale 1 (mean and variance are the shape), exact: Marsaglia and Tsang,
+ * A simple method for generating gamma variables (2000); shapes below 1 by their §6.
+ * @returns finite and not negative; 0 where a shape near 0 makes it smaller than any double
+ */
+export function gammaOf(shape: number, draws: Draws): number {
+  if (!(shape > 0 && Number.isFinite(shape)))
+    throw new RangeError(`Cannot draw from a gamma distribution: the shape ${shape} is not positive`);
+  if (shape < 1) return gammaOf(shape + 1, draws) * (1 - draws.uniform()) ** (1 / shape);
+  const d = shape - 1 / 3;
+  const c = 1 / Math.sqrt(9 * d);
+  for (;;) {
+    const x = draws.normal();
+    const v = (1 + c * x) ** 3;
+    if (v <= 0) continue;
+    if (Math.log(1 - draws.uniform()) < 0.5 * x * x + d * (1 - v + Math.log(v))) return d * v;
+  }
+}
