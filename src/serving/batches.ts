@@ -46,6 +46,12 @@ export class Batches {
     this.slots.giveBack(batch);
   }
 
+  /** On to another pool, on a device of it (NONE: on none yet). */
+  moveTo(batch: number, pool: number, device: number): void {
+    this.poolOf[batch] = pool;
+    this.deviceOf[batch] = device;
+  }
+
   setMoving(batch: number): void {
     this.moving[batch] = 1;
   }

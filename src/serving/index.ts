@@ -18,6 +18,17 @@ export {
   type QueueOrder,
   type StageLocalPolicy,
 } from './policy.js';
+export { ReservationCore } from './reservation.js';
+export {
+  type ExecutionRule,
+  type FirstSightRule,
+  type OfferRule,
+  PUBLISHED_POLICY,
+  RESERVATION_POLICY,
+  type ReservationCorrection,
+  type ReservationPolicy,
+  type TableRule,
+} from './reservation-policy.js';
 export { StageLocalCore } from './stage-local.js';
 export {
   type Links,

@@ -1,0 +1,17 @@
+import type { Path } from './path.js';
+
+/** Finds and keeps what a batch will use: PPipe's `probe()` and `reserve()` (A.3). */
+export interface Booking {
+  /**
+   * The path a batch would take from a stage on, chosen greedily: at each stage the device that ends it first.
+   * @param entry first pool of the pipeline
+   * @param from the stage; where it is not the first, the path holds the device of the stage before
+   * @param at when the batch is ready for it: now, or the end of the stage before
+   * @returns whether every stage has a device
+   */
+  probe(path: Path, entry: number, size: number, from: number, at: number): boolean;
+  /** Keeps what the last probe found, from its stage on. */
+  reserve(path: Path, entry: number, size: number, from: number, batch: number): void;
+  deviceUp(device: number): void;
+  deviceDown(device: number): void;
+}

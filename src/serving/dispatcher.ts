@@ -1,0 +1,150 @@
+import type { Booking } from './booking.js';
+import type { Durations } from './durations.js';
+import { NONE } from './lists.js';
+import { Path } from './path.js';
+import type { ReservationPolicy } from './reservation-policy.js';
+import type { Topology } from './topology.js';
+
+const MOST_DEBT = 64;
+
+/**
+ * Algorithm 1 (PPipe A.3) for the oldest request of a model: which pipeline, and the largest batch that is there in time.
+ * It decides nothing by itself; `offer` leaves its answer in `entry` and `path`.
+ */
+export class Dispatcher {
+  readonly path: Path;
+  /** First pool of the pipeline last offered. */
+  entry = NONE;
+  probes = 0;
+  /** Largest batch of each pipeline, by its first pool: the least of its stages' planned ones. */
+  readonly planned: Int32Array;
+  /** Requests each pipeline is behind its planned share of what was dispatched. */
+  private readonly behind: Float64Array;
+  private readonly share: Float64Array;
+
+  constructor(
+    private readonly topology: Topology,
+    private readonly policy: ReservationPolicy,
+    private readonly durations: Durations,
+    private readonly booking: Booking,
+  ) {
+    const { pools, models } = topology;
+    this.path = new Path(Math.max(...pools.map(({ partition }) => partition + 1)));
+    this.planned = Int32Array.from(pools, ({ batch }) => batch);
+    for (let i = pools.length - 1; i >= 0; i--) {
+      const next = pools[i]?.next;
+      if (next !== undefined)
+        this.planned[i] = Math.min(this.planned[i] as number, this.planned[next] as number);
+    }
+    this.behind = new Float64Array(pools.length);
+    this.share = Float64Array.from(
+      pools,
+      ({ model, throughputRps }) => throughputRps / (models[model]?.throughputRps as number),
+    );
+  }
+
+  /**
+   * @param firstSight whether the request has only now become the oldest
+   * @param most the largest batch wanted
+   * @returns the size of the batch, 0 where the request is to be dropped
+   */
+  offer(at: number, model: number, deadline: number, firstSight: boolean, most: number): number {
+    const entries = this.topology.models[model]?.entries as number[];
+    this.entry =
+      this.policy.offer === 'least-waiting'
+        ? this.leastWaiting(at, deadline, entries)
+        : this.behindMost(entries);
+    if (this.entry === NONE) return 0;
+    const size = this.largest(at, this.entry, deadline, firstSight, most);
+    if (size > 0 || !this.policy.askOthers) return size;
+    return this.askOthers(at, entries, deadline, firstSight, most);
+  }
+
+  private leastWaiting(at: number, deadline: number, entries: number[]): number {
+    let best = NONE;
+    let least = Number.POSITIVE_INFINITY;
+    for (const entry of entries) {
+      const planned = this.planned[entry] as number;
+      if (!this.probe(at, entry, planned)) continue;
+      let wait = this.path.waitNs;
+      // The published simulator avoids a pipeline of batch 1 that would be late.
+      if (planned === 1 && this.path.finish > deadline) wait += deadline - at;
+      if (wait >= least) continue;
+      least = wait;
+      best = entry;
+    }
+    return best;
+  }
+
+  private behindMost(entries: number[]): number {
+    let best = entries[0] ?? NONE;
+    for (let i = 1; i < entries.length; i++) {
+      const entry = entries[i] as number;
+      if ((this.behind[entry] as number) > (this.behind[best] as number)) best = entry;
+    }
+    return best;
+  }
+
+  private askOthers(
+    at: number,
+    entries: number[],
+    deadline: number,
+    firstSight: boolean,
+    most: number,
+  ): number {
+    const asked = this.entry;
+    let best = 0;
+    let chosen = asked;
+    for (const entry of entries) {
+      if (entry === asked) continue;
+      const size = this.largest(at, entry, deadline, firstSight, most);
+      if (size === 0) continue;
+      if (best > 0 && (this.behind[entry] as number) <= (this.behind[chosen] as number)) continue;
+      best = size;
+      chosen = entry;
+    }
+    this.entry = chosen;
+    if (best > 0) this.probe(at, chosen, best);
+    return best;
+  }
+
+  /** The largest batch in time in a pipeline; the path is left as probed for it. */
+  private largest(at: number, entry: number, deadline: number, firstSight: boolean, most: number): number {
+    const planned = Math.min(most, this.planned[entry] as number);
+    if (this.inTime(at, entry, planned, deadline)) return planned;
+    const least = firstSight ? this.leastAtFirstSight(at, entry, planned, deadline) : 1;
+    for (let size = planned - 1; size >= least; size--) {
+      if (this.inTime(at, entry, size, deadline)) return size;
+    }
+    return 0;
+  }
+
+  private leastAtFirstSight(at: number, entry: number, planned: number, deadline: number): number {
+    const { firstSight } = this.policy;
+    if (firstSight.kind === 'never') return 1;
+    const nearlyFull = Math.max(1, Math.round(firstSight.share * planned));
+    if (firstSight.kind === 'nearly-full') return nearlyFull;
+    return at + this.durations.workNs(entry, nearlyFull) <= deadline ? nearlyFull : 1;
+  }
+
+  private inTime(at: number, entry: number, size: number, deadline: number): boolean {
+    return this.probe(at, entry, size) && this.path.finish <= deadline;
+  }
+
+  private probe(at: number, entry: number, size: number): boolean {
+    this.probes += 1;
+    return this.booking.probe(this.path, entry, size, 0, at);
+  }
+
+  /** A batch was dispatched. */
+  dispatched(model: number, entry: number, size: number): void {
+    const entries = this.topology.models[model]?.entries as number[];
+    if (entries.length === 1) return;
+    for (const other of entries) {
+      const behind = (this.behind[other] as number) + size * (this.share[other] as number);
+      // A pipeline that could long not be used is not made up for without end.
+      this.behind[other] = Math.min(behind, MOST_DEBT * (this.planned[other] as number));
+    }
+    this.behind[entry]! -= size;
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * What a reservation remembers of a resource.
+ * - gaps: every reservation and what is free between them (A.3).
+ * - busy-until: the end of the last (the published simulator).
+ */
+export type TableRule = 'gaps' | 'busy-until';
+
+/**
+ * Which pipeline a batch is offered to first.
+ * - least-waiting: whose full batch waits least for devices and links (Algorithm 1).
+ * - behind-share: the one furthest behind its planned share of what has been dispatched.
+ */
+export type OfferRule = 'least-waiting' | 'behind-share';
+
+/**
+ * When a request is dropped as soon as it becomes the oldest, though a smaller batch could still save it.
+ * - never: only what not even a batch of 1 can save is dropped (Algorithm 1).
+ * - nearly-full: where no batch of at least `share` of the planned one can be in time (the published simulator).
+ * - queueing: the same, but only where such a batch could be if it had nothing to wait for: then it is load that keeps it,
+ *   and small batches would make the load worse.
+ */
+export type FirstSightRule =
+  | { kind: 'never' }
+  | { kind: 'nearly-full'; share: number }
+  | { kind: 'queueing'; share: number };
+
+/**
+ * When a batch uses what it has reserved.
+ * - as-reserved: in the order of the reservations.
+ * - handed-on: as soon as it is there, first come first served, whatever the reservations say (the published simulator).
+ */
+export type ExecutionRule = 'as-reserved' | 'handed-on';
+
+/**
+ * What is learnt from executions and transfers that take other than expected (§5.4, feedback correction).
+ * - none.
+ * - average: reservations follow what really happened; expectations are the planned times, scaled by a moving average of
+ *   measured over expected plus `deviations` mean absolute deviations.
+ */
+export type ReservationCorrection =
+  | { kind: 'none' }
+  | { kind: 'average'; weight: number; deviations: number };
+
+/** The choices a reservation scheduler is put together from. */
+export interface ReservationPolicy {
+  tables: TableRule;
+  offer: OfferRule;
+  /** Before a request is dropped for one pipeline's load, the others are asked. */
+  askOthers: boolean;
+  firstSight: FirstSightRule;
+  execution: ExecutionRule;
+  correction: ReservationCorrection;
+  /** The last moment to wait for company is this long after the last at which a batch of one more would be in time. */
+  wakeStepNs: number;
+  /** More tasks in flight than this are refused. */
+  mostTasks: number;
+  /** Executions a task may be lost in before its request fails. */
+  mostTries: number;
+}
+
+export const RESERVATION_POLICY: ReservationPolicy = {
+  tables: 'gaps',
+  offer: 'behind-share',
+  askOthers: true,
+  firstSight: { kind: 'queueing', share: 1 },
+  execution: 'as-reserved',
+  correction: { kind: 'average', weight: 0.1, deviations: 2 },
+  wakeStepNs: 1,
+  mostTasks: 1 << 20,
+  mostTries: 2,
+};
+
+/** Every choice as PPipe's published simulator makes it; with a topology of its rules, its runs row for row. */
+export const PUBLISHED_POLICY: ReservationPolicy = {
+  tables: 'busy-until',
+  offer: 'least-waiting',
+  askOthers: false,
+  firstSight: { kind: 'nearly-full', share: 0.95 },
+  execution: 'handed-on',
+  correction: { kind: 'none' },
+  wakeStepNs: 1000,
+  mostTasks: 1 << 20,
+  mostTries: 2,
+};

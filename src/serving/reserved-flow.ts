@@ -1,0 +1,248 @@
+import type { Batches } from './batches.js';
+import { Decision, type Decisions } from './decisions.js';
+import type { Durations } from './durations.js';
+import type { Flow } from './flow.js';
+import type { GapBooking } from './gap-booking.js';
+import { NONE } from './lists.js';
+import { type Journeys, Leg, Path } from './path.js';
+import type { Topology } from './topology.js';
+
+/**
+ * Every device and link serves its reservations in their order, each as soon as its batch is there. Where everything takes as
+ * long as expected, that is at the reserved times; where not, the reservations are corrected by what happened (§5.4).
+ */
+export class ReservedFlow implements Flow {
+  /** Batch each resource works on. Resources are numbered as in the booking's table. */
+  private readonly underWay: Int32Array;
+  private readonly isTouched: Uint8Array;
+  private readonly touched: Int32Array;
+  private touchedCount = 0;
+  private readonly up: Uint8Array;
+  private readonly path: Path;
+
+  constructor(
+    private readonly topology: Topology,
+    private readonly decisions: Decisions,
+    private readonly batches: Batches,
+    private readonly journeys: Journeys,
+    private readonly durations: Durations,
+    private readonly booking: GapBooking,
+  ) {
+    const { devices, links, pools } = topology;
+    const resources = devices.length + links.uplinkCount + links.downlinkCount;
+    this.underWay = new Int32Array(resources).fill(NONE);
+    this.isTouched = new Uint8Array(resources);
+    this.touched = new Int32Array(resources);
+    this.up = new Uint8Array(devices.length);
+    this.path = new Path(Math.max(...pools.map(({ partition }) => partition + 1)));
+  }
+
+  begin(batch: number): void {
+    this.touch(this.batches.device(batch));
+  }
+
+  started(): void {}
+
+  executed(at: number, batch: number, last: boolean): void {
+    const stage = this.journeys.stage[batch] as number;
+    const device = this.batches.device(batch);
+    this.free(device);
+    this.booking.release(device, batch, at);
+    const asPlanned = at === this.journeys.endAt(batch, stage);
+    if (!asPlanned) this.booking.closeUp(device, at, (other) => this.arrivalAt(other, device, at));
+    if (last) return;
+    this.journeys.leg[batch] = Leg.toSend;
+    const next = this.journeys.device(batch, stage + 1);
+    if (!asPlanned || this.up[next] === 0) this.findWay(at, batch, stage + 1);
+    this.offerToLinks(batch);
+  }
+
+  transferred(at: number, batch: number): boolean {
+    const stage = (this.journeys.stage[batch] as number) + 1;
+    const from = this.batches.device(batch);
+    const pool = this.batches.pool(batch);
+    const device = this.journeys.device(batch, stage);
+    this.journeys.stage[batch] = stage;
+    this.journeys.leg[batch] = Leg.toExecute;
+    if (device !== NONE) this.endTransfer(at, batch, from, device);
+    this.batches.moveTo(batch, pool + 1, device);
+    if (device === NONE || this.up[device] === 0) {
+      this.forget(at, batch, stage);
+      return false;
+    }
+    const expected =
+      this.journeys.sendAt(batch, stage) + this.durations.transferNs(pool, this.batches.size(batch));
+    if (at !== expected) this.booking.closeUp(device, at, (other) => this.arrivalAt(other, device, at));
+    this.touch(device);
+    return true;
+  }
+
+  private endTransfer(at: number, batch: number, from: number, to: number): void {
+    for (const link of [this.booking.uplink(from), this.booking.downlink(to)]) {
+      if (this.underWay[link] !== batch) continue;
+      this.free(link);
+      this.booking.table.remove(link, batch, at);
+    }
+  }
+
+  lost(at: number, batch: number): void {
+    this.forget(at, batch, this.journeys.stage[batch] as number);
+  }
+
+  deviceUp(device: number): void {
+    this.up[device] = 1;
+  }
+
+  deviceDown(at: number, device: number): number[] {
+    this.up[device] = 0;
+    const lost: number[] = [];
+    const { table } = this.booking;
+    for (let i = 0; i < table.count(device); i++) {
+      const batch = table.owner(device, i);
+      const leg = this.journeys.leg[batch] as number;
+      if (this.batches.device(batch) === device && leg <= Leg.executing) lost.push(batch);
+    }
+    for (const batch of lost) this.forget(at, batch, this.journeys.stage[batch] as number);
+    return lost;
+  }
+
+  /** Starts what is due on every resource that something has changed for. */
+  decide(at: number): void {
+    for (let i = 0; i < this.touchedCount; i++) {
+      const resource = this.touched[i] as number;
+      this.isTouched[resource] = 0;
+      if (this.underWay[resource] !== NONE) continue;
+      if (resource < this.booking.uplinkBase) this.startExecution(at, resource);
+      else this.startTransfer(at, resource);
+    }
+    this.touchedCount = 0;
+  }
+
+  private startExecution(at: number, device: number): void {
+    const batch = this.nextOn(at, device, Leg.toExecute);
+    if (batch === NONE || this.batches.device(batch) !== device) return;
+    this.underWay[device] = batch;
+    this.journeys.leg[batch] = Leg.executing;
+    this.decisions.push(Decision.execute, batch, device);
+  }
+
+  private startTransfer(at: number, link: number): void {
+    const batch = this.nextOn(at, link, Leg.toSend);
+    if (batch === NONE) return;
+    const from = this.batches.device(batch);
+    const to = this.journeys.device(batch, (this.journeys.stage[batch] as number) + 1);
+    const uplink = this.booking.uplink(from);
+    const downlink = this.booking.downlink(to);
+    const other = link === uplink ? downlink : uplink;
+    if (this.underWay[other] !== NONE || this.nextOn(at, other, Leg.toSend) !== batch) return;
+    this.underWay[uplink] = batch;
+    this.underWay[downlink] = batch;
+    this.journeys.leg[batch] = Leg.sending;
+    this.decisions.push(Decision.transfer, batch, from, to);
+  }
+
+  /** The first in a resource's row whose batch is there; those that have missed their time are passed over. */
+  private nextOn(at: number, resource: number, leg: number): number {
+    const { table } = this.booking;
+    const count = table.count(resource);
+    for (let i = 0; i < count; i++) {
+      const batch = table.owner(resource, i);
+      if (this.journeys.leg[batch] === leg && this.isHere(batch, resource)) return batch;
+      if (table.start(resource, i) >= at) return NONE;
+    }
+    return NONE;
+  }
+
+  /** Whether the batch's next step is on this resource: its row may hold later ones too. */
+  private isHere(batch: number, resource: number): boolean {
+    const device = this.batches.device(batch);
+    if (resource < this.booking.uplinkBase) return device === resource;
+    if (resource < this.booking.downlinkBase) return this.booking.uplink(device) === resource;
+    const to = this.journeys.device(batch, (this.journeys.stage[batch] as number) + 1);
+    return this.booking.downlink(to) === resource;
+  }
+
+  /** A batch that has executed asks for its links; one that needs none goes at once. */
+  private offerToLinks(batch: number): void {
+    const from = this.batches.device(batch);
+    const to = this.journeys.device(batch, (this.journeys.stage[batch] as number) + 1);
+    const takes = this.durations.transferNs(this.batches.pool(batch), this.batches.size(batch));
+    if (to === NONE || takes === 0) {
+      this.journeys.leg[batch] = Leg.sending;
+      this.decisions.push(Decision.transfer, batch, from, to);
+      return;
+    }
+    this.touch(this.booking.uplink(from));
+    this.touch(this.booking.downlink(to));
+  }
+
+  /** Reserves the rest of the way anew; where a stage has no device left, the way ends. */
+  private findWay(at: number, batch: number, stage: number): void {
+    this.dropReservations(at, batch, stage);
+    const entry = this.journeys.entry[batch] as number;
+    const size = this.batches.size(batch);
+    this.path.device[stage - 1] = this.batches.device(batch);
+    if (this.booking.probe(this.path, entry, size, stage, at)) {
+      this.booking.reserve(this.path, entry, size, stage, batch);
+      this.journeys.follow(batch, this.path, stage);
+    } else this.journeys.end(batch, stage);
+  }
+
+  private forget(at: number, batch: number, stage: number): void {
+    const device = this.batches.device(batch);
+    if (device !== NONE && this.underWay[device] === batch) this.free(device);
+    if (device !== NONE) {
+      this.booking.release(device, batch, at);
+      this.touch(device);
+    }
+    this.dropReservations(at, batch, stage + 1);
+  }
+
+  /** Of a stage and those after it, with the links to them. */
+  private dropReservations(at: number, batch: number, stage: number): void {
+    const stages = this.stagesOf(batch);
+    for (let k = stage; k < stages; k++) {
+      const device = this.journeys.device(batch, k);
+      if (device === NONE) return;
+      this.booking.release(device, batch, at);
+      this.touch(device);
+      const uplink = this.booking.uplink(this.journeys.device(batch, k - 1));
+      const downlink = this.booking.downlink(device);
+      for (const link of [uplink, downlink]) {
+        this.booking.table.remove(link, batch, at);
+        this.touch(link);
+      }
+    }
+  }
+
+  private stagesOf(batch: number): number {
+    let stages = 1;
+    for (
+      let pool = this.journeys.entry[batch] as number;
+      this.topology.pools[pool]?.next !== undefined;
+      pool++
+    )
+      stages += 1;
+    return stages;
+  }
+
+  /** When another batch of a device's row will be there: now, where it is. */
+  private arrivalAt(batch: number, device: number, at: number): number {
+    if (this.batches.device(batch) === device && this.journeys.leg[batch] === Leg.toExecute) return at;
+    const stage = this.topology.pools[this.topology.devices[device]?.pool as number]?.partition as number;
+    const pool = (this.journeys.entry[batch] as number) + stage - 1;
+    if (stage === 0) return at;
+    return this.journeys.sendAt(batch, stage) + this.durations.transferNs(pool, this.batches.size(batch));
+  }
+
+  private free(resource: number): void {
+    this.underWay[resource] = NONE;
+    this.touch(resource);
+  }
+
+  private touch(resource: number): void {
+    if (this.isTouched[resource] === 1) return;
+    this.isTouched[resource] = 1;
+    this.touched[this.touchedCount++] = resource;
+  }
+}
