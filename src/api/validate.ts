@@ -83,6 +83,12 @@ async function describeFile(named: string): Promise<string> {
       return describePlan(loaded as Loaded<'pooled-plan'>);
     case 'bundle':
       return describeBundle(loaded as Loaded<'bundle'>);
+    case 'simulation-report': {
+      const { overall, models, seed } = loaded.value;
+      return `simulation report of ${models.map(({ name }) => name).join(', ')}: ${overall.arrived} requests, seed ${seed}`;
+    }
+    case 'simulation-sweep':
+      return `simulation sweep of ${loaded.value.models.map(({ name }) => name).join(', ')}: ${loaded.value.points.length} load factors`;
   }
 }
 

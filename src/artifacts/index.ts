@@ -53,3 +53,28 @@ export {
   writeWhole,
 } from './save.js';
 export { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, schemaText } from './schemas.js';
+export type {
+  SimulatedClass,
+  SimulatedDrop,
+  SimulatedExecution,
+  SimulatedLatency,
+  SimulatedLinks,
+  SimulatedLinkUse,
+  SimulatedLoad,
+  SimulatedModel,
+  SimulatedPool,
+  SimulatedRequests,
+  SimulatedScheduler,
+  SimulatedSplit,
+  SimulatedWindow,
+  SimulatedWindows,
+  SimulatedWorkload,
+  SimulationReport,
+} from './simulation-report.js';
+export type {
+  LargestLoad,
+  SimulationSweep,
+  SweptModel,
+  SweptPoint,
+  SweptWorkload,
+} from './simulation-sweep.js';

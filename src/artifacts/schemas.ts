@@ -6,6 +6,8 @@ import type { Cluster } from './cluster.js';
 import type { PooledPlan } from './pooled-plan.js';
 import type { PooledSpec } from './pooled-spec.js';
 import type { Profile } from './profile.js';
+import type { SimulationReport } from './simulation-report.js';
+import type { SimulationSweep } from './simulation-sweep.js';
 
 /** The kinds of file there are, and the type of each. */
 export interface ArtifactTypes {
@@ -14,6 +16,8 @@ export interface ArtifactTypes {
   pooled: PooledSpec;
   'pooled-plan': PooledPlan;
   bundle: Bundle;
+  'simulation-report': SimulationReport;
+  'simulation-sweep': SimulationSweep;
 }
 
 export type ArtifactKind = keyof ArtifactTypes;
@@ -25,6 +29,8 @@ export const ARTIFACT_KINDS = [
   'pooled',
   'pooled-plan',
   'bundle',
+  'simulation-report',
+  'simulation-sweep',
 ] as const satisfies ArtifactKind[];
 
 /** The `$schema` an emitted file of this kind carries: the schema's `$id`. */

@@ -3,7 +3,15 @@ import { EXIT } from '../exit.js';
 import { withJson } from '../options.js';
 import { action } from '../run.js';
 
-const KINDS = ['profile', 'cluster', 'pooled', 'pooled-plan', 'bundle'] as const;
+const KINDS = [
+  'profile',
+  'cluster',
+  'pooled',
+  'pooled-plan',
+  'bundle',
+  'simulation-report',
+  'simulation-sweep',
+] as const;
 
 /** `plan schema`: the JSON Schema of a kind of file, for editors and other programs. */
 export function schemaCommand(): Command {
