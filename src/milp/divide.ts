@@ -7,60 +7,228 @@ export interface Division {
 }
 
 /** Pairs of states a division may look at; past it the tables are too large for a default search. */
-const MOST_PAIRS = 400_000_000;
+const MOST_PAIRS = 200_000_000;
 
-/** States of a model worth giving: any GPU fewer and it serves less. */
+/** First part of the bound that is tried to be reached; each further try is lower by as much. */
+const TRY_STEP = 0.04;
+
+const ROUNDING = 1e-9;
+
+/**
+ * What GPUs are worth at the LP's prices. No column is cheaper than its model's price, so a model served with r takes GPUs
+ * worth at least r · its price; what is left of the cluster's worth after all models is all that a division may waste.
+ */
+export interface Worth {
+  /** Of one unit of the tables, by class. */
+  readonly perUnit: readonly number[];
+  /** Of one request per second, by model. */
+  readonly perModel: readonly number[];
+}
+
+export interface WeightGoal {
+  /** A model of weight 0 takes what is left. */
+  readonly weights: readonly number[];
+  /** No division reaches more. */
+  readonly bound: number;
+  /** What each model is served with already. */
+  readonly base: readonly number[];
+  /** Only what reaches this is looked at; without it, parts of the bound are tried until one is reached. */
+  readonly least?: number;
+  readonly worth?: Worth;
+}
+
+export interface PriceGoal {
+  readonly rps: readonly number[];
+  /** Of a whole GPU, by class. */
+  readonly unitCost: readonly number[];
+  /** Units of the tables to a GPU. */
+  readonly perGpu: number;
+  /** Nothing dearer is looked at. */
+  readonly most?: number;
+}
+
+/** States of a model worth giving: any GPU fewer and it serves less. By rising worth. */
 interface Offers {
   readonly states: Int32Array;
   readonly rps: Float64Array;
 }
 
-/** First part of the bound that is tried to be reached; each further try is lower by as much. */
-const TRY_STEP = 0.04;
+/** Everything at most as large as a state that serves most. */
+interface Topped {
+  readonly rps: Float64Array;
+  readonly from: Int32Array;
+}
 
 /**
- * Divides whole GPUs among models so that the least throughput/weight is largest and then, without lowering it, the sum.
- * Exact for the tables given: it looks only at what reaches a part of the bound, and lowers that part until something does.
- * @param weights a model of weight 0 takes what is left
- * @param bound no division reaches more
- * @param base what each model is served with already
- * @returns undefined where the tables are too large
+ * Divides units of GPUs among models so that the least throughput/weight is largest and then, without lowering it, the sum.
+ * Exact for the tables given, as far as `least` and the bound go.
+ * @returns undefined where the tables are too large; value −Infinity where nothing reaches `least`
  */
-export function divideByWeight(
-  tables: readonly WholeGpuTable[],
-  weights: readonly number[],
-  bound: number,
-  base: readonly number[],
-): Division | undefined {
-  const all = tables.map(offersOf);
+export function divideByWeight(tables: readonly WholeGpuTable[], goal: WeightGoal): Division | undefined {
+  const division = new WeightDivision(tables, goal);
+  if (goal.least !== undefined) return division.reaching(goal.least);
   for (let part = 1 - TRY_STEP; ; part -= TRY_STEP) {
-    const least = part <= 0 ? -Infinity : part * bound;
-    const offers = all.map((offer, m) =>
-      between(tables[m] as WholeGpuTable, offer, weights[m] as number, least, bound, base[m] as number),
-    );
-    if (tooMany(tables, offers)) return undefined;
-    const found = fold(tables, offers, Infinity, (so, rps, m) =>
-      weights[m] === 0 ? so : Math.min(so, ((base[m] as number) + rps) / (weights[m] as number)),
-    );
-    if (found.value === -Infinity && part > 0) continue;
-    return withMost(tables, all, weights, base, found);
+    const found = division.reaching(part <= 0 ? -Infinity : part * goal.bound);
+    if (found === undefined || found.value > -Infinity || part <= 0) return found;
   }
 }
 
-/** Of the divisions with the same least throughput/weight the one with the largest sum, where the tables allow to look. */
-function withMost(
-  tables: readonly WholeGpuTable[],
-  all: readonly Offers[],
-  weights: readonly number[],
-  base: readonly number[],
-  { value, states }: Division,
-): Division {
-  const offers = all.map((offer, m) => {
-    const enough = value * (weights[m] as number) * (1 - 1e-12) - (base[m] as number);
-    return filtered(offer, (rps) => rps >= enough);
-  });
-  if (tables.length === 1 || tooMany(tables, offers)) return { value, states };
-  return { value, states: fold(tables, offers, 0, (so, rps) => so + rps).states };
+class WeightDivision {
+  private readonly all: readonly Offers[];
+  private readonly topped: readonly Topped[];
+  private readonly amounts: Int32Array;
+  private readonly worth: Float64Array;
+  private readonly states: number;
+  private pairs = 0;
+
+  constructor(
+    private readonly tables: readonly WholeGpuTable[],
+    private readonly goal: WeightGoal,
+  ) {
+    const table = tables[0] as WholeGpuTable;
+    this.states = table.states;
+    this.amounts = amountsOf(table);
+    this.worth = sumsOf(this.amounts, goal.worth?.perUnit ?? table.counts.map(() => 0));
+    this.topped = tables.map(topped);
+    // One model takes all there is: nothing is offered.
+    const nothing: Offers = { states: Int32Array.of(0), rps: Float64Array.of(0) };
+    this.all = tables.length === 1 ? [nothing] : tables.map((one) => offersOf(one, this.worth));
+  }
+
+  reaching(least: number): Division | undefined {
+    const { goal, tables, all } = this;
+    const offers = all.map((offer, m) => {
+      const weight = goal.weights[m] as number;
+      const base = goal.base[m] as number;
+      return between(tables[m] as WholeGpuTable, offer, weight, least, goal.bound, base);
+    });
+    const found = this.fold(offers, least, Infinity, (so, rps, m) =>
+      goal.weights[m] === 0
+        ? so
+        : Math.min(so, ((goal.base[m] as number) + rps) / (goal.weights[m] as number)),
+    );
+    if (found === undefined || found.value < least || found.value === -Infinity)
+      return found === undefined ? undefined : { value: -Infinity, states: [] };
+    return this.withMost(found);
+  }
+
+  /** Of the divisions with the same least throughput/weight the one with the largest sum, where the tables allow to look. */
+  private withMost(found: Division): Division {
+    if (this.tables.length === 1) return found;
+    const enough = this.all.map((_, m) => this.needed(found.value, m) * (1 - 1e-12));
+    const offers = this.all.map((offer, m) => filtered(offer, (rps) => rps >= (enough[m] as number)));
+    const most = this.fold(offers, found.value, 0, (so, rps, m) =>
+      rps >= (enough[m] as number) ? so + rps : -Infinity,
+    );
+    return most === undefined || most.states.length === 0 ? found : { ...found, states: most.states };
+  }
+
+  /** Requests per second that a model still needs to reach a least throughput/weight. */
+  private needed(least: number, m: number): number {
+    const { weights, base } = this.goal;
+    return Math.max(0, least * (weights[m] as number)) - (base[m] as number);
+  }
+
+  /** What may be spent on all models but these, when they are to reach `least`. */
+  private roomBefore(later: readonly number[], least: number): number {
+    const { worth } = this.goal;
+    if (worth === undefined || least === -Infinity) return Infinity;
+    const all = this.worth[this.states - 1] as number;
+    const needs = later.reduce(
+      (sum, m) => sum + Math.max(0, this.needed(least, m)) * (worth.perModel[m] as number),
+      0,
+    );
+    return all - needs + ROUNDING * all;
+  }
+
+  /**
+   * Gives models their units one after another, keeping for every total the best score and how it came about; the last
+   * one, that with most offers, takes what is left.
+   */
+  private fold(
+    offers: readonly Offers[],
+    least: number,
+    start: number,
+    score: (so: number, rps: number, model: number) => number,
+  ): Division | undefined {
+    const order = [...offers.keys()].sort(
+      (a, b) => (offers[a] as Offers).states.length - (offers[b] as Offers).states.length || a - b,
+    );
+    const last = order.pop() as number;
+    let best = new Float64Array(this.states).fill(-Infinity);
+    best[0] = start;
+    let reached = Int32Array.of(0);
+    const given: Int32Array[] = [];
+    this.pairs = 0;
+    for (const [i, m] of order.entries()) {
+      const offer = offers[m] as Offers;
+      this.pairs += reached.length * offer.states.length;
+      if (this.pairs > MOST_PAIRS) return undefined;
+      const room = this.roomBefore([...order.slice(i + 1), last], least);
+      const next = new Float64Array(this.states).fill(-Infinity);
+      const mine = new Int32Array(this.states).fill(-1);
+      this.spread(reached, best, offer, room, (so, rps) => score(so, rps, m), next, mine);
+      best = next;
+      given.push(mine);
+      reached = this.undominated(best);
+    }
+    const { rps, from } = this.topped[last] as Topped;
+    const all = this.states - 1;
+    let end = -1;
+    let value = -Infinity;
+    for (const p of reached) {
+      const total = score(best[p] as number, rps[all - p] as number, last);
+      if (total > value) [end, value] = [p, total];
+    }
+    if (end < 0) return { value: -Infinity, states: [] };
+    const states = backtrack(order, given, end, offers.length);
+    states[last] = from[all - end] as number;
+    return { value, states };
+  }
+
+  private spread(
+    reached: Int32Array,
+    best: Float64Array,
+    { states, rps }: Offers,
+    room: number,
+    score: (so: number, rps: number) => number,
+    next: Float64Array,
+    mine: Int32Array,
+  ): void {
+    const { worth, amounts } = this;
+    const { counts } = this.tables[0] as WholeGpuTable;
+    for (const p of reached) {
+      const left = room - (worth[p] as number);
+      for (let i = 0; i < states.length; i++) {
+        const q = states[i] as number;
+        if ((worth[q] as number) > left) break;
+        const to = p + q;
+        if (to >= this.states) continue;
+        const total = score(best[p] as number, rps[i] as number);
+        if (total > (next[to] as number) && fits(amounts, counts, p, q)) {
+          next[to] = total;
+          mine[to] = q;
+        }
+      }
+    }
+  }
+
+  /** Totals that no smaller one is as good as. */
+  private undominated(score: Float64Array): Int32Array<ArrayBuffer> {
+    const { strides } = this.tables[0] as WholeGpuTable;
+    const most = Float64Array.from(score);
+    const kept: number[] = [];
+    const classes = strides.length;
+    for (let u = 0; u < score.length; u++) {
+      let before = -Infinity;
+      for (let k = 0; k < classes; k++)
+        if ((this.amounts[u * classes + k] as number) > 0)
+          before = Math.max(before, most[u - (strides[k] as number)] as number);
+      if ((score[u] as number) > before) kept.push(u);
+      else most[u] = before;
+    }
+    return Int32Array.from(kept);
+  }
 }
 
 /** Offers that reach `least`, and of those that reach the bound only the smallest. */
@@ -75,16 +243,12 @@ function between(
   if (weight === 0) return filtered(offers, (rps) => rps === 0);
   const enough = least * weight - base;
   const plenty = bound * weight - base;
-  const some = filtered(offers, (rps) => rps >= enough && rps < plenty);
-  const most = meeting(table, offers, plenty);
-  return {
-    states: Int32Array.from([...some.states, ...most.states]),
-    rps: Float64Array.from([...some.rps, ...most.rps]),
-  };
+  const smallest = smallestMeeting(table, plenty);
+  return filtered(offers, (rps, n) => rps >= enough && (rps < plenty || smallest(n)));
 }
 
-function filtered({ states, rps }: Offers, keep: (rps: number) => boolean): Offers {
-  const kept = Array.from(states.keys()).filter((i) => keep(rps[i] as number));
+function filtered({ states, rps }: Offers, keep: (rps: number, state: number) => boolean): Offers {
+  const kept = Array.from(states.keys()).filter((i) => keep(rps[i] as number, states[i] as number));
   return {
     states: Int32Array.from(kept, (i) => states[i] as number),
     rps: Float64Array.from(kept, (i) => rps[i] as number),
@@ -92,29 +256,81 @@ function filtered({ states, rps }: Offers, keep: (rps: number) => boolean): Offe
 }
 
 /**
- * Divides whole GPUs so that each model meets its rate at the least price.
+ * Divides units of GPUs so that each model meets its rate and the whole GPUs they take together cost least. Exact for the
+ * tables given.
  * @returns `value` Infinity where the rates cannot be met; undefined where the tables are too large
  */
-export function divideByPrice(
-  tables: readonly WholeGpuTable[],
-  rps: readonly number[],
-  unitCost: readonly number[],
-): Division | undefined {
-  const offers = tables.map((table, m) => meeting(table, offersOf(table), rps[m] as number));
-  if (tooMany(tables, offers)) return undefined;
-  const prices = pricesOf(tables[0] as WholeGpuTable, unitCost);
-  const cheapest = fold(tables, offers, 0, (so, _, __, q) => so - (prices[q] as number));
-  return { value: cheapest.value === -Infinity ? Infinity : -cheapest.value, states: cheapest.states };
-}
-
-function tooMany(tables: readonly WholeGpuTable[], offers: readonly Offers[]): boolean {
-  return (
-    offers.reduce((sum, { states }, m) => sum + (m === 0 ? 1 : (tables[m]?.states ?? 0)) * states.length, 0) >
-    MOST_PAIRS
+export function divideByPrice(tables: readonly WholeGpuTable[], goal: PriceGoal): Division | undefined {
+  const { rps } = goal;
+  const table = tables[0] as WholeGpuTable;
+  const amounts = amountsOf(table);
+  const meeting = tables.map((one, m) => meetingStates(one, rps[m] as number));
+  const order = [...tables.keys()].sort(
+    (a, b) => (meeting[a] as Int32Array).length - (meeting[b] as Int32Array).length || a - b,
   );
+  const last = order.pop() as number;
+  let reached = Int32Array.of(0);
+  const given: Int32Array[] = [];
+  for (const m of order) {
+    const offers = meeting[m] as Int32Array;
+    if (reached.length * offers.length > MOST_PAIRS) return undefined;
+    const mine = new Int32Array(table.states).fill(-1);
+    for (const p of reached) for (const q of offers) if (fits(amounts, table.counts, p, q)) mine[p + q] = q;
+    given.push(mine);
+    reached = smallestReached(table, amounts, mine);
+  }
+  return cheapest(tables, goal, amounts, reached, last, order, given);
 }
 
-function offersOf(table: WholeGpuTable): Offers {
+/** Whole clusters by rising price: the first that holds everything. */
+function cheapest(
+  tables: readonly WholeGpuTable[],
+  goal: PriceGoal,
+  amounts: Int32Array,
+  reached: Int32Array,
+  last: number,
+  order: readonly number[],
+  given: readonly Int32Array[],
+): Division {
+  const table = tables[0] as WholeGpuTable;
+  const classes = table.counts.length;
+  const { rps: served, from } = topped(tables[last] as WholeGpuTable);
+  const enough = (goal.rps[last] as number) * (1 - 1e-12);
+  for (const { state, price } of byPrice(table, goal)) {
+    for (const p of reached) {
+      let inside = true;
+      for (let k = 0; k < classes && inside; k++)
+        inside = (amounts[p * classes + k] as number) <= (amounts[state * classes + k] as number);
+      if (!inside || (served[state - p] as number) < enough) continue;
+      const states = backtrack(order, given, p, tables.length);
+      states[last] = from[state - p] as number;
+      return { value: price, states };
+    }
+  }
+  return { value: Infinity, states: [] };
+}
+
+function byPrice(
+  { counts, strides }: WholeGpuTable,
+  { unitCost, perGpu, most = Infinity }: PriceGoal,
+): { state: number; price: number }[] {
+  const whole = counts.map((n) => Math.floor(n / perGpu));
+  const amounts = new Int32Array(counts.length);
+  const count = whole.reduce((product, n) => product * (n + 1), 1);
+  const all: { state: number; price: number }[] = [];
+  for (let i = 0; i < count; i++, step(amounts, whole)) {
+    let price = 0;
+    let state = 0;
+    for (let k = 0; k < amounts.length; k++) {
+      price += (amounts[k] as number) * (unitCost[k] as number);
+      state += (amounts[k] as number) * perGpu * (strides[k] as number);
+    }
+    if (price <= most * (1 + ROUNDING)) all.push({ state, price });
+  }
+  return all.sort((a, b) => a.price - b.price || a.state - b.state);
+}
+
+function offersOf(table: WholeGpuTable, worth: Float64Array): Offers {
   const states: number[] = [0];
   const amounts = new Int32Array(table.counts.length);
   for (let n = 0; n < table.states; n++, step(amounts, table.counts)) {
@@ -125,25 +341,64 @@ function offersOf(table: WholeGpuTable): Offers {
     )
       states.push(n);
   }
+  states.sort((a, b) => (worth[a] as number) - (worth[b] as number) || a - b);
   return { states: Int32Array.from(states), rps: Float64Array.from(states, (n) => table.rps[n] as number) };
 }
 
-/** Of the offers that meet a rate, those from which no GPU can be taken. */
-function meeting(table: WholeGpuTable, offers: Offers, rps: number): Offers {
-  const amounts = amountsOf(table);
-  const classes = table.counts.length;
+/** Whether a state meets a rate and no unit can be taken from it. */
+function smallestMeeting(table: WholeGpuTable, rps: number): (state: number) => boolean {
   const enough = rps * (1 - 1e-12);
-  const kept = Array.from(offers.states.keys()).filter((i) => {
-    if ((offers.rps[i] as number) < enough) return false;
-    const n = offers.states[i] as number;
-    return table.strides.every(
-      (stride, k) => amounts[n * classes + k] === 0 || (table.rps[n - stride] as number) < enough,
-    );
-  });
-  return {
-    states: Int32Array.from(kept, (i) => offers.states[i] as number),
-    rps: Float64Array.from(kept, (i) => offers.rps[i] as number),
+  return (state) => {
+    if ((table.rps[state] as number) < enough) return false;
+    let rest = state;
+    for (const stride of table.strides) {
+      const n = Math.floor(rest / stride);
+      rest -= n * stride;
+      if (n > 0 && (table.rps[state - stride] as number) >= enough) return false;
+    }
+    return true;
   };
+}
+
+function meetingStates(table: WholeGpuTable, rps: number): Int32Array {
+  if (rps <= 0) return Int32Array.of(0);
+  const smallest = smallestMeeting(table, rps);
+  const found: number[] = [];
+  for (let n = 0; n < table.states; n++) if (smallest(n)) found.push(n);
+  return Int32Array.from(found);
+}
+
+/** Of the totals reached those that hold no other. */
+function smallestReached(
+  { strides }: WholeGpuTable,
+  amounts: Int32Array,
+  mine: Int32Array,
+): Int32Array<ArrayBuffer> {
+  const above = new Uint8Array(mine.length);
+  const kept: number[] = [];
+  const classes = strides.length;
+  for (let u = 0; u < mine.length; u++) {
+    for (let k = 0; k < classes && above[u] === 0; k++)
+      if ((amounts[u * classes + k] as number) > 0 && above[u - (strides[k] as number)] === 1) above[u] = 1;
+    if (above[u] === 1 || (mine[u] as number) < 0) continue;
+    kept.push(u);
+    above[u] = 1;
+  }
+  return Int32Array.from(kept);
+}
+
+function topped({ states, strides, counts, rps }: WholeGpuTable): Topped {
+  const best = Float64Array.from(rps);
+  const from = Int32Array.from({ length: states }, (_, n) => n);
+  const amounts = new Int32Array(counts.length);
+  for (let n = 0; n < states; n++, step(amounts, counts))
+    for (let k = 0; k < strides.length; k++) {
+      const less = n - (strides[k] as number);
+      if (amounts[k] === 0 || (best[less] as number) < (best[n] as number)) continue;
+      best[n] = best[less] as number;
+      from[n] = from[less] as number;
+    }
+  return { rps: best, from };
 }
 
 function amountsOf(table: WholeGpuTable): Int32Array {
@@ -154,49 +409,11 @@ function amountsOf(table: WholeGpuTable): Int32Array {
   return all;
 }
 
-function pricesOf(table: WholeGpuTable, unitCost: readonly number[]): Float64Array {
-  const amounts = amountsOf(table);
-  const classes = table.counts.length;
-  return Float64Array.from({ length: table.states }, (_, n) =>
-    unitCost.reduce((sum, price, k) => sum + price * (amounts[n * classes + k] as number), 0),
+function sumsOf(amounts: Int32Array, perUnit: readonly number[]): Float64Array {
+  const classes = perUnit.length;
+  return Float64Array.from({ length: amounts.length / classes }, (_, n) =>
+    perUnit.reduce((sum, each, k) => sum + each * (amounts[n * classes + k] as number), 0),
   );
-}
-
-/** Gives models their GPUs one after another, keeping for every total the best score and how it came about. */
-function fold(
-  tables: readonly WholeGpuTable[],
-  offers: readonly Offers[],
-  start: number,
-  score: (so: number, rps: number, model: number, state: number) => number,
-): Division {
-  const table = tables[0] as WholeGpuTable;
-  const amounts = amountsOf(table);
-  let best = new Float64Array(table.states).fill(-Infinity);
-  best[0] = start;
-  const given: Int32Array[] = [];
-  offers.forEach(({ states, rps }, m) => {
-    const next = new Float64Array(table.states).fill(-Infinity);
-    const mine = new Int32Array(table.states).fill(-1);
-    for (let p = 0; p < table.states; p++) {
-      const so = best[p] as number;
-      if (so === -Infinity) continue;
-      for (let i = 0; i < states.length; i++) {
-        const q = states[i] as number;
-        const total = score(so, rps[i] as number, m, q);
-        const to = p + q;
-        if (to < table.states && total > (next[to] as number) && fits(amounts, table.counts, p, q)) {
-          next[to] = total;
-          mine[to] = q;
-        }
-      }
-    }
-    best = next;
-    given.push(mine);
-  });
-  let end = 0;
-  for (let u = 1; u < table.states; u++) if ((best[u] as number) > (best[end] as number)) end = u;
-  const value = best[end] as number;
-  return { value, states: value === -Infinity ? [] : backtrack(given, end) };
 }
 
 function fits(amounts: Int32Array, counts: readonly number[], p: number, q: number): boolean {
@@ -207,12 +424,18 @@ function fits(amounts: Int32Array, counts: readonly number[], p: number, q: numb
   return true;
 }
 
-function backtrack(given: readonly Int32Array[], end: number): number[] {
-  const states = new Array<number>(given.length);
+/** The state of every model but the last, from the total they take together. */
+function backtrack(
+  order: readonly number[],
+  given: readonly Int32Array[],
+  end: number,
+  models: number,
+): number[] {
+  const states = new Array<number>(models).fill(0);
   let u = end;
-  for (let m = given.length - 1; m >= 0; m--) {
-    const q = given[m]?.[u] as number;
-    states[m] = q;
+  for (let i = order.length - 1; i >= 0; i--) {
+    const q = given[i]?.[u] as number;
+    states[order[i] as number] = q;
     u -= q;
   }
   return states;

@@ -1,13 +1,14 @@
 import { ListedColumns } from './column-source.js';
 import { type ColumnSet, columnSetOf } from './columns.js';
-import { divideByPrice, divideByWeight } from './divide.js';
+import { type Division, divideByPrice, divideByWeight } from './divide.js';
 import { type Grid, gridOf, leastCommonMultiple, ModelGrid } from './grid.js';
 import type { LabelPricing } from './label-pricing.js';
 import { columnKey } from './master.js';
 import { type UsedColumn, usedRps } from './plan-model.js';
+import { cappedBy, gpusUsed, priceOf, roundedUp } from './rounded.js';
 import type { IntegerSearch } from './search-types.js';
 import type { ModelTable, Slot } from './tables.js';
-import { type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
+import { unitTable, type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
 
 /** A plan from the tables: value −Infinity (Infinity for prices) where they hold none. */
 export interface GridPlan {
@@ -22,6 +23,8 @@ const FIRST_BUDGET = 0.002;
 
 /** Part of the bound past which budgets have no end: then every state is kept. */
 const LAST_BUDGET = 0.3;
+
+const ROUNDING = 1e-9;
 
 /** Whether the rules bind single pools only: sizes per server and minimum shares bind many at once. */
 export function isAdditive({ problem, tables }: IntegerSearch): boolean {
@@ -71,25 +74,31 @@ export interface Bulk {
   readonly available: readonly number[];
 }
 
+/** What fills whole GPUs together, as the tables see it. */
+export interface TableRule {
+  /** Each pool fills whole GPUs; else fractions of GPUs add up. */
+  readonly pool: boolean;
+  /** Fractions of unlike models add up as well; else each model has whole GPUs of its own. */
+  readonly shared: boolean;
+}
+
 /**
- * The best plan by tables over amounts of GPUs (`ModelGrid`), exact for the rule asked for: whole GPUs per pool, or
- * fractions of GPUs, which is the rule `class` for one model and a bound for `position`.
+ * The best plan by tables over amounts of GPUs (`ModelGrid`), exact for the rule asked for: whole GPUs per pool; fractions
+ * of GPUs, whole ones per model, which bounds `position`; or fractions that all models share, which is `class`.
  * @param known value of a plan that there is: only what may be better is looked at
+ * @param available GPUs worth looking at, where not all are
  * @returns undefined where the tables would be too large
  */
 export function gridPlan(
   search: IntegerSearch,
   sets: readonly ColumnSet[],
-  pool: boolean,
+  rule: TableRule,
   known?: number,
+  available: readonly number[] = search.classes.available,
 ): GridPlan | undefined {
-  const { classes } = search;
-  const grid = gridOf(classes.available, pool ? 1 : sharedUnit(search));
+  const grid = gridOf(available, rule.pool ? 1 : sharedUnit(search), sets.length);
   if (grid === undefined) return undefined;
-  const bulk: Bulk = { used: [], rps: sets.map(() => 0), available: classes.available };
-  return sets.length === 1
-    ? oneModel(search, sets[0] as ColumnSet, grid, pool, bulk, known)
-    : severalModels(search, sets, grid, pool, bulk, known);
+  return growing(search, sets, grid, rule, available, known);
 }
 
 /** Most GPUs of a class that are left to the tables where the whole cluster is too large for them. */
@@ -100,14 +109,27 @@ const LEFT_STATES = { oneModel: 4000, severalModels: 2500 };
  * the rest is planned exactly by tables. Not proven optimal; its gap to the LP's bound falls as clusters grow.
  */
 export function bulkPlan(search: IntegerSearch, sets: readonly ColumnSet[]): GridPlan | undefined {
-  const { classes, master, tables } = search;
+  const { classes, problem } = search;
   const states = sets.length === 1 ? LEFT_STATES.oneModel : LEFT_STATES.severalModels;
   const left = Math.floor(states ** (1 / classes.names.length));
-  const least = Math.min(...classes.available.filter((n) => n > left), Infinity);
-  const part = least === Infinity ? 0 : 1 - left / Math.max(...classes.available);
+  const priced = problem.planner.objective !== 'throughput';
+  const amounts = priced ? gpusUsed(search) : classes.available;
+  const most = Math.max(...amounts);
+  const part = most > left ? 1 - left / most : 0;
+  const bulk = bulkOf(search, part);
+  const rest = priced ? cappedBy(search, roundedUp(search, part), bulk.available) : bulk.available;
+  const grid = gridOf(rest, 1, sets.length);
+  if (grid === undefined || (sets.length > 1 && grid.states > 10 * states)) return undefined;
+  const rule: TableRule = { pool: true, shared: false };
+  const plan = withBudget(search, sets, grid, rule, Infinity, { ...bulk, available: rest });
+  return plan === undefined || !priced ? plan : { ...plan, value: priceOf(search, plan.used) };
+}
+
+/** Whole GPUs of the LP's columns at a part of its throughput. */
+function bulkOf({ classes, master, tables }: IntegerSearch, part: number): Bulk {
   const available = [...classes.available];
   const used: UsedColumn[] = [];
-  const rps = sets.map(() => 0);
+  const rps = tables.map(() => 0);
   master.columns.forEach((column, c) => {
     const table = tables[column.model] as ModelTable;
     const wanted = part * (master.rps[c] as number);
@@ -122,101 +144,131 @@ export function bulkPlan(search: IntegerSearch, sets: readonly ColumnSet[]): Gri
       available[k] = (available[k] as number) - n;
     });
   });
-  const grid = gridOf(available, 1);
-  if (grid === undefined || (sets.length > 1 && grid.states > 10 * states)) return undefined;
-  return withBudgets(
-    search,
-    sets,
-    grid,
-    true,
-    sets.map(() => Infinity),
-    { used, rps, available },
-  );
+  return { used, rps, available };
 }
 
-/** One model: budgets grow until the plan found lies within the budget, which proves it. */
-function oneModel(
+/** Budgets grow until the plan found lies within the budget, which proves it. */
+function growing(
   search: IntegerSearch,
-  set: ColumnSet,
+  sets: readonly ColumnSet[],
   grid: Grid,
-  pool: boolean,
-  bulk: Bulk,
-  known?: number,
-): GridPlan {
+  rule: TableRule,
+  available: readonly number[],
+  known: number | undefined,
+): GridPlan | undefined {
   const scale = lossScale(search);
-  let budget = known === undefined ? FIRST_BUDGET * scale : excessOf(search, known) + 1e-9 * scale;
+  const bulk: Bulk = { used: [], rps: sets.map(() => 0), available };
+  let budget = FIRST_BUDGET * scale;
+  if (known !== undefined) budget = excessOf(search, known) + ROUNDING * scale;
   // Prices that hold a minimum share up do not bound plans without it: no state may be left out then.
   if (search.master.usePrices.some((prices) => prices.some((price) => price > 0))) budget = Infinity;
   for (;;) {
-    const found = withBudgets(search, [set], grid, pool, [budget], bulk) as GridPlan;
+    const found = withBudget(search, sets, grid, rule, budget, bulk);
+    if (found === undefined || budget === Infinity || known !== undefined) return found;
     const excess = excessOf(search, found.value);
-    if (excess <= budget || budget === Infinity) return found;
-    budget = 2 * budget > LAST_BUDGET * scale ? Infinity : 2 * budget;
+    if (excess <= budget) return found;
+    budget = Number.isFinite(excess) ? excess + ROUNDING * scale : 2 * budget;
+    if (budget > LAST_BUDGET * scale) budget = Infinity;
   }
 }
 
-function severalModels(
-  search: IntegerSearch,
-  sets: readonly ColumnSet[],
-  grid: Grid,
-  pool: boolean,
-  bulk: Bulk,
-  known?: number,
-): GridPlan | undefined {
-  const { master } = search;
-  const excess = known === undefined ? Infinity : excessOf(search, known) * (master.modelPrices[0] as number);
-  const rounding = 1e-9 * lossScale(search);
-  const budgets = sets.map((_, m) => excess / (master.modelPrices[m] as number) + rounding);
-  return withBudgets(search, sets, grid, pool, budgets, bulk);
-}
-
-/** What the budget is measured in: requests per second of the first model at the LP's prices. */
-function lossScale({ master, problem }: IntegerSearch): number {
-  if (problem.planner.objective === 'throughput') return master.bound * (problem.models[0]?.weight ?? 1);
-  return problem.models[0]?.rps ?? 1;
+/** What budgets are measured in: the worth of all GPUs at the LP's prices, or the price of the LP's plan. */
+function lossScale({ master, problem, classes }: IntegerSearch): number {
+  if (problem.planner.objective !== 'throughput') return master.bound;
+  return classes.available.reduce((sum, n, k) => sum + n * (master.gpuPrices[k] as number), 0);
 }
 
 /** How far a value lies from the LP's bound, in the same measure: the losses of a plan with that value cannot sum to more. */
-export function excessOf({ master, problem, classes }: IntegerSearch, value: number): number {
-  if (problem.planner.objective !== 'throughput')
-    return (value - master.bound) / (master.modelPrices[0] as number);
+function excessOf({ master, problem, classes }: IntegerSearch, value: number): number {
+  if (problem.planner.objective !== 'throughput') return value - master.bound;
   const worth = classes.available.reduce((sum, n, k) => sum + n * (master.gpuPrices[k] as number), 0);
-  const carried = problem.models.reduce(
-    (sum, { weight }, m) => sum + weight * (master.modelPrices[m] as number),
-    0,
-  );
-  return (worth - value * carried) / (master.modelPrices[0] as number);
+  return worth - value * carriedOf({ master, problem });
 }
 
-function withBudgets(
+/** Price of one unit of least throughput/weight. */
+function carriedOf({ master, problem }: Pick<IntegerSearch, 'master' | 'problem'>): number {
+  return problem.models.reduce((sum, { weight }, m) => sum + weight * (master.modelPrices[m] as number), 0);
+}
+
+/** As `excessOf`, in requests per second of the first model. */
+export function excessRps(search: IntegerSearch, value: number): number {
+  return excessOf(search, value) / (search.master.modelPrices[0] as number);
+}
+
+function withBudget(
   search: IntegerSearch,
   sets: readonly ColumnSet[],
   grid: Grid,
-  pool: boolean,
-  budgets: readonly number[],
+  rule: TableRule,
+  budget: number,
   bulk: Bulk,
 ): GridPlan | undefined {
-  const { problem, classes, master } = search;
-  const models = sets.map((set, m) => {
-    const own = master.modelPrices[m] as number;
-    const budget = budgets[m] as number;
-    const gpuPrices = classes.names.map((_, k) =>
-      Number.isFinite(budget) ? (master.gpuPrices[k] as number) / own : 0,
-    );
-    return new ModelGrid(grid, set, { pool, gpuPrices, budget });
-  });
-  const tables = models.map((model) => wholeGpuTable(model, bulk.available));
-  const weights = problem.models.map(({ weight }) => weight);
-  const left = problem.models.map((model, m) => Math.max(0, (model.rps ?? 0) - (bulk.rps[m] as number)));
-  const division =
-    problem.planner.objective === 'throughput'
-      ? divideByWeight(tables, weights, master.bound, bulk.rps)
-      : divideByPrice(tables, left, classes.unitCost);
+  const models = sets.map((set, m) => modelGrid(search, grid, set, rule.pool, budget, m));
+  const together = rule.shared;
+  const tables = models.map((model) => (together ? unitTable(model) : wholeGpuTable(model, bulk.available)));
+  const division = divided(search, tables, together ? grid.perGpu : 1, budget, bulk.rps);
   if (division === undefined) return undefined;
   const used = division.states.flatMap((state, m) =>
     (models[m] as ModelGrid).columnsAt((tables[m] as WholeGpuTable).at[state] as number),
   );
   return { models, used: merged([...bulk.used, ...used]), value: division.value };
+}
+
+/** The best division of whole GPUs that may be better than a plan there is. */
+export function divisionOf(
+  search: IntegerSearch,
+  tables: readonly WholeGpuTable[],
+  known: number,
+): Division | undefined {
+  const budget = excessOf(search, known) + ROUNDING * lossScale(search);
+  return divided(
+    search,
+    tables,
+    1,
+    budget,
+    tables.map(() => 0),
+  );
+}
+
+function divided(
+  search: IntegerSearch,
+  tables: readonly WholeGpuTable[],
+  perGpu: number,
+  budget: number,
+  base: readonly number[],
+): Division | undefined {
+  const { problem, master, classes } = search;
+  const bounded = Number.isFinite(budget);
+  if (problem.planner.objective !== 'throughput')
+    return divideByPrice(tables, {
+      rps: problem.models.map((model, m) => Math.max(0, (model.rps ?? 0) - (base[m] as number))),
+      unitCost: classes.unitCost,
+      perGpu,
+      ...(bounded ? { most: master.bound + budget } : {}),
+    });
+  const least = (lossScale(search) - budget) / carriedOf(search);
+  const perUnit = master.gpuPrices.map((price) => price / perGpu);
+  return divideByWeight(tables, {
+    weights: problem.models.map(({ weight }) => weight),
+    bound: master.bound,
+    base,
+    ...(bounded ? { least: least * (1 - ROUNDING), worth: { perUnit, perModel: master.modelPrices } } : {}),
+  });
+}
+
+/** A model's table; its own losses are in its own requests per second. */
+function modelGrid(
+  { classes, master }: IntegerSearch,
+  grid: Grid,
+  set: ColumnSet,
+  pool: boolean,
+  budget: number,
+  m: number,
+): ModelGrid {
+  const own = master.modelPrices[m] as number;
+  const bounded = Number.isFinite(budget) && own > 0;
+  const gpuPrices = classes.names.map((_, k) => (bounded ? (master.gpuPrices[k] as number) / own : 0));
+  return new ModelGrid(grid, set, { pool, gpuPrices, budget: bounded ? budget / own : Infinity });
 }
 
 /** The same column twice is one pipeline with the GPUs of both. */

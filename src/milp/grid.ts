@@ -14,16 +14,19 @@ export interface Grid {
   readonly states: number;
 }
 
-/** States a grid may have: past it the tables do not fit the time or the memory of a default search. */
-const MOST_STATES = 2_000_000;
+/** States the grids of all models may have: past it they do not fit the time or the memory of a default search. */
+const MOST_STATES = 6_000_000;
+const MOST_STATES_EACH = 2_000_000;
 
-export function gridOf(available: readonly number[], perGpu: number): Grid | undefined {
-  const units = available.map((n) => n * perGpu);
+export function gridOf(available: readonly number[], perGpu: number, models: number): Grid | undefined {
+  const units = available.map((n) => Math.floor(n * perGpu + 1e-9));
   const strides = new Array<number>(units.length).fill(1);
   for (let k = units.length - 2; k >= 0; k--)
     strides[k] = (strides[k + 1] as number) * ((units[k + 1] as number) + 1);
   const states = units.reduce((product, n) => product * (n + 1), 1);
-  return states <= MOST_STATES ? { perGpu, units, strides, states } : undefined;
+  return states <= Math.min(MOST_STATES_EACH, MOST_STATES / models)
+    ? { perGpu, units, strides, states }
+    : undefined;
 }
 
 /** The least unit that every virtual size divides. */

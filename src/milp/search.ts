@@ -1,14 +1,17 @@
 import { fault, InputError } from '../artifacts/index.js';
 import type { Column } from './columns.js';
-import { dividePositions } from './divide-positions.js';
+import { dividePositions, type PositionGoal } from './divide-positions.js';
+import type { ModelGrid } from './grid.js';
 import {
   bulkPlan,
-  excessOf,
+  divisionOf,
+  excessRps,
   type GridColumns,
   type GridPlan,
   gridColumns,
   gridPlan,
   isAdditive,
+  type TableRule,
 } from './grid-search.js';
 import type { SolveOutcome } from './highs.js';
 import { solveLiteral } from './literal.js';
@@ -17,6 +20,7 @@ import { compareColumns, fitsServers } from './plan.js';
 import { type PlanGoal, planModel, type UsedColumn, usedColumns, usedRps } from './plan-model.js';
 import { searchPositions } from './positions.js';
 import type { SearchLimit } from './problem.js';
+import { usefulGpus } from './rounded.js';
 import type { IntegerSearch, SearchResult } from './search-types.js';
 
 const COLUMNS_PER_MODEL = 60;
@@ -27,6 +31,13 @@ const PROVEN = 1e-9;
 /** A gap by model at which a large cluster's plan is not worth a MILP. */
 const GOOD_ENOUGH = 2e-3;
 
+const POOLS: TableRule = { pool: true, shared: false };
+const FRACTIONS: TableRule = { pool: false, shared: false };
+const SHARED: TableRule = { pool: false, shared: true };
+
+/** Parts of a GPU of each class that are left idle, one after another, where fractions do not fit side by side. */
+const LESS = [1 / 12, 1 / 6, 1 / 4, 1 / 2, 1];
+
 /** A node of the search over positions is that much cheaper than one of a MILP. */
 const POSITIONS_PER_NODE = 1000;
 
@@ -36,17 +47,47 @@ const POSITIONS_PER_NODE = 1000;
  * (fractions of GPUs per class); what lies between is left to the MILP.
  */
 export function searchPlan(search: IntegerSearch): SearchResult {
-  const { problem, options, master } = search;
+  const { problem, options } = search;
   const gap = options.gap ?? DEFAULT_GAP;
   const rule = problem.planner.wholeGpusPer;
   if (options.formulation === 'literal') return literalPlan(search, gap);
   const columns = search.phases.time('varied columns', () => gridColumns(search));
   if (!isAdditive(search)) return constrained(search, columns, gap);
-  if (rule === 'class' && columns.sets.length > 1) return finish(search, milpPlan(search), master.bound, gap);
-  if (rule === 'class') return exactly(search, columns, gridPlan(search, columns.sets, false), gap);
-  const pools = search.phases.time('pools', () => gridPlan(search, columns.sets, true));
+  const useful = usefulGpus(search);
+  if (rule === 'class') return shared(search, columns, useful, gap);
+  const pools = search.phases.time('pools', () => gridPlan(search, columns.sets, POOLS, undefined, useful));
   if (rule === 'pool') return exactly(search, columns, pools, gap);
-  return positions(search, columns, pools, gap);
+  return positions(search, columns, pools, useful, gap);
+}
+
+/**
+ * GPUs of all models and sizes that add up to whole ones. Fractions that add up may still not fit GPUs side by side; a little
+ * less of each class does.
+ */
+function shared(
+  search: IntegerSearch,
+  columns: GridColumns,
+  useful: readonly number[],
+  gap: number,
+): SearchResult {
+  const { problem, tables, phases, master } = search;
+  const solve = (available: readonly number[]) =>
+    phases.time('fractions', () => gridPlan(search, columns.sets, SHARED, undefined, available));
+  const best = solve(useful);
+  if (best === undefined || best.used.length === 0 || fitsServers(problem, tables, best.used))
+    return exactly(search, columns, best, gap);
+  for (const part of LESS) {
+    const plan = isMaximised(search) ? solve(useful.map((n) => Math.max(0, n - part))) : undefined;
+    if (plan === undefined || plan.value <= 0 || !fitsServers(problem, tables, plan.used)) continue;
+    const value = planValue(search, plan.used, plan.value);
+    return finish(
+      search,
+      { used: plan.used, value, nodes: 0 },
+      columns.complete ? best.value : master.bound,
+      gap,
+    );
+  }
+  return exactly(search, columns, best, gap);
 }
 
 /** The printed formulation; its own bound holds for as many pipelines of a sequence as it has copies. */
@@ -103,8 +144,8 @@ function exactly(
 function constrained(search: IntegerSearch, { sets, complete }: GridColumns, gap: number): SearchResult {
   const { problem, master, phases } = search;
   const pool = problem.planner.wholeGpusPer === 'pool';
-  const fractions = !pool && sets.length > 1 && problem.planner.wholeGpusPer === 'class';
-  const free = fractions ? undefined : phases.time('without rules', () => gridPlan(search, sets, pool));
+  const rule = { pool, shared: problem.planner.wholeGpusPer === 'class' };
+  const free = phases.time('without rules', () => gridPlan(search, sets, rule));
   const known = free !== undefined && free.used.length > 0 ? free : undefined;
   const bound = known === undefined || !complete ? master.bound : tighter(search, known.value, master.bound);
   if (known !== undefined && pool && keepsRules(search, known.used))
@@ -167,6 +208,7 @@ function positions(
   search: IntegerSearch,
   { sets, complete }: GridColumns,
   pools: GridPlan | undefined,
+  useful: readonly number[],
   gap: number,
 ): SearchResult {
   const { master, phases } = search;
@@ -175,7 +217,7 @@ function positions(
       ? { used: pools.used, value: planValue(search, pools.used, pools.value), nodes: 0 }
       : undefined;
   if (lower === undefined) return largePlan(search, gap);
-  const upper = phases.time('fractions', () => gridPlan(search, sets, false, lower.value));
+  const upper = phases.time('fractions', () => gridPlan(search, sets, FRACTIONS, lower.value, useful));
   // The tables leave out what is no better than the plan there is: they may find less than it.
   const proved =
     upper === undefined || !complete ? master.bound : tighterOf(search, upper.value, lower.value);
@@ -192,7 +234,7 @@ function positions(
   return finish(search, better(search, exact, milp), bound, gap);
 }
 
-/** One model between its plan by pools and its bound by fractions: the exact search, as far as the work allowed goes. */
+/** Between the plan by pools and the bound by fractions: the exact search, as far as the work allowed goes. */
 function exactPositions(
   search: IntegerSearch,
   upper: GridPlan,
@@ -200,10 +242,10 @@ function exactPositions(
   complete: boolean,
 ): Candidate {
   const relaxed = upper.models[0];
-  if (relaxed === undefined || !isMaximised(search)) return lower;
-  if (upper.models.length > 1) return severalPositions(search, upper, lower, complete);
-  const budget = excessOf(search, lower.value);
   const work = (search.options.work ?? DEFAULT_WORK) * POSITIONS_PER_NODE;
+  if (relaxed === undefined || upper.models.length > 1 || !isMaximised(search))
+    return dividedPositions(search, upper, lower, complete, work);
+  const budget = excessRps(search, lower.value);
   const found = searchPositions(relaxed, search.classes.available, budget, work);
   const nodes = Math.ceil(found.nodes / POSITIONS_PER_NODE);
   const used = found.used ?? lower.used;
@@ -211,28 +253,31 @@ function exactPositions(
   return { used, value, nodes, ...(found.exhausted && complete ? { bound: value } : {}) };
 }
 
-/** Several models: divisions of the GPUs at the tables' figures, put right one after another. */
-function severalPositions(
+/** Divisions of the GPUs at the tables' figures, put right one after another. */
+function dividedPositions(
   search: IntegerSearch,
   upper: GridPlan,
   lower: Candidate,
   complete: boolean,
+  work: number,
 ): Candidate {
-  const { problem, classes, options } = search;
-  const weights = problem.models.map(({ weight }) => weight);
-  const work = (options.work ?? DEFAULT_WORK) * POSITIONS_PER_NODE;
-  const found = dividePositions(
-    upper.models,
-    classes.available,
-    weights,
-    search.master.bound,
-    lower.value,
-    work,
-  );
+  const { problem, master } = search;
+  const { grid } = upper.models[0] as ModelGrid;
+  const available = grid.units.map((units) => units / grid.perGpu);
+  const maximised = isMaximised(search);
+  const goal: PositionGoal = {
+    divide: (tables) => divisionOf(search, tables, lower.value),
+    isBetter: (value) =>
+      maximised ? value > lower.value * (1 + PROVEN) : value < lower.value * (1 - PROVEN),
+    known: lower.value,
+    rps: (m) => (maximised ? undefined : (problem.models[m]?.rps ?? 0)),
+  };
+  const found = dividePositions(upper.models, available, goal, work);
   const used = found.used ?? lower.used;
-  const value = found.used === undefined ? lower.value : planValue(search, found.used, 0);
+  const value = found.used === undefined ? lower.value : planValue(search, found.used, found.bound);
   const nodes = Math.ceil(found.nodes / POSITIONS_PER_NODE);
-  return { used, value, nodes, ...(complete ? { bound: tighterOf(search, found.bound, value) } : {}) };
+  const bound = tighter(search, tighterOf(search, found.bound, value), master.bound);
+  return { used, value, nodes, ...(complete ? { bound } : {}) };
 }
 
 interface Candidate {

@@ -16,6 +16,18 @@ export interface WholeGpuTable {
 
 /** Best of everything at most as large: a running maximum along every class, then read at whole GPUs. */
 export function wholeGpuTable(model: ModelGrid, available: readonly number[]): WholeGpuTable {
+  const { best, from } = bestUpTo(model);
+  return atWholeGpus(model.grid, available, best, from);
+}
+
+/** The same in the grid's own units, where models share GPUs. */
+export function unitTable(model: ModelGrid): WholeGpuTable {
+  const { units, strides, states } = model.grid;
+  const { best, from } = bestUpTo(model);
+  return { counts: units, strides, states, rps: best, at: from };
+}
+
+function bestUpTo(model: ModelGrid): { best: Float64Array; from: Int32Array } {
   const { grid } = model;
   const best = new Float64Array(grid.states);
   const from = new Int32Array(grid.states);
@@ -37,7 +49,7 @@ export function wholeGpuTable(model: ModelGrid, available: readonly number[]): W
       }
     }
   });
-  return atWholeGpus(grid, available, best, from);
+  return { best, from };
 }
 
 function atWholeGpus(
