@@ -17,8 +17,9 @@ export function gammaOf(shape: number, draws: Draws): number {
   const c = 1 / Math.sqrt(9 * d);
   for (;;) {
     const x = draws.normal();
-    const v = (1 + c * x) ** 3;
-    if (v <= 0) continue;
+    const root = 1 + c * x;
+    if (root <= 0) continue;
+    const v = root * root * root;
     if (Math.log(1 - draws.uniform()) < 0.5 * x * x + d * (1 - v + Math.log(v))) return d * v;
   }
 }

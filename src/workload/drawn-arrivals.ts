@@ -115,6 +115,7 @@ export class DrawnArrivals implements Arrivals {
     const { load, piece } = this;
     const rate = load.startRate[piece] as number;
     const slope = ((load.endRate[piece] as number) - rate) / (load.lengthNs[piece] as number);
+    if (area === 0) return 0;
     if (slope === 0) return area / rate;
     return (2 * area) / (rate + Math.sqrt(Math.max(0, rate * rate + 2 * slope * area)));
   }

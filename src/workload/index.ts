@@ -15,3 +15,15 @@ export {
 export { type Load, type LoadPhase, type MixPhase, mixedLoads, phasedLoad, steadyLoad } from './load.js';
 export { mergedArrivals, sharedByWeight } from './mix.js';
 export { type Arrivals, arrivalsAt } from './stream-of-arrivals.js';
+export {
+  type ArrivalTrace,
+  type CountTrace,
+  meanRps,
+  peakRps,
+  rescaledTrace,
+  type Spread,
+  type Trace,
+  traceArrivals,
+  traceDurationS,
+} from './trace.js';
+export { parseTrace, type TraceOptions, TraceReader } from './trace-reader.js';

@@ -44,6 +44,33 @@ describe('streamOf()', () => {
     expect(Math.abs(normalVariance - 1)).toBeLessThan(0.02);
   });
 
+  it('draws the gamma distribution: moments, and its distribution function where that is known', () => {
+    const n = 200_000;
+    const drawsOf = (shape: number) => {
+      const stream = streamOf(11, `gamma/${shape}`);
+      return Float64Array.from({ length: n }, () => stream.gamma(shape)).sort();
+    };
+    // Erlang: P(X ≤ x) = 1 − e^−x Σ_{k<shape} x^k/k!; of shape 1/2, X is half a squared normal.
+    for (const [shape, x, probability] of [
+      [1, 0.7, 1 - Math.exp(-0.7)],
+      [3, 2, 1 - Math.exp(-2) * (1 + 2 + 2)],
+      [0.5, 0.5, 0.682_689_492_1],
+      [0.5, 2, 0.954_499_736_1],
+    ] as const) {
+      const sorted = drawsOf(shape);
+      expect(Math.abs(sorted.filter((value) => value <= x).length / n - probability)).toBeLessThan(0.004);
+    }
+    for (const shape of [0.04, 0.3, 1, 7.5, 400]) {
+      const sorted = drawsOf(shape);
+      const mean = sorted.reduce((sum, value) => sum + value, 0) / n;
+      const variance = sorted.reduce((sum, value) => sum + (value - mean) ** 2, 0) / n;
+      expect(Math.abs(mean / shape - 1)).toBeLessThan(5 / Math.sqrt(n * shape));
+      expect(Math.abs(variance / shape - 1)).toBeLessThan(0.03 + 0.1 / Math.sqrt(shape) ** 0.5);
+      expect(sorted[0]).toBeGreaterThanOrEqual(0);
+    }
+    expect(() => streamOf(1, 'x').gamma(0)).toThrow('the shape 0 is not positive');
+  });
+
   it('draws integers below the bound, each about as often', () => {
     const stream = streamOf(5, 'integers');
     const counts = new Array<number>(10).fill(0);
