@@ -1,7 +1,5 @@
 /** The solver thread: it takes one job after another and keeps its HiGHS between them. */
 import { performance } from 'node:perf_hooks';
-import { parentPort, workerData } from 'node:worker_threads';
-import { type Fault, InputError } from '../artifacts/index.js';
 import {
   type Baseline,
   explainInfeasible,
@@ -18,6 +16,7 @@ import {
   planBaseline,
   planPooled,
 } from '../milp/index.js';
+import { type JobContext, serveJobs } from './serve-jobs.js';
 
 /** When a search may stop. */
 export interface SearchLimits {
@@ -44,35 +43,17 @@ export interface SolveAnswers {
   readonly 'explain-infeasible': InfeasibilityExplanation;
 }
 
-export type SolveMessage =
-  | { readonly kind: 'progress'; readonly progress: PlanProgress }
-  | { readonly kind: 'answer'; readonly answer: SolveAnswers[keyof SolveAnswers] }
-  | {
-      readonly kind: 'refused';
-      readonly task: string;
-      readonly faults: readonly Fault[];
-      readonly advice: string | undefined;
-    }
-  | { readonly kind: 'failed'; readonly message: string; readonly stack: string };
-
-/** Set to 1 to end what is running with what it has. */
-const interrupt = workerData as Int32Array;
-
-const tell = (message: SolveMessage): void => parentPort?.postMessage(message);
 const engine = loadHighs();
 
-parentPort?.on('message', async (job: SolveJob) => {
-  try {
-    tell({ kind: 'answer', answer: answer(job, await engine) });
-  } catch (error) {
-    if (error instanceof InputError) {
-      const { task, faults, advice } = error;
-      tell({ kind: 'refused', task, faults, advice });
-    } else tell({ kind: 'failed', message: (error as Error).message, stack: (error as Error).stack ?? '' });
-  }
-});
+serveJobs<SolveJob, SolveAnswers[keyof SolveAnswers], PlanProgress>(async (job, context) =>
+  answer(job, await engine, context),
+);
 
-function answer(job: SolveJob, highs: HighsEngine): SolveAnswers[keyof SolveAnswers] {
+function answer(
+  job: SolveJob,
+  highs: HighsEngine,
+  { tell, interrupted }: JobContext<undefined, PlanProgress>,
+): SolveAnswers[keyof SolveAnswers] {
   const { gap, work, timeLimitMs, problem } = job;
   const options: PlanOptions = {
     ...(gap === undefined ? {} : { gap }),
@@ -80,8 +61,8 @@ function answer(job: SolveJob, highs: HighsEngine): SolveAnswers[keyof SolveAnsw
     ...(timeLimitMs === undefined ? {} : { timeLimitMs }),
     highs,
     clock: () => performance.now(),
-    interrupted: () => Atomics.load(interrupt, 0) === 1,
-    onProgress: (progress) => tell({ kind: 'progress', progress }),
+    interrupted,
+    onProgress: tell,
   };
   switch (job.kind) {
     case 'plan':

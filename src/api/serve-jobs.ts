@@ -1,0 +1,44 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { InputError } from '../artifacts/index.js';
+import type { JobMessage, JobThreadData } from './job-thread.js';
+
+/** What a job is handed besides itself. */
+export interface JobContext<Data, Progress> {
+  readonly data: Data;
+  readonly tell: (progress: Progress) => void;
+  /** Whether it is to end with what it has. */
+  readonly interrupted: () => boolean;
+}
+
+/** The inner end of a JobThread: takes one job after another, answers each, passes on what it throws. */
+export function serveJobs<Job, Answer, Progress, Data = undefined>(
+  answer: (job: Job, context: JobContext<Data, Progress>) => Answer | Promise<Answer>,
+): void {
+  const { interrupt, data } = workerData as JobThreadData<Data>;
+  const tell = (message: JobMessage<Answer, Progress>): void => parentPort?.postMessage(message);
+  const context: JobContext<Data, Progress> = {
+    data,
+    tell: (progress) => tell({ kind: 'progress', progress }),
+    interrupted: () => Atomics.load(interrupt, 0) === 1,
+  };
+  parentPort?.on('message', async (job: Job) => {
+    try {
+      tell({ kind: 'answer', answer: await answer(job, context) });
+    } catch (error) {
+      tell(messageOf(error));
+    }
+  });
+}
+
+function messageOf(error: unknown): JobMessage<never, never> {
+  if (error instanceof InputError) {
+    const { task, faults, advice } = error;
+    return { kind: 'refused', task, faults, advice };
+  }
+  const { message, stack = '', code, syscall, path } = error as NodeJS.ErrnoException;
+  const system =
+    code === undefined
+      ? undefined
+      : { code, ...(syscall === undefined ? {} : { syscall }), ...(path === undefined ? {} : { path }) };
+  return { kind: 'failed', error: { message, stack, system } };
+}
