@@ -18,6 +18,14 @@ export {
   type QueueOrder,
   type StageLocalPolicy,
 } from './policy.js';
+export { ReactiveCore } from './reactive.js';
+export {
+  PUBLISHED_REACTIVE_POLICY,
+  REACTIVE_POLICY,
+  type ReactivePolicy,
+  type SpareRule,
+  type WaitRule,
+} from './reactive-policy.js';
 export { ReservationCore } from './reservation.js';
 export {
   type ExecutionRule,

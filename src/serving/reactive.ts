@@ -1,0 +1,374 @@
+import { Batches } from './batches.js';
+import { grownCapacity, grownColumn, must } from './columns.js';
+import type { ServingCore } from './core.js';
+import { Answer, Decision, type Decisions, DropCode } from './decisions.js';
+import { Durations } from './durations.js';
+import { Lists, NONE } from './lists.js';
+import { Outcomes } from './outcomes.js';
+import { REACTIVE_POLICY, type ReactivePolicy } from './reactive-policy.js';
+import { ReactiveWorkers } from './reactive-workers.js';
+import { Requests, TaskState } from './requests.js';
+import type { Pool, Topology } from './topology.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/**
+ * The reactive scheduler PPipe is compared with (§7.4): every stage batches for itself, and nobody knows of the links. A queue per
+ * model before all its first stages together, one before every later stage; a batch is as large as is in time if the later
+ * stages take what was planned; it is handed to the device that is free first, which may still be busy.
+ *
+ * Cost: an arrival looks at one device and at most a batch's sizes; a dispatch is logarithmic in the devices. Memory follows the
+ * number in flight.
+ */
+export class ReactiveCore implements ServingCore {
+  private readonly policy: ReactivePolicy;
+  private readonly pools: readonly Pool[];
+  private readonly requests = new Requests();
+  private readonly batches: Batches;
+  private readonly durations: Durations;
+  private readonly outcomes: Outcomes;
+  private readonly workers: ReactiveWorkers;
+  /** One per model, then one per pool (those of first pools stay empty), as deadlines run out. */
+  private readonly queues: Lists;
+  private readonly touched: Uint8Array;
+  private readonly wake: Float64Array;
+  /** The task each queue waited on last. */
+  private readonly waitedOn: Int32Array;
+  /** Whether a task has been waited on where it stands. */
+  private waited = new Uint8Array(0);
+  private wakeTold = NEVER;
+  private draining = false;
+
+  /**
+   * @param decisions where decisions are appended; the driver's
+   * @param policy what differs from REACTIVE_POLICY
+   */
+  constructor(
+    private readonly topology: Topology,
+    private readonly decisions: Decisions,
+    policy: Partial<ReactivePolicy> = {},
+  ) {
+    this.policy = { ...REACTIVE_POLICY, ...policy };
+    this.pools = topology.pools;
+    this.batches = new Batches(Math.max(...this.pools.map(({ batch }) => batch)));
+    this.durations = new Durations(this.pools, this.policy.correction);
+    this.outcomes = new Outcomes(this.requests, decisions, (task) =>
+      this.queues.remove(this.queueOf(task), task),
+    );
+    this.workers = new ReactiveWorkers(topology, this.batches, this.durations);
+    const queues = topology.models.length + this.pools.length;
+    this.queues = new Lists(queues);
+    this.touched = new Uint8Array(queues);
+    this.wake = new Float64Array(queues).fill(NEVER);
+    this.waitedOn = new Int32Array(queues).fill(NONE);
+  }
+
+  get pending(): number {
+    return this.outcomes.pending;
+  }
+
+  taskOf(request: number, row: number): number {
+    let task = this.requests.first(request);
+    for (let i = 0; i < row; i++) task = this.requests.nextOf(task);
+    return task;
+  }
+
+  batchSize(batch: number): number {
+    return this.batches.size(batch);
+  }
+
+  batchTask(batch: number, i: number): number {
+    return this.batches.task(batch, i);
+  }
+
+  batchPool(batch: number): number {
+    return this.batches.pool(batch);
+  }
+
+  batchDevice(batch: number): number {
+    return this.batches.device(batch);
+  }
+
+  arrived(_at: number, model: number, deadlineNs: number, rows: number): number {
+    must(rows >= 1 && this.topology.models[model] !== undefined, 'a request has no rows or no model');
+    const full = this.requests.taskCount + rows > this.policy.mostTasks;
+    const request = this.outcomes.open(model, deadlineNs, rows);
+    if (this.draining) this.outcomes.drop(request, DropCode.draining, NONE);
+    else if (full) this.outcomes.drop(request, DropCode.queueFull, NONE);
+    else {
+      for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task))
+        this.enqueue(task, NONE);
+    }
+    return request;
+  }
+
+  /** Stages answer for their own queue only. */
+  wouldDrop(): boolean {
+    return false;
+  }
+
+  turnedAway(at: number, model: number): number {
+    const request = this.outcomes.open(model, at, 1);
+    this.outcomes.drop(request, DropCode.overload, NONE);
+    return request;
+  }
+
+  cancelled(_at: number, request: number): boolean {
+    if (this.requests.settled[request] === 1) return false;
+    for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task)) {
+      if (this.requests.state[task] === TaskState.queued) this.touched[this.queueOf(task)] = 1;
+    }
+    this.outcomes.settle(request);
+    return true;
+  }
+
+  started(at: number, batch: number): void {
+    this.workers.started(batch);
+    this.correct(batch, at);
+  }
+
+  executed(at: number, batch: number, startedAt: number, endedAt: number): void {
+    const pool = this.batches.pool(batch);
+    this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
+    this.workers.ended(batch);
+    this.correct(batch, endedAt);
+    if (this.pools[pool]?.next === undefined) this.endTasks(at, batch);
+    else this.sendOn(batch);
+  }
+
+  transferred(_at: number, batch: number, startedAt: number, endedAt: number): void {
+    must(this.batches.isMoving(batch), 'a batch was transferred that was not moving');
+    const pool = this.batches.pool(batch);
+    this.durations.observeTransfer(pool, this.batches.size(batch), endedAt - startedAt);
+    for (let i = 0; i < this.batches.size(batch); i++) {
+      const task = this.batches.task(batch, i);
+      if (this.outcomes.cameBack(task)) this.enqueue(task, this.pools[pool]?.next as number);
+    }
+    this.batches.close(batch);
+  }
+
+  failed(at: number, batch: number): void {
+    this.workers.ended(batch);
+    this.correct(batch, at);
+    this.retry(batch, 1, this.batches.size(batch) === 1);
+  }
+
+  due(_at: number): void {
+    this.wakeTold = NEVER;
+  }
+
+  deviceUp(at: number, device: number): void {
+    this.workers.deviceUp(at, device);
+    this.touched.fill(1);
+  }
+
+  deviceDown(_at: number, device: number): void {
+    const running = this.workers.running(device);
+    const pool = this.topology.devices[device]?.pool as number;
+    for (const batch of this.workers.deviceDown(device)) this.retry(batch, batch === running ? 1 : 0, false);
+    if (!this.workers.hasDevice(pool)) this.beginAgain(this.topology.models.length + pool);
+    this.touched.fill(1);
+  }
+
+  drain(_at: number): void {
+    this.draining = true;
+    this.touched.fill(1);
+  }
+
+  decide(at: number): void {
+    let earliest = NEVER;
+    for (let queue = 0; queue < this.wake.length; queue++) {
+      if (this.touched[queue] === 1 || (this.wake[queue] as number) <= at) {
+        this.touched[queue] = 0;
+        this.wake[queue] = this.serve(at, queue);
+      }
+      earliest = Math.min(earliest, this.wake[queue] as number);
+    }
+    if (earliest !== NEVER && earliest !== this.wakeTold) this.decisions.push(Decision.wakeAt, earliest);
+    this.wakeTold = earliest;
+    this.requests.flush();
+  }
+
+  /** Drops, dispatches or waits until nothing more is to be done now; @returns when to look again. */
+  private serve(at: number, queue: number): number {
+    for (;;) {
+      const head = this.queues.first(queue);
+      if (head === NONE) return NEVER;
+      const device = this.workers.first(queue);
+      const size = device === NONE ? 0 : this.offer(at, queue, head, device);
+      if (size === 0) {
+        this.giveUp(queue, head, device);
+        continue;
+      }
+      const waiting = this.queues.size(queue);
+      if (waiting < size && !this.draining) {
+        const until = this.lastMoment(head, this.topology.devices[device]?.pool as number, waiting + 1);
+        if (until > at) {
+          this.waitedOn[queue] = head;
+          this.waited[head] = 1;
+          return until;
+        }
+      }
+      this.dispatch(at, queue, device, Math.min(size, waiting));
+    }
+  }
+
+  /** The largest batch that is in time on the device; 0 where the head is to be dropped. */
+  private offer(at: number, queue: number, head: number, device: number): number {
+    const pool = this.topology.devices[device]?.pool as number;
+    const latest = this.deadlineOf(head) - this.laterNs(pool);
+    const start = Math.max(at, this.workers.freeAt(device));
+    const alone = (this.requests.tries[head] as number) > 0;
+    const planned = this.pools[pool]?.batch as number;
+    let size = alone ? 1 : planned;
+    while (size > 0 && start + this.stepNs(pool, size) > latest) size -= 1;
+    if (alone || this.isSpared(queue, head)) return size;
+    return size < this.leastSize(at, pool, planned, latest) ? 0 : size;
+  }
+
+  private isSpared(queue: number, head: number): boolean {
+    return this.policy.spares === 'last-waited' ? this.waitedOn[queue] === head : this.waited[head] === 1;
+  }
+
+  private leastSize(at: number, pool: number, planned: number, latest: number): number {
+    const { firstSight } = this.policy;
+    if (firstSight.kind === 'never') return 1;
+    const nearlyFull = Math.max(1, Math.round(firstSight.share * planned));
+    if (firstSight.kind === 'nearly-full') return nearlyFull;
+    return at + this.stepNs(pool, nearlyFull) <= latest ? nearlyFull : 1;
+  }
+
+  /** When a batch of `size` could no longer be in time on a device that is free. */
+  private lastMoment(head: number, pool: number, size: number): number {
+    const step =
+      this.policy.waitLeaves === 'transfer'
+        ? this.stepNs(pool, size)
+        : this.durations.executionNs(pool, size);
+    return this.deadlineOf(head) - this.laterNs(pool) - step + this.policy.wakeStepNs;
+  }
+
+  /** Execution and the way to the next stage. */
+  private stepNs(pool: number, size: number): number {
+    return this.durations.executionNs(pool, size) + this.durations.transferNs(pool, size);
+  }
+
+  /** What the stages after the pool take with full batches. */
+  private laterNs(pool: number): number {
+    let sum = 0;
+    for (let next = this.pools[pool]?.next; next !== undefined; next = this.pools[next]?.next)
+      sum += this.stepNs(next, this.pools[next]?.batch as number);
+    return sum;
+  }
+
+  private dispatch(at: number, queue: number, device: number, size: number): void {
+    const batch = this.batches.open(this.topology.devices[device]?.pool as number, device);
+    for (let i = 0; i < size; i++) {
+      const task = this.queues.first(queue);
+      this.queues.remove(queue, task);
+      this.batches.add(batch, task);
+      this.outcomes.wentOut(task);
+    }
+    this.workers.hand(at, batch);
+    this.decisions.push(Decision.execute, batch, device);
+  }
+
+  /** Into the queue of a pool, or of the model's first stages: NONE. A stage without devices leaves nothing but to begin again. */
+  private enqueue(task: number, pool: number): void {
+    const model = this.requests.model[this.requests.request[task] as number] as number;
+    const stands = pool !== NONE && this.workers.hasDevice(pool) ? pool : NONE;
+    const queue = stands === NONE ? model : this.topology.models.length + stands;
+    const deadline = this.deadlineOf(task);
+    let before = this.queues.last(queue);
+    while (before !== NONE && this.deadlineOf(before) > deadline) before = this.queues.previous(before);
+    this.queues.insertAfter(queue, before, task);
+    if (task >= this.waited.length)
+      this.waited = grownColumn(this.waited, grownCapacity(this.waited.length, task + 1));
+    this.waited[task] = 0;
+    // The number was another's before.
+    if (this.waitedOn[queue] === task) this.waitedOn[queue] = NONE;
+    this.requests.pool[task] = stands;
+    this.requests.state[task] = TaskState.queued;
+    this.touched[queue] = 1;
+  }
+
+  private beginAgain(queue: number): void {
+    for (let task = this.queues.first(queue); task !== NONE; task = this.queues.first(queue)) {
+      this.queues.remove(queue, task);
+      this.enqueue(task, NONE);
+    }
+  }
+
+  private queueOf(task: number): number {
+    const pool = this.requests.pool[task] as number;
+    if (pool !== NONE) return this.topology.models.length + pool;
+    return this.requests.model[this.requests.request[task] as number] as number;
+  }
+
+  private deadlineOf(task: number): number {
+    return this.requests.deadline[this.requests.request[task] as number] as number;
+  }
+
+  /** What really happened says when the device is free (feedback correction). */
+  private correct(batch: number, at: number): void {
+    if (this.policy.correction.kind === 'none') return;
+    if (!this.workers.correct(this.batches.device(batch), at)) return;
+    const pool = this.batches.pool(batch);
+    const first = this.pools[pool]?.partition === 0;
+    this.touched[first ? (this.pools[pool]?.model as number) : this.topology.models.length + pool] = 1;
+  }
+
+  private giveUp(queue: number, task: number, device: number): void {
+    const request = this.requests.request[task] as number;
+    const pool = queue < this.topology.models.length ? NONE : queue - this.topology.models.length;
+    if (this.requests.tried[request] === 1) this.outcomes.answer(request, Answer.failed);
+    else this.outcomes.drop(request, device === NONE ? DropCode.deviceDown : DropCode.deadline, pool);
+  }
+
+  private endTasks(at: number, batch: number): void {
+    for (let i = 0; i < this.batches.size(batch); i++) {
+      const task = this.batches.task(batch, i);
+      if (!this.outcomes.cameBack(task)) continue;
+      const request = this.requests.request[task] as number;
+      this.requests.left[request]! -= 1;
+      if (this.requests.left[request] !== 0) continue;
+      const inTime = at <= (this.requests.deadline[request] as number);
+      this.outcomes.answer(request, inTime ? Answer.inTime : Answer.late);
+    }
+    this.batches.close(batch);
+  }
+
+  /** Sends on what is still wanted. */
+  private sendOn(batch: number): void {
+    let kept = 0;
+    for (let i = 0; i < this.batches.size(batch); i++) {
+      const task = this.batches.task(batch, i);
+      if (!this.outcomes.cameBack(task)) continue;
+      this.outcomes.wentOut(task);
+      this.batches.set(batch, kept++, task);
+    }
+    this.batches.truncate(batch, kept);
+    if (kept === 0) {
+      this.batches.close(batch);
+      return;
+    }
+    this.batches.setMoving(batch);
+    this.decisions.push(Decision.transfer, batch, this.batches.device(batch), NONE);
+  }
+
+  /** @param tries what it counts for the batch's tasks: 1 if it was running */
+  private retry(batch: number, tries: number, givenUp: boolean): void {
+    const pool = this.batches.pool(batch);
+    const stands = this.pools[pool]?.partition === 0 ? NONE : pool;
+    for (let i = 0; i < this.batches.size(batch); i++) {
+      const task = this.batches.task(batch, i);
+      if (!this.outcomes.cameBack(task)) continue;
+      const request = this.requests.request[task] as number;
+      this.requests.tries[task]! += tries;
+      if (tries > 0) this.requests.tried[request] = 1;
+      if (givenUp || (this.requests.tries[task] as number) >= this.policy.mostTries)
+        this.outcomes.answer(request, Answer.failed);
+      else this.enqueue(task, stands);
+    }
+    this.batches.close(batch);
+  }
+}
