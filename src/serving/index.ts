@@ -20,6 +20,7 @@ export {
 } from './policy.js';
 export { ReactiveCore } from './reactive.js';
 export {
+  type InstantRule,
   PUBLISHED_REACTIVE_POLICY,
   REACTIVE_POLICY,
   type ReactivePolicy,
@@ -35,6 +36,7 @@ export {
   RESERVATION_POLICY,
   type ReservationCorrection,
   type ReservationPolicy,
+  type ReviewRule,
   type TableRule,
 } from './reservation-policy.js';
 export { StageLocalCore } from './stage-local.js';

@@ -14,12 +14,21 @@ export type SpareRule = 'all-waited' | 'last-waited';
  */
 export type WaitRule = 'transfer' | 'nothing';
 
+/**
+ * In which order batches that end a step at one instant go on.
+ * - told: as they were told; those delivered then enter their queue together.
+ * - by-place: delivered batches one by one by the number of their uplink, each served before the next enters, executed ones by the
+ *   number of their device (the published simulator).
+ */
+export type InstantRule = 'told' | 'by-place';
+
 /** The choices a reactive scheduler is put together from. */
 export interface ReactivePolicy {
   /** At every stage anew. */
   firstSight: FirstSightRule;
   spares: SpareRule;
   waitLeaves: WaitRule;
+  instant: InstantRule;
   correction: ReservationCorrection;
   /** The last moment to wait for company is this long after the last at which a batch of one more would be in time. */
   wakeStepNs: number;
@@ -33,6 +42,7 @@ export const REACTIVE_POLICY: ReactivePolicy = {
   firstSight: { kind: 'queueing', share: 1 },
   spares: 'all-waited',
   waitLeaves: 'transfer',
+  instant: 'told',
   correction: { kind: 'average', weight: 0.1, deviations: 2 },
   wakeStepNs: 1,
   mostTasks: 1 << 20,
@@ -44,6 +54,7 @@ export const PUBLISHED_REACTIVE_POLICY: ReactivePolicy = {
   firstSight: { kind: 'nearly-full', share: 0.95 },
   spares: 'last-waited',
   waitLeaves: 'nothing',
+  instant: 'by-place',
   correction: { kind: 'none' },
   wakeStepNs: 1000,
   mostTasks: 1 << 20,

@@ -36,6 +36,9 @@ export class ReactiveCore implements ServingCore {
   private readonly waitedOn: Int32Array;
   /** Whether a task has been waited on where it stands. */
   private waited = new Uint8Array(0);
+  /** Batches that ended a step at this instant and go on by their place. */
+  private readonly delivered: number[] = [];
+  private readonly ended: number[] = [];
   private wakeTold = NEVER;
   private draining = false;
 
@@ -133,13 +136,21 @@ export class ReactiveCore implements ServingCore {
     this.workers.ended(batch);
     this.correct(batch, endedAt);
     if (this.pools[pool]?.next === undefined) this.endTasks(at, batch);
-    else this.sendOn(batch);
+    else if (this.policy.instant === 'told') this.sendOn(batch);
+    else this.ended.push(batch);
   }
 
   transferred(_at: number, batch: number, startedAt: number, endedAt: number): void {
     must(this.batches.isMoving(batch), 'a batch was transferred that was not moving');
     const pool = this.batches.pool(batch);
     this.durations.observeTransfer(pool, this.batches.size(batch), endedAt - startedAt);
+    if (this.policy.instant === 'told') this.deliver(batch);
+    else this.delivered.push(batch);
+  }
+
+  /** The batch's tasks enter the next queue. */
+  private deliver(batch: number): void {
+    const pool = this.batches.pool(batch);
     for (let i = 0; i < this.batches.size(batch); i++) {
       const task = this.batches.task(batch, i);
       if (this.outcomes.cameBack(task)) this.enqueue(task, this.pools[pool]?.next as number);
@@ -176,6 +187,8 @@ export class ReactiveCore implements ServingCore {
   }
 
   decide(at: number): void {
+    if (this.delivered.length > 0) this.deliverByPlace(at);
+    if (this.ended.length > 0) this.sendByPlace();
     let earliest = NEVER;
     for (let queue = 0; queue < this.wake.length; queue++) {
       if (this.touched[queue] === 1 || (this.wake[queue] as number) <= at) {
@@ -187,6 +200,26 @@ export class ReactiveCore implements ServingCore {
     if (earliest !== NEVER && earliest !== this.wakeTold) this.decisions.push(Decision.wakeAt, earliest);
     this.wakeTold = earliest;
     this.requests.flush();
+  }
+
+  private deliverByPlace(at: number): void {
+    const { uplinkOf } = this.topology.links;
+    const placeOf = (batch: number) => uplinkOf[this.batches.device(batch)] as number;
+    this.delivered.sort((a, b) => placeOf(a) - placeOf(b));
+    for (const batch of this.delivered) {
+      const queue = this.topology.models.length + (this.pools[this.batches.pool(batch)]?.next as number);
+      this.deliver(batch);
+      if (this.touched[queue] === 0) continue;
+      this.touched[queue] = 0;
+      this.wake[queue] = this.serve(at, queue);
+    }
+    this.delivered.length = 0;
+  }
+
+  private sendByPlace(): void {
+    this.ended.sort((a, b) => this.batches.device(a) - this.batches.device(b));
+    for (const batch of this.ended) this.sendOn(batch);
+    this.ended.length = 0;
   }
 
   /** Drops, dispatches or waits until nothing more is to be done now; @returns when to look again. */

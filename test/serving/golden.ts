@@ -10,6 +10,13 @@ import {
   type Topology,
   topologyOf,
 } from '../../src/serving/index.js';
+import {
+  OutcomeCode,
+  type SimulationObserver,
+  type SimulationView,
+  simulate,
+} from '../../src/simulator/index.js';
+import { arrivalsAt } from '../../src/workload/index.js';
 
 const NS_PER_US = 1000;
 
@@ -88,6 +95,15 @@ interface Row {
   stages: Stage[];
 }
 
+/** As the published simulator writes it. */
+function textOf({ outcome, pipeline, stages }: Row, { scheduler }: Golden): string {
+  const shown = scheduler === 'reactive' ? -1 : outcome === 'dropped' ? '' : pipeline;
+  const each = stages.map(({ worker, batch, arrive, start, complete }) =>
+    [worker, batch, ...[arrive, start, complete].map((ns) => ns / NS_PER_US)].join('/'),
+  );
+  return [outcome, shown, each.join(';')].join(',');
+}
+
 interface Happening {
   at: number;
   rank: number;
@@ -144,13 +160,7 @@ class PublishedDriver {
       } else this.arrive(next++);
       this.decide();
     }
-    return this.rows.map(({ outcome, pipeline, stages }) => {
-      const shown = golden.scheduler === 'reactive' ? -1 : outcome === 'dropped' ? '' : pipeline;
-      const each = stages.map(({ worker, batch, arrive, start, complete }) =>
-        [worker, batch, ...[arrive, start, complete].map((ns) => ns / NS_PER_US)].join('/'),
-      );
-      return [outcome, shown, each.join(';')].join(',');
-    });
+    return this.rows.map((row) => textOf(row, golden));
   }
 
   private arrive(index: number): void {
@@ -262,4 +272,36 @@ class PublishedDriver {
     }
     this.pending.splice(i, 0, item);
   }
+}
+
+/** The same through the simulator's own driver, which tells a whole instant before the core decides. */
+export function simulateGolden(run: Golden, makeCore: (decisions: Decisions) => ServingCore): string[] {
+  const rows: Row[] = [];
+  const rowOfRequest: number[] = [];
+  let view: SimulationView;
+  let next = 0;
+  const observer: SimulationObserver = {
+    begun: (seen) => {
+      view = seen;
+    },
+    arrived: (_at, _model, request) => {
+      rowOfRequest[request] = next;
+      rows[next++] = { outcome: 'none', pipeline: -1, stages: [] };
+    },
+    ended: (_at, _model, request, _arrivedAt, outcome) => {
+      const row = rows[rowOfRequest[request] as number] as Row;
+      row.outcome = outcome === OutcomeCode.dropped ? 'dropped' : 'served';
+    },
+    executed: (batch, pool, worker, size, arrive, start, complete) => {
+      for (let i = 0; i < size; i++) {
+        const request = view.requestOf(view.core.batchTask(batch, i));
+        const row = rows[rowOfRequest[request] as number] as Row;
+        row.pipeline = run.topology.pools[pool]?.pipeline as number;
+        row.stages.push({ worker, batch: size, arrive, start, complete });
+      }
+    },
+  };
+  const arrivals = arrivalsAt(run.arrivalsUs.map((us) => us * NS_PER_US));
+  simulate({ topology: run.topology, makeCore, arrivals, observers: [observer] });
+  return rows.map((row) => textOf(row, run));
 }
