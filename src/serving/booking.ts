@@ -3,7 +3,7 @@ import type { Path } from './path.js';
 /** Finds and keeps what a batch will use: PPipe's `probe()` and `reserve()` (A.3). */
 export interface Booking {
   /**
-   * The path a batch would take from a stage on, chosen greedily: at each stage the device that ends it first.
+   * The path a batch would take from a stage on, chosen greedily, stage by stage.
    * @param entry first pool of the pipeline
    * @param from the stage; where it is not the first, the path holds the device of the stage before
    * @param at when the batch is ready for it: now, or the end of the stage before

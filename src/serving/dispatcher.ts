@@ -18,6 +18,14 @@ export class Dispatcher {
   probes = 0;
   /** Largest batch of each pipeline, by its first pool: the least of its stages' planned ones. */
   readonly planned: Int32Array;
+  /** When a full batch of each pipeline would start, were all that it waits for at its beginning. */
+  private readonly startsAt: Float64Array;
+  /** Pipelines to be probed anew. */
+  private readonly changed: Uint8Array;
+  private probedAt = -1;
+  private probedEntry = NONE;
+  private probedSize = 0;
+  private found = false;
   /** Requests each pipeline is behind its planned share of what was dispatched. */
   private readonly behind: Float64Array;
   private readonly share: Float64Array;
@@ -36,6 +44,8 @@ export class Dispatcher {
       if (next !== undefined)
         this.planned[i] = Math.min(this.planned[i] as number, this.planned[next] as number);
     }
+    this.startsAt = new Float64Array(pools.length);
+    this.changed = new Uint8Array(pools.length).fill(1);
     this.behind = new Float64Array(pools.length);
     this.share = Float64Array.from(
       pools,
@@ -60,15 +70,21 @@ export class Dispatcher {
     return this.askOthers(at, entries, deadline, firstSight, most);
   }
 
+  /**
+   * A pipeline is probed anew after a batch was dispatched to it; until then its full batch would start, in effect, when it
+   * was last found to. What others do to links they share is seen when it is chosen, and probed for that.
+   */
   private leastWaiting(at: number, deadline: number, entries: number[]): number {
+    if (entries.length === 1) return entries[0] as number;
+    const { review } = this.policy;
     let best = NONE;
     let least = Number.POSITIVE_INFINITY;
     for (const entry of entries) {
       const planned = this.planned[entry] as number;
-      if (!this.probe(at, entry, planned)) continue;
-      let wait = this.path.waitNs;
+      if (this.changed[entry] === 1 || review === 'every-arrival') this.probe(at, entry, planned);
+      let wait = Math.max(0, (this.startsAt[entry] as number) - at);
       // The published simulator avoids a pipeline of batch 1 that would be late.
-      if (planned === 1 && this.path.finish > deadline) wait += deadline - at;
+      if (planned === 1 && at + wait + this.durations.workNs(entry, 1) > deadline) wait += deadline - at;
       if (wait >= least) continue;
       least = wait;
       best = entry;
@@ -132,12 +148,32 @@ export class Dispatcher {
   }
 
   private probe(at: number, entry: number, size: number): boolean {
+    if (this.probedAt === at && this.probedEntry === entry && this.probedSize === size) return this.found;
     this.probes += 1;
-    return this.booking.probe(this.path, entry, size, 0, at);
+    this.found = this.booking.probe(this.path, entry, size, 0, at);
+    this.probedAt = at;
+    this.probedEntry = entry;
+    this.probedSize = size;
+    if (size === this.planned[entry]) {
+      this.startsAt[entry] = this.found ? at + this.path.waitNs : Number.POSITIVE_INFINITY;
+      this.changed[entry] = 0;
+    }
+    return this.found;
+  }
+
+  /** What was probed is so no more: time has not passed, but devices or links have changed. */
+  stale(): void {
+    this.probedAt = -1;
+  }
+
+  devicesChanged(): void {
+    this.changed.fill(1);
   }
 
   /** A batch was dispatched. */
   dispatched(model: number, entry: number, size: number): void {
+    this.stale();
+    this.changed[entry] = 1;
     const entries = this.topology.models[model]?.entries as number[];
     if (entries.length === 1) return;
     for (const other of entries) {

@@ -9,6 +9,9 @@ import type { Topology } from './topology.js';
  * Reservations with their gaps, of devices and of the links of their servers, in one table: devices first, then uplinks,
  * then downlinks.
  *
+ * A stage goes to the device that the batch could leave first: where its execution ends and, but for the last stage, its server's
+ * uplink is free. By the end alone (A.3 as printed) an idle device behind a crowded uplink is chosen again and again.
+ *
  * Each pool's devices are kept in the order in which they fall free for good, so a search ends at the first device whose
  * bound is no better than what was found: a few steps whatever the pool's size. Only where a gap might be long enough are all
  * looked at.
@@ -61,54 +64,56 @@ export class GapBooking implements Booking {
   /** The first stage: its input is there. */
   private chooseFirst(path: Path, pool: number, size: number, ready: number): boolean {
     const latency = this.durations.executionNs(pool, size);
+    const sending = this.durations.transferNs(pool, size);
     const inGaps = ready + latency <= (this.lastGap[pool] as number);
     let best = NONE;
-    let start = Number.POSITIVE_INFINITY;
+    let least = Number.POSITIVE_INFINITY;
     for (let device = this.byFree.first(pool); device !== NONE; device = this.byFree.next(device)) {
       const free = Math.max(ready, this.table.busyUntil[device] as number);
-      const slot = inGaps ? this.table.earliestSlot(device, ready, latency) : free;
-      if (slot < start) {
-        start = slot;
-        best = device;
-      }
-      if (start === ready || (!inGaps && start <= free)) break;
+      if (least <= (inGaps ? ready : free) + latency) break;
+      const start = inGaps ? this.table.earliestSlot(device, ready, latency) : free;
+      const end = start + latency;
+      const leaves = sending === 0 ? end : this.table.earliestSlot(this.uplink(device), end, sending);
+      if (leaves >= least) continue;
+      least = leaves;
+      best = device;
+      path.startAt[0] = start;
+      path.endAt[0] = end;
     }
-    if (best === NONE) return false;
     path.device[0] = best;
-    path.startAt[0] = start;
-    path.endAt[0] = start + latency;
-    return true;
+    return best !== NONE;
   }
 
   /** A later stage: its input is with the device before and takes that one's uplink and the new one's downlink. */
   private chooseNext(path: Path, pool: number, size: number, k: number, ready: number): boolean {
     const latency = this.durations.executionNs(pool, size);
+    const sending = this.durations.transferNs(pool, size);
     const transfer = this.durations.transferNs(pool - 1, size);
-    const sender = path.device[k - 1] as number;
-    const uplink = this.uplink(sender);
+    const uplink = this.uplink(path.device[k - 1] as number);
     const soonest = (transfer === 0 ? ready : this.table.earliestSlot(uplink, ready, transfer)) + transfer;
     const inGaps = soonest + latency <= (this.lastGap[pool] as number);
     let best = NONE;
-    let start = Number.POSITIVE_INFINITY;
+    let least = Number.POSITIVE_INFINITY;
     for (let device = this.byFree.first(pool); device !== NONE; device = this.byFree.next(device)) {
       const free = this.table.busyUntil[device] as number;
-      if (start === soonest || (!inGaps && start <= free)) break;
+      if (least <= (inGaps ? soonest : Math.max(soonest, free)) + latency) break;
       const send =
         transfer === 0
           ? ready
           : this.table.earliestCommonSlot(uplink, this.downlink(device), ready, transfer);
       const there = send + transfer;
-      const slot = inGaps ? this.table.earliestSlot(device, there, latency) : Math.max(there, free);
-      if (slot >= start) continue;
-      start = slot;
+      const start = inGaps ? this.table.earliestSlot(device, there, latency) : Math.max(there, free);
+      const end = start + latency;
+      const leaves = sending === 0 ? end : this.table.earliestSlot(this.uplink(device), end, sending);
+      if (leaves >= least) continue;
+      least = leaves;
       best = device;
       path.sendAt[k] = send;
+      path.startAt[k] = start;
+      path.endAt[k] = end;
     }
-    if (best === NONE) return false;
     path.device[k] = best;
-    path.startAt[k] = start;
-    path.endAt[k] = start + latency;
-    return true;
+    return best !== NONE;
   }
 
   reserve(path: Path, entry: number, size: number, from: number, batch: number): void {

@@ -41,6 +41,13 @@ export type ReservationCorrection =
   | { kind: 'none' }
   | { kind: 'average'; weight: number; deviations: number };
 
+/**
+ * When a batch that waits for company is thought over: pipeline, size and last moment.
+ * - when-due: when it could be dispatched, or might not be in time any more.
+ * - every-arrival: at each arrival of its model as well (the published simulator).
+ */
+export type ReviewRule = 'when-due' | 'every-arrival';
+
 /** The choices a reservation scheduler is put together from. */
 export interface ReservationPolicy {
   tables: TableRule;
@@ -49,6 +56,7 @@ export interface ReservationPolicy {
   askOthers: boolean;
   firstSight: FirstSightRule;
   execution: ExecutionRule;
+  review: ReviewRule;
   correction: ReservationCorrection;
   /** The last moment to wait for company is this long after the last at which a batch of one more would be in time. */
   wakeStepNs: number;
@@ -60,10 +68,11 @@ export interface ReservationPolicy {
 
 export const RESERVATION_POLICY: ReservationPolicy = {
   tables: 'gaps',
-  offer: 'behind-share',
+  offer: 'least-waiting',
   askOthers: true,
   firstSight: { kind: 'queueing', share: 1 },
   execution: 'as-reserved',
+  review: 'when-due',
   correction: { kind: 'average', weight: 0.1, deviations: 2 },
   wakeStepNs: 1,
   mostTasks: 1 << 20,
@@ -77,6 +86,7 @@ export const PUBLISHED_POLICY: ReservationPolicy = {
   askOthers: false,
   firstSight: { kind: 'nearly-full', share: 0.95 },
   execution: 'handed-on',
+  review: 'every-arrival',
   correction: { kind: 'none' },
   wakeStepNs: 1000,
   mostTasks: 1 << 20,

@@ -195,6 +195,7 @@ export class ReservationCore implements ServingCore {
   }
 
   decide(at: number): void {
+    this.dispatcher.stale();
     let earliest = NEVER;
     for (let model = 0; model < this.wake.length; model++) {
       if (this.touched[model] === 1 || (this.wake[model] as number) <= at) {
@@ -258,7 +259,7 @@ export class ReservationCore implements ServingCore {
   /** Nothing need be asked again: the batch that was found in time still is, and there are still too few for it. */
   private isSure(at: number, model: number, head: number): boolean {
     return (
-      this.policy.offer === 'behind-share' &&
+      this.policy.review === 'when-due' &&
       at <= (this.sureUntil[model] as number) &&
       this.seen[model] === head &&
       this.queues.size(model) < (this.sureSize[model] as number) &&
@@ -298,6 +299,7 @@ export class ReservationCore implements ServingCore {
   private touchAll(): void {
     this.touched.fill(1);
     this.sureUntil.fill(-1);
+    this.dispatcher.devicesChanged();
   }
 
   /** In the order of deadlines, equals as they came. */
