@@ -9,6 +9,8 @@ export {
   type ArtifactKind,
   InputError,
   MissingError,
+  type SimulationReport,
+  type SimulationSweep,
   schemaText,
 } from '../artifacts/index.js';
 export type {
@@ -30,5 +32,8 @@ export { type ImportOptions, importProfileFiles } from './import.js';
 export { type PartitionedModel, type PartitionModelOptions, partitionModelFile } from './partition.js';
 export { mergeProfileFiles, type ProfileModelOptions, profileModelFile, type Step } from './profile.js';
 export { loadServer, serveBundle } from './serve.js';
+export { type Simulated, type SimulateOptions, simulatePlan, sweepPlan } from './simulate.js';
+export type { SimulationProgress } from './simulate-run.js';
+export type { SweepOptions, SweepProgress } from './simulate-sweep.js';
 export { type Solved, type SolveLimits, type SolveOptions, solveSpec } from './solve.js';
 export { type Validated, validateFiles } from './validate.js';

@@ -48,6 +48,7 @@ export {
   artifactText,
   checkWritable,
   emittedHead,
+  StreamedFile,
   saveArtifact,
   thisTool,
   writeWhole,

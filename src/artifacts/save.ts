@@ -1,3 +1,5 @@
+import { Buffer } from 'node:buffer';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { access, constants, open, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -84,5 +86,61 @@ function unwritable(path: string, error: unknown): unknown {
       return new InputError(`write ${path}`, [fault('permission denied')]);
     default:
       return error;
+  }
+}
+
+/**
+ * A file written piece by piece that appears whole or not at all: pieces go to a temporary file beside it, `finish` renames
+ * it. Synchronous, for threads of their own.
+ */
+export class StreamedFile {
+  /** Bytes written. */
+  bytes = 0;
+  private readonly temporary: string;
+  private descriptor: number | undefined;
+
+  private constructor(private readonly path: string) {
+    this.temporary = temporaryBeside(path);
+    try {
+      this.descriptor = openSync(this.temporary, 'w');
+    } catch (error) {
+      throw unwritable(path, error);
+    }
+  }
+
+  /** @throws InputError where the folder cannot be written */
+  static async open(path: string): Promise<StreamedFile> {
+    await removeLeftovers(path);
+    return new StreamedFile(path);
+  }
+
+  write(text: string): void {
+    const bytes = Buffer.from(text, 'utf8');
+    for (let at = 0; at < bytes.length; )
+      at += writeSync(this.descriptor as number, bytes, at, bytes.length - at);
+    this.bytes += bytes.length;
+  }
+
+  /** @throws what the disk says (ENOSPC, …); the file is then as it was before */
+  finish(): void {
+    try {
+      fsyncSync(this.descriptor as number);
+      this.close();
+      renameSync(this.temporary, this.path);
+    } catch (error) {
+      this.discard();
+      throw unwritable(this.path, error);
+    }
+  }
+
+  /** Leaves what was there before. */
+  discard(): void {
+    this.close();
+    rmSync(this.temporary, { force: true });
+  }
+
+  private close(): void {
+    if (this.descriptor !== undefined) closeSync(this.descriptor);
+    this.descriptor = undefined;
   }
 }

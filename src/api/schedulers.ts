@@ -1,0 +1,290 @@
+import { type Fault, fault } from '../artifacts/index.js';
+import {
+  DEFAULT_POLICY,
+  type Decisions,
+  PUBLISHED_POLICY,
+  PUBLISHED_REACTIVE_POLICY,
+  REACTIVE_POLICY,
+  RESERVATION_POLICY,
+  ReactiveCore,
+  type ReactivePolicy,
+  ReservationCore,
+  type ReservationPolicy,
+  type ServingCore,
+  StageLocalCore,
+  type StageLocalPolicy,
+  type Topology,
+  type TopologyOptions,
+} from '../serving/index.js';
+
+/** What may stand in each field of a policy: a number, true or false, or one of several kinds with the numbers each takes. */
+type Choices<P> = {
+  readonly [K in keyof P]: P[K] extends number
+    ? 'number'
+    : P[K] extends boolean
+      ? 'boolean'
+      : P[K] extends string
+        ? Readonly<Record<P[K], readonly []>>
+        : P[K] extends { kind: string }
+          ? {
+              readonly [Kind in P[K]['kind']]: readonly Exclude<
+                keyof Extract<P[K], { kind: Kind }>,
+                'kind'
+              >[];
+            }
+          : never;
+};
+
+type AnyPolicy = Readonly<Record<string, unknown>>;
+
+interface Scheduler {
+  /** Completes "…: ". */
+  readonly says: string;
+  readonly policy: AnyPolicy;
+  readonly presets: Readonly<Record<string, AnyPolicy>>;
+  readonly choices: Readonly<
+    Record<string, 'number' | 'boolean' | Readonly<Record<string, readonly string[]>>>
+  >;
+  core(topology: Topology, decisions: Decisions, policy: AnyPolicy): ServingCore;
+}
+
+interface SchedulerOf<P> {
+  readonly says: string;
+  readonly policy: P;
+  readonly presets?: Readonly<Record<string, P>>;
+  readonly choices: Choices<P>;
+  readonly core: (topology: Topology, decisions: Decisions, policy: P) => ServingCore;
+}
+
+/** Fields' types are checked where a scheduler is put in; from there on a policy is what `policyFrom` has made of its choices. */
+function scheduler<P>({ presets = {}, ...rest }: SchedulerOf<P>): Scheduler {
+  return { presets, ...rest } as unknown as Scheduler;
+}
+
+const STAGE_LOCAL: Choices<StageLocalPolicy> = {
+  order: { fifo: [], deadline: [] },
+  formation: { eager: [], wait: ['share'] },
+  drop: { never: [], expired: [], hopeless: [], 'full-batch': ['share'] },
+  late: { drop: [], background: ['patience', 'mostMissed', 'window'] },
+  choice: { proportional: [], 'least-loaded': [] },
+  correction: { none: [], average: ['weight'] },
+  slackNs: 'number',
+  mostTasks: 'number',
+  mostTries: 'number',
+};
+
+const RESERVATION: Choices<ReservationPolicy> = {
+  tables: { gaps: [], 'busy-until': [] },
+  offer: { 'least-waiting': [], 'behind-share': [] },
+  askOthers: 'boolean',
+  firstSight: { never: [], 'nearly-full': ['share'], queueing: ['share'] },
+  execution: { 'as-reserved': [], 'handed-on': [] },
+  review: { 'when-due': [], 'every-arrival': [] },
+  correction: { none: [], average: ['weight', 'deviations'] },
+  wakeStepNs: 'number',
+  mostTasks: 'number',
+  mostTries: 'number',
+};
+
+const REACTIVE: Choices<ReactivePolicy> = {
+  firstSight: RESERVATION.firstSight,
+  spares: { 'all-waited': [], 'last-waited': [] },
+  waitLeaves: { transfer: [], nothing: [] },
+  instant: { told: [], 'by-place': [] },
+  correction: RESERVATION.correction,
+  wakeStepNs: 'number',
+  mostTasks: 'number',
+  mostTries: 'number',
+};
+
+const stageLocalCore = (topology: Topology, decisions: Decisions, policy: StageLocalPolicy): ServingCore =>
+  new StageLocalCore(topology, decisions, policy);
+
+const FIFO_POLICY: StageLocalPolicy = {
+  ...DEFAULT_POLICY,
+  order: { kind: 'fifo' },
+  drop: { kind: 'never' },
+  late: { kind: 'drop' },
+  choice: { kind: 'proportional' },
+  correction: { kind: 'none' },
+};
+
+/** The schedulers that a plan can be simulated with, by the names of `--scheduler`. */
+const SCHEDULERS = {
+  reservation: scheduler<ReservationPolicy>({
+    says: 'devices and links are reserved for a batch over its whole way (PPipe §5.4)',
+    policy: RESERVATION_POLICY,
+    presets: { published: PUBLISHED_POLICY },
+    choices: RESERVATION,
+    core: (topology, decisions, policy) => new ReservationCore(topology, decisions, policy),
+  }),
+  reactive: scheduler<ReactivePolicy>({
+    says: 'every stage decides for itself, links are not looked at (PPipe §7.4)',
+    policy: REACTIVE_POLICY,
+    presets: { published: PUBLISHED_REACTIVE_POLICY },
+    choices: REACTIVE,
+    core: (topology, decisions, policy) => new ReactiveCore(topology, decisions, policy),
+  }),
+  'stage-local': scheduler<StageLocalPolicy>({
+    says: 'every pool forms its own batches, as plan serve does',
+    policy: DEFAULT_POLICY,
+    choices: STAGE_LOCAL,
+    core: stageLocalCore,
+  }),
+  fifo: scheduler<StageLocalPolicy>({
+    says: 'first come first served at every pool, nothing is dropped',
+    policy: FIFO_POLICY,
+    choices: STAGE_LOCAL,
+    core: stageLocalCore,
+  }),
+};
+
+export type SchedulerName = keyof typeof SCHEDULERS;
+export const DEFAULT_SCHEDULER: SchedulerName = 'reservation';
+
+/** A scheduler with everything chosen. */
+export interface ChosenScheduler {
+  readonly name: SchedulerName;
+  readonly preset?: string;
+  readonly policy: AnyPolicy;
+}
+
+export function makeCore(
+  { name, policy }: ChosenScheduler,
+  topology: Topology,
+  decisions: Decisions,
+): ServingCore {
+  return SCHEDULERS[name].core(topology, decisions, policy);
+}
+
+/** The preset of the published simulator goes with a topology by its rules. */
+export function topologyRulesOf({ preset }: ChosenScheduler): NonNullable<TopologyOptions['rules']> {
+  return preset === 'published' ? 'published' : 'own';
+}
+
+/**
+ * A scheduler by name, preset and `key=value` choices.
+ * @param told where every fault is added
+ */
+export function chosenScheduler(
+  { scheduler: name = DEFAULT_SCHEDULER, preset, policy: assignments = [] }: SchedulerOptions,
+  told: Fault[],
+): ChosenScheduler | undefined {
+  const known = Object.keys(SCHEDULERS).join(', ');
+  if (!Object.hasOwn(SCHEDULERS, name)) {
+    told.push(fault(`is ${JSON.stringify(name)}; valid are ${known}`, '--scheduler'));
+    return undefined;
+  }
+  const found: Scheduler = SCHEDULERS[name as SchedulerName];
+  const start = preset === undefined ? found.policy : found.presets[preset];
+  if (start === undefined || (preset !== undefined && !Object.hasOwn(found.presets, preset))) {
+    const presets = Object.keys(found.presets);
+    const has = presets.length === 0 ? 'has no presets' : `has ${presets.join(', ')}`;
+    told.push(fault(`is ${JSON.stringify(preset)}; the scheduler ${name} ${has}`, '--preset'));
+    return undefined;
+  }
+  const policy = withAssignments(found, start, assignments, told);
+  return { name: name as SchedulerName, ...(preset === undefined ? {} : { preset }), policy };
+}
+
+export interface SchedulerOptions {
+  readonly scheduler?: string | undefined;
+  readonly preset?: string | undefined;
+  /** `drop=hopeless`, `formation=wait`, `formation.share=0.5`, `slackNs=1000000`. */
+  readonly policy?: readonly string[] | undefined;
+}
+
+function withAssignments(
+  { choices }: Scheduler,
+  start: AnyPolicy,
+  assignments: readonly string[],
+  told: Fault[],
+): AnyPolicy {
+  const policy: Record<string, unknown> = structuredClone(start) as Record<string, unknown>;
+  for (const text of assignments) {
+    const at = `--policy "${text}"`;
+    const match = /^([A-Za-z]+)(?:\.([A-Za-z]+))?=(.+)$/.exec(text);
+    const [, key = '', part, value = ''] = match ?? [];
+    const allowed = Object.hasOwn(choices, key) ? choices[key] : undefined;
+    if (match === null) told.push(fault('is not key=value, such as drop=hopeless', at));
+    else if (allowed === undefined)
+      told.push(fault(`there is no ${key}; there are ${Object.keys(choices).join(', ')}`, at));
+    else {
+      const wrong = assign(policy, key, part, value, allowed);
+      if (wrong !== undefined) told.push(fault(wrong, at));
+    }
+  }
+  for (const [key, allowed] of Object.entries(choices)) {
+    const missing = missingParts(policy[key], allowed);
+    if (missing.length > 0)
+      told.push(
+        fault(`${missing.map((part) => `${key}.${part}=…`).join(' and ')} is needed`, `--policy ${key}`),
+      );
+  }
+  return policy;
+}
+
+/** @returns what is wrong, if anything */
+function assign(
+  policy: Record<string, unknown>,
+  key: string,
+  part: string | undefined,
+  value: string,
+  allowed: Scheduler['choices'][string],
+): string | undefined {
+  if (part !== undefined) return assignPart(policy, key, part, value, allowed);
+  if (allowed === 'boolean') {
+    if (value !== 'true' && value !== 'false') return `${value} is neither true nor false`;
+    policy[key] = value === 'true';
+  } else if (allowed === 'number') {
+    const number = numberOf(value);
+    if (number === undefined) return `${value} is not a number of 0 or more`;
+    policy[key] = number;
+  } else {
+    const parts = Object.hasOwn(allowed, value) ? allowed[value] : undefined;
+    if (parts === undefined) return `there is no ${value}; there are ${Object.keys(allowed).join(', ')}`;
+    const before = policy[key];
+    if (typeof before === 'string') policy[key] = value;
+    else {
+      const kept = Object.entries(before as object).filter(([name]) => parts.includes(name));
+      policy[key] = { kind: value, ...Object.fromEntries(kept) };
+    }
+  }
+  return undefined;
+}
+
+function assignPart(
+  policy: Record<string, unknown>,
+  key: string,
+  part: string,
+  value: string,
+  allowed: Scheduler['choices'][string],
+): string | undefined {
+  const now = policy[key];
+  const kind = typeof now === 'object' ? (now as { kind: string }).kind : undefined;
+  const parts = kind === undefined || typeof allowed === 'string' ? [] : (allowed[kind] ?? []);
+  if (!parts.includes(part)) {
+    const of = kind === undefined ? key : `${key}=${kind}`;
+    return `${of} takes ${parts.length === 0 ? 'nothing more' : parts.join(', ')}`;
+  }
+  const number = numberOf(value);
+  if (number === undefined) return `${value} is not a number of 0 or more`;
+  policy[key] = { ...(now as object), [part]: number };
+  return undefined;
+}
+
+function missingParts(chosen: unknown, allowed: Scheduler['choices'][string]): string[] {
+  if (typeof allowed === 'string' || typeof chosen !== 'object' || chosen === null) return [];
+  const parts = allowed[(chosen as { kind: string }).kind] ?? [];
+  return parts.filter((part) => !(part in chosen));
+}
+
+function numberOf(text: string): number | undefined {
+  const value = Number(text);
+  return text.trim() !== '' && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+/** What there is, a line each, for help. */
+export function schedulersText(): string[] {
+  return Object.entries(SCHEDULERS).map(([name, { says }]) => `${name}: ${says}`);
+}

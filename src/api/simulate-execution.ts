@@ -1,0 +1,156 @@
+import {
+  type Fault,
+  fault,
+  InputError,
+  type Loaded,
+  loadArtifact,
+  type PlannedPartition,
+  type PooledPlan,
+  type Profile,
+  type SimulatedExecution,
+} from '../artifacts/index.js';
+import { streamOf } from '../random/index.js';
+import { pathFrom } from './inputs.js';
+
+/** Deviations from the median to the 95th percentile of a normal distribution. */
+const P95_DEVIATIONS = 1.6448536269514722;
+
+/** How executions differ from the plan; plain data. */
+export interface Execution {
+  /** Executions take this multiple of the planned time. */
+  readonly slow: number;
+  readonly jitter?: Jitter;
+}
+
+/**
+ * Log-normal factors on execution times.
+ * - cv: of mean 1 and this coefficient of variation.
+ * - profile: of median 1 (what profiles and plans hold are medians); by pool, at index batch − 1 the deviation of its logarithm.
+ */
+export type Jitter =
+  | { readonly kind: 'cv'; readonly cv: number }
+  | { readonly kind: 'profile'; readonly deviations: readonly Float64Array[] };
+
+export type PlannedExecution = (pool: number, size: number, plannedNs: number) => number;
+
+/** What a batch takes under an execution and a seed: every pool draws from a stream of its own. Undefined: as planned. */
+export function executionOf(
+  { slow, jitter }: Execution,
+  pools: number,
+  seed: number,
+): PlannedExecution | undefined {
+  if (jitter === undefined)
+    return slow === 1 ? undefined : (_pool, _size, plannedNs) => Math.max(1, slow * plannedNs);
+  const streams = Array.from({ length: pools }, (_, pool) => streamOf(seed, `execution/pool-${pool}`));
+  const drawn = (pool: number): number => (streams[pool] as { normal(): number }).normal();
+  if (jitter.kind === 'cv') {
+    const variance = Math.log(1 + jitter.cv * jitter.cv);
+    const deviation = Math.sqrt(variance);
+    return (pool, _size, plannedNs) =>
+      Math.max(1, slow * plannedNs * Math.exp(deviation * drawn(pool) - variance / 2));
+  }
+  const { deviations } = jitter;
+  return (pool, size, plannedNs) =>
+    Math.max(1, slow * plannedNs * Math.exp((deviations[pool]?.[size - 1] ?? 0) * drawn(pool)));
+}
+
+export function describedExecution({ slow, jitter }: Execution): SimulatedExecution {
+  if (jitter === undefined) return { slow, jitter: 'none' };
+  return jitter.kind === 'cv' ? { slow, jitter: 'cv', cv: jitter.cv } : { slow, jitter: 'profile' };
+}
+
+/** A plan's profiles, one per model, where all of them are there. */
+export type PlanProfiles = readonly Loaded<'profile'>[];
+
+/**
+ * The profiles a plan was made from, as far as they are where it says.
+ * @param told where profiles that have changed since, or cannot be read, are added
+ */
+export async function profilesOf(plan: Loaded<'pooled-plan'>, told: Fault[]): Promise<PlanProfiles> {
+  const named = (plan.value.inputs ?? []).filter(({ role }) => role === 'profile');
+  const profiles: Loaded<'profile'>[] = [];
+  for (const { path, sha256 } of named) {
+    const at = pathFrom(plan.path, path);
+    const profile = await loadArtifact(at, ['profile']).catch((error: unknown) => {
+      if (!(error instanceof InputError)) throw error;
+      return error;
+    });
+    if (!(profile instanceof InputError)) profiles.push(profile);
+    else if (profile.name !== 'MissingError')
+      told.push(...profile.faults.map(({ path: where, message }) => fault(message, `${at}${where}`)));
+    if (!(profile instanceof InputError) && profile.sha256 !== sha256)
+      told.push(
+        fault(
+          `is not the profile the plan was made from: its digest is ${profile.sha256.slice(0, 12)}…, not ${sha256.slice(0, 12)}…`,
+          at,
+        ),
+      );
+  }
+  return profiles;
+}
+
+/**
+ * The spread of every pool's executions by its model's profile: its blocks' 95th percentiles over their medians, as if all
+ * blocks of a partition were slow together. A batch that was not measured has the spread of the next larger that was.
+ * @param told where everything that is missing is added
+ */
+export function profiledJitter(plan: PooledPlan, profiles: PlanProfiles, told: Fault[]): Jitter | undefined {
+  const before = told.length;
+  if (profiles.length !== plan.models.length) {
+    const said =
+      profiles.length === 0
+        ? 'the plan names no profile that is there'
+        : `only ${profiles.length} of the plan's profiles are there`;
+    told.push(
+      fault(`${said}; give a coefficient of variation instead, such as --jitter 0.1`, '--jitter profile'),
+    );
+    return undefined;
+  }
+  const deviations = plan.models.flatMap((model, m) =>
+    model.pipelines.flatMap(({ partitions }) =>
+      partitions.map((partition) => spreadOf(partition, profiles[m] as Loaded<'profile'>, told)),
+    ),
+  );
+  return told.length > before ? undefined : { kind: 'profile', deviations };
+}
+
+function spreadOf(
+  partition: PlannedPartition,
+  { value, path }: Loaded<'profile'>,
+  told: Fault[],
+): Float64Array {
+  const { device, virtual, batch } = partition;
+  const deviations = new Float64Array(batch);
+  let larger: number | undefined;
+  for (let b = batch; b >= 1; b--) {
+    larger = deviationAt(value, partition, b) ?? larger;
+    deviations[b - 1] = larger ?? Number.NaN;
+  }
+  if (deviations.some(Number.isNaN)) {
+    const at = `${path}#/devices/${device}/blockLatencyP95Us/${virtual}`;
+    const said = `has no spread at batch ${batch}, which the plan uses; give one instead, such as --jitter 0.1`;
+    if (!told.some((one) => one.path === at && one.message === said)) told.push(fault(said, at));
+  }
+  return deviations;
+}
+
+/** Of a partition of layers, that of the whole model: profiles have spreads of blocks. */
+function deviationAt(
+  profile: Profile,
+  { blocks, device, virtual }: PlannedPartition,
+  batch: number,
+): number | undefined {
+  const measured = profile.devices[device];
+  const medians = measured?.blockLatencyUs[virtual]?.[batch];
+  const p95s = measured?.blockLatencyP95Us?.[virtual]?.[batch];
+  if (medians === undefined || p95s === undefined) return undefined;
+  const [from, end] = blocks ?? [0, medians.length];
+  let median = 0;
+  let p95 = 0;
+  for (let block = from; block < end; block++) {
+    median += medians[block] ?? Number.NaN;
+    p95 += p95s[block] ?? Number.NaN;
+  }
+  const ratio = p95 / median;
+  return Number.isNaN(ratio) ? undefined : Math.max(0, Math.log(ratio)) / P95_DEVIATIONS;
+}

@@ -1,0 +1,226 @@
+import { createReadStream } from 'node:fs';
+import { type Fault, fault, InputError, sha256OfFile, unreadable } from '../artifacts/index.js';
+import { type ArrivalProcess, meanRps, rescaledTrace, type Trace, TraceReader } from '../workload/index.js';
+import {
+  byWeight,
+  isServed,
+  type LoadedModels,
+  plannedRates,
+  rescaledSource,
+  type TraceSource,
+  type TraceWorkload,
+  type Workload,
+  weightsOf,
+  wholeNs,
+} from './simulate-workload.js';
+
+const NS_PER_S = 1e9;
+
+/** The load factor and the duration where nothing is said. */
+export const DEFAULT_LOAD = 0.9;
+export const DEFAULT_DURATION_S = 30;
+
+export interface LoadOptions {
+  /** How requests arrive, or (of a trace of counts) how an interval's are placed in it. Default poisson. */
+  readonly arrivals?: ArrivalProcess | undefined;
+  /** Coefficient of variation of the gaps of gamma arrivals. */
+  readonly cv?: number | undefined;
+  /** `500`: of all models, shared by weight; `detector=300`: of one. */
+  readonly rps?: readonly string[] | undefined;
+  /** Times the plan's throughput of each model. Default 0.9. */
+  readonly load?: number | undefined;
+  /** Seconds in which requests arrive; default 30, or the whole trace. */
+  readonly duration?: number | undefined;
+  /** `day.csv`: for all models, shared by weight; `detector=day.csv`: for one. */
+  readonly traces?: readonly string[] | undefined;
+  readonly traceFormat?: 'perf-analyzer-intervals' | undefined;
+}
+
+/** A file the load was read from. */
+export interface TraceFile {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+/**
+ * The load that options ask for.
+ * @param told where every fault is added
+ * @returns undefined after a fault
+ */
+export async function resolvedWorkload(
+  models: LoadedModels,
+  options: LoadOptions,
+  told: Fault[],
+): Promise<{ workload: Workload; files: TraceFile[] } | undefined> {
+  const before = told.length;
+  const { arrivals: process = 'poisson', cv, load, duration, rps: rates = [], traces = [] } = options;
+  if (process === 'gamma' && cv === undefined)
+    told.push(fault('gamma needs --cv, how bursty it is (1: as Poisson)', '--arrivals'));
+  if (process !== 'gamma' && cv !== undefined) told.push(fault('is for --arrivals gamma', '--cv'));
+  if (load !== undefined && rates.length > 0) told.push(fault('is given with --load; give one', '--rps'));
+  if (!models.some(isServed)) told.push(fault('serves no model', 'the plan'));
+  const rps = ratesOf(models, rates, told);
+  const common = { process, ...(cv === undefined ? {} : { cv }) };
+  if (traces.length === 0) {
+    if (options.traceFormat !== undefined) told.push(fault('is for --trace', '--trace-format'));
+    if (told.length > before) return undefined;
+    const durationNs = Math.round((duration ?? DEFAULT_DURATION_S) * NS_PER_S);
+    const asked =
+      rps === undefined
+        ? plannedRates(models, load ?? DEFAULT_LOAD)
+        : rps.kind === 'total'
+          ? byWeight(models, rps.rps)
+          : rps.byModel;
+    return { workload: { kind: 'drawn', ...common, durationNs, rps: asked }, files: [] };
+  }
+  const read = await readSources(models, traces, options.traceFormat, told);
+  refuseSpread(read, options, told);
+  const sources = read.map(({ source }) => scaled(source, models, rps, load, told));
+  const durationNs = durationOf(sources, duration, told);
+  if (told.length > before) return undefined;
+  const whole = duration === undefined;
+  const weights = weightsOf(models);
+  const workload: TraceWorkload = { kind: 'trace', ...common, durationNs, whole, sources, weights };
+  return { workload, files: read.map(({ file }) => file) };
+}
+
+type Rates =
+  | { readonly kind: 'total'; readonly rps: number }
+  | { readonly kind: 'each'; readonly byModel: number[] };
+
+/** `500`, or `a=300` and `b=200`; a model left out has none. */
+function ratesOf(models: LoadedModels, texts: readonly string[], told: Fault[]): Rates | undefined {
+  const byModel = models.map(() => 0);
+  const seen = new Set<number>();
+  let total: number | undefined;
+  for (const text of texts) {
+    const at = `--rps "${text}"`;
+    const cut = text.lastIndexOf('=');
+    const rps = Number(text.slice(cut + 1));
+    if (text.slice(cut + 1).trim() === '' || !(rps > 0 && Number.isFinite(rps)))
+      told.push(fault('is not a rate above 0, such as 500 or model=500', at));
+    else if (cut === -1) total = rps;
+    else {
+      const model = modelOf(models, text.slice(0, cut), at, told);
+      if (model === undefined) continue;
+      if (seen.has(model)) told.push(fault('is given twice', at));
+      seen.add(model);
+      byModel[model] = rps;
+    }
+  }
+  if (texts.length === 0) return undefined;
+  if (total === undefined) return { kind: 'each', byModel };
+  if (texts.length > 1)
+    told.push(fault('a rate for all models stands alone; else name every model, as model=500', '--rps'));
+  return { kind: 'total', rps: total };
+}
+
+function modelOf(models: LoadedModels, name: string, at: string, told: Fault[]): number | undefined {
+  const model = models.findIndex((one) => one.name === name);
+  const found = models[model];
+  if (found === undefined) {
+    const known = models.map((one) => one.name).join(', ');
+    told.push(fault(`the plan has no model ${JSON.stringify(name)}; it has ${known}`, at));
+    return undefined;
+  }
+  if (!isServed(found)) told.push(fault(`the plan gives ${name} no GPUs`, at));
+  return model;
+}
+
+interface ReadSource {
+  readonly source: TraceSource;
+  readonly file: TraceFile;
+}
+
+async function readSources(
+  models: LoadedModels,
+  texts: readonly string[],
+  format: LoadOptions['traceFormat'],
+  told: Fault[],
+): Promise<ReadSource[]> {
+  const read: ReadSource[] = [];
+  for (const text of texts) {
+    const at = `--trace "${text}"`;
+    // A path may hold "=", but then not before its first folder.
+    const cut = text.indexOf('=');
+    const named = cut > 0 && !/[\\/]/.test(text.slice(0, cut));
+    const model = named ? modelOf(models, text.slice(0, cut), at, told) : undefined;
+    const path = named ? text.slice(cut + 1) : text;
+    if (read.some(({ source }) => source.model === model) && !(named && model === undefined))
+      told.push(
+        fault(named ? 'that model has a trace already' : 'there is a trace for all models already', at),
+      );
+    try {
+      const trace = await readTrace(path, format);
+      const file = { path, sha256: await sha256OfFile(path) };
+      read.push({ source: { trace, ...(model === undefined ? {} : { model }) }, file });
+    } catch (error) {
+      const known = unreadable(path, error);
+      if (!(known instanceof InputError)) throw known;
+      for (const { path: where, message } of known.faults)
+        told.push(fault(message, where === '' ? path : `${path} ${where}`));
+    }
+  }
+  if (read.length > 1 && read.some(({ source }) => source.model === undefined))
+    told.push(
+      fault('a trace for all models stands alone; else name the model of each, as model=file', '--trace'),
+    );
+  return read;
+}
+
+async function readTrace(path: string, format: LoadOptions['traceFormat']): Promise<Trace> {
+  const reader = new TraceReader({ name: path, ...(format === undefined ? {} : { format }) });
+  for await (const piece of createReadStream(path, { encoding: 'utf8' })) reader.push(piece as string);
+  return reader.end();
+}
+
+/** What is said of how requests are placed in intervals must have a trace of intervals. */
+function refuseSpread(read: readonly ReadSource[], { arrivals, cv }: LoadOptions, told: Fault[]): void {
+  if (read.length === 0 || read.some(({ source }) => source.trace.kind === 'counts')) return;
+  if (arrivals !== undefined || cv !== undefined)
+    told.push(fault('the trace says when each request came; this is for counts per interval', '--arrivals'));
+}
+
+function scaled(
+  source: TraceSource,
+  models: LoadedModels,
+  rps: Rates | undefined,
+  load: number | undefined,
+  told: Fault[],
+): TraceSource {
+  try {
+    if (load !== undefined) return rescaledSource(source, models, load);
+    if (rps === undefined) return source;
+    const wanted =
+      rps.kind === 'total'
+        ? source.model === undefined
+          ? rps.rps
+          : byWeight(models, rps.rps)[source.model]
+        : source.model === undefined
+          ? undefined
+          : rps.byModel[source.model];
+    if (wanted === undefined || wanted === 0) {
+      told.push(
+        fault(
+          wanted === undefined
+            ? 'a trace for all models takes one rate for all'
+            : 'a model with a trace has no rate',
+          '--rps',
+        ),
+      );
+      return source;
+    }
+    return { ...source, trace: rescaledTrace(source.trace, { meanRps: wanted }) };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    told.push(...error.faults.map(({ message }) => fault(message, '--trace')));
+    return source;
+  }
+}
+
+function durationOf(sources: readonly TraceSource[], duration: number | undefined, told: Fault[]): number {
+  if (duration !== undefined) return Math.round(duration * NS_PER_S);
+  if (sources.some(({ trace }) => trace.kind === 'arrivals' && meanRps(trace) === undefined))
+    told.push(fault('all its requests come at one instant: say over how long with --duration', '--trace'));
+  return sources.length === 0 ? 0 : wholeNs(sources);
+}

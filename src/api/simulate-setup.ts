@@ -1,0 +1,112 @@
+import {
+  checkWritable,
+  type Fault,
+  fault,
+  InputError,
+  type InputFile,
+  loadArtifact,
+  type PooledPlan,
+} from '../artifacts/index.js';
+import { windowCells } from '../metrics/index.js';
+import { topologyOf } from '../serving/index.js';
+import { inputFile } from './inputs.js';
+import { chosenScheduler, type SchedulerOptions } from './schedulers.js';
+import { type Jitter, type PlanProfiles, profiledJitter, profilesOf } from './simulate-execution.js';
+import { type LoadOptions, resolvedWorkload } from './simulate-load.js';
+import type { SimulationSetup } from './simulate-run.js';
+import type { Workload } from './simulate-workload.js';
+
+/** What decides a simulation, besides the plan. */
+export interface SimulationOptions extends LoadOptions, SchedulerOptions {
+  /** Of all that is drawn. Default 0. */
+  readonly seed?: number | undefined;
+  /** Executions take this multiple of the planned time. Default 1. */
+  readonly slow?: number | undefined;
+  /** Executions vary as the plan's profiles say they did, or by this coefficient of variation. Default: as planned. */
+  readonly jitter?: 'profile' | number | undefined;
+  /** Exact percentiles, at 32 bytes for each answered request. */
+  readonly exact?: boolean | undefined;
+}
+
+/** A simulation ready to run. */
+export interface PreparedSimulation {
+  readonly setup: SimulationSetup;
+  inputs(holder: string | undefined): InputFile[];
+}
+
+/** 32 MB of numbers. */
+const MOST_WINDOW_CELLS = 4_000_000;
+
+/**
+ * Reads and checks all that a simulation needs.
+ * @param more checks that only the caller knows of
+ * @throws InputError with every fault of plan, profiles, traces and options at once; MissingError where the plan is not there
+ */
+export async function prepareSimulation(
+  path: string,
+  options: SimulationOptions,
+  files: readonly (string | undefined)[],
+  more: (plan: PooledPlan, workload: Workload) => Fault[] = () => [],
+): Promise<PreparedSimulation> {
+  for (const file of files) if (file !== undefined) await checkWritable(file);
+  const plan = await loadArtifact(path, ['pooled-plan']);
+  const told: Fault[] = [];
+  const profiles = await profilesOf(plan, told);
+  const scheduler = chosenScheduler(options, told);
+  const load = await resolvedWorkload(plan.value.models, options, told);
+  const jitter = jitterOf(plan.value, profiles, options, told);
+  told.push(...contradictions(plan.value));
+  if (load !== undefined) told.push(...more(plan.value, load.workload));
+  if (scheduler === undefined || load === undefined || told.length > 0)
+    throw new InputError(`simulate ${path}`, told);
+  const { slow = 1, seed = 0, exact = false } = options;
+  const execution = { slow, ...(jitter === undefined ? {} : { jitter }) };
+  return {
+    setup: { plan: plan.value, scheduler, execution, workload: load.workload, seed, exact },
+    inputs: (holder) => [
+      inputFile('plan', plan, holder),
+      ...(jitter?.kind === 'profile' ? profiles : []).map((profile) => inputFile('profile', profile, holder)),
+      ...load.files.map((file) => inputFile('trace', file, holder)),
+    ],
+  };
+}
+
+/** What is wrong with windows of so many seconds. */
+export function windowFaults(
+  plan: PooledPlan,
+  { durationNs }: Workload,
+  windowS: number | undefined,
+): Fault[] {
+  if (windowS === undefined) return [];
+  const windows = Math.ceil(durationNs / (windowS * 1e9));
+  const shape = { models: plan.models.length, classes: Object.keys(plan.classes).length };
+  if (windowCells(shape, windows) <= MOST_WINDOW_CELLS) return [];
+  const most = Math.floor(MOST_WINDOW_CELLS / windowCells(shape, 1));
+  const least = Math.ceil(durationNs / 1e9 / most);
+  return [
+    fault(
+      `would be ${windows} windows; at most ${most} are kept for this plan: take ${least} s or more`,
+      '--windows',
+    ),
+  ];
+}
+
+function jitterOf(
+  plan: PooledPlan,
+  profiles: PlanProfiles,
+  { jitter }: SimulationOptions,
+  told: Fault[],
+): Jitter | undefined {
+  if (jitter === undefined || jitter === 0) return undefined;
+  return jitter === 'profile' ? profiledJitter(plan, profiles, told) : { kind: 'cv', cv: jitter };
+}
+
+function contradictions(plan: PooledPlan): readonly Fault[] {
+  try {
+    topologyOf(plan);
+    return [];
+  } catch (error) {
+    if (error instanceof InputError) return error.faults;
+    throw error;
+  }
+}

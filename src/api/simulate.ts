@@ -1,0 +1,96 @@
+import {
+  type Fault,
+  fault,
+  InputError,
+  type SimulationReport,
+  type SimulationSweep,
+  saveArtifact,
+} from '../artifacts/index.js';
+import type { SimulationProgress } from './simulate-run.js';
+import type { SimulationOptions } from './simulate-setup.js';
+import type { SweepOptions } from './simulate-sweep.js';
+
+export interface SimulateOptions extends SimulationOptions {
+  /** Also gives the figures by windows of so many seconds. */
+  readonly windows?: number | undefined;
+  /** Where the run's timeline is written, as Chrome trace JSON. */
+  readonly timeline?: string | undefined;
+  /** Where the report is written. */
+  readonly output?: string | undefined;
+  /** When aborted, what has arrived is served to its end and reported. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: SimulationProgress) => void;
+}
+
+export interface Simulated {
+  readonly report: SimulationReport;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Simulates a plan: the scheduler that could serve it, in virtual time, against the plan's latencies and links. The plan alone is
+ * enough. It runs on a thread of its own, so that progress lives and an abort is heard.
+ * @param path a plan of kind `pooled-plan`
+ * @throws InputError with every fault of plan, profiles, traces and options at once; nothing is written then
+ */
+export async function simulatePlan(path: string, options: SimulateOptions = {}): Promise<Simulated> {
+  const { windows, timeline, output, signal, onProgress } = options;
+  const { prepareSimulation, windowFaults } = await import('./simulate-setup.js');
+  const { SimulationThread } = await import('./simulate-thread.js');
+  const { simulationReport } = await import('./simulate-document.js');
+  const { setup, inputs } = await prepareSimulation(path, options, [output, timeline], (plan, workload) => [
+    ...windowFaults(plan, workload, windows),
+    ...sameFile(output, timeline),
+  ]);
+  const thread = new SimulationThread(setup, signal);
+  try {
+    const run = await thread.run(
+      {
+        ...(windows === undefined ? {} : { windowNs: Math.round(windows * 1e9) }),
+        ...(timeline === undefined ? {} : { timeline: { path: timeline } }),
+      },
+      onProgress,
+    );
+    const report = simulationReport(setup, run, windows, inputs(output));
+    if (output !== undefined) await saveArtifact<'simulation-report'>(output, report);
+    return { report, warnings: timelineWarnings(run.timeline?.cutAtNs, report, timeline) };
+  } finally {
+    await thread.close();
+  }
+}
+
+/**
+ * Simulates a plan at many load factors, in threads side by side, and finds the largest at which its attainment holds: overall and
+ * for each model. Every point has the same seed: what is drawn for one differs from another in its rate only.
+ * @throws InputError with every fault of plan, profiles, traces and options at once; nothing is written then
+ */
+export async function sweepPlan(path: string, options: SweepOptions): Promise<SimulationSweep> {
+  const { output } = options;
+  const { prepareSimulation } = await import('./simulate-setup.js');
+  const { runSweep, sweptLoads } = await import('./simulate-sweep.js');
+  const wrong: Fault[] = [];
+  const loads = sweptLoads(options.sweep, wrong);
+  const { setup, inputs } = await prepareSimulation(path, options, [output], () => wrong);
+  if (wrong.length > 0) throw new InputError(`simulate ${path}`, wrong);
+  const document = await runSweep(setup, loads, options, inputs(output));
+  if (output !== undefined) await saveArtifact<'simulation-sweep'>(output, document);
+  return document;
+}
+
+function sameFile(output: string | undefined, timeline: string | undefined): Fault[] {
+  return output !== undefined && output === timeline
+    ? [fault('is the same file as --output', '--timeline')]
+    : [];
+}
+
+function timelineWarnings(
+  cutAtNs: number | undefined,
+  { workload }: SimulationReport,
+  path: string | undefined,
+): string[] {
+  if (cutAtNs === undefined) return [];
+  const shown = (cutAtNs / 1e9).toPrecision(3);
+  return [
+    `${path} holds the first ${shown} s of ${workload.durationS} s: it has reached 256 MiB, more than a viewer opens; take a shorter --duration or a smaller --load`,
+  ];
+}

@@ -1,0 +1,217 @@
+import type { StreamedFile } from '../artifacts/index.js';
+import type { Topology } from '../serving/index.js';
+import type { SimulationObserver, SimulationView } from '../simulator/index.js';
+
+/** Perfetto's page reads a file of this size in a few seconds, and not many times more. */
+export const MOST_TIMELINE_BYTES = 256 * 1024 * 1024;
+
+const CHUNK_CHARACTERS = 1 << 18;
+const NS_PER_US = 1000;
+
+export interface WrittenTimeline {
+  readonly slices: number;
+  readonly bytes: number;
+  /** Where it ends before the run does: the file had reached its size. Nanoseconds. */
+  readonly cutAtNs?: number;
+}
+
+/** A row of the timeline: a virtual GPU or a link, in the process of its server. */
+interface Row {
+  readonly process: number;
+  readonly thread: number;
+}
+
+/**
+ * Watches a run and writes it as Chrome trace JSON, which ui.perfetto.dev and chrome://tracing read: a process for each server with a
+ * row for each virtual GPU and each link, a slice for each batch, and a flow from every batch to those its requests go on in.
+ * Virtual time is shown as it is. Nothing but a number of characters and three numbers for each open request is held in memory.
+ */
+export class TimelineWriter implements SimulationObserver {
+  private text = '{"displayTimeUnit":"ms","traceEvents":[\n';
+  private first = true;
+  private slices = 0;
+  private flows = 0;
+  private cutAtNs: number | undefined;
+  private view: SimulationView | undefined;
+  private readonly gpus: Row[];
+  private readonly uplinks: (Row | undefined)[] = [];
+  private readonly downlinks: (Row | undefined)[] = [];
+  private readonly places: string[];
+  /** By request: the number of the slice it was last in (0: none yet), which row that is on and when it began. */
+  private lastSlice = new Float64Array(1024);
+  private lastRow: Row[] = [];
+  private lastAtNs = new Float64Array(1024);
+  private readonly sources: number[] = [];
+
+  constructor(
+    private readonly file: StreamedFile,
+    topology: Topology,
+    private readonly mostBytes = MOST_TIMELINE_BYTES,
+  ) {
+    this.places = topology.pools.map(
+      ({ model, pipeline, partition }) => `${topology.models[model]?.name} ${pipeline}/${partition}`,
+    );
+    this.gpus = this.writeRows(topology);
+  }
+
+  begun(view: SimulationView): void {
+    this.view = view;
+  }
+
+  arrived(_atNs: number, _model: number, request: number): void {
+    if (request >= this.lastSlice.length) this.grow(request + 1);
+    this.lastSlice[request] = 0;
+  }
+
+  executed(
+    batch: number,
+    pool: number,
+    device: number,
+    size: number,
+    handedNs: number,
+    startNs: number,
+    endNs: number,
+  ): void {
+    if (this.isFull(startNs)) return;
+    const name = `${this.places[pool]} ×${size}`;
+    this.step(batch, size, this.gpus[device] as Row, name, 'execute', handedNs, startNs, endNs);
+  }
+
+  transferred(
+    batch: number,
+    pool: number,
+    fromDevice: number,
+    toDevice: number,
+    size: number,
+    handedNs: number,
+    startNs: number,
+    endNs: number,
+  ): void {
+    if (endNs === startNs || this.isFull(startNs)) return;
+    const { links } = (this.view as SimulationView).topology;
+    const name = `${this.places[pool]} ×${size}`;
+    const up = this.uplinks[links.uplinkOf[fromDevice] as number] as Row;
+    this.step(batch, size, up, name, 'transfer', handedNs, startNs, endNs);
+    if (toDevice < 0) return;
+    const down = this.downlinks[links.downlinkOf[toDevice] as number] as Row;
+    this.step(batch, size, down, name, 'transfer', startNs, startNs, endNs);
+  }
+
+  finish(): WrittenTimeline {
+    this.file.write(`${this.text}\n]}\n`);
+    this.text = '';
+    this.file.finish();
+    return {
+      slices: this.slices,
+      bytes: this.file.bytes,
+      ...(this.cutAtNs === undefined ? {} : { cutAtNs: this.cutAtNs }),
+    };
+  }
+
+  private isFull(atNs: number): boolean {
+    if (this.cutAtNs !== undefined) return true;
+    if (this.file.bytes + this.text.length < this.mostBytes) return false;
+    this.cutAtNs = atNs;
+    return true;
+  }
+
+  /** A slice, and a flow to it from each slice that requests of it come from. */
+  private step(
+    batch: number,
+    size: number,
+    row: Row,
+    name: string,
+    category: string,
+    handedNs: number,
+    startNs: number,
+    endNs: number,
+  ): void {
+    const view = this.view as SimulationView;
+    this.slices += 1;
+    this.event(
+      `{"ph":"X","pid":${row.process},"tid":${row.thread},"ts":${us(startNs)},"dur":${us(endNs - startNs)},"name":${JSON.stringify(name)},"cat":"${category}","args":{"requests":${size},"waitedUs":${us(startNs - handedNs)}}}`,
+    );
+    this.sources.length = 0;
+    for (let i = 0; i < size; i++) {
+      const request = view.requestOf(view.core.batchTask(batch, i));
+      const source = this.lastSlice[request] as number;
+      if (source !== 0 && !this.sources.includes(source)) {
+        this.sources.push(source);
+        this.flow(this.lastRow[request] as Row, this.lastAtNs[request] as number, row, startNs);
+      }
+      this.lastSlice[request] = this.slices;
+      this.lastRow[request] = row;
+      this.lastAtNs[request] = startNs;
+    }
+  }
+
+  private flow(from: Row, fromNs: number, to: Row, toNs: number): void {
+    this.flows += 1;
+    const common = `"cat":"flow","name":"goes on","id":${this.flows}`;
+    this.event(`{"ph":"s","pid":${from.process},"tid":${from.thread},"ts":${us(fromNs)},${common}}`);
+    this.event(`{"ph":"f","bp":"e","pid":${to.process},"tid":${to.thread},"ts":${us(toNs)},${common}}`);
+  }
+
+  private event(json: string): void {
+    this.text += this.first ? json : `,\n${json}`;
+    this.first = false;
+    if (this.text.length < CHUNK_CHARACTERS) return;
+    this.file.write(this.text);
+    this.text = '';
+  }
+
+  private writeRows({ devices, links, pools }: Topology): Row[] {
+    const processes = new Map<string, number>();
+    const threads = new Map<number, number>();
+    const rowIn = (process: number, name: string): Row => {
+      const thread = (threads.get(process) ?? 0) + 1;
+      threads.set(process, thread);
+      this.named('thread_name', `"pid":${process},"tid":${thread}`, name);
+      this.event(
+        `{"ph":"M","name":"thread_sort_index","pid":${process},"tid":${thread},"args":{"sort_index":${thread}}}`,
+      );
+      return { process, thread };
+    };
+    const gpus = devices.map(({ server, gpu, deviceClass, virtual, name, pool }) => {
+      let process = processes.get(server);
+      if (process === undefined) {
+        process = processes.size + 1;
+        processes.set(server, process);
+        this.named('process_name', `"pid":${process}`, `${server} (${deviceClass})`);
+        this.event(
+          `{"ph":"M","name":"process_sort_index","pid":${process},"args":{"sort_index":${process}}}`,
+        );
+      }
+      const size = virtual === 1 ? '' : ` 1/${virtual}`;
+      const k = virtual === 1 ? '' : `.${name.split('/').at(-1)}`;
+      return rowIn(process, `gpu ${gpu}${k}${size}: ${this.places[pool]}`);
+    });
+    devices.forEach((device, i) => {
+      const { transferBytes } = pools[device.pool] as { transferBytes: number };
+      const { process } = gpus[i] as Row;
+      const up = links.uplinkOf[i] as number;
+      const down = links.downlinkOf[i] as number;
+      if (transferBytes > 0) this.uplinks[up] ??= rowIn(process, 'uplink');
+      this.downlinks[down] ??= rowIn(process, 'downlink');
+    });
+    return gpus;
+  }
+
+  private named(what: string, place: string, name: string): void {
+    this.event(`{"ph":"M","name":"${what}",${place},"args":{"name":${JSON.stringify(name)}}}`);
+  }
+
+  private grow(needed: number): void {
+    let capacity = 2 * this.lastSlice.length;
+    while (capacity < needed) capacity *= 2;
+    for (const column of ['lastSlice', 'lastAtNs'] as const) {
+      const longer = new Float64Array(capacity);
+      longer.set(this[column]);
+      this[column] = longer;
+    }
+  }
+}
+
+function us(ns: number): number {
+  return ns / NS_PER_US;
+}
