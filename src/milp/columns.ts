@@ -1,5 +1,8 @@
 import { fitsMemory, type ModelTable, type Slot, slowerLink, transferUs, virtualGpuRps } from './tables.js';
 
+/** Columns between two questions whether to stop. */
+const STOP_EVERY = 4096;
+
 /** One partition of a column. */
 export interface ColumnPart {
   /** Half-open range of units. */
@@ -104,15 +107,17 @@ function grown<T extends Uint8Array | Uint16Array | Int32Array | Float64Array>(f
 /**
  * Every column of a model that meets its SLO, in a fixed order: batch, then depth first over cuts and slots.
  * @param limit columns at which it gives up (too many to hold; they have to be priced instead)
+ * @param stop asked now and then; true gives up as the limit does
  * @returns undefined past the limit
  */
 export function enumerateColumns(
   table: ModelTable,
   options: ColumnOptions,
   limit: number,
+  stop: () => boolean = () => false,
 ): ColumnSet | undefined {
   const set = new ColumnSet(table, options.maxPartitions);
-  const search = new Enumeration(table, options, set, limit);
+  const search = new Enumeration(table, options, set, limit, stop);
   return search.run() ? set : undefined;
 }
 
@@ -127,6 +132,7 @@ class Enumeration {
     private readonly options: ColumnOptions,
     private readonly set: ColumnSet,
     private readonly limit: number,
+    private readonly stop: () => boolean,
   ) {}
 
   run(): boolean {
@@ -204,6 +210,7 @@ class Enumeration {
   private record(latencyUs: number): boolean {
     const { set } = this;
     if (set.count >= this.limit) return false;
+    if (set.count % STOP_EVERY === STOP_EVERY - 1 && this.stop()) return false;
     set.reserve();
     const c = set.count++;
     set.parts[c] = this.ends.length;

@@ -21,6 +21,8 @@ export interface PositionGoal {
   readonly known: number;
   /** Rate that a model has to meet; undefined where as much as possible is to be served. */
   readonly rps: (model: number) => number | undefined;
+  /** Asked now and then; true ends the search. */
+  readonly stop: () => boolean;
 }
 
 /** Divisions looked at before the bound is taken as it is. */
@@ -60,7 +62,7 @@ export function dividePositions(
     const worth = worthOf(model, gpus);
     const rps = goal.rps(open);
     const budget = rps === undefined ? model.options.budget : worth - rps * (1 - 1e-12);
-    const found = searchPositions(model, gpus, budget, maxNodes - nodes);
+    const found = searchPositions(model, gpus, budget, maxNodes - nodes, goal.stop);
     nodes += found.nodes;
     if (!found.exhausted) break;
     table.rps[state] = found.used === undefined ? 0 : worth - found.excess;

@@ -14,6 +14,9 @@ const TRY_STEP = 0.04;
 
 const ROUNDING = 1e-9;
 
+/** Totals between two questions whether to stop. */
+const STOP_EVERY = 256;
+
 /**
  * What GPUs are worth at the LP's prices. No column is cheaper than its model's price, so a model served with r takes GPUs
  * worth at least r · its price; what is left of the cluster's worth after all models is all that a division may waste.
@@ -35,6 +38,8 @@ export interface WeightGoal {
   /** Only what reaches this is looked at; without it, parts of the bound are tried until one is reached. */
   readonly least?: number;
   readonly worth?: Worth;
+  /** Asked now and then; true gives up, as where the tables are too large. */
+  readonly stop?: () => boolean;
 }
 
 export interface PriceGoal {
@@ -45,6 +50,8 @@ export interface PriceGoal {
   readonly perGpu: number;
   /** Nothing dearer is looked at. */
   readonly most?: number;
+  /** Asked now and then; true gives up, as where the tables are too large. */
+  readonly stop?: () => boolean;
 }
 
 /** States of a model worth giving: any GPU fewer and it serves less. By rising worth. */
@@ -167,7 +174,8 @@ class WeightDivision {
       const room = this.roomBefore([...order.slice(i + 1), last], least);
       const next = new Float64Array(this.states).fill(-Infinity);
       const mine = new Int32Array(this.states).fill(-1);
-      this.spread(reached, best, offer, room, (so, rps) => score(so, rps, m), next, mine);
+      if (!this.spread(reached, best, offer, room, (so, rps) => score(so, rps, m), next, mine))
+        return undefined;
       best = next;
       given.push(mine);
       reached = this.undominated(best);
@@ -194,10 +202,11 @@ class WeightDivision {
     score: (so: number, rps: number) => number,
     next: Float64Array,
     mine: Int32Array,
-  ): void {
+  ): boolean {
     const { worth, amounts } = this;
     const { counts } = this.tables[0] as WholeGpuTable;
-    for (const p of reached) {
+    for (const [r, p] of reached.entries()) {
+      if (r % STOP_EVERY === STOP_EVERY - 1 && this.goal.stop?.() === true) return false;
       const left = room - (worth[p] as number);
       for (let i = 0; i < states.length; i++) {
         const q = states[i] as number;
@@ -211,6 +220,7 @@ class WeightDivision {
         }
       }
     }
+    return true;
   }
 
   /** Totals that no smaller one is as good as. */
@@ -275,7 +285,10 @@ export function divideByPrice(tables: readonly WholeGpuTable[], goal: PriceGoal)
     const offers = meeting[m] as Int32Array;
     if (reached.length * offers.length > MOST_PAIRS) return undefined;
     const mine = new Int32Array(table.states).fill(-1);
-    for (const p of reached) for (const q of offers) if (fits(amounts, table.counts, p, q)) mine[p + q] = q;
+    for (const [r, p] of reached.entries()) {
+      if (r % STOP_EVERY === STOP_EVERY - 1 && goal.stop?.() === true) return undefined;
+      for (const q of offers) if (fits(amounts, table.counts, p, q)) mine[p + q] = q;
+    }
     given.push(mine);
     reached = smallestReached(table, amounts, mine);
   }
@@ -291,12 +304,13 @@ function cheapest(
   last: number,
   order: readonly number[],
   given: readonly Int32Array[],
-): Division {
+): Division | undefined {
   const table = tables[0] as WholeGpuTable;
   const classes = table.counts.length;
   const { rps: served, from } = topped(tables[last] as WholeGpuTable);
   const enough = (goal.rps[last] as number) * (1 - 1e-12);
-  for (const { state, price } of byPrice(table, goal)) {
+  for (const [i, { state, price }] of byPrice(table, goal).entries()) {
+    if (i % STOP_EVERY === STOP_EVERY - 1 && goal.stop?.() === true) return undefined;
     for (const p of reached) {
       let inside = true;
       for (let k = 0; k < classes && inside; k++)

@@ -4,9 +4,10 @@ import { type Division, divideByPrice, divideByWeight } from './divide.js';
 import { type Grid, gridOf, leastCommonMultiple, ModelGrid } from './grid.js';
 import type { LabelPricing } from './label-pricing.js';
 import { columnKey } from './master.js';
+import type { PlanOptions } from './options.js';
 import { type UsedColumn, usedRps } from './plan-model.js';
 import { cappedBy, gpusUsed, priceOf, roundedUp } from './rounded.js';
-import type { IntegerSearch } from './search-types.js';
+import { type IntegerSearch, isStopped } from './search-types.js';
 import type { ModelTable, Slot } from './tables.js';
 import { unitTable, type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
 
@@ -41,6 +42,7 @@ export interface GridColumns {
 /** Columns this much dearer than the cheapest still take part in a search that cannot list all. */
 const DEARER = 0.02;
 const MOST_VARIED = 1500;
+const MOST_CHEAP = 1000;
 
 /**
  * Columns for the tables: all of them where they are listed, else those of the
@@ -52,7 +54,9 @@ export function gridColumns(search: IntegerSearch): GridColumns {
     if (source instanceof ListedColumns) return source.set;
     const own = master.modelPrices[m] as number;
     const prices = { perGpu: master.gpuPrices, perUse: master.usePrices[m] as readonly number[] };
-    const varied = (source as LabelPricing).variedBelow(own * (1 + DEARER), prices, MOST_VARIED);
+    const varied = isStopped(search)
+      ? []
+      : (source as LabelPricing).variedBelow(own * (1 + DEARER), prices, MOST_VARIED);
     const known = master.columns.filter((column) => column.model === m);
     const all = new Map(
       [...known, ...varied.map(({ column }) => column)].map((column) => [columnKey(column), column]),
@@ -102,15 +106,15 @@ export function gridPlan(
 }
 
 /** Most GPUs of a class that are left to the tables where the whole cluster is too large for them. */
-const LEFT_STATES = { oneModel: 4000, severalModels: 2500 };
+const LEFT_STATES = { oneModel: 2000, severalModels: 2500 };
 
 /**
  * Large clusters: most GPUs go to the LP's own columns in its own proportions, where rounding to whole GPUs loses least;
  * the rest is planned exactly by tables. Not proven optimal; its gap to the LP's bound falls as clusters grow.
  */
-export function bulkPlan(search: IntegerSearch, sets: readonly ColumnSet[]): GridPlan | undefined {
-  const { classes, problem } = search;
-  const states = sets.length === 1 ? LEFT_STATES.oneModel : LEFT_STATES.severalModels;
+export function bulkPlan(search: IntegerSearch): GridPlan | undefined {
+  const { classes, problem, sources } = search;
+  const states = sources.length === 1 ? LEFT_STATES.oneModel : LEFT_STATES.severalModels;
   const left = Math.floor(states ** (1 / classes.names.length));
   const priced = problem.planner.objective !== 'throughput';
   const amounts = priced ? gpusUsed(search) : classes.available;
@@ -118,11 +122,42 @@ export function bulkPlan(search: IntegerSearch, sets: readonly ColumnSet[]): Gri
   const part = most > left ? 1 - left / most : 0;
   const bulk = bulkOf(search, part);
   const rest = priced ? cappedBy(search, roundedUp(search, part), bulk.available) : bulk.available;
-  const grid = gridOf(rest, 1, sets.length);
-  if (grid === undefined || (sets.length > 1 && grid.states > 10 * states)) return undefined;
+  const available = withinStates(rest, 4 * states);
+  const grid = gridOf(available, 1, sources.length);
+  if (grid === undefined) return undefined;
   const rule: TableRule = { pool: true, shared: false };
-  const plan = withBudget(search, sets, grid, rule, Infinity, { ...bulk, available: rest });
+  const patient = { ...search, options: withoutEnd(search.options) };
+  const plan = withBudget(patient, cheapSets(search), grid, rule, Infinity, { ...bulk, available });
   return plan === undefined || !priced ? plan : { ...plan, value: priceOf(search, plan.used) };
+}
+
+/** The cheapest columns of every model. */
+function cheapSets({ sources, master, tables, problem }: IntegerSearch): ColumnSet[] {
+  return sources.map((source, m) => {
+    const prices = { perGpu: master.gpuPrices, perUse: master.usePrices[m] as readonly number[] };
+    const below = (master.modelPrices[m] as number) * (1 + DEARER);
+    const cheap = source instanceof ListedColumns ? source.cheaperThan(below, prices, MOST_CHEAP) : [];
+    const known = master.columns.filter((column) => column.model === m);
+    const all = new Map(
+      [...known, ...cheap.map(({ column }) => column)].map((column) => [columnKey(column), column]),
+    );
+    return columnSetOf(tables[m] as ModelTable, problem.planner.maxPartitions, [...all.values()]);
+  });
+}
+
+/** As many GPUs as so many states allow: of the class with most, fewer. */
+function withinStates(available: readonly number[], states: number): number[] {
+  const some = [...available];
+  while (some.reduce((product, n) => product * (n + 1), 1) > states) {
+    const most = some.indexOf(Math.max(...some));
+    some[most] = Math.floor((some[most] as number) * 0.9);
+  }
+  return some;
+}
+
+/** What a large cluster leaves is little, and gives a plan even when the search is to end. */
+function withoutEnd({ interrupted: _, timeLimitMs: __, ...options }: PlanOptions): PlanOptions {
+  return options;
 }
 
 /** Whole GPUs of the LP's columns at a part of its throughput. */
@@ -203,7 +238,12 @@ function withBudget(
   budget: number,
   bulk: Bulk,
 ): GridPlan | undefined {
-  const models = sets.map((set, m) => modelGrid(search, grid, set, rule.pool, budget, m));
+  const models: ModelGrid[] = [];
+  for (const [m, set] of sets.entries()) {
+    const model = modelGrid(search, grid, set, rule.pool, budget, m);
+    if (model.stopped) return undefined;
+    models.push(model);
+  }
   const together = rule.shared;
   const tables = models.map((model) => (together ? unitTable(model) : wholeGpuTable(model, bulk.available)));
   const division = divided(search, tables, together ? grid.perGpu : 1, budget, bulk.rps);
@@ -244,6 +284,7 @@ function divided(
       rps: problem.models.map((model, m) => Math.max(0, (model.rps ?? 0) - (base[m] as number))),
       unitCost: classes.unitCost,
       perGpu,
+      stop: () => isStopped(search),
       ...(bounded ? { most: master.bound + budget } : {}),
     });
   const least = (lossScale(search) - budget) / carriedOf(search);
@@ -252,23 +293,26 @@ function divided(
     weights: problem.models.map(({ weight }) => weight),
     bound: master.bound,
     base,
+    stop: () => isStopped(search),
     ...(bounded ? { least: least * (1 - ROUNDING), worth: { perUnit, perModel: master.modelPrices } } : {}),
   });
 }
 
 /** A model's table; its own losses are in its own requests per second. */
 function modelGrid(
-  { classes, master }: IntegerSearch,
+  search: IntegerSearch,
   grid: Grid,
   set: ColumnSet,
   pool: boolean,
   budget: number,
   m: number,
 ): ModelGrid {
+  const { classes, master } = search;
   const own = master.modelPrices[m] as number;
   const bounded = Number.isFinite(budget) && own > 0;
   const gpuPrices = classes.names.map((_, k) => (bounded ? (master.gpuPrices[k] as number) / own : 0));
-  return new ModelGrid(grid, set, { pool, gpuPrices, budget: bounded ? budget / own : Infinity });
+  const options = { pool, gpuPrices, budget: bounded ? budget / own : Infinity };
+  return new ModelGrid(grid, set, { ...options, stop: () => isStopped(search) });
 }
 
 /** The same column twice is one pipeline with the GPUs of both. */

@@ -42,7 +42,12 @@ export interface GridOptions {
   readonly gpuPrices: readonly number[];
   /** Loss past which a state is not kept; Infinity keeps all. */
   readonly budget: number;
+  /** Asked now and then; true leaves the table unfinished, and unfit for use. */
+  readonly stop?: () => boolean;
 }
+
+/** States, columns or pairs between two questions whether to stop. */
+export const STOP_EVERY = 4096;
 
 /** A column at a throughput where at least one partition's GPUs are all busy. */
 interface Item {
@@ -64,6 +69,8 @@ const WHOLE = 1e-9;
 export class ModelGrid {
   /** Least loss of plans that use exactly these units. */
   readonly loss: Float64Array;
+  /** Ended by `stop`: it proves nothing. */
+  stopped = false;
   private readonly via: Int32Array;
   private readonly basis: Item[] = [];
 
@@ -75,8 +82,7 @@ export class ModelGrid {
     this.loss = new Float64Array(grid.states).fill(Infinity);
     this.via = new Int32Array(grid.states).fill(-1);
     const singles = new Singles(grid, set, options);
-    singles.fill();
-    this.close(singles);
+    this.stopped = !singles.fill() || !this.close(singles);
   }
 
   /** The columns of state u's plan, alike ones together. */
@@ -105,14 +111,18 @@ export class ModelGrid {
     return sum;
   }
 
-  /** States in order: what reaches a state is smaller than it, so each is final when its turn comes. */
-  private close(singles: Singles): void {
+  /**
+   * States in order: what reaches a state is smaller than it, so each is final when its turn comes.
+   * @returns false where it was stopped
+   */
+  private close(singles: Singles): boolean {
     const { grid, loss, via, options } = this;
     const classes = grid.units.length;
     const amounts = new Int32Array(classes);
     const items = new SortedItems(classes);
     loss[0] = 0;
     for (let u = 0; u < grid.states; u++) {
+      if (u % STOP_EVERY === 0 && options.stop?.() === true) return false;
       const own = singles.loss[u] as number;
       if (own < (loss[u] as number) - WHOLE) {
         const item = singles.item(u, amounts);
@@ -130,6 +140,7 @@ export class ModelGrid {
         amounts[k] = 0;
       }
     }
+    return true;
   }
 
   /** One more item on top of state u, cheapest first, as far as the budget goes. */
@@ -225,12 +236,17 @@ class Singles {
     };
   }
 
-  fill(): void {
-    const { set } = this;
+  /** @returns false where it was stopped */
+  fill(): boolean {
+    const { set, options } = this;
     const rates = new Float64Array(set.width);
     const steps = new Float64Array(set.width);
     const classes = new Uint16Array(set.width);
-    for (let c = 0; c < set.count; c++) this.levels(c, rates, steps, classes);
+    for (let c = 0; c < set.count; c++) {
+      if (c % STOP_EVERY === 0 && options.stop?.() === true) return false;
+      this.levels(c, rates, steps, classes);
+    }
+    return true;
   }
 
   /** A column at every throughput at which one of its partitions is full: in between GPUs stand idle. */

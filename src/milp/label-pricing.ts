@@ -34,11 +34,12 @@ const ROUNDING = 1e-12;
  */
 export class LabelPricing implements ColumnSource {
   private readonly groups: { readonly runners: Runner[]; readonly budgetUs: number }[];
-  private memo: { key: string; below: number; found: PricedColumn[] } | undefined;
+  private memo: { key: string; below: number; found: PricedColumn[]; least: number | undefined } | undefined;
 
   constructor(
     readonly table: ModelTable,
     private readonly options: ColumnOptions,
+    private readonly stop: () => boolean = () => false,
   ) {
     const all = table.batches.map((_, b) => this.runnersAt(b));
     this.groups = table.batches.map((_, b) => ({
@@ -48,7 +49,9 @@ export class LabelPricing implements ColumnSource {
   }
 
   cheapest(prices: ColumnPrices, known: number): number {
-    return this.priced(known, prices)[0]?.price ?? known;
+    const price = this.priced(known, prices)[0]?.price ?? known;
+    // A stopped search may have missed cheaper ones: none is cheaper than every layer on its cheapest device.
+    return this.memo?.least === undefined ? price : Math.min(price, this.memo.least);
   }
 
   cheaperThan(below: number, prices: ColumnPrices, count: number): PricedColumn[] {
@@ -57,33 +60,44 @@ export class LabelPricing implements ColumnSource {
 
   /** Columns as varied as they come, up to a price: for the search over whole numbers. */
   variedBelow(below: number, prices: ColumnPrices, count: number): PricedColumn[] {
-    return this.search(below, prices, 0).slice(0, count);
+    return this.search(below, prices, 0).found.slice(0, count);
   }
 
   private priced(below: number, prices: ColumnPrices): PricedColumn[] {
     const key = `${Array.from(prices.perGpu).join()};${Array.from(prices.perUse).join()}`;
     if (this.memo?.key !== key || this.memo.below < below)
-      this.memo = { key, below, found: this.search(below, prices, WORTH_KEEPING) };
+      this.memo = { key, below, ...this.search(below, prices, WORTH_KEEPING) };
     return this.memo.found.filter(({ price }) => price < below);
   }
 
-  private search(below: number, prices: ColumnPrices, keep: number): PricedColumn[] {
+  /** @returns `least` where it was stopped: no column is cheaper than that */
+  private search(
+    below: number,
+    prices: ColumnPrices,
+    keep: number,
+  ): { found: PricedColumn[]; least: number | undefined } {
     const found = new Map<string, PricedColumn>();
     let best = below;
+    let least = Infinity;
+    let stopped = false;
     for (const { runners, budgetUs } of this.groups) {
       for (const runner of runners) {
         const { virtual } = this.table.slots[runner.slot] as Slot;
         runner.price = (prices.perGpu[runner.classIndex] as number) / (virtual * 1e6 * runner.size);
       }
       const run = new LabelRun(this.table, this.options, runners, budgetUs, prices, { below, best, keep });
-      run.go();
+      stopped = !run.go(stopped ? () => true : this.stop) || stopped;
+      least = Math.min(least, run.leastPrice);
       best = run.best;
       for (const [name, column] of run.found) {
         const known = found.get(name);
         if (known === undefined || column.price < known.price) found.set(name, column);
       }
     }
-    return [...found.values()].sort((a, b) => a.price - b.price);
+    return {
+      found: [...found.values()].sort((a, b) => a.price - b.price),
+      least: stopped ? least : undefined,
+    };
   }
 
   private runnersAt(b: number): Runner[] {
@@ -134,16 +148,25 @@ class LabelRun {
     this.weighed = table.slots.some((slot) => slot.memoryBytes !== undefined);
   }
 
-  go(): void {
+  /** Less than any column's price: every layer on the runner that is cheapest for it, whatever the SLO. */
+  get leastPrice(): number {
+    return (this.restCost[0] as number) - this.refund;
+  }
+
+  /** @returns false where it was stopped */
+  go(stop: () => boolean): boolean {
     let here: number[][] = Array.from({ length: this.last + 1 }, () => []);
     here[0] = [0];
     for (let d = 0; d < this.options.maxPartitions; d++) {
       const next: number[][] = Array.from({ length: this.last + 1 }, () => []);
       const closing = d === this.options.maxPartitions - 1;
-      for (let i = 0; i < this.last; i++)
+      for (let i = 0; i < this.last; i++) {
+        if (stop()) return false;
         for (const label of here[i] as number[]) this.extend(label, i, closing, next);
+      }
       here = next;
     }
+    return true;
   }
 
   /** Least sum over the layers after each cut, each on its best runner. */

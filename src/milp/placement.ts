@@ -41,23 +41,36 @@ export function placeVirtualGpus(
     const gpus = fillGpus(pools, name, rules);
     const seats = seatGpus(gpus, device, rules);
     if (seats === undefined) return undefined;
-    gpus.forEach((gpu, i) => {
-      const [server, index] = seats[i] as [number, number];
-      for (const p of gpu.pools) {
-        const { model, pipeline, partition, virtual } = pools[p] as PoolToPlace;
-        placed.push({
-          server: `${name}-${server}`,
-          gpu: index,
-          class: name,
-          virtual,
-          model,
-          pipeline,
-          partition,
-        });
-      }
-    });
+    seatPools(pools, name, gpus, seats, placed);
   }
   return placed;
+}
+
+/** The entries of one class; large clusters have hundreds of thousands, so that each costs no more than itself. */
+function seatPools(
+  pools: readonly PoolToPlace[],
+  name: string,
+  gpus: readonly Gpu[],
+  { servers, places }: Seats,
+  placed: Placement[],
+): void {
+  let last = -1;
+  let server = '';
+  for (let i = 0; i < gpus.length; i++) {
+    const number = servers[i] as number;
+    if (number !== last) [last, server] = [number, `${name}-${number}`];
+    const gpu = places[i] as number;
+    let pool = -1;
+    for (const p of (gpus[i] as Gpu).pools) {
+      // Entries of one pool on one GPU are the same.
+      if (p === pool) placed.push(placed.at(-1) as Placement);
+      else {
+        const { model, pipeline, partition, virtual } = pools[p] as PoolToPlace;
+        placed.push({ server, gpu, class: name, virtual, model, pipeline, partition });
+      }
+      pool = p;
+    }
+  }
 }
 
 /** The whole GPUs of one class, filled group by group. */
@@ -66,7 +79,9 @@ function fillGpus(pools: readonly PoolToPlace[], name: string, rules: PlacementR
   pools.forEach((pool, p) => {
     if (pool.class !== name) return;
     const key = groupKey(pool, p, rules);
-    groups.set(key, [...(groups.get(key) ?? []), p]);
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, [p]);
+    else known.push(p);
   });
   return [...groups.values()].flatMap((members) => fillGroup(pools, members));
 }
@@ -89,12 +104,22 @@ function fillGroup(pools: readonly PoolToPlace[], members: readonly number[]): G
   const sizes = [...new Set(members.map((p) => (pools[p] as PoolToPlace).virtual))].sort((a, b) => a - b);
   const left: number[] = [];
   for (const virtual of sizes) {
-    const units = members
-      .filter((p) => (pools[p] as PoolToPlace).virtual === virtual)
-      .flatMap((p) => new Array<number>((pools[p] as PoolToPlace).virtualGpus).fill(p));
-    const whole = units.length - (units.length % virtual);
-    for (let i = 0; i < whole; i += virtual) gpus.push({ virtual, pools: units.slice(i, i + virtual) });
-    left.push(...units.slice(whole));
+    let open: number[] = [];
+    for (const p of members) {
+      const pool = pools[p] as PoolToPlace;
+      if (pool.virtual !== virtual) continue;
+      let units = pool.virtualGpus;
+      for (; open.length > 0 && open.length < virtual && units > 0; units--) open.push(p);
+      if (open.length === virtual) {
+        gpus.push({ virtual, pools: open });
+        open = [];
+      }
+      // Whole GPUs of one pool are alike, and share what they hold.
+      const alike: Gpu = { virtual, pools: new Array<number>(virtual).fill(p) };
+      for (; units >= virtual; units -= virtual) gpus.push(alike);
+      for (; units > 0; units--) open.push(p);
+    }
+    left.push(...open);
   }
   return [...gpus, ...packed(pools, left)];
 }
@@ -142,40 +167,53 @@ function seated(parts: readonly number[], bins: number): number[] | undefined {
 }
 
 /** A server and a place on it for every GPU, in order. */
+interface Seats {
+  readonly servers: Int32Array;
+  readonly places: Int32Array;
+}
+
 function seatGpus(
   gpus: readonly Gpu[],
   device: DeviceClass,
   { virtualPer }: PlacementRules,
-): [server: number, gpu: number][] | undefined {
+): Seats | undefined {
   const available = device.count - (device.taken ?? 0);
   const perServer = device.perServer ?? 1;
   if (gpus.length > available) return undefined;
-  if (virtualPer === 'gpu') return gpus.map((_, i) => [Math.floor(i / perServer), i % perServer]);
-  return seatByServer(gpus, available, perServer);
+  if (virtualPer === 'server') return seatByServer(gpus, available, perServer);
+  const servers = new Int32Array(gpus.length);
+  const places = new Int32Array(gpus.length);
+  for (let i = 0; i < gpus.length; i++) {
+    servers[i] = Math.floor(i / perServer);
+    places[i] = i % perServer;
+  }
+  return { servers, places };
 }
 
 /** Servers are given to virtual sizes; a last, smaller server goes to the first size whose remainder fits it. */
-function seatByServer(
-  gpus: readonly Gpu[],
-  available: number,
-  perServer: number,
-): [number, number][] | undefined {
+function seatByServer(gpus: readonly Gpu[], available: number, perServer: number): Seats | undefined {
   const whole = Math.floor(available / perServer);
   const small = available % perServer;
-  const sizes = [...new Set(gpus.map((gpu) => gpu.virtual))].sort((a, b) => a - b);
-  const countOf = (v: number) => gpus.filter((gpu) => gpu.virtual === v).length;
-  const onSmall = sizes.find((v) => countOf(v) % perServer > 0 && countOf(v) % perServer <= small);
-  const seats = new Map<number, [number, number][]>();
+  const counts = new Map<number, number>();
+  for (const { virtual } of gpus) counts.set(virtual, (counts.get(virtual) ?? 0) + 1);
+  const sizes = [...counts].sort(([a], [b]) => a - b);
+  const onSmall = sizes.find(([, count]) => count % perServer > 0 && count % perServer <= small)?.[0];
+  const firsts = new Map<number, number>();
   let next = 0;
-  for (const v of sizes) {
-    const list: [number, number][] = [];
-    for (let i = 0; i < countOf(v); i++) {
-      if (i % perServer === 0 && !(v === onSmall && i + perServer > countOf(v))) next++;
-      const last = v === onSmall && i - (i % perServer) + perServer > countOf(v);
-      list.push([last ? whole : next - 1, i % perServer]);
-    }
-    seats.set(v, list);
+  for (const [v, count] of sizes) {
+    firsts.set(v, next);
+    next += v === onSmall ? Math.floor(count / perServer) : Math.ceil(count / perServer);
   }
   if (next > whole) return undefined;
-  return gpus.map((gpu) => seats.get(gpu.virtual)?.shift() as [number, number]);
+  const servers = new Int32Array(gpus.length);
+  const places = new Int32Array(gpus.length);
+  const seated = new Map<number, number>();
+  gpus.forEach(({ virtual }, g) => {
+    const i = seated.get(virtual) ?? 0;
+    seated.set(virtual, i + 1);
+    const last = virtual === onSmall && i - (i % perServer) + perServer > (counts.get(virtual) as number);
+    servers[g] = last ? whole : (firsts.get(virtual) as number) + Math.floor(i / perServer);
+    places[g] = i % perServer;
+  });
+  return { servers, places };
 }

@@ -1,6 +1,6 @@
 import type { ColumnSet } from './columns.js';
 import type { Grid, ModelGrid } from './grid.js';
-import { virtualGpusOf } from './grid.js';
+import { STOP_EVERY, virtualGpusOf } from './grid.js';
 import type { UsedColumn } from './plan-model.js';
 import { eachState } from './whole-gpus.js';
 
@@ -34,24 +34,26 @@ const WHOLE = 1e-9;
  * @param relaxed the model's grid by fractions of GPUs, kept to at least `budget`
  * @param budget excess of the plan already known
  * @param maxNodes counted work
+ * @param stop asked now and then; true ends it as the end of the work does
  */
 export function searchPositions(
   relaxed: ModelGrid,
   gpus: readonly number[],
   budget: number,
   maxNodes: number,
+  stop: () => boolean = () => false,
 ): PositionResult {
-  const search = new PositionSearch(relaxed, gpus, maxNodes);
+  const search = new PositionSearch(relaxed, gpus, maxNodes, stop);
   let limit = search.least + Math.max((budget - search.least) / 16, WHOLE);
   for (;;) {
     const tried = Math.min(limit, budget);
     search.run(tried);
     const done = search.best <= tried || tried >= budget;
-    if (done || search.nodes > maxNodes)
+    if (done || search.isOver)
       return {
         used: search.columns(),
         excess: search.best,
-        exhausted: search.nodes <= maxNodes,
+        exhausted: !search.isOver,
         nodes: search.nodes,
       };
     limit = search.least + 2 * (limit - search.least);
@@ -77,7 +79,8 @@ class PositionSearch {
   constructor(
     private readonly relaxed: ModelGrid,
     private readonly gpus: readonly number[],
-    private readonly maxNodes: number,
+    private maxNodes: number,
+    private readonly stop: () => boolean,
   ) {
     this.grid = relaxed.grid;
     this.set = relaxed.set;
@@ -86,6 +89,11 @@ class PositionSearch {
     this.all = this.cap.reduce((u, n, k) => u + n * (this.grid.strides[k] as number), 0);
     this.need = leastLosses(relaxed);
     this.least = this.need[this.all] as number;
+  }
+
+  /** Whether the work allowed is done. */
+  get isOver(): boolean {
+    return this.nodes > this.maxNodes;
   }
 
   run(limit: number): void {
@@ -102,7 +110,8 @@ class PositionSearch {
   }
 
   private extend(from: number, rest: number, loss: number, used: Int32Array, left: Int32Array): void {
-    if (++this.nodes > this.maxNodes) return;
+    if (++this.nodes % STOP_EVERY === 0 && this.stop()) this.maxNodes = this.nodes - 1;
+    if (this.isOver) return;
     const excess = loss + this.relaxed.worth(rest);
     if (excess < Math.min(this.best, this.limit + WHOLE) - WHOLE && this.fillsWhole(used)) {
       this.best = excess;
@@ -121,7 +130,7 @@ class PositionSearch {
       this.chosen.pop();
       add(used, piece.units, -1);
       add(left, piece.byClass, 1);
-      if (this.nodes > this.maxNodes) return;
+      if (this.isOver) return;
     }
   }
 

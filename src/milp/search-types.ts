@@ -28,3 +28,12 @@ export type SearchResult =
     }
   | { readonly status: 'none'; readonly limit: SearchLimit; readonly nodes: number }
   | { readonly status: 'infeasible'; readonly nodes: number };
+
+/** Whether planning is to end with what it has: somebody asks for it, or its time is over. */
+export function isOver({ interrupted, timeLimitMs }: PlanOptions, phases: Phases): boolean {
+  return interrupted?.() === true || (timeLimitMs !== undefined && phases.elapsed() >= timeLimitMs);
+}
+
+export function isStopped({ options, phases }: IntegerSearch): boolean {
+  return isOver(options, phases);
+}

@@ -21,10 +21,11 @@ import { type PlanGoal, planModel, type UsedColumn, usedColumns, usedRps } from 
 import { searchPositions } from './positions.js';
 import type { SearchLimit } from './problem.js';
 import { usefulGpus } from './rounded.js';
-import type { IntegerSearch, SearchResult } from './search-types.js';
+import { type IntegerSearch, isStopped, type SearchResult } from './search-types.js';
 
 const COLUMNS_PER_MODEL = 60;
 const DEFAULT_WORK = 2000;
+const MOST_INTEGERS_TIMES_NODES = 100_000;
 const DEFAULT_GAP = 1e-3;
 const PROVEN = 1e-9;
 
@@ -74,7 +75,8 @@ function shared(
   const solve = (available: readonly number[]) =>
     phases.time('fractions', () => gridPlan(search, columns.sets, SHARED, undefined, available));
   const best = solve(useful);
-  if (best === undefined || best.used.length === 0 || fitsServers(problem, tables, best.used))
+  if (best === undefined) return byWholeGpus(search, columns, useful, gap);
+  if (best.used.length === 0 || fitsServers(problem, tables, best.used))
     return exactly(search, columns, best, gap);
   for (const part of LESS) {
     const plan = isMaximised(search) ? solve(useful.map((n) => Math.max(0, n - part))) : undefined;
@@ -88,6 +90,23 @@ function shared(
     );
   }
   return exactly(search, columns, best, gap);
+}
+
+/** Where fractions are too many: whole GPUs per pool do nearly as well on a cluster that large. */
+function byWholeGpus(
+  search: IntegerSearch,
+  { sets }: GridColumns,
+  useful: readonly number[],
+  gap: number,
+): SearchResult {
+  const { phases, master } = search;
+  const pools = phases.time('pools', () => gridPlan(search, sets, POOLS, undefined, useful));
+  if (pools === undefined || pools.used.length === 0) return largePlan(search, gap);
+  const lower = { used: pools.used, value: planValue(search, pools.used, pools.value), nodes: 0 };
+  if (gapOf(search, lower.value, master.bound) <= Math.max(gap, GOOD_ENOUGH))
+    return finish(search, lower, master.bound, gap);
+  const milp = phases.time('milp', () => milpPlan(search));
+  return finish(search, better(search, lower, milp), master.bound, gap);
 }
 
 /** The printed formulation; its own bound holds for as many pipelines of a sequence as it has copies. */
@@ -181,27 +200,16 @@ function keepsRules(search: IntegerSearch, used: readonly UsedColumn[]): boolean
 /** Where the tables are too large: the LP's proportions, then a MILP where those are not close enough. */
 function largePlan(search: IntegerSearch, gap: number): SearchResult {
   const { master, phases, problem } = search;
-  const columns = phases.time('varied columns', () => gridColumns(search));
-  const plan = !isMaximised(search) ? undefined : phases.time('bulk', () => bulkPlan(search, columns.sets));
-  const bulk =
-    plan === undefined || plan.value <= 0
-      ? undefined
-      : { used: plan.used, value: planValue(search, plan.used, 0), nodes: 0 };
-  if (
-    bulk !== undefined &&
-    gapOf(search, bulk.value, master.bound) <= Math.max(gap, GOOD_ENOUGH * problem.models.length)
-  )
+  const plan = phases.time('bulk', () => bulkPlan(search));
+  const none = plan === undefined || plan.used.length === 0 || plan.value <= 0 || plan.value === Infinity;
+  const bulk = none
+    ? undefined
+    : { used: plan.used, value: planValue(search, plan.used, plan.value), nodes: 0 };
+  const enough = Math.max(gap, GOOD_ENOUGH * problem.models.length);
+  if (bulk !== undefined && gapOf(search, bulk.value, master.bound) <= enough)
     return finish(search, bulk, master.bound, gap);
-  return finish(
-    search,
-    better(
-      search,
-      bulk,
-      phases.time('milp', () => milpPlan(search)),
-    ),
-    master.bound,
-    gap,
-  );
+  const milp = phases.time('milp', () => milpPlan(search));
+  return finish(search, better(search, bulk, milp), master.bound, gap);
 }
 
 function positions(
@@ -246,7 +254,7 @@ function exactPositions(
   if (relaxed === undefined || upper.models.length > 1 || !isMaximised(search))
     return dividedPositions(search, upper, lower, complete, work);
   const budget = excessRps(search, lower.value);
-  const found = searchPositions(relaxed, search.classes.available, budget, work);
+  const found = searchPositions(relaxed, search.classes.available, budget, work, () => isStopped(search));
   const nodes = Math.ceil(found.nodes / POSITIONS_PER_NODE);
   const used = found.used ?? lower.used;
   const value = found.used === undefined ? lower.value : planValue(search, found.used, 0);
@@ -271,6 +279,7 @@ function dividedPositions(
       maximised ? value > lower.value * (1 + PROVEN) : value < lower.value * (1 - PROVEN),
     known: lower.value,
     rps: (m) => (maximised ? undefined : (problem.models[m]?.rps ?? 0)),
+    stop: () => isStopped(search),
   };
   const found = dividePositions(upper.models, available, goal, work);
   const used = found.used ?? lower.used;
@@ -336,12 +345,13 @@ function limitOf({ options, phases }: IntegerSearch): SearchLimit {
 
 /** A MILP over the columns cheapest at the LP's prices; with all of them where they are few, and then its bound counts. */
 function milpPlan(search: IntegerSearch): Candidate | undefined {
+  if (isStopped(search)) return undefined;
   const { problem, classes, tables, options } = search;
   const { columns, all } = bestColumns(search);
   const plan = planModel(classes, tables, columns, problem.planner, goalOf(search));
   const outcome: SolveOutcome = options.highs.solve(plan.model, {
     gap: (options.gap ?? DEFAULT_GAP) / 4,
-    maxNodes: options.work ?? DEFAULT_WORK,
+    maxNodes: options.work ?? defaultNodes(plan.model.integer.filter(Boolean).length),
     ...timeLeft(search),
     ...(options.interrupted === undefined ? {} : { interrupted: options.interrupted }),
     ...progressOf(search),
@@ -355,6 +365,14 @@ function milpPlan(search: IntegerSearch): Candidate | undefined {
     nodes: outcome.nodes,
     ...(all ? { bound: tighterOf(search, outcome.bound, value) } : {}),
   };
+}
+
+/** A node of a large MILP takes longer and finds less. */
+function defaultNodes(integers: number): number {
+  return Math.max(
+    MOST_INTEGERS_TIMES_NODES / DEFAULT_WORK,
+    Math.min(DEFAULT_WORK, Math.floor(MOST_INTEGERS_TIMES_NODES / Math.max(1, integers))),
+  );
 }
 
 /** A solver tells its own bound, over its own columns; ours is the LP's. */

@@ -18,8 +18,11 @@ import type {
   SolverReport,
 } from './problem.js';
 import { searchPlan } from './search.js';
-import type { IntegerSearch, SearchResult } from './search-types.js';
+import { type IntegerSearch, isOver, type SearchResult } from './search-types.js';
 import { type ClassTable, classTable, type ModelTable, modelTable } from './tables.js';
+
+/** Partitions of the plan that pricing starts from, where columns are too many to list. */
+const START_PARTITIONS = 3;
 
 /** Columns of one model that are listed at most; past them they are priced. */
 const MOST_LISTED = 400_000;
@@ -33,7 +36,8 @@ export function planPooled(problem: PooledProblem, options: PlanOptions): Pooled
   const classes = classTable(problem);
   const tables = phases.time('tables', () => tablesOf(problem, options));
   options.onProgress?.({ phase: 'columns' });
-  const sources = phases.time('columns', () => tables.map((table) => sourceOf(problem, table)));
+  const stop = () => isOver(options, phases);
+  const sources = phases.time('columns', () => tables.map((table) => sourceOf(problem, table, stop)));
   const empty = tables.filter(
     (_, m) => (sources[m] as ColumnSource).cheapest(freePrices(classes), Infinity) === Infinity,
   );
@@ -97,9 +101,10 @@ function noPartitioningRps(problem: PooledProblem, options: PlanOptions): number
 }
 
 /** All columns where they are blocks and few enough; exact pricing over the cuts elsewhere. */
-function sourceOf({ planner }: PooledProblem, table: ModelTable): ColumnSource {
-  const listed = planner.granularity === 'block' ? enumerateColumns(table, planner, MOST_LISTED) : undefined;
-  return listed === undefined ? new LabelPricing(table, planner) : new ListedColumns(listed);
+function sourceOf({ planner }: PooledProblem, table: ModelTable, stop: () => boolean): ColumnSource {
+  const listed =
+    planner.granularity === 'block' ? enumerateColumns(table, planner, MOST_LISTED, stop) : undefined;
+  return listed === undefined ? new LabelPricing(table, planner, stop) : new ListedColumns(listed);
 }
 
 /**
@@ -114,7 +119,9 @@ function startColumns(
 ): Column[] {
   if (sources.every((source) => source instanceof ListedColumns)) return [];
   const layered = problem.planner.granularity === 'layer';
-  const maxPartitions = problem.planner.maxPartitions - (layered ? 0 : 1);
+  const maxPartitions = layered
+    ? problem.planner.maxPartitions
+    : Math.min(START_PARTITIONS, problem.planner.maxPartitions - 1);
   if (maxPartitions === 0) return [];
   const planner = { ...problem.planner, granularity: 'block' as const, maxPartitions };
   const { onProgress: _, formulation: __, ...quietly } = options;
@@ -137,8 +144,7 @@ function bounds(
   sources: readonly ColumnSource[],
   known: readonly Column[],
 ): MasterResult[] {
-  const late = () => options.timeLimitMs !== undefined && phases.elapsed() >= options.timeLimitMs;
-  const stop = () => late() || options.interrupted?.() === true;
+  const stop = () => isOver(options, phases);
   // How much can be served knows no prices.
   const free: ClassTable = { ...classes, unitCost: classes.names.map(() => 0) };
   const solve = (goal: MasterGoal, start: readonly Column[]) =>
