@@ -9,6 +9,7 @@ import { partitionCommand } from './commands/partition.js';
 import { profileCommand } from './commands/profile.js';
 import { schemaCommand } from './commands/schema.js';
 import { serveCommand } from './commands/serve.js';
+import { simulateCommand } from './commands/simulate.js';
 import { solveCommand } from './commands/solve.js';
 import { validateCommand } from './commands/validate.js';
 
@@ -28,6 +29,7 @@ export function buildProgram(): Command {
     profileCommand,
     partitionCommand,
     solveCommand,
+    simulateCommand,
     compareCommand,
     diffCommand,
     deployCommand,

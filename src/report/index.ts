@@ -16,4 +16,15 @@ export {
 export { loadTable } from './load.js';
 export { classTable, pipelineTable, planHeadline } from './plan.js';
 export { blockTable, latencyTable } from './profile.js';
+export {
+  busyTable,
+  dropTable,
+  largestLoads,
+  outcomeTable,
+  poolTable,
+  simulationHeadlines,
+  splitTable,
+  sweepTable,
+  windowTable,
+} from './simulate.js';
 export { bytes, figure, milliseconds, percent, type Table } from './table.js';

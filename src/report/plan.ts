@@ -15,6 +15,18 @@ export function planHeadline(plan: PooledPlan): string {
   return `${reached}, ${proven}${baseline}`;
 }
 
+/** Phases of a solve, in order; what else a solver tells of is part of these. */
+const PHASES = ['tables', 'columns', 'start', 'bound', 'search'] as const;
+
+/** How long a solve took, and on what. */
+export function timesText({ ms, phases }: { ms: number; phases: Readonly<Record<string, number>> }): string {
+  const parts = PHASES.flatMap((phase) => {
+    const took = Math.round(phases[phase] ?? 0);
+    return took > 0 ? [`${phase} ${took}`] : [];
+  });
+  return `solved in ${Math.round(ms)} ms${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
+}
+
 /** One row per partition of every pipeline. */
 export function pipelineTable(plan: PooledPlan): Table {
   const rows: string[][] = [];

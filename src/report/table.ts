@@ -15,6 +15,11 @@ export function figure(value: number): string {
   return value.toFixed(size >= 1 ? 2 : 3);
 }
 
+/** A count, whole: `57`, `9 184`. */
+export function count(value: number): string {
+  return value.toLocaleString('en-US').replaceAll(',', ' ');
+}
+
 /** Microseconds as milliseconds. */
 export function milliseconds(us: number): string {
   return figure(us / 1000);

@@ -54,7 +54,7 @@ export function solveCommand(): Command {
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, spec) => {
           const { solveSpec } = await import('../../api/index.js');
-          const { classTable, pipelineTable, planHeadline } = await import('../../report/index.js');
+          const { classTable, pipelineTable, planHeadline, timesText } = await import('../../report/index.js');
           const shown = await progress();
           const solved = await solveSpec(spec, {
             ...options,
@@ -75,6 +75,7 @@ export function solveCommand(): Command {
               return EXIT.limitWithoutPlan;
             case 'plan': {
               for (const warning of solved.warnings) await terminal.warn(warning);
+              terminal.note(timesText(solved.document.solver));
               terminal.line(planHeadline(solved.plan));
               terminal.line();
               await terminal.table(pipelineTable(solved.plan));

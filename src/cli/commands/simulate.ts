@@ -1,0 +1,204 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { SimulationProgress, SimulationReport, SimulationSweep } from '../../api/index.js';
+import { EXIT, type ExitCode } from '../exit.js';
+import { countingNumber, each, notNegative, positiveNumber, seconds, withJson } from '../options.js';
+import { action, type Context } from '../run.js';
+import type { Terminal } from '../terminal.js';
+
+interface Options {
+  trace?: string[];
+  traceFormat?: 'perf-analyzer-intervals';
+  arrivals?: 'poisson' | 'uniform' | 'gamma';
+  cv?: number;
+  rps?: string[];
+  load?: number;
+  duration?: number;
+  scheduler: string;
+  preset?: string;
+  policy?: string[];
+  seed: number;
+  jitter?: 'profile' | number;
+  slow?: number;
+  windows?: number;
+  exact?: boolean;
+  timeline?: string;
+  sweep?: string;
+  failUnder?: number;
+  output?: string;
+}
+
+/** `plan simulate`: does the plan hold? Its scheduler against its latencies and links, in virtual time. */
+export function simulateCommand(): Command {
+  return withJson(
+    new Command('simulate')
+      .description(
+        'Run a plan in virtual time: attainment, goodput, latencies, utilisation; at one load, or swept over loads.',
+      )
+      .argument('<plan>', 'plan file; it is all that is needed')
+      .option(
+        '--load <factor>',
+        "offer each model this multiple of its planned rate (default 0.9); with --trace, the trace's mean",
+        positiveNumber,
+      )
+      .option('--rps <rate>', 'offer 500 requests/s, shared by weight, or model=500 (repeatable)', each)
+      .addOption(
+        new Option(
+          '--arrivals <process>',
+          "how requests arrive (default poisson), or lie in a trace's intervals",
+        ).choices(['poisson', 'uniform', 'gamma']),
+      )
+      .option('--cv <c>', 'how bursty gamma arrivals are: 0 even, 1 as poisson, 4 very', notNegative)
+      .option(
+        '--duration <time>',
+        'how long requests arrive, such as 60s or 10min (default 30s, or the whole trace)',
+        seconds,
+      )
+      .option(
+        '--trace <file>',
+        'arrivals from a file: arrival_s per line, or interval_s,count, or a known published format; model=file for one model (repeatable)',
+        each,
+      )
+      .addOption(
+        new Option('--trace-format <format>', 'where the file does not say it: gaps in µs').choices([
+          'perf-analyzer-intervals',
+        ]),
+      )
+      .option(
+        '--scheduler <name>',
+        'reservation, reactive, stage-local (what plan serve runs) or fifo',
+        'reservation',
+      )
+      .option('--preset <name>', "published: every choice as in PPipe's published simulator")
+      .option(
+        '--policy <key=value>',
+        'a choice of the scheduler, such as firstSight=never (repeatable)',
+        each,
+      )
+      .option('--seed <n>', 'seed of all that is drawn', countingNumber, 0)
+      .option(
+        '--jitter <spread>',
+        'executions vary: profile (as its profiles say), or a coefficient of variation',
+        jitter,
+      )
+      .option(
+        '--slow <factor>',
+        'executions take this multiple of the planned time, such as 1.1',
+        positiveNumber,
+      )
+      .option('--windows <time>', 'also by windows of so long, such as 1s', seconds)
+      .option('--exact', 'exact percentiles, at 32 bytes a request (default: within 0.2 %)')
+      .option('--timeline <file>', 'write every batch as a trace for ui.perfetto.dev')
+      .option(
+        '--sweep <range>',
+        'load=0.05..1.0, :n gives the points: attainment by load, and the largest load with 99 % in time',
+      )
+      .option('--fail-under <share>', 'exit with 6 when attainment is below this, such as 0.99', notNegative)
+      .option('-o, --output <file>', 'write the report here (JSON)')
+      .action(
+        action<[string], Options>(async (context, options, plan) =>
+          options.sweep === undefined
+            ? simulateOnce(context, options, plan)
+            : simulateSweep(context, { ...options, sweep: options.sweep }, plan),
+        ),
+      ),
+  );
+}
+
+async function simulateOnce(
+  { terminal, signal, progress }: Context,
+  { trace: traces, failUnder, ...options }: Options,
+  plan: string,
+): Promise<ExitCode> {
+  const { simulatePlan } = await import('../../api/index.js');
+  const shown = await progress();
+  const { report, warnings } = await simulatePlan(plan, {
+    ...options,
+    traces,
+    signal,
+    onProgress: (step) => shown.show(progressStep(step)),
+  });
+  shown.stop();
+  terminal.document(report);
+  await showReport(terminal, report);
+  if (options.output) terminal.line(`report: ${options.output}`);
+  if (options.timeline) terminal.line(`timeline: ${options.timeline} (open it at ui.perfetto.dev)`);
+  for (const warning of warnings) await terminal.warn(warning);
+  if (!report.complete) return EXIT.interrupted;
+  return failUnder !== undefined && (report.overall.attainment ?? 0) < failUnder
+    ? EXIT.checkFailed
+    : EXIT.done;
+}
+
+async function simulateSweep(
+  { terminal, signal, progress }: Context,
+  { trace: traces, ...options }: Options & { sweep: string },
+  plan: string,
+): Promise<ExitCode> {
+  await refuseWithSweep(options, plan);
+  const { sweepPlan } = await import('../../api/index.js');
+  const { largestLoads, sweepTable } = await import('../../report/index.js');
+  const shown = await progress();
+  const document: SimulationSweep = await sweepPlan(plan, {
+    ...options,
+    traces,
+    signal,
+    onProgress: ({ done, of, leftMs }) =>
+      shown.show({ doing: `${done} of ${of} loads`, fraction: done / of, leftMs }),
+  });
+  shown.stop();
+  terminal.document(document);
+  await terminal.table(sweepTable(document));
+  for (const line of largestLoads(document)) terminal.line(line);
+  if (options.output) terminal.line(`sweep: ${options.output}`);
+  return document.complete ? EXIT.done : EXIT.interrupted;
+}
+
+/** What belongs to one run has no meaning over a sweep. */
+async function refuseWithSweep(options: Options, plan: string): Promise<void> {
+  const { InputError } = await import('../../api/index.js');
+  const single = {
+    load: '--load',
+    rps: '--rps',
+    windows: '--windows',
+    timeline: '--timeline',
+    failUnder: '--fail-under',
+  };
+  const faults = Object.entries(single)
+    .filter(([name]) => options[name as keyof Options] !== undefined)
+    .map(([, path]) => ({ path, message: 'is for one run, not for --sweep' }));
+  if (faults.length > 0) throw new InputError(`sweep ${plan}`, faults);
+}
+
+async function showReport(terminal: Terminal, report: SimulationReport): Promise<void> {
+  const { busyTable, dropTable, outcomeTable, poolTable, simulationHeadlines, splitTable, windowTable } =
+    await import('../../report/index.js');
+  for (const line of simulationHeadlines(report)) terminal.line(line);
+  const tables = [outcomeTable, splitTable, dropTable, poolTable, busyTable, windowTable];
+  for (const make of tables) {
+    const view = make(report);
+    if (view.rows.length === 0) continue;
+    terminal.line();
+    await terminal.table(view);
+  }
+}
+
+function progressStep({ seconds: at, ofSeconds, requests }: SimulationProgress): {
+  doing: string;
+  fraction: number;
+} {
+  return {
+    doing: `${at.toFixed(1)} of ${ofSeconds.toFixed(1)} s simulated, ${requests} requests`,
+    fraction: Math.min(1, at / ofSeconds),
+  };
+}
+
+/** `profile`, or a coefficient of variation. */
+function jitter(text: string): 'profile' | number {
+  if (text === 'profile') return text;
+  const value = Number(text.replace(/^cv=/, ''));
+  if (text.trim() === '' || !Number.isFinite(value) || value < 0)
+    throw new InvalidArgumentError(
+      `"${text}" is neither profile nor a coefficient of variation such as 0.1.`,
+    );
+  return value;
+}

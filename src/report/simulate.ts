@@ -1,0 +1,181 @@
+import type {
+  LargestLoad,
+  SimulatedModel,
+  SimulatedRequests,
+  SimulationReport,
+  SimulationSweep,
+} from '../artifacts/index.js';
+import { count, figure, percent, type Table } from './table.js';
+
+/** What came of the run in one sentence, and what decided it in another. */
+export function simulationHeadlines(report: SimulationReport): string[] {
+  const { overall, workload, scheduler, seed, execution } = report;
+  const rate = workload.models.reduce((sum, { rps }) => sum + rps, 0);
+  const loads = [...new Set(workload.models.map(({ loadFactor }) => loadFactor.toFixed(2)))];
+  const load = loads.length === 1 ? ` (${loads[0]} of the plan's rate)` : '';
+  const preset = scheduler.preset === undefined ? '' : `, preset ${scheduler.preset}`;
+  const slow = execution.slow === 1 ? '' : `, executions × ${execution.slow}`;
+  const jitter = { none: '', profile: ", the profile's spread", cv: `, spread of cv ${execution.cv}` }[
+    execution.jitter
+  ];
+  return [
+    `${attainmentText(overall)} of ${count(overall.arrived)} requests in time; ${figure(overall.goodputRps)} requests/s in time of ${figure(overall.offeredRps)}`,
+    `${workload.arrivals} arrivals, ${figure(rate)} requests/s${load} for ${Number(workload.durationS.toPrecision(6))} s, seed ${seed}; scheduler ${scheduler.name}${preset}${slow}${jitter}`,
+  ];
+}
+
+/** One row per model, and one of all where there are several. */
+export function outcomeTable({ models, overall }: SimulationReport): Table {
+  const rows = models.map(outcomeRow);
+  if (models.length > 1) rows.push(outcomeCells('all', overall, '', ''));
+  return {
+    columns: [
+      'model',
+      'offered/s',
+      'of plan',
+      'in time',
+      'late',
+      'dropped',
+      'attainment',
+      'p50 ms',
+      'p99 ms',
+      'SLO ms',
+    ],
+    rows,
+  };
+}
+
+/** Where the latency of answered requests went, in the mean. */
+export function splitTable({ models, overall }: SimulationReport): Table {
+  const parts = [...models.map(({ name, requests }) => ({ name, requests }))];
+  if (models.length > 1) parts.push({ name: 'all', requests: overall });
+  const rows = parts.map(({ name, requests: { latencyMs, splitMs, invalidRate } }) => [
+    name,
+    ms(latencyMs?.mean),
+    ms(splitMs?.queueing.mean),
+    ms(splitMs?.transfer.mean),
+    ms(splitMs?.compute.mean),
+    invalidRate === undefined ? '—' : percent(invalidRate, 2),
+  ]);
+  return { columns: ['model', 'mean ms', 'queueing', 'transfer', 'compute', 'invalid'], rows };
+}
+
+/** One row per device class: how busy its virtual GPUs were. */
+export function busyTable({ classes, links }: SimulationReport): Table {
+  const rows = Object.entries(classes).map(([name, use]) => [
+    use.emulated ? `${name} (emulated)` : name,
+    `${use.virtualGpus}`,
+    figure(use.gpus),
+    percent(use.utilisation),
+  ]);
+  const { uplink, downlink } = links;
+  if (uplink.busiest > 0)
+    rows.push(
+      ['uplinks, mean', '', '', percent(uplink.mean)],
+      ['uplinks, busiest', '', '', percent(uplink.busiest)],
+    );
+  if (downlink.busiest > 0)
+    rows.push(
+      ['downlinks, mean', '', '', percent(downlink.mean)],
+      ['downlinks, busiest', '', '', percent(downlink.busiest)],
+    );
+  return { columns: ['class', 'virtual GPUs', 'GPUs', 'busy'], rows };
+}
+
+/** One row per pool: what it executed. */
+export function poolTable({ pools }: SimulationReport): Table {
+  const rows = pools.map((pool) => [
+    pool.model,
+    `${pool.pipeline}/${pool.partition}`,
+    `${pool.virtualGpus} × 1/${pool.virtual} ${pool.class}`,
+    String(pool.batch),
+    pool.meanBatch === undefined ? '—' : figure(pool.meanBatch),
+    count(pool.batches),
+    percent(pool.utilisation),
+  ]);
+  return { columns: ['model', 'part', 'on', 'batch', 'mean batch', 'batches', 'busy'], rows };
+}
+
+/** Why and where requests were dropped; empty where none were. */
+export function dropTable({ drops }: SimulationReport): Table {
+  const rows = drops.map(({ model, reason, place, count: requests }) => [
+    model,
+    reason,
+    place,
+    count(requests),
+  ]);
+  return { columns: ['dropped', 'reason', 'at', 'requests'], rows };
+}
+
+/** One row per window. */
+export function windowTable({ windows, classes }: SimulationReport): Table {
+  const rows = (windows?.rows ?? []).map((row) => [
+    String(row.fromS),
+    figure(row.offeredRps),
+    row.attainment === undefined ? '—' : percent(row.attainment, 2),
+    figure(row.goodputRps),
+    ms(row.latencyMs?.p99),
+    row.meanBatch === undefined ? '—' : figure(row.meanBatch),
+    ...row.utilisation.map((share) => percent(share)),
+  ]);
+  const busy = Object.keys(classes).map((name) => `${name} busy`);
+  return {
+    columns: ['from s', 'offered/s', 'attainment', 'goodput/s', 'p99 ms', 'mean batch', ...busy],
+    rows,
+  };
+}
+
+/** One row per load factor. */
+export function sweepTable({ points, models }: SimulationSweep): Table {
+  const several = models.length > 1;
+  const rows = points.map((point) => [
+    point.loadFactor.toFixed(2),
+    figure(point.offeredRps),
+    figure(point.goodputRps),
+    point.attainment === undefined ? '—' : percent(point.attainment, 2),
+    ...(several ? point.attainments.map((share) => (share === null ? '—' : percent(share, 2))) : []),
+    ms(point.p99Ms),
+    point.invalidRate === undefined ? '—' : percent(point.invalidRate, 2),
+  ]);
+  const names = several ? models.map(({ name }) => name) : [];
+  return { columns: ['load', 'offered/s', 'goodput/s', 'attainment', ...names, 'p99 ms', 'invalid'], rows };
+}
+
+/** The largest loads found, a line each. */
+export function largestLoads({ largest, models, target, points }: SimulationSweep): string[] {
+  const said = (found: LargestLoad | undefined): string => {
+    if (found === undefined) return `none of ${points.length} tried`;
+    return `${found.loadFactor.toFixed(2)}${found.atLeast ? ' or more (the largest tried)' : ''} of the plan's rate`;
+  };
+  const lines = [`largest load with ${percent(target, 0)} in time: ${said(largest)}`];
+  if (models.length > 1) for (const { name, largest: own } of models) lines.push(`  ${name}: ${said(own)}`);
+  return lines;
+}
+
+function outcomeRow({ name, sloMs, plannedRps, requests }: SimulatedModel): string[] {
+  const load = plannedRps === 0 ? '—' : (requests.offeredRps / plannedRps).toFixed(2);
+  return outcomeCells(name, requests, load, figure(sloMs));
+}
+
+function outcomeCells(name: string, requests: SimulatedRequests, load: string, slo: string): string[] {
+  return [
+    name,
+    figure(requests.offeredRps),
+    load,
+    count(requests.inTime),
+    count(requests.late),
+    count(requests.dropped + requests.failed),
+    attainmentText(requests),
+    ms(requests.latencyMs?.p50),
+    ms(requests.latencyMs?.p99),
+    slo,
+  ];
+}
+
+function attainmentText({ attainment }: SimulatedRequests): string {
+  return attainment === undefined ? '—' : percent(attainment, 2);
+}
+
+function ms(value: number | undefined): string {
+  return value === undefined ? '—' : figure(value);
+}
