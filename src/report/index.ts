@@ -14,7 +14,7 @@ export {
   sloExplanationTable,
 } from './explain.js';
 export { loadTable } from './load.js';
-export { classTable, pipelineTable, planHeadline } from './plan.js';
+export { classTable, pipelineTable, planHeadline, timesText } from './plan.js';
 export { blockTable, latencyTable } from './profile.js';
 export {
   busyTable,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PooledPlan } from '../../src/artifacts/index.js';
-import { classTable, pipelineTable, planHeadline } from '../../src/report/index.js';
+import { classTable, pipelineTable, planHeadline, timesText } from '../../src/report/index.js';
 
 const PLAN: PooledPlan = {
   kind: 'pooled-plan',
@@ -41,6 +41,14 @@ describe('planHeadline()', () => {
     expect(planHeadline(PLAN)).toBe('100 requests/s, within 2.00 % of the bound 102');
     const optimal = { ...PLAN, status: 'optimal' as const, objective: { ...PLAN.objective, gap: 0 } };
     expect(planHeadline(optimal)).toBe('100 requests/s, optimal (gap 0.00 %)');
+  });
+});
+
+describe('timesText()', () => {
+  it('says the phases that took time, in order, and leaves out what is part of them', () => {
+    const phases = { search: 40.2, tables: 0.1, pools: 30, columns: 5 };
+    expect(timesText({ ms: 45.6, phases })).toBe('solved in 46 ms: columns 5, search 40');
+    expect(timesText({ ms: 3, phases: {} })).toBe('solved in 3 ms');
   });
 });
 

@@ -54,7 +54,9 @@ export function solveCommand(): Command {
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, spec) => {
           const { solveSpec } = await import('../../api/index.js');
-          const { classTable, pipelineTable, planHeadline, timesText } = await import('../../report/index.js');
+          const { classTable, pipelineTable, planHeadline, timesText } = await import(
+            '../../report/index.js'
+          );
           const shown = await progress();
           const solved = await solveSpec(spec, {
             ...options,
