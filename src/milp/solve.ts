@@ -168,7 +168,8 @@ function outcome(search: IntegerSearch, result: SearchResult): PooledOutcome {
   const facts = {
     status: result.limit === undefined ? ('optimal' as const) : ('feasible' as const),
     objective: objectiveOf(problem, result.value, result.bound),
-    reproducible: !clockEnded(result.limit),
+    // What the clock cut short may have led elsewhere, whatever the gap it came to.
+    reproducible: !clockEnded(result.limit) && !isOver(search.options, phases),
     shadowPrices: problem.planner.objective === 'throughput' ? master.gpuPrices : [],
   };
   const assembled = assemblePlan(problem, classes, tables, result.used, facts);
