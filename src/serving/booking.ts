@@ -10,8 +10,8 @@ export interface Booking {
    * @returns whether every stage has a device
    */
   probe(path: Path, entry: number, size: number, from: number, at: number): boolean;
-  /** Keeps what the last probe found, from its stage on. */
-  reserve(path: Path, entry: number, size: number, from: number, batch: number): void;
+  /** Keeps what the last probe found, from its stage on, under the number of the batch's first step (Journeys) and those after it. */
+  reserve(path: Path, entry: number, size: number, from: number, firstStep: number): void;
   deviceUp(device: number): void;
   deviceDown(device: number): void;
 }

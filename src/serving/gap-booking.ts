@@ -116,53 +116,54 @@ export class GapBooking implements Booking {
     return best !== NONE;
   }
 
-  reserve(path: Path, entry: number, size: number, from: number, batch: number): void {
+  reserve(path: Path, entry: number, size: number, from: number, firstStep: number): void {
     for (let k = from; k < path.stages; k++) {
       const device = path.device[k] as number;
       if (k > 0) {
         const send = path.sendAt[k] as number;
-        this.take(
-          this.uplink(path.device[k - 1] as number),
-          send,
-          this.durations.transferNs(entry + k - 1, size),
-          batch,
-        );
-        this.take(this.downlink(device), send, this.durations.transferNs(entry + k - 1, size), batch);
+        const sent = send + this.durations.transferNs(entry + k - 1, size);
+        this.transfer(this.uplink(path.device[k - 1] as number), send, sent, firstStep + k);
+        this.transfer(this.downlink(device), send, sent, firstStep + k);
       }
-      this.execute(device, path.startAt[k] as number, path.endAt[k] as number, batch);
+      this.execute(device, path.startAt[k] as number, path.endAt[k] as number, firstStep + k);
     }
   }
 
-  private take(link: number, start: number, length: number, batch: number): void {
-    if (length > 0) this.table.insert(link, start, start + length, batch);
+  private transfer(link: number, start: number, end: number, step: number): void {
+    if (end > start) this.table.insert(link, start, end, step);
   }
 
   /** Reserves a device and moves it to its place among those of its pool. */
-  execute(device: number, start: number, end: number, batch: number): void {
+  execute(device: number, start: number, end: number, step: number): void {
     const pool = this.topology.devices[device]?.pool as number;
     if (start > (this.table.busyUntil[device] as number))
       this.lastGap[pool] = Math.max(this.lastGap[pool] as number, start);
-    this.table.insert(device, start, end, batch);
+    this.table.insert(device, start, end, step);
     this.sortIn(pool, device);
   }
 
-  /** A batch's execution is done, or will not be there: the device has nothing more of it after `freeAt`. */
-  release(device: number, batch: number, freeAt: number): void {
+  /** An execution is done, or will not be there: the device has nothing more of it after `freeAt`. */
+  release(device: number, step: number, freeAt: number): void {
     const before = this.table.busyUntil[device] as number;
-    this.table.remove(device, batch, freeAt);
+    this.table.remove(device, step, freeAt);
     if (this.table.busyUntil[device] !== before)
       this.sortIn(this.topology.devices[device]?.pool as number, device);
   }
 
   /**
-   * The device's reservations follow one another from `at` in their order, each when its batch is there: after something took
-   * other than expected.
+   * A device's reservations follow one another in their order, from `at` or the end of the step under way (NONE: none is), each
+   * when its batch is there: after something took other than expected.
    */
-  closeUp(device: number, at: number, arrivalOf: (batch: number) => number): void {
+  closeUp(device: number, at: number, underWay: number, arrivalOf: (step: number) => number): void {
     const pool = this.topology.devices[device]?.pool as number;
     let free = at;
     for (let i = 0; i < this.table.count(device); i++) {
-      const start = Math.max(free, arrivalOf(this.table.owner(device, i)));
+      const step = this.table.owner(device, i);
+      if (step === underWay) {
+        free = Math.max(free, this.table.end(device, i));
+        continue;
+      }
+      const start = Math.max(free, arrivalOf(step));
       if (start > free) this.lastGap[pool] = Math.max(this.lastGap[pool] as number, start);
       free = this.table.moveTo(device, i, start);
     }

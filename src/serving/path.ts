@@ -40,6 +40,19 @@ export class Journeys {
 
   constructor(private readonly mostStages: number) {}
 
+  /** The number of a batch's step: its execution at the stage, or its transfer to it. */
+  step(batch: number, stage: number): number {
+    return batch * this.mostStages + stage;
+  }
+
+  batchOf(step: number): number {
+    return Math.floor(step / this.mostStages);
+  }
+
+  stageOf(step: number): number {
+    return step % this.mostStages;
+  }
+
   begin(batch: number, entry: number, path: Path): void {
     if (batch >= this.entry.length) this.grow(Math.max(64, 2 * batch));
     this.entry[batch] = entry;
@@ -50,7 +63,7 @@ export class Journeys {
 
   /** Takes over a path from a stage on. */
   follow(batch: number, path: Path, from: number): void {
-    const first = batch * this.mostStages;
+    const first = this.step(batch, 0);
     for (let k = from; k < path.stages; k++) {
       this.devices[first + k] = path.device[k] as number;
       this.sends[first + k] = path.sendAt[k] as number;
@@ -59,25 +72,32 @@ export class Journeys {
     }
   }
 
+  move(batch: number, stage: number, sendAt: number, startAt: number, endAt: number): void {
+    const at = this.step(batch, stage);
+    this.sends[at] = sendAt;
+    this.starts[at] = startAt;
+    this.ends[at] = endAt;
+  }
+
   /** From this stage on there is no way. */
   end(batch: number, stage: number): void {
-    this.devices[batch * this.mostStages + stage] = NONE;
+    this.devices[this.step(batch, stage)] = NONE;
   }
 
   device(batch: number, stage: number): number {
-    return this.devices[batch * this.mostStages + stage] as number;
+    return this.devices[this.step(batch, stage)] as number;
   }
 
   sendAt(batch: number, stage: number): number {
-    return this.sends[batch * this.mostStages + stage] as number;
+    return this.sends[this.step(batch, stage)] as number;
   }
 
   startAt(batch: number, stage: number): number {
-    return this.starts[batch * this.mostStages + stage] as number;
+    return this.starts[this.step(batch, stage)] as number;
   }
 
   endAt(batch: number, stage: number): number {
-    return this.ends[batch * this.mostStages + stage] as number;
+    return this.ends[this.step(batch, stage)] as number;
   }
 
   private grow(capacity: number): void {

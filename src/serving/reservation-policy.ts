@@ -73,7 +73,7 @@ export const RESERVATION_POLICY: ReservationPolicy = {
   firstSight: { kind: 'queueing', share: 1 },
   execution: 'as-reserved',
   review: 'when-due',
-  correction: { kind: 'average', weight: 0.1, deviations: 2 },
+  correction: { kind: 'average', weight: 0.03, deviations: 1 },
   wakeStepNs: 1,
   mostTasks: 1 << 20,
   mostTries: 2,

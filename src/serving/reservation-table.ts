@@ -83,6 +83,10 @@ export class ReservationTable {
     this.busyUntil[resource] = end - 1 > first ? (this.ends[end - 2] as number) : freeAt;
   }
 
+  end(resource: number, i: number): number {
+    return this.ends[resource * this.stride + i] as number;
+  }
+
   /** The i-th reservation of a resource starts at another time, its order kept; @returns when it ends */
   moveTo(resource: number, i: number, start: number): number {
     const at = resource * this.stride + i;

@@ -285,7 +285,7 @@ export class ReservationCore implements ServingCore {
       this.requests.out[this.requests.request[task] as number]! += 1;
     }
     this.seen[model] = NONE;
-    this.booking.reserve(path, entry, size, 0, batch);
+    this.booking.reserve(path, entry, size, 0, this.journeys.step(batch, 0));
     this.journeys.begin(batch, entry, path);
     this.flow.begin(batch);
     this.dispatcher.dispatched(model, entry, size);

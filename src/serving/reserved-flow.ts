@@ -47,13 +47,13 @@ export class ReservedFlow implements Flow {
     const stage = this.journeys.stage[batch] as number;
     const device = this.batches.device(batch);
     this.free(device);
-    this.booking.release(device, batch, at);
-    const asPlanned = at === this.journeys.endAt(batch, stage);
-    if (!asPlanned) this.booking.closeUp(device, at, (other) => this.arrivalAt(other, device, at));
+    this.booking.release(device, this.journeys.step(batch, stage), at);
+    if (at !== this.journeys.endAt(batch, stage)) this.closeUp(at, device);
     if (last) return;
     this.journeys.leg[batch] = Leg.toSend;
     const next = this.journeys.device(batch, stage + 1);
-    if (!asPlanned || this.up[next] === 0) this.findWay(at, batch, stage + 1);
+    if (next === NONE || this.up[next] === 0) this.findWay(at, batch, stage + 1);
+    else if (at > this.journeys.endAt(batch, stage)) this.postpone(at, batch, stage + 1);
     this.offerToLinks(batch);
   }
 
@@ -72,17 +72,20 @@ export class ReservedFlow implements Flow {
     }
     const expected =
       this.journeys.sendAt(batch, stage) + this.durations.transferNs(pool, this.batches.size(batch));
-    if (at !== expected) this.booking.closeUp(device, at, (other) => this.arrivalAt(other, device, at));
+    if (at !== expected) this.closeUp(at, device);
     this.touch(device);
     return true;
   }
 
   private endTransfer(at: number, batch: number, from: number, to: number): void {
-    for (const link of [this.booking.uplink(from), this.booking.downlink(to)]) {
-      if (this.underWay[link] !== batch) continue;
-      this.free(link);
-      this.booking.table.remove(link, batch, at);
-    }
+    this.leaveLink(at, batch, this.booking.uplink(from));
+    this.leaveLink(at, batch, this.booking.downlink(to));
+  }
+
+  private leaveLink(at: number, batch: number, link: number): void {
+    if (this.underWay[link] !== batch) return;
+    this.free(link);
+    this.booking.table.remove(link, this.journeys.step(batch, this.journeys.stage[batch] as number), at);
   }
 
   lost(at: number, batch: number): void {
@@ -98,7 +101,7 @@ export class ReservedFlow implements Flow {
     const lost: number[] = [];
     const { table } = this.booking;
     for (let i = 0; i < table.count(device); i++) {
-      const batch = table.owner(device, i);
+      const batch = this.journeys.batchOf(table.owner(device, i));
       const leg = this.journeys.leg[batch] as number;
       if (this.batches.device(batch) === device && leg <= Leg.executing) lost.push(batch);
     }
@@ -119,22 +122,22 @@ export class ReservedFlow implements Flow {
   }
 
   private startExecution(at: number, device: number): void {
-    const batch = this.nextOn(at, device, Leg.toExecute);
-    if (batch === NONE || this.batches.device(batch) !== device) return;
+    const batch = this.nextOn(at, device);
+    if (batch === NONE) return;
     this.underWay[device] = batch;
     this.journeys.leg[batch] = Leg.executing;
     this.decisions.push(Decision.execute, batch, device);
   }
 
   private startTransfer(at: number, link: number): void {
-    const batch = this.nextOn(at, link, Leg.toSend);
+    const batch = this.nextOn(at, link);
     if (batch === NONE) return;
     const from = this.batches.device(batch);
     const to = this.journeys.device(batch, (this.journeys.stage[batch] as number) + 1);
     const uplink = this.booking.uplink(from);
     const downlink = this.booking.downlink(to);
     const other = link === uplink ? downlink : uplink;
-    if (this.underWay[other] !== NONE || this.nextOn(at, other, Leg.toSend) !== batch) return;
+    if (this.underWay[other] !== NONE || this.nextOn(at, other) !== batch) return;
     this.underWay[uplink] = batch;
     this.underWay[downlink] = batch;
     this.journeys.leg[batch] = Leg.sending;
@@ -142,24 +145,37 @@ export class ReservedFlow implements Flow {
   }
 
   /** The first in a resource's row whose batch is there; those that have missed their time are passed over. */
-  private nextOn(at: number, resource: number, leg: number): number {
+  private nextOn(at: number, resource: number): number {
     const { table } = this.booking;
     const count = table.count(resource);
     for (let i = 0; i < count; i++) {
-      const batch = table.owner(resource, i);
-      if (this.journeys.leg[batch] === leg && this.isHere(batch, resource)) return batch;
-      if (table.start(resource, i) >= at) return NONE;
+      const step = table.owner(resource, i);
+      if (this.isDue(step, resource)) return this.journeys.batchOf(step);
+      if (table.start(resource, i) >= at) return this.filling(at, resource, i);
     }
     return NONE;
   }
 
-  /** Whether the batch's next step is on this resource: its row may hold later ones too. */
-  private isHere(batch: number, resource: number): boolean {
-    const device = this.batches.device(batch);
-    if (resource < this.booking.uplinkBase) return device === resource;
-    if (resource < this.booking.downlinkBase) return this.booking.uplink(device) === resource;
-    const to = this.journeys.device(batch, (this.journeys.stage[batch] as number) + 1);
-    return this.booking.downlink(to) === resource;
+  /** One that is there before its time and will be gone before the next reserved is expected. */
+  private filling(at: number, resource: number, next: number): number {
+    if (resource >= this.booking.uplinkBase) return NONE;
+    const { table } = this.booking;
+    for (let i = next + 1; i < table.count(resource); i++) {
+      const step = table.owner(resource, i);
+      const takes = table.end(resource, i) - table.start(resource, i);
+      if (at + takes <= table.start(resource, next) && this.isDue(step, resource))
+        return this.journeys.batchOf(step);
+    }
+    return NONE;
+  }
+
+  /** Whether a step is its batch's next, and can begin but for the resource. */
+  private isDue(step: number, resource: number): boolean {
+    const batch = this.journeys.batchOf(step);
+    const isExecution = resource < this.booking.uplinkBase;
+    const stage = this.journeys.stage[batch] as number;
+    if (this.journeys.leg[batch] !== (isExecution ? Leg.toExecute : Leg.toSend)) return false;
+    return this.journeys.stageOf(step) === (isExecution ? stage : stage + 1);
   }
 
   /** A batch that has executed asks for its links; one that needs none goes at once. */
@@ -176,6 +192,37 @@ export class ReservedFlow implements Flow {
     this.touch(this.booking.downlink(to));
   }
 
+  /**
+   * A batch that is late keeps its way and moves its reservations back as far as it must, over others' if need be: they will
+   * move when it comes to that. To look for free slots anew would send it behind all that is reserved ahead, and lose its own.
+   */
+  private postpone(at: number, batch: number, stage: number): void {
+    const stages = this.stagesOf(batch);
+    const size = this.batches.size(batch);
+    let ready = at;
+    for (let k = stage; k < stages; k++) {
+      const pool = (this.journeys.entry[batch] as number) + k;
+      const takes = this.durations.transferNs(pool - 1, size);
+      const device = this.journeys.device(batch, k);
+      const send = Math.max(ready, this.journeys.sendAt(batch, k));
+      const start = Math.max(send + takes, this.journeys.startAt(batch, k));
+      const isLater = start > this.journeys.startAt(batch, k);
+      if (takes > 0 && send > this.journeys.sendAt(batch, k)) {
+        for (const link of this.linksTo(batch, k)) {
+          this.booking.table.remove(link, this.journeys.step(batch, k), at);
+          this.booking.table.insert(link, send, send + takes, this.journeys.step(batch, k));
+          this.touch(link);
+        }
+      }
+      ready = start + this.durations.executionNs(pool, size);
+      this.journeys.move(batch, k, send, start, ready);
+      if (!isLater) return;
+      this.booking.release(device, this.journeys.step(batch, k), at);
+      this.booking.execute(device, start, ready, this.journeys.step(batch, k));
+      this.touch(device);
+    }
+  }
+
   /** Reserves the rest of the way anew; where a stage has no device left, the way ends. */
   private findWay(at: number, batch: number, stage: number): void {
     this.dropReservations(at, batch, stage);
@@ -183,7 +230,7 @@ export class ReservedFlow implements Flow {
     const size = this.batches.size(batch);
     this.path.device[stage - 1] = this.batches.device(batch);
     if (this.booking.probe(this.path, entry, size, stage, at)) {
-      this.booking.reserve(this.path, entry, size, stage, batch);
+      this.booking.reserve(this.path, entry, size, stage, this.journeys.step(batch, 0));
       this.journeys.follow(batch, this.path, stage);
     } else this.journeys.end(batch, stage);
   }
@@ -192,7 +239,7 @@ export class ReservedFlow implements Flow {
     const device = this.batches.device(batch);
     if (device !== NONE && this.underWay[device] === batch) this.free(device);
     if (device !== NONE) {
-      this.booking.release(device, batch, at);
+      this.booking.release(device, this.journeys.step(batch, stage), at);
       this.touch(device);
     }
     this.dropReservations(at, batch, stage + 1);
@@ -204,15 +251,18 @@ export class ReservedFlow implements Flow {
     for (let k = stage; k < stages; k++) {
       const device = this.journeys.device(batch, k);
       if (device === NONE) return;
-      this.booking.release(device, batch, at);
+      this.booking.release(device, this.journeys.step(batch, k), at);
       this.touch(device);
-      const uplink = this.booking.uplink(this.journeys.device(batch, k - 1));
-      const downlink = this.booking.downlink(device);
-      for (const link of [uplink, downlink]) {
-        this.booking.table.remove(link, batch, at);
+      for (const link of this.linksTo(batch, k)) {
+        this.booking.table.remove(link, this.journeys.step(batch, k), at);
         this.touch(link);
       }
     }
+  }
+
+  private linksTo(batch: number, stage: number): [number, number] {
+    const uplink = this.booking.uplink(this.journeys.device(batch, stage - 1));
+    return [uplink, this.booking.downlink(this.journeys.device(batch, stage))];
   }
 
   private stagesOf(batch: number): number {
@@ -226,12 +276,20 @@ export class ReservedFlow implements Flow {
     return stages;
   }
 
-  /** When another batch of a device's row will be there: now, where it is. */
-  private arrivalAt(batch: number, device: number, at: number): number {
-    if (this.batches.device(batch) === device && this.journeys.leg[batch] === Leg.toExecute) return at;
-    const stage = this.topology.pools[this.topology.devices[device]?.pool as number]?.partition as number;
+  private closeUp(at: number, device: number): void {
+    const working = this.underWay[device] as number;
+    const step =
+      working === NONE ? NONE : this.journeys.step(working, this.journeys.stage[working] as number);
+    this.booking.closeUp(device, at, step, (other) => this.arrivalAt(other, at));
+  }
+
+  /** When a step's batch will be where it executes: now, where it is. */
+  private arrivalAt(step: number, at: number): number {
+    const batch = this.journeys.batchOf(step);
+    const stage = this.journeys.stageOf(step);
+    if (stage === 0 || (this.journeys.stage[batch] === stage && this.journeys.leg[batch] === Leg.toExecute))
+      return at;
     const pool = (this.journeys.entry[batch] as number) + stage - 1;
-    if (stage === 0) return at;
     return this.journeys.sendAt(batch, stage) + this.durations.transferNs(pool, this.batches.size(batch));
   }
 
