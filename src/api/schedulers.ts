@@ -1,4 +1,4 @@
-import { type Fault, fault } from '../artifacts/index.js';
+import { fault } from '../artifacts/index.js';
 import {
   DEFAULT_POLICY,
   type Decisions,
@@ -16,6 +16,7 @@ import {
   type Topology,
   type TopologyOptions,
 } from '../serving/index.js';
+import type { ToldFaults } from './told-faults.js';
 
 /** What may stand in each field of a policy: a number, true or false, or one of several kinds with the numbers each takes. */
 type Choices<P> = {
@@ -168,11 +169,11 @@ export function topologyRulesOf({ preset }: ChosenScheduler): NonNullable<Topolo
  */
 export function chosenScheduler(
   { scheduler: name = DEFAULT_SCHEDULER, preset, policy: assignments = [] }: SchedulerOptions,
-  told: Fault[],
+  told: ToldFaults,
 ): ChosenScheduler | undefined {
   const known = Object.keys(SCHEDULERS).join(', ');
   if (!Object.hasOwn(SCHEDULERS, name)) {
-    told.push(fault(`is ${JSON.stringify(name)}; valid are ${known}`, '--scheduler'));
+    told.add(fault(`is ${JSON.stringify(name)}; valid are ${known}`, '--scheduler'));
     return undefined;
   }
   const found: Scheduler = SCHEDULERS[name as SchedulerName];
@@ -180,7 +181,7 @@ export function chosenScheduler(
   if (start === undefined || (preset !== undefined && !Object.hasOwn(found.presets, preset))) {
     const presets = Object.keys(found.presets);
     const has = presets.length === 0 ? 'has no presets' : `has ${presets.join(', ')}`;
-    told.push(fault(`is ${JSON.stringify(preset)}; the scheduler ${name} ${has}`, '--preset'));
+    told.add(fault(`is ${JSON.stringify(preset)}; the scheduler ${name} ${has}`, '--preset'));
     return undefined;
   }
   const policy = withAssignments(found, start, assignments, told);
@@ -198,7 +199,7 @@ function withAssignments(
   { choices }: Scheduler,
   start: AnyPolicy,
   assignments: readonly string[],
-  told: Fault[],
+  told: ToldFaults,
 ): AnyPolicy {
   const policy: Record<string, unknown> = structuredClone(start) as Record<string, unknown>;
   for (const text of assignments) {
@@ -206,18 +207,18 @@ function withAssignments(
     const match = /^([A-Za-z]+)(?:\.([A-Za-z]+))?=(.+)$/.exec(text);
     const [, key = '', part, value = ''] = match ?? [];
     const allowed = Object.hasOwn(choices, key) ? choices[key] : undefined;
-    if (match === null) told.push(fault('is not key=value, such as drop=hopeless', at));
+    if (match === null) told.add(fault('is not key=value, such as drop=hopeless', at));
     else if (allowed === undefined)
-      told.push(fault(`there is no ${key}; there are ${Object.keys(choices).join(', ')}`, at));
+      told.add(fault(`there is no ${key}; there are ${Object.keys(choices).join(', ')}`, at));
     else {
       const wrong = assign(policy, key, part, value, allowed);
-      if (wrong !== undefined) told.push(fault(wrong, at));
+      if (wrong !== undefined) told.add(fault(wrong, at));
     }
   }
   for (const [key, allowed] of Object.entries(choices)) {
     const missing = missingParts(policy[key], allowed);
     if (missing.length > 0)
-      told.push(
+      told.add(
         fault(`${missing.map((part) => `${key}.${part}=…`).join(' and ')} is needed`, `--policy ${key}`),
       );
   }

@@ -1,5 +1,4 @@
 import {
-  type Fault,
   fault,
   InputError,
   type Loaded,
@@ -11,6 +10,7 @@ import {
 } from '../artifacts/index.js';
 import { streamOf } from '../random/index.js';
 import { pathFrom } from './inputs.js';
+import type { ToldFaults } from './told-faults.js';
 
 /** Deviations from the median to the 95th percentile of a normal distribution. */
 const P95_DEVIATIONS = 1.6448536269514722;
@@ -66,7 +66,7 @@ export type PlanProfiles = readonly Loaded<'profile'>[];
  * The profiles a plan was made from, as far as they are where it says.
  * @param told where profiles that have changed since, or cannot be read, are added
  */
-export async function profilesOf(plan: Loaded<'pooled-plan'>, told: Fault[]): Promise<PlanProfiles> {
+export async function profilesOf(plan: Loaded<'pooled-plan'>, told: ToldFaults): Promise<PlanProfiles> {
   const named = (plan.value.inputs ?? []).filter(({ role }) => role === 'profile');
   const profiles: Loaded<'profile'>[] = [];
   for (const { path, sha256 } of named) {
@@ -77,9 +77,9 @@ export async function profilesOf(plan: Loaded<'pooled-plan'>, told: Fault[]): Pr
     });
     if (!(profile instanceof InputError)) profiles.push(profile);
     else if (profile.name !== 'MissingError')
-      told.push(...profile.faults.map(({ path: where, message }) => fault(message, `${at}${where}`)));
+      told.add(...profile.faults.map(({ path: where, message }) => fault(message, `${at}${where}`)));
     if (!(profile instanceof InputError) && profile.sha256 !== sha256)
-      told.push(
+      told.add(
         fault(
           `is not the profile the plan was made from: its digest is ${profile.sha256.slice(0, 12)}…, not ${sha256.slice(0, 12)}…`,
           at,
@@ -94,14 +94,18 @@ export async function profilesOf(plan: Loaded<'pooled-plan'>, told: Fault[]): Pr
  * blocks of a partition were slow together. A batch that was not measured has the spread of the next larger that was.
  * @param told where everything that is missing is added
  */
-export function profiledJitter(plan: PooledPlan, profiles: PlanProfiles, told: Fault[]): Jitter | undefined {
-  const before = told.length;
+export function profiledJitter(
+  plan: PooledPlan,
+  profiles: PlanProfiles,
+  told: ToldFaults,
+): Jitter | undefined {
+  const before = told.count;
   if (profiles.length !== plan.models.length) {
     const said =
       profiles.length === 0
         ? 'the plan names no profile that is there'
         : `only ${profiles.length} of the plan's profiles are there`;
-    told.push(
+    told.missing(
       fault(`${said}; give a coefficient of variation instead, such as --jitter 0.1`, '--jitter profile'),
     );
     return undefined;
@@ -111,13 +115,13 @@ export function profiledJitter(plan: PooledPlan, profiles: PlanProfiles, told: F
       partitions.map((partition) => spreadOf(partition, profiles[m] as Loaded<'profile'>, told)),
     ),
   );
-  return told.length > before ? undefined : { kind: 'profile', deviations };
+  return told.count > before ? undefined : { kind: 'profile', deviations };
 }
 
 function spreadOf(
   partition: PlannedPartition,
   { value, path }: Loaded<'profile'>,
-  told: Fault[],
+  told: ToldFaults,
 ): Float64Array {
   const { device, virtual, batch } = partition;
   const deviations = new Float64Array(batch);
@@ -129,7 +133,7 @@ function spreadOf(
   if (deviations.some(Number.isNaN)) {
     const at = `${path}#/devices/${device}/blockLatencyP95Us/${virtual}`;
     const said = `has no spread at batch ${batch}, which the plan uses; give one instead, such as --jitter 0.1`;
-    if (!told.some((one) => one.path === at && one.message === said)) told.push(fault(said, at));
+    told.add(fault(said, at));
   }
   return deviations;
 }

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { type Fault, fault, InputError, sha256OfFile, unreadable } from '../artifacts/index.js';
+import { fault, InputError, MissingError, sha256OfFile, unreadable } from '../artifacts/index.js';
 import { type ArrivalProcess, meanRps, rescaledTrace, type Trace, TraceReader } from '../workload/index.js';
 import {
   byWeight,
@@ -13,6 +13,7 @@ import {
   weightsOf,
   wholeNs,
 } from './simulate-workload.js';
+import type { ToldFaults } from './told-faults.js';
 
 const NS_PER_S = 1e9;
 
@@ -50,20 +51,20 @@ export interface TraceFile {
 export async function resolvedWorkload(
   models: LoadedModels,
   options: LoadOptions,
-  told: Fault[],
+  told: ToldFaults,
 ): Promise<{ workload: Workload; files: TraceFile[] } | undefined> {
-  const before = told.length;
+  const before = told.count;
   const { arrivals: process = 'poisson', cv, load, duration, rps: rates = [], traces = [] } = options;
   if (process === 'gamma' && cv === undefined)
-    told.push(fault('gamma needs --cv, how bursty it is (1: as Poisson)', '--arrivals'));
-  if (process !== 'gamma' && cv !== undefined) told.push(fault('is for --arrivals gamma', '--cv'));
-  if (load !== undefined && rates.length > 0) told.push(fault('is given with --load; give one', '--rps'));
-  if (!models.some(isServed)) told.push(fault('serves no model', 'the plan'));
+    told.add(fault('gamma needs --cv, how bursty it is (1: as Poisson)', '--arrivals'));
+  if (process !== 'gamma' && cv !== undefined) told.add(fault('is for --arrivals gamma', '--cv'));
+  if (load !== undefined && rates.length > 0) told.add(fault('is given with --load; give one', '--rps'));
+  if (!models.some(isServed)) told.add(fault('serves no model', 'the plan'));
   const rps = ratesOf(models, rates, told);
   const common = { process, ...(cv === undefined ? {} : { cv }) };
   if (traces.length === 0) {
-    if (options.traceFormat !== undefined) told.push(fault('is for --trace', '--trace-format'));
-    if (told.length > before) return undefined;
+    if (options.traceFormat !== undefined) told.add(fault('is for --trace', '--trace-format'));
+    if (told.count > before) return undefined;
     const durationNs = Math.round((duration ?? DEFAULT_DURATION_S) * NS_PER_S);
     const asked =
       rps === undefined
@@ -75,9 +76,10 @@ export async function resolvedWorkload(
   }
   const read = await readSources(models, traces, options.traceFormat, told);
   refuseSpread(read, options, told);
+  refuseUntraced(models, read, rps, told);
   const sources = read.map(({ source }) => scaled(source, models, rps, load, told));
   const durationNs = durationOf(sources, duration, told);
-  if (told.length > before) return undefined;
+  if (told.count > before) return undefined;
   const whole = duration === undefined;
   const weights = weightsOf(models);
   const workload: TraceWorkload = { kind: 'trace', ...common, durationNs, whole, sources, weights };
@@ -89,7 +91,7 @@ type Rates =
   | { readonly kind: 'each'; readonly byModel: number[] };
 
 /** `500`, or `a=300` and `b=200`; a model left out has none. */
-function ratesOf(models: LoadedModels, texts: readonly string[], told: Fault[]): Rates | undefined {
+function ratesOf(models: LoadedModels, texts: readonly string[], told: ToldFaults): Rates | undefined {
   const byModel = models.map(() => 0);
   const seen = new Set<number>();
   let total: number | undefined;
@@ -98,12 +100,12 @@ function ratesOf(models: LoadedModels, texts: readonly string[], told: Fault[]):
     const cut = text.lastIndexOf('=');
     const rps = Number(text.slice(cut + 1));
     if (text.slice(cut + 1).trim() === '' || !(rps > 0 && Number.isFinite(rps)))
-      told.push(fault('is not a rate above 0, such as 500 or model=500', at));
+      told.add(fault('is not a rate above 0, such as 500 or model=500', at));
     else if (cut === -1) total = rps;
     else {
       const model = modelOf(models, text.slice(0, cut), at, told);
       if (model === undefined) continue;
-      if (seen.has(model)) told.push(fault('is given twice', at));
+      if (seen.has(model)) told.add(fault('is given twice', at));
       seen.add(model);
       byModel[model] = rps;
     }
@@ -111,19 +113,19 @@ function ratesOf(models: LoadedModels, texts: readonly string[], told: Fault[]):
   if (texts.length === 0) return undefined;
   if (total === undefined) return { kind: 'each', byModel };
   if (texts.length > 1)
-    told.push(fault('a rate for all models stands alone; else name every model, as model=500', '--rps'));
+    told.add(fault('a rate for all models stands alone; else name every model, as model=500', '--rps'));
   return { kind: 'total', rps: total };
 }
 
-function modelOf(models: LoadedModels, name: string, at: string, told: Fault[]): number | undefined {
+function modelOf(models: LoadedModels, name: string, at: string, told: ToldFaults): number | undefined {
   const model = models.findIndex((one) => one.name === name);
   const found = models[model];
   if (found === undefined) {
     const known = models.map((one) => one.name).join(', ');
-    told.push(fault(`the plan has no model ${JSON.stringify(name)}; it has ${known}`, at));
+    told.add(fault(`the plan has no model ${JSON.stringify(name)}; it has ${known}`, at));
     return undefined;
   }
-  if (!isServed(found)) told.push(fault(`the plan gives ${name} no GPUs`, at));
+  if (!isServed(found)) told.add(fault(`the plan gives ${name} no GPUs`, at));
   return model;
 }
 
@@ -136,7 +138,7 @@ async function readSources(
   models: LoadedModels,
   texts: readonly string[],
   format: LoadOptions['traceFormat'],
-  told: Fault[],
+  told: ToldFaults,
 ): Promise<ReadSource[]> {
   const read: ReadSource[] = [];
   for (const text of texts) {
@@ -145,27 +147,37 @@ async function readSources(
     const cut = text.indexOf('=');
     const named = cut > 0 && !/[\\/]/.test(text.slice(0, cut));
     const model = named ? modelOf(models, text.slice(0, cut), at, told) : undefined;
-    const path = named ? text.slice(cut + 1) : text;
-    if (read.some(({ source }) => source.model === model) && !(named && model === undefined))
-      told.push(
-        fault(named ? 'that model has a trace already' : 'there is a trace for all models already', at),
-      );
-    try {
-      const trace = await readTrace(path, format);
-      const file = { path, sha256: await sha256OfFile(path) };
-      read.push({ source: { trace, ...(model === undefined ? {} : { model }) }, file });
-    } catch (error) {
-      const known = unreadable(path, error);
-      if (!(known instanceof InputError)) throw known;
-      for (const { path: where, message } of known.faults)
-        told.push(fault(message, where === '' ? path : `${path} ${where}`));
-    }
+    const source = await readSource(named ? text.slice(cut + 1) : text, model, format, told);
+    if (named && model === undefined) continue;
+    if (read.some((before) => before.source.model === model))
+      told.add(fault(named ? 'that model has a trace already' : 'there is a trace for all models', at));
+    if (source !== undefined) read.push(source);
   }
   if (read.length > 1 && read.some(({ source }) => source.model === undefined))
-    told.push(
-      fault('a trace for all models stands alone; else name the model of each, as model=file', '--trace'),
-    );
+    told.add(fault('a trace for all models stands alone; else name each model, as model=file', '--trace'));
   return read;
+}
+
+async function readSource(
+  path: string,
+  model: number | undefined,
+  format: LoadOptions['traceFormat'],
+  told: ToldFaults,
+): Promise<ReadSource | undefined> {
+  try {
+    const trace = await readTrace(path, format);
+    const file = { path, sha256: await sha256OfFile(path) };
+    return { source: { trace, ...(model === undefined ? {} : { model }) }, file };
+  } catch (error) {
+    const known = unreadable(path, error);
+    if (!(known instanceof InputError)) throw known;
+    const faults = known.faults.map(({ path: where, message }) =>
+      fault(message, where === '' ? path : `${path} ${where}`),
+    );
+    if (known instanceof MissingError) told.missing(...faults);
+    else told.add(...faults);
+    return undefined;
+  }
 }
 
 async function readTrace(path: string, format: LoadOptions['traceFormat']): Promise<Trace> {
@@ -174,11 +186,25 @@ async function readTrace(path: string, format: LoadOptions['traceFormat']): Prom
   return reader.end();
 }
 
+/** With traces for some models, a rate for another would be forgotten. */
+function refuseUntraced(
+  models: LoadedModels,
+  read: readonly ReadSource[],
+  rps: Rates | undefined,
+  told: ToldFaults,
+): void {
+  if (rps?.kind !== 'each' || read.some(({ source }) => source.model === undefined)) return;
+  models.forEach(({ name }, model) => {
+    if (rps.byModel[model] !== 0 && !read.some(({ source }) => source.model === model))
+      told.add(fault(`${name} has no trace, the others do: give it one`, `--rps "${name}=…"`));
+  });
+}
+
 /** What is said of how requests are placed in intervals must have a trace of intervals. */
-function refuseSpread(read: readonly ReadSource[], { arrivals, cv }: LoadOptions, told: Fault[]): void {
+function refuseSpread(read: readonly ReadSource[], { arrivals, cv }: LoadOptions, told: ToldFaults): void {
   if (read.length === 0 || read.some(({ source }) => source.trace.kind === 'counts')) return;
   if (arrivals !== undefined || cv !== undefined)
-    told.push(fault('the trace says when each request came; this is for counts per interval', '--arrivals'));
+    told.add(fault('the trace says when each request came; this is for counts per interval', '--arrivals'));
 }
 
 function scaled(
@@ -186,7 +212,7 @@ function scaled(
   models: LoadedModels,
   rps: Rates | undefined,
   load: number | undefined,
-  told: Fault[],
+  told: ToldFaults,
 ): TraceSource {
   try {
     if (load !== undefined) return rescaledSource(source, models, load);
@@ -200,7 +226,7 @@ function scaled(
           ? undefined
           : rps.byModel[source.model];
     if (wanted === undefined || wanted === 0) {
-      told.push(
+      told.add(
         fault(
           wanted === undefined
             ? 'a trace for all models takes one rate for all'
@@ -213,14 +239,14 @@ function scaled(
     return { ...source, trace: rescaledTrace(source.trace, { meanRps: wanted }) };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    told.push(...error.faults.map(({ message }) => fault(message, '--trace')));
+    told.add(...error.faults.map(({ message }) => fault(message, '--trace')));
     return source;
   }
 }
 
-function durationOf(sources: readonly TraceSource[], duration: number | undefined, told: Fault[]): number {
+function durationOf(sources: readonly TraceSource[], duration: number | undefined, told: ToldFaults): number {
   if (duration !== undefined) return Math.round(duration * NS_PER_S);
   if (sources.some(({ trace }) => trace.kind === 'arrivals' && meanRps(trace) === undefined))
-    told.push(fault('all its requests come at one instant: say over how long with --duration', '--trace'));
+    told.add(fault('all its requests come at one instant: say over how long with --duration', '--trace'));
   return sources.length === 0 ? 0 : wholeNs(sources);
 }

@@ -10,6 +10,8 @@ import { arrivalsOf, atLoadFactor, type Workload } from './simulate-workload.js'
 import { TimelineWriter, type WrittenTimeline } from './timeline.js';
 
 const TELL_EVERY_MS = 100;
+/** What is done sooner needs no progress. */
+const TELL_AFTER_MS = 500;
 const LOOK_EVERY = 4096;
 
 /** What all runs of a simulation share; plain data. */
@@ -135,7 +137,7 @@ class WatchedArrivals implements Arrivals {
   atNs = 0;
   model = 0;
   private pulled = 0;
-  private toldAtMs = performance.now();
+  private toldAtMs = performance.now() + TELL_AFTER_MS - TELL_EVERY_MS;
 
   constructor(
     private readonly arrivals: Arrivals,

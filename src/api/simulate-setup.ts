@@ -15,6 +15,7 @@ import { type Jitter, type PlanProfiles, profiledJitter, profilesOf } from './si
 import { type LoadOptions, resolvedWorkload } from './simulate-load.js';
 import type { SimulationSetup } from './simulate-run.js';
 import type { Workload } from './simulate-workload.js';
+import { ToldFaults } from './told-faults.js';
 
 /** What decides a simulation, besides the plan. */
 export interface SimulationOptions extends LoadOptions, SchedulerOptions {
@@ -39,26 +40,28 @@ const MOST_WINDOW_CELLS = 4_000_000;
 
 /**
  * Reads and checks all that a simulation needs.
- * @param more checks that only the caller knows of
+ * @param more faults that the caller has found already, and what it has yet to check
  * @throws InputError with every fault of plan, profiles, traces and options at once; MissingError where the plan is not there
  */
 export async function prepareSimulation(
   path: string,
   options: SimulationOptions,
   files: readonly (string | undefined)[],
-  more: (plan: PooledPlan, workload: Workload) => Fault[] = () => [],
+  more: {
+    readonly told?: ToldFaults;
+    readonly check?: (plan: PooledPlan, workload: Workload) => Fault[];
+  } = {},
 ): Promise<PreparedSimulation> {
   for (const file of files) if (file !== undefined) await checkWritable(file);
   const plan = await loadArtifact(path, ['pooled-plan']);
-  const told: Fault[] = [];
+  const { told = new ToldFaults(), check } = more;
   const profiles = await profilesOf(plan, told);
   const scheduler = chosenScheduler(options, told);
   const load = await resolvedWorkload(plan.value.models, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
-  told.push(...contradictions(plan.value));
-  if (load !== undefined) told.push(...more(plan.value, load.workload));
-  if (scheduler === undefined || load === undefined || told.length > 0)
-    throw new InputError(`simulate ${path}`, told);
+  told.add(...contradictions(plan.value));
+  if (load !== undefined && check !== undefined) told.add(...check(plan.value, load.workload));
+  if (scheduler === undefined || load === undefined || told.count > 0) throw told.error(`simulate ${path}`);
   const { slow = 1, seed = 0, exact = false } = options;
   const execution = { slow, ...(jitter === undefined ? {} : { jitter }) };
   return {
@@ -95,7 +98,7 @@ function jitterOf(
   plan: PooledPlan,
   profiles: PlanProfiles,
   { jitter }: SimulationOptions,
-  told: Fault[],
+  told: ToldFaults,
 ): Jitter | undefined {
   if (jitter === undefined || jitter === 0) return undefined;
   return jitter === 'profile' ? profiledJitter(plan, profiles, told) : { kind: 'cv', cv: jitter };

@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os';
 import {
   emittedHead,
-  type Fault,
   fault,
   type InputFile,
   type LargestLoad,
@@ -12,6 +11,7 @@ import { describedExecution } from './simulate-execution.js';
 import type { SimulationRun, SimulationSetup } from './simulate-run.js';
 import type { SimulationOptions } from './simulate-setup.js';
 import { SimulationThread } from './simulate-thread.js';
+import type { ToldFaults } from './told-faults.js';
 
 export interface SweepOptions extends Omit<SimulationOptions, 'load' | 'rps'> {
   /** `load=0.05..1.0`, `load=0.5..1.2:15` with the number of points. */
@@ -46,11 +46,11 @@ const MOST_THREADS = 16;
  * Reads `load=0.05..1.0`, `load=0.5..1.2:15`, `load=0.8`: evenly spaced, both ends included; by default in steps of about 0.05.
  * @param told where every fault is added
  */
-export function sweptLoads(text: string, told: Fault[]): number[] {
+export function sweptLoads(text: string, told: ToldFaults): number[] {
   const at = `--sweep "${text}"`;
   const match = SWEEP.exec(text.trim());
   if (match === null) {
-    told.push(fault('is not a sweep: load=0.05..1.0, with :steps if wanted', at));
+    told.add(fault('is not a sweep: load=0.05..1.0, with :steps if wanted', at));
     return [];
   }
   const from = Number(match[1]);
@@ -63,7 +63,7 @@ export function sweptLoads(text: string, told: Fault[]): number[] {
   if (to > MOST_LOAD) wrong.push(`reaches ${to} times the planned rate; at most ${MOST_LOAD} are simulated`);
   if (steps < 1 || (to >= from && steps > MOST_STEPS))
     wrong.push(`has ${steps} steps; 1 to ${MOST_STEPS} are valid`);
-  told.push(...wrong.map((message) => fault(message, at)));
+  told.add(...wrong.map((message) => fault(message, at)));
   if (wrong.length > 0) return [];
   if (steps === 1) return [from];
   return Array.from({ length: steps }, (_, i) =>

@@ -1,7 +1,6 @@
 import {
   type Fault,
   fault,
-  InputError,
   type SimulationReport,
   type SimulationSweep,
   saveArtifact,
@@ -38,10 +37,9 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
   const { prepareSimulation, windowFaults } = await import('./simulate-setup.js');
   const { SimulationThread } = await import('./simulate-thread.js');
   const { simulationReport } = await import('./simulate-document.js');
-  const { setup, inputs } = await prepareSimulation(path, options, [output, timeline], (plan, workload) => [
-    ...windowFaults(plan, workload, windows),
-    ...sameFile(output, timeline),
-  ]);
+  const { setup, inputs } = await prepareSimulation(path, options, [output, timeline], {
+    check: (plan, workload) => [...windowFaults(plan, workload, windows), ...sameFile(output, timeline)],
+  });
   const thread = new SimulationThread(setup, signal);
   try {
     const run = await thread.run(
@@ -68,10 +66,10 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   const { output } = options;
   const { prepareSimulation } = await import('./simulate-setup.js');
   const { runSweep, sweptLoads } = await import('./simulate-sweep.js');
-  const wrong: Fault[] = [];
-  const loads = sweptLoads(options.sweep, wrong);
-  const { setup, inputs } = await prepareSimulation(path, options, [output], () => wrong);
-  if (wrong.length > 0) throw new InputError(`simulate ${path}`, wrong);
+  const { ToldFaults } = await import('./told-faults.js');
+  const told = new ToldFaults();
+  const loads = sweptLoads(options.sweep, told);
+  const { setup, inputs } = await prepareSimulation(path, options, [output], { told });
   const document = await runSweep(setup, loads, options, inputs(output));
   if (output !== undefined) await saveArtifact<'simulation-sweep'>(output, document);
   return document;
