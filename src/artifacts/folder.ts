@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fault, InputError } from './errors.js';
 import { exists, removeLeftovers, replacedBeside, temporaryBeside } from './leftovers.js';
+import { unwritable } from './save.js';
 
 /** Whether a folder holds nothing but what this program wrote there before. */
 export type IsOurs = (folder: string) => Promise<boolean>;
@@ -24,15 +25,23 @@ export async function makeFolderWhole(
   const old = replacedBeside(path);
   try {
     await rm(temporary, { recursive: true, force: true });
-    await mkdir(temporary);
+    await mkdir(temporary).catch((error: unknown) => {
+      throw unwritable(target, error);
+    });
     await fill(temporary);
     if (await exists(path)) await rename(path, old);
     await rename(temporary, path);
     await rm(old, { recursive: true, force: true });
+  } catch (error) {
+    throw isDiskFull(error) ? unwritable(target, error) : error;
   } finally {
     await rm(temporary, { recursive: true, force: true });
     if (!(await exists(path)) && (await exists(old))) await rename(old, path);
   }
+}
+
+function isDiskFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 /**

@@ -44,6 +44,8 @@ export async function saveArtifact<K extends ArtifactKind>(
  * @throws InputError where the folder cannot be written; what the disk says (ENOSPC, …) otherwise
  */
 export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+  // With a slash at its end, a path that is no folder would have its temporary file elsewhere.
+  if (/[/\\]$/.test(path)) throw new InputError(`write ${path}`, [fault('it names a folder, not a file')]);
   const temporary = temporaryBeside(path);
   try {
     await removeLeftovers(path);
@@ -73,7 +75,8 @@ export async function checkWritable(path: string): Promise<void> {
   }
 }
 
-function unwritable(path: string, error: unknown): unknown {
+/** What the system said of a path that was to be written, as something to act on; what is nobody's fault as it came. */
+export function unwritable(path: string, error: unknown): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOENT':
       return new InputError(`write ${path}`, [fault(`there is no folder ${dirname(path)}`)]);
@@ -82,8 +85,14 @@ function unwritable(path: string, error: unknown): unknown {
     case 'ENOTDIR':
       return new InputError(`write ${path}`, [fault(`${dirname(path)} is not a folder`)]);
     case 'EACCES':
-    case 'EROFS':
+    case 'EPERM':
       return new InputError(`write ${path}`, [fault('permission denied')]);
+    case 'EROFS':
+      return new InputError(`write ${path}`, [fault('the file system is read-only')]);
+    case 'ENOSPC':
+    case 'EDQUOT':
+      // Only what opens a file names it, and then the temporary one.
+      return Object.assign(error as Error, { path });
     default:
       return error;
   }

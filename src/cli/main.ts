@@ -6,8 +6,11 @@ import { buildProgram } from './program.js';
 // A reader that has seen enough (`plan … | head`) is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT.done);
-  throw error;
+  process.stderr.write(`error: Cannot write to stdout: ${error.message}\n`);
+  process.exit(EXIT.fault);
 });
+// What cannot be told is not told; the exit code still says how it ended.
+process.stderr.on('error', () => {});
 
 try {
   await buildProgram().parseAsync(process.argv);
@@ -16,7 +19,7 @@ try {
   process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.badInput;
   if (error.exitCode !== 0 && process.argv.includes('--json')) {
     process.stdout.write(
-      `${JSON.stringify({ error: { message: error.message, faults: [] } }, undefined, 2)}\n`,
+      `${JSON.stringify({ error: { message: error.message.replace(/^error: /, ''), faults: [] } }, undefined, 2)}\n`,
     );
   }
 }

@@ -10,6 +10,7 @@ import {
   saveArtifact,
   writeWhole,
 } from '../../src/artifacts/index.js';
+import { unwritable } from '../../src/artifacts/save.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -47,6 +48,27 @@ describe('writeWhole()', () => {
     await expect(writeWhole(folder, 'text')).rejects.toThrow();
     expect(await readFile(join(folder, 'kept.json'), 'utf8')).toBe('old');
     expect((await readdir(folder)).filter((name) => name.includes('.tmp'))).toEqual([]);
+  });
+});
+
+describe('writeWhole() to a path that names a folder', () => {
+  it('says so, and writes nothing beside it', async () => {
+    await expect(writeWhole(`${folder}/`, 'text')).rejects.toThrow('it names a folder, not a file');
+  });
+});
+
+describe('unwritable()', () => {
+  it('names the path when the disk is full, which the system does not', () => {
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    expect(unwritable('out/plan.json', full)).toMatchObject({ code: 'ENOSPC', path: 'out/plan.json' });
+  });
+
+  it.each([
+    ['EROFS', 'Cannot write x: the file system is read-only'],
+    ['EPERM', 'Cannot write x: permission denied'],
+  ])('tells %s in words', (code, message) => {
+    const told = unwritable('x', Object.assign(new Error('raw'), { code }));
+    expect((told as Error).message).toBe(message);
   });
 });
 

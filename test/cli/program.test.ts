@@ -1,3 +1,4 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -97,5 +98,20 @@ describe('plan', () => {
     const { code, stderr } = await plan(['profile', 'import', 'csv', table, '--model', 'm', '-o', output]);
     expect(code).toBe(2);
     expect(stderr).toContain('--batch');
+  });
+
+  it.runIf(existsSync('/dev/full'))('says that stdout is full, without a stack trace', async () => {
+    const full = openSync('/dev/full', 'w');
+    const { code, stderr } = await plan(['schema', 'bundle'], { stdio: ['ignore', full, 'pipe'] });
+    closeSync(full);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error: Cannot write to stdout: ENOSPC[^\n]*\n$/);
+  });
+
+  it.runIf(existsSync('/dev/full'))('exits as it would when stderr takes nothing', async () => {
+    const full = openSync('/dev/full', 'w');
+    const { code } = await plan(['solve', 'no-such-spec.yaml'], { stdio: ['ignore', 'pipe', full] });
+    closeSync(full);
+    expect(code).toBe(7);
   });
 });
