@@ -37,8 +37,8 @@ function leftoverOf(name: string, target: string): { pid: number; kind: string }
   return match === null ? undefined : { pid: Number(match[1]), kind: match[2] as string };
 }
 
-/** A process that may not be signalled is there all the same. */
-function isRunning(pid: number): boolean {
+/** Whether a process is there; one that may not be signalled is there all the same. */
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -26,7 +26,7 @@ export {
   oipDatatype,
   STRING_DTYPE,
 } from './dtype.js';
-export { ExecutionError } from './errors.js';
+export { ExecutionError, firstLine } from './errors.js';
 export {
   type Executor,
   type ExecutorOptions,

@@ -1,4 +1,5 @@
 import type { Provider } from './device.js';
+import { firstLine } from './errors.js';
 
 const GPU_LIBRARIES =
   'Run `npm rebuild onnxruntime-node --onnxruntime-node-install=cuda12` where the network allows it (it fetches the CUDA and TensorRT providers, which are not in the npm package), with NVIDIA driver, CUDA and cuDNN installed.';
@@ -23,8 +24,4 @@ export function whatIsMissing(
   const library = /(\S+): cannot open shared object file/.exec(lastWords)?.[1]?.split('/').at(-1);
   const why = library === undefined || said.includes(library) ? said : `${said} (${library} is not found)`;
   return { why: `${provider}: ${why}`, advice: ADVICE[provider] };
-}
-
-function firstLine(text: string): string {
-  return text.trim().split('\n')[0]!.trim();
 }

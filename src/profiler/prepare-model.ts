@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { type Boundary, fault, InputError, sha256Of, type TensorSpec } from '../artifacts/index.js';
-import { ExecutionError, type Executor, startExecutor, type Tensors } from '../execution/index.js';
+import { ExecutionError, type Executor, firstLine, startExecutor, type Tensors } from '../execution/index.js';
 import { cutsOf, type OnnxModel, type TensorType } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
 import { findTensors, type Probe } from './find-tensors.js';
@@ -173,10 +173,13 @@ function typesOf(tensors: ReadonlyMap<string, TensorFinding>): Map<string, Tenso
 /** ONNX Runtime's refusal to run the model on inputs of ours, as something to act on; other errors pass through. */
 function notRunnable(path: string, error: unknown): unknown {
   if (!(error instanceof ExecutionError)) return error;
+  const said = firstLine(error.message);
+  // What is loaded is a temporary model made of the person's: its path says nothing to them.
+  const unloadable = /^Cannot load .*? on [^:]+(?::\S+)?: (?:Load model from .*? failed:)?(.+)$/s.exec(
+    said,
+  )?.[1];
+  if (unloadable !== undefined)
+    return new InputError(`load ${path}`, [fault(unloadable)], 'ONNX Runtime does not take this model.');
   const advice = 'Where an input takes certain values only, give it one with --fill <input>=<number>.';
-  return new InputError(`run ${path}`, [fault(firstLine(error.message))], advice);
-}
-
-function firstLine(text: string): string {
-  return text.split('\n')[0] ?? text;
+  return new InputError(`run ${path}`, [fault(said)], advice);
 }

@@ -1,10 +1,19 @@
 import { fault, InputError } from '../artifacts/index.js';
-import { filledTensor, randomTensor, stackBatch, type TensorData, type Tensors } from '../execution/index.js';
+import {
+  dtypeInfo,
+  elementCount,
+  filledTensor,
+  randomTensor,
+  stackBatch,
+  type TensorData,
+  type Tensors,
+} from '../execution/index.js';
 import type { BatchDim, OnnxModel } from '../onnx/index.js';
 import { streamOf } from '../random/index.js';
 import type { Batching } from './types.js';
 
 const SEED = 1;
+const MOST_INPUT_BYTES = 2 ** 30;
 
 /** Where each input has the batch; undefined where it is common to all requests. */
 export function inputAxes(batch: BatchDim): ReadonlyMap<string, number | undefined> {
@@ -35,6 +44,7 @@ export function requestFor(
       return [name, { dtype: type?.kind === 'tensor' ? type.dtype : '', shape }];
     }),
   );
+  checkSizes(model.name, shapes);
   checkGiven(model.name, shapes, { given, fill });
   return Object.fromEntries(
     [...shapes].map(([name, { dtype, shape }]) => {
@@ -45,6 +55,17 @@ export function requestFor(
       return [name, given[name] ?? randomTensor(dtype, shape, () => stream.uniform())];
     }),
   );
+}
+
+/** Values are made in memory: what no array holds is refused before. */
+function checkSizes(model: string, shapes: ReadonlyMap<string, { dtype: string; shape: number[] }>): void {
+  const faults = [...shapes].flatMap(([name, { dtype, shape }]) => {
+    const bytes = elementCount(shape) * (dtypeInfo(dtype)?.bytes ?? 1);
+    if (bytes <= MOST_INPUT_BYTES) return [];
+    const size = `${dtype}[${shape.join(', ')}] is ${(bytes / 2 ** 30).toFixed(1)} GiB for one request`;
+    return [fault(`input ${name} ${size}; at most ${MOST_INPUT_BYTES / 2 ** 30} GiB are taken`)];
+  });
+  if (faults.length > 0) throw new InputError(`run ${model}`, faults);
 }
 
 function checkGiven(

@@ -1,7 +1,7 @@
-import { type FileHandle, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
-import { fault, InputError, unreadable } from '../artifacts/index.js';
+import { fault, InputError, isRunning, unreadable } from '../artifacts/index.js';
 import { type ExternalCopy, extractPartition, type OnnxModel, readModel } from '../onnx/index.js';
 
 /** Where a model's external tensors lie, and where in one data file they go. */
@@ -12,16 +12,30 @@ export interface Source {
 
 /** The name under which every temporary model finds its external tensors. */
 const DATA_FILE = 'model.data';
+/** The process is in the name, so that the next can tell whose it was. */
+const SCRATCH = 'inferplan-profile-';
 const COPY_BYTES = 8 * 1024 * 1024;
 
 /** A temporary folder for the time of `use`; removed afterwards, also on failure and abort. */
 export async function withScratch<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'inferplan-profile-'));
+  await removeAbandoned();
+  const folder = await mkdtemp(join(tmpdir(), `${SCRATCH}${process.pid}-`));
   try {
     return await use(folder);
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+/** Removes what killed processes of ours left in the temporary folder, as far as this user may. */
+async function removeAbandoned(): Promise<void> {
+  const names = await readdir(tmpdir()).catch(() => []);
+  const abandoned = names.filter((name) => {
+    const pid = new RegExp(`^${SCRATCH}(\\d{1,10})-\\w{6}$`).exec(name)?.[1];
+    return pid !== undefined && !isRunning(Number(pid));
+  });
+  const gone = abandoned.map((name) => rm(join(tmpdir(), name), { recursive: true, force: true }));
+  await Promise.allSettled(gone);
 }
 
 /** Bytes of a file a person named. @throws MissingError or InputError saying why it cannot be read */

@@ -1,4 +1,4 @@
-import type { Tensors } from '../execution/index.js';
+import { firstLine, type Tensors } from '../execution/index.js';
 import {
   Answer,
   Decision,
@@ -298,7 +298,7 @@ export class LiveDriver {
       record.failed = true;
       record.busyUs = (this.now() - running.from) / 1e3;
       this.observer.batch(record);
-      this.batchLost(running, device, firstLine(error));
+      this.batchLost(running, device, toldOf(error));
       this.core.failed(this.now(), running.batch);
       this.decideSoon();
     });
@@ -341,7 +341,7 @@ export class LiveDriver {
       const outputs = Object.fromEntries(specs.map((spec) => [spec.name, joined(rows, spec)]));
       this.end(request, { kind: 'answered', inTime: how === Answer.inTime, outputs });
     } catch (error) {
-      this.end(request, { kind: 'failed', why: firstLine(error) });
+      this.end(request, { kind: 'failed', why: toldOf(error) });
     }
   }
 
@@ -397,6 +397,6 @@ function joined(rows: readonly Tensors[], spec: { name: string; batchAxis?: numb
 }
 
 /** What a person is told of an error: no stack, nothing a process said before it ended. */
-function firstLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+function toldOf(error: unknown): string {
+  return firstLine(error instanceof Error ? error.message : String(error));
 }

@@ -1,4 +1,5 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -143,4 +144,36 @@ test('the values that a block is fed are the model’s own: indices stay in rang
   expect(profile.blocks).toHaveLength(3);
   expect(profile.blocks[1]?.tensors).toMatchObject([{ name: 'index', dtype: 'int64', batchAxis: 0 }]);
   expect(profile.measurement?.complete).toBe(true);
+});
+
+test('an input that no memory holds is refused before it is made', async () => {
+  const path = join(folder, 'large.onnx');
+  const large = ['batch', 200_000, 100_000];
+  const graph = w.graph({
+    nodes: [w.node('Relu', ['x'], ['y'])],
+    inputs: [w.value('x', w.FLOAT, large)],
+    outputs: [w.value('y', w.FLOAT, large)],
+  });
+  writeFileSync(path, w.model(graph));
+  await expect(prepareModel(path, { device: CPU })).rejects.toThrow(
+    /input x float32\[1, 200000, 100000\] is 74\.5 GiB for one request; at most 1 GiB/,
+  );
+});
+
+test('a model that ONNX Runtime does not load is refused by its own path, without advice about inputs', async () => {
+  const path = made([w.node('Frobnicate', ['x'], ['y'])]);
+  const refused = await prepareModel(path, { device: CPU }).catch((error: Error) => error.message);
+  expect(refused).toMatch(/Frobnicate/);
+  expect(refused).not.toMatch(/inferplan-profile-|--fill/);
+});
+
+test('the scratch folder of a killed process is removed, that of a living one is kept', async () => {
+  const { pid: gone } = spawnSync(process.execPath, ['-e', '']);
+  const [left, living, others] = [`${gone}-abcdef`, `${process.ppid}-abcdef`, 'results'].map((name) =>
+    join(tmpdir(), `inferplan-profile-${name}`),
+  ) as [string, string, string];
+  for (const path of [left, living, others]) mkdirSync(path, { recursive: true });
+  await prepareModel(made([w.node('Relu', ['x'], ['y'])]), { device: CPU });
+  expect([left, living, others].map(existsSync)).toEqual([false, true, true]);
+  for (const path of [living, others]) rmSync(path, { recursive: true });
 });
