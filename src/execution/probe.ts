@@ -2,7 +2,14 @@ import { execFile } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
 import { promisify } from 'node:util';
 import { InputError } from '../artifacts/index.js';
-import { type Device, deviceText, type NamedDevice, PROVIDERS, virtualThreads } from './device.js';
+import {
+  checkThreads,
+  type Device,
+  deviceText,
+  type NamedDevice,
+  PROVIDERS,
+  virtualThreads,
+} from './device.js';
 import { openExecutor } from './executor.js';
 import { whatIsMissing } from './missing.js';
 
@@ -51,6 +58,9 @@ async function probe(named: NamedDevice, listed: readonly string[]): Promise<Dev
     const { why, advice } = whatIsMissing(device.provider, said, '');
     return { ...named, available: false, missing: `${why}. ${advice}` };
   }
+  const tooMany = checkThreads([{ device, virtual: 1, count: 1 }]);
+  if (tooMany.length > 0)
+    return { ...named, available: false, missing: tooMany.map(({ message }) => message).join('; ') };
   try {
     const { executor } = await openExecutor(device);
     await executor.close();

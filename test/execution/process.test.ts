@@ -61,6 +61,13 @@ describe('probeDevices()', () => {
     }
   });
 
+  it('does not start a CPU of more threads than the host has, and says how many there are', async () => {
+    const [report] = await probeDevices([parseDevice('cpu:9999')]);
+    expect(report?.available === false && report.missing).toMatch(
+      /need 9999 CPU threads at once, and this host has \d+$/,
+    );
+  });
+
   it('tells of every provider, and what is missing where one is', async () => {
     const reports = await probeDevices();
     expect(reports.map(({ device }) => device.provider)).toEqual([
