@@ -23,6 +23,15 @@ export type Answered =
   | { kind: 'dropped' }
   | { kind: 'failed'; why: string };
 
+/** A server that does not say what it serves within this time hangs. */
+const DESCRIBE_TIMEOUT_MS = 5000;
+const WORDS: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'there is no such host (ENOTFOUND)',
+  UND_ERR_SOCKET: 'the server closed the connection',
+  UND_ERR_HEADERS_TIMEOUT: `none within ${DESCRIBE_TIMEOUT_MS / 1000} s`,
+  UND_ERR_BODY_TIMEOUT: `none within ${DESCRIBE_TIMEOUT_MS / 1000} s`,
+};
+
 /** Speaks the Open Inference Protocol to one server over many connections. */
 export class InferenceClient {
   private readonly pool: Pool;
@@ -53,7 +62,9 @@ export class InferenceClient {
       ]);
     }
     if (status !== 200) throw this.refused([fault(`answers ${status} when asked for model ${model}`)]);
-    return readMetadata(json as Metadata);
+    if (!isMetadata(json))
+      throw this.refused([fault(`describes model ${model} otherwise than the Open Inference Protocol does`)]);
+    return readMetadata(json);
   }
 
   /** Sends one request. Never rejects: what goes wrong is a `failed`. */
@@ -88,7 +99,8 @@ export class InferenceClient {
 
   private async onlyModel(): Promise<string> {
     const { status, json } = await this.json('POST', '/v2/repository/index');
-    const names = status === 200 ? (json as { name: string }[]).map(({ name }) => name) : [];
+    const listed = status === 200 && Array.isArray(json) ? (json as (Partial<RemoteModel> | null)[]) : [];
+    const names = listed.map((model) => model?.name).filter((name) => typeof name === 'string');
     if (names.length === 1) return names[0] as string;
     const told =
       names.length === 0 ? 'does not say which models it has' : `has several models: ${names.join(', ')}`;
@@ -97,13 +109,19 @@ export class InferenceClient {
 
   private async json(method: 'GET' | 'POST', path: string): Promise<{ status: number; json: unknown }> {
     try {
-      const response = await this.pool.request({ method, path });
+      const response = await this.pool.request({
+        ...{ method, path },
+        ...{ headersTimeout: DESCRIBE_TIMEOUT_MS, bodyTimeout: DESCRIBE_TIMEOUT_MS },
+      });
       const text = await response.body.text();
       return { status: response.statusCode, json: text === '' ? {} : (JSON.parse(text) as unknown) };
     } catch (error) {
       if (error instanceof SyntaxError) throw this.refused([fault(`answers ${path} with no JSON`)]);
       const { code, message } = error as NodeJS.ErrnoException;
-      throw this.refused([fault(`no answer: ${code ?? message}`)], 'Is the server running?');
+      throw this.refused(
+        [fault(`no answer: ${WORDS[code ?? ''] ?? code ?? message}`)],
+        'Is the server running?',
+      );
     }
   }
 
@@ -123,6 +141,19 @@ interface Metadata {
   inputs: MetadataTensor[];
   outputs: MetadataTensor[];
   properties?: { slo_ms?: string; [key: `fill.${string}`]: string };
+}
+
+function isMetadata(json: unknown): json is Metadata {
+  const { name, inputs, outputs } = (json ?? {}) as Record<string, unknown>;
+  const isTensor = (value: unknown): boolean => {
+    const tensor = (value ?? {}) as Record<string, unknown>;
+    const named = typeof tensor.name === 'string' && typeof tensor.datatype === 'string';
+    return (
+      named && Array.isArray(tensor.shape) && tensor.shape.every((size) => Number.isInteger(Number(size)))
+    );
+  };
+  const areTensors = (value: unknown): boolean => Array.isArray(value) && value.every(isTensor);
+  return typeof name === 'string' && areTensors(inputs) && areTensors(outputs);
 }
 
 function readMetadata({ name, inputs, outputs, properties }: Metadata): RemoteModel {

@@ -64,6 +64,33 @@ describe('driveLoad()', () => {
     expect(few.latencyMs!.max).toBeGreaterThan(10 * 200 - 900 - 100);
   });
 
+  it.each([
+    ['{"name":5,"inputs":"x"}', 'does not say which models it has'],
+    ['[null,{"name":7}]', 'does not say which models it has'],
+    ['<html>', 'answers /v2/repository/index with no JSON'],
+  ])('says of a server that lists its models as %s that it is another', async (answer, told) => {
+    const url = await respond((request, response) => {
+      request.resume();
+      response.end(answer);
+    });
+    await expect(driveLoad(url, { rps: 5, durationS: 1 })).rejects.toThrow(told);
+  });
+
+  it.each([
+    '[]',
+    '{}',
+    'null',
+    '{"name":"m","inputs":[{"name":"x","datatype":"FP32"}],"outputs":[]}',
+  ])('says of a server that describes its model as %s that it is another', async (answer) => {
+    const url = await respond((request, response) => {
+      request.resume();
+      response.end(answer);
+    });
+    await expect(driveLoad(url, { model: 'm', rps: 5, durationS: 1 })).rejects.toThrow(
+      'describes model m otherwise than the Open Inference Protocol does',
+    );
+  });
+
   it('tells drops, failures with their reasons, wrong answers and broken connections apart', async () => {
     let count = 0;
     const url = await respond((request, response) => {
@@ -101,7 +128,7 @@ describe('driveLoad()', () => {
   it('refuses options that are no use, all at once, and a server that is not there', async () => {
     const bad = { rps: -1, durationS: 0, rows: 1.5, arrivals: 'bursts' as never };
     await expect(driveLoad('nowhere', bad)).rejects.toThrow(
-      /rps: is -1; .*\n.*durationS: is 0; .*\n.*rows: is 1.5; .*\n.*arrivals: .*poisson, uniform\n.*url: nowhere/,
+      /rps: is -1; .*\n.*durationS: is 0; .*\n.*rows: is 1.5; .*\n.*arrivals: .*poisson, uniform.*\n.*url: nowhere/,
     );
     await expect(driveLoad('http://127.0.0.1:9', { model: 'm', rps: 1, durationS: 1 })).rejects.toThrow(
       /no answer: ECONNREFUSED[\s\S]*Is the server running/,
