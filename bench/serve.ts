@@ -31,6 +31,9 @@ interface Order {
   seed: number;
 }
 
+const USAGE =
+  'Usage: node dist/bench/serve.js <bundle folder> [--model m] [--seconds 10] [--load 0.5,3] [--seed 0] [--json out.json]';
+
 if (process.send === undefined) await bench();
 else process.once('message', (order: Order) => void client(order));
 
@@ -52,7 +55,11 @@ async function bench(): Promise<void> {
     },
   });
   const folder = positionals[0];
-  if (folder === undefined) throw new Error('Name the folder of a bundle.');
+  if (folder === undefined) {
+    process.stderr.write(`${USAGE}\n`);
+    process.exitCode = 2;
+    return;
+  }
   const { value: manifest } = await loadArtifact(join(folder, 'manifest.json'), ['bundle']);
   const { value: plan } = await loadArtifact(join(folder, manifest.plan.path), ['pooled-plan']);
   const model = plan.models.find(({ name }) => name === values.model) ?? plan.models[0]!;
