@@ -72,6 +72,21 @@ describe('planPooled() finds the optimum of the literal A.2', () => {
       bothAgree(seed, TINY, { unifiedBatch: false, batchFormation: { factor: 1.3, estimatedRps: 400 } });
   });
 
+  test('when links do not bound rates, or there are three classes', () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const wholeGpusPer = RULES[seed % 3] as 'pool';
+      bothAgree(seed, { ...TINY, blocks: 2 }, { wholeGpusPer, linkThroughput: false });
+      bothAgree(seed, { ...TINY, classes: 3, blocks: 2, mostGpus: 1 }, { wholeGpusPer });
+    }
+  });
+
+  test('when two models share the cluster at the least cost', () => {
+    for (let seed = 1; seed <= 30; seed++) {
+      const wholeGpusPer = RULES[seed % 3] as 'pool';
+      bothAgree(seed, { ...TINY, models: 2, blocks: 2, mostGpus: 3 }, { objective: 'cost', wholeGpusPer });
+    }
+  });
+
   test('when a class must take part', () => {
     for (let seed = 1; seed <= 25; seed++) bothAgree(seed, TINY, {}, 2, { C1: 0.3 });
   });
