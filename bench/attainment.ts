@@ -1,0 +1,278 @@
+/**
+ * PPipe's published plans in our simulator:
+ *
+ *     node dist/bench/attainment.js [--table attainment|largest] [--cases text] [--rules published,own] [--runs n]
+ *                                   [--seconds 30] [--most 1] [--seed 0] [--policy '{…}'] [--threads n] [--data folder]
+ *
+ * `attainment`: every cell of attainment.csv under the published rules, met where it is within three standard deviations and half a
+ * point. `largest`: the largest load factor at which 99 % are in time, by plan and scheduler, under the published rules and under
+ * our defaults (--policy: what differs from them). Both without --table. Tables on stderr, JSON on stdout.
+ */
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import {
+  type Attained,
+  Attainment,
+  largestLoad,
+  type PublishedCell,
+  type Rules,
+  type RunOptions,
+  readAttainment,
+  type Scheduler,
+  type Setting,
+} from './ppipe/attainment.js';
+import {
+  PUBLISHED_PLANS,
+  type PublishedPlan,
+  profilesIn,
+  publishedInstances,
+  publishedRps,
+} from './ppipe/plans.js';
+
+interface Job {
+  index: number;
+  setting: Omit<Setting, 'instance'> & { instance: string };
+  options: RunOptions;
+  /** Simulate this load; else find the largest load factor up to `most`. */
+  offeredRps?: number;
+  most: number;
+  /** Requests simulated, roughly: the longest first. */
+  cost: number;
+}
+
+type Answer = { index: number } & ({ attained: Attained } | { largest: number });
+
+const SCHEDULERS: readonly Scheduler[] = ['reservation', 'reactive'];
+
+if (isMainThread) await bench();
+else serveJobs(new URL(workerData as string));
+
+function serveJobs(folder: URL): void {
+  const profileOf = profilesIn(folder);
+  const instances = new Map(publishedInstances(folder).map((instance) => [instance.id, instance]));
+  parentPort?.on('message', ({ index, setting, options, offeredRps, most }: Job) => {
+    const instance = instances.get(setting.instance);
+    if (instance === undefined) throw new Error(`there is no instance ${setting.instance}`);
+    const attainment = new Attainment({ ...setting, instance }, profileOf, options);
+    const answer: Answer =
+      offeredRps === undefined
+        ? { index, largest: largestLoad(attainment, most) }
+        : { index, attained: attainment.at(offeredRps) };
+    parentPort?.postMessage(answer);
+  });
+}
+
+async function bench(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      table: { type: 'string' },
+      cases: { type: 'string', default: '' },
+      rules: { type: 'string', default: 'published,own' },
+      runs: { type: 'string' },
+      seconds: { type: 'string', default: '30' },
+      most: { type: 'string', default: '1' },
+      seed: { type: 'string', default: '0' },
+      policy: { type: 'string', default: '{}' },
+      threads: { type: 'string', default: `${availableParallelism()}` },
+      data: { type: 'string', default: new URL('../../../shared/data/ppipe/', import.meta.url).href },
+    },
+  });
+  const folder = new URL(values.data, `file://${process.cwd()}/`);
+  const base = {
+    durationS: Number(values.seconds),
+    seed: Number(values.seed),
+    policy: JSON.parse(values.policy) as NonNullable<RunOptions['policy']>,
+  };
+  const runs = values.runs === undefined ? undefined : Number(values.runs);
+  const run = (jobs: Job[]) => runJobs(jobs, folder, Number(values.threads));
+  const tables: Record<string, unknown> = {};
+  if (values.table !== 'largest') {
+    const cells = readAttainment(folder).filter((cell) => nameOf(cell).includes(values.cases));
+    tables.attainment = await attainmentTable(cells, { ...base, runs }, run);
+  }
+  if (values.table !== 'attainment') {
+    const settings = settingsOf(folder, values.rules.split(',') as Rules[]).filter((setting) =>
+      nameOf(setting).includes(values.cases),
+    );
+    const options = { ...base, runs: runs ?? 3 };
+    tables.largest = await largestTable(settings, options, Number(values.most), run);
+  }
+  process.stdout.write(`${JSON.stringify({ ...base, ...tables }, null, 1)}\n`);
+}
+
+type Run = (jobs: Job[]) => Promise<Answer[]>;
+
+/** Jobs to threads, the longest first; answers in the order of the jobs. */
+async function runJobs(jobs: Job[], folder: URL, threads: number): Promise<Answer[]> {
+  const waiting = [...jobs].sort((a, b) => a.cost - b.cost);
+  const answers: Answer[] = [];
+  const started = Date.now();
+  const thread = () =>
+    new Promise<void>((resolve, reject) => {
+      const worker = new Worker(new URL(import.meta.url), { workerData: folder.href });
+      const next = () => {
+        const job = waiting.pop();
+        if (job === undefined) void worker.terminate().then(() => resolve());
+        else worker.postMessage(job);
+      };
+      worker.on('error', reject);
+      worker.on('message', (answer: Answer) => {
+        answers[answer.index] = answer;
+        next();
+      });
+      next();
+    });
+  await Promise.all(Array.from({ length: Math.min(threads, jobs.length) }, thread));
+  process.stderr.write(`${jobs.length} jobs in ${((Date.now() - started) / 1000).toFixed(0)} s\n`);
+  return answers;
+}
+
+function nameOf({
+  instance,
+  model,
+  plan,
+  scheduler,
+}: {
+  instance: string | { id: string };
+  model: number;
+  plan: PublishedPlan;
+  scheduler: Scheduler;
+}): string {
+  return `${typeof instance === 'string' ? instance : instance.id} ${model} ${plan} ${scheduler}`;
+}
+
+/** `ablation/…` one model, `maf19/…` three. */
+function setOf(instance: string): string {
+  return instance.startsWith('ablation') ? 'one-model' : 'three-model';
+}
+
+async function attainmentTable(
+  cells: PublishedCell[],
+  options: Omit<RunOptions, 'runs'> & { runs: number | undefined },
+  run: Run,
+) {
+  const answers = await run(
+    cells.map(({ instance, model, plan, scheduler, offeredRps, runs }, index) => ({
+      index,
+      setting: { instance, model, plan, scheduler, rules: 'published' },
+      options: { ...options, runs: options.runs ?? runs },
+      offeredRps,
+      most: 0,
+      cost: offeredRps * (scheduler === 'reactive' ? 2 : 1),
+    })),
+  );
+  const rows = cells.map((cell, i) => {
+    const { attained } = answers[i] as { attained: Attained };
+    const off = attained.attainment - cell.attainment;
+    return { ...cell, ours: attained, off, met: Math.abs(off) <= 3 * cell.sd + 0.005 };
+  });
+  process.stderr.write(
+    '\nattainment.csv under the published rules: within three standard deviations and 0.5 points\n',
+  );
+  process.stderr.write(`${line('set', 'plan', 'scheduler', 'cells', 'met', 'rms off', 'worst off')}\n`);
+  for (const group of groupsOf(rows, (row) => [setOf(row.instance), row.plan, row.scheduler])) {
+    const offs = group.rows.map(({ off }) => 100 * off);
+    const rms = Math.sqrt(offs.reduce((sum, off) => sum + off * off, 0) / offs.length);
+    const worst = offs.reduce((most, off) => (Math.abs(off) > Math.abs(most) ? off : most), 0);
+    const met = group.rows.filter((row) => row.met).length;
+    process.stderr.write(
+      `${line(...group.key, `${offs.length}`, `${met}`, rms.toFixed(3), worst.toFixed(3))}\n`,
+    );
+  }
+  for (const row of rows.filter(({ met }) => !met)) {
+    const off = `${(100 * row.ours.attainment).toFixed(2)} % for ${(100 * row.attainment).toFixed(2)} ± ${(100 * row.sd).toFixed(2)} %`;
+    process.stderr.write(`NOT MET: ${nameOf(row)} at ${row.loadFactor}: ${off}\n`);
+  }
+  return rows;
+}
+
+function settingsOf(folder: URL, rules: readonly Rules[]): Setting[] {
+  const shown = publishedInstances(folder).filter(({ id }) => !id.includes('rtmdet'));
+  return shown.flatMap((instance) =>
+    instance.models.flatMap((_, model) =>
+      PUBLISHED_PLANS.filter((plan) => publishedRps(instance, plan) !== undefined).flatMap((plan) =>
+        SCHEDULERS.flatMap((scheduler) =>
+          rules.map((rule) => ({ instance, model, plan, scheduler, rules: rule })),
+        ),
+      ),
+    ),
+  );
+}
+
+async function largestTable(settings: Setting[], options: RunOptions, most: number, run: Run) {
+  const answers = await run(
+    settings.map((setting, index) => ({
+      index,
+      setting: { ...setting, instance: setting.instance.id },
+      options,
+      most,
+      cost: publishedRps(setting.instance, 'reference')?.[setting.model] as number,
+    })),
+  );
+  const rows = settings.map(({ instance, ...setting }, i) => {
+    const { largest } = answers[i] as { largest: number };
+    return { instance: instance.id, ...setting, largest };
+  });
+  process.stderr.write(
+    `\nLargest load factor at 99 %, 0.01 steps up to ${most}, late counted as missed; mean (least)\n`,
+  );
+  process.stderr.write(`${line('set', 'plan', 'scheduler', 'published', 'own')}\n`);
+  for (const group of groupsOf(rows, (row) => [setOf(row.instance), row.plan, row.scheduler])) {
+    const figure = (rules: Rules) => meanAndLeast(group.rows.filter((row) => row.rules === rules));
+    process.stderr.write(`${line(...group.key, figure('published'), figure('own'))}\n`);
+  }
+  for (const group of groupsOf(rows, (row) => [setOf(row.instance)])) printEach(group.rows);
+  return rows;
+}
+
+interface LargestRow {
+  instance: string;
+  model: number;
+  plan: PublishedPlan;
+  scheduler: Scheduler;
+  rules: Rules;
+  largest: number;
+}
+
+/** Each model under our own rules, or the published ones where only those were asked for. */
+function printEach(rows: readonly LargestRow[]): void {
+  const rules = rows.some((row) => row.rules === 'own') ? 'own' : 'published';
+  const columns = PUBLISHED_PLANS.flatMap((plan) => SCHEDULERS.map((scheduler) => ({ plan, scheduler })));
+  process.stderr.write(
+    `\n${rules} rules: ${columns.map(({ plan, scheduler }) => `${plan} ${scheduler}`).join(', ')}\n`,
+  );
+  const shown = rows.filter((row) => row.rules === rules);
+  for (const { key, rows: own } of groupsOf(shown, ({ instance, model }) => [instance, `${model}`])) {
+    const cells = columns.map(
+      ({ plan, scheduler }) =>
+        own
+          .find((row) => row.plan === plan && row.scheduler === scheduler)
+          ?.largest.toFixed(2)
+          .padStart(5) ?? '    –',
+    );
+    process.stderr.write(`${cells.join(' ')}  ${key.join(' ')}\n`);
+  }
+}
+
+function meanAndLeast(rows: readonly LargestRow[]): string {
+  if (rows.length === 0) return '–';
+  const all = rows.map(({ largest }) => largest);
+  const mean = all.reduce((sum, one) => sum + one, 0) / all.length;
+  return `${mean.toFixed(4)} (${Math.min(...all).toFixed(2)})`;
+}
+
+function groupsOf<R>(rows: readonly R[], keyOf: (row: R) => string[]): { key: string[]; rows: R[] }[] {
+  const groups = new Map<string, { key: string[]; rows: R[] }>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const group = groups.get(key.join()) ?? { key, rows: [] };
+    group.rows.push(row);
+    groups.set(key.join(), group);
+  }
+  return [...groups.values()];
+}
+
+function line(...cells: string[]): string {
+  return cells.map((cell, i) => (i < 3 ? cell.padEnd(16) : cell.padStart(14))).join('');
+}
