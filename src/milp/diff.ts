@@ -8,7 +8,8 @@ export interface Change {
 
 /** What a new plan changes. */
 export interface PlanDiff {
-  readonly objective: Change & { readonly kind: string };
+  /** `kind` of the plan after; `kindBefore` where the other's is another, and the values are not alike. */
+  readonly objective: Change & { readonly kind: string; readonly kindBefore?: string };
   readonly models: readonly {
     readonly name: string;
     readonly throughputRps: Change;
@@ -49,7 +50,9 @@ export function diffPlans(a: Omit<PooledPlan, 'inputs'>, b: Omit<PooledPlan, 'in
   const classes = classNames
     .map((name) => ({ name, used: change(a.classes[name]?.used, b.classes[name]?.used) }))
     .filter(({ used }) => differs(used));
-  const objective = { kind: b.objective.kind, ...change(a.objective.value, b.objective.value) };
+  const [kindBefore, kind] = [a.objective.kind, b.objective.kind];
+  const values = change(a.objective.value, b.objective.value);
+  const objective = { kind, ...(kind === kindBefore ? {} : { kindBefore }), ...values };
   const gpusMoved = movedGpus(a, b);
   const alike = models.every(
     ({ throughputRps, sloMs, pipelines }) =>

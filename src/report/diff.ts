@@ -5,7 +5,10 @@ import { figure, percent, type Table } from './table.js';
 export function diffHeadline({ objective, gpusMoved, same }: PlanDiff): string {
   if (same) return 'the plans are the same';
   const gpus = `${gpusMoved} GPU${gpusMoved === 1 ? '' : 's'} would serve something else`;
-  return `${objective.kind} ${arrow(objective)}; ${gpus}`;
+  const { kind, kindBefore, before, after } = objective;
+  if (kindBefore !== undefined)
+    return `${kindBefore} ${figure(before)} → ${kind} ${figure(after)}, which do not compare; ${gpus}`;
+  return `${kind} ${arrow(objective)}; ${gpus}`;
 }
 
 /** Rates, SLOs and GPUs in use that differ. */

@@ -117,6 +117,8 @@ describe('diffPlans()', () => {
       before: made.objective.value,
       after: whole.objective.value,
     });
+    const priced = { ...whole, objective: { ...whole.objective, kind: 'cost' as const } };
+    expect(diffPlans(made, priced).objective).toMatchObject({ kindBefore: 'throughput', kind: 'cost' });
     const rate = diff.models[0]?.throughputRps;
     expect(rate?.after).toBe(whole.models[0]?.throughputRps);
     expect(diff.same).toBe(made.objective.value === whole.objective.value && diff.gpusMoved === 0);

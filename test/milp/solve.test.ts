@@ -35,6 +35,51 @@ describe('planPooled()', () => {
     expect(text()).toBe(text());
   });
 
+  test('returns a plan and a bound that hold when it is interrupted at whatever point', () => {
+    let plans = 0;
+    for (const wholeGpusPer of ['position', 'class'] as const)
+      for (let seed = 1; seed <= 3; seed++) {
+        const problem = randomProblem(seed, { ...SMALL, models: 2, mostGpus: 30 }, { wholeGpusPer });
+        const best = planPooled(problem, { highs, gap: 0 });
+        if (best.status !== 'optimal') throw new Error(`${seed}: ${best.status}`);
+        for (const questions of [1, 4, 8, 16, 64]) {
+          let asked = 0;
+          const outcome = planPooled(problem, { highs, interrupted: () => ++asked > questions });
+          if (!('plan' in outcome)) {
+            expect(outcome).toMatchObject({ status: 'no-plan-in-time', limit: 'interrupted' });
+            continue;
+          }
+          plans++;
+          expect({ seed, faults: checkPlan(outcome.plan, problem) }).toEqual({ seed, faults: [] });
+          const { value, bound } = outcome.plan.objective;
+          expect(value).toBeLessThanOrEqual(best.plan.objective.value * (1 + 1e-9));
+          expect(bound).toBeGreaterThanOrEqual(best.plan.objective.value * (1 - 1e-9));
+          expect(outcome.plan.reproducible === false || asked <= questions).toBe(true);
+        }
+      }
+    expect(plans).toBeGreaterThan(10);
+  });
+
+  test('finds the same least price when there are thousands of GPUs it does not need', () => {
+    for (let seed = 1; seed <= 12; seed++) {
+      const wholeGpusPer = (['pool', 'position', 'class'] as const)[seed % 3] as 'pool';
+      const shape = { ...SMALL, models: 1 + (seed % 2), mostGpus: 30 };
+      const some = randomProblem(seed, shape, { objective: 'cost', wholeGpusPer });
+      const devices = Object.fromEntries(
+        Object.entries(some.cluster.devices).map(([name, device]) => [name, { ...device, count: 5000 }]),
+      );
+      const [few, many] = [some, { ...some, cluster: { ...some.cluster, devices } }].map((problem) =>
+        planPooled(problem, { highs, gap: 0 }),
+      );
+      if (few?.status !== 'optimal' || many?.status !== 'optimal')
+        throw new Error(`${seed}: ${few?.status} ${many?.status}`);
+      expect(many.plan.objective.value).toBeLessThanOrEqual(few.plan.objective.value * (1 + 1e-9));
+      // Where the small cluster has GPUs left of every class, more of them change nothing.
+      if (Object.values(few.plan.classes).every(({ used, count }) => used < count / 2))
+        expect(many.plan.objective.value).toBeCloseTo(few.plan.objective.value, 9);
+    }
+  });
+
   test('says infeasible, why, and the smallest SLO when no pipeline is fast enough', () => {
     const good = randomProblem(3, SMALL);
     const model = good.models[0];

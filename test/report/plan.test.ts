@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PooledPlan } from '../../src/artifacts/index.js';
-import { classTable, pipelineTable, planHeadline, timesText } from '../../src/report/index.js';
+import { classTable, diffHeadline, pipelineTable, planHeadline, timesText } from '../../src/report/index.js';
 
 const PLAN: PooledPlan = {
   kind: 'pooled-plan',
@@ -69,5 +69,18 @@ describe('classTable()', () => {
       ['L4', '1 of 2', '31.5', '—'],
       ['P4', '1 of 3', '—', '12.0'],
     ]);
+  });
+});
+
+describe('diffHeadline()', () => {
+  it('gives no percentage where the objectives are of different kinds', () => {
+    const rest = { models: [], classes: [], gpusMoved: 3, same: false };
+    const objective = { kind: 'cost', kindBefore: 'throughput', before: 2000, after: 5.5 };
+    const gpus = '3 GPUs would serve something else';
+    expect(diffHeadline({ ...rest, objective })).toBe(
+      `throughput 2 000 → cost 5.50, which do not compare; ${gpus}`,
+    );
+    const same = { kind: 'cost', before: 4, after: 5 };
+    expect(diffHeadline({ ...rest, objective: same })).toBe(`cost 4.00 → 5.00 (+25.0 %); ${gpus}`);
   });
 });
