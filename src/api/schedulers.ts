@@ -79,7 +79,6 @@ const RESERVATION: Choices<ReservationPolicy> = {
   offer: { 'least-waiting': [], 'behind-share': [] },
   askOthers: 'boolean',
   firstSight: { never: [], 'nearly-full': ['share'], queueing: ['share'] },
-  execution: { 'as-reserved': [], 'handed-on': [] },
   review: { 'when-due': [], 'every-arrival': [] },
   correction: { none: [], average: ['weight', 'deviations'] },
   wakeStepNs: 'number',

@@ -30,6 +30,8 @@ export class HandedOnFlow implements Flow {
     private readonly batches: Batches,
     private readonly journeys: Journeys,
     devices: number,
+    /** Takes out of a batch what its clients no longer want; whether anything is left. */
+    private readonly isWanted: (batch: number) => boolean,
   ) {
     this.handed = new Lists(devices);
     this.up = new Uint8Array(devices);
@@ -59,7 +61,8 @@ export class HandedOnFlow implements Flow {
     this.journeys.stage[batch] = stage;
     this.batches.moveTo(batch, this.batches.pool(batch) + 1, device);
     if (this.up[device] === 0) return false;
-    this.hand(batch);
+    if (this.isWanted(batch)) this.hand(batch);
+    else this.batches.close(batch);
     return true;
   }
 

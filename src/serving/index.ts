@@ -29,7 +29,6 @@ export {
 } from './reactive-policy.js';
 export { ReservationCore } from './reservation.js';
 export {
-  type ExecutionRule,
   type FirstSightRule,
   type OfferRule,
   PUBLISHED_POLICY,

@@ -1,7 +1,8 @@
 /**
  * What a reservation remembers of a resource.
- * - gaps: every reservation and what is free between them (A.3).
- * - busy-until: the end of the last (the published simulator).
+ * - gaps: every reservation and what is free between them (A.3). Each resource serves its reservations in their order.
+ * - busy-until: the end of the last. Reservations then have no order to be kept: a batch is handed on as soon as it is
+ *   there, first come first served, and an accepted request can be late (the published simulator).
  */
 export type TableRule = 'gaps' | 'busy-until';
 
@@ -23,13 +24,6 @@ export type FirstSightRule =
   | { kind: 'never' }
   | { kind: 'nearly-full'; share: number }
   | { kind: 'queueing'; share: number };
-
-/**
- * When a batch uses what it has reserved.
- * - as-reserved: in the order of the reservations.
- * - handed-on: as soon as it is there, first come first served, whatever the reservations say (the published simulator).
- */
-export type ExecutionRule = 'as-reserved' | 'handed-on';
 
 /**
  * What is learnt from executions and transfers that take other than expected (§5.4, feedback correction).
@@ -55,7 +49,6 @@ export interface ReservationPolicy {
   /** Before a request is dropped for one pipeline's load, the others are asked. */
   askOthers: boolean;
   firstSight: FirstSightRule;
-  execution: ExecutionRule;
   review: ReviewRule;
   correction: ReservationCorrection;
   /** The last moment to wait for company is this long after the last at which a batch of one more would be in time. */
@@ -71,7 +64,6 @@ export const RESERVATION_POLICY: ReservationPolicy = {
   offer: 'least-waiting',
   askOthers: true,
   firstSight: { kind: 'queueing', share: 1 },
-  execution: 'as-reserved',
   review: 'when-due',
   correction: { kind: 'average', weight: 0.03, deviations: 1 },
   wakeStepNs: 1,
@@ -85,7 +77,6 @@ export const PUBLISHED_POLICY: ReservationPolicy = {
   offer: 'least-waiting',
   askOthers: false,
   firstSight: { kind: 'nearly-full', share: 0.95 },
-  execution: 'handed-on',
   review: 'every-arrival',
   correction: { kind: 'none' },
   wakeStepNs: 1000,

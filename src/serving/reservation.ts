@@ -45,6 +45,8 @@ export class ReservationCore implements ServingCore {
   private readonly sureEntry: Int32Array;
   private wakeTold = NEVER;
   private draining = false;
+  /** Whether a request ever ended while a task of it was in a batch. */
+  private holes = false;
   /** Whether a batch was ever lost. */
   private retried = false;
   private unsettled = 0;
@@ -65,16 +67,15 @@ export class ReservationCore implements ServingCore {
     this.batches = new Batches(Math.max(...pools.map((pool) => pool.batch)));
     this.durations = new Durations(pools, this.policy.correction);
     this.journeys = new Journeys(Math.max(...pools.map(({ partition }) => partition + 1)));
-    if (this.policy.tables === 'gaps' && this.policy.execution === 'as-reserved') {
-      const booking = new GapBooking(topology, this.durations);
+    const isWanted = (batch: number) => this.isWanted(batch);
+    const { batches, journeys, durations } = this;
+    if (this.policy.tables === 'gaps') {
+      const booking = new GapBooking(topology, durations);
       this.booking = booking;
-      this.flow = new ReservedFlow(topology, decisions, this.batches, this.journeys, this.durations, booking);
+      this.flow = new ReservedFlow(topology, decisions, batches, journeys, durations, booking, isWanted);
     } else {
-      this.booking =
-        this.policy.tables === 'gaps'
-          ? new GapBooking(topology, this.durations)
-          : new BusyUntilBooking(topology, this.durations);
-      this.flow = new HandedOnFlow(decisions, this.batches, this.journeys, topology.devices.length);
+      this.booking = new BusyUntilBooking(topology, durations);
+      this.flow = new HandedOnFlow(decisions, batches, journeys, topology.devices.length, isWanted);
     }
     this.dispatcher = new Dispatcher(topology, this.policy, this.durations, this.booking);
     this.queues = new Lists(models.length);
@@ -90,6 +91,13 @@ export class ReservationCore implements ServingCore {
     return this.unsettled;
   }
 
+  /** Requests, tasks and batches whose numbers are in use: what memory follows. */
+  get inUse(): { requests: number; tasks: number; batches: number } {
+    const { requestCount, taskCount } = this.requests;
+    return { requests: requestCount, tasks: taskCount, batches: this.batches.count };
+  }
+
+  /** Calls of probe() so far. */
   get probes(): number {
     return this.dispatcher.probes;
   }
@@ -268,10 +276,13 @@ export class ReservationCore implements ServingCore {
     );
   }
 
-  /** When a batch of one more than wait now could no longer be in time. */
+  /** When a batch of one more than wait now could no longer be in time; while those that wait still can. */
   private lastMoment(model: number, head: number, entry: number): number {
-    const size = Math.min(this.queues.size(model) + 1, this.dispatcher.planned[entry] as number);
-    return this.deadlineOf(head) - this.durations.workNs(entry, size) + this.policy.wakeStepNs;
+    const waiting = this.queues.size(model);
+    const more = Math.min(waiting + 1, this.dispatcher.planned[entry] as number);
+    const deadline = this.deadlineOf(head);
+    const last = deadline - this.durations.workNs(entry, Math.min(waiting, more));
+    return Math.min(last, deadline - this.durations.workNs(entry, more) + this.policy.wakeStepNs);
   }
 
   private dispatch(model: number, size: number): void {
@@ -346,6 +357,19 @@ export class ReservationCore implements ServingCore {
     this.batches.close(batch);
   }
 
+  private isWanted(batch: number): boolean {
+    if (!this.holes) return true;
+    let kept = 0;
+    for (let i = 0; i < this.batches.size(batch); i++) {
+      const task = this.batches.task(batch, i);
+      if (this.requests.settled[this.requests.request[task] as number] === 0)
+        this.batches.set(batch, kept++, task);
+      else this.cameBack(task);
+    }
+    this.batches.truncate(batch, kept);
+    return kept > 0;
+  }
+
   /** A task leaves its batch; @returns whether its request still wants it. */
   private cameBack(task: number): boolean {
     const request = this.requests.request[task] as number;
@@ -370,6 +394,7 @@ export class ReservationCore implements ServingCore {
   private settle(request: number): void {
     this.requests.settled[request] = 1;
     this.unsettled -= 1;
+    if ((this.requests.out[request] as number) > 0) this.holes = true;
     for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task)) {
       if (this.requests.state[task] !== TaskState.queued) continue;
       const model = this.requests.model[request] as number;

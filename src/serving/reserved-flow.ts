@@ -1,4 +1,5 @@
 import type { Batches } from './batches.js';
+import { grownColumn } from './columns.js';
 import { Decision, type Decisions } from './decisions.js';
 import type { Durations } from './durations.js';
 import type { Flow } from './flow.js';
@@ -15,7 +16,7 @@ export class ReservedFlow implements Flow {
   /** Batch each resource works on. Resources are numbered as in the booking's table. */
   private readonly underWay: Int32Array;
   private readonly isTouched: Uint8Array;
-  private readonly touched: Int32Array;
+  private touched: Int32Array;
   private touchedCount = 0;
   private readonly up: Uint8Array;
   private readonly path: Path;
@@ -27,6 +28,8 @@ export class ReservedFlow implements Flow {
     private readonly journeys: Journeys,
     private readonly durations: Durations,
     private readonly booking: GapBooking,
+    /** Takes out of a batch what its clients no longer want; whether anything is left. */
+    private readonly isWanted: (batch: number) => boolean,
   ) {
     const { devices, links, pools } = topology;
     const resources = devices.length + links.uplinkCount + links.downlinkCount;
@@ -124,6 +127,11 @@ export class ReservedFlow implements Flow {
   private startExecution(at: number, device: number): void {
     const batch = this.nextOn(at, device);
     if (batch === NONE) return;
+    if (!this.isWanted(batch)) {
+      this.forget(at, batch, this.journeys.stage[batch] as number);
+      this.batches.close(batch);
+      return;
+    }
     this.underWay[device] = batch;
     this.journeys.leg[batch] = Leg.executing;
     this.decisions.push(Decision.execute, batch, device);
@@ -301,6 +309,8 @@ export class ReservedFlow implements Flow {
   private touch(resource: number): void {
     if (this.isTouched[resource] === 1) return;
     this.isTouched[resource] = 1;
+    if (this.touchedCount === this.touched.length)
+      this.touched = grownColumn(this.touched, 2 * this.touchedCount);
     this.touched[this.touchedCount++] = resource;
   }
 }

@@ -30,6 +30,8 @@ export interface Run {
   topology: Topology;
   arrivals: Arrival[];
   policy?: Partial<StageLocalPolicy>;
+  /** A StageLocalCore of the policy where absent. */
+  makeCore?: (topology: Topology, decisions: Decisions) => WatchedCore;
   outages?: Outage[];
   /** Execution time; the plan's where absent. */
   executionNs?: (pool: number, size: number) => number;
@@ -40,6 +42,9 @@ export interface Run {
   /** Requests that would be dropped are turned away unread. */
   shed?: boolean;
 }
+
+/** A core that says what memory it holds. */
+export type WatchedCore = ServingCore & Pick<StageLocalCore, 'inUse'>;
 
 export interface Ended {
   arrival: number;
@@ -61,9 +66,10 @@ export interface Executed {
 type Happening = { at: number; order: number; tell: () => void };
 
 /** Drives a core in virtual time and watches it from outside: throws at the first broken rule. */
-export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; core: StageLocalCore } {
+export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; core: WatchedCore } {
   const decisions = new Decisions();
-  const bare = new StageLocalCore(run.topology, decisions, run.policy ?? {});
+  const bare =
+    run.makeCore?.(run.topology, decisions) ?? new StageLocalCore(run.topology, decisions, run.policy ?? {});
   const core: ServingCore = run.log === undefined ? bare : recorded(bare, decisions, run.log);
   const happenings: Happening[] = [];
   const ended: Ended[] = [];
