@@ -12,6 +12,7 @@ import {
 } from '../artifacts/index.js';
 import { partitionLayers } from '../partition/index.js';
 import type { Chain, PreparedModel } from '../profiler/index.js';
+import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
 import { inputFile, relativePath } from './inputs.js';
 import { PROBE_DEVICE, type Step } from './profile.js';
 
@@ -38,6 +39,8 @@ export interface PartitionedModel {
   /** The model with its new blocks; latencies are sums of layers. */
   readonly profile: Profile;
   readonly notes: readonly string[];
+  /** Change of outputs that float16 boundaries make, of max|output|; not finite where values beyond float16's cross a cut. */
+  readonly boundaryChange?: number;
   readonly extracted?: Chain;
 }
 
@@ -71,8 +74,11 @@ export async function partitionModelFile(
     },
     { method: options.method, blocks: options.blocks },
   );
-  const profile = await withBlocks(base, prepared, ends);
   const extracted = await extract(prepared, ends, options);
+  const cut = await withBlocks(base, prepared, ends);
+  const change = extracted?.largestDifference ?? (await changeAtBoundaries(prepared, cut, PROBE_DEVICE));
+  const told = prepared.boundary === 'float16' && change !== undefined;
+  const profile = told ? { ...cut, measurement: withBoundaryChange(cut.measurement, change) } : cut;
   if (options.output !== undefined) {
     const inputs = [
       inputFile('model', prepared, options.output),
@@ -81,7 +87,7 @@ export async function partitionModelFile(
     const model = { ...profile.model, file: relativePath(path, options.output), sha256: prepared.sha256 };
     await saveArtifact<'profile'>(options.output, { ...profile, inputs, model });
   }
-  return { profile, notes, ...(extracted ? { extracted } : {}) };
+  return { profile, notes, ...(told ? { boundaryChange: change } : {}), ...(extracted ? { extracted } : {}) };
 }
 
 async function extract(

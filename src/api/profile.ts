@@ -5,12 +5,12 @@ import {
   InputError,
   type Loaded,
   loadArtifact,
-  type Measurement,
   MissingError,
   type Profile,
   saveArtifact,
 } from '../artifacts/index.js';
-import type { PreparedModel, ProgressEvent } from '../profiler/index.js';
+import type { ProgressEvent } from '../profiler/index.js';
+import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
 import { inputFile, pathFrom, relativePath } from './inputs.js';
 
 /** Where models are run to find out shapes and compare outputs: a device every machine has. */
@@ -109,40 +109,13 @@ export async function profileModelFile(
     throw error;
   });
   if (measured.boundary === 'float16') await keep(measured);
-  const change = await changeAtBoundaries(prepared, measured);
+  const change = await changeAtBoundaries(prepared, measured, PROBE_DEVICE);
   const profile = placed({
     ...measured,
     ...(change === undefined ? {} : { measurement: withBoundaryChange(measured.measurement, change) }),
   });
   await saveArtifact<'profile'>(output, profile);
   return { profile, path: output };
-}
-
-/** What float16 at every block's boundary changes in the outputs; undefined where tensors cross as they are. */
-async function changeAtBoundaries(
-  prepared: PreparedModel,
-  { boundary, blocks }: Profile,
-): Promise<number | undefined> {
-  if (boundary !== 'float16') return undefined;
-  const { boundaryChange } = await import('../profiler/index.js');
-  let end = 0;
-  const ends = blocks.map(({ nodes = [] }) => (end += nodes.length));
-  return boundaryChange(prepared, ends, PROBE_DEVICE);
-}
-
-const OVERFLOWS =
-  'float16 at the boundaries makes outputs infinite or not a number: values beyond ±65504 cross a cut; use --boundary exact';
-
-/** JSON has no number for a change without bounds: it is told as a warning. */
-function withBoundaryChange(measurement: Measurement | undefined, change: number): Measurement {
-  const { warnings: before = [], ...rest } = measurement ?? {};
-  const others = before.filter((warning) => warning !== OVERFLOWS);
-  const warnings = Number.isFinite(change) ? others : [...others, OVERFLOWS];
-  return {
-    ...rest,
-    ...(Number.isFinite(change) ? { boundaryChange: change } : {}),
-    ...(warnings.length > 0 ? { warnings } : {}),
-  };
 }
 
 type Cut =

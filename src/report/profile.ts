@@ -27,6 +27,13 @@ export function latencyTable(profile: Profile): Table {
   };
 }
 
+/** What float16 at the cuts does to the outputs; `change` is a share of max|output|, not finite where they overflow. */
+export function boundaryChangeLine(change: number): string {
+  return Number.isFinite(change)
+    ? `float16 at every boundary changes outputs by up to ${change.toExponential(1)} of max|output|`
+    : 'float16 at every boundary makes outputs infinite or not a number: values beyond ±65504 cross a cut';
+}
+
 /** One row per block: its nodes, its share of the time on each class at batch 1, and what crosses after it. */
 export function blockTable(profile: Profile): Table {
   const classes = Object.entries(profile.devices).map(([name, device]) => {

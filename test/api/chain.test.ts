@@ -246,6 +246,11 @@ describe('partitionModelFile()', () => {
     });
     expect(half.extracted?.largestDifference).toBeGreaterThan(0);
     expect(half.extracted?.largestDifference).toBeLessThan(0.01);
+    // The same without files being kept.
+    const shown = await partitionModelFile(at('model.onnx'), { ...cut, boundary: 'float16' });
+    expect(shown.boundaryChange).toBe(half.extracted?.largestDifference);
+    expect(shown.profile.measurement?.boundaryChange).toBe(shown.boundaryChange);
+    expect(exact.boundaryChange).toBeUndefined();
     const inner = (profile: typeof exact.profile) =>
       profile.blocks.slice(0, -1).map(({ cutBytes }) => cutBytes);
     expect(inner(half.profile)).toEqual(inner(exact.profile).map((count) => count / 2));

@@ -58,7 +58,7 @@ export function partitionCommand(): Command {
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, model) => {
           const { partitionModelFile } = await import('../../api/index.js');
-          const { blockTable } = await import('../../report/index.js');
+          const { boundaryChangeLine, blockTable } = await import('../../report/index.js');
           const shown = await progress();
           const result = await partitionModelFile(model, {
             ...options,
@@ -69,6 +69,7 @@ export function partitionCommand(): Command {
           shown.stop();
           await terminal.table(blockTable(result.profile));
           for (const note of result.notes) terminal.line(note);
+          if (result.boundaryChange !== undefined) terminal.line(boundaryChangeLine(result.boundaryChange));
           if (result.extracted) {
             const { files, largestDifference } = result.extracted;
             terminal.line(`${files.length} files in ${options.extract}`);
@@ -80,6 +81,7 @@ export function partitionCommand(): Command {
           terminal.document({
             blocks: result.profile.blocks,
             notes: result.notes,
+            ...(result.boundaryChange === undefined ? {} : { boundaryChange: result.boundaryChange }),
             ...(result.extracted ? { extracted: result.extracted } : {}),
           });
           return EXIT.done;

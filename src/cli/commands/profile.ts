@@ -81,7 +81,7 @@ export function profileCommand(): Command {
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, model) => {
           const { profileModelFile } = await import('../../api/index.js');
-          const { blockTable, latencyTable } = await import('../../report/index.js');
+          const { boundaryChangeLine, blockTable, latencyTable } = await import('../../report/index.js');
           const shown = await progress();
           const { profile, path } = await profileModelFile(model, {
             ...options,
@@ -95,10 +95,7 @@ export function profileCommand(): Command {
           await terminal.table(blockTable(profile));
           await terminal.table(latencyTable(profile));
           const change = profile.measurement?.boundaryChange;
-          if (change !== undefined)
-            terminal.line(
-              `float16 at every boundary changes outputs by up to ${change.toExponential(1)} of max|output|`,
-            );
+          if (change !== undefined) terminal.line(boundaryChangeLine(change));
           terminal.line(`profile: ${path}`);
           terminal.document(profile);
           return profile.measurement?.complete === false ? EXIT.interrupted : EXIT.done;
