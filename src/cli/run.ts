@@ -62,7 +62,10 @@ function listenForInterrupt(terminal: Terminal): { signal: AbortSignal; stop: ()
 /** Says what went wrong, without a stack trace where it is the user's to mend, and gives the exit code. */
 async function tell(error: unknown, terminal: Terminal, signal: AbortSignal): Promise<ExitCode> {
   const { InputError, MissingError } = await import('../artifacts/index.js');
-  if (signal.aborted && (error as Error).name === 'AbortError') return EXIT.interrupted;
+  if (signal.aborted && (error as Error).name === 'AbortError') {
+    terminal.document({ error: { message: 'interrupted', faults: [] } });
+    return EXIT.interrupted;
+  }
   if (error instanceof InputError) {
     terminal.document({ error: { message: error.message, faults: error.faults } });
     await terminal.error(error.message);
@@ -70,7 +73,7 @@ async function tell(error: unknown, terminal: Terminal, signal: AbortSignal): Pr
   }
   const message =
     systemMessage(error) ?? `a fault of this program: ${(error as Error).message ?? String(error)}`;
-  terminal.document({ error: { message } });
+  terminal.document({ error: { message, faults: [] } });
   await terminal.error(message);
   if (process.env.PLAN_DEBUG) terminal.note((error as Error).stack ?? '');
   else if (!systemMessage(error)) terminal.note('PLAN_DEBUG=1 shows where. Please report it.');

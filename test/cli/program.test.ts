@@ -1,9 +1,15 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { plan } from './plan.js';
+import { PLAN_PROGRAM, plan } from './plan.js';
+
+const BUILD_MODEL = createRequire(import.meta.url).resolve('#dist/examples/models/build.js');
 
 let folder: string;
 beforeAll(async () => {
@@ -113,5 +119,27 @@ describe('plan', () => {
     const { code } = await plan(['solve', 'no-such-spec.yaml'], { stdio: ['ignore', 'pipe', full] });
     closeSync(full);
     expect(code).toBe(7);
+  });
+
+  it('stopped before there is anything to tell, prints one document and exits with 130', async () => {
+    const model = join(folder, 'large.onnx');
+    await promisify(execFile)(process.execPath, [
+      BUILD_MODEL,
+      'mobilenetv2',
+      '--image',
+      '64',
+      '--out',
+      folder,
+    ]);
+    await rename(join(folder, 'mobilenetv2.onnx'), model);
+    const child = spawn(process.execPath, [PLAN_PROGRAM, 'partition', model, '--json']);
+    let stdout = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString('utf8');
+    });
+    child.stderr.once('data', () => child.kill('SIGINT'));
+    const [code] = (await once(child, 'close')) as [number];
+    expect(code).toBe(130);
+    expect(JSON.parse(stdout)).toEqual({ error: { message: 'interrupted', faults: [] } });
   });
 });
