@@ -5,17 +5,21 @@ const SEQUENCES = 2 ** 49;
 const PRIORITIES = 16;
 const ARITY = 4;
 
+/** The total order, and the only place it is written: earlier first, of one instant the smaller rank. */
+function isBefore(at: number, rank: number, otherAt: number, otherRank: number): boolean {
+  return at < otherAt || (at === otherAt && rank < otherRank);
+}
+
 /**
  * The event kernel: what is to happen, in the total order (time, priority, sequence). Of two events of one instant that with the
  * smaller priority comes first, of equal ones that which was scheduled first.
  *
  * A 4-ary heap over typed arrays: O(log n) for both operations, nothing is allocated but when it grows. It knows no clock: its
- * reader's time is that of the event taken last. The total order is written in `isBefore` and nowhere else.
+ * reader's time is that of the event taken last.
  */
 export class EventQueue {
-  private times = new Float64Array(64);
-  /** Priority · SEQUENCES + sequence. */
-  private ranks = new Float64Array(64);
+  /** Time and rank of each event side by side; a rank is priority · SEQUENCES + sequence. */
+  private keys = new Float64Array(2 * 64);
   private events = new Int32Array(64);
   private count = 0;
   private sequence = 0;
@@ -29,7 +33,7 @@ export class EventQueue {
 
   /** Priority of the next event; there must be one. */
   get nextPriority(): number {
-    return Math.floor((this.ranks[0] as number) / SEQUENCES);
+    return Math.floor((this.keys[1] as number) / SEQUENCES);
   }
 
   /**
@@ -38,77 +42,71 @@ export class EventQueue {
    * @param event any 32-bit integer; handed back by `take`
    */
   schedule(at: number, priority: number, event: number): void {
-    if (!Number.isSafeInteger(at) || priority < 0 || priority >= PRIORITIES)
+    if (!Number.isSafeInteger(at) || !(priority >= 0 && priority < PRIORITIES))
       throw new RangeError(`Cannot schedule an event at ${at} ns with priority ${priority}`);
-    if (this.count === this.times.length) this.grow();
+    if (this.count === this.events.length) this.grow();
+    const { keys, events } = this;
     const rank = priority * SEQUENCES + this.sequence++;
-    this.place(this.holeFromBottom(at, rank), at, rank, event);
-    this.nextAt = this.times[0] as number;
+    let hole = this.count++;
+    while (hole > 0) {
+      const parent = (hole - 1) >> 2;
+      const parentAt = keys[2 * parent] as number;
+      const parentRank = keys[2 * parent + 1] as number;
+      if (!isBefore(at, rank, parentAt, parentRank)) break;
+      keys[2 * hole] = parentAt;
+      keys[2 * hole + 1] = parentRank;
+      events[hole] = events[parent] as number;
+      hole = parent;
+    }
+    this.put(hole, at, rank, event);
   }
 
   /** Removes the next event; there must be one. */
   take(): number {
-    const event = this.events[0] as number;
+    const { keys, events } = this;
+    const event = events[0] as number;
     const last = --this.count;
-    if (last === 0) {
-      this.nextAt = Number.POSITIVE_INFINITY;
-      return event;
-    }
-    const at = this.times[last] as number;
-    const rank = this.ranks[last] as number;
-    this.place(this.holeFromTop(at, rank), at, rank, this.events[last] as number);
-    this.nextAt = this.times[0] as number;
+    if (last === 0) this.nextAt = Number.POSITIVE_INFINITY;
+    else this.sift(keys[2 * last] as number, keys[2 * last + 1] as number, events[last] as number);
     return event;
   }
 
-  /** Moves later events down until an event of this time and rank fits in. */
-  private holeFromBottom(at: number, rank: number): number {
-    let hole = this.count++;
-    while (hole > 0) {
-      const parent = (hole - 1) >> 2;
-      if (!this.isBefore(at, rank, parent)) break;
-      this.move(parent, hole);
-      hole = parent;
-    }
-    return hole;
-  }
-
-  /** Moves earlier events up until an event of this time and rank fits in. */
-  private holeFromTop(at: number, rank: number): number {
+  /** Fills the hole at the top: earlier events move up until this one fits in. */
+  private sift(at: number, rank: number, event: number): void {
+    const { keys, events, count } = this;
     let hole = 0;
-    for (let first = 1; first < this.count; first = ARITY * hole + 1) {
-      const end = Math.min(first + ARITY, this.count);
+    for (let first = 1; first < count; first = ARITY * hole + 1) {
       let least = first;
+      let leastAt = keys[2 * first] as number;
+      let leastRank = keys[2 * first + 1] as number;
+      const end = Math.min(first + ARITY, count);
       for (let child = first + 1; child < end; child++) {
-        if (this.isBefore(this.times[child] as number, this.ranks[child] as number, least)) least = child;
+        const childAt = keys[2 * child] as number;
+        const childRank = keys[2 * child + 1] as number;
+        if (!isBefore(childAt, childRank, leastAt, leastRank)) continue;
+        least = child;
+        leastAt = childAt;
+        leastRank = childRank;
       }
-      if (this.isBefore(at, rank, least)) break;
-      this.move(least, hole);
+      if (!isBefore(leastAt, leastRank, at, rank)) break;
+      keys[2 * hole] = leastAt;
+      keys[2 * hole + 1] = leastRank;
+      events[hole] = events[least] as number;
       hole = least;
     }
-    return hole;
+    this.put(hole, at, rank, event);
   }
 
-  /** The total order. */
-  private isBefore(at: number, rank: number, other: number): boolean {
-    const otherAt = this.times[other] as number;
-    return at < otherAt || (at === otherAt && rank < (this.ranks[other] as number));
-  }
-
-  private move(from: number, to: number): void {
-    this.place(to, this.times[from] as number, this.ranks[from] as number, this.events[from] as number);
-  }
-
-  private place(index: number, at: number, rank: number, event: number): void {
-    this.times[index] = at;
-    this.ranks[index] = rank;
+  private put(index: number, at: number, rank: number, event: number): void {
+    this.keys[2 * index] = at;
+    this.keys[2 * index + 1] = rank;
     this.events[index] = event;
+    this.nextAt = this.keys[0] as number;
   }
 
   private grow(): void {
     const capacity = 2 * this.count;
-    this.times = grownColumn(this.times, capacity);
-    this.ranks = grownColumn(this.ranks, capacity);
+    this.keys = grownColumn(this.keys, 2 * capacity);
     this.events = grownColumn(this.events, capacity);
   }
 }

@@ -1,11 +1,12 @@
 import { Answer, Decision, type Decisions, type ServingCore, type Topology } from '../serving/index.js';
 import type { Arrivals } from '../workload/index.js';
-import { NONE } from './columns.js';
+import { grownColumn, NONE } from './columns.js';
 import { VirtualDevices } from './devices.js';
 import { EventQueue } from './events.js';
 import { VirtualLinks } from './links.js';
 import { OutcomeCode, type SimulationObserver } from './observer.js';
 import { OpenRequests } from './open-requests.js';
+import { PlannedSteps } from './planned-steps.js';
 import { Watchers } from './watchers.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -38,8 +39,8 @@ export interface SimulationSummary {
  *
  * The order within an instant: devices up (at 0), transfers that end, executions that end (each followed by the start of what
  * waited for that device or link), what waited for its time, the timer, arrivals; among equals first come, first told. Then
- * the core decides, then all decisions are carried out in their order. What that makes happen at the same instant (batches that
- * start at once, steps of no length) is told, and the core decides again, until the instant is quiet.
+ * the core decides, then all decisions are carried out in their order, then it is told which batches began with that. Where that
+ * makes more end at the same instant (steps of no length), these are told and the core decides again, until the instant is quiet.
  */
 export class VirtualDriver {
   private readonly topology: Topology;
@@ -57,7 +58,10 @@ export class VirtualDriver {
   private nextArrivalAt = NEVER;
   private now = 0;
   /** Batches begun while decisions were carried out, of which the core has yet to be told. */
-  private begun: number[] = [];
+  private begun = new Int32Array(16);
+  private begunCount = 0;
+  private readonly sloNs: Float64Array;
+  private readonly steps: PlannedSteps;
   private readonly outcomes = new Float64Array(4);
 
   constructor(driven: Driven) {
@@ -69,6 +73,8 @@ export class VirtualDriver {
     this.devices = new VirtualDevices(driven.topology.devices.length);
     this.links = new VirtualLinks(driven.topology.links);
     this.watchers = new Watchers(driven.observers);
+    this.sloNs = Float64Array.from(driven.topology.models, (model) => model.sloNs);
+    this.steps = new PlannedSteps(driven.topology.pools);
   }
 
   run(): SimulationSummary {
@@ -111,7 +117,7 @@ export class VirtualDriver {
       throw new RangeError(
         `Cannot simulate an arrival at ${atNs} ns: it is no whole number from ${this.now}`,
       );
-    if (this.topology.models[model] === undefined)
+    if (!(model >= 0 && model < this.sloNs.length))
       throw new RangeError(`Cannot simulate an arrival for model ${model}: the plan has no such model`);
     this.nextArrivalAt = atNs;
   }
@@ -119,8 +125,7 @@ export class VirtualDriver {
   private tellArrivals(): void {
     while (this.nextArrivalAt === this.now) {
       const { model } = this.arrivals;
-      const { sloNs } = this.topology.models[model] as { sloNs: number };
-      const request = this.core.arrived(this.now, model, this.now + sloNs, 1);
+      const request = this.core.arrived(this.now, model, this.now + (this.sloNs[model] as number), 1);
       this.requests.add(request, this.core.taskOf(request, 0), this.now, model);
       this.watchers.arrived(this.now, model, request);
       this.pullArrival();
@@ -160,9 +165,9 @@ export class VirtualDriver {
     for (;;) {
       this.core.decide(this.now);
       this.carryOut();
-      if (this.begun.length === 0 && this.events.nextAt !== this.now) return;
-      for (let i = 0; i < this.begun.length; i++) this.core.started(this.now, this.begun[i] as number);
-      this.begun.length = 0;
+      for (let i = 0; i < this.begunCount; i++) this.core.started(this.now, this.begun[i] as number);
+      this.begunCount = 0;
+      if (this.events.nextAt !== this.now) return;
       this.tellEnds();
     }
   }
@@ -198,7 +203,10 @@ export class VirtualDriver {
   private hand(batch: number, device: number, notBefore: number): void {
     if (!this.devices.hand(this.now, batch, device, notBefore)) return;
     if (notBefore > this.now) this.events.schedule(notBefore, Kind.deviceMayBegin, device);
-    else this.begun.push(this.begin(device));
+    else {
+      if (this.begunCount === this.begun.length) this.begun = grownColumn(this.begun, 2 * this.begunCount);
+      this.begun[this.begunCount++] = this.begin(device);
+    }
   }
 
   private begin(device: number): number {
@@ -206,7 +214,7 @@ export class VirtualDriver {
     const batch = devices.begin(now, device);
     const pool = core.batchPool(batch);
     const size = core.batchSize(batch);
-    const plannedNs = this.topology.pools[pool]?.latencyNs[size - 1] as number;
+    const plannedNs = this.steps.executionNs(pool, size);
     const tookNs =
       this.execution === undefined ? plannedNs : Math.round(this.execution(pool, size, plannedNs));
     this.events.schedule(now + tookNs, Kind.executionEnds, device);
@@ -244,8 +252,7 @@ export class VirtualDriver {
   }
 
   private move(batch: number): void {
-    const { transferNs } = this.topology.pools[this.core.batchPool(batch)] as { transferNs: Float64Array };
-    const tookNs = transferNs[this.core.batchSize(batch) - 1] as number;
+    const tookNs = this.steps.transferNs(this.core.batchPool(batch), this.core.batchSize(batch));
     this.links.startedAt[batch] = this.now;
     this.events.schedule(this.now + tookNs, Kind.transferEnds, batch);
   }

@@ -44,77 +44,66 @@ export class DrawnArrivals implements Arrivals {
   private readonly load: Load;
   private readonly stream: GapSource;
 
-  /** Operational time of the arrival before. */
-  private reached = 0;
-  private started = false;
-  private readonly first: number;
-  /** The piece of the load it is in, with what came before that. */
-  private piece = 0;
+  /** Operational time of the last arrival. */
+  private reached: number;
+  private begun = false;
+  /** The piece of the load it is in: where it begins and ends in operational time, where in real time, and its shape. */
+  private piece = -1;
   private areaBefore = 0;
+  private areaEnd = 0;
   private startNs = 0;
+  private rate = 0;
+  private slope = 0;
+  private cv = 1;
+  private cvSlope = 0;
 
   constructor({ process, load, stream, model = 0, uniformOffset = 0 }: DrawnOptions) {
     this.process = process;
     this.load = load;
     this.stream = stream;
     this.model = model;
-    this.first = uniformOffset;
+    this.reached = uniformOffset;
+    this.enter(0);
   }
 
   next(): boolean {
-    this.reached += !this.started && this.process === 'uniform' ? this.first : this.gap();
-    this.started = true;
-    if (!this.enterPiece()) return false;
+    if (this.process === 'poisson') this.reached += this.stream.exponential();
+    else if (this.process === 'gamma') this.reached += this.gammaGap();
+    else if (this.begun) this.reached += 1;
+    this.begun = true;
+    while (this.reached >= this.areaEnd) {
+      if (this.piece + 1 >= this.load.pieces) return false;
+      this.enter(this.piece + 1);
+    }
     const at = Math.round(this.startNs + this.timeOf(this.reached - this.areaBefore));
     if (at >= this.load.durationNs) return false;
     this.atNs = at;
     return true;
   }
 
-  private gap(): number {
-    switch (this.process) {
-      case 'poisson':
-        return this.stream.exponential();
-      case 'uniform':
-        return 1;
-      case 'gamma': {
-        const cv = this.cv();
-        if (cv === 0) return 1;
-        const shape = 1 / (cv * cv);
-        return this.stream.gamma(shape) / shape;
-      }
-    }
+  private gammaGap(): number {
+    const cv = this.cv + this.cvSlope * Math.max(0, this.atNs - this.startNs);
+    if (cv === 0) return 1;
+    const shape = 1 / (cv * cv);
+    return this.stream.gamma(shape) / shape;
   }
 
-  private cv(): number {
-    const { load, piece } = this;
-    const from = load.startCv[piece] as number;
-    const to = load.endCv[piece] as number;
-    if (from === to) return from;
-    const passed = Math.max(0, this.atNs - this.startNs) / (load.lengthNs[piece] as number);
-    return from + (to - from) * Math.min(1, passed);
-  }
-
-  /** Goes on to the piece in which the operational time reached lies; @returns whether there is one */
-  private enterPiece(): boolean {
-    const { load } = this;
-    for (; this.piece < load.pieces; this.piece++) {
-      const { piece } = this;
-      const length = load.lengthNs[piece] as number;
-      const area = 0.5 * ((load.startRate[piece] as number) + (load.endRate[piece] as number)) * length;
-      if (this.reached - this.areaBefore < area) return true;
-      this.areaBefore += area;
-      this.startNs += length;
-    }
-    this.piece = load.pieces - 1;
-    return false;
+  private enter(piece: number): void {
+    const { lengthNs, startRate, endRate, startCv, endCv } = this.load;
+    if (piece > 0) this.startNs += lengthNs[piece - 1] as number;
+    const length = lengthNs[piece] as number;
+    this.piece = piece;
+    this.rate = startRate[piece] as number;
+    this.slope = ((endRate[piece] as number) - this.rate) / length;
+    this.cv = startCv[piece] as number;
+    this.cvSlope = ((endCv[piece] as number) - this.cv) / length;
+    this.areaBefore = this.areaEnd;
+    this.areaEnd += 0.5 * (this.rate + (endRate[piece] as number)) * length;
   }
 
   /** How far into the piece the expected number of its requests is `area`: rate·t + slope·t²/2 = area. */
   private timeOf(area: number): number {
-    const { load, piece } = this;
-    const rate = load.startRate[piece] as number;
-    const slope = ((load.endRate[piece] as number) - rate) / (load.lengthNs[piece] as number);
+    const { rate, slope } = this;
     if (area === 0) return 0;
     if (slope === 0) return area / rate;
     return (2 * area) / (rate + Math.sqrt(Math.max(0, rate * rate + 2 * slope * area)));

@@ -1,0 +1,221 @@
+/**
+ * How fast the simulator is, and what memory it takes:
+ *
+ *     node dist/bench/simulate.js [part of a case's name] [--scheduler stage-local,reservation] [--requests 2000000] [--repeat 3] [--json]
+ *
+ * Every case runs in a process of its own, so that none profits or suffers from another's compiled code and memory. Rates are
+ * requests over wall-clock time, the best of the repeats (others may be using the machine), arrivals drawn included; the CPU's time
+ * per request is that of the same repeat.
+ */
+import { fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { RunMetrics } from '../src/metrics/index.js';
+import { streamOf } from '../src/random/index.js';
+import {
+  type Decisions,
+  ReservationCore,
+  type ServingCore,
+  StageLocalCore,
+  type Topology,
+  topologyOf,
+} from '../src/serving/index.js';
+import { simulate } from '../src/simulator/index.js';
+import { DrawnArrivals, mergedArrivals, steadyLoad } from '../src/workload/index.js';
+import { profilesIn, publishedInstances, publishedPlan } from './ppipe/plans.js';
+import { FifoCore } from './simulate/fifo-core.js';
+import { shapeOf, topologyWith } from './simulate/topologies.js';
+
+interface Case {
+  readonly name: string;
+  readonly topology: () => Topology;
+  readonly core: (topology: Topology, decisions: Decisions) => ServingCore;
+  readonly load: number;
+  readonly metrics: boolean;
+  /** In place of what was asked for. */
+  readonly requests?: number;
+  readonly once?: true;
+}
+
+interface Row {
+  name: string;
+  devices: number;
+  requests: number;
+  rps: number;
+  cpuNsPerRequest: number;
+  inTime: number;
+  heapMb: number;
+  residentMb: number;
+  fasterThanReal: number;
+}
+
+const FOLDER = new URL('../../../shared/data/ppipe/', import.meta.url);
+const SCHEDULERS: Record<string, (topology: Topology, decisions: Decisions) => ServingCore> = {
+  'stage-local': (topology, decisions) => new StageLocalCore(topology, decisions),
+  reservation: (topology, decisions) => new ReservationCore(topology, decisions),
+};
+
+if (process.send === undefined) await bench();
+else process.once('message', (name: { name: string; requests: number }) => process.send?.(run(name)));
+
+function fourStages(): Topology {
+  const stage = (devices: number, fixedMs: number, perRowMs: number) => ({
+    devices,
+    batch: 8,
+    fixedMs,
+    perRowMs,
+  });
+  return topologyWith(200, [[stage(4, 4, 0.5), stage(5, 6, 0.6), stage(4, 3, 0.7), stage(6, 8, 0.9)]]);
+}
+
+/** Pipelines of one and of two stages, in the proportions of 100 devices. */
+function evenPlan(devices: number): Topology {
+  const n = devices / 100;
+  return topologyWith(100, [
+    [
+      { devices: 30 * n, batch: 8, fixedMs: 4, perRowMs: 1, transferMs: 0.05 },
+      { devices: 20 * n, batch: 8, fixedMs: 3, perRowMs: 0.6 },
+    ],
+    [
+      { devices: 10 * n, batch: 4, fixedMs: 2, perRowMs: 1.5, transferMs: 0.05 },
+      { devices: 10 * n, batch: 4, fixedMs: 2, perRowMs: 1.2, transferMs: 0.05 },
+      { devices: 10 * n, batch: 4, fixedMs: 1, perRowMs: 1.8 },
+    ],
+    [{ devices: 20 * n, batch: 8, fixedMs: 10, perRowMs: 3 }],
+  ]);
+}
+
+/** A published plan of 100 GPUs, where it is there. */
+function publishedTopology(): Topology {
+  const instance = publishedInstances(FOLDER).find(({ models }) => models.length === 3);
+  if (instance === undefined) throw new Error('No published instance has three models.');
+  const plan = publishedPlan(instance, 'reference', profilesIn(FOLDER));
+  if (plan === undefined) throw new Error('The instance has no reference plan.');
+  return topologyOf(plan);
+}
+
+function cases(schedulers: readonly string[]): Case[] {
+  const fifo = (topology: Topology, decisions: Decisions) => new FifoCore(topology, decisions);
+  const pipeline = { topology: fourStages, core: fifo, load: 0.9 };
+  return [
+    { name: 'four stages, FIFO', ...pipeline, metrics: false },
+    { name: 'four stages, FIFO, metrics', ...pipeline, metrics: true },
+    ...schedulers.flatMap((scheduler): Case[] => {
+      const core = SCHEDULERS[scheduler];
+      if (core === undefined) throw new Error(`${scheduler} is no scheduler of ${Object.keys(SCHEDULERS)}`);
+      const plan = { core, load: 0.9, metrics: true };
+      const hundred = { ...plan, topology: () => evenPlan(100) };
+      return [
+        { name: `100 GPUs, ${scheduler}`, ...hundred },
+        ...(existsSync(FOLDER)
+          ? [{ name: `100 published GPUs, ${scheduler}`, ...plan, topology: publishedTopology }]
+          : []),
+        { name: `memory at 1 M, ${scheduler}`, ...hundred, requests: 1e6, once: true },
+        { name: `memory at 10 M, ${scheduler}`, ...hundred, requests: 1e7, once: true },
+        {
+          name: `100,000 GPUs, ${scheduler}`,
+          ...plan,
+          topology: () => evenPlan(100_000),
+          requests: 5e6,
+          once: true,
+        },
+      ];
+    }),
+  ];
+}
+
+function run({ name, requests: asked }: { name: string; requests: number }): Row {
+  const found = cases(Object.keys(SCHEDULERS)).find((c) => c.name === name)!;
+  const requests = found.requests ?? asked;
+  const topology = found.topology();
+  const planned = topology.models.reduce((sum, { throughputRps }) => sum + throughputRps, 0);
+  const durationS = requests / (found.load * planned);
+  const arrivals = mergedArrivals(
+    topology.models.map(
+      ({ throughputRps, name }, model) =>
+        new DrawnArrivals({
+          process: 'poisson',
+          load: steadyLoad(found.load * throughputRps, durationS),
+          stream: streamOf(1, `arrivals/${name}`),
+          model,
+        }),
+    ),
+  );
+  const metrics = found.metrics ? [new RunMetrics(shapeOf(topology, durationS))] : [];
+  const cpuBefore = process.cpuUsage();
+  const before = performance.now();
+  const summary = simulate({
+    topology,
+    makeCore: (decisions) => found.core(topology, decisions),
+    arrivals,
+    observers: metrics,
+  });
+  const ms = performance.now() - before;
+  const cpu = process.cpuUsage(cpuBefore);
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return {
+    name,
+    devices: topology.devices.length,
+    requests: summary.requests,
+    rps: (1000 * summary.requests) / ms,
+    cpuNsPerRequest: (1000 * (cpu.user + cpu.system)) / summary.requests,
+    inTime: summary.inTime / summary.requests,
+    heapMb: (heapUsed + arrayBuffers) / 1e6,
+    residentMb: process.resourceUsage().maxRSS / 1e3,
+    fasterThanReal: (1000 * durationS) / ms,
+  };
+}
+
+async function bench(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      scheduler: { type: 'string', default: Object.keys(SCHEDULERS).join(',') },
+      requests: { type: 'string', default: '2000000' },
+      repeat: { type: 'string', default: '3' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const rows: Row[] = [];
+  for (const { name, once } of cases(values.scheduler.split(','))) {
+    if (!name.includes(positionals[0] ?? '')) continue;
+    const tries: Row[] = [];
+    for (let i = 0; i < (once ? 1 : Number(values.repeat)); i++)
+      tries.push(await inChild(name, Number(values.requests)));
+    rows.push(tries.reduce((best, row) => (row.rps > best.rps ? row : best)));
+    if (!values.json) process.stderr.write('.');
+  }
+  process.stdout.write(values.json ? `${JSON.stringify(rows, undefined, 2)}\n` : `\n${table(rows)}`);
+}
+
+function inChild(name: string, requests: number): Promise<Row> {
+  const child = fork(fileURLToPath(import.meta.url), { stdio: 'inherit' });
+  return new Promise((resolve, reject) => {
+    child.once('message', (row) => {
+      resolve(row as Row);
+      child.disconnect();
+    });
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`the case ${name} ended with ${code}`)));
+    child.send({ name, requests });
+  });
+}
+
+function table(rows: readonly Row[]): string {
+  const columns: [string, (row: Row) => string][] = [
+    ['case', (row) => row.name],
+    ['devices', (row) => row.devices.toLocaleString('en')],
+    ['requests', (row) => row.requests.toLocaleString('en')],
+    ['requests/s', (row) => Math.round(row.rps).toLocaleString('en')],
+    ['CPU ns/request', (row) => row.cpuNsPerRequest.toFixed(0)],
+    ['in time', (row) => row.inTime.toFixed(4)],
+    ['heap MB', (row) => row.heapMb.toFixed(1)],
+    ['resident MB', (row) => row.residentMb.toFixed(0)],
+    ['× real time', (row) => row.fasterThanReal.toFixed(1)],
+  ];
+  const lines = [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, cell]) => cell(row)))];
+  const widths = columns.map((_, c) => Math.max(...lines.map((line) => line[c]!.length)));
+  return `${lines.map((line) => line.map((cell, c) => cell.padStart(widths[c]!)).join('  ')).join('\n')}\n`;
+}

@@ -1,0 +1,165 @@
+import {
+  Answer,
+  Decision,
+  type Decisions,
+  type ServingCore,
+  type Topology,
+} from '../../src/serving/index.js';
+
+/** Requests in a ring that grows. */
+class Queue {
+  private items = new Int32Array(64);
+  private head = 0;
+  size = 0;
+
+  push(item: number): void {
+    if (this.size === this.items.length) this.grow();
+    this.items[(this.head + this.size++) & (this.items.length - 1)] = item;
+  }
+
+  shift(): number {
+    const item = this.items[this.head] as number;
+    this.head = (this.head + 1) & (this.items.length - 1);
+    this.size -= 1;
+    return item;
+  }
+
+  private grow(): void {
+    const longer = new Int32Array(2 * this.items.length);
+    for (let i = 0; i < this.size; i++)
+      longer[i] = this.items[(this.head + i) & (this.items.length - 1)] as number;
+    this.items = longer;
+    this.head = 0;
+  }
+}
+
+/**
+ * The least a core can do: one pipeline of stages, a first-in-first-out queue before each; a free device takes what waits there,
+ * up to the stage's batch. Nothing is dropped, nothing sent over links. What the driver costs shows best with it.
+ */
+export class FifoCore implements ServingCore {
+  private readonly queues: Queue[];
+  private readonly idle: Queue[];
+  private readonly batchOf: readonly number[];
+  private readonly mostTasks: number;
+  private readonly freeRequests = new Queue();
+  private readonly endedRequests = new Queue();
+  private readonly freeBatches = new Queue();
+  private requestEnd = 0;
+  private batchEnd = 0;
+  private deadline = new Float64Array(64);
+  private readonly poolOf: Int32Array;
+  private readonly deviceOf: Int32Array;
+  private readonly sizes: Int32Array;
+  private readonly tasks: Int32Array;
+  pending = 0;
+
+  constructor(
+    private readonly topology: Topology,
+    private readonly decisions: Decisions,
+  ) {
+    this.queues = topology.pools.map(() => new Queue());
+    this.idle = topology.pools.map(() => new Queue());
+    this.batchOf = topology.pools.map((pool) => pool.batch);
+    this.mostTasks = Math.max(...this.batchOf);
+    const batches = topology.devices.length;
+    this.poolOf = new Int32Array(batches);
+    this.deviceOf = new Int32Array(batches);
+    this.sizes = new Int32Array(batches);
+    this.tasks = new Int32Array(batches * this.mostTasks);
+  }
+
+  arrived(_at: number, _model: number, deadlineNs: number): number {
+    const request = this.freeRequests.size > 0 ? this.freeRequests.shift() : this.requestEnd++;
+    if (request === this.deadline.length) {
+      const longer = new Float64Array(2 * request);
+      longer.set(this.deadline);
+      this.deadline = longer;
+    }
+    this.deadline[request] = deadlineNs;
+    this.pending += 1;
+    this.queues[0]?.push(request);
+    return request;
+  }
+
+  executed(at: number, batch: number): void {
+    const pool = this.poolOf[batch] as number;
+    const next = pool + 1;
+    const size = this.sizes[batch] as number;
+    this.idle[pool]?.push(this.deviceOf[batch] as number);
+    this.freeBatches.push(batch);
+    for (let i = 0; i < size; i++) {
+      const task = this.tasks[batch * this.mostTasks + i] as number;
+      if (next < this.queues.length) this.queues[next]?.push(task);
+      else this.answer(at, task);
+    }
+  }
+
+  decide(): void {
+    while (this.endedRequests.size > 0) this.freeRequests.push(this.endedRequests.shift());
+    for (let pool = 0; pool < this.queues.length; pool++) {
+      const queue = this.queues[pool] as Queue;
+      const idle = this.idle[pool] as Queue;
+      while (queue.size > 0 && idle.size > 0) this.start(pool, queue, idle.shift());
+    }
+  }
+
+  private start(pool: number, queue: Queue, device: number): void {
+    const batch = this.freeBatches.size > 0 ? this.freeBatches.shift() : this.batchEnd++;
+    const size = Math.min(queue.size, this.batchOf[pool] as number);
+    for (let i = 0; i < size; i++) this.tasks[batch * this.mostTasks + i] = queue.shift();
+    this.sizes[batch] = size;
+    this.poolOf[batch] = pool;
+    this.deviceOf[batch] = device;
+    this.decisions.push(Decision.execute, batch, device);
+  }
+
+  private answer(at: number, request: number): void {
+    const inTime = at <= (this.deadline[request] as number);
+    this.decisions.push(Decision.answer, request, inTime ? Answer.inTime : Answer.late);
+    this.pending -= 1;
+    this.endedRequests.push(request);
+  }
+
+  deviceUp(_at: number, device: number): void {
+    this.idle[this.topology.devices[device]?.pool as number]?.push(device);
+  }
+
+  started(): void {}
+  due(): void {}
+  drain(): void {}
+  wouldDrop(): boolean {
+    return false;
+  }
+  turnedAway(): number {
+    throw new Error('FifoCore turns nobody away');
+  }
+  cancelled(): boolean {
+    throw new Error('FifoCore knows no cancelling');
+  }
+  failed(): void {
+    throw new Error('FifoCore knows no failing batches');
+  }
+  transferred(): void {
+    throw new Error('FifoCore sends nothing');
+  }
+  deviceDown(): void {
+    throw new Error('FifoCore knows no outages');
+  }
+
+  taskOf(request: number): number {
+    return request;
+  }
+  batchSize(batch: number): number {
+    return this.sizes[batch] as number;
+  }
+  batchTask(batch: number, i: number): number {
+    return this.tasks[batch * this.mostTasks + i] as number;
+  }
+  batchPool(batch: number): number {
+    return this.poolOf[batch] as number;
+  }
+  batchDevice(batch: number): number {
+    return this.deviceOf[batch] as number;
+  }
+}

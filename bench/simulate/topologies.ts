@@ -1,0 +1,107 @@
+import type { RunShape } from '../../src/metrics/index.js';
+import { DROP_REASONS, type Topology } from '../../src/serving/index.js';
+
+const NS_PER_MS = 1e6;
+const NS_PER_S = 1e9;
+const PER_SERVER = 4;
+
+interface Stage {
+  readonly devices: number;
+  readonly batch: number;
+  /** Execution of a batch of b: fixedMs + b · perRowMs. */
+  readonly fixedMs: number;
+  readonly perRowMs: number;
+  /** Sending one row on. */
+  readonly transferMs?: number;
+}
+
+/** One model's pipelines, servers of four devices. Rates are what the slowest stage can do. */
+export function topologyWith(sloMs: number, pipelines: readonly (readonly Stage[])[]): Topology {
+  const topology: Topology = {
+    models: [{ name: 'model', sloNs: sloMs * NS_PER_MS, throughputRps: 0, entries: [] }],
+    pools: [],
+    devices: [],
+    links: { uplinkOf: new Int32Array(0), downlinkOf: new Int32Array(0), uplinkCount: 0, downlinkCount: 0 },
+  };
+  pipelines.forEach((stages, pipeline) => {
+    addPipeline(topology, stages, pipeline);
+  });
+  const linkOf = Int32Array.from(topology.devices, (_, device) => Math.floor(device / PER_SERVER));
+  const count = Math.ceil(topology.devices.length / PER_SERVER);
+  topology.links = { uplinkOf: linkOf, downlinkOf: linkOf, uplinkCount: count, downlinkCount: count };
+  return topology;
+}
+
+function addPipeline(topology: Topology, stages: readonly Stage[], pipeline: number): void {
+  const entry = topology.pools.length;
+  const rps = Math.min(
+    ...stages.map((s) => (s.devices * s.batch * 1000) / (s.fixedMs + s.batch * s.perRowMs)),
+  );
+  stages.forEach((stage, partition) => {
+    const { batch, fixedMs, perRowMs, transferMs = 0 } = stage;
+    const pool = topology.pools.length;
+    const rows = Array.from({ length: batch }, (_, i) => i + 1);
+    const devices = Array.from({ length: stage.devices }, () => {
+      const device = topology.devices.length;
+      const server = `s${Math.floor(device / PER_SERVER)}`;
+      const gpu = device % PER_SERVER;
+      topology.devices.push({
+        name: `${server}/gpu${gpu}/0`,
+        pool,
+        server,
+        gpu,
+        deviceClass: 'gpu',
+        virtual: 1,
+      });
+      return device;
+    });
+    topology.pools.push({
+      model: 0,
+      pipeline,
+      partition,
+      deviceClass: 'gpu',
+      virtual: 1,
+      batch,
+      latencyNs: Float64Array.from(rows, (b) => Math.round((fixedMs + b * perRowMs) * NS_PER_MS)),
+      restNs: new Float64Array(batch),
+      transferNs: Float64Array.from(rows, (b) => Math.round(b * transferMs * NS_PER_MS)),
+      transferBytes: 0,
+      ...(partition + 1 < stages.length ? { next: pool + 1 } : {}),
+      throughputRps: rps,
+      devices,
+    });
+  });
+  fillRest(topology, entry);
+  topology.models[0]?.entries.push(entry);
+  topology.models[0]!.throughputRps += rps;
+}
+
+/** Batches do not grow on their way: the rest of a batch of b is that of its later stages at no more than b. */
+function fillRest({ pools }: Topology, entry: number): void {
+  for (let i = pools.length - 2; i >= entry; i--) {
+    const pool = pools[i]!;
+    const next = pools[i + 1]!;
+    for (let b = 0; b < pool.batch; b++) {
+      const onward = Math.min(b, next.batch - 1);
+      pool.restNs[b] = pool.transferNs[b]! + next.latencyNs[onward]! + next.restNs[onward]!;
+    }
+  }
+}
+
+export function shapeOf({ models, pools, devices, links }: Topology, durationS: number): RunShape {
+  const classes = [...new Set(devices.map(({ deviceClass }) => deviceClass))];
+  return {
+    models: models.length,
+    poolBatch: pools.map(({ batch }) => batch),
+    devicePool: devices.map(({ pool }) => pool),
+    deviceClass: devices.map(({ deviceClass }) => classes.indexOf(deviceClass)),
+    deviceShare: devices.map(({ virtual }) => 1 / virtual),
+    classes: classes.length,
+    uplinkOf: links.uplinkOf,
+    downlinkOf: links.downlinkOf,
+    uplinks: links.uplinkCount,
+    downlinks: links.downlinkCount,
+    dropReasons: DROP_REASONS.length,
+    durationNs: durationS * NS_PER_S,
+  };
+}
