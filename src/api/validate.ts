@@ -101,6 +101,9 @@ async function describeOnnx(path: string): Promise<string> {
     throw unreadable(path, error);
   }
   const model = readModel(bytes, { name: path });
+  const { externalFaults } = await import('../profiler/index.js');
+  const faults = await externalFaults(model, path);
+  if (faults.length > 0) throw new InputError(`read the external data of ${path}`, faults);
   return `ONNX model of ${model.graph.nodes.length} nodes, opset ${model.opsets.get('') ?? '—'}`;
 }
 

@@ -1,7 +1,7 @@
-import { type FileHandle, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
-import { fault, InputError, isRunning, unreadable } from '../artifacts/index.js';
+import { type Fault, fault, InputError, isRunning, unreadable } from '../artifacts/index.js';
 import { type ExternalCopy, extractPartition, type OnnxModel, readModel } from '../onnx/index.js';
 
 /** Where a model's external tensors lie, and where in one data file they go. */
@@ -66,6 +66,24 @@ export function gathered(model: OnnxModel, path: string): { model: OnnxModel; so
  */
 export async function writeData(folder: string, { folder: from, external }: Source): Promise<void> {
   await copyPieces(external, from, join(folder, DATA_FILE));
+}
+
+/** What is wrong with the files that hold a model's external tensors: missing, or too short. Reads none of them. */
+export async function externalFaults(model: OnnxModel, path: string): Promise<Fault[]> {
+  const { folder, external } = gathered(model, path).source;
+  const ends = new Map<string, number>();
+  for (const { location, offset, length } of external)
+    ends.set(location, Math.max(ends.get(location) ?? 0, offset + length));
+  const faults = await Promise.all(
+    [...ends].map(async ([location, end]) => {
+      const file = await stat(resolve(folder, location)).catch(() => undefined);
+      if (file === undefined) return fault('there is no such file', location);
+      return file.size >= end
+        ? undefined
+        : fault(`it has ${file.size} bytes, and the model wants ${end}`, location);
+    }),
+  );
+  return faults.filter((found) => found !== undefined);
 }
 
 /**

@@ -1,10 +1,19 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { InputError, MissingError } from '../../src/artifacts/index.js';
-import { prepareModel, profileModel } from '../../src/profiler/index.js';
+import { readModel } from '../../src/onnx/index.js';
+import { externalFaults, prepareModel, profileModel } from '../../src/profiler/index.js';
 import * as w from '../onnx/writer.js';
 
 const CPU = { provider: 'cpu', threads: 1 } as const;
@@ -72,6 +81,16 @@ test('external data that is missing, too short or outside the folder is refused'
   await expect(prepareModel(made(external.nodes, outside), { device: CPU })).rejects.toBeInstanceOf(
     InputError,
   );
+});
+
+test('external data that is missing or too short is found without being read', async () => {
+  const path = made(external.nodes, external.initializers);
+  const faults = () => externalFaults(readModel(readFileSync(path)), path);
+  expect(await faults()).toEqual([{ path: 'weights.bin', message: 'there is no such file' }]);
+  writeFileSync(join(folder, 'weights.bin'), new Uint8Array(143));
+  expect((await faults())[0]?.message).toBe('it has 143 bytes, and the model wants 144');
+  writeFileSync(join(folder, 'weights.bin'), new Uint8Array(144));
+  expect(await faults()).toEqual([]);
 });
 
 test('a model that mixes the rows of a batch is profiled at batch 1, with the reason', async () => {
