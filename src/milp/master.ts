@@ -6,7 +6,14 @@ import type { ClassTable, ModelTable, Slot } from './tables.js';
 
 /** What the master maximises or minimises: the least throughput/weight, or the price of the GPUs that meet given rates. */
 export type MasterGoal =
-  | { readonly kind: 'throughput'; readonly weights: readonly number[] }
+  | {
+      readonly kind: 'throughput';
+      readonly weights: readonly number[];
+      /** Whether so much is reached is all that is asked: rounds end once it is. */
+      readonly enough?: number;
+      /** Rounds end once the bound falls below. */
+      readonly tooLittle?: number;
+    }
   | { readonly kind: 'price'; readonly rps: readonly number[] };
 
 /** The LP over columns at its optimum: a bound on every integer plan, and the prices that prove it. */
@@ -130,11 +137,17 @@ class Generation {
       const closed =
         Math.abs(best - outcome.objective) <= REDUCED_COST_TOLERANCE * Math.abs(outcome.objective);
       const ended = closed || this.priceIn(prices) === 0;
-      if (ended || round >= MOST_ROUNDS || stop()) {
+      if (ended || this.isDecided(outcome.objective, best) || round >= MOST_ROUNDS || stop()) {
         const rps = Array.from(outcome.values).slice(this.fixedVariables);
         return { ...this.result(best, rps, prices, round, false), closed: ended };
       }
     }
+  }
+
+  private isDecided(objective: number, bound: number): boolean {
+    if (this.goal.kind === 'price') return false;
+    const { enough = Infinity, tooLittle = -Infinity } = this.goal;
+    return objective >= enough || bound < tooLittle;
   }
 
   /** Columns that are cheap for one class at a time and for all alike, so that the first LP has something to choose from. */

@@ -19,6 +19,7 @@ import { columnKey } from './master.js';
 import { compareColumns, fitsServers } from './plan.js';
 import { type PlanGoal, planModel, type UsedColumn, usedColumns, usedRps } from './plan-model.js';
 import { searchPositions } from './positions.js';
+import { wholeGpuBound } from './price-bound.js';
 import type { SearchLimit } from './problem.js';
 import { usefulGpus } from './rounded.js';
 import { type IntegerSearch, isStopped, type SearchResult } from './search-types.js';
@@ -42,14 +43,44 @@ const LESS = [1 / 12, 1 / 6, 1 / 4, 1 / 2, 1];
 /** A node of the search over positions is that much cheaper than one of a MILP. */
 const POSITIONS_PER_NODE = 1000;
 
+/** Whole numbers; at a price also what whole GPUs cost at least, where that is not known exactly. */
+export function searchPlan(search: IntegerSearch): SearchResult {
+  const { master, options, phases } = search;
+  const gap = options.gap ?? DEFAULT_GAP;
+  const first = searchColumns(search, gap);
+  if (isMaximised(search) || options.formulation === 'literal') return first;
+  if (first.status !== 'found' || gapOf(search, first.value, first.bound) <= gap) return first;
+  const { bound, columns } = phases.time('whole GPUs', () => wholeGpuBound(search, first.value));
+  const tight = atLeast(search, first, bound, gap);
+  const known = new Set(master.columns.map(columnKey));
+  const fresh = columns.filter((column) => !known.has(columnKey(column)));
+  if (gapOf(search, tight.value, tight.bound) <= gap || fresh.length === 0) return tight;
+  const richer = { ...master, columns: [...master.columns, ...fresh] };
+  const rps = [...master.rps, ...fresh.map(() => 0)];
+  const second = searchColumns({ ...search, master: { ...richer, rps } }, gap);
+  if (second.status !== 'found' || second.value >= tight.value) return tight;
+  return atLeast(search, second, tight.bound, gap);
+}
+
+type Found = Extract<SearchResult, { status: 'found' }>;
+
+/** A result with a bound that was proved besides. */
+function atLeast(
+  search: IntegerSearch,
+  { used, value, nodes, ...found }: Found,
+  bound: number,
+  gap: number,
+): Found {
+  return finish(search, { used, value, nodes }, Math.min(value, Math.max(found.bound, bound)), gap) as Found;
+}
+
 /**
  * Whole numbers: tables over amounts of GPUs where the rules allow them (exact), a MILP over the best columns elsewhere.
  * For `position` the tables give a plan from below (whole GPUs per pool also fill positions) and a bound from above
- * (fractions of GPUs per class); what lies between is left to the MILP.
+ * (fractions of GPUs per class); what lies between is searched.
  */
-export function searchPlan(search: IntegerSearch): SearchResult {
+function searchColumns(search: IntegerSearch, gap: number): SearchResult {
   const { problem, options } = search;
-  const gap = options.gap ?? DEFAULT_GAP;
   const rule = problem.planner.wholeGpusPer;
   if (options.formulation === 'literal') return literalPlan(search, gap);
   const columns = search.phases.time('varied columns', () => gridColumns(search));

@@ -152,7 +152,7 @@ function bounds(
   if (planner.objective === 'throughput')
     return [solve({ kind: 'throughput', weights: models.map(({ weight }) => weight) }, known)];
   const rps = models.map((model) => model.rps ?? 0);
-  const reach = solve({ kind: 'throughput', weights: rps }, known);
+  const reach = solve({ kind: 'throughput', weights: rps, enough: 1 }, known);
   return reach.bound < 1 ? [reach, reach] : [reach, solve({ kind: 'price', rps }, reach.columns)];
 }
 

@@ -63,7 +63,43 @@ function plan(problem: PooledProblem) {
   return outcome;
 }
 
+/** A model whose blocks are its layers, so that both granularities ask the same. */
+function oneLayerBlocks({ profile }: PooledProblem['models'][number]): Profile {
+  const blocks = profile.blocks.map((block, b) => ({ ...block, nodes: [`${b}`] }));
+  const layers = profile.blocks.map(({ cutBytes }, b) => ({ name: `${b}`, op: 'Conv', cutBytes }));
+  const devices = Object.entries(profile.devices).map(
+    ([name, device]) => [name, { ...device, layerLatencyUs: device.blockLatencyUs }] as const,
+  );
+  return { ...profile, blocks, layers, devices: Object.fromEntries(devices) };
+}
+
 describe('planPooled() by layers', () => {
+  test('meets rates at a price between its bound and what all columns listed give, mostly the same', () => {
+    let same = 0;
+    for (let seed = 1; seed <= 40; seed++) {
+      const wholeGpusPer = (['pool', 'position', 'class'] as const)[seed % 3] as 'pool';
+      const shape = { ...SHAPE, blocks: 6, models: 1 + (seed % 2) };
+      const random = randomProblem(seed, shape, { objective: 'cost', wholeGpusPer });
+      const models = random.models.map((model) => ({ ...model, profile: oneLayerBlocks(model) }));
+      const block = { ...random, models };
+      const layer = { ...block, planner: { ...block.planner, granularity: 'layer' as const } };
+      const exact = planPooled(block, { highs, gap: 0 });
+      const priced = planPooled(layer, { highs, gap: 0 });
+      if (exact.status === 'infeasible') {
+        expect(priced.status).not.toBe('optimal');
+        continue;
+      }
+      if (exact.status !== 'optimal' || !('plan' in priced)) throw new Error(`${seed}: ${priced.status}`);
+      expect({ seed, faults: checkPlan(priced.plan, layer) }).toEqual({ seed, faults: [] });
+      const best = exact.plan.objective.value;
+      const { value, bound } = priced.plan.objective;
+      expect(bound).toBeLessThanOrEqual(best * (1 + 1e-9));
+      expect(value).toBeGreaterThanOrEqual(best * (1 - 1e-9));
+      if (bound >= best * (1 - 1e-9)) same++;
+    }
+    expect(same).toBeGreaterThan(20);
+  });
+
   test('never serves less than by blocks, and says which latencies were shared out', () => {
     let more = 0;
     for (let seed = 1; seed <= 40; seed++) {
