@@ -11,7 +11,7 @@ const NS_PER_US = 1000;
 export interface WrittenTimeline {
   readonly slices: number;
   readonly bytes: number;
-  /** Where it ends before the run does: the file had reached its size. Nanoseconds. */
+  /** Where it ends before the run does, its file having reached its size: what ended before this is in it. Nanoseconds. */
   readonly cutAtNs?: number;
 }
 
@@ -72,7 +72,7 @@ export class TimelineWriter implements SimulationObserver {
     startNs: number,
     endNs: number,
   ): void {
-    if (this.isFull(startNs)) return;
+    if (this.isFull(endNs)) return;
     const name = `${this.places[pool]} ×${size}`;
     this.step(batch, size, this.gpus[device] as Row, name, 'execute', handedNs, startNs, endNs);
   }
@@ -87,7 +87,7 @@ export class TimelineWriter implements SimulationObserver {
     startNs: number,
     endNs: number,
   ): void {
-    if (endNs === startNs || this.isFull(startNs)) return;
+    if (endNs === startNs || this.isFull(endNs)) return;
     const { links } = (this.view as SimulationView).topology;
     const name = `${this.places[pool]} ×${size}`;
     const up = this.uplinks[links.uplinkOf[fromDevice] as number] as Row;

@@ -26,6 +26,7 @@ describe('plan', () => {
       'profile',
       'partition',
       'solve',
+      'simulate',
       'compare',
       'diff',
       'deploy',

@@ -1,0 +1,525 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type SimulateOptions, simulatePlan, sweepPlan, validateFiles } from '../../src/api/index.js';
+// A run in this thread can be interrupted at a known request.
+import { runSimulation } from '../../src/api/simulate-run.js';
+import { prepareSimulation } from '../../src/api/simulate-setup.js';
+import {
+  InputError,
+  loadArtifact,
+  MissingError,
+  type PooledPlan,
+  type Profile,
+  type SimulatedRequests,
+  type SimulationReport,
+  sha256Of,
+} from '../../src/artifacts/index.js';
+import { affine, planOf } from '../serving/plans.js';
+
+const EXAMPLE = new URL('../../examples/pooled/expected-plan.json', import.meta.url).pathname;
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-simulate-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+let written = 0;
+async function planFile(plan: PooledPlan): Promise<string> {
+  const path = join(folder, `plan-${written++}.json`);
+  await writeFile(path, JSON.stringify(plan));
+  return path;
+}
+
+async function traceFile(text: string): Promise<string> {
+  const path = join(folder, `trace-${written++}.csv`);
+  await writeFile(path, text);
+  return path;
+}
+
+/** One model, one device, batch 1: a request takes 4 ms, the SLO is 20 ms. */
+const SINGLE = planOf([
+  { sloMs: 20, pipelines: [{ throughputRps: 250, parts: [{ batch: 1, latencyUs: affine(4000, 0) }] }] },
+]);
+
+/** Two models, of weights 1 and 3; the first has two stages and a link between them. */
+const PAIR = (() => {
+  const plan = planOf(
+    [
+      {
+        sloMs: 60,
+        pipelines: [
+          {
+            throughputRps: 400,
+            parts: [
+              { batch: 4, virtualGpus: 2, latencyUs: affine(4000, 1000), transferBytes: 200_000 },
+              { batch: 4, virtualGpus: 2, latencyUs: affine(5000, 1200), device: 'fast' },
+            ],
+          },
+        ],
+      },
+      {
+        sloMs: 30,
+        pipelines: [
+          { throughputRps: 150, parts: [{ batch: 2, virtualGpus: 1, latencyUs: affine(6000, 3000) }] },
+        ],
+      },
+    ],
+    10,
+  );
+  (plan.models[1] as { weight: number }).weight = 3;
+  return plan;
+})();
+
+async function simulated(plan: PooledPlan, options: SimulateOptions = {}): Promise<SimulationReport> {
+  return (await simulatePlan(await planFile(plan), { duration: 5, ...options })).report;
+}
+
+function outcomes({ inTime, late, dropped, failed }: SimulatedRequests): number {
+  return inTime + late + dropped + failed;
+}
+
+describe('simulatePlan()', () => {
+  it('needs no more than the plan: writes a report that validates, whose requests all have an outcome', async () => {
+    const output = join(folder, 'report.json');
+    const { report, warnings } = await simulatePlan(EXAMPLE, { output });
+    expect(warnings).toEqual([]);
+    const saved = await loadArtifact(output, ['simulation-report']);
+    expect(saved.value).toEqual(report);
+    expect(saved.value.inputs?.map(({ role, path }) => [role, join(folder, path)])).toEqual([
+      ['plan', EXAMPLE],
+    ]);
+    const [checked] = await validateFiles([output]);
+    expect(checked).toMatchObject({ ok: true, what: expect.stringContaining('seed 0') });
+    for (const requests of [report.overall, ...report.models.map((model) => model.requests)]) {
+      expect(outcomes(requests)).toBe(requests.arrived);
+      const { latencyMs, splitMs } = requests;
+      const parts = [splitMs?.queueing, splitMs?.transfer, splitMs?.compute].map(
+        (part) => part?.mean as number,
+      );
+      expect(parts.reduce((sum, part) => sum + part, 0)).toBeCloseTo(latencyMs?.mean as number, 6);
+    }
+    expect(report.workload).toMatchObject({ arrivals: 'poisson', durationS: 30 });
+    for (const { loadFactor, rps, name } of report.workload.models) {
+      expect(loadFactor).toBeCloseTo(0.9, 12);
+      const found = report.models.find((model) => model.name === name)?.requests.offeredRps as number;
+      expect(Math.abs(found - rps)).toBeLessThan(4 * Math.sqrt(rps / 30));
+    }
+  });
+
+  it('gives the same bytes for the same seed, others for another', async () => {
+    const path = await planFile(PAIR);
+    const files = await Promise.all(
+      [3, 3, 4].map(async (seed, i) => {
+        const output = join(folder, `same-${i}.json`);
+        const timeline = join(folder, `same-${i}.trace.json`);
+        await simulatePlan(path, { seed, duration: 5, jitter: 0.2, windows: 1, output, timeline });
+        return [await readFile(output, 'utf8'), await readFile(timeline, 'utf8')];
+      }),
+    );
+    expect(files[0]).toEqual(files[1]);
+    expect(files[2]?.[0]).not.toBe(files[0]?.[0]);
+  });
+
+  it('gives what can be said beforehand of evenly spaced requests on one device', async () => {
+    const { overall, classes, pools, percentileError } = await simulated(SINGLE, {
+      arrivals: 'uniform',
+      load: 0.5,
+      exact: true,
+    });
+    expect(percentileError).toBe(0);
+    expect(overall).toMatchObject({ arrived: 625, inTime: 625, attainment: 1, dropRate: 0, invalidRate: 0 });
+    expect(overall.goodputRps).toBe(125);
+    expect(overall.latencyMs).toEqual({ count: 625, mean: 4, p50: 4, p90: 4, p95: 4, p99: 4, max: 4 });
+    expect([
+      overall.splitMs?.queueing.max,
+      overall.splitMs?.transfer.max,
+      overall.splitMs?.compute.p50,
+    ]).toEqual([0, 0, 4]);
+    expect(classes.cpu?.utilisation).toBeCloseTo(0.5, 12);
+    expect(pools[0]).toMatchObject({ batches: 625, sizes: [625], meanBatch: 1 });
+  });
+
+  it('offers loads by factor, by total rate and weight, by model', async () => {
+    const rates = async (options: SimulateOptions) =>
+      (await simulated(PAIR, options)).workload.models.map(({ rps }) => rps);
+    expect(await rates({ load: 0.5 })).toEqual([200, 75]);
+    expect(await rates({ rps: ['80'] })).toEqual([20, 60]);
+    expect(await rates({ rps: ['m1=70'] })).toEqual([0, 70]);
+  });
+
+  it('slows executions, and spreads them by the coefficient of variation it is told', async () => {
+    const alone = { arrivals: 'uniform', load: 0.1, exact: true, duration: 80 } as const;
+    const { overall, execution } = await simulated(SINGLE, { ...alone, slow: 1.1 });
+    expect(overall.latencyMs?.mean).toBeCloseTo(4.4, 9);
+    expect(execution).toEqual({ slow: 1.1, jitter: 'none' });
+    const spread = await simulated(SINGLE, { ...alone, jitter: 0.3 });
+    expect(spread.execution).toEqual({ slow: 1, jitter: 'cv', cv: 0.3 });
+    const compute = spread.overall.splitMs?.compute;
+    // Log-normal of mean 4 ms and cv 0.3: 2000 draws.
+    expect(compute?.mean).toBeCloseTo(4, 1);
+    const deviation = Math.sqrt(Math.log(1.09));
+    expect((compute?.p95 as number) / (compute?.p50 as number)).toBeCloseTo(Math.exp(1.6449 * deviation), 1);
+  });
+
+  it('runs every scheduler, and says all its choices', async () => {
+    const policies = await Promise.all(
+      ['reservation', 'reactive', 'stage-local', 'fifo'].map(async (scheduler) => {
+        const report = await simulated(PAIR, { scheduler });
+        expect(outcomes(report.overall)).toBe(report.overall.arrived);
+        expect(report.overall.attainment).toBeGreaterThan(0.5);
+        return report.scheduler;
+      }),
+    );
+    expect(policies.map(({ name }) => name)).toEqual(['reservation', 'reactive', 'stage-local', 'fifo']);
+    expect(policies[3]?.policy).toMatchObject({ order: { kind: 'fifo' }, drop: { kind: 'never' } });
+    const chosen = await simulated(PAIR, {
+      preset: 'published',
+      policy: [
+        'firstSight.share=0.5',
+        'correction=average',
+        'correction.weight=0.2',
+        'correction.deviations=1',
+        'offer=behind-share',
+        'askOthers=true',
+        'wakeStepNs=7',
+      ],
+    });
+    expect(chosen.scheduler).toMatchObject({
+      name: 'reservation',
+      preset: 'published',
+      policy: {
+        tables: 'busy-until',
+        firstSight: { kind: 'nearly-full', share: 0.5 },
+        correction: { kind: 'average', weight: 0.2, deviations: 1 },
+        offer: 'behind-share',
+        askOthers: true,
+        wakeStepNs: 7,
+      },
+    });
+  });
+
+  it('counts drops with reason and place, and what late and dropped requests cost', async () => {
+    const report = await simulated(PAIR, { load: 3, scheduler: 'stage-local' });
+    expect(report.drops.reduce((sum, { count }) => sum + count, 0)).toBe(report.overall.dropped);
+    for (const { place, reason } of report.drops) {
+      expect(place).toMatch(/^(entry|pipeline0\/partition[01])$/);
+      expect(reason).toBe('deadline');
+    }
+    const fifo = await simulated(PAIR, { load: 3, scheduler: 'fifo' });
+    expect(fifo.overall.dropped).toBe(0);
+    expect(fifo.overall.invalidRate).toBeGreaterThan(0.5);
+    expect(report.overall.invalidRate).toBeLessThan(0.2);
+  });
+
+  it('folds windows that add up to the whole', async () => {
+    const { windows, overall, classes } = await simulated(PAIR, { windows: 0.7 });
+    expect(windows?.rows.map(({ fromS }) => fromS)).toEqual([0, 0.7, 1.4, 2.1, 2.8, 3.5, 4.2, 4.9]);
+    for (const key of ['arrived', 'inTime', 'late', 'dropped', 'failed'] as const)
+      expect(windows?.rows.reduce((sum, row) => sum + row[key], 0)).toBe(overall[key]);
+    Object.values(classes).forEach(({ utilisation }, i) => {
+      const busy = windows?.rows.reduce(
+        (sum, row, w) => sum + (row.utilisation[i] as number) * (w === 7 ? 0.1 : 0.7),
+        0,
+      );
+      expect((busy as number) / 5).toBeCloseTo(utilisation, 9);
+    });
+  });
+
+  it('replays a trace, shared by weight or for one model, as it is or at another rate', async () => {
+    const arrivals = Array.from({ length: 400 }, (_, i) => (i * 0.01).toFixed(2)).join('\r\n');
+    const path = await traceFile(`arrival_s\r\n${arrivals}`);
+    const shared = await simulated(PAIR, { traces: [path], duration: undefined });
+    expect(shared.workload).toMatchObject({ arrivals: 'trace', durationS: 3.990000001 });
+    expect(shared.overall.arrived).toBe(400);
+    expect((shared.models[1]?.requests.arrived as number) / 400).toBeCloseTo(0.75, 1);
+    expect(shared.inputs?.map(({ role }) => role)).toEqual(['plan', 'trace']);
+    expect(shared.inputs?.[1]?.sha256).toBe(sha256Of(await readFile(path)));
+    const one = await simulated(PAIR, { traces: [`m0=${path}`], duration: 2 });
+    expect(one.models.map(({ requests }) => requests.arrived)).toEqual([200, 0]);
+    const faster = await simulated(PAIR, { traces: [`m0=${path}`], load: 0.5, duration: undefined });
+    expect(faster.overall.offeredRps / 200).toBeCloseTo(1, 2);
+    const counts = await traceFile('interval_s,count\n1,50\n2,40\n');
+    const placed = await simulated(PAIR, { traces: [counts], arrivals: 'uniform', duration: undefined });
+    expect([placed.overall.arrived, placed.workload.durationS]).toEqual([90, 3]);
+  });
+
+  it('serves what has come when it is interrupted, and says so', async () => {
+    const { setup } = await prepareSimulation(await planFile(PAIR), { duration: 1000, load: 0.8 }, []);
+    let asked = 0;
+    const run = await runSimulation(setup, { windowNs: 1e9 }, { interrupted: () => ++asked === 3 });
+    const { overall, windows } = run.figures;
+    expect(run.complete).toBe(false);
+    expect(overall.arrived).toBe(3 * 4096 - 1);
+    expect(overall.inTime + overall.late + overall.dropped).toBe(overall.arrived);
+    expect(overall.offeredRps / 440).toBeCloseTo(1, 1);
+    expect(windows?.length).toBe(Math.ceil(overall.arrived / overall.offeredRps));
+    const abort = new AbortController();
+    abort.abort();
+    const { report } = await simulatePlan(await planFile(PAIR), { duration: 1000, signal: abort.signal });
+    expect(report.complete).toBe(false);
+  });
+});
+
+/** The example's kind of chain: a plan that names its profile, with a spread that differs by batch. */
+async function planWithProfile(): Promise<{ plan: string; profile: string; value: PooledPlan }> {
+  const blocks = (us: number) => [us, us / 2];
+  const profile: Profile = {
+    kind: 'profile',
+    version: '1.0',
+    model: { name: 'm0' },
+    blocks: [{ cutBytes: 10 }, { cutBytes: 0 }],
+    devices: {
+      cpu: {
+        blockLatencyUs: { 1: { 1: blocks(2000), 2: blocks(3000), 4: blocks(4000) } },
+        blockLatencyP95Us: { 1: { 1: blocks(3000), 4: blocks(8000) } },
+      },
+    },
+  };
+  const name = `profile-${written++}.json`;
+  const text = JSON.stringify(profile);
+  await writeFile(join(folder, name), text);
+  const value = planOf([
+    {
+      sloMs: 50,
+      pipelines: [
+        {
+          throughputRps: 400,
+          parts: [{ batch: 4, virtualGpus: 1, latencyUs: (b) => [3000, 4500, null, 6000][b - 1] ?? null }],
+        },
+      ],
+    },
+  ]);
+  value.models[0]!.pipelines[0]!.partitions[0]!.blocks = [0, 2];
+  value.inputs = [{ role: 'profile', path: name, sha256: sha256Of(text) }];
+  return { plan: await planFile(value), profile: join(folder, name), value };
+}
+
+describe('simulatePlan() by the spread of the profile', () => {
+  it('draws what the profile measured: the median as planned, the 95th percentile of each batch', async () => {
+    const { plan } = await planWithProfile();
+    const { report } = await simulatePlan(plan, {
+      scheduler: 'stage-local',
+      jitter: 'profile',
+      load: 0.05,
+      duration: 400,
+      exact: true,
+    });
+    expect(report.execution).toEqual({ slow: 1, jitter: 'profile' });
+    expect(report.inputs?.map(({ role }) => role)).toEqual(['plan', 'profile']);
+    const compute = report.overall.splitMs?.compute;
+    const alone = (report.pools[0]?.sizes[0] as number) / (report.pools[0]?.batches as number);
+    expect(alone).toBeGreaterThan(0.9);
+    expect((compute?.p50 as number) / 3).toBeCloseTo(1, 1);
+    expect((compute?.p95 as number) / 4.5).toBeCloseTo(1, 1);
+  });
+
+  it('takes for a batch that was not measured the spread of the next larger one', async () => {
+    const { plan } = await planWithProfile();
+    const { setup } = await prepareSimulation(plan, { jitter: 'profile' }, []);
+    const { jitter } = setup.execution;
+    if (jitter?.kind !== 'profile') throw new Error('no spread was read');
+    const deviation = (ratio: number) => Math.log(ratio) / 1.6448536;
+    const [alone, ...more] = Array.from(jitter.deviations[0] as Float64Array);
+    expect(alone).toBeCloseTo(deviation(1.5), 6);
+    expect(more).toHaveLength(3);
+    for (const found of more) expect(found).toBeCloseTo(deviation(2), 6);
+  });
+
+  it('takes a plan without its profile, but not one whose profile is another', async () => {
+    const { plan, profile } = await planWithProfile();
+    await writeFile(profile, `${await readFile(profile, 'utf8')}\n`);
+    await expect(simulatePlan(plan, { duration: 1 })).rejects.toThrow(
+      /is not the profile the plan was made from: its digest is/,
+    );
+    await rm(profile);
+    expect((await simulatePlan(plan, { duration: 1 })).report.complete).toBe(true);
+    await expect(simulatePlan(plan, { jitter: 'profile' })).rejects.toThrow(MissingError);
+  });
+
+  it('says which spread the profile lacks', async () => {
+    const { profile, value } = await planWithProfile();
+    const known = JSON.parse(await readFile(profile, 'utf8')) as Profile;
+    const { blockLatencyP95Us: _, ...bare } = known.devices.cpu!;
+    const text = JSON.stringify({ ...known, devices: { cpu: bare } });
+    await writeFile(profile, text);
+    value.inputs![0]!.sha256 = sha256Of(text);
+    await expect(simulatePlan(await planFile(value), { jitter: 'profile' })).rejects.toThrow(
+      /blockLatencyP95Us\/1: has no spread at batch 4/,
+    );
+  });
+});
+
+describe('simulatePlan() refuses', () => {
+  it('everything that is wrong at once, and writes nothing', async () => {
+    const output = join(folder, 'refused.json');
+    const bad = await traceFile('arrival_s\n0.2\n-1\nnan\n\n0.1\n');
+    const refused = simulatePlan(await planFile(PAIR), {
+      scheduler: 'stage-local',
+      policy: ['drop=sometimes', 'slackNs=-3', 'drop.size=2', 'formation=wait', 'nothing=1', 'x'],
+      rps: ['m7=3', 'm0=0'],
+      load: 2,
+      cv: 2,
+      traces: [bad],
+      output,
+      timeline: output,
+    });
+    const error = await refused.then(
+      () => undefined,
+      (reason: unknown) => reason as InputError,
+    );
+    expect(error).toBeInstanceOf(InputError);
+    for (const said of [
+      'there is no sometimes; there are never, expired, hopeless, full-batch',
+      '-3 is not a number of 0 or more',
+      'drop=full-batch takes share',
+      'formation.share=… is needed',
+      'there is no nothing; there are order,',
+      'is not key=value',
+      'the plan has no model "m7"; it has m0, m1',
+      '--rps "m0=0": is not a rate above 0',
+      'is given with --load; give one',
+      '--cv: is for --arrivals gamma',
+      'line 3: arrival_s is "-1"; it must not be negative',
+      'line 4: arrival_s is "nan"',
+      'line 5: it is empty',
+    ])
+      expect(error?.message).toContain(said);
+    expect(await readdir(folder)).not.toContain('refused.json');
+  });
+
+  it.each<[string, SimulateOptions, RegExp]>([
+    [
+      'an unknown scheduler',
+      { scheduler: 'best' },
+      /"best"; valid are reservation, reactive, stage-local, fifo/,
+    ],
+    [
+      'a preset that is not there',
+      { scheduler: 'fifo', preset: 'published' },
+      /the scheduler fifo has no presets/,
+    ],
+    ['a name every object has', { scheduler: 'constructor' }, /valid are/],
+    ['a preset every object has', { preset: 'constructor' }, /the scheduler reservation has published/],
+    ['gamma without its variation', { arrivals: 'gamma' }, /needs --cv/],
+    ['a rate for all among rates for one', { rps: ['5', 'm0=3'] }, /stands alone/],
+    [
+      'too many windows',
+      { windows: 1e-6 },
+      /would be 5000000 windows; at most \d+ are kept for this plan: take [\d.]+ s or more/,
+    ],
+    ['report and timeline in one file', { output: 'x.json', timeline: 'x.json' }, /the same file/],
+    [
+      'a format without a trace',
+      { traceFormat: 'perf-analyzer-intervals' },
+      /--trace-format: is for --trace/,
+    ],
+  ])('%s', async (_, options, said) => {
+    await expect(simulated(PAIR, options)).rejects.toThrow(said);
+  });
+
+  it('traces that cannot be meant', async () => {
+    const path = await planFile(PAIR);
+    const times = await traceFile('0.5\n1.5\n');
+    const instant = await traceFile('0.5\n0.5\n');
+    const refuses = (options: SimulateOptions, said: RegExp) =>
+      expect(simulatePlan(path, options)).rejects.toThrow(said);
+    await refuses({ traces: [times], arrivals: 'uniform' }, /says when each request came/);
+    await refuses({ traces: [instant] }, /say over how long with --duration/);
+    await refuses({ traces: [times, `m0=${times}`] }, /stands alone/);
+    await refuses({ traces: [`m0=${times}`, `m0=${times}`] }, /that model has a trace already/);
+    await refuses({ traces: [`m0=${times}`], rps: ['m0=5', 'm1=5'] }, /m1 has no trace/);
+    await refuses({ traces: [times], rps: ['m0=5'] }, /takes one rate for all/);
+    await expect(simulatePlan(path, { traces: [join(folder, 'none.csv')] })).rejects.toThrow(MissingError);
+    expect((await simulatePlan(path, { traces: [instant], duration: 1 })).report.overall.arrived).toBe(2);
+  });
+
+  it('a plan that contradicts itself, with the rest', async () => {
+    const broken = structuredClone(PAIR);
+    broken.placement.pop();
+    const refused = simulated(broken, { scheduler: 'best' });
+    await expect(refused).rejects.toThrow(/has 1 virtual GPUs, but 0 are placed/);
+    await expect(refused).rejects.toThrow(/valid are reservation/);
+  });
+});
+
+describe('sweepPlan()', () => {
+  it('gives the points asked for, and the largest loads as trying every hundredth does', async () => {
+    const path = await planFile(PAIR);
+    const output = join(folder, 'sweep.json');
+    const sweep = await sweepPlan(path, { sweep: 'load=0.6..2:8', duration: 4, output });
+    expect((await loadArtifact(output, ['simulation-sweep'])).value).toEqual(sweep);
+    expect(sweep.complete).toBe(true);
+    for (const load of [0.6, 0.8, 1, 1.2, 1.4, 1.6, 1.8, 2])
+      expect(sweep.points.map(({ loadFactor }) => loadFactor)).toContain(load);
+    const every = await sweepPlan(path, { sweep: 'load=0.6..2:141', duration: 4 });
+    const attainmentAt = (
+      of: (point: (typeof every.points)[number]) => number | null | undefined,
+      load: number,
+    ) => of(every.points.find(({ loadFactor }) => Math.abs(loadFactor - load) < 1e-9)!) as number;
+    const found = [sweep.largest, ...sweep.models.map(({ largest }) => largest)];
+    found.forEach((largest, i) => {
+      const of = (point: (typeof every.points)[number]) =>
+        i === 0 ? point.attainment : point.attainments[i - 1];
+      expect(largest?.atLeast).toBe(false);
+      expect(attainmentAt(of, largest!.loadFactor)).toBeGreaterThanOrEqual(0.99);
+      expect(attainmentAt(of, largest!.loadFactor + 0.01)).toBeLessThan(0.99);
+    });
+  });
+
+  it('gives the same bytes with one thread as with two, and each point as a run of its own', async () => {
+    const path = await planFile(PAIR);
+    const options = { sweep: 'load=0.5..1:3', duration: 5, jitter: 0.1, seed: 5 } as const;
+    const one = await sweepPlan(path, { ...options, threads: 1 });
+    expect(await sweepPlan(path, { ...options, threads: 2 })).toEqual(one);
+    const { report } = await simulatePlan(path, { load: 0.75, duration: 5, jitter: 0.1, seed: 5 });
+    const point = one.points.find(({ loadFactor }) => loadFactor === 0.75);
+    expect(point).toMatchObject({
+      attainment: report.overall.attainment,
+      p99Ms: report.overall.latencyMs?.p99,
+    });
+  });
+
+  it('says where the target is reached at every load tried, or at none', async () => {
+    const path = await planFile(PAIR);
+    const low = await sweepPlan(path, { sweep: 'load=0.1..0.2:2', duration: 2 });
+    expect(low.largest).toEqual({ loadFactor: 0.2, atLeast: true });
+    const high = await sweepPlan(path, { sweep: 'load=3', duration: 2 });
+    expect([high.largest, high.models[0]?.largest, high.points.length]).toEqual([undefined, undefined, 1]);
+  });
+
+  it('sweeps a trace by its mean rate', async () => {
+    const counts = await traceFile('1,50\n1,90\n');
+    const sweep = await sweepPlan(await planFile(PAIR), { sweep: 'load=0.5..1:2', traces: [counts] });
+    expect(sweep.workload).toEqual({ arrivals: 'trace', durationS: 2 });
+    expect(sweep.points[0]?.offeredRps).toBeGreaterThan(200);
+  });
+
+  it('gives the points that are done when it is interrupted', async () => {
+    const abort = new AbortController();
+    const sweep = await sweepPlan(await planFile(PAIR), {
+      sweep: 'load=0.1..1:100',
+      duration: 5,
+      threads: 1,
+      signal: abort.signal,
+      onProgress: ({ done }) => {
+        if (done === 3) abort.abort();
+      },
+    });
+    expect(sweep.complete).toBe(false);
+    expect(sweep.points.length).toBeGreaterThanOrEqual(3);
+    expect(sweep.points.length).toBeLessThan(100);
+  });
+
+  it.each([
+    ['load=0..1', 'begins at 0'],
+    ['load=1..0.5', 'runs from 1 down to 0.5'],
+    ['load=0.1..1:900', '900 steps; 1 to 200 are valid'],
+    ['load=1..1000', 'reaches 1000 times'],
+    ['rps=1..2', 'is not a sweep'],
+  ])('refuses %s', async (sweep, said) => {
+    await expect(sweepPlan(await planFile(PAIR), { sweep })).rejects.toThrow(said);
+  });
+});

@@ -1,0 +1,41 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { InputError, StreamedFile } from '../../src/artifacts/index.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-streamed-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('StreamedFile', () => {
+  it('appears whole when it is finished, in place of what was there', async () => {
+    const path = join(folder, 'whole.txt');
+    await writeFile(path, 'before');
+    const file = await StreamedFile.open(path);
+    file.write('one ');
+    file.write('zwölf');
+    expect(await readFile(path, 'utf8')).toBe('before');
+    expect(file.bytes).toBe(10);
+    file.finish();
+    expect(await readFile(path, 'utf8')).toBe('one zwölf');
+    expect(await readdir(folder)).toEqual(['whole.txt']);
+  });
+
+  it('leaves what was there, and nothing else, when it is discarded', async () => {
+    const path = join(folder, 'whole.txt');
+    const file = await StreamedFile.open(path);
+    file.write('half');
+    file.discard();
+    expect(await readFile(path, 'utf8')).toBe('one zwölf');
+    expect(await readdir(folder)).toEqual(['whole.txt']);
+  });
+
+  it('says that a folder is not there, or in its place', async () => {
+    await expect(StreamedFile.open(join(folder, 'none', 'x'))).rejects.toThrow(InputError);
+    const file = await StreamedFile.open(folder);
+    expect(() => file.finish()).toThrow(/it is a folder/);
+  });
+});

@@ -1,0 +1,160 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PLAN_PROGRAM, plan } from './plan.js';
+
+const EXAMPLE = new URL('../../examples/pooled/expected-plan.json', import.meta.url).pathname;
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-cli-simulate-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('plan simulate', () => {
+  it('needs the plan alone: shows what came of it, by model, part and class', async () => {
+    const { code, stdout } = await plan(['simulate', EXAMPLE, '--windows', '10s']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^9[89]\.\d\d % of \d \d{3} requests in time; 30\d requests\/s in time of 30\d$/m);
+    expect(stdout).toContain(
+      "poisson arrivals, 304 requests/s (0.90 of the plan's rate) for 30 s, seed 0; scheduler reservation",
+    );
+    expect(stdout).toMatch(
+      /^model +offered\/s +of plan +in time +late +dropped +attainment +p50 ms +p99 ms +SLO ms$/m,
+    );
+    expect(stdout).toMatch(/^detector +\d+ +0\.9\d? .* 120$/m);
+    expect(stdout).toMatch(/^all +30\d .*%/m);
+    expect(stdout).toMatch(/^segmenter +0\/2 +2 × 1\/1 L4 +2 +[12]\.\d\d .*%$/m);
+    expect(stdout).toMatch(/^P4 +15 +12\.0 +8\d\.\d %$/m);
+    expect(stdout).toMatch(/^uplinks, busiest .*%$/m);
+    expect(stdout.match(/^ *(0|10|20) .*%$/gm)).toHaveLength(3);
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  it('prints with --json what it writes with -o, but for where the inputs lie; the same bytes each time', async () => {
+    const output = join(folder, 'report.json');
+    const options = [
+      '--load',
+      '0.5',
+      '--duration',
+      '5s',
+      '--scheduler',
+      'stage-local',
+      '--policy',
+      'drop=hopeless',
+    ];
+    const json = await plan(['simulate', EXAMPLE, ...options, '--json']);
+    expect(json.code).toBe(0);
+    const shown = await plan(['simulate', EXAMPLE, ...options, '-o', output]);
+    expect(shown.stdout).toContain(`report: ${output}`);
+    const { inputs, ...printed } = JSON.parse(json.stdout) as Record<string, unknown>;
+    const { inputs: named, ...saved } = JSON.parse(await readFile(output, 'utf8')) as typeof printed;
+    expect(saved).toEqual(printed);
+    expect([inputs, named]).toMatchObject([[{ role: 'plan' }], [{ role: 'plan' }]]);
+    const elsewhere = { ...process.env, TZ: 'Asia/Tokyo', LC_ALL: 'de_DE.UTF-8' };
+    const again = await plan(['simulate', EXAMPLE, ...options, '--json'], { env: elsewhere });
+    expect(again.stdout).toBe(json.stdout);
+    expect((await plan(['validate', output])).stdout).toContain('simulation report of detector, segmenter');
+  });
+
+  it('exits with 6 below --fail-under, with 0 at it', async () => {
+    const run = (share: string) =>
+      plan(['simulate', EXAMPLE, '--load', '1.3', '--duration', '5s', '--fail-under', share]);
+    expect((await run('0.99')).code).toBe(6);
+    expect((await run('0.3')).code).toBe(0);
+  });
+
+  it('writes a timeline and says where to open it', async () => {
+    const timeline = join(folder, 'timeline.json');
+    const { code, stdout } = await plan(['simulate', EXAMPLE, '--duration', '2s', '--timeline', timeline]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`timeline: ${timeline} (open it at ui.perfetto.dev)`);
+    const { traceEvents } = JSON.parse(await readFile(timeline, 'utf8')) as { traceEvents: { ph: string }[] };
+    expect(traceEvents.filter(({ ph }) => ph === 'X').length).toBeGreaterThan(300);
+  });
+
+  it('sweeps loads and finds the largest that holds', async () => {
+    const output = join(folder, 'sweep.json');
+    const { code, stdout } = await plan([
+      'simulate',
+      EXAMPLE,
+      '--sweep',
+      'load=0.7..1:4',
+      '--duration',
+      '10s',
+      '-o',
+      output,
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^load +offered\/s +goodput\/s +attainment +detector +segmenter +p99 ms +invalid$/m,
+    );
+    expect(stdout).toMatch(/^0\.70 .*%/m);
+    expect(stdout).toMatch(/^largest load with 99 % in time: 0\.[89]\d of the plan's rate$/m);
+    expect(stdout).toMatch(/^ {2}segmenter: 0\.[89]\d of the plan's rate$/m);
+    expect(JSON.parse(await readFile(output, 'utf8'))).toMatchObject({
+      kind: 'simulation-sweep',
+      complete: true,
+    });
+  });
+
+  it.each<[string[], string, number]>([
+    [['--sweep', 'load=0.5..1', '--load', '2', '--fail-under', '0.9'], 'is for one run, not for --sweep', 2],
+    [['--rps', 'resnet=5'], 'the plan has no model "resnet"; it has detector, segmenter', 2],
+    [['--jitter', 'much'], 'is neither profile nor a coefficient of variation', 2],
+    [['--jitter', 'profile'], 'has no spread at batch 1', 2],
+    [['--load', '-1'], 'is not a number above 0', 2],
+    [['--arrivals', 'regular'], 'Allowed choices are poisson, uniform, gamma', 2],
+    [['--trace', 'none.csv'], 'none.csv: there is no such file', 7],
+    [['-o', 'no/such/folder/x.json'], 'there is no folder', 2],
+  ])('answers %j with what is wrong, and writes nothing', async (args, said, wanted) => {
+    const before = await readdir(folder);
+    const { code, stdout, stderr } = await plan([
+      'simulate',
+      EXAMPLE,
+      '--timeline',
+      join(folder, 'not.json'),
+      ...args,
+    ]);
+    expect([code, stdout, stderr.includes(said)]).toEqual([wanted, '', true]);
+    expect(stderr).not.toMatch(/^\s+at /m);
+    expect(await readdir(folder)).toEqual(before);
+  });
+
+  it('tells every fault of a trace with its line, also as JSON', async () => {
+    const trace = join(folder, 'bad.csv');
+    await writeFile(trace, 'arrival_s\r\n1\r\n\r\nx\r\n0.5');
+    const { code, stdout } = await plan([
+      'simulate',
+      EXAMPLE,
+      '--trace',
+      trace,
+      '--scheduler',
+      'none',
+      '--json',
+    ]);
+    expect(code).toBe(2);
+    const { error } = JSON.parse(stdout) as { error: { faults: { path: string }[] } };
+    expect(error.faults.map(({ path }) => path)).toEqual([
+      '--scheduler',
+      `${trace} line 3`,
+      `${trace} line 4`,
+      `${trace} line 5`,
+    ]);
+  });
+
+  it.each([
+    ['a run', ['--duration', '20h'], 'simulation-report'],
+    ['a sweep', ['--sweep', 'load=0.1..1:190', '--duration', '2000s'], 'simulation-sweep'],
+  ])('keeps what %s has done on Ctrl-C, written, and exits with 130', async (_, options, kind) => {
+    const output = join(folder, `${kind}.json`);
+    const args = [PLAN_PROGRAM, 'simulate', EXAMPLE, ...options, '-o', output];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    child.stderr.once('data', () => child.kill('SIGINT'));
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    expect(code).toBe(130);
+    expect(JSON.parse(await readFile(output, 'utf8'))).toMatchObject({ kind, complete: false });
+  });
+});
