@@ -12,6 +12,7 @@ export {
   DEFAULT_POLICY,
   type DropRule,
   type FeedbackCorrection,
+  FIFO_POLICY,
   type FormationRule,
   type LateRule,
   type PipelineChoice,

@@ -72,3 +72,14 @@ export const DEFAULT_POLICY: StageLocalPolicy = {
   mostTasks: 1 << 20,
   mostTries: 2,
 };
+
+/** First come, first served: what waits starts as soon as a device is free, and nothing is given up. */
+export const FIFO_POLICY: StageLocalPolicy = {
+  ...DEFAULT_POLICY,
+  order: { kind: 'fifo' },
+  formation: { kind: 'eager' },
+  drop: { kind: 'never' },
+  late: { kind: 'drop' },
+  choice: { kind: 'proportional' },
+  correction: { kind: 'none' },
+};

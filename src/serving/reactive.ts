@@ -70,6 +70,12 @@ export class ReactiveCore implements ServingCore {
     return this.outcomes.pending;
   }
 
+  /** Requests, tasks and batches whose numbers are in use: what memory follows. */
+  get inUse(): { requests: number; tasks: number; batches: number } {
+    const { requestCount, taskCount } = this.requests;
+    return { requests: requestCount, tasks: taskCount, batches: this.batches.count };
+  }
+
   taskOf(request: number, row: number): number {
     let task = this.requests.first(request);
     for (let i = 0; i < row; i++) task = this.requests.nextOf(task);

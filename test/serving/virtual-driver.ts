@@ -32,6 +32,8 @@ export interface Run {
   policy?: Partial<StageLocalPolicy>;
   /** A StageLocalCore of the policy where absent. */
   makeCore?: (topology: Topology, decisions: Decisions) => WatchedCore;
+  /** The core may hand batches to busy devices, which run them in that order. Else that is an error. */
+  handsAhead?: boolean;
   outages?: Outage[];
   /** Execution time; the plan's where absent. */
   executionNs?: (pool: number, size: number) => number;
@@ -78,6 +80,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
   const openOf = new Set<number>();
   const requestOfTask = new Map<number, number>();
   const runningOn = new Map<number, number>();
+  const waitingOn = run.topology.devices.map((): number[] => []);
   let now = 0;
   let order = 0;
   let timer = 0;
@@ -123,12 +126,20 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
     const tasks = Array.from({ length: size }, (_, i) => core.batchTask(batch, i));
     if (size < 1 || size > run.topology.pools[pool]!.batch) throw new Error(`a batch of ${size}`);
     if (new Set(tasks).size !== size) throw new Error('a task is twice in a batch');
-    if (runningOn.has(device)) throw new Error(`two batches at once on device ${device}`);
+    if (runningOn.has(device) && !run.handsAhead) throw new Error(`two batches at once on device ${device}`);
     if (run.topology.devices[device]!.pool !== pool) throw new Error('a batch on a device of another pool');
-    runningOn.set(device, batch);
     const requests = tasks.map((task) => requestOfTask.get(task)!);
     for (const request of requests) if (!openOf.has(request)) throw new Error('an ended request is executed');
-    const arrivals = requests.map((request) => arrivalOf.get(request)!);
+    if (runningOn.has(device)) waitingOn[device]!.push(batch);
+    else begin(batch, device);
+  };
+
+  const begin = (batch: number, device: number) => {
+    const pool = core.batchPool(batch);
+    const size = core.batchSize(batch);
+    const tasks = Array.from({ length: size }, (_, i) => core.batchTask(batch, i));
+    const arrivals = tasks.map((task) => arrivalOf.get(requestOfTask.get(task)!)!);
+    runningOn.set(device, batch);
     const from = now;
     const to = now + (run.executionNs?.(pool, size) ?? run.topology.pools[pool]!.latencyNs[size - 1]!);
     const record = { pool, device, from, to, arrivals };
@@ -139,6 +150,8 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
       runningOn.delete(device);
       if (run.fails?.(arrivals, pool)) core.failed(now, batch);
       else core.executed(now, batch, from, to);
+      const next = waitingOn[device]!.shift();
+      if (next !== undefined) begin(next, device);
     });
   };
 
@@ -200,6 +213,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
   for (const outage of run.outages ?? []) {
     plan(outage.at, () => {
       runningOn.delete(outage.device);
+      waitingOn[outage.device] = [];
       core.deviceDown(now, outage.device);
     });
     if (outage.until !== undefined) plan(outage.until, () => core.deviceUp(now, outage.device));
