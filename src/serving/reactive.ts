@@ -6,6 +6,7 @@ import { Durations } from './durations.js';
 import { Lists, NONE } from './lists.js';
 import { Outcomes } from './outcomes.js';
 import { REACTIVE_POLICY, type ReactivePolicy } from './reactive-policy.js';
+import { ReactiveRules } from './reactive-rules.js';
 import { ReactiveWorkers } from './reactive-workers.js';
 import { Requests, TaskState } from './requests.js';
 import type { Pool, Topology } from './topology.js';
@@ -28,6 +29,7 @@ export class ReactiveCore implements ServingCore {
   private readonly durations: Durations;
   private readonly outcomes: Outcomes;
   private readonly workers: ReactiveWorkers;
+  private readonly rules: ReactiveRules;
   /** One per model, then one per pool (those of first pools stay empty), as deadlines run out. */
   private readonly queues: Lists;
   private readonly touched: Uint8Array;
@@ -59,6 +61,7 @@ export class ReactiveCore implements ServingCore {
       this.queues.remove(this.queueOf(task), task),
     );
     this.workers = new ReactiveWorkers(topology, this.batches, this.durations);
+    this.rules = new ReactiveRules(this.policy, this.pools, this.durations);
     const queues = topology.models.length + this.pools.length;
     this.queues = new Lists(queues);
     this.touched = new Uint8Array(queues);
@@ -241,7 +244,8 @@ export class ReactiveCore implements ServingCore {
       }
       const waiting = this.queues.size(queue);
       if (waiting < size && !this.draining) {
-        const until = this.lastMoment(head, this.topology.devices[device]?.pool as number, waiting + 1);
+        const pool = this.topology.devices[device]?.pool as number;
+        const until = this.rules.lastMoment(pool, waiting + 1, this.deadlineOf(head));
         if (until > at) {
           this.waitedOn[queue] = head;
           this.waited[head] = 1;
@@ -252,51 +256,19 @@ export class ReactiveCore implements ServingCore {
     }
   }
 
-  /** The largest batch that is in time on the device; 0 where the head is to be dropped. */
+  /** The batch for the head on the device; 0 where the head is to be dropped. */
   private offer(at: number, queue: number, head: number, device: number): number {
     const pool = this.topology.devices[device]?.pool as number;
-    const latest = this.deadlineOf(head) - this.laterNs(pool);
+    const deadline = this.deadlineOf(head);
     const start = Math.max(at, this.workers.freeAt(device));
     const alone = (this.requests.tries[head] as number) > 0;
-    const planned = this.pools[pool]?.batch as number;
-    let size = alone ? 1 : planned;
-    while (size > 0 && start + this.stepNs(pool, size) > latest) size -= 1;
+    const size = this.rules.largest(pool, start, deadline, alone ? 1 : NEVER);
     if (alone || this.isSpared(queue, head)) return size;
-    return size < this.leastSize(at, pool, planned, latest) ? 0 : size;
+    return size < this.rules.leastAtFirstSight(pool, at, deadline) ? 0 : size;
   }
 
   private isSpared(queue: number, head: number): boolean {
     return this.policy.spares === 'last-waited' ? this.waitedOn[queue] === head : this.waited[head] === 1;
-  }
-
-  private leastSize(at: number, pool: number, planned: number, latest: number): number {
-    const { firstSight } = this.policy;
-    if (firstSight.kind === 'never') return 1;
-    const nearlyFull = Math.max(1, Math.round(firstSight.share * planned));
-    if (firstSight.kind === 'nearly-full') return nearlyFull;
-    return at + this.stepNs(pool, nearlyFull) <= latest ? nearlyFull : 1;
-  }
-
-  /** When a batch of `size` could no longer be in time on a device that is free. */
-  private lastMoment(head: number, pool: number, size: number): number {
-    const step =
-      this.policy.waitLeaves === 'transfer'
-        ? this.stepNs(pool, size)
-        : this.durations.executionNs(pool, size);
-    return this.deadlineOf(head) - this.laterNs(pool) - step + this.policy.wakeStepNs;
-  }
-
-  /** Execution and the way to the next stage. */
-  private stepNs(pool: number, size: number): number {
-    return this.durations.executionNs(pool, size) + this.durations.transferNs(pool, size);
-  }
-
-  /** What the stages after the pool take with full batches. */
-  private laterNs(pool: number): number {
-    let sum = 0;
-    for (let next = this.pools[pool]?.next; next !== undefined; next = this.pools[next]?.next)
-      sum += this.stepNs(next, this.pools[next]?.batch as number);
-    return sum;
   }
 
   private dispatch(at: number, queue: number, device: number, size: number): void {
