@@ -2,6 +2,7 @@ import { fault } from '../artifacts/index.js';
 import {
   DEFAULT_POLICY,
   type Decisions,
+  FIFO_POLICY,
   PUBLISHED_POLICY,
   PUBLISHED_REACTIVE_POLICY,
   REACTIVE_POLICY,
@@ -39,8 +40,6 @@ type Choices<P> = {
 type AnyPolicy = Readonly<Record<string, unknown>>;
 
 interface Scheduler {
-  /** Completes "…: ". */
-  readonly says: string;
   readonly policy: AnyPolicy;
   readonly presets: Readonly<Record<string, AnyPolicy>>;
   readonly choices: Readonly<
@@ -50,7 +49,6 @@ interface Scheduler {
 }
 
 interface SchedulerOf<P> {
-  readonly says: string;
   readonly policy: P;
   readonly presets?: Readonly<Record<string, P>>;
   readonly choices: Choices<P>;
@@ -100,39 +98,30 @@ const REACTIVE: Choices<ReactivePolicy> = {
 const stageLocalCore = (topology: Topology, decisions: Decisions, policy: StageLocalPolicy): ServingCore =>
   new StageLocalCore(topology, decisions, policy);
 
-const FIFO_POLICY: StageLocalPolicy = {
-  ...DEFAULT_POLICY,
-  order: { kind: 'fifo' },
-  drop: { kind: 'never' },
-  late: { kind: 'drop' },
-  choice: { kind: 'proportional' },
-  correction: { kind: 'none' },
-};
-
 /** The schedulers that a plan can be simulated with, by the names of `--scheduler`. */
 const SCHEDULERS = {
+  /** Devices and links are reserved for a batch over its whole way (PPipe §5.4). */
   reservation: scheduler<ReservationPolicy>({
-    says: 'devices and links are reserved for a batch over its whole way (PPipe §5.4)',
     policy: RESERVATION_POLICY,
     presets: { published: PUBLISHED_POLICY },
     choices: RESERVATION,
     core: (topology, decisions, policy) => new ReservationCore(topology, decisions, policy),
   }),
+  /** Every stage decides for itself, links are not looked at (PPipe §7.4). */
   reactive: scheduler<ReactivePolicy>({
-    says: 'every stage decides for itself, links are not looked at (PPipe §7.4)',
     policy: REACTIVE_POLICY,
     presets: { published: PUBLISHED_REACTIVE_POLICY },
     choices: REACTIVE,
     core: (topology, decisions, policy) => new ReactiveCore(topology, decisions, policy),
   }),
+  /** Every pool forms its own batches, as plan serve does. */
   'stage-local': scheduler<StageLocalPolicy>({
-    says: 'every pool forms its own batches, as plan serve does',
     policy: DEFAULT_POLICY,
     choices: STAGE_LOCAL,
     core: stageLocalCore,
   }),
+  /** First come first served at every pool, nothing is dropped. */
   fifo: scheduler<StageLocalPolicy>({
-    says: 'first come first served at every pool, nothing is dropped',
     policy: FIFO_POLICY,
     choices: STAGE_LOCAL,
     core: stageLocalCore,
@@ -282,9 +271,4 @@ function missingParts(chosen: unknown, allowed: Scheduler['choices'][string]): s
 function numberOf(text: string): number | undefined {
   const value = Number(text);
   return text.trim() !== '' && Number.isFinite(value) && value >= 0 ? value : undefined;
-}
-
-/** What there is, a line each, for help. */
-export function schedulersText(): string[] {
-  return Object.entries(SCHEDULERS).map(([name, { says }]) => `${name}: ${says}`);
 }
