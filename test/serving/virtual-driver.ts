@@ -65,7 +65,10 @@ export interface Executed {
   arrivals: number[];
 }
 
-type Happening = { at: number; order: number; tell: () => void };
+/** Of one instant, what ends is told before the timer, that before what comes from outside; equals as they were planned. */
+const Rank = { transferred: 0, executed: 1, due: 2, outside: 3 };
+
+type Happening = { at: number; rank: number; order: number; tell: () => void };
 
 /** Drives a core in virtual time and watches it from outside: throws at the first broken rule. */
 export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; core: WatchedCore } {
@@ -85,8 +88,8 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
   let order = 0;
   let timer = 0;
 
-  const plan = (at: number, tell: () => void) => {
-    const item = { at, order: order++, tell };
+  const plan = (at: number, rank: number, tell: () => void) => {
+    const item = { at, rank, order: order++, tell };
     let i = happenings.push(item) - 1;
     while (i > 0) {
       const parent = (i - 1) >> 1;
@@ -145,7 +148,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
     const record = { pool, device, from, to, arrivals };
     executed.push(record);
     core.started(now, batch);
-    plan(to, () => {
+    plan(to, Rank.executed, () => {
       if (runningOn.get(device) !== batch || executed.findLast((e) => e.device === device) !== record) return;
       runningOn.delete(device);
       if (run.fails?.(arrivals, pool)) core.failed(now, batch);
@@ -167,7 +170,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
         case Decision.transfer: {
           const from = now;
           const took = run.topology.pools[core.batchPool(a)]!.transferNs[core.batchSize(a) - 1]!;
-          plan(now + took, () => core.transferred(now, a, from, now));
+          plan(now + took, Rank.transferred, () => core.transferred(now, a, from, now));
           break;
         }
         case Decision.answer:
@@ -179,7 +182,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
         case Decision.wakeAt: {
           const token = ++timer;
           if (a <= now) throw new Error(`wake at ${a}, which is not after ${now}`);
-          plan(a, () => token === timer && core.due(now));
+          plan(a, Rank.due, () => token === timer && core.due(now));
           break;
         }
         default:
@@ -193,7 +196,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
   core.decide(0);
   carryOut();
   run.arrivals.forEach((arrival, i) => {
-    plan(arrival.at, () => {
+    plan(arrival.at, Rank.outside, () => {
       const model = arrival.model ?? 0;
       const deadline = arrival.deadline ?? arrival.at + run.topology.models[model]!.sloNs;
       const rows = arrival.rows ?? 1;
@@ -204,21 +207,21 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
       openOf.add(request);
       for (let row = 0; row < rows && !shed; row++) requestOfTask.set(core.taskOf(request, row), request);
       if (arrival.cancelAt === undefined) return;
-      plan(arrival.cancelAt, () => {
+      plan(arrival.cancelAt, Rank.outside, () => {
         if (!openOf.has(request) || arrivalOf.get(request) !== i) return;
         if (core.cancelled(now, request)) end(request, 'cancelled');
       });
     });
   });
   for (const outage of run.outages ?? []) {
-    plan(outage.at, () => {
+    plan(outage.at, Rank.outside, () => {
       runningOn.delete(outage.device);
       waitingOn[outage.device] = [];
       core.deviceDown(now, outage.device);
     });
-    if (outage.until !== undefined) plan(outage.until, () => core.deviceUp(now, outage.device));
+    if (outage.until !== undefined) plan(outage.until, Rank.outside, () => core.deviceUp(now, outage.device));
   }
-  if (run.drainAt !== undefined) plan(run.drainAt, () => core.drain(now));
+  if (run.drainAt !== undefined) plan(run.drainAt, Rank.outside, () => core.drain(now));
 
   while (happenings.length > 0) {
     now = happenings[0]!.at;
@@ -234,5 +237,5 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
 }
 
 function before(a: Happening, b: Happening): boolean {
-  return a.at < b.at || (a.at === b.at && a.order < b.order);
+  return a.at - b.at < 0 || (a.at === b.at && (a.rank - b.rank || a.order - b.order) < 0);
 }

@@ -1,27 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
-import { streamOf } from '../../src/random/index.js';
-import { StageLocalCore, topologyOf } from '../../src/serving/index.js';
-import { simulate } from '../../src/simulator/index.js';
-import { arrivals, arrivalsAt } from '../../src/workload/index.js';
-import { planOf } from '../serving/plans.js';
 
-describe('simulate()', () => {
-  it('matches M/D/1', () => {
-    const topology = topologyOf(
-      planOf([
-        { sloMs: 1e6, pipelines: [{ throughputRps: 1, parts: [{ batch: 1, latencyUs: () => 1000 }] }] },
-      ]),
-    );
-    let sum = 0;
-    const summary = simulate({
-      topology,
-      makeCore: (decisions) =>
-        new StageLocalCore(topology, decisions, { drop: { kind: 'never' }, formation: { kind: 'eager' } }),
-      arrivals: arrivalsAt(
-        arrivals({ process: 'poisson', rps: 800, durationS: 1000, stream: streamOf(1, 'arrivals') }),
-      ),
-      observers: [{ ended: (at, _m, _r, arrivedAt) => (sum += at - arrivedAt) }],
-    });
-    expect(Math.abs(sum / summary.requests / 1e6 / 3 - 1)).toBeLessThan(0.01);
+interface Row {
+  queue: string;
+  servers: number;
+  utilisation: number;
+  measured: number;
+  exact: number;
+  error: number;
+}
+
+/** Long runs: in a process of its own, where the code runs as it was built. */
+const rows = JSON.parse(
+  execFileSync(
+    process.execPath,
+    [createRequire(import.meta.url).resolve('#dist/bench/theory.js'), '--json'],
+    {
+      encoding: 'utf8',
+    },
+  ),
+) as Row[];
+const of = (queue: string) => rows.filter((row) => row.queue === queue);
+
+describe('simulate(), against queueing theory', () => {
+  it('matches M/M/1 within 1 %: mean wait ρ/(1 − ρ) services', () => {
+    for (const { utilisation, measured } of of('M/M/1'))
+      expect(Math.abs((measured * (1 - utilisation)) / utilisation - 1)).toBeLessThan(0.01);
+    expect(of('M/M/1')).toHaveLength(2);
+  });
+
+  it('matches M/D/1 within 1 %: mean wait ρ/(2(1 − ρ)) services', () => {
+    for (const { utilisation, measured } of of('M/D/1'))
+      expect(Math.abs((measured * 2 * (1 - utilisation)) / utilisation - 1)).toBeLessThan(0.01);
+    expect(of('M/D/1')).toHaveLength(2);
+  });
+
+  it('matches M/D/c within 1 %, by Crommelin’s chain', () => {
+    for (const { measured, exact } of of('M/D/c')) expect(Math.abs(measured / exact - 1)).toBeLessThan(0.01);
+    expect(of('M/D/c')).toHaveLength(2);
   });
 });

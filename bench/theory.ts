@@ -1,0 +1,123 @@
+/**
+ * Simulated waits beside those of queueing theory: `node dist/bench/theory.js [--scale 1] [--seed 1] [--json]`.
+ *
+ * One pool, batches of one row, nothing dropped, nothing waiting for company. Each case is as long as it has to be for three
+ * standard deviations of its mean wait to be 1 % of it; --scale multiplies that.
+ */
+import { parseArgs } from 'node:util';
+import { streamOf } from '../src/random/index.js';
+import { StageLocalCore } from '../src/serving/index.js';
+import { type SimulationView, simulate } from '../src/simulator/index.js';
+import { DrawnArrivals, steadyLoad } from '../src/workload/index.js';
+import { topologyWith } from './simulate/topologies.js';
+
+interface Case {
+  readonly queue: 'M/M/1' | 'M/D/1' | 'M/D/c';
+  readonly servers: number;
+  readonly utilisation: number;
+  readonly requests: number;
+}
+
+const CASES: readonly Case[] = [
+  { queue: 'M/M/1', servers: 1, utilisation: 0.3, requests: 1.4e6 },
+  { queue: 'M/M/1', servers: 1, utilisation: 0.5, requests: 1.8e6 },
+  { queue: 'M/D/1', servers: 1, utilisation: 0.5, requests: 0.8e6 },
+  { queue: 'M/D/1', servers: 1, utilisation: 0.7, requests: 1.6e6 },
+  { queue: 'M/D/c', servers: 2, utilisation: 0.6, requests: 1.2e6 },
+  { queue: 'M/D/c', servers: 5, utilisation: 0.7, requests: 4.3e6 },
+];
+const SERVICE_MS = 1;
+const SERVICE_NS = 1e6;
+
+const { values } = parseArgs({
+  options: {
+    scale: { type: 'string', default: '1' },
+    seed: { type: 'string', default: '1' },
+    json: { type: 'boolean', default: false },
+  },
+});
+const rows = CASES.map((c) => {
+  const measured = meanWait(c, Number(values.scale), Number(values.seed));
+  const exact = exactWait(c);
+  return { ...c, measured, exact, error: measured / exact - 1 };
+});
+process.stdout.write(values.json ? `${JSON.stringify(rows)}\n` : rows.map(line).join(''));
+
+function line({ queue, servers, utilisation, measured, exact, error }: (typeof rows)[number]): string {
+  const told = `${queue} c=${servers} ρ=${utilisation}: mean wait ${measured.toFixed(5)} services`;
+  return `${told}, theory ${exact.toFixed(5)}, ${(100 * error).toFixed(2)} %\n`;
+}
+
+/** Mean time from arrival to start, in services. */
+function meanWait({ queue, servers, utilisation, requests }: Case, scale: number, seed: number): number {
+  const topology = topologyWith(1e9, [[{ devices: servers, batch: 1, fixedMs: 0, perRowMs: SERVICE_MS }]]);
+  const rps = (utilisation * servers * 1e9) / SERVICE_NS;
+  const services = streamOf(seed, 'services');
+  const watched: { view?: SimulationView } = {};
+  let waitedNs = 0;
+  const summary = simulate({
+    topology,
+    makeCore: (decisions) =>
+      new StageLocalCore(topology, decisions, {
+        drop: { kind: 'never' },
+        formation: { kind: 'eager' },
+        order: { kind: 'fifo' },
+        correction: { kind: 'none' },
+      }),
+    arrivals: new DrawnArrivals({
+      process: 'poisson',
+      load: steadyLoad(rps, (scale * requests) / rps),
+      stream: streamOf(seed, 'arrivals'),
+    }),
+    observers: [
+      {
+        begun: (view) => {
+          watched.view = view;
+        },
+        started: (batch, _pool, _device, _size, _handedNs, startNs) => {
+          const { core, requestOf, arrivedAt } = watched.view!;
+          waitedNs += startNs - arrivedAt(requestOf(core.batchTask(batch, 0)));
+        },
+      },
+    ],
+    ...(queue === 'M/M/1'
+      ? { execution: (_pool: number, _size: number, ns: number) => ns * services.exponential() }
+      : {}),
+  });
+  return waitedNs / summary.requests / SERVICE_NS;
+}
+
+function exactWait({ queue, servers, utilisation }: Case): number {
+  switch (queue) {
+    case 'M/M/1':
+      return utilisation / (1 - utilisation);
+    case 'M/D/1':
+      return utilisation / (2 * (1 - utilisation));
+    case 'M/D/c':
+      return meanWaitMDc(servers, utilisation);
+  }
+}
+
+/**
+ * M/D/c (Crommelin 1932): one service later all who were being served have left and all who came since are there, so the number
+ * in the system at multiples of the service is a chain, N' = max(N − c, 0) + Poisson(cρ). Its stationary mean is that at any
+ * time; Little's law makes the wait of it.
+ */
+function meanWaitMDc(servers: number, utilisation: number): number {
+  const states = 400;
+  const steps = 400;
+  const mean = servers * utilisation;
+  const coming = [Math.exp(-mean)];
+  for (let k = 1; k < states; k++) coming.push((coming[k - 1]! * mean) / k);
+  let now = new Float64Array(states);
+  now[0] = 1;
+  for (let step = 0; step < steps; step++) {
+    const next = new Float64Array(states);
+    for (let n = 0; n < states; n++) {
+      const left = Math.max(n - servers, 0);
+      for (let k = 0; left + k < states; k++) next[left + k]! += now[n]! * coming[k]!;
+    }
+    now = next;
+  }
+  return now.reduce((sum, p, n) => sum + p * n, 0) / mean - 1;
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { streamOf } from '../../src/random/index.js';
+import { EventQueue } from '../../src/simulator/index.js';
+
+interface Told {
+  at: number;
+  priority: number;
+  sequence: number;
+}
+
+const takeAll = (queue: EventQueue, scheduled: readonly Told[]): Told[] => {
+  const told: Told[] = [];
+  while (queue.size > 0) {
+    const at = queue.nextAt;
+    const priority = queue.nextPriority;
+    const sequence = queue.take();
+    told.push({ at, priority, sequence });
+  }
+  expect(told).toEqual(told.map(({ sequence }) => scheduled[sequence]));
+  return told;
+};
+
+const inTotalOrder = (a: Told, b: Told) => a.at - b.at || a.priority - b.priority || a.sequence - b.sequence;
+
+describe('EventQueue', () => {
+  it('tells events of one instant by priority, and equal ones as they were scheduled', () => {
+    const queue = new EventQueue();
+    for (const [event, priority] of [3, 0, 3, 1, 0, 15, 1].entries()) queue.schedule(7, priority, event);
+    queue.schedule(6, 15, 100);
+    const order: number[] = [];
+    while (queue.size > 0) order.push(queue.take());
+    expect(order).toEqual([100, 1, 4, 3, 6, 0, 2, 5]);
+  });
+
+  it('is the sort by (time, priority, sequence), whatever comes and goes in between', () => {
+    for (let seed = 1; seed <= 12; seed++) {
+      const stream = streamOf(seed, 'events');
+      const queue = new EventQueue();
+      const scheduled: Told[] = [];
+      const waiting: Told[] = [];
+      const taken: number[][] = [];
+      const expected: number[][] = [];
+      const times = 1 + stream.integer(50);
+      for (let i = 0; i < 2000; i++) {
+        if (stream.uniform() < 0.55) {
+          const told = { at: stream.integer(times), priority: stream.integer(4), sequence: scheduled.length };
+          queue.schedule(told.at, told.priority, told.sequence);
+          scheduled.push(told);
+          waiting.push(told);
+        } else if (waiting.length > 0) {
+          waiting.sort(inTotalOrder);
+          taken.push([queue.nextAt, queue.take(), queue.size]);
+          const { at, sequence } = waiting.shift()!;
+          expected.push([at, sequence, waiting.length]);
+        }
+      }
+      expect(taken).toEqual(expected);
+      expect(takeAll(queue, scheduled)).toEqual(waiting.sort(inTotalOrder));
+      expect(queue.nextAt).toBe(Number.POSITIVE_INFINITY);
+    }
+  });
+
+  it('keeps the order of equals through a million events, and of times to the last nanosecond', () => {
+    const queue = new EventQueue();
+    for (let i = 0; i < 1_000_000; i++) {
+      queue.schedule(Number.MAX_SAFE_INTEGER - (i % 2), 15, i);
+      if (i >= 10) queue.take();
+    }
+    const left: number[] = [];
+    while (queue.size > 0) left.push(queue.take());
+    expect(left).toEqual([...left].sort((a, b) => (b % 2) - (a % 2) || a - b));
+  });
+
+  it('refuses times and priorities outside its order', () => {
+    const queue = new EventQueue();
+    for (const at of [0.5, Number.NaN, Number.POSITIVE_INFINITY])
+      expect(() => queue.schedule(at, 0, 1)).toThrow(`at ${at} ns`);
+    for (const priority of [-1, 16, Number.NaN])
+      expect(() => queue.schedule(1, priority, 1)).toThrow(`priority ${priority}`);
+    expect(queue.size).toBe(0);
+  });
+});
