@@ -28,7 +28,7 @@ export type DropRule =
  * - background: it is answered late rather than not at all, where that takes nothing from those that can be in time: it
  *   stands behind them all, for devices that would else be idle, until `patience` SLOs past its deadline. Where more than the
  *   share `mostMissed` of the last `window` requests of its model were not in time (a moving average), that is overload and
- *   not chance: it is dropped at once.
+ *   not chance: it is dropped at once. So is one whose deadline is its own, sooner than the SLO.
  */
 export type LateRule =
   | { kind: 'drop' }

@@ -13,6 +13,8 @@ export class Requests {
   deadline = new Float64Array(0);
   /** Its outcome is decided (or its client is gone). */
   settled = new Uint8Array(0);
+  /** Its deadline is its own, sooner than its model's SLO: an answer after it is not wanted. */
+  strict = new Uint8Array(0);
   /** It cannot be in time. */
   missed = new Uint8Array(0);
   /** It was on a device when that failed. */
@@ -52,6 +54,7 @@ export class Requests {
     this.model[request] = model;
     this.deadline[request] = deadline;
     this.settled[request] = 0;
+    this.strict[request] = 0;
     this.missed[request] = 0;
     this.tried[request] = 0;
     this.left[request] = rows;
@@ -106,6 +109,7 @@ export class Requests {
     this.model = grownColumn(this.model, capacity);
     this.deadline = grownColumn(this.deadline, capacity);
     this.settled = grownColumn(this.settled, capacity);
+    this.strict = grownColumn(this.strict, capacity);
     this.missed = grownColumn(this.missed, capacity);
     this.tried = grownColumn(this.tried, capacity);
     this.left = grownColumn(this.left, capacity);

@@ -111,6 +111,7 @@ export class StageLocalCore implements ServingCore {
     must(rows >= 1 && this.topology.models[model] !== undefined, 'a request has no rows or no model');
     const full = this.requests.taskCount + rows > this.policy.mostTasks;
     const request = this.requests.add(model, deadlineNs, rows);
+    this.requests.strict[request] = this.isStrict(at, model, deadlineNs) ? 1 : 0;
     this.unsettled += 1;
     if (this.draining) this.drop(request, DropCode.draining, NONE);
     else if (full) this.drop(request, DropCode.queueFull, NONE);
@@ -124,7 +125,8 @@ export class StageLocalCore implements ServingCore {
   }
 
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean {
-    if (this.policy.drop.kind === 'never' || this.background.takes(model)) return false;
+    if (this.policy.drop.kind === 'never') return false;
+    if (this.background.takes(model) && !this.isStrict(at, model, deadlineNs)) return false;
     const entries = this.topology.models[model]?.entries as number[];
     let planned = 0;
     for (const entry of entries) {
@@ -139,6 +141,10 @@ export class StageLocalCore implements ServingCore {
       if (end === undefined || end <= latestEnd) return false;
     }
     return true;
+  }
+
+  private isStrict(at: number, model: number, deadlineNs: number): boolean {
+    return deadlineNs - at < (this.topology.models[model]?.sloNs as number);
   }
 
   turnedAway(at: number, model: number): number {
@@ -294,7 +300,8 @@ export class StageLocalCore implements ServingCore {
     const { model } = this.pools[pool] as Pool;
     if (this.requests.missed[request] === 0) this.background.observe(model, true);
     this.requests.missed[request] = 1;
-    if (this.pipelines.isUp(pool) && this.background.takes(model)) {
+    const isKept = this.requests.strict[request] === 0 && this.background.takes(model);
+    if (isKept && this.pipelines.isUp(pool)) {
       this.leave(pool, task);
       this.background.add(pool, task);
     } else this.giveUp(pool, task);

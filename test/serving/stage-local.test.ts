@@ -309,6 +309,11 @@ describe('StageLocalCore, answering late in the background', () => {
     ]);
   });
 
+  it('drops what has a deadline of its own that cannot be met', () => {
+    const { ended } = runVirtual({ topology, arrivals: [{ at: 0 }, { at: 1, deadline: 15 * MS }] });
+    expect(ended).toMatchObject([{ outcome: 'dropped', arrival: 1 }, { outcome: 'inTime' }]);
+  });
+
   it('gives up for good what is later than its patience', () => {
     const { ended } = runVirtual({ topology, arrivals: burst(30), policy: BACKGROUND });
     const late = ended.filter((e) => e.outcome === 'late');
