@@ -1,4 +1,5 @@
 import { fault, InputError } from '../artifacts/index.js';
+import { ListedColumns } from './column-source.js';
 import type { Column } from './columns.js';
 import { dividePositions, type PositionGoal } from './divide-positions.js';
 import type { ModelGrid } from './grid.js';
@@ -24,7 +25,8 @@ import type { SearchLimit } from './problem.js';
 import { usefulGpus } from './rounded.js';
 import { type IntegerSearch, isStopped, type SearchResult } from './search-types.js';
 
-const COLUMNS_PER_MODEL = 60;
+/** Columns by model of the MILPs, one after another while they end before their work does. */
+const COLUMNS_PER_MODEL = [60, 240, 960];
 const DEFAULT_WORK = 2000;
 const MOST_INTEGERS_TIMES_NODES = 100_000;
 const DEFAULT_GAP = 1e-3;
@@ -136,7 +138,7 @@ function byWholeGpus(
   const lower = { used: pools.used, value: planValue(search, pools.used, pools.value), nodes: 0 };
   if (gapOf(search, lower.value, master.bound) <= Math.max(gap, GOOD_ENOUGH))
     return finish(search, lower, master.bound, gap);
-  const milp = phases.time('milp', () => milpPlan(search));
+  const milp = phases.time('milp', () => milpPlan(search, master.bound));
   return finish(search, better(search, lower, milp), master.bound, gap);
 }
 
@@ -207,7 +209,7 @@ function constrained(search: IntegerSearch, { sets, complete }: GridColumns, gap
     );
   return finish(
     search,
-    phases.time('milp', () => milpPlan(search)),
+    phases.time('milp', () => milpPlan(search, bound)),
     bound,
     gap,
   );
@@ -239,7 +241,7 @@ function largePlan(search: IntegerSearch, gap: number): SearchResult {
   const enough = Math.max(gap, GOOD_ENOUGH * problem.models.length);
   if (bulk !== undefined && gapOf(search, bulk.value, master.bound) <= enough)
     return finish(search, bulk, master.bound, gap);
-  const milp = phases.time('milp', () => milpPlan(search));
+  const milp = phases.time('milp', () => milpPlan(search, master.bound));
   return finish(search, better(search, bulk, milp), master.bound, gap);
 }
 
@@ -269,7 +271,7 @@ function positions(
       : phases.time('positions', () => exactPositions(search, upper, lower, complete));
   if (gapOf(search, exact.value, tighter(search, exact.bound ?? bound, bound)) <= gap)
     return finish(search, exact, bound, gap);
-  const milp = phases.time('milp', () => milpPlan(search));
+  const milp = phases.time('milp', () => milpPlan(search, bound));
   return finish(search, better(search, exact, milp), bound, gap);
 }
 
@@ -375,14 +377,34 @@ function limitOf({ options, phases }: IntegerSearch): SearchLimit {
 }
 
 /** A MILP over the columns cheapest at the LP's prices; with all of them where they are few, and then its bound counts. */
-function milpPlan(search: IntegerSearch): Candidate | undefined {
-  if (isStopped(search)) return undefined;
+function milpPlan(search: IntegerSearch, proven: number): Candidate | undefined {
+  const { options } = search;
+  const gap = options.gap ?? DEFAULT_GAP;
+  let found: Candidate | undefined;
+  let work = options.work ?? Infinity;
+  for (const count of COLUMNS_PER_MODEL) {
+    if (isStopped(search) || work < 1) break;
+    const columns = bestColumns(search, count);
+    const wider = milpOver(search, columns, work);
+    found = better(search, found, wider);
+    work -= wider?.nodes ?? 0;
+    if (columns.all || wider === undefined || !wider.ended) break;
+    if (gapOf(search, (found as Candidate).value, proven) <= gap) break;
+  }
+  return found;
+}
+
+/** @returns `ended` where the work sufficed */
+function milpOver(
+  search: IntegerSearch,
+  { columns, all }: { columns: Column[]; all: boolean },
+  work: number,
+): (Candidate & { ended: boolean }) | undefined {
   const { problem, classes, tables, options } = search;
-  const { columns, all } = bestColumns(search);
   const plan = planModel(classes, tables, columns, problem.planner, goalOf(search));
   const outcome: SolveOutcome = options.highs.solve(plan.model, {
     gap: (options.gap ?? DEFAULT_GAP) / 4,
-    maxNodes: options.work ?? defaultNodes(plan.model.integer.filter(Boolean).length),
+    maxNodes: Number.isFinite(work) ? work : defaultNodes(plan.model.integer.filter(Boolean).length),
     ...timeLeft(search),
     ...(options.interrupted === undefined ? {} : { interrupted: options.interrupted }),
     ...progressOf(search),
@@ -394,6 +416,7 @@ function milpPlan(search: IntegerSearch): Candidate | undefined {
     used,
     value,
     nodes: outcome.nodes,
+    ended: outcome.status === 'optimal',
     ...(all ? { bound: tighterOf(search, outcome.bound, value) } : {}),
   };
 }
@@ -439,17 +462,17 @@ function planValue({ problem }: IntegerSearch, used: readonly UsedColumn[], pric
   );
 }
 
-function bestColumns({ sources, master }: IntegerSearch): { columns: Column[]; all: boolean } {
+function bestColumns({ sources, master }: IntegerSearch, count: number): { columns: Column[]; all: boolean } {
   const chosen = new Map<string, Column>();
-  let all = true;
   master.columns.forEach((column, c) => {
     if ((master.rps[c] as number) > 0) chosen.set(columnKey(column), column);
   });
   sources.forEach((source, m) => {
     const prices = { perGpu: master.gpuPrices, perUse: master.usePrices[m] as readonly number[] };
-    const cheap = source.cheaperThan(Infinity, prices, COLUMNS_PER_MODEL + 1);
-    if (cheap.length > COLUMNS_PER_MODEL) all = false;
-    for (const { column } of cheap.slice(0, COLUMNS_PER_MODEL)) chosen.set(columnKey(column), column);
+    for (const { column } of source.cheaperThan(Infinity, prices, count))
+      chosen.set(columnKey(column), column);
   });
+  // What is priced is never known to be all there is.
+  const all = sources.every((source) => source instanceof ListedColumns && source.set.count <= count);
   return { columns: [...chosen.values()].sort(compareColumns), all };
 }

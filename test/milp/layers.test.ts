@@ -100,6 +100,24 @@ describe('planPooled() by layers', () => {
     expect(same).toBeGreaterThan(20);
   });
 
+  test('never bounds below what a plan by blocks serves when a class must take part', () => {
+    for (let seed = 1; seed <= 12; seed++) {
+      const random = randomProblem(seed, { ...SHAPE, blocks: 6, mostGpus: 4 });
+      const models = random.models.map((model) => ({
+        ...model,
+        profile: oneLayerBlocks(model),
+        minShare: { C1: 0.4 },
+      }));
+      const block = { ...random, models };
+      const layer = { ...block, planner: { ...block.planner, granularity: 'layer' as const } };
+      const [listed, priced] = [planPooled(block, { highs }), planPooled(layer, { highs })];
+      if (!('plan' in listed) || !('plan' in priced)) continue;
+      expect({ seed, faults: checkPlan(priced.plan, layer) }).toEqual({ seed, faults: [] });
+      expect(priced.plan.objective.bound).toBeGreaterThanOrEqual(listed.plan.objective.value * (1 - 1e-9));
+      expect(listed.plan.objective.bound).toBeGreaterThanOrEqual(priced.plan.objective.value * (1 - 1e-9));
+    }
+  });
+
   test('never serves less than by blocks, and says which latencies were shared out', () => {
     let more = 0;
     for (let seed = 1; seed <= 40; seed++) {
