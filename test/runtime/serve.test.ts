@@ -138,14 +138,18 @@ describe('serveBundle() under driveLoad()', () => {
 
   it('closes in the middle of a load: all it has is answered, the rest is told that it closes', async () => {
     const { server } = await serve(twoPartitions(4, 1000));
-    const load = driveLoad(server.url, { rps: 300, durationS: 1.5, inputs, check });
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const load = driveLoad(server.url, { rps: 300, durationS: 3, inputs, check });
+    const answeredSoFar = async () => {
+      const metrics = await (await fetch(`${server.url}/metrics`)).text();
+      return Number(/^nv_inference_request_success\S* (\d+)/m.exec(metrics)?.[1]);
+    };
+    while ((await answeredSoFar()) < 20) await new Promise((resolve) => setTimeout(resolve, 20));
     const pids = server.executorPids();
     await server.close();
     await server.closed;
     const { sent, inTime, late, dropped, failed, answered, failures } = await load;
     expect(inTime + late + dropped + failed).toBe(sent);
-    expect(answered).toBeGreaterThan(50);
+    expect(answered).toBeGreaterThanOrEqual(20);
     expect(Object.keys(failures).filter((why) => !/ECONN|SOCKET|closed|status 503/i.test(why))).toEqual([]);
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
