@@ -14,7 +14,7 @@ import { chosenScheduler, type SchedulerOptions } from './schedulers.js';
 import { type Jitter, type PlanProfiles, profiledJitter, profilesOf } from './simulate-execution.js';
 import { type LoadOptions, resolvedWorkload } from './simulate-load.js';
 import type { SimulationSetup } from './simulate-run.js';
-import type { Workload } from './simulate-workload.js';
+import { expectedRequests, type Workload } from './simulate-workload.js';
 import { ToldFaults } from './told-faults.js';
 
 /** What decides a simulation, besides the plan. */
@@ -34,6 +34,12 @@ export interface PreparedSimulation {
   readonly setup: SimulationSetup;
   inputs(holder: string | undefined): InputFile[];
 }
+
+/** Past it nanoseconds are no whole numbers any more: 104 days. */
+const MOST_NS = Number.MAX_SAFE_INTEGER;
+
+/** Of which every latency is kept: 3.2 GB. */
+const MOST_EXACT = 100_000_000;
 
 /** 32 MB of numbers. */
 const MOST_WINDOW_CELLS = 4_000_000;
@@ -60,7 +66,10 @@ export async function prepareSimulation(
   const load = await resolvedWorkload(plan.value.models, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
   told.add(...contradictions(plan.value));
-  if (load !== undefined && check !== undefined) told.add(...check(plan.value, load.workload));
+  if (load !== undefined) {
+    told.add(...lengthFaults(plan.value, load.workload, options.exact));
+    if (check !== undefined) told.add(...check(plan.value, load.workload));
+  }
   if (scheduler === undefined || load === undefined || told.count > 0) throw told.error(`simulate ${path}`);
   const { slow = 1, seed = 0, exact = false } = options;
   const execution = { slow, ...(jitter === undefined ? {} : { jitter }) };
@@ -72,6 +81,19 @@ export async function prepareSimulation(
       ...load.files.map((file) => inputFile('trace', file, holder)),
     ],
   };
+}
+
+/** What is wrong with how long a load lasts. */
+export function lengthFaults(plan: PooledPlan, workload: Workload, exact: boolean | undefined): Fault[] {
+  const { durationNs } = workload;
+  if (durationNs > MOST_NS) {
+    const days = (durationNs / 86_400e9).toFixed(0);
+    return [fault(`requests arrive for ${days} days; at most 104 are simulated`, '--duration')];
+  }
+  const requests = expectedRequests(workload, plan.models);
+  if (!exact || requests <= MOST_EXACT) return [];
+  const said = `would keep ${requests.toExponential(1)} latencies; at most ${MOST_EXACT.toExponential(0)} are kept`;
+  return [fault(`${said}: without it percentiles are within 0.2 %`, '--exact')];
 }
 
 /** What is wrong with windows of so many seconds. */

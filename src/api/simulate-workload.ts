@@ -98,6 +98,12 @@ export function describedWorkload(workload: Workload, models: LoadedModels): Sim
   };
 }
 
+/** How many requests to expect. */
+export function expectedRequests(workload: Workload, models: LoadedModels): number {
+  const { models: loads, durationS } = describedWorkload(workload, models);
+  return loads.reduce((sum, { rps }) => sum + rps * durationS, 0);
+}
+
 /** Arrivals before an end. */
 class UntilEnd implements Arrivals {
   constructor(

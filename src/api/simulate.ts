@@ -64,12 +64,20 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
  */
 export async function sweepPlan(path: string, options: SweepOptions): Promise<SimulationSweep> {
   const { output } = options;
-  const { prepareSimulation } = await import('./simulate-setup.js');
+  const { lengthFaults, prepareSimulation } = await import('./simulate-setup.js');
   const { runSweep, sweptLoads } = await import('./simulate-sweep.js');
+  const { atLoadFactor } = await import('./simulate-workload.js');
   const { ToldFaults } = await import('./told-faults.js');
   const told = new ToldFaults();
   const loads = sweptLoads(options.sweep, told);
-  const { setup, inputs } = await prepareSimulation(path, options, [output], { told });
+  // A trace is longest at the least load.
+  const { setup, inputs } = await prepareSimulation(path, options, [output], {
+    told,
+    check: (plan, workload) =>
+      loads.length === 0
+        ? []
+        : lengthFaults(plan, atLoadFactor(workload, plan.models, Math.min(...loads)), options.exact),
+  });
   const document = await runSweep(setup, loads, options, inputs(output));
   if (output !== undefined) await saveArtifact<'simulation-sweep'>(output, document);
   return document;

@@ -410,6 +410,8 @@ describe('simulatePlan() refuses', () => {
       { windows: 1e-6 },
       /would be 5000000 windows; at most \d+ are kept for this plan: take [\d.]+ s or more/,
     ],
+    ['more than time can count', { duration: 1e7 }, /arrive for 116 days; at most 104 are simulated/],
+    ['more latencies than memory holds', { duration: 1e6, exact: true }, /would keep 5.0e\+8 latencies/],
     ['report and timeline in one file', { output: 'x.json', timeline: 'x.json' }, /the same file/],
     [
       'a format without a trace',
@@ -495,6 +497,10 @@ describe('sweepPlan()', () => {
     const sweep = await sweepPlan(await planFile(PAIR), { sweep: 'load=0.5..1:2', traces: [counts] });
     expect(sweep.workload).toEqual({ arrivals: 'trace', durationS: 2 });
     expect(sweep.points[0]?.offeredRps).toBeGreaterThan(200);
+    const times = await traceFile('0\n1000000\n');
+    await expect(
+      sweepPlan(await planFile(PAIR), { sweep: 'load=0.0000000001', traces: [times] }),
+    ).rejects.toThrow(/at most 104 are simulated/);
   });
 
   it('gives the points that are done when it is interrupted', async () => {
