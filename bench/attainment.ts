@@ -266,12 +266,6 @@ function meanAndLeast(rows: readonly LargestRow[]): string {
   const mean = (of: number[]) => (of.reduce((sum, one) => sum + one, 0) / of.length).toFixed(4);
   return `${mean(all)} ${mean(all.map((one) => Math.min(1, one)))} ${Math.min(...all).toFixed(2)}`;
 }
-($
-{
-  Math.min(...all).toFixed(2);
-}
-)`
-}
 
 function groupsOf<R>(rows: readonly R[], keyOf: (row: R) => string[]): { key: string[]; rows: R[] }[] {
   const groups = new Map<string, { key: string[]; rows: R[] }>();
