@@ -1,14 +1,13 @@
-import { Batches } from './batches.js';
+import { BatchingCore } from './batching-core.js';
 import { grownCapacity, grownColumn, must } from './columns.js';
 import type { ServingCore } from './core.js';
-import { Answer, Decision, type Decisions, DropCode } from './decisions.js';
+import { Decision, type Decisions } from './decisions.js';
 import { Durations } from './durations.js';
 import { Lists, NONE } from './lists.js';
-import { Outcomes } from './outcomes.js';
 import { REACTIVE_POLICY, type ReactivePolicy } from './reactive-policy.js';
 import { ReactiveRules } from './reactive-rules.js';
 import { ReactiveWorkers } from './reactive-workers.js';
-import { Requests, TaskState } from './requests.js';
+import { TaskState } from './requests.js';
 import type { Pool, Topology } from './topology.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -21,13 +20,10 @@ const NEVER = Number.POSITIVE_INFINITY;
  * Cost: an arrival looks at one device and at most a batch's sizes; a dispatch is logarithmic in the devices. Memory follows the
  * number in flight.
  */
-export class ReactiveCore implements ServingCore {
+export class ReactiveCore extends BatchingCore implements ServingCore {
   private readonly policy: ReactivePolicy;
   private readonly pools: readonly Pool[];
-  private readonly requests = new Requests();
-  private readonly batches: Batches;
   private readonly durations: Durations;
-  private readonly outcomes: Outcomes;
   private readonly workers: ReactiveWorkers;
   private readonly rules: ReactiveRules;
   /** One per model, then one per pool (those of first pools stay empty), as deadlines run out. */
@@ -41,25 +37,17 @@ export class ReactiveCore implements ServingCore {
   /** Batches that ended a step at this instant and go on by their place. */
   private readonly delivered: number[] = [];
   private readonly ended: number[] = [];
-  private wakeTold = NEVER;
-  private draining = false;
 
   /**
    * @param decisions where decisions are appended; the driver's
    * @param policy what differs from REACTIVE_POLICY
    */
-  constructor(
-    private readonly topology: Topology,
-    private readonly decisions: Decisions,
-    policy: Partial<ReactivePolicy> = {},
-  ) {
-    this.policy = { ...REACTIVE_POLICY, ...policy };
+  constructor(topology: Topology, decisions: Decisions, policy: Partial<ReactivePolicy> = {}) {
+    const chosen = { ...REACTIVE_POLICY, ...policy };
+    super(topology, decisions, chosen);
+    this.policy = chosen;
     this.pools = topology.pools;
-    this.batches = new Batches(Math.max(...this.pools.map(({ batch }) => batch)));
     this.durations = new Durations(this.pools, this.policy.correction);
-    this.outcomes = new Outcomes(this.requests, decisions, (task) =>
-      this.queues.remove(this.queueOf(task), task),
-    );
     this.workers = new ReactiveWorkers(topology, this.batches, this.durations);
     this.rules = new ReactiveRules(this.policy, this.pools, this.durations);
     const queues = topology.models.length + this.pools.length;
@@ -69,49 +57,9 @@ export class ReactiveCore implements ServingCore {
     this.waitedOn = new Int32Array(queues).fill(NONE);
   }
 
-  get pending(): number {
-    return this.outcomes.pending;
-  }
-
-  /** Requests, tasks and batches whose numbers are in use: what memory follows. */
-  get inUse(): { requests: number; tasks: number; batches: number } {
-    const { requestCount, taskCount } = this.requests;
-    return { requests: requestCount, tasks: taskCount, batches: this.batches.count };
-  }
-
-  taskOf(request: number, row: number): number {
-    let task = this.requests.first(request);
-    for (let i = 0; i < row; i++) task = this.requests.nextOf(task);
-    return task;
-  }
-
-  batchSize(batch: number): number {
-    return this.batches.size(batch);
-  }
-
-  batchTask(batch: number, i: number): number {
-    return this.batches.task(batch, i);
-  }
-
-  batchPool(batch: number): number {
-    return this.batches.pool(batch);
-  }
-
-  batchDevice(batch: number): number {
-    return this.batches.device(batch);
-  }
-
-  arrived(_at: number, model: number, deadlineNs: number, rows: number): number {
-    must(rows >= 1 && this.topology.models[model] !== undefined, 'a request has no rows or no model');
-    const full = this.requests.taskCount + rows > this.policy.mostTasks;
-    const request = this.outcomes.open(model, deadlineNs, rows);
-    if (this.draining) this.outcomes.drop(request, DropCode.draining, NONE);
-    else if (full) this.outcomes.drop(request, DropCode.queueFull, NONE);
-    else {
-      for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task))
-        this.enqueue(task, NONE);
-    }
-    return request;
+  protected admit(_at: number, request: number): void {
+    for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task))
+      this.enqueue(task, NONE);
   }
 
   /** Stages answer for their own queue only. */
@@ -119,19 +67,11 @@ export class ReactiveCore implements ServingCore {
     return false;
   }
 
-  turnedAway(at: number, model: number): number {
-    const request = this.outcomes.open(model, at, 1);
-    this.outcomes.drop(request, DropCode.overload, NONE);
-    return request;
-  }
-
-  cancelled(_at: number, request: number): boolean {
-    if (this.requests.settled[request] === 1) return false;
+  override cancelled(at: number, request: number): boolean {
     for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task)) {
       if (this.requests.state[task] === TaskState.queued) this.touched[this.queueOf(task)] = 1;
     }
-    this.outcomes.settle(request);
-    return true;
+    return super.cancelled(at, request);
   }
 
   started(at: number, batch: number): void {
@@ -144,8 +84,10 @@ export class ReactiveCore implements ServingCore {
     this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
     this.workers.ended(batch);
     this.correct(batch, endedAt);
-    if (this.pools[pool]?.next === undefined) this.endTasks(at, batch);
-    else if (this.policy.instant === 'told') this.sendOn(batch);
+    if (this.pools[pool]?.next === undefined) {
+      this.endTasks(at, batch);
+      this.batches.close(batch);
+    } else if (this.policy.instant === 'told') this.sendOn(batch);
     else this.ended.push(batch);
   }
 
@@ -162,7 +104,7 @@ export class ReactiveCore implements ServingCore {
     const pool = this.batches.pool(batch);
     for (let i = 0; i < this.batches.size(batch); i++) {
       const task = this.batches.task(batch, i);
-      if (this.outcomes.cameBack(task)) this.enqueue(task, this.pools[pool]?.next as number);
+      if (this.cameBack(task)) this.enqueue(task, this.pools[pool]?.next as number);
     }
     this.batches.close(batch);
   }
@@ -170,11 +112,7 @@ export class ReactiveCore implements ServingCore {
   failed(at: number, batch: number): void {
     this.workers.ended(batch);
     this.correct(batch, at);
-    this.retry(batch, 1, this.batches.size(batch) === 1);
-  }
-
-  due(_at: number): void {
-    this.wakeTold = NEVER;
+    this.retry(at, batch, 1, this.batches.size(batch) === 1);
   }
 
   deviceUp(at: number, device: number): void {
@@ -182,10 +120,11 @@ export class ReactiveCore implements ServingCore {
     this.touched.fill(1);
   }
 
-  deviceDown(_at: number, device: number): void {
+  deviceDown(at: number, device: number): void {
     const running = this.workers.running(device);
     const pool = this.topology.devices[device]?.pool as number;
-    for (const batch of this.workers.deviceDown(device)) this.retry(batch, batch === running ? 1 : 0, false);
+    for (const batch of this.workers.deviceDown(device))
+      this.retry(at, batch, batch === running ? 1 : 0, false);
     if (!this.workers.hasDevice(pool)) this.beginAgain(this.topology.models.length + pool);
     this.touched.fill(1);
   }
@@ -206,9 +145,7 @@ export class ReactiveCore implements ServingCore {
       }
       earliest = Math.min(earliest, this.wake[queue] as number);
     }
-    if (earliest !== NEVER && earliest !== this.wakeTold) this.decisions.push(Decision.wakeAt, earliest);
-    this.wakeTold = earliest;
-    this.requests.flush();
+    this.decided(earliest);
   }
 
   private deliverByPlace(at: number): void {
@@ -239,7 +176,8 @@ export class ReactiveCore implements ServingCore {
       const device = this.workers.first(queue);
       const size = device === NONE ? 0 : this.offer(at, queue, head, device);
       if (size === 0) {
-        this.giveUp(queue, head, device);
+        const models = this.topology.models.length;
+        this.giveUp(head, queue < models ? NONE : queue - models, device !== NONE);
         continue;
       }
       const waiting = this.queues.size(queue);
@@ -276,8 +214,7 @@ export class ReactiveCore implements ServingCore {
     for (let i = 0; i < size; i++) {
       const task = this.queues.first(queue);
       this.queues.remove(queue, task);
-      this.batches.add(batch, task);
-      this.outcomes.wentOut(task);
+      this.putInBatch(batch, task);
     }
     this.workers.hand(at, batch);
     this.decisions.push(Decision.execute, batch, device);
@@ -315,10 +252,6 @@ export class ReactiveCore implements ServingCore {
     return this.requests.model[this.requests.request[task] as number] as number;
   }
 
-  private deadlineOf(task: number): number {
-    return this.requests.deadline[this.requests.request[task] as number] as number;
-  }
-
   /** What really happened says when the device is free (feedback correction). */
   private correct(batch: number, at: number): void {
     if (this.policy.correction.kind === 'none') return;
@@ -328,58 +261,13 @@ export class ReactiveCore implements ServingCore {
     this.touched[first ? (this.pools[pool]?.model as number) : this.topology.models.length + pool] = 1;
   }
 
-  private giveUp(queue: number, task: number, device: number): void {
-    const request = this.requests.request[task] as number;
-    const pool = queue < this.topology.models.length ? NONE : queue - this.topology.models.length;
-    if (this.requests.tried[request] === 1) this.outcomes.answer(request, Answer.failed);
-    else this.outcomes.drop(request, device === NONE ? DropCode.deviceDown : DropCode.deadline, pool);
+  protected leaveQueue(task: number): void {
+    this.queues.remove(this.queueOf(task), task);
   }
 
-  private endTasks(at: number, batch: number): void {
-    for (let i = 0; i < this.batches.size(batch); i++) {
-      const task = this.batches.task(batch, i);
-      if (!this.outcomes.cameBack(task)) continue;
-      const request = this.requests.request[task] as number;
-      this.requests.left[request]! -= 1;
-      if (this.requests.left[request] !== 0) continue;
-      const inTime = at <= (this.requests.deadline[request] as number);
-      this.outcomes.answer(request, inTime ? Answer.inTime : Answer.late);
-    }
-    this.batches.close(batch);
-  }
-
-  /** Sends on what is still wanted. */
-  private sendOn(batch: number): void {
-    let kept = 0;
-    for (let i = 0; i < this.batches.size(batch); i++) {
-      const task = this.batches.task(batch, i);
-      if (!this.outcomes.cameBack(task)) continue;
-      this.outcomes.wentOut(task);
-      this.batches.set(batch, kept++, task);
-    }
-    this.batches.truncate(batch, kept);
-    if (kept === 0) {
-      this.batches.close(batch);
-      return;
-    }
-    this.batches.setMoving(batch);
-    this.decisions.push(Decision.transfer, batch, this.batches.device(batch), NONE);
-  }
-
-  /** @param tries what it counts for the batch's tasks: 1 if it was running */
-  private retry(batch: number, tries: number, givenUp: boolean): void {
-    const pool = this.batches.pool(batch);
-    const stands = this.pools[pool]?.partition === 0 ? NONE : pool;
-    for (let i = 0; i < this.batches.size(batch); i++) {
-      const task = this.batches.task(batch, i);
-      if (!this.outcomes.cameBack(task)) continue;
-      const request = this.requests.request[task] as number;
-      this.requests.tries[task]! += tries;
-      if (tries > 0) this.requests.tried[request] = 1;
-      if (givenUp || (this.requests.tries[task] as number) >= this.policy.mostTries)
-        this.outcomes.answer(request, Answer.failed);
-      else this.enqueue(task, stands);
-    }
-    this.batches.close(batch);
+  /** It stands where its batch was lost. */
+  protected requeue(_at: number, task: number): void {
+    const pool = this.requests.pool[task] as number;
+    this.enqueue(task, pool);
   }
 }

@@ -1,16 +1,15 @@
-import { Batches } from './batches.js';
+import { BatchingCore } from './batching-core.js';
 import type { Booking } from './booking.js';
 import { BusyUntilBooking } from './busy-until-booking.js';
-import { must } from './columns.js';
 import type { ServingCore } from './core.js';
-import { Answer, Decision, type Decisions, DropCode } from './decisions.js';
+import type { Decisions } from './decisions.js';
 import { Dispatcher } from './dispatcher.js';
 import { Durations } from './durations.js';
 import { type Flow, HandedOnFlow } from './flow.js';
 import { GapBooking } from './gap-booking.js';
 import { Lists, NONE } from './lists.js';
 import { Journeys } from './path.js';
-import { Requests, TaskState } from './requests.js';
+import { TaskState } from './requests.js';
 import { RESERVATION_POLICY, type ReservationPolicy } from './reservation-policy.js';
 import { ReservedFlow } from './reserved-flow.js';
 import type { Topology } from './topology.js';
@@ -24,10 +23,8 @@ const NEVER = Number.POSITIVE_INFINITY;
  * Cost: an arrival that changes nothing looks at one number; a dispatch takes two probes as a rule. Memory follows the number
  * in flight.
  */
-export class ReservationCore implements ServingCore {
+export class ReservationCore extends BatchingCore implements ServingCore {
   private readonly policy: ReservationPolicy;
-  private readonly requests = new Requests();
-  private readonly batches: Batches;
   private readonly journeys: Journeys;
   private readonly durations: Durations;
   private readonly dispatcher: Dispatcher;
@@ -43,13 +40,10 @@ export class ReservationCore implements ServingCore {
   private readonly sureUntil: Float64Array;
   private readonly sureSize: Int32Array;
   private readonly sureEntry: Int32Array;
-  private wakeTold = NEVER;
-  private draining = false;
   /** Whether a request ever ended while a task of it was in a batch. */
   private holes = false;
   /** Whether a batch was ever lost. */
   private retried = false;
-  private unsettled = 0;
   /** Batches dispatched. */
   dispatches = 0;
 
@@ -57,14 +51,11 @@ export class ReservationCore implements ServingCore {
    * @param decisions where decisions are appended; the driver's
    * @param policy what differs from RESERVATION_POLICY
    */
-  constructor(
-    private readonly topology: Topology,
-    private readonly decisions: Decisions,
-    policy: Partial<ReservationPolicy> = {},
-  ) {
-    this.policy = { ...RESERVATION_POLICY, ...policy };
+  constructor(topology: Topology, decisions: Decisions, policy: Partial<ReservationPolicy> = {}) {
+    const chosen = { ...RESERVATION_POLICY, ...policy };
+    super(topology, decisions, chosen);
+    this.policy = chosen;
     const { pools, models } = topology;
-    this.batches = new Batches(Math.max(...pools.map((pool) => pool.batch)));
     this.durations = new Durations(pools, this.policy.correction);
     this.journeys = new Journeys(Math.max(...pools.map(({ partition }) => partition + 1)));
     const isWanted = (batch: number) => this.isWanted(batch);
@@ -87,73 +78,19 @@ export class ReservationCore implements ServingCore {
     this.sureEntry = new Int32Array(models.length);
   }
 
-  get pending(): number {
-    return this.unsettled;
-  }
-
-  /** Requests, tasks and batches whose numbers are in use: what memory follows. */
-  get inUse(): { requests: number; tasks: number; batches: number } {
-    const { requestCount, taskCount } = this.requests;
-    return { requests: requestCount, tasks: taskCount, batches: this.batches.count };
-  }
-
   /** Calls of probe() so far. */
   get probes(): number {
     return this.dispatcher.probes;
   }
 
-  taskOf(request: number, row: number): number {
-    let task = this.requests.first(request);
-    for (let i = 0; i < row; i++) task = this.requests.nextOf(task);
-    return task;
-  }
-
-  batchSize(batch: number): number {
-    return this.batches.size(batch);
-  }
-
-  batchTask(batch: number, i: number): number {
-    return this.batches.task(batch, i);
-  }
-
-  batchPool(batch: number): number {
-    return this.batches.pool(batch);
-  }
-
-  batchDevice(batch: number): number {
-    return this.batches.device(batch);
-  }
-
-  arrived(_at: number, model: number, deadlineNs: number, rows: number): number {
-    must(rows >= 1 && this.topology.models[model] !== undefined, 'a request has no rows or no model');
-    const full = this.requests.taskCount + rows > this.policy.mostTasks;
-    const request = this.requests.add(model, deadlineNs, rows);
-    this.unsettled += 1;
-    if (this.draining) this.drop(request, DropCode.draining);
-    else if (full) this.drop(request, DropCode.queueFull);
-    else {
-      for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task))
-        this.enqueue(task, model);
-    }
-    return request;
+  protected admit(_at: number, request: number): void {
+    for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task))
+      this.requeue(0, task);
   }
 
   /** Reservations answer for a batch, not for a request that is not in yet. */
   wouldDrop(): boolean {
     return false;
-  }
-
-  turnedAway(at: number, model: number): number {
-    const request = this.requests.add(model, at, 1);
-    this.unsettled += 1;
-    this.drop(request, DropCode.overload);
-    return request;
-  }
-
-  cancelled(_at: number, request: number): boolean {
-    if (this.requests.settled[request] === 1) return false;
-    this.settle(request);
-    return true;
   }
 
   started(at: number, batch: number): void {
@@ -173,16 +110,12 @@ export class ReservationCore implements ServingCore {
     const pool = this.batches.pool(batch);
     this.durations.observeTransfer(pool, this.batches.size(batch), endedAt - startedAt);
     // A stage that has lost its devices: the batch's tasks start again, the driver has their inputs.
-    if (!this.flow.transferred(at, batch)) this.retry(batch, false);
+    if (!this.flow.transferred(at, batch)) this.retryAlone(at, batch, false);
   }
 
   failed(at: number, batch: number): void {
     this.flow.lost(at, batch);
-    this.retry(batch, this.batches.size(batch) === 1);
-  }
-
-  due(_at: number): void {
-    this.wakeTold = NEVER;
+    this.retryAlone(at, batch, this.batches.size(batch) === 1);
   }
 
   deviceUp(_at: number, device: number): void {
@@ -193,7 +126,7 @@ export class ReservationCore implements ServingCore {
 
   deviceDown(at: number, device: number): void {
     this.booking.deviceDown(device);
-    for (const batch of this.flow.deviceDown(at, device)) this.retry(batch, false);
+    for (const batch of this.flow.deviceDown(at, device)) this.retryAlone(at, batch, false);
     this.touchAll();
   }
 
@@ -213,9 +146,7 @@ export class ReservationCore implements ServingCore {
       earliest = Math.min(earliest, this.wake[model] as number);
     }
     this.flow.decide(at);
-    if (earliest !== NEVER && earliest !== this.wakeTold) this.decisions.push(Decision.wakeAt, earliest);
-    this.wakeTold = earliest;
-    this.requests.flush();
+    this.decided(earliest);
   }
 
   /** Algorithm 1, over and over until the oldest request waits; @returns when to look again. */
@@ -234,7 +165,7 @@ export class ReservationCore implements ServingCore {
       );
       this.sureUntil[model] = -1;
       if (size === 0) {
-        this.giveUp(head);
+        this.giveUp(head, NONE, this.dispatcher.entry !== NONE);
         continue;
       }
       this.seen[model] = head;
@@ -291,9 +222,7 @@ export class ReservationCore implements ServingCore {
     for (let i = 0; i < size; i++) {
       const task = this.queues.first(model);
       this.queues.remove(model, task);
-      this.batches.add(batch, task);
-      this.requests.state[task] = TaskState.inBatch;
-      this.requests.out[this.requests.request[task] as number]! += 1;
+      this.putInBatch(batch, task);
     }
     this.seen[model] = NONE;
     this.booking.reserve(path, entry, size, 0, this.journeys.step(batch, 0));
@@ -303,18 +232,15 @@ export class ReservationCore implements ServingCore {
     this.dispatches += 1;
   }
 
-  private deadlineOf(task: number): number {
-    return this.requests.deadline[this.requests.request[task] as number] as number;
-  }
-
   private touchAll(): void {
     this.touched.fill(1);
     this.sureUntil.fill(-1);
     this.dispatcher.devicesChanged();
   }
 
-  /** In the order of deadlines, equals as they came. */
-  private enqueue(task: number, model: number): void {
+  /** Into the queue of its model in the order of deadlines, equals as they came. */
+  protected requeue(_at: number, task: number): void {
+    const model = this.modelOf(task);
     this.requests.state[task] = TaskState.queued;
     const deadline = this.deadlineOf(task);
     let before = this.queues.last(model);
@@ -323,85 +249,23 @@ export class ReservationCore implements ServingCore {
     this.touched[model] = 1;
   }
 
-  private giveUp(task: number): void {
-    const request = this.requests.request[task] as number;
-    if (this.requests.tried[request] === 1) this.answer(request, Answer.failed);
-    else if (this.dispatcher.entry === NONE) this.drop(request, DropCode.deviceDown);
-    else this.drop(request, DropCode.deadline);
+  protected leaveQueue(task: number): void {
+    const model = this.modelOf(task);
+    this.queues.remove(model, task);
+    if (this.seen[model] === task) this.seen[model] = NONE;
   }
 
-  private endTasks(at: number, batch: number): void {
-    for (let i = 0; i < this.batches.size(batch); i++) {
-      const task = this.batches.task(batch, i);
-      if (!this.cameBack(task)) continue;
-      const request = this.requests.request[task] as number;
-      this.requests.left[request]! -= 1;
-      if (this.requests.left[request] !== 0) continue;
-      this.answer(request, at <= (this.requests.deadline[request] as number) ? Answer.inTime : Answer.late);
-    }
+  protected override taskEnds(task: number): void {
+    if (this.requests.state[task] === TaskState.inBatch) this.holes = true;
   }
 
-  private retry(batch: number, givenUp: boolean): void {
+  /** A lost batch's tasks are tried again, each alone. */
+  private retryAlone(at: number, batch: number, givenUp: boolean): void {
     this.retried = true;
-    const { model } = this.topology.pools[this.batches.pool(batch)] as { model: number };
-    for (let i = 0; i < this.batches.size(batch); i++) {
-      const task = this.batches.task(batch, i);
-      if (!this.cameBack(task)) continue;
-      const request = this.requests.request[task] as number;
-      const tries = (this.requests.tries[task] as number) + 1;
-      this.requests.tries[task] = tries;
-      this.requests.tried[request] = 1;
-      if (givenUp || tries >= this.policy.mostTries) this.answer(request, Answer.failed);
-      else this.enqueue(task, model);
-    }
-    this.batches.close(batch);
+    this.retry(at, batch, 1, givenUp);
   }
 
   private isWanted(batch: number): boolean {
-    if (!this.holes) return true;
-    let kept = 0;
-    for (let i = 0; i < this.batches.size(batch); i++) {
-      const task = this.batches.task(batch, i);
-      if (this.requests.settled[this.requests.request[task] as number] === 0)
-        this.batches.set(batch, kept++, task);
-      else this.cameBack(task);
-    }
-    this.batches.truncate(batch, kept);
-    return kept > 0;
-  }
-
-  /** A task leaves its batch; @returns whether its request still wants it. */
-  private cameBack(task: number): boolean {
-    const request = this.requests.request[task] as number;
-    this.requests.state[task] = TaskState.ended;
-    this.requests.out[request]! -= 1;
-    if (this.requests.settled[request] === 0) return true;
-    if (this.requests.out[request] === 0) this.requests.retire(request);
-    return false;
-  }
-
-  private answer(request: number, how: number): void {
-    this.decisions.push(Decision.answer, request, how);
-    this.settle(request);
-  }
-
-  private drop(request: number, reason: number): void {
-    this.decisions.push(Decision.drop, request, reason, NONE);
-    this.settle(request);
-  }
-
-  /** The outcome is decided: its waiting tasks leave the queue, those in batches will be ignored. */
-  private settle(request: number): void {
-    this.requests.settled[request] = 1;
-    this.unsettled -= 1;
-    if ((this.requests.out[request] as number) > 0) this.holes = true;
-    for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task)) {
-      if (this.requests.state[task] !== TaskState.queued) continue;
-      const model = this.requests.model[request] as number;
-      this.queues.remove(model, task);
-      if (this.seen[model] === task) this.seen[model] = NONE;
-      this.requests.state[task] = TaskState.ended;
-    }
-    if (this.requests.out[request] === 0) this.requests.retire(request);
+    return !this.holes || this.keepWanted(batch);
   }
 }

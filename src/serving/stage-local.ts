@@ -1,14 +1,14 @@
 import { Background } from './background.js';
 import { Backlog } from './backlog.js';
-import { Batches } from './batches.js';
+import { BatchingCore } from './batching-core.js';
 import { must } from './columns.js';
 import type { ServingCore } from './core.js';
-import { Answer, Decision, type Decisions, DropCode } from './decisions.js';
+import { Decision, type Decisions, DropCode } from './decisions.js';
 import { Expectation } from './expectation.js';
 import { Lists, NONE } from './lists.js';
 import { Pipelines } from './pipelines.js';
 import { DEFAULT_POLICY, type StageLocalPolicy } from './policy.js';
-import { Requests, TaskState } from './requests.js';
+import { TaskState } from './requests.js';
 import { StageRules } from './stage-rules.js';
 import type { Pool, Topology } from './topology.js';
 
@@ -21,11 +21,9 @@ const NEVER = Number.POSITIVE_INFINITY;
  * Cost: constant per event but for the queue's order (constant for equal SLOs) and a scan of at most one batch per start.
  * Memory follows the number of requests in flight.
  */
-export class StageLocalCore implements ServingCore {
+export class StageLocalCore extends BatchingCore implements ServingCore {
   private readonly policy: StageLocalPolicy;
   private readonly pools: readonly Pool[];
-  private readonly requests = new Requests();
-  private readonly batches: Batches;
   private readonly expectation: Expectation;
   private readonly pipelines: Pipelines;
   private readonly queues: Lists;
@@ -42,22 +40,16 @@ export class StageLocalCore implements ServingCore {
   private readonly wake: Float64Array;
   /** When a pool's last execution ended. */
   private readonly lastUse: Float64Array;
-  private wakeTold = NEVER;
-  private draining = false;
-  private unsettled = 0;
 
   /**
    * @param decisions where decisions are appended; the driver's
    * @param policy what differs from DEFAULT_POLICY
    */
-  constructor(
-    private readonly topology: Topology,
-    private readonly decisions: Decisions,
-    policy: Partial<StageLocalPolicy> = {},
-  ) {
-    this.policy = { ...DEFAULT_POLICY, ...policy };
+  constructor(topology: Topology, decisions: Decisions, policy: Partial<StageLocalPolicy> = {}) {
+    const chosen = { ...DEFAULT_POLICY, ...policy };
+    super(topology, decisions, chosen);
+    this.policy = chosen;
     this.pools = topology.pools;
-    this.batches = new Batches(Math.max(...this.pools.map((pool) => pool.batch)));
     this.expectation = new Expectation(this.pools, this.policy.correction);
     this.pipelines = new Pipelines(topology, this.policy.choice, this.expectation);
     this.queues = new Lists(this.pools.length);
@@ -75,53 +67,16 @@ export class StageLocalCore implements ServingCore {
     this.lastUse = new Float64Array(this.pools.length);
   }
 
-  get pending(): number {
-    return this.unsettled;
-  }
-
-  /** Requests, tasks and batches whose numbers are in use: what memory follows. */
-  get inUse(): { requests: number; tasks: number; batches: number } {
-    const { requestCount, taskCount } = this.requests;
-    return { requests: requestCount, tasks: taskCount, batches: this.batches.count };
-  }
-
-  taskOf(request: number, row: number): number {
-    let task = this.requests.first(request);
-    for (let i = 0; i < row; i++) task = this.requests.nextOf(task);
-    return task;
-  }
-
-  batchSize(batch: number): number {
-    return this.batches.size(batch);
-  }
-
-  batchTask(batch: number, i: number): number {
-    return this.batches.task(batch, i);
-  }
-
-  batchPool(batch: number): number {
-    return this.batches.pool(batch);
-  }
-
-  batchDevice(batch: number): number {
-    return this.batches.device(batch);
-  }
-
-  arrived(at: number, model: number, deadlineNs: number, rows: number): number {
-    must(rows >= 1 && this.topology.models[model] !== undefined, 'a request has no rows or no model');
-    const full = this.requests.taskCount + rows > this.policy.mostTasks;
-    const request = this.requests.add(model, deadlineNs, rows);
-    this.requests.strict[request] = this.isStrict(at, model, deadlineNs) ? 1 : 0;
-    this.unsettled += 1;
-    if (this.draining) this.drop(request, DropCode.draining, NONE);
-    else if (full) this.drop(request, DropCode.queueFull, NONE);
-    else if (this.topology.models[model]?.entries.length === 0) this.drop(request, DropCode.deviceDown, NONE);
-    else {
-      for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task)) {
-        this.route(at, task);
-      }
+  protected admit(at: number, request: number): void {
+    const model = this.requests.model[request] as number;
+    if (this.topology.models[model]?.entries.length === 0) {
+      this.drop(request, DropCode.deviceDown, NONE);
+      return;
     }
-    return request;
+    const isStrict = this.isStrict(at, model, this.requests.deadline[request] as number);
+    this.requests.strict[request] = isStrict ? 1 : 0;
+    for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task))
+      this.route(at, task);
   }
 
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean {
@@ -147,20 +102,6 @@ export class StageLocalCore implements ServingCore {
     return deadlineNs - at < (this.topology.models[model]?.sloNs as number);
   }
 
-  turnedAway(at: number, model: number): number {
-    const request = this.requests.add(model, at, 1);
-    this.unsettled += 1;
-    this.background.observe(model, true);
-    this.drop(request, DropCode.overload, NONE);
-    return request;
-  }
-
-  cancelled(_at: number, request: number): boolean {
-    if (this.requests.settled[request] === 1) return false;
-    this.settle(request);
-    return true;
-  }
-
   started(_at: number, batch: number): void {
     must(this.running[this.batches.device(batch)] === batch, 'a batch started that is not on its device');
   }
@@ -170,13 +111,15 @@ export class StageLocalCore implements ServingCore {
     this.expectation.observe(pool, this.batches.size(batch), endedAt - startedAt);
     this.lastUse[pool] = at;
     this.freeDevice(batch);
-    if (this.pools[pool]?.next === undefined) this.endTasks(at, batch);
-    else this.sendOn(batch);
+    if (this.pools[pool]?.next === undefined) {
+      this.endTasks(at, batch);
+      this.batches.close(batch);
+    } else this.sendOn(batch);
   }
 
   failed(at: number, batch: number): void {
     this.freeDevice(batch);
-    this.retry(at, batch, this.batches.size(batch) === 1);
+    this.retry(at, batch, 1, this.batches.size(batch) === 1);
   }
 
   transferred(at: number, batch: number, _startedAt: number, _endedAt: number): void {
@@ -190,10 +133,6 @@ export class StageLocalCore implements ServingCore {
       this.enqueueOrReroute(at, task);
     }
     this.batches.close(batch);
-  }
-
-  due(_at: number): void {
-    this.wakeTold = NEVER;
   }
 
   deviceUp(_at: number, device: number): void {
@@ -213,7 +152,7 @@ export class StageLocalCore implements ServingCore {
     this.running[device] = NONE;
     if (batch === NONE) this.idle.remove(pool, device);
     const last = this.pipelines.deviceDown(pool);
-    if (batch !== NONE) this.retry(at, batch, false);
+    if (batch !== NONE) this.retry(at, batch, 1, false);
     if (last) this.rerouteQueued(at, pool);
     this.changed(pool);
   }
@@ -232,9 +171,7 @@ export class StageLocalCore implements ServingCore {
       }
       earliest = Math.min(earliest, this.wake[pool] as number);
     }
-    if (earliest !== NEVER && earliest !== this.wakeTold) this.decisions.push(Decision.wakeAt, earliest);
-    this.wakeTold = earliest;
-    this.requests.flush();
+    this.decided(earliest);
   }
 
   /** Drops and starts what is to be dropped and started now; @returns when to look again. */
@@ -267,9 +204,7 @@ export class StageLocalCore implements ServingCore {
       const task = late ? this.background.first(pool) : this.queues.first(pool);
       if (late) this.background.remove(pool, task);
       else this.queues.remove(pool, task);
-      this.batches.add(batch, task);
-      this.requests.state[task] = TaskState.inBatch;
-      this.requests.out[this.requests.request[task] as number]! += 1;
+      this.putInBatch(batch, task);
     }
     this.idle.remove(pool, device);
     this.running[device] = batch;
@@ -291,7 +226,7 @@ export class StageLocalCore implements ServingCore {
     }
     for (let head = this.background.first(pool); head !== NONE; head = this.background.first(pool)) {
       if (at < this.background.dropTime(pool, head)) return;
-      this.giveUp(pool, head);
+      this.giveUp(head, pool, this.pipelines.isUp(pool));
     }
   }
 
@@ -304,13 +239,7 @@ export class StageLocalCore implements ServingCore {
     if (isKept && this.pipelines.isUp(pool)) {
       this.leave(pool, task);
       this.background.add(pool, task);
-    } else this.giveUp(pool, task);
-  }
-
-  private giveUp(pool: number, task: number): void {
-    const request = this.requests.request[task] as number;
-    if (this.requests.tried[request] === 1) this.answer(request, Answer.failed);
-    else this.drop(request, this.pipelines.isUp(pool) ? DropCode.deadline : DropCode.deviceDown, pool);
+    } else this.giveUp(task, pool, this.pipelines.isUp(pool));
   }
 
   /** A pool that its own bad record has kept from work for as long as an SLO is given another chance. */
@@ -407,86 +336,21 @@ export class StageLocalCore implements ServingCore {
     return this.running[device] === NONE ? 0 : (this.endAt[device] as number);
   }
 
-  private endTasks(at: number, batch: number): void {
-    for (let i = 0; i < this.batches.size(batch); i++) {
-      const task = this.batches.task(batch, i);
-      if (!this.cameBack(task)) continue;
-      const request = this.requests.request[task] as number;
-      this.requests.left[request]! -= 1;
-      if (this.requests.left[request] !== 0) continue;
-      const inTime = at <= (this.requests.deadline[request] as number);
-      if (this.requests.missed[request] === 0)
-        this.background.observe(this.requests.model[request] as number, !inTime);
-      this.answer(request, inTime ? Answer.inTime : Answer.late);
-    }
-    this.batches.close(batch);
+  protected requeue(at: number, task: number): void {
+    this.enqueueOrReroute(at, task);
   }
 
-  /** Sends on what is still wanted. */
-  private sendOn(batch: number): void {
-    let kept = 0;
-    for (let i = 0; i < this.batches.size(batch); i++) {
-      const task = this.batches.task(batch, i);
-      if (!this.cameBack(task)) continue;
-      this.requests.state[task] = TaskState.inBatch;
-      this.requests.out[this.requests.request[task] as number]! += 1;
-      this.batches.set(batch, kept++, task);
-    }
-    this.batches.truncate(batch, kept);
-    if (kept === 0) {
-      this.batches.close(batch);
-      return;
-    }
-    this.batches.setMoving(batch);
-    this.decisions.push(Decision.transfer, batch, this.batches.device(batch), NONE);
+  protected leaveQueue(task: number): void {
+    this.leave(this.requests.pool[task] as number, task);
   }
 
-  private retry(at: number, batch: number, givenUp: boolean): void {
-    for (let i = 0; i < this.batches.size(batch); i++) {
-      const task = this.batches.task(batch, i);
-      if (!this.cameBack(task)) continue;
-      const request = this.requests.request[task] as number;
-      const tries = (this.requests.tries[task] as number) + 1;
-      this.requests.tries[task] = tries;
-      this.requests.tried[request] = 1;
-      if (givenUp || tries >= this.policy.mostTries) this.answer(request, Answer.failed);
-      else this.enqueueOrReroute(at, task);
-    }
-    this.batches.close(batch);
+  protected override taskEnds(task: number): void {
+    const entry = this.requests.entry[task] as number;
+    if (entry !== NONE) this.pipelines.left(entry);
   }
 
-  /** A task leaves its batch; @returns whether its request still wants it. */
-  private cameBack(task: number): boolean {
-    const request = this.requests.request[task] as number;
-    this.requests.state[task] = TaskState.ended;
-    this.requests.out[request]! -= 1;
-    if (this.requests.settled[request] === 0) return true;
-    if (this.requests.out[request] === 0) this.requests.retire(request);
-    return false;
-  }
-
-  private answer(request: number, how: number): void {
-    this.decisions.push(Decision.answer, request, how);
-    this.settle(request);
-  }
-
-  private drop(request: number, reason: number, pool: number): void {
-    this.decisions.push(Decision.drop, request, reason, pool);
-    this.settle(request);
-  }
-
-  /** The outcome is decided: its waiting tasks leave the queues, those in batches will be ignored. */
-  private settle(request: number): void {
-    this.requests.settled[request] = 1;
-    this.unsettled -= 1;
-    for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task)) {
-      if (this.requests.state[task] === TaskState.queued) {
-        this.leave(this.requests.pool[task] as number, task);
-        this.requests.state[task] = TaskState.ended;
-      }
-      const entry = this.requests.entry[task] as number;
-      if (entry !== NONE) this.pipelines.left(entry);
-    }
-    if (this.requests.out[request] === 0) this.requests.retire(request);
+  protected override judged(request: number, inTime: boolean): void {
+    if (this.requests.missed[request] === 0)
+      this.background.observe(this.requests.model[request] as number, !inTime);
   }
 }
