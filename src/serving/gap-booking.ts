@@ -5,6 +5,8 @@ import type { Path } from './path.js';
 import { ReservationTable } from './reservation-table.js';
 import type { Topology } from './topology.js';
 
+const NO_GAP = -1;
+
 /**
  * Reservations with their gaps, of devices and of the links of their servers, in one table: devices first, then uplinks,
  * then downlinks.
@@ -13,17 +15,26 @@ import type { Topology } from './topology.js';
  * uplink is free. By the end alone (A.3 as printed) an idle device behind a crowded uplink is chosen again and again.
  *
  * Each pool's devices are kept in the order in which they fall free for good, so a search ends at the first device whose
- * bound is no better than what was found: a few steps whatever the pool's size. Only where a gap might be long enough are all
- * looked at.
+ * bound is no better than what was found; those with gaps also in the order in which their last gaps end, of which only those that
+ * end late enough are looked at. A few steps, whatever the pool's size.
  */
 export class GapBooking implements Booking {
   readonly table: ReservationTable;
   readonly uplinkBase: number;
   readonly downlinkBase: number;
   private readonly byFree: Lists;
-  /** Where the last gap of any of the pool's devices ends. */
-  private readonly lastGap: Float64Array;
+  /** Devices whose row has, or had, a gap, by where the last of them ends. */
+  private readonly byGap: Lists;
+  private readonly gapEnd: Float64Array;
   private readonly up: Uint8Array;
+  private now = 0;
+  // Of the stage a device is looked for:
+  private readyAt = 0;
+  private latencyNs = 0;
+  /** Into the stage, and out of it to the next. */
+  private transferNs = 0;
+  private sendingNs = 0;
+  private uplinkIn = NONE;
 
   constructor(
     private readonly topology: Topology,
@@ -34,7 +45,8 @@ export class GapBooking implements Booking {
     this.downlinkBase = devices.length + links.uplinkCount;
     this.table = new ReservationTable(this.downlinkBase + links.downlinkCount);
     this.byFree = new Lists(pools.length);
-    this.lastGap = new Float64Array(pools.length);
+    this.byGap = new Lists(pools.length);
+    this.gapEnd = new Float64Array(devices.length).fill(NO_GAP);
     this.up = new Uint8Array(devices.length);
   }
 
@@ -47,12 +59,16 @@ export class GapBooking implements Booking {
   }
 
   probe(path: Path, entry: number, size: number, from: number, at: number): boolean {
+    this.now = at;
     let ready = at;
     let k = from;
     for (let pool: number | undefined = entry + from; pool !== undefined; k++) {
-      const found =
-        k === 0 ? this.chooseFirst(path, pool, size, ready) : this.chooseNext(path, pool, size, k, ready);
-      if (!found) return false;
+      this.latencyNs = this.durations.executionNs(pool, size);
+      this.sendingNs = this.durations.transferNs(pool, size);
+      this.transferNs = k === 0 ? 0 : this.durations.transferNs(pool - 1, size);
+      this.uplinkIn = k === 0 ? NONE : this.uplink(path.device[k - 1] as number);
+      this.readyAt = ready;
+      if (!this.choose(path, pool, k)) return false;
       ready = path.endAt[k] as number;
       pool = this.topology.pools[pool]?.next;
     }
@@ -61,59 +77,49 @@ export class GapBooking implements Booking {
     return true;
   }
 
-  /** The first stage: its input is there. */
-  private chooseFirst(path: Path, pool: number, size: number, ready: number): boolean {
-    const latency = this.durations.executionNs(pool, size);
-    const sending = this.durations.transferNs(pool, size);
-    const inGaps = ready + latency <= (this.lastGap[pool] as number);
-    let best = NONE;
+  private choose(path: Path, pool: number, k: number): boolean {
+    const { table, byFree, byGap } = this;
+    const sent =
+      this.transferNs === 0 ? this.readyAt : table.earliestSlot(this.uplinkIn, this.readyAt, this.transferNs);
+    const soonest = sent + this.transferNs;
+    const soonestEnd = soonest + this.latencyNs;
+    path.device[k] = NONE;
     let least = Number.POSITIVE_INFINITY;
-    for (let device = this.byFree.first(pool); device !== NONE; device = this.byFree.next(device)) {
-      const free = Math.max(ready, this.table.busyUntil[device] as number);
-      if (least <= (inGaps ? ready : free) + latency) break;
-      const start = inGaps ? this.table.earliestSlot(device, ready, latency) : free;
-      const end = start + latency;
-      const leaves = sending === 0 ? end : this.table.earliestSlot(this.uplink(device), end, sending);
-      if (leaves >= least) continue;
-      least = leaves;
-      best = device;
-      path.startAt[0] = start;
-      path.endAt[0] = end;
+    for (let device = byFree.first(pool); device !== NONE; device = byFree.next(device)) {
+      const free = table.busyUntil[device] as number;
+      if (least <= Math.max(soonestEnd, free + this.latencyNs)) break;
+      least = this.offer(path, k, device, false, least);
     }
-    path.device[0] = best;
-    return best !== NONE;
+    for (
+      let device = byGap.last(pool);
+      device !== NONE && least > soonestEnd;
+      device = byGap.previous(device)
+    ) {
+      if ((this.gapEnd[device] as number) < soonestEnd) break;
+      least = this.offer(path, k, device, true, least);
+    }
+    return path.device[k] !== NONE;
   }
 
-  /** A later stage: its input is with the device before and takes that one's uplink and the new one's downlink. */
-  private chooseNext(path: Path, pool: number, size: number, k: number, ready: number): boolean {
-    const latency = this.durations.executionNs(pool, size);
-    const sending = this.durations.transferNs(pool, size);
-    const transfer = this.durations.transferNs(pool - 1, size);
-    const uplink = this.uplink(path.device[k - 1] as number);
-    const soonest = (transfer === 0 ? ready : this.table.earliestSlot(uplink, ready, transfer)) + transfer;
-    const inGaps = soonest + latency <= (this.lastGap[pool] as number);
-    let best = NONE;
-    let least = Number.POSITIVE_INFINITY;
-    for (let device = this.byFree.first(pool); device !== NONE; device = this.byFree.next(device)) {
-      const free = this.table.busyUntil[device] as number;
-      if (least <= (inGaps ? soonest : Math.max(soonest, free)) + latency) break;
-      const send =
-        transfer === 0
-          ? ready
-          : this.table.earliestCommonSlot(uplink, this.downlink(device), ready, transfer);
-      const there = send + transfer;
-      const start = inGaps ? this.table.earliestSlot(device, there, latency) : Math.max(there, free);
-      const end = start + latency;
-      const leaves = sending === 0 ? end : this.table.earliestSlot(this.uplink(device), end, sending);
-      if (leaves >= least) continue;
-      least = leaves;
-      best = device;
-      path.sendAt[k] = send;
-      path.startAt[k] = start;
-      path.endAt[k] = end;
-    }
-    path.device[k] = best;
-    return best !== NONE;
+  /** What a device would do for the stage, taken where it is left sooner; @returns when it is left then. */
+  private offer(path: Path, k: number, device: number, inGap: boolean, least: number): number {
+    const { table, transferNs, latencyNs } = this;
+    const send =
+      transferNs === 0
+        ? this.readyAt
+        : table.earliestCommonSlot(this.uplinkIn, this.downlink(device), this.readyAt, transferNs);
+    const there = send + transferNs;
+    const start = inGap
+      ? table.earliestSlot(device, there, latencyNs)
+      : Math.max(there, table.busyUntil[device] as number);
+    const end = start + latencyNs;
+    const leaves = this.sendingNs === 0 ? end : table.earliestSlot(this.uplink(device), end, this.sendingNs);
+    if (leaves >= least) return least;
+    path.device[k] = device;
+    path.sendAt[k] = send;
+    path.startAt[k] = start;
+    path.endAt[k] = end;
+    return leaves;
   }
 
   reserve(path: Path, entry: number, size: number, from: number, firstStep: number): void {
@@ -136,8 +142,7 @@ export class GapBooking implements Booking {
   /** Reserves a device and moves it to its place among those of its pool. */
   execute(device: number, start: number, end: number, step: number): void {
     const pool = this.topology.devices[device]?.pool as number;
-    if (start > (this.table.busyUntil[device] as number))
-      this.lastGap[pool] = Math.max(this.lastGap[pool] as number, start);
+    if (start > Math.max(this.now, this.table.busyUntil[device] as number)) this.sortGap(pool, device, start);
     this.table.insert(device, start, end, step);
     this.sortIn(pool, device);
   }
@@ -164,10 +169,30 @@ export class GapBooking implements Booking {
         continue;
       }
       const start = Math.max(free, arrivalOf(step));
-      if (start > free) this.lastGap[pool] = Math.max(this.lastGap[pool] as number, start);
+      if (start > free) this.sortGap(pool, device, start);
       free = this.table.moveTo(device, i, start);
     }
     this.sortIn(pool, device);
+  }
+
+  /** A device has a gap that ends then. Those whose last gap is over are forgotten. */
+  private sortGap(pool: number, device: number, end: number): void {
+    if (this.up[device] === 0 || end <= (this.gapEnd[device] as number)) return;
+    this.forgetGap(pool, device);
+    for (let first = this.byGap.first(pool); first !== NONE; first = this.byGap.first(pool)) {
+      if ((this.gapEnd[first] as number) > this.now) break;
+      this.forgetGap(pool, first);
+    }
+    let before = this.byGap.last(pool);
+    while (before !== NONE && (this.gapEnd[before] as number) > end) before = this.byGap.previous(before);
+    this.byGap.insertAfter(pool, before, device);
+    this.gapEnd[device] = end;
+  }
+
+  private forgetGap(pool: number, device: number): void {
+    if (this.gapEnd[device] === NO_GAP) return;
+    this.byGap.remove(pool, device);
+    this.gapEnd[device] = NO_GAP;
   }
 
   private sortIn(pool: number, device: number): void {
@@ -188,7 +213,9 @@ export class GapBooking implements Booking {
   }
 
   deviceDown(device: number): void {
+    const pool = this.topology.devices[device]?.pool as number;
     this.up[device] = 0;
-    this.byFree.remove(this.topology.devices[device]?.pool as number, device);
+    this.byFree.remove(pool, device);
+    this.forgetGap(pool, device);
   }
 }
