@@ -16,3 +16,8 @@ export function capacityFor(index: number, capacity: number): number {
 }
 
 export const NONE = -1;
+
+/** What the core must not do: a fault of ours, never of the input. */
+export function brokenPromise(what: string): Error {
+  return new Error(`Broken promise of the serving core: ${what}`);
+}

@@ -10,6 +10,10 @@ function isBefore(at: number, rank: number, otherAt: number, otherRank: number):
   return at < otherAt || (at === otherAt && rank < otherRank);
 }
 
+function refuse(at: number, priority: number): never {
+  throw new RangeError(`Cannot schedule an event at ${at} ns with priority ${priority}`);
+}
+
 /**
  * The event kernel: what is to happen, in the total order (time, priority, sequence). Of two events of one instant that with the
  * smaller priority comes first, of equal ones that which was scheduled first.
@@ -42,8 +46,7 @@ export class EventQueue {
    * @param event any 32-bit integer; handed back by `take`
    */
   schedule(at: number, priority: number, event: number): void {
-    if (!Number.isSafeInteger(at) || !(priority >= 0 && priority < PRIORITIES))
-      throw new RangeError(`Cannot schedule an event at ${at} ns with priority ${priority}`);
+    if (!Number.isSafeInteger(at) || !(priority >= 0 && priority < PRIORITIES)) refuse(at, priority);
     if (this.count === this.events.length) this.grow();
     const { keys, events } = this;
     const rank = priority * SEQUENCES + this.sequence++;

@@ -1,4 +1,4 @@
-import { capacityFor, grownColumn } from './columns.js';
+import { brokenPromise, capacityFor, grownColumn } from './columns.js';
 
 /** What the driver remembers of requests whose numbers are in use, as columns. */
 export class OpenRequests {
@@ -16,8 +16,7 @@ export class OpenRequests {
     if (request >= this.isOpen.length) this.grow(request);
     if (task >= this.requestOfTask.length)
       this.requestOfTask = grownColumn(this.requestOfTask, capacityFor(task, this.requestOfTask.length));
-    if (this.isOpen[request] === 1)
-      throw new Error(`Broken promise of the serving core: request number ${request} is given twice`);
+    if (this.isOpen[request] === 1) throw brokenPromise(`request number ${request} is given twice`);
     this.isOpen[request] = 1;
     this.arrived[request] = at;
     this.model[request] = model;

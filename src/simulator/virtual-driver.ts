@@ -1,6 +1,6 @@
 import { Answer, Decision, type Decisions, type ServingCore, type Topology } from '../serving/index.js';
 import type { Arrivals } from '../workload/index.js';
-import { grownColumn, NONE } from './columns.js';
+import { brokenPromise, grownColumn, NONE } from './columns.js';
 import { VirtualDevices } from './devices.js';
 import { EventQueue } from './events.js';
 import { VirtualLinks } from './links.js';
@@ -32,6 +32,19 @@ export interface SimulationSummary {
   failed: number;
   /** When the last thing happened. */
   endNs: number;
+}
+
+// What is thrown is put together apart from where it is found out: written there, it made the loop slower by a third.
+function refuseWakeUp(at: number, now: number): never {
+  throw brokenPromise(`a wake-up at ${at}, it is ${now}`);
+}
+
+function refuseTime(atNs: number, now: number): never {
+  throw new RangeError(`Cannot simulate an arrival at ${atNs} ns: it is no whole number from ${now}`);
+}
+
+function refuseModel(model: number): never {
+  throw new RangeError(`Cannot simulate an arrival for model ${model}: the plan has no such model`);
 }
 
 /**
@@ -102,7 +115,7 @@ export class VirtualDriver {
   private summary(): SimulationSummary {
     const { open, count } = this.requests;
     if (open !== 0 || this.core.pending !== 0)
-      throw new Error(`Broken promise of the serving core: ${open} requests have no outcome at the end`);
+      throw brokenPromise(`${open} requests have no outcome at the end`);
     const [inTime, late, dropped, failed] = this.outcomes as unknown as [number, number, number, number];
     return { requests: count, inTime, late, dropped, failed, endNs: this.now };
   }
@@ -113,12 +126,8 @@ export class VirtualDriver {
       return;
     }
     const { atNs, model } = this.arrivals;
-    if (!(atNs >= this.now) || !Number.isSafeInteger(atNs))
-      throw new RangeError(
-        `Cannot simulate an arrival at ${atNs} ns: it is no whole number from ${this.now}`,
-      );
-    if (!(model >= 0 && model < this.sloNs.length))
-      throw new RangeError(`Cannot simulate an arrival for model ${model}: the plan has no such model`);
+    if (!(atNs >= this.now && Number.isSafeInteger(atNs))) refuseTime(atNs, this.now);
+    if (!(model >= 0 && model < this.sloNs.length)) refuseModel(model);
     this.nextArrivalAt = atNs;
   }
 
@@ -191,13 +200,16 @@ export class VirtualDriver {
           this.end(a, OutcomeCode.dropped, decisions.b(i), decisions.c(i));
           break;
         case Decision.wakeAt:
-          if (!(a > this.now))
-            throw new Error(`Broken promise of the serving core: a wake-up at ${a}, it is ${this.now}`);
-          this.dueAt = a;
+          this.wakeAt(a);
           break;
       }
     }
     decisions.clear();
+  }
+
+  private wakeAt(at: number): void {
+    if (!(at > this.now)) refuseWakeUp(at, this.now);
+    this.dueAt = at;
   }
 
   private hand(batch: number, device: number, notBefore: number): void {
