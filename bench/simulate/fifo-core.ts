@@ -14,7 +14,8 @@ class Queue {
 
   push(item: number): void {
     if (this.size === this.items.length) this.grow();
-    this.items[(this.head + this.size++) & (this.items.length - 1)] = item;
+    this.items[(this.head + this.size) & (this.items.length - 1)] = item;
+    this.size += 1;
   }
 
   shift(): number {
@@ -22,6 +23,24 @@ class Queue {
     this.head = (this.head + 1) & (this.items.length - 1);
     this.size -= 1;
     return item;
+  }
+
+  pushAll(items: Int32Array, from: number, count: number): void {
+    while (this.size + count > this.items.length) this.grow();
+    const ring = this.items;
+    const mask = ring.length - 1;
+    const tail = this.head + this.size;
+    for (let i = 0; i < count; i++) ring[(tail + i) & mask] = items[from + i] as number;
+    this.size += count;
+  }
+
+  shiftInto(items: Int32Array, from: number, count: number): void {
+    const ring = this.items;
+    const mask = ring.length - 1;
+    const { head } = this;
+    for (let i = 0; i < count; i++) items[from + i] = ring[(head + i) & mask] as number;
+    this.head = (head + count) & mask;
+    this.size -= count;
   }
 
   private grow(): void {
@@ -45,6 +64,8 @@ export class FifoCore implements ServingCore {
   private readonly freeRequests = new Queue();
   private readonly endedRequests = new Queue();
   private readonly freeBatches = new Queue();
+  /** Pools to look at when deciding. */
+  private readonly changed: Uint8Array;
   private requestEnd = 0;
   private batchEnd = 0;
   private deadline = new Float64Array(64);
@@ -60,6 +81,7 @@ export class FifoCore implements ServingCore {
   ) {
     this.queues = topology.pools.map(() => new Queue());
     this.idle = topology.pools.map(() => new Queue());
+    this.changed = new Uint8Array(topology.pools.length);
     this.batchOf = topology.pools.map((pool) => pool.batch);
     this.mostTasks = Math.max(...this.batchOf);
     const batches = topology.devices.length;
@@ -78,7 +100,8 @@ export class FifoCore implements ServingCore {
     }
     this.deadline[request] = deadlineNs;
     this.pending += 1;
-    this.queues[0]?.push(request);
+    (this.queues[0] as Queue).push(request);
+    this.changed[0] = 1;
     return request;
   }
 
@@ -88,16 +111,23 @@ export class FifoCore implements ServingCore {
     const size = this.sizes[batch] as number;
     this.idle[pool]?.push(this.deviceOf[batch] as number);
     this.freeBatches.push(batch);
-    for (let i = 0; i < size; i++) {
-      const task = this.tasks[batch * this.mostTasks + i] as number;
-      if (next < this.queues.length) this.queues[next]?.push(task);
-      else this.answer(at, task);
+    const from = batch * this.mostTasks;
+    this.changed[pool] = 1;
+    if (next < this.queues.length) {
+      (this.queues[next] as Queue).pushAll(this.tasks, from, size);
+      this.changed[next] = 1;
+      return;
     }
+    for (let i = 0; i < size; i++) this.answer(at, this.tasks[from + i] as number);
+    this.endedRequests.pushAll(this.tasks, from, size);
+    this.pending -= size;
   }
 
   decide(): void {
     while (this.endedRequests.size > 0) this.freeRequests.push(this.endedRequests.shift());
-    for (let pool = 0; pool < this.queues.length; pool++) {
+    for (let pool = 0; pool < this.changed.length; pool++) {
+      if (this.changed[pool] === 0) continue;
+      this.changed[pool] = 0;
       const queue = this.queues[pool] as Queue;
       const idle = this.idle[pool] as Queue;
       while (queue.size > 0 && idle.size > 0) this.start(pool, queue, idle.shift());
@@ -107,7 +137,7 @@ export class FifoCore implements ServingCore {
   private start(pool: number, queue: Queue, device: number): void {
     const batch = this.freeBatches.size > 0 ? this.freeBatches.shift() : this.batchEnd++;
     const size = Math.min(queue.size, this.batchOf[pool] as number);
-    for (let i = 0; i < size; i++) this.tasks[batch * this.mostTasks + i] = queue.shift();
+    queue.shiftInto(this.tasks, batch * this.mostTasks, size);
     this.sizes[batch] = size;
     this.poolOf[batch] = pool;
     this.deviceOf[batch] = device;
@@ -117,8 +147,6 @@ export class FifoCore implements ServingCore {
   private answer(at: number, request: number): void {
     const inTime = at <= (this.deadline[request] as number);
     this.decisions.push(Decision.answer, request, inTime ? Answer.inTime : Answer.late);
-    this.pending -= 1;
-    this.endedRequests.push(request);
   }
 
   deviceUp(_at: number, device: number): void {
