@@ -6,6 +6,8 @@ import { ReservationTable } from './reservation-table.js';
 import type { Topology } from './topology.js';
 
 const NO_GAP = -1;
+/** Devices looked at for a stage, and as many with gaps: in a pool of thousands, one good enough is soon found. */
+const MOST_OFFERS = 128;
 
 /**
  * Reservations with their gaps, of devices and of the links of their servers, in one table: devices first, then uplinks,
@@ -27,6 +29,10 @@ export class GapBooking implements Booking {
   private readonly byGap: Lists;
   private readonly gapEnd: Float64Array;
   private readonly up: Uint8Array;
+  /** Which of its server's devices in its pool each is: those never used are taken server by server. */
+  private readonly rank: Int32Array;
+  /** Pools whose devices are to be brought into order, since some have come up. */
+  private readonly unsorted: Uint8Array;
   private now = 0;
   // Of the stage a device is looked for:
   private readyAt = 0;
@@ -48,6 +54,8 @@ export class GapBooking implements Booking {
     this.byGap = new Lists(pools.length);
     this.gapEnd = new Float64Array(devices.length).fill(NO_GAP);
     this.up = new Uint8Array(devices.length);
+    this.rank = ranksWithinServers(topology);
+    this.unsorted = new Uint8Array(pools.length);
   }
 
   uplink(device: number): number {
@@ -78,6 +86,7 @@ export class GapBooking implements Booking {
   }
 
   private choose(path: Path, pool: number, k: number): boolean {
+    if (this.unsorted[pool] === 1) this.sortAll(pool);
     const { table, byFree, byGap } = this;
     const sent =
       this.transferNs === 0 ? this.readyAt : table.earliestSlot(this.uplinkIn, this.readyAt, this.transferNs);
@@ -85,7 +94,9 @@ export class GapBooking implements Booking {
     const soonestEnd = soonest + this.latencyNs;
     path.device[k] = NONE;
     let least = Number.POSITIVE_INFINITY;
+    let offers = 0;
     for (let device = byFree.first(pool); device !== NONE; device = byFree.next(device)) {
+      if (++offers > MOST_OFFERS) break;
       const free = table.busyUntil[device] as number;
       if (least <= Math.max(soonestEnd, free + this.latencyNs)) break;
       least = this.offer(path, k, device, false, least);
@@ -95,7 +106,7 @@ export class GapBooking implements Booking {
       device !== NONE && least > soonestEnd;
       device = byGap.previous(device)
     ) {
-      if ((this.gapEnd[device] as number) < soonestEnd) break;
+      if ((this.gapEnd[device] as number) < soonestEnd || ++offers > 2 * MOST_OFFERS) break;
       least = this.offer(path, k, device, true, least);
     }
     return path.device[k] !== NONE;
@@ -209,7 +220,21 @@ export class GapBooking implements Booking {
     const pool = this.topology.devices[device]?.pool as number;
     this.up[device] = 1;
     this.byFree.push(pool, device);
-    this.sortIn(pool, device);
+    this.unsorted[pool] = 1;
+  }
+
+  private sortAll(pool: number): void {
+    const { byFree, rank } = this;
+    const { busyUntil } = this.table;
+    const devices: number[] = [];
+    for (let device = byFree.first(pool); device !== NONE; device = byFree.next(device)) devices.push(device);
+    for (const device of devices) byFree.remove(pool, device);
+    devices.sort(
+      (a, b) =>
+        (busyUntil[a] as number) - (busyUntil[b] as number) || (rank[a] as number) - (rank[b] as number),
+    );
+    for (const device of devices) byFree.push(pool, device);
+    this.unsorted[pool] = 0;
   }
 
   deviceDown(device: number): void {
@@ -218,4 +243,14 @@ export class GapBooking implements Booking {
     this.byFree.remove(pool, device);
     this.forgetGap(pool, device);
   }
+}
+
+function ranksWithinServers({ devices, links }: Topology): Int32Array {
+  const seen = new Map<string, number>();
+  return Int32Array.from(devices, ({ pool }, device) => {
+    const key = `${pool}/${links.uplinkOf[device]}`;
+    const rank = seen.get(key) ?? 0;
+    seen.set(key, rank + 1);
+    return rank;
+  });
 }
