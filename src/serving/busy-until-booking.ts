@@ -63,6 +63,11 @@ export class BusyUntilBooking implements Booking {
     return least < Number.POSITIVE_INFINITY;
   }
 
+  /** Nothing is known without a search. */
+  freeFrom(): number {
+    return 0;
+  }
+
   reserve(path: Path, entry: number, size: number, from: number): void {
     const { uplinkOf, downlinkOf } = this.topology.links;
     for (let k = from; k < path.stages; k++) {

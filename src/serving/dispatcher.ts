@@ -20,7 +20,7 @@ export class Dispatcher {
   readonly planned: Int32Array;
   /** When a full batch of each pipeline would start, were all that it waits for at its beginning. */
   private readonly startsAt: Float64Array;
-  /** Pipelines to be probed anew. */
+  /** Pipelines a batch was dispatched to since. */
   private readonly changed: Uint8Array;
   private probedAt = -1;
   private probedEntry = NONE;
@@ -71,8 +71,8 @@ export class Dispatcher {
   }
 
   /**
-   * A pipeline is probed anew after a batch was dispatched to it; until then its full batch would start, in effect, when it
-   * was last found to. What others do to links they share is seen when it is chosen, and probed for that.
+   * What is waited for is taken from the pipeline's last probe and, after a batch was dispatched to it, from when its devices are
+   * free; the one that is chosen is then probed.
    */
   private leastWaiting(at: number, deadline: number, entries: number[]): number {
     if (entries.length === 1) return entries[0] as number;
@@ -81,7 +81,8 @@ export class Dispatcher {
     let least = Number.POSITIVE_INFINITY;
     for (const entry of entries) {
       const planned = this.planned[entry] as number;
-      if (this.changed[entry] === 1 || review === 'every-arrival') this.probe(at, entry, planned);
+      if (review === 'every-arrival') this.probe(at, entry, planned);
+      else if (this.changed[entry] === 1) this.estimate(entry, planned);
       let wait = Math.max(0, (this.startsAt[entry] as number) - at);
       // The published simulator avoids a pipeline of batch 1 that would be late.
       if (planned === 1 && at + wait + this.durations.workNs(entry, 1) > deadline) wait += deadline - at;
@@ -90,6 +91,12 @@ export class Dispatcher {
       best = entry;
     }
     return best;
+  }
+
+  private estimate(entry: number, planned: number): void {
+    const free = this.booking.freeFrom(entry, planned);
+    this.startsAt[entry] = Math.max(this.startsAt[entry] as number, free);
+    this.changed[entry] = 0;
   }
 
   private behindMost(entries: number[]): number {
@@ -168,6 +175,7 @@ export class Dispatcher {
 
   devicesChanged(): void {
     this.changed.fill(1);
+    this.startsAt.fill(0);
   }
 
   /** A batch was dispatched. */

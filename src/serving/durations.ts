@@ -10,6 +10,7 @@ export class Durations {
   private readonly executions: Float64Array[];
   private readonly transfers: Float64Array[];
   private readonly works: Float64Array[];
+  private readonly mostWork: Float64Array;
   private readonly ratio: Float64Array;
   private readonly deviation: Float64Array;
   private readonly sendRatio: Float64Array;
@@ -24,6 +25,7 @@ export class Durations {
       next === undefined ? new Float64Array(transferNs.length) : transferNs.slice(),
     );
     this.works = pools.map(({ batch }) => new Float64Array(batch));
+    this.mostWork = new Float64Array(pools.length);
     this.ratio = new Float64Array(pools.length).fill(1);
     this.deviation = new Float64Array(pools.length);
     this.sendRatio = new Float64Array(pools.length).fill(1);
@@ -43,6 +45,11 @@ export class Durations {
   /** From the start of a batch in the pool to its end in the last, waiting for nothing. */
   workNs(pool: number, size: number): number {
     return this.works[pool]?.[size - 1] as number;
+  }
+
+  /** The same of the batch that takes longest. */
+  mostWorkNs(pool: number): number {
+    return this.mostWork[pool] as number;
   }
 
   observeExecution(pool: number, size: number, tookNs: number): void {
@@ -100,5 +107,6 @@ export class Durations {
       const onward = Math.min(b, this.pools[next]?.batch as number);
       works[b - 1]! += this.transferNs(index, b) + this.workNs(next, onward);
     }
+    this.mostWork[index] = works.reduce((most, work) => Math.max(most, work), 0);
   }
 }

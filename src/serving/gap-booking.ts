@@ -133,6 +133,19 @@ export class GapBooking implements Booking {
     return leaves;
   }
 
+  freeFrom(entry: number, size: number): number {
+    let start = 0;
+    let before = 0;
+    for (let pool: number | undefined = entry; pool !== undefined; pool = this.topology.pools[pool]?.next) {
+      if (this.unsorted[pool] === 1) this.sortAll(pool);
+      const device = this.byFree.first(pool);
+      if (device === NONE) return Number.POSITIVE_INFINITY;
+      start = Math.max(start, (this.table.busyUntil[device] as number) - before);
+      before += this.durations.executionNs(pool, size) + this.durations.transferNs(pool, size);
+    }
+    return start;
+  }
+
   reserve(path: Path, entry: number, size: number, from: number, firstStep: number): void {
     for (let k = from; k < path.stages; k++) {
       const device = path.device[k] as number;

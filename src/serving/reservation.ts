@@ -36,10 +36,9 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   private readonly wake: Float64Array;
   /** The oldest task when its model was last looked at. */
   private readonly seen: Int32Array;
-  /** Per model: until `sureUntil` a batch of `sureSize` in the pipeline `sureEntry` is known to be in time. */
-  private readonly sureUntil: Float64Array;
-  private readonly sureSize: Int32Array;
-  private readonly sureEntry: Int32Array;
+  /** Per model: until then, what comes behind the oldest changes nothing while fewer than `quietSize` wait. */
+  private readonly quietUntil: Float64Array;
+  private readonly quietSize: Int32Array;
   /** Whether a request ever ended while a task of it was in a batch. */
   private holes = false;
   /** Whether a batch was ever lost. */
@@ -73,9 +72,8 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     this.touched = new Uint8Array(models.length);
     this.wake = new Float64Array(models.length).fill(NEVER);
     this.seen = new Int32Array(models.length).fill(NONE);
-    this.sureUntil = new Float64Array(models.length).fill(-1);
-    this.sureSize = new Int32Array(models.length);
-    this.sureEntry = new Int32Array(models.length);
+    this.quietUntil = new Float64Array(models.length).fill(-1);
+    this.quietSize = new Int32Array(models.length);
   }
 
   /** Calls of probe() so far. */
@@ -83,9 +81,9 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     return this.dispatcher.probes;
   }
 
-  protected admit(_at: number, request: number): void {
+  protected admit(at: number, request: number): void {
     for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task))
-      this.requeue(0, task);
+      this.requeue(at, task);
   }
 
   /** Reservations answer for a batch, not for a request that is not in yet. */
@@ -154,7 +152,6 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     for (;;) {
       const head = this.queues.first(model);
       if (head === NONE) return NEVER;
-      if (this.isSure(at, model, head)) return this.lastMoment(model, head, this.sureEntry[model] as number);
       const deadline = this.deadlineOf(head);
       const size = this.dispatcher.offer(
         at,
@@ -163,22 +160,17 @@ export class ReservationCore extends BatchingCore implements ServingCore {
         this.seen[model] !== head,
         this.togetherWith(head),
       );
-      this.sureUntil[model] = -1;
+      this.quietUntil[model] = -1;
       if (size === 0) {
         this.giveUp(head, NONE, this.dispatcher.entry !== NONE);
         continue;
       }
       this.seen[model] = head;
-      const { entry, path } = this.dispatcher;
+      const { entry } = this.dispatcher;
       const waiting = this.queues.size(model);
       if (waiting < size && !this.draining) {
         const until = this.lastMoment(model, head, entry);
-        if (until > at) {
-          this.sureUntil[model] = at + deadline - path.finish;
-          this.sureSize[model] = size;
-          this.sureEntry[model] = entry;
-          return until;
-        }
+        if (until > at) return this.waitQuietly(at, model, size, deadline, until);
       }
       this.dispatch(model, Math.min(size, waiting));
     }
@@ -195,16 +187,19 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     return NEVER;
   }
 
-  /** Nothing need be asked again: the batch that was found in time still is, and there are still too few for it. */
-  private isSure(at: number, model: number, head: number): boolean {
-    return (
-      this.policy.review === 'when-due' &&
-      at <= (this.sureUntil[model] as number) &&
-      this.seen[model] === head &&
-      this.queues.size(model) < (this.sureSize[model] as number) &&
-      !this.draining &&
-      at < this.lastMoment(model, head, this.sureEntry[model] as number)
-    );
+  /**
+   * The batch that was found to be in time stays so for as long as it would be early, and its last moment to wait, whatever
+   * comes, is not before that of the slowest batch. Until then arrivals need not be thought about.
+   * @returns when to look again
+   */
+  private waitQuietly(at: number, model: number, size: number, deadline: number, until: number): number {
+    if (this.policy.review === 'every-arrival') return until;
+    const { entry, path } = this.dispatcher;
+    const soonestLast = deadline - this.durations.mostWorkNs(entry);
+    if (soonestLast <= at) return until;
+    this.quietUntil[model] = Math.min(soonestLast, at + deadline - path.finish);
+    this.quietSize[model] = size;
+    return Math.min(soonestLast, until);
   }
 
   /** When a batch of one more than wait now could no longer be in time; while those that wait still can. */
@@ -234,19 +229,20 @@ export class ReservationCore extends BatchingCore implements ServingCore {
 
   private touchAll(): void {
     this.touched.fill(1);
-    this.sureUntil.fill(-1);
+    this.quietUntil.fill(-1);
     this.dispatcher.devicesChanged();
   }
 
   /** Into the queue of its model in the order of deadlines, equals as they came. */
-  protected requeue(_at: number, task: number): void {
+  protected requeue(at: number, task: number): void {
     const model = this.modelOf(task);
     this.requests.state[task] = TaskState.queued;
     const deadline = this.deadlineOf(task);
     let before = this.queues.last(model);
     while (before !== NONE && this.deadlineOf(before) > deadline) before = this.queues.previous(before);
     this.queues.insertAfter(model, before, task);
-    this.touched[model] = 1;
+    const isQuiet = at < (this.quietUntil[model] as number) && before !== NONE;
+    if (!isQuiet || this.queues.size(model) >= (this.quietSize[model] as number)) this.touched[model] = 1;
   }
 
   protected leaveQueue(task: number): void {
