@@ -228,6 +228,7 @@ function assign(
   } else if (allowed === 'number') {
     const number = numberOf(value);
     if (number === undefined) return `${value} is not a number of 0 or more`;
+    if (!Number.isSafeInteger(number)) return `${value} is not a whole number`;
     policy[key] = number;
   } else {
     const parts = Object.hasOwn(allowed, value) ? allowed[value] : undefined;

@@ -21,6 +21,10 @@ const NS_PER_S = 1e9;
 export const DEFAULT_LOAD = 0.9;
 export const DEFAULT_DURATION_S = 30;
 
+/** Below, gaps are even to the nanosecond; above, nearly all requests come at one instant. */
+const LEAST_CV = 1e-6;
+const MOST_CV = 1000;
+
 export interface LoadOptions {
   /** How requests arrive, or (of a trace of counts) how an interval's are placed in it. Default poisson. */
   readonly arrivals?: ArrivalProcess | undefined;
@@ -57,6 +61,8 @@ export async function resolvedWorkload(
   const { arrivals: process = 'poisson', cv, load, duration, rps: rates = [], traces = [] } = options;
   if (process === 'gamma' && cv === undefined)
     told.add(fault('gamma needs --cv, how bursty it is (1: as Poisson)', '--arrivals'));
+  if (cv !== undefined && cv !== 0 && !(cv >= LEAST_CV && cv <= MOST_CV))
+    told.add(fault(`is ${cv}; valid are 0 and ${LEAST_CV} to ${MOST_CV}`, '--cv'));
   if (process !== 'gamma' && cv !== undefined) told.add(fault('is for --arrivals gamma', '--cv'));
   if (load !== undefined && rates.length > 0) told.add(fault('is given with --load; give one', '--rps'));
   if (!models.some(isServed)) told.add(fault('serves no model', 'the plan'));

@@ -68,7 +68,9 @@ export async function runSimulation(
   const load = loadFactor === undefined ? workload : atLoadFactor(workload, plan.models, loadFactor);
   const shape = shapeOf(topology, classesOf(plan, topology), load.durationNs);
   const metrics = new RunMetrics(shape, { exact, ...(windowNs === undefined ? {} : { windowNs }) });
-  const arrivals = new WatchedArrivals(arrivalsOf(load, plan.models, seed), load.durationNs, hooks);
+  const arrivals = new WatchedArrivals(arrivalsOf(load, plan.models, seed), load.durationNs, hooks, (atNs) =>
+    metrics.endAt(atNs),
+  );
   const executed = executionOf(execution, topology.pools.length, seed);
   const run = (observers: SimulationObserver[]) =>
     simulate({
@@ -143,6 +145,7 @@ class WatchedArrivals implements Arrivals {
     private readonly arrivals: Arrivals,
     private readonly durationNs: number,
     private readonly hooks: SimulationHooks,
+    private readonly onStop: (atNs: number) => void,
   ) {}
 
   next(): boolean {
@@ -158,6 +161,7 @@ class WatchedArrivals implements Arrivals {
     const { interrupted, onProgress } = this.hooks;
     if (interrupted?.()) {
       this.stopped = true;
+      this.onStop(this.atNs);
       return true;
     }
     const now = performance.now();

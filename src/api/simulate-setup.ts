@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import {
   checkWritable,
   type Fault,
@@ -14,7 +15,7 @@ import { chosenScheduler, type SchedulerOptions } from './schedulers.js';
 import { type Jitter, type PlanProfiles, profiledJitter, profilesOf } from './simulate-execution.js';
 import { type LoadOptions, resolvedWorkload } from './simulate-load.js';
 import type { SimulationSetup } from './simulate-run.js';
-import { expectedRequests, type Workload } from './simulate-workload.js';
+import { expectedRequests, highestRps, type Workload } from './simulate-workload.js';
 import { ToldFaults } from './told-faults.js';
 
 /** What decides a simulation, besides the plan. */
@@ -37,6 +38,13 @@ export interface PreparedSimulation {
 
 /** Past it nanoseconds are no whole numbers any more: 104 days. */
 const MOST_NS = Number.MAX_SAFE_INTEGER;
+
+/** One in a nanosecond: faster ones come at one instant, without end. */
+const MOST_RPS = 1e9;
+
+/** Past these, executions last longer than time can count. */
+const MOST_SLOW = 1e6;
+const MOST_JITTER = 100;
 
 /** Of which every latency is kept: 3.2 GB. */
 const MOST_EXACT = 100_000_000;
@@ -65,7 +73,9 @@ export async function prepareSimulation(
   const scheduler = chosenScheduler(options, told);
   const load = await resolvedWorkload(plan.value.models, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
-  told.add(...contradictions(plan.value));
+  told.add(...contradictions(plan.value), ...executionFaults(options));
+  const read = [plan, ...profiles, ...(load?.files ?? [])].map((input) => input.path);
+  told.add(...overwritten(files, read));
   if (load !== undefined) {
     told.add(...lengthFaults(plan.value, load.workload, options.exact));
     if (check !== undefined) told.add(...check(plan.value, load.workload));
@@ -83,12 +93,18 @@ export async function prepareSimulation(
   };
 }
 
-/** What is wrong with how long a load lasts. */
+/** What is wrong with how long a load lasts and how dense it is. */
 export function lengthFaults(plan: PooledPlan, workload: Workload, exact: boolean | undefined): Fault[] {
   const { durationNs } = workload;
   if (durationNs > MOST_NS) {
     const days = (durationNs / 86_400e9).toFixed(0);
     return [fault(`requests arrive for ${days} days; at most 104 are simulated`, '--duration')];
+  }
+  if (durationNs < 1) return [fault('is less than a nanosecond', '--duration')];
+  const highest = highestRps(workload);
+  if (highest > MOST_RPS) {
+    const said = `asks for ${highest.toExponential(1)} requests/s; at most ${MOST_RPS.toExponential(0)} are simulated`;
+    return [fault(said, 'the load')];
   }
   const requests = expectedRequests(workload, plan.models);
   if (!exact || requests <= MOST_EXACT) return [];
@@ -124,6 +140,24 @@ function jitterOf(
 ): Jitter | undefined {
   if (jitter === undefined || jitter === 0) return undefined;
   return jitter === 'profile' ? profiledJitter(plan, profiles, told) : { kind: 'cv', cv: jitter };
+}
+
+function executionFaults({ slow = 1, jitter }: SimulationOptions): Fault[] {
+  const faults: Fault[] = [];
+  if (slow > MOST_SLOW) faults.push(fault(`is ${slow}; at most ${MOST_SLOW} is simulated`, '--slow'));
+  if (typeof jitter === 'number' && jitter > MOST_JITTER)
+    faults.push(fault(`is ${jitter}; at most ${MOST_JITTER} is simulated`, '--jitter'));
+  return faults;
+}
+
+/** What is read must not be written over. */
+function overwritten(files: readonly (string | undefined)[], read: readonly string[]): Fault[] {
+  const inputs = new Set(read.map((path) => resolve(path)));
+  return files.flatMap((file) =>
+    file !== undefined && inputs.has(resolve(file))
+      ? [fault('is read by this simulation; write to another file', file)]
+      : [],
+  );
 }
 
 function contradictions(plan: PooledPlan): readonly Fault[] {

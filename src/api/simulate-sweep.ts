@@ -61,8 +61,9 @@ export function sweptLoads(text: string, told: ToldFaults): number[] {
   if (from <= 0) wrong.push('begins at 0; a load is more');
   if (to < from) wrong.push(`runs from ${from} down to ${to}`);
   if (to > MOST_LOAD) wrong.push(`reaches ${to} times the planned rate; at most ${MOST_LOAD} are simulated`);
-  if (steps < 1 || (to >= from && steps > MOST_STEPS))
-    wrong.push(`has ${steps} steps; 1 to ${MOST_STEPS} are valid`);
+  const least = to > from ? 2 : 1;
+  if (steps < least || (to >= from && steps > MOST_STEPS))
+    wrong.push(`has ${steps} steps; ${least} to ${MOST_STEPS} are valid`);
   told.add(...wrong.map((message) => fault(message, at)));
   if (wrong.length > 0) return [];
   if (steps === 1) return [from];

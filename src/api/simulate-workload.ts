@@ -5,6 +5,7 @@ import {
   type Arrivals,
   DrawnArrivals,
   mergedArrivals,
+  peakRps,
   rescaledTrace,
   sharedByWeight,
   steadyLoad,
@@ -96,6 +97,12 @@ export function describedWorkload(workload: Workload, models: LoadedModels): Sim
       return { name, rps, loadFactor: throughputRps === 0 ? 0 : rps / throughputRps };
     }),
   };
+}
+
+/** The highest rate asked for at any time, requests per second; arrival times have none. */
+export function highestRps(workload: Workload): number {
+  if (workload.kind === 'drawn') return workload.rps.reduce((sum, rps) => sum + rps, 0);
+  return Math.max(...workload.sources.map(({ trace }) => (trace.kind === 'counts' ? peakRps(trace) : 0)));
 }
 
 /** How many requests to expect. */

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import {
   type Fault,
   fault,
@@ -70,13 +71,15 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   const { ToldFaults } = await import('./told-faults.js');
   const told = new ToldFaults();
   const loads = sweptLoads(options.sweep, told);
-  // A trace is longest at the least load.
+  // A trace is longest at the least load, and densest at the largest.
   const { setup, inputs } = await prepareSimulation(path, options, [output], {
     told,
     check: (plan, workload) =>
       loads.length === 0
         ? []
-        : lengthFaults(plan, atLoadFactor(workload, plan.models, Math.min(...loads)), options.exact),
+        : [Math.min(...loads), Math.max(...loads)].flatMap((load) =>
+            lengthFaults(plan, atLoadFactor(workload, plan.models, load), options.exact),
+          ),
   });
   const document = await runSweep(setup, loads, options, inputs(output));
   if (output !== undefined) await saveArtifact<'simulation-sweep'>(output, document);
@@ -84,7 +87,7 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
 }
 
 function sameFile(output: string | undefined, timeline: string | undefined): Fault[] {
-  return output !== undefined && output === timeline
+  return output !== undefined && timeline !== undefined && resolve(output) === resolve(timeline)
     ? [fault('is the same file as --output', '--timeline')]
     : [];
 }

@@ -36,8 +36,11 @@ export class DeviceFold {
   /** Where each pool's sizes begin; batches of b at b − 1 from there. */
   private readonly sizesAt: Int32Array;
   private readonly sizes: Float64Array;
+  /** Device time after this does not count. */
+  private untilNs: number;
 
   constructor(private readonly shape: RunShape) {
+    this.untilNs = shape.durationNs;
     this.busyNs = new Float64Array(shape.deviceClass.length);
     this.upNs = new Float64Array(shape.uplinks);
     this.downNs = new Float64Array(shape.downlinks);
@@ -57,6 +60,11 @@ export class DeviceFold {
     const ns = this.within(startNs, endNs);
     this.upNs[this.shape.uplinkOf[fromDevice] as number]! += ns;
     if (toDevice >= 0) this.downNs[this.shape.downlinkOf[toDevice] as number]! += ns;
+  }
+
+  /** The run ends sooner than it was to: nothing has been told of yet that ended after this. */
+  endAt(untilNs: number): void {
+    this.untilNs = untilNs;
   }
 
   classFigures(index: number, spanNs: number): ClassFigures {
@@ -108,7 +116,7 @@ export class DeviceFold {
   }
 
   private within(startNs: number, endNs: number): number {
-    const { durationNs } = this.shape;
-    return endNs <= durationNs ? endNs - startNs : Math.max(0, durationNs - startNs);
+    const { untilNs } = this;
+    return endNs <= untilNs ? endNs - startNs : Math.max(0, untilNs - startNs);
   }
 }

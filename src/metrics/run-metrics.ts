@@ -136,6 +136,12 @@ export class RunMetrics {
     this.devices.transferred(fromDevice, toDevice, startNs, endNs);
   }
 
+  /** The run is interrupted now: no more requests come, and device time counts until then. */
+  endAt(atNs: number): void {
+    this.devices.endAt(atNs);
+    this.windows?.endAt(atNs);
+  }
+
   /**
    * The figures so far.
    * @param spanNs the time requests arrived in: the run's duration, or how far an interrupted one came; > 0

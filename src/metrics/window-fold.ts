@@ -72,12 +72,15 @@ export class WindowFold {
   private readonly spare: Values[] = [];
   private readonly classGpus: Float64Array;
   private newest = 0;
+  /** Batches begun, and device time, after this do not count. */
+  private untilNs: number;
 
   constructor(
     private readonly shape: RunShape,
     private readonly windowNs: number,
     private readonly make: MakeValues,
   ) {
+    this.untilNs = shape.durationNs;
     this.count = Math.max(1, Math.ceil(shape.durationNs / windowNs));
     this.cells = new Float64Array(this.count * COLUMNS);
     this.max = new Float64Array(this.count);
@@ -127,20 +130,25 @@ export class WindowFold {
   }
 
   executed(device: number, size: number, startNs: number, endNs: number): void {
-    const { durationNs, classes, deviceClass, deviceShare } = this.shape;
-    if (startNs >= durationNs) return;
+    const { classes, deviceClass, deviceShare } = this.shape;
+    if (startNs >= this.untilNs) return;
     const index = deviceClass[device] as number;
     const share = deviceShare[device] as number;
     const first = this.windowOf(startNs);
     this.cells[first * COLUMNS + At.batches]! += 1;
     this.cells[first * COLUMNS + At.batched]! += size;
-    const end = Math.min(endNs, durationNs);
+    const end = Math.min(endNs, this.untilNs);
     let from = startNs;
     for (let window = first; from < end; window++) {
       const until = Math.min(end, (window + 1) * this.windowNs);
       this.busyNs[window * classes + index]! += share * (until - from);
       from = until;
     }
+  }
+
+  /** The run ends sooner than it was to: nothing has been told of yet that ended after this. */
+  endAt(untilNs: number): void {
+    this.untilNs = untilNs;
   }
 
   /** Windows begun by the end of the run. @param spanNs how far the run came */

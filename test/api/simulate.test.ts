@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SimulateOptions, simulatePlan, sweepPlan, validateFiles } from '../../src/api/index.js';
 // A run in this thread can be interrupted at a known request.
@@ -261,6 +261,22 @@ describe('simulatePlan()', () => {
     const { report } = await simulatePlan(await planFile(PAIR), { duration: 1000, signal: abort.signal });
     expect(report.complete).toBe(false);
   });
+
+  it('counts no device time after it is interrupted: what was behind is served, and nothing is busier than always', async () => {
+    const options = { duration: 1000, load: 3, scheduler: 'fifo' };
+    const { setup } = await prepareSimulation(await planFile(PAIR), options, []);
+    let asked = 0;
+    const run = await runSimulation(setup, { windowNs: 1e9 }, { interrupted: () => ++asked === 2 });
+    const { classes, pools, links, windows } = run.figures;
+    const busy = [
+      ...classes.map(({ utilisation }) => utilisation),
+      ...pools.map(({ utilisation }) => utilisation),
+      ...(windows ?? []).flatMap(({ utilisation }) => utilisation),
+      links.uplink.busiest,
+    ];
+    expect(Math.max(...busy)).toBeLessThanOrEqual(1 + 1e-12);
+    expect(Math.max(...classes.map(({ utilisation }) => utilisation))).toBeGreaterThan(0.99);
+  });
 });
 
 /** The example's kind of chain: a plan that names its profile, with a spread that differs by batch. */
@@ -412,7 +428,14 @@ describe('simulatePlan() refuses', () => {
     ],
     ['more than time can count', { duration: 1e7 }, /arrive for 116 days; at most 104 are simulated/],
     ['more latencies than memory holds', { duration: 1e6, exact: true }, /would keep 5.0e\+8 latencies/],
-    ['report and timeline in one file', { output: 'x.json', timeline: 'x.json' }, /the same file/],
+    ['report and timeline in one file', { output: 'x.json', timeline: './x.json' }, /the same file/],
+    ['less than a nanosecond', { duration: 1e-10 }, /--duration: is less than a nanosecond/],
+    ['more requests than nanoseconds', { rps: ['1e10'] }, /asks for 1.0e\+10 requests\/s; at most 1e\+9/],
+    ['gamma of no shape', { arrivals: 'gamma', cv: 1e-200 }, /--cv: is 1e-200; valid are 0 and/],
+    ['gamma without bounds', { arrivals: 'gamma', cv: 1e6 }, /--cv: is 1000000; valid are 0 and/],
+    ['executions without end', { slow: 1e300 }, /--slow: is 1e\+300; at most/],
+    ['jitter without end', { jitter: 1e200 }, /--jitter: is 1e\+200; at most/],
+    ['parts of a nanosecond', { policy: ['wakeStepNs=0.5'] }, /0.5 is not a whole number/],
     [
       'a format without a trace',
       { traceFormat: 'perf-analyzer-intervals' },
@@ -422,6 +445,18 @@ describe('simulatePlan() refuses', () => {
     await expect(simulated(PAIR, options)).rejects.toThrow(said);
   });
 
+  it('to write over what is read', async () => {
+    const path = await planFile(PAIR);
+    const trace = await traceFile('0.5\n1.5\n');
+    const said = /is read by this simulation/;
+    await expect(simulatePlan(path, { output: path })).rejects.toThrow(said);
+    await expect(simulatePlan(path, { timeline: `${folder}/./${basename(path)}` })).rejects.toThrow(said);
+    await expect(sweepPlan(path, { sweep: 'load=0.5', traces: [trace], output: trace })).rejects.toThrow(
+      said,
+    );
+    expect(await readFile(trace, 'utf8')).toBe('0.5\n1.5\n');
+  });
+
   it('traces that cannot be meant', async () => {
     const path = await planFile(PAIR);
     const times = await traceFile('0.5\n1.5\n');
@@ -429,6 +464,9 @@ describe('simulatePlan() refuses', () => {
     const refuses = (options: SimulateOptions, said: RegExp) =>
       expect(simulatePlan(path, options)).rejects.toThrow(said);
     await refuses({ traces: [times], arrivals: 'uniform' }, /says when each request came/);
+    const dense = await traceFile('0.000000001,9000000000000000\n');
+    await refuses({ traces: [dense] }, /asks for 9.0e\+24 requests\/s/);
+    await refuses({ traces: [times], duration: 1e-10 }, /less than a nanosecond/);
     await refuses({ traces: [instant] }, /say over how long with --duration/);
     await refuses({ traces: [times, `m0=${times}`] }, /stands alone/);
     await refuses({ traces: [`m0=${times}`, `m0=${times}`] }, /that model has a trace already/);
@@ -522,7 +560,9 @@ describe('sweepPlan()', () => {
   it.each([
     ['load=0..1', 'begins at 0'],
     ['load=1..0.5', 'runs from 1 down to 0.5'],
-    ['load=0.1..1:900', '900 steps; 1 to 200 are valid'],
+    ['load=0.1..1:900', '900 steps; 2 to 200 are valid'],
+    ['load=0.1..1:1', '1 steps; 2 to 200 are valid'],
+    ['load=0.5:0', '0 steps; 1 to 200 are valid'],
     ['load=1..1000', 'reaches 1000 times'],
     ['rps=1..2', 'is not a sweep'],
   ])('refuses %s', async (sweep, said) => {
