@@ -1,4 +1,4 @@
-import { NS_PER_S, type RunShape, sumOf } from './run-shape.js';
+import { NS_PER_S, type RunShape, shareOf, sumOf } from './run-shape.js';
 
 /** How busy a class's virtual GPUs were, each weighted by its share of a GPU. */
 export interface ClassFigures {
@@ -78,7 +78,7 @@ export class DeviceFold {
       gpus += share;
       busyNs += share * (this.busyNs[device] as number);
     }
-    const utilisation = gpus === 0 ? 0 : busyNs / (gpus * spanNs);
+    const utilisation = shareOf(busyNs, gpus * spanNs);
     return { virtualGpus, gpus, busyGpuS: busyNs / NS_PER_S, utilisation };
   }
 
@@ -96,7 +96,7 @@ export class DeviceFold {
       );
       const batches = sumOf(sizes);
       const requests = sizes.reduce((sum, count, i) => sum + count * (i + 1), 0);
-      const utilisation = there === 0 ? 0 : (busyNs[pool] as number) / (there * spanNs);
+      const utilisation = shareOf(busyNs[pool] as number, there * spanNs);
       return {
         batches,
         requests,
@@ -109,8 +109,11 @@ export class DeviceFold {
 
   linkFigures(spanNs: number): LinkFigures {
     const shares = (busyNs: Float64Array) => ({
-      mean: busyNs.length === 0 ? 0 : sumOf(busyNs) / (busyNs.length * spanNs),
-      busiest: busyNs.reduce((most, ns) => Math.max(most, ns), 0) / spanNs,
+      mean: shareOf(sumOf(busyNs), busyNs.length * spanNs),
+      busiest: shareOf(
+        busyNs.reduce((most, ns) => Math.max(most, ns), 0),
+        spanNs,
+      ),
     });
     return { uplink: shares(this.upNs), downlink: shares(this.downNs) };
   }

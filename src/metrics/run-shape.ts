@@ -33,6 +33,11 @@ export const OUTCOME_KINDS = 4;
 export const NS_PER_MS = 1e6;
 export const NS_PER_S = 1e9;
 
+/** A share in [0, 1] of parts added up one by one: what rounding puts above 1 is 1. */
+export function shareOf(part: number, whole: number): number {
+  return whole === 0 ? 0 : Math.min(1, part / whole);
+}
+
 export function sumOf(values: ArrayLike<number>, from = 0, end = values.length): number {
   let sum = 0;
   for (let i = from; i < end; i++) sum += values[i] as number;

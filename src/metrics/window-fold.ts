@@ -6,6 +6,7 @@ import {
   OUTCOME_KINDS,
   OutcomeIndex,
   type RunShape,
+  shareOf,
 } from './run-shape.js';
 import type { Values } from './values.js';
 
@@ -168,7 +169,7 @@ export class WindowFold {
     const answered = all.inTime + all.late;
     const mean = (totalNs: number): number => totalNs / answered / NS_PER_MS;
     const utilisation = Array.from(this.classGpus, (gpus, i) =>
-      gpus === 0 ? 0 : (this.busyNs[window * this.shape.classes + i] as number) / (gpus * lengthNs),
+      shareOf(this.busyNs[window * this.shape.classes + i] as number, gpus * lengthNs),
     );
     const attainments = Array.from(
       { length: this.shape.models },

@@ -383,6 +383,40 @@ describe('RunMetrics', () => {
     expect(models[1]?.attainment).toBeUndefined();
   });
 
+  it('says of devices that never rest that they are busy all the time, and no more for the rounding of their shares', () => {
+    const devices = Array.from({ length: 8 }, (_, device) => device);
+    const none = devices.map(() => 0);
+    const shape = {
+      ...SHAPE,
+      ...{ models: 1, classes: 1, poolBatch: [1], uplinks: 1, downlinks: 1 },
+      ...{ devicePool: none, deviceClass: none, uplinkOf: none, downlinkOf: none },
+      deviceShare: devices.map(() => 1 / 5),
+    };
+    const metrics = new RunMetrics(shape, { windowNs: DURATION_NS });
+    metrics.begun({ core: { batchTask: () => 0 }, requestOf: () => 0 });
+    metrics.arrived(0, 0, 0);
+    for (const device of devices) metrics.executed(0, 0, device, 1, 0, 0, DURATION_NS + device);
+    const { classes, pools, windows } = metrics.figures(DURATION_NS);
+    expect(1.6 / devices.reduce((sum) => sum + 1 / 5, 0)).toBeGreaterThan(1);
+    expect([classes[0]?.utilisation, pools[0]?.utilisation, windows?.[0]?.utilisation]).toEqual([1, 1, [1]]);
+  });
+
+  it('counts no device time after the run was interrupted', () => {
+    const metrics = new RunMetrics(SHAPE, { windowNs: WINDOW_NS });
+    metrics.begun({ core: { batchTask: () => 0 }, requestOf: () => 0 });
+    metrics.arrived(1e9, 0, 0);
+    metrics.endAt(2e9);
+    metrics.executed(0, 0, 0, 1, 1e9, 1e9, 5e9);
+    metrics.transferred(0, 0, 0, 2, 1, 1.5e9, 1.5e9, 4e9);
+    metrics.executed(0, 1, 2, 1, 4e9, 4e9, 6e9);
+    const { classes, links, windows } = metrics.figures(2e9);
+    expect(classes.map(({ busyGpuS }) => busyGpuS)).toEqual([1, 0]);
+    expect(classes[0]?.utilisation).toBe(0.25);
+    expect([links.uplink.busiest, links.downlink.busiest]).toEqual([0.25, 0.25]);
+    expect(windows).toHaveLength(1);
+    expect(windows?.[0]).toMatchObject({ batches: 1, utilisation: [0.25, 0] });
+  });
+
   it('keeps no more per window than windowCells() says', () => {
     expect(windowCells(SHAPE, 100)).toBe(100 * (12 + 8 + 2));
   });
