@@ -4,6 +4,7 @@ import {
   fault,
   type InputFile,
   type LargestLoad,
+  type PooledPlan,
   type SimulationSweep,
   type SweptPoint,
 } from '../artifacts/index.js';
@@ -134,8 +135,8 @@ function progressOf(onProgress: SweepOptions['onProgress']): (done: number, of: 
 type AttainmentOf = (run: SimulationRun) => number | undefined;
 
 /** Overall, then each model that had requests. */
-function criteria(setup: SimulationSetup): AttainmentOf[] {
-  const models = setup.plan.models.map(
+function criteria(plan: PooledPlan): AttainmentOf[] {
+  const models = plan.models.map(
     (_, m): AttainmentOf =>
       ({ figures }) =>
         figures.models[m]?.attainment,
@@ -150,7 +151,7 @@ function nextLoads(
   setup: SimulationSetup,
 ): number[] {
   const next = new Set<number>();
-  for (const attainment of criteria(setup)) {
+  for (const attainment of criteria(setup.plan)) {
     const { reached, above } = bracket(runs, target, attainment);
     if (reached === undefined || above === undefined) continue;
     // Whole hundredths strictly between the two.
@@ -192,7 +193,7 @@ function document(
   complete: boolean,
   inputs: InputFile[],
 ): SimulationSweep {
-  const [overall, ...models] = criteria({ plan } as SimulationSetup) as [AttainmentOf, ...AttainmentOf[]];
+  const [overall, ...models] = criteria(plan) as [AttainmentOf, ...AttainmentOf[]];
   return {
     ...emittedHead('simulation-sweep', inputs),
     seed,
