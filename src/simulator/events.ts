@@ -1,3 +1,4 @@
+import { fault, InputError } from '../artifacts/index.js';
 import { grownColumn } from './columns.js';
 
 /** Sequence numbers below this, priorities above it, in one exact double. */
@@ -10,7 +11,14 @@ function isBefore(at: number, rank: number, otherAt: number, otherRank: number):
   return at < otherAt || (at === otherAt && rank < otherRank);
 }
 
+const DAYS = 86_400e9;
+
 function refuse(at: number, priority: number): never {
+  if (at > Number.MAX_SAFE_INTEGER) {
+    const said = `something would happen ${(at / DAYS).toPrecision(3)} days after the start, and time is whole nanoseconds for 104`;
+    const advice = 'Take a smaller load, shorter executions, or a scheduler that drops what it cannot serve.';
+    throw new InputError('simulate any further', [fault(said)], advice);
+  }
   throw new RangeError(`Cannot schedule an event at ${at} ns with priority ${priority}`);
 }
 
@@ -44,6 +52,7 @@ export class EventQueue {
    * @param at integer nanoseconds
    * @param priority 0 … 15
    * @param event any 32-bit integer; handed back by `take`
+   * @throws InputError past 104 days, where nanoseconds are no whole numbers any more
    */
   schedule(at: number, priority: number, event: number): void {
     if (!Number.isSafeInteger(at) || !(priority >= 0 && priority < PRIORITIES)) refuse(at, priority);

@@ -13,6 +13,7 @@ const MOST_FAULTS = 50;
 const NS_PER_MS = 1e6;
 const BYTE_ORDER_MARK = '\uFEFF';
 const LONGEST_SHOWN = 40;
+const TOO_LATE = 'it is more than 104 days after the start, which is more than can be simulated';
 
 export interface TraceOptions {
   /** Its name, for messages. */
@@ -85,7 +86,7 @@ export class TraceReader implements LineSink {
 
   arrival(ns: number): void {
     if (!Number.isSafeInteger(ns)) {
-      this.fault('it is more than 104 days after the start, which is more than can be simulated');
+      this.fault(TOO_LATE);
       return;
     }
     const before = this.times.last();
@@ -183,7 +184,6 @@ export class TraceReader implements LineSink {
     entries.forEach((entry: unknown, i) => {
       const stamp = (entry as { timestamp?: unknown } | null)?.timestamp;
       const ms: unknown = Array.isArray(stamp) && stamp.length === 1 ? stamp[0] : stamp;
-      this.line = i + 1;
       if (typeof ms === 'number' && ms >= 0 && Number.isFinite(ms)) this.scheduled(i, ms);
       else
         this.addFault(
@@ -195,7 +195,8 @@ export class TraceReader implements LineSink {
 
   private scheduled(i: number, ms: number): void {
     const ns = Math.round(ms * NS_PER_MS);
-    if (ns < this.times.last()) this.addFault(`/data/${i}/timestamp`, 'is earlier than that before it');
+    if (!Number.isSafeInteger(ns)) this.addFault(`/data/${i}/timestamp`, TOO_LATE);
+    else if (ns < this.times.last()) this.addFault(`/data/${i}/timestamp`, 'is earlier than that before it');
     else this.times.push(ns);
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { InputError } from '../../src/artifacts/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { EventQueue } from '../../src/simulator/index.js';
 
@@ -73,8 +74,10 @@ describe('EventQueue', () => {
 
   it('refuses times and priorities outside its order', () => {
     const queue = new EventQueue();
-    for (const at of [0.5, Number.NaN, Number.POSITIVE_INFINITY])
+    for (const at of [0.5, Number.NaN, Number.NEGATIVE_INFINITY])
       expect(() => queue.schedule(at, 0, 1)).toThrow(`at ${at} ns`);
+    for (const at of [Number.MAX_SAFE_INTEGER + 1, Number.POSITIVE_INFINITY])
+      expect(() => queue.schedule(at, 0, 1)).toThrow(InputError);
     for (const priority of [-1, 16, Number.NaN])
       expect(() => queue.schedule(1, priority, 1)).toThrow(`priority ${priority}`);
     expect(queue.size).toBe(0);

@@ -127,6 +127,10 @@ describe('parseTrace()', () => {
       '/data/1/timestamp: is undefined; it must be a list of one number of milliseconds',
       '/data/3/timestamp: is earlier than that before it',
     ]);
+    for (const ms of ['9007199254.75', '1e300', '1e308'])
+      expect(faultsOf(`{"data":[{"timestamp":[0]},{"timestamp":[${ms}]}]}`)[0]).toContain(
+        '/data/1/timestamp: it is more than 104 days',
+      );
     expect(faultsOf('{"data":[')[0]).toContain('it is no JSON');
     const llm = 'TIMESTAMP,ContextTokens,GeneratedTokens\n';
     expect(faultsOf(`${llm}2023-02-30 00:00:00,1,2\n`)[0]).toContain('line 2: TIMESTAMP is "2023-02-30');
