@@ -95,6 +95,9 @@ const REACTIVE: Choices<ReactivePolicy> = {
   mostTries: 'number',
 };
 
+/** Shares, of which more than all is none. */
+const AT_MOST_1 = new Set(['formation.share', 'firstSight.share', 'late.mostMissed', 'correction.weight']);
+
 const stageLocalCore = (topology: Topology, decisions: Decisions, policy: StageLocalPolicy): ServingCore =>
   new StageLocalCore(topology, decisions, policy);
 
@@ -259,6 +262,7 @@ function assignPart(
   }
   const number = numberOf(value);
   if (number === undefined) return `${value} is not a number of 0 or more`;
+  if (number > 1 && AT_MOST_1.has(`${key}.${part}`)) return `${value} is more than 1, which is all`;
   policy[key] = { ...(now as object), [part]: number };
   return undefined;
 }

@@ -9,6 +9,7 @@ import {
   type SimulatedExecution,
 } from '../artifacts/index.js';
 import { streamOf } from '../random/index.js';
+import type { Topology } from '../serving/index.js';
 import { pathFrom } from './inputs.js';
 import type { ToldFaults } from './told-faults.js';
 
@@ -36,12 +37,14 @@ export type PlannedExecution = (pool: number, size: number, plannedNs: number) =
 /** What a batch takes under an execution and a seed: every pool draws from a stream of its own. Undefined: as planned. */
 export function executionOf(
   { slow, jitter }: Execution,
-  pools: number,
+  { models, pools }: Pick<Topology, 'models' | 'pools'>,
   seed: number,
 ): PlannedExecution | undefined {
   if (jitter === undefined)
     return slow === 1 ? undefined : (_pool, _size, plannedNs) => Math.max(1, slow * plannedNs);
-  const streams = Array.from({ length: pools }, (_, pool) => streamOf(seed, `execution/pool-${pool}`));
+  const streams = pools.map(({ model, pipeline, partition }) =>
+    streamOf(seed, `execution/${models[model]?.name}/${pipeline}/${partition}`),
+  );
   const drawn = (pool: number): number => (streams[pool] as { normal(): number }).normal();
   if (jitter.kind === 'cv') {
     const variance = Math.log(1 + jitter.cv * jitter.cv);

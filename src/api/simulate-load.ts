@@ -149,11 +149,10 @@ async function readSources(
   const read: ReadSource[] = [];
   for (const text of texts) {
     const at = `--trace "${text}"`;
-    // A path may hold "=", but then not before its first folder.
-    const cut = text.indexOf('=');
-    const named = cut > 0 && !/[\\/]/.test(text.slice(0, cut));
-    const model = named ? modelOf(models, text.slice(0, cut), at, told) : undefined;
-    const source = await readSource(named ? text.slice(cut + 1) : text, model, format, told);
+    const { name, path } = namedTrace(models, text);
+    const named = name !== undefined;
+    const model = named ? modelOf(models, name, at, told) : undefined;
+    const source = await readSource(path, model, format, told);
     if (named && model === undefined) continue;
     if (read.some((before) => before.source.model === model))
       told.add(fault(named ? 'that model has a trace already' : 'there is a trace for all models', at));
@@ -162,6 +161,17 @@ async function readSources(
   if (read.length > 1 && read.some(({ source }) => source.model === undefined))
     told.add(fault('a trace for all models stands alone; else name each model, as model=file', '--trace'));
   return read;
+}
+
+/** `model=file` or `file`. A path may hold "=", but then not before its first folder, unless a model's name ends there. */
+function namedTrace(models: LoadedModels, text: string): { name?: string; path: string } {
+  const known = models
+    .map(({ name }) => name)
+    .filter((name) => text.startsWith(`${name}=`))
+    .sort((a, b) => b.length - a.length)[0];
+  const cut = known === undefined ? text.indexOf('=') : known.length;
+  const named = known !== undefined || (cut > 0 && !/[\\/]/.test(text.slice(0, cut)));
+  return named ? { name: text.slice(0, cut), path: text.slice(cut + 1) } : { path: text };
 }
 
 async function readSource(

@@ -71,7 +71,7 @@ export async function runSimulation(
   const arrivals = new WatchedArrivals(arrivalsOf(load, plan.models, seed), load.durationNs, hooks, (atNs) =>
     metrics.endAt(atNs),
   );
-  const executed = executionOf(execution, topology.pools.length, seed);
+  const executed = executionOf(execution, topology, seed);
   const run = (observers: SimulationObserver[]) =>
     simulate({
       topology,

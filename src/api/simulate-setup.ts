@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import {
   checkWritable,
@@ -75,7 +76,7 @@ export async function prepareSimulation(
   const jitter = jitterOf(plan.value, profiles, options, told);
   told.add(...contradictions(plan.value), ...executionFaults(options));
   const read = [plan, ...profiles, ...(load?.files ?? [])].map((input) => input.path);
-  told.add(...overwritten(files, read));
+  told.add(...(await unfitFiles(files, read)));
   if (load !== undefined) {
     told.add(...lengthFaults(plan.value, load.workload, options.exact));
     if (check !== undefined) told.add(...check(plan.value, load.workload));
@@ -96,11 +97,13 @@ export async function prepareSimulation(
 /** What is wrong with how long a load lasts and how dense it is. */
 export function lengthFaults(plan: PooledPlan, workload: Workload, exact: boolean | undefined): Fault[] {
   const { durationNs } = workload;
+  const whole = workload.kind === 'trace' && workload.whole;
   if (durationNs > MOST_NS) {
-    const days = (durationNs / 86_400e9).toFixed(0);
-    return [fault(`requests arrive for ${days} days; at most 104 are simulated`, '--duration')];
+    const days = (durationNs / 86_400e9).toPrecision(4);
+    const said = `requests arrive for ${days} days; at most 104.2 are simulated`;
+    return [whole ? fault(`${said}: cut it with --duration`, '--trace') : fault(said, '--duration')];
   }
-  if (durationNs < 1) return [fault('is less than a nanosecond', '--duration')];
+  if (durationNs < 1) return [fault('is less than a nanosecond', whole ? '--trace' : '--duration')];
   const highest = highestRps(workload);
   if (highest > MOST_RPS) {
     const said = `asks for ${highest.toExponential(1)} requests/s; at most ${MOST_RPS.toExponential(0)} are simulated`;
@@ -123,10 +126,10 @@ export function windowFaults(
   const shape = { models: plan.models.length, classes: Object.keys(plan.classes).length };
   if (windowCells(shape, windows) <= MOST_WINDOW_CELLS) return [];
   const most = Math.floor(MOST_WINDOW_CELLS / windowCells(shape, 1));
-  const least = Math.ceil(durationNs / 1e9 / most);
+  const leastMs = Math.ceil(durationNs / 1e6 / most);
   return [
     fault(
-      `would be ${windows} windows; at most ${most} are kept for this plan: take ${least} s or more`,
+      `would be ${windows} windows; at most ${most} are kept for this plan: take ${leastMs}ms or more`,
       '--windows',
     ),
   ];
@@ -150,14 +153,26 @@ function executionFaults({ slow = 1, jitter }: SimulationOptions): Fault[] {
   return faults;
 }
 
-/** What is read must not be written over. */
-function overwritten(files: readonly (string | undefined)[], read: readonly string[]): Fault[] {
-  const inputs = new Set(read.map((path) => resolve(path)));
-  return files.flatMap((file) =>
-    file !== undefined && inputs.has(resolve(file))
-      ? [fault('is read by this simulation; write to another file', file)]
-      : [],
-  );
+/** What is read must not be written over, by whatever path; nor can a folder, a device or a pipe be replaced by a file. */
+async function unfitFiles(files: readonly (string | undefined)[], read: readonly string[]): Promise<Fault[]> {
+  const inputs = new Set(await Promise.all(read.map(identity)));
+  const faults: Fault[] = [];
+  for (const file of files) {
+    if (file === undefined) continue;
+    const found = await stat(file).catch(() => undefined);
+    if (inputs.has(await identity(file)))
+      faults.push(fault('is read by this simulation; write to another file', file));
+    else if (found?.isDirectory()) faults.push(fault('is a folder; name a file', file));
+    else if (found !== undefined && !found.isFile())
+      faults.push(fault('is no plain file, which would be replaced; --json prints the report instead', file));
+  }
+  return faults;
+}
+
+/** The same for two paths of one file. */
+async function identity(path: string): Promise<string> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  return found === undefined ? resolve(path) : `${found.dev} ${found.ino}`;
 }
 
 function contradictions(plan: PooledPlan): readonly Fault[] {

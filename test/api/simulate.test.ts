@@ -1,8 +1,11 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SimulateOptions, simulatePlan, sweepPlan, validateFiles } from '../../src/api/index.js';
+import { executionOf } from '../../src/api/simulate-execution.js';
 // A run in this thread can be interrupted at a known request.
 import { runSimulation } from '../../src/api/simulate-run.js';
 import { prepareSimulation } from '../../src/api/simulate-setup.js';
@@ -16,6 +19,7 @@ import {
   type SimulationReport,
   sha256Of,
 } from '../../src/artifacts/index.js';
+import { type Topology, topologyOf } from '../../src/serving/index.js';
 import { affine, planOf } from '../serving/plans.js';
 
 const EXAMPLE = new URL('../../examples/pooled/expected-plan.json', import.meta.url).pathname;
@@ -164,6 +168,22 @@ describe('simulatePlan()', () => {
     expect((compute?.p95 as number) / (compute?.p50 as number)).toBeCloseTo(Math.exp(1.6449 * deviation), 1);
   });
 
+  it('draws what it drew before for a model and its parts when another model comes first', () => {
+    const both = topologyOf(PAIR);
+    const alone = topologyOf({
+      ...PAIR,
+      models: PAIR.models.slice(1),
+      placement: PAIR.placement.filter(({ model }) => model === 1).map((slot) => ({ ...slot, model: 0 })),
+    });
+    const jitter = { slow: 1, jitter: { kind: 'cv', cv: 0.3 } } as const;
+    const drawn = (topology: Topology, pool: number) => {
+      const execution = executionOf(jitter, topology, 5);
+      return Array.from({ length: 9 }, () => execution?.(pool, 1, 1e6));
+    };
+    expect(drawn(alone, 0)).toEqual(drawn(both, 2));
+    expect(drawn(alone, 0)).not.toEqual(drawn(both, 0));
+  });
+
   it('runs every scheduler, and says all its choices', async () => {
     const policies = await Promise.all(
       ['reservation', 'reactive', 'stage-local', 'fifo'].map(async (scheduler) => {
@@ -238,6 +258,10 @@ describe('simulatePlan()', () => {
     expect(shared.inputs?.map(({ role }) => role)).toEqual(['plan', 'trace']);
     expect(shared.inputs?.[1]?.sha256).toBe(sha256Of(await readFile(path)));
     const one = await simulated(PAIR, { traces: [`m0=${path}`], duration: 2 });
+    const named = structuredClone(PAIR);
+    named.models[0]!.name = 'org/net=v2';
+    const other = await simulated(named, { traces: [`org/net=v2=${path}`], duration: 2 });
+    expect(other.models.map(({ requests }) => requests.arrived)).toEqual([200, 0]);
     expect(one.models.map(({ requests }) => requests.arrived)).toEqual([200, 0]);
     const faster = await simulated(PAIR, { traces: [`m0=${path}`], load: 0.5, duration: undefined });
     expect(faster.overall.offeredRps / 200).toBeCloseTo(1, 2);
@@ -424,9 +448,13 @@ describe('simulatePlan() refuses', () => {
     [
       'too many windows',
       { windows: 1e-6 },
-      /would be 5000000 windows; at most \d+ are kept for this plan: take [\d.]+ s or more/,
+      /would be 5000000 windows; at most \d+ are kept for this plan: take 1ms or more/,
     ],
-    ['more than time can count', { duration: 1e7 }, /arrive for 116 days; at most 104 are simulated/],
+    [
+      'more than time can count',
+      { duration: 1e7 },
+      /--duration: requests arrive for 115.7 days; at most 104.2 are simulated/,
+    ],
     ['more latencies than memory holds', { duration: 1e6, exact: true }, /would keep 5.0e\+8 latencies/],
     ['report and timeline in one file', { output: 'x.json', timeline: './x.json' }, /the same file/],
     ['less than a nanosecond', { duration: 1e-10 }, /--duration: is less than a nanosecond/],
@@ -436,6 +464,12 @@ describe('simulatePlan() refuses', () => {
     ['executions without end', { slow: 1e300 }, /--slow: is 1e\+300; at most/],
     ['jitter without end', { jitter: 1e200 }, /--jitter: is 1e\+200; at most/],
     ['parts of a nanosecond', { policy: ['wakeStepNs=0.5'] }, /0.5 is not a whole number/],
+    ['more than all', { policy: ['correction.weight=1.5'] }, /1.5 is more than 1, which is all/],
+    [
+      'a backlog longer than time',
+      { scheduler: 'fifo', slow: 1e6, load: 30 },
+      /Cannot simulate any further: something would happen .* days after the start.*\nTake a smaller load/s,
+    ],
     [
       'a format without a trace',
       { traceFormat: 'perf-analyzer-intervals' },
@@ -455,6 +489,23 @@ describe('simulatePlan() refuses', () => {
       said,
     );
     expect(await readFile(trace, 'utf8')).toBe('0.5\n1.5\n');
+    const link = join(folder, 'same-folder');
+    await symlink(folder, link);
+    await expect(simulatePlan(path, { output: join(link, basename(path)) })).rejects.toThrow(said);
+    await rm(link);
+  });
+
+  it('to put a file in the place of a folder or a device', async () => {
+    const path = await planFile(PAIR);
+    for (const output of [folder, '.'])
+      await expect(simulatePlan(path, { output })).rejects.toThrow(/is a folder; name a file/);
+    // A terminal, a pipe or a device, none of which this may replace.
+    const socket = join(folder, 'socket');
+    const server = createServer().listen(socket);
+    await once(server, 'listening');
+    await expect(simulatePlan(path, { timeline: socket })).rejects.toThrow(/is no plain file/);
+    expect((await stat(socket)).isSocket()).toBe(true);
+    server.close();
   });
 
   it('traces that cannot be meant', async () => {
@@ -538,7 +589,7 @@ describe('sweepPlan()', () => {
     const times = await traceFile('0\n1000000\n');
     await expect(
       sweepPlan(await planFile(PAIR), { sweep: 'load=0.0000000001', traces: [times] }),
-    ).rejects.toThrow(/at most 104 are simulated/);
+    ).rejects.toThrow(/--trace: requests .* at most 104.2 are simulated: cut it with/);
   });
 
   it('gives the points that are done when it is interrupted', async () => {
