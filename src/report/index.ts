@@ -20,6 +20,7 @@ export {
   busyTable,
   dropTable,
   largestLoads,
+  missedShares,
   outcomeTable,
   poolTable,
   simulationHeadlines,

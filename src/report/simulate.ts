@@ -9,18 +9,34 @@ import { count, figure, percent, type Table } from './table.js';
 
 /** What came of the run in one sentence, and what decided it in another. */
 export function simulationHeadlines(report: SimulationReport): string[] {
-  const { overall, workload, scheduler, seed, execution } = report;
+  const { complete, overall, workload, scheduler, seed, execution } = report;
   const rate = workload.models.reduce((sum, { rps }) => sum + rps, 0);
-  const loads = [...new Set(workload.models.map(({ loadFactor }) => loadFactor.toFixed(2)))];
+  const loads = [...new Set(workload.models.map(({ loadFactor }) => factor(loadFactor)))];
   const load = loads.length === 1 ? ` (${loads[0]} of the plan's rate)` : '';
   const preset = scheduler.preset === undefined ? '' : `, preset ${scheduler.preset}`;
   const slow = execution.slow === 1 ? '' : `, executions × ${execution.slow}`;
   const jitter = { none: '', profile: ", the profile's spread", cv: `, spread of cv ${execution.cv}` }[
     execution.jitter
   ];
+  const reachedS = overall.offeredRps === 0 ? 0 : overall.arrived / overall.offeredRps;
+  const interrupted = complete ? '' : `, interrupted after ${figure(reachedS)} s of it`;
   return [
     `${attainmentText(overall)} of ${count(overall.arrived)} requests in time; ${figure(overall.goodputRps)} requests/s in time of ${figure(overall.offeredRps)}`,
-    `${workload.arrivals} arrivals, ${figure(rate)} requests/s${load} for ${Number(workload.durationS.toPrecision(6))} s, seed ${seed}; scheduler ${scheduler.name}${preset}${slow}${jitter}`,
+    `${workload.arrivals} arrivals, ${figure(rate)} requests/s${load} for ${Number(workload.durationS.toPrecision(6))} s${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${slow}${jitter}`,
+  ];
+}
+
+/** What stayed below a share in time: all requests, or those of a model; one that had no requests has shown nothing. */
+export function missedShares({ overall, models }: SimulationReport, share: number): string[] {
+  const below = ({ attainment = 0 }: SimulatedRequests): boolean => attainment < share;
+  const said = (whose: string, { attainment }: SimulatedRequests): string =>
+    attainment === undefined
+      ? `No request came${whose}: that ${share} are in time is not shown`
+      : `Attainment${whose} is ${Number(attainment.toPrecision(6))}, below ${share}`;
+  const missed = models.filter(({ requests }) => requests.arrived > 0 && below(requests));
+  return [
+    ...(below(overall) ? [said('', overall)] : []),
+    ...(models.length > 1 ? missed.map(({ name, requests }) => said(` of ${name}`, requests)) : []),
   ];
 }
 
@@ -129,7 +145,7 @@ export function windowTable({ windows, classes }: SimulationReport): Table {
 export function sweepTable({ points, models }: SimulationSweep): Table {
   const several = models.length > 1;
   const rows = points.map((point) => [
-    point.loadFactor.toFixed(2),
+    factor(point.loadFactor),
     figure(point.offeredRps),
     figure(point.goodputRps),
     point.attainment === undefined ? '—' : percent(point.attainment, 2),
@@ -142,13 +158,14 @@ export function sweepTable({ points, models }: SimulationSweep): Table {
 }
 
 /** The largest loads found, a line each. */
-export function largestLoads({ largest, models, target, points }: SimulationSweep): string[] {
+export function largestLoads({ complete, largest, models, target, points }: SimulationSweep): string[] {
   const said = (found: LargestLoad | undefined): string => {
     if (found === undefined) return `none of ${points.length} tried`;
-    return `${found.loadFactor.toFixed(2)}${found.atLeast ? ' or more (the largest tried)' : ''} of the plan's rate`;
+    return `${factor(found.loadFactor)}${found.atLeast ? ' or more (the largest tried)' : ''} of the plan's rate`;
   };
   const lines = [`largest load with ${percent(target, 0)} in time: ${said(largest)}`];
   if (models.length > 1) for (const { name, largest: own } of models) lines.push(`  ${name}: ${said(own)}`);
+  if (!complete) lines.push('interrupted: not every load was tried');
   return lines;
 }
 
@@ -170,6 +187,12 @@ function outcomeCells(name: string, requests: SimulatedRequests, load: string, s
     ms(requests.latencyMs?.p99),
     slo,
   ];
+}
+
+/** A load factor: two decimals where these are all, else three digits. */
+function factor(load: number): string {
+  const whole = Math.abs(load * 100 - Math.round(load * 100)) < 1e-6 && load >= 0.005;
+  return whole ? load.toFixed(2) : String(Number(load.toPrecision(3)));
 }
 
 function attainmentText({ attainment }: SimulatedRequests): string {

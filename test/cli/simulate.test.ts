@@ -62,8 +62,12 @@ describe('plan simulate', () => {
   it('exits with 6 below --fail-under, with 0 at it', async () => {
     const run = (share: string) =>
       plan(['simulate', EXAMPLE, '--load', '1.3', '--duration', '5s', '--fail-under', share]);
-    expect((await run('0.99')).code).toBe(6);
-    expect((await run('0.3')).code).toBe(0);
+    const missed = await run('0.99');
+    expect(missed.code).toBe(6);
+    expect(missed.stderr).toMatch(/^error: Attainment is 0\.[3-8]\d*, below 0.99$/m);
+    expect(missed.stderr).toMatch(/^error: Attainment of segmenter is 0\.[3-8]\d*, below 0.99$/m);
+    const held = await run('0.3');
+    expect([held.code, held.stderr]).toEqual([0, '']);
   });
 
   it('writes a timeline and says where to open it', async () => {
@@ -106,6 +110,7 @@ describe('plan simulate', () => {
     [['--jitter', 'much'], 'is neither profile nor a coefficient of variation', 2],
     [['--jitter', 'profile'], 'has no spread at batch 1', 2],
     [['--load', '-1'], 'is not a number above 0', 2],
+    [['--fail-under', '99'], '"99" is not a share from 0 to 1, such as 0.99', 2],
     [['--arrivals', 'regular'], 'Allowed choices are poisson, uniform, gamma', 2],
     [['--trace', 'none.csv'], 'none.csv: there is no such file', 7],
     [['-o', 'no/such/folder/x.json'], 'there is no folder', 2],

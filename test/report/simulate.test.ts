@@ -4,6 +4,7 @@ import {
   busyTable,
   dropTable,
   largestLoads,
+  missedShares,
   outcomeTable,
   poolTable,
   simulationHeadlines,
@@ -97,6 +98,32 @@ describe("a simulation's tables", () => {
     expect(plain[1]).toBe('poisson arrivals, 125 requests/s for 10 s, seed 7; scheduler fifo');
   });
 
+  it('say how far an interrupted run came: 1200 requests at 120 a second', () => {
+    const workload = { ...REPORT.workload, durationS: 3600 };
+    const [, decided] = simulationHeadlines({ ...REPORT, complete: false, workload });
+    expect(decided).toContain(' for 3600 s, interrupted after 10.0 s of it, seed 7');
+  });
+
+  it('say which share was missed, overall and by each model that had requests', () => {
+    const good = { ...REQUESTS, attainment: 0.998 };
+    const models = [
+      { name: 'a', sloMs: 90, plannedRps: 150, requests: REQUESTS },
+      { name: 'b', sloMs: 90, plannedRps: 150, requests: good },
+      { name: 'c', sloMs: 90, plannedRps: 150, requests: NONE },
+    ];
+    const report = { ...REPORT, models, overall: { ...REQUESTS, attainment: 0.9899962 } };
+    expect(missedShares(report, 0.99)).toEqual([
+      'Attainment is 0.989996, below 0.99',
+      'Attainment of a is 0.95, below 0.99',
+    ]);
+    expect(missedShares(report, 0.97)).toEqual(['Attainment of a is 0.95, below 0.97']);
+    expect(missedShares(report, 0.95)).toEqual([]);
+    expect(missedShares({ ...REPORT, overall: REQUESTS }, 0.95)).toEqual([]);
+    expect(missedShares({ ...REPORT, overall: NONE }, 0.5)).toEqual([
+      'No request came: that 0.5 are in time is not shown',
+    ]);
+  });
+
   it('have a row per model, and one of all where there are several', () => {
     expect(outcomeTable(REPORT).rows).toEqual([
       ['a', '120', '0.80', '1 140', '3', '57', '95.00 %', '40.0', '80.0', '90.0'],
@@ -183,5 +210,11 @@ describe("a sweep's tables", () => {
       "  a: 1.00 or more (the largest tried) of the plan's rate",
       '  b: none of 2 tried',
     ]);
+    expect(largestLoads({ ...SWEEP, complete: false }).at(-1)).toBe('interrupted: not every load was tried');
+  });
+
+  it('tell loads apart that are closer than a hundredth', () => {
+    const points = [0.0025, 0.104762, 0.1].map((loadFactor) => ({ ...SWEEP.points[1]!, loadFactor }));
+    expect(sweepTable({ ...SWEEP, points }).rows.map(([load]) => load)).toEqual(['0.0025', '0.105', '0.10']);
   });
 });
