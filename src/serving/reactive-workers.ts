@@ -1,5 +1,5 @@
 import type { Batches } from './batches.js';
-import { must } from './columns.js';
+import { grownCapacity, grownColumn, must } from './columns.js';
 import type { Durations } from './durations.js';
 import { EarliestDevices } from './earliest-devices.js';
 import { Lists, NONE } from './lists.js';
@@ -11,6 +11,9 @@ export class ReactiveWorkers {
   /** Batches on each device, in the order they were handed. */
   private readonly handed: Lists;
   private readonly runs: Int32Array;
+  /** Per batch that is on a device what it was expected to take when it was handed, and per device the sum of that. */
+  private expectedNs = new Float64Array(0);
+  private readonly aheadNs: Float64Array;
   private readonly up: Uint8Array;
   /** Per pool. */
   private readonly upCount: Int32Array;
@@ -28,6 +31,7 @@ export class ReactiveWorkers {
     this.devices = new EarliestDevices(devices.length, [...firsts, ...laters]);
     this.handed = new Lists(devices.length);
     this.runs = new Int32Array(devices.length).fill(NONE);
+    this.aheadNs = new Float64Array(devices.length);
     this.up = new Uint8Array(devices.length);
     this.upCount = new Int32Array(pools.length);
     this.poolsDown = new Int32Array(pools.length);
@@ -57,8 +61,13 @@ export class ReactiveWorkers {
 
   hand(at: number, batch: number): void {
     const device = this.batches.device(batch);
+    const takesNs = this.durations.executionNs(this.batches.pool(batch), this.batches.size(batch));
+    if (batch >= this.expectedNs.length)
+      this.expectedNs = grownColumn(this.expectedNs, grownCapacity(this.expectedNs.length, batch + 1));
+    this.expectedNs[batch] = takesNs;
+    this.aheadNs[device]! += takesNs;
     this.handed.push(device, batch);
-    this.devices.setFree(device, Math.max(at, this.freeAt(device)) + this.expectedNs(batch));
+    this.devices.setFree(device, Math.max(at, this.freeAt(device)) + takesNs);
   }
 
   started(batch: number): void {
@@ -72,14 +81,13 @@ export class ReactiveWorkers {
     const device = this.batches.device(batch);
     must(this.runs[device] === batch, 'a batch ended that was not on its device');
     this.runs[device] = NONE;
+    this.aheadNs[device]! -= this.expectedNs[batch] as number;
     this.handed.remove(device, batch);
   }
 
   /** All that is still to be done on the device begins now; @returns whether that changes when it is free */
   correct(device: number, at: number): boolean {
-    let free = at;
-    for (let batch = this.handed.first(device); batch !== NONE; batch = this.handed.next(batch))
-      free += this.expectedNs(batch);
+    const free = at + (this.aheadNs[device] as number);
     if (free === this.freeAt(device)) return false;
     this.devices.setFree(device, free);
     return true;
@@ -102,6 +110,7 @@ export class ReactiveWorkers {
     this.up[device] = 0;
     this.upCount[pool]! -= 1;
     this.runs[device] = NONE;
+    this.aheadNs[device] = 0;
     if (this.upCount[pool] === 0) this.poolsDown[this.entryOf(pool)]! += 1;
     this.refresh(pool, device);
     const lost: number[] = [];
@@ -130,9 +139,5 @@ export class ReactiveWorkers {
 
   private entryOf(pool: number): number {
     return pool - (this.topology.pools[pool]?.partition as number);
-  }
-
-  private expectedNs(batch: number): number {
-    return this.durations.executionNs(this.batches.pool(batch), this.batches.size(batch));
   }
 }
