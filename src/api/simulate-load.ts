@@ -5,12 +5,17 @@ import {
   byWeight,
   isServed,
   type LoadedModels,
+  modelOf,
   plannedRates,
+  weightsOf,
+} from './simulate-models.js';
+import { phasesOf, variationFault } from './simulate-phases.js';
+import {
+  phasedWorkload,
   rescaledSource,
   type TraceSource,
   type TraceWorkload,
   type Workload,
-  weightsOf,
   wholeNs,
 } from './simulate-workload.js';
 import type { ToldFaults } from './told-faults.js';
@@ -20,10 +25,6 @@ const NS_PER_S = 1e9;
 /** The load factor and the duration where nothing is said. */
 export const DEFAULT_LOAD = 0.9;
 export const DEFAULT_DURATION_S = 30;
-
-/** Below, gaps are even to the nanosecond; above, nearly all requests come at one instant. */
-const LEAST_CV = 1e-6;
-const MOST_CV = 1000;
 
 export interface LoadOptions {
   /** How requests arrive, or (of a trace of counts) how an interval's are placed in it. Default poisson. */
@@ -39,6 +40,8 @@ export interface LoadOptions {
   /** `day.csv`: for all models, shared by weight; `detector=day.csv`: for one. */
   readonly traces?: readonly string[] | undefined;
   readonly traceFormat?: 'perf-analyzer-intervals' | undefined;
+  /** A load that changes over time, in order: `60s,load=0.5`, `2min,rps=300,cv=4,over=30s`, `60s,detector=200`. */
+  readonly phases?: readonly string[] | undefined;
 }
 
 /** A file the load was read from. */
@@ -59,10 +62,11 @@ export async function resolvedWorkload(
 ): Promise<{ workload: Workload; files: TraceFile[] } | undefined> {
   const before = told.count;
   const { arrivals: process = 'poisson', cv, load, duration, rps: rates = [], traces = [] } = options;
-  if (process === 'gamma' && cv === undefined)
+  const phases = phasesOf(models, options, told);
+  if (process === 'gamma' && cv === undefined && (options.phases ?? []).length === 0)
     told.add(fault('gamma needs --cv, how bursty it is (1: as Poisson)', '--arrivals'));
-  if (cv !== undefined && cv !== 0 && !(cv >= LEAST_CV && cv <= MOST_CV))
-    told.add(fault(`is ${cv}; valid are 0 and ${LEAST_CV} to ${MOST_CV}`, '--cv'));
+  const wrongCv = cv === undefined ? undefined : variationFault(cv);
+  if (wrongCv !== undefined) told.add(fault(wrongCv, '--cv'));
   if (process !== 'gamma' && cv !== undefined) told.add(fault('is for --arrivals gamma', '--cv'));
   if (load !== undefined && rates.length > 0) told.add(fault('is given with --load; give one', '--rps'));
   if (!models.some(isServed)) told.add(fault('serves no model', 'the plan'));
@@ -71,6 +75,7 @@ export async function resolvedWorkload(
   if (traces.length === 0) {
     if (options.traceFormat !== undefined) told.add(fault('is for --trace', '--trace-format'));
     if (told.count > before) return undefined;
+    if (phases !== undefined) return { workload: phasedWorkload(process, phases, models), files: [] };
     const durationNs = Math.round((duration ?? DEFAULT_DURATION_S) * NS_PER_S);
     const asked =
       rps === undefined
@@ -121,18 +126,6 @@ function ratesOf(models: LoadedModels, texts: readonly string[], told: ToldFault
   if (texts.length > 1)
     told.add(fault('a rate for all models stands alone; else name every model, as model=500', '--rps'));
   return { kind: 'total', rps: total };
-}
-
-function modelOf(models: LoadedModels, name: string, at: string, told: ToldFaults): number | undefined {
-  const model = models.findIndex((one) => one.name === name);
-  const found = models[model];
-  if (found === undefined) {
-    const known = models.map((one) => one.name).join(', ');
-    told.add(fault(`the plan has no model ${JSON.stringify(name)}; it has ${known}`, at));
-    return undefined;
-  }
-  if (!isServed(found)) told.add(fault(`the plan gives ${name} no GPUs`, at));
-  return model;
 }
 
 interface ReadSource {

@@ -12,9 +12,10 @@ import { describedExecution } from './simulate-execution.js';
 import type { SimulationRun, SimulationSetup } from './simulate-run.js';
 import type { SimulationOptions } from './simulate-setup.js';
 import { SimulationThread } from './simulate-thread.js';
+import { spreadOf } from './simulate-workload.js';
 import type { ToldFaults } from './told-faults.js';
 
-export interface SweepOptions extends Omit<SimulationOptions, 'load' | 'rps'> {
+export interface SweepOptions extends Omit<SimulationOptions, 'load' | 'rps' | 'phases'> {
   /** `load=0.05..1.0`, `load=0.5..1.2:15` with the number of points. */
   readonly sweep: string;
   /** The attainment asked for. Default 0.99. */
@@ -193,6 +194,7 @@ function document(
   complete: boolean,
   inputs: InputFile[],
 ): SimulationSweep {
+  const spread = spreadOf(workload);
   const [overall, ...models] = criteria(plan) as [AttainmentOf, ...AttainmentOf[]];
   return {
     ...emittedHead('simulation-sweep', inputs),
@@ -202,6 +204,7 @@ function document(
       arrivals: workload.kind === 'trace' ? 'trace' : workload.process,
       ...(workload.cv === undefined ? {} : { cv: workload.cv }),
       durationS: workload.durationNs / 1e9,
+      ...(spread === undefined ? {} : { spread }),
     },
     scheduler: { ...scheduler },
     execution: describedExecution(execution),

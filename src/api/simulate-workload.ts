@@ -1,4 +1,4 @@
-import type { PooledPlan, SimulatedWorkload } from '../artifacts/index.js';
+import type { SimulatedWorkload } from '../artifacts/index.js';
 import { streamOf } from '../random/index.js';
 import {
   type ArrivalProcess,
@@ -13,11 +13,10 @@ import {
   traceArrivals,
   traceDurationS,
 } from '../workload/index.js';
+import { type LoadedModels, plannedRates } from './simulate-models.js';
+import { durationOfPhases, highestRate, meanRates, type Phase, phasedLoads } from './simulate-phases.js';
 
 const NS_PER_S = 1e9;
-
-/** What a plan's models offer loads: names, planned rates, weights. */
-export type LoadedModels = Pick<PooledPlan, 'models'>['models'];
 
 /** A load with everything resolved but the seed; plain data, so that it crosses to threads. */
 export type Workload = DrawnWorkload | TraceWorkload;
@@ -27,8 +26,9 @@ export interface DrawnWorkload {
   readonly process: ArrivalProcess;
   readonly cv?: number;
   readonly durationNs: number;
-  /** By model. */
+  /** By model; in the mean where there are phases. */
   readonly rps: readonly number[];
+  readonly phases?: readonly Phase[];
 }
 
 export interface TraceWorkload {
@@ -50,7 +50,17 @@ export interface TraceSource {
   readonly model?: number;
 }
 
-/** The same load at a load factor: each model's planned rate times it; of traces the mean. */
+/** A load that changes from phase to phase. */
+export function phasedWorkload(
+  process: ArrivalProcess,
+  phases: readonly Phase[],
+  models: LoadedModels,
+): DrawnWorkload {
+  const durationNs = Math.round(durationOfPhases(phases) * NS_PER_S);
+  return { kind: 'drawn', process, durationNs, rps: meanRates(phases, models.length), phases };
+}
+
+/** The same load at a load factor: each model's planned rate times it; of traces the mean. Not of phases. */
 export function atLoadFactor(workload: Workload, models: LoadedModels, factor: number): Workload {
   if (workload.kind === 'drawn') return { ...workload, rps: plannedRates(models, factor) };
   const sources = workload.sources.map((source) => rescaledSource(source, models, factor));
@@ -61,13 +71,13 @@ export function atLoadFactor(workload: Workload, models: LoadedModels, factor: n
 /** The arrivals of a load under a seed: one stream for each model, and for each trace. */
 export function arrivalsOf(workload: Workload, models: LoadedModels, seed: number): Arrivals {
   if (workload.kind === 'drawn') {
-    const { process, cv, durationNs, rps } = workload;
+    const { process, cv, durationNs, rps, phases } = workload;
+    const phased = phases === undefined ? undefined : phasedLoads(phases, models.length);
     const sources = rps.flatMap((rate, model) => {
       if (rate === 0) return [];
       const stream = streamOf(seed, `arrivals/${models[model]?.name}`);
-      return [
-        new DrawnArrivals({ process, load: steadyLoad(rate, durationNs / NS_PER_S, cv), stream, model }),
-      ];
+      const load = phased?.[model] ?? steadyLoad(rate, durationNs / NS_PER_S, cv);
+      return [new DrawnArrivals({ process, load, stream, model })];
     });
     return mergedArrivals(sources);
   }
@@ -88,10 +98,14 @@ export function arrivalsOf(workload: Workload, models: LoadedModels, seed: numbe
 /** What a report says of a load: the mean rates asked for. */
 export function describedWorkload(workload: Workload, models: LoadedModels): SimulatedWorkload {
   const rates = workload.kind === 'drawn' ? workload.rps : traceRates(workload, models.length);
+  const spread = spreadOf(workload);
+  const phases = workload.kind === 'drawn' ? workload.phases : undefined;
   return {
     arrivals: workload.kind === 'trace' ? 'trace' : workload.process,
     ...(workload.cv === undefined ? {} : { cv: workload.cv }),
     durationS: workload.durationNs / NS_PER_S,
+    ...(spread === undefined ? {} : { spread }),
+    ...(phases === undefined ? {} : { phases: phases.map((phase) => ({ ...phase, rps: [...phase.rps] })) }),
     models: models.map(({ name, throughputRps }, m) => {
       const rps = rates[m] as number;
       return { name, rps, loadFactor: throughputRps === 0 ? 0 : rps / throughputRps };
@@ -99,9 +113,18 @@ export function describedWorkload(workload: Workload, models: LoadedModels): Sim
   };
 }
 
+/** How the requests of a trace's intervals are placed in them; undefined where there are none. */
+export function spreadOf(workload: Workload): ArrivalProcess | undefined {
+  const placed = workload.kind === 'trace' && workload.sources.some(({ trace }) => trace.kind === 'counts');
+  return placed ? workload.process : undefined;
+}
+
 /** The highest rate asked for at any time, requests per second; arrival times have none. */
 export function highestRps(workload: Workload): number {
-  if (workload.kind === 'drawn') return workload.rps.reduce((sum, rps) => sum + rps, 0);
+  if (workload.kind === 'drawn') {
+    const { rps, phases } = workload;
+    return phases === undefined ? rps.reduce((sum, rate) => sum + rate, 0) : highestRate(phases);
+  }
   return Math.max(...workload.sources.map(({ trace }) => (trace.kind === 'counts' ? peakRps(trace) : 0)));
 }
 
@@ -129,26 +152,6 @@ class UntilEnd implements Arrivals {
   get model(): number {
     return this.arrivals.model;
   }
-}
-
-export function isServed({ throughputRps, pipelines }: LoadedModels[number]): boolean {
-  return throughputRps > 0 && pipelines.length > 0;
-}
-
-export function plannedRates(models: LoadedModels, factor: number): number[] {
-  return models.map((model) => (isServed(model) ? factor * model.throughputRps : 0));
-}
-
-/** By the models' weights where any served one has a weight, else by planned rates; what is not served gets nothing. */
-export function weightsOf(models: LoadedModels): number[] {
-  const weights = models.map((model) => (isServed(model) ? model.weight : 0));
-  return weights.some((weight) => weight > 0) ? weights : plannedRates(models, 1);
-}
-
-export function byWeight(models: LoadedModels, total: number): number[] {
-  const weights = weightsOf(models);
-  const sum = weights.reduce((all, weight) => all + weight, 0);
-  return weights.map((weight) => (total * weight) / sum);
 }
 
 export function rescaledSource(source: TraceSource, models: LoadedModels, factor: number): TraceSource {

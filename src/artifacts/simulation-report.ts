@@ -27,7 +27,20 @@ export interface SimulatedWorkload {
   cv?: number;
   /** Requests arrive in [0, durationS). */
   durationS: number;
+  /** How the requests of a trace's intervals were placed in them; absent where it has none. */
+  spread?: 'poisson' | 'uniform' | 'gamma';
+  /** Of a load that changed over time, in their order. */
+  phases?: SimulatedPhase[];
   models: SimulatedLoad[];
+}
+
+export interface SimulatedPhase {
+  durationS: number;
+  /** Before that, how long rates and variation took to get here from the phase before. */
+  transitionS: number;
+  /** By model. */
+  rps: number[];
+  cv?: number;
 }
 
 export interface SimulatedLoad {

@@ -22,6 +22,8 @@ export interface SweptWorkload {
   arrivals: SimulatedWorkload['arrivals'];
   cv?: number;
   durationS: number;
+  /** How the requests of a trace's intervals were placed in them; absent where it has none. */
+  spread?: NonNullable<SimulatedWorkload['spread']>;
 }
 
 export interface SweptPoint {

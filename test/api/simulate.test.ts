@@ -78,7 +78,8 @@ const PAIR = (() => {
 })();
 
 async function simulated(plan: PooledPlan, options: SimulateOptions = {}): Promise<SimulationReport> {
-  return (await simulatePlan(await planFile(plan), { duration: 5, ...options })).report;
+  const duration = options.phases === undefined ? 5 : undefined;
+  return (await simulatePlan(await planFile(plan), { duration, ...options })).report;
 }
 
 function outcomes({ inTime, late, dropped, failed }: SimulatedRequests): number {
@@ -152,6 +153,37 @@ describe('simulatePlan()', () => {
     expect(await rates({ load: 0.5 })).toEqual([200, 75]);
     expect(await rates({ rps: ['80'] })).toEqual([20, 60]);
     expect(await rates({ rps: ['m1=70'] })).toEqual([0, 70]);
+  });
+
+  it('changes load and mix from phase to phase, over a transition', async () => {
+    const phases = ['40s,m0=100,m1=40', '40s,m0=20,m1=80,over=20s', '20s,load=0', '20s,rps=120'];
+    const options = { phases, windows: 20 };
+    const { workload, windows, models } = await simulated(PAIR, options);
+    // In the mean of 140 s: 40 at one rate, 20 on the way, 40 at the next, 20 at none, 20 at a quarter and three quarters.
+    const mean = [4000 + 1200 + 800 + 600, 1600 + 1200 + 3200 + 1800].map((requests) => requests / 140);
+    expect(workload).toMatchObject({ arrivals: 'poisson', durationS: 140 });
+    expect(workload.phases?.[1]).toEqual({ durationS: 40, transitionS: 20, rps: [20, 80] });
+    workload.models.forEach(({ rps }, m) => {
+      expect(rps).toBeCloseTo(mean[m] as number, 9);
+      expect(Math.abs((models[m]?.requests.arrived as number) - 140 * rps)).toBeLessThan(
+        4 * Math.sqrt(140 * rps),
+      );
+    });
+    const arrived = windows?.rows.map((row) => row.arrived) as number[];
+    for (const [w, requests] of [2800, 2800, 2400, 2000, 2000, 0, 2400].entries())
+      expect(Math.abs((arrived[w] as number) - requests)).toBeLessThanOrEqual(4 * Math.sqrt(requests));
+  });
+
+  it('has the variation of each phase, its own or that of all', async () => {
+    const phases = ['200s,m0=50,cv=0', '200s,m0=50'];
+    const options = { phases, arrivals: 'gamma', cv: 3, windows: 1 } as const;
+    const { workload, windows } = await simulated(PAIR, options);
+    expect(workload.phases?.map(({ cv }) => cv)).toEqual([0, 3]);
+    const arrived = windows?.rows.map((row) => row.arrived) as number[];
+    expect(Math.max(...arrived.slice(0, 199)) - Math.min(...arrived.slice(0, 199))).toBeLessThanOrEqual(1);
+    const variance = arrived.slice(200).reduce((sum, n) => sum + (n - 50) ** 2, 0) / 200;
+    // A renewal process scatters by about cv² times its mean.
+    expect(variance / 50).toBeGreaterThan(5);
   });
 
   it('slows executions, and spreads them by the coefficient of variation it is told', async () => {
@@ -267,7 +299,12 @@ describe('simulatePlan()', () => {
     expect(faster.overall.offeredRps / 200).toBeCloseTo(1, 2);
     const counts = await traceFile('interval_s,count\n1,50\n2,40\n');
     const placed = await simulated(PAIR, { traces: [counts], arrivals: 'uniform', duration: undefined });
-    expect([placed.overall.arrived, placed.workload.durationS]).toEqual([90, 3]);
+    expect([placed.overall.arrived, placed.workload.durationS, placed.workload.spread]).toEqual([
+      90,
+      3,
+      'uniform',
+    ]);
+    expect(shared.workload.spread).toBeUndefined();
   });
 
   it('serves what has come when it is interrupted, and says so', async () => {
@@ -464,6 +501,20 @@ describe('simulatePlan() refuses', () => {
     ['executions without end', { slow: 1e300 }, /--slow: is 1e\+300; at most/],
     ['jitter without end', { jitter: 1e200 }, /--jitter: is 1e\+200; at most/],
     ['parts of a nanosecond', { policy: ['wakeStepNs=0.5'] }, /0.5 is not a whole number/],
+    ['phases and what they say', { phases: ['5s,load=1'], rps: ['4'], load: 2 }, /--load: is said by each/],
+    ['a phase of no rate', { phases: ['5s'] }, /--phase "5s": says no rate, such as 60s,load=0.5/],
+    ['a phase of two rates', { phases: ['5s,load=1,m0=4'] }, /takes one of load=, rps= and rates of models/],
+    ['a phase of no length', { phases: ['0s,load=1'] }, /"0s" is not a time above 0/],
+    ['a phase of a model that is not there', { phases: ['5s,m7=1'] }, /the plan has no model "m7"/],
+    ['phases without a request', { phases: ['5s,load=0', '5s,m0=0'] }, /the rate of every phase is 0/],
+    ['a transition from nowhere', { phases: ['5s,load=1,over=2s'] }, /nothing before the first phase/],
+    ['a rate twice', { phases: ['5s,load=1,load=2'] }, /load is given twice/],
+    ['no number', { phases: ['5s,load=x', '5s,rps=-1', '5s,over'] }, /rps is "-1"; it must be a number/],
+    ['variation of Poisson', { phases: ['5s,load=1,cv=2'] }, /cv= is for --arrivals gamma/],
+    ['gamma phases without it', { phases: ['5s,load=1'], arrivals: 'gamma' }, /needs cv=.* or --cv/],
+    ['too much of it', { phases: ['5s,load=1,cv=1e9'], arrivals: 'gamma' }, /cv is 1000000000; valid are/],
+    ['phases longer than time', { phases: ['2000h,load=1', '600h,load=1'] }, /arrive for 108.3 days/],
+    ['phases denser than nanoseconds', { phases: ['1s,rps=1', '1s,rps=1e10'] }, /asks for 1.0e\+10/],
     ['more than all', { policy: ['correction.weight=1.5'] }, /1.5 is more than 1, which is all/],
     [
       'a backlog longer than time',
@@ -584,7 +635,7 @@ describe('sweepPlan()', () => {
   it('sweeps a trace by its mean rate', async () => {
     const counts = await traceFile('1,50\n1,90\n');
     const sweep = await sweepPlan(await planFile(PAIR), { sweep: 'load=0.5..1:2', traces: [counts] });
-    expect(sweep.workload).toEqual({ arrivals: 'trace', durationS: 2 });
+    expect(sweep.workload).toEqual({ arrivals: 'trace', durationS: 2, spread: 'poisson' });
     expect(sweep.points[0]?.offeredRps).toBeGreaterThan(200);
     const times = await traceFile('0\n1000000\n');
     await expect(

@@ -70,6 +70,16 @@ describe('plan simulate', () => {
     expect([held.code, held.stderr]).toEqual([0, '']);
   });
 
+  it('takes a load in phases, and not over a sweep', async () => {
+    const phases = ['--phase', '5s,load=0.2', '--phase', '5s,load=0.8,over=2s'];
+    const { code, stdout } = await plan(['simulate', EXAMPLE, ...phases]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('poisson arrivals in 2 phases, 169 requests/s (0.50 of the plan');
+    expect(stdout).toContain('for 12 s, seed 0');
+    const swept = await plan(['simulate', EXAMPLE, ...phases, '--sweep', 'load=0.5']);
+    expect([swept.code, swept.stderr]).toEqual([2, expect.stringContaining('--phase: is for one run')]);
+  });
+
   it('writes a timeline and says where to open it', async () => {
     const timeline = join(folder, 'timeline.json');
     const { code, stdout } = await plan(['simulate', EXAMPLE, '--duration', '2s', '--timeline', timeline]);

@@ -13,6 +13,7 @@ interface Options {
   rps?: string[];
   load?: number;
   duration?: number;
+  phase?: string[];
   scheduler: string;
   preset?: string;
   policy?: string[];
@@ -52,6 +53,11 @@ export function simulateCommand(): Command {
         '--duration <time>',
         'how long requests arrive, such as 60s or 10min (default 30s, or the whole trace)',
         seconds,
+      )
+      .option(
+        '--phase <phase>',
+        'a load that changes: 60s,load=0.5 or 2min,rps=300,cv=4,over=30s or 60s,model=200 (repeatable, in order)',
+        each,
       )
       .option(
         '--trace <file>',
@@ -110,7 +116,7 @@ export function simulateCommand(): Command {
 
 async function simulateOnce(
   { terminal, signal, progress }: Context,
-  { trace: traces, failUnder, ...options }: Options,
+  { trace: traces, phase: phases, failUnder, ...options }: Options,
   plan: string,
 ): Promise<ExitCode> {
   const { simulatePlan } = await import('../../api/index.js');
@@ -119,6 +125,7 @@ async function simulateOnce(
   const { report, warnings } = await simulatePlan(plan, {
     ...options,
     traces,
+    phases,
     signal,
     onProgress: (step) => shown.show(progressStep(step)),
   });
@@ -164,6 +171,7 @@ async function refuseWithSweep(options: Options, plan: string): Promise<void> {
   const single = {
     load: '--load',
     rps: '--rps',
+    phase: '--phase',
     windows: '--windows',
     timeline: '--timeline',
     failUnder: '--fail-under',
