@@ -131,11 +131,17 @@ class PhaseText {
     else if (name === 'cv') this.cv = this.variation(value);
     else if (name === 'load' || name === 'rps') this.rates[name] = this.number(name, value);
     else {
-      const known = `it takes ${WORDS.join(', ')}, or a model's name`;
-      const model = modelOf(this.models, name, `--phase "${this.text}": ${known}`, this.told);
       this.rates.byModel ??= this.models.map(() => 0);
+      const model = this.model(name);
       if (model !== undefined) this.rates.byModel[model] = this.number(name, value);
     }
+  }
+
+  private model(name: string): number | undefined {
+    const names = this.models.map((model) => model.name);
+    if (names.includes(name)) return modelOf(this.models, name, `--phase "${this.text}"`, this.told);
+    this.fault(`there is no ${name}=; there are ${[...WORDS, ...names].join('=, ')}=`);
+    return undefined;
   }
 
   private rps(): number[] {

@@ -11,7 +11,8 @@ import { count, figure, percent, type Table } from './table.js';
 export function simulationHeadlines(report: SimulationReport): string[] {
   const { complete, overall, workload, scheduler, seed, execution } = report;
   const rate = workload.models.reduce((sum, { rps }) => sum + rps, 0);
-  const loads = [...new Set(workload.models.map(({ loadFactor }) => factor(loadFactor)))];
+  const asked = workload.models.filter(({ rps }) => rps > 0);
+  const loads = [...new Set(asked.map(({ loadFactor }) => factor(loadFactor)))];
   const load = loads.length === 1 ? ` (${loads[0]} of the plan's rate)` : '';
   const phases = workload.phases === undefined ? '' : ` in ${workload.phases.length} phases`;
   const preset = scheduler.preset === undefined ? '' : `, preset ${scheduler.preset}`;
@@ -160,12 +161,14 @@ export function sweepTable({ points, models }: SimulationSweep): Table {
 
 /** The largest loads found, a line each. */
 export function largestLoads({ complete, largest, models, target, points }: SimulationSweep): string[] {
-  const said = (found: LargestLoad | undefined): string => {
-    if (found === undefined) return `none of ${points.length} tried`;
+  const said = (found: LargestLoad | undefined, model?: number): string => {
+    const silent = model !== undefined && points.every(({ attainments }) => attainments[model] === null);
+    if (found === undefined) return silent ? 'it had no requests' : `none of ${points.length} tried`;
     return `${factor(found.loadFactor)}${found.atLeast ? ' or more (the largest tried)' : ''} of the plan's rate`;
   };
   const lines = [`largest load with ${percent(target, 0)} in time: ${said(largest)}`];
-  if (models.length > 1) for (const { name, largest: own } of models) lines.push(`  ${name}: ${said(own)}`);
+  if (models.length > 1)
+    lines.push(...models.map(({ name, largest: own }, m) => `  ${name}: ${said(own, m)}`));
   if (!complete) lines.push('interrupted: not every load was tried');
   return lines;
 }

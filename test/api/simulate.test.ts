@@ -505,7 +505,11 @@ describe('simulatePlan() refuses', () => {
     ['a phase of no rate', { phases: ['5s'] }, /--phase "5s": says no rate, such as 60s,load=0.5/],
     ['a phase of two rates', { phases: ['5s,load=1,m0=4'] }, /takes one of load=, rps= and rates of models/],
     ['a phase of no length', { phases: ['0s,load=1'] }, /"0s" is not a time above 0/],
-    ['a phase of a model that is not there', { phases: ['5s,m7=1'] }, /the plan has no model "m7"/],
+    [
+      'a phase of a model that is not there',
+      { phases: ['5s,m7=1'] },
+      /there is no m7=; there are load=, rps=, cv=, over=, m0=, m1=/,
+    ],
     ['phases without a request', { phases: ['5s,load=0', '5s,m0=0'] }, /the rate of every phase is 0/],
     ['a transition from nowhere', { phases: ['5s,load=1,over=2s'] }, /nothing before the first phase/],
     ['a rate twice', { phases: ['5s,load=1,load=2'] }, /load is given twice/],

@@ -88,6 +88,9 @@ describe("a simulation's tables", () => {
       '95.00 % of 1 200 requests in time; 114 requests/s in time of 120',
       "poisson arrivals, 120 requests/s (0.80 of the plan's rate) for 10 s, seed 7; scheduler reservation, preset published, executions × 1.1, spread of cv 0.2",
     ]);
+    const silent = [...REPORT.workload.models, { name: 'b', rps: 0, loadFactor: 0 }];
+    const alone = simulationHeadlines({ ...REPORT, workload: { ...REPORT.workload, models: silent } });
+    expect(alone[1]).toContain("120 requests/s (0.80 of the plan's rate)");
     const models = [...REPORT.workload.models, { name: 'b', rps: 5, loadFactor: 0.1 }];
     const plain = simulationHeadlines({
       ...REPORT,
@@ -208,8 +211,10 @@ describe("a sweep's tables", () => {
     expect(largestLoads(SWEEP)).toEqual([
       "largest load with 99 % in time: 0.87 of the plan's rate",
       "  a: 1.00 or more (the largest tried) of the plan's rate",
-      '  b: none of 2 tried',
+      '  b: it had no requests',
     ]);
+    const missed = SWEEP.points.map((point) => ({ ...point, attainments: [1, 0.5] }));
+    expect(largestLoads({ ...SWEEP, points: missed }).at(-1)).toBe('  b: none of 2 tried');
     expect(largestLoads({ ...SWEEP, complete: false }).at(-1)).toBe('interrupted: not every load was tried');
   });
 
