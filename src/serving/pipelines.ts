@@ -38,9 +38,13 @@ export class Pipelines {
     return true;
   }
 
-  /** Every pool of the pipeline has a device. */
+  /** Every pool of the pipeline from this one on has a device: what stands here can go on. O(stages) where some are down. */
   isUp(pool: number): boolean {
-    return this.poolsDown[this.entryOf[pool] as number] === 0;
+    if (this.poolsDown[this.entryOf[pool] as number] === 0) return true;
+    for (let at: number | undefined = pool; at !== undefined; at = this.topology.pools[at]?.next) {
+      if (this.devicesUp[at] === 0) return false;
+    }
+    return true;
   }
 
   entered(entry: number): void {

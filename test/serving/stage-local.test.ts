@@ -228,6 +228,23 @@ describe('StageLocalCore, watched from outside', () => {
     expect(executed.filter((batch) => batch.from > 40 * MS).every((batch) => batch.pool === 2)).toBe(true);
   });
 
+  it('goes on in a pipeline that has lost only a pool behind it', () => {
+    const parts = [
+      { batch: 1, latencyUs: () => 10_000, transferBytes: 1_250_000 },
+      { batch: 1, latencyUs: () => 10_000 },
+    ];
+    const pipelines = [
+      { throughputRps: 100, parts },
+      { throughputRps: 10, parts: [{ batch: 1, latencyUs: () => 40_000 }] },
+    ];
+    const topology = topologyOf(planOf([{ sloMs: 50, pipelines }], 1));
+    // The first stage is lost while its batch is on its way to the second.
+    const outages = [{ at: 15 * MS, device: 0 }];
+    const { ended, executed } = runVirtual({ topology, arrivals: [{ at: 0 }], outages });
+    expect(executed.map(({ pool }) => pool)).toEqual([0, 1]);
+    expect(ended).toMatchObject([{ outcome: 'inTime', at: 30 * MS }]);
+  });
+
   it('drops for want of a device when none is up and none comes in time', () => {
     const { ended } = runVirtual({
       topology: one(1000, 20),
