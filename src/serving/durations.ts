@@ -1,50 +1,50 @@
 import type { ReservationCorrection } from './reservation-policy.js';
-import type { Pool } from './topology.js';
+import { type Pool, stagesFrom } from './topology.js';
 
 const LEAST_RATIO = 0.25;
 const MOST_RATIO = 16;
 
 /** How long executions and transfers are expected to take: planned, or scaled by what they took (ReservationCorrection). */
 export class Durations {
-  /** Per pool, batch of b at index b − 1. Whole nanoseconds. */
-  private readonly executions: Float64Array[];
-  private readonly transfers: Float64Array[];
-  private readonly works: Float64Array[];
+  private readonly executions: StepTimes;
+  private readonly transfers: StepTimes;
+  private readonly stages: Int32Array;
+  /** Where each pool's row begins, less 1: that of a batch of b is b further. */
+  private readonly rowOf: Int32Array;
+  private readonly works: Float64Array;
   private readonly mostWork: Float64Array;
-  private readonly ratio: Float64Array;
-  private readonly deviation: Float64Array;
-  private readonly sendRatio: Float64Array;
-  private readonly sendDeviation: Float64Array;
 
-  constructor(
-    private readonly pools: readonly Pool[],
-    private readonly correction: ReservationCorrection,
-  ) {
-    this.executions = pools.map(({ latencyNs }) => latencyNs.slice());
-    this.transfers = pools.map(({ transferNs, next }) =>
-      next === undefined ? new Float64Array(transferNs.length) : transferNs.slice(),
+  constructor(pools: readonly Pool[], correction: ReservationCorrection) {
+    this.stages = stagesFrom(pools);
+    this.rowOf = rowsOf(pools);
+    const noTimes = (batch: number) => new Float64Array(batch);
+    this.executions = new StepTimes(
+      this.rowOf,
+      pools.map(({ latencyNs }) => latencyNs),
+      correction,
     );
-    this.works = pools.map(({ batch }) => new Float64Array(batch));
+    this.transfers = new StepTimes(
+      this.rowOf,
+      pools.map(({ transferNs, batch, next }) => (next === undefined ? noTimes(batch) : transferNs)),
+      correction,
+    );
+    this.works = new Float64Array((this.rowOf[pools.length] as number) + 1);
     this.mostWork = new Float64Array(pools.length);
-    this.ratio = new Float64Array(pools.length).fill(1);
-    this.deviation = new Float64Array(pools.length);
-    this.sendRatio = new Float64Array(pools.length).fill(1);
-    this.sendDeviation = new Float64Array(pools.length);
     for (let pool = pools.length - 1; pool >= 0; pool--) this.addUp(pool);
   }
 
   executionNs(pool: number, size: number): number {
-    return this.executions[pool]?.[size - 1] as number;
+    return this.executions.ns(pool, size);
   }
 
   /** Sending a batch on from the pool. */
   transferNs(pool: number, size: number): number {
-    return this.transfers[pool]?.[size - 1] as number;
+    return this.transfers.ns(pool, size);
   }
 
   /** From the start of a batch in the pool to its end in the last, waiting for nothing. */
   workNs(pool: number, size: number): number {
-    return this.works[pool]?.[size - 1] as number;
+    return this.works[(this.rowOf[pool] as number) + size] as number;
   }
 
   /** The same of the batch that takes longest. */
@@ -53,60 +53,92 @@ export class Durations {
   }
 
   observeExecution(pool: number, size: number, tookNs: number): void {
-    const { latencyNs } = this.pools[pool] as Pool;
-    const expected = this.executions[pool] as Float64Array;
-    if (this.learn(this.ratio, this.deviation, pool, tookNs, latencyNs[size - 1] as number))
-      this.scale(expected, latencyNs, this.ratio, this.deviation, pool);
+    if (this.executions.observe(pool, size, tookNs)) this.addUpTo(pool);
   }
 
   observeTransfer(pool: number, size: number, tookNs: number): void {
-    const { transferNs } = this.pools[pool] as Pool;
-    const expected = this.transfers[pool] as Float64Array;
-    if (this.learn(this.sendRatio, this.sendDeviation, pool, tookNs, transferNs[size - 1] as number))
-      this.scale(expected, transferNs, this.sendRatio, this.sendDeviation, pool);
+    if (this.transfers.observe(pool, size, tookNs)) this.addUpTo(pool);
+  }
+
+  /** Of a pool and those before it in its pipeline. */
+  private addUpTo(pool: number): void {
+    this.addUp(pool);
+    for (let at = pool - 1; at >= 0 && this.stages[at] !== 1; at--) this.addUp(at);
+  }
+
+  private addUp(pool: number): void {
+    const row = this.rowOf[pool] as number;
+    let most = 0;
+    for (let b = 1; b <= this.batchOf(pool); b++) {
+      let work = this.executionNs(pool, b);
+      if (this.stages[pool] !== 1)
+        work += this.transferNs(pool, b) + this.workNs(pool + 1, Math.min(b, this.batchOf(pool + 1)));
+      this.works[row + b] = work;
+      most = Math.max(most, work);
+    }
+    this.mostWork[pool] = most;
+  }
+
+  private batchOf(pool: number): number {
+    return (this.rowOf[pool + 1] as number) - (this.rowOf[pool] as number);
+  }
+}
+
+/** Of one kind of step, what it is planned and what it is expected to take, by pool and batch. Whole nanoseconds. */
+class StepTimes {
+  private readonly planned: Float64Array;
+  private readonly expected: Float64Array;
+  /** Per pool, of what was measured over what was planned: moving averages of it and of its distance from that. */
+  private readonly ratio: Float64Array;
+  private readonly deviation: Float64Array;
+
+  constructor(
+    private readonly rowOf: Int32Array,
+    /** Per pool, batch of b at index b − 1. */
+    planned: readonly Float64Array[],
+    private readonly correction: ReservationCorrection,
+  ) {
+    const pools = planned.length;
+    this.planned = new Float64Array((rowOf[pools] as number) + 1);
+    planned.forEach((row, pool) => {
+      this.planned.set(row, (rowOf[pool] as number) + 1);
+    });
+    this.expected = this.planned.slice();
+    this.ratio = new Float64Array(pools).fill(1);
+    this.deviation = new Float64Array(pools);
+  }
+
+  ns(pool: number, size: number): number {
+    return this.expected[(this.rowOf[pool] as number) + size] as number;
   }
 
   /** @returns whether it changes what is expected */
-  private learn(
-    ratios: Float64Array,
-    deviations: Float64Array,
-    pool: number,
-    tookNs: number,
-    plannedNs: number,
-  ): boolean {
-    if (this.correction.kind === 'none' || plannedNs === 0) return false;
-    const ratio = ratios[pool] as number;
-    const deviation = deviations[pool] as number;
-    if (tookNs === plannedNs && ratio === 1 && deviation === 0) return false;
-    const { weight } = this.correction;
+  observe(pool: number, size: number, tookNs: number): boolean {
+    if (this.correction.kind === 'none') return false;
+    const plannedNs = this.planned[(this.rowOf[pool] as number) + size] as number;
+    const ratio = this.ratio[pool] as number;
+    const deviation = this.deviation[pool] as number;
+    if (plannedNs === 0 || (tookNs === plannedNs && ratio === 1 && deviation === 0)) return false;
+    const { weight, deviations } = this.correction;
     const error = Math.min(Math.max(tookNs / plannedNs, LEAST_RATIO), MOST_RATIO) - ratio;
-    ratios[pool] = ratio + weight * error;
-    deviations[pool] = deviation + weight * (Math.abs(error) - deviation);
+    this.ratio[pool] = ratio + weight * error;
+    this.deviation[pool] = deviation + weight * (Math.abs(error) - deviation);
+    this.scale(pool, (this.ratio[pool] as number) + deviations * (this.deviation[pool] as number));
     return true;
   }
 
-  private scale(
-    expected: Float64Array,
-    planned: Float64Array,
-    ratios: Float64Array,
-    deviations: Float64Array,
-    pool: number,
-  ): void {
-    const { deviations: times } = this.correction as { deviations: number };
-    const factor = (ratios[pool] as number) + times * (deviations[pool] as number);
-    for (let i = 0; i < expected.length; i++) expected[i] = Math.round(factor * (planned[i] as number));
-    for (let at = pool; at >= 0 && (at === pool || this.pools[at]?.next === at + 1); at--) this.addUp(at);
+  private scale(pool: number, factor: number): void {
+    const end = this.rowOf[pool + 1] as number;
+    for (let i = (this.rowOf[pool] as number) + 1; i <= end; i++)
+      this.expected[i] = Math.round(factor * (this.planned[i] as number));
   }
+}
 
-  private addUp(index: number): void {
-    const { batch, next } = this.pools[index] as Pool;
-    const works = this.works[index] as Float64Array;
-    for (let b = 1; b <= batch; b++) {
-      works[b - 1] = this.executionNs(index, b);
-      if (next === undefined) continue;
-      const onward = Math.min(b, this.pools[next]?.batch as number);
-      works[b - 1]! += this.transferNs(index, b) + this.workNs(next, onward);
-    }
-    this.mostWork[index] = works.reduce((most, work) => Math.max(most, work), 0);
-  }
+/** Where each pool's row begins, less 1, and where the last ends. */
+function rowsOf(pools: readonly Pool[]): Int32Array {
+  const rowOf = new Int32Array(pools.length + 1).fill(-1);
+  pools.forEach(({ batch }, pool) => {
+    rowOf[pool + 1] = (rowOf[pool] as number) + batch;
+  });
+  return rowOf;
 }

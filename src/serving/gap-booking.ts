@@ -3,7 +3,7 @@ import type { Durations } from './durations.js';
 import { Lists, NONE } from './lists.js';
 import type { Path } from './path.js';
 import { ReservationTable } from './reservation-table.js';
-import type { Topology } from './topology.js';
+import { stagesFrom, type Topology } from './topology.js';
 
 const NO_GAP = -1;
 /** Devices looked at for a stage, and as many with gaps: in a pool of thousands, one good enough is soon found. */
@@ -33,6 +33,9 @@ export class GapBooking implements Booking {
   private readonly rank: Int32Array;
   /** Pools whose devices are to be brought into order, since some have come up. */
   private readonly unsorted: Uint8Array;
+  /** Of the pipeline from each pool on. */
+  private readonly stages: Int32Array;
+  private readonly poolOf: Int32Array;
   private now = 0;
   // Of the stage a device is looked for:
   private readyAt = 0;
@@ -56,6 +59,8 @@ export class GapBooking implements Booking {
     this.up = new Uint8Array(devices.length);
     this.rank = ranksWithinServers(topology);
     this.unsorted = new Uint8Array(pools.length);
+    this.stages = stagesFrom(pools);
+    this.poolOf = Int32Array.from(devices, ({ pool }) => pool);
   }
 
   uplink(device: number): number {
@@ -69,8 +74,9 @@ export class GapBooking implements Booking {
   probe(path: Path, entry: number, size: number, from: number, at: number): boolean {
     this.now = at;
     let ready = at;
-    let k = from;
-    for (let pool: number | undefined = entry + from; pool !== undefined; k++) {
+    const stages = this.stages[entry] as number;
+    for (let k = from; k < stages; k++) {
+      const pool = entry + k;
       this.latencyNs = this.durations.executionNs(pool, size);
       this.sendingNs = this.durations.transferNs(pool, size);
       this.transferNs = k === 0 ? 0 : this.durations.transferNs(pool - 1, size);
@@ -78,9 +84,8 @@ export class GapBooking implements Booking {
       this.readyAt = ready;
       if (!this.choose(path, pool, k)) return false;
       ready = path.endAt[k] as number;
-      pool = this.topology.pools[pool]?.next;
     }
-    path.stages = k;
+    path.stages = stages;
     path.waitNs = ready - at - this.durations.workNs(entry + from, size);
     return true;
   }
@@ -136,7 +141,8 @@ export class GapBooking implements Booking {
   freeFrom(entry: number, size: number): number {
     let start = 0;
     let before = 0;
-    for (let pool: number | undefined = entry; pool !== undefined; pool = this.topology.pools[pool]?.next) {
+    const end = entry + (this.stages[entry] as number);
+    for (let pool = entry; pool < end; pool++) {
       if (this.unsorted[pool] === 1) this.sortAll(pool);
       const device = this.byFree.first(pool);
       if (device === NONE) return Number.POSITIVE_INFINITY;
@@ -165,7 +171,7 @@ export class GapBooking implements Booking {
 
   /** Reserves a device and moves it to its place among those of its pool. */
   execute(device: number, start: number, end: number, step: number): void {
-    const pool = this.topology.devices[device]?.pool as number;
+    const pool = this.poolOf[device] as number;
     if (start > Math.max(this.now, this.table.busyUntil[device] as number)) this.sortGap(pool, device, start);
     this.table.insert(device, start, end, step);
     this.sortIn(pool, device);
@@ -175,8 +181,7 @@ export class GapBooking implements Booking {
   release(device: number, step: number, freeAt: number): void {
     const before = this.table.busyUntil[device] as number;
     this.table.remove(device, step, freeAt);
-    if (this.table.busyUntil[device] !== before)
-      this.sortIn(this.topology.devices[device]?.pool as number, device);
+    if (this.table.busyUntil[device] !== before) this.sortIn(this.poolOf[device] as number, device);
   }
 
   /**
@@ -184,7 +189,7 @@ export class GapBooking implements Booking {
    * when its batch is there: after something took other than expected.
    */
   closeUp(device: number, at: number, underWay: number, arrivalOf: (step: number) => number): void {
-    const pool = this.topology.devices[device]?.pool as number;
+    const pool = this.poolOf[device] as number;
     let free = at;
     for (let i = 0; i < this.table.count(device); i++) {
       const step = this.table.owner(device, i);
@@ -230,7 +235,7 @@ export class GapBooking implements Booking {
   }
 
   deviceUp(device: number): void {
-    const pool = this.topology.devices[device]?.pool as number;
+    const pool = this.poolOf[device] as number;
     this.up[device] = 1;
     this.byFree.push(pool, device);
     this.unsorted[pool] = 1;
@@ -251,7 +256,7 @@ export class GapBooking implements Booking {
   }
 
   deviceDown(device: number): void {
-    const pool = this.topology.devices[device]?.pool as number;
+    const pool = this.poolOf[device] as number;
     this.up[device] = 0;
     this.byFree.remove(pool, device);
     this.forgetGap(pool, device);

@@ -30,6 +30,8 @@ export const Leg = { toExecute: 0, executing: 1, toSend: 2, sending: 3 } as cons
 
 /** The paths of batches under way, by batch number, as columns. */
 export class Journeys {
+  /** Steps a batch has room for, as a power of two: a step's number is taken apart without a division. */
+  private readonly shift: number;
   private devices = new Int32Array(0);
   private sends = new Float64Array(0);
   private starts = new Float64Array(0);
@@ -38,19 +40,21 @@ export class Journeys {
   stage = new Int32Array(0);
   leg = new Uint8Array(0);
 
-  constructor(private readonly mostStages: number) {}
+  constructor(mostStages: number) {
+    this.shift = Math.ceil(Math.log2(mostStages));
+  }
 
   /** The number of a batch's step: its execution at the stage, or its transfer to it. */
   step(batch: number, stage: number): number {
-    return batch * this.mostStages + stage;
+    return (batch << this.shift) + stage;
   }
 
   batchOf(step: number): number {
-    return Math.floor(step / this.mostStages);
+    return step >> this.shift;
   }
 
   stageOf(step: number): number {
-    return step % this.mostStages;
+    return step & ((1 << this.shift) - 1);
   }
 
   begin(batch: number, entry: number, path: Path): void {
@@ -101,10 +105,10 @@ export class Journeys {
   }
 
   private grow(capacity: number): void {
-    this.devices = grownColumn(this.devices, capacity * this.mostStages);
-    this.sends = grownColumn(this.sends, capacity * this.mostStages);
-    this.starts = grownColumn(this.starts, capacity * this.mostStages);
-    this.ends = grownColumn(this.ends, capacity * this.mostStages);
+    this.devices = grownColumn(this.devices, capacity << this.shift);
+    this.sends = grownColumn(this.sends, capacity << this.shift);
+    this.starts = grownColumn(this.starts, capacity << this.shift);
+    this.ends = grownColumn(this.ends, capacity << this.shift);
     this.entry = grownColumn(this.entry, capacity);
     this.stage = grownColumn(this.stage, capacity);
     this.leg = grownColumn(this.leg, capacity);

@@ -12,7 +12,7 @@ import { Journeys } from './path.js';
 import { TaskState } from './requests.js';
 import { RESERVATION_POLICY, type ReservationPolicy } from './reservation-policy.js';
 import { ReservedFlow } from './reserved-flow.js';
-import type { Topology } from './topology.js';
+import { stagesFrom, type Topology } from './topology.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -27,6 +27,8 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   private readonly policy: ReservationPolicy;
   private readonly journeys: Journeys;
   private readonly durations: Durations;
+  /** Of the pipeline from each pool on. */
+  private readonly stages: Int32Array;
   private readonly dispatcher: Dispatcher;
   private readonly booking: Booking;
   private readonly flow: Flow;
@@ -55,6 +57,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     super(topology, decisions, chosen);
     this.policy = chosen;
     const { pools, models } = topology;
+    this.stages = stagesFrom(pools);
     this.durations = new Durations(pools, this.policy.correction);
     this.journeys = new Journeys(Math.max(...pools.map(({ partition }) => partition + 1)));
     const isWanted = (batch: number) => this.isWanted(batch);
@@ -98,7 +101,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   executed(at: number, batch: number, startedAt: number, endedAt: number): void {
     const pool = this.batches.pool(batch);
     this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
-    const last = this.topology.pools[pool]?.next === undefined;
+    const last = this.stages[pool] === 1;
     if (last) this.endTasks(at, batch);
     this.flow.executed(at, batch, last);
     if (last) this.batches.close(batch);

@@ -6,7 +6,7 @@ import type { Flow } from './flow.js';
 import type { GapBooking } from './gap-booking.js';
 import { NONE } from './lists.js';
 import { type Journeys, Leg, Path } from './path.js';
-import type { Topology } from './topology.js';
+import { stagesFrom, type Topology } from './topology.js';
 
 /**
  * Every device and link serves its reservations in their order, each as soon as its batch is there. Where everything takes as
@@ -20,9 +20,11 @@ export class ReservedFlow implements Flow {
   private touchedCount = 0;
   private readonly up: Uint8Array;
   private readonly path: Path;
+  /** Of the pipeline from each pool on. */
+  private readonly stages: Int32Array;
 
   constructor(
-    private readonly topology: Topology,
+    topology: Topology,
     private readonly decisions: Decisions,
     private readonly batches: Batches,
     private readonly journeys: Journeys,
@@ -37,6 +39,7 @@ export class ReservedFlow implements Flow {
     this.isTouched = new Uint8Array(resources);
     this.touched = new Int32Array(resources);
     this.up = new Uint8Array(devices.length);
+    this.stages = stagesFrom(pools);
     this.path = new Path(Math.max(...pools.map(({ partition }) => partition + 1)));
   }
 
@@ -205,7 +208,7 @@ export class ReservedFlow implements Flow {
    * move when it comes to that. To look for free slots anew would send it behind all that is reserved ahead, and lose its own.
    */
   private postpone(at: number, batch: number, stage: number): void {
-    const stages = this.stagesOf(batch);
+    const stages = this.stages[this.journeys.entry[batch] as number] as number;
     const size = this.batches.size(batch);
     let ready = at;
     for (let k = stage; k < stages; k++) {
@@ -255,7 +258,7 @@ export class ReservedFlow implements Flow {
 
   /** Of a stage and those after it, with the links to them. */
   private dropReservations(at: number, batch: number, stage: number): void {
-    const stages = this.stagesOf(batch);
+    const stages = this.stages[this.journeys.entry[batch] as number] as number;
     for (let k = stage; k < stages; k++) {
       const device = this.journeys.device(batch, k);
       if (device === NONE) return;
@@ -271,17 +274,6 @@ export class ReservedFlow implements Flow {
   private linksTo(batch: number, stage: number): [number, number] {
     const uplink = this.booking.uplink(this.journeys.device(batch, stage - 1));
     return [uplink, this.booking.downlink(this.journeys.device(batch, stage))];
-  }
-
-  private stagesOf(batch: number): number {
-    let stages = 1;
-    for (
-      let pool = this.journeys.entry[batch] as number;
-      this.topology.pools[pool]?.next !== undefined;
-      pool++
-    )
-      stages += 1;
-    return stages;
   }
 
   private closeUp(at: number, device: number): void {

@@ -101,6 +101,14 @@ export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Top
   return { models, pools, devices, links };
 }
 
+/** Of each pool, the stages from it to the end of its pipeline, itself included; they are the pools that follow it. */
+export function stagesFrom(pools: readonly Pool[]): Int32Array {
+  const stages = new Int32Array(pools.length).fill(1);
+  for (let i = pools.length - 2; i >= 0; i--)
+    if (pools[i]?.next !== undefined) stages[i] = 1 + (stages[i + 1] as number);
+  return stages;
+}
+
 function perServerOf({ cluster }: PooledPlan): (deviceClass: string) => number {
   return (deviceClass) => cluster.devices[deviceClass]?.perServer ?? 1;
 }

@@ -1,5 +1,14 @@
 import { brokenPromise, capacityFor, grownColumn } from './columns.js';
 
+// Apart from the loop, as the driver's.
+function refuseAgain(request: number): never {
+  throw brokenPromise(`request number ${request} is given twice`);
+}
+
+function refuseEnd(request: number): never {
+  throw brokenPromise(`request number ${request} ends without being open`);
+}
+
 /** What the driver remembers of requests whose numbers are in use, as columns. */
 export class OpenRequests {
   private isOpen = new Uint8Array(0);
@@ -13,10 +22,8 @@ export class OpenRequests {
   open = 0;
 
   add(request: number, task: number, at: number, model: number): void {
-    if (request >= this.isOpen.length) this.grow(request);
-    if (task >= this.requestOfTask.length)
-      this.requestOfTask = grownColumn(this.requestOfTask, capacityFor(task, this.requestOfTask.length));
-    if (this.isOpen[request] === 1) throw brokenPromise(`request number ${request} is given twice`);
+    if (request >= this.isOpen.length || task >= this.requestOfTask.length) this.grow(request, task);
+    if (this.isOpen[request] === 1) refuseAgain(request);
     this.isOpen[request] = 1;
     this.arrived[request] = at;
     this.model[request] = model;
@@ -26,10 +33,7 @@ export class OpenRequests {
   }
 
   end(request: number): void {
-    if (this.isOpen[request] !== 1)
-      throw new Error(
-        `Broken promise of the serving core: request number ${request} ends without being open`,
-      );
+    if (this.isOpen[request] !== 1) refuseEnd(request);
     this.isOpen[request] = 0;
     this.open -= 1;
   }
@@ -46,8 +50,11 @@ export class OpenRequests {
     return this.requestOfTask[task] as number;
   }
 
-  private grow(request: number): void {
+  private grow(request: number, task: number): void {
+    const tasks = capacityFor(task, this.requestOfTask.length);
+    if (tasks > this.requestOfTask.length) this.requestOfTask = grownColumn(this.requestOfTask, tasks);
     const capacity = capacityFor(request, this.isOpen.length);
+    if (capacity === this.isOpen.length) return;
     this.isOpen = grownColumn(this.isOpen, capacity);
     this.arrived = grownColumn(this.arrived, capacity);
     this.model = grownColumn(this.model, capacity);
