@@ -1,5 +1,6 @@
 import type { Expectation } from './expectation.js';
 import { type Lists, NONE } from './lists.js';
+import type { StageDevices } from './stage-devices.js';
 import type { StageRules } from './stage-rules.js';
 import type { Pool } from './topology.js';
 
@@ -28,8 +29,7 @@ export class Backlog {
     private readonly queues: Lists,
     private readonly rules: StageRules,
     private readonly expectation: Expectation,
-    /** When a device is expected to be free; undefined while it is down. */
-    private readonly freeAt: (device: number) => number | undefined,
+    private readonly devices: StageDevices,
   ) {
     this.valid = new Uint8Array(pools.length);
     this.walkedTo = new Int32Array(pools.length);
@@ -46,10 +46,24 @@ export class Backlog {
   }
 
   /**
+   * Whether a task that came now would be too late in each of these pipelines; not where there are none.
+   * @param ahead tasks that will come before it and are in none yet: each pipeline gets its planned share
+   */
+  isTooLong(at: number, entries: readonly number[], ahead: number, latestEnd: number): boolean {
+    const rateOf = (entry: number) => this.pools[entry]?.throughputRps as number;
+    const planned = entries.reduce((sum, entry) => sum + rateOf(entry), 0);
+    if (planned === 0) return false;
+    return entries.every((entry) => {
+      const end = this.earliestEnd(at, entry, Math.floor((rateOf(entry) / planned) * ahead));
+      return end !== undefined && end > latestEnd;
+    });
+  }
+
+  /**
    * The earliest end of a task that entered the pipeline last, behind `ahead` more than are in it; undefined where a device
    * is free for it now. Nanoseconds; a lower bound, where as many wait behind it as before it.
    */
-  earliestEnd(at: number, entry: number, ahead: number): number | undefined {
+  private earliestEnd(at: number, entry: number, ahead: number): number | undefined {
     let before = ahead;
     let reached = at;
     let waits = false;
@@ -89,7 +103,7 @@ export class Backlog {
     const free = this.free[pool] as Float64Array;
     let count = 0;
     for (const device of (this.pools[pool] as Pool).devices) {
-      const time = this.freeAt(device);
+      const time = this.devices.freeAt(device);
       if (time !== undefined) free[count++] = Math.max(at, time);
     }
     this.freeCount[pool] = count;

@@ -9,6 +9,7 @@ import { Lists, NONE } from './lists.js';
 import { Pipelines } from './pipelines.js';
 import { DEFAULT_POLICY, type StageLocalPolicy } from './policy.js';
 import { TaskState } from './requests.js';
+import { StageDevices } from './stage-devices.js';
 import { StageRules } from './stage-rules.js';
 import type { Pool, Topology } from './topology.js';
 
@@ -30,16 +31,9 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
   private readonly rules: StageRules;
   private readonly backlog: Backlog;
   private readonly background: Background;
-  private readonly idle: Lists;
-  /** Batch on each device, NONE where idle or down. */
-  private readonly running: Int32Array;
-  private readonly up: Uint8Array;
-  /** When the batch on each device is expected to end. */
-  private readonly endAt: Float64Array;
+  private readonly devices: StageDevices;
   private readonly touched: Uint8Array;
   private readonly wake: Float64Array;
-  /** When a pool's last execution ended. */
-  private readonly lastUse: Float64Array;
 
   /**
    * @param decisions where decisions are appended; the driver's
@@ -54,17 +48,11 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
     this.pipelines = new Pipelines(topology, this.policy.choice, this.expectation);
     this.queues = new Lists(this.pools.length);
     this.rules = new StageRules(this.policy, this.pools, this.requests, this.queues, this.expectation);
-    this.backlog = new Backlog(this.pools, this.queues, this.rules, this.expectation, (device) =>
-      this.freeAt(device),
-    );
-    this.idle = new Lists(this.pools.length);
+    this.devices = new StageDevices(topology);
+    this.backlog = new Backlog(this.pools, this.queues, this.rules, this.expectation, this.devices);
     this.background = new Background(this.policy.late, topology, this.requests);
-    this.running = new Int32Array(topology.devices.length).fill(NONE);
-    this.up = new Uint8Array(topology.devices.length);
-    this.endAt = new Float64Array(topology.devices.length);
     this.touched = new Uint8Array(this.pools.length);
     this.wake = new Float64Array(this.pools.length).fill(NEVER);
-    this.lastUse = new Float64Array(this.pools.length);
   }
 
   protected admit(at: number, request: number): void {
@@ -82,20 +70,10 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean {
     if (this.policy.drop.kind === 'never') return false;
     if (this.background.takes(model) && !this.isStrict(at, model, deadlineNs)) return false;
-    const entries = this.topology.models[model]?.entries as number[];
-    let planned = 0;
-    for (const entry of entries) {
-      if (this.pipelines.isUp(entry)) planned += this.pools[entry]?.throughputRps as number;
-    }
-    if (planned === 0) return false;
-    const latestEnd = deadlineNs - this.policy.slackNs;
-    for (const entry of entries) {
-      if (!this.pipelines.isUp(entry)) continue;
-      const share = (this.pools[entry]?.throughputRps as number) / planned;
-      const end = this.backlog.earliestEnd(at, entry, Math.floor(share * ahead));
-      if (end === undefined || end <= latestEnd) return false;
-    }
-    return true;
+    const up = (this.topology.models[model]?.entries as number[]).filter((entry) =>
+      this.pipelines.isUp(entry),
+    );
+    return this.backlog.isTooLong(at, up, ahead, deadlineNs - this.policy.slackNs);
   }
 
   private isStrict(at: number, model: number, deadlineNs: number): boolean {
@@ -103,13 +81,13 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
   }
 
   started(_at: number, batch: number): void {
-    must(this.running[this.batches.device(batch)] === batch, 'a batch started that is not on its device');
+    this.devices.started(batch, this.batches.device(batch));
   }
 
   executed(at: number, batch: number, startedAt: number, endedAt: number): void {
     const pool = this.batches.pool(batch);
     this.expectation.observe(pool, this.batches.size(batch), endedAt - startedAt);
-    this.lastUse[pool] = at;
+    this.devices.used(pool, at);
     this.freeDevice(batch);
     if (this.pools[pool]?.next === undefined) {
       this.endTasks(at, batch);
@@ -136,21 +114,16 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
   }
 
   deviceUp(_at: number, device: number): void {
-    must(this.up[device] === 0, 'a device came up that is up');
     const pool = this.topology.devices[device]?.pool as number;
-    this.up[device] = 1;
-    this.idle.push(pool, device);
+    this.devices.cameUp(device);
     this.pipelines.deviceUp(pool);
     this.changed(pool);
   }
 
   deviceDown(at: number, device: number): void {
-    if (this.up[device] === 0) return;
+    if (!this.devices.isUp(device)) return;
     const pool = this.topology.devices[device]?.pool as number;
-    const batch = this.running[device] as number;
-    this.up[device] = 0;
-    this.running[device] = NONE;
-    if (batch === NONE) this.idle.remove(pool, device);
+    const batch = this.devices.wentDown(device);
     const last = this.pipelines.deviceDown(pool);
     if (batch !== NONE) this.retry(at, batch, 1, false);
     if (last) this.rerouteQueued(at, pool);
@@ -185,7 +158,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
         head === NONE ? NEVER : this.rules.dropTime(pool, head),
         this.background.dropTime(pool, waiting),
       );
-      if (this.idle.size(pool) === 0) return look;
+      if (!this.devices.hasIdle(pool)) return look;
       if (head === NONE) {
         this.start(at, pool, this.background.batchSize(pool), true);
         continue;
@@ -198,7 +171,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
   }
 
   private start(at: number, pool: number, size: number, late: boolean): void {
-    const device = this.idle.first(pool);
+    const device = this.devices.firstIdle(pool);
     const batch = this.batches.open(pool, device);
     for (let i = 0; i < size; i++) {
       const task = late ? this.background.first(pool) : this.queues.first(pool);
@@ -206,9 +179,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
       else this.queues.remove(pool, task);
       this.putInBatch(batch, task);
     }
-    this.idle.remove(pool, device);
-    this.running[device] = batch;
-    this.endAt[device] = at + this.expectation.executionNs(pool, size);
+    this.devices.begin(batch, device, at + this.expectation.executionNs(pool, size));
     this.backlog.changed(pool);
     this.decisions.push(Decision.execute, batch, device);
   }
@@ -218,7 +189,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
     for (let head = this.queues.first(pool); head !== NONE; head = this.queues.first(pool)) {
       if (
         at < this.rules.dropTime(pool, head) &&
-        !(this.idle.size(pool) > 0 && this.rules.hindersFullBatch(at, pool, head))
+        !(this.devices.hasIdle(pool) && this.rules.hindersFullBatch(at, pool, head))
       )
         break;
       this.relaxIfUnused(at, pool, head);
@@ -245,8 +216,8 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
   /** A pool that its own bad record has kept from work for as long as an SLO is given another chance. */
   private relaxIfUnused(at: number, pool: number, head: number): void {
     const { model } = this.pools[pool] as Pool;
-    const unusedNs = at - (this.lastUse[pool] as number);
-    if (this.idle.size(pool) === 0 || unusedNs < (this.topology.models[model]?.sloNs as number)) return;
+    const unusedNs = at - this.devices.lastUseAt(pool);
+    if (!this.devices.hasIdle(pool) || unusedNs < (this.topology.models[model]?.sloNs as number)) return;
     if (at + this.expectation.plannedWorkNs(pool, 1) <= this.rules.latestEnd(head))
       this.expectation.relax(pool);
   }
@@ -316,24 +287,14 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
   }
 
   private freeDevice(batch: number): void {
-    const device = this.batches.device(batch);
-    const pool = this.batches.pool(batch);
-    must(this.running[device] === batch, 'a batch ended that was not on its device');
-    this.running[device] = NONE;
-    this.idle.push(pool, device);
-    this.changed(pool);
+    this.devices.ended(batch, this.batches.device(batch));
+    this.changed(this.batches.pool(batch));
   }
 
   /** Its devices have changed: it is to be looked at again. */
   private changed(pool: number): void {
     this.touched[pool] = 1;
     this.backlog.changed(pool);
-  }
-
-  /** When a device is expected to take the next batch; undefined while it is down. */
-  private freeAt(device: number): number | undefined {
-    if (this.up[device] === 0) return undefined;
-    return this.running[device] === NONE ? 0 : (this.endAt[device] as number);
   }
 
   protected requeue(at: number, task: number): void {
