@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { fault, InputError, MissingError, sha256OfFile, unreadable } from '../artifacts/index.js';
+import { StringDecoder } from 'node:string_decoder';
+import { fault, InputError, MissingError, unreadable } from '../artifacts/index.js';
 import { type ArrivalProcess, meanRps, rescaledTrace, type Trace, TraceReader } from '../workload/index.js';
 import {
   byWeight,
@@ -174,9 +176,8 @@ async function readSource(
   told: ToldFaults,
 ): Promise<ReadSource | undefined> {
   try {
-    const trace = await readTrace(path, format);
-    const file = { path, sha256: await sha256OfFile(path) };
-    return { source: { trace, ...(model === undefined ? {} : { model }) }, file };
+    const { trace, sha256 } = await readTrace(path, format);
+    return { source: { trace, ...(model === undefined ? {} : { model }) }, file: { path, sha256 } };
   } catch (error) {
     const known = unreadable(path, error);
     if (!(known instanceof InputError)) throw known;
@@ -189,10 +190,20 @@ async function readSource(
   }
 }
 
-async function readTrace(path: string, format: LoadOptions['traceFormat']): Promise<Trace> {
+/** Reads it once, so that a pipe will do. */
+async function readTrace(
+  path: string,
+  format: LoadOptions['traceFormat'],
+): Promise<{ trace: Trace; sha256: string }> {
   const reader = new TraceReader({ name: path, ...(format === undefined ? {} : { format }) });
-  for await (const piece of createReadStream(path, { encoding: 'utf8' })) reader.push(piece as string);
-  return reader.end();
+  const hash = createHash('sha256');
+  const decoder = new StringDecoder('utf8');
+  for await (const bytes of createReadStream(path)) {
+    hash.update(bytes as Buffer);
+    reader.push(decoder.write(bytes as Buffer));
+  }
+  reader.push(decoder.end());
+  return { trace: reader.end(), sha256: hash.digest('hex') };
 }
 
 /** With traces for some models, a rate for another would be forgotten. */

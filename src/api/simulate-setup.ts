@@ -122,6 +122,7 @@ export function windowFaults(
   windowS: number | undefined,
 ): Fault[] {
   if (windowS === undefined) return [];
+  if (windowS * 1e9 < 1) return [fault('is less than a nanosecond', '--windows')];
   const windows = Math.ceil(durationNs / (windowS * 1e9));
   const shape = { models: plan.models.length, classes: Object.keys(plan.classes).length };
   if (windowCells(shape, windows) <= MOST_WINDOW_CELLS) return [];

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -307,6 +308,17 @@ describe('simulatePlan()', () => {
     expect(shared.workload.spread).toBeUndefined();
   });
 
+  it('replays a trace from a pipe, which can be read only once, under its own digest', async () => {
+    const text = 'arrival_s\n0.5\n1.5\n';
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const fed = writeFile(pipe, text);
+    const { overall, inputs } = await simulated(PAIR, { traces: [pipe] });
+    await fed;
+    expect(overall.arrived).toBe(2);
+    expect(inputs?.[1]?.sha256).toBe(sha256Of(text));
+  });
+
   it('serves what has come when it is interrupted, and says so', async () => {
     const { setup } = await prepareSimulation(await planFile(PAIR), { duration: 1000, load: 0.8 }, []);
     let asked = 0;
@@ -494,6 +506,7 @@ describe('simulatePlan() refuses', () => {
     ],
     ['more latencies than memory holds', { duration: 1e6, exact: true }, /would keep 5.0e\+8 latencies/],
     ['report and timeline in one file', { output: 'x.json', timeline: './x.json' }, /the same file/],
+    ['windows of less', { duration: 1e-9, windows: 1e-10 }, /--windows: is less than a nanosecond/],
     ['less than a nanosecond', { duration: 1e-10 }, /--duration: is less than a nanosecond/],
     ['more requests than nanoseconds', { rps: ['1e10'] }, /asks for 1.0e\+10 requests\/s; at most 1e\+9/],
     ['gamma of no shape', { arrivals: 'gamma', cv: 1e-200 }, /--cv: is 1e-200; valid are 0 and/],
