@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import {
+  type DataFile,
   type Fault,
   fault,
   InputError,
@@ -9,6 +10,7 @@ import {
   loadArtifact,
   MissingError,
   sha256Of,
+  sha256OfFile,
   unreadable,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
@@ -77,7 +79,7 @@ async function modelOf(
   { value: profile, path: profilePath }: Loaded<'profile'>,
   given: string | undefined,
 ): Promise<{ deployed: DeployedModel; file: { path: string; sha256: string } }> {
-  const { name, file, sha256: wanted, dims = {}, fixedBatch } = profile.model;
+  const { name, file, sha256: wanted, data, dims = {}, fixedBatch } = profile.model;
   const task = `deploy model ${name}`;
   if (given === undefined && file === undefined) {
     throw new MissingError(
@@ -96,9 +98,26 @@ async function modelOf(
       'Profile it again.',
     );
   }
+  const folder = dirname(path);
+  const faults = await changedData(folder, data ?? []);
+  if (faults.length > 0) throw new InputError(task, faults, 'Profile it again.');
   const { bindModel } = await import('../profiler/index.js');
   const { model: graph } = bindModel(bytes, { name, dims, batching: fixedBatch === undefined });
-  return { deployed: { profile, graph, folder: dirname(path) }, file: { path, sha256 } };
+  return { deployed: { profile, graph, folder }, file: { path, sha256 } };
+}
+
+async function changedData(folder: string, data: readonly DataFile[]): Promise<Fault[]> {
+  const faults = await Promise.all(
+    data.map(async ({ path, sha256 }) => {
+      const there = await sha256OfFile(join(folder, path)).catch(() => undefined);
+      if (there === undefined)
+        return [fault('it holds external data of the model, and cannot be read', path)];
+      return there === sha256
+        ? []
+        : [fault('is not the external data that was profiled: its digest differs', path)];
+    }),
+  );
+  return faults.flat();
 }
 
 async function readModelFile(path: string, name: string): Promise<Uint8Array> {

@@ -8,6 +8,7 @@ import {
   loadArtifact,
   type Profile,
   type ProfiledLayer,
+  sameData,
   saveArtifact,
 } from '../artifacts/index.js';
 import { partitionLayers } from '../partition/index.js';
@@ -105,6 +106,8 @@ function ofProfile({ value: profile, path }: Loaded<'profile'>, prepared: Prepar
   const faults = [];
   if (profile.model.sha256 !== undefined && profile.model.sha256 !== prepared.sha256) {
     faults.push(fault(`it is of another file than ${prepared.path}: the digests differ`));
+  } else if (profile.model.sha256 !== undefined && !sameData(profile.model.data, prepared.data)) {
+    faults.push(fault(`it is of other external data than that of ${prepared.path}: a digest differs`));
   }
   const lacking = Object.entries(profile.devices).filter(([, device]) => device.layerLatencyUs === undefined);
   for (const [name] of lacking) faults.push(fault('there are no layer latencies', `/devices/${name}`));

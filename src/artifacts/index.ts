@@ -14,7 +14,7 @@ export {
   type TensorSpec,
   type Tool,
 } from './common.js';
-export { sha256Of, sha256OfFile } from './digest.js';
+export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export { type Fault, fault, InputError, MissingError } from './errors.js';
 export { checkFolder, holdsManifest, type IsOurs, makeFolderWhole } from './folder.js';
 export { isRunning } from './leftovers.js';
@@ -36,6 +36,7 @@ export type {
   PooledSpecModel,
 } from './pooled-spec.js';
 export type {
+  DataFile,
   DeviceProfile,
   LatencyTable,
   Measurement,

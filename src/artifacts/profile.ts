@@ -17,11 +17,18 @@ export interface Profile extends Emitted {
   measurement?: Measurement;
 }
 
+export interface DataFile {
+  path: string;
+  sha256: string;
+}
+
 export interface ProfiledModel {
   name: string;
   /** Path of the ONNX file, relative to the profile. */
   file?: string;
   sha256?: string;
+  /** Files that hold its external tensors, relative to the ONNX file. */
+  data?: DataFile[];
   inputs?: TensorSpec[];
   outputs?: TensorSpec[];
   /** Values given to the model's free dimensions. */

@@ -1,4 +1,4 @@
-import { type Fault, fault, InputError, type Profile } from '../artifacts/index.js';
+import { type Fault, fault, InputError, type Profile, sameData } from '../artifacts/index.js';
 import { checkThreads, type NamedDevice } from '../execution/index.js';
 import { DEFAULT_LIMITS, type Limits, type PreparedModel, type ProfileOptions } from './types.js';
 
@@ -76,6 +76,8 @@ function resumeFaults(
   const faults: Fault[] = [];
   if (resume.model.sha256 !== prepared.sha256)
     faults.push(fault('the profile to resume is of another model file: its digest differs'));
+  else if (!sameData(resume.model.data, prepared.data))
+    faults.push(fault('the profile to resume is of other external data: a digest differs'));
   if (!sameEntries(resume.model.dims ?? {}, prepared.dims))
     faults.push(fault('the profile to resume has other dimensions'));
   if ((resume.boundary ?? 'exact') !== prepared.boundary)

@@ -197,9 +197,10 @@ function sumsOverWhole({ devices }: Profile): Record<string, Ratios> {
 }
 
 function describeModel(prepared: PreparedModel): Profile['model'] {
-  const { name, sha256, inputs, outputs, dims, fixedBatch } = prepared;
+  const { name, sha256, data, inputs, outputs, dims, fixedBatch } = prepared;
   return {
-    ...{ name, sha256, inputs: [...inputs], outputs: [...outputs] },
+    ...{ name, sha256, ...(data.length === 0 ? {} : { data: [...data] }) },
+    ...{ inputs: [...inputs], outputs: [...outputs] },
     ...(Object.keys(dims).length > 0 ? { dims: { ...dims } } : {}),
     ...(fixedBatch === undefined ? {} : { fixedBatch }),
   };

@@ -64,6 +64,7 @@ function differences(first: NamedProfile, other: NamedProfile): Fault[] {
   if (a.model.sha256 !== undefined || b.model.sha256 !== undefined)
     differs("the model's digest", a.model.sha256, b.model.sha256);
   else differs("the model's name", a.model.name, b.model.name);
+  differs("the model's external data", a.model.data, b.model.data);
   differs("the model's dimensions", sorted(a.model.dims), sorted(b.model.dims));
   differs('the fixed batch', a.model.fixedBatch, b.model.fixedBatch);
   differs('the boundary', a.boundary ?? 'exact', b.boundary ?? 'exact');

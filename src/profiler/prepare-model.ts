@@ -6,7 +6,7 @@ import { type BoundModel, bindModel } from './bind-model.js';
 import { findTensors, type Probe } from './find-tensors.js';
 import { layersOf } from './layers.js';
 import { inputBatching, requestFor, stackRequests } from './requests.js';
-import { gathered, readFileOf, type Source, withScratch, writeData } from './source.js';
+import { dataFilesOf, gathered, readFileOf, type Source, withScratch, writeData } from './source.js';
 import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
 
 /**
@@ -37,9 +37,9 @@ export async function prepareModel(path: string, options: PrepareOptions): Promi
   try {
     const common = { path, options, executor };
     const batched = await tryBatching(bound, common);
-    if (batched.kind === 'batches') return assemble({ ...read, ...batched, reason: undefined });
+    if (batched.kind === 'batches') return await assemble({ ...read, ...batched, reason: undefined });
     const found = await find(unbatchedModel(bytes, { name: path, dims }, bound), common, false);
-    return assemble({ ...read, ...found, reason: batched.why });
+    return await assemble({ ...read, ...found, reason: batched.why });
   } catch (error) {
     throw notRunnable(path, error);
   } finally {
@@ -117,7 +117,7 @@ function liveTensors(model: OnnxModel): string[] {
   return [...new Set([...ends, ...crossing])];
 }
 
-function assemble(
+async function assemble(
   found: Omit<Found, 'kind'> & {
     path: string;
     name: string;
@@ -127,7 +127,7 @@ function assemble(
     boundary: Boundary;
     reason: string | undefined;
   },
-): PreparedModel {
+): Promise<PreparedModel> {
   const { model, tensors, fixedBatch, boundary } = found;
   const outputs = specsOf(model.graph.outputs, tensors);
   if (outputs.length === 0)
@@ -136,7 +136,8 @@ function assemble(
     ]);
   const types = typesOf(tensors);
   return {
-    ...{ name: found.name, path: found.path, sha256: sha256Of(found.bytes), model, source: found.source },
+    ...{ name: found.name, path: found.path, model, source: found.source },
+    ...{ sha256: sha256Of(found.bytes), data: await dataFilesOf(found.source) },
     ...{ dims: found.dims, fixedBatch, boundary, tensors, types, request: found.request },
     fixedBatchReason: fixedBatch === undefined ? undefined : found.reason,
     inputs: specsOf(model.graph.inputs, tensors).map((spec) => withFill(spec, found.fill[spec.name])),

@@ -1,7 +1,15 @@
 import { type FileHandle, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
-import { type Fault, fault, InputError, isRunning, unreadable } from '../artifacts/index.js';
+import {
+  type DataFile,
+  type Fault,
+  fault,
+  InputError,
+  isRunning,
+  sha256OfFile,
+  unreadable,
+} from '../artifacts/index.js';
 import { type ExternalCopy, extractPartition, type OnnxModel, readModel } from '../onnx/index.js';
 
 /** Where a model's external tensors lie, and where in one data file they go. */
@@ -66,6 +74,14 @@ export function gathered(model: OnnxModel, path: string): { model: OnnxModel; so
  */
 export async function writeData(folder: string, { folder: from, external }: Source): Promise<void> {
   await copyPieces(external, from, join(folder, DATA_FILE));
+}
+
+/** The files that hold a model's external tensors, in the order of their names, with their digests. Reads them whole. */
+export async function dataFilesOf({ folder, external }: Source): Promise<DataFile[]> {
+  const locations = [...new Set(external.map(({ location }) => location))].sort();
+  return await Promise.all(
+    locations.map(async (path) => ({ path, sha256: await sha256OfFile(resolve(folder, path)) })),
+  );
 }
 
 /** What is wrong with the files that hold a model's external tensors: missing, or too short. Reads none of them. */

@@ -1,4 +1,4 @@
-import type { Boundary, ProfiledLayer, TensorSpec } from '../artifacts/index.js';
+import type { Boundary, DataFile, ProfiledLayer, TensorSpec } from '../artifacts/index.js';
 import type { Device, NamedDevice, Tensors } from '../execution/index.js';
 import type { OnnxModel, TensorType } from '../onnx/index.js';
 import type { PartitionMethod } from '../partition/index.js';
@@ -25,6 +25,8 @@ export interface PreparedModel {
   readonly path: string;
   /** Digest of that file. */
   readonly sha256: string;
+  /** The files that hold its external tensors, relative to it. */
+  readonly data: readonly DataFile[];
   /** The model as profiled; its nodes are the layers. */
   readonly model: OnnxModel;
   readonly source: Source;

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -61,13 +62,23 @@ test('a model with external data is profiled without touching its folder', async
   );
   const prepared = await prepareModel(path, { device: CPU });
   expect(prepared.fixedBatch).toBeUndefined();
-  const profile = await profileModel(prepared, {
+  const options = {
     devices: [{ className: 'cpu', device: CPU }],
     batchSizes: [1, 3],
     partition: { method: 'min-transfer', blocks: 3 },
     limits: QUICK,
-  });
+  } as const;
+  const profile = await profileModel(prepared, options);
   expect(profile.measurement?.complete).toBe(true);
+  const digest = createHash('sha256')
+    .update(readFileSync(join(folder, 'weights.bin')))
+    .digest('hex');
+  expect(profile.model.data).toEqual([{ path: 'weights.bin', sha256: digest }]);
+  const other = {
+    ...profile,
+    model: { ...profile.model, data: [{ path: 'weights.bin', sha256: '0'.repeat(64) }] },
+  };
+  await expect(profileModel(prepared, { ...options, resume: other })).rejects.toThrow('other external data');
   expect(profile.blocks.map(({ cutBytes }) => cutBytes)).toEqual([16, 16, 16]);
   expect(readdirSync(folder).sort()).toEqual(['made.onnx', 'weights.bin']);
 });

@@ -1,0 +1,68 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { deployPlan, partitionModelFile, profileModelFile, solveSpec } from '../../src/api/index.js';
+import * as w from '../onnx/writer.js';
+
+const QUICK = { warmup: 1, minRuns: 1, minMs: 1, maxMs: 50 };
+const SPEC = `
+kind: pooled
+cluster: { devices: { cpu: { count: 1 } }, networkGbps: 10 }
+models: [{ profile: model.profile.json, sloMs: 2000 }]
+`;
+
+let folder: string;
+const at = (file: string): string => join(folder, file);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-external-'));
+  const weights = w.externalFloats('v', [4], { location: 'weights.bin', offset: '0', length: '16' });
+  const graph = w.graph({
+    nodes: [w.node('Add', ['x', 'v'], ['a']), w.node('Mul', ['a', 'v'], ['y'])],
+    initializers: [weights],
+    inputs: [w.value('x', w.FLOAT, ['batch', 4])],
+    outputs: [w.value('y', w.FLOAT, ['batch', 4])],
+  });
+  await writeFile(at('model.onnx'), w.model(graph));
+  await writeFile(at('weights.bin'), new Uint8Array(Float32Array.of(1, 2, 3, 4).buffer));
+  await writeFile(at('spec.yaml'), SPEC);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+it('external data that is not what was profiled is neither deployed nor partitioned by its layers', async () => {
+  await profileModelFile(at('model.onnx'), {
+    ...QUICK,
+    blocks: '2',
+    method: 'greedy',
+    boundary: 'exact',
+    batch: [1],
+    virtual: [1],
+    devices: ['cpu=cpu:1'],
+    output: at('model.profile.json'),
+  });
+  expect((await solveSpec(at('spec.yaml'), { output: at('plan.json') })).outcome).toBe('plan');
+  await deployPlan(at('plan.json'), { output: at('bundle') });
+  const weights = await readFile(at('weights.bin'));
+  const again = {
+    profile: at('model.profile.json'),
+    devices: [],
+    blocks: 2,
+    method: 'greedy',
+    boundary: 'exact',
+  } as const;
+  await partitionModelFile(at('model.onnx'), again);
+
+  await writeFile(at('weights.bin'), new Uint8Array(Float32Array.of(1, 2, 3, 5).buffer));
+  await expect(deployPlan(at('plan.json'), { output: at('other') })).rejects.toThrow(
+    /weights\.bin.*not the external data that was profiled/,
+  );
+  await expect(partitionModelFile(at('model.onnx'), again)).rejects.toThrow('other external data');
+  await rm(at('weights.bin'));
+  await expect(deployPlan(at('plan.json'), { output: at('other') })).rejects.toThrow(
+    /weights\.bin.*cannot be read/,
+  );
+
+  await writeFile(at('weights.bin'), weights);
+  await deployPlan(at('plan.json'), { output: at('other') });
+});
