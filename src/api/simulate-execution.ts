@@ -1,8 +1,6 @@
 import {
   fault,
-  InputError,
   type Loaded,
-  loadArtifact,
   type PlannedPartition,
   type PooledPlan,
   type Profile,
@@ -10,7 +8,7 @@ import {
 } from '../artifacts/index.js';
 import { streamOf } from '../random/index.js';
 import type { Topology } from '../serving/index.js';
-import { pathFrom } from './inputs.js';
+import type { PlanProfiles } from './simulate-profiles.js';
 import type { ToldFaults } from './told-faults.js';
 
 /** Deviations from the median to the 95th percentile of a normal distribution. */
@@ -60,36 +58,6 @@ export function executionOf(
 export function describedExecution({ slow, jitter }: Execution): SimulatedExecution {
   if (jitter === undefined) return { slow, jitter: 'none' };
   return jitter.kind === 'cv' ? { slow, jitter: 'cv', cv: jitter.cv } : { slow, jitter: 'profile' };
-}
-
-/** A plan's profiles, one per model, where all of them are there. */
-export type PlanProfiles = readonly Loaded<'profile'>[];
-
-/**
- * The profiles a plan was made from, as far as they are where it says.
- * @param told where profiles that have changed since, or cannot be read, are added
- */
-export async function profilesOf(plan: Loaded<'pooled-plan'>, told: ToldFaults): Promise<PlanProfiles> {
-  const named = (plan.value.inputs ?? []).filter(({ role }) => role === 'profile');
-  const profiles: Loaded<'profile'>[] = [];
-  for (const { path, sha256 } of named) {
-    const at = pathFrom(plan.path, path);
-    const profile = await loadArtifact(at, ['profile']).catch((error: unknown) => {
-      if (!(error instanceof InputError)) throw error;
-      return error;
-    });
-    if (!(profile instanceof InputError)) profiles.push(profile);
-    else if (profile.name !== 'MissingError')
-      told.add(...profile.faults.map(({ path: where, message }) => fault(message, `${at}${where}`)));
-    if (!(profile instanceof InputError) && profile.sha256 !== sha256)
-      told.add(
-        fault(
-          `is not the profile the plan was made from: its digest is ${profile.sha256.slice(0, 12)}…, not ${sha256.slice(0, 12)}…`,
-          at,
-        ),
-      );
-  }
-  return profiles;
 }
 
 /**

@@ -13,8 +13,9 @@ import { windowCells } from '../metrics/index.js';
 import { topologyOf } from '../serving/index.js';
 import { inputFile } from './inputs.js';
 import { chosenScheduler, type SchedulerOptions } from './schedulers.js';
-import { type Jitter, type PlanProfiles, profiledJitter, profilesOf } from './simulate-execution.js';
+import { type Jitter, profiledJitter } from './simulate-execution.js';
 import { type LoadOptions, resolvedWorkload } from './simulate-load.js';
+import { type PlanProfiles, profileFaults, profilesOf } from './simulate-profiles.js';
 import type { SimulationSetup } from './simulate-run.js';
 import { expectedRequests, highestRps, type Workload } from './simulate-workload.js';
 import { ToldFaults } from './told-faults.js';
@@ -70,11 +71,13 @@ export async function prepareSimulation(
   for (const file of files) if (file !== undefined) await checkWritable(file);
   const plan = await loadArtifact(path, ['pooled-plan']);
   const { told = new ToldFaults(), check } = more;
+  const before = told.count;
   const profiles = await profilesOf(plan, told);
+  if (told.count === before) told.add(...profileFaults(plan.value, profiles));
   const scheduler = chosenScheduler(options, told);
   const load = await resolvedWorkload(plan.value.models, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
-  told.add(...contradictions(plan.value), ...executionFaults(options));
+  told.add(...contradictions(plan.value), ...namesakes(plan.value), ...executionFaults(options));
   const read = [plan, ...profiles, ...(load?.files ?? [])].map((input) => input.path);
   told.add(...(await unfitFiles(files, read)));
   if (load !== undefined) {
@@ -174,6 +177,14 @@ async function unfitFiles(files: readonly (string | undefined)[], read: readonly
 async function identity(path: string): Promise<string> {
   const found = await stat(path, { bigint: true }).catch(() => undefined);
   return found === undefined ? resolve(path) : `${found.dev} ${found.ino}`;
+}
+
+/** Options and streams go by name. */
+function namesakes({ models }: PooledPlan): Fault[] {
+  const names = models.map(({ name }) => name);
+  return names.flatMap((name, m) =>
+    names.indexOf(name) === m ? [] : [fault(`${name} is the name of another model too`, `/models/${m}/name`)],
+  );
 }
 
 function contradictions(plan: PooledPlan): readonly Fault[] {

@@ -428,6 +428,40 @@ describe('simulatePlan() by the spread of the profile', () => {
     await expect(simulatePlan(plan, { jitter: 'profile' })).rejects.toThrow(MissingError);
   });
 
+  it('takes no plan that says otherwise than its profile: latencies, blocks, classes, bytes', async () => {
+    const { value } = await planWithProfile();
+    const refusal = async (
+      change: (part: PooledPlan['models'][0]['pipelines'][0]['partitions'][0]) => void,
+    ) => {
+      const changed = structuredClone(value);
+      change(changed.models[0]!.pipelines[0]!.partitions[0]!);
+      const refused = simulatePlan(await planFile(changed), { duration: 1 });
+      return refused.catch((error: InputError) => error.message.replace(/^.*partitions\/0/, ''));
+    };
+    expect(await refusal((part) => part.latencyUsByBatch.splice(1, 1, 4400))).toMatch(
+      /^\/latencyUsByBatch\/1: is 4400 µs, in its profile .*profile-\d+.json 4500 µs: solve again$/,
+    );
+    expect(await refusal((part) => part.latencyUsByBatch.splice(2, 1, 5000))).toContain(
+      '/latencyUsByBatch/2: is 5000 µs, in its profile',
+    );
+    expect(await refusal((part) => part.latencyUsByBatch.splice(0, 1, null))).toContain(
+      '0: was not measured, in',
+    );
+    expect(await refusal((part) => Object.assign(part, { blocks: [0, 3] }))).toMatch(
+      /^\/blocks: ends at block 3, in its profile .* there are 2/,
+    );
+    expect(await refusal((part) => Object.assign(part, { transferBytes: 10 }))).toContain(
+      '/transferBytes: is 10',
+    );
+    const more = structuredClone(value);
+    more.inputs![0]!.sha256 = '0'.repeat(64);
+    more.models[0]!.pipelines[0]!.partitions[0]!.latencyUsByBatch[0] = 1;
+    const both = await simulatePlan(await planFile(more)).catch((error: InputError) => error.faults);
+    expect(both).toMatchObject([
+      { message: expect.stringContaining('is not the profile the plan was made') },
+    ]);
+  });
+
   it('says which spread the profile lacks', async () => {
     const { profile, value } = await planWithProfile();
     const known = JSON.parse(await readFile(profile, 'utf8')) as Profile;
@@ -593,6 +627,12 @@ describe('simulatePlan() refuses', () => {
     await refuses({ traces: [times], rps: ['m0=5'] }, /takes one rate for all/);
     await expect(simulatePlan(path, { traces: [join(folder, 'none.csv')] })).rejects.toThrow(MissingError);
     expect((await simulatePlan(path, { traces: [instant], duration: 1 })).report.overall.arrived).toBe(2);
+  });
+
+  it('a plan with two models of one name', async () => {
+    const plan = structuredClone(PAIR);
+    plan.models[1]!.name = 'm0';
+    await expect(simulated(plan)).rejects.toThrow('/models/1/name: m0 is the name of another model too');
   });
 
   it('a plan that contradicts itself, with the rest', async () => {
