@@ -130,7 +130,7 @@ function carry(
   execute(0, from);
   const startNs = now;
   now += integer(5e7);
-  run.transfers.push({ pool: 0, device: from, to: uniform() < 0.5 ? 2 : -1, requests, startNs, endNs: now });
+  run.transfers.push({ pool: 0, device: from, to: integer(4) - 1, requests, startNs, endNs: now });
   for (const request of requests) request.transferNs += now - startNs;
   if (uniform() < 0.2) {
     end(2, 0, 1);
@@ -308,13 +308,17 @@ describe('RunMetrics', () => {
       );
       expect(figures.links.uplink.busiest).toBeCloseTo(Math.max(...up) / DURATION_NS, 9);
       expect(figures.links.uplink.mean).toBeCloseTo(sum(up) / 3 / DURATION_NS, 9);
-      const down = within(
-        transfers.filter((b) => b.to === 2),
-        0,
-        DURATION_NS,
-        () => 1,
+      const down = [0, 1, 2].map((link) =>
+        within(
+          transfers.filter((b) => b.to !== -1 && SHAPE.downlinkOf[b.to as number] === link),
+          0,
+          DURATION_NS,
+          () => 1,
+        ),
       );
-      expect(figures.links.downlink.busiest).toBeCloseTo(down / DURATION_NS, 9);
+      expect(Math.min(...down)).toBeGreaterThan(0);
+      expect(figures.links.downlink.busiest).toBeCloseTo(Math.max(...down) / DURATION_NS, 9);
+      expect(figures.links.downlink.mean).toBeCloseTo(sum(down) / 3 / DURATION_NS, 9);
     }
   });
 

@@ -28,6 +28,8 @@ describe('arrivalTimes()', () => {
 
   it('spaces uniform arrivals evenly without drift', () => {
     const stream = streamOf(1, 'unused');
+    const seldom = arrivalTimes({ process: 'uniform', rps: 0.25, durationS: 10, stream });
+    expect(Array.from(seldom)).toEqual([0, 4e9, 8e9]);
     const times = arrivalTimes({ process: 'uniform', rps: 3, durationS: 1000, stream });
     expect(times.length).toBe(3000);
     expect(times[2999]).toBe(Math.round(2999e9 / 3));
