@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { streamOf } from '../../src/random/index.js';
+import {
+  type Decisions,
+  FIFO_POLICY,
+  type LogEntry,
+  PUBLISHED_POLICY,
+  PUBLISHED_REACTIVE_POLICY,
+  ReactiveCore,
+  ReservationCore,
+  replay,
+  type ServingCore,
+  StageLocalCore,
+  type Topology,
+} from '../../src/serving/index.js';
+import { type SimulationObserver, type SimulationSummary, simulate } from '../../src/simulator/index.js';
+import type { Arrivals } from '../../src/workload/index.js';
+import { OutsideObserver } from '../simulator/outside-observer.js';
+import { randomArrivals, randomTopology } from './random-plans.js';
+
+type MakeCore = (topology: Topology) => (decisions: Decisions) => ServingCore;
+
+const SCHEDULERS: Record<string, MakeCore> = {
+  reservation: (t) => (d) => new ReservationCore(t, d),
+  'reservation by Algorithm 1 alone': (t) => (d) =>
+    new ReservationCore(t, d, {
+      firstSight: { kind: 'never' },
+      review: 'every-arrival',
+      askOthers: false,
+      correction: { kind: 'none' },
+    }),
+  'reservation by planned shares': (t) => (d) => new ReservationCore(t, d, { offer: 'behind-share' }),
+  'published reservation': (t) => (d) => new ReservationCore(t, d, PUBLISHED_POLICY),
+  reactive: (t) => (d) => new ReactiveCore(t, d),
+  'published reactive': (t) => (d) => new ReactiveCore(t, d, PUBLISHED_REACTIVE_POLICY),
+  fifo: (t) => (d) => new StageLocalCore(t, d, FIFO_POLICY),
+  'stage-local': (t) => (d) => new StageLocalCore(t, d),
+};
+const ARE_LATE = /reactive|fifo|stage-local|published/;
+/** One queue per model, served in its order: of two batches that begin, all of one came before all of the other. */
+const IN_ORDER = /reservation|reactive/;
+
+function told(list: readonly { atNs: number; model: number }[]): Arrivals {
+  let i = -1;
+  return {
+    get atNs() {
+      return list[i]!.atNs;
+    },
+    get model() {
+      return list[i]!.model;
+    },
+    next: () => ++i < list.length,
+  };
+}
+
+/** Throws where a batch is larger than every stage of its pipeline plans for. */
+function unifiedWatch({ pools }: Topology): SimulationObserver {
+  return {
+    executed: (_batch, pool, _device, size) => {
+      const { model, pipeline } = pools[pool]!;
+      const stages = pools.filter((other) => other.model === model && other.pipeline === pipeline);
+      if (size > Math.min(...stages.map(({ batch }) => batch))) throw new Error(`a batch of ${size}`);
+    },
+  };
+}
+
+/** Throws where first stages take a model's requests other than in the order they came. */
+function orderWatch(topology: Topology): { observer: SimulationObserver; check: () => void } {
+  const rankOf = new Map<number, number>();
+  const ranges = topology.models.map((): [from: number, to: number][] => []);
+  let arrived = 0;
+  let members: (batch: number, size: number) => number[] = () => [];
+  const observer: SimulationObserver = {
+    begun: ({ core, requestOf }) => {
+      members = (batch, size) =>
+        Array.from({ length: size }, (_, i) => rankOf.get(requestOf(core.batchTask(batch, i)))!);
+    },
+    arrived: (_at, _model, request) => rankOf.set(request, arrived++),
+    executed: (batch, pool, _device, size) => {
+      if (topology.pools[pool]!.partition > 0) return;
+      const ranks = members(batch, size);
+      expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
+      ranges[topology.pools[pool]!.model]!.push([ranks[0]!, ranks.at(-1)!]);
+    },
+  };
+  const check = () => {
+    for (const all of ranges) {
+      all.sort(([a], [b]) => a - b);
+      for (let i = 1; i < all.length; i++) expect(all[i]![0]).toBeGreaterThan(all[i - 1]![1]);
+    }
+  };
+  return { observer, check };
+}
+
+describe.each(Object.entries(SCHEDULERS))('%s on random plans and bursts', (name, makeCore) => {
+  const published = name.startsWith('published');
+
+  const run = (seed: number, jittered: boolean): SimulationSummary => {
+    const stream = streamOf(seed, 'plan');
+    const topology = randomTopology(stream, published && seed % 2 === 0 ? { rules: 'published' } : {});
+    const list = randomArrivals(streamOf(seed, 'arrivals'), topology, 120);
+    const jitter = streamOf(seed, 'jitter');
+    const factor = [0.3, 0.9, 1, 1.1, 2][jitter.integer(5)]!;
+    const watcher = new OutsideObserver(topology, !jittered);
+    const order = orderWatch(topology);
+    const observers: SimulationObserver[] = [watcher];
+    if (IN_ORDER.test(name)) observers.push(order.observer);
+    if (name.includes('reservation')) observers.push(unifiedWatch(topology));
+    const log: LogEntry[] = [];
+    const summary = simulate({
+      topology,
+      makeCore: makeCore(topology),
+      arrivals: told(list),
+      observers,
+      log: (entry) => log.push(entry),
+      ...(jittered
+        ? { execution: (_pool, _size, planned) => planned * factor * (0.6 + 0.8 * jitter.uniform()) }
+        : {}),
+    });
+    watcher.close();
+    order.check();
+    const { inTime, late, dropped, failed } = summary;
+    expect([inTime, late, dropped, failed]).toEqual(watcher.outcomes);
+    expect([inTime + late + dropped, failed]).toEqual([list.length, 0]);
+    expect(replay(log, makeCore(topology))).toEqual({ same: true, entries: log.length });
+    return summary;
+  };
+
+  it('breaks no rule that can be seen from outside, ends every request once and says the same from its log', () => {
+    for (let seed = 1; seed <= 25; seed++) {
+      const { late } = run(seed, false);
+      if (!ARE_LATE.test(name)) expect({ seed, late }).toEqual({ seed, late: 0 });
+      run(seed, true);
+    }
+  });
+});

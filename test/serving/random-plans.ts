@@ -1,0 +1,64 @@
+import type { Stream } from '../../src/random/index.js';
+import { type Topology, type TopologyOptions, topologyOf } from '../../src/serving/index.js';
+import { affine, type PipelineShape, planOf } from './plans.js';
+
+const oneOf = <T>(stream: Stream, ...choices: readonly T[]): T => choices[stream.integer(choices.length)]!;
+
+/**
+ * One to three models that share servers, of one to three pipelines, of one to five stages, of batches up to 32, alike within
+ * a pipeline or not. SLOs from less than any batch takes to very long; links from idle to the narrowest part.
+ */
+export function randomTopology(stream: Stream, options: TopologyOptions = {}): Topology {
+  const models = Array.from({ length: oneOf(stream, 1, 1, 1, 2, 3) }, () => {
+    const pipelines = Array.from({ length: 1 + stream.integer(3) }, () => randomPipeline(stream));
+    const longestUs = Math.max(...pipelines.map(({ parts }) => parts.reduce(added, 0)));
+    return { sloMs: (longestUs / 1000) * oneOf(stream, 0.2, 0.7, 1.2, 1.7, 1.7, 4, 100), pipelines };
+  });
+  const plan = planOf(models, oneOf(stream, 1, 10, 10, 100));
+  const servers = oneOf(stream, 1, 1 + Math.floor(plan.placement.length / 3), 1000);
+  plan.placement = plan.placement.map((place) => ({ ...place, server: `s${stream.integer(servers)}` }));
+  return topologyOf(plan, options);
+}
+
+/** What a full batch takes in a stage, over links of 10 Gbps. */
+function added(sumUs: number, { batch, latencyUs, transferBytes }: PipelineShape['parts'][number]): number {
+  return sumUs + (latencyUs(batch) as number) + (batch * (transferBytes as number)) / 1250;
+}
+
+function randomPipeline(stream: Stream): PipelineShape {
+  const batch = oneOf(stream, 1, 1, 2, 3, 4, 8, 16, 32);
+  const alike = stream.uniform() < 0.6;
+  const parts = Array.from({ length: 1 + stream.integer(5) }, () => ({
+    batch: alike ? batch : oneOf(stream, 1, 2, 4, 5, 8, 16, 32),
+    virtualGpus: 1 + stream.integer(5),
+    latencyUs: affine(200 + stream.integer(9000), 20 + stream.integer(3000)),
+    transferBytes: oneOf(stream, 1000, 200_000, 1000 + stream.integer(3_000_000)),
+  }));
+  const least = Math.min(...parts.map((part) => part.batch));
+  const rates = parts.map(
+    ({ virtualGpus, latencyUs }) => (virtualGpus * least * 1e6) / (latencyUs(least) as number),
+  );
+  return { throughputRps: Math.min(...rates), parts };
+}
+
+/** So many arrivals of each model: Poisson, or in bursts of one instant, at a load from hardly any to three times the planned. */
+export function randomArrivals(
+  stream: Stream,
+  { models }: Topology,
+  perModel: number,
+): { atNs: number; model: number }[] {
+  const load = oneOf(stream, 0.05, 0.5, 0.9, 1, 1.3, 3);
+  const burst = oneOf(stream, 1, 1, 60);
+  return models
+    .flatMap(({ throughputRps }, model) => {
+      const all: { atNs: number; model: number }[] = [];
+      let atNs = 0;
+      while (all.length < perModel) {
+        const together = 1 + stream.integer(burst);
+        for (let i = 0; i < together; i++) all.push({ atNs: Math.round(atNs), model });
+        atNs += (1e9 / (throughputRps * load)) * together * stream.exponential();
+      }
+      return all;
+    })
+    .sort((a, b) => a.atNs - b.atNs);
+}
