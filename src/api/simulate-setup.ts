@@ -77,7 +77,7 @@ export async function prepareSimulation(
   const scheduler = chosenScheduler(options, told);
   const load = await resolvedWorkload(plan.value.models, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
-  told.add(...contradictions(plan.value), ...namesakes(plan.value), ...executionFaults(options));
+  told.add(...contradictions(plan.value), ...namesakes(plan.value), ...numberFaults(options));
   const read = [plan, ...profiles, ...(load?.files ?? [])].map((input) => input.path);
   told.add(...(await unfitFiles(files, read)));
   if (load !== undefined) {
@@ -106,7 +106,7 @@ export function lengthFaults(plan: PooledPlan, workload: Workload, exact: boolea
     const said = `requests arrive for ${days} days; at most 104.2 are simulated`;
     return [whole ? fault(`${said}: cut it with --duration`, '--trace') : fault(said, '--duration')];
   }
-  if (durationNs < 1) return [fault('is less than a nanosecond', whole ? '--trace' : '--duration')];
+  if (!(durationNs >= 1)) return [fault('is less than a nanosecond', whole ? '--trace' : '--duration')];
   const highest = highestRps(workload);
   if (highest > MOST_RPS) {
     const said = `asks for ${highest.toExponential(1)} requests/s; at most ${MOST_RPS.toExponential(0)} are simulated`;
@@ -125,7 +125,7 @@ export function windowFaults(
   windowS: number | undefined,
 ): Fault[] {
   if (windowS === undefined) return [];
-  if (windowS * 1e9 < 1) return [fault('is less than a nanosecond', '--windows')];
+  if (!(windowS * 1e9 >= 1)) return [fault('is less than a nanosecond', '--windows')];
   const windows = Math.ceil(durationNs / (windowS * 1e9));
   const shape = { models: plan.models.length, classes: Object.keys(plan.classes).length };
   if (windowCells(shape, windows) <= MOST_WINDOW_CELLS) return [];
@@ -149,11 +149,16 @@ function jitterOf(
   return jitter === 'profile' ? profiledJitter(plan, profiles, told) : { kind: 'cv', cv: jitter };
 }
 
-function executionFaults({ slow = 1, jitter }: SimulationOptions): Fault[] {
+/** Numbers that no simulation can be made with; written so that NaN is none either. */
+function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationOptions): Fault[] {
   const faults: Fault[] = [];
-  if (slow > MOST_SLOW) faults.push(fault(`is ${slow}; at most ${MOST_SLOW} is simulated`, '--slow'));
-  if (typeof jitter === 'number' && jitter > MOST_JITTER)
-    faults.push(fault(`is ${jitter}; at most ${MOST_JITTER} is simulated`, '--jitter'));
+  if (!(slow > 0 && slow <= MOST_SLOW))
+    faults.push(fault(`is ${slow}; it must be above 0 and at most ${MOST_SLOW}`, '--slow'));
+  if (jitter !== 'profile' && !(jitter >= 0 && jitter <= MOST_JITTER))
+    faults.push(fault(`is ${jitter}; it must be 0 to ${MOST_JITTER}`, '--jitter'));
+  if (!(Number.isSafeInteger(seed) && seed >= 0))
+    faults.push(fault(`is ${seed}; it must be a whole number of 0 or more`, '--seed'));
+  if (!(load > 0)) faults.push(fault(`is ${load}; it must be above 0`, '--load'));
   return faults;
 }
 
