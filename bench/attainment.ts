@@ -9,8 +9,8 @@
  * our defaults (--policy: what differs from them). Both without --table. Tables on stderr, JSON on stdout.
  */
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { benchArguments, benchNumber } from './arguments.js';
 import {
   type Attained,
   Attainment,
@@ -43,6 +43,8 @@ interface Job {
 
 type Answer = { index: number } & ({ attained: Attained } | { largest: number });
 
+const USAGE = `node dist/bench/attainment.js [--table attainment|largest] [--cases 'word word'] [--rules published,own] [--runs n]
+  [--seconds 30] [--most 1.2] [--seed 0] [--policy '{…}'] [--threads n] [--data folder]`;
 const SCHEDULERS: readonly Scheduler[] = ['reservation', 'reactive'];
 
 if (isMainThread) await bench();
@@ -64,28 +66,28 @@ function serveJobs(folder: URL): void {
 }
 
 async function bench(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      table: { type: 'string' },
-      cases: { type: 'string', default: '' },
-      rules: { type: 'string', default: 'published,own' },
-      runs: { type: 'string' },
-      seconds: { type: 'string', default: '30' },
-      most: { type: 'string', default: '1.2' },
-      seed: { type: 'string', default: '0' },
-      policy: { type: 'string', default: '{}' },
-      threads: { type: 'string', default: `${availableParallelism()}` },
-      data: { type: 'string', default: new URL('../../../shared/data/ppipe/', import.meta.url).href },
-    },
+  const { values } = benchArguments(USAGE, {
+    table: { type: 'string' },
+    cases: { type: 'string', default: '' },
+    rules: { type: 'string', default: 'published,own' },
+    runs: { type: 'string' },
+    seconds: { type: 'string', default: '30' },
+    most: { type: 'string', default: '1.2' },
+    seed: { type: 'string', default: '0' },
+    policy: { type: 'string', default: '{}' },
+    threads: { type: 'string', default: `${availableParallelism()}` },
+    data: { type: 'string', default: new URL('../../../shared/data/ppipe/', import.meta.url).href },
   });
+  const number = (name: 'seconds' | 'most' | 'seed' | 'threads') =>
+    benchNumber(USAGE, `--${name}`, values[name]);
   const folder = new URL(values.data, `file://${process.cwd()}/`);
   const base = {
-    durationS: Number(values.seconds),
-    seed: Number(values.seed),
+    durationS: number('seconds'),
+    seed: number('seed'),
     policy: JSON.parse(values.policy) as NonNullable<RunOptions['policy']>,
   };
-  const runs = values.runs === undefined ? undefined : Number(values.runs);
-  const run = (jobs: Job[]) => runJobs(jobs, folder, Number(values.threads));
+  const runs = values.runs === undefined ? undefined : benchNumber(USAGE, '--runs', values.runs);
+  const run = (jobs: Job[]) => runJobs(jobs, folder, number('threads'));
   const tables: Record<string, unknown> = {};
   if (values.table !== 'largest') {
     const cells = readAttainment(folder).filter((cell) => isWanted(cell, values.cases));
@@ -96,7 +98,7 @@ async function bench(): Promise<void> {
       isWanted(setting, values.cases),
     );
     const options = { ...base, runs: runs ?? 3 };
-    tables.largest = await largestTable(settings, options, Number(values.most), run);
+    tables.largest = await largestTable(settings, options, number('most'), run);
   }
   process.stdout.write(`${JSON.stringify({ ...base, ...tables }, null, 1)}\n`);
 }

@@ -13,6 +13,7 @@ import { streamOf } from '../src/random/index.js';
 import { ReservationCore, topologyOf } from '../src/serving/index.js';
 import { simulate } from '../src/simulator/index.js';
 import { DrawnArrivals, steadyLoad } from '../src/workload/index.js';
+import { benchArguments, benchNumber } from './arguments.js';
 import { profilesIn, publishedInstances, publishedPlan } from './ppipe/plans.js';
 
 const FOLDER = new URL('../../../shared/data/ppipe/', import.meta.url);
@@ -24,7 +25,9 @@ if (!existsSync(FOLDER)) {
   process.stderr.write('The published plans are not here: nothing to measure.\n');
   process.exit(2);
 }
-await bench(Number(process.argv[2] ?? 1e6));
+const USAGE = 'node dist/bench/dispatch.js [requests, default 1000000]';
+const { positionals } = benchArguments(USAGE, {});
+await bench(benchNumber(USAGE, 'requests', positionals[0] ?? '1e6'));
 
 async function bench(requests: number): Promise<void> {
   const profileOf = profilesIn(FOLDER);

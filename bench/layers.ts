@@ -7,9 +7,9 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type Device, startExecutor } from '../src/execution/index.js';
 import { type LayerTimes, layerTimes, prepareModel, profileModel } from '../src/profiler/index.js';
+import { benchArguments } from './arguments.js';
 
 /** Sizes of free dimensions, where a model has some. */
 const DIMS: Readonly<Record<string, Record<string, number>>> = {
@@ -86,10 +86,10 @@ function round(ratio: number): number {
   return Math.round(ratio * 1000) / 1000;
 }
 
-const { values, positionals } = parseArgs({
-  options: { all: { type: 'boolean', default: false } },
-  allowPositionals: true,
-});
+const { values, positionals } = benchArguments(
+  'node dist/bench/layers.js [models folder, default ../shared/models] [--all: short ones too] [model…]',
+  { all: { type: 'boolean', default: false } },
+);
 const [folder = '../shared/models', ...chosen] = positionals;
 const names =
   chosen.length > 0

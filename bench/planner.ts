@@ -10,6 +10,7 @@ import {
   planPooled,
   resolvePooled,
 } from '../src/milp/index.js';
+import { benchArguments } from './arguments.js';
 import { type Instance, readInstances, readModelList, readProfile, specOf } from './ppipe/instances.js';
 
 /**
@@ -228,7 +229,8 @@ function print(rows: readonly Row[]): void {
 }
 
 const highs = await loadHighs();
-const wanted = process.argv[2] ?? '';
+const { positionals } = benchArguments("node dist/bench/planner.js [part of a case's name]", {});
+const wanted = positionals[0] ?? '';
 const cases = [...instanceCases(), ...ownCases(highs)].filter(({ suite, name }) =>
   `${suite} ${name}`.includes(wanted),
 );

@@ -12,9 +12,9 @@ import { writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { loadArtifact } from '../src/artifacts/index.js';
 import { driveLoad, type LoadReport, type RunningServer, serveBundle } from '../src/runtime/index.js';
+import { benchArguments, benchNumber } from './arguments.js';
 
 interface Row {
   load: number;
@@ -32,7 +32,7 @@ interface Order {
 }
 
 const USAGE =
-  'Usage: node dist/bench/serve.js <bundle folder> [--model m] [--seconds 10] [--load 0.5,3] [--seed 0] [--json out.json]';
+  'node dist/bench/serve.js <bundle folder> [--model m] [--seconds 10] [--load 0.5,3] [--seed 0] [--json out.json]';
 
 if (process.send === undefined) await bench();
 else process.once('message', (order: Order) => void client(order));
@@ -44,19 +44,16 @@ async function client({ url, ...options }: Order): Promise<void> {
 }
 
 async function bench(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      model: { type: 'string' },
-      seconds: { type: 'string', default: '10' },
-      load: { type: 'string', default: '0.5,3' },
-      seed: { type: 'string', default: '0' },
-      json: { type: 'string' },
-    },
+  const { values, positionals } = benchArguments(USAGE, {
+    model: { type: 'string' },
+    seconds: { type: 'string', default: '10' },
+    load: { type: 'string', default: '0.5,3' },
+    seed: { type: 'string', default: '0' },
+    json: { type: 'string' },
   });
   const folder = positionals[0];
   if (folder === undefined) {
-    process.stderr.write(`${USAGE}\n`);
+    process.stderr.write(`usage: ${USAGE}\n`);
     process.exitCode = 2;
     return;
   }
@@ -65,14 +62,14 @@ async function bench(): Promise<void> {
   const model = plan.models.find(({ name }) => name === values.model) ?? plan.models[0]!;
   const server = await serveBundle(folder, { port: 0 });
   const rows: Row[] = [];
-  for (const load of values.load.split(',').map(Number)) {
+  for (const load of values.load.split(',').map((load) => benchNumber(USAGE, '--load', load))) {
     const rps = load * model.throughputRps;
     const order = {
       url: server.url,
       model: model.name,
       rps,
-      durationS: Number(values.seconds),
-      seed: Number(values.seed),
+      durationS: benchNumber(USAGE, '--seconds', values.seconds),
+      seed: benchNumber(USAGE, '--seed', values.seed),
     };
     rows.push({ load, ...(await measured(server, order)) });
   }

@@ -11,7 +11,6 @@ import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { RunMetrics } from '../src/metrics/index.js';
 import { streamOf } from '../src/random/index.js';
 import {
@@ -24,6 +23,7 @@ import {
 } from '../src/serving/index.js';
 import { simulate } from '../src/simulator/index.js';
 import { DrawnArrivals, mergedArrivals, steadyLoad } from '../src/workload/index.js';
+import { benchArguments, benchNumber } from './arguments.js';
 import { profilesIn, publishedInstances, publishedPlan } from './ppipe/plans.js';
 import { FifoCore } from './simulate/fifo-core.js';
 import { shapeOf, topologyWith } from './simulate/topologies.js';
@@ -56,6 +56,9 @@ const SCHEDULERS: Record<string, (topology: Topology, decisions: Decisions) => S
   'stage-local': (topology, decisions) => new StageLocalCore(topology, decisions),
   reservation: (topology, decisions) => new ReservationCore(topology, decisions),
 };
+
+const USAGE =
+  "node dist/bench/simulate.js [part of a case's name] [--scheduler reservation,stage-local] [--requests 2000000] [--repeat 3] [--json]";
 
 if (process.send === undefined) await bench();
 else process.once('message', (name: { name: string; requests: number }) => process.send?.(run(name)));
@@ -169,21 +172,19 @@ function run({ name, requests: asked }: { name: string; requests: number }): Row
 }
 
 async function bench(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      scheduler: { type: 'string', default: 'reservation' },
-      requests: { type: 'string', default: '2000000' },
-      repeat: { type: 'string', default: '3' },
-      json: { type: 'boolean', default: false },
-    },
+  const { values, positionals } = benchArguments(USAGE, {
+    scheduler: { type: 'string', default: 'reservation' },
+    requests: { type: 'string', default: '2000000' },
+    repeat: { type: 'string', default: '3' },
+    json: { type: 'boolean', default: false },
   });
+  const requests = benchNumber(USAGE, '--requests', values.requests);
+  const repeat = Math.max(1, benchNumber(USAGE, '--repeat', values.repeat));
   const rows: Row[] = [];
   for (const { name, once } of cases(values.scheduler.split(','))) {
     if (!name.includes(positionals[0] ?? '')) continue;
     const tries: Row[] = [];
-    for (let i = 0; i < (once ? 1 : Number(values.repeat)); i++)
-      tries.push(await inChild(name, Number(values.requests)));
+    for (let i = 0; i < (once ? 1 : repeat); i++) tries.push(await inChild(name, requests));
     rows.push(tries.reduce((best, row) => (row.rps > best.rps ? row : best)));
     if (!values.json) process.stderr.write('.');
   }

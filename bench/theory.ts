@@ -4,11 +4,11 @@
  * One pool, batches of one row, nothing dropped, nothing waiting for company. Each case is as long as it has to be for three
  * standard deviations of its mean wait to be 1 % of it; --scale multiplies that.
  */
-import { parseArgs } from 'node:util';
 import { streamOf } from '../src/random/index.js';
 import { StageLocalCore } from '../src/serving/index.js';
 import { type SimulationView, simulate } from '../src/simulator/index.js';
 import { DrawnArrivals, steadyLoad } from '../src/workload/index.js';
+import { benchArguments, benchNumber } from './arguments.js';
 import { topologyWith } from './simulate/topologies.js';
 
 interface Case {
@@ -29,15 +29,16 @@ const CASES: readonly Case[] = [
 const SERVICE_MS = 1;
 const SERVICE_NS = 1e6;
 
-const { values } = parseArgs({
-  options: {
-    scale: { type: 'string', default: '1' },
-    seed: { type: 'string', default: '1' },
-    json: { type: 'boolean', default: false },
-  },
+const USAGE = 'node dist/bench/theory.js [--scale 1] [--seed 1] [--json]';
+const { values } = benchArguments(USAGE, {
+  scale: { type: 'string', default: '1' },
+  seed: { type: 'string', default: '1' },
+  json: { type: 'boolean', default: false },
 });
+const scale = benchNumber(USAGE, '--scale', values.scale);
+const seed = benchNumber(USAGE, '--seed', values.seed);
 const rows = CASES.map((c) => {
-  const measured = meanWait(c, Number(values.scale), Number(values.seed));
+  const measured = meanWait(c, scale, seed);
   const exact = exactWait(c);
   return { ...c, measured, exact, error: measured / exact - 1 };
 });
