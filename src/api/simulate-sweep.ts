@@ -37,7 +37,7 @@ export interface SweepProgress {
 
 const SWEEP = /^load=(\d*\.?\d+)(?:\.\.(\d*\.?\d+))?(?::(\d+))?$/;
 const USUAL_STEP = 0.05;
-const MOST_STEPS = 200;
+const MOST_POINTS = 200;
 const MOST_LOAD = 100;
 /** The largest load is found to this. */
 const GRID = 100;
@@ -52,25 +52,25 @@ export function sweptLoads(text: string, told: ToldFaults): number[] {
   const at = `--sweep "${text}"`;
   const match = SWEEP.exec(text.trim());
   if (match === null) {
-    told.add(fault('is not a sweep: load=0.05..1.0, with :steps if wanted', at));
+    told.add(fault('is not a sweep: load=0.05..1.0, with :points if wanted', at));
     return [];
   }
   const from = Number(match[1]);
   const to = match[2] === undefined ? from : Number(match[2]);
   const usual = Math.max(2, Math.round((to - from) / USUAL_STEP) + 1);
-  const steps = match[3] === undefined ? (from === to ? 1 : usual) : Number(match[3]);
+  const points = match[3] === undefined ? (from === to ? 1 : usual) : Number(match[3]);
   const wrong: string[] = [];
   if (from <= 0) wrong.push('begins at 0; a load is more');
   if (to < from) wrong.push(`runs from ${from} down to ${to}`);
   if (to > MOST_LOAD) wrong.push(`reaches ${to} times the planned rate; at most ${MOST_LOAD} are simulated`);
   const least = to > from ? 2 : 1;
-  if (steps < least || (to >= from && steps > MOST_STEPS))
-    wrong.push(`has ${steps} steps; ${least} to ${MOST_STEPS} are valid`);
+  if (points < least || (to >= from && points > MOST_POINTS))
+    wrong.push(`has ${points} points; ${least} to ${MOST_POINTS} are valid`);
   told.add(...wrong.map((message) => fault(message, at)));
   if (wrong.length > 0) return [];
-  if (steps === 1) return [from];
-  return Array.from({ length: steps }, (_, i) =>
-    Number((from + ((to - from) * i) / (steps - 1)).toPrecision(12)),
+  if (from === to) return [from];
+  return Array.from({ length: points }, (_, i) =>
+    Number((from + ((to - from) * i) / (points - 1)).toPrecision(12)),
   );
 }
 
@@ -83,7 +83,8 @@ export async function runSweep(
 ): Promise<SimulationSweep> {
   const { target = TARGET, signal } = options;
   const runs = new Map<number, SimulationRun>();
-  const count = Math.min(options.threads ?? availableParallelism(), MOST_THREADS, loads.length);
+  const asked = Math.max(1, Math.floor(options.threads ?? availableParallelism()));
+  const count = Math.min(asked, MOST_THREADS, loads.length);
   const threads = Array.from({ length: count }, () => new SimulationThread(setup, signal));
   const tell = progressOf(options.onProgress);
   try {

@@ -629,6 +629,7 @@ describe('simulatePlan() refuses', () => {
     await refuses({ traces: [dense] }, /asks for 9.0e\+24 requests\/s/);
     await refuses({ traces: [times], duration: 1e-10 }, /less than a nanosecond/);
     await refuses({ traces: [instant] }, /say over how long with --duration/);
+    await refuses({ traces: [times], phases: ['5s,load=1'] }, /--trace: is said by each --phase/);
     await refuses({ traces: [times, `m0=${times}`] }, /stands alone/);
     await refuses({ traces: [`m0=${times}`, `m0=${times}`] }, /that model has a trace already/);
     await refuses({ traces: [`m0=${times}`], rps: ['m0=5', 'm1=5'] }, /m1 has no trace/);
@@ -727,9 +728,9 @@ describe('sweepPlan()', () => {
   it.each([
     ['load=0..1', 'begins at 0'],
     ['load=1..0.5', 'runs from 1 down to 0.5'],
-    ['load=0.1..1:900', '900 steps; 2 to 200 are valid'],
-    ['load=0.1..1:1', '1 steps; 2 to 200 are valid'],
-    ['load=0.5:0', '0 steps; 1 to 200 are valid'],
+    ['load=0.1..1:900', '900 points; 2 to 200 are valid'],
+    ['load=0.1..1:1', '1 points; 2 to 200 are valid'],
+    ['load=0.5:0', '0 points; 1 to 200 are valid'],
     ['load=1..1000', 'reaches 1000 times'],
     ['rps=1..2', 'is not a sweep'],
   ])('refuses %s', async (sweep, said) => {
