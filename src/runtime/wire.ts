@@ -100,6 +100,7 @@ export function tensorFromJson(dtype: string, dims: readonly number[], json: unk
 
 /** A list is not spelt out: it may be nested beyond reason. */
 function shown(value: unknown): string {
+  if (typeof value === 'number') return String(value);
   return typeof value === 'object' && value !== null
     ? 'a list or an object'
     : (JSON.stringify(value) ?? 'absent');
@@ -119,7 +120,9 @@ function reader(dtype: string): (value: unknown) => number | bigint | undefined 
   if (dtype === 'bool') {
     return (value) => (value === true || value === 1 ? 1 : value === false || value === 0 ? 0 : undefined);
   }
-  return (value) => (typeof value === 'number' ? value : undefined);
+  // JSON has no infinities: a number beyond the range of its type is a mistake, not one of them.
+  const rounded = dtype === 'float32' ? Math.fround : Number;
+  return (value) => (typeof value === 'number' && Number.isFinite(rounded(value)) ? value : undefined);
 }
 
 /** A tensor's elements as JSON text, flat. What JSON has no number for (NaN, infinities) is null. */

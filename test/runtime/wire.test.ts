@@ -47,6 +47,8 @@ describe('tensors on the wire', () => {
     ['bool', 'true'],
     ['float32', null],
     ['float32', '1'],
+    ['float32', 1e39],
+    ['float64', JSON.parse('1e999')],
     ['string', 1],
     ['int32', [[[1]]]],
   ])('%s does not take %j', (dtype, value) => {
