@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import {
   checkWritable,
   type Fault,
@@ -162,20 +162,26 @@ function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationOp
   return faults;
 }
 
-/** What is read must not be written over, by whatever path; nor can a folder, a device or a pipe be replaced by a file. */
+/** What is wrong with the files to write, told before the run that they would be of. */
 async function unfitFiles(files: readonly (string | undefined)[], read: readonly string[]): Promise<Fault[]> {
   const inputs = new Set(await Promise.all(read.map(identity)));
   const faults: Fault[] = [];
   for (const file of files) {
-    if (file === undefined) continue;
-    const found = await stat(file).catch(() => undefined);
-    if (inputs.has(await identity(file)))
-      faults.push(fault('is read by this simulation; write to another file', file));
-    else if (found?.isDirectory()) faults.push(fault('is a folder; name a file', file));
-    else if (found !== undefined && !found.isFile())
-      faults.push(fault('is no plain file, which would be replaced; --json prints the report instead', file));
+    const wrong = file === undefined ? undefined : await unfit(file, inputs);
+    if (wrong !== undefined) faults.push(fault(wrong, file === '' ? '""' : file));
   }
   return faults;
+}
+
+/** What is read must not be written over, by whatever path; nor can a folder, a device or a pipe be replaced by a file. */
+async function unfit(file: string, inputs: ReadonlySet<string>): Promise<string | undefined> {
+  if (file === '') return 'names no file';
+  const [found, folder] = await Promise.all([file, dirname(file)].map((path) => stat(path).catch(() => {})));
+  if (inputs.has(await identity(file))) return 'is read by this simulation; write to another file';
+  if (/[/\\]$/.test(file) || found?.isDirectory()) return 'is a folder; name a file';
+  if (folder !== undefined && !folder.isDirectory()) return `${dirname(file)} is not a folder`;
+  if (found === undefined || found.isFile()) return undefined;
+  return 'is no plain file, which would be replaced; --json prints the report instead';
 }
 
 /** The same for two paths of one file. */

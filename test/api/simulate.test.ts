@@ -607,8 +607,10 @@ describe('simulatePlan() refuses', () => {
 
   it('to put a file in the place of a folder or a device', async () => {
     const path = await planFile(PAIR);
-    for (const output of [folder, '.'])
+    for (const output of [folder, '.', join(folder, 'new/')])
       await expect(simulatePlan(path, { output })).rejects.toThrow(/is a folder; name a file/);
+    await expect(simulatePlan(path, { output: '' })).rejects.toThrow(/"": names no file/);
+    await expect(simulatePlan(path, { timeline: join(path, 'x.json') })).rejects.toThrow(/ is not a folder/);
     // A terminal, a pipe or a device, none of which this may replace.
     const socket = join(folder, 'socket');
     const server = createServer().listen(socket);
