@@ -228,6 +228,8 @@ describe('simulatePlan()', () => {
     );
     expect(policies.map(({ name }) => name)).toEqual(['reservation', 'reactive', 'stage-local', 'fifo']);
     expect(policies[3]?.policy).toMatchObject({ order: { kind: 'fifo' }, drop: { kind: 'never' } });
+    const all = await simulated(PAIR, { policy: ['correction.weight=1'] });
+    expect(all.scheduler.policy).toMatchObject({ correction: { kind: 'average', weight: 1 } });
     const chosen = await simulated(PAIR, {
       preset: 'published',
       policy: [
@@ -556,7 +558,11 @@ describe('simulatePlan() refuses', () => {
     ['windows that are no number', { windows: Number.NaN }, /--windows: is less than a nanosecond/],
     ['a duration that is no number', { duration: Number.NaN }, /--duration: is less than a nanosecond/],
     ['parts of a nanosecond', { policy: ['wakeStepNs=0.5'] }, /0.5 is not a whole number/],
-    ['phases and what they say', { phases: ['5s,load=1'], rps: ['4'], load: 2 }, /--load: is said by each/],
+    [
+      'phases and what they say',
+      { phases: ['5s,load=1'], rps: ['4'], load: 2 },
+      /--load: is said by each.*\n.*--rps: is said by each/,
+    ],
     ['a phase of no rate', { phases: ['5s'] }, /--phase "5s": says no rate, such as 60s,load=0.5/],
     ['a phase of two rates', { phases: ['5s,load=1,m0=4'] }, /takes one of load=, rps= and rates of models/],
     ['a phase of no length', { phases: ['0s,load=1'] }, /"0s" is not a time above 0/],
