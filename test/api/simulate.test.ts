@@ -307,6 +307,10 @@ describe('simulatePlan()', () => {
       3,
       'uniform',
     ]);
+    const asked = ({ workload }: SimulationReport) => workload.models.reduce((sum, { rps }) => sum + rps, 0);
+    expect(asked(placed)).toBeCloseTo(90 / 3, 9);
+    expect(asked(await simulated(PAIR, { traces: [counts], duration: 2 }))).toBeCloseTo(70 / 2, 9);
+    expect(asked(shared)).toBeCloseTo(400 / 3.990000001, 9);
     expect(shared.workload.spread).toBeUndefined();
   });
 
