@@ -5,8 +5,9 @@
  * `decide` once, then carries out every decision and clears the buffer before it tells anything more: until then no number
  * (request, task, batch) that a decision names is used again.
  *
- * A request of n rows is n tasks, each at one partition at a time; the request is answered when all have ended. Tasks of a
- * workflow that forks are told by further outcomes of `executed`; the join is the request's count of tasks not yet ended.
+ * A request of n rows is n tasks, each at one partition at a time, in the pools of a pipeline one after the other; the request is
+ * answered when all have ended. That count is the join which tasks that fork will need; forks themselves, outcomes per task of
+ * `executed`, are not told yet.
  */
 export interface ServingCore {
   /** A request of `rows` tasks; @returns its number, in use until its outcome is decided and its last batch has come back. */
