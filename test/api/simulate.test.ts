@@ -307,6 +307,9 @@ describe('simulatePlan()', () => {
       3,
       'uniform',
     ]);
+    const each = { traces: [`m0=${path}`, `m1=${counts}`], duration: undefined };
+    const apart = await simulated(PAIR, { ...each, arrivals: 'uniform' });
+    expect([apart.workload.durationS, apart.overall.arrived]).toEqual([3.990000001, 490]);
     const asked = ({ workload }: SimulationReport) => workload.models.reduce((sum, { rps }) => sum + rps, 0);
     expect(asked(placed)).toBeCloseTo(90 / 3, 9);
     expect(asked(await simulated(PAIR, { traces: [counts], duration: 2 }))).toBeCloseTo(70 / 2, 9);
