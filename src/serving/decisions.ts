@@ -10,7 +10,7 @@ export const Decision = {
   /**
    * Move the batch's tensors on to the next pool: a = batch, b = sending device, c = receiving device (−1: none yet), d = not
    * before this time (0: at once). It takes the sender's uplink and the receiver's downlink together; a link serves what it is
-   * handed in that order.
+   * handed in that order. One that takes no time takes no link.
    */
   transfer: 2,
   /** The request has ended with results, or with a failure: a = request, b = an Answer. */

@@ -3,7 +3,8 @@ import { capacityFor, grownColumn, NONE } from './columns.js';
 
 /**
  * Virtual links. A transfer takes its sender's uplink and its receiver's downlink (where known) together; each link serves what
- * it is handed in that order, so a transfer whose other link is taken keeps those behind it waiting.
+ * it is handed in that order, so a transfer whose other link is taken keeps those behind it waiting. One that takes no time takes
+ * no link: it waits for nothing but its own time.
  */
 export class VirtualLinks {
   private readonly up: Lane;
@@ -14,6 +15,8 @@ export class VirtualLinks {
   startedAt = new Float64Array(0);
   from = new Int32Array(0);
   to = new Int32Array(0);
+  /** How long it takes. */
+  takesNs = new Float64Array(0);
   private notBefore = new Float64Array(0);
   private arranged = new Uint8Array(0);
 
@@ -22,22 +25,25 @@ export class VirtualLinks {
     this.down = new Lane(links.downlinkCount);
   }
 
-  hand(at: number, batch: number, from: number, to: number, notBefore: number): void {
+  hand(at: number, batch: number, from: number, to: number, notBefore: number, takesNs: number): void {
     if (batch >= this.from.length) this.grow(batch);
     this.handedAt[batch] = at;
     this.notBefore[batch] = notBefore;
     this.arranged[batch] = 0;
     this.from[batch] = from;
     this.to[batch] = to;
+    this.takesNs[batch] = takesNs;
+    if (takesNs === 0) return;
     this.up.push(this.links.uplinkOf[from] as number, batch);
     if (to !== NONE) this.down.push(this.links.downlinkOf[to] as number, batch);
   }
 
   /** Whether a batch has come to the head of both its links and nothing has been arranged for it yet. */
   isNext(batch: number): boolean {
+    if (this.arranged[batch] === 1) return false;
+    if (this.takesNs[batch] === 0) return true;
     const to = this.to[batch] as number;
     return (
-      this.arranged[batch] === 0 &&
       this.up.first(this.uplinkOf(batch)) === batch &&
       (to === NONE || this.down.first(this.links.downlinkOf[to] as number) === batch)
     );
@@ -55,6 +61,7 @@ export class VirtualLinks {
 
   /** The batch has arrived: its links are free for the next. */
   end(batch: number): void {
+    if (this.takesNs[batch] === 0) return;
     const to = this.to[batch] as number;
     this.up.shift(this.uplinkOf(batch));
     if (to !== NONE) this.down.shift(this.links.downlinkOf[to] as number);
@@ -79,6 +86,7 @@ export class VirtualLinks {
     const capacity = capacityFor(batch, this.from.length);
     this.handedAt = grownColumn(this.handedAt, capacity);
     this.startedAt = grownColumn(this.startedAt, capacity);
+    this.takesNs = grownColumn(this.takesNs, capacity);
     this.notBefore = grownColumn(this.notBefore, capacity);
     this.arranged = grownColumn(this.arranged, capacity);
     this.from = grownColumn(this.from, capacity);

@@ -190,8 +190,7 @@ export class VirtualDriver {
           this.hand(a, decisions.b(i), decisions.c(i));
           break;
         case Decision.transfer:
-          this.links.hand(this.now, a, decisions.b(i), decisions.c(i), decisions.d(i));
-          this.moveIfNext(a);
+          this.send(a, decisions.b(i), decisions.c(i), decisions.d(i));
           break;
         case Decision.answer:
           this.answer(a, decisions.b(i));
@@ -255,6 +254,13 @@ export class VirtualDriver {
     else core.started(now, this.begin(device));
   }
 
+  private send(batch: number, from: number, to: number, notBefore: number): void {
+    const { core, links, now } = this;
+    const takesNs = this.steps.transferNs(core.batchPool(batch), core.batchSize(batch));
+    links.hand(now, batch, from, to, notBefore, takesNs);
+    this.moveIfNext(batch);
+  }
+
   private moveIfNext(batch: number): void {
     if (batch === NONE || !this.links.isNext(batch)) return;
     this.links.arrange(batch);
@@ -264,9 +270,8 @@ export class VirtualDriver {
   }
 
   private move(batch: number): void {
-    const tookNs = this.steps.transferNs(this.core.batchPool(batch), this.core.batchSize(batch));
     this.links.startedAt[batch] = this.now;
-    this.events.schedule(this.now + tookNs, Kind.transferEnds, batch);
+    this.events.schedule(this.now + (this.links.takesNs[batch] as number), Kind.transferEnds, batch);
   }
 
   private endTransfer(batch: number): void {

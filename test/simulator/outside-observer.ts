@@ -103,10 +103,10 @@ export class OutsideObserver implements SimulationObserver {
   ): void {
     this.forward(endNs);
     const uplink = this.topology.links.uplinkOf[fromDevice]!;
-    if (startNs < handedNs || startNs < this.upFree[uplink]!)
+    if (startNs < handedNs || (startNs < endNs && startNs < this.upFree[uplink]!))
       throw new Error(`two transfers on uplink ${uplink}`);
-    this.upFree[uplink] = endNs;
-    if (toDevice >= 0) {
+    if (startNs < endNs) this.upFree[uplink] = endNs;
+    if (toDevice >= 0 && startNs < endNs) {
       const downlink = this.topology.links.downlinkOf[toDevice]!;
       if (startNs < this.downFree[downlink]!) throw new Error(`two transfers on downlink ${downlink}`);
       this.downFree[downlink] = endNs;

@@ -446,8 +446,10 @@ function startsOf(topology: Topology, handed: readonly Handed[], free?: 'uplink'
   });
 }
 
-function resourcesOf({ links }: Topology, { kind, device, to }: Handed): string[] {
+/** A transfer of no length takes no link. */
+function resourcesOf({ links }: Topology, { kind, device, to, from, end }: Handed): string[] {
   if (kind === 'execute') return [`device ${device}`];
+  if (end === from) return [];
   const downlink = to < 0 ? [] : [`downlink ${links.downlinkOf[to]}`];
   return [`uplink ${links.uplinkOf[device]}`, ...downlink];
 }
