@@ -132,7 +132,7 @@ export class Dispatcher {
   }
 
   /** The largest batch in time in a pipeline; the path is left as probed for it. */
-  private largest(at: number, entry: number, deadline: number, firstSight: boolean, most: number): number {
+  largest(at: number, entry: number, deadline: number, firstSight: boolean, most: number): number {
     const planned = Math.min(most, this.planned[entry] as number);
     if (this.inTime(at, entry, planned, deadline)) return planned;
     const least = firstSight ? this.leastAtFirstSight(at, entry, planned, deadline) : 1;

@@ -171,11 +171,16 @@ export class ReservationCore extends BatchingCore implements ServingCore {
       this.seen[model] = head;
       const { entry } = this.dispatcher;
       const waiting = this.queues.size(model);
-      if (waiting < size && !this.draining) {
-        const until = this.lastMoment(model, head, entry);
-        if (until > at) return this.waitQuietly(at, model, size, deadline, until);
+      if (waiting >= size) {
+        this.dispatch(model, size);
+        continue;
       }
-      this.dispatch(model, Math.min(size, waiting));
+      const until = this.draining ? at : this.lastMoment(model, head, entry);
+      if (until > at) return this.waitQuietly(at, model, size, deadline, until);
+      // The larger batch is there in time; where a smaller one takes longer, those that wait need not be.
+      const fits = this.dispatcher.largest(at, entry, deadline, false, waiting);
+      if (fits === 0) this.giveUp(head, NONE, true);
+      else this.dispatch(model, fits);
     }
   }
 

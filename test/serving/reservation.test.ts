@@ -111,6 +111,17 @@ describe('ReservationCore', () => {
     expect(tight.executed.map(({ arrivals: members }) => members)).toEqual([[0, 1]]);
   });
 
+  it('admits none that would be late where a smaller batch takes longer than a larger one', () => {
+    const latencyUs = (batch: number) => [7000, 12_000, 11_000, 8000][batch - 1] as number;
+    const topology = topologyOf(
+      planOf([{ sloMs: 10, pipelines: [{ throughputRps: 1, parts: [{ batch: 4, latencyUs }] }] }]),
+    );
+    // Four would be there in time; the two that wait would not, and one more neither.
+    const { ended, executed } = serve(topology, times(0, 0));
+    expect(executed.map(({ arrivals: members }) => members)).toEqual([[0]]);
+    expect(ended.map(({ outcome }) => outcome).sort()).toEqual(['dropped', 'inTime']);
+  });
+
   it('asks other pipelines before it drops', () => {
     const part = (us: number) => [{ batch: 2, latencyUs: () => us }];
     const shapes = [
