@@ -14,6 +14,8 @@ export interface Booking {
   reserve(path: Path, entry: number, size: number, from: number, firstStep: number): void;
   /** When a batch could begin its way, seen from its stages' devices alone: no later than `probe` finds. O(stages). */
   freeFrom(entry: number, size: number): number;
+  /** Reservations that are kept now. O(resources). */
+  readonly kept: number;
   deviceUp(device: number): void;
   deviceDown(device: number): void;
 }

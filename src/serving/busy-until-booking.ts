@@ -80,6 +80,11 @@ export class BusyUntilBooking implements Booking {
     }
   }
 
+  /** None is: only when the last one ends. */
+  get kept(): number {
+    return 0;
+  }
+
   deviceUp(device: number): void {
     this.up[device] = 1;
   }

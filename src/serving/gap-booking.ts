@@ -234,6 +234,10 @@ export class GapBooking implements Booking {
     this.byFree.insertAfter(pool, before, device);
   }
 
+  get kept(): number {
+    return this.table.total;
+  }
+
   deviceUp(device: number): void {
     const pool = this.poolOf[device] as number;
     this.up[device] = 1;

@@ -25,6 +25,11 @@ export class ReservationTable {
     return this.counts[resource] as number;
   }
 
+  /** Reservations of all resources. O(resources). */
+  get total(): number {
+    return this.counts.reduce((sum, count) => sum + count, 0);
+  }
+
   owner(resource: number, i: number): number {
     return this.owners[resource * this.stride + i] as number;
   }

@@ -84,6 +84,11 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     return this.dispatcher.probes;
   }
 
+  /** What memory follows: reservations as well. */
+  override get inUse(): { requests: number; tasks: number; batches: number; reservations: number } {
+    return { ...super.inUse, reservations: this.booking.kept };
+  }
+
   protected admit(at: number, request: number): void {
     for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task))
       this.requeue(at, task);

@@ -60,7 +60,7 @@ export class ReservedFlow implements Flow {
     const next = this.journeys.device(batch, stage + 1);
     if (next === NONE || this.up[next] === 0) this.findWay(at, batch, stage + 1);
     else if (at > this.journeys.endAt(batch, stage)) this.postpone(at, batch, stage + 1);
-    this.offerToLinks(batch);
+    this.offerToLinks(at, batch);
   }
 
   transferred(at: number, batch: number): boolean {
@@ -190,11 +190,13 @@ export class ReservedFlow implements Flow {
   }
 
   /** A batch that has executed asks for its links; one that needs none goes at once. */
-  private offerToLinks(batch: number): void {
+  private offerToLinks(at: number, batch: number): void {
     const from = this.batches.device(batch);
     const to = this.journeys.device(batch, (this.journeys.stage[batch] as number) + 1);
     const takes = this.durations.transferNs(this.batches.pool(batch), this.batches.size(batch));
     if (to === NONE || takes === 0) {
+      // It may have been larger when its links were reserved.
+      if (to !== NONE) this.dropLinks(at, batch, (this.journeys.stage[batch] as number) + 1);
       this.journeys.leg[batch] = Leg.sending;
       this.decisions.push(Decision.transfer, batch, from, to);
       return;
@@ -264,10 +266,14 @@ export class ReservedFlow implements Flow {
       if (device === NONE) return;
       this.booking.release(device, this.journeys.step(batch, k), at);
       this.touch(device);
-      for (const link of this.linksTo(batch, k)) {
-        this.booking.table.remove(link, this.journeys.step(batch, k), at);
-        this.touch(link);
-      }
+      this.dropLinks(at, batch, k);
+    }
+  }
+
+  private dropLinks(at: number, batch: number, stage: number): void {
+    for (const link of this.linksTo(batch, stage)) {
+      this.booking.table.remove(link, this.journeys.step(batch, stage), at);
+      this.touch(link);
     }
   }
 

@@ -122,6 +122,18 @@ describe('ReservationCore', () => {
     expect(ended.map(({ outcome }) => outcome).sort()).toEqual(['dropped', 'inTime']);
   });
 
+  it('keeps no link for a batch that has become too small to need one', () => {
+    // A row takes 0.4 ns: one none, two 1 ns.
+    const parts = [
+      { batch: 2, latencyUs: () => 10_000, transferBytes: 5 },
+      { batch: 2, latencyUs: () => 5000 },
+    ];
+    const topology = topologyOf(planOf([{ sloMs: 100, pipelines: [{ throughputRps: 1, parts }] }], 100));
+    // The second pair waits for the first; one of it leaves. That nothing is left over is seen by the driver.
+    const { executed } = serve(topology, [...times(0, 0, 0), { at: 0, cancelAt: MS }]);
+    expect(executed.map(({ arrivals: members }) => members.length)).toEqual([2, 1, 2, 1]);
+  });
+
   it('asks other pipelines before it drops', () => {
     const part = (us: number) => [{ batch: 2, latencyUs: () => us }];
     const shapes = [

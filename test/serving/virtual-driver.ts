@@ -232,7 +232,8 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
   if (openOf.size > 0) throw new Error(`${openOf.size} requests never ended`);
   if (ended.length !== run.arrivals.length) throw new Error('outcomes and arrivals differ in number');
   const left = bare.inUse;
-  if (left.requests + left.tasks + left.batches !== 0) throw new Error(`slots leak: ${JSON.stringify(left)}`);
+  if (Object.values(left).some((count) => count !== 0))
+    throw new Error(`slots leak: ${JSON.stringify(left)}`);
   return { ended, executed, core: bare };
 }
 
