@@ -18,6 +18,10 @@ export class Dispatcher {
   probes = 0;
   /** Largest batch of each pipeline, by its first pool: the least of its stages' planned ones. */
   readonly planned: Int32Array;
+  /** The largest of them. */
+  readonly mostPlanned: number;
+  /** Whether the last offer found a pipeline with a device for every stage. */
+  foundWay = false;
   /** When a full batch of each pipeline would start, were all that it waits for at its beginning. */
   private readonly startsAt: Float64Array;
   /** Pipelines a batch was dispatched to since. */
@@ -44,6 +48,7 @@ export class Dispatcher {
       if (next !== undefined)
         this.planned[i] = Math.min(this.planned[i] as number, this.planned[next] as number);
     }
+    this.mostPlanned = this.planned.reduce((most, batch) => Math.max(most, batch), 1);
     this.startsAt = new Float64Array(pools.length);
     this.changed = new Uint8Array(pools.length).fill(1);
     this.behind = new Float64Array(pools.length);
@@ -60,6 +65,7 @@ export class Dispatcher {
    */
   offer(at: number, model: number, deadline: number, firstSight: boolean, most: number): number {
     const entries = this.topology.models[model]?.entries as number[];
+    this.foundWay = false;
     this.entry =
       this.policy.offer === 'least-waiting'
         ? this.leastWaiting(at, deadline, entries)
@@ -151,7 +157,9 @@ export class Dispatcher {
   }
 
   private inTime(at: number, entry: number, size: number, deadline: number): boolean {
-    return this.probe(at, entry, size) && this.path.finish <= deadline;
+    if (!this.probe(at, entry, size)) return false;
+    this.foundWay = true;
+    return this.path.finish <= deadline;
   }
 
   private probe(at: number, entry: number, size: number): boolean {

@@ -1,7 +1,7 @@
 import type { Batches } from './batches.js';
 import { Decision, type Decisions } from './decisions.js';
 import { Lists, NONE } from './lists.js';
-import type { Journeys } from './path.js';
+import { type Journeys, Leg } from './path.js';
 
 /** Takes dispatched batches along their paths. */
 export interface Flow {
@@ -14,7 +14,7 @@ export interface Flow {
   transferred(at: number, batch: number): boolean;
   /** The batch came to nothing on its device: it is forgotten here. */
   lost(at: number, batch: number): void;
-  /** @returns the batches that were on the device, forgotten here */
+  /** @returns the batches that were on the device, forgotten here; the leg of those that it ran is `executing` */
   deviceDown(at: number, device: number): number[];
   deviceUp(device: number): void;
   decide(at: number): void;
@@ -47,7 +47,9 @@ export class HandedOnFlow implements Flow {
     this.decisions.push(Decision.execute, batch, device);
   }
 
-  started(): void {}
+  started(_at: number, batch: number): void {
+    this.journeys.leg[batch] = Leg.executing;
+  }
 
   executed(_at: number, batch: number, last: boolean): void {
     const device = this.batches.device(batch);
@@ -59,6 +61,7 @@ export class HandedOnFlow implements Flow {
     const stage = (this.journeys.stage[batch] as number) + 1;
     const device = this.journeys.device(batch, stage);
     this.journeys.stage[batch] = stage;
+    this.journeys.leg[batch] = Leg.toExecute;
     this.batches.moveTo(batch, this.batches.pool(batch) + 1, device);
     if (this.up[device] === 0) return false;
     if (this.isWanted(batch)) this.hand(batch);

@@ -1,6 +1,7 @@
 import { BatchingCore } from './batching-core.js';
 import type { Booking } from './booking.js';
 import { BusyUntilBooking } from './busy-until-booking.js';
+import { must } from './columns.js';
 import type { ServingCore } from './core.js';
 import type { Decisions } from './decisions.js';
 import { Dispatcher } from './dispatcher.js';
@@ -8,7 +9,7 @@ import { Durations } from './durations.js';
 import { type Flow, HandedOnFlow } from './flow.js';
 import { GapBooking } from './gap-booking.js';
 import { Lists, NONE } from './lists.js';
-import { Journeys } from './path.js';
+import { Journeys, Leg } from './path.js';
 import { TaskState } from './requests.js';
 import { RESERVATION_POLICY, type ReservationPolicy } from './reservation-policy.js';
 import { ReservedFlow } from './reserved-flow.js';
@@ -41,6 +42,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   /** Per model: until then, what comes behind the oldest changes nothing while fewer than `quietSize` wait. */
   private readonly quietUntil: Float64Array;
   private readonly quietSize: Int32Array;
+  private readonly up: Uint8Array;
   /** Whether a request ever ended while a task of it was in a batch. */
   private holes = false;
   /** Whether a batch was ever lost. */
@@ -71,6 +73,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
       this.flow = new HandedOnFlow(decisions, batches, journeys, topology.devices.length, isWanted);
     }
     this.dispatcher = new Dispatcher(topology, this.policy, this.durations, this.booking);
+    this.up = new Uint8Array(topology.devices.length);
     this.queues = new Lists(models.length);
     this.touched = new Uint8Array(models.length);
     this.wake = new Float64Array(models.length).fill(NEVER);
@@ -116,7 +119,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     const pool = this.batches.pool(batch);
     this.durations.observeTransfer(pool, this.batches.size(batch), endedAt - startedAt);
     // A stage that has lost its devices: the batch's tasks start again, the driver has their inputs.
-    if (!this.flow.transferred(at, batch)) this.retryAlone(at, batch, false);
+    if (!this.flow.transferred(at, batch)) this.retry(at, batch, 0, false);
   }
 
   failed(at: number, batch: number): void {
@@ -125,14 +128,21 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   }
 
   deviceUp(_at: number, device: number): void {
+    must(this.up[device] === 0, 'a device came up that is up');
+    this.up[device] = 1;
     this.booking.deviceUp(device);
     this.flow.deviceUp(device);
     this.touchAll();
   }
 
   deviceDown(at: number, device: number): void {
+    if (this.up[device] === 0) return;
+    this.up[device] = 0;
     this.booking.deviceDown(device);
-    for (const batch of this.flow.deviceDown(at, device)) this.retryAlone(at, batch, false);
+    for (const batch of this.flow.deviceDown(at, device)) {
+      if (this.journeys.leg[batch] === Leg.executing) this.retryAlone(at, batch, false);
+      else this.retry(at, batch, 0, false);
+    }
     this.touchAll();
   }
 
@@ -170,7 +180,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
       );
       this.quietUntil[model] = -1;
       if (size === 0) {
-        this.giveUp(head, NONE, this.dispatcher.entry !== NONE);
+        this.giveUp(head, NONE, this.dispatcher.foundWay);
         continue;
       }
       this.seen[model] = head;
@@ -193,9 +203,10 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   private togetherWith(head: number): number {
     if (!this.retried) return NEVER;
     if ((this.requests.tries[head] as number) > 0) return 1;
-    let count = 1;
-    for (let task = this.queues.next(head); task !== NONE; task = this.queues.next(task), count++) {
-      if ((this.requests.tries[task] as number) > 0) return count;
+    let task = head;
+    for (let count = 1; count < this.dispatcher.mostPlanned; count++) {
+      task = this.queues.next(task);
+      if (task === NONE || (this.requests.tries[task] as number) > 0) return task === NONE ? NEVER : count;
     }
     return NEVER;
   }
@@ -268,7 +279,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     if (this.requests.state[task] === TaskState.inBatch) this.holes = true;
   }
 
-  /** A lost batch's tasks are tried again, each alone. */
+  /** The tasks of a batch that was lost while it ran are tried again, each alone. */
   private retryAlone(at: number, batch: number, givenUp: boolean): void {
     this.retried = true;
     this.retry(at, batch, 1, givenUp);

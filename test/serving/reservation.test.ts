@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { profilesIn, publishedInstances, publishedPlan } from '../../bench/ppipe/plans.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
 import {
-  type Decisions,
+  Decisions,
   type LogEntry,
   ReservationCore,
   type ReservationPolicy,
@@ -132,6 +132,39 @@ describe('ReservationCore', () => {
     // The second pair waits for the first; one of it leaves. That nothing is left over is seen by the driver.
     const { executed } = serve(topology, [...times(0, 0, 0), { at: 0, cancelAt: MS }]);
     expect(executed.map(({ arrivals: members }) => members.length)).toEqual([2, 1, 2, 1]);
+  });
+
+  it('takes batches that only waited on a device that is lost to others whole, as often as need be', () => {
+    for (const tables of ['gaps', 'busy-until'] as const) {
+      const { ended, executed } = runVirtual({
+        topology: one(4, 500, 3),
+        arrivals: times(...new Array<number>(24).fill(0)),
+        outages: [
+          { at: MS, device: 0 },
+          { at: 2 * MS, device: 1 },
+        ],
+        handsAhead: true,
+        makeCore: coreOf({ tables }),
+      });
+      // Only what ran is tried alone; nothing ran twice in vain.
+      expect(ended.every(({ outcome }) => outcome === 'inTime')).toBe(true);
+      const sizes = executed
+        .filter(({ from }) => from > 2 * MS)
+        .map(({ arrivals: members }) => members.length);
+      expect(sizes.sort()).toEqual([...new Array<number>(8).fill(1), 4, 4, 4]);
+    }
+  });
+
+  it('says of a request that finds no device that devices are down, and takes it ill to hear so twice', () => {
+    const topology = one(2, 50);
+    const outages = [{ at: MS, device: 0 }];
+    const run = { topology, arrivals: times(2), outages, makeCore: coreOf() };
+    expect(runVirtual(run).ended).toMatchObject([{ outcome: 'dropped', reason: 'device-down' }]);
+    const again = { ...run, outages: [...outages, { at: MS, device: 0, until: 1.5 * MS }] };
+    expect(runVirtual(again).ended).toMatchObject([{ outcome: 'inTime' }]);
+    const core = new ReservationCore(topology, new Decisions());
+    core.deviceUp(0, 0);
+    expect(() => core.deviceUp(0, 0)).toThrow('came up that is up');
   });
 
   it('asks other pipelines before it drops', () => {
