@@ -1,5 +1,5 @@
 import type { ReservationCorrection } from './reservation-policy.js';
-import { type Pool, stagesFrom } from './topology.js';
+import { type Pool, stagesFrom, type Topology } from './topology.js';
 
 const LEAST_RATIO = 0.25;
 const MOST_RATIO = 16;
@@ -13,8 +13,22 @@ export class Durations {
   private readonly rowOf: Int32Array;
   private readonly works: Float64Array;
   private readonly mostWork: Float64Array;
+  /** First pool of each pool's pipeline. */
+  private readonly entryOf: Int32Array;
+  /** The largest batch that fits every pool of a pipeline, at its first. */
+  private readonly fullSize: Int32Array;
+  private readonly sloNs: Float64Array;
+  private readonly mostDeviations: number;
 
-  constructor(pools: readonly Pool[], correction: ReservationCorrection) {
+  constructor({ pools, models }: Topology, correction: ReservationCorrection) {
+    this.mostDeviations = correction.kind === 'none' ? 0 : correction.deviations;
+    this.sloNs = Float64Array.from(pools, ({ model }) => models[model]?.sloNs as number);
+    this.entryOf = Int32Array.from(pools, ({ partition }, pool) => pool - partition);
+    this.fullSize = Int32Array.from(pools, ({ batch }) => batch);
+    pools.forEach(({ batch }, pool) => {
+      const entry = this.entryOf[pool] as number;
+      this.fullSize[entry] = Math.min(this.fullSize[entry] as number, batch);
+    });
     this.stages = stagesFrom(pools);
     this.rowOf = rowsOf(pools);
     const noTimes = (batch: number) => new Float64Array(batch);
@@ -53,11 +67,33 @@ export class Durations {
   }
 
   observeExecution(pool: number, size: number, tookNs: number): void {
-    if (this.executions.observe(pool, size, tookNs)) this.addUpTo(pool);
+    if (!this.executions.observe(pool, size, tookNs)) return;
+    this.executions.expect(pool, this.margin(pool));
+    this.addUpTo(pool);
   }
 
   observeTransfer(pool: number, size: number, tookNs: number): void {
-    if (this.transfers.observe(pool, size, tookNs)) this.addUpTo(pool);
+    if (!this.transfers.observe(pool, size, tookNs)) return;
+    this.transfers.expect(pool, this.margin(pool));
+    this.addUpTo(pool);
+  }
+
+  /**
+   * How many deviations are added to what is expected: no more than leave room for a full batch within the SLO where it can be had
+   * without them. A margin that forbids it gives the pipeline up, or serves it by small batches, for fear of being late.
+   */
+  private margin(pool: number): number {
+    const entry = this.entryOf[pool] as number;
+    const size = this.fullSize[entry] as number;
+    const end = pool + (this.stages[pool] as number);
+    let workNs = 0;
+    let deviationNs = 0;
+    for (let at = entry; at < end; at++) {
+      workNs += this.executions.meanNs(at, size) + this.transfers.meanNs(at, size);
+      deviationNs += this.executions.deviationNs(at, size) + this.transfers.deviationNs(at, size);
+    }
+    const roomNs = Math.max(0, (this.sloNs[pool] as number) - workNs);
+    return this.mostDeviations * deviationNs <= roomNs ? this.mostDeviations : roomNs / deviationNs;
   }
 
   /** Of a pool and those before it in its pipeline. */
@@ -112,25 +148,38 @@ class StepTimes {
     return this.expected[(this.rowOf[pool] as number) + size] as number;
   }
 
-  /** @returns whether it changes what is expected */
+  /** @returns whether that changes what it takes in the mean, or its spread */
   observe(pool: number, size: number, tookNs: number): boolean {
     if (this.correction.kind === 'none') return false;
     const plannedNs = this.planned[(this.rowOf[pool] as number) + size] as number;
     const ratio = this.ratio[pool] as number;
     const deviation = this.deviation[pool] as number;
     if (plannedNs === 0 || (tookNs === plannedNs && ratio === 1 && deviation === 0)) return false;
-    const { weight, deviations } = this.correction;
+    const { weight } = this.correction;
     const error = Math.min(Math.max(tookNs / plannedNs, LEAST_RATIO), MOST_RATIO) - ratio;
     this.ratio[pool] = ratio + weight * error;
     this.deviation[pool] = deviation + weight * (Math.abs(error) - deviation);
-    this.scale(pool, (this.ratio[pool] as number) + deviations * (this.deviation[pool] as number));
     return true;
   }
 
-  private scale(pool: number, factor: number): void {
+  /** What a step took in the mean, without a margin. */
+  meanNs(pool: number, size: number): number {
+    return (this.ratio[pool] as number) * (this.planned[(this.rowOf[pool] as number) + size] as number);
+  }
+
+  deviationNs(pool: number, size: number): number {
+    return (this.deviation[pool] as number) * (this.planned[(this.rowOf[pool] as number) + size] as number);
+  }
+
+  /** From now on the mean and so many deviations are expected. */
+  expect(pool: number, deviations: number): void {
+    const factor = (this.ratio[pool] as number) + deviations * (this.deviation[pool] as number);
     const end = this.rowOf[pool + 1] as number;
-    for (let i = (this.rowOf[pool] as number) + 1; i <= end; i++)
-      this.expected[i] = Math.round(factor * (this.planned[i] as number));
+    for (let i = (this.rowOf[pool] as number) + 1; i <= end; i++) {
+      const plannedNs = this.planned[i] as number;
+      // What takes some time is never expected to take none: it would be kept no link, and wait for it.
+      this.expected[i] = Math.max(Math.min(1, plannedNs), Math.round(factor * plannedNs));
+    }
   }
 }
 

@@ -47,7 +47,7 @@ export class ReactiveCore extends BatchingCore implements ServingCore {
     super(topology, decisions, chosen);
     this.policy = chosen;
     this.pools = topology.pools;
-    this.durations = new Durations(this.pools, this.policy.correction);
+    this.durations = new Durations(topology, this.policy.correction);
     this.workers = new ReactiveWorkers(topology, this.batches, this.durations);
     this.rules = new ReactiveRules(this.policy, this.pools, this.durations);
     const queues = topology.models.length + this.pools.length;

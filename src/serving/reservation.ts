@@ -60,7 +60,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     this.policy = chosen;
     const { pools, models } = topology;
     this.stages = stagesFrom(pools);
-    this.durations = new Durations(pools, this.policy.correction);
+    this.durations = new Durations(topology, this.policy.correction);
     this.journeys = new Journeys(Math.max(...pools.map(({ partition }) => partition + 1)));
     const isWanted = (batch: number) => this.isWanted(batch);
     const { batches, journeys, durations } = this;

@@ -23,7 +23,7 @@ describe('GapBooking', () => {
       const stream = streamOf(seed, 'booking');
       const topology = randomTopology(stream);
       const { pools, devices } = topology;
-      const durations = new Durations(pools, { kind: 'none' });
+      const durations = new Durations(topology, { kind: 'none' });
       const booking = new GapBooking(topology, durations);
       const path = new Path(5);
       // What was reserved, kept apart from the booking.
