@@ -83,7 +83,11 @@ export class ReservationTable {
     let i = first;
     while (i < end && this.owners[i] !== owner) i++;
     if (i === end) return;
-    for (; i < end - 1; i++) this.move(i + 1, i);
+    if (end - i > 32) {
+      this.starts.copyWithin(i, i + 1, end);
+      this.ends.copyWithin(i, i + 1, end);
+      this.owners.copyWithin(i, i + 1, end);
+    } else for (; i < end - 1; i++) this.move(i + 1, i);
     this.counts[resource]! -= 1;
     this.busyUntil[resource] = end - 1 > first ? (this.ends[end - 2] as number) : freeAt;
   }

@@ -15,6 +15,8 @@ import { stagesFrom, type Topology } from './topology.js';
 export class ReservedFlow implements Flow {
   /** Batch each resource works on. Resources are numbered as in the booking's table. */
   private readonly underWay: Int32Array;
+  /** How many batches wait for each resource, being there: where none does, its row need not be looked through. */
+  private readonly ready: Int32Array;
   private readonly isTouched: Uint8Array;
   private touched: Int32Array;
   private touchedCount = 0;
@@ -36,6 +38,7 @@ export class ReservedFlow implements Flow {
     const { devices, links, pools } = topology;
     const resources = devices.length + links.uplinkCount + links.downlinkCount;
     this.underWay = new Int32Array(resources).fill(NONE);
+    this.ready = new Int32Array(resources);
     this.isTouched = new Uint8Array(resources);
     this.touched = new Int32Array(resources);
     this.up = new Uint8Array(devices.length);
@@ -44,6 +47,7 @@ export class ReservedFlow implements Flow {
   }
 
   begin(batch: number): void {
+    this.ready[this.batches.device(batch)]! += 1;
     this.touch(this.batches.device(batch));
   }
 
@@ -78,6 +82,7 @@ export class ReservedFlow implements Flow {
     }
     const expected =
       this.journeys.sendAt(batch, stage) + this.durations.transferNs(pool, this.batches.size(batch));
+    this.ready[device]! += 1;
     if (at !== expected) this.closeUp(at, device);
     this.touch(device);
     return true;
@@ -112,6 +117,7 @@ export class ReservedFlow implements Flow {
       if (this.batches.device(batch) === device && leg <= Leg.executing) lost.push(batch);
     }
     for (const batch of lost) this.forget(at, batch, this.journeys.stage[batch] as number);
+    this.ready[device] = 0;
     return lost;
   }
 
@@ -130,7 +136,9 @@ export class ReservedFlow implements Flow {
   private startExecution(at: number, device: number): void {
     const batch = this.nextOn(at, device);
     if (batch === NONE) return;
+    this.ready[device]! -= 1;
     if (!this.isWanted(batch)) {
+      this.journeys.leg[batch] = Leg.executing;
       this.forget(at, batch, this.journeys.stage[batch] as number);
       this.batches.close(batch);
       return;
@@ -149,6 +157,8 @@ export class ReservedFlow implements Flow {
     const downlink = this.booking.downlink(to);
     const other = link === uplink ? downlink : uplink;
     if (this.underWay[other] !== NONE || this.nextOn(at, other) !== batch) return;
+    this.ready[uplink]! -= 1;
+    this.ready[downlink]! -= 1;
     this.underWay[uplink] = batch;
     this.underWay[downlink] = batch;
     this.journeys.leg[batch] = Leg.sending;
@@ -157,6 +167,7 @@ export class ReservedFlow implements Flow {
 
   /** The first in a resource's row whose batch is there; those that have missed their time are passed over. */
   private nextOn(at: number, resource: number): number {
+    if (this.ready[resource] === 0) return NONE;
     const { table } = this.booking;
     const count = table.count(resource);
     for (let i = 0; i < count; i++) {
@@ -201,8 +212,10 @@ export class ReservedFlow implements Flow {
       this.decisions.push(Decision.transfer, batch, from, to);
       return;
     }
-    this.touch(this.booking.uplink(from));
-    this.touch(this.booking.downlink(to));
+    for (const link of this.linksTo(batch, (this.journeys.stage[batch] as number) + 1)) {
+      this.ready[link]! += 1;
+      this.touch(link);
+    }
   }
 
   /**
