@@ -54,7 +54,7 @@ describe('GapBooking', () => {
           const transfer = k === 0 ? 0 : durations.transferNs(entry + k - 1, size);
           const sending = k === stages - 1 ? 0 : durations.transferNs(entry + k, size);
           const sentTo = (device: number) => {
-            if (k === 0) return ready;
+            if (transfer === 0) return ready;
             const links = [booking.uplink(path.device[k - 1]!), booking.downlink(device)];
             return naiveSlot(links.map(rowOf), ready, transfer);
           };
@@ -79,8 +79,9 @@ describe('GapBooking', () => {
         for (let k = 0; k < stages; k++) {
           const device = path.device[k]!;
           rowOf(device).push([path.startAt[k]!, path.endAt[k]!]);
-          if (k === 0) continue;
-          const sent = path.sendAt[k]! + durations.transferNs(entry + k - 1, size);
+          const transfer = k === 0 ? 0 : durations.transferNs(entry + k - 1, size);
+          if (transfer === 0) continue;
+          const sent = path.sendAt[k]! + transfer;
           rowOf(booking.uplink(path.device[k - 1]!)).push([path.sendAt[k]!, sent]);
           rowOf(booking.downlink(device)).push([path.sendAt[k]!, sent]);
         }

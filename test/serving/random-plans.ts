@@ -31,14 +31,23 @@ function randomPipeline(stream: Stream): PipelineShape {
   const parts = Array.from({ length: 1 + stream.integer(5) }, () => ({
     batch: alike ? batch : oneOf(stream, 1, 2, 4, 5, 8, 16, 32),
     virtualGpus: 1 + stream.integer(5),
-    latencyUs: affine(200 + stream.integer(9000), 20 + stream.integer(3000)),
-    transferBytes: oneOf(stream, 1000, 200_000, 1000 + stream.integer(3_000_000)),
+    latencyUs: randomLatency(stream),
+    // Few bytes take no time at all, or only many rows of them do.
+    transferBytes: oneOf(stream, 0, 5, 1000, 200_000, stream.integer(3_000_000)),
   }));
   const least = Math.min(...parts.map((part) => part.batch));
   const rates = parts.map(
     ({ virtualGpus, latencyUs }) => (virtualGpus * least * 1e6) / (latencyUs(least) as number),
   );
   return { throughputRps: Math.min(...rates), parts };
+}
+
+/** More rows take longer, or not always. */
+function randomLatency(stream: Stream): (batch: number) => number {
+  const even = affine(200 + stream.integer(9000), 20 + stream.integer(3000));
+  if (stream.uniform() < 0.7) return even;
+  const factors = Array.from({ length: 32 }, () => 0.5 + stream.uniform());
+  return (batch) => even(batch) * (factors[batch - 1] as number);
 }
 
 /** So many arrivals of each model: Poisson, or in bursts of one instant, at a load from hardly any to three times the planned. */
