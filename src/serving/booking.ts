@@ -12,7 +12,10 @@ export interface Booking {
   probe(path: Path, entry: number, size: number, from: number, at: number): boolean;
   /** Keeps what the last probe found, from its stage on, under the number of the batch's first step (Journeys) and those after it. */
   reserve(path: Path, entry: number, size: number, from: number, firstStep: number): void;
-  /** When a batch could begin its way, seen from its stages' devices alone: no later than `probe` finds. O(stages). */
+  /**
+   * When a batch could begin its way, seen from its stages' devices alone and without their gaps: an estimate, as a rule no later
+   * than `probe` finds. O(stages).
+   */
   freeFrom(entry: number, size: number): number;
   /** Reservations that are kept now. O(resources). */
   readonly kept: number;
