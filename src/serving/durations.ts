@@ -66,15 +66,40 @@ export class Durations {
     return this.mostWork[pool] as number;
   }
 
+  /** `workNs` by the plan alone, uncorrected. */
+  plannedWorkNs(pool: number, size: number): number {
+    const end = pool + (this.stages[pool] as number);
+    let work = 0;
+    for (let at = pool; at < end; at++)
+      work += this.executions.plannedNs(at, size) + this.transfers.plannedNs(at, size);
+    return work;
+  }
+
+  /**
+   * What is expected from a pool on moves towards the plan: called where it has long kept a pipeline from work that the plan
+   * allows. Else nothing would be executed there, and nothing would show that it has recovered.
+   */
+  relax(pool: number): void {
+    const end = pool + (this.stages[pool] as number);
+    for (let at = pool; at < end; at++) {
+      this.executions.relax(at);
+      this.transfers.relax(at);
+      this.expect(at);
+    }
+  }
+
   observeExecution(pool: number, size: number, tookNs: number): void {
-    if (!this.executions.observe(pool, size, tookNs)) return;
-    this.executions.expect(pool, this.margin(pool));
-    this.addUpTo(pool);
+    if (this.executions.observe(pool, size, tookNs)) this.expect(pool);
   }
 
   observeTransfer(pool: number, size: number, tookNs: number): void {
-    if (!this.transfers.observe(pool, size, tookNs)) return;
-    this.transfers.expect(pool, this.margin(pool));
+    if (this.transfers.observe(pool, size, tookNs)) this.expect(pool);
+  }
+
+  private expect(pool: number): void {
+    const margin = this.margin(pool);
+    this.executions.expect(pool, margin);
+    this.transfers.expect(pool, margin);
     this.addUpTo(pool);
   }
 
@@ -151,7 +176,7 @@ class StepTimes {
   /** @returns whether that changes what it takes in the mean, or its spread */
   observe(pool: number, size: number, tookNs: number): boolean {
     if (this.correction.kind === 'none') return false;
-    const plannedNs = this.planned[(this.rowOf[pool] as number) + size] as number;
+    const plannedNs = this.plannedNs(pool, size);
     const ratio = this.ratio[pool] as number;
     const deviation = this.deviation[pool] as number;
     if (plannedNs === 0 || (tookNs === plannedNs && ratio === 1 && deviation === 0)) return false;
@@ -162,13 +187,24 @@ class StepTimes {
     return true;
   }
 
+  relax(pool: number): void {
+    if (this.correction.kind === 'none') return;
+    const { weight } = this.correction;
+    this.ratio[pool]! += weight * Math.min(0, 1 - (this.ratio[pool] as number));
+    this.deviation[pool]! *= 1 - weight;
+  }
+
+  plannedNs(pool: number, size: number): number {
+    return this.planned[(this.rowOf[pool] as number) + size] as number;
+  }
+
   /** What a step took in the mean, without a margin. */
   meanNs(pool: number, size: number): number {
-    return (this.ratio[pool] as number) * (this.planned[(this.rowOf[pool] as number) + size] as number);
+    return (this.ratio[pool] as number) * this.plannedNs(pool, size);
   }
 
   deviationNs(pool: number, size: number): number {
-    return (this.deviation[pool] as number) * (this.planned[(this.rowOf[pool] as number) + size] as number);
+    return (this.deviation[pool] as number) * this.plannedNs(pool, size);
   }
 
   /** From now on the mean and so many deviations are expected. */

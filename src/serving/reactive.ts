@@ -30,6 +30,8 @@ export class ReactiveCore extends BatchingCore implements ServingCore {
   private readonly queues: Lists;
   private readonly touched: Uint8Array;
   private readonly wake: Float64Array;
+  /** When each pool was last handed a batch. */
+  private readonly lastUse: Float64Array;
   /** The task each queue waited on last. */
   private readonly waitedOn: Int32Array;
   /** Whether a task has been waited on where it stands. */
@@ -53,6 +55,7 @@ export class ReactiveCore extends BatchingCore implements ServingCore {
     const queues = topology.models.length + this.pools.length;
     this.queues = new Lists(queues);
     this.touched = new Uint8Array(queues);
+    this.lastUse = new Float64Array(this.pools.length);
     this.wake = new Float64Array(queues).fill(NEVER);
     this.waitedOn = new Int32Array(queues).fill(NONE);
   }
@@ -177,6 +180,7 @@ export class ReactiveCore extends BatchingCore implements ServingCore {
       const size = device === NONE ? 0 : this.offer(at, queue, head, device);
       if (size === 0) {
         const models = this.topology.models.length;
+        if (device !== NONE) this.relaxIfUnused(at, device, head);
         this.giveUp(head, queue < models ? NONE : queue - models, device !== NONE);
         continue;
       }
@@ -205,12 +209,24 @@ export class ReactiveCore extends BatchingCore implements ServingCore {
     return size < this.rules.leastAtFirstSight(pool, at, deadline) ? 0 : size;
   }
 
+  /** A pool that its own bad record has kept from work for as long as an SLO is given another chance. */
+  private relaxIfUnused(at: number, device: number, head: number): void {
+    const pool = this.topology.devices[device]?.pool as number;
+    const { model } = this.pools[pool] as Pool;
+    if (at - (this.lastUse[pool] as number) < (this.topology.models[model]?.sloNs as number)) return;
+    const deadline = this.deadlineOf(head);
+    const isForbidden = this.rules.largest(pool, at, deadline, 1) === 0;
+    if (isForbidden && at + this.durations.plannedWorkNs(pool, 1) <= deadline) this.durations.relax(pool);
+  }
+
   private isSpared(queue: number, head: number): boolean {
     return this.policy.spares === 'last-waited' ? this.waitedOn[queue] === head : this.waited[head] === 1;
   }
 
   private dispatch(at: number, queue: number, device: number, size: number): void {
-    const batch = this.batches.open(this.topology.devices[device]?.pool as number, device);
+    const pool = this.topology.devices[device]?.pool as number;
+    this.lastUse[pool] = at;
+    const batch = this.batches.open(pool, device);
     for (let i = 0; i < size; i++) {
       const task = this.queues.first(queue);
       this.queues.remove(queue, task);

@@ -13,7 +13,7 @@ import { Journeys, Leg } from './path.js';
 import { TaskState } from './requests.js';
 import { RESERVATION_POLICY, type ReservationPolicy } from './reservation-policy.js';
 import { ReservedFlow } from './reserved-flow.js';
-import { stagesFrom, type Topology } from './topology.js';
+import { type ServedModel, stagesFrom, type Topology } from './topology.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -36,6 +36,8 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   /** Per model. */
   private readonly queues: Lists;
   private readonly touched: Uint8Array;
+  /** When a batch was last dispatched. */
+  private readonly lastUse: Float64Array;
   private readonly wake: Float64Array;
   /** The oldest task when its model was last looked at. */
   private readonly seen: Int32Array;
@@ -76,6 +78,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     this.up = new Uint8Array(topology.devices.length);
     this.queues = new Lists(models.length);
     this.touched = new Uint8Array(models.length);
+    this.lastUse = new Float64Array(models.length);
     this.wake = new Float64Array(models.length).fill(NEVER);
     this.seen = new Int32Array(models.length).fill(NONE);
     this.quietUntil = new Float64Array(models.length).fill(-1);
@@ -180,6 +183,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
       );
       this.quietUntil[model] = -1;
       if (size === 0) {
+        this.relaxIfUnused(at, model, deadline);
         this.giveUp(head, NONE, this.dispatcher.foundWay);
         continue;
       }
@@ -187,7 +191,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
       const { entry } = this.dispatcher;
       const waiting = this.queues.size(model);
       if (waiting >= size) {
-        this.dispatch(model, size);
+        this.dispatch(at, model, size);
         continue;
       }
       const until = this.draining ? at : this.lastMoment(model, head, entry);
@@ -195,7 +199,17 @@ export class ReservationCore extends BatchingCore implements ServingCore {
       // The larger batch is there in time; where a smaller one takes longer, those that wait need not be.
       const fits = this.dispatcher.largest(at, entry, deadline, false, waiting);
       if (fits === 0) this.giveUp(head, NONE, true);
-      else this.dispatch(model, fits);
+      else this.dispatch(at, model, fits);
+    }
+  }
+
+  /** Pipelines that their own bad record has kept a model from for as long as its SLO are given another chance. */
+  private relaxIfUnused(at: number, model: number, deadline: number): void {
+    const { sloNs, entries } = this.topology.models[model] as ServedModel;
+    if (at - (this.lastUse[model] as number) < sloNs) return;
+    for (const entry of entries) {
+      const isForbidden = at + this.durations.workNs(entry, 1) > deadline;
+      if (isForbidden && at + this.durations.plannedWorkNs(entry, 1) <= deadline) this.durations.relax(entry);
     }
   }
 
@@ -235,7 +249,8 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     return Math.min(last, deadline - this.durations.workNs(entry, more) + this.policy.wakeStepNs);
   }
 
-  private dispatch(model: number, size: number): void {
+  private dispatch(at: number, model: number, size: number): void {
+    this.lastUse[model] = at;
     const { entry, path } = this.dispatcher;
     const batch = this.batches.open(entry, path.device[0] as number);
     for (let i = 0; i < size; i++) {

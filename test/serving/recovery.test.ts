@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Decisions,
+  ReactiveCore,
+  ReservationCore,
+  StageLocalCore,
+  type Topology,
+  topologyOf,
+} from '../../src/serving/index.js';
+import { planOf } from './plans.js';
+import { runVirtual, type WatchedCore } from './virtual-driver.js';
+
+const MS = 1e6;
+const SCHEDULERS: Record<string, (topology: Topology, decisions: Decisions) => WatchedCore> = {
+  reservation: (t, d) => new ReservationCore(t, d),
+  reactive: (t, d) => new ReactiveCore(t, d),
+  'stage-local': (t, d) => new StageLocalCore(t, d, { late: { kind: 'drop' } }),
+};
+
+/** Two stages of 2 ms a row; a request every 10 ms, each to be served within 20 ms. */
+function run(name: string, factorOf: (step: number) => number) {
+  const parts = [1, 2].map(() => ({
+    batch: 2,
+    latencyUs: (batch: number) => 2000 * batch,
+    transferBytes: 1000,
+  }));
+  const topology = topologyOf(planOf([{ sloMs: 20, pipelines: [{ throughputRps: 1, parts }] }], 10));
+  let step = 0;
+  const { ended } = runVirtual({
+    topology,
+    arrivals: Array.from({ length: 4000 }, (_, i) => ({ at: i * 10 * MS })),
+    executionNs: (pool, size) => topology.pools[pool]!.latencyNs[size - 1]! * factorOf(step++),
+    handsAhead: true,
+    makeCore: SCHEDULERS[name] as (topology: Topology, decisions: Decisions) => WatchedCore,
+  });
+  return ended.filter(({ arrival }) => arrival >= 2000).map(({ outcome }) => outcome);
+}
+
+describe.each(Object.keys(SCHEDULERS))('%s', (name) => {
+  it('serves all again after executions have for a time taken twelve times as long', () => {
+    expect(run(name, (step) => (step < 60 ? 12 : 1)).filter((outcome) => outcome !== 'inTime')).toEqual([]);
+  });
+
+  it('serves what fits where everything takes half as long again', () => {
+    expect(run(name, () => 1.5).filter((outcome) => outcome !== 'inTime')).toEqual([]);
+  });
+
+  it('tries the smaller part of requests that never can be in time', () => {
+    const late = run(name, () => 12).filter((outcome) => outcome !== 'dropped');
+    expect(late.length).toBeLessThan(0.4 * 2000);
+  });
+});
