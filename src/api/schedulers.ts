@@ -75,10 +75,12 @@ const STAGE_LOCAL: Choices<StageLocalPolicy> = {
 const RESERVATION: Choices<ReservationPolicy> = {
   tables: { gaps: [], 'busy-until': [] },
   offer: { 'least-waiting': [], 'behind-share': [] },
+  lateSingles: { 'as-others': [], shunned: [] },
   askOthers: 'boolean',
   firstSight: { never: [], 'nearly-full': ['share'], queueing: ['share'] },
   review: { 'when-due': [], 'every-arrival': [] },
   correction: { none: [], average: ['weight', 'deviations'] },
+  lastMoment: { 'in-time': [], 'one-more': [] },
   wakeStepNs: 'number',
   mostTasks: 'number',
   mostTries: 'number',

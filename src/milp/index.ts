@@ -16,6 +16,7 @@ export {
 } from './explain.js';
 export { explainInfeasible, type InfeasibilityExplanation } from './explain-infeasible.js';
 export { type HighsEngine, loadHighs } from './highs.js';
+export { LinearModel } from './linear-model.js';
 export { literalChoices } from './literal-size.js';
 export type { PlanOptions, PlanProgress } from './options.js';
 export { type PlacementRules, type PoolToPlace, placeVirtualGpus } from './placement.js';

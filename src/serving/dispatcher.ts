@@ -3,7 +3,7 @@ import type { Durations } from './durations.js';
 import { NONE } from './lists.js';
 import { Path } from './path.js';
 import type { ReservationPolicy } from './reservation-policy.js';
-import type { Topology } from './topology.js';
+import type { ServedModel, Topology } from './topology.js';
 
 const MOST_DEBT = 64;
 
@@ -68,7 +68,7 @@ export class Dispatcher {
     this.foundWay = false;
     this.entry =
       this.policy.offer === 'least-waiting'
-        ? this.leastWaiting(at, deadline, entries)
+        ? this.leastWaiting(at, model, deadline)
         : this.behindMost(entries);
     if (this.entry === NONE) return 0;
     const size = this.largest(at, this.entry, deadline, firstSight, most);
@@ -80,9 +80,10 @@ export class Dispatcher {
    * What is waited for is taken from the pipeline's last probe and, after a batch was dispatched to it, from when its devices are
    * free; the one that is chosen is then probed.
    */
-  private leastWaiting(at: number, deadline: number, entries: number[]): number {
+  private leastWaiting(at: number, model: number, deadline: number): number {
+    const { review, lateSingles } = this.policy;
+    const { entries, sloNs } = this.topology.models[model] as ServedModel;
     if (entries.length === 1) return entries[0] as number;
-    const { review } = this.policy;
     let best = NONE;
     let least = Number.POSITIVE_INFINITY;
     for (const entry of entries) {
@@ -90,8 +91,12 @@ export class Dispatcher {
       if (review === 'every-arrival') this.probe(at, entry, planned);
       else if (this.changed[entry] === 1) this.estimate(entry, planned);
       let wait = Math.max(0, (this.startsAt[entry] as number) - at);
-      // The published simulator avoids a pipeline of batch 1 that would be late.
-      if (planned === 1 && at + wait + this.durations.workNs(entry, 1) > deadline) wait += deadline - at;
+      if (
+        planned === 1 &&
+        lateSingles === 'shunned' &&
+        at + wait + this.durations.workNs(entry, 1) > deadline
+      )
+        wait += sloNs;
       if (wait >= least) continue;
       least = wait;
       best = entry;

@@ -3,6 +3,8 @@ import { type Pool, stagesFrom, type Topology } from './topology.js';
 
 const LEAST_RATIO = 0.25;
 const MOST_RATIO = 16;
+/** Of the time that a full batch leaves of the SLO: the rest is for waiting. Best in bench/correction. */
+const MOST_OF_ROOM = 0.7;
 
 /** How long executions and transfers are expected to take: planned, or scaled by what they took (ReservationCorrection). */
 export class Durations {
@@ -104,8 +106,8 @@ export class Durations {
   }
 
   /**
-   * How many deviations are added to what is expected: no more than leave room for a full batch within the SLO where it can be had
-   * without them. A margin that forbids it gives the pipeline up, or serves it by small batches, for fear of being late.
+   * How many deviations are added to what is expected: no more than leave a full batch some time to wait within the SLO, where it
+   * has any. A margin that forbids it gives the pipeline up, or serves it by small batches, for fear of being late.
    */
   private margin(pool: number): number {
     const entry = this.entryOf[pool] as number;
@@ -117,7 +119,7 @@ export class Durations {
       workNs += this.executions.meanNs(at, size) + this.transfers.meanNs(at, size);
       deviationNs += this.executions.deviationNs(at, size) + this.transfers.deviationNs(at, size);
     }
-    const roomNs = Math.max(0, (this.sloNs[pool] as number) - workNs);
+    const roomNs = MOST_OF_ROOM * Math.max(0, (this.sloNs[pool] as number) - workNs);
     return this.mostDeviations * deviationNs <= roomNs ? this.mostDeviations : roomNs / deviationNs;
   }
 

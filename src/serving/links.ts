@@ -30,7 +30,6 @@ export function linksByServer(devices: readonly { server: string }[]): Links {
  * Links as PPipe's published simulator has them. Consecutive workers of a pool share an uplink, max(perServer here, perServer of
  * the next stage) · v of them, the last group maybe fewer. A worker of a last stage has a downlink to itself; those of a middle stage
  * share one as they share their uplink.
- * @param pools their devices numbered by pool
  */
 export function publishedLinks(pools: readonly Stage[], perServerOf: (deviceClass: string) => number): Links {
   const count = pools.reduce((sum, { devices }) => sum + devices.length, 0);

@@ -14,6 +14,20 @@ export type TableRule = 'gaps' | 'busy-until';
 export type OfferRule = 'least-waiting' | 'behind-share';
 
 /**
+ * How least-waiting looks at a pipeline of batch 1 in which the request would be late.
+ * - as-others: by what it waits.
+ * - shunned: as if it waited an SLO longer (the published simulator).
+ */
+export type LateSingleRule = 'as-others' | 'shunned';
+
+/**
+ * The last moment to wait for company.
+ * - in-time: a step past the last at which a batch of one more would be in time, but no later than those that wait can be.
+ * - one-more: that step past, whatever it is to those that wait (the published simulator).
+ */
+export type LastMomentRule = 'in-time' | 'one-more';
+
+/**
  * When a request is dropped as soon as it becomes the oldest, though a smaller batch could still save it.
  * - never: only what not even a batch of 1 can save is dropped (Algorithm 1).
  * - nearly-full: where no batch of at least `share` of the planned one can be in time (the published simulator).
@@ -46,12 +60,14 @@ export type ReviewRule = 'when-due' | 'every-arrival';
 export interface ReservationPolicy {
   tables: TableRule;
   offer: OfferRule;
+  lateSingles: LateSingleRule;
   /** Before a request is dropped for one pipeline's load, the others are asked. */
   askOthers: boolean;
   firstSight: FirstSightRule;
   review: ReviewRule;
   correction: ReservationCorrection;
-  /** The last moment to wait for company is this long after the last at which a batch of one more would be in time. */
+  lastMoment: LastMomentRule;
+  /** Its step. */
   wakeStepNs: number;
   /** More tasks in flight than this are refused. */
   mostTasks: number;
@@ -62,10 +78,12 @@ export interface ReservationPolicy {
 export const RESERVATION_POLICY: ReservationPolicy = {
   tables: 'gaps',
   offer: 'least-waiting',
+  lateSingles: 'as-others',
   askOthers: true,
   firstSight: { kind: 'queueing', share: 1 },
   review: 'when-due',
-  correction: { kind: 'average', weight: 0.03, deviations: 1 },
+  correction: { kind: 'average', weight: 0.03, deviations: 1.5 },
+  lastMoment: 'in-time',
   wakeStepNs: 1,
   mostTasks: 1 << 20,
   mostTries: 2,
@@ -75,10 +93,12 @@ export const RESERVATION_POLICY: ReservationPolicy = {
 export const PUBLISHED_POLICY: ReservationPolicy = {
   tables: 'busy-until',
   offer: 'least-waiting',
+  lateSingles: 'shunned',
   askOthers: false,
   firstSight: { kind: 'nearly-full', share: 0.95 },
   review: 'every-arrival',
   correction: { kind: 'none' },
+  lastMoment: 'one-more',
   wakeStepNs: 1000,
   mostTasks: 1 << 20,
   mostTries: 2,

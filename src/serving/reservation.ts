@@ -240,13 +240,14 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     return Math.min(soonestLast, until);
   }
 
-  /** When a batch of one more than wait now could no longer be in time; while those that wait still can. */
+  /** Until when those that wait do so for company. */
   private lastMoment(model: number, head: number, entry: number): number {
     const waiting = this.queues.size(model);
     const more = Math.min(waiting + 1, this.dispatcher.planned[entry] as number);
     const deadline = this.deadlineOf(head);
-    const last = deadline - this.durations.workNs(entry, Math.min(waiting, more));
-    return Math.min(last, deadline - this.durations.workNs(entry, more) + this.policy.wakeStepNs);
+    const past = deadline - this.durations.workNs(entry, more) + this.policy.wakeStepNs;
+    if (this.policy.lastMoment === 'one-more') return past;
+    return Math.min(past, deadline - this.durations.workNs(entry, Math.min(waiting, more)));
   }
 
   private dispatch(at: number, model: number, size: number): void {

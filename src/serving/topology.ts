@@ -67,10 +67,15 @@ export interface TopologyOptions {
   /** Whether sending takes the time the cluster's links give it (bytes / link), or none (all on one machine). Default links. */
   transfers?: 'links' | 'none';
   /**
-   * Default `own`: links by server, nanoseconds. `published`: as PPipe's published simulator has them: whole microseconds, uplinks by
-   * groups of consecutive workers (publishedLinks), devices numbered by pool.
+   * Default `own`: nanoseconds, devices in the order of the placement. `published`, as PPipe's published simulator has them: whole
+   * microseconds, devices numbered by pool.
    */
   rules?: 'own' | 'published';
+  /**
+   * Who shares a link: the virtual GPUs of a server (default under our own rules), or groups of consecutive workers
+   * (publishedLinks; default under the published ones).
+   */
+  sharing?: 'servers' | 'worker-groups';
 }
 
 /**
@@ -96,8 +101,9 @@ export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Top
     throughputRps: model.throughputRps,
     entries: pools.flatMap((pool, i) => (pool.model === m && pool.partition === 0 ? [i] : [])),
   }));
+  const { sharing = options.rules === 'published' ? 'worker-groups' : 'servers' } = options;
   const links =
-    options.rules === 'published' ? publishedLinks(pools, perServerOf(plan)) : linksByServer(devices);
+    sharing === 'worker-groups' ? publishedLinks(pools, perServerOf(plan)) : linksByServer(devices);
   return { models, pools, devices, links };
 }
 

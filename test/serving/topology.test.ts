@@ -83,6 +83,13 @@ describe('topologyOf()', () => {
     expect([...links.uplinkOf]).toEqual([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 4, 4, 5]);
     expect([...links.downlinkOf]).toEqual([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 4, 5, 6]);
     expect([links.uplinkCount, links.downlinkCount]).toEqual([6, 7]);
+    // Each of the two choices without the other; every virtual GPU has a server of its own.
+    const grouped = topologyOf(plan, { sharing: 'worker-groups' });
+    expect([...grouped.pools[0]!.devices].map((device) => grouped.links.uplinkOf[device])).toEqual([
+      0, 0, 0, 0, 1, 1, 1,
+    ]);
+    expect(grouped.models[0]!.sloNs).toBe(50_000_900);
+    expect(topologyOf(plan, { rules: 'published', sharing: 'servers' }).links.uplinkCount).toBe(15);
   });
 
   it('refuses a plan that serves nothing', () => {
