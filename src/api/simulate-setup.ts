@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import {
   checkWritable,
   type Fault,
@@ -173,15 +173,10 @@ async function unfitFiles(files: readonly (string | undefined)[], read: readonly
   return faults;
 }
 
-/** What is read must not be written over, by whatever path; nor can a folder, a device or a pipe be replaced by a file. */
+/** What is read must not be written over, by whatever path. */
 async function unfit(file: string, inputs: ReadonlySet<string>): Promise<string | undefined> {
   if (file === '') return 'names no file';
-  const [found, folder] = await Promise.all([file, dirname(file)].map((path) => stat(path).catch(() => {})));
-  if (inputs.has(await identity(file))) return 'is read by this simulation; write to another file';
-  if (/[/\\]$/.test(file) || found?.isDirectory()) return 'is a folder; name a file';
-  if (folder !== undefined && !folder.isDirectory()) return `${dirname(file)} is not a folder`;
-  if (found === undefined || found.isFile()) return undefined;
-  return 'is no plain file, which would be replaced; --json prints the report instead';
+  return inputs.has(await identity(file)) ? 'is read by this simulation; write to another file' : undefined;
 }
 
 /** The same for two paths of one file. */

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { access, constants, open, rename, rm } from 'node:fs/promises';
+import { access, constants, open, rename, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import stringify from 'json-stringify-pretty-compact';
@@ -44,8 +44,7 @@ export async function saveArtifact<K extends ArtifactKind>(
  * @throws InputError where the folder cannot be written; what the disk says (ENOSPC, …) otherwise
  */
 export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
-  // With a slash at its end, a path that is no folder would have its temporary file elsewhere.
-  if (/[/\\]$/.test(path)) throw new InputError(`write ${path}`, [fault('it names a folder, not a file')]);
+  await refuseOdd(path);
   const temporary = temporaryBeside(path);
   try {
     await removeLeftovers(path);
@@ -65,14 +64,27 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
 
 /**
  * Whether `writeWhole` could write there, asked before long work whose result goes there.
- * @throws InputError where the folder is not there or cannot be written
+ * @throws InputError where the folder is not there or cannot be written, or the path is a folder, a device or a pipe
  */
 export async function checkWritable(path: string): Promise<void> {
   try {
     await access(dirname(path), constants.W_OK);
+    await refuseOdd(path);
   } catch (error) {
     throw unwritable(path, error);
   }
+}
+
+/** A folder cannot be replaced by a file; a device or a pipe can, which nobody means. */
+async function refuseOdd(path: string): Promise<void> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw unwritable(path, error);
+  });
+  if (found?.isDirectory() || /[/\\]$/.test(path))
+    throw new InputError(`write ${path}`, [fault('it is a folder; name a file')]);
+  if (found !== undefined && !found.isFile())
+    throw new InputError(`write ${path}`, [fault('it is no plain file, and would be replaced by one')]);
 }
 
 /** What the system said of a path that was to be written, as something to act on; what is nobody's fault as it came. */
@@ -119,14 +131,19 @@ export class StreamedFile {
 
   /** @throws InputError where the folder cannot be written */
   static async open(path: string): Promise<StreamedFile> {
+    await refuseOdd(path);
     await removeLeftovers(path);
     return new StreamedFile(path);
   }
 
   write(text: string): void {
     const bytes = Buffer.from(text, 'utf8');
-    for (let at = 0; at < bytes.length; )
-      at += writeSync(this.descriptor as number, bytes, at, bytes.length - at);
+    try {
+      for (let at = 0; at < bytes.length; )
+        at += writeSync(this.descriptor as number, bytes, at, bytes.length - at);
+    } catch (error) {
+      throw unwritable(this.path, error);
+    }
     this.bytes += bytes.length;
   }
 

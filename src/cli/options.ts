@@ -38,6 +38,13 @@ export function notNegative(text: string): number {
   return value;
 }
 
+/** Parses a share of all, such as 0.99: no percentage. */
+export function share(text: string): number {
+  const value = notNegative(text);
+  if (value > 1) throw new InvalidArgumentError(`"${text}" is not a share from 0 to 1, such as 0.99.`);
+  return value;
+}
+
 /** Parses a time with its unit, in seconds: `10s`, `500ms`, `2min`, or a bare number of seconds. */
 export function seconds(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|min|h)?$/.exec(text.trim());

@@ -1,4 +1,6 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +9,7 @@ import {
   emittedHead,
   loadArtifact,
   type Profile,
+  StreamedFile,
   saveArtifact,
   writeWhole,
 } from '../../src/artifacts/index.js';
@@ -53,7 +56,23 @@ describe('writeWhole()', () => {
 
 describe('writeWhole() to a path that names a folder', () => {
   it('says so, and writes nothing beside it', async () => {
-    await expect(writeWhole(`${folder}/`, 'text')).rejects.toThrow('it names a folder, not a file');
+    await expect(writeWhole(`${folder}/`, 'text')).rejects.toThrow('it is a folder; name a file');
+  });
+});
+
+describe('writeWhole() to what is no plain file', () => {
+  it('does not replace a device, a pipe or a folder, nor go through a file', async () => {
+    const socket = join(folder, 'socket');
+    const server = createServer().listen(socket);
+    await once(server, 'listening');
+    await expect(writeWhole(socket, 'text')).rejects.toThrow('it is no plain file');
+    await expect(checkWritable(socket)).rejects.toThrow('it is no plain file');
+    await expect(StreamedFile.open(socket)).rejects.toThrow('it is no plain file');
+    expect((await stat(socket)).isSocket()).toBe(true);
+    server.close();
+    await expect(checkWritable(folder)).rejects.toThrow('it is a folder; name a file');
+    await writeFile(join(folder, 'file'), '');
+    await expect(writeWhole(join(folder, 'file', 'x'), 'text')).rejects.toThrow('file is not a folder');
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -35,7 +35,10 @@ describe('StreamedFile', () => {
 
   it('says that a folder is not there, or in its place', async () => {
     await expect(StreamedFile.open(join(folder, 'none', 'x'))).rejects.toThrow(InputError);
-    const file = await StreamedFile.open(folder);
+    await expect(StreamedFile.open(folder)).rejects.toThrow(/it is a folder/);
+    const place = join(folder, 'place');
+    const file = await StreamedFile.open(place);
+    await mkdir(place);
     expect(() => file.finish()).toThrow(/it is a folder/);
   });
 });

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { EXIT } from '../exit.js';
-import { countingNumber, notNegative, positiveNumber, seconds, wholeNumber, withJson } from '../options.js';
+import { countingNumber, positiveNumber, seconds, share, wholeNumber, withJson } from '../options.js';
 import { action } from '../run.js';
 
 interface Options {
@@ -34,7 +34,7 @@ export function loadCommand(): Command {
       .option('--seed <n>', 'seed of arrivals and inputs', countingNumber, 0)
       .option('--rows <n>', 'rows in one request', wholeNumber, 1)
       .option('--slo <ms>', "latency objective, where it is not the server's", positiveNumber)
-      .option('--fail-under <share>', 'exit with 6 when attainment is below this, such as 0.99', notNegative)
+      .option('--fail-under <share>', 'exit with 6 when attainment is below this, such as 0.99', share)
       .option('-o, --output <file>', 'write the report here (JSON)')
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, url) => {

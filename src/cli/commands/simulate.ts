@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { SimulationProgress, SimulationReport, SimulationSweep } from '../../api/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
-import { countingNumber, each, notNegative, positiveNumber, seconds, withJson } from '../options.js';
+import { countingNumber, each, notNegative, positiveNumber, seconds, share, withJson } from '../options.js';
 import { action, type Context } from '../run.js';
 import type { Terminal } from '../terminal.js';
 
@@ -206,12 +206,6 @@ function progressStep({ seconds: at, ofSeconds, requests }: SimulationProgress):
 }
 
 /** A share of all: 99 for 99 % would never be met. */
-function share(text: string): number {
-  const value = notNegative(text);
-  if (value > 1) throw new InvalidArgumentError(`"${text}" is not a share from 0 to 1, such as 0.99.`);
-  return value;
-}
-
 /** `profile`, or a coefficient of variation. */
 function jitter(text: string): 'profile' | number {
   if (text === 'profile') return text;
