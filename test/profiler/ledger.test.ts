@@ -10,7 +10,15 @@ const DEVICE = { provider: 'cpu', threads: 1 } as const;
 
 function ledger(resume?: Profile): Ledger {
   const prepared: Partial<PreparedModel> = {
-    ...{ name: 'made', sha256: '0'.repeat(64), inputs: [], outputs: [], dims: {}, boundary: 'exact' },
+    ...{
+      name: 'made',
+      sha256: '0'.repeat(64),
+      data: [],
+      inputs: [],
+      outputs: [],
+      dims: {},
+      boundary: 'exact',
+    },
     ...{ layers: [], fixedBatch: undefined },
   };
   const blocks = [{ cutBytes: 4 }, { cutBytes: 0 }];
