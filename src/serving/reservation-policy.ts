@@ -16,7 +16,7 @@ export type OfferRule = 'least-waiting' | 'behind-share';
 /**
  * How least-waiting looks at a pipeline of batch 1 in which the request would be late.
  * - as-others: by what it waits.
- * - shunned: as if it waited an SLO longer (the published simulator).
+ * - shunned: as if it waited an SLO longer.
  */
 export type LateSingleRule = 'as-others' | 'shunned';
 
@@ -78,7 +78,7 @@ export interface ReservationPolicy {
 export const RESERVATION_POLICY: ReservationPolicy = {
   tables: 'gaps',
   offer: 'least-waiting',
-  lateSingles: 'as-others',
+  lateSingles: 'shunned',
   askOthers: true,
   firstSight: { kind: 'queueing', share: 1 },
   review: 'when-due',
