@@ -2,6 +2,8 @@
 import { performance } from 'node:perf_hooks';
 import {
   type Baseline,
+  baselineProblem,
+  confirmed,
   explainInfeasible,
   explainPlan,
   type HighsEngine,
@@ -66,9 +68,12 @@ function answer(
   };
   switch (job.kind) {
     case 'plan':
-      return planPooled(problem, { ...options, formulation: job.formulation ?? 'columns' });
+      return confirmed(
+        planPooled(problem, { ...options, formulation: job.formulation ?? 'columns' }),
+        problem,
+      );
     case 'baseline':
-      return planBaseline(problem, job.baseline, options);
+      return confirmed(planBaseline(problem, job.baseline, options), baselineProblem(problem, job.baseline));
     case 'explain':
       return explainPlan(problem, job.plan, options);
     case 'explain-infeasible':

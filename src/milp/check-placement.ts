@@ -17,21 +17,17 @@ export function placementFaults(plan: PlanBody, problem: PooledProblem): Fault[]
   ];
 }
 
-function key(...parts: (string | number)[]): string {
-  return parts.join('/');
-}
-
 function countFaults(plan: PlanBody): Fault[] {
   const left = new Map<string, number>();
   plan.models.forEach((model, m) => {
     model.pipelines.forEach((pipeline, i) => {
       pipeline.partitions.forEach((partition, d) => {
-        left.set(key(m, i, d), partition.virtualGpus);
+        left.set(`${m}/${i}/${d}`, partition.virtualGpus);
       });
     });
   });
   for (const { model, pipeline, partition } of plan.placement) {
-    const at = key(model, pipeline, partition);
+    const at = `${model}/${pipeline}/${partition}`;
     left.set(at, (left.get(at) ?? 0) - 1);
   }
   return [...left].flatMap(([at, n]) =>
@@ -88,7 +84,7 @@ function seatFaults(plan: PlanBody, { cluster }: PooledProblem): Fault[] {
 /** Who shares a GPU, and which sizes share a server. */
 function companyFaults(plan: PlanBody, { planner }: PooledProblem): Fault[] {
   const told: Fault[] = [];
-  for (const [name, seats] of grouped(plan.placement, (s) => key(s.server, s.gpu))) {
+  for (const [name, seats] of grouped(plan.placement, gpuOf)) {
     const used = seats.reduce((sum, s) => sum + 1 / s.virtual, 0);
     if (used > 1 + 1e-9) told.push(fault(`GPU ${name} holds ${used} GPUs' worth`, '/placement'));
     const owners = new Set(seats.map((s) => ownerOf(s, planner.wholeGpusPer)));
@@ -96,7 +92,7 @@ function companyFaults(plan: PlanBody, { planner }: PooledProblem): Fault[] {
       told.push(fault(`GPU ${name} is shared by unlike ${planner.wholeGpusPer}s`, '/placement'));
   }
   const apart = planner.virtualPer === 'server' ? (s: Placement) => s.server : undefined;
-  const alike = planner.wholeGpusPer === 'pool' ? (s: Placement) => key(s.server, s.gpu) : apart;
+  const alike = planner.wholeGpusPer === 'pool' ? gpuOf : apart;
   for (const rule of [apart, alike])
     if (rule !== undefined)
       for (const [name, seats] of grouped(plan.placement, rule))
@@ -106,15 +102,20 @@ function companyFaults(plan: PlanBody, { planner }: PooledProblem): Fault[] {
 }
 
 function ownerOf({ model, pipeline, partition }: Placement, rule: string): string {
-  if (rule === 'pool') return key(model, pipeline, partition);
-  return rule === 'position' ? key(model, partition) : '';
+  if (rule === 'pool') return `${model}/${pipeline}/${partition}`;
+  return rule === 'position' ? `${model}/${partition}` : '';
+}
+
+function gpuOf({ server, gpu }: Placement): string {
+  return `${server}/${gpu}`;
 }
 
 function grouped(seats: readonly Placement[], by: (seat: Placement) => string): Map<string, Placement[]> {
   const groups = new Map<string, Placement[]>();
   for (const seat of seats) {
-    const list = groups.get(by(seat));
-    if (list === undefined) groups.set(by(seat), [seat]);
+    const name = by(seat);
+    const list = groups.get(name);
+    if (list === undefined) groups.set(name, [seat]);
     else list.push(seat);
   }
   return groups;
@@ -125,10 +126,7 @@ function classFaults(plan: PlanBody, { cluster }: PooledProblem): Fault[] {
     const use = plan.classes[name];
     if (use === undefined) return [fault(`lacks ${name}`, '/classes')];
     const there = Math.max(0, device.count - (device.taken ?? 0));
-    const used = grouped(
-      plan.placement.filter((s) => s.class === name),
-      (s) => key(s.server, s.gpu),
-    ).size;
+    const used = new Set(plan.placement.filter((s) => s.class === name).map(gpuOf)).size;
     const told: Fault[] = [];
     if (use.count !== there) told.push(fault(`is ${use.count}; ${there} are free`, `/classes/${name}/count`));
     if (use.used !== used)

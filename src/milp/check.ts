@@ -9,7 +9,7 @@ import {
 } from '../artifacts/index.js';
 import { placementFaults } from './check-placement.js';
 import { same, type Told, unitsOf } from './check-units.js';
-import type { PlanBody, PooledProblem, ProblemModel } from './problem.js';
+import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from './problem.js';
 
 /**
  * Checks a plan against the problem it answers, from profiles, spec and cluster alone: cuts, latencies, rates, counts, SLOs,
@@ -30,6 +30,18 @@ export function checkPlan(plan: PlanBody, problem: PooledProblem): Fault[] {
   told.push(...placementFaults(plan, problem));
   checkObjective(plan, problem, told);
   return told;
+}
+
+/**
+ * The outcome, where its plan (if it has one) passes the check: none is written that does not.
+ * @throws Error with what is wrong: a fault of the planner's
+ */
+export function confirmed(outcome: PooledOutcome, problem: PooledProblem): PooledOutcome {
+  if (!('plan' in outcome)) return outcome;
+  const faults = checkPlan(outcome.plan, problem);
+  if (faults.length === 0) return outcome;
+  const told = faults.slice(0, 10).map(({ path, message }) => `${path} ${message}`);
+  throw new Error(`The plan that was found does not pass its check, and is not written: ${told.join('; ')}`);
 }
 
 function checkModel(

@@ -6,7 +6,7 @@
  * or no plan in time. It reads no file, knows no clock but the one it is handed, and draws nothing at random.
  */
 export { type Baseline, baselineProblem, planBaseline } from './baselines.js';
-export { checkPlan } from './check.js';
+export { checkPlan, confirmed } from './check.js';
 export { type Change, diffPlans, type PipelineChange, type PlanDiff } from './diff.js';
 export {
   type ClassExplanation,

@@ -6,7 +6,14 @@ import type {
   PlannedPartition,
   PlannedPipeline,
 } from '../../src/artifacts/index.js';
-import { checkPlan, type HighsEngine, loadHighs, type PlanBody, planPooled } from '../../src/milp/index.js';
+import {
+  checkPlan,
+  confirmed,
+  type HighsEngine,
+  loadHighs,
+  type PlanBody,
+  planPooled,
+} from '../../src/milp/index.js';
 import { randomProblem, type Shape } from './random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 5, batches: 3, virtual: [1, 2], models: 2, mostGpus: 12 };
@@ -20,7 +27,7 @@ function goodPlan(seed: number) {
   const problem = randomProblem(seed, SHAPE);
   const outcome = planPooled(problem, { highs });
   if (!('plan' in outcome)) throw new Error(outcome.status);
-  return { problem, plan: outcome.plan };
+  return { problem, outcome, plan: outcome.plan };
 }
 
 type Draft = { -readonly [K in keyof PlanBody]: PlanBody[K] };
@@ -112,5 +119,17 @@ describe('checkPlan()', () => {
         .map(({ message }) => message)
         .join(),
     ).toMatch(/the SLO leaves/);
+  });
+});
+
+describe('confirmed()', () => {
+  test('lets no plan pass that the checker refuses', () => {
+    const { problem, outcome, plan } = goodPlan(1);
+    expect(confirmed(outcome, problem)).toBe(outcome);
+    const spoilt = structuredClone(plan) as Draft;
+    scaled(spoilt.objective, 'value', 1.001);
+    expect(() => confirmed({ ...outcome, plan: spoilt }, problem)).toThrow(
+      /does not pass its check.*objective\/value/,
+    );
   });
 });
