@@ -52,6 +52,8 @@ interface Row {
 }
 
 const FOLDER = new URL('../../../shared/data/ppipe/', import.meta.url);
+/** Published plans of 100 GPUs, where they are there: of batch 1 mostly, and of batch 2 in up to three stages. */
+const PUBLISHED = { 'three models': 'maf19/', 'efficientnet-b8': 'efficientnet-b8' };
 const SCHEDULERS: Record<string, (topology: Topology, decisions: Decisions) => ServingCore> = {
   'stage-local': (topology, decisions) => new StageLocalCore(topology, decisions),
   reservation: (topology, decisions) => new ReservationCore(topology, decisions),
@@ -90,10 +92,9 @@ function evenPlan(devices: number): Topology {
   ]);
 }
 
-/** A published plan of 100 GPUs, where it is there. */
-function publishedTopology(): Topology {
-  const instance = publishedInstances(FOLDER).find(({ models }) => models.length === 3);
-  if (instance === undefined) throw new Error('No published instance has three models.');
+function publishedTopology(which: string): Topology {
+  const instance = publishedInstances(FOLDER).find(({ id }) => id.includes(which));
+  if (instance === undefined) throw new Error(`There is no published instance ${which}.`);
   const plan = publishedPlan(instance, 'reference', profilesIn(FOLDER));
   if (plan === undefined) throw new Error('The instance has no reference plan.');
   return topologyOf(plan);
@@ -113,7 +114,11 @@ function cases(schedulers: readonly string[]): Case[] {
       return [
         { name: `100 GPUs, ${scheduler}`, ...hundred },
         ...(existsSync(FOLDER)
-          ? [{ name: `100 published GPUs, ${scheduler}`, ...plan, topology: publishedTopology }]
+          ? Object.entries(PUBLISHED).map(([name, which]) => ({
+              name: `published ${name}, ${scheduler}`,
+              ...plan,
+              topology: () => publishedTopology(which),
+            }))
           : []),
         { name: `memory at 1 M, ${scheduler}`, ...hundred, requests: 1e6, once: true },
         { name: `memory at 10 M, ${scheduler}`, ...hundred, requests: 1e7, once: true },
