@@ -8,8 +8,6 @@ import {
   type LogEntry,
   recorded,
   type ServingCore,
-  StageLocalCore,
-  type StageLocalPolicy,
 } from '../serving/index.js';
 import type { LiveDevice } from './live-device.js';
 import type { OpenedBundle } from './opened-bundle.js';
@@ -87,11 +85,11 @@ export class LiveDriver {
   constructor(
     private readonly bundle: OpenedBundle,
     private readonly devices: readonly LiveDevice[],
-    policy: Partial<StageLocalPolicy>,
+    makeCore: (decisions: Decisions) => ServingCore,
     private readonly observer: DriverObserver,
     log?: (entry: LogEntry) => void,
   ) {
-    const core = new StageLocalCore(bundle.topology, this.decisions, policy);
+    const core = makeCore(this.decisions);
     this.stackMemory = devices.map(() => new StackMemory());
     this.core = log === undefined ? core : recorded(core, this.decisions, log);
   }

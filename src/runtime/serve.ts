@@ -1,6 +1,13 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { fault, InputError } from '../artifacts/index.js';
+import {
+  type Decisions,
+  ReservationCore,
+  type ServingCore,
+  StageLocalCore,
+  type Topology,
+} from '../serving/index.js';
 import { Counters } from './counters.js';
 import { makeFront } from './front.js';
 import { LiveDevice, planDevices } from './live-device.js';
@@ -63,14 +70,10 @@ class Server implements RunningServer {
         restarted: () => this.counters.restarted(device),
       });
     });
-    const slackNs = Math.min(
-      MOST_SLACK_NS,
-      ...bundle.topology.models.map(({ sloNs }) => Math.floor(sloNs / 50)),
-    );
     this.driver = new LiveDriver(
       bundle,
       this.devices,
-      { slackNs, ...options.policy },
+      coreOf(bundle.topology, options),
       {
         batch: (record) => this.counters.batch(record),
         failure: (device, why) => {
@@ -174,6 +177,16 @@ class Server implements RunningServer {
     this.driver.deviceDown(device);
     this.log({ kind: 'deviceDown', device: this.nameOf(device), why });
   }
+}
+
+/** Reservations need no slack: what reading and answering take shows in how long executions seem to, and is expected. */
+function coreOf(
+  topology: Topology,
+  { scheduler, policy }: ServeOptions,
+): (decisions: Decisions) => ServingCore {
+  if (scheduler === 'reservation') return (decisions) => new ReservationCore(topology, decisions);
+  const slackNs = Math.min(MOST_SLACK_NS, ...topology.models.map(({ sloNs }) => Math.floor(sloNs / 50)));
+  return (decisions) => new StageLocalCore(topology, decisions, { slackNs, ...policy });
 }
 
 /** Waits for all, then throws what the first that failed threw: nothing is left half-started behind the caller's back. */

@@ -12,7 +12,9 @@ export interface ServeOptions {
   maxBodyBytes?: number;
   /** In place of every model's SLO of the plan. */
   sloMs?: number;
-  /** How queues, batches, drops and pipelines are handled; defaults in src/serving. */
+  /** Which scheduler decides: every pool for itself (the default), or reservations over the whole way (PPipe §5.4). */
+  scheduler?: 'stage-local' | 'reservation';
+  /** How queues, batches, drops and pipelines are handled by the stage-local one; defaults in src/serving. */
   policy?: Partial<StageLocalPolicy>;
   /** Told what happens: up, down, restarted, batch failed, closing. */
   onLog?: (event: ServeEvent) => void;

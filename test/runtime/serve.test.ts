@@ -1,7 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadArtifact } from '../../src/artifacts/index.js';
 import { driveLoad, type RunningServer, type ServeEvent, serveBundle } from '../../src/runtime/index.js';
-import { type LogEntry, replay, StageLocalCore, topologyOf } from '../../src/serving/index.js';
+import {
+  type LogEntry,
+  ReservationCore,
+  replay,
+  StageLocalCore,
+  topologyOf,
+} from '../../src/serving/index.js';
 import { type BundleShape, inputOf, isRight, twoPartitions, writeBundle } from './tiny-bundle.js';
 
 const inputs = Array.from({ length: 16 }, (_, i) => ({ x: inputOf(i) }));
@@ -111,6 +117,30 @@ describe('serveBundle() under driveLoad()', () => {
     const slackNs = 3e6;
     const answer = replay(log, (decisions) => new StageLocalCore(topology, decisions, { slackNs }));
     expect(log.filter(([word]) => word === 'arrived').length).toBeGreaterThan(50);
+    expect(answer).toEqual({ same: true, entries: log.length });
+  });
+
+  it('serves by reservation as well: the same answers, retried when an executor is killed, and a log that replays', async () => {
+    const log: LogEntry[] = [];
+    const { server, folder } = await serve(twoPartitions(4, 2000, 2000, 20), {
+      scheduler: 'reservation',
+      onDecision: (entry) => log.push(entry),
+    });
+    const load = driveLoad(server.url, { rps: 150, durationS: 2, seed: 1, inputs, check });
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    process.kill(server.executorPids()[1]!, 'SIGKILL');
+    const report = await load;
+    await expectAllAccounted(report, server);
+    expect(report.failures).toEqual({});
+    expect(report.answered).toBeGreaterThan(0.5 * report.sent);
+    const many = Array.from({ length: 5 }, (_, i) => ({ x: inputOf(i, 3) }));
+    const after = await driveLoad(server.url, { rps: 20, durationS: 1, rows: 3, inputs: many, check });
+    expect(after.failures).toEqual({});
+    expect(after.answered).toBeGreaterThan(0.5 * after.sent);
+    const { value: plan } = await loadArtifact(`${folder}/plan.json`, ['pooled-plan']);
+    const topology = topologyOf(plan, { transfers: 'none' });
+    const answer = replay(log, (decisions) => new ReservationCore(topology, decisions));
+    expect(log.filter(([word]) => word === 'deviceDown')).toHaveLength(1);
     expect(answer).toEqual({ same: true, entries: log.length });
   });
 

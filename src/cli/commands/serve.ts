@@ -1,14 +1,17 @@
 import { once } from 'node:events';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { ServeEvent } from '../../api/index.js';
 import { EXIT } from '../exit.js';
 import { portNumber, wholeNumber, withJson } from '../options.js';
 import type { Step } from '../progress.js';
 import { action } from '../run.js';
 
+const SCHEDULERS = ['stage-local', 'reservation'] as const;
+
 interface Options {
   host: string;
   port: number;
+  scheduler: (typeof SCHEDULERS)[number];
   maxBody: number;
 }
 
@@ -22,6 +25,14 @@ export function serveCommand(): Command {
       .argument('<bundle>', 'folder of the bundle')
       .option('--host <address>', 'address to listen on', '127.0.0.1')
       .option('--port <number>', 'port to listen on; 0 takes any free one', portNumber, 8000)
+      .addOption(
+        new Option(
+          '--scheduler <name>',
+          'stage-local: every pool decides for itself; reservation: devices are reserved over the whole way, as plan simulate does by default',
+        )
+          .choices(SCHEDULERS)
+          .default('stage-local'),
+      )
       .option('--max-body <MiB>', 'largest request body', wholeNumber, 64)
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, bundle) => {
@@ -32,6 +43,7 @@ export function serveCommand(): Command {
           const server = await serveBundle(bundle, {
             host: options.host,
             port: options.port,
+            scheduler: options.scheduler,
             maxBodyBytes: options.maxBody * 1024 * 1024,
             signal,
             onLog: (event) => {
