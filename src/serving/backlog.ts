@@ -1,4 +1,4 @@
-import type { Expectation } from './expectation.js';
+import type { Durations } from './durations.js';
 import { type Lists, NONE } from './lists.js';
 import type { StageDevices } from './stage-devices.js';
 import type { StageRules } from './stage-rules.js';
@@ -28,7 +28,7 @@ export class Backlog {
     private readonly pools: readonly Pool[],
     private readonly queues: Lists,
     private readonly rules: StageRules,
-    private readonly expectation: Expectation,
+    private readonly durations: Durations,
     private readonly devices: StageDevices,
   ) {
     this.valid = new Uint8Array(pools.length);
@@ -80,9 +80,9 @@ export class Backlog {
   /** Execution of a batch here and its way to the next pool or the answer. */
   private stepNs(index: number, size: number): number {
     const { batch, next } = this.pools[index] as Pool;
-    const work = this.expectation.workNs(index, Math.min(size, batch));
+    const work = this.durations.workNs(index, Math.min(size, batch));
     if (next === undefined) return work;
-    return work - this.expectation.workNs(next, Math.min(size, batch, this.pools[next]?.batch as number));
+    return work - this.durations.workNs(next, Math.min(size, batch, this.pools[next]?.batch as number));
   }
 
   private startOf(at: number, pool: number, ahead: number): number {
@@ -92,7 +92,7 @@ export class Backlog {
     const { batch } = this.pools[pool] as Pool;
     const batches = Math.floor(((this.fill[pool] as number) + ahead) / batch);
     const rounds = Math.floor(batches / (this.freeCount[pool] as number));
-    return Math.max(at, this.earliestFree(pool) + rounds * this.expectation.executionNs(pool, batch));
+    return Math.max(at, this.earliestFree(pool) + rounds * this.durations.executionNs(pool, batch));
   }
 
   private reset(at: number, pool: number): void {
@@ -113,7 +113,7 @@ export class Backlog {
   /** On to the end of the queue. */
   private walk(pool: number): void {
     const { batch } = this.pools[pool] as Pool;
-    const work = this.expectation.workNs(pool, this.rules.batchUnderLoad(pool, 0));
+    const work = this.durations.workNs(pool, this.rules.batchUnderLoad(pool, 0));
     const last = this.walkedTo[pool] as number;
     let task = last === NONE ? this.queues.first(pool) : this.queues.next(last);
     for (; task !== NONE; task = this.queues.next(task)) {
@@ -127,7 +127,7 @@ export class Backlog {
 
   private closeBatch(pool: number, batch: number): void {
     const free = this.free[pool] as Float64Array;
-    free[this.earliest[pool] as number]! += this.expectation.executionNs(pool, batch);
+    free[this.earliest[pool] as number]! += this.durations.executionNs(pool, batch);
     this.fill[pool] = 0;
     this.findEarliest(pool);
   }

@@ -1,3 +1,4 @@
+import type { FeedbackCorrection } from './policy.js';
 import type { ReservationCorrection } from './reservation-policy.js';
 import { type Pool, stagesFrom, type Topology } from './topology.js';
 
@@ -6,7 +7,12 @@ const MOST_RATIO = 16;
 /** Of the time that a full batch leaves of the SLO: the rest is for waiting. Best in bench/correction. */
 const MOST_OF_ROOM = 0.7;
 
-/** How long executions and transfers are expected to take: planned, or scaled by what they took (ReservationCorrection). */
+type Correction = FeedbackCorrection | ReservationCorrection;
+
+/**
+ * How long executions and transfers are expected to take: planned, or scaled by what they took. A correction that counts deviations
+ * is of both and in whole nanoseconds, as reservations are; one that does not is of executions alone.
+ */
 export class Durations {
   private readonly executions: StepTimes;
   private readonly transfers: StepTimes;
@@ -22,8 +28,8 @@ export class Durations {
   private readonly sloNs: Float64Array;
   private readonly mostDeviations: number;
 
-  constructor({ pools, models }: Topology, correction: ReservationCorrection) {
-    this.mostDeviations = correction.kind === 'none' ? 0 : correction.deviations;
+  constructor({ pools, models }: Topology, correction: Correction) {
+    this.mostDeviations = 'deviations' in correction ? correction.deviations : 0;
     this.sloNs = Float64Array.from(pools, ({ model }) => models[model]?.sloNs as number);
     this.entryOf = Int32Array.from(pools, ({ partition }, pool) => pool - partition);
     this.fullSize = Int32Array.from(pools, ({ batch }) => batch);
@@ -42,7 +48,7 @@ export class Durations {
     this.transfers = new StepTimes(
       this.rowOf,
       pools.map(({ transferNs, batch, next }) => (next === undefined ? noTimes(batch) : transferNs)),
-      correction,
+      'deviations' in correction ? correction : { kind: 'none' },
     );
     this.works = new Float64Array((this.rowOf[pools.length] as number) + 1);
     this.mostWork = new Float64Array(pools.length);
@@ -110,6 +116,7 @@ export class Durations {
    * has any. A margin that forbids it gives the pipeline up, or serves it by small batches, for fear of being late.
    */
   private margin(pool: number): number {
+    if (this.mostDeviations === 0) return 0;
     const entry = this.entryOf[pool] as number;
     const size = this.fullSize[entry] as number;
     const end = pool + (this.stages[pool] as number);
@@ -133,13 +140,23 @@ export class Durations {
     const row = this.rowOf[pool] as number;
     let most = 0;
     for (let b = 1; b <= this.batchOf(pool); b++) {
-      let work = this.executionNs(pool, b);
-      if (this.stages[pool] !== 1)
-        work += this.transferNs(pool, b) + this.workNs(pool + 1, Math.min(b, this.batchOf(pool + 1)));
+      const work = this.addedUp(pool, b);
       this.works[row + b] = work;
       most = Math.max(most, work);
     }
     this.mostWork[pool] = most;
+  }
+
+  private addedUp(pool: number, size: number): number {
+    const last = pool + (this.stages[pool] as number) - 1;
+    let rows = size;
+    let work = this.executionNs(pool, rows);
+    for (let at = pool; at < last; at++) {
+      work += this.transferNs(at, rows);
+      rows = Math.min(rows, this.batchOf(at + 1));
+      work += this.executionNs(at + 1, rows);
+    }
+    return work;
   }
 
   private batchOf(pool: number): number {
@@ -147,7 +164,7 @@ export class Durations {
   }
 }
 
-/** Of one kind of step, what it is planned and what it is expected to take, by pool and batch. Whole nanoseconds. */
+/** Of one kind of step, what it is planned and what it is expected to take, by pool and batch. Nanoseconds. */
 class StepTimes {
   private readonly planned: Float64Array;
   private readonly expected: Float64Array;
@@ -159,7 +176,7 @@ class StepTimes {
     private readonly rowOf: Int32Array,
     /** Per pool, batch of b at index b − 1. */
     planned: readonly Float64Array[],
-    private readonly correction: ReservationCorrection,
+    private readonly correction: Correction,
   ) {
     const pools = planned.length;
     this.planned = new Float64Array((rowOf[pools] as number) + 1);
@@ -212,11 +229,14 @@ class StepTimes {
   /** From now on the mean and so many deviations are expected. */
   expect(pool: number, deviations: number): void {
     const factor = (this.ratio[pool] as number) + deviations * (this.deviation[pool] as number);
+    const isWhole = 'deviations' in this.correction;
     const end = this.rowOf[pool + 1] as number;
     for (let i = (this.rowOf[pool] as number) + 1; i <= end; i++) {
       const plannedNs = this.planned[i] as number;
       // What takes some time is never expected to take none: it would be kept no link, and wait for it.
-      this.expected[i] = Math.max(Math.min(1, plannedNs), Math.round(factor * plannedNs));
+      this.expected[i] = isWhole
+        ? Math.max(Math.min(1, plannedNs), Math.round(factor * plannedNs))
+        : factor * plannedNs;
     }
   }
 }

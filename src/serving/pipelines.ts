@@ -1,4 +1,4 @@
-import type { Expectation } from './expectation.js';
+import type { Durations } from './durations.js';
 import type { PipelineChoice } from './policy.js';
 import type { Topology } from './topology.js';
 
@@ -14,7 +14,7 @@ export class Pipelines {
   constructor(
     private readonly topology: Topology,
     private readonly choice: PipelineChoice,
-    private readonly expectation: Expectation,
+    private readonly durations: Durations,
   ) {
     const { pools } = topology;
     this.entryOf = Int32Array.from(pools, (pool, i) => i - pool.partition);
@@ -71,7 +71,7 @@ export class Pipelines {
 
   private grade(entry: number, latestEnd: number, at: number): number {
     if (!this.isUp(entry)) return 0;
-    return at + this.expectation.workNs(entry, 1) <= latestEnd ? 2 : 1;
+    return at + this.durations.workNs(entry, 1) <= latestEnd ? 2 : 1;
   }
 
   private byCredit(entries: number[], grade: number, latestEnd: number, at: number): number {

@@ -4,7 +4,7 @@ import { BatchingCore } from './batching-core.js';
 import { must } from './columns.js';
 import type { ServingCore } from './core.js';
 import { Decision, type Decisions, DropCode } from './decisions.js';
-import { Expectation } from './expectation.js';
+import { Durations } from './durations.js';
 import { Lists, NONE } from './lists.js';
 import { Pipelines } from './pipelines.js';
 import { DEFAULT_POLICY, type StageLocalPolicy } from './policy.js';
@@ -25,7 +25,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 export class StageLocalCore extends BatchingCore implements ServingCore {
   private readonly policy: StageLocalPolicy;
   private readonly pools: readonly Pool[];
-  private readonly expectation: Expectation;
+  private readonly durations: Durations;
   private readonly pipelines: Pipelines;
   private readonly queues: Lists;
   private readonly rules: StageRules;
@@ -44,12 +44,12 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
     super(topology, decisions, chosen);
     this.policy = chosen;
     this.pools = topology.pools;
-    this.expectation = new Expectation(this.pools, this.policy.correction);
-    this.pipelines = new Pipelines(topology, this.policy.choice, this.expectation);
+    this.durations = new Durations(topology, this.policy.correction);
+    this.pipelines = new Pipelines(topology, this.policy.choice, this.durations);
     this.queues = new Lists(this.pools.length);
-    this.rules = new StageRules(this.policy, this.pools, this.requests, this.queues, this.expectation);
+    this.rules = new StageRules(this.policy, this.pools, this.requests, this.queues, this.durations);
     this.devices = new StageDevices(topology);
-    this.backlog = new Backlog(this.pools, this.queues, this.rules, this.expectation, this.devices);
+    this.backlog = new Backlog(this.pools, this.queues, this.rules, this.durations, this.devices);
     this.background = new Background(this.policy.late, topology, this.requests);
     this.touched = new Uint8Array(this.pools.length);
     this.wake = new Float64Array(this.pools.length).fill(NEVER);
@@ -86,7 +86,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
 
   executed(at: number, batch: number, startedAt: number, endedAt: number): void {
     const pool = this.batches.pool(batch);
-    this.expectation.observe(pool, this.batches.size(batch), endedAt - startedAt);
+    this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
     this.devices.used(pool, at);
     this.freeDevice(batch);
     if (this.pools[pool]?.next === undefined) {
@@ -179,7 +179,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
       else this.queues.remove(pool, task);
       this.putInBatch(batch, task);
     }
-    this.devices.begin(batch, device, at + this.expectation.executionNs(pool, size));
+    this.devices.begin(batch, device, at + this.durations.executionNs(pool, size));
     this.backlog.changed(pool);
     this.decisions.push(Decision.execute, batch, device);
   }
@@ -218,8 +218,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
     const { model } = this.pools[pool] as Pool;
     const unusedNs = at - this.devices.lastUseAt(pool);
     if (!this.devices.hasIdle(pool) || unusedNs < (this.topology.models[model]?.sloNs as number)) return;
-    if (at + this.expectation.plannedWorkNs(pool, 1) <= this.rules.latestEnd(head))
-      this.expectation.relax(pool);
+    if (at + this.durations.plannedWorkNs(pool, 1) <= this.rules.latestEnd(head)) this.durations.relax(pool);
   }
 
   /** Gives a task its pipeline and puts it into the first queue. */

@@ -1,4 +1,4 @@
-import type { Expectation } from './expectation.js';
+import type { Durations } from './durations.js';
 import type { Lists } from './lists.js';
 import type { StageLocalPolicy } from './policy.js';
 import type { Requests } from './requests.js';
@@ -13,7 +13,7 @@ export class StageRules {
     private readonly pools: readonly Pool[],
     private readonly requests: Requests,
     private readonly queues: Lists,
-    private readonly expectation: Expectation,
+    private readonly durations: Durations,
   ) {}
 
   /** The largest batch from the head on whose every deadline is met; where not even the head's can be, all that fit. */
@@ -26,7 +26,7 @@ export class StageRules {
     while (size < most && (size === 0 || this.requests.tries[task] === 0)) {
       size += 1;
       earliest = Math.min(earliest, this.latestEnd(task));
-      if (at + this.expectation.workNs(pool, size) <= earliest) best = size;
+      if (at + this.durations.workNs(pool, size) <= earliest) best = size;
       // One that was in a failed batch is tried alone: it may be what failed it.
       if ((this.requests.tries[task] as number) > 0) break;
       task = this.queues.next(task);
@@ -40,7 +40,7 @@ export class StageRules {
     if (formation.kind === 'eager') return Number.NEGATIVE_INFINITY;
     const full = size === this.pools[pool]?.batch || size < this.queues.size(pool);
     if (full || (this.requests.tries[head] as number) > 0) return Number.NEGATIVE_INFINITY;
-    const last = this.latestEnd(head) - this.expectation.workNs(pool, size + 1);
+    const last = this.latestEnd(head) - this.durations.workNs(pool, size + 1);
     const since = this.requests.queuedAt[head] as number;
     return Math.floor(since + formation.share * (last - since));
   }
@@ -54,7 +54,7 @@ export class StageRules {
         return this.latestEnd(task) + 1;
       case 'hopeless':
       case 'full-batch':
-        return Math.floor(this.latestEnd(task) - this.expectation.workNs(pool, 1)) + 1;
+        return Math.floor(this.latestEnd(task) - this.durations.workNs(pool, 1)) + 1;
     }
   }
 
@@ -63,7 +63,7 @@ export class StageRules {
     if (drop.kind !== 'full-batch') return false;
     const target = Math.max(1, Math.round(drop.share * (this.pools[pool]?.batch as number)));
     if (this.queues.size(pool) <= target || (this.requests.tries[head] as number) > 0) return false;
-    return at + this.expectation.workNs(pool, target) > this.latestEnd(head);
+    return at + this.durations.workNs(pool, target) > this.latestEnd(head);
   }
 
   /**
