@@ -6,7 +6,7 @@
  *
  * `attainment`: every cell of attainment.csv under the published rules, met where it is within three standard deviations and half a
  * point. `largest`: the largest load factor at which 99 % are in time, by plan and scheduler, under the published rules and under
- * our defaults (--policy: what differs from them). Both without --table. Tables on stderr, JSON on stdout.
+ * our defaults (--policy: what differs from them, such as {"reservation":{"askOthers":false}}). Both without --table. Tables on stderr, JSON on stdout.
  */
 import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';

@@ -5,11 +5,12 @@ import {
   type Decisions,
   PUBLISHED_POLICY,
   PUBLISHED_REACTIVE_POLICY,
-  ReactiveCore,
-  type ReactivePolicy,
+  REACTIVE_POLICY,
   ReservationCore,
   type ReservationPolicy,
   type ServingCore,
+  StageLocalCore,
+  type StageLocalPolicy,
   type Topology,
   topologyOf,
 } from '../../src/serving/index.js';
@@ -42,7 +43,7 @@ export interface RunOptions {
   durationS: number;
   seed: number;
   /** What differs from the defaults under our own rules. */
-  policy?: Partial<ReservationPolicy> & Partial<ReactivePolicy>;
+  policy?: { reservation?: Partial<ReservationPolicy>; reactive?: Partial<StageLocalPolicy> };
 }
 
 /** Means over runs; shares of the requests counted. */
@@ -152,9 +153,16 @@ export class Attainment {
   private core(decisions: Decisions): ServingCore {
     const { topology, setting, options } = this;
     const published = setting.rules === 'published';
-    return setting.scheduler === 'reactive'
-      ? new ReactiveCore(topology, decisions, published ? PUBLISHED_REACTIVE_POLICY : options.policy)
-      : new ReservationCore(topology, decisions, published ? PUBLISHED_POLICY : options.policy);
+    if (setting.scheduler === 'reservation')
+      return new ReservationCore(
+        topology,
+        decisions,
+        published ? PUBLISHED_POLICY : options.policy?.reservation,
+      );
+    const policy = published
+      ? PUBLISHED_REACTIVE_POLICY
+      : { ...REACTIVE_POLICY, ...options.policy?.reactive };
+    return new StageLocalCore(topology, decisions, policy);
   }
 }
 

@@ -7,8 +7,6 @@ import {
   PUBLISHED_REACTIVE_POLICY,
   REACTIVE_POLICY,
   RESERVATION_POLICY,
-  ReactiveCore,
-  type ReactivePolicy,
   ReservationCore,
   type ReservationPolicy,
   type ServingCore,
@@ -62,11 +60,21 @@ function scheduler<P>({ presets = {}, ...rest }: SchedulerOf<P>): Scheduler {
 
 const STAGE_LOCAL: Choices<StageLocalPolicy> = {
   order: { fifo: [], deadline: [] },
-  formation: { eager: [], wait: ['share'] },
-  drop: { never: [], expired: [], hopeless: [], 'full-batch': ['share'] },
-  late: { drop: [], background: ['patience', 'mostMissed', 'window'] },
+  placement: { 'on-arrival': [], 'earliest-free': [] },
   choice: { proportional: [], 'least-loaded': [] },
-  correction: { none: [], average: ['weight'] },
+  formation: { eager: [], wait: ['share'], 'last-moment': ['leaves', 'stepNs'] },
+  drop: {
+    never: [],
+    expired: [],
+    hopeless: [],
+    'full-batch': ['share'],
+    unservable: [],
+    'nearly-full': ['share', 'spares'],
+    queueing: ['share', 'spares'],
+  },
+  late: { drop: [], background: ['patience', 'mostMissed', 'window'] },
+  correction: { none: [], average: ['weight'], steps: ['weight', 'deviations'] },
+  instant: { told: [], 'by-place': [] },
   slackNs: 'number',
   mostTasks: 'number',
   mostTries: 'number',
@@ -86,19 +94,20 @@ const RESERVATION: Choices<ReservationPolicy> = {
   mostTries: 'number',
 };
 
-const REACTIVE: Choices<ReactivePolicy> = {
-  firstSight: RESERVATION.firstSight,
-  spares: { 'all-waited': [], 'last-waited': [] },
-  waitLeaves: { transfer: [], nothing: [] },
-  instant: { told: [], 'by-place': [] },
-  correction: RESERVATION.correction,
-  wakeStepNs: 'number',
-  mostTasks: 'number',
-  mostTries: 'number',
-};
-
 /** Shares, of which more than all is none. */
-const AT_MOST_1 = new Set(['formation.share', 'firstSight.share', 'late.mostMissed', 'correction.weight']);
+const AT_MOST_1 = new Set([
+  'formation.share',
+  'drop.share',
+  'firstSight.share',
+  'late.mostMissed',
+  'correction.weight',
+]);
+
+/** What is not a number. */
+const WORDS: Readonly<Record<string, readonly string[]>> = {
+  'formation.leaves': ['transfer', 'nothing'],
+  'drop.spares': ['all-waited', 'last-waited'],
+};
 
 const stageLocalCore = (topology: Topology, decisions: Decisions, policy: StageLocalPolicy): ServingCore =>
   new StageLocalCore(topology, decisions, policy);
@@ -113,11 +122,11 @@ const SCHEDULERS = {
     core: (topology, decisions, policy) => new ReservationCore(topology, decisions, policy),
   }),
   /** Every stage decides for itself, links are not looked at (PPipe §7.4). */
-  reactive: scheduler<ReactivePolicy>({
+  reactive: scheduler<StageLocalPolicy>({
     policy: REACTIVE_POLICY,
     presets: { published: PUBLISHED_REACTIVE_POLICY },
-    choices: REACTIVE,
-    core: (topology, decisions, policy) => new ReactiveCore(topology, decisions, policy),
+    choices: STAGE_LOCAL,
+    core: stageLocalCore,
   }),
   /** Every pool forms its own batches, as plan serve does. */
   'stage-local': scheduler<StageLocalPolicy>({
@@ -262,8 +271,15 @@ function assignPart(
     const of = kind === undefined ? key : `${key}=${kind}`;
     return `${of} takes ${parts.length === 0 ? 'nothing more' : parts.join(', ')}`;
   }
+  const words = WORDS[`${key}.${part}`];
+  if (words !== undefined) {
+    if (!words.includes(value)) return `there is no ${value}; there are ${words.join(', ')}`;
+    policy[key] = { ...(now as object), [part]: value };
+    return undefined;
+  }
   const number = numberOf(value);
   if (number === undefined) return `${value} is not a number of 0 or more`;
+  if (part.endsWith('Ns') && !Number.isSafeInteger(number)) return `${value} is not a whole number`;
   if (number > 1 && AT_MOST_1.has(`${key}.${part}`)) return `${value} is more than 1, which is all`;
   policy[key] = { ...(now as object), [part]: number };
   return undefined;

@@ -5,7 +5,7 @@ import type { Topology } from './topology.js';
 
 /** Tasks that will be late and are answered all the same, where a device has nothing else to do (LateRule). */
 export class Background {
-  /** Per pool, in the order they were given up. */
+  /** Per queue, in the order they were given up. */
   private readonly waiting: Lists;
   /** Per model the share of its last requests that were not in time. */
   private readonly missedShare: Float64Array;
@@ -14,8 +14,9 @@ export class Background {
     private readonly rule: LateRule,
     private readonly topology: Topology,
     private readonly requests: Requests,
+    queues: number,
   ) {
-    this.waiting = new Lists(topology.pools.length);
+    this.waiting = new Lists(queues);
     this.missedShare = new Float64Array(topology.models.length);
   }
 
@@ -31,25 +32,25 @@ export class Background {
     this.missedShare[model] = share + ((missed ? 1 : 0) - share) / this.rule.window;
   }
 
-  add(pool: number, task: number): void {
+  add(queue: number, task: number): void {
     this.requests.late[task] = 1;
-    this.waiting.push(pool, task);
+    this.waiting.push(queue, task);
   }
 
-  remove(pool: number, task: number): void {
+  remove(queue: number, task: number): void {
     this.requests.late[task] = 0;
-    this.waiting.remove(pool, task);
+    this.waiting.remove(queue, task);
   }
 
   /** The task that has waited longest, NONE where none waits. */
-  first(pool: number): number {
-    return this.waiting.first(pool);
+  first(queue: number): number {
+    return this.waiting.first(queue);
   }
 
   /** A batch of those that have waited longest; one that was in a failed batch is tried alone. */
-  batchSize(pool: number): number {
-    const most = Math.min(this.topology.pools[pool]?.batch as number, this.waiting.size(pool));
-    let task = this.first(pool);
+  batchSize(queue: number, pool: number): number {
+    const most = Math.min(this.topology.pools[pool]?.batch as number, this.waiting.size(queue));
+    let task = this.first(queue);
     for (let size = 0; size < most; size++, task = this.waiting.next(task)) {
       if ((this.requests.tries[task] as number) > 0) return Math.max(1, size);
     }
@@ -57,10 +58,11 @@ export class Background {
   }
 
   /** The first instant at which a waiting task is given up for good; never where there is none. */
-  dropTime(pool: number, task: number): number {
+  dropTime(task: number): number {
     if (task === NONE || this.rule.kind === 'drop') return Number.POSITIVE_INFINITY;
-    const { sloNs } = this.topology.models[this.topology.pools[pool]?.model as number] as { sloNs: number };
-    const deadline = this.requests.deadline[this.requests.request[task] as number] as number;
+    const request = this.requests.request[task] as number;
+    const sloNs = this.topology.models[this.requests.model[request] as number]?.sloNs as number;
+    const deadline = this.requests.deadline[request] as number;
     return Math.floor(deadline + this.rule.patience * sloNs) + 1;
   }
 }

@@ -1,7 +1,7 @@
+import type { Dropping } from './dropping.js';
 import type { Durations } from './durations.js';
-import { type Lists, NONE } from './lists.js';
-import type { StageDevices } from './stage-devices.js';
-import type { StageRules } from './stage-rules.js';
+import { NONE } from './lists.js';
+import type { TaskQueues } from './task-queues.js';
 import type { Pool } from './topology.js';
 
 /**
@@ -26,10 +26,11 @@ export class Backlog {
 
   constructor(
     private readonly pools: readonly Pool[],
-    private readonly queues: Lists,
-    private readonly rules: StageRules,
+    private readonly queues: TaskQueues,
+    private readonly dropping: Dropping,
     private readonly durations: Durations,
-    private readonly devices: StageDevices,
+    /** When a device is expected to take the next batch; undefined while it is down. */
+    private readonly freeAt: (device: number) => number | undefined,
   ) {
     this.valid = new Uint8Array(pools.length);
     this.walkedTo = new Int32Array(pools.length);
@@ -67,7 +68,7 @@ export class Backlog {
     let before = ahead;
     let reached = at;
     let waits = false;
-    const size = this.rules.batchUnderLoad(entry, ahead + 1);
+    const size = this.dropping.batchUnderLoad(entry, ahead + 1);
     for (let pool: number | undefined = entry; pool !== undefined; pool = this.pools[pool]?.next) {
       const start = this.startOf(at, pool, before);
       if (start > reached) waits = true;
@@ -103,7 +104,7 @@ export class Backlog {
     const free = this.free[pool] as Float64Array;
     let count = 0;
     for (const device of (this.pools[pool] as Pool).devices) {
-      const time = this.devices.freeAt(device);
+      const time = this.freeAt(device);
       if (time !== undefined) free[count++] = Math.max(at, time);
     }
     this.freeCount[pool] = count;
@@ -113,12 +114,12 @@ export class Backlog {
   /** On to the end of the queue. */
   private walk(pool: number): void {
     const { batch } = this.pools[pool] as Pool;
-    const work = this.durations.workNs(pool, this.rules.batchUnderLoad(pool, 0));
+    const work = this.durations.workNs(pool, this.dropping.batchUnderLoad(pool, 0));
     const last = this.walkedTo[pool] as number;
     let task = last === NONE ? this.queues.first(pool) : this.queues.next(last);
     for (; task !== NONE; task = this.queues.next(task)) {
       this.walkedTo[pool] = task;
-      if (this.earliestFree(pool) + work > this.rules.latestEnd(task)) continue;
+      if (this.earliestFree(pool) + work > this.queues.latestEnd(task)) continue;
       this.kept[pool]! += 1;
       this.fill[pool]! += 1;
       if (this.fill[pool] === batch) this.closeBatch(pool, batch);

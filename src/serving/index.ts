@@ -14,20 +14,15 @@ export {
   type FeedbackCorrection,
   FIFO_POLICY,
   type FormationRule,
+  type InstantRule,
   type LateRule,
   type PipelineChoice,
+  type PlacementRule,
+  PUBLISHED_REACTIVE_POLICY,
   type QueueOrder,
+  REACTIVE_POLICY,
   type StageLocalPolicy,
 } from './policy.js';
-export { ReactiveCore } from './reactive.js';
-export {
-  type InstantRule,
-  PUBLISHED_REACTIVE_POLICY,
-  REACTIVE_POLICY,
-  type ReactivePolicy,
-  type SpareRule,
-  type WaitRule,
-} from './reactive-policy.js';
 export { ReservationCore } from './reservation.js';
 export {
   type FirstSightRule,

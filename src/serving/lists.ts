@@ -19,6 +19,10 @@ export class Lists {
     this.sizes = new Int32Array(lists);
   }
 
+  get count(): number {
+    return this.sizes.length;
+  }
+
   size(list: number): number {
     return this.sizes[list] as number;
   }

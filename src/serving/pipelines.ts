@@ -1,13 +1,10 @@
 import type { Durations } from './durations.js';
 import type { PipelineChoice } from './policy.js';
+import type { PoolsUp } from './pools-up.js';
 import type { Topology } from './topology.js';
 
-/** Which pipelines are up and how loaded each is; chooses one for a request. Pipelines are known by their first pool. */
+/** How loaded each pipeline is; chooses one for a request. Pipelines are known by their first pool. */
 export class Pipelines {
-  /** First pool of each pool's pipeline. */
-  readonly entryOf: Int32Array;
-  private readonly devicesUp: Int32Array;
-  private readonly poolsDown: Int32Array;
   private readonly inFlight: Int32Array;
   private readonly credit: Float64Array;
 
@@ -15,36 +12,10 @@ export class Pipelines {
     private readonly topology: Topology,
     private readonly choice: PipelineChoice,
     private readonly durations: Durations,
+    private readonly poolsUp: PoolsUp,
   ) {
-    const { pools } = topology;
-    this.entryOf = Int32Array.from(pools, (pool, i) => i - pool.partition);
-    this.devicesUp = new Int32Array(pools.length);
-    this.poolsDown = new Int32Array(pools.length);
-    for (const entry of this.entryOf) this.poolsDown[entry]! += 1;
-    this.inFlight = new Int32Array(pools.length);
-    this.credit = new Float64Array(pools.length);
-  }
-
-  deviceUp(pool: number): void {
-    if (this.devicesUp[pool] === 0) this.poolsDown[this.entryOf[pool] as number]! -= 1;
-    this.devicesUp[pool]! += 1;
-  }
-
-  /** @returns whether it was the pool's last */
-  deviceDown(pool: number): boolean {
-    this.devicesUp[pool]! -= 1;
-    if (this.devicesUp[pool] !== 0) return false;
-    this.poolsDown[this.entryOf[pool] as number]! += 1;
-    return true;
-  }
-
-  /** Every pool of the pipeline from this one on has a device: what stands here can go on. O(stages) where some are down. */
-  isUp(pool: number): boolean {
-    if (this.poolsDown[this.entryOf[pool] as number] === 0) return true;
-    for (let at: number | undefined = pool; at !== undefined; at = this.topology.pools[at]?.next) {
-      if (this.devicesUp[at] === 0) return false;
-    }
-    return true;
+    this.inFlight = new Int32Array(topology.pools.length);
+    this.credit = new Float64Array(topology.pools.length);
   }
 
   entered(entry: number): void {
@@ -70,7 +41,7 @@ export class Pipelines {
   }
 
   private grade(entry: number, latestEnd: number, at: number): number {
-    if (!this.isUp(entry)) return 0;
+    if (!this.poolsUp.isUp(entry)) return 0;
     return at + this.durations.workNs(entry, 1) <= latestEnd ? 2 : 1;
   }
 

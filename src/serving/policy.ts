@@ -2,12 +2,29 @@
 export type QueueOrder = { kind: 'fifo' } | { kind: 'deadline' };
 
 /**
- * When an idle device starts a batch smaller than planned though the queue is empty behind it.
- * - eager: at once (InferLine, PARD's pull).
- * - wait: it waits for company for `share` of the time the head could still wait, which ends when a batch with one request more
- *   would be late. 1 is PPipe's "till the last moment" (§5.4), 0 is eager.
+ * Where a request waits, and for whom.
+ * - on-arrival: it is given its pipeline when it comes (PipelineChoice) and waits in the queue of each of its pools in turn, until
+ *   a device falls idle.
+ * - earliest-free: one queue per model before all its first stages together, one before every later stage; a batch is handed to
+ *   the device that is free first, which may still be busy.
  */
-export type FormationRule = { kind: 'eager' } | { kind: 'wait'; share: number };
+export type PlacementRule = 'on-arrival' | 'earliest-free';
+
+/**
+ * How large a batch is, and when one smaller than planned starts though the queue is empty behind it.
+ * - eager: of those that wait as many as are all in time; at once (InferLine, PARD's pull).
+ * - wait: the same, but it waits for company for `share` of the time the head could still wait, which ends when a batch with one
+ *   request more would be late. 1 is PPipe's "till the last moment" (§5.4), 0 is eager.
+ * - last-moment: the largest planned batch in which the head is in time if the later stages take full ones, or those that wait
+ *   where they are fewer. For more it waits until `stepNs` past the last moment at which a batch of one more would be in time
+ *   on a free device. `leaves` says what that leaves time for, besides its execution and the later stages: its own transfer to
+ *   the next, or nothing (the published simulator), so that one that has waited to the last finds that only a smaller batch,
+ *   or none, is in time.
+ */
+export type FormationRule =
+  | { kind: 'eager' }
+  | { kind: 'wait'; share: number }
+  | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
 
 /**
  * Which waiting request is given up.
@@ -15,12 +32,21 @@ export type FormationRule = { kind: 'eager' } | { kind: 'wait'; share: number };
  * - full-batch: hopeless, and while more than `share` of a planned batch wait behind it, one that would be late in such a batch.
  *   Serving it would force a small batch under overload, when throughput is what all the others need (Nexus' early drop;
  *   the published PPipe's first-sight rule has the same end).
+ * - unservable: the device that would take it next cannot have it in time, even alone.
+ * - nearly-full: unservable, and at first sight what that device cannot have in time in at least `share` of a planned batch (the
+ *   published simulator).
+ * - queueing: the same, but only where such a batch would be in time on a free device: then it is load that keeps it.
+ *
+ * The last two spare whom its queue has waited on: all of them, or the last (the published simulator: one number per queue).
  */
 export type DropRule =
   | { kind: 'never' }
   | { kind: 'expired' }
   | { kind: 'hopeless' }
-  | { kind: 'full-batch'; share: number };
+  | { kind: 'full-batch'; share: number }
+  | { kind: 'unservable' }
+  | { kind: 'nearly-full'; share: number; spares: 'all-waited' | 'last-waited' }
+  | { kind: 'queueing'; share: number; spares: 'all-waited' | 'last-waited' };
 
 /**
  * What becomes of a request that the drop rule gives up.
@@ -42,17 +68,35 @@ export type LateRule =
  */
 export type PipelineChoice = { kind: 'proportional' } | { kind: 'least-loaded' };
 
-/** Whether expectations follow what executions really took: a moving average of measured over planned, per pool (PPipe §5.4). */
-export type FeedbackCorrection = { kind: 'none' } | { kind: 'average'; weight: number };
+/**
+ * Whether expectations follow what really happened (PPipe §5.4), and with them when devices are free.
+ * - average: executions, by a moving average of measured over planned, per pool.
+ * - steps: executions and transfers, by the same plus `deviations` mean absolute deviations.
+ */
+export type FeedbackCorrection =
+  | { kind: 'none' }
+  | { kind: 'average'; weight: number }
+  | { kind: 'steps'; weight: number; deviations: number };
 
-/** The choices a stage-local scheduler is put together from. */
+/**
+ * In which order batches that end a step at one instant go on.
+ * - told: as they were told; those delivered then enter their queue together.
+ * - by-place: delivered batches one by one by the number of their uplink, each served before the next enters, executed ones by the
+ *   number of their device (the published simulator).
+ */
+export type InstantRule = 'told' | 'by-place';
+
+/** The choices a stage-local scheduler is put together from: any with any. */
 export interface StageLocalPolicy {
   order: QueueOrder;
+  placement: PlacementRule;
+  /** Of what is placed on arrival. */
+  choice: PipelineChoice;
   formation: FormationRule;
   drop: DropRule;
   late: LateRule;
-  choice: PipelineChoice;
   correction: FeedbackCorrection;
+  instant: InstantRule;
   /** Kept free before every deadline by all of the above; outcomes are judged without it. */
   slackNs: number;
   /** More tasks in flight than this are refused. */
@@ -63,11 +107,13 @@ export interface StageLocalPolicy {
 
 export const DEFAULT_POLICY: StageLocalPolicy = {
   order: { kind: 'deadline' },
+  placement: 'on-arrival',
+  choice: { kind: 'least-loaded' },
   formation: { kind: 'eager' },
   drop: { kind: 'full-batch', share: 1 },
   late: { kind: 'background', patience: 4, mostMissed: 0.25, window: 128 },
-  choice: { kind: 'least-loaded' },
   correction: { kind: 'average', weight: 0.1 },
+  instant: 'told',
   slackNs: 0,
   mostTasks: 1 << 20,
   mostTries: 2,
@@ -77,9 +123,30 @@ export const DEFAULT_POLICY: StageLocalPolicy = {
 export const FIFO_POLICY: StageLocalPolicy = {
   ...DEFAULT_POLICY,
   order: { kind: 'fifo' },
-  formation: { kind: 'eager' },
+  choice: { kind: 'proportional' },
   drop: { kind: 'never' },
   late: { kind: 'drop' },
-  choice: { kind: 'proportional' },
   correction: { kind: 'none' },
+};
+
+/**
+ * The reactive scheduler PPipe is compared with (§7.4): every stage batches for itself, and nobody knows of the links; a batch is as
+ * large as is in time if the later stages take what was planned, and is handed ahead to the device that is free first.
+ */
+export const REACTIVE_POLICY: StageLocalPolicy = {
+  ...DEFAULT_POLICY,
+  placement: 'earliest-free',
+  formation: { kind: 'last-moment', leaves: 'transfer', stepNs: 1 },
+  drop: { kind: 'queueing', share: 1, spares: 'all-waited' },
+  late: { kind: 'drop' },
+  correction: { kind: 'steps', weight: 0.1, deviations: 2 },
+};
+
+/** Every choice as PPipe's published simulator makes it; with a topology of its rules, its runs row for row. */
+export const PUBLISHED_REACTIVE_POLICY: StageLocalPolicy = {
+  ...REACTIVE_POLICY,
+  formation: { kind: 'last-moment', leaves: 'nothing', stepNs: 1000 },
+  drop: { kind: 'nearly-full', share: 0.95, spares: 'last-waited' },
+  correction: { kind: 'none' },
+  instant: 'by-place',
 };

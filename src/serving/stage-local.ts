@@ -1,39 +1,45 @@
 import { Background } from './background.js';
-import { Backlog } from './backlog.js';
 import { BatchingCore } from './batching-core.js';
 import { must } from './columns.js';
 import type { ServingCore } from './core.js';
 import { Decision, type Decisions, DropCode } from './decisions.js';
+import { type Dropping, droppingOf } from './dropping.js';
 import { Durations } from './durations.js';
-import { Lists, NONE } from './lists.js';
-import { Pipelines } from './pipelines.js';
+import { EarliestFree } from './earliest-free.js';
+import { type Formation, formationOf } from './formation.js';
+import { NONE } from './lists.js';
+import { OnArrival } from './on-arrival.js';
+import type { Placement } from './placement.js';
+import { PlannedBatches } from './planned-batches.js';
 import { DEFAULT_POLICY, type StageLocalPolicy } from './policy.js';
 import { TaskState } from './requests.js';
-import { StageDevices } from './stage-devices.js';
-import { StageRules } from './stage-rules.js';
+import { TaskQueues } from './task-queues.js';
 import type { Pool, Topology } from './topology.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * Stage-local scheduling over a plan's pools: every pool has its queue and its idle devices and forms its own batches; a request
- * is given its pipeline when it arrives. What it does is put together from a StageLocalPolicy.
+ * Stage-local scheduling over a plan's pools: every stage forms its own batches of what waits before it, and looks at no link. What
+ * it does is put together from a StageLocalPolicy; here is what all its members share.
  *
- * Cost: constant per event but for the queue's order (constant for equal SLOs) and a scan of at most one batch per start.
- * Memory follows the number of requests in flight.
+ * Cost: constant per event but for the queue's order (constant for equal SLOs), a scan of at most one batch per start and, where
+ * devices are handed batches ahead, a logarithm of their number. Memory follows the number of requests in flight.
  */
 export class StageLocalCore extends BatchingCore implements ServingCore {
   private readonly policy: StageLocalPolicy;
   private readonly pools: readonly Pool[];
   private readonly durations: Durations;
-  private readonly pipelines: Pipelines;
-  private readonly queues: Lists;
-  private readonly rules: StageRules;
-  private readonly backlog: Backlog;
+  private readonly queues: TaskQueues;
+  private readonly formation: Formation;
+  private readonly dropping: Dropping;
+  private readonly placement: Placement;
   private readonly background: Background;
-  private readonly devices: StageDevices;
+  /** Per queue whether, and else when, it is to be looked at again. */
   private readonly touched: Uint8Array;
   private readonly wake: Float64Array;
+  /** Batches that ended a step at this instant and go on by their place. */
+  private readonly delivered: number[] = [];
+  private readonly ended: number[] = [];
 
   /**
    * @param decisions where decisions are appended; the driver's
@@ -42,17 +48,24 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
   constructor(topology: Topology, decisions: Decisions, policy: Partial<StageLocalPolicy> = {}) {
     const chosen = { ...DEFAULT_POLICY, ...policy };
     super(topology, decisions, chosen);
+    const { models, pools } = topology;
+    const { requests, batches } = this;
+    const isOnArrival = chosen.placement === 'on-arrival';
+    const queues = new TaskQueues(pools.length + (isOnArrival ? 0 : models.length), requests, chosen);
+    const durations = new Durations(topology, chosen.correction);
+    const planned = new PlannedBatches(pools, durations);
     this.policy = chosen;
-    this.pools = topology.pools;
-    this.durations = new Durations(topology, this.policy.correction);
-    this.pipelines = new Pipelines(topology, this.policy.choice, this.durations);
-    this.queues = new Lists(this.pools.length);
-    this.rules = new StageRules(this.policy, this.pools, this.requests, this.queues, this.durations);
-    this.devices = new StageDevices(topology);
-    this.backlog = new Backlog(this.pools, this.queues, this.rules, this.durations, this.devices);
-    this.background = new Background(this.policy.late, topology, this.requests);
-    this.touched = new Uint8Array(this.pools.length);
-    this.wake = new Float64Array(this.pools.length).fill(NEVER);
+    this.pools = pools;
+    this.durations = durations;
+    this.queues = queues;
+    this.formation = formationOf(chosen.formation, pools, queues, durations, planned);
+    this.dropping = droppingOf(chosen.drop, pools, queues, durations, planned);
+    this.placement = isOnArrival
+      ? new OnArrival(topology, chosen.choice, requests, batches, durations, queues, this.dropping)
+      : new EarliestFree(topology, chosen.correction.kind !== 'none', requests, batches, durations);
+    this.background = new Background(chosen.late, topology, requests, queues.count);
+    this.touched = this.placement.touched;
+    this.wake = new Float64Array(queues.count).fill(NEVER);
   }
 
   protected admit(at: number, request: number): void {
@@ -63,71 +76,96 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
     }
     const isStrict = this.isStrict(at, model, this.requests.deadline[request] as number);
     this.requests.strict[request] = isStrict ? 1 : 0;
-    for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task))
-      this.route(at, task);
+    for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task)) {
+      this.requests.queuedAt[task] = at;
+      this.placement.begin(at, task);
+      this.enqueue(task);
+    }
   }
 
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean {
     if (this.policy.drop.kind === 'never') return false;
     if (this.background.takes(model) && !this.isStrict(at, model, deadlineNs)) return false;
-    const up = (this.topology.models[model]?.entries as number[]).filter((entry) =>
-      this.pipelines.isUp(entry),
-    );
-    return this.backlog.isTooLong(at, up, ahead, deadlineNs - this.policy.slackNs);
+    return this.placement.isTooLong(at, model, deadlineNs - this.policy.slackNs, ahead);
   }
 
   private isStrict(at: number, model: number, deadlineNs: number): boolean {
     return deadlineNs - at < (this.topology.models[model]?.sloNs as number);
   }
 
-  started(_at: number, batch: number): void {
-    this.devices.started(batch, this.batches.device(batch));
+  override cancelled(at: number, request: number): boolean {
+    // Of fewer that wait the last moment is later.
+    if (this.policy.formation.kind === 'last-moment')
+      for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task))
+        if (this.requests.state[task] === TaskState.queued) this.touched[this.placement.queueOf(task)] = 1;
+    return super.cancelled(at, request);
+  }
+
+  started(at: number, batch: number): void {
+    this.placement.started(at, batch);
   }
 
   executed(at: number, batch: number, startedAt: number, endedAt: number): void {
     const pool = this.batches.pool(batch);
     this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
-    this.devices.used(pool, at);
-    this.freeDevice(batch);
+    this.placement.executed(at, batch, endedAt);
     if (this.pools[pool]?.next === undefined) {
       this.endTasks(at, batch);
       this.batches.close(batch);
-    } else this.sendOn(batch);
+    } else if (this.policy.instant === 'told') this.sendOn(batch);
+    else this.ended.push(batch);
   }
 
   failed(at: number, batch: number): void {
-    this.freeDevice(batch);
+    this.placement.failed(at, batch);
     this.retry(at, batch, 1, this.batches.size(batch) === 1);
   }
 
-  transferred(at: number, batch: number, _startedAt: number, _endedAt: number): void {
+  transferred(at: number, batch: number, startedAt: number, endedAt: number): void {
     must(this.batches.isMoving(batch), 'a batch was transferred that was not moving');
+    const pool = this.batches.pool(batch);
+    this.durations.observeTransfer(pool, this.batches.size(batch), endedAt - startedAt);
+    if (this.policy.instant === 'told') this.deliver(at, batch);
+    else this.delivered.push(batch);
+  }
+
+  /** The batch's tasks enter the next queue. */
+  private deliver(at: number, batch: number): void {
     const next = this.pools[this.batches.pool(batch)]?.next as number;
     for (let i = 0; i < this.batches.size(batch); i++) {
       const task = this.batches.task(batch, i);
       if (!this.cameBack(task)) continue;
-      this.requests.pool[task] = next;
       this.requests.queuedAt[task] = at;
-      this.enqueueOrReroute(at, task);
+      this.placement.goOn(at, task, next);
+      this.enqueue(task);
     }
     this.batches.close(batch);
   }
 
-  deviceUp(_at: number, device: number): void {
-    const pool = this.topology.devices[device]?.pool as number;
-    this.devices.cameUp(device);
-    this.pipelines.deviceUp(pool);
-    this.changed(pool);
+  deviceUp(at: number, device: number): void {
+    this.placement.deviceUp(at, device);
   }
 
   deviceDown(at: number, device: number): void {
-    if (!this.devices.isUp(device)) return;
-    const pool = this.topology.devices[device]?.pool as number;
-    const batch = this.devices.wentDown(device);
-    const last = this.pipelines.deviceDown(pool);
-    if (batch !== NONE) this.retry(at, batch, 1, false);
-    if (last) this.rerouteQueued(at, pool);
-    this.changed(pool);
+    if (!this.placement.isDeviceUp(device)) return;
+    const running = this.placement.running(device);
+    for (const batch of this.placement.deviceDown(device))
+      this.retry(at, batch, batch === running ? 1 : 0, false);
+    for (const queue of this.placement.broken(this.topology.devices[device]?.pool as number))
+      this.moveOn(at, queue);
+  }
+
+  /** All that stand in a queue go where they can be served, those in the background with the others. */
+  private moveOn(at: number, queue: number): void {
+    for (let task = this.background.first(queue); task !== NONE; task = this.background.first(queue)) {
+      this.background.remove(queue, task);
+      this.queues.push(queue, task);
+    }
+    for (let left = this.queues.size(queue); left > 0; left--) {
+      const task = this.queues.first(queue);
+      this.leave(queue, task);
+      this.requeue(at, task);
+    }
   }
 
   drain(_at: number): void {
@@ -136,177 +174,145 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
   }
 
   decide(at: number): void {
+    if (this.delivered.length > 0) this.deliverByPlace(at);
+    if (this.ended.length > 0) this.sendByPlace();
     let earliest = NEVER;
-    for (let pool = 0; pool < this.pools.length; pool++) {
-      if (this.touched[pool] === 1 || (this.wake[pool] as number) <= at) {
-        this.touched[pool] = 0;
-        this.wake[pool] = this.serve(at, pool);
-      }
-      earliest = Math.min(earliest, this.wake[pool] as number);
+    for (let queue = 0; queue < this.wake.length; queue++) {
+      if (this.touched[queue] === 1 || (this.wake[queue] as number) <= at) this.look(at, queue);
+      earliest = Math.min(earliest, this.wake[queue] as number);
     }
     this.decided(earliest);
   }
 
-  /** Drops and starts what is to be dropped and started now; @returns when to look again. */
-  private serve(at: number, pool: number): number {
+  private deliverByPlace(at: number): void {
+    const { uplinkOf } = this.topology.links;
+    const placeOf = (batch: number) => uplinkOf[this.batches.device(batch)] as number;
+    this.delivered.sort((a, b) => placeOf(a) - placeOf(b));
+    for (const batch of this.delivered) {
+      const queue = this.placement.queueBefore(this.pools[this.batches.pool(batch)]?.next as number);
+      this.deliver(at, batch);
+      if (this.touched[queue] === 1) this.look(at, queue);
+    }
+    this.delivered.length = 0;
+  }
+
+  private sendByPlace(): void {
+    this.ended.sort((a, b) => this.batches.device(a) - this.batches.device(b));
+    for (const batch of this.ended) this.sendOn(batch);
+    this.ended.length = 0;
+  }
+
+  private look(at: number, queue: number): void {
+    this.touched[queue] = 0;
+    this.wake[queue] = this.serve(at, queue);
+  }
+
+  /** Drops, starts or waits until nothing more is to be done in a queue now; @returns when to look again. */
+  private serve(at: number, queue: number): number {
     for (;;) {
-      this.giveUpHeads(at, pool);
-      const head = this.queues.first(pool);
-      const waiting = this.background.first(pool);
-      if (head === NONE && waiting === NONE) return NEVER;
-      const look = Math.min(
-        head === NONE ? NEVER : this.rules.dropTime(pool, head),
-        this.background.dropTime(pool, waiting),
-      );
-      if (!this.devices.hasIdle(pool)) return look;
-      if (head === NONE) {
-        this.start(at, pool, this.background.batchSize(pool), true);
+      const head = this.queues.first(queue);
+      const late = this.background.first(queue);
+      if (head === NONE && late === NONE) return NEVER;
+      const device = this.placement.device(queue);
+      const pool = device === NONE ? this.placement.placeOf(queue) : this.poolOf(device);
+      const start = device === NONE ? NEVER : Math.max(at, this.placement.freeAt(device));
+      const dropTime = head === NONE ? NEVER : this.dropping.dropTime(head, pool, start);
+      const isRefused = head !== NONE && device !== NONE && this.dropping.refuses(at, start, queue, pool);
+      if (at >= dropTime || isRefused) {
+        if (device !== NONE) this.relaxIfUnused(at, pool, head);
+        this.missed(queue, head);
         continue;
       }
-      const size = this.rules.largestInTime(at, pool);
-      const until = this.draining ? at : this.rules.waitUntil(pool, head, size);
-      if (at < until) return Math.min(until, look);
-      this.start(at, pool, size, false);
+      const lateDropTime = this.background.dropTime(late);
+      if (at >= lateDropTime) {
+        this.giveUp(late, this.placement.placeOf(queue), this.placement.isUp(queue));
+        continue;
+      }
+      const again = Math.min(dropTime, lateDropTime);
+      if (device === NONE) return again;
+      const until = head === NONE ? Math.ceil(start) : this.startOrWait(at, start, queue, device);
+      if (until > at) return Math.min(until, again);
+      if (head === NONE) this.start(at, queue, device, this.background.batchSize(queue, pool), true);
     }
   }
 
-  private start(at: number, pool: number, size: number, late: boolean): void {
-    const device = this.devices.firstIdle(pool);
-    const batch = this.batches.open(pool, device);
+  /** Hands a batch from the head on to the device, or leaves it to wait; @returns until when. */
+  private startOrWait(at: number, start: number, queue: number, device: number): number {
+    const pool = this.poolOf(device);
+    const size = this.formation.size(start, queue, pool);
+    const until = this.draining ? at : this.formation.waitUntil(queue, pool, size);
+    if (until > at) this.dropping.waitedOn(queue, this.queues.first(queue));
+    else this.start(at, queue, device, Math.min(size, this.queues.size(queue)), false);
+    return until;
+  }
+
+  private start(at: number, queue: number, device: number, size: number, late: boolean): void {
+    const batch = this.batches.open(this.poolOf(device), device);
     for (let i = 0; i < size; i++) {
-      const task = late ? this.background.first(pool) : this.queues.first(pool);
-      if (late) this.background.remove(pool, task);
-      else this.queues.remove(pool, task);
+      const task = late ? this.background.first(queue) : this.queues.first(queue);
+      if (late) this.background.remove(queue, task);
+      else this.queues.remove(queue, task);
       this.putInBatch(batch, task);
     }
-    this.devices.begin(batch, device, at + this.durations.executionNs(pool, size));
-    this.backlog.changed(pool);
+    this.placement.handed(at, batch);
+    this.placement.changed(queue);
     this.decisions.push(Decision.execute, batch, device);
   }
 
-  /** From the head of the queue what is too late, from that of the background what has been so for too long. */
-  private giveUpHeads(at: number, pool: number): void {
-    for (let head = this.queues.first(pool); head !== NONE; head = this.queues.first(pool)) {
-      if (
-        at < this.rules.dropTime(pool, head) &&
-        !(this.devices.hasIdle(pool) && this.rules.hindersFullBatch(at, pool, head))
-      )
-        break;
-      this.relaxIfUnused(at, pool, head);
-      this.missed(pool, head);
-    }
-    for (let head = this.background.first(pool); head !== NONE; head = this.background.first(pool)) {
-      if (at < this.background.dropTime(pool, head)) return;
-      this.giveUp(head, pool, this.pipelines.isUp(pool));
-    }
-  }
-
-  private missed(pool: number, task: number): void {
+  private missed(queue: number, task: number): void {
     const request = this.requests.request[task] as number;
-    const { model } = this.pools[pool] as Pool;
+    const model = this.requests.model[request] as number;
+    const isUp = this.placement.isUp(queue);
     if (this.requests.missed[request] === 0) this.background.observe(model, true);
     this.requests.missed[request] = 1;
-    const isKept = this.requests.strict[request] === 0 && this.background.takes(model);
-    if (isKept && this.pipelines.isUp(pool)) {
-      this.leave(pool, task);
-      this.background.add(pool, task);
-    } else this.giveUp(task, pool, this.pipelines.isUp(pool));
+    if (isUp && this.requests.strict[request] === 0 && this.background.takes(model)) {
+      this.leave(queue, task);
+      this.background.add(queue, task);
+    } else this.giveUp(task, this.placement.placeOf(queue), isUp);
   }
 
   /** A pool that its own bad record has kept from work for as long as an SLO is given another chance. */
   private relaxIfUnused(at: number, pool: number, head: number): void {
     const { model } = this.pools[pool] as Pool;
-    const unusedNs = at - this.devices.lastUseAt(pool);
-    if (!this.devices.hasIdle(pool) || unusedNs < (this.topology.models[model]?.sloNs as number)) return;
-    if (at + this.durations.plannedWorkNs(pool, 1) <= this.rules.latestEnd(head)) this.durations.relax(pool);
-  }
-
-  /** Gives a task its pipeline and puts it into the first queue. */
-  private route(at: number, task: number): void {
-    const model = this.requests.model[this.requests.request[task] as number] as number;
-    const entry = this.pipelines.choose(model, this.rules.latestEnd(task), at);
-    this.pipelines.entered(entry);
-    this.requests.entry[task] = entry;
-    this.requests.pool[task] = entry;
-    this.requests.queuedAt[task] = at;
-    this.enqueue(task);
+    const unusedNs = at - this.placement.lastUseAt(pool);
+    if (unusedNs < (this.topology.models[model]?.sloNs as number)) return;
+    if (!this.dropping.forbids(at, head, pool)) return;
+    if (at + this.durations.plannedWorkNs(pool, 1) <= this.queues.latestEnd(head)) this.durations.relax(pool);
   }
 
   private enqueue(task: number): void {
-    const pool = this.requests.pool[task] as number;
+    const queue = this.placement.queueOf(task);
     this.requests.state[task] = TaskState.queued;
-    let before = this.queues.last(pool);
-    while (before !== NONE && this.rules.isBefore(task, before)) before = this.queues.previous(before);
-    if (before !== this.queues.last(pool)) this.backlog.changed(pool);
-    this.queues.insertAfter(pool, before, task);
-    this.touched[pool] = 1;
+    if (!this.queues.insert(queue, task)) this.placement.changed(queue);
+    this.dropping.entered(queue, task);
+    this.touched[queue] = 1;
   }
 
   /** Out of a queue other than into a batch. */
-  private leave(pool: number, task: number): void {
+  private leave(queue: number, task: number): void {
     if (this.requests.late[task] === 1) {
-      this.background.remove(pool, task);
+      this.background.remove(queue, task);
       return;
     }
-    this.queues.remove(pool, task);
-    this.backlog.changed(pool);
+    this.queues.remove(queue, task);
+    this.placement.changed(queue);
   }
 
-  /** Where its pipeline is broken and another is not, a task begins again there: the driver still has the request's inputs. */
-  private enqueueOrReroute(at: number, task: number): void {
-    if (!this.pipelines.isUp(this.requests.pool[task] as number)) {
-      this.pipelines.left(this.requests.entry[task] as number);
-      const model = this.requests.model[this.requests.request[task] as number] as number;
-      const entry = this.pipelines.choose(model, this.rules.latestEnd(task), at);
-      this.pipelines.entered(entry);
-      if (this.pipelines.isUp(entry)) {
-        this.requests.entry[task] = entry;
-        this.requests.pool[task] = entry;
-        this.requests.queuedAt[task] = at;
-      } else {
-        this.pipelines.left(entry);
-        this.pipelines.entered(this.requests.entry[task] as number);
-      }
-    }
-    this.enqueue(task);
-  }
-
-  private rerouteQueued(at: number, pool: number): void {
-    for (let behind = this.pipelines.entryOf[pool] as number; behind <= pool; behind++) {
-      for (let task = this.background.first(behind); task !== NONE; task = this.background.first(behind)) {
-        this.leave(behind, task);
-        this.queues.push(behind, task);
-      }
-      for (let left = this.queues.size(behind); left > 0; left--) {
-        const task = this.queues.first(behind);
-        this.leave(behind, task);
-        this.enqueueOrReroute(at, task);
-      }
-    }
-  }
-
-  private freeDevice(batch: number): void {
-    this.devices.ended(batch, this.batches.device(batch));
-    this.changed(this.batches.pool(batch));
-  }
-
-  /** Its devices have changed: it is to be looked at again. */
-  private changed(pool: number): void {
-    this.touched[pool] = 1;
-    this.backlog.changed(pool);
+  private poolOf(device: number): number {
+    return this.topology.devices[device]?.pool as number;
   }
 
   protected requeue(at: number, task: number): void {
-    this.enqueueOrReroute(at, task);
+    this.placement.goOn(at, task, this.requests.pool[task] as number);
+    this.enqueue(task);
   }
 
   protected leaveQueue(task: number): void {
-    this.leave(this.requests.pool[task] as number, task);
+    this.leave(this.placement.queueOf(task), task);
   }
 
   protected override taskEnds(task: number): void {
-    const entry = this.requests.entry[task] as number;
-    if (entry !== NONE) this.pipelines.left(entry);
+    this.placement.ended(task);
   }
 
   protected override judged(request: number, inTime: boolean): void {

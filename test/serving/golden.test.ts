@@ -6,9 +6,9 @@ import {
   type Decisions,
   PUBLISHED_POLICY,
   PUBLISHED_REACTIVE_POLICY,
-  ReactiveCore,
   ReservationCore,
   type ServingCore,
+  StageLocalCore,
   topologyOf,
 } from '../../src/serving/index.js';
 import { type Golden, goldenRuns, replayGolden, simulateGolden } from './golden.js';
@@ -21,7 +21,7 @@ const coreOf =
   ({ scheduler, topology }: Golden) =>
   (decisions: Decisions): ServingCore =>
     scheduler === 'reactive'
-      ? new ReactiveCore(topology, decisions, PUBLISHED_REACTIVE_POLICY)
+      ? new StageLocalCore(topology, decisions, PUBLISHED_REACTIVE_POLICY)
       : new ReservationCore(topology, decisions, PUBLISHED_POLICY);
 
 /** How many rows differ, with the first. */

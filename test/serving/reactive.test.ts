@@ -4,9 +4,10 @@ import {
   type Decisions,
   type LogEntry,
   PUBLISHED_REACTIVE_POLICY,
-  ReactiveCore,
-  type ReactivePolicy,
+  REACTIVE_POLICY,
   replay,
+  StageLocalCore,
+  type StageLocalPolicy,
   type Topology,
   topologyOf,
 } from '../../src/serving/index.js';
@@ -18,11 +19,11 @@ import { type Arrival, type Run, runVirtual } from './virtual-driver.js';
 const MS = 1e6;
 
 const coreOf =
-  (policy: Partial<ReactivePolicy> = {}) =>
+  (policy: Partial<StageLocalPolicy> = {}) =>
   (topology: Topology, decisions: Decisions) =>
-    new ReactiveCore(topology, decisions, policy);
+    new StageLocalCore(topology, decisions, { ...REACTIVE_POLICY, ...policy });
 
-const serve = (topology: Topology, list: Arrival[], policy: Partial<ReactivePolicy> = {}) =>
+const serve = (topology: Topology, list: Arrival[], policy: Partial<StageLocalPolicy> = {}) =>
   runVirtual({ topology, arrivals: list, makeCore: coreOf(policy), handsAhead: true });
 
 const times = (...ms: number[]): Arrival[] => ms.map((at) => ({ at: at * MS }));
@@ -57,7 +58,7 @@ const pooled = topologyOf(
   ),
 );
 
-describe('ReactiveCore', () => {
+describe('StageLocalCore under REACTIVE_POLICY', () => {
   it('hands the planned batch ahead to the device that is free first, of idle ones the longest idle', () => {
     const topology = pipeline(100, [{ batch: 2, virtualGpus: 2, latencyUs: () => 10_000 }]);
     const { executed } = serve(topology, times(0, 0, 1, 1, 2, 2, 40, 40, 60, 60));
@@ -78,21 +79,23 @@ describe('ReactiveCore', () => {
     expect(executed[0]?.from).toBe(40 * MS + 1);
     expect(ended[0]?.outcome).toBe('inTime');
     // Without its transfer the wait ends 2 ms later, when not even a batch of 1 is in time any more.
-    expect(serve(topology, times(0), { waitLeaves: 'nothing' }).ended).toMatchObject([
-      { outcome: 'dropped', at: 42 * MS + 1 },
-    ]);
+    expect(
+      serve(topology, times(0), {
+        formation: { kind: 'last-moment', leaves: 'nothing', stepNs: 1 },
+      }).ended,
+    ).toMatchObject([{ outcome: 'dropped', at: 42 * MS + 1 }]);
   });
 
   it('drops at first sight what only a small batch could save, and not what it has waited on', () => {
     const topology = pipeline(30, [{ batch: 4, latencyUs: affine(4000, 4000) }]);
     // A batch of 4 takes 20 ms: after the first four, four more would end at 40 ms.
     const burst = times(0, 0, 0, 0, 5);
-    const dropped = (policy: Partial<ReactivePolicy>) =>
+    const dropped = (policy: Partial<StageLocalPolicy>) =>
       serve(topology, burst, policy).ended.flatMap(({ arrival, outcome }) =>
         outcome === 'dropped' ? [arrival] : [],
       );
     expect(dropped({})).toEqual([4]);
-    expect(dropped({ firstSight: { kind: 'never' } })).toEqual([]);
+    expect(dropped({ drop: { kind: 'unservable' } })).toEqual([]);
     // Alone it waits for company to the last moment, when a batch of 4 no longer fits.
     expect(serve(topology, times(0)).ended[0]?.outcome).toBe('inTime');
     // Where no full batch could ever be in time it is not load that hinders it; the published rule drops it all the same.
@@ -114,17 +117,22 @@ describe('ReactiveCore', () => {
   });
 
   it('gives each request its one outcome under every combination of choices', () => {
-    for (const kind of ['never', 'nearly-full', 'queueing'] as const)
-      for (const spares of ['all-waited', 'last-waited'] as const)
-        for (const waitLeaves of ['transfer', 'nothing'] as const)
-          for (const instant of ['told', 'by-place'] as const)
-            for (const load of [100, 900, 1500]) {
-              const policy = { firstSight: { kind, share: 1 }, spares, waitLeaves, instant };
-              const { ended } = serve(pooled, poisson(load, 1), policy);
-              const inTime = ended.filter(({ outcome }) => outcome === 'inTime').length;
-              if (load === 900) expect(inTime / ended.length).toBeGreaterThan(0.5);
-              if (load === 100 && policy.firstSight.kind !== 'nearly-full') expect(inTime).toBe(ended.length);
-            }
+    const drops = [
+      { kind: 'unservable' },
+      ...(['nearly-full', 'queueing'] as const).flatMap((kind) =>
+        (['all-waited', 'last-waited'] as const).map((spares) => ({ kind, share: 1, spares })),
+      ),
+    ] as const;
+    for (const drop of drops)
+      for (const leaves of ['transfer', 'nothing'] as const)
+        for (const instant of ['told', 'by-place'] as const)
+          for (const load of [100, 900, 1500]) {
+            const formation = { kind: 'last-moment', leaves, stepNs: 1 } as const;
+            const { ended } = serve(pooled, poisson(load, 1), { drop, formation, instant });
+            const inTime = ended.filter(({ outcome }) => outcome === 'inTime').length;
+            if (load === 900) expect(inTime / ended.length).toBeGreaterThan(0.5);
+            if (load === 100 && drop.kind !== 'nearly-full') expect(inTime).toBe(ended.length);
+          }
   });
 
   it('survives random storms: outages, failing batches, cancelled and many-rowed requests', () => {
@@ -176,10 +184,10 @@ describe('ReactiveCore', () => {
   });
 
   it('knows from what happened when devices are free: more in time than without', () => {
-    const inTime = (policy: Partial<ReactivePolicy>) => {
+    const inTime = (policy: Partial<StageLocalPolicy>) => {
       const sum = simulate({
         topology: pooled,
-        makeCore: (decisions) => new ReactiveCore(pooled, decisions, policy),
+        makeCore: (decisions) => coreOf(policy)(pooled, decisions),
         arrivals: arrivalsAt(poisson(900, 20).map(({ at }) => at)),
         execution: (_pool, _size, plannedNs) => 1.25 * plannedNs,
       });
@@ -193,11 +201,11 @@ describe('ReactiveCore', () => {
     const log: LogEntry[] = [];
     simulate({
       topology: pooled,
-      makeCore: (decisions) => new ReactiveCore(pooled, decisions),
+      makeCore: (decisions) => coreOf()(pooled, decisions),
       arrivals: arrivalsAt(poisson(1000, 2).map(({ at }) => at)),
       log: (entry) => log.push(entry),
     });
-    expect(replay(log, (decisions) => new ReactiveCore(pooled, decisions))).toEqual({
+    expect(replay(log, (decisions) => coreOf()(pooled, decisions))).toEqual({
       same: true,
       entries: log.length,
     });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   type Decisions,
-  ReactiveCore,
+  REACTIVE_POLICY,
   ReservationCore,
   StageLocalCore,
   type Topology,
@@ -13,7 +13,7 @@ import { runVirtual, type WatchedCore } from './virtual-driver.js';
 const MS = 1e6;
 const SCHEDULERS: Record<string, (topology: Topology, decisions: Decisions) => WatchedCore> = {
   reservation: (t, d) => new ReservationCore(t, d),
-  reactive: (t, d) => new ReactiveCore(t, d),
+  reactive: (t, d) => new StageLocalCore(t, d, REACTIVE_POLICY),
   'stage-local': (t, d) => new StageLocalCore(t, d, { late: { kind: 'drop' } }),
 };
 
