@@ -21,6 +21,7 @@ export class Durations {
   private readonly rowOf: Int32Array;
   private readonly works: Float64Array;
   private readonly mostWork: Float64Array;
+  private readonly fullRest: Float64Array;
   /** First pool of each pool's pipeline. */
   private readonly entryOf: Int32Array;
   /** The largest batch that fits every pool of a pipeline, at its first. */
@@ -52,6 +53,7 @@ export class Durations {
     );
     this.works = new Float64Array((this.rowOf[pools.length] as number) + 1);
     this.mostWork = new Float64Array(pools.length);
+    this.fullRest = new Float64Array(pools.length);
     for (let pool = pools.length - 1; pool >= 0; pool--) this.addUp(pool);
   }
 
@@ -72,6 +74,11 @@ export class Durations {
   /** The same of the batch that takes longest. */
   mostWorkNs(pool: number): number {
     return this.mostWork[pool] as number;
+  }
+
+  /** What the stages after the pool take with full batches, and the ways between them. */
+  fullRestNs(pool: number): number {
+    return this.fullRest[pool] as number;
   }
 
   /** `workNs` by the plan alone, uncorrected. */
@@ -145,6 +152,10 @@ export class Durations {
       most = Math.max(most, work);
     }
     this.mostWork[pool] = most;
+    if (this.stages[pool] === 1) return;
+    const full = this.batchOf(pool + 1);
+    const step = this.executionNs(pool + 1, full) + this.transferNs(pool + 1, full);
+    this.fullRest[pool] = step + this.fullRestNs(pool + 1);
   }
 
   private addedUp(pool: number, size: number): number {

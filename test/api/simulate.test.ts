@@ -254,6 +254,33 @@ describe('simulatePlan()', () => {
         wakeStepNs: 7,
       },
     });
+    const reactive = await simulated(PAIR, {
+      scheduler: 'reactive',
+      policy: ['formation.leaves=nothing', 'drop.spares=last-waited', 'drop.share=0.9'],
+    });
+    expect(reactive.scheduler.policy).toMatchObject({
+      placement: 'earliest-free',
+      formation: { kind: 'last-moment', leaves: 'nothing', stepNs: 1 },
+      drop: { kind: 'queueing', share: 0.9, spares: 'last-waited' },
+    });
+    // Reactive is stage-local scheduling with other choices.
+    const composed = await simulated(PAIR, {
+      scheduler: 'stage-local',
+      policy: [
+        'placement=earliest-free',
+        'formation=last-moment',
+        'formation.leaves=nothing',
+        'formation.stepNs=1',
+        'drop=queueing',
+        'drop.share=0.9',
+        'drop.spares=last-waited',
+        'late=drop',
+        'correction=steps',
+        'correction.deviations=2',
+      ],
+    });
+    expect(composed.scheduler.policy).toEqual(reactive.scheduler.policy);
+    expect(composed.overall).toEqual(reactive.overall);
   });
 
   it('counts drops with reason and place, and what late and dropped requests cost', async () => {
@@ -565,6 +592,16 @@ describe('simulatePlan() refuses', () => {
     ['windows that are no number', { windows: Number.NaN }, /--windows: is less than a nanosecond/],
     ['a duration that is no number', { duration: Number.NaN }, /--duration: is less than a nanosecond/],
     ['parts of a nanosecond', { policy: ['wakeStepNs=0.5'] }, /0.5 is not a whole number/],
+    [
+      'parts of one in a step',
+      { scheduler: 'reactive', policy: ['formation.stepNs=0.5'] },
+      /0.5 is not a whole number/,
+    ],
+    [
+      'a word that is none',
+      { scheduler: 'reactive', policy: ['drop.spares=2'] },
+      /there is no 2; there are all-waited, last-waited/,
+    ],
     [
       'phases and what they say',
       { phases: ['5s,load=1'], rps: ['4'], load: 2 },
