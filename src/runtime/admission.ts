@@ -45,7 +45,7 @@ export class Admission {
       readings.delete(reading);
     }
     const readNs = Math.min(this.averageNs[model]!, soonNs);
-    return this.driver.wouldDrop(model, at + readNs + sloNs, readings.size);
+    return this.driver.wouldDrop(at, model, at + readNs + sloNs, readings.size);
   }
 
   /** Its body is being read; @returns to be called when it is in, or will not come. */

@@ -208,7 +208,7 @@ function infer(
   );
   const allowedNs = Math.min(model.sloNs, 1e3 * (inference.timeoutUs ?? Number.POSITIVE_INFINITY));
   counters.arrived(index);
-  const ticket = driver.submit(index, inference.rows, arrivedAt + allowedNs, (ending, queueUs) => {
+  const ticket = driver.submit(arrivedAt, index, inference.rows, arrivedAt + allowedNs, (ending, queueUs) => {
     counters.ended(index, ending, (driver.now() - arrivedAt) / 1e3, queueUs);
     reply.raw.off('close', left);
     if (ending.kind !== 'answered') {

@@ -106,16 +106,17 @@ export class LiveDriver {
 
   /**
    * Takes a request in.
+   * @param at `now()` when it came, within this turn of the event loop
    * @param rows the inputs of each row
    * @param done told its ending, once; with the time its rows stood in queues
    */
   submit(
+    at: number,
     model: number,
     rows: readonly Tensors[],
     deadlineNs: number,
     done: (ending: Ending, queueUs: number) => void,
   ): Ticket {
-    const at = this.now();
     const request = this.core.arrived(at, model, deadlineNs, rows.length);
     const tasks = rows.map((inputs, row) => {
       const task = this.core.taskOf(request, row);
@@ -129,9 +130,9 @@ export class LiveDriver {
     return { request, cancel: () => this.cancel(request, entry) };
   }
 
-  /** Whether a request of a model that came now, behind `ahead` others that are being read, would be dropped. */
-  wouldDrop(model: number, deadlineNs: number, ahead: number): boolean {
-    return this.core.wouldDrop(this.now(), model, deadlineNs, ahead);
+  /** Whether a request of a model that came at `at`, behind `ahead` others that are being read, would be dropped. */
+  wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean {
+    return this.core.wouldDrop(at, model, deadlineNs, ahead);
   }
 
   /** Counts a request that would be dropped and was not read; `done` is told so within this turn of the event loop. */
