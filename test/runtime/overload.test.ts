@@ -98,18 +98,24 @@ async function served<R extends Reply>(ask: () => Promise<R>): Promise<R> {
 
 describe('a server with more large requests than it can serve', () => {
   it('gives each exactly one answer, most at their headers, and right ones in time', async () => {
+    const burst = async () => {
+      const open: Promise<Reply>[] = [];
+      for (let i = 0; i < 250; i++) {
+        open.push(post(bodyOf(i)));
+        if (i % 5 === 0) await sleep(2);
+      }
+      return await Promise.all(open);
+    };
+    // Until most have missed, being late is taken for chance, and nobody is turned away.
+    await burst();
     const before = await metric('inferplan_outcomes_total');
-    const open: Promise<Reply>[] = [];
-    for (let i = 0; i < 250; i++) {
-      open.push(post(bodyOf(i)));
-      if (i % 5 === 0) await sleep(2);
-    }
-    const replies = await Promise.all(open);
+    const turnedAwayBefore = await metric('inferplan_drops_total', 'reason="overload"');
+    const replies = await burst();
     const answered = replies.filter(({ status }) => status === 200);
     const refused = replies.filter(({ json }) => json.reason === 'overload');
     expect(replies.filter(({ status }) => status !== 200 && status !== 503)).toEqual([]);
     expect(answered.length).toBeGreaterThan(0);
-    expect(refused.length).toBeGreaterThan(20);
+    expect(refused.length).toBeGreaterThan(125);
     for (const { json } of refused) {
       expect(json).toMatchObject({ place: 'entry', error: expect.stringContaining('Dropped') });
     }
@@ -120,7 +126,9 @@ describe('a server with more large requests than it can serve', () => {
         expect(Math.abs(y[k]! - v)).toBeLessThan(1e-4);
     }
     expect((await metric('inferplan_outcomes_total')) - before).toBe(250);
-    expect(await metric('inferplan_drops_total', 'reason="overload"')).toBe(refused.length);
+    expect((await metric('inferplan_drops_total', 'reason="overload"')) - turnedAwayBefore).toBe(
+      refused.length,
+    );
     expect(await metric('nv_inference_pending_request_count')).toBe(0);
   });
 
