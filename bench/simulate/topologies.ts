@@ -63,7 +63,6 @@ function addPipeline(topology: Topology, stages: readonly Stage[], pipeline: num
       virtual: 1,
       batch,
       latencyNs: Float64Array.from(rows, (b) => Math.round((fixedMs + b * perRowMs) * NS_PER_MS)),
-      restNs: new Float64Array(batch),
       transferNs: Float64Array.from(rows, (b) => Math.round(b * transferMs * NS_PER_MS)),
       transferBytes: 0,
       ...(partition + 1 < stages.length ? { next: pool + 1 } : {}),
@@ -71,21 +70,8 @@ function addPipeline(topology: Topology, stages: readonly Stage[], pipeline: num
       devices,
     });
   });
-  fillRest(topology, entry);
   topology.models[0]?.entries.push(entry);
   topology.models[0]!.throughputRps += rps;
-}
-
-/** Batches do not grow on their way: the rest of a batch of b is that of its later stages at no more than b. */
-function fillRest({ pools }: Topology, entry: number): void {
-  for (let i = pools.length - 2; i >= entry; i--) {
-    const pool = pools[i]!;
-    const next = pools[i + 1]!;
-    for (let b = 0; b < pool.batch; b++) {
-      const onward = Math.min(b, next.batch - 1);
-      pool.restNs[b] = pool.transferNs[b]! + next.latencyNs[onward]! + next.restNs[onward]!;
-    }
-  }
 }
 
 export function shapeOf({ models, pools, devices, links }: Topology, durationS: number): RunShape {

@@ -1,4 +1,4 @@
-import { ListedColumns } from './column-source.js';
+import { ListedColumns, type PricedColumn } from './column-source.js';
 import { type ColumnSet, columnSetOf } from './columns.js';
 import { type Division, divideByPrice, divideByWeight } from './divide.js';
 import { type Grid, gridOf, leastCommonMultiple, ModelGrid } from './grid.js';
@@ -49,7 +49,7 @@ const MOST_CHEAP = 1000;
  * LP and varied ones nearly as cheap.
  */
 export function gridColumns(search: IntegerSearch): GridColumns {
-  const { sources, problem, tables, master } = search;
+  const { sources, master } = search;
   const sets = sources.map((source, m) => {
     if (source instanceof ListedColumns) return source.set;
     const own = master.modelPrices[m] as number;
@@ -57,11 +57,7 @@ export function gridColumns(search: IntegerSearch): GridColumns {
     const varied = isStopped(search)
       ? []
       : (source as LabelPricing).variedBelow(own * (1 + DEARER), prices, MOST_VARIED);
-    const known = master.columns.filter((column) => column.model === m);
-    const all = new Map(
-      [...known, ...varied.map(({ column }) => column)].map((column) => [columnKey(column), column]),
-    );
-    return columnSetOf(tables[m] as ModelTable, problem.planner.maxPartitions, [...all.values()]);
+    return setWith(search, m, varied);
   });
   return { sets, complete: master.closed && sources.every((source) => source instanceof ListedColumns) };
 }
@@ -132,17 +128,26 @@ export function bulkPlan(search: IntegerSearch): GridPlan | undefined {
 }
 
 /** The cheapest columns of every model. */
-function cheapSets({ sources, master, tables, problem }: IntegerSearch): ColumnSet[] {
+function cheapSets(search: IntegerSearch): ColumnSet[] {
+  const { sources, master } = search;
   return sources.map((source, m) => {
     const prices = { perGpu: master.gpuPrices, perUse: master.usePrices[m] as readonly number[] };
     const below = (master.modelPrices[m] as number) * (1 + DEARER);
     const cheap = source instanceof ListedColumns ? source.cheaperThan(below, prices, MOST_CHEAP) : [];
-    const known = master.columns.filter((column) => column.model === m);
-    const all = new Map(
-      [...known, ...cheap.map(({ column }) => column)].map((column) => [columnKey(column), column]),
-    );
-    return columnSetOf(tables[m] as ModelTable, problem.planner.maxPartitions, [...all.values()]);
+    return setWith(search, m, cheap);
   });
+}
+
+/** The columns of a model that the bound was found with, and others, each once. */
+function setWith(
+  { master, tables, problem }: IntegerSearch,
+  m: number,
+  others: readonly PricedColumn[],
+): ColumnSet {
+  const known = master.columns.filter((column) => column.model === m);
+  const all = [...known, ...others.map(({ column }) => column)];
+  const each = new Map(all.map((column) => [columnKey(column), column]));
+  return columnSetOf(tables[m] as ModelTable, problem.planner.maxPartitions, [...each.values()]);
 }
 
 /** As many GPUs as so many states allow: of the class with most, fewer. */

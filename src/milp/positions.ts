@@ -75,11 +75,12 @@ class PositionSearch {
   private chosen: Piece[] = [];
   private bestChosen: Piece[] | undefined;
   private limit = 0;
+  private stopped = false;
 
   constructor(
     private readonly relaxed: ModelGrid,
     private readonly gpus: readonly number[],
-    private maxNodes: number,
+    private readonly maxNodes: number,
     private readonly stop: () => boolean,
   ) {
     this.grid = relaxed.grid;
@@ -93,7 +94,7 @@ class PositionSearch {
 
   /** Whether the work allowed is done. */
   get isOver(): boolean {
-    return this.nodes > this.maxNodes;
+    return this.stopped || this.nodes > this.maxNodes;
   }
 
   run(limit: number): void {
@@ -110,7 +111,7 @@ class PositionSearch {
   }
 
   private extend(from: number, rest: number, loss: number, used: Int32Array, left: Int32Array): void {
-    if (++this.nodes % STOP_EVERY === 0 && this.stop()) this.maxNodes = this.nodes - 1;
+    if (++this.nodes % STOP_EVERY === 0 && this.stop()) this.stopped = true;
     if (this.isOver) return;
     const excess = loss + this.relaxed.worth(rest);
     if (excess < Math.min(this.best, this.limit + WHOLE) - WHOLE && this.fillsWhole(used)) {

@@ -22,6 +22,7 @@ export interface Source {
 const DATA_FILE = 'model.data';
 /** The process is in the name, so that the next can tell whose it was. */
 const SCRATCH = 'inferplan-profile-';
+const OF_PROCESS = new RegExp(`^${SCRATCH}(\\d{1,10})-\\w{6}$`);
 const COPY_BYTES = 8 * 1024 * 1024;
 
 /** A temporary folder for the time of `use`; removed afterwards, also on failure and abort. */
@@ -39,7 +40,7 @@ export async function withScratch<T>(use: (folder: string) => Promise<T>): Promi
 async function removeAbandoned(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => []);
   const abandoned = names.filter((name) => {
-    const pid = new RegExp(`^${SCRATCH}(\\d{1,10})-\\w{6}$`).exec(name)?.[1];
+    const pid = OF_PROCESS.exec(name)?.[1];
     return pid !== undefined && !isRunning(Number(pid));
   });
   const gone = abandoned.map((name) => rm(join(tmpdir(), name), { recursive: true, force: true }));

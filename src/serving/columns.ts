@@ -8,11 +8,10 @@ export function grownCapacity(capacity: number, needed: number): number {
   return grown;
 }
 
-/** The same column with room for `capacity` items; new ones hold `fill`. */
-export function grownColumn<C extends Column>(column: C, capacity: number, fill = 0): C {
+/** The same column with room for `capacity` items. */
+export function grownColumn<C extends Column>(column: C, capacity: number): C {
   const longer = new (column.constructor as new (length: number) => C)(capacity);
   longer.set(column);
-  if (fill !== 0) longer.fill(fill, column.length);
   return longer;
 }
 
@@ -25,11 +24,6 @@ export class Slots {
   /** Slots in use. */
   get used(): number {
     return this.end - this.freeCount;
-  }
-
-  /** One past the highest slot ever handed out. */
-  get capacity(): number {
-    return this.end;
   }
 
   take(): number {

@@ -3,7 +3,7 @@ import type { Durations } from './durations.js';
 import { NONE } from './lists.js';
 import { Path } from './path.js';
 import type { ReservationPolicy } from './reservation-policy.js';
-import type { ServedModel, Topology } from './topology.js';
+import { fullBatches, mostStages, type ServedModel, type Topology } from './topology.js';
 
 const MOST_DEBT = 64;
 
@@ -41,13 +41,8 @@ export class Dispatcher {
     private readonly booking: Booking,
   ) {
     const { pools, models } = topology;
-    this.path = new Path(Math.max(...pools.map(({ partition }) => partition + 1)));
-    this.planned = Int32Array.from(pools, ({ batch }) => batch);
-    for (let i = pools.length - 1; i >= 0; i--) {
-      const next = pools[i]?.next;
-      if (next !== undefined)
-        this.planned[i] = Math.min(this.planned[i] as number, this.planned[next] as number);
-    }
+    this.path = new Path(mostStages(pools));
+    this.planned = fullBatches(pools);
     this.mostPlanned = this.planned.reduce((most, batch) => Math.max(most, batch), 1);
     this.startsAt = new Float64Array(pools.length);
     this.changed = new Uint8Array(pools.length).fill(1);

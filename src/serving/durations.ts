@@ -1,6 +1,6 @@
 import type { FeedbackCorrection } from './policy.js';
 import type { ReservationCorrection } from './reservation-policy.js';
-import { type Pool, stagesFrom, type Topology } from './topology.js';
+import { fullBatches, type Pool, stagesFrom, type Topology } from './topology.js';
 
 const LEAST_RATIO = 0.25;
 const MOST_RATIO = 16;
@@ -24,7 +24,7 @@ export class Durations {
   private readonly fullRest: Float64Array;
   /** First pool of each pool's pipeline. */
   private readonly entryOf: Int32Array;
-  /** The largest batch that fits every pool of a pipeline, at its first. */
+  /** The largest batch that fits a pool and all after it. */
   private readonly fullSize: Int32Array;
   private readonly sloNs: Float64Array;
   private readonly mostDeviations: number;
@@ -33,11 +33,7 @@ export class Durations {
     this.mostDeviations = 'deviations' in correction ? correction.deviations : 0;
     this.sloNs = Float64Array.from(pools, ({ model }) => models[model]?.sloNs as number);
     this.entryOf = Int32Array.from(pools, ({ partition }, pool) => pool - partition);
-    this.fullSize = Int32Array.from(pools, ({ batch }) => batch);
-    pools.forEach(({ batch }, pool) => {
-      const entry = this.entryOf[pool] as number;
-      this.fullSize[entry] = Math.min(this.fullSize[entry] as number, batch);
-    });
+    this.fullSize = fullBatches(pools);
     this.stages = stagesFrom(pools);
     this.rowOf = rowsOf(pools);
     const noTimes = (batch: number) => new Float64Array(batch);
@@ -74,6 +70,11 @@ export class Durations {
   /** The same of the batch that takes longest. */
   mostWorkNs(pool: number): number {
     return this.mostWork[pool] as number;
+  }
+
+  /** Execution and the way to the next stage. */
+  stepNs(pool: number, size: number): number {
+    return this.executionNs(pool, size) + this.transferNs(pool, size);
   }
 
   /** What the stages after the pool take with full batches, and the ways between them. */
@@ -154,8 +155,7 @@ export class Durations {
     this.mostWork[pool] = most;
     if (this.stages[pool] === 1) return;
     const full = this.batchOf(pool + 1);
-    const step = this.executionNs(pool + 1, full) + this.transferNs(pool + 1, full);
-    this.fullRest[pool] = step + this.fullRestNs(pool + 1);
+    this.fullRest[pool] = this.stepNs(pool + 1, full) + this.fullRestNs(pool + 1);
   }
 
   private addedUp(pool: number, size: number): number {
@@ -239,6 +239,7 @@ class StepTimes {
 
   /** From now on the mean and so many deviations are expected. */
   expect(pool: number, deviations: number): void {
+    if (this.correction.kind === 'none') return;
     const factor = (this.ratio[pool] as number) + deviations * (this.deviation[pool] as number);
     const isWhole = 'deviations' in this.correction;
     const end = this.rowOf[pool + 1] as number;

@@ -147,7 +147,7 @@ export class GapBooking implements Booking {
       const device = this.byFree.first(pool);
       if (device === NONE) return Number.POSITIVE_INFINITY;
       start = Math.max(start, (this.table.busyUntil[device] as number) - before);
-      before += this.durations.executionNs(pool, size) + this.durations.transferNs(pool, size);
+      before += this.durations.stepNs(pool, size);
     }
     return start;
   }

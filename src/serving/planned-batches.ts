@@ -12,18 +12,14 @@ export class PlannedBatches {
   largest(pool: number, start: number, latestEnd: number, most: number): number {
     const latest = latestEnd - this.durations.fullRestNs(pool);
     let size = Math.min(most, this.pools[pool]?.batch as number);
-    while (size > 0 && start + this.stepNs(pool, size) > latest) size -= 1;
+    while (size > 0 && start + this.durations.stepNs(pool, size) > latest) size -= 1;
     return size;
   }
 
   /** The last moment to begin a batch, time for its own transfer counted or not. */
   lastStart(pool: number, size: number, latestEnd: number, leaves: 'transfer' | 'nothing'): number {
-    const step = leaves === 'transfer' ? this.stepNs(pool, size) : this.durations.executionNs(pool, size);
-    return latestEnd - this.durations.fullRestNs(pool) - step;
-  }
-
-  /** Execution and the way to the next stage. */
-  private stepNs(pool: number, size: number): number {
-    return this.durations.executionNs(pool, size) + this.durations.transferNs(pool, size);
+    const { durations } = this;
+    const step = leaves === 'transfer' ? durations.stepNs(pool, size) : durations.executionNs(pool, size);
+    return latestEnd - durations.fullRestNs(pool) - step;
   }
 }

@@ -8,12 +8,13 @@ import { Dispatcher } from './dispatcher.js';
 import { Durations } from './durations.js';
 import { type Flow, HandedOnFlow } from './flow.js';
 import { GapBooking } from './gap-booking.js';
-import { Lists, NONE } from './lists.js';
+import { NONE } from './lists.js';
 import { Journeys, Leg } from './path.js';
 import { TaskState } from './requests.js';
 import { RESERVATION_POLICY, type ReservationPolicy } from './reservation-policy.js';
 import { ReservedFlow } from './reserved-flow.js';
-import { type ServedModel, stagesFrom, type Topology } from './topology.js';
+import { TaskQueues } from './task-queues.js';
+import { mostStages, type ServedModel, stagesFrom, type Topology } from './topology.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -34,7 +35,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   private readonly booking: Booking;
   private readonly flow: Flow;
   /** Per model. */
-  private readonly queues: Lists;
+  private readonly queues: TaskQueues;
   private readonly touched: Uint8Array;
   /** When a batch was last dispatched. */
   private readonly lastUse: Float64Array;
@@ -63,7 +64,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     const { pools, models } = topology;
     this.stages = stagesFrom(pools);
     this.durations = new Durations(topology, this.policy.correction);
-    this.journeys = new Journeys(Math.max(...pools.map(({ partition }) => partition + 1)));
+    this.journeys = new Journeys(mostStages(pools));
     const isWanted = (batch: number) => this.isWanted(batch);
     const { batches, journeys, durations } = this;
     if (this.policy.tables === 'gaps') {
@@ -76,7 +77,8 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     }
     this.dispatcher = new Dispatcher(topology, this.policy, this.durations, this.booking);
     this.up = new Uint8Array(topology.devices.length);
-    this.queues = new Lists(models.length);
+    const byDeadline = { order: { kind: 'deadline' }, slackNs: 0 } as const;
+    this.queues = new TaskQueues(models.length, this.requests, byDeadline);
     this.touched = new Uint8Array(models.length);
     this.lastUse = new Float64Array(models.length);
     this.wake = new Float64Array(models.length).fill(NEVER);
@@ -216,11 +218,12 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   /** How many from the head on may be in one batch: one that was in a failed batch is tried alone. */
   private togetherWith(head: number): number {
     if (!this.retried) return NEVER;
-    if ((this.requests.tries[head] as number) > 0) return 1;
+    if (this.queues.isAlone(head)) return 1;
     let task = head;
     for (let count = 1; count < this.dispatcher.mostPlanned; count++) {
       task = this.queues.next(task);
-      if (task === NONE || (this.requests.tries[task] as number) > 0) return task === NONE ? NEVER : count;
+      if (task === NONE) return NEVER;
+      if (this.queues.isAlone(task)) return count;
     }
     return NEVER;
   }
@@ -277,11 +280,8 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   protected requeue(at: number, task: number): void {
     const model = this.modelOf(task);
     this.requests.state[task] = TaskState.queued;
-    const deadline = this.deadlineOf(task);
-    let before = this.queues.last(model);
-    while (before !== NONE && this.deadlineOf(before) > deadline) before = this.queues.previous(before);
-    this.queues.insertAfter(model, before, task);
-    const isQuiet = at < (this.quietUntil[model] as number) && before !== NONE;
+    this.queues.insert(model, task);
+    const isQuiet = at < (this.quietUntil[model] as number) && this.queues.previous(task) !== NONE;
     if (!isQuiet || this.queues.size(model) >= (this.quietSize[model] as number)) this.touched[model] = 1;
   }
 

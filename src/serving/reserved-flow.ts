@@ -6,7 +6,7 @@ import type { Flow } from './flow.js';
 import type { GapBooking } from './gap-booking.js';
 import { NONE } from './lists.js';
 import { type Journeys, Leg, Path } from './path.js';
-import { stagesFrom, type Topology } from './topology.js';
+import { mostStages, stagesFrom, type Topology } from './topology.js';
 
 /**
  * Every device and link serves its reservations in their order, each as soon as its batch is there. Where everything takes as
@@ -43,7 +43,7 @@ export class ReservedFlow implements Flow {
     this.touched = new Int32Array(resources);
     this.up = new Uint8Array(devices.length);
     this.stages = stagesFrom(pools);
-    this.path = new Path(Math.max(...pools.map(({ partition }) => partition + 1)));
+    this.path = new Path(mostStages(pools));
   }
 
   begin(batch: number): void {

@@ -36,8 +36,6 @@ export interface Pool {
   batch: number;
   /** Expected execution of a batch of b at index b − 1; where the profile lacks b, that of the next larger batch it has. */
   latencyNs: Float64Array;
-  /** Expected time from the end of executing a batch of b here to the answer: later transfers and executions. Index b − 1. */
-  restNs: Float64Array;
   /** Expected time of sending b rows on, on an idle link. Index b − 1. */
   transferNs: Float64Array;
   /** Bytes one row sends on; 0 after the last partition. */
@@ -93,7 +91,6 @@ export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Top
     const following = pools[i + 1];
     if (following?.model === pool.model && following.pipeline === pool.pipeline) pool.next = i + 1;
   });
-  for (let i = pools.length - 1; i >= 0; i--) fillRest(pools, i);
   const devices = devicesOf(plan, pools, options);
   const models = plan.models.map((model, m) => ({
     name: model.name,
@@ -113,6 +110,18 @@ export function stagesFrom(pools: readonly Pool[]): Int32Array {
   for (let i = pools.length - 2; i >= 0; i--)
     if (pools[i]?.next !== undefined) stages[i] = 1 + (stages[i + 1] as number);
   return stages;
+}
+
+/** Of each pool, the largest batch that fits it and those after it in its pipeline. */
+export function fullBatches(pools: readonly Pool[]): Int32Array {
+  const full = Int32Array.from(pools, ({ batch }) => batch);
+  for (let i = pools.length - 2; i >= 0; i--)
+    if (pools[i]?.next !== undefined) full[i] = Math.min(full[i] as number, full[i + 1] as number);
+  return full;
+}
+
+export function mostStages(pools: readonly Pool[]): number {
+  return pools.reduce((most, { partition }) => Math.max(most, partition + 1), 0);
 }
 
 function perServerOf({ cluster }: PooledPlan): (deviceClass: string) => number {
@@ -145,7 +154,6 @@ function poolsOf(
       virtual: part.virtual,
       batch: part.batch,
       latencyNs: filledLatencies(part.latencyUsByBatch, part.batch),
-      restNs: new Float64Array(part.batch),
       transferNs: Float64Array.from({ length: part.batch }, (_, i) => Math.round((i + 1) * rowNs)),
       transferBytes: part.transferBytes,
       throughputRps: pipeline.throughputRps,
@@ -170,19 +178,6 @@ function filledLatencies(byBatch: (number | null)[], batch: number): Float64Arra
     latencies[b - 1] = larger;
   }
   return latencies;
-}
-
-function fillRest(pools: Pool[], i: number): void {
-  const pool = pools[i] as Pool;
-  const next = pool.next === undefined ? undefined : pools[pool.next];
-  if (next === undefined) return;
-  for (let b = 1; b <= pool.batch; b++) {
-    const onward = Math.min(b, next.batch) - 1;
-    pool.restNs[b - 1] =
-      (pool.transferNs[b - 1] as number) +
-      (next.latencyNs[onward] as number) +
-      (next.restNs[onward] as number);
-  }
 }
 
 function devicesOf(plan: PooledPlan, pools: Pool[], { rules }: TopologyOptions): VirtualDevice[] {

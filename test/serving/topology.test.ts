@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InputError } from '../../src/artifacts/index.js';
+import { Durations } from '../../src/serving/durations.js';
 import { topologyOf } from '../../src/serving/index.js';
 import { affine, planOf } from './plans.js';
 
@@ -39,15 +40,15 @@ describe('topologyOf()', () => {
     expect(devices[1]).toMatchObject({ name: 's1/gpu0/0', pool: 0, server: 's1', deviceClass: 'slow' });
     // 1 MB at 8 Gbps is 1 ms a row; the next pool takes at most two at a time.
     expect([...pools[0]!.transferNs]).toEqual([1e6, 2e6, 3e6, 4e6]);
-    expect([...pools[0]!.restNs]).toEqual([1.6e6, 2.7e6, 3.7e6, 4.7e6]);
-    expect([...pools[1]!.restNs]).toEqual([0, 0]);
+    const durations = new Durations(topologyOf(twoStages(8)), { kind: 'none' });
+    expect([1, 2, 3, 4].map((b) => durations.workNs(0, b))).toEqual([2.6e6, 4.7e6, 7.7e6, 8.7e6]);
+    expect([1, 2].map((b) => durations.workNs(1, b))).toEqual([6e5, 7e5]);
   });
 
   it('lets transfers take no time where the cluster names no link or all is on one machine', () => {
     expect([...topologyOf(twoStages()).pools[0]!.transferNs]).toEqual([0, 0, 0, 0]);
-    expect([...topologyOf(twoStages(8), { transfers: 'none' }).pools[0]!.restNs]).toEqual([
-      6e5, 7e5, 7e5, 7e5,
-    ]);
+    const together = new Durations(topologyOf(twoStages(8), { transfers: 'none' }), { kind: 'none' });
+    expect([1, 2, 3, 4].map((b) => together.workNs(0, b))).toEqual([1.6e6, 2.7e6, 4.7e6, 4.7e6]);
     expect(topologyOf(twoStages(), { sloMs: 7 }).models[0]!.sloNs).toBe(7e6);
   });
 
