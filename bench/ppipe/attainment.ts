@@ -181,7 +181,7 @@ function publishedArrivals(rps: number, durationS: number, stream: { exponential
 }
 
 /** The share that counts as attained. */
-export const ATTAINED = 0.99;
+const ATTAINED = 0.99;
 const STEPS_PER_UNIT = 100;
 
 /**

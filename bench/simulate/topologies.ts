@@ -78,10 +78,10 @@ export function shapeOf({ models, pools, devices, links }: Topology, durationS: 
   const classes = [...new Set(devices.map(({ deviceClass }) => deviceClass))];
   return {
     models: models.length,
-    poolBatch: pools.map(({ batch }) => batch),
-    devicePool: devices.map(({ pool }) => pool),
-    deviceClass: devices.map(({ deviceClass }) => classes.indexOf(deviceClass)),
-    deviceShare: devices.map(({ virtual }) => 1 / virtual),
+    poolBatch: Int32Array.from(pools, ({ batch }) => batch),
+    devicePool: Int32Array.from(devices, ({ pool }) => pool),
+    deviceClass: Int32Array.from(devices, ({ deviceClass }) => classes.indexOf(deviceClass)),
+    deviceShare: Float64Array.from(devices, ({ virtual }) => 1 / virtual),
     classes: classes.length,
     uplinkOf: links.uplinkOf,
     downlinkOf: links.downlinkOf,

@@ -1,5 +1,6 @@
 import { type Fault, fault, type PooledSpecModel, type Profile } from '../artifacts/index.js';
 import { allowsClass } from './compare-mixes.js';
+import { evenlySpaced } from './evenly-spaced.js';
 import type { LoadedPooled } from './pooled.js';
 
 /** A sweep's range: both ends and the number of points. */
@@ -71,12 +72,8 @@ function rangeFaults(kind: 'slo' | 'margin', range: Range, match: RegExpExecArra
   return wrong;
 }
 
-/** Evenly spaced, both ends included, without the noise of sums in the last digits. */
 function pointsOf({ from, to, steps }: Range): number[] {
-  if (steps === 1) return [from];
-  return Array.from({ length: steps }, (_, i) =>
-    Number((from + ((to - from) * i) / (steps - 1)).toPrecision(12)),
-  );
+  return evenlySpaced(from, to, steps);
 }
 
 /** The margins of a sweep, as parts of the SLO. */

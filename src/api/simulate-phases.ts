@@ -45,7 +45,7 @@ export function phasesOf(models: LoadedModels, options: PhaseOptions, told: Told
   const before = told.count;
   const others = { load, rps: rps[0], duration, trace: traces[0] };
   for (const [name, value] of Object.entries(others))
-    if (value !== undefined) told.add(fault(`is said by each --phase`, `--${name}`));
+    if (value !== undefined) told.add(fault('is said by each --phase', `--${name}`));
   const phases = texts.map((text) => new PhaseText(text, models, told).read(arrivals === 'gamma', cv));
   if (told.count > before) return undefined;
   if ((phases[0] as Phase).transitionS > 0)

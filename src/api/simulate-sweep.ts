@@ -8,6 +8,7 @@ import {
   type SimulationSweep,
   type SweptPoint,
 } from '../artifacts/index.js';
+import { evenlySpaced } from './evenly-spaced.js';
 import { describedExecution } from './simulate-execution.js';
 import type { SimulationRun, SimulationSetup } from './simulate-run.js';
 import type { SimulationOptions } from './simulate-setup.js';
@@ -68,10 +69,7 @@ export function sweptLoads(text: string, told: ToldFaults): number[] {
     wrong.push(`has ${points} points; ${least} to ${MOST_POINTS} are valid`);
   told.add(...wrong.map((message) => fault(message, at)));
   if (wrong.length > 0) return [];
-  if (from === to) return [from];
-  return Array.from({ length: points }, (_, i) =>
-    Number((from + ((to - from) * i) / (points - 1)).toPrecision(12)),
-  );
+  return evenlySpaced(from, to, from === to ? 1 : points);
 }
 
 /** Simulates all loads, then those that the search for the largest goes to. */

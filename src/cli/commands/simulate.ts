@@ -205,7 +205,6 @@ function progressStep({ seconds: at, ofSeconds, requests }: SimulationProgress):
   };
 }
 
-/** A share of all: 99 for 99 % would never be met. */
 /** `profile`, or a coefficient of variation. */
 function jitter(text: string): 'profile' | number {
   if (text === 'profile') return text;
