@@ -14,6 +14,8 @@ const inputs = Array.from({ length: 16 }, (_, i) => ({ x: inputOf(i) }));
 const check = ({ inputs, outputs }: { inputs: object; outputs: object }) =>
   isRight(inputs as never, outputs as never);
 
+const LOST = 'status 500: Cannot infer: its device went down';
+
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
@@ -35,6 +37,12 @@ const metric = (text: string, name: string, labels = ''): number =>
     .split('\n')
     .filter((line) => line.startsWith(name) && line.includes(labels))
     .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+
+/** Waits until a metric of the server is at least so much. */
+async function until(server: RunningServer, name: string, least: number): Promise<void> {
+  while (metric(await server.metricsText(), name) < least)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+}
 
 /** Every request sent is counted once, here and on the server. */
 async function expectAllAccounted(report: Awaited<ReturnType<typeof driveLoad>>, server: RunningServer) {
@@ -136,12 +144,15 @@ describe('serveBundle() under driveLoad()', () => {
       onDecision: (entry) => log.push(entry),
     });
     const load = driveLoad(server.url, { rps: 150, durationS: 2, seed: 1, inputs, check });
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await until(server, 'nv_inference_request_success', 50);
     process.kill(server.executorPids()[1]!, 'SIGKILL');
     const report = await load;
     await expectAllAccounted(report, server);
-    expect(report.failures).toEqual({});
-    expect(report.answered).toBeGreaterThan(0.5 * report.sent);
+    // Those of the lost batch fail where the executor is back too late for them.
+    const { [LOST]: lost = 0, ...others } = report.failures;
+    expect(others).toEqual({});
+    expect(lost).toBeLessThanOrEqual(4);
+    await until(server, 'inferplan_device_up', 2);
     const many = Array.from({ length: 5 }, (_, i) => ({ x: inputOf(i, 3) }));
     const after = await driveLoad(server.url, { rps: 20, durationS: 1, rows: 3, inputs: many, check });
     expect(after.failures).toEqual({});
@@ -159,18 +170,16 @@ describe('serveBundle() under driveLoad()', () => {
       onLog: (event) => events.push(event),
     });
     const load = driveLoad(server.url, { rps: 200, durationS: 3, inputs, check });
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await until(server, 'nv_inference_request_success', 50);
     process.kill(server.executorPids()[1]!, 'SIGKILL');
     const report = await load;
     await expectAllAccounted(report, server);
-    expect(report.answered).toBeGreaterThan(0.5 * report.sent);
-    expect(Object.keys(report.failures).every((why) => why.startsWith('status 500: Cannot infer'))).toBe(
-      true,
-    );
+    const { [LOST]: lost = 0, ...others } = report.failures;
+    expect(others).toEqual({});
+    expect(lost).toBeLessThanOrEqual(2);
     expect(events.some(({ kind }) => kind === 'deviceDown')).toBe(true);
-    const text = await server.metricsText();
-    expect(metric(text, 'inferplan_device_restarts_total')).toBe(1);
-    expect(metric(text, 'inferplan_device_up')).toBe(2);
+    await until(server, 'inferplan_device_up', 2);
+    expect(metric(await server.metricsText(), 'inferplan_device_restarts_total')).toBe(1);
     const after = await driveLoad(server.url, { rps: 50, durationS: 0.5, inputs, check });
     expect(after.answered).toBe(after.sent);
   });
@@ -178,11 +187,7 @@ describe('serveBundle() under driveLoad()', () => {
   it('closes in the middle of a load: all it has is answered, the rest is told that it closes', async () => {
     const { server } = await serve(twoPartitions(4, 1000));
     const load = driveLoad(server.url, { rps: 300, durationS: 3, inputs, check });
-    const answeredSoFar = async () => {
-      const metrics = await (await fetch(`${server.url}/metrics`)).text();
-      return Number(/^nv_inference_request_success\S* (\d+)/m.exec(metrics)?.[1]);
-    };
-    while ((await answeredSoFar()) < 20) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(server, 'nv_inference_request_success', 20);
     const pids = server.executorPids();
     await server.close();
     await server.closed;
