@@ -1,61 +1,66 @@
-import {
-  type DeviceClass,
-  type Fault,
-  fault,
-  type Placement,
-  type PlannedPartition,
-} from '../artifacts/index.js';
-import type { PlanBody, PooledProblem } from './problem.js';
+import { type Cluster, type Fault, fault, type Placement } from '../artifacts/index.js';
+import type { PlanBody, PooledProblem, WholeGpusPer } from './problem.js';
 
-/** Whether every virtual GPU lies on a server and a GPU that there are, alone or in the company the rules allow. */
-export function placementFaults(plan: PlanBody, problem: PooledProblem): Fault[] {
+/** Entries that share a GPU or a server: of the first, and whether the others are like it. */
+interface Company {
+  readonly first: Placement;
+  /** GPUs' worth of them: Σ 1/v. */
+  worth: number;
+  isOneSize: boolean;
+  isOneOwner: boolean;
+}
+
+/**
+ * Whether every virtual GPU lies on a server and a GPU that there are, alone or in the company the rules allow. One pass
+ * over the entries, of which a large cluster has hundreds of thousands.
+ */
+export function placementFaults(plan: PlanBody, { cluster, planner }: PooledProblem): Fault[] {
+  const { wholeGpusPer, virtualPer } = planner;
+  const gpus = companies(plan.placement, gpuOf, wholeGpusPer);
+  const servers =
+    virtualPer === 'server' ? companies(plan.placement, (seat) => seat.server, wholeGpusPer) : undefined;
   return [
     ...countFaults(plan),
-    ...seatFaults(plan, problem),
-    ...companyFaults(plan, problem),
-    ...classFaults(plan, problem),
+    ...seatFaults(plan, cluster),
+    ...companyFaults(gpus, wholeGpusPer),
+    ...(servers === undefined ? [] : sizeFaults(servers)),
+    ...(wholeGpusPer === 'pool' ? sizeFaults(gpus) : []),
+    ...classFaults(plan, gpus, cluster),
   ];
 }
 
-function countFaults(plan: PlanBody): Fault[] {
-  const left = new Map<string, number>();
-  plan.models.forEach((model, m) => {
-    model.pipelines.forEach((pipeline, i) => {
-      pipeline.partitions.forEach((partition, d) => {
-        left.set(`${m}/${i}/${d}`, partition.virtualGpus);
+function countFaults({ models, placement }: PlanBody): Fault[] {
+  const left = models.map(({ pipelines }) =>
+    pipelines.map(({ partitions }) => partitions.map(({ virtualGpus }) => virtualGpus)),
+  );
+  const told: Fault[] = [];
+  for (const [i, { model, pipeline, partition }] of placement.entries()) {
+    const counts = left[model]?.[pipeline];
+    if (counts?.[partition] === undefined)
+      told.push(fault(`is of ${model}/${pipeline}/${partition}, which the plan has not`, `/placement/${i}`));
+    else counts[partition] -= 1;
+  }
+  left.forEach((pipelines, m) => {
+    pipelines.forEach((partitions, i) => {
+      partitions.forEach((n, d) => {
+        const how = `has ${Math.abs(n)} virtual GPUs ${n > 0 ? 'unplaced' : 'too many placed'}`;
+        if (n !== 0) told.push(fault(`model/pipeline/partition ${m}/${i}/${d} ${how}`, '/placement'));
       });
     });
   });
-  for (const { model, pipeline, partition } of plan.placement) {
-    const at = `${model}/${pipeline}/${partition}`;
-    left.set(at, (left.get(at) ?? 0) - 1);
-  }
-  return [...left].flatMap(([at, n]) =>
-    n === 0
-      ? []
-      : [
-          fault(
-            `model/pipeline/partition ${at} has ${Math.abs(n)} virtual GPUs ${n > 0 ? 'unplaced' : 'too many placed'}`,
-            '/placement',
-          ),
-        ],
-  );
+  return told;
 }
 
-function partitionOf(
-  plan: PlanBody,
-  { model, pipeline, partition }: Placement,
-): PlannedPartition | undefined {
-  return plan.models[model]?.pipelines[pipeline]?.partitions[partition];
-}
-
-function seatFaults(plan: PlanBody, { cluster }: PooledProblem): Fault[] {
-  return plan.placement.flatMap((seat, i) => {
+function seatFaults({ models, placement }: PlanBody, { devices }: Cluster): Fault[] {
+  const told: Fault[] = [];
+  for (const [i, seat] of placement.entries()) {
     const at = `/placement/${i}`;
-    const device = cluster.devices[seat.class];
-    const partition = partitionOf(plan, seat);
-    if (device === undefined) return [fault(`is on ${seat.class}, which the cluster has not`, at)];
-    const told: Fault[] = [];
+    const device = devices[seat.class];
+    if (device === undefined) {
+      told.push(fault(`is on ${seat.class}, which the cluster has not`, at));
+      continue;
+    }
+    const partition = models[seat.model]?.pipelines[seat.pipeline]?.partitions[seat.partition];
     if (partition !== undefined && (partition.device !== seat.class || partition.virtual !== seat.virtual))
       told.push(
         fault(
@@ -77,56 +82,70 @@ function seatFaults(plan: PlanBody, { cluster }: PooledProblem): Fault[] {
       )
     )
       told.push(fault(`is on ${seat.server} GPU ${seat.gpu}, which is not there or taken`, at));
-    return told;
-  });
-}
-
-/** Who shares a GPU, and which sizes share a server. */
-function companyFaults(plan: PlanBody, { planner }: PooledProblem): Fault[] {
-  const told: Fault[] = [];
-  for (const [name, seats] of grouped(plan.placement, gpuOf)) {
-    const used = seats.reduce((sum, s) => sum + 1 / s.virtual, 0);
-    if (used > 1 + 1e-9) told.push(fault(`GPU ${name} holds ${used} GPUs' worth`, '/placement'));
-    const owners = new Set(seats.map((s) => ownerOf(s, planner.wholeGpusPer)));
-    if (owners.size > 1)
-      told.push(fault(`GPU ${name} is shared by unlike ${planner.wholeGpusPer}s`, '/placement'));
   }
-  const apart = planner.virtualPer === 'server' ? (s: Placement) => s.server : undefined;
-  const alike = planner.wholeGpusPer === 'pool' ? gpuOf : apart;
-  for (const rule of [apart, alike])
-    if (rule !== undefined)
-      for (const [name, seats] of grouped(plan.placement, rule))
-        if (new Set(seats.map((s) => s.virtual)).size > 1)
-          told.push(fault(`${name} has unlike virtual sizes`, '/placement'));
   return told;
 }
 
-function ownerOf({ model, pipeline, partition }: Placement, rule: string): string {
-  if (rule === 'pool') return `${model}/${pipeline}/${partition}`;
-  return rule === 'position' ? `${model}/${partition}` : '';
+function companies(
+  placement: readonly Placement[],
+  by: (seat: Placement) => string,
+  rule: WholeGpusPer,
+): Map<string, Company> {
+  const found = new Map<string, Company>();
+  for (const seat of placement) {
+    const name = by(seat);
+    const known = found.get(name);
+    if (known === undefined) {
+      found.set(name, { first: seat, worth: 1 / seat.virtual, isOneSize: true, isOneOwner: true });
+      continue;
+    }
+    known.worth += 1 / seat.virtual;
+    known.isOneSize &&= seat.virtual === known.first.virtual;
+    known.isOneOwner &&= haveOneOwner(seat, known.first, rule);
+  }
+  return found;
 }
 
 function gpuOf({ server, gpu }: Placement): string {
   return `${server}/${gpu}`;
 }
 
-function grouped(seats: readonly Placement[], by: (seat: Placement) => string): Map<string, Placement[]> {
-  const groups = new Map<string, Placement[]>();
-  for (const seat of seats) {
-    const name = by(seat);
-    const list = groups.get(name);
-    if (list === undefined) groups.set(name, [seat]);
-    else list.push(seat);
+/** Whether two entries may share a GPU. */
+function haveOneOwner(a: Placement, b: Placement, rule: WholeGpusPer): boolean {
+  switch (rule) {
+    case 'pool':
+      return a.model === b.model && a.pipeline === b.pipeline && a.partition === b.partition;
+    case 'position':
+      return a.model === b.model && a.partition === b.partition;
+    case 'class':
+      return true;
   }
-  return groups;
 }
 
-function classFaults(plan: PlanBody, { cluster }: PooledProblem): Fault[] {
-  return Object.entries(cluster.devices).flatMap(([name, device]: [string, DeviceClass]) => {
-    const use = plan.classes[name];
+function companyFaults(gpus: Map<string, Company>, rule: WholeGpusPer): Fault[] {
+  const told: Fault[] = [];
+  for (const [name, { worth, isOneOwner }] of gpus) {
+    if (worth > 1 + 1e-9) told.push(fault(`GPU ${name} holds ${worth} GPUs' worth`, '/placement'));
+    if (!isOneOwner) told.push(fault(`GPU ${name} is shared by unlike ${rule}s`, '/placement'));
+  }
+  return told;
+}
+
+function sizeFaults(places: Map<string, Company>): Fault[] {
+  const told: Fault[] = [];
+  for (const [name, { isOneSize }] of places)
+    if (!isOneSize) told.push(fault(`${name} has unlike virtual sizes`, '/placement'));
+  return told;
+}
+
+function classFaults({ classes }: PlanBody, gpus: Map<string, Company>, { devices }: Cluster): Fault[] {
+  const usedOf = new Map<string, number>();
+  for (const { first } of gpus.values()) usedOf.set(first.class, (usedOf.get(first.class) ?? 0) + 1);
+  return Object.entries(devices).flatMap(([name, device]) => {
+    const use = classes[name];
     if (use === undefined) return [fault(`lacks ${name}`, '/classes')];
     const there = Math.max(0, device.count - (device.taken ?? 0));
-    const used = new Set(plan.placement.filter((s) => s.class === name).map(gpuOf)).size;
+    const used = usedOf.get(name) ?? 0;
     const told: Fault[] = [];
     if (use.count !== there) told.push(fault(`is ${use.count}; ${there} are free`, `/classes/${name}/count`));
     if (use.used !== used)

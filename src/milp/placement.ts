@@ -16,11 +16,15 @@ export interface PlacementRules {
   readonly virtualPer: 'gpu' | 'server';
 }
 
-/** A whole GPU and what is on it: pools by index, one entry per virtual GPU. */
-interface Gpu {
+/** Whole GPUs with the same on each: pools by index, one entry per virtual GPU. */
+interface AlikeGpus {
   readonly virtual: number;
   readonly pools: readonly number[];
+  readonly count: number;
 }
+
+/** The number of the next GPU of a virtual size; a server's are numbered one after the other. */
+type NextGpu = (virtual: number) => number;
 
 const ROUNDING = 1e-9;
 
@@ -39,42 +43,50 @@ export function placeVirtualGpus(
   const placed: Placement[] = [];
   for (const [name, device] of Object.entries(cluster.devices)) {
     const gpus = fillGpus(pools, name, rules);
-    const seats = seatGpus(gpus, device, rules);
-    if (seats === undefined) return undefined;
-    seatPools(pools, name, gpus, seats, placed);
+    const next = numbering(gpus, device, rules);
+    if (next === undefined) return undefined;
+    for (const alike of gpus) placeAlike(alike, pools, name, device.perServer ?? 1, next, placed);
   }
   return placed;
 }
 
-/** The entries of one class; large clusters have hundreds of thousands, so that each costs no more than itself. */
-function seatPools(
+/** Whether `placeVirtualGpus()` would place them, at a cost that does not grow with the cluster. */
+export function canPlace(pools: readonly PoolToPlace[], cluster: Cluster, rules: PlacementRules): boolean {
+  return Object.entries(cluster.devices).every(
+    ([name, device]) => numbering(fillGpus(pools, name, rules), device, rules) !== undefined,
+  );
+}
+
+/** The entries of GPUs that are alike; large clusters have hundreds of thousands, so that each costs no more than itself. */
+function placeAlike(
+  { virtual, pools: on, count }: AlikeGpus,
   pools: readonly PoolToPlace[],
   name: string,
-  gpus: readonly Gpu[],
-  { servers, places }: Seats,
+  perServer: number,
+  next: NextGpu,
   placed: Placement[],
 ): void {
   let last = -1;
   let server = '';
-  for (let i = 0; i < gpus.length; i++) {
-    const number = servers[i] as number;
-    if (number !== last) [last, server] = [number, `${name}-${number}`];
-    const gpu = places[i] as number;
-    let pool = -1;
-    for (const p of (gpus[i] as Gpu).pools) {
+  for (let i = 0; i < count; i++) {
+    const number = next(virtual);
+    const gpu = number % perServer;
+    const of = (number - gpu) / perServer;
+    if (of !== last) [last, server] = [of, `${name}-${of}`];
+    let entry: Placement | undefined;
+    for (let k = 0; k < on.length; k++) {
       // Entries of one pool on one GPU are the same.
-      if (p === pool) placed.push(placed.at(-1) as Placement);
-      else {
-        const { model, pipeline, partition, virtual } = pools[p] as PoolToPlace;
-        placed.push({ server, gpu, class: name, virtual, model, pipeline, partition });
+      if (entry === undefined || on[k] !== on[k - 1]) {
+        const { model, pipeline, partition, virtual: own } = pools[on[k] as number] as PoolToPlace;
+        entry = { server, gpu, class: name, virtual: own, model, pipeline, partition };
       }
-      pool = p;
+      placed.push(entry);
     }
   }
 }
 
 /** The whole GPUs of one class, filled group by group. */
-function fillGpus(pools: readonly PoolToPlace[], name: string, rules: PlacementRules): Gpu[] {
+function fillGpus(pools: readonly PoolToPlace[], name: string, rules: PlacementRules): AlikeGpus[] {
   const groups = new Map<string, number[]>();
   pools.forEach((pool, p) => {
     if (pool.class !== name) return;
@@ -99,8 +111,8 @@ function groupKey(pool: PoolToPlace, p: number, { wholeGpusPer, virtualPer }: Pl
 }
 
 /** First whole GPUs of one size, then what is left over of each. */
-function fillGroup(pools: readonly PoolToPlace[], members: readonly number[]): Gpu[] {
-  const gpus: Gpu[] = [];
+function fillGroup(pools: readonly PoolToPlace[], members: readonly number[]): AlikeGpus[] {
+  const gpus: AlikeGpus[] = [];
   const sizes = [...new Set(members.map((p) => (pools[p] as PoolToPlace).virtual))].sort((a, b) => a - b);
   const left: number[] = [];
   for (const virtual of sizes) {
@@ -111,13 +123,12 @@ function fillGroup(pools: readonly PoolToPlace[], members: readonly number[]): G
       let units = pool.virtualGpus;
       for (; open.length > 0 && open.length < virtual && units > 0; units--) open.push(p);
       if (open.length === virtual) {
-        gpus.push({ virtual, pools: open });
+        gpus.push({ virtual, pools: open, count: 1 });
         open = [];
       }
-      // Whole GPUs of one pool are alike, and share what they hold.
-      const alike: Gpu = { virtual, pools: new Array<number>(virtual).fill(p) };
-      for (; units >= virtual; units -= virtual) gpus.push(alike);
-      for (; units > 0; units--) open.push(p);
+      const count = Math.floor(units / virtual);
+      if (count > 0) gpus.push({ virtual, pools: new Array<number>(virtual).fill(p), count });
+      for (units -= count * virtual; units > 0; units--) open.push(p);
     }
     left.push(...open);
   }
@@ -128,15 +139,16 @@ function fillGroup(pools: readonly PoolToPlace[], members: readonly number[]): G
 const MOST_TRIES = 20_000;
 
 /** What is left over of each size, on as few GPUs as can be found: they are few, less than v of each size. */
-function packed(pools: readonly PoolToPlace[], left: readonly number[]): Gpu[] {
+function packed(pools: readonly PoolToPlace[], left: readonly number[]): AlikeGpus[] {
   const parts = left.map((p) => 1 / (pools[p] as PoolToPlace).virtual);
   const fewest = Math.ceil(parts.reduce((sum, part) => sum + part, 0) - ROUNDING);
   for (let bins = fewest; ; bins++) {
     const seats = seated(parts, bins);
     if (seats === undefined) continue;
-    const gpus = Array.from({ length: bins }, (_, bin): Gpu => {
+    const gpus = Array.from({ length: bins }, (_, bin): AlikeGpus => {
       const own = left.filter((__, i) => seats[i] === bin);
-      return { virtual: Math.max(1, ...own.map((p) => (pools[p] as PoolToPlace).virtual)), pools: own };
+      const virtual = Math.max(1, ...own.map((p) => (pools[p] as PoolToPlace).virtual));
+      return { virtual, pools: own, count: 1 };
     });
     return gpus.filter((gpu) => gpu.pools.length > 0);
   }
@@ -166,54 +178,42 @@ function seated(parts: readonly number[], bins: number): number[] | undefined {
   return place(0) ? seats : undefined;
 }
 
-/** A server and a place on it for every GPU, in order. */
-interface Seats {
-  readonly servers: Int32Array;
-  readonly places: Int32Array;
-}
-
-function seatGpus(
-  gpus: readonly Gpu[],
+/** @returns undefined where the GPUs are more than are free */
+function numbering(
+  gpus: readonly AlikeGpus[],
   device: DeviceClass,
   { virtualPer }: PlacementRules,
-): Seats | undefined {
+): NextGpu | undefined {
   const available = device.count - (device.taken ?? 0);
-  const perServer = device.perServer ?? 1;
-  if (gpus.length > available) return undefined;
-  if (virtualPer === 'server') return seatByServer(gpus, available, perServer);
-  const servers = new Int32Array(gpus.length);
-  const places = new Int32Array(gpus.length);
-  for (let i = 0; i < gpus.length; i++) {
-    servers[i] = Math.floor(i / perServer);
-    places[i] = i % perServer;
-  }
-  return { servers, places };
+  if (virtualPer === 'server') return numberingByServer(gpus, available, device.perServer ?? 1);
+  if (gpus.reduce((sum, { count }) => sum + count, 0) > available) return undefined;
+  let next = 0;
+  return () => next++;
 }
 
 /** Servers are given to virtual sizes; a last, smaller server goes to the first size whose remainder fits it. */
-function seatByServer(gpus: readonly Gpu[], available: number, perServer: number): Seats | undefined {
+function numberingByServer(
+  gpus: readonly AlikeGpus[],
+  available: number,
+  perServer: number,
+): NextGpu | undefined {
   const whole = Math.floor(available / perServer);
   const small = available % perServer;
   const counts = new Map<number, number>();
-  for (const { virtual } of gpus) counts.set(virtual, (counts.get(virtual) ?? 0) + 1);
+  for (const { virtual, count } of gpus) counts.set(virtual, (counts.get(virtual) ?? 0) + count);
   const sizes = [...counts].sort(([a], [b]) => a - b);
   const onSmall = sizes.find(([, count]) => count % perServer > 0 && count % perServer <= small)?.[0];
-  const firsts = new Map<number, number>();
-  let next = 0;
-  for (const [v, count] of sizes) {
-    firsts.set(v, next);
-    next += v === onSmall ? Math.floor(count / perServer) : Math.ceil(count / perServer);
+  const numbers = new Map<number, { next: number; left: number }>();
+  let server = 0;
+  for (const [virtual, count] of sizes) {
+    const left = virtual === onSmall ? count - (count % perServer) : count;
+    numbers.set(virtual, { next: server * perServer, left });
+    server += Math.ceil(left / perServer);
   }
-  if (next > whole) return undefined;
-  const servers = new Int32Array(gpus.length);
-  const places = new Int32Array(gpus.length);
-  const seated = new Map<number, number>();
-  gpus.forEach(({ virtual }, g) => {
-    const i = seated.get(virtual) ?? 0;
-    seated.set(virtual, i + 1);
-    const last = virtual === onSmall && i - (i % perServer) + perServer > (counts.get(virtual) as number);
-    servers[g] = last ? whole : (firsts.get(virtual) as number) + Math.floor(i / perServer);
-    places[g] = i % perServer;
-  });
-  return { servers, places };
+  if (server > whole) return undefined;
+  return (virtual) => {
+    const number = numbers.get(virtual) as { next: number; left: number };
+    if (number.left-- === 0) number.next = whole * perServer;
+    return number.next++;
+  };
 }

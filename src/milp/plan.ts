@@ -8,7 +8,7 @@ import {
   type PlanObjective,
 } from '../artifacts/index.js';
 import type { Column, ColumnPart } from './columns.js';
-import { type PoolToPlace, placeVirtualGpus } from './placement.js';
+import { canPlace, type PoolToPlace, placeVirtualGpus } from './placement.js';
 import { type UsedColumn, usedRps } from './plan-model.js';
 import type { PlanBody, PooledProblem, ProblemModel } from './problem.js';
 import type { ClassTable, ModelTable, Slot } from './tables.js';
@@ -112,7 +112,7 @@ export function fitsServers(
       return { model: column.model, pipeline, partition, class: className, virtual, virtualGpus: count };
     }),
   );
-  return placeVirtualGpus(pools, cluster, planner) !== undefined;
+  return canPlace(pools, cluster, planner);
 }
 
 function poolsOf(models: readonly PlannedModel[]): PoolToPlace[] {

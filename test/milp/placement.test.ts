@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Cluster } from '../../src/artifacts/index.js';
-import { type PlacementRules, type PoolToPlace, placeVirtualGpus } from '../../src/milp/index.js';
+import {
+  canPlace,
+  type PlacementRules,
+  type PoolToPlace,
+  placeVirtualGpus,
+} from '../../src/milp/placement.js';
 import { stream } from './random-problem.js';
 
 function pool(pipeline: number, virtual: number, virtualGpus: number, partition = 0): PoolToPlace {
@@ -64,5 +69,35 @@ describe('placeVirtualGpus()', () => {
         placed: pools.reduce((n, p) => n + p.virtualGpus, 0),
       });
     }
+  });
+});
+
+describe('canPlace()', () => {
+  test('says what placeVirtualGpus() does, and every place it gives is one that there is, taken once over', () => {
+    const seen = { can: 0, cannot: 0 };
+    for (let seed = 1; seed <= 500; seed++) {
+      const next = stream(seed);
+      const upTo = (n: number) => Math.floor(n * next());
+      const pools = Array.from({ length: 1 + upTo(4) }, (_, i) => pool(i, 1 + upTo(3), 1 + upTo(7), upTo(2)));
+      const [perServer, count] = [1 + upTo(4), 4 + upTo(12)];
+      const taken = upTo(3);
+      const rules: PlacementRules = {
+        wholeGpusPer: (['pool', 'position', 'class'] as const)[upTo(3)] as 'pool',
+        virtualPer: next() < 0.5 ? 'gpu' : 'server',
+      };
+      const where = cluster(count, perServer, taken);
+      const placed = placeVirtualGpus(pools, where, rules);
+      expect(canPlace(pools, where, rules)).toBe(placed !== undefined);
+      seen[placed === undefined ? 'cannot' : 'can'] += 1;
+      const worth = new Map<number, number>();
+      for (const { server, gpu, virtual } of placed ?? []) {
+        const number = Number(server.slice(2)) * perServer + gpu;
+        expect(gpu).toBeLessThan(perServer);
+        expect(number).toBeLessThan(count - taken);
+        worth.set(number, (worth.get(number) ?? 0) + 1 / virtual);
+      }
+      for (const sum of worth.values()) expect(sum).toBeLessThan(1 + 1e-9);
+    }
+    expect(Math.min(seen.can, seen.cannot)).toBeGreaterThan(50);
   });
 });
