@@ -8,6 +8,7 @@ import {
   type PooledPlan,
   type Profile,
 } from '../artifacts/index.js';
+import { unitsOf } from '../milp/index.js';
 import { pathFrom } from './inputs.js';
 import type { ToldFaults } from './told-faults.js';
 
@@ -45,8 +46,8 @@ export async function profilesOf(plan: Loaded<'pooled-plan'>, told: ToldFaults):
 const RELATIVE_ROUNDING = 1e-9;
 
 /**
- * Where a plan says otherwise than the profiles it was made from: the first of each partition. Partitions of layers are not
- * looked into, and where a profile is missing nothing is: the plan is all that is needed.
+ * Where a plan says otherwise than the profiles it was made from: the first of each partition. Where a profile is missing
+ * nothing is looked into: the plan is all that is needed.
  */
 export function profileFaults(plan: PooledPlan, profiles: PlanProfiles): Fault[] {
   if (profiles.length !== plan.models.length) return [];
@@ -76,22 +77,21 @@ interface Contradiction {
 }
 
 function contradiction(
-  { blocks, device, virtual, latencyUsByBatch, transferBytes }: PlannedPartition,
+  partition: PlannedPartition,
   profile: Profile,
   isLast: boolean,
 ): Contradiction | undefined {
-  if (blocks === undefined) return undefined;
-  const [first, end] = blocks;
-  const there = profile.blocks.length;
-  if (end > there) return { at: '/blocks', said: `ends at block ${end}`, profiled: `there are ${there}` };
-  const measured = profile.devices[device]?.blockLatencyUs[virtual];
-  if (measured === undefined)
+  const { blocks, layers, device, virtual, latencyUsByBatch, transferBytes } = partition;
+  const unit = layers === undefined ? 'block' : 'layer';
+  const [, end] = layers ?? blocks ?? [0, 0];
+  const there = unit === 'layer' ? (profile.layers?.length ?? 0) : profile.blocks.length;
+  if (end > there) return { at: `/${unit}s`, said: `ends at ${unit} ${end}`, profiled: `there are ${there}` };
+  const { blockLatencyUs, layerLatencyUs } = profile.devices[device] ?? {};
+  if (blockLatencyUs?.[virtual] === undefined && layerLatencyUs?.[virtual] === undefined)
     return { at: '/device', said: `is 1/${virtual} ${device}`, profiled: 'that was not measured' };
+  const units = unitsOf(partition, profile, unit);
   for (const [i, us] of latencyUsByBatch.entries()) {
-    // As planned: a block takes a microsecond at least.
-    const profiled = measured[i + 1]
-      ?.slice(first, end)
-      .reduce<number>((sum, block) => sum + Math.max(1, block ?? 0), 0);
+    const profiled = units.latencyUs(i + 1);
     if (us === null ? profiled !== undefined : profiled === undefined || !isSame(us, profiled))
       return {
         at: `/latencyUsByBatch/${i}`,
@@ -99,7 +99,7 @@ function contradiction(
         profiled: profiled === undefined ? 'it was not measured' : `${profiled} µs`,
       };
   }
-  const cutBytes = isLast ? 0 : (profile.blocks[end - 1]?.cutBytes as number);
+  const cutBytes = isLast ? 0 : units.cutBytes;
   if (isSame(transferBytes, cutBytes)) return undefined;
   return { at: '/transferBytes', said: `is ${transferBytes}`, profiled: `${cutBytes}` };
 }

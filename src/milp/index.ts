@@ -7,6 +7,7 @@
  */
 export { type Baseline, baselineProblem, planBaseline } from './baselines.js';
 export { checkPlan, confirmed } from './check.js';
+export { unitsOf } from './check-units.js';
 export { type Change, diffPlans, type PipelineChange, type PlanDiff } from './diff.js';
 export {
   type ClassExplanation,

@@ -5,7 +5,13 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type SimulateOptions, simulatePlan, sweepPlan, validateFiles } from '../../src/api/index.js';
+import {
+  type SimulateOptions,
+  simulatePlan,
+  solveSpec,
+  sweepPlan,
+  validateFiles,
+} from '../../src/api/index.js';
 import { executionOf } from '../../src/api/simulate-execution.js';
 // A run in this thread can be interrupted at a known request.
 import { runSimulation } from '../../src/api/simulate-run.js';
@@ -14,6 +20,7 @@ import {
   InputError,
   loadArtifact,
   MissingError,
+  type PlannedPartition,
   type PooledPlan,
   type Profile,
   type SimulatedRequests,
@@ -495,6 +502,66 @@ describe('simulatePlan() by the spread of the profile', () => {
     const both = await simulatePlan(await planFile(more)).catch((error: InputError) => error.faults);
     expect(both).toMatchObject([
       { message: expect.stringContaining('is not the profile the plan was made') },
+    ]);
+  });
+
+  it('holds a plan by layers against them, measured and shared out', async () => {
+    const layered: Profile = {
+      kind: 'profile',
+      version: '1.0',
+      model: { name: 'm0' },
+      layers: [
+        { name: 'a', op: 'Add', cutBytes: 9e7 },
+        { name: 'b', op: 'Add', cutBytes: 50 },
+        { name: 'c', op: 'Add', cutBytes: 0 },
+      ],
+      blocks: [
+        { nodes: ['a'], cutBytes: 9e7 },
+        { nodes: ['b', 'c'], cutBytes: 0 },
+      ],
+      devices: {
+        cpu: {
+          blockLatencyUs: { 1: { 1: [1000, 3000], 2: [1500, 4500] } },
+          layerLatencyUs: { 1: { 1: [1000, 1800, 1200] } },
+        },
+        gpu: {
+          blockLatencyUs: { 1: { 1: [40_000, 1000], 2: [60_000, 1200] } },
+          layerLatencyUs: { 1: { 1: [40_000, 600, 400], 2: [60_000, 700, 500] } },
+        },
+      },
+    };
+    await writeFile(join(folder, 'layered.json'), JSON.stringify(layered));
+    const spec = join(folder, 'layered.yaml');
+    const devices = '{cpu: {count: 4}, gpu: {count: 2}}';
+    await writeFile(
+      spec,
+      `kind: pooled\nversion: "1.0"\ncluster: {devices: ${devices}, networkGbps: 10}
+models: [{profile: layered.json, sloMs: 30}]\nplanner: {granularity: layer}\n`,
+    );
+    const path = join(folder, 'layered-plan.json');
+    const solved = await solveSpec(spec, { output: path });
+    if (solved.outcome !== 'plan') throw new Error(solved.outcome);
+    expect((await simulatePlan(path, { duration: 1 })).report.complete).toBe(true);
+    const { plan } = solved;
+    const cut = plan.models[0]!.pipelines.findIndex(({ partitions }) => partitions.length > 1);
+    const told = async (change: (part: PlannedPartition) => void) => {
+      const changed = structuredClone(plan);
+      change(changed.models[0]!.pipelines[cut]!.partitions[0]!);
+      const refused = simulatePlan(await planFile(changed), { duration: 1 });
+      return refused.catch((error: InputError) =>
+        error.faults.map(({ path, message }) => `${path} ${message}`),
+      );
+    };
+    expect(await told((part) => Object.assign(part, { transferBytes: 51 }))).toEqual([
+      expect.stringMatching(
+        /partitions\/0\/transferBytes is 51, in its profile .*layered.json 50: solve again/,
+      ),
+    ]);
+    expect(await told((part) => Object.assign(part, { layers: [0, 4] }))).toEqual([
+      expect.stringMatching(/layers ends at layer 4, in its profile .*layered.json there are 3/),
+    ]);
+    expect(await told((part) => part.latencyUsByBatch.splice(1, 1, 3))).toEqual([
+      expect.stringMatching(/latencyUsByBatch\/1 is 3 µs, in its profile .* (4200|2700) µs/),
     ]);
   });
 
