@@ -62,7 +62,7 @@ export function variationFault(cv: number): string | undefined {
 }
 
 /** The load of each model. */
-export function phasedLoads(phases: readonly Phase[], models: number): Load[] {
+export function loadsOfPhases(phases: readonly Phase[], models: number): Load[] {
   const mixed = phases.map(({ rps, ...phase }): MixPhase => {
     const total = sumOf(rps);
     return { ...phase, rps: total, weights: total === 0 ? rps.map(() => 1) : rps };

@@ -14,7 +14,7 @@ import {
   traceDurationS,
 } from '../workload/index.js';
 import { type LoadedModels, plannedRates } from './simulate-models.js';
-import { durationOfPhases, highestRate, meanRates, type Phase, phasedLoads } from './simulate-phases.js';
+import { durationOfPhases, highestRate, loadsOfPhases, meanRates, type Phase } from './simulate-phases.js';
 
 const NS_PER_S = 1e9;
 
@@ -72,7 +72,7 @@ export function atLoadFactor(workload: Workload, models: LoadedModels, factor: n
 export function arrivalsOf(workload: Workload, models: LoadedModels, seed: number): Arrivals {
   if (workload.kind === 'drawn') {
     const { process, cv, durationNs, rps, phases } = workload;
-    const phased = phases === undefined ? undefined : phasedLoads(phases, models.length);
+    const phased = phases === undefined ? undefined : loadsOfPhases(phases, models.length);
     const sources = rps.flatMap((rate, model) => {
       if (rate === 0) return [];
       const stream = streamOf(seed, `arrivals/${models[model]?.name}`);

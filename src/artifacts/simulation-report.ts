@@ -73,8 +73,6 @@ export interface SimulatedRequests {
   late: number;
   dropped: number;
   failed: number;
-  /** Without an outcome when the run was interrupted; absent elsewhere. */
-  unfinished?: number;
   /** In time / all that ended; absent where none did. */
   attainment?: number;
   /** (Dropped + late) / the same. */

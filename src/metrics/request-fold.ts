@@ -17,7 +17,7 @@ export interface RequestFigures {
   readonly late: number;
   readonly dropped: number;
   readonly failed: number;
-  /** Without an outcome when the run was interrupted; absent elsewhere. */
+  /** Without an outcome when this was asked; absent where all have theirs. */
   readonly unfinished?: number;
   readonly attainment?: number;
   readonly dropRate?: number;
