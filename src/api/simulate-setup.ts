@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import {
   checkWritable,
   type Fault,
@@ -166,24 +166,24 @@ function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationOp
 /** What is wrong with the files to write, told before the run that they would be of. */
 async function unfitFiles(files: readonly (string | undefined)[], read: readonly string[]): Promise<Fault[]> {
   const inputs = new Set(await Promise.all(read.map(identity)));
+  const written = new Set<string>();
   const faults: Fault[] = [];
   for (const file of files) {
-    const wrong = file === undefined ? undefined : await unfit(file, inputs);
-    if (wrong !== undefined) faults.push(fault(wrong, file === '' ? '""' : file));
+    if (file === undefined) continue;
+    const is = await identity(file);
+    if (file === '') faults.push(fault('names no file', '""'));
+    else if (inputs.has(is)) faults.push(fault('is read by this simulation; write to another file', file));
+    else if (written.has(is)) faults.push(fault('is to hold two things; write one to another file', file));
+    written.add(is);
   }
   return faults;
 }
 
-/** What is read must not be written over, by whatever path. */
-async function unfit(file: string, inputs: ReadonlySet<string>): Promise<string | undefined> {
-  if (file === '') return 'names no file';
-  return inputs.has(await identity(file)) ? 'is read by this simulation; write to another file' : undefined;
-}
-
-/** The same for two paths of one file. */
+/** The same for two paths of one file, whether it is there yet or not. */
 async function identity(path: string): Promise<string> {
   const found = await stat(path, { bigint: true }).catch(() => undefined);
-  return found === undefined ? resolve(path) : `${found.dev} ${found.ino}`;
+  if (found !== undefined) return `${found.dev} ${found.ino}`;
+  return join(await realpath(dirname(path)).catch(() => resolve(dirname(path))), basename(path));
 }
 
 /** Options and streams go by name. */

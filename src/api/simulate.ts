@@ -1,11 +1,4 @@
-import { resolve } from 'node:path';
-import {
-  type Fault,
-  fault,
-  type SimulationReport,
-  type SimulationSweep,
-  saveArtifact,
-} from '../artifacts/index.js';
+import { type SimulationReport, type SimulationSweep, saveArtifact } from '../artifacts/index.js';
 import type { SimulationProgress } from './simulate-run.js';
 import type { SimulationOptions } from './simulate-setup.js';
 import type { SweepOptions } from './simulate-sweep.js';
@@ -39,7 +32,7 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
   const { SimulationThread } = await import('./simulate-thread.js');
   const { simulationReport } = await import('./simulate-document.js');
   const { setup, inputs } = await prepareSimulation(path, options, [output, timeline], {
-    check: (plan, workload) => [...windowFaults(plan, workload, windows), ...sameFile(output, timeline)],
+    check: (plan, workload) => windowFaults(plan, workload, windows),
   });
   const thread = new SimulationThread(setup, signal);
   try {
@@ -84,12 +77,6 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   const document = await runSweep(setup, loads, options, inputs(output));
   if (output !== undefined) await saveArtifact<'simulation-sweep'>(output, document);
   return document;
-}
-
-function sameFile(output: string | undefined, timeline: string | undefined): Fault[] {
-  return output !== undefined && timeline !== undefined && resolve(output) === resolve(timeline)
-    ? [fault('is the same file as --output', '--timeline')]
-    : [];
 }
 
 function timelineWarnings(

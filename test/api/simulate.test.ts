@@ -642,7 +642,11 @@ describe('simulatePlan() refuses', () => {
       /--duration: requests arrive for 115.7 days; at most 104.2 are simulated/,
     ],
     ['more latencies than memory holds', { duration: 1e6, exact: true }, /would keep 5.0e\+8 latencies/],
-    ['report and timeline in one file', { output: 'x.json', timeline: './x.json' }, /the same file/],
+    [
+      'report and timeline in one file',
+      { output: 'x.json', timeline: './x.json' },
+      /\.\/x\.json: is to hold two things/,
+    ],
     ['windows of less', { duration: 1e-9, windows: 1e-10 }, /--windows: is less than a nanosecond/],
     ['less than a nanosecond', { duration: 1e-10 }, /--duration: is less than a nanosecond/],
     ['more requests than nanoseconds', { rps: ['1e10'] }, /asks for 1.0e\+10 requests\/s; at most 1e\+9/],
@@ -719,6 +723,8 @@ describe('simulatePlan() refuses', () => {
     const link = join(folder, 'same-folder');
     await symlink(folder, link);
     await expect(simulatePlan(path, { output: join(link, basename(path)) })).rejects.toThrow(said);
+    const twice = { output: join(folder, 'new.json'), timeline: join(link, 'new.json') };
+    await expect(simulatePlan(path, twice)).rejects.toThrow(/is to hold two things/);
     await rm(link);
   });
 
