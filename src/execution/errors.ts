@@ -6,4 +6,16 @@ export function firstLine(text: string): string {
 /** A model that could not be loaded or run, or a child process that ended under a request. Says what ONNX Runtime said. */
 export class ExecutionError extends Error {
   override readonly name = 'ExecutionError';
+
+  /**
+   * @param why what ONNX Runtime said, or how the process ended
+   * @param isLoading the model was being loaded, not run
+   */
+  constructor(
+    message: string,
+    readonly why = message,
+    readonly isLoading = false,
+  ) {
+    super(message);
+  }
 }

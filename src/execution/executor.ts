@@ -297,7 +297,7 @@ class ChildExecutor implements Executor {
   }
 
   #failure(what: string, why: string): ExecutionError {
-    return new ExecutionError(`Cannot ${what} on ${this.name}: ${why}`);
+    return new ExecutionError(`Cannot ${what} on ${this.name}: ${why}`, why, what.startsWith('load '));
   }
 
   #refusal(what: string, why: string): ExecutionError {

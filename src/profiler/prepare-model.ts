@@ -31,15 +31,26 @@ export async function prepareModel(path: string, options: PrepareOptions): Promi
     fill: options.fill ?? {},
     boundary: options.boundary ?? 'exact',
   } as const;
-  const bound = bindModel(bytes, { name: path, dims });
+  const found = await findAll(bytes, { name: path, dims }, options);
+  return await assemble({ ...read, ...found });
+}
+
+/** Runs the model on a device of its own, by two requests at once where it batches. */
+async function findAll(
+  bytes: Uint8Array,
+  names: { name: string; dims: Readonly<Record<string, number>> },
+  options: PrepareOptions,
+): Promise<Found & { reason: string | undefined }> {
+  const path = names.name;
+  const bound = bindModel(bytes, names);
   const { slowdown: _heldBack, ...device } = options.device;
   const executor = await startExecutor(device);
   try {
     const common = { path, options, executor };
     const batched = await tryBatching(bound, common);
-    if (batched.kind === 'batches') return await assemble({ ...read, ...batched, reason: undefined });
-    const found = await find(unbatchedModel(bytes, { name: path, dims }, bound), common, false);
-    return await assemble({ ...read, ...found, reason: batched.why });
+    if (batched.kind === 'batches') return { ...batched, reason: undefined };
+    const found = await find(unbatchedModel(bytes, names, bound), common, false);
+    return { ...found, reason: batched.why };
   } catch (error) {
     throw notRunnable(path, error);
   } finally {
@@ -174,13 +185,11 @@ function typesOf(tensors: ReadonlyMap<string, TensorFinding>): Map<string, Tenso
 /** ONNX Runtime's refusal to run the model on inputs of ours, as something to act on; other errors pass through. */
 function notRunnable(path: string, error: unknown): unknown {
   if (!(error instanceof ExecutionError)) return error;
-  const said = firstLine(error.message);
-  // What is loaded is a temporary model made of the person's: its path says nothing to them.
-  const unloadable = /^Cannot load .*? on [^:]+(?::\S+)?: (?:Load model from .*? failed:)?(.+)$/s.exec(
-    said,
-  )?.[1];
-  if (unloadable !== undefined)
-    return new InputError(`load ${path}`, [fault(unloadable)], 'ONNX Runtime does not take this model.');
+  if (error.isLoading) {
+    // What is loaded is a temporary model made of the person's: its path says nothing to them.
+    const why = firstLine(error.why).replace(/^Load model from .*? failed:/, '');
+    return new InputError(`load ${path}`, [fault(why)], 'ONNX Runtime does not take this model.');
+  }
   const advice = 'Where an input takes certain values only, give it one with --fill <input>=<number>.';
-  return new InputError(`run ${path}`, [fault(said)], advice);
+  return new InputError(`run ${path}`, [fault(firstLine(error.message))], advice);
 }

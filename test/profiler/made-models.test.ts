@@ -104,6 +104,23 @@ test('external data that is missing or too short is found without being read', a
   expect(await faults()).toEqual([]);
 });
 
+test('a model that ONNX Runtime does not take, or does not run on such inputs, is named as the file it is', async () => {
+  const unknown = made([w.node('Fancy', ['x'], ['y'])]);
+  const told = `Cannot load ${unknown}: This is an invalid model. In Node, ("Fancy_0", Fancy`;
+  await expect(prepareModel(unknown, { device: CPU })).rejects.toThrow(told);
+  await expect(prepareModel(unknown, { device: CPU })).rejects.toBeInstanceOf(InputError);
+  const toIndex = { attributes: [w.attribute.int('to', w.INT64)] };
+  const outside = [
+    w.node('Mul', ['x', 'far'], ['f']),
+    w.node('Cast', ['f'], ['i'], toIndex),
+    w.node('Gather', ['x', 'i'], ['y']),
+  ];
+  const path = made(outside, [w.floats('far', [1], [1e6])]);
+  await expect(prepareModel(path, { device: CPU })).rejects.toThrow(
+    /^Cannot run .*made\.onnx: .*indices element out of data bounds.*\n.*--fill <input>=<number>/s,
+  );
+});
+
 test('a model that mixes the rows of a batch is profiled at batch 1, with the reason', async () => {
   const mean = w.node('ReduceMean', ['x'], ['m'], { attributes: [w.attribute.ints('axes', [0])] });
   const prepared = await prepareModel(made([mean, w.node('Sub', ['x', 'm'], ['y'])]), { device: CPU });
