@@ -15,6 +15,8 @@ export interface Encoded {
   path: string;
   headers: Record<string, string>;
   body: Uint8Array;
+  /** Names of the tensors that an answer has to hold. */
+  outputs: readonly string[];
 }
 
 /** What a request came to. */
@@ -70,7 +72,7 @@ export class InferenceClient {
   /** Sends one request. Never rejects: what goes wrong is a `failed`. */
   async infer(request: Encoded, signal?: AbortSignal): Promise<Answered> {
     try {
-      const { path, headers, body } = request;
+      const { path, headers, body, outputs } = request;
       const response = await this.pool.request({
         path,
         method: 'POST',
@@ -83,10 +85,9 @@ export class InferenceClient {
       if (response.statusCode !== 200)
         return { kind: 'failed', why: `status ${response.statusCode}: ${errorIn(bytes)}` };
       const header = response.headers['inference-header-content-length'];
-      return {
-        kind: 'answered',
-        outputs: () => readOutputs(bytes, header === undefined ? undefined : Number(header)),
-      };
+      const answer = answerIn(bytes, header === undefined ? undefined : Number(header), outputs);
+      if (typeof answer === 'string') return { kind: 'failed', why: `status 200: ${answer}` };
+      return { kind: 'answered', outputs: () => readOutputs(answer) };
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       return { kind: 'failed', why: code ?? message };
@@ -192,12 +193,13 @@ export function encodeRequest(model: RemoteModel, inputs: Tensors, binary: boole
   // Blanks up to a multiple of eight: the server then need not copy what follows to align it.
   const json = Buffer.from(binary ? text.padEnd(8 * Math.ceil(text.length / 8)) : text);
   const path = `/v2/models/${encodeURIComponent(model.name)}/infer`;
-  if (!binary) return { path, headers: { 'content-type': 'application/json' }, body: json };
+  const outputs = model.outputs.map(({ name }) => name);
+  if (!binary) return { path, headers: { 'content-type': 'application/json' }, body: json, outputs };
   const headers = {
     'content-type': 'application/octet-stream',
     'inference-header-content-length': String(json.byteLength),
   };
-  return { path, headers, body: Buffer.concat([json, ...pieces]) };
+  return { path, headers, body: Buffer.concat([json, ...pieces]), outputs };
 }
 
 interface JsonOutput {
@@ -208,20 +210,47 @@ interface JsonOutput {
   data?: unknown;
 }
 
-/** The outputs of an answer's body. @throws where it is none */
-function readOutputs(bytes: Uint8Array, headerLength = bytes.byteLength): Tensors {
-  const { outputs } = JSON.parse(Buffer.from(bytes.subarray(0, headerLength)).toString()) as {
-    outputs: JsonOutput[];
-  };
+/** An answer's outputs, each with its bytes where it was sent as such. */
+type SentOutput = JsonOutput & { bytes?: Uint8Array };
+
+/** An answer with all its outputs, or why it is none; their data are not looked at. */
+function answerIn(
+  bytes: Uint8Array,
+  headerLength = bytes.byteLength,
+  wanted: readonly string[],
+): SentOutput[] | string {
+  let outputs: SentOutput[];
+  try {
+    const json = JSON.parse(Buffer.from(bytes.subarray(0, headerLength)).toString()) as {
+      outputs: SentOutput[];
+    };
+    outputs = [...json.outputs];
+  } catch {
+    return 'no JSON with outputs';
+  }
+  const missing = wanted.find((name) => !outputs.some((output) => output?.name === name));
+  if (missing !== undefined) return `no output ${missing}`;
   let offset = headerLength;
-  const read = outputs.map(({ name, shape, datatype, parameters, data }) => {
-    const dtype = dtypeOfOip(datatype) ?? datatype;
-    const size = parameters?.binary_data_size;
-    if (size === undefined) return [name, tensorFromJson(dtype, shape, data)] as const;
+  for (const output of outputs) {
+    const size = output?.parameters?.binary_data_size;
+    if (size === undefined) continue;
+    output.bytes = bytes.subarray(offset, offset + size);
     offset += size;
-    return [name, tensorFromBytes(dtype, shape, bytes.subarray(offset - size, offset))] as const;
-  });
-  return Object.fromEntries(read);
+  }
+  if (offset === bytes.byteLength) return outputs;
+  return `${bytes.byteLength - headerLength} bytes of data; its outputs need ${offset - headerLength}`;
+}
+
+/** @throws where the data do not fit their types and shapes */
+function readOutputs(outputs: readonly SentOutput[]): Tensors {
+  return Object.fromEntries(
+    outputs.map(({ name, shape, datatype, data, bytes }) => {
+      const dtype = dtypeOfOip(datatype) ?? datatype;
+      const tensor =
+        bytes === undefined ? tensorFromJson(dtype, shape, data) : tensorFromBytes(dtype, shape, bytes);
+      return [name, tensor];
+    }),
+  );
 }
 
 function errorIn(bytes: Uint8Array): string {

@@ -8,6 +8,8 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
+const ANSWER = '{"outputs":[{"name":"y","datatype":"FP32","shape":[1],"data":[1]}]}';
+
 describe('driveLoad()', () => {
   let server: Server;
   const respond = (handle: Parameters<typeof createServer>[1]) =>
@@ -33,7 +35,7 @@ describe('driveLoad()', () => {
     const url = await respond((request, response) => {
       request.resume();
       if (request.method === 'GET') response.end(metadata);
-      else setTimeout(() => response.end('{"outputs":[]}'), 200);
+      else setTimeout(() => response.end(ANSWER), 200);
     });
     const report = await driveLoad(url, {
       model: 'm',
@@ -104,7 +106,7 @@ describe('driveLoad()', () => {
       if (way === 0) response.writeHead(503).end('{"error":"Dropped"}');
       else if (way === 1) response.writeHead(500).end('{"error":"broken"}');
       else if (way === 2) request.socket.destroy();
-      else if (way === 3) response.end('{"outputs":[{"name":"y","datatype":"FP32","shape":[1],"data":[1]}]}');
+      else if (way === 3) response.end(ANSWER);
       else response.end('nonsense');
     });
     const right = ({ outputs }: { outputs: Record<string, { data: ArrayLike<unknown> }> }) =>
@@ -120,9 +122,40 @@ describe('driveLoad()', () => {
     expect(report.failures).toMatchObject({
       'status 500: broken': 20,
       'the answer is wrong': 20,
+      'status 200: no JSON with outputs': 20,
       UND_ERR_SOCKET: 20,
     });
     expect(report.latencyMs).toBeUndefined();
+  });
+
+  it('takes for an answer only what holds every output of the model, whatever its status', async () => {
+    const binary = ANSWER.replace('"data":[1]', '"parameters":{"binary_data_size":4}');
+    const ways: readonly [body: string, headerLength?: number][] = [
+      [ANSWER],
+      [`${binary}1234`, binary.length],
+      ['{"outputs":[]}'],
+      [`${binary}12`, binary.length],
+      ['{"outputs":[null]}'],
+      ['{"outputs":7}'],
+    ];
+    let count = 0;
+    const url = await respond((request, response) => {
+      request.resume();
+      if (request.method === 'GET') {
+        response.end(metadata);
+        return;
+      }
+      const [body, length] = ways[count++ % ways.length]!;
+      if (length !== undefined) response.setHeader('inference-header-content-length', length);
+      response.end(body);
+    });
+    const report = await driveLoad(url, { model: 'm', rps: 60, durationS: 1, arrivals: 'uniform' });
+    expect(report).toMatchObject({ sent: 60, answered: 20, failed: 40 });
+    expect(report.failures).toEqual({
+      'status 200: no output y': 20,
+      'status 200: 2 bytes of data; its outputs need 4': 10,
+      'status 200: no JSON with outputs': 10,
+    });
   });
 
   it('refuses options that are no use, all at once, and a server that is not there', async () => {
