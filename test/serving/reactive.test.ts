@@ -14,7 +14,8 @@ import {
 import { simulate } from '../../src/simulator/index.js';
 import { arrivals, arrivalsAt } from '../../src/workload/index.js';
 import { affine, type PartShape, planOf } from './plans.js';
-import { type Arrival, type Run, runVirtual } from './virtual-driver.js';
+import { surviveStorm } from './storm.js';
+import { type Arrival, runVirtual } from './virtual-driver.js';
 
 const MS = 1e6;
 
@@ -137,35 +138,9 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
 
   it('survives random storms: outages, failing batches, cancelled and many-rowed requests', () => {
     for (let seed = 1; seed <= 60; seed++) {
-      const stream = streamOf(seed, 'storm');
-      const list = poisson(200 + 1500 * stream.uniform(), 1, seed).map((arrival) => ({
-        ...arrival,
-        rows: 1 + stream.integer(4),
-        deadline: arrival.at + (20 + stream.integer(150)) * MS,
-        ...(stream.uniform() < 0.1 ? { cancelAt: arrival.at + stream.integer(120) * MS } : {}),
-      }));
-      const outages = Array.from({ length: 7 }, (_, device) => {
-        const at = stream.integer(1000) * MS;
-        return {
-          at,
-          device,
-          ...(stream.uniform() < 0.7 ? { until: at + 1 + stream.integer(300) * MS } : {}),
-        };
-      });
-      const run: Run = {
-        topology: pooled,
-        arrivals: list,
-        outages,
-        fails: () => stream.uniform() < 0.05,
-        makeCore: coreOf(seed % 3 === 0 ? PUBLISHED_REACTIVE_POLICY : {}),
-        handsAhead: true,
-      };
-      if (seed % 4 === 0) run.drainAt = 700 * MS;
-      for (const end of runVirtual(run).ended) {
-        const { deadline } = list[end.arrival] as { deadline: number };
-        if (end.outcome === 'inTime') expect(end.at).toBeLessThanOrEqual(deadline);
-        if (end.outcome === 'late') expect(end.at).toBeGreaterThan(deadline);
-      }
+      const makeCore = coreOf(seed % 3 === 0 ? PUBLISHED_REACTIVE_POLICY : {});
+      const rps = 200 + 1500 * streamOf(seed, 'rate').uniform();
+      surviveStorm(seed, pooled, rps, { makeCore, handsAhead: true });
     }
   });
 

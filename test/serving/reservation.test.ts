@@ -14,7 +14,8 @@ import {
 import { type SimulationObserver, simulate } from '../../src/simulator/index.js';
 import { arrivals, arrivalsAt } from '../../src/workload/index.js';
 import { affine, type PipelineShape, planOf } from './plans.js';
-import { type Arrival, type Run, runVirtual } from './virtual-driver.js';
+import { surviveStorm } from './storm.js';
+import { type Arrival, runVirtual } from './virtual-driver.js';
 
 const MS = 1e6;
 const FOLDER = new URL('../../../shared/data/ppipe/', import.meta.url);
@@ -283,36 +284,10 @@ describe('ReservationCore', () => {
 
   it('survives random storms: outages, failing batches, cancelled and many-rowed requests', () => {
     for (let seed = 1; seed <= 60; seed++) {
-      const stream = streamOf(seed, 'storm');
+      const stream = streamOf(seed, 'plan');
       const topology = randomTopology(stream);
       const rps = topology.models[0]!.throughputRps * (0.3 + stream.uniform());
-      const list = [...arrivals({ process: 'poisson', rps, durationS: 1, stream })].map((at) => ({
-        at,
-        rows: 1 + stream.integer(3),
-        deadline: at + (20 + stream.integer(150)) * MS,
-        ...(stream.uniform() < 0.1 ? { cancelAt: at + stream.integer(120) * MS } : {}),
-      }));
-      const outages = topology.devices.map((_, device) => {
-        const at = stream.integer(1000) * MS;
-        return {
-          at,
-          device,
-          ...(stream.uniform() < 0.7 ? { until: at + 1 + stream.integer(300) * MS } : {}),
-        };
-      });
-      const run: Run = {
-        topology,
-        arrivals: list,
-        outages,
-        fails: () => stream.uniform() < 0.05,
-        makeCore: coreOf(),
-      };
-      if (seed % 4 === 0) run.drainAt = 700 * MS;
-      for (const end of runVirtual(run).ended) {
-        const { deadline } = list[end.arrival]!;
-        if (end.outcome === 'inTime') expect(end.at).toBeLessThanOrEqual(deadline);
-        if (end.outcome === 'late') expect(end.at).toBeGreaterThan(deadline);
-      }
+      surviveStorm(seed, topology, rps, { makeCore: coreOf() });
     }
   });
 

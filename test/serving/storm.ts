@@ -1,0 +1,46 @@
+import { expect } from 'vitest';
+import { streamOf } from '../../src/random/index.js';
+import type { Topology } from '../../src/serving/index.js';
+import { arrivalTimes } from '../../src/workload/index.js';
+import { type Run, runVirtual } from './virtual-driver.js';
+
+const MS = 1e6;
+
+/**
+ * A second of all that may go wrong at once: requests of several rows with short deadlines, some cancelled; every device lost
+ * once, some for good; batches that fail; and in every fourth storm the server closes. The driver itself throws where a core
+ * breaks its rules; here no outcome is told otherwise than the clock says.
+ * @param choices how this run differs from the default of `runVirtual`
+ */
+export function surviveStorm(
+  seed: number,
+  topology: Topology,
+  rps: number,
+  choices: Pick<Run, 'makeCore' | 'handsAhead' | 'shed'> = {},
+): void {
+  const stream = streamOf(seed, 'storm');
+  const times = arrivalTimes({ process: 'poisson', rps, durationS: 1, stream: streamOf(seed, 'arrivals') });
+  const arrivals = Array.from(times, (at) => ({
+    at,
+    rows: 1 + stream.integer(4),
+    deadline: at + (20 + stream.integer(150)) * MS,
+    ...(stream.uniform() < 0.1 ? { cancelAt: at + stream.integer(120) * MS } : {}),
+  }));
+  const outages = topology.devices.map((_, device) => {
+    const at = stream.integer(1000) * MS;
+    return { at, device, ...(stream.uniform() < 0.7 ? { until: at + 1 + stream.integer(300) * MS } : {}) };
+  });
+  const { ended } = runVirtual({
+    topology,
+    arrivals,
+    outages,
+    fails: () => stream.uniform() < 0.05,
+    ...choices,
+    ...(seed % 4 === 0 ? { drainAt: 700 * MS } : {}),
+  });
+  for (const { arrival, outcome, at } of ended) {
+    const { deadline } = arrivals[arrival]!;
+    if (outcome === 'inTime') expect(at).toBeLessThanOrEqual(deadline);
+    if (outcome === 'late') expect(at).toBeGreaterThan(deadline);
+  }
+}
