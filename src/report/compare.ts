@@ -1,5 +1,5 @@
 import type { CompareRow, ComparisonDocument } from '../api/index.js';
-import { figure, percent, type Table } from './table.js';
+import { figure, orDash, percent, type Table } from './table.js';
 
 /** Rows without a plan whose reasons are told. */
 const MOST_REASONS = 10;
@@ -27,7 +27,7 @@ const COLUMNS: readonly Column[] = [
   {
     head: 'margin',
     wanted: (rows) => rows.some(({ margin }) => margin !== undefined),
-    cell: ({ margin }) => (margin === undefined ? '—' : percent(margin)),
+    cell: ({ margin }) => orDash(margin, percent),
   },
   { head: 'plan', wanted: always, cell: ({ status }) => status },
   { head: 'requests/s', wanted: always, cell: ({ throughputRps }) => shown(throughputRps) },
@@ -46,12 +46,12 @@ const COLUMNS: readonly Column[] = [
   {
     head: 'utilisation',
     wanted: always,
-    cell: ({ utilisation }) => (utilisation === undefined ? '—' : percent(utilisation)),
+    cell: ({ utilisation }) => orDash(utilisation, percent),
   },
   {
     head: 'gap',
     wanted: always,
-    cell: ({ objective }) => (objective === undefined ? '—' : percent(objective.gap, 2)),
+    cell: ({ objective }) => orDash(objective, ({ gap }) => percent(gap, 2)),
   },
   {
     head: 'frontier',
@@ -65,7 +65,7 @@ function hasCost(rows: readonly CompareRow[]): boolean {
 }
 
 function shown(value: number | undefined): string {
-  return value === undefined ? '—' : figure(value);
+  return orDash(value, figure);
 }
 
 /** `25 L4 + 75 T4`, without the classes that have none. */

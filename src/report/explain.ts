@@ -1,5 +1,5 @@
 import type { InfeasibilityExplanation, PlanExplanation } from '../api/index.js';
-import { figure, type Table } from './table.js';
+import { figure, orDash, type Table } from './table.js';
 
 /** What holds the plan back, in a sentence. */
 export function bindingText({ classes, models, complete }: PlanExplanation): string {
@@ -36,21 +36,18 @@ export function sloExplanationTable({ models }: PlanExplanation): Table {
       figure(model.sloMs),
       figure(model.slowestMs),
       figure(model.allowedMs),
-      model.tighterSloMs === undefined ? '—' : `${upwards(model.tighterSloMs)} ms`,
-      model.tighterSloMs === undefined
-        ? '—'
-        : model.tighterValue === undefined
-          ? 'no plan'
-          : figure(model.tighterValue),
-      model.looserSloMs === undefined ? '—' : `${upwards(model.looserSloMs)} ms`,
-      model.looserValue === undefined ? '—' : figure(model.looserValue),
+      ms(model.tighterSloMs),
+      orDash(model.tighterSloMs, () =>
+        model.tighterValue === undefined ? 'no plan' : figure(model.tighterValue),
+      ),
+      ms(model.looserSloMs),
+      orDash(model.looserValue, figure),
     ]),
   };
 }
 
 /** One row per model: the SLOs that would have a plan. */
 export function infeasibilityTable({ models }: InfeasibilityExplanation): Table {
-  const ms = (value: number | undefined) => (value === undefined ? '—' : `${upwards(value)} ms`);
   return {
     columns: ['model', 'SLO ms', 'smallest SLO of any pipeline', 'SLO that has a plan'],
     rows: models.map(({ name, sloMs, smallestFeasibleSloMs, feasibleSloMs }) => [
@@ -63,8 +60,11 @@ export function infeasibilityTable({ models }: InfeasibilityExplanation): Table 
 }
 
 function signed(value: number | undefined): string {
-  if (value === undefined) return '—';
-  return value > 0 ? `+${figure(value)}` : figure(value);
+  return orDash(value, (some) => (some > 0 ? `+${figure(some)}` : figure(some)));
+}
+
+function ms(value: number | undefined): string {
+  return orDash(value, (some) => `${upwards(some)} ms`);
 }
 
 /** An SLO rounded so that it still does what is said of it. */

@@ -1,10 +1,10 @@
 import type { LoadReport } from '../runtime/index.js';
-import { figure, percent, type Table } from './table.js';
+import { figure, orDash, percent, type Table } from './table.js';
 
 /** What a load came to, a figure a row. */
 export function loadTable(report: LoadReport): Table {
   const share = (count: number): string => (report.sent === 0 ? '—' : percent(count / report.sent));
-  const ms = (value: number | undefined): string => (value === undefined ? '—' : `${figure(value)} ms`);
+  const ms = (value: number | undefined): string => orDash(value, (some) => `${figure(some)} ms`);
   const { latencyMs: latency, sendLatenessMs: lateness } = report;
   const rows: [string, string, string][] = [
     ['sent', String(report.sent), `${figure(report.sentRps)} requests/s, asked for ${figure(report.rps)}`],
@@ -18,7 +18,7 @@ export function loadTable(report: LoadReport): Table {
       figure(report.goodputRps),
       `in time/s${report.sloMs === undefined ? '' : `, SLO ${figure(report.sloMs)} ms`}`,
     ],
-    ['attainment', report.attainment === undefined ? '—' : percent(report.attainment, 2), ''],
+    ['attainment', orDash(report.attainment, (share) => percent(share, 2)), ''],
     ['latency p50', ms(latency?.p50), 'from the intended send'],
     ['latency p90', ms(latency?.p90), ''],
     ['latency p99', ms(latency?.p99), ''],

@@ -1,5 +1,5 @@
 import type { PlannedPartition, PooledPlan } from '../artifacts/index.js';
-import { figure, milliseconds, percent, type Table } from './table.js';
+import { figure, milliseconds, orDash, percent, type Table } from './table.js';
 
 /** The plan in one sentence: what it reaches and how good that is proven to be. */
 export function planHeadline(plan: PooledPlan): string {
@@ -69,8 +69,8 @@ export function classTable(plan: PooledPlan): Table {
   const rows = Object.entries(plan.classes).map(([name, use]) => [
     className(plan, name),
     `${use.used} of ${use.count}`,
-    use.shadowPrice === undefined ? '—' : figure(use.shadowPrice),
-    use.oneMore === undefined ? '—' : figure(use.oneMore),
+    orDash(use.shadowPrice, figure),
+    orDash(use.oneMore, figure),
   ]);
   return { columns: ['class', 'used', `${more} per GPU (bound)`, 'one GPU more gives'], rows };
 }

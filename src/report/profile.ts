@@ -1,5 +1,5 @@
 import type { DeviceProfile, Profile } from '../artifacts/index.js';
-import { bytes, figure, milliseconds, type Table } from './table.js';
+import { bytes, figure, milliseconds, orDash, type Table } from './table.js';
 
 /** Per class, virtual size and batch: the whole model's latency, the blocks' sum, and what one request costs. */
 export function latencyTable(profile: Profile): Table {
@@ -13,8 +13,8 @@ export function latencyTable(profile: Profile): Table {
           deviceName(name, device),
           `1/${virtual}`,
           batch,
-          whole === undefined ? '—' : milliseconds(whole),
-          sum === undefined ? '—' : milliseconds(sum),
+          orDash(whole, milliseconds),
+          orDash(sum, milliseconds),
           whole === undefined || sum === undefined ? '—' : figure(sum / whole),
           sum === undefined ? '—' : figure((Number(virtual) * Number(batch) * 1e6) / sum),
         ]);
@@ -45,7 +45,7 @@ export function blockTable(profile: Profile): Table {
     String(i),
     block.nodes ? nodeRange(block.nodes) : '',
     bytes(block.cutBytes),
-    ...classes.map(({ latencies }) => (latencies[i] == null ? '—' : milliseconds(latencies[i]))),
+    ...classes.map(({ latencies }) => orDash(latencies[i], milliseconds)),
   ]);
   return { columns: ['block', 'nodes', 'sends on', ...classes.map(({ head }) => head)], rows };
 }

@@ -5,7 +5,7 @@ import type {
   SimulationReport,
   SimulationSweep,
 } from '../artifacts/index.js';
-import { count, figure, percent, type Table } from './table.js';
+import { count, figure, orDash, percent, type Table } from './table.js';
 
 /** What came of the run in one sentence, and what decided it in another. */
 export function simulationHeadlines(report: SimulationReport): string[] {
@@ -73,7 +73,7 @@ export function splitTable({ models, overall }: SimulationReport): Table {
     ms(splitMs?.queueing.mean),
     ms(splitMs?.transfer.mean),
     ms(splitMs?.compute.mean),
-    invalidRate === undefined ? '—' : percent(invalidRate, 2),
+    orDash(invalidRate, finely),
   ]);
   return { columns: ['model', 'mean ms', 'queueing', 'transfer', 'compute', 'invalid'], rows };
 }
@@ -107,7 +107,7 @@ export function poolTable({ pools }: SimulationReport): Table {
     `${pool.pipeline}/${pool.partition}`,
     `${pool.virtualGpus} × 1/${pool.virtual} ${pool.class}`,
     String(pool.batch),
-    pool.meanBatch === undefined ? '—' : figure(pool.meanBatch),
+    orDash(pool.meanBatch, figure),
     count(pool.batches),
     percent(pool.utilisation),
   ]);
@@ -130,10 +130,10 @@ export function windowTable({ windows, classes }: SimulationReport): Table {
   const rows = (windows?.rows ?? []).map((row) => [
     String(row.fromS),
     figure(row.offeredRps),
-    row.attainment === undefined ? '—' : percent(row.attainment, 2),
+    orDash(row.attainment, finely),
     figure(row.goodputRps),
     ms(row.latencyMs?.p99),
-    row.meanBatch === undefined ? '—' : figure(row.meanBatch),
+    orDash(row.meanBatch, figure),
     ...row.utilisation.map((share) => percent(share)),
   ]);
   const busy = Object.keys(classes).map((name) => `${name} busy`);
@@ -150,10 +150,10 @@ export function sweepTable({ points, models }: SimulationSweep): Table {
     factor(point.loadFactor),
     figure(point.offeredRps),
     figure(point.goodputRps),
-    point.attainment === undefined ? '—' : percent(point.attainment, 2),
-    ...(several ? point.attainments.map((share) => (share === null ? '—' : percent(share, 2))) : []),
+    orDash(point.attainment, finely),
+    ...(several ? point.attainments.map((share) => orDash(share, finely)) : []),
     ms(point.p99Ms),
-    point.invalidRate === undefined ? '—' : percent(point.invalidRate, 2),
+    orDash(point.invalidRate, finely),
   ]);
   const names = several ? models.map(({ name }) => name) : [];
   return { columns: ['load', 'offered/s', 'goodput/s', 'attainment', ...names, 'p99 ms', 'invalid'], rows };
@@ -200,9 +200,13 @@ function factor(load: number): string {
 }
 
 function attainmentText({ attainment }: SimulatedRequests): string {
-  return attainment === undefined ? '—' : percent(attainment, 2);
+  return orDash(attainment, finely);
 }
 
 function ms(value: number | undefined): string {
-  return value === undefined ? '—' : figure(value);
+  return orDash(value, figure);
+}
+
+function finely(share: number): string {
+  return percent(share, 2);
 }

@@ -15,6 +15,11 @@ export function figure(value: number): string {
   return value.toFixed(size >= 1 ? 2 : 3);
 }
 
+/** What there may be, as text: a dash where it is not. */
+export function orDash<T>(value: T | null | undefined, text: (value: T) => string): string {
+  return value === undefined || value === null ? '—' : text(value);
+}
+
 /** A count, whole: `57`, `9 184`. */
 export function count(value: number): string {
   return value.toLocaleString('en-US').replaceAll(',', ' ');
