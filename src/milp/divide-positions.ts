@@ -1,4 +1,4 @@
-import type { Division } from './divide.js';
+import type { Division } from './division.js';
 import type { ModelGrid } from './grid.js';
 import type { UsedColumn } from './plan-model.js';
 import { searchPositions } from './positions.js';

@@ -1,6 +1,8 @@
 import { ListedColumns, type PricedColumn } from './column-source.js';
 import { type ColumnSet, columnSetOf } from './columns.js';
-import { type Division, divideByPrice, divideByWeight } from './divide.js';
+import { divideByPrice } from './divide-by-price.js';
+import { divideByWeight } from './divide-by-weight.js';
+import type { Division } from './division.js';
 import { type Grid, gridOf, leastCommonMultiple, ModelGrid } from './grid.js';
 import type { LabelPricing } from './label-pricing.js';
 import { columnKey } from './master.js';

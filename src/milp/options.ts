@@ -1,8 +1,11 @@
 import type { HighsEngine } from './highs.js';
 
+export const DEFAULT_GAP = 1e-3;
+export const DEFAULT_WORK = 2000;
+
 export interface PlanOptions {
   readonly highs: HighsEngine;
-  /** Relative gap at which the search stops. Default 0.001. */
+  /** Relative gap at which the search stops. Default `DEFAULT_GAP`. */
   readonly gap?: number;
   /** Counted work: branch-and-bound nodes. Default `DEFAULT_WORK`. */
   readonly work?: number;

@@ -34,6 +34,12 @@ export function isOver({ interrupted, timeLimitMs }: PlanOptions, phases: Phases
   return interrupted?.() === true || (timeLimitMs !== undefined && phases.elapsed() >= timeLimitMs);
 }
 
+/** What is left of the time limit, for a solver. */
+export function timeLeft({ options, phases }: IntegerSearch): { maxSeconds?: number } {
+  if (options.timeLimitMs === undefined) return {};
+  return { maxSeconds: Math.max(0.001, (options.timeLimitMs - phases.elapsed()) / 1000) };
+}
+
 export function isStopped({ options, phases }: IntegerSearch): boolean {
   return isOver(options, phases);
 }

@@ -1,12 +1,19 @@
 import { fault, InputError } from '../artifacts/index.js';
-import { ListedColumns } from './column-source.js';
-import type { Column } from './columns.js';
-import { dividePositions, type PositionGoal } from './divide-positions.js';
-import type { ModelGrid } from './grid.js';
+import {
+  better,
+  type Candidate,
+  finish,
+  gapOf,
+  isMaximised,
+  PROVEN,
+  planValue,
+  tighter,
+  tighterOf,
+} from './candidates.js';
+import { milpPlan } from './column-milp.js';
+import { exactPositions } from './exact-positions.js';
 import {
   bulkPlan,
-  divisionOf,
-  excessRps,
   type GridColumns,
   type GridPlan,
   gridColumns,
@@ -14,23 +21,14 @@ import {
   isAdditive,
   type TableRule,
 } from './grid-search.js';
-import type { SolveOutcome } from './highs.js';
 import { solveLiteral } from './literal.js';
 import { columnKey } from './master.js';
-import { compareColumns, fitsServers } from './plan.js';
-import { type PlanGoal, planModel, type UsedColumn, usedColumns, usedRps } from './plan-model.js';
-import { searchPositions } from './positions.js';
+import { DEFAULT_GAP } from './options.js';
+import { fitsServers } from './plan.js';
+import { type UsedColumn, usedRps } from './plan-model.js';
 import { wholeGpuBound } from './price-bound.js';
-import type { SearchLimit } from './problem.js';
 import { usefulGpus } from './rounded.js';
-import { type IntegerSearch, isStopped, type SearchResult } from './search-types.js';
-
-/** Columns by model of the MILPs, one after another while they end before their work does. */
-const COLUMNS_PER_MODEL = [60, 240, 960];
-const DEFAULT_WORK = 2000;
-const MOST_INTEGERS_TIMES_NODES = 100_000;
-const DEFAULT_GAP = 1e-3;
-const PROVEN = 1e-9;
+import { type IntegerSearch, type SearchResult, timeLeft } from './search-types.js';
 
 /** A gap by model at which a large cluster's plan is not worth a MILP. */
 const GOOD_ENOUGH = 2e-3;
@@ -41,9 +39,6 @@ const SHARED: TableRule = { pool: false, shared: true };
 
 /** Parts of a GPU of each class that are left idle, one after another, where fractions do not fit side by side. */
 const LESS = [1 / 12, 1 / 6, 1 / 4, 1 / 2, 1];
-
-/** A node of the search over positions is that much cheaper than one of a MILP. */
-const POSITIONS_PER_NODE = 1000;
 
 /** Whole numbers; at a price also what whole GPUs cost at least, where that is not known exactly. */
 export function searchPlan(search: IntegerSearch): SearchResult {
@@ -273,206 +268,4 @@ function positions(
     return finish(search, exact, bound, gap);
   const milp = phases.time('milp', () => milpPlan(search, bound));
   return finish(search, better(search, exact, milp), bound, gap);
-}
-
-/** Between the plan by pools and the bound by fractions: the exact search, as far as the work allowed goes. */
-function exactPositions(
-  search: IntegerSearch,
-  upper: GridPlan,
-  lower: Candidate,
-  complete: boolean,
-): Candidate {
-  const relaxed = upper.models[0];
-  const work = (search.options.work ?? DEFAULT_WORK) * POSITIONS_PER_NODE;
-  if (relaxed === undefined || upper.models.length > 1 || !isMaximised(search))
-    return dividedPositions(search, upper, lower, complete, work);
-  const budget = excessRps(search, lower.value);
-  const found = searchPositions(relaxed, search.classes.available, budget, work, () => isStopped(search));
-  const nodes = Math.ceil(found.nodes / POSITIONS_PER_NODE);
-  const used = found.used ?? lower.used;
-  const value = found.used === undefined ? lower.value : planValue(search, found.used, 0);
-  return { used, value, nodes, ...(found.exhausted && complete ? { bound: value } : {}) };
-}
-
-/** Divisions of the GPUs at the tables' figures, put right one after another. */
-function dividedPositions(
-  search: IntegerSearch,
-  upper: GridPlan,
-  lower: Candidate,
-  complete: boolean,
-  work: number,
-): Candidate {
-  const { problem, master } = search;
-  const { grid } = upper.models[0] as ModelGrid;
-  const available = grid.units.map((units) => units / grid.perGpu);
-  const maximised = isMaximised(search);
-  const goal: PositionGoal = {
-    divide: (tables) => divisionOf(search, tables, lower.value),
-    isBetter: (value) =>
-      maximised ? value > lower.value * (1 + PROVEN) : value < lower.value * (1 - PROVEN),
-    known: lower.value,
-    rps: (m) => (maximised ? undefined : (problem.models[m]?.rps ?? 0)),
-    stop: () => isStopped(search),
-  };
-  const found = dividePositions(upper.models, available, goal, work);
-  const used = found.used ?? lower.used;
-  const value = found.used === undefined ? lower.value : planValue(search, found.used, found.bound);
-  const nodes = Math.ceil(found.nodes / POSITIONS_PER_NODE);
-  const bound = tighter(search, tighterOf(search, found.bound, value), master.bound);
-  return { used, value, nodes, ...(complete ? { bound } : {}) };
-}
-
-interface Candidate {
-  readonly used: readonly UsedColumn[];
-  readonly value: number;
-  readonly nodes: number;
-  /** Proven by a MIP that held every column. */
-  readonly bound?: number;
-}
-
-function isMaximised({ problem }: IntegerSearch): boolean {
-  return problem.planner.objective === 'throughput';
-}
-
-function tighter(search: IntegerSearch, a: number, b: number): number {
-  return isMaximised(search) ? Math.min(a, b) : Math.max(a, b);
-}
-
-function better(
-  search: IntegerSearch,
-  a: Candidate | undefined,
-  b: Candidate | undefined,
-): Candidate | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  const bIsBetter = isMaximised(search) ? b.value > a.value : b.value < a.value;
-  const nodes = a.nodes + b.nodes;
-  const bound = b.bound ?? a.bound;
-  return { ...(bIsBetter ? b : a), nodes, ...(bound === undefined ? {} : { bound }) };
-}
-
-function gapOf(search: IntegerSearch, value: number, bound: number): number {
-  return isMaximised(search) ? bound / value - 1 : value / bound - 1;
-}
-
-function finish(
-  search: IntegerSearch,
-  found: Candidate | undefined,
-  proven: number,
-  gap: number,
-): SearchResult {
-  if (found === undefined) return { status: 'none', limit: limitOf(search), nodes: 0 };
-  const bound = found.bound === undefined ? proven : tighter(search, found.bound, proven);
-  if (isMaximised(search) && found.value <= 0)
-    return bound <= 0
-      ? { status: 'infeasible', nodes: found.nodes }
-      : { status: 'none', limit: limitOf(search), nodes: found.nodes };
-  const off = gapOf(search, found.value, bound);
-  const limit = off <= PROVEN ? undefined : off <= gap ? 'gap' : limitOf(search);
-  return { status: 'found', used: found.used, value: found.value, bound, limit, nodes: found.nodes };
-}
-
-function limitOf({ options, phases }: IntegerSearch): SearchLimit {
-  if (options.interrupted?.() === true) return 'interrupted';
-  return options.timeLimitMs !== undefined && phases.elapsed() >= options.timeLimitMs ? 'time' : 'work';
-}
-
-/** A MILP over the columns cheapest at the LP's prices; with all of them where they are few, and then its bound counts. */
-function milpPlan(search: IntegerSearch, proven: number): Candidate | undefined {
-  const { options } = search;
-  const gap = options.gap ?? DEFAULT_GAP;
-  let found: Candidate | undefined;
-  let work = options.work ?? Infinity;
-  for (const count of COLUMNS_PER_MODEL) {
-    if (isStopped(search) || work < 1) break;
-    const columns = bestColumns(search, count);
-    const wider = milpOver(search, columns, work);
-    found = better(search, found, wider);
-    work -= wider?.nodes ?? 0;
-    if (columns.all || wider === undefined || !wider.ended) break;
-    if (gapOf(search, (found as Candidate).value, proven) <= gap) break;
-  }
-  return found;
-}
-
-/** @returns `ended` where the work sufficed */
-function milpOver(
-  search: IntegerSearch,
-  { columns, all }: { columns: Column[]; all: boolean },
-  work: number,
-): (Candidate & { ended: boolean }) | undefined {
-  const { problem, classes, tables, options } = search;
-  const plan = planModel(classes, tables, columns, problem.planner, goalOf(search));
-  const outcome: SolveOutcome = options.highs.solve(plan.model, {
-    gap: (options.gap ?? DEFAULT_GAP) / 4,
-    maxNodes: Number.isFinite(work) ? work : defaultNodes(plan.model.integer.filter(Boolean).length),
-    ...timeLeft(search),
-    ...(options.interrupted === undefined ? {} : { interrupted: options.interrupted }),
-    ...progressOf(search),
-  });
-  if (outcome.status !== 'optimal' && outcome.status !== 'feasible') return undefined;
-  const used = usedColumns(plan, outcome.values, tables);
-  const value = planValue(search, used, outcome.objective);
-  return {
-    used,
-    value,
-    nodes: outcome.nodes,
-    ended: outcome.status === 'optimal',
-    ...(all ? { bound: tighterOf(search, outcome.bound, value) } : {}),
-  };
-}
-
-/** A node of a large MILP takes longer and finds less. */
-function defaultNodes(integers: number): number {
-  return Math.max(
-    MOST_INTEGERS_TIMES_NODES / DEFAULT_WORK,
-    Math.min(DEFAULT_WORK, Math.floor(MOST_INTEGERS_TIMES_NODES / Math.max(1, integers))),
-  );
-}
-
-/** A solver tells its own bound, over its own columns; ours is the LP's. */
-function progressOf({ options, master }: IntegerSearch): { onProgress?: (value: number) => void } {
-  const { onProgress } = options;
-  if (onProgress === undefined) return {};
-  return { onProgress: (value) => onProgress({ phase: 'search', value, bound: master.bound }) };
-}
-
-/** A solver's bound may lie a tolerance on the wrong side of the value. */
-function tighterOf(search: IntegerSearch, bound: number, value: number): number {
-  return isMaximised(search) ? Math.max(bound, value) : Math.min(bound, value);
-}
-
-function timeLeft({ options, phases }: IntegerSearch): { maxSeconds?: number } {
-  if (options.timeLimitMs === undefined) return {};
-  return { maxSeconds: Math.max(0.001, (options.timeLimitMs - phases.elapsed()) / 1000) };
-}
-
-function goalOf({ problem }: IntegerSearch): PlanGoal {
-  return problem.planner.objective === 'throughput'
-    ? { kind: 'throughput', weights: problem.models.map(({ weight }) => weight) }
-    : { kind: 'price', rps: problem.models.map((model) => model.rps ?? 0) };
-}
-
-function planValue({ problem }: IntegerSearch, used: readonly UsedColumn[], priced: number): number {
-  if (problem.planner.objective !== 'throughput') return priced;
-  const rates = problem.models.map((_, m) =>
-    used.filter(({ column }) => column.model === m).reduce((sum, one) => sum + usedRps(one), 0),
-  );
-  return Math.min(
-    ...problem.models.flatMap(({ weight }, m) => (weight > 0 ? [(rates[m] as number) / weight] : [])),
-  );
-}
-
-function bestColumns({ sources, master }: IntegerSearch, count: number): { columns: Column[]; all: boolean } {
-  const chosen = new Map<string, Column>();
-  master.columns.forEach((column, c) => {
-    if ((master.rps[c] as number) > 0) chosen.set(columnKey(column), column);
-  });
-  sources.forEach((source, m) => {
-    const prices = { perGpu: master.gpuPrices, perUse: master.usePrices[m] as readonly number[] };
-    for (const { column } of source.cheaperThan(Infinity, prices, count))
-      chosen.set(columnKey(column), column);
-  });
-  // What is priced is never known to be all there is.
-  const all = sources.every((source) => source instanceof ListedColumns && source.set.count <= count);
-  return { columns: [...chosen.values()].sort(compareColumns), all };
 }

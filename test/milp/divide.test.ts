@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { divideByPrice, divideByWeight } from '../../src/milp/divide.js';
+import { divideByPrice } from '../../src/milp/divide-by-price.js';
+import { divideByWeight } from '../../src/milp/divide-by-weight.js';
 import type { WholeGpuTable } from '../../src/milp/whole-gpus.js';
 import { stream } from './random-problem.js';
 

@@ -1,21 +1,19 @@
+import {
+  amountsOf,
+  backtrack,
+  type Division,
+  fits,
+  MOST_PAIRS,
+  ROUNDING,
+  STOP_EVERY,
+  smallestMeeting,
+  type Topped,
+  topped,
+} from './division.js';
 import { step, type WholeGpuTable } from './whole-gpus.js';
-
-/** How a cluster is divided among models: for each, the state of its table it gets. */
-export interface Division {
-  readonly value: number;
-  readonly states: readonly number[];
-}
-
-/** Pairs of states a division may look at; past it the tables are too large for a default search. */
-const MOST_PAIRS = 200_000_000;
 
 /** First part of the bound that is tried to be reached; each further try is lower by as much. */
 const TRY_STEP = 0.04;
-
-const ROUNDING = 1e-9;
-
-/** Totals between two questions whether to stop. */
-const STOP_EVERY = 256;
 
 /**
  * What GPUs are worth at the LP's prices. No column is cheaper than its model's price, so a model served with r takes GPUs
@@ -42,28 +40,10 @@ export interface WeightGoal {
   readonly stop?: () => boolean;
 }
 
-export interface PriceGoal {
-  readonly rps: readonly number[];
-  /** Of a whole GPU, by class. */
-  readonly unitCost: readonly number[];
-  /** Units of the tables to a GPU. */
-  readonly perGpu: number;
-  /** Nothing dearer is looked at. */
-  readonly most?: number;
-  /** Asked now and then; true gives up, as where the tables are too large. */
-  readonly stop?: () => boolean;
-}
-
 /** States of a model worth giving: any GPU fewer and it serves less. By rising worth. */
 interface Offers {
   readonly states: Int32Array;
   readonly rps: Float64Array;
-}
-
-/** Everything at most as large as a state that serves most. */
-interface Topped {
-  readonly rps: Float64Array;
-  readonly from: Int32Array;
 }
 
 /**
@@ -265,85 +245,6 @@ function filtered({ states, rps }: Offers, keep: (rps: number, state: number) =>
   };
 }
 
-/**
- * Divides units of GPUs so that each model meets its rate and the whole GPUs they take together cost least. Exact for the
- * tables given.
- * @returns `value` Infinity where the rates cannot be met; undefined where the tables are too large
- */
-export function divideByPrice(tables: readonly WholeGpuTable[], goal: PriceGoal): Division | undefined {
-  const { rps } = goal;
-  const table = tables[0] as WholeGpuTable;
-  const amounts = amountsOf(table);
-  const meeting = tables.map((one, m) => meetingStates(one, rps[m] as number));
-  const order = [...tables.keys()].sort(
-    (a, b) => (meeting[a] as Int32Array).length - (meeting[b] as Int32Array).length || a - b,
-  );
-  const last = order.pop() as number;
-  let reached = Int32Array.of(0);
-  const given: Int32Array[] = [];
-  for (const m of order) {
-    const offers = meeting[m] as Int32Array;
-    if (reached.length * offers.length > MOST_PAIRS) return undefined;
-    const mine = new Int32Array(table.states).fill(-1);
-    for (const [r, p] of reached.entries()) {
-      if (r % STOP_EVERY === STOP_EVERY - 1 && goal.stop?.() === true) return undefined;
-      for (const q of offers) if (fits(amounts, table.counts, p, q)) mine[p + q] = q;
-    }
-    given.push(mine);
-    reached = smallestReached(table, amounts, mine);
-  }
-  return cheapest(tables, goal, amounts, reached, last, order, given);
-}
-
-/** Whole clusters by rising price: the first that holds everything. */
-function cheapest(
-  tables: readonly WholeGpuTable[],
-  goal: PriceGoal,
-  amounts: Int32Array,
-  reached: Int32Array,
-  last: number,
-  order: readonly number[],
-  given: readonly Int32Array[],
-): Division | undefined {
-  const table = tables[0] as WholeGpuTable;
-  const classes = table.counts.length;
-  const { rps: served, from } = topped(tables[last] as WholeGpuTable);
-  const enough = (goal.rps[last] as number) * (1 - 1e-12);
-  for (const [i, { state, price }] of byPrice(table, goal).entries()) {
-    if (i % STOP_EVERY === STOP_EVERY - 1 && goal.stop?.() === true) return undefined;
-    for (const p of reached) {
-      let inside = true;
-      for (let k = 0; k < classes && inside; k++)
-        inside = (amounts[p * classes + k] as number) <= (amounts[state * classes + k] as number);
-      if (!inside || (served[state - p] as number) < enough) continue;
-      const states = backtrack(order, given, p, tables.length);
-      states[last] = from[state - p] as number;
-      return { value: price, states };
-    }
-  }
-  return { value: Infinity, states: [] };
-}
-
-function byPrice(
-  { counts, strides }: WholeGpuTable,
-  { unitCost, perGpu, most = Infinity }: PriceGoal,
-): { state: number; price: number }[] {
-  const whole = counts.map((n) => Math.floor(n / perGpu));
-  const amounts = new Int32Array(counts.length);
-  const count = whole.reduce((product, n) => product * (n + 1), 1);
-  const all: { state: number; price: number }[] = [];
-  for (let i = 0; i < count; i++, step(amounts, whole)) {
-    let price = 0;
-    let state = 0;
-    for (let k = 0; k < amounts.length; k++) {
-      price += (amounts[k] as number) * (unitCost[k] as number);
-      state += (amounts[k] as number) * perGpu * (strides[k] as number);
-    }
-    if (price <= most * (1 + ROUNDING)) all.push({ state, price });
-  }
-  return all.sort((a, b) => a.price - b.price || a.state - b.state);
-}
-
 function offersOf(table: WholeGpuTable, worth: Float64Array): Offers {
   const states: number[] = [0];
   const amounts = new Int32Array(table.counts.length);
@@ -359,98 +260,9 @@ function offersOf(table: WholeGpuTable, worth: Float64Array): Offers {
   return { states: Int32Array.from(states), rps: Float64Array.from(states, (n) => table.rps[n] as number) };
 }
 
-/** Whether a state meets a rate and no unit can be taken from it. */
-function smallestMeeting(table: WholeGpuTable, rps: number): (state: number) => boolean {
-  const enough = rps * (1 - 1e-12);
-  return (state) => {
-    if ((table.rps[state] as number) < enough) return false;
-    let rest = state;
-    for (const stride of table.strides) {
-      const n = Math.floor(rest / stride);
-      rest -= n * stride;
-      if (n > 0 && (table.rps[state - stride] as number) >= enough) return false;
-    }
-    return true;
-  };
-}
-
-function meetingStates(table: WholeGpuTable, rps: number): Int32Array {
-  if (rps <= 0) return Int32Array.of(0);
-  const smallest = smallestMeeting(table, rps);
-  const found: number[] = [];
-  for (let n = 0; n < table.states; n++) if (smallest(n)) found.push(n);
-  return Int32Array.from(found);
-}
-
-/** Of the totals reached those that hold no other. */
-function smallestReached(
-  { strides }: WholeGpuTable,
-  amounts: Int32Array,
-  mine: Int32Array,
-): Int32Array<ArrayBuffer> {
-  const above = new Uint8Array(mine.length);
-  const kept: number[] = [];
-  const classes = strides.length;
-  for (let u = 0; u < mine.length; u++) {
-    for (let k = 0; k < classes && above[u] === 0; k++)
-      if ((amounts[u * classes + k] as number) > 0 && above[u - (strides[k] as number)] === 1) above[u] = 1;
-    if (above[u] === 1 || (mine[u] as number) < 0) continue;
-    kept.push(u);
-    above[u] = 1;
-  }
-  return Int32Array.from(kept);
-}
-
-function topped({ states, strides, counts, rps }: WholeGpuTable): Topped {
-  const best = Float64Array.from(rps);
-  const from = Int32Array.from({ length: states }, (_, n) => n);
-  const amounts = new Int32Array(counts.length);
-  for (let n = 0; n < states; n++, step(amounts, counts))
-    for (let k = 0; k < strides.length; k++) {
-      const less = n - (strides[k] as number);
-      if (amounts[k] === 0 || (best[less] as number) < (best[n] as number)) continue;
-      best[n] = best[less] as number;
-      from[n] = from[less] as number;
-    }
-  return { rps: best, from };
-}
-
-function amountsOf(table: WholeGpuTable): Int32Array {
-  const classes = table.counts.length;
-  const all = new Int32Array(table.states * classes);
-  const amounts = new Int32Array(classes);
-  for (let n = 0; n < table.states; n++, step(amounts, table.counts)) all.set(amounts, n * classes);
-  return all;
-}
-
 function sumsOf(amounts: Int32Array, perUnit: readonly number[]): Float64Array {
   const classes = perUnit.length;
   return Float64Array.from({ length: amounts.length / classes }, (_, n) =>
     perUnit.reduce((sum, each, k) => sum + each * (amounts[n * classes + k] as number), 0),
   );
-}
-
-function fits(amounts: Int32Array, counts: readonly number[], p: number, q: number): boolean {
-  const classes = counts.length;
-  for (let k = 0; k < classes; k++)
-    if ((amounts[p * classes + k] as number) + (amounts[q * classes + k] as number) > (counts[k] as number))
-      return false;
-  return true;
-}
-
-/** The state of every model but the last, from the total they take together. */
-function backtrack(
-  order: readonly number[],
-  given: readonly Int32Array[],
-  end: number,
-  models: number,
-): number[] {
-  const states = new Array<number>(models).fill(0);
-  let u = end;
-  for (let i = order.length - 1; i >= 0; i--) {
-    const q = given[i]?.[u] as number;
-    states[order[i] as number] = q;
-    u -= q;
-  }
-  return states;
 }
