@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
 import { type Fault, fault, InputError, MissingError, type TensorSpec } from '../artifacts/index.js';
 import { dtypeOfOip, elementCount, oipDatatype, type TensorData, type Tensors } from '../execution/index.js';
-import { bytesOf, jsonOf, tensorFromBytes, tensorFromJson } from './wire.js';
+import { bytesOf, jsonOf, tensorFromBytes, tensorFromJson, WireFault } from './wire.js';
 
 /** A model as a server describes it. */
 export interface RemoteModel {
@@ -21,7 +21,13 @@ export interface Encoded {
 
 /** What a request came to. */
 export type Answered =
-  | { kind: 'answered'; outputs: () => Tensors }
+  | {
+      kind: 'answered';
+      /** Why it is no answer with all outputs of the model; undefined where it is one. Data are not looked at. */
+      fault: () => string | undefined;
+      /** Throws where they cannot be read. */
+      outputs: () => Tensors;
+    }
   | { kind: 'dropped' }
   | { kind: 'failed'; why: string };
 
@@ -85,9 +91,8 @@ export class InferenceClient {
       if (response.statusCode !== 200)
         return { kind: 'failed', why: `status ${response.statusCode}: ${errorIn(bytes)}` };
       const header = response.headers['inference-header-content-length'];
-      const answer = answerIn(bytes, header === undefined ? undefined : Number(header), outputs);
-      if (typeof answer === 'string') return { kind: 'failed', why: `status 200: ${answer}` };
-      return { kind: 'answered', outputs: () => readOutputs(answer) };
+      const answer = new Answer(bytes, header === undefined ? bytes.byteLength : Number(header));
+      return { kind: 'answered', fault: () => answer.fault(outputs), outputs: () => answer.outputs() };
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       return { kind: 'failed', why: code ?? message };
@@ -210,47 +215,71 @@ interface JsonOutput {
   data?: unknown;
 }
 
-/** An answer's outputs, each with its bytes where it was sent as such. */
-type SentOutput = JsonOutput & { bytes?: Uint8Array };
+/** An output with its bytes, where it was sent as such. */
+type SentOutput = JsonOutput & { bytes: Uint8Array | undefined };
 
-/** An answer with all its outputs, or why it is none; their data are not looked at. */
-function answerIn(
-  bytes: Uint8Array,
-  headerLength = bytes.byteLength,
-  wanted: readonly string[],
-): SentOutput[] | string {
-  let outputs: SentOutput[];
-  try {
+/** JSON past this takes long to read: its client would send late. It is taken for an answer unread. */
+const MOST_JUDGED_BYTES = 64 * 1024;
+
+/** The body of a 200. Nothing of it is read before it is asked for. */
+class Answer {
+  private sent: readonly SentOutput[] | undefined;
+
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly headerLength: number,
+  ) {}
+
+  fault(wanted: readonly string[]): string | undefined {
+    const { bytes, headerLength } = this;
+    if (headerLength > MOST_JUDGED_BYTES && headerLength <= bytes.byteLength) return undefined;
+    try {
+      const sent = this.read();
+      const missing = wanted.find((name) => !sent.some((output) => output.name === name));
+      return missing === undefined ? undefined : `no output ${missing}`;
+    } catch (error) {
+      return error instanceof WireFault ? error.message : 'no JSON with outputs';
+    }
+  }
+
+  outputs(): Tensors {
+    return Object.fromEntries(
+      this.read().map(({ name, shape, datatype, data, bytes }) => {
+        const dtype = dtypeOfOip(datatype) ?? datatype;
+        const tensor =
+          bytes === undefined ? tensorFromJson(dtype, shape, data) : tensorFromBytes(dtype, shape, bytes);
+        return [name, tensor];
+      }),
+    );
+  }
+
+  private read(): readonly SentOutput[] {
+    this.sent ??= this.split();
+    return this.sent;
+  }
+
+  /** @throws WireFault where its parts do not make up the whole, another error where it is no JSON with outputs */
+  private split(): SentOutput[] {
+    const { bytes, headerLength } = this;
+    if (!(Number.isInteger(headerLength) && headerLength >= 0 && headerLength <= bytes.byteLength))
+      throw new WireFault('a header longer than it');
     const json = JSON.parse(Buffer.from(bytes.subarray(0, headerLength)).toString()) as {
-      outputs: SentOutput[];
+      outputs: JsonOutput[];
     };
-    outputs = [...json.outputs];
-  } catch {
-    return 'no JSON with outputs';
+    let offset = headerLength;
+    const sent = json.outputs.map(({ name, shape, datatype, data, parameters }): SentOutput => {
+      const size = parameters?.binary_data_size;
+      if (size === undefined) {
+        if (!Array.isArray(data)) throw new WireFault(`no data of output ${name}`);
+        return { name, shape, datatype, data, bytes: undefined };
+      }
+      if (!(Number.isSafeInteger(size) && size >= 0)) throw new WireFault(`no size of output ${name}`);
+      offset += size;
+      return { name, shape, datatype, bytes: bytes.subarray(offset - size, offset) };
+    });
+    if (offset !== bytes.byteLength) throw new WireFault('other bytes than its outputs need');
+    return sent;
   }
-  const missing = wanted.find((name) => !outputs.some((output) => output?.name === name));
-  if (missing !== undefined) return `no output ${missing}`;
-  let offset = headerLength;
-  for (const output of outputs) {
-    const size = output?.parameters?.binary_data_size;
-    if (size === undefined) continue;
-    output.bytes = bytes.subarray(offset, offset + size);
-    offset += size;
-  }
-  if (offset === bytes.byteLength) return outputs;
-  return `${bytes.byteLength - headerLength} bytes of data; its outputs need ${offset - headerLength}`;
-}
-
-/** @throws where the data do not fit their types and shapes */
-function readOutputs(outputs: readonly SentOutput[]): Tensors {
-  return Object.fromEntries(
-    outputs.map(({ name, shape, datatype, data, bytes }) => {
-      const dtype = dtypeOfOip(datatype) ?? datatype;
-      const tensor =
-        bytes === undefined ? tensorFromJson(dtype, shape, data) : tensorFromBytes(dtype, shape, bytes);
-      return [name, tensor];
-    }),
-  );
 }
 
 function errorIn(bytes: Uint8Array): string {

@@ -160,7 +160,7 @@ class LoadRun {
         else this.tally.countFailure(answer.why, at);
         return;
       case 'answered': {
-        const wrong = this.wrongAnswer(answer.outputs, index);
+        const wrong = this.wrongAnswer(answer, index);
         if (wrong !== undefined) {
           this.tally.countFailure(wrong, at);
           return;
@@ -172,7 +172,12 @@ class LoadRun {
     }
   }
 
-  private wrongAnswer(outputs: () => Tensors, index: number): string | undefined {
+  private wrongAnswer(
+    { fault, outputs }: Extract<Answered, { kind: 'answered' }>,
+    index: number,
+  ): string | undefined {
+    const why = fault();
+    if (why !== undefined) return `status 200: ${why}`;
     const { check } = this.options;
     if (check === undefined) return undefined;
     try {

@@ -128,15 +128,21 @@ describe('driveLoad()', () => {
     expect(report.latencyMs).toBeUndefined();
   });
 
-  it('takes for an answer only what holds every output of the model, whatever its status', async () => {
+  it('takes for an answer only what holds every output of the model', async () => {
     const binary = ANSWER.replace('"data":[1]', '"parameters":{"binary_data_size":4}');
     const ways: readonly [body: string, headerLength?: number][] = [
       [ANSWER],
       [`${binary}1234`, binary.length],
       ['{"outputs":[]}'],
       [`${binary}12`, binary.length],
+      [binary.replace('4}', '-4}').replace('}]}', '},{"name":"z","parameters":{"binary_data_size":8}}]}')],
+      [`${binary.replace('4}', '"4"}')}1234`, binary.length + 2],
+      [ANSWER.replace('[1]}]', '1}]')],
+      [ANSWER, 1e6],
       ['{"outputs":[null]}'],
-      ['{"outputs":7}'],
+      [`{"outputs":7${' '.repeat(10_000)}}`],
+      // What is long is not read, but by who asks for its outputs.
+      [`{"outputs":7${' '.repeat(70_000)}}`],
     ];
     let count = 0;
     const url = await respond((request, response) => {
@@ -149,12 +155,15 @@ describe('driveLoad()', () => {
       if (length !== undefined) response.setHeader('inference-header-content-length', length);
       response.end(body);
     });
-    const report = await driveLoad(url, { model: 'm', rps: 60, durationS: 1, arrivals: 'uniform' });
-    expect(report).toMatchObject({ sent: 60, answered: 20, failed: 40 });
+    const report = await driveLoad(url, { model: 'm', rps: 110, durationS: 1, arrivals: 'uniform' });
+    expect(report).toMatchObject({ sent: 110, answered: 30, failed: 80 });
     expect(report.failures).toEqual({
-      'status 200: no output y': 20,
-      'status 200: 2 bytes of data; its outputs need 4': 10,
-      'status 200: no JSON with outputs': 10,
+      'status 200: no output y': 10,
+      'status 200: other bytes than its outputs need': 10,
+      'status 200: no size of output y': 20,
+      'status 200: no data of output y': 10,
+      'status 200: a header longer than it': 10,
+      'status 200: no JSON with outputs': 20,
     });
   });
 
