@@ -8,7 +8,6 @@ import {
   type PooledPlan,
   type Profile,
 } from '../artifacts/index.js';
-import { unitsOf } from '../milp/index.js';
 import { pathFrom } from './inputs.js';
 import type { ToldFaults } from './told-faults.js';
 
@@ -42,6 +41,8 @@ export async function profilesOf(plan: Loaded<'pooled-plan'>, told: ToldFaults):
   return profiles;
 }
 
+type UnitsOf = typeof import('../milp/index.js').unitsOf;
+
 /** Sums of the same numbers differ by rounding. */
 const RELATIVE_ROUNDING = 1e-9;
 
@@ -49,13 +50,14 @@ const RELATIVE_ROUNDING = 1e-9;
  * Where a plan says otherwise than the profiles it was made from: the first of each partition. Where a profile is missing
  * nothing is looked into: the plan is all that is needed.
  */
-export function profileFaults(plan: PooledPlan, profiles: PlanProfiles): Fault[] {
+export async function profileFaults(plan: PooledPlan, profiles: PlanProfiles): Promise<Fault[]> {
   if (profiles.length !== plan.models.length) return [];
+  const { unitsOf } = await import('../milp/index.js');
   return plan.models.flatMap(({ pipelines }, m) =>
     pipelines.flatMap(({ partitions }, i) =>
       partitions.flatMap((partition, k) => {
         const { value, path } = profiles[m] as Loaded<'profile'>;
-        const wrong = contradiction(partition, value, k + 1 === partitions.length);
+        const wrong = contradiction(partition, value, unitsOf, k + 1 === partitions.length);
         const at = `/models/${m}/pipelines/${i}/partitions/${k}`;
         return wrong === undefined
           ? []
@@ -79,11 +81,14 @@ interface Contradiction {
 function contradiction(
   partition: PlannedPartition,
   profile: Profile,
+  unitsOf: UnitsOf,
   isLast: boolean,
 ): Contradiction | undefined {
   const { blocks, layers, device, virtual, latencyUsByBatch, transferBytes } = partition;
+  const range = layers ?? blocks;
+  if (range === undefined) return undefined;
   const unit = layers === undefined ? 'block' : 'layer';
-  const [, end] = layers ?? blocks ?? [0, 0];
+  const [, end] = range;
   const there = unit === 'layer' ? (profile.layers?.length ?? 0) : profile.blocks.length;
   if (end > there) return { at: `/${unit}s`, said: `ends at ${unit} ${end}`, profiled: `there are ${there}` };
   const { blockLatencyUs, layerLatencyUs } = profile.devices[device] ?? {};

@@ -73,7 +73,7 @@ export async function prepareSimulation(
   const { told = new ToldFaults(), check } = more;
   const before = told.count;
   const profiles = await profilesOf(plan, told);
-  if (told.count === before) told.add(...profileFaults(plan.value, profiles));
+  if (told.count === before) told.add(...(await profileFaults(plan.value, profiles)));
   const scheduler = chosenScheduler(options, told);
   const load = await resolvedWorkload(plan.value.models, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);

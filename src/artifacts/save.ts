@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { access, constants, open, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import stringify from 'json-stringify-pretty-compact';
 import { FORMAT_VERSION, type InputFile, type Tool } from './common.js';
 import { fault, InputError } from './errors.js';
@@ -39,15 +39,15 @@ export async function saveArtifact<K extends ArtifactKind>(
 }
 
 /**
- * Writes a file whole or not at all: a temporary file beside it, flushed, then renamed. What a killed process left of
- * such a file is removed.
- * @throws InputError where the folder cannot be written; what the disk says (ENOSPC, …) otherwise
+ * Writes a file whole or not at all: a temporary file beside it, flushed, then renamed. A link stays one: the file it leads to
+ * is written. What a killed process left of such a file is removed.
+ * @throws InputError where the folder cannot be written, or the path is a folder, a device or a pipe; what the disk says (ENOSPC, …) otherwise
  */
 export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
-  await refuseOdd(path);
-  const temporary = temporaryBeside(path);
+  const target = await targetOf(path);
+  const temporary = temporaryBeside(target);
   try {
-    await removeLeftovers(path);
+    await removeLeftovers(target);
     const file = await open(temporary, 'w');
     try {
       await file.writeFile(content);
@@ -55,7 +55,7 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
     } finally {
       await file.close();
     }
-    await rename(temporary, path);
+    await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { force: true });
     throw unwritable(path, error);
@@ -68,23 +68,40 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
  */
 export async function checkWritable(path: string): Promise<void> {
   try {
-    await access(dirname(path), constants.W_OK);
-    await refuseOdd(path);
+    await access(dirname(await targetOf(path)), constants.W_OK);
   } catch (error) {
     throw unwritable(path, error);
   }
 }
 
-/** A folder cannot be replaced by a file; a device or a pipe can, which nobody means. */
-async function refuseOdd(path: string): Promise<void> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+/** Links from one path to a file at most. */
+const MOST_LINKS = 40;
+
+/** A link of the system's, such as that of a terminal, leads to what is open; a file would take the link's place. */
+const SYSTEM_LINK = /^\/(dev|proc)(\/|$)/;
+
+/** The file to write, behind links. A folder cannot be replaced by a file; a device or a pipe can, which nobody means. */
+async function targetOf(path: string): Promise<string> {
+  let target = path;
+  for (let i = 0; i < MOST_LINKS; i++) {
+    const link = await readlink(target).catch(() => undefined);
+    if (link === undefined) break;
+    const folder = await realpath(dirname(target));
+    if (SYSTEM_LINK.test(folder)) throw notPlain(path);
+    target = resolve(folder, link);
+  }
+  const found = await stat(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw unwritable(path, error);
   });
   if (found?.isDirectory() || /[/\\]$/.test(path))
     throw new InputError(`write ${path}`, [fault('it is a folder; name a file')]);
-  if (found !== undefined && !found.isFile())
-    throw new InputError(`write ${path}`, [fault('it is no plain file, and would be replaced by one')]);
+  if (found !== undefined && !found.isFile()) throw notPlain(path);
+  return target;
+}
+
+function notPlain(path: string): InputError {
+  return new InputError(`write ${path}`, [fault('it is no plain file, and would be replaced by one')]);
 }
 
 /** What the system said of a path that was to be written, as something to act on; what is nobody's fault as it came. */
@@ -131,9 +148,9 @@ export class StreamedFile {
 
   /** @throws InputError where the folder cannot be written */
   static async open(path: string): Promise<StreamedFile> {
-    await refuseOdd(path);
-    await removeLeftovers(path);
-    return new StreamedFile(path);
+    const target = await targetOf(path);
+    await removeLeftovers(target);
+    return new StreamedFile(target);
   }
 
   write(text: string): void {

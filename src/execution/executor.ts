@@ -143,6 +143,7 @@ export async function openExecutor(
 class RefusedError extends ExecutionError {}
 
 interface Pending {
+  readonly op: Request['op'];
   readonly what: string;
   resolve(result: { answer: Answers[keyof Answers]; tensors: Tensors }): void;
   reject(error: Error): void;
@@ -261,13 +262,13 @@ class ChildExecutor implements Executor {
   ): Promise<{ answer: Answers[Op]; tensors: Tensors }> {
     return new Promise((resolve, reject) => {
       if (this.#gone !== undefined) {
-        reject(this.#failure(what, this.#gone.message));
+        reject(this.#failure(request.op, what, this.#gone.message));
         return;
       }
       const id = this.#nextId++;
       const chunks = encodeMessage({ id, request }, tensors);
       const settle = resolve as Pending['resolve'];
-      this.#pending.set(id, { what, resolve: settle, reject });
+      this.#pending.set(id, { op: request.op, what, resolve: settle, reject });
       if (this.#pending.size === 1) this.#keepAlive(true);
       this.child.socket.cork();
       for (const chunk of chunks) this.child.socket.write(chunk);
@@ -281,7 +282,7 @@ class ChildExecutor implements Executor {
     this.#pending.delete(reply.id);
     if (this.#pending.size === 0) this.#keepAlive(false);
     if (pending === undefined) return;
-    if ('error' in reply) pending.reject(this.#refusal(pending.what, reply.error));
+    if ('error' in reply) pending.reject(this.#refusal(pending, reply.error));
     else pending.resolve({ answer: reply.answer, tensors: tensorsOf(message) });
   }
 
@@ -292,16 +293,17 @@ class ChildExecutor implements Executor {
     this.#gone = new ExecutionError(
       `its process ${this.pid} ended ${how}${words === '' ? '' : `\n${words}`}`,
     );
-    for (const { what, reject } of this.#pending.values()) reject(this.#failure(what, this.#gone.message));
+    for (const { op, what, reject } of this.#pending.values())
+      reject(this.#failure(op, what, this.#gone.message));
     this.#pending.clear();
   }
 
-  #failure(what: string, why: string): ExecutionError {
-    return new ExecutionError(`Cannot ${what} on ${this.name}: ${why}`, why, what.startsWith('load '));
+  #failure(op: Request['op'], what: string, why: string): ExecutionError {
+    return new ExecutionError(`Cannot ${what} on ${this.name}: ${why}`, why, op === 'load');
   }
 
-  #refusal(what: string, why: string): ExecutionError {
-    return what === 'start' ? new RefusedError(why) : this.#failure(what, why);
+  #refusal({ op, what }: Pending, why: string): ExecutionError {
+    return op === 'open' ? new RefusedError(why) : this.#failure(op, what, why);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { type Cluster, type Fault, fault, type Placement } from '../artifacts/index.js';
 import type { PlanBody, PooledProblem, WholeGpusPer } from './problem.js';
 
-/** Entries that share a GPU or a server: of the first, and whether the others are like it. */
+/** Entries that share a GPU or a server: the first of them, and whether all others are like it. */
 interface Company {
   readonly first: Placement;
   /** GPUs' worth of them: Σ 1/v. */

@@ -38,18 +38,18 @@ export async function prepareModel(path: string, options: PrepareOptions): Promi
 /** Runs the model on a device of its own, by two requests at once where it batches. */
 async function findAll(
   bytes: Uint8Array,
-  names: { name: string; dims: Readonly<Record<string, number>> },
+  file: { name: string; dims: Readonly<Record<string, number>> },
   options: PrepareOptions,
 ): Promise<Found & { reason: string | undefined }> {
-  const path = names.name;
-  const bound = bindModel(bytes, names);
+  const path = file.name;
+  const bound = bindModel(bytes, file);
   const { slowdown: _heldBack, ...device } = options.device;
   const executor = await startExecutor(device);
   try {
     const common = { path, options, executor };
     const batched = await tryBatching(bound, common);
     if (batched.kind === 'batches') return { ...batched, reason: undefined };
-    const found = await find(unbatchedModel(bytes, names, bound), common, false);
+    const found = await find(unbatchedModel(bytes, file, bound), common, false);
     return { ...found, reason: batched.why };
   } catch (error) {
     throw notRunnable(path, error);

@@ -496,6 +496,7 @@ describe('simulatePlan() by the spread of the profile', () => {
     expect(await refusal((part) => Object.assign(part, { transferBytes: 10 }))).toContain(
       '/transferBytes: is 10',
     );
+    expect(await refusal((part) => delete part.blocks)).toMatchObject({ report: { complete: true } });
     const more = structuredClone(value);
     more.inputs![0]!.sha256 = '0'.repeat(64);
     more.models[0]!.pipelines[0]!.partitions[0]!.latencyUsByBatch[0] = 1;

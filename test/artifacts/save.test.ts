@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { lstat, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -73,6 +74,43 @@ describe('writeWhole() to what is no plain file', () => {
     await expect(checkWritable(folder)).rejects.toThrow('it is a folder; name a file');
     await writeFile(join(folder, 'file'), '');
     await expect(writeWhole(join(folder, 'file', 'x'), 'text')).rejects.toThrow('file is not a folder');
+  });
+});
+
+describe('writeWhole() to a link', () => {
+  it('writes the file it leads to, there or not, and leaves the link', async () => {
+    const [real, link, loose] = ['real.json', 'link.json', 'loose.json'].map((name) =>
+      join(folder, name),
+    ) as [string, string, string];
+    await writeFile(real, 'old');
+    await symlink('real.json', link);
+    await symlink(join(folder, 'new.json'), loose);
+    await checkWritable(link);
+    await writeWhole(link, 'new');
+    await writeWhole(loose, 'text');
+    expect((await lstat(link)).isSymbolicLink()).toBe(true);
+    expect(await readFile(real, 'utf8')).toBe('new');
+    expect(await readFile(join(folder, 'new.json'), 'utf8')).toBe('text');
+    const streamed = await StreamedFile.open(link);
+    streamed.write('streamed');
+    streamed.finish();
+    expect(await readFile(real, 'utf8')).toBe('streamed');
+    const round = join(folder, 'round.json');
+    await symlink('round.json', round);
+    await expect(writeWhole(round, 'text')).rejects.toThrow();
+  });
+
+  it.runIf(existsSync('/proc/self/fd'))('takes the place of no terminal and no open file', async () => {
+    const open = openSync(join(folder, 'open.txt'), 'w');
+    const link = join(folder, 'stdout');
+    await symlink(`/proc/self/fd/${open}`, link);
+    for (const path of [link, `/proc/self/fd/${open}`]) {
+      await expect(checkWritable(path)).rejects.toThrow('it is no plain file');
+      await expect(writeWhole(path, 'text')).rejects.toThrow('it is no plain file');
+    }
+    closeSync(open);
+    expect((await lstat(link)).isSymbolicLink()).toBe(true);
+    expect(await readFile(join(folder, 'open.txt'), 'utf8')).toBe('');
   });
 });
 
