@@ -84,6 +84,18 @@ describe('placementFaults()', () => {
     ]);
   });
 
+  test('sees the odd one though others like the first come after it', () => {
+    const first = moved([4, { server: 'A-0' }]);
+    const between = [first[0], first[4], first[1], ...first.slice(2, 4), ...first.slice(5)] as Placement[];
+    expect(told(between, 'pool', 'gpu', 4)).toEqual([
+      "/placement GPU A-0/0 holds 1.5 GPUs' worth",
+      '/placement GPU A-0/0 is shared by unlike pools',
+    ]);
+    const sizes = moved([0, { server: 'A-2' }], [1, { server: 'A-2' }]);
+    const around = [0, 5, 6, 2, 3, 4, 1].map((i) => sizes[i] as Placement);
+    expect(told(around, 'class', 'server', 4)).toContain('/placement A-2 has unlike virtual sizes');
+  });
+
   test.each([
     [{ server: 'A-1', gpu: 2 }, 'is on A-1 GPU 2, which is not there or taken'],
     [{ server: 'A-3', gpu: 1 }, 'is on A-3 GPU 1, which is not there or taken'],
