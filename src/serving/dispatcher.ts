@@ -20,8 +20,6 @@ export class Dispatcher {
   readonly planned: Int32Array;
   /** The largest of them. */
   readonly mostPlanned: number;
-  /** Whether the last offer found a pipeline with a device for every stage. */
-  foundWay = false;
   /** When a full batch of each pipeline would start, were all that it waits for at its beginning. */
   private readonly startsAt: Float64Array;
   /** Pipelines a batch was dispatched to since. */
@@ -60,7 +58,6 @@ export class Dispatcher {
    */
   offer(at: number, model: number, deadline: number, firstSight: boolean, most: number): number {
     const entries = this.topology.models[model]?.entries as number[];
-    this.foundWay = false;
     this.entry =
       this.policy.offer === 'least-waiting'
         ? this.leastWaiting(at, model, deadline)
@@ -157,9 +154,7 @@ export class Dispatcher {
   }
 
   private inTime(at: number, entry: number, size: number, deadline: number): boolean {
-    if (!this.probe(at, entry, size)) return false;
-    this.foundWay = true;
-    return this.path.finish <= deadline;
+    return this.probe(at, entry, size) && this.path.finish <= deadline;
   }
 
   private probe(at: number, entry: number, size: number): boolean {

@@ -1,7 +1,6 @@
 import { BatchingCore } from './batching-core.js';
 import type { Booking } from './booking.js';
 import { BusyUntilBooking } from './busy-until-booking.js';
-import { must } from './columns.js';
 import type { ServingCore } from './core.js';
 import type { Decisions } from './decisions.js';
 import { Dispatcher } from './dispatcher.js';
@@ -10,6 +9,7 @@ import { type Flow, HandedOnFlow } from './flow.js';
 import { GapBooking } from './gap-booking.js';
 import { NONE } from './lists.js';
 import { Journeys, Leg } from './path.js';
+import { PoolsUp } from './pools-up.js';
 import { TaskState } from './requests.js';
 import { RESERVATION_POLICY, type ReservationPolicy } from './reservation-policy.js';
 import { ReservedFlow } from './reserved-flow.js';
@@ -17,6 +17,7 @@ import { TaskQueues } from './task-queues.js';
 import { mostStages, type ServedModel, stagesFrom, type Topology } from './topology.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
+const NOT_DOWN = Number.NEGATIVE_INFINITY;
 
 /**
  * PPipe's reservation-based adaptive batching (§5.4, A.3): one queue per model; a batch is formed once, for all stages, when
@@ -45,7 +46,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   /** Per model: until then, what comes behind the oldest changes nothing while fewer than `quietSize` wait. */
   private readonly quietUntil: Float64Array;
   private readonly quietSize: Int32Array;
-  private readonly up: Uint8Array;
+  private readonly poolsUp: PoolsUp;
   /** Whether a request ever ended while a task of it was in a batch. */
   private holes = false;
   /** Whether a batch was ever lost. */
@@ -76,7 +77,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
       this.flow = new HandedOnFlow(decisions, batches, journeys, topology.devices.length, isWanted);
     }
     this.dispatcher = new Dispatcher(topology, this.policy, this.durations, this.booking);
-    this.up = new Uint8Array(topology.devices.length);
+    this.poolsUp = new PoolsUp(topology);
     const byDeadline = { order: { kind: 'deadline' }, slackNs: 0 } as const;
     this.queues = new TaskQueues(models.length, this.requests, byDeadline);
     this.touched = new Uint8Array(models.length);
@@ -133,16 +134,15 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   }
 
   deviceUp(_at: number, device: number): void {
-    must(this.up[device] === 0, 'a device came up that is up');
-    this.up[device] = 1;
+    this.poolsUp.deviceUp(device);
     this.booking.deviceUp(device);
     this.flow.deviceUp(device);
     this.touchAll();
   }
 
   deviceDown(at: number, device: number): void {
-    if (this.up[device] === 0) return;
-    this.up[device] = 0;
+    if (!this.poolsUp.isDeviceUp(device)) return;
+    this.poolsUp.deviceDown(device);
     this.booking.deviceDown(device);
     for (const batch of this.flow.deviceDown(at, device)) {
       if (this.journeys.leg[batch] === Leg.executing) this.retryAlone(at, batch, false);
@@ -186,7 +186,9 @@ export class ReservationCore extends BatchingCore implements ServingCore {
       this.quietUntil[model] = -1;
       if (size === 0) {
         this.relaxIfUnused(at, model, deadline);
-        this.giveUp(head, NONE, this.dispatcher.foundWay);
+        const until = this.worthWaitingForDevices(model, deadline);
+        if (until > at) return until;
+        this.giveUp(head, NONE, until === NOT_DOWN);
         continue;
       }
       this.seen[model] = head;
@@ -203,6 +205,17 @@ export class ReservationCore extends BatchingCore implements ServingCore {
       if (fits === 0) this.giveUp(head, NONE, true);
       else this.dispatch(at, model, fits);
     }
+  }
+
+  /** Until when a request that finds none of its pipelines up could still be in time. */
+  private worthWaitingForDevices(model: number, deadline: number): number {
+    const { entries } = this.topology.models[model] as ServedModel;
+    let least = NEVER;
+    for (const entry of entries) {
+      if (this.poolsUp.isUp(entry)) return NOT_DOWN;
+      least = Math.min(least, this.durations.workNs(entry, 1));
+    }
+    return deadline - least;
   }
 
   /** Pipelines that their own bad record has kept a model from for as long as its SLO are given another chance. */

@@ -161,6 +161,12 @@ describe('ReservationCore', () => {
     const outages = [{ at: MS, device: 0 }];
     const run = { topology, arrivals: times(2), outages, makeCore: coreOf() };
     expect(runVirtual(run).ended).toMatchObject([{ outcome: 'dropped', reason: 'device-down' }]);
+    const back = { ...run, outages: [{ at: MS, device: 0, until: 40 * MS }] };
+    expect(runVirtual(back).ended).toMatchObject([{ outcome: 'inTime' }]);
+    const tooLate = { ...run, outages: [{ at: MS, device: 0, until: 51 * MS }] };
+    expect(runVirtual(tooLate).ended).toMatchObject([
+      { outcome: 'dropped', reason: 'device-down', at: 42 * MS },
+    ]);
     const again = { ...run, outages: [...outages, { at: MS, device: 0, until: 1.5 * MS }] };
     expect(runVirtual(again).ended).toMatchObject([{ outcome: 'inTime' }]);
     const core = new ReservationCore(topology, new Decisions());
