@@ -186,7 +186,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
       this.quietUntil[model] = -1;
       if (size === 0) {
         this.relaxIfUnused(at, model, deadline);
-        const until = this.worthWaitingForDevices(model, deadline);
+        const until = this.lastMomentForDevices(model, deadline);
         if (until > at) return until;
         this.giveUp(head, NONE, until === NOT_DOWN);
         continue;
@@ -207,8 +207,8 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     }
   }
 
-  /** Until when a request that finds none of its pipelines up could still be in time. */
-  private worthWaitingForDevices(model: number, deadline: number): number {
+  /** Until when a request could still be in time that finds none of its pipelines up; NOT_DOWN where one is. */
+  private lastMomentForDevices(model: number, deadline: number): number {
     const { entries } = this.topology.models[model] as ServedModel;
     let least = NEVER;
     for (const entry of entries) {
