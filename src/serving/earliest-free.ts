@@ -158,12 +158,7 @@ export class EarliestFree implements Placement {
     this.touched.fill(1);
     this.runs[device] = NONE;
     this.aheadNs[device] = 0;
-    const lost: number[] = [];
-    for (let batch = this.waiting.first(device); batch !== NONE; batch = this.waiting.first(device)) {
-      this.waiting.remove(device, batch);
-      lost.push(batch);
-    }
-    return lost;
+    return this.waiting.takeAll(device);
   }
 
   broken(pool: number): readonly number[] {

@@ -79,12 +79,7 @@ export class HandedOnFlow implements Flow {
 
   deviceDown(_at: number, device: number): number[] {
     this.up[device] = 0;
-    const lost: number[] = [];
-    for (let batch = this.handed.first(device); batch !== NONE; batch = this.handed.first(device)) {
-      this.handed.remove(device, batch);
-      lost.push(batch);
-    }
-    return lost;
+    return this.handed.takeAll(device);
   }
 
   decide(): void {}

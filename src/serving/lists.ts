@@ -70,6 +70,16 @@ export class Lists {
     this.sizes[list]! -= 1;
   }
 
+  /** Empties a list. @returns its items in order */
+  takeAll(list: number): number[] {
+    const items: number[] = [];
+    for (let item = this.first(list); item !== NONE; item = this.next(item)) items.push(item);
+    this.head[list] = NONE;
+    this.tail[list] = NONE;
+    this.sizes[list] = 0;
+    return items;
+  }
+
   private grow(needed: number): void {
     const capacity = grownCapacity(this.nextOf.length, needed);
     this.nextOf = grownColumn(this.nextOf, capacity);
