@@ -13,8 +13,8 @@ import {
   sha256OfFile,
   unreadable,
 } from '../artifacts/index.js';
+import { inputFile, pathFrom } from '../artifacts/input-paths.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
-import { inputFile, pathFrom } from './inputs.js';
 
 export interface DeployOptions {
   /** Folder of the bundle. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { fault, InputError, type Profile, saveArtifact, sha256Of, unreadable } from '../artifacts/index.js';
-import { inputFile } from './inputs.js';
+import { inputFile } from '../artifacts/input-paths.js';
 
 export interface ImportOptions {
   readonly model: string;

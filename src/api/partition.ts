@@ -11,10 +11,10 @@ import {
   sameData,
   saveArtifact,
 } from '../artifacts/index.js';
+import { inputFile, relativePath } from '../artifacts/input-paths.js';
 import { partitionLayers } from '../partition/index.js';
 import type { Chain, PreparedModel } from '../profiler/index.js';
 import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
-import { inputFile, relativePath } from './inputs.js';
 import { PROBE_DEVICE, type Step } from './profile.js';
 
 export interface PartitionModelOptions {

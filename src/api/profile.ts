@@ -9,9 +9,9 @@ import {
   type Profile,
   saveArtifact,
 } from '../artifacts/index.js';
+import { inputFile, pathFrom, relativePath } from '../artifacts/input-paths.js';
 import type { ProgressEvent } from '../profiler/index.js';
 import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
-import { inputFile, pathFrom, relativePath } from './inputs.js';
 
 /** Where models are run to find out shapes and compare outputs: a device every machine has. */
 export const PROBE_DEVICE = { provider: 'cpu', threads: 1 } as const;

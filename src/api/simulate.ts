@@ -1,7 +1,7 @@
 import { type SimulationReport, type SimulationSweep, saveArtifact } from '../artifacts/index.js';
-import type { SimulationProgress } from './simulate-run.js';
-import type { SimulationOptions } from './simulate-setup.js';
-import type { SweepOptions } from './simulate-sweep.js';
+import type { SimulationProgress } from '../simulation/run.js';
+import type { SimulationOptions } from '../simulation/setup.js';
+import type { SweepOptions } from '../simulation/sweep.js';
 
 export interface SimulateOptions extends SimulationOptions {
   /** Also gives the figures by windows of so many seconds. */
@@ -28,9 +28,9 @@ export interface Simulated {
  */
 export async function simulatePlan(path: string, options: SimulateOptions = {}): Promise<Simulated> {
   const { windows, timeline, output, signal, onProgress } = options;
-  const { prepareSimulation, windowFaults } = await import('./simulate-setup.js');
-  const { SimulationThread } = await import('./simulate-thread.js');
-  const { simulationReport } = await import('./simulate-document.js');
+  const { prepareSimulation, windowFaults } = await import('../simulation/setup.js');
+  const { SimulationThread } = await import('../simulation/thread.js');
+  const { simulationReport } = await import('../simulation/document.js');
   const { setup, inputs } = await prepareSimulation(path, options, [output, timeline], {
     check: (plan, workload) => windowFaults(plan, workload, windows),
   });
@@ -58,10 +58,10 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
  */
 export async function sweepPlan(path: string, options: SweepOptions): Promise<SimulationSweep> {
   const { output } = options;
-  const { lengthFaults, prepareSimulation } = await import('./simulate-setup.js');
-  const { runSweep, sweptLoads } = await import('./simulate-sweep.js');
-  const { atLoadFactor } = await import('./simulate-workload.js');
-  const { ToldFaults } = await import('./told-faults.js');
+  const { lengthFaults, prepareSimulation } = await import('../simulation/setup.js');
+  const { runSweep, sweptLoads } = await import('../simulation/sweep.js');
+  const { atLoadFactor } = await import('../simulation/workload.js');
+  const { ToldFaults } = await import('../artifacts/told-faults.js');
   const told = new ToldFaults();
   const loads = sweptLoads(options.sweep, told);
   // A trace is longest at the least load, and densest at the largest.

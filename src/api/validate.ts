@@ -11,8 +11,8 @@ import {
   sha256OfFile,
   unreadable,
 } from '../artifacts/index.js';
-import { pathFrom } from './inputs.js';
-import { loadProblem } from './pooled.js';
+import { pathFrom } from '../artifacts/input-paths.js';
+import { loadProblem } from './solve/pooled.js';
 
 /** What is said of one file. */
 export type Validated =

@@ -6,21 +6,21 @@
  * or no plan in time. It reads no file, knows no clock but the one it is handed, and draws nothing at random.
  */
 export { type Baseline, baselineProblem, planBaseline } from './baselines.js';
-export { checkPlan, confirmed } from './check.js';
-export { unitsOf } from './check-units.js';
-export { type Change, diffPlans, type PipelineChange, type PlanDiff } from './diff.js';
+export { checkPlan, confirmed } from './check/check.js';
+export { unitsOf } from './check/check-units.js';
 export {
   type ClassExplanation,
   explainPlan,
   type ModelExplanation,
   type PlanExplanation,
-} from './explain.js';
-export { explainInfeasible, type InfeasibilityExplanation } from './explain-infeasible.js';
-export { type HighsEngine, loadHighs } from './highs.js';
-export { LinearModel } from './linear-model.js';
-export { literalChoices } from './literal-size.js';
+} from './explain/explain.js';
+export { explainInfeasible, type InfeasibilityExplanation } from './explain/explain-infeasible.js';
+export { literalChoices } from './literal/literal-size.js';
+export { type HighsEngine, loadHighs } from './lp/highs.js';
+export { LinearModel } from './lp/linear-model.js';
 export type { PlanOptions, PlanProgress } from './options.js';
-export { type PlacementRules, type PoolToPlace, placeVirtualGpus } from './placement.js';
+export { type Change, diffPlans, type PipelineChange, type PlanDiff } from './plan/diff.js';
+export { type PlacementRules, type PoolToPlace, placeVirtualGpus } from './plan/placement.js';
 export type {
   PlanBody,
   PooledOutcome,
@@ -30,5 +30,5 @@ export type {
   SearchLimit,
   SolverReport,
 } from './problem.js';
-export { type NamedProfile, resolvePooled } from './resolve.js';
 export { planPooled } from './solve.js';
+export { type NamedProfile, resolvePooled } from './tables/resolve.js';

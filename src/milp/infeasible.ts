@@ -1,6 +1,13 @@
-import type { MasterResult } from './master.js';
+import type { MasterResult } from './lp/master.js';
 import type { PooledOutcome, PooledProblem, ProblemModel, SolverReport } from './problem.js';
-import { type ClassTable, fitsMemory, type ModelTable, type Slot, slowerLink, transferUs } from './tables.js';
+import {
+  type ClassTable,
+  fitsMemory,
+  type ModelTable,
+  type Slot,
+  slowerLink,
+  transferUs,
+} from './tables/tables.js';
 
 /** Why there is no plan: per model and class, in people's terms, with the smallest SLO that any pipeline would meet. */
 export function infeasibility(

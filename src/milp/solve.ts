@@ -1,14 +1,16 @@
 import type { DeviceProfile, PlanObjective } from '../artifacts/index.js';
-import { type ColumnSource, ListedColumns } from './column-source.js';
-import { type Column, enumerateColumns } from './columns.js';
+import { type ColumnSource, ListedColumns } from './columns/column-source.js';
+import { type Column, enumerateColumns } from './columns/columns.js';
+import { LabelPricing } from './columns/label-pricing.js';
+import { blockEnds, plannedColumn } from './columns/planned-columns.js';
 import { infeasibility } from './infeasible.js';
-import { LabelPricing } from './label-pricing.js';
-import { type MasterGoal, type MasterResult, solveMaster } from './master.js';
+import { searchPlan } from './integer/search.js';
+import { type IntegerSearch, isOver, type SearchResult } from './integer/search-types.js';
+import { type MasterGoal, type MasterResult, solveMaster } from './lp/master.js';
 import { withoutCuts } from './no-partitioning.js';
 import type { PlanOptions } from './options.js';
 import { Phases } from './phases.js';
-import { assemblePlan } from './plan.js';
-import { blockEnds, plannedColumn } from './planned-columns.js';
+import { assemblePlan } from './plan/plan.js';
 import type {
   PlanBody,
   PooledOutcome,
@@ -17,9 +19,7 @@ import type {
   SearchLimit,
   SolverReport,
 } from './problem.js';
-import { searchPlan } from './search.js';
-import { type IntegerSearch, isOver, type SearchResult } from './search-types.js';
-import { type ClassTable, classTable, type ModelTable, modelTable } from './tables.js';
+import { type ClassTable, classTable, type ModelTable, modelTable } from './tables/tables.js';
 
 /** Partitions of the plan that pricing starts from, where columns are too many to list. */
 const START_PARTITIONS = 3;

@@ -6,15 +6,15 @@
  * this code are copied as they are, and external data is pointed to, never read. It runs nothing, measures nothing and
  * opens no files.
  */
-export { makeBatchSymbolic, type SymbolicBatch } from './batch.js';
-export { type BatchAxis, type BatchDim, batchDim } from './batch-dim.js';
-export { type Cut, cutFault, cutsOf } from './cuts.js';
-export { bindDims, freeDims } from './dims.js';
-export { mayBranch } from './ends.js';
-export type { ExternalCopy } from './external.js';
-export { type Extracted, type ExtractOptions, extractPartition } from './extract.js';
-export { readModel } from './read.js';
-export { exposeTensors, nameNodes } from './rewrite.js';
+export { makeBatchSymbolic, type SymbolicBatch } from './batch/batch.js';
+export { type BatchAxis, type BatchDim, batchDim } from './batch/batch-dim.js';
+export { bindDims, freeDims } from './batch/dims.js';
+export { type Cut, cutFault, cutsOf } from './cut/cuts.js';
+export { mayBranch } from './cut/ends.js';
+export { type Extracted, type ExtractOptions, extractPartition } from './cut/extract.js';
+export { exposeTensors, nameNodes } from './cut/rewrite.js';
+export type { ExternalCopy } from './read/external.js';
+export { readModel } from './read/read.js';
 export type {
   ExternalData,
   Initializer,
@@ -25,4 +25,4 @@ export type {
   TensorType,
   ValueInfo,
   ValueType,
-} from './types.js';
+} from './wire/types.js';

@@ -5,7 +5,7 @@
  * and a load, out comes a report. Decisions are the serving core's, executions are src/execution's; here are the clock, the
  * tensors, the sockets and the counters.
  */
-export { driveLoad } from './load.js';
+export { driveLoad } from '../loadgen/load.js';
 export { serveBundle } from './serve.js';
 export type {
   LoadOptions,

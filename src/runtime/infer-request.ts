@@ -1,7 +1,7 @@
 import { type Fault, InputError, type TensorSpec } from '../artifacts/index.js';
 import { oipDatatype, splitBatch, type TensorData, type Tensors } from '../execution/index.js';
+import { tensorFromBytes, tensorFromJson, WireFault } from '../protocol/wire.js';
 import type { LiveModel } from './opened-bundle.js';
-import { tensorFromBytes, tensorFromJson, WireFault } from './wire.js';
 
 /** An inference request, read and checked. */
 export interface InferRequest {

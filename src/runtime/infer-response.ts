@@ -1,6 +1,6 @@
 import { oipDatatype, type TensorData, type Tensors } from '../execution/index.js';
+import { bytesOf, jsonOf } from '../protocol/wire.js';
 import type { InferRequest } from './infer-request.js';
-import { bytesOf, jsonOf } from './wire.js';
 
 /** An answer's body, and the length of its JSON part where binary data follows it. */
 export interface InferResponse {

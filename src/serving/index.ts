@@ -9,6 +9,17 @@ export type { ServingCore } from './core.js';
 export { Answer, Decision, Decisions, DROP_REASONS, type DropReason } from './decisions.js';
 export { type LogEntry, type Replay, recorded, replay } from './log.js';
 export {
+  type FirstSightRule,
+  type OfferRule,
+  PUBLISHED_POLICY,
+  RESERVATION_POLICY,
+  type ReservationCorrection,
+  type ReservationPolicy,
+  type ReviewRule,
+  type TableRule,
+} from './reservation/policy.js';
+export { ReservationCore } from './reservation/reservation.js';
+export {
   DEFAULT_POLICY,
   type DropRule,
   type FeedbackCorrection,
@@ -22,19 +33,8 @@ export {
   type QueueOrder,
   REACTIVE_POLICY,
   type StageLocalPolicy,
-} from './policy.js';
-export { ReservationCore } from './reservation.js';
-export {
-  type FirstSightRule,
-  type OfferRule,
-  PUBLISHED_POLICY,
-  RESERVATION_POLICY,
-  type ReservationCorrection,
-  type ReservationPolicy,
-  type ReviewRule,
-  type TableRule,
-} from './reservation-policy.js';
-export { StageLocalCore } from './stage-local.js';
+} from './stage-local/policy.js';
+export { StageLocalCore } from './stage-local/stage-local.js';
 export {
   type Links,
   type Pool,

@@ -12,10 +12,6 @@ import {
   sweepPlan,
   validateFiles,
 } from '../../src/api/index.js';
-import { executionOf } from '../../src/api/simulate-execution.js';
-// A run in this thread can be interrupted at a known request.
-import { runSimulation } from '../../src/api/simulate-run.js';
-import { prepareSimulation } from '../../src/api/simulate-setup.js';
 import {
   InputError,
   loadArtifact,
@@ -28,6 +24,10 @@ import {
   sha256Of,
 } from '../../src/artifacts/index.js';
 import { type Topology, topologyOf } from '../../src/serving/index.js';
+import { executionOf } from '../../src/simulation/execution.js';
+// A run in this thread can be interrupted at a known request.
+import { runSimulation } from '../../src/simulation/run.js';
+import { prepareSimulation } from '../../src/simulation/setup.js';
 import { affine, planOf } from '../serving/plans.js';
 
 const EXAMPLE = new URL('../../examples/pooled/expected-plan.json', import.meta.url).pathname;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InputError } from '../../src/artifacts/index.js';
-import { Durations } from '../../src/serving/durations.js';
 import { topologyOf } from '../../src/serving/index.js';
+import { Durations } from '../../src/serving/state/durations.js';
 import { affine, planOf } from './plans.js';
 
 const twoStages = (networkGbps?: number) =>

@@ -1,0 +1,93 @@
+import { type Cluster, type Fault, fault, InputError, type PooledSpec } from '../../artifacts/index.js';
+import type { LoadedPooled } from '../solve/pooled.js';
+import { budgetMixes, type Mix, mixText, parseMix, type WrittenMix, withMix } from './mixes.js';
+import { marginsOf, type SloPoint, slosOf, sweepOf } from './sweeps.js';
+
+/** What is varied. Mixes and sweep points are crossed: every mix at every SLO and margin. */
+export interface CompareCases {
+  /** `L4=25,T4=75`. */
+  readonly mixes: readonly WrittenMix[];
+  /** What may be spent an hour: the mixes it buys are enumerated. */
+  readonly budget?: number | undefined;
+  /** `slo=2x..10x:9`, `slo=50ms..200ms`, `margin=0..0.6:7`; each at most once. */
+  readonly sweeps: readonly string[];
+}
+
+/** One question of a comparison: a spec, a cluster, and what makes them differ from the others. */
+export interface CompareCase {
+  /** GPUs by class; the spec's own where no mix was asked for. */
+  readonly mix: Mix;
+  /** The sweep's point, as asked for: `5x`, `120 ms`. */
+  readonly slo?: string;
+  readonly margin?: number;
+  readonly spec: PooledSpec;
+  readonly cluster: Cluster;
+}
+
+/** A comparison is for looking at: more rows than this are no answer. */
+const MOST_ROWS = 1000;
+
+/**
+ * Every case of a comparison, mixes first, then SLOs, then margins.
+ * @throws InputError with every fault of the mixes and sweeps
+ */
+export function compareCases(loaded: LoadedPooled, asked: CompareCases): CompareCase[] {
+  const told: Fault[] = [];
+  const mixes = clustersOf(loaded, asked, told);
+  const sweeps = sweepOf(asked.sweeps, told);
+  if (asked.mixes.length === 0 && asked.budget === undefined && asked.sweeps.length === 0)
+    told.push(fault('nothing to compare: name mixes (--mix, --budget) or a sweep (--sweep)'));
+  const slos = sweeps.slo === undefined ? [undefined] : slosOf(loaded, sweeps.slo, told);
+  const margins = sweeps.margin === undefined ? [undefined] : marginsOf(sweeps.margin);
+  const rows = mixes.length * slos.length * margins.length;
+  if (rows > MOST_ROWS) told.push(fault(`that is ${rows} plans; at most ${MOST_ROWS} are compared`));
+  if (told.length > 0) throw new InputError(`compare ${loaded.spec.path}`, told);
+  return mixes.flatMap(({ mix, cluster }) =>
+    slos.flatMap((slo) =>
+      margins.map((margin): CompareCase => {
+        const spec = withMargin(withSlos(loaded.spec.value, slo), margin);
+        return {
+          mix,
+          ...(slo === undefined ? {} : { slo: slo.text }),
+          ...(margin === undefined ? {} : { margin }),
+          spec,
+          cluster,
+        };
+      }),
+    ),
+  );
+}
+
+interface MixedCluster {
+  readonly mix: Mix;
+  readonly cluster: Cluster;
+}
+
+function clustersOf(loaded: LoadedPooled, { mixes, budget }: CompareCases, told: Fault[]): MixedCluster[] {
+  const { cluster } = loaded;
+  if (mixes.length === 0 && budget === undefined) return [{ mix: freeGpus(cluster), cluster }];
+  const named = mixes.flatMap((mix) => parseMix(mix, cluster, told));
+  const bought = budget === undefined ? [] : budgetMixes(loaded, budget, told);
+  const distinct = new Map([...named, ...bought].map((mix) => [mixText(mix), mix]));
+  return [...distinct.values()].map((mix) => ({ mix, cluster: withMix(cluster, mix) }));
+}
+
+function freeGpus({ devices }: Cluster): Mix {
+  return Object.fromEntries(
+    Object.entries(devices).map(([name, { count, taken = 0 }]) => [name, Math.max(0, count - taken)]),
+  );
+}
+
+function withSlos(spec: PooledSpec, slo: SloPoint | undefined): PooledSpec {
+  if (slo === undefined) return spec;
+  const models = spec.models.map((model, m) => ({ ...model, sloMs: slo.sloMs[m] as number }));
+  return { ...spec, models };
+}
+
+/** One margin for all: those of single models, and one in milliseconds, are replaced. */
+function withMargin(spec: PooledSpec, margin: number | undefined): PooledSpec {
+  if (margin === undefined) return spec;
+  const models = spec.models.map(({ sloMargin: _, sloMarginMs: __, ...model }) => model);
+  const { sloMarginMs: _, ...planner } = spec.planner ?? {};
+  return { ...spec, models, planner: { ...planner, sloMargin: margin } };
+}

@@ -1,0 +1,155 @@
+import { readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { InputError, unreadable } from '../../artifacts/index.js';
+import type { PooledProblem } from '../../milp/index.js';
+import { type LoadedPooled, loadPooled } from '../solve/pooled.js';
+import { missedWhatWasAsked, type SolveLimits, searchLimits } from '../solve/solve.js';
+import { SolverThread } from '../solve/solve-thread.js';
+import { type CompareCase, compareCases } from './cases.js';
+import { type ComparisonDocument, comparisonDocument, refuseUnknownEnding, saveComparison } from './file.js';
+import { type WrittenMix, withMix } from './mixes.js';
+import { type CompareRow, refusedRow, rowOf, withFrontier } from './rows.js';
+
+export interface CompareOptions extends SolveLimits {
+  /** `L4=25,T4=75`: GPUs by class; classes left out have none. */
+  readonly mixes?: readonly string[] | undefined;
+  /** A file of mixes, one a line; lines beginning with # are comments. */
+  readonly mixFile?: string | undefined;
+  /** Per hour, in the unit of `hourlyCost`: the mixes it buys, see `budgetMixes`. */
+  readonly budget?: number | undefined;
+  /** `slo=2x..10x`, `slo=50ms..200ms`, `margin=0..0.6`, each with `:steps` if wanted. */
+  readonly sweeps?: readonly string[] | undefined;
+  /** Where the comparison is written: `.json` or `.csv`. */
+  readonly output?: string | undefined;
+  /** Solver threads; as many as the machine has cores, at most 16, when left out. */
+  readonly threads?: number;
+  /** When aborted, the rows that are done are returned. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: CompareProgress) => void;
+}
+
+export interface CompareProgress {
+  readonly done: number;
+  readonly of: number;
+  /** Estimate from the cases done; undefined before the first. */
+  readonly leftMs: number | undefined;
+}
+
+export interface Comparison {
+  readonly document: ComparisonDocument;
+  /** Whether a limit or gap that was asked for was missed by any row. */
+  readonly limitReached: boolean;
+}
+
+/** Each thread holds a solver of its own: about 100 MB. */
+const MOST_THREADS = 16;
+
+/**
+ * Plans one spec for several clusters, SLOs or margins, side by side on solver threads. Rows come in the order of the
+ * cases, whichever ends first. A case without a plan is a row that says why.
+ * @throws InputError with all faults of spec, cluster, profiles, mixes and sweeps
+ */
+export async function compareSpec(path: string, options: CompareOptions): Promise<Comparison> {
+  if (options.output !== undefined) refuseUnknownEnding(options.output);
+  const loaded = await loadPooled(path);
+  const mixes = await writtenMixes(options);
+  const cases = compareCases(loaded, { mixes, budget: options.budget, sweeps: options.sweeps ?? [] });
+  const { resolvePooled } = await import('../../milp/index.js');
+  const resolve = ({ spec, cluster }: Pick<CompareCase, 'spec' | 'cluster'>): PooledProblem =>
+    resolvePooled(spec, cluster, loaded.profiles, path);
+  resolve({
+    spec: loaded.spec.value,
+    cluster: wholeCatalogue(loaded, mixes.length > 0 || options.budget !== undefined),
+  });
+  const solved = await solveAll(cases, resolve, options);
+  const done = solved.filter((one) => one !== undefined);
+  const rows = withFrontier(done.map(({ row }) => row));
+  const document = comparisonDocument(rows, cases.length, loaded.inputs(options.output));
+  if (options.output !== undefined) await saveComparison(options.output, document);
+  return { document, limitReached: done.some(({ missed }) => missed) };
+}
+
+/** What is checked before any case: the spec as it is, or with one GPU of every class where mixes replace its counts. */
+function wholeCatalogue({ cluster }: LoadedPooled, replaced: boolean): LoadedPooled['cluster'] {
+  if (!replaced) return cluster;
+  return withMix(cluster, Object.fromEntries(Object.keys(cluster.devices).map((name) => [name, 1])));
+}
+
+async function writtenMixes({ mixes = [], mixFile }: CompareOptions): Promise<WrittenMix[]> {
+  const given = mixes.map((text) => ({ text, at: `--mix "${text}"` }));
+  if (mixFile === undefined) return given;
+  const text = await readFile(mixFile, 'utf8').catch((error: unknown) => {
+    throw unreadable(mixFile, error);
+  });
+  const lines = text.split('\n').map((line, i) => ({ text: line.trim(), at: `${mixFile}:${i + 1}` }));
+  return [...given, ...lines.filter((line) => line.text !== '' && !line.text.startsWith('#'))];
+}
+
+interface SolvedCase {
+  readonly row: CompareRow;
+  readonly missed: boolean;
+}
+
+async function solveAll(
+  cases: readonly CompareCase[],
+  resolve: (asked: CompareCase) => PooledProblem,
+  options: CompareOptions,
+): Promise<(SolvedCase | undefined)[]> {
+  const count = Math.min(options.threads ?? availableParallelism(), cases.length, MOST_THREADS);
+  const threads = Array.from({ length: count }, () => new SolverThread(options.signal));
+  const solved = new Array<SolvedCase | undefined>(cases.length).fill(undefined);
+  const report = progressOf(cases.length, options.onProgress);
+  let next = 0;
+  const work = async (thread: SolverThread): Promise<void> => {
+    while (next < cases.length && options.signal?.aborted !== true) {
+      const i = next++;
+      solved[i] = await solveCase(thread, cases[i] as CompareCase, resolve, options);
+      report();
+    }
+  };
+  try {
+    await Promise.all(threads.map(work));
+  } finally {
+    next = cases.length;
+    await Promise.all(threads.map((thread) => thread.close()));
+  }
+  return solved;
+}
+
+function progressOf(of: number, onProgress: CompareOptions['onProgress']): () => void {
+  const start = performance.now();
+  let done = 0;
+  onProgress?.({ done, of, leftMs: undefined });
+  return () => {
+    done += 1;
+    onProgress?.({ done, of, leftMs: ((performance.now() - start) / done) * (of - done) });
+  };
+}
+
+/** @returns undefined where an interruption ended it: what a search had by then is no figure to compare */
+async function solveCase(
+  thread: SolverThread,
+  asked: CompareCase,
+  resolve: (asked: CompareCase) => PooledProblem,
+  options: CompareOptions,
+): Promise<SolvedCase | undefined> {
+  let problem: PooledProblem;
+  try {
+    problem = resolve(asked);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return {
+      row: refusedRow(
+        asked,
+        error.faults.map(({ message }) => message),
+      ),
+      missed: false,
+    };
+  }
+  const outcome = await thread.run({ kind: 'plan', problem, ...searchLimits(options) });
+  const limit = 'limit' in outcome ? outcome.limit : undefined;
+  if (limit === 'interrupted' || (options.signal?.aborted && outcome.status === 'infeasible'))
+    return undefined;
+  const gap = 'plan' in outcome ? outcome.plan.objective.gap : 0;
+  return { row: rowOf(asked, outcome), missed: missedWhatWasAsked(limit, gap, options) };
+}

@@ -1,0 +1,71 @@
+import { stringify as csv } from 'csv-stringify/sync';
+import stringify from 'json-stringify-pretty-compact';
+import {
+  FORMAT_VERSION,
+  fault,
+  InputError,
+  type InputFile,
+  thisTool,
+  writeWhole,
+} from '../../artifacts/index.js';
+import { mixText } from './mixes.js';
+import type { CompareRow } from './rows.js';
+
+/** A comparison as it is written and printed as JSON. */
+export interface ComparisonDocument {
+  readonly kind: 'comparison';
+  readonly version: string;
+  readonly tool: { readonly name: string; readonly version: string };
+  readonly inputs: readonly InputFile[];
+  /** False where an interruption left cases unsolved. */
+  readonly complete: boolean;
+  /** Cases asked for. */
+  readonly cases: number;
+  readonly rows: readonly CompareRow[];
+}
+
+export function comparisonDocument(
+  rows: readonly CompareRow[],
+  cases: number,
+  inputs: InputFile[],
+): ComparisonDocument {
+  const complete = rows.length === cases;
+  return { kind: 'comparison', version: FORMAT_VERSION, tool: thisTool(), inputs, complete, cases, rows };
+}
+
+/** @throws InputError where the ending says neither */
+export function refuseUnknownEnding(path: string): void {
+  if (!/\.(json|csv)$/i.test(path))
+    throw new InputError(`write ${path}`, [fault('its name ends in neither .json nor .csv')]);
+}
+
+/** Writes a comparison whole, as JSON or CSV by the ending of its name. */
+export async function saveComparison(path: string, document: ComparisonDocument): Promise<void> {
+  const text = /\.csv$/i.test(path) ? csvText(document.rows) : `${stringify(document, { maxLength: 120 })}\n`;
+  await writeWhole(path, text);
+}
+
+const COLUMNS: readonly [string, (row: CompareRow) => string | number | undefined][] = [
+  ['mix', ({ mix }) => mixText(mix)],
+  ['slo', ({ slo }) => slo],
+  ['sloMs', ({ sloMs }) => sloMs.join(' ')],
+  ['margin', ({ margin }) => margin],
+  ['status', ({ status }) => status],
+  ['objective', ({ objective }) => objective?.kind],
+  ['value', ({ objective }) => objective?.value],
+  ['bound', ({ objective }) => objective?.bound],
+  ['gap', ({ objective }) => objective?.gap],
+  ['throughputRps', ({ throughputRps }) => throughputRps],
+  ['used', ({ used }) => (used === undefined ? undefined : mixText(used))],
+  ['hourlyCost', ({ hourlyCost }) => hourlyCost],
+  ['costPerMillionRequests', ({ costPerMillionRequests }) => costPerMillionRequests],
+  ['utilisation', ({ utilisation }) => utilisation],
+  ['frontier', ({ frontier }) => (frontier === undefined ? undefined : String(frontier))],
+  ['reasons', ({ reasons }) => reasons?.join('; ')],
+];
+
+function csvText(rows: readonly CompareRow[]): string {
+  const cells = rows.map((row) => COLUMNS.map(([, cell]) => cell(row)));
+  // A name that a spreadsheet would run as a formula is quoted.
+  return csv([COLUMNS.map(([name]) => name), ...cells], { escape_formulas: true });
+}

@@ -1,0 +1,142 @@
+import type { PooledPlan } from '../../artifacts/index.js';
+import type { PlanBody, PooledOutcome } from '../../milp/index.js';
+import type { CompareCase } from './cases.js';
+import type { Mix } from './mixes.js';
+
+/** What a case came to. Figures are missing where there is no plan, costs where a class in use has no price. */
+export interface CompareRow {
+  readonly mix: Mix;
+  readonly slo?: string;
+  readonly sloMs: readonly number[];
+  readonly margin?: number;
+  readonly status: 'optimal' | 'feasible' | 'infeasible' | 'no-plan-in-time';
+  readonly objective?: PooledPlan['objective'];
+  /** Of all models together. */
+  readonly throughputRps?: number;
+  readonly models?: readonly { readonly name: string; readonly throughputRps: number }[];
+  /** GPUs the plan occupies. */
+  readonly used?: Mix;
+  /** Of the GPUs in use: the others need not be bought. */
+  readonly hourlyCost?: number;
+  readonly costPerMillionRequests?: number;
+  /** Busy GPU time over that of the mix, at the planned rates. */
+  readonly utilisation?: number;
+  readonly utilisationByClass?: Readonly<Record<string, number>>;
+  /** Among the mixes at the same SLO and margin none is cheaper and as fast, or faster and as cheap. */
+  readonly frontier?: boolean;
+  /** Why there is no plan. */
+  readonly reasons?: readonly string[];
+}
+
+type RowHead = Pick<CompareRow, 'mix' | 'slo' | 'sloMs' | 'margin'>;
+
+function headOf({ mix, slo, margin, spec }: CompareCase): RowHead {
+  return {
+    mix,
+    ...(slo === undefined ? {} : { slo }),
+    sloMs: spec.models.map(({ sloMs }) => sloMs),
+    ...(margin === undefined ? {} : { margin }),
+  };
+}
+
+/** The row of a case that cannot even be asked: no model fits its mix, its margin leaves nothing. */
+export function refusedRow(asked: CompareCase, reasons: readonly string[]): CompareRow {
+  return { ...headOf(asked), status: 'infeasible', reasons };
+}
+
+export function rowOf(asked: CompareCase, outcome: PooledOutcome): CompareRow {
+  switch (outcome.status) {
+    case 'infeasible':
+      return { ...headOf(asked), status: 'infeasible', reasons: outcome.reasons };
+    case 'no-plan-in-time':
+      return { ...headOf(asked), status: 'no-plan-in-time' };
+    default:
+      return { ...headOf(asked), ...figuresOf(outcome.plan) };
+  }
+}
+
+function figuresOf(plan: PlanBody): Omit<CompareRow, keyof RowHead> {
+  const throughputRps = plan.models.reduce((sum, model) => sum + model.throughputRps, 0);
+  const used = Object.fromEntries(Object.entries(plan.classes).map(([name, use]) => [name, use.used]));
+  const hourlyCost = costOf(plan);
+  return {
+    status: plan.status,
+    objective: plan.objective,
+    throughputRps,
+    models: plan.models.map(({ name, throughputRps: rps }) => ({ name, throughputRps: rps })),
+    used,
+    ...(hourlyCost === undefined
+      ? {}
+      : { hourlyCost, costPerMillionRequests: (hourlyCost / (3600 * throughputRps)) * 1e6 }),
+    ...utilisationOf(plan),
+  };
+}
+
+function costOf({ classes, cluster }: PlanBody): number | undefined {
+  let cost = 0;
+  for (const [name, { used }] of Object.entries(classes)) {
+    const price = cluster.devices[name]?.hourlyCost;
+    if (used > 0 && price === undefined) return undefined;
+    cost += used * (price ?? 0);
+  }
+  return cost;
+}
+
+/** A pool is busy for the share of its rate that its pipeline's throughput takes. */
+function utilisationOf(plan: PlanBody): Pick<CompareRow, 'utilisation' | 'utilisationByClass'> {
+  const busy = new Map<string, number>();
+  for (const { pipelines } of plan.models)
+    for (const { throughputRps, partitions } of pipelines)
+      for (const { device, gpus, throughputRps: most } of partitions)
+        busy.set(device, (busy.get(device) ?? 0) + (gpus * throughputRps) / most);
+  const there = Object.entries(plan.classes).filter(([, { count }]) => count > 0);
+  const all = there.reduce((sum, [, { count }]) => sum + count, 0);
+  const total = [...busy.values()].reduce((sum, gpus) => sum + gpus, 0);
+  return {
+    utilisation: total / all,
+    utilisationByClass: Object.fromEntries(
+      there.map(([name, { count }]) => [name, (busy.get(name) ?? 0) / count]),
+    ),
+  };
+}
+
+/** Rates and costs this close are the same. */
+const SAME = 1e-9;
+
+interface Priced {
+  readonly row: CompareRow;
+  readonly cost: number;
+  readonly rps: number;
+}
+
+/** Marks the frontier among the mixes of each SLO and margin; where there is one mix only, nothing is marked. */
+export function withFrontier(rows: readonly CompareRow[]): CompareRow[] {
+  const groups = new Map<string, CompareRow[]>();
+  for (const row of rows) {
+    const key = `${row.slo}/${row.margin}`;
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  const frontier = new Set([...groups.values()].flatMap((group) => (group.length > 1 ? best(group) : [])));
+  const marked = new Set([...groups.values()].filter((group) => group.length > 1).flat());
+  return rows.map((row) =>
+    marked.has(row) && row.hourlyCost !== undefined ? { ...row, frontier: frontier.has(row) } : row,
+  );
+}
+
+function best(group: readonly CompareRow[]): CompareRow[] {
+  const priced = group.flatMap((row): Priced[] => {
+    const rps = servedBy(row);
+    return row.hourlyCost === undefined || rps === undefined ? [] : [{ row, cost: row.hourlyCost, rps }];
+  });
+  return priced.filter((one) => !priced.some((other) => dominates(other, one))).map(({ row }) => row);
+}
+
+/** What is maximised where throughput is; of the other objectives what the plan serves. */
+function servedBy({ objective, throughputRps }: CompareRow): number | undefined {
+  return objective?.kind === 'throughput' ? objective.value : throughputRps;
+}
+
+function dominates(a: Priced, b: Priced): boolean {
+  const asGood = a.cost <= b.cost * (1 + SAME) && a.rps >= b.rps * (1 - SAME);
+  return asGood && (a.cost < b.cost * (1 - SAME) || a.rps > b.rps * (1 + SAME));
+}

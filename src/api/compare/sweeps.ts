@@ -1,0 +1,113 @@
+import { type Fault, fault, type PooledSpecModel, type Profile } from '../../artifacts/index.js';
+import { evenlySpaced } from '../../collections/evenly-spaced.js';
+import type { LoadedPooled } from '../solve/pooled.js';
+import { allowsClass } from './mixes.js';
+
+/** A sweep's range: both ends and the number of points. */
+export interface Range {
+  readonly text: string;
+  readonly from: number;
+  readonly to: number;
+  readonly unit: string;
+  readonly steps: number;
+}
+
+/** The SLOs of one point of a sweep, by model. */
+export interface SloPoint {
+  readonly text: string;
+  readonly sloMs: readonly number[];
+}
+
+const DEFAULT_STEPS = { slo: 9, margin: 7 };
+const MOST_STEPS = 200;
+
+/** `slo=2x..10x:9`, `slo=50ms..200ms`, `slo=5x`, `margin=0..0.6:7`. */
+const SWEEP = /^(slo|margin)=(\d*\.?\d+)(x|ms|s)?(?:\.\.(\d*\.?\d+)(x|ms|s)?)?(?::(\d+))?$/;
+
+/** Reads the sweeps; each kind at most once. */
+export function sweepOf(texts: readonly string[], told: Fault[]): { slo?: Range; margin?: Range } {
+  const ranges: { slo?: Range; margin?: Range } = {};
+  for (const text of texts) {
+    const match = SWEEP.exec(text.trim());
+    const at = `--sweep "${text}"`;
+    if (match === null) {
+      told.push(
+        fault('is not a sweep: slo=2x..10x, slo=50ms..200ms or margin=0..0.6, with :steps if wanted', at),
+      );
+      continue;
+    }
+    const kind = match[1] as 'slo' | 'margin';
+    const range = rangeOf(text, match, DEFAULT_STEPS[kind]);
+    const wrong = rangeFaults(kind, range, match);
+    if (ranges[kind] !== undefined) wrong.push(`${kind} is swept twice`);
+    told.push(...wrong.map((message) => fault(message, at)));
+    if (wrong.length === 0) ranges[kind] = range;
+  }
+  return ranges;
+}
+
+function rangeOf(
+  text: string,
+  [, , low, unit, high, highUnit, steps]: RegExpExecArray,
+  usual: number,
+): Range {
+  const from = Number(low);
+  const to = high === undefined ? from : Number(high);
+  const points = steps === undefined ? (from === to ? 1 : usual) : Number(steps);
+  return { text, from, to, unit: unit ?? highUnit ?? '', steps: points };
+}
+
+function rangeFaults(kind: 'slo' | 'margin', range: Range, match: RegExpExecArray): string[] {
+  const [, , , unit, high, highUnit] = match;
+  const wrong: string[] = [];
+  if (high !== undefined && highUnit !== undefined && unit !== undefined && unit !== highUnit)
+    wrong.push(`has two units, ${unit} and ${highUnit}`);
+  if (kind === 'slo' && range.unit === '') wrong.push('needs a unit: x (times the fastest latency), ms or s');
+  if (kind === 'margin' && range.unit !== '') wrong.push('is a fraction of the SLO and has no unit');
+  if (range.to < range.from) wrong.push(`runs from ${range.from} down to ${range.to}`);
+  if (range.steps < 1 || range.steps > MOST_STEPS)
+    wrong.push(`has ${range.steps} steps; 1 to ${MOST_STEPS} are valid`);
+  if (kind === 'slo' && range.from <= 0) wrong.push('begins at 0; an SLO is more');
+  if (kind === 'margin' && range.to >= 1) wrong.push('reaches 1; a margin leaves something of the SLO');
+  return wrong;
+}
+
+function pointsOf({ from, to, steps }: Range): number[] {
+  return evenlySpaced(from, to, steps);
+}
+
+/** The margins of a sweep, as parts of the SLO. */
+export function marginsOf(range: Range): number[] {
+  return pointsOf(range);
+}
+
+/** The SLOs of a sweep: the same for every model, or multiples of each model's fastest latency (PPipe §7.6). */
+export function slosOf({ spec, cluster, profiles }: LoadedPooled, range: Range, told: Fault[]): SloPoint[] {
+  const points = pointsOf(range);
+  if (range.unit !== 'x') {
+    const msPer = range.unit === 's' ? 1000 : 1;
+    return points.map((n) => ({ text: `${n} ${range.unit}`, sloMs: profiles.map(() => n * msPer) }));
+  }
+  const fastestMs = profiles.map(({ profile, path }, m) => {
+    const model = spec.value.models[m] as PooledSpecModel;
+    const classes = Object.keys(cluster.devices).filter((name) => allowsClass(model, name));
+    const ms = fastestLatencyMs(profile, classes);
+    if (ms === undefined)
+      told.push(fault('has no latency at batch 1 on a class of the cluster, which multiples need', path));
+    return ms ?? Number.NaN;
+  });
+  return points.map((n) => ({ text: `${n}x`, sloMs: fastestMs.map((ms) => n * ms) }));
+}
+
+/** The whole model at batch 1 on its fastest class, whole GPUs, its blocks one after another. */
+function fastestLatencyMs(profile: Profile, classes: readonly string[]): number | undefined {
+  const sums = classes.flatMap((name) => {
+    const rows = profile.devices[name]?.blockLatencyUs ?? {};
+    const smallest = Object.keys(rows)
+      .map(Number)
+      .sort((a, b) => a - b)[0];
+    const row = smallest === undefined ? undefined : rows[smallest]?.['1'];
+    return row === undefined ? [] : [row.reduce<number>((sum, us) => sum + (us ?? 0), 0)];
+  });
+  return sums.length === 0 ? undefined : Math.min(...sums) / 1000;
+}

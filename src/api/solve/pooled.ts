@@ -1,0 +1,64 @@
+import {
+  type Cluster,
+  type InputFile,
+  type Loaded,
+  loadArtifact,
+  type PooledSpec,
+} from '../../artifacts/index.js';
+import { inputFile, pathFrom } from '../../artifacts/input-paths.js';
+import type { NamedProfile, PooledProblem } from '../../milp/index.js';
+
+/** A pooled spec with everything it names read. */
+export interface LoadedPooled {
+  readonly spec: Loaded<'pooled'>;
+  readonly cluster: Cluster;
+  /** One per model of the spec, in order. */
+  readonly profiles: readonly NamedProfile[];
+  /** Spec, cluster (where it is a file) and profiles, by paths from `holder`. */
+  inputs(holder: string | undefined): InputFile[];
+}
+
+/** A pooled spec read, checked and resolved. */
+export interface LoadedProblem {
+  readonly problem: PooledProblem;
+  inputs(holder: string | undefined): InputFile[];
+}
+
+/**
+ * Reads a pooled spec, its cluster and its profiles, and resolves it.
+ * @throws InputError with every fault of the first file that has any, then of how they fit together
+ */
+export async function loadProblem(path: string): Promise<LoadedProblem> {
+  const { spec, cluster, profiles, inputs } = await loadPooled(path);
+  const { resolvePooled } = await import('../../milp/index.js');
+  return { problem: resolvePooled(spec.value, cluster, profiles, path), inputs };
+}
+
+/**
+ * Reads a pooled spec, its cluster and its profiles.
+ * @throws InputError with every fault of the first file that has any
+ */
+export async function loadPooled(path: string): Promise<LoadedPooled> {
+  const spec = await loadArtifact(path, ['pooled']);
+  const cluster = await clusterOf(spec.value, path);
+  const paths = spec.value.models.map((model) => pathFrom(path, model.profile));
+  const distinct = new Map<string, Loaded<'profile'>>();
+  for (const one of new Set(paths)) distinct.set(one, await loadArtifact(one, ['profile']));
+  const loaded = paths.map((one) => distinct.get(one) as Loaded<'profile'>);
+  const inputs = (holder: string | undefined): InputFile[] => [
+    inputFile('spec', spec, holder),
+    ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
+    ...loaded.map((profile) => inputFile('profile', profile, holder)),
+  ];
+  const profiles = loaded.map((profile) => ({ profile: profile.value, path: profile.path }));
+  return { spec, cluster: cluster.value, profiles, inputs };
+}
+
+async function clusterOf(
+  spec: PooledSpec,
+  path: string,
+): Promise<{ value: Cluster; file?: Loaded<'cluster'> }> {
+  if (typeof spec.cluster !== 'string') return { value: spec.cluster };
+  const file = await loadArtifact(pathFrom(path, spec.cluster), ['cluster']);
+  return { value: file.value, file };
+}

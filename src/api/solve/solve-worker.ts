@@ -1,0 +1,82 @@
+/** The solver thread: it takes one job after another and keeps its HiGHS between them. */
+import { performance } from 'node:perf_hooks';
+import { type JobContext, serveJobs } from '../../jobs/serve-jobs.js';
+import {
+  type Baseline,
+  baselineProblem,
+  confirmed,
+  explainInfeasible,
+  explainPlan,
+  type HighsEngine,
+  type InfeasibilityExplanation,
+  loadHighs,
+  type PlanBody,
+  type PlanExplanation,
+  type PlanOptions,
+  type PlanProgress,
+  type PooledOutcome,
+  type PooledProblem,
+  planBaseline,
+  planPooled,
+} from '../../milp/index.js';
+
+/** When a search may stop. */
+export interface SearchLimits {
+  readonly gap?: number;
+  readonly work?: number;
+  readonly timeLimitMs?: number;
+}
+
+export type InfeasibleOutcome = Extract<PooledOutcome, { status: 'infeasible' }>;
+
+/** What a solver thread can be asked. */
+export type SolveJob = SearchLimits & { readonly problem: PooledProblem } & (
+    | { readonly kind: 'plan'; readonly formulation?: 'columns' | 'literal' }
+    | { readonly kind: 'baseline'; readonly baseline: Baseline }
+    | { readonly kind: 'explain'; readonly plan: PlanBody }
+    | { readonly kind: 'explain-infeasible'; readonly outcome: InfeasibleOutcome }
+  );
+
+/** The answer to each kind of job. */
+export interface SolveAnswers {
+  readonly plan: PooledOutcome;
+  readonly baseline: PooledOutcome;
+  readonly explain: PlanExplanation;
+  readonly 'explain-infeasible': InfeasibilityExplanation;
+}
+
+const engine = loadHighs();
+
+serveJobs<SolveJob, SolveAnswers[keyof SolveAnswers], PlanProgress>(async (job, context) =>
+  answer(job, await engine, context),
+);
+
+function answer(
+  job: SolveJob,
+  highs: HighsEngine,
+  { tell, interrupted }: JobContext<undefined, PlanProgress>,
+): SolveAnswers[keyof SolveAnswers] {
+  const { gap, work, timeLimitMs, problem } = job;
+  const options: PlanOptions = {
+    ...(gap === undefined ? {} : { gap }),
+    ...(work === undefined ? {} : { work }),
+    ...(timeLimitMs === undefined ? {} : { timeLimitMs }),
+    highs,
+    clock: () => performance.now(),
+    interrupted,
+    onProgress: tell,
+  };
+  switch (job.kind) {
+    case 'plan':
+      return confirmed(
+        planPooled(problem, { ...options, formulation: job.formulation ?? 'columns' }),
+        problem,
+      );
+    case 'baseline':
+      return confirmed(planBaseline(problem, job.baseline, options), baselineProblem(problem, job.baseline));
+    case 'explain':
+      return explainPlan(problem, job.plan, options);
+    case 'explain-infeasible':
+      return explainInfeasible(problem, job.outcome, options);
+  }
+}

@@ -1,0 +1,208 @@
+import {
+  checkWritable,
+  emittedHead,
+  fault,
+  InputError,
+  type PooledPlan,
+  saveArtifact,
+} from '../../artifacts/index.js';
+import type {
+  Baseline,
+  InfeasibilityExplanation,
+  PlanExplanation,
+  PooledOutcome,
+  SolverReport,
+} from '../../milp/index.js';
+import { type LoadedProblem, loadProblem } from './pooled.js';
+import { progressText, SolverThread } from './solve-thread.js';
+import type { InfeasibleOutcome, SearchLimits } from './solve-worker.js';
+
+export interface SolveLimits {
+  /** Relative gap asked for. */
+  readonly gap?: number | undefined;
+  /** Counted work asked for. */
+  readonly work?: number | undefined;
+  /** Seconds asked for; a plan it ends says `reproducible: false`. */
+  readonly timeLimit?: number | undefined;
+}
+
+export interface SolveOptions extends SolveLimits {
+  /** Where the plan is written; nowhere when left out. */
+  readonly output?: string | undefined;
+  /** Re-solves what one GPU more or less, another SLO would give; of an infeasible spec, which SLOs would do. */
+  readonly explain?: boolean | undefined;
+  /** Plans this baseline of PPipe §7.1 instead; the plan says so. */
+  readonly baseline?: Baseline | undefined;
+  /** `literal`: PPipe A.1/A.2 as printed, for small specs. Default `columns`. */
+  readonly formulation?: 'columns' | 'literal' | undefined;
+  /** When aborted, the best plan and the explanation so far are returned. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (doing: string) => void;
+}
+
+/** What `plan solve` answers; `document` is what `--json` prints. */
+export type Solved =
+  | {
+      readonly outcome: 'plan';
+      readonly plan: PooledPlan;
+      readonly warnings: readonly string[];
+      /** Whether a limit or gap that was asked for ended the search, or was not reached. */
+      readonly limitReached: boolean;
+      readonly explanation?: PlanExplanation;
+      readonly document: PooledPlan & { solver: SolverReport; explanation?: PlanExplanation };
+    }
+  | {
+      readonly outcome: 'infeasible';
+      readonly reasons: readonly string[];
+      readonly explanation?: InfeasibilityExplanation;
+      readonly document: object;
+    }
+  | { readonly outcome: 'no-plan-in-time'; readonly document: object };
+
+/** The literal formulation is an oracle: past so many binaries it does not come near an end in minutes. */
+const MOST_LITERAL_CHOICES = 4000;
+
+/** Pipelines of each sequence of classes in the literal formulation. */
+const LITERAL_COPIES = 2;
+
+/** Nodes of the literal formulation's search where none are asked for. */
+const LITERAL_WORK = 1000;
+
+/**
+ * Solves a spec and writes the plan. The search runs on a thread of its own, so that progress lives and an abort is heard.
+ * @param path a spec of kind `pooled`
+ * @throws InputError with all faults of spec, cluster and profiles; MissingError where one is not there
+ */
+export async function solveSpec(path: string, options: SolveOptions = {}): Promise<Solved> {
+  refuseTogether(options);
+  if (options.output !== undefined) await checkWritable(options.output);
+  const loaded = await loadProblem(path);
+  if (options.formulation === 'literal') await refuseLarge(path, loaded);
+  const thread = new SolverThread(options.signal);
+  try {
+    const outcome = await search(thread, loaded, options);
+    switch (outcome.status) {
+      case 'infeasible':
+        return await infeasible(thread, loaded, outcome, options);
+      case 'no-plan-in-time':
+        return { outcome: 'no-plan-in-time', document: outcome };
+      default:
+        return await planned(thread, loaded, outcome, options);
+    }
+  } finally {
+    await thread.close();
+  }
+}
+
+function refuseTogether({ baseline, explain, formulation }: SolveOptions): void {
+  if (baseline === undefined) return;
+  const faults = [
+    ...(explain ? [fault("explains the planner's own plan, not a baseline's", '--explain')] : []),
+    ...(formulation === 'literal' ? [fault('is not for baselines', '--formulation literal')] : []),
+  ];
+  if (faults.length > 0) throw new InputError(`solve with --baseline ${baseline}`, faults);
+}
+
+async function refuseLarge(path: string, { problem }: LoadedProblem): Promise<void> {
+  const { literalChoices } = await import('../../milp/index.js');
+  const choices = literalChoices(problem, LITERAL_COPIES);
+  if (choices <= MOST_LITERAL_CHOICES) return;
+  throw new InputError(
+    `solve ${path} by the literal formulation`,
+    [fault(`it would have ${choices} choices, a binary each; at most ${MOST_LITERAL_CHOICES} are solved`)],
+    'Leave out --formulation literal, or take fewer blocks, classes, batch sizes, virtual sizes or maxPartitions.',
+  );
+}
+
+/** Limits as a solver thread takes them. */
+export function searchLimits({ gap, work, timeLimit }: SolveLimits): SearchLimits {
+  return {
+    ...(gap === undefined ? {} : { gap }),
+    ...(work === undefined ? {} : { work }),
+    ...(timeLimit === undefined ? {} : { timeLimitMs: timeLimit * 1000 }),
+  };
+}
+
+async function search(
+  thread: SolverThread,
+  { problem }: LoadedProblem,
+  options: SolveOptions,
+): Promise<PooledOutcome> {
+  const { baseline, formulation = 'columns', onProgress } = options;
+  const tell = (progress: Parameters<typeof progressText>[0]): void => onProgress?.(progressText(progress));
+  const limits = searchLimits(options);
+  if (baseline !== undefined) return thread.run({ kind: 'baseline', problem, baseline, ...limits }, tell);
+  const work = formulation === 'literal' ? { work: LITERAL_WORK } : {};
+  const outcome = await thread.run({ kind: 'plan', problem, formulation, ...work, ...limits }, tell);
+  return formulation === 'literal' ? markedLiteral(outcome) : outcome;
+}
+
+function markedLiteral(outcome: PooledOutcome): PooledOutcome {
+  if (outcome.status !== 'optimal' && outcome.status !== 'feasible') return outcome;
+  const { kind, version, status, ...rest } = outcome.plan;
+  const note = `the bound holds for plans with at most ${LITERAL_COPIES} pipelines of one sequence of classes`;
+  return {
+    ...outcome,
+    plan: { kind, version, status, formulation: 'literal', ...rest },
+    notes: [...outcome.notes, note],
+  };
+}
+
+async function infeasible(
+  thread: SolverThread,
+  { problem }: LoadedProblem,
+  outcome: InfeasibleOutcome,
+  { explain, onProgress, ...options }: SolveOptions,
+): Promise<Solved> {
+  const { reasons } = outcome;
+  if (!explain) return { outcome: 'infeasible', reasons, document: outcome };
+  const explanation = await thread.run(
+    { kind: 'explain-infeasible', problem, outcome, ...searchLimits(options) },
+    ({ phase }) => onProgress?.(phase),
+  );
+  return { outcome: 'infeasible', reasons, explanation, document: { ...outcome, explanation } };
+}
+
+type FoundOutcome = Extract<PooledOutcome, { status: 'optimal' | 'feasible' }>;
+
+async function planned(
+  thread: SolverThread,
+  loaded: LoadedProblem,
+  outcome: FoundOutcome,
+  options: SolveOptions,
+): Promise<Solved> {
+  const { output, explain, onProgress } = options;
+  const head = emittedHead('pooled-plan', loaded.inputs(output));
+  const notes = outcome.notes.length === 0 ? {} : { notes: [...outcome.notes] };
+  const found: PooledPlan = { ...head, ...outcome.plan, ...notes };
+  if (output !== undefined) await saveArtifact<'pooled-plan'>(output, found);
+  const limitReached = missedWhatWasAsked(outcome.limit, found.objective.gap, options);
+  const common = { outcome: 'plan', warnings: outcome.notes, limitReached } as const;
+  const solver = outcome.solver;
+  if (!explain) return { ...common, plan: found, document: { ...found, solver } };
+  const explanation = await thread.run(
+    { kind: 'explain', problem: loaded.problem, plan: outcome.plan, ...searchLimits(options) },
+    ({ phase }) => onProgress?.(phase),
+  );
+  const plan = withOneMore(found, explanation);
+  if (output !== undefined) await saveArtifact<'pooled-plan'>(output, plan);
+  return { ...common, plan, explanation, document: { ...plan, solver, explanation } };
+}
+
+/** What one GPU more gives is part of the plan where it is known. */
+function withOneMore(plan: PooledPlan, { classes }: PlanExplanation): PooledPlan {
+  const known = new Map(classes.map(({ name, oneMore }) => [name, oneMore]));
+  const uses = Object.entries(plan.classes).map(([name, use]) => {
+    const oneMore = known.get(name);
+    return [name, oneMore === undefined ? use : { ...use, oneMore }] as const;
+  });
+  return { ...plan, classes: Object.fromEntries(uses) };
+}
+
+/** A default search that ends with a gap is done; a limit or a gap that somebody asked for is an answer of its own. */
+export function missedWhatWasAsked(limit: string | undefined, gap: number, options: SolveLimits): boolean {
+  if (options.gap !== undefined && gap > options.gap) return true;
+  return (
+    (limit === 'work' && options.work !== undefined) || (limit === 'time' && options.timeLimit !== undefined)
+  );
+}

@@ -1,0 +1,309 @@
+import { Pool } from 'undici';
+import { type Fault, fault, InputError, MissingError, type TensorSpec } from '../artifacts/index.js';
+import { dtypeOfOip, elementCount, oipDatatype, type TensorData, type Tensors } from '../execution/index.js';
+import { bytesOf, jsonOf, tensorFromBytes, tensorFromJson, WireFault } from '../protocol/wire.js';
+
+/** A model as a server describes it. */
+export interface RemoteModel {
+  name: string;
+  inputs: TensorSpec[];
+  outputs: TensorSpec[];
+  sloMs?: number;
+}
+
+export interface Encoded {
+  path: string;
+  headers: Record<string, string>;
+  body: Uint8Array;
+  /** Names of the tensors that an answer has to hold. */
+  outputs: readonly string[];
+}
+
+/** What a request came to. */
+export type Answered =
+  | {
+      kind: 'answered';
+      /** Why it is no answer with all outputs of the model; undefined where it is one. Data are not looked at. */
+      fault: () => string | undefined;
+      /** Throws where they cannot be read. */
+      outputs: () => Tensors;
+    }
+  | { kind: 'dropped' }
+  | { kind: 'failed'; why: string };
+
+/** A server that does not say what it serves within this time hangs. */
+const DESCRIBE_TIMEOUT_MS = 5000;
+const WORDS: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'there is no such host (ENOTFOUND)',
+  UND_ERR_SOCKET: 'the server closed the connection',
+  UND_ERR_HEADERS_TIMEOUT: `none within ${DESCRIBE_TIMEOUT_MS / 1000} s`,
+  UND_ERR_BODY_TIMEOUT: `none within ${DESCRIBE_TIMEOUT_MS / 1000} s`,
+};
+
+/** Speaks the Open Inference Protocol to one server over many connections. */
+export class InferenceClient {
+  private readonly pool: Pool;
+
+  constructor(
+    readonly url: string,
+    options: { connections: number; timeoutS: number },
+  ) {
+    const timeout = options.timeoutS * 1000;
+    this.pool = new Pool(url, {
+      connections: options.connections,
+      headersTimeout: timeout,
+      bodyTimeout: timeout,
+      connect: { timeout: Math.min(timeout, 10_000) },
+    });
+  }
+
+  /**
+   * The model's description; without a name, of the only one served.
+   * @throws MissingError where there is no such model, InputError where there is no server or the choice is open
+   */
+  async describe(name?: string): Promise<RemoteModel> {
+    const model = name ?? (await this.onlyModel());
+    const { status, json } = await this.json('GET', `/v2/models/${encodeURIComponent(model)}`);
+    if (status === 404) {
+      throw new MissingError(`load ${this.url}`, [
+        fault((json as { error?: string }).error ?? `has no model ${model}`),
+      ]);
+    }
+    if (status !== 200) throw this.refused([fault(`answers ${status} when asked for model ${model}`)]);
+    if (!isMetadata(json))
+      throw this.refused([fault(`describes model ${model} otherwise than the Open Inference Protocol does`)]);
+    return readMetadata(json);
+  }
+
+  /** Sends one request. Never rejects: what goes wrong is a `failed`. */
+  async infer(request: Encoded, signal?: AbortSignal): Promise<Answered> {
+    try {
+      const { path, headers, body, outputs } = request;
+      const response = await this.pool.request({
+        path,
+        method: 'POST',
+        headers,
+        body,
+        ...(signal ? { signal } : {}),
+      });
+      const bytes = new Uint8Array(await response.body.arrayBuffer());
+      if (response.statusCode === 503) return { kind: 'dropped' };
+      if (response.statusCode !== 200)
+        return { kind: 'failed', why: `status ${response.statusCode}: ${errorIn(bytes)}` };
+      const header = response.headers['inference-header-content-length'];
+      const answer = new Answer(bytes, header === undefined ? bytes.byteLength : Number(header));
+      return { kind: 'answered', fault: () => answer.fault(outputs), outputs: () => answer.outputs() };
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      return { kind: 'failed', why: code ?? message };
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.pool.destroy();
+  }
+
+  private async onlyModel(): Promise<string> {
+    const { status, json } = await this.json('POST', '/v2/repository/index');
+    const listed = status === 200 && Array.isArray(json) ? (json as (Partial<RemoteModel> | null)[]) : [];
+    const names = listed.map((model) => model?.name).filter((name) => typeof name === 'string');
+    if (names.length === 1) return names[0] as string;
+    const told =
+      names.length === 0 ? 'does not say which models it has' : `has several models: ${names.join(', ')}`;
+    throw this.refused([fault(told)], 'Name one with --model.');
+  }
+
+  private async json(method: 'GET' | 'POST', path: string): Promise<{ status: number; json: unknown }> {
+    try {
+      const response = await this.pool.request({
+        ...{ method, path },
+        ...{ headersTimeout: DESCRIBE_TIMEOUT_MS, bodyTimeout: DESCRIBE_TIMEOUT_MS },
+      });
+      const text = await response.body.text();
+      return { status: response.statusCode, json: text === '' ? {} : (JSON.parse(text) as unknown) };
+    } catch (error) {
+      if (error instanceof SyntaxError) throw this.refused([fault(`answers ${path} with no JSON`)]);
+      const { code, message } = error as NodeJS.ErrnoException;
+      throw this.refused(
+        [fault(`no answer: ${WORDS[code ?? ''] ?? code ?? message}`)],
+        'Is the server running?',
+      );
+    }
+  }
+
+  private refused(faults: Fault[], advice?: string): InputError {
+    return new InputError(`load ${this.url}`, faults, advice);
+  }
+}
+
+interface MetadataTensor {
+  name: string;
+  datatype: string;
+  shape: number[];
+}
+
+interface Metadata {
+  name: string;
+  inputs: MetadataTensor[];
+  outputs: MetadataTensor[];
+  properties?: { slo_ms?: string; [key: `fill.${string}`]: string };
+}
+
+function isMetadata(json: unknown): json is Metadata {
+  const { name, inputs, outputs } = (json ?? {}) as Record<string, unknown>;
+  const isTensor = (value: unknown): boolean => {
+    const tensor = (value ?? {}) as Record<string, unknown>;
+    const named = typeof tensor.name === 'string' && typeof tensor.datatype === 'string';
+    return (
+      named && Array.isArray(tensor.shape) && tensor.shape.every((size) => Number.isInteger(Number(size)))
+    );
+  };
+  const areTensors = (value: unknown): boolean => Array.isArray(value) && value.every(isTensor);
+  return typeof name === 'string' && areTensors(inputs) && areTensors(outputs);
+}
+
+function readMetadata({ name, inputs, outputs, properties }: Metadata): RemoteModel {
+  const spec = ({ name: tensor, datatype, shape }: MetadataTensor): TensorSpec => {
+    const axis = shape.findIndex((size) => Number(size) === -1);
+    const fill = properties?.[`fill.${tensor}`];
+    return {
+      name: tensor,
+      dtype: dtypeOfOip(datatype) ?? datatype,
+      shape: shape.map((size) => Math.abs(Number(size))),
+      ...(axis < 0 ? {} : { batchAxis: axis }),
+      ...(fill === undefined ? {} : { fill: Number(fill) }),
+    };
+  };
+  const sloMs = properties?.slo_ms === undefined ? undefined : Number(properties.slo_ms);
+  return {
+    name,
+    inputs: inputs.map(spec),
+    outputs: outputs.map(spec),
+    ...(sloMs === undefined ? {} : { sloMs }),
+  };
+}
+
+/** A request's bytes, made once and sent as often as wanted. */
+export function encodeRequest(model: RemoteModel, inputs: Tensors, binary: boolean): Encoded {
+  const pieces: Uint8Array[] = [];
+  const described = model.inputs.map(({ name }) => {
+    const tensor = inputs[name] as TensorData;
+    const head = `"name":${JSON.stringify(name)},"shape":[${tensor.dims.join(',')}],"datatype":"${oipDatatype(tensor.dtype)}"`;
+    if (!binary) return `{${head},"data":${jsonOf(tensor)}}`;
+    const bytes = bytesOf(tensor);
+    pieces.push(bytes);
+    return `{${head},"parameters":{"binary_data_size":${bytes.byteLength}}}`;
+  });
+  const text = `{"inputs":[${described.join(',')}],"parameters":{"binary_data_output":${binary}}}`;
+  // Blanks up to a multiple of eight: the server then need not copy what follows to align it.
+  const json = Buffer.from(binary ? text.padEnd(8 * Math.ceil(text.length / 8)) : text);
+  const path = `/v2/models/${encodeURIComponent(model.name)}/infer`;
+  const outputs = model.outputs.map(({ name }) => name);
+  if (!binary) return { path, headers: { 'content-type': 'application/json' }, body: json, outputs };
+  const headers = {
+    'content-type': 'application/octet-stream',
+    'inference-header-content-length': String(json.byteLength),
+  };
+  return { path, headers, body: Buffer.concat([json, ...pieces]), outputs };
+}
+
+interface JsonOutput {
+  name: string;
+  shape: number[];
+  datatype: string;
+  parameters?: { binary_data_size?: number };
+  data?: unknown;
+}
+
+/** An output with its bytes, where it was sent as such. */
+type SentOutput = JsonOutput & { bytes: Uint8Array | undefined };
+
+/** JSON past this takes long to read: its client would send late. It is taken for an answer unread. */
+const MOST_JUDGED_BYTES = 64 * 1024;
+
+/** The body of a 200. Nothing of it is read before it is asked for. */
+class Answer {
+  private sent: readonly SentOutput[] | undefined;
+
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly headerLength: number,
+  ) {}
+
+  fault(wanted: readonly string[]): string | undefined {
+    const { bytes, headerLength } = this;
+    if (headerLength > MOST_JUDGED_BYTES && headerLength <= bytes.byteLength) return undefined;
+    try {
+      const sent = this.read();
+      const missing = wanted.find((name) => !sent.some((output) => output.name === name));
+      return missing === undefined ? undefined : `no output ${missing}`;
+    } catch (error) {
+      return error instanceof WireFault ? error.message : 'no JSON with outputs';
+    }
+  }
+
+  outputs(): Tensors {
+    return Object.fromEntries(
+      this.read().map(({ name, shape, datatype, data, bytes }) => {
+        const dtype = dtypeOfOip(datatype) ?? datatype;
+        const tensor =
+          bytes === undefined ? tensorFromJson(dtype, shape, data) : tensorFromBytes(dtype, shape, bytes);
+        return [name, tensor];
+      }),
+    );
+  }
+
+  private read(): readonly SentOutput[] {
+    this.sent ??= this.split();
+    return this.sent;
+  }
+
+  /** @throws WireFault where its parts do not make up the whole, another error where it is no JSON with outputs */
+  private split(): SentOutput[] {
+    const { bytes, headerLength } = this;
+    if (!(Number.isInteger(headerLength) && headerLength >= 0 && headerLength <= bytes.byteLength))
+      throw new WireFault('a header longer than it');
+    const json = JSON.parse(Buffer.from(bytes.subarray(0, headerLength)).toString()) as {
+      outputs: JsonOutput[];
+    };
+    let offset = headerLength;
+    const sent = json.outputs.map(({ name, shape, datatype, data, parameters }): SentOutput => {
+      const size = parameters?.binary_data_size;
+      if (size === undefined) {
+        if (!Array.isArray(data)) throw new WireFault(`no data of output ${name}`);
+        return { name, shape, datatype, data, bytes: undefined };
+      }
+      if (!(Number.isSafeInteger(size) && size >= 0)) throw new WireFault(`no size of output ${name}`);
+      offset += size;
+      return { name, shape, datatype, bytes: bytes.subarray(offset - size, offset) };
+    });
+    if (offset !== bytes.byteLength) throw new WireFault('other bytes than its outputs need');
+    return sent;
+  }
+}
+
+function errorIn(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes).toString();
+  try {
+    return ((JSON.parse(text) as { error?: string }).error ?? text).split('\n')[0] as string;
+  } catch {
+    return text.slice(0, 200);
+  }
+}
+
+/** Shapes of a request of `rows` rows. */
+export function dimsOf(spec: TensorSpec, rows: number): number[] {
+  return spec.shape.map((size, axis) => (axis === spec.batchAxis ? size * rows : size));
+}
+
+/** What is wrong with inputs brought for a model; nothing where they fit. */
+export function inputFaults(model: RemoteModel, inputs: Tensors, place: string): Fault[] {
+  return model.inputs.flatMap((spec) => {
+    const tensor = inputs[spec.name];
+    if (tensor === undefined) return [fault(`lacks ${spec.name}`, place)];
+    if (tensor.dtype !== spec.dtype)
+      return [fault(`${spec.name} is ${tensor.dtype}, not ${spec.dtype}`, place)];
+    if (tensor.data.length === elementCount(tensor.dims)) return [];
+    return [fault(`${spec.name} has ${tensor.data.length} elements for [${tensor.dims.join(', ')}]`, place)];
+  });
+}

@@ -1,0 +1,78 @@
+import { noOutcomes, type Outcome, outcomeRates, summarizeLatencies } from '../metrics/index.js';
+import type { LoadReport } from '../runtime/types.js';
+
+/** A client later than this at p99 says more of itself than of the server. */
+const LATE_CLIENT_MS = 5;
+
+/** What came of each request of a load, by the order of sending. */
+export class LoadTally {
+  readonly counts = noOutcomes();
+  readonly failures: Record<string, number> = {};
+  private readonly latencyMs: number[] = [];
+  private readonly latenessMs: number[] = [];
+  sent = 0;
+  private lastEndMs = 0;
+  private stoppedShort = false;
+
+  /** The client gave up sending what is left of the load. */
+  countUnsent(): void {
+    this.stoppedShort = true;
+  }
+
+  /** Handed over `latenessMs` after it was meant to be. */
+  countSent(latenessMs: number): void {
+    this.sent += 1;
+    this.latenessMs.push(latenessMs);
+  }
+
+  /** @param endMs since the first intended send could have been; @param latencyMs from the intended send, of an answer */
+  countEnd(outcome: Outcome, endMs: number, latencyMs?: number): void {
+    this.counts[outcome] += 1;
+    this.lastEndMs = Math.max(this.lastEndMs, endMs);
+    if (latencyMs !== undefined) this.latencyMs.push(latencyMs);
+  }
+
+  countFailure(why: string, endMs: number): void {
+    this.failures[why] = (this.failures[why] ?? 0) + 1;
+    this.countEnd('failed', endMs);
+  }
+
+  /** Requests that have ended, however. */
+  get done(): number {
+    return Object.values(this.counts).reduce((sum, count) => sum + count, 0);
+  }
+
+  report(
+    asked: Pick<LoadReport, 'url' | 'model' | 'arrivals' | 'seed' | 'rows' | 'sloMs' | 'rps' | 'durationS'>,
+    sendingS: number,
+  ): LoadReport {
+    const elapsedS = Math.max(Math.min(asked.durationS, sendingS), this.lastEndMs / 1e3);
+    const { attainment, dropRate, throughputRps, goodputRps } = outcomeRates(this.counts, elapsedS);
+    const latencyMs = summarizeLatencies(this.latencyMs);
+    const sendLatenessMs = summarizeLatencies(this.latenessMs);
+    const sentRps = this.sent / sendingS;
+    const warnings: string[] = [];
+    if (this.stoppedShort)
+      warnings.push('the client could not keep up with the rate and stopped sending before all was sent');
+    if (sendLatenessMs !== undefined && sendLatenessMs.p99 > LATE_CLIENT_MS) {
+      const late = sendLatenessMs.p99.toFixed(1);
+      warnings.push(`the client itself sent late (p99 ${late} ms): latencies include its own delay`);
+    }
+    return {
+      ...asked,
+      elapsedS,
+      sent: this.sent,
+      answered: this.counts.inTime + this.counts.late,
+      ...this.counts,
+      failures: this.failures,
+      throughputRps,
+      goodputRps,
+      ...(attainment === undefined ? {} : { attainment }),
+      ...(dropRate === undefined ? {} : { dropRate }),
+      ...(latencyMs === undefined ? {} : { latencyMs }),
+      sentRps,
+      ...(sendLatenessMs === undefined ? {} : { sendLatenessMs }),
+      warnings,
+    };
+  }
+}

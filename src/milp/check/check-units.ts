@@ -1,0 +1,60 @@
+import { type Fault, fault, type PlannedPartition, type Profile } from '../../artifacts/index.js';
+
+/** Faults found so far. */
+export type Told = Fault[];
+
+/** Tells a figure that is not what it should be. */
+export function same(told: Told, at: string, is: number, should: number, tolerance = 1e-9): void {
+  const off = Math.abs(is - should);
+  if (!(off <= tolerance * Math.max(1, Math.abs(should))))
+    told.push(fault(`is ${is}, recomputed ${should}`, at));
+}
+
+/** What a partition's blocks or layers come to, read from the profile. */
+export interface PartitionUnits {
+  latencyUs(batch: number): number | undefined;
+  readonly cutBytes: number;
+  readonly weightBytes: number;
+}
+
+export function unitsOf(
+  partition: PlannedPartition,
+  profile: Profile,
+  granularity: 'block' | 'layer',
+): PartitionUnits {
+  const [first, end] = (granularity === 'layer' ? partition.layers : partition.blocks) ?? [0, 0];
+  const rows = granularity === 'layer' ? (profile.layers ?? []) : profile.blocks;
+  return {
+    latencyUs: (batch) => {
+      const each =
+        granularity === 'layer'
+          ? layerLatencies(partition, profile, batch)
+          : profile.devices[partition.device]?.blockLatencyUs[partition.virtual]?.[batch]?.map((us) =>
+              Math.max(1, us ?? 0),
+            );
+      return each?.slice(first, end).reduce((sum, us) => sum + us, 0);
+    },
+    cutBytes: rows[end - 1]?.cutBytes ?? 0,
+    weightBytes: rows.slice(first, end).reduce((sum, row) => sum + (row.weightBytes ?? 0), 0),
+  };
+}
+
+/** Measured where measured; else the block's time shared out as at v = 1, batch 1. */
+function layerLatencies(partition: PlannedPartition, profile: Profile, batch: number): number[] | undefined {
+  const device = profile.devices[partition.device];
+  const measured = device?.layerLatencyUs?.[partition.virtual]?.[batch];
+  if (measured?.every((us) => us !== null)) return measured as number[];
+  const blocks = device?.blockLatencyUs[partition.virtual]?.[batch];
+  if (blocks === undefined) return undefined;
+  const base = device?.layerLatencyUs?.['1']?.['1'] ?? [];
+  const layers = profile.layers ?? [];
+  const position = new Map(layers.map((layer, i) => [layer.name, i]));
+  const result = new Array<number>(layers.length).fill(0);
+  profile.blocks.forEach((block, b) => {
+    const own = (block.nodes ?? []).flatMap((node) => position.get(node) ?? []);
+    const sum = own.reduce((total, i) => total + (base[i] ?? 0), 0);
+    for (const i of own)
+      result[i] = Math.max(1, blocks[b] ?? 0) * (sum > 0 ? (base[i] ?? 0) / sum : 1 / own.length);
+  });
+  return result;
+}

@@ -1,0 +1,284 @@
+import {
+  type DeviceClass,
+  type Fault,
+  fault,
+  type PlannedModel,
+  type PlannedPartition,
+  type PlannedPipeline,
+  type Profile,
+} from '../../artifacts/index.js';
+import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../problem.js';
+import { placementFaults } from './check-placement.js';
+import { same, type Told, unitsOf } from './check-units.js';
+
+/**
+ * Checks a plan against the problem it answers, from profiles, spec and cluster alone: cuts, latencies, rates, counts, SLOs,
+ * shares, placement, objective. It shares no code with the planner; figures may differ by a part in 10⁹.
+ * @returns every fault found; none for a good plan
+ */
+export function checkPlan(plan: PlanBody, problem: PooledProblem): Fault[] {
+  const told: Told = [];
+  if (plan.models.length !== problem.models.length) {
+    told.push(fault(`has ${plan.models.length} models, the spec ${problem.models.length}`, '/models'));
+    return told;
+  }
+  if (JSON.stringify(plan.cluster) !== JSON.stringify(problem.cluster))
+    told.push(fault("is not the spec's cluster", '/cluster'));
+  problem.models.forEach((model, m) => {
+    checkModel(plan.models[m] as PlannedModel, model, problem, `/models/${m}`, told);
+  });
+  told.push(...placementFaults(plan, problem));
+  checkObjective(plan, problem, told);
+  return told;
+}
+
+/**
+ * The outcome, where its plan (if it has one) passes the check: none is written that does not.
+ * @throws Error with what is wrong: a fault of the planner's
+ */
+export function confirmed(outcome: PooledOutcome, problem: PooledProblem): PooledOutcome {
+  if (!('plan' in outcome)) return outcome;
+  const faults = checkPlan(outcome.plan, problem);
+  if (faults.length === 0) return outcome;
+  const told = faults.slice(0, 10).map(({ path, message }) => `${path} ${message}`);
+  throw new Error(`The plan that was found does not pass its check, and is not written: ${told.join('; ')}`);
+}
+
+function checkModel(
+  planned: PlannedModel,
+  model: ProblemModel,
+  problem: PooledProblem,
+  at: string,
+  told: Told,
+): void {
+  if (planned.name !== model.name)
+    told.push(fault(`is ${planned.name}, in the spec ${model.name}`, `${at}/name`));
+  same(told, `${at}/sloMs`, planned.sloMs, model.sloUs / 1000);
+  same(told, `${at}/sloMarginMs`, planned.sloMarginMs, model.sloMarginUs / 1000);
+  same(told, `${at}/weight`, planned.weight, model.weight);
+  checkFormation(planned, model, at, told);
+  const sum = planned.pipelines.reduce((total, p) => total + p.throughputRps, 0);
+  same(told, `${at}/throughputRps`, planned.throughputRps, sum);
+  planned.pipelines.forEach((pipeline, i) => {
+    checkPipeline(pipeline, planned, model, problem, `${at}/pipelines/${i}`, told);
+  });
+  for (const [name, share] of Object.entries(model.minShare)) {
+    const using = planned.pipelines.filter((p) => p.partitions.some((part) => part.device === name));
+    const rps = using.reduce((total, p) => total + p.throughputRps, 0);
+    if (rps < share * sum * (1 - 1e-6))
+      told.push(fault(`${name} takes part in ${rps} of ${sum} requests/s, less than ${share} of them`, at));
+  }
+  if (problem.planner.objective !== 'throughput' && sum < (model.rps ?? 0) * (1 - 1e-6))
+    told.push(fault(`serves ${sum} requests/s of the ${model.rps} asked for`, `${at}/throughputRps`));
+}
+
+/** A rate that the planner estimated cannot be recomputed here; one that was given can. */
+function checkFormation(
+  planned: PlannedModel,
+  { batchFormation }: ProblemModel,
+  at: string,
+  told: Told,
+): void {
+  const perRequest = planned.batchFormationUsPerRequest ?? 0;
+  if (batchFormation === 'none') same(told, `${at}/batchFormationUsPerRequest`, perRequest, 0);
+  else if (typeof batchFormation.estimatedRps === 'number')
+    same(
+      told,
+      `${at}/batchFormationUsPerRequest`,
+      perRequest,
+      (batchFormation.factor / batchFormation.estimatedRps) * 1e6,
+    );
+}
+
+function checkPipeline(
+  pipeline: PlannedPipeline,
+  planned: PlannedModel,
+  model: ProblemModel,
+  problem: PooledProblem,
+  at: string,
+  told: Told,
+): void {
+  const { partitions } = pipeline;
+  const { planner } = problem;
+  if (partitions.length > planner.maxPartitions)
+    told.push(fault(`has ${partitions.length} partitions, more than ${planner.maxPartitions}`, at));
+  same(told, `${at}/batch`, pipeline.batch, partitions[0]?.batch ?? 0);
+  if (planner.unifiedBatch && partitions.some(({ batch }) => batch !== pipeline.batch))
+    told.push(fault(`has batches ${partitions.map(({ batch }) => batch).join(', ')}, not one`, at));
+  checkCuts(partitions, model.profile, problem, at, told);
+  let totalUs = 0;
+  let slowest = Number.POSITIVE_INFINITY;
+  partitions.forEach((partition, d) => {
+    const before = partitions[d - 1];
+    const after = partitions[d + 1];
+    const seen = checkPartition(partition, before, after, model, problem, `${at}/partitions/${d}`, told);
+    totalUs += seen.latencyUs + seen.transferUs;
+    slowest = Math.min(slowest, seen.throughputRps);
+  });
+  same(told, `${at}/latencyUs`, pipeline.latencyUs, totalUs);
+  // A pipeline may be held back so that another class takes its minimum share.
+  const mayWait = Object.keys(model.minShare).length > 0 && pipeline.throughputRps < slowest;
+  if (!mayWait) same(told, `${at}/throughputRps`, pipeline.throughputRps, slowest);
+  const largest = Math.max(...partitions.map(({ batch }) => batch));
+  const formationUs = (planned.batchFormationUsPerRequest ?? 0) * (largest - 1);
+  const allowedUs = model.sloUs - model.sloMarginUs;
+  if (totalUs + formationUs > allowedUs * (1 + 1e-9))
+    told.push(
+      fault(`takes ${totalUs + formationUs} µs with batch formation; the SLO leaves ${allowedUs}`, at),
+    );
+}
+
+function checkCuts(
+  partitions: readonly PlannedPartition[],
+  profile: Profile,
+  { planner }: PooledProblem,
+  at: string,
+  told: Told,
+): void {
+  const layered = planner.granularity === 'layer';
+  const units = layered ? (profile.layers?.length ?? 0) : profile.blocks.length;
+  let next = 0;
+  partitions.forEach((partition, d) => {
+    const range = layered ? partition.layers : partition.blocks;
+    if (range === undefined || range[0] !== next || range[1] <= range[0])
+      told.push(
+        fault(
+          `spans ${JSON.stringify(range)}; it must begin at ${next} and not be empty`,
+          `${at}/partitions/${d}`,
+        ),
+      );
+    next = range?.[1] ?? next;
+  });
+  if (next !== units) told.push(fault(`ends at ${next} of ${units}`, at));
+}
+
+interface SeenPartition {
+  readonly latencyUs: number;
+  readonly transferUs: number;
+  readonly throughputRps: number;
+}
+
+function checkPartition(
+  partition: PlannedPartition,
+  before: PlannedPartition | undefined,
+  after: PlannedPartition | undefined,
+  model: ProblemModel,
+  problem: PooledProblem,
+  at: string,
+  told: Told,
+): SeenPartition {
+  const device = problem.cluster.devices[partition.device];
+  if (device === undefined || !model.classes.includes(partition.device)) {
+    told.push(fault(`is on ${partition.device}, which ${model.name} may not use`, `${at}/device`));
+    return { latencyUs: 0, transferUs: 0, throughputRps: 0 };
+  }
+  if (!(device.virtual ?? [1]).includes(partition.virtual))
+    told.push(
+      fault(`is ${partition.virtual}, which is not a virtual size of ${partition.device}`, `${at}/virtual`),
+    );
+  same(told, `${at}/gpus`, partition.gpus, partition.virtualGpus / partition.virtual);
+  if (!Number.isInteger(partition.virtualGpus) || partition.virtualGpus < 1)
+    told.push(fault(`is ${partition.virtualGpus}, not a number of virtual GPUs`, `${at}/virtualGpus`));
+  const units = unitsOf(partition, model.profile, problem.planner.granularity);
+  const latencyUs = checkLatencies(partition, units.latencyUs, at, told);
+  const bytes = after === undefined ? 0 : units.cutBytes;
+  same(told, `${at}/transferBytes`, partition.transferBytes, bytes);
+  checkMemory(partition, units.weightBytes, device, at, told);
+  const link = device.linkGbps ?? problem.cluster.networkGbps;
+  const next = after === undefined ? undefined : problem.cluster.devices[after.device];
+  const nextLink = next?.linkGbps ?? problem.cluster.networkGbps;
+  const throughputRps =
+    partition.virtualGpus *
+    rateOf(partition, latencyUs, before?.transferBytes ?? 0, bytes, device, link, problem);
+  same(told, `${at}/throughputRps`, partition.throughputRps, throughputRps);
+  const slower = link === undefined || nextLink === undefined ? undefined : Math.min(link, nextLink);
+  return {
+    latencyUs,
+    transferUs: after === undefined ? 0 : partition.batch * crossUs(bytes, slower),
+    throughputRps,
+  };
+}
+
+function checkLatencies(
+  partition: PlannedPartition,
+  latencyUs: (batch: number) => number | undefined,
+  at: string,
+  told: Told,
+): number {
+  if (partition.latencyUsByBatch.length !== partition.batch)
+    told.push(
+      fault(
+        `lists ${partition.latencyUsByBatch.length} batches, not ${partition.batch}`,
+        `${at}/latencyUsByBatch`,
+      ),
+    );
+  for (let size = 1; size <= partition.batch; size++) {
+    const listed = partition.latencyUsByBatch[size - 1] ?? null;
+    const profiled = latencyUs(size) ?? null;
+    if (listed === null || profiled === null) {
+      if (listed !== profiled)
+        told.push(fault(`is ${listed}, in the profile ${profiled}`, `${at}/latencyUsByBatch/${size - 1}`));
+    } else same(told, `${at}/latencyUsByBatch/${size - 1}`, listed, profiled);
+  }
+  const own = latencyUs(partition.batch);
+  if (own === undefined) told.push(fault(`is ${partition.batch}, which was not profiled`, `${at}/batch`));
+  return own ?? 0;
+}
+
+function checkMemory(
+  partition: PlannedPartition,
+  bytes: number,
+  device: DeviceClass,
+  at: string,
+  told: Told,
+): void {
+  if (device.memoryGiB === undefined) return;
+  const each = (device.memoryGiB * 1024 ** 3) / partition.virtual;
+  if (bytes > each * (1 + 1e-9)) told.push(fault(`weighs ${bytes} bytes; its virtual GPU has ${each}`, at));
+}
+
+function crossUs(bytes: number, gbps: number | undefined): number {
+  return gbps === undefined ? 0 : (bytes * 8) / gbps / 1000;
+}
+
+/** One virtual GPU: what it computes, and what its share of the server's link lets in and out. */
+function rateOf(
+  { batch, virtual }: PlannedPartition,
+  latencyUs: number,
+  inBytes: number,
+  outBytes: number,
+  device: DeviceClass,
+  gbps: number | undefined,
+  { planner }: PooledProblem,
+): number {
+  const rates = [(batch / latencyUs) * 1e6];
+  if (planner.linkThroughput)
+    for (const bytes of [inBytes, outBytes]) {
+      const us = crossUs(bytes, gbps) * virtual * (device.perServer ?? 1);
+      if (us > 0) rates.push(1e6 / us);
+    }
+  return Math.min(...rates);
+}
+
+function checkObjective(plan: PlanBody, { planner, cluster }: PooledProblem, told: Told): void {
+  const { kind, value, bound, gap } = plan.objective;
+  if (kind !== planner.objective)
+    told.push(fault(`is ${kind}, in the spec ${planner.objective}`, '/objective/kind'));
+  same(told, '/objective/value', value, objectiveValue(plan, planner.objective, cluster.devices));
+  const off = kind === 'throughput' ? bound / value - 1 : value / bound - 1;
+  if (off < -1e-9) told.push(fault(`is ${bound}, and the plan does better: ${value}`, '/objective/bound'));
+  if (value !== bound) same(told, '/objective/gap', gap, Math.max(0, off), 1e-9);
+}
+
+function objectiveValue(
+  plan: PlanBody,
+  kind: string,
+  devices: Readonly<Record<string, DeviceClass>>,
+): number {
+  if (kind === 'throughput')
+    return Math.min(...plan.models.filter((m) => m.weight > 0).map((m) => m.throughputRps / m.weight));
+  return Object.entries(plan.classes).reduce((sum, [name, { used }]) => {
+    const price = kind === 'cost' ? devices[name]?.hourlyCost : devices[name]?.powerWatts;
+    return sum + used * (price ?? 0);
+  }, 0);
+}

@@ -1,0 +1,231 @@
+import {
+  fitsMemory,
+  type ModelTable,
+  type Slot,
+  slowerLink,
+  transferUs,
+  virtualGpuRps,
+} from '../tables/tables.js';
+
+/** Columns between two questions whether to stop. */
+const STOP_EVERY = 4096;
+
+/** One partition of a column. */
+export interface ColumnPart {
+  /** Half-open range of units. */
+  readonly first: number;
+  readonly end: number;
+  /** Index into the model's slots. */
+  readonly slot: number;
+  /** Index into the model's batches. */
+  readonly batch: number;
+  /** Requests per second of one of its virtual GPUs. */
+  readonly rps: number;
+}
+
+/** One fully specified pooled pipeline: cuts, device class, virtual size and batch of every partition (DESIGN.md, idea 2). */
+export interface Column {
+  readonly model: number;
+  readonly parts: readonly ColumnPart[];
+  readonly latencyUs: number;
+}
+
+export interface ColumnOptions {
+  readonly maxPartitions: number;
+  readonly unifiedBatch: boolean;
+  readonly linkThroughput: boolean;
+}
+
+/**
+ * Columns of one model in flat arrays: column c's partition d is entry c · width + d.
+ * A column takes `gpusPerRps` of a class per unit of throughput: 1/(v·X).
+ */
+export class ColumnSet {
+  count = 0;
+  parts = new Uint8Array(1024);
+  ends: Int32Array;
+  slots: Uint16Array;
+  batches: Uint16Array;
+  gpusPerRps: Float64Array;
+  latencyUs = new Float64Array(1024);
+
+  constructor(
+    readonly table: ModelTable,
+    readonly width: number,
+  ) {
+    this.ends = new Int32Array(1024 * width);
+    this.slots = new Uint16Array(1024 * width);
+    this.batches = new Uint16Array(1024 * width);
+    this.gpusPerRps = new Float64Array(1024 * width);
+  }
+
+  /** Makes room for one more column. */
+  reserve(): void {
+    if (this.count < this.parts.length) return;
+    const size = this.parts.length * 2;
+    this.parts = grown(this.parts, new Uint8Array(size));
+    this.latencyUs = grown(this.latencyUs, new Float64Array(size));
+    this.ends = grown(this.ends, new Int32Array(size * this.width));
+    this.slots = grown(this.slots, new Uint16Array(size * this.width));
+    this.batches = grown(this.batches, new Uint16Array(size * this.width));
+    this.gpusPerRps = grown(this.gpusPerRps, new Float64Array(size * this.width));
+  }
+
+  /** Column c as an object. */
+  column(c: number): Column {
+    const { table } = this;
+    let first = 0;
+    const parts = Array.from({ length: this.parts[c] as number }, (_, d): ColumnPart => {
+      const at = c * this.width + d;
+      const slot = this.slots[at] as number;
+      const rps = 1 / ((this.gpusPerRps[at] as number) * (table.slots[slot] as Slot).virtual);
+      const part = { first, end: this.ends[at] as number, slot, batch: this.batches[at] as number, rps };
+      first = part.end;
+      return part;
+    });
+    return { model: table.index, parts, latencyUs: this.latencyUs[c] as number };
+  }
+}
+
+/** Given columns as a set. */
+export function columnSetOf(table: ModelTable, width: number, columns: readonly Column[]): ColumnSet {
+  const set = new ColumnSet(table, width);
+  for (const { parts, latencyUs } of columns) {
+    set.reserve();
+    const c = set.count++;
+    set.parts[c] = parts.length;
+    set.latencyUs[c] = latencyUs;
+    parts.forEach(({ end, slot, batch, rps }, d) => {
+      const at = c * width + d;
+      set.ends[at] = end;
+      set.slots[at] = slot;
+      set.batches[at] = batch;
+      set.gpusPerRps[at] = 1 / (rps * (table.slots[slot] as Slot).virtual);
+    });
+  }
+  return set;
+}
+
+function grown<T extends Uint8Array | Uint16Array | Int32Array | Float64Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}
+
+/**
+ * Every column of a model that meets its SLO, in a fixed order: batch, then depth first over cuts and slots.
+ * @param limit columns at which it gives up (too many to hold; they have to be priced instead)
+ * @param stop asked now and then; true gives up as the limit does
+ * @returns undefined past the limit
+ */
+export function enumerateColumns(
+  table: ModelTable,
+  options: ColumnOptions,
+  limit: number,
+  stop: () => boolean = () => false,
+): ColumnSet | undefined {
+  const set = new ColumnSet(table, options.maxPartitions);
+  const search = new Enumeration(table, options, set, limit, stop);
+  return search.run() ? set : undefined;
+}
+
+class Enumeration {
+  private readonly ends: number[] = [];
+  private readonly slots: number[] = [];
+  private readonly batches: number[] = [];
+  private readonly gpusPerRps: number[] = [];
+
+  constructor(
+    private readonly table: ModelTable,
+    private readonly options: ColumnOptions,
+    private readonly set: ColumnSet,
+    private readonly limit: number,
+    private readonly stop: () => boolean,
+  ) {}
+
+  run(): boolean {
+    if (!this.options.unifiedBatch) return this.extend(0, 0, undefined);
+    return this.table.batches.every((_, batch) => this.extend(0, 0, batch));
+  }
+
+  /** Adds a partition from unit `first` on. @returns false past the limit */
+  private extend(first: number, latencyUs: number, batch: number | undefined): boolean {
+    const { table, options } = this;
+    const last = this.slots.length === options.maxPartitions - 1;
+    const cuts = table.cuts;
+    for (let b = batch ?? 0; b <= (batch ?? table.batches.length - 1); b++) {
+      for (let s = 0; s < table.slots.length; s++) {
+        const prefix = table.prefixUs[s * table.batches.length + b];
+        if (prefix === undefined) continue;
+        const arrived = latencyUs + this.transferInUs(first, s);
+        for (let e = last ? cuts.length - 1 : 0; e < cuts.length; e++) {
+          const end = cuts[e] as number;
+          if (end <= first) continue;
+          const reached = arrived + (prefix[end] as number) - (prefix[first] as number);
+          if (reached > this.budgetUs(b)) break;
+          if (!this.step(first, end, s, b, reached, batch)) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  private step(
+    first: number,
+    end: number,
+    s: number,
+    b: number,
+    reachedUs: number,
+    batch: number | undefined,
+  ) {
+    const { table } = this;
+    const slot = table.slots[s] as Slot;
+    if (!fitsMemory(slot, (table.weightPrefix[end] as number) - (table.weightPrefix[first] as number)))
+      return true;
+    const prefix = table.prefixUs[s * table.batches.length + b] as Float64Array;
+    const size = table.batches[b] as number;
+    const ownUs = (prefix[end] as number) - (prefix[first] as number);
+    const inBytes = table.cutBytes[first] as number;
+    const outBytes = table.cutBytes[end] as number;
+    const rps = virtualGpuRps(slot, size, ownUs, inBytes, outBytes, this.options.linkThroughput);
+    this.ends.push(end);
+    this.slots.push(s);
+    this.batches.push(b);
+    this.gpusPerRps.push(1 / (rps * slot.virtual));
+    const go = end === table.units ? this.record(reachedUs) : this.extend(end, reachedUs, batch);
+    this.ends.pop();
+    this.slots.pop();
+    this.batches.pop();
+    this.gpusPerRps.pop();
+    return go;
+  }
+
+  /** A batch crosses between the partition before and this one at the slower link; its size is the sender's. */
+  private transferInUs(first: number, s: number): number {
+    const from = this.slots.at(-1);
+    if (from === undefined) return 0;
+    const link = slowerLink(this.table.slots[from] as Slot, this.table.slots[s] as Slot);
+    const size = this.table.batches[this.batches.at(-1) as number] as number;
+    return size * transferUs(this.table.cutBytes[first] as number, link);
+  }
+
+  /** Batch formation counts for the largest batch of the pipeline. */
+  private budgetUs(b: number): number {
+    const largest = this.batches.length === 0 ? b : Math.max(b, ...this.batches);
+    return this.table.budgetUs[largest] as number;
+  }
+
+  private record(latencyUs: number): boolean {
+    const { set } = this;
+    if (set.count >= this.limit) return false;
+    if (set.count % STOP_EVERY === STOP_EVERY - 1 && this.stop()) return false;
+    set.reserve();
+    const c = set.count++;
+    set.parts[c] = this.ends.length;
+    set.latencyUs[c] = latencyUs;
+    set.ends.set(this.ends, c * set.width);
+    set.slots.set(this.slots, c * set.width);
+    set.batches.set(this.batches, c * set.width);
+    set.gpusPerRps.set(this.gpusPerRps, c * set.width);
+    return true;
+  }
+}

@@ -1,0 +1,362 @@
+import {
+  fitsMemory,
+  type ModelTable,
+  type Slot,
+  slowerLink,
+  transferUs,
+  virtualGpuRps,
+} from '../tables/tables.js';
+import type { ColumnPrices, ColumnSource, PricedColumn } from './column-source.js';
+import type { Column, ColumnOptions, ColumnPart } from './columns.js';
+
+/** A slot at a batch, with its latencies read at the model's cuts. */
+interface Runner {
+  readonly slot: number;
+  readonly batch: number;
+  readonly size: number;
+  readonly classIndex: number;
+  /** Latency of everything before each cut. */
+  readonly beforeUs: Float64Array;
+  /** Time per batch that a cut's transfer takes of the virtual GPU's share of its server's link. */
+  readonly linkUs: Float64Array;
+  /** Price of a microsecond of busy virtual GPU, per request of the batch. */
+  price: number;
+}
+
+/** Reduced costs within this part of the best one's are worth a column. */
+const WORTH_KEEPING = 0.5;
+
+/** Columns of one sequence of slots whose cuts fall into the same parts of the model are alike: one is kept. */
+const CUT_BUCKETS = 12;
+
+/** A column is cheaper only by more than rounding. */
+const ROUNDING = 1e-12;
+
+/**
+ * Exact pricing over all cut points by labels (cost, latency) with dominance, for models with too many pipelines to list.
+ * A label is a chain of partitions up to a cut; it is extended by one more partition on every slot to every later cut. It
+ * is dropped when another is as good in cost, latency, link and batch, when even the cheapest rest of the model is not
+ * cheap enough, or when even the fastest rest misses the SLO. Cost: cuts² · slots per number of partitions at worst, far
+ * less once prices are good.
+ */
+export class LabelPricing implements ColumnSource {
+  private readonly groups: { readonly runners: Runner[]; readonly budgetUs: number }[];
+  private memo: { key: string; below: number; found: PricedColumn[]; least: number | undefined } | undefined;
+
+  constructor(
+    readonly table: ModelTable,
+    private readonly options: ColumnOptions,
+    private readonly stop: () => boolean = () => false,
+  ) {
+    const all = table.batches.map((_, b) => this.runnersAt(b));
+    this.groups = table.batches.map((_, b) => ({
+      runners: options.unifiedBatch ? (all[b] as Runner[]) : all.slice(0, b + 1).flat(),
+      budgetUs: table.budgetUs[b] as number,
+    }));
+  }
+
+  cheapest(prices: ColumnPrices, known: number): number {
+    const price = this.priced(known, prices)[0]?.price ?? known;
+    // A stopped search may have missed cheaper ones: none is cheaper than every layer on its cheapest device.
+    return this.memo?.least === undefined ? price : Math.min(price, this.memo.least);
+  }
+
+  cheaperThan(below: number, prices: ColumnPrices, count: number): PricedColumn[] {
+    return this.priced(below, prices).slice(0, count);
+  }
+
+  /** Columns as varied as they come, up to a price: for the search over whole numbers. */
+  variedBelow(below: number, prices: ColumnPrices, count: number): PricedColumn[] {
+    return this.search(below, prices, 0).found.slice(0, count);
+  }
+
+  private priced(below: number, prices: ColumnPrices): PricedColumn[] {
+    const key = `${Array.from(prices.perGpu).join()};${Array.from(prices.perUse).join()}`;
+    if (this.memo?.key !== key || this.memo.below < below)
+      this.memo = { key, below, ...this.search(below, prices, WORTH_KEEPING) };
+    return this.memo.found.filter(({ price }) => price < below);
+  }
+
+  /** @returns `least` where it was stopped: no column is cheaper than that */
+  private search(
+    below: number,
+    prices: ColumnPrices,
+    keep: number,
+  ): { found: PricedColumn[]; least: number | undefined } {
+    const found = new Map<string, PricedColumn>();
+    let best = below;
+    let least = Infinity;
+    let stopped = false;
+    for (const { runners, budgetUs } of this.groups) {
+      for (const runner of runners) {
+        const { virtual } = this.table.slots[runner.slot] as Slot;
+        runner.price = (prices.perGpu[runner.classIndex] as number) / (virtual * 1e6 * runner.size);
+      }
+      const run = new LabelRun(this.table, this.options, runners, budgetUs, prices, { below, best, keep });
+      stopped = !run.go(stopped ? () => true : this.stop) || stopped;
+      least = Math.min(least, run.leastPrice);
+      best = run.best;
+      for (const [name, column] of run.found) {
+        const known = found.get(name);
+        if (known === undefined || column.price < known.price) found.set(name, column);
+      }
+    }
+    return {
+      found: [...found.values()].sort((a, b) => a.price - b.price),
+      least: stopped ? least : undefined,
+    };
+  }
+
+  private runnersAt(b: number): Runner[] {
+    const { table } = this;
+    const size = table.batches[b] as number;
+    return table.slots.flatMap((slot, s): Runner[] => {
+      const prefix = table.prefixUs[s * table.batches.length + b];
+      if (prefix === undefined) return [];
+      const share = size * slot.virtual * slot.perServer;
+      const linkUs = Float64Array.from(table.cuts, (cut) =>
+        this.options.linkThroughput ? share * transferUs(table.cutBytes[cut] as number, slot.gbps) : 0,
+      );
+      const beforeUs = Float64Array.from(table.cuts, (cut) => prefix[cut] as number);
+      return [{ slot: s, batch: b, size, classIndex: slot.classIndex, beforeUs, linkUs, price: 0 }];
+    });
+  }
+}
+
+/** One run over the runners of a batch: labels by number of partitions and cut. */
+class LabelRun {
+  readonly found = new Map<string, PricedColumn>();
+  best: number;
+  private readonly cost: number[] = [0];
+  private readonly latency: number[] = [0];
+  private readonly runner: number[] = [-1];
+  private readonly parent: number[] = [-1];
+  private readonly cut: number[] = [0];
+  private readonly mask: number[] = [0];
+  private readonly last: number;
+  private readonly restCost: Float64Array;
+  private readonly restUs: Float64Array;
+  private readonly refund: number;
+  private readonly weighed: boolean;
+
+  constructor(
+    private readonly table: ModelTable,
+    private readonly options: ColumnOptions,
+    private readonly runners: readonly Runner[],
+    private readonly budgetUs: number,
+    private readonly prices: ColumnPrices,
+    private readonly goal: { below: number; best: number; keep: number },
+  ) {
+    this.best = goal.best;
+    this.last = table.cuts.length - 1;
+    this.restCost = this.rests((runner, us) => us * runner.price);
+    this.restUs = this.rests((_, us) => us);
+    this.refund = Array.from(prices.perUse).reduce((sum, price) => sum + price, 0);
+    this.weighed = table.slots.some((slot) => slot.memoryBytes !== undefined);
+  }
+
+  /** Less than any column's price: every layer on the runner that is cheapest for it, whatever the SLO. */
+  get leastPrice(): number {
+    return (this.restCost[0] as number) - this.refund;
+  }
+
+  /** @returns false where it was stopped */
+  go(stop: () => boolean): boolean {
+    let here: number[][] = Array.from({ length: this.last + 1 }, () => []);
+    here[0] = [0];
+    for (let d = 0; d < this.options.maxPartitions; d++) {
+      const next: number[][] = Array.from({ length: this.last + 1 }, () => []);
+      const closing = d === this.options.maxPartitions - 1;
+      for (let i = 0; i < this.last; i++) {
+        if (stop()) return false;
+        for (const label of here[i] as number[]) this.extend(label, i, closing, next);
+      }
+      here = next;
+    }
+    return true;
+  }
+
+  /** Least sum over the layers after each cut, each on its best runner. */
+  private rests(of: (runner: Runner, us: number) => number): Float64Array {
+    const rest = new Float64Array(this.last + 1);
+    for (let j = this.last - 1; j >= 0; j--) {
+      let least = Infinity;
+      for (const runner of this.runners)
+        least = Math.min(
+          least,
+          of(runner, (runner.beforeUs[j + 1] as number) - (runner.beforeUs[j] as number)),
+        );
+      rest[j] = (rest[j + 1] as number) + least;
+    }
+    return rest;
+  }
+
+  /** Prices at or past this are of no interest: it falls as better columns are found. */
+  private threshold(): number {
+    const { below, keep } = this.goal;
+    if (below === Infinity) return this.best === Infinity ? Infinity : 2 * this.best;
+    return below - keep * (below - this.best);
+  }
+
+  private extend(label: number, i: number, closing: boolean, next: number[][]): void {
+    for (let r = 0; r < this.runners.length; r++) {
+      const runner = this.runners[r] as Runner;
+      const arrivedUs = (this.latency[label] as number) + this.crossUs(label, i, runner);
+      const mask = (this.mask[label] as number) | (1 << runner.classIndex);
+      const bonus = mask === this.mask[label] ? 0 : (this.prices.perUse[runner.classIndex] as number);
+      const base = (this.cost[label] as number) - bonus;
+      this.ends(label, i, closing, next, r, arrivedUs, base, mask);
+    }
+  }
+
+  private ends(
+    label: number,
+    i: number,
+    closing: boolean,
+    next: number[][],
+    r: number,
+    arrivedUs: number,
+    base: number,
+    mask: number,
+  ): void {
+    const { beforeUs, linkUs, price } = this.runners[r] as Runner;
+    const { restCost, restUs, budgetUs, last, refund } = this;
+    const startUs = beforeUs[i] as number;
+    const inUs = linkUs[i] as number;
+    let threshold = this.threshold() + refund;
+    for (let j = closing ? last : i + 1; j <= last; j++) {
+      const us = (beforeUs[j] as number) - startUs;
+      const reachedUs = arrivedUs + us;
+      if (reachedUs + (restUs[j] as number) > budgetUs + 1e-6) break;
+      if (base + us * price + (restCost[j] as number) >= threshold) break;
+      const outUs = linkUs[j] as number;
+      const busyUs = Math.max(us, inUs, outUs);
+      const cost = base + busyUs * price;
+      if (cost + (restCost[j] as number) >= threshold) continue;
+      if (this.weighed && !this.fits(r, i, j)) break;
+      if (j === last) {
+        this.complete(label, r, cost, reachedUs);
+        threshold = this.threshold() + refund;
+      } else this.keep(label, r, j, cost, reachedUs, mask, next[j] as number[]);
+    }
+  }
+
+  private fits(r: number, i: number, j: number): boolean {
+    const { weightPrefix, cuts, slots } = this.table;
+    const bytes = (weightPrefix[cuts[j] as number] as number) - (weightPrefix[cuts[i] as number] as number);
+    return fitsMemory(slots[(this.runners[r] as Runner).slot] as Slot, bytes);
+  }
+
+  private crossUs(label: number, i: number, to: Runner): number {
+    const from = this.runners[this.runner[label] as number];
+    if (from === undefined) return 0;
+    const { slots, cutBytes, cuts } = this.table;
+    const link = slowerLink(slots[from.slot] as Slot, slots[to.slot] as Slot);
+    return from.size * transferUs(cutBytes[cuts[i] as number] as number, link);
+  }
+
+  /** Adds a label unless one there is as good in everything; drops those it is as good as. */
+  private keep(
+    label: number,
+    r: number,
+    j: number,
+    cost: number,
+    us: number,
+    mask: number,
+    at: number[],
+  ): void {
+    let kept = 0;
+    for (const other of at) {
+      const better = this.asGood(
+        this.cost[other] as number,
+        this.latency[other] as number,
+        this.runner[other] as number,
+        this.mask[other] as number,
+        cost,
+        us,
+        r,
+        mask,
+      );
+      if (better) return;
+    }
+    for (const other of at) {
+      const worse = this.asGood(
+        cost,
+        us,
+        r,
+        mask,
+        this.cost[other] as number,
+        this.latency[other] as number,
+        this.runner[other] as number,
+        this.mask[other] as number,
+      );
+      if (!worse) at[kept++] = other;
+    }
+    at.length = kept;
+    at.push(this.cost.length);
+    this.cost.push(cost);
+    this.latency.push(us);
+    this.runner.push(r);
+    this.parent.push(label);
+    this.cut.push(j);
+    this.mask.push(mask);
+  }
+
+  private asGood(
+    costA: number,
+    usA: number,
+    a: number,
+    maskA: number,
+    costB: number,
+    usB: number,
+    b: number,
+    maskB: number,
+  ): boolean {
+    if (costA > costB || usA > usB) return false;
+    if (this.refund !== 0 && (maskA & ~maskB) !== 0) return false;
+    const [p, q] = [this.runners[a] as Runner, this.runners[b] as Runner];
+    const slots = this.table.slots;
+    const linkA = (slots[p.slot] as Slot).gbps ?? Infinity;
+    const linkB = (slots[q.slot] as Slot).gbps ?? Infinity;
+    return linkA >= linkB && p.size <= q.size;
+  }
+
+  private complete(label: number, r: number, price: number, us: number): void {
+    if (us > this.budgetUs || price >= this.goal.below - ROUNDING * Math.abs(price)) return;
+    this.best = Math.min(this.best, price);
+    const chain = [{ runner: r, cut: this.last }];
+    for (let at = label; at > 0; at = this.parent[at] as number)
+      chain.unshift({ runner: this.runner[at] as number, cut: this.cut[at] as number });
+    const name = chain
+      .map(({ runner, cut }) => {
+        const { slot, batch } = this.runners[runner] as Runner;
+        return `${slot},${batch},${Math.floor((cut * CUT_BUCKETS) / this.last)}`;
+      })
+      .join(';');
+    const known = this.found.get(name);
+    if (known !== undefined && known.price <= price) return;
+    this.found.set(name, { column: this.columnOf(chain, us), price });
+  }
+
+  private columnOf(chain: readonly { runner: number; cut: number }[], latencyUs: number): Column {
+    const { table } = this;
+    let i = 0;
+    const parts = chain.map(({ runner, cut }): ColumnPart => {
+      const { slot, batch, size, beforeUs } = this.runners[runner] as Runner;
+      const [first, end] = [table.cuts[i] as number, table.cuts[cut] as number];
+      const us = (beforeUs[cut] as number) - (beforeUs[i] as number);
+      const [inBytes, outBytes] = [table.cutBytes[first] as number, table.cutBytes[end] as number];
+      i = cut;
+      const rps = virtualGpuRps(
+        table.slots[slot] as Slot,
+        size,
+        us,
+        inBytes,
+        outBytes,
+        this.options.linkThroughput,
+      );
+      return { first, end, slot, batch, rps };
+    });
+    return { model: table.index, parts, latencyUs };
+  }
+}

@@ -1,0 +1,52 @@
+import type { PlannedPipeline, Profile } from '../../artifacts/index.js';
+import { blockOfLayers } from '../tables/layer-rows.js';
+import { type ModelTable, type Slot, slowerLink, transferUs, virtualGpuRps } from '../tables/tables.js';
+import type { Column, ColumnOptions, ColumnPart } from './columns.js';
+
+/** The layer after the last one of every block. */
+export function blockEnds(profile: Profile): Int32Array {
+  const ends = new Int32Array(profile.blocks.length);
+  blockOfLayers(profile).forEach((block, layer) => {
+    ends[block] = Math.max(ends[block] as number, layer + 1);
+  });
+  return ends;
+}
+
+/**
+ * A pipeline planned by blocks as a column of a table.
+ * @param ends the unit after the last one of every block
+ * @returns undefined where a block's end is no valid cut, or the table's own times miss the SLO
+ */
+export function plannedColumn(
+  table: ModelTable,
+  options: ColumnOptions,
+  pipeline: PlannedPipeline,
+  ends: Int32Array,
+): Column | undefined {
+  const parts: ColumnPart[] = [];
+  let first = 0;
+  let latencyUs = 0;
+  for (const { blocks, device, virtual, batch: size } of pipeline.partitions) {
+    const end = ends[(blocks?.[1] ?? 0) - 1] as number;
+    const s = table.slots.findIndex((slot) => slot.className === device && slot.virtual === virtual);
+    const b = table.batches.indexOf(size);
+    const prefix = table.prefixUs[s * table.batches.length + b];
+    if (prefix === undefined || !table.cuts.includes(end)) return undefined;
+    const slot = table.slots[s] as Slot;
+    const us = (prefix[end] as number) - (prefix[first] as number);
+    const inBytes = table.cutBytes[first] as number;
+    const before = parts.at(-1);
+    if (before !== undefined) {
+      const link = slowerLink(table.slots[before.slot] as Slot, slot);
+      latencyUs += (table.batches[before.batch] as number) * transferUs(inBytes, link);
+    }
+    latencyUs += us;
+    const rps = virtualGpuRps(slot, size, us, inBytes, table.cutBytes[end] as number, options.linkThroughput);
+    parts.push({ first, end, slot: s, batch: b, rps });
+    first = end;
+  }
+  const largest = Math.max(...parts.map(({ batch }) => batch));
+  return latencyUs <= (table.budgetUs[largest] as number)
+    ? { model: table.index, parts, latencyUs }
+    : undefined;
+}

@@ -1,0 +1,170 @@
+import type { DeviceClass } from '../../artifacts/index.js';
+import type { PlanOptions } from '../options.js';
+import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../problem.js';
+import { planPooled } from '../solve.js';
+import { type AllowedValue, looserSlo, sloLeaving, withSlo } from './slo-search.js';
+
+/** Why a plan is as it is. */
+export interface PlanExplanation {
+  /** False where an interruption ended it: classes and models that are missing were not looked at. */
+  readonly complete: boolean;
+  readonly classes: readonly ClassExplanation[];
+  readonly models: readonly ModelExplanation[];
+}
+
+export interface ClassExplanation {
+  readonly name: string;
+  readonly used: number;
+  readonly count: number;
+  /** All its GPUs are used and one more would help. */
+  readonly binds: boolean;
+  /** Change of the LP's bound per GPU; throughput only. */
+  readonly shadowPrice: number | undefined;
+  /** Change of the objective's value with one GPU more and less, re-solved; undefined where that has no plan. */
+  readonly oneMore: number | undefined;
+  readonly oneLess: number | undefined;
+  /** Where it is unused. */
+  readonly whyUnused: string | undefined;
+}
+
+export interface ModelExplanation {
+  readonly name: string;
+  readonly sloMs: number;
+  /** The longest of its pipelines, batch formation counted, and what the SLO leaves. */
+  readonly slowestMs: number;
+  readonly allowedMs: number;
+  /** The smallest SLO at which this very plan holds, and the objective's best value just below it (none: no plan). */
+  readonly tighterSloMs: number | undefined;
+  readonly tighterValue: number | undefined;
+  /** An SLO, to within a part in 200, from which on the objective is better than any plan's at this SLO, and its value. */
+  readonly looserSloMs: number | undefined;
+  readonly looserValue: number | undefined;
+}
+
+/** Values closer than this are the same plan's. */
+const SAME = 1e-6;
+
+/** How far below the SLO a plan needs the next plan is looked for. */
+const JUST_BELOW = 1e-6;
+
+/**
+ * Explains a plan by re-solving its problem with one GPU more or less of each class and with other SLOs.
+ * Cost: up to two solves per class and about fifteen per model. An interruption gives what there is.
+ */
+export function explainPlan(problem: PooledProblem, plan: PlanBody, options: PlanOptions): PlanExplanation {
+  const { onProgress, formulation: _, copies: __, ...quietly } = options;
+  const solve: Solve = (other) => valueOfOutcome(planPooled(other, quietly));
+  const stopped = () => options.interrupted?.() === true;
+  const classes: ClassExplanation[] = [];
+  const models: ModelExplanation[] = [];
+  for (const name of Object.keys(problem.cluster.devices)) {
+    onProgress?.({ phase: `explaining ${name}` });
+    const explained = explainClass(problem, plan, name, solve);
+    if (stopped()) return { complete: false, classes, models };
+    classes.push(explained);
+  }
+  for (const [m, { name }] of problem.models.entries()) {
+    onProgress?.({ phase: `explaining the SLO of ${name}` });
+    const explained = explainModel(problem, plan, m, solve, stopped);
+    if (stopped()) return { complete: false, classes, models };
+    models.push(explained);
+  }
+  return { complete: true, classes, models };
+}
+
+type Solve = (problem: PooledProblem) => number | undefined;
+
+function valueOfOutcome(outcome: PooledOutcome): number | undefined {
+  return outcome.status === 'optimal' || outcome.status === 'feasible'
+    ? outcome.plan.objective.value
+    : undefined;
+}
+
+function explainClass(problem: PooledProblem, plan: PlanBody, name: string, solve: Solve): ClassExplanation {
+  const use = plan.classes[name];
+  const [used, count] = [use?.used ?? 0, use?.count ?? 0];
+  const off = (by: number) => {
+    const other = solve(withCount(problem, name, by));
+    return other === undefined ? undefined : gainOf(plan, other - plan.objective.value, by);
+  };
+  const oneMore = off(1);
+  return {
+    name,
+    used,
+    count,
+    binds: used === count && oneMore !== undefined && Math.abs(oneMore) > SAME * plan.objective.value,
+    shadowPrice: use?.shadowPrice,
+    oneMore,
+    oneLess: used < count ? 0 : count > 0 ? off(-1) : undefined,
+    whyUnused: used > 0 ? undefined : whyUnused(problem, name, use?.shadowPrice),
+  };
+}
+
+/** The plan itself holds with a GPU more, so a search that did worse there lost nothing but its own gap; less likewise. */
+function gainOf(plan: PlanBody, change: number, by: number): number {
+  const rises = plan.objective.kind === 'throughput' ? by > 0 : by < 0;
+  return rises ? Math.max(0, change) : Math.min(0, change);
+}
+
+function withCount(problem: PooledProblem, name: string, by: number): PooledProblem {
+  const device = problem.cluster.devices[name] as DeviceClass;
+  const devices = { ...problem.cluster.devices, [name]: { ...device, count: device.count + by } };
+  return { ...problem, cluster: { ...problem.cluster, devices } };
+}
+
+function whyUnused(problem: PooledProblem, name: string, shadowPrice: number | undefined): string {
+  const { count, taken = 0 } = problem.cluster.devices[name] as DeviceClass;
+  if (count === 0) return 'the cluster has none';
+  if (count - taken === 0) return `all ${count} are taken`;
+  const notes = problem.models.flatMap((model) =>
+    model.classes.includes(name) ? [] : model.notes.filter((note) => note.includes(` ${name}: `)),
+  );
+  if (notes.length === problem.models.length) return notes.join('; ');
+  if (shadowPrice !== undefined && shadowPrice > 0)
+    return 'its GPUs are worth something only in fractions: too few of them to fill a pool';
+  return problem.planner.objective === 'throughput'
+    ? 'no pipeline with it meets an SLO and serves more than the others do without it'
+    : 'others meet the rates at a lower price';
+}
+
+function explainModel(
+  problem: PooledProblem,
+  plan: PlanBody,
+  m: number,
+  solve: Solve,
+  stopped: () => boolean,
+): ModelExplanation {
+  const model = problem.models[m] as ProblemModel;
+  const slowestUs = slowestOf(plan, m);
+  const tighterUs = slowestUs > 0 ? sloLeaving(problem, m, slowestUs) : undefined;
+  const at = (sloUs: number) => solve(withSlo(problem, m, sloUs));
+  const isBetter = (value: AllowedValue) => value !== undefined && passes(plan, value);
+  const looser = looserSlo(model.sloUs, at, isBetter, stopped);
+  return {
+    name: model.name,
+    sloMs: model.sloUs / 1000,
+    slowestMs: slowestUs / 1000,
+    allowedMs: (model.sloUs - model.sloMarginUs) / 1000,
+    tighterSloMs: tighterUs === undefined ? undefined : tighterUs / 1000,
+    tighterValue: tighterUs === undefined ? undefined : at(tighterUs * (1 - JUST_BELOW)),
+    looserSloMs: looser === undefined ? undefined : looser.sloUs / 1000,
+    looserValue: looser?.value,
+  };
+}
+
+/** The longest of a model's pipelines, with the time its largest batch takes to fill. */
+function slowestOf(plan: PlanBody, m: number): number {
+  const planned = plan.models[m];
+  const perRequestUs = planned?.batchFormationUsPerRequest ?? 0;
+  const takes = (planned?.pipelines ?? []).map(({ latencyUs, partitions }) => {
+    const largest = Math.max(...partitions.map(({ batch }) => batch));
+    return latencyUs + perRequestUs * (largest - 1);
+  });
+  return Math.max(0, ...takes);
+}
+
+/** Whether a value is out of reach of every plan of the explained problem. */
+function passes({ objective }: PlanBody, value: number): boolean {
+  const { kind, bound } = objective;
+  return kind === 'throughput' ? value > bound * (1 + SAME) : value < bound * (1 - SAME);
+}

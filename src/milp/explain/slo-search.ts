@@ -1,0 +1,74 @@
+import type { PooledProblem, ProblemModel } from '../problem.js';
+
+/** The objective's value at an SLO; undefined where there is no plan. */
+export type AllowedValue = number | undefined;
+
+/** SLOs tried above a spec's, as parts of it; then halved between the last two. */
+const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
+
+/** Width, as a part of the spec's SLO, at which the halving ends. */
+const WIDTH = 0.005;
+
+/** A margin in milliseconds stays whatever the SLO; a fraction scales with it. */
+function marginIsFixed({ planner, models }: PooledProblem, m: number): boolean {
+  const { spec } = models[m] as ProblemModel;
+  return (
+    spec.sloMarginMs !== undefined || (spec.sloMargin === undefined && planner.sloMarginMs !== undefined)
+  );
+}
+
+/** The same problem with another SLO for one model. */
+export function withSlo(problem: PooledProblem, m: number, sloUs: number): PooledProblem {
+  const fixed = marginIsFixed(problem, m);
+  const models = problem.models.map((model, i) => {
+    if (i !== m) return model;
+    const sloMarginUs = fixed ? model.sloMarginUs : (model.sloMarginUs / model.sloUs) * sloUs;
+    return { ...model, sloUs, sloMarginUs, spec: { ...model.spec, sloMs: sloUs / 1000 } };
+  });
+  return { ...problem, models };
+}
+
+/** The SLO whose margin leaves so much. */
+export function sloLeaving(problem: PooledProblem, m: number, allowedUs: number): number {
+  const { sloUs, sloMarginUs } = problem.models[m] as ProblemModel;
+  return marginIsFixed(problem, m) ? allowedUs + sloMarginUs : allowedUs / (1 - sloMarginUs / sloUs);
+}
+
+/**
+ * The least SLO above a given one, to within `WIDTH`, whose value is accepted; values only get better as the SLO grows.
+ * @returns undefined where none is up to twice the SLO, or when stopped
+ */
+export function looserSlo(
+  sloUs: number,
+  valueAt: (sloUs: number) => AllowedValue,
+  accepts: (value: AllowedValue) => boolean,
+  stopped: () => boolean,
+): { sloUs: number; value: AllowedValue } | undefined {
+  let below = 0;
+  for (const step of STEPS) {
+    const value = valueAt(sloUs * (1 + step));
+    if (stopped()) return undefined;
+    if (accepts(value)) return halved(sloUs, below, { step, value }, valueAt, accepts, stopped);
+    below = step;
+  }
+  return undefined;
+}
+
+function halved(
+  sloUs: number,
+  from: number,
+  to: { step: number; value: AllowedValue },
+  valueAt: (sloUs: number) => AllowedValue,
+  accepts: (value: AllowedValue) => boolean,
+  stopped: () => boolean,
+): { sloUs: number; value: AllowedValue } | undefined {
+  let [below, above] = [from, to];
+  while (above.step - below > WIDTH) {
+    const step = (below + above.step) / 2;
+    const value = valueAt(sloUs * (1 + step));
+    if (stopped()) return undefined;
+    if (accepts(value)) above = { step, value };
+    else below = step;
+  }
+  return { sloUs: sloUs * (1 + above.step), value: above.value };
+}

@@ -1,0 +1,335 @@
+import { ListedColumns, type PricedColumn } from '../columns/column-source.js';
+import { type ColumnSet, columnSetOf } from '../columns/columns.js';
+import type { LabelPricing } from '../columns/label-pricing.js';
+import { columnKey } from '../lp/master.js';
+import type { PlanOptions } from '../options.js';
+import { type UsedColumn, usedRps } from '../plan/plan-model.js';
+import type { ModelTable, Slot } from '../tables/tables.js';
+import { divideByPrice } from './divide-by-price.js';
+import { divideByWeight } from './divide-by-weight.js';
+import type { Division } from './division.js';
+import { type Grid, gridOf, leastCommonMultiple, ModelGrid } from './grid.js';
+import { cappedBy, gpusUsed, priceOf, roundedUp } from './rounded.js';
+import { type IntegerSearch, isStopped } from './search-types.js';
+import { unitTable, type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
+
+/** A plan from the tables: value −Infinity (Infinity for prices) where they hold none. */
+export interface GridPlan {
+  /** The tables themselves, by model. */
+  readonly models: readonly ModelGrid[];
+  readonly used: readonly UsedColumn[];
+  readonly value: number;
+}
+
+/** First budget tried, as a part of the bound; each further one is twice as large. */
+const FIRST_BUDGET = 0.002;
+
+/** Part of the bound past which budgets have no end: then every state is kept. */
+const LAST_BUDGET = 0.3;
+
+const ROUNDING = 1e-9;
+
+/** Whether the rules bind single pools only: sizes per server and minimum shares bind many at once. */
+export function isAdditive({ problem, tables }: IntegerSearch): boolean {
+  const shares = tables.some(({ minShare }) => minShare.some((share) => share > 0));
+  return problem.planner.virtualPer === 'gpu' && !shares;
+}
+
+/** The columns the tables are made of; `complete` where they are all there are, so that what the tables prove holds. */
+export interface GridColumns {
+  readonly sets: readonly ColumnSet[];
+  readonly complete: boolean;
+}
+
+/** Columns this much dearer than the cheapest still take part in a search that cannot list all. */
+const DEARER = 0.02;
+const MOST_VARIED = 1500;
+const MOST_CHEAP = 1000;
+
+/**
+ * Columns for the tables: all of them where they are listed, else those of the
+ * LP and varied ones nearly as cheap.
+ */
+export function gridColumns(search: IntegerSearch): GridColumns {
+  const { sources, master } = search;
+  const sets = sources.map((source, m) => {
+    if (source instanceof ListedColumns) return source.set;
+    const own = master.modelPrices[m] as number;
+    const prices = { perGpu: master.gpuPrices, perUse: master.usePrices[m] as readonly number[] };
+    const varied = isStopped(search)
+      ? []
+      : (source as LabelPricing).variedBelow(own * (1 + DEARER), prices, MOST_VARIED);
+    return setWith(search, m, varied);
+  });
+  return { sets, complete: master.closed && sources.every((source) => source instanceof ListedColumns) };
+}
+
+/** The unit that all virtual sizes in use divide, where GPUs are shared by unlike partitions. */
+export function sharedUnit({ tables }: IntegerSearch): number {
+  return leastCommonMultiple(tables.flatMap(({ slots }) => slots.map(({ virtual }) => virtual)));
+}
+
+/** What is served already and by what; the tables divide the rest. */
+export interface Bulk {
+  readonly used: readonly UsedColumn[];
+  readonly rps: readonly number[];
+  readonly available: readonly number[];
+}
+
+/** What fills whole GPUs together, as the tables see it. */
+export interface TableRule {
+  /** Each pool fills whole GPUs; else fractions of GPUs add up. */
+  readonly pool: boolean;
+  /** Fractions of unlike models add up as well; else each model has whole GPUs of its own. */
+  readonly shared: boolean;
+}
+
+/**
+ * The best plan by tables over amounts of GPUs (`ModelGrid`), exact for the rule asked for: whole GPUs per pool; fractions
+ * of GPUs, whole ones per model, which bounds `position`; or fractions that all models share, which is `class`.
+ * @param known value of a plan that there is: only what may be better is looked at
+ * @param available GPUs worth looking at, where not all are
+ * @returns undefined where the tables would be too large
+ */
+export function gridPlan(
+  search: IntegerSearch,
+  sets: readonly ColumnSet[],
+  rule: TableRule,
+  known?: number,
+  available: readonly number[] = search.classes.available,
+): GridPlan | undefined {
+  const grid = gridOf(available, rule.pool ? 1 : sharedUnit(search), sets.length);
+  if (grid === undefined) return undefined;
+  return growing(search, sets, grid, rule, available, known);
+}
+
+/** Most GPUs of a class that are left to the tables where the whole cluster is too large for them. */
+const LEFT_STATES = { oneModel: 2000, severalModels: 2500 };
+
+/**
+ * Large clusters: most GPUs go to the LP's own columns in its own proportions, where rounding to whole GPUs loses least;
+ * the rest is planned exactly by tables. Not proven optimal; its gap to the LP's bound falls as clusters grow.
+ */
+export function bulkPlan(search: IntegerSearch): GridPlan | undefined {
+  const { classes, problem, sources } = search;
+  const states = sources.length === 1 ? LEFT_STATES.oneModel : LEFT_STATES.severalModels;
+  const left = Math.floor(states ** (1 / classes.names.length));
+  const priced = problem.planner.objective !== 'throughput';
+  const amounts = priced ? gpusUsed(search) : classes.available;
+  const most = Math.max(...amounts);
+  const part = most > left ? 1 - left / most : 0;
+  const bulk = bulkOf(search, part);
+  const rest = priced ? cappedBy(search, roundedUp(search, part), bulk.available) : bulk.available;
+  const available = withinStates(rest, 4 * states);
+  const grid = gridOf(available, 1, sources.length);
+  if (grid === undefined) return undefined;
+  const rule: TableRule = { pool: true, shared: false };
+  const patient = { ...search, options: withoutEnd(search.options) };
+  const plan = withBudget(patient, cheapSets(search), grid, rule, Infinity, { ...bulk, available });
+  return plan === undefined || !priced ? plan : { ...plan, value: priceOf(search, plan.used) };
+}
+
+/** The cheapest columns of every model. */
+function cheapSets(search: IntegerSearch): ColumnSet[] {
+  const { sources, master } = search;
+  return sources.map((source, m) => {
+    const prices = { perGpu: master.gpuPrices, perUse: master.usePrices[m] as readonly number[] };
+    const below = (master.modelPrices[m] as number) * (1 + DEARER);
+    const cheap = source instanceof ListedColumns ? source.cheaperThan(below, prices, MOST_CHEAP) : [];
+    return setWith(search, m, cheap);
+  });
+}
+
+/** The columns of a model that the bound was found with, and others, each once. */
+function setWith(
+  { master, tables, problem }: IntegerSearch,
+  m: number,
+  others: readonly PricedColumn[],
+): ColumnSet {
+  const known = master.columns.filter((column) => column.model === m);
+  const all = [...known, ...others.map(({ column }) => column)];
+  const each = new Map(all.map((column) => [columnKey(column), column]));
+  return columnSetOf(tables[m] as ModelTable, problem.planner.maxPartitions, [...each.values()]);
+}
+
+/** As many GPUs as so many states allow: of the class with most, fewer. */
+function withinStates(available: readonly number[], states: number): number[] {
+  const some = [...available];
+  while (some.reduce((product, n) => product * (n + 1), 1) > states) {
+    const most = some.indexOf(Math.max(...some));
+    some[most] = Math.floor((some[most] as number) * 0.9);
+  }
+  return some;
+}
+
+/** What a large cluster leaves is little, and gives a plan even when the search is to end. */
+function withoutEnd({ interrupted: _, timeLimitMs: __, ...options }: PlanOptions): PlanOptions {
+  return options;
+}
+
+/** Whole GPUs of the LP's columns at a part of its throughput. */
+function bulkOf({ classes, master, tables }: IntegerSearch, part: number): Bulk {
+  const available = [...classes.available];
+  const used: UsedColumn[] = [];
+  const rps = tables.map(() => 0);
+  master.columns.forEach((column, c) => {
+    const table = tables[column.model] as ModelTable;
+    const wanted = part * (master.rps[c] as number);
+    const slots = column.parts.map(({ slot }) => table.slots[slot] as Slot);
+    const gpus = column.parts.map((p, d) => Math.floor(wanted / (p.rps * (slots[d] as Slot).virtual)));
+    if (gpus.some((n) => n === 0)) return;
+    const one = { column, virtualGpus: gpus.map((n, d) => n * (slots[d] as Slot).virtual) };
+    used.push(one);
+    rps[column.model] = (rps[column.model] as number) + usedRps(one);
+    gpus.forEach((n, d) => {
+      const k = (slots[d] as Slot).classIndex;
+      available[k] = (available[k] as number) - n;
+    });
+  });
+  return { used, rps, available };
+}
+
+/** Budgets grow until the plan found lies within the budget, which proves it. */
+function growing(
+  search: IntegerSearch,
+  sets: readonly ColumnSet[],
+  grid: Grid,
+  rule: TableRule,
+  available: readonly number[],
+  known: number | undefined,
+): GridPlan | undefined {
+  const scale = lossScale(search);
+  const bulk: Bulk = { used: [], rps: sets.map(() => 0), available };
+  let budget = FIRST_BUDGET * scale;
+  if (known !== undefined) budget = excessOf(search, known) + ROUNDING * scale;
+  // Prices that hold a minimum share up do not bound plans without it: no state may be left out then.
+  if (search.master.usePrices.some((prices) => prices.some((price) => price > 0))) budget = Infinity;
+  for (;;) {
+    const found = withBudget(search, sets, grid, rule, budget, bulk);
+    if (found === undefined || budget === Infinity || known !== undefined) return found;
+    const excess = excessOf(search, found.value);
+    if (excess <= budget) return found;
+    budget = Number.isFinite(excess) ? excess + ROUNDING * scale : 2 * budget;
+    if (budget > LAST_BUDGET * scale) budget = Infinity;
+  }
+}
+
+/** What budgets are measured in: the worth of all GPUs at the LP's prices, or the price of the LP's plan. */
+function lossScale({ master, problem, classes }: IntegerSearch): number {
+  if (problem.planner.objective !== 'throughput') return master.bound;
+  return classes.available.reduce((sum, n, k) => sum + n * (master.gpuPrices[k] as number), 0);
+}
+
+/** How far a value lies from the LP's bound, in the same measure: the losses of a plan with that value cannot sum to more. */
+function excessOf({ master, problem, classes }: IntegerSearch, value: number): number {
+  if (problem.planner.objective !== 'throughput') return value - master.bound;
+  const worth = classes.available.reduce((sum, n, k) => sum + n * (master.gpuPrices[k] as number), 0);
+  return worth - value * carriedOf({ master, problem });
+}
+
+/** Price of one unit of least throughput/weight. */
+function carriedOf({ master, problem }: Pick<IntegerSearch, 'master' | 'problem'>): number {
+  return problem.models.reduce((sum, { weight }, m) => sum + weight * (master.modelPrices[m] as number), 0);
+}
+
+/** As `excessOf`, in requests per second of the first model. */
+export function excessRps(search: IntegerSearch, value: number): number {
+  return excessOf(search, value) / (search.master.modelPrices[0] as number);
+}
+
+function withBudget(
+  search: IntegerSearch,
+  sets: readonly ColumnSet[],
+  grid: Grid,
+  rule: TableRule,
+  budget: number,
+  bulk: Bulk,
+): GridPlan | undefined {
+  const models: ModelGrid[] = [];
+  for (const [m, set] of sets.entries()) {
+    const model = modelGrid(search, grid, set, rule.pool, budget, m);
+    if (model.stopped) return undefined;
+    models.push(model);
+  }
+  const together = rule.shared;
+  const tables = models.map((model) => (together ? unitTable(model) : wholeGpuTable(model, bulk.available)));
+  const division = divided(search, tables, together ? grid.perGpu : 1, budget, bulk.rps);
+  if (division === undefined) return undefined;
+  const used = division.states.flatMap((state, m) =>
+    (models[m] as ModelGrid).columnsAt((tables[m] as WholeGpuTable).at[state] as number),
+  );
+  return { models, used: merged([...bulk.used, ...used]), value: division.value };
+}
+
+/** The best division of whole GPUs that may be better than a plan there is. */
+export function divisionOf(
+  search: IntegerSearch,
+  tables: readonly WholeGpuTable[],
+  known: number,
+): Division | undefined {
+  const budget = excessOf(search, known) + ROUNDING * lossScale(search);
+  return divided(
+    search,
+    tables,
+    1,
+    budget,
+    tables.map(() => 0),
+  );
+}
+
+function divided(
+  search: IntegerSearch,
+  tables: readonly WholeGpuTable[],
+  perGpu: number,
+  budget: number,
+  base: readonly number[],
+): Division | undefined {
+  const { problem, master, classes } = search;
+  const bounded = Number.isFinite(budget);
+  if (problem.planner.objective !== 'throughput')
+    return divideByPrice(tables, {
+      rps: problem.models.map((model, m) => Math.max(0, (model.rps ?? 0) - (base[m] as number))),
+      unitCost: classes.unitCost,
+      perGpu,
+      stop: () => isStopped(search),
+      ...(bounded ? { most: master.bound + budget } : {}),
+    });
+  const least = (lossScale(search) - budget) / carriedOf(search);
+  const perUnit = master.gpuPrices.map((price) => price / perGpu);
+  return divideByWeight(tables, {
+    weights: problem.models.map(({ weight }) => weight),
+    bound: master.bound,
+    base,
+    stop: () => isStopped(search),
+    ...(bounded ? { least: least * (1 - ROUNDING), worth: { perUnit, perModel: master.modelPrices } } : {}),
+  });
+}
+
+/** A model's table; its own losses are in its own requests per second. */
+function modelGrid(
+  search: IntegerSearch,
+  grid: Grid,
+  set: ColumnSet,
+  pool: boolean,
+  budget: number,
+  m: number,
+): ModelGrid {
+  const { classes, master } = search;
+  const own = master.modelPrices[m] as number;
+  const bounded = Number.isFinite(budget) && own > 0;
+  const gpuPrices = classes.names.map((_, k) => (bounded ? (master.gpuPrices[k] as number) / own : 0));
+  const options = { pool, gpuPrices, budget: bounded ? budget / own : Infinity };
+  return new ModelGrid(grid, set, { ...options, stop: () => isStopped(search) });
+}
+
+/** The same column twice is one pipeline with the GPUs of both. */
+function merged(used: readonly UsedColumn[]): UsedColumn[] {
+  const byKey = new Map<string, UsedColumn>();
+  for (const one of used) {
+    const key = columnKey(one.column);
+    const known = byKey.get(key);
+    const virtualGpus = one.virtualGpus.map((g, d) => g + (known?.virtualGpus[d] ?? 0));
+    byKey.set(key, { column: one.column, virtualGpus });
+  }
+  return [...byKey.values()];
+}

@@ -1,0 +1,235 @@
+import type { ColumnSet } from '../columns/columns.js';
+import type { UsedColumn } from '../plan/plan-model.js';
+import type { Grid, ModelGrid } from './grid.js';
+import { STOP_EVERY, virtualGpusOf } from './grid.js';
+import { eachState } from './whole-gpus.js';
+
+/** What a search over positions came to: the best plan within the budget, and whether nothing better is left. */
+export interface PositionResult {
+  readonly used: readonly UsedColumn[] | undefined;
+  /** Worth of all GPUs less what is served; Infinity where nothing was found. */
+  readonly excess: number;
+  readonly exhausted: boolean;
+  readonly nodes: number;
+}
+
+/** A column at a throughput where one partition is full, by (position, class). */
+interface Piece {
+  readonly column: number;
+  readonly rps: number;
+  readonly loss: number;
+  /** Units by position · classes + class. */
+  readonly units: Int32Array;
+  readonly byClass: Int32Array;
+  readonly offset: number;
+}
+
+const WHOLE = 1e-9;
+
+/**
+ * Exact search for one model where each (position, class) fills whole GPUs. The table of the weaker rule, fractions of GPUs
+ * per class, gives for every rest of GPUs the least that filling it can lose; so only multisets of columns whose losses so
+ * far and to come stay within the budget are looked at (A*, by growing budgets).
+ * @param gpus what the model may use
+ * @param relaxed the model's grid by fractions of GPUs, kept to at least `budget`
+ * @param budget excess of the plan already known
+ * @param maxNodes counted work
+ * @param stop asked now and then; true ends it as the end of the work does
+ */
+export function searchPositions(
+  relaxed: ModelGrid,
+  gpus: readonly number[],
+  budget: number,
+  maxNodes: number,
+  stop: () => boolean = () => false,
+): PositionResult {
+  const search = new PositionSearch(relaxed, gpus, maxNodes, stop);
+  let limit = search.least + Math.max((budget - search.least) / 16, WHOLE);
+  for (;;) {
+    const tried = Math.min(limit, budget);
+    search.run(tried);
+    const done = search.best <= tried || tried >= budget;
+    if (done || search.isOver)
+      return {
+        used: search.columns(),
+        excess: search.best,
+        exhausted: !search.isOver,
+        nodes: search.nodes,
+      };
+    limit = search.least + 2 * (limit - search.least);
+  }
+}
+
+class PositionSearch {
+  best = Infinity;
+  nodes = 0;
+  /** Least that any plan by fractions of GPUs loses on the whole cluster. */
+  readonly least: number;
+  private readonly need: Float64Array;
+  private readonly grid: Grid;
+  private readonly set: ColumnSet;
+  private readonly classes: number;
+  private readonly all: number;
+  private readonly cap: Int32Array;
+  private pieces: Piece[] = [];
+  private chosen: Piece[] = [];
+  private bestChosen: Piece[] | undefined;
+  private limit = 0;
+  private stopped = false;
+
+  constructor(
+    private readonly relaxed: ModelGrid,
+    private readonly gpus: readonly number[],
+    private readonly maxNodes: number,
+    private readonly stop: () => boolean,
+  ) {
+    this.grid = relaxed.grid;
+    this.set = relaxed.set;
+    this.classes = gpus.length;
+    this.cap = Int32Array.from(gpus, (n) => n * this.grid.perGpu);
+    this.all = this.cap.reduce((u, n, k) => u + n * (this.grid.strides[k] as number), 0);
+    this.need = leastLosses(relaxed);
+    this.least = this.need[this.all] as number;
+  }
+
+  /** Whether the work allowed is done. */
+  get isOver(): boolean {
+    return this.stopped || this.nodes > this.maxNodes;
+  }
+
+  run(limit: number): void {
+    this.limit = limit;
+    this.pieces = this.piecesWithin(limit);
+    this.extend(0, this.all, 0, new Int32Array(this.set.width * this.classes), Int32Array.from(this.cap));
+  }
+
+  columns(): UsedColumn[] | undefined {
+    return this.bestChosen?.map((piece) => ({
+      column: this.set.column(piece.column),
+      virtualGpus: virtualGpusOf(this.set, piece.column, piece.rps, false),
+    }));
+  }
+
+  private extend(from: number, rest: number, loss: number, used: Int32Array, left: Int32Array): void {
+    if (++this.nodes % STOP_EVERY === 0 && this.stop()) this.stopped = true;
+    if (this.isOver) return;
+    const excess = loss + this.relaxed.worth(rest);
+    if (excess < Math.min(this.best, this.limit + WHOLE) - WHOLE && this.fillsWhole(used)) {
+      this.best = excess;
+      this.bestChosen = [...this.chosen];
+    }
+    for (let i = from; i < this.pieces.length; i++) {
+      const piece = this.pieces[i] as Piece;
+      if (!fitsLeft(piece.byClass, left)) continue;
+      const next = rest - piece.offset;
+      const total = loss + piece.loss;
+      if (total + (this.need[next] as number) > Math.min(this.limit, this.best - WHOLE)) continue;
+      add(used, piece.units, 1);
+      add(left, piece.byClass, -1);
+      this.chosen.push(piece);
+      this.extend(i, next, total, used, left);
+      this.chosen.pop();
+      add(used, piece.units, -1);
+      add(left, piece.byClass, 1);
+      if (this.isOver) return;
+    }
+  }
+
+  /** Whether the positions, each rounded up to whole GPUs, have enough of every class. */
+  private fillsWhole(used: Int32Array): boolean {
+    for (let k = 0; k < this.classes; k++) {
+      let gpus = 0;
+      for (let at = k; at < used.length; at += this.classes)
+        gpus += Math.ceil((used[at] as number) / this.grid.perGpu - WHOLE);
+      if (gpus > (this.gpus[k] as number)) return false;
+    }
+    return true;
+  }
+
+  /** Pieces that a plan within the limit can hold, large ones first; of pieces with the same units the best. */
+  private piecesWithin(limit: number): Piece[] {
+    const found = new Map<string, Piece>();
+    for (let c = 0; c < this.set.count; c++)
+      for (const piece of this.levels(c, limit)) {
+        const key = piece.units.join(',');
+        const known = found.get(key);
+        if (known === undefined || piece.loss < known.loss - WHOLE) found.set(key, piece);
+      }
+    return [...found.values()].sort((a, b) => b.rps - a.rps || b.offset - a.offset || a.column - b.column);
+  }
+
+  private *levels(c: number, limit: number): Generator<Piece> {
+    const { set, grid, relaxed } = this;
+    const parts = set.parts[c] as number;
+    const rates = new Float64Array(parts);
+    const steps = new Int32Array(parts);
+    const classOf = new Int32Array(parts);
+    let price = 0;
+    for (let d = 0; d < parts; d++) {
+      const at = c * set.width + d;
+      const slot = set.table.slots[set.slots[at] as number] as { classIndex: number; virtual: number };
+      const gpusPerRps = set.gpusPerRps[at] as number;
+      rates[d] = 1 / (gpusPerRps * slot.virtual);
+      steps[d] = grid.perGpu / slot.virtual;
+      classOf[d] = slot.classIndex;
+      price += (relaxed.options.gpuPrices[slot.classIndex] as number) * gpusPerRps;
+    }
+    const reducedCost = Math.max(0, price - 1);
+    const mostRps =
+      reducedCost > 0 ? (limit - this.least + WHOLE) / reducedCost + limit / reducedCost : Infinity;
+    for (let d = 0; d < parts; d++) {
+      const most =
+        parts === 1 ? 1 : Math.floor((this.cap[classOf[d] as number] as number) / (steps[d] as number));
+      for (let g = 1; g <= most && g * (rates[d] as number) <= mostRps; g++) {
+        const piece = this.piece(c, g * (rates[d] as number), rates, steps, classOf);
+        if (piece === undefined) break;
+        if (piece.loss + (this.need[this.all - piece.offset] as number) <= limit) yield piece;
+      }
+    }
+  }
+
+  private piece(
+    c: number,
+    rps: number,
+    rates: Float64Array,
+    steps: Int32Array,
+    classOf: Int32Array,
+  ): Piece | undefined {
+    const { grid, classes } = this;
+    const units = new Int32Array(this.set.width * classes);
+    const byClass = new Int32Array(classes);
+    rates.forEach((rate, d) => {
+      const n = Math.ceil(rps / rate - WHOLE) * (steps[d] as number);
+      const k = classOf[d] as number;
+      units[d * classes + k] = n;
+      byClass[k] = (byClass[k] as number) + n;
+    });
+    if (!fitsLeft(byClass, this.cap)) return undefined;
+    const offset = byClass.reduce((u, n, k) => u + n * (grid.strides[k] as number), 0);
+    return { column: c, rps, loss: this.relaxed.worth(offset) - rps, units, byClass, offset };
+  }
+}
+
+function fitsLeft(units: Int32Array, left: ArrayLike<number>): boolean {
+  for (let k = 0; k < units.length; k++) if ((units[k] as number) > (left[k] as number)) return false;
+  return true;
+}
+
+function add(to: Int32Array, units: Int32Array, times: number): void {
+  for (let i = 0; i < units.length; i++) to[i] = (to[i] as number) + times * (units[i] as number);
+}
+
+/** For every amount of GPUs the least that filling it loses, idle units counted at their worth. */
+function leastLosses(model: ModelGrid): Float64Array {
+  const { grid, loss, options } = model;
+  const idle = options.gpuPrices.map((price) => price / grid.perGpu);
+  const need = Float64Array.from(loss, (l) => (l <= options.budget ? l : Infinity));
+  eachState(grid, (u, amounts) => {
+    for (let k = 0; k < amounts.length; k++) {
+      if (amounts[k] === 0) continue;
+      const less = (need[u - (grid.strides[k] as number)] as number) + (idle[k] as number);
+      if (less < (need[u] as number)) need[u] = less;
+    }
+  });
+  return need;
+}

@@ -1,0 +1,104 @@
+import type { Column } from '../columns/columns.js';
+import { type MasterGoal, provenBound, solveMaster } from '../lp/master.js';
+import type { ClassTable } from '../tables/tables.js';
+import { type IntegerSearch, isStopped } from './search-types.js';
+
+/** A bound on prices that knows GPUs are bought whole, and the columns that showed it. */
+export interface PriceBound {
+  readonly bound: number;
+  readonly columns: readonly Column[];
+}
+
+/** Clusters looked at, and LPs solved for them, before the bound is taken as it is. */
+const MOST_CLUSTERS = 20_000;
+const MOST_LPS = 60;
+
+/** Prices of GPUs at which the rates are worth so much: a cluster worth less cannot meet them. */
+interface Cut {
+  readonly perGpu: readonly number[];
+  readonly need: number;
+}
+
+/**
+ * The least price of whole GPUs whose LP can meet the rates. A plan buys whole GPUs, so none is cheaper; the LP of the whole
+ * problem buys fractions, which at small rates lies far below. Clusters are taken by rising price; each that cannot meet the
+ * rates gives prices that rule out many others (a cut, as in Benders' method).
+ * @param most price of a plan there is
+ */
+export function wholeGpuBound(search: IntegerSearch, most: number): PriceBound {
+  const { master, problem, classes } = search;
+  const bound = master.bound;
+  const weights = problem.models.map(({ rps = 0 }) => rps);
+  const goal: MasterGoal = { kind: 'throughput', weights, enough: 1, tooLittle: 1 - 1e-9 };
+  const columns = new Set<Column>();
+  const cuts: Cut[] = [];
+  const clusters = clustersBetween(classes, bound, most);
+  if (clusters === undefined) return { bound, columns: [] };
+  let lps = 0;
+  for (const { gpus, price } of clusters) {
+    if (cuts.some(({ perGpu, need }) => worthOf(perGpu, gpus) < need * (1 - 1e-9))) continue;
+    if (++lps > MOST_LPS || isStopped(search)) return { bound: price, columns: [...columns] };
+    const known = [...master.columns, ...columns];
+    const tried = tryCluster(search, goal, gpus, known);
+    for (const column of tried.columns) columns.add(column);
+    if (tried.reach >= 1 - 1e-9) return { bound: price, columns: [...columns] };
+    if (tried.cut !== undefined) cuts.push(tried.cut);
+  }
+  return { bound: most, columns: [...columns] };
+}
+
+/** What part of the rates whole GPUs can serve at most. */
+function tryCluster(
+  search: IntegerSearch,
+  goal: MasterGoal,
+  gpus: readonly number[],
+  known: readonly Column[],
+): { reach: number; cut: Cut | undefined; columns: readonly Column[] } {
+  const { options, tables, sources, classes } = search;
+  const cluster: ClassTable = { ...classes, available: gpus, unitCost: gpus.map(() => 0) };
+  const stop = () => isStopped(search);
+  const { bound, gpuPrices, usePrices, modelPrices, columns, rps } = solveMaster(
+    options.highs,
+    cluster,
+    tables,
+    sources,
+    goal,
+    known,
+    stop,
+  );
+  const used = columns.filter((_, c) => (rps[c] ?? 0) > 0);
+  if (gpuPrices.length === 0) return { reach: Infinity, cut: undefined, columns: used };
+  const at = provenBound(cluster, tables, sources, goal, gpuPrices, usePrices, modelPrices);
+  const cut = { perGpu: gpuPrices, need: worthOf(gpuPrices, gpus) / at };
+  return { reach: bound, cut: at > 0 && Number.isFinite(at) ? cut : undefined, columns: used };
+}
+
+function worthOf(perGpu: readonly number[], gpus: readonly number[]): number {
+  return gpus.reduce((sum, n, k) => sum + n * (perGpu[k] as number), 0);
+}
+
+/** Clusters of whole GPUs at least and less than so dear, by rising price; undefined where they are too many. */
+function clustersBetween(
+  { available, unitCost }: ClassTable,
+  least: number,
+  most: number,
+): { gpus: number[]; price: number }[] | undefined {
+  const found: { gpus: number[]; price: number }[] = [];
+  let visited = 0;
+  const extend = (gpus: number[], price: number): boolean => {
+    if (++visited > 50 * MOST_CLUSTERS) return false;
+    const k = gpus.length;
+    if (k === available.length) {
+      if (price >= least * (1 - 1e-9)) found.push({ gpus, price });
+      return found.length <= MOST_CLUSTERS;
+    }
+    for (let n = 0; n <= (available[k] as number); n++) {
+      const so = price + n * (unitCost[k] as number);
+      if (so >= most * (1 - 1e-9)) break;
+      if (!extend([...gpus, n], so)) return false;
+    }
+    return true;
+  };
+  if (!extend([], 0)) return undefined;
+  return found.sort((a, b) => a.price - b.price);
+}

@@ -1,0 +1,77 @@
+import { gpusByClass } from '../lp/master.js';
+import type { UsedColumn } from '../plan/plan-model.js';
+import type { ModelTable, Slot } from '../tables/tables.js';
+import type { IntegerSearch } from './search-types.js';
+
+/** GPUs of each class in the LP's plan, fractions as they are. */
+export function gpusUsed({ classes, master, tables }: IntegerSearch): number[] {
+  const used = classes.names.map(() => 0);
+  master.columns.forEach((column, c) => {
+    const rps = master.rps[c] as number;
+    if (rps <= 0) return;
+    const gpus = gpusByClass(column, tables[column.model] as ModelTable, used.length);
+    for (let k = 0; k < used.length; k++) used[k] = (used[k] as number) + rps * (gpus[k] as number);
+  });
+  return used;
+}
+
+/**
+ * The LP's plan with every pool rounded up to whole GPUs, but for a part of it that whole GPUs serve already.
+ * It meets the rates; whether there are as many GPUs is the caller's to see.
+ */
+export function roundedUp({ master, tables }: IntegerSearch, served = 0): UsedColumn[] {
+  return master.columns.flatMap((column, c): UsedColumn[] => {
+    const rps = master.rps[c] as number;
+    if (rps <= 0) return [];
+    const table = tables[column.model] as ModelTable;
+    const virtualGpus = column.parts.map(({ slot, rps: each }) => {
+      const { virtual } = table.slots[slot] as Slot;
+      const whole = Math.floor((served * rps) / (each * virtual));
+      return (Math.ceil(rps / (each * virtual) - 1e-9) - whole) * virtual;
+    });
+    return [{ column, virtualGpus }];
+  });
+}
+
+/** Price of the GPUs that pools take. */
+export function priceOf({ classes, tables }: IntegerSearch, used: readonly UsedColumn[]): number {
+  return used.reduce(
+    (sum, { column, virtualGpus }) =>
+      sum +
+      column.parts.reduce((own, { slot }, d) => {
+        const { classIndex, virtual } = (tables[column.model] as ModelTable).slots[slot] as Slot;
+        const gpus = Math.ceil((virtualGpus[d] as number) / virtual);
+        return own + gpus * (classes.unitCost[classIndex] as number);
+      }, 0),
+    0,
+  );
+}
+
+/** GPUs by class that a plan no dearer than another can have. */
+export function cappedBy(
+  search: IntegerSearch,
+  plan: readonly UsedColumn[],
+  available: readonly number[],
+): number[] {
+  const price = priceOf(search, plan) * (1 + 1e-9);
+  return available.map((n, k) => {
+    const each = search.classes.unitCost[k] as number;
+    return each > 0 ? Math.min(n, Math.floor(price / each)) : n;
+  });
+}
+
+/** GPUs by class worth looking at: where a price is least, those that a plan no dearer than the LP's rounded up can have. */
+export function usefulGpus(search: IntegerSearch): readonly number[] {
+  const { problem, classes } = search;
+  const { available } = classes;
+  if (problem.planner.objective === 'throughput') return available;
+  const plan = roundedUp(search);
+  const taken = classes.names.map(() => 0);
+  for (const { column, virtualGpus } of plan)
+    column.parts.forEach(({ slot }, d) => {
+      const { classIndex, virtual } = (search.tables[column.model] as ModelTable).slots[slot] as Slot;
+      taken[classIndex] = (taken[classIndex] as number) + (virtualGpus[d] as number) / virtual;
+    });
+  const there = taken.every((n, k) => n <= (available[k] as number) + 1e-9);
+  return there ? cappedBy(search, plan, available) : available;
+}

@@ -1,0 +1,45 @@
+import type { ColumnSource } from '../columns/column-source.js';
+import type { MasterResult } from '../lp/master.js';
+import type { PlanOptions } from '../options.js';
+import type { Phases } from '../phases.js';
+import type { UsedColumn } from '../plan/plan-model.js';
+import type { PooledProblem, SearchLimit } from '../problem.js';
+import type { ClassTable, ModelTable } from '../tables/tables.js';
+
+/** What the search for whole numbers starts from. */
+export interface IntegerSearch {
+  readonly problem: PooledProblem;
+  readonly classes: ClassTable;
+  readonly tables: readonly ModelTable[];
+  readonly sources: readonly ColumnSource[];
+  readonly master: MasterResult;
+  readonly options: PlanOptions;
+  readonly phases: Phases;
+}
+
+export type SearchResult =
+  | {
+      readonly status: 'found';
+      readonly used: readonly UsedColumn[];
+      readonly value: number;
+      readonly bound: number;
+      readonly limit: SearchLimit | undefined;
+      readonly nodes: number;
+    }
+  | { readonly status: 'none'; readonly limit: SearchLimit; readonly nodes: number }
+  | { readonly status: 'infeasible'; readonly nodes: number };
+
+/** Whether planning is to end with what it has: somebody asks for it, or its time is over. */
+export function isOver({ interrupted, timeLimitMs }: PlanOptions, phases: Phases): boolean {
+  return interrupted?.() === true || (timeLimitMs !== undefined && phases.elapsed() >= timeLimitMs);
+}
+
+/** What is left of the time limit, for a solver. */
+export function timeLeft({ options, phases }: IntegerSearch): { maxSeconds?: number } {
+  if (options.timeLimitMs === undefined) return {};
+  return { maxSeconds: Math.max(0.001, (options.timeLimitMs - phases.elapsed()) / 1000) };
+}
+
+export function isStopped({ options, phases }: IntegerSearch): boolean {
+  return isOver(options, phases);
+}

@@ -1,0 +1,271 @@
+import { fault, InputError } from '../../artifacts/index.js';
+import { solveLiteral } from '../literal/literal.js';
+import { columnKey } from '../lp/master.js';
+import { DEFAULT_GAP } from '../options.js';
+import { fitsServers } from '../plan/plan.js';
+import { type UsedColumn, usedRps } from '../plan/plan-model.js';
+import {
+  better,
+  type Candidate,
+  finish,
+  gapOf,
+  isMaximised,
+  PROVEN,
+  planValue,
+  tighter,
+  tighterOf,
+} from './candidates.js';
+import { milpPlan } from './column-milp.js';
+import { exactPositions } from './exact-positions.js';
+import {
+  bulkPlan,
+  type GridColumns,
+  type GridPlan,
+  gridColumns,
+  gridPlan,
+  isAdditive,
+  type TableRule,
+} from './grid-search.js';
+import { wholeGpuBound } from './price-bound.js';
+import { usefulGpus } from './rounded.js';
+import { type IntegerSearch, type SearchResult, timeLeft } from './search-types.js';
+
+/** A gap by model at which a large cluster's plan is not worth a MILP. */
+const GOOD_ENOUGH = 2e-3;
+
+const POOLS: TableRule = { pool: true, shared: false };
+const FRACTIONS: TableRule = { pool: false, shared: false };
+const SHARED: TableRule = { pool: false, shared: true };
+
+/** Parts of a GPU of each class that are left idle, one after another, where fractions do not fit side by side. */
+const LESS = [1 / 12, 1 / 6, 1 / 4, 1 / 2, 1];
+
+/** Whole numbers; at a price also what whole GPUs cost at least, where that is not known exactly. */
+export function searchPlan(search: IntegerSearch): SearchResult {
+  const { master, options, phases } = search;
+  const gap = options.gap ?? DEFAULT_GAP;
+  const first = searchColumns(search, gap);
+  if (isMaximised(search) || options.formulation === 'literal') return first;
+  if (first.status !== 'found' || gapOf(search, first.value, first.bound) <= gap) return first;
+  const { bound, columns } = phases.time('whole GPUs', () => wholeGpuBound(search, first.value));
+  const tight = atLeast(search, first, bound, gap);
+  const known = new Set(master.columns.map(columnKey));
+  const fresh = columns.filter((column) => !known.has(columnKey(column)));
+  if (gapOf(search, tight.value, tight.bound) <= gap || fresh.length === 0) return tight;
+  const richer = { ...master, columns: [...master.columns, ...fresh] };
+  const rps = [...master.rps, ...fresh.map(() => 0)];
+  const second = searchColumns({ ...search, master: { ...richer, rps } }, gap);
+  if (second.status !== 'found' || second.value >= tight.value) return tight;
+  return atLeast(search, second, tight.bound, gap);
+}
+
+type Found = Extract<SearchResult, { status: 'found' }>;
+
+/** A result with a bound that was proved besides. */
+function atLeast(
+  search: IntegerSearch,
+  { used, value, nodes, ...found }: Found,
+  bound: number,
+  gap: number,
+): Found {
+  return finish(search, { used, value, nodes }, Math.min(value, Math.max(found.bound, bound)), gap) as Found;
+}
+
+/**
+ * Whole numbers: tables over amounts of GPUs where the rules allow them (exact), a MILP over the best columns elsewhere.
+ * For `position` the tables give a plan from below (whole GPUs per pool also fill positions) and a bound from above
+ * (fractions of GPUs per class); what lies between is searched.
+ */
+function searchColumns(search: IntegerSearch, gap: number): SearchResult {
+  const { problem, options } = search;
+  const rule = problem.planner.wholeGpusPer;
+  if (options.formulation === 'literal') return literalPlan(search, gap);
+  const columns = search.phases.time('varied columns', () => gridColumns(search));
+  if (!isAdditive(search)) return constrained(search, columns, gap);
+  const useful = usefulGpus(search);
+  if (rule === 'class') return shared(search, columns, useful, gap);
+  const pools = search.phases.time('pools', () => gridPlan(search, columns.sets, POOLS, undefined, useful));
+  if (rule === 'pool') return exactly(search, columns, pools, gap);
+  return positions(search, columns, pools, useful, gap);
+}
+
+/**
+ * GPUs of all models and sizes that add up to whole ones. Fractions that add up may still not fit GPUs side by side; a little
+ * less of each class does.
+ */
+function shared(
+  search: IntegerSearch,
+  columns: GridColumns,
+  useful: readonly number[],
+  gap: number,
+): SearchResult {
+  const { problem, tables, phases, master } = search;
+  const solve = (available: readonly number[]) =>
+    phases.time('fractions', () => gridPlan(search, columns.sets, SHARED, undefined, available));
+  const best = solve(useful);
+  if (best === undefined) return byWholeGpus(search, columns, useful, gap);
+  if (best.used.length === 0 || fitsServers(problem, tables, best.used))
+    return exactly(search, columns, best, gap);
+  for (const part of LESS) {
+    const plan = isMaximised(search) ? solve(useful.map((n) => Math.max(0, n - part))) : undefined;
+    if (plan === undefined || plan.value <= 0 || !fitsServers(problem, tables, plan.used)) continue;
+    const value = planValue(search, plan.used, plan.value);
+    return finish(
+      search,
+      { used: plan.used, value, nodes: 0 },
+      columns.complete ? best.value : master.bound,
+      gap,
+    );
+  }
+  return exactly(search, columns, best, gap);
+}
+
+/** Where fractions are too many: whole GPUs per pool do nearly as well on a cluster that large. */
+function byWholeGpus(
+  search: IntegerSearch,
+  { sets }: GridColumns,
+  useful: readonly number[],
+  gap: number,
+): SearchResult {
+  const { phases, master } = search;
+  const pools = phases.time('pools', () => gridPlan(search, sets, POOLS, undefined, useful));
+  if (pools === undefined || pools.used.length === 0) return largePlan(search, gap);
+  const lower = { used: pools.used, value: planValue(search, pools.used, pools.value), nodes: 0 };
+  if (gapOf(search, lower.value, master.bound) <= Math.max(gap, GOOD_ENOUGH))
+    return finish(search, lower, master.bound, gap);
+  const milp = phases.time('milp', () => milpPlan(search, master.bound));
+  return finish(search, better(search, lower, milp), master.bound, gap);
+}
+
+/** The printed formulation; its own bound holds for as many pipelines of a sequence as it has copies. */
+function literalPlan(search: IntegerSearch, gap: number): SearchResult {
+  const { problem, classes, tables, options } = search;
+  if (problem.planner.virtualPer === 'server')
+    throw new InputError('solve the literal formulation', [fault('it knows no virtualPer: server')]);
+  const { outcome, used } = solveLiteral(options.highs, problem, classes, tables, {
+    copies: options.copies ?? 2,
+    gap,
+    ...(options.work === undefined ? {} : { maxNodes: options.work }),
+    ...timeLeft(search),
+    ...(options.interrupted === undefined ? {} : { interrupted: options.interrupted }),
+  });
+  if (outcome.status === 'infeasible') return { status: 'infeasible', nodes: 0 };
+  if (outcome.status !== 'optimal' && outcome.status !== 'feasible')
+    return finish(search, undefined, search.master.bound, gap);
+  const value = planValue(search, used, outcome.objective);
+  return finish(
+    search,
+    { used, value, nodes: outcome.nodes, bound: tighterOf(search, outcome.bound, value) },
+    search.master.bound,
+    gap,
+  );
+}
+
+/** The tables are exact: what they found is optimal, what they did not find is not there. */
+function exactly(
+  search: IntegerSearch,
+  { complete }: GridColumns,
+  plan: GridPlan | undefined,
+  gap: number,
+): SearchResult {
+  const { bound } = search.master;
+  if (plan === undefined || (plan.used.length === 0 && !complete)) return largePlan(search, gap);
+  if (plan.used.length === 0 || plan.value <= 0) return { status: 'infeasible', nodes: 0 };
+  const { used } = plan;
+  const value = planValue(search, used, plan.value);
+  if (!complete) return finish(search, { used, value, nodes: 0 }, bound, gap);
+  return {
+    status: 'found',
+    used,
+    value,
+    bound: tighterOf(search, plan.value, value),
+    limit: undefined,
+    nodes: 0,
+  };
+}
+
+/**
+ * Rules that bind many pools at once (one size per server, minimum shares): without them the tables give a bound, and the
+ * plan itself where it happens to keep the rules; else a MILP keeps them.
+ */
+function constrained(search: IntegerSearch, { sets, complete }: GridColumns, gap: number): SearchResult {
+  const { problem, master, phases } = search;
+  const pool = problem.planner.wholeGpusPer === 'pool';
+  const rule = { pool, shared: problem.planner.wholeGpusPer === 'class' };
+  const free = phases.time('without rules', () => gridPlan(search, sets, rule));
+  const known = free !== undefined && free.used.length > 0 ? free : undefined;
+  const bound = known === undefined || !complete ? master.bound : tighter(search, known.value, master.bound);
+  if (known !== undefined && pool && keepsRules(search, known.used))
+    return finish(
+      search,
+      { used: known.used, value: planValue(search, known.used, known.value), nodes: 0 },
+      bound,
+      gap,
+    );
+  return finish(
+    search,
+    phases.time('milp', () => milpPlan(search, bound)),
+    bound,
+    gap,
+  );
+}
+
+function keepsRules(search: IntegerSearch, used: readonly UsedColumn[]): boolean {
+  const { problem, classes, tables } = search;
+  const shares = tables.every((table, m) => {
+    const own = used.filter(({ column }) => column.model === m);
+    const all = own.reduce((sum, one) => sum + usedRps(one), 0);
+    return classes.names.every((_, k) => {
+      const uses = ({ column }: UsedColumn) =>
+        column.parts.some(({ slot }) => table.slots[slot]?.classIndex === k);
+      const using = own.filter(uses).reduce((sum, one) => sum + usedRps(one), 0);
+      return using >= (table.minShare[k] as number) * all;
+    });
+  });
+  return shares && fitsServers(problem, tables, used);
+}
+
+/** Where the tables are too large: the LP's proportions, then a MILP where those are not close enough. */
+function largePlan(search: IntegerSearch, gap: number): SearchResult {
+  const { master, phases, problem } = search;
+  const plan = phases.time('bulk', () => bulkPlan(search));
+  const none = plan === undefined || plan.used.length === 0 || plan.value <= 0 || plan.value === Infinity;
+  const bulk = none
+    ? undefined
+    : { used: plan.used, value: planValue(search, plan.used, plan.value), nodes: 0 };
+  const enough = Math.max(gap, GOOD_ENOUGH * problem.models.length);
+  if (bulk !== undefined && gapOf(search, bulk.value, master.bound) <= enough)
+    return finish(search, bulk, master.bound, gap);
+  const milp = phases.time('milp', () => milpPlan(search, master.bound));
+  return finish(search, better(search, bulk, milp), master.bound, gap);
+}
+
+function positions(
+  search: IntegerSearch,
+  { sets, complete }: GridColumns,
+  pools: GridPlan | undefined,
+  useful: readonly number[],
+  gap: number,
+): SearchResult {
+  const { master, phases } = search;
+  const lower: Candidate | undefined =
+    pools !== undefined && pools.used.length > 0
+      ? { used: pools.used, value: planValue(search, pools.used, pools.value), nodes: 0 }
+      : undefined;
+  if (lower === undefined) return largePlan(search, gap);
+  const upper = phases.time('fractions', () => gridPlan(search, sets, FRACTIONS, lower.value, useful));
+  // The tables leave out what is no better than the plan there is: they may find less than it.
+  const proved =
+    upper === undefined || !complete ? master.bound : tighterOf(search, upper.value, lower.value);
+  const bound = tighter(search, proved, master.bound);
+  if (upper !== undefined && gapOf(search, lower.value, upper.value) <= PROVEN)
+    return finish(search, lower, bound, gap);
+  const exact: Candidate =
+    upper === undefined
+      ? lower
+      : phases.time('positions', () => exactPositions(search, upper, lower, complete));
+  if (gapOf(search, exact.value, tighter(search, exact.bound ?? bound, bound)) <= gap)
+    return finish(search, exact, bound, gap);
+  const milp = phases.time('milp', () => milpPlan(search, bound));
+  return finish(search, better(search, exact, milp), bound, gap);
+}

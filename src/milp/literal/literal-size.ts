@@ -1,0 +1,36 @@
+import type { PooledProblem } from '../problem.js';
+import { classTable, type ModelTable, modelTable } from '../tables/tables.js';
+
+/**
+ * How many choices (v, b, i, j) the literal formulation has: each is a binary and a whole number of PPipe A.2. Counted, not
+ * built, so it costs nothing at any size.
+ * @param copies pipelines of each sequence of classes
+ */
+export function literalChoices(problem: PooledProblem, copies: number): number {
+  const classes = classTable(problem);
+  const longest = problem.planner.maxPartitions;
+  const perModel = problem.models.map((_, m) => choicesOf(modelTable(problem, m), classes.names, longest));
+  return copies * perModel.reduce((sum, n) => sum + n, 0);
+}
+
+function choicesOf(table: ModelTable, classes: readonly string[], longest: number): number {
+  const rows = classes.map((_, k) => rowsOf(table, k));
+  const perPlace = rows.reduce((sum, n) => sum + n, 0);
+  const cuts = table.cuts.length - 2;
+  let total = perPlace;
+  for (let length = 2; length <= longest; length++) {
+    const ranges = 2 * cuts + ((length - 2) * cuts * (cuts - 1)) / 2;
+    total += ranges * perPlace * classes.length ** (length - 1);
+  }
+  return total;
+}
+
+/** Virtual sizes and batches of a class that were measured. */
+function rowsOf({ slots, batches, prefixUs }: ModelTable, k: number): number {
+  let rows = 0;
+  slots.forEach((slot, s) => {
+    if (slot.classIndex !== k) return;
+    for (let b = 0; b < batches.length; b++) if (prefixUs[s * batches.length + b] !== undefined) rows += 1;
+  });
+  return rows;
+}

@@ -1,0 +1,219 @@
+import type { Cluster, DeviceClass, Placement } from '../../artifacts/index.js';
+import type { WholeGpusPer } from '../problem.js';
+
+/** The virtual GPUs of one partition of one pipeline. */
+export interface PoolToPlace {
+  readonly model: number;
+  readonly pipeline: number;
+  readonly partition: number;
+  readonly class: string;
+  readonly virtual: number;
+  readonly virtualGpus: number;
+}
+
+export interface PlacementRules {
+  readonly wholeGpusPer: WholeGpusPer;
+  readonly virtualPer: 'gpu' | 'server';
+}
+
+/** Whole GPUs with the same on each: pools by index, one entry per virtual GPU. */
+interface AlikeGpus {
+  readonly virtual: number;
+  readonly pools: readonly number[];
+  readonly count: number;
+}
+
+/** The number of the next GPU of a virtual size; a server's are numbered one after the other. */
+type NextGpu = (virtual: number) => number;
+
+const ROUNDING = 1e-9;
+
+/**
+ * Puts every virtual GPU on a server and a GPU. Whole GPUs are filled per pool, position or class as the rule says; pools
+ * lie in the order of models, pipelines and partitions, each on consecutive GPUs; GPUs already taken are the last ones.
+ * Under `virtualPer: server` the GPUs of one server have one virtual size. Under `position` and `class` unlike sizes may
+ * share a GPU where their parts fit; a GPU's `virtual` is then each entry's own.
+ * @returns undefined where the pools do not fit
+ */
+export function placeVirtualGpus(
+  pools: readonly PoolToPlace[],
+  cluster: Cluster,
+  rules: PlacementRules,
+): Placement[] | undefined {
+  const placed: Placement[] = [];
+  for (const [name, device] of Object.entries(cluster.devices)) {
+    const gpus = fillGpus(pools, name, rules);
+    const next = numbering(gpus, device, rules);
+    if (next === undefined) return undefined;
+    for (const alike of gpus) placeAlike(alike, pools, name, device.perServer ?? 1, next, placed);
+  }
+  return placed;
+}
+
+/** Whether `placeVirtualGpus()` would place them, at a cost that does not grow with the cluster. */
+export function canPlace(pools: readonly PoolToPlace[], cluster: Cluster, rules: PlacementRules): boolean {
+  return Object.entries(cluster.devices).every(
+    ([name, device]) => numbering(fillGpus(pools, name, rules), device, rules) !== undefined,
+  );
+}
+
+/** The entries of GPUs that are alike; large clusters have hundreds of thousands, so that each costs no more than itself. */
+function placeAlike(
+  { virtual, pools: on, count }: AlikeGpus,
+  pools: readonly PoolToPlace[],
+  name: string,
+  perServer: number,
+  next: NextGpu,
+  placed: Placement[],
+): void {
+  let last = -1;
+  let server = '';
+  for (let i = 0; i < count; i++) {
+    const number = next(virtual);
+    const gpu = number % perServer;
+    const of = (number - gpu) / perServer;
+    if (of !== last) [last, server] = [of, `${name}-${of}`];
+    let entry: Placement | undefined;
+    for (let k = 0; k < on.length; k++) {
+      // Entries of one pool on one GPU are the same.
+      if (entry === undefined || on[k] !== on[k - 1]) {
+        const { model, pipeline, partition, virtual: own } = pools[on[k] as number] as PoolToPlace;
+        entry = { server, gpu, class: name, virtual: own, model, pipeline, partition };
+      }
+      placed.push(entry);
+    }
+  }
+}
+
+/** The whole GPUs of one class, filled group by group. */
+function fillGpus(pools: readonly PoolToPlace[], name: string, rules: PlacementRules): AlikeGpus[] {
+  const groups = new Map<string, number[]>();
+  pools.forEach((pool, p) => {
+    if (pool.class !== name) return;
+    const key = groupKey(pool, p, rules);
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, [p]);
+    else known.push(p);
+  });
+  return [...groups.values()].flatMap((members) => fillGroup(pools, members));
+}
+
+function groupKey(pool: PoolToPlace, p: number, { wholeGpusPer, virtualPer }: PlacementRules): string {
+  const size = virtualPer === 'server' ? `/${pool.virtual}` : '';
+  switch (wholeGpusPer) {
+    case 'pool':
+      return `${p}`;
+    case 'position':
+      return `${pool.model}/${pool.partition}${size}`;
+    case 'class':
+      return size;
+  }
+}
+
+/** First whole GPUs of one size, then what is left over of each. */
+function fillGroup(pools: readonly PoolToPlace[], members: readonly number[]): AlikeGpus[] {
+  const gpus: AlikeGpus[] = [];
+  const sizes = [...new Set(members.map((p) => (pools[p] as PoolToPlace).virtual))].sort((a, b) => a - b);
+  const left: number[] = [];
+  for (const virtual of sizes) {
+    let open: number[] = [];
+    for (const p of members) {
+      const pool = pools[p] as PoolToPlace;
+      if (pool.virtual !== virtual) continue;
+      let units = pool.virtualGpus;
+      for (; open.length > 0 && open.length < virtual && units > 0; units--) open.push(p);
+      if (open.length === virtual) {
+        gpus.push({ virtual, pools: open, count: 1 });
+        open = [];
+      }
+      const count = Math.floor(units / virtual);
+      if (count > 0) gpus.push({ virtual, pools: new Array<number>(virtual).fill(p), count });
+      for (units -= count * virtual; units > 0; units--) open.push(p);
+    }
+    left.push(...open);
+  }
+  return [...gpus, ...packed(pools, left)];
+}
+
+/** Leftovers tried in every order of GPUs at most; past it they are taken as they come. */
+const MOST_TRIES = 20_000;
+
+/** What is left over of each size, on as few GPUs as can be found: they are few, less than v of each size. */
+function packed(pools: readonly PoolToPlace[], left: readonly number[]): AlikeGpus[] {
+  const parts = left.map((p) => 1 / (pools[p] as PoolToPlace).virtual);
+  const fewest = Math.ceil(parts.reduce((sum, part) => sum + part, 0) - ROUNDING);
+  for (let bins = fewest; ; bins++) {
+    const seats = seated(parts, bins);
+    if (seats === undefined) continue;
+    const gpus = Array.from({ length: bins }, (_, bin): AlikeGpus => {
+      const own = left.filter((__, i) => seats[i] === bin);
+      const virtual = Math.max(1, ...own.map((p) => (pools[p] as PoolToPlace).virtual));
+      return { virtual, pools: own, count: 1 };
+    });
+    return gpus.filter((gpu) => gpu.pools.length > 0);
+  }
+}
+
+/** A GPU for every part, or undefined where none was found within the tries. */
+function seated(parts: readonly number[], bins: number): number[] | undefined {
+  const load = new Array<number>(bins).fill(0);
+  const seats: number[] = [];
+  let tries = 0;
+  const place = (i: number): boolean => {
+    if (i === parts.length) return true;
+    if (++tries > MOST_TRIES) return false;
+    const part = parts[i] as number;
+    const seen = new Set<number>();
+    for (let bin = 0; bin < bins; bin++) {
+      const so = load[bin] as number;
+      if (seen.has(so) || so + part > 1 + ROUNDING) continue;
+      seen.add(so);
+      seats[i] = bin;
+      load[bin] = so + part;
+      if (place(i + 1)) return true;
+      load[bin] = so;
+    }
+    return false;
+  };
+  return place(0) ? seats : undefined;
+}
+
+/** @returns undefined where the GPUs are more than are free */
+function numbering(
+  gpus: readonly AlikeGpus[],
+  device: DeviceClass,
+  { virtualPer }: PlacementRules,
+): NextGpu | undefined {
+  const available = device.count - (device.taken ?? 0);
+  if (virtualPer === 'server') return numberingByServer(gpus, available, device.perServer ?? 1);
+  if (gpus.reduce((sum, { count }) => sum + count, 0) > available) return undefined;
+  let next = 0;
+  return () => next++;
+}
+
+/** Servers are given to virtual sizes; a last, smaller server goes to the first size whose remainder fits it. */
+function numberingByServer(
+  gpus: readonly AlikeGpus[],
+  available: number,
+  perServer: number,
+): NextGpu | undefined {
+  const whole = Math.floor(available / perServer);
+  const small = available % perServer;
+  const counts = new Map<number, number>();
+  for (const { virtual, count } of gpus) counts.set(virtual, (counts.get(virtual) ?? 0) + count);
+  const sizes = [...counts].sort(([a], [b]) => a - b);
+  const onSmall = sizes.find(([, count]) => count % perServer > 0 && count % perServer <= small)?.[0];
+  const numbers = new Map<number, { next: number; left: number }>();
+  let server = 0;
+  for (const [virtual, count] of sizes) {
+    const left = virtual === onSmall ? count - (count % perServer) : count;
+    numbers.set(virtual, { next: server * perServer, left });
+    server += Math.ceil(left / perServer);
+  }
+  if (server > whole) return undefined;
+  return (virtual) => {
+    const number = numbers.get(virtual) as { next: number; left: number };
+    if (number.left-- === 0) number.next = whole * perServer;
+    return number.next++;
+  };
+}

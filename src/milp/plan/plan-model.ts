@@ -1,0 +1,253 @@
+import type { Column } from '../columns/columns.js';
+import { LinearModel, type Term } from '../lp/linear-model.js';
+import type { ResolvedPlanner } from '../problem.js';
+import type { ClassTable, ModelTable, Slot } from '../tables/tables.js';
+
+/** A column in use: virtual GPUs of each of its partitions. */
+export interface UsedColumn {
+  readonly column: Column;
+  readonly virtualGpus: readonly number[];
+  /** Less than its GPUs could serve, where another class must take a minimum share. */
+  readonly rps?: number;
+}
+
+/** The integer problem over some columns: variables by column and partition. */
+export interface PlanModel {
+  readonly model: LinearModel;
+  readonly columns: readonly Column[];
+  readonly least: number | undefined;
+  readonly throughput: readonly number[];
+  /** Virtual GPUs, or whole GPUs where each pool fills its own (`perUnit` virtual GPUs a unit). */
+  readonly units: readonly (readonly number[])[];
+  readonly perUnit: readonly (readonly number[])[];
+}
+
+export type PlanGoal =
+  | { readonly kind: 'throughput'; readonly weights: readonly number[] }
+  /** The sum of throughputs, each model's throughput/weight at least `least`. */
+  | { readonly kind: 'sum'; readonly weights: readonly number[]; readonly least: number }
+  | { readonly kind: 'price'; readonly rps: readonly number[] };
+
+/**
+ * PPipe A.2 over given columns: the columns fix p, t and n of the printed formulation, so that Eqs. (16)–(20), (24), (26)
+ * and (27) hold by choice; what is left are the counts (23), the rates (25), (28) and the objective (15), with whole GPUs
+ * counted as `wholeGpusPer` says.
+ */
+export function planModel(
+  classes: ClassTable,
+  tables: readonly ModelTable[],
+  columns: readonly Column[],
+  planner: ResolvedPlanner,
+  goal: PlanGoal,
+): PlanModel {
+  const model = new LinearModel();
+  const least = goal.kind === 'throughput' ? model.addVariable('least throughput/weight') : undefined;
+  const throughput = model.addVariables(columns.map((column, c) => `x[${columnName(column, c)}]`));
+  const plan = { model, columns, least, throughput, ...addUnits(model, tables, columns, planner) };
+  addRates(plan);
+  const wholeGpus = addWholeGpus(plan, classes, tables, planner);
+  addClassLimits(plan, classes, wholeGpus);
+  if (planner.virtualPer === 'server') addServers(plan, classes, wholeGpus);
+  addDemands(plan, tables, goal);
+  addMinShares(plan, tables, classes);
+  addGoal(plan, classes, wholeGpus, goal);
+  return plan;
+}
+
+function columnName({ model, parts }: Column, c: number): string {
+  return `${model}.${c}:${parts.map((p) => `${p.end}@${p.slot}b${p.batch}`).join('|')}`;
+}
+
+/** g of Eqs. (21), (22): whole numbers of virtual GPUs; of whole GPUs where a pool fills them alone. */
+function addUnits(
+  model: LinearModel,
+  tables: readonly ModelTable[],
+  columns: readonly Column[],
+  planner: ResolvedPlanner,
+): Pick<PlanModel, 'units' | 'perUnit'> {
+  const perUnit = columns.map(({ model: m, parts }) =>
+    parts.map(({ slot }) => (planner.wholeGpusPer === 'pool' ? slotOf(tables, m, slot).virtual : 1)),
+  );
+  const units = columns.map((column, c) =>
+    column.parts.map((_, d) => model.addVariable(`g[${columnName(column, c)},${d}]`, { integer: true })),
+  );
+  return { units, perUnit };
+}
+
+function slotOf(tables: readonly ModelTable[], model: number, slot: number): Slot {
+  return (tables[model] as ModelTable).slots[slot] as Slot;
+}
+
+/** Eqs. (25), (28): x_l ≤ X·g for every partition. */
+function addRates({ model, columns, throughput, units, perUnit }: PlanModel): void {
+  columns.forEach((column, c) => {
+    column.parts.forEach(({ rps }, d) => {
+      const terms: Term[] = [
+        [throughput[c] as number, 1],
+        [units[c]?.[d] as number, -rps * (perUnit[c]?.[d] as number)],
+      ];
+      model.addConstraint(`rate[${columnName(column, c)},${d}]`, -Infinity, terms, 0);
+    });
+  });
+}
+
+/** Whole GPUs of one class and, where sizes must not mix, one virtual size. */
+interface WholeGpus {
+  readonly classIndex: number;
+  readonly virtual: number | undefined;
+  /** Σ of these is a number of whole GPUs. */
+  readonly terms: readonly Term[];
+}
+
+/** Groups partitions that fill whole GPUs together: n_G ≥ Σ g/v, n_G whole. A pool's units are whole GPUs already. */
+function addWholeGpus(
+  plan: PlanModel,
+  classes: ClassTable,
+  tables: readonly ModelTable[],
+  planner: ResolvedPlanner,
+): WholeGpus[] {
+  const groups = new Map<string, { classIndex: number; virtual: number | undefined; terms: Term[] }>();
+  plan.columns.forEach(({ model: m, parts }, c) => {
+    parts.forEach(({ slot }, d) => {
+      const { classIndex, virtual } = slotOf(tables, m, slot);
+      const apart = planner.virtualPer === 'server' ? virtual : undefined;
+      const who = planner.wholeGpusPer === 'position' ? `${tables[m]?.name} #${m} position ${d}` : 'all';
+      const key = `${who} on ${classes.names[classIndex]}${apart === undefined ? '' : `/${apart}`}`;
+      const group = groups.get(key) ?? { classIndex, virtual: apart, terms: [] };
+      const size = planner.wholeGpusPer === 'pool' ? 1 : 1 / virtual;
+      group.terms.push([plan.units[c]?.[d] as number, size]);
+      groups.set(key, group);
+    });
+  });
+  if (planner.wholeGpusPer === 'pool') return [...groups.values()];
+  return [...groups].map(([key, { classIndex, virtual, terms }]) => {
+    const whole = plan.model.addVariable(`n[${key}]`, { integer: true });
+    plan.model.addConstraint(`whole GPUs of ${key}`, -Infinity, [...terms, [whole, -1]], 0);
+    return { classIndex, virtual, terms: [[whole, 1]] };
+  });
+}
+
+/** Eqs. (9), (23): the GPUs there are of each class. */
+function addClassLimits({ model }: PlanModel, classes: ClassTable, wholeGpus: readonly WholeGpus[]): void {
+  classes.names.forEach((name, k) => {
+    const terms = wholeGpus.filter((group) => group.classIndex === k).flatMap((group) => group.terms);
+    model.addConstraint(`GPUs of ${name}`, -Infinity, terms, classes.available[k] as number);
+  });
+}
+
+/** One virtual size per server: every size has servers of its own; a last, smaller server goes to one of them. */
+function addServers({ model }: PlanModel, classes: ClassTable, wholeGpus: readonly WholeGpus[]): void {
+  classes.names.forEach((name, k) => {
+    const perServer = classes.perServer[k] as number;
+    const available = classes.available[k] as number;
+    const small = available % perServer;
+    const sizes = [...new Set(wholeGpus.filter((g) => g.classIndex === k).map((g) => g.virtual as number))];
+    const full = sizes.map((v) => model.addVariable(`servers[${name}/${v}]`, { integer: true }));
+    const last =
+      small > 0 ? sizes.map((v) => model.addVariable(`last server[${name}/${v}]`, { integer: true })) : [];
+    sizes.forEach((v, i) => {
+      const terms = wholeGpus.filter((g) => g.classIndex === k && g.virtual === v).flatMap((g) => g.terms);
+      const seats: Term[] = [[full[i] as number, -perServer]];
+      if (last[i] !== undefined) seats.push([last[i], -small]);
+      model.addConstraint(`GPUs of ${name}/${v}`, -Infinity, [...terms, ...seats], 0);
+    });
+    const one = (variable: number): Term => [variable, 1];
+    model.addConstraint(`servers of ${name}`, -Infinity, full.map(one), Math.floor(available / perServer));
+    if (small > 0) model.addConstraint(`last server of ${name}`, -Infinity, last.map(one), 1);
+  });
+}
+
+function throughputTerms({ columns, throughput }: PlanModel, m: number): Term[] {
+  return columns.flatMap((column, c): Term[] => (column.model === m ? [[throughput[c] as number, 1]] : []));
+}
+
+/** Several models: each one's throughput carries its weight (§3, Objective); or meets its rate. */
+function addDemands(plan: PlanModel, tables: readonly ModelTable[], goal: PlanGoal): void {
+  tables.forEach(({ name }, m) => {
+    const terms = throughputTerms(plan, m);
+    switch (goal.kind) {
+      case 'throughput':
+        terms.push([plan.least as number, -(goal.weights[m] as number)]);
+        plan.model.addConstraint(`throughput of ${name}`, 0, terms, Infinity);
+        break;
+      case 'sum':
+        plan.model.addConstraint(
+          `throughput of ${name}`,
+          goal.least * (goal.weights[m] as number),
+          terms,
+          Infinity,
+        );
+        break;
+      case 'price':
+        plan.model.addConstraint(`throughput of ${name}`, goal.rps[m] as number, terms, Infinity);
+        break;
+    }
+  });
+}
+
+/** The least share of a model's throughput whose pipelines use a class. */
+function addMinShares(plan: PlanModel, tables: readonly ModelTable[], classes: ClassTable): void {
+  tables.forEach((table, m) => {
+    classes.names.forEach((name, k) => {
+      const share = table.minShare[k] as number;
+      if (share === 0) return;
+      const terms = plan.columns.flatMap(({ model, parts }, c): Term[] => {
+        if (model !== m) return [];
+        const uses = parts.some(({ slot }) => slotOf(tables, m, slot).classIndex === k);
+        return [[plan.throughput[c] as number, (uses ? 1 : 0) - share]];
+      });
+      plan.model.addConstraint(`share of ${name} in ${table.name}`, 0, terms, Infinity);
+    });
+  });
+}
+
+/** Eqs. (1), (15), or the price of the whole GPUs in use. */
+function addGoal(
+  plan: PlanModel,
+  classes: ClassTable,
+  wholeGpus: readonly WholeGpus[],
+  goal: PlanGoal,
+): void {
+  switch (goal.kind) {
+    case 'throughput':
+      plan.model.addObjective('maximize', [[plan.least as number, 1]]);
+      break;
+    case 'sum':
+      plan.model.addObjective(
+        'maximize',
+        plan.throughput.map((x): Term => [x, 1]),
+      );
+      break;
+    case 'price':
+      plan.model.addObjective(
+        'minimize',
+        wholeGpus.flatMap(({ classIndex, terms }) =>
+          terms.map(([v, a]): Term => [v, a * (classes.unitCost[classIndex] as number)]),
+        ),
+      );
+      break;
+  }
+}
+
+/** The columns a solution uses, with their virtual GPUs. */
+export function usedColumns(
+  plan: PlanModel,
+  values: ArrayLike<number>,
+  tables: readonly ModelTable[],
+): UsedColumn[] {
+  return plan.columns.flatMap((column, c): UsedColumn[] => {
+    const virtualGpus = (plan.units[c] as readonly number[]).map(
+      (unit, d) => Math.round(values[unit] as number) * (plan.perUnit[c]?.[d] as number),
+    );
+    if (!virtualGpus.every((g) => g > 0)) return [];
+    const shared = tables[column.model]?.minShare.some((share) => share > 0) === true;
+    return [
+      { column, virtualGpus, ...(shared ? { rps: values[plan.throughput[c] as number] as number } : {}) },
+    ];
+  });
+}
+
+/** Throughput of a column in use: that of its slowest partition (Eqs. (14), (28)). */
+export function usedRps({ column, virtualGpus, rps: planned = Infinity }: UsedColumn): number {
+  return Math.min(planned, ...column.parts.map(({ rps }, d) => rps * (virtualGpus[d] as number)));
+}

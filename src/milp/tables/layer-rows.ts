@@ -1,0 +1,55 @@
+import type { Profile } from '../../artifacts/index.js';
+import type { ProfileRows } from './profile-rows.js';
+
+/**
+ * A profile's layers as rows: measured layer latencies where the profile has them for a virtual size and batch; elsewhere
+ * a block's measured latency shared out among its layers as they share it at v = 1, batch 1.
+ */
+export function layerRows(profile: Profile): ProfileRows {
+  const layers = profile.layers ?? [];
+  const blockOf = blockOfLayers(profile);
+  const cutBytes = new Float64Array(layers.length + 1);
+  for (let j = 1; j < layers.length; j++) cutBytes[j] = layers[j - 1]?.cutBytes ?? Number.NaN;
+  const shares = new Map<string, Float64Array>();
+  return {
+    units: layers.length,
+    cutBytes,
+    weightBytes: layers.map((layer) => layer.weightBytes ?? 0),
+    latenciesUs(className, virtual, batch) {
+      const device = profile.devices[className];
+      const blocks = device?.blockLatencyUs[virtual]?.[batch];
+      const measured = device?.layerLatencyUs?.[virtual]?.[batch];
+      if (measured?.every((us) => us !== null)) return measured as number[];
+      if (device === undefined || blocks === undefined) return undefined;
+      let share = shares.get(className);
+      if (share === undefined) {
+        share = layerShares(device.layerLatencyUs?.['1']?.['1'] ?? [], blockOf, profile.blocks.length);
+        shares.set(className, share);
+      }
+      return Array.from(share, (part, i) => part * Math.max(1, blocks[blockOf[i] as number] ?? 0));
+    },
+  };
+}
+
+/** The block of every layer, by the nodes blocks name; −1 where none does. */
+export function blockOfLayers(profile: Profile): Int32Array {
+  const byNode = new Map<string, number>();
+  profile.blocks.forEach((block, b) => {
+    for (const node of block.nodes ?? []) byNode.set(node, b);
+  });
+  return Int32Array.from(profile.layers ?? [], (layer) => byNode.get(layer.name) ?? -1);
+}
+
+/** Every layer's share of its block; even where the block's layers have no time of their own. */
+function layerShares(us: readonly (number | null)[], blockOf: Int32Array, blocks: number): Float64Array {
+  const sums = new Float64Array(blocks);
+  const counts = new Float64Array(blocks);
+  blockOf.forEach((b, i) => {
+    sums[b] = (sums[b] as number) + (us[i] ?? 0);
+    counts[b] = (counts[b] as number) + 1;
+  });
+  return Float64Array.from(blockOf, (b, i) => {
+    const sum = sums[b] as number;
+    return sum > 0 ? (us[i] ?? 0) / sum : 1 / (counts[b] as number);
+  });
+}

@@ -1,0 +1,230 @@
+import {
+  type Cluster,
+  type DeviceClass,
+  type Fault,
+  fault,
+  InputError,
+  MissingError,
+  type PooledSpec,
+  type PooledSpecModel,
+  type Profile,
+} from '../../artifacts/index.js';
+import type { PooledProblem, ProblemModel, ResolvedPlanner } from '../problem.js';
+import { profileFaults } from './profile-faults.js';
+
+/** A profile as the spec's models name them, in the same order, with where it came from. */
+export interface NamedProfile {
+  readonly profile: Profile;
+  readonly path: string;
+}
+
+const DEFAULT_SLO_MARGIN = 0.4;
+
+/**
+ * A pooled spec with its cluster and profiles, every default filled in.
+ * @param profiles one per model of the spec, in order
+ * @param where the spec's file, named in faults
+ * @throws InputError with every fault of spec, cluster and profiles; MissingError where no class of the cluster is in a
+ *   model's profile
+ */
+export function resolvePooled(
+  spec: PooledSpec,
+  cluster: Cluster,
+  profiles: readonly NamedProfile[],
+  where: string,
+): PooledProblem {
+  const task = `plan ${where}`;
+  const planner = resolvedPlanner(spec);
+  const models = spec.models.map((model, i) => resolvedModel(model, cluster, named(profiles, i, task), spec));
+  const faults = [
+    ...clusterFaults(cluster, planner, models),
+    ...weightFaults(models, planner),
+    ...spec.models.flatMap((model, i) => modelFaults(model, `/models/${i}`, cluster, planner)),
+    ...models.flatMap((model, i) => profileFaults(model, cluster, planner, named(profiles, i, task).path)),
+  ];
+  if (faults.length > 0) throw new InputError(task, faults);
+  refuseMissing(models, cluster, profiles, task);
+  return { cluster, models, planner };
+}
+
+function named(profiles: readonly NamedProfile[], i: number, task: string): NamedProfile {
+  const found = profiles[i];
+  if (found === undefined) throw new InputError(task, [fault('no profile was given for it', `/models/${i}`)]);
+  return found;
+}
+
+function resolvedPlanner({ planner = {} }: PooledSpec): ResolvedPlanner {
+  return {
+    objective: planner.objective ?? 'throughput',
+    maxPartitions: planner.maxPartitions ?? 3,
+    granularity: planner.granularity ?? 'block',
+    sloMargin: planner.sloMargin ?? DEFAULT_SLO_MARGIN,
+    sloMarginMs: planner.sloMarginMs,
+    unifiedBatch: planner.unifiedBatch ?? true,
+    batchFormation: planner.batchFormation ?? 'none',
+    linkThroughput: planner.linkThroughput ?? true,
+    wholeGpusPer: planner.wholeGpusPer ?? 'pool',
+    virtualPer: planner.virtualPer ?? 'gpu',
+  };
+}
+
+function resolvedModel(
+  model: PooledSpecModel,
+  cluster: Cluster,
+  { profile }: NamedProfile,
+  spec: PooledSpec,
+): ProblemModel {
+  const notes: string[] = [];
+  const classes = Object.keys(cluster.devices).filter((name) => {
+    const why = whyNotUsable(name, model, profile);
+    if (why !== undefined) notes.push(`${profile.model.name} cannot use ${name}: ${why}`);
+    return why === undefined;
+  });
+  const sloUs = model.sloMs * 1000;
+  return {
+    profile,
+    spec: model,
+    name: profile.model.name,
+    sloUs,
+    sloMarginUs: marginUs(model, spec, sloUs),
+    weight: model.weight ?? 1,
+    rps: model.rps,
+    batchFormation: model.batchFormation ?? spec.planner?.batchFormation ?? 'none',
+    classes,
+    minShare: Object.fromEntries(Object.entries(model.minShare ?? {}).filter(([, share]) => share > 0)),
+    notes,
+  };
+}
+
+function whyNotUsable(name: string, model: PooledSpecModel, profile: Profile): string | undefined {
+  if (model.only !== undefined && model.only.length > 0 && !model.only.includes(name))
+    return 'not among its `only`';
+  if (model.not?.includes(name)) return 'it is among its `not`';
+  if (profile.devices[name] === undefined) return 'its profile has no such device';
+  return undefined;
+}
+
+/** The model's own margin before the planner's; milliseconds before a fraction. */
+function marginUs(model: PooledSpecModel, spec: PooledSpec, sloUs: number): number {
+  if (model.sloMarginMs !== undefined) return model.sloMarginMs * 1000;
+  if (model.sloMargin !== undefined) return model.sloMargin * sloUs;
+  if (spec.planner?.sloMarginMs !== undefined) return spec.planner.sloMarginMs * 1000;
+  return (spec.planner?.sloMargin ?? DEFAULT_SLO_MARGIN) * sloUs;
+}
+
+function clusterFaults(cluster: Cluster, planner: ResolvedPlanner, models: readonly ProblemModel[]): Fault[] {
+  const entries = Object.entries(cluster.devices);
+  const free = entries.reduce((sum, [, c]) => sum + Math.max(0, c.count - (c.taken ?? 0)), 0);
+  const faults = entries.flatMap(([name, device]) =>
+    (device.taken ?? 0) > device.count
+      ? [
+          fault(
+            `${device.taken} GPUs are taken and there are ${device.count}`,
+            `/cluster/devices/${name}/taken`,
+          ),
+        ]
+      : [],
+  );
+  if (free === 0 && faults.length === 0)
+    faults.push(fault(`it has no free device: ${entries.map(countText).join(', ')}`, '/cluster/devices'));
+  if (planner.maxPartitions > 1 && free > 1) faults.push(...bandwidthFaults(cluster, models));
+  if (planner.objective !== 'throughput') faults.push(...priceFaults(cluster, planner, models));
+  return faults;
+}
+
+function countText([name, { count, taken = 0 }]: [string, DeviceClass]): string {
+  return taken > 0 ? `${name} has ${count}, ${taken} of them taken` : `${name} has ${count}`;
+}
+
+function usable(cluster: Cluster, models: readonly ProblemModel[]): [string, DeviceClass][] {
+  return Object.entries(cluster.devices).filter(([name]) => models.some((m) => m.classes.includes(name)));
+}
+
+/** Without a bandwidth the cost of a cut is not known. */
+function bandwidthFaults(cluster: Cluster, models: readonly ProblemModel[]): Fault[] {
+  return usable(cluster, models).flatMap(([name, device]) =>
+    device.linkGbps === undefined && cluster.networkGbps === undefined
+      ? [
+          fault(
+            'has no linkGbps and the cluster no networkGbps, so transfers between partitions cannot be planned; ' +
+              'give one, or set planner.maxPartitions to 1',
+            `/cluster/devices/${name}`,
+          ),
+        ]
+      : [],
+  );
+}
+
+function priceFaults(cluster: Cluster, planner: ResolvedPlanner, models: readonly ProblemModel[]): Fault[] {
+  const key = planner.objective === 'cost' ? 'hourlyCost' : 'powerWatts';
+  return usable(cluster, models).flatMap(([name, device]) =>
+    device[key] === undefined
+      ? [fault(`has no ${key}, which the objective ${planner.objective} needs`, `/cluster/devices/${name}`)]
+      : [],
+  );
+}
+
+function weightFaults(models: readonly ProblemModel[], planner: ResolvedPlanner): Fault[] {
+  if (planner.objective !== 'throughput') {
+    return models.flatMap((model, i) =>
+      model.rps === undefined
+        ? [fault(`has no rps, which the objective ${planner.objective} must meet`, `/models/${i}`)]
+        : [],
+    );
+  }
+  const sum = models.reduce((total, { weight }) => total + weight, 0);
+  if (sum > 0) return [];
+  return [
+    fault(`the weights sum to ${sum}: ${models.map((m) => `${m.name} ${m.weight}`).join(', ')}`, '/models'),
+  ];
+}
+
+function modelFaults(
+  model: PooledSpecModel,
+  at: string,
+  cluster: Cluster,
+  planner: ResolvedPlanner,
+): Fault[] {
+  const valid = Object.keys(cluster.devices);
+  const unknown = (names: readonly string[], key: string): Fault[] =>
+    names
+      .filter((name) => !valid.includes(name))
+      .map((name) =>
+        fault(`names ${name}, which the cluster has not; it has ${valid.join(', ')}`, `${at}/${key}`),
+      );
+  const faults = [
+    ...unknown(model.only ?? [], 'only'),
+    ...unknown(model.not ?? [], 'not'),
+    ...unknown(Object.keys(model.minShare ?? {}), 'minShare'),
+  ];
+  const marginMs = model.sloMarginMs ?? (model.sloMargin === undefined ? planner.sloMarginMs : undefined);
+  if (marginMs !== undefined && marginMs >= model.sloMs)
+    faults.push(
+      fault(`the margin of ${marginMs} ms leaves nothing of the SLO of ${model.sloMs} ms`, `${at}/sloMs`),
+    );
+  return faults;
+}
+
+function refuseMissing(
+  models: readonly ProblemModel[],
+  cluster: Cluster,
+  profiles: readonly NamedProfile[],
+  task: string,
+): void {
+  const faults = models.flatMap((model, i) => {
+    const free = model.classes.filter((name) => {
+      const device = cluster.devices[name] as DeviceClass;
+      return device.count > (device.taken ?? 0);
+    });
+    if (free.length > 0) return [];
+    const profiled = Object.keys(model.profile.devices).join(', ');
+    const there = Object.entries(cluster.devices).map(countText).join(', ');
+    return [
+      fault(
+        `${model.name} can use no free device of the cluster (${there}); its profile ${named(profiles, i, task).path} has ${profiled}`,
+        `/models/${i}`,
+      ),
+    ];
+  });
+  if (faults.length > 0) throw new MissingError(task, faults, 'Profile the model on a class of the cluster.');
+}

@@ -1,0 +1,203 @@
+import type { Cluster, DeviceClass, Profile } from '../../artifacts/index.js';
+import type { PooledProblem, ProblemModel } from '../problem.js';
+import { layerRows } from './layer-rows.js';
+import type { ProfileRows } from './profile-rows.js';
+
+/** A device class and a size of virtual GPU: where one partition can run. */
+export interface Slot {
+  readonly classIndex: number;
+  readonly className: string;
+  /** v: 1/v of a GPU. */
+  readonly virtual: number;
+  readonly perServer: number;
+  /** The server's link; undefined where transfers are free (one device in all, or no cuts). */
+  readonly gbps: number | undefined;
+  /** Memory of the whole GPU; undefined where the cluster does not say. */
+  readonly memoryBytes: number | undefined;
+}
+
+/** Classes of the cluster as the planner sees them: what is left of each. */
+export interface ClassTable {
+  readonly names: readonly string[];
+  /** GPUs there are, less those taken. */
+  readonly available: readonly number[];
+  readonly perServer: readonly number[];
+  /** Cost of one GPU in the objective's unit; 0 where the objective is throughput. */
+  readonly unitCost: readonly number[];
+}
+
+/**
+ * One model as numbers in flat arrays, whatever the granularity: `units` are blocks or layers, a cut after unit j − 1 is
+ * cut j, 0 is the model's start and `units` its end.
+ */
+export interface ModelTable {
+  readonly index: number;
+  readonly name: string;
+  readonly units: number;
+  /** Bytes of one request crossing cut j; 0 at both ends; NaN where the model cannot be cut. */
+  readonly cutBytes: Float64Array;
+  /** Cuts in order, with both ends. */
+  readonly cuts: Int32Array;
+  readonly slots: readonly Slot[];
+  /** Ascending. */
+  readonly batches: readonly number[];
+  /** Latency of units 0 … j by slot and batch: entry slot · batches.length + batch; undefined where not profiled. */
+  readonly prefixUs: readonly (Float64Array | undefined)[];
+  readonly weightPrefix: Float64Array;
+  /** SLO less margin and batch formation, by batch. */
+  readonly budgetUs: Float64Array;
+  readonly batchFormationUsPerRequest: number;
+  readonly weight: number;
+  readonly rps: number | undefined;
+  /** By class index; 0 where no share is asked for. */
+  readonly minShare: Float64Array;
+}
+
+/** Every block takes at least this, as the published plans count. */
+const LEAST_BLOCK_US = 1;
+
+const BYTES_PER_GIB = 2 ** 30;
+
+export function classTable(problem: PooledProblem): ClassTable {
+  const names = Object.keys(problem.cluster.devices);
+  const classes = names.map((name) => problem.cluster.devices[name] as DeviceClass);
+  const { objective } = problem.planner;
+  return {
+    names,
+    available: classes.map((c) => Math.max(0, c.count - (c.taken ?? 0))),
+    perServer: classes.map((c) => c.perServer ?? 1),
+    unitCost: classes.map((c) =>
+      objective === 'throughput' ? 0 : ((objective === 'cost' ? c.hourlyCost : c.powerWatts) ?? 0),
+    ),
+  };
+}
+
+/**
+ * A model's table.
+ * @param estimatedRps the rate that `batchFormation: { estimatedRps: no-partitioning }` stands for
+ */
+export function modelTable(problem: PooledProblem, index: number, estimatedRps?: number): ModelTable {
+  const model = problem.models[index] as ProblemModel;
+  const { profile } = model;
+  const rows = problem.planner.granularity === 'layer' ? layerRows(profile) : blockRows(profile);
+  const slots = slotsOf(problem.cluster, model);
+  const batches = batchesOf(profile, slots);
+  const formation = formationUsPerRequest(model, estimatedRps);
+  const names = Object.keys(problem.cluster.devices);
+  return {
+    index,
+    name: model.name,
+    units: rows.units,
+    cutBytes: rows.cutBytes,
+    cuts: Int32Array.from([...rows.cutBytes.keys()].filter((j) => !Number.isNaN(rows.cutBytes[j] as number))),
+    slots,
+    batches,
+    prefixUs: slots.flatMap((slot) =>
+      batches.map((b) => prefix(rows.latenciesUs(slot.className, slot.virtual, b))),
+    ),
+    weightPrefix: prefixSums(rows.weightBytes),
+    budgetUs: Float64Array.from(batches, (b) => model.sloUs - model.sloMarginUs - formation * (b - 1)),
+    batchFormationUsPerRequest: formation,
+    weight: model.weight,
+    rps: model.rps,
+    minShare: Float64Array.from(names, (name) => model.minShare[name] ?? 0),
+  };
+}
+
+function formationUsPerRequest({ batchFormation }: ProblemModel, estimatedRps: number | undefined): number {
+  if (batchFormation === 'none') return 0;
+  const { factor, estimatedRps: given } = batchFormation;
+  const rps = given === 'no-partitioning' ? estimatedRps : given;
+  // Nothing served without partitioning: there is no rate to fill batches at, so only batches of one are left.
+  if (rps === undefined || rps <= 0) return factor === 0 ? 0 : Number.POSITIVE_INFINITY;
+  return (factor * 1e6) / rps;
+}
+
+function slotsOf(cluster: Cluster, model: ProblemModel): Slot[] {
+  const names = Object.keys(cluster.devices);
+  return names.flatMap((className, classIndex) => {
+    const device = cluster.devices[className] as DeviceClass;
+    if (!model.classes.includes(className) || device.count - (device.taken ?? 0) <= 0) return [];
+    const profiled = model.profile.devices[className]?.blockLatencyUs ?? {};
+    return [...(device.virtual ?? [1])]
+      .sort((a, b) => a - b)
+      .filter((virtual) => profiled[virtual] !== undefined)
+      .map((virtual) => ({
+        classIndex,
+        className,
+        virtual,
+        perServer: device.perServer ?? 1,
+        gbps: device.linkGbps ?? cluster.networkGbps,
+        memoryBytes: device.memoryGiB === undefined ? undefined : device.memoryGiB * BYTES_PER_GIB,
+      }));
+  });
+}
+
+function batchesOf(profile: Profile, slots: readonly Slot[]): number[] {
+  const sizes = slots.flatMap(({ className, virtual }) =>
+    Object.keys(profile.devices[className]?.blockLatencyUs[virtual] ?? {}).map(Number),
+  );
+  return [...new Set(sizes)].sort((a, b) => a - b);
+}
+
+function blockRows(profile: Profile): ProfileRows {
+  const units = profile.blocks.length;
+  const cutBytes = new Float64Array(units + 1);
+  for (let j = 1; j < units; j++) cutBytes[j] = profile.blocks[j - 1]?.cutBytes ?? 0;
+  return {
+    units,
+    cutBytes,
+    weightBytes: profile.blocks.map((block) => block.weightBytes ?? 0),
+    latenciesUs: (className, virtual, batch) =>
+      profile.devices[className]?.blockLatencyUs[virtual]?.[batch]?.map((us) =>
+        Math.max(LEAST_BLOCK_US, us ?? 0),
+      ),
+  };
+}
+
+function prefix(row: readonly number[] | undefined): Float64Array | undefined {
+  return row === undefined ? undefined : prefixSums(row);
+}
+
+function prefixSums(row: readonly number[]): Float64Array {
+  const sums = new Float64Array(row.length + 1);
+  row.forEach((value, i) => {
+    sums[i + 1] = (sums[i] as number) + value;
+  });
+  return sums;
+}
+
+/** Microseconds for one request's tensors over a link; free where no link is known. */
+export function transferUs(bytes: number, gbps: number | undefined): number {
+  return gbps === undefined ? 0 : (8 * bytes) / (gbps * 1000);
+}
+
+/** A transfer between two classes runs at the slower of their links. */
+export function slowerLink(a: Slot, b: Slot): number | undefined {
+  if (a.gbps === undefined || b.gbps === undefined) return undefined;
+  return Math.min(a.gbps, b.gbps);
+}
+
+/**
+ * Requests per second of one virtual GPU: 10⁶·b/latency, bounded by its share of its server's link in and out
+ * (PPipe A.2's X; the link bound as in the published plans).
+ */
+export function virtualGpuRps(
+  slot: Slot,
+  batch: number,
+  latencyUs: number,
+  inBytes: number,
+  outBytes: number,
+  linkThroughput: boolean,
+): number {
+  const compute = (1e6 * batch) / latencyUs;
+  if (!linkThroughput) return compute;
+  const sharers = slot.virtual * slot.perServer;
+  const worst = Math.max(transferUs(inBytes, slot.gbps), transferUs(outBytes, slot.gbps)) * sharers;
+  return worst > 0 ? Math.min(compute, 1e6 / worst) : compute;
+}
+
+/** A virtual GPU of 1/v has 1/v of the GPU's memory for the weights of its partition. */
+export function fitsMemory(slot: Slot, weightBytes: number): boolean {
+  return slot.memoryBytes === undefined || weightBytes * slot.virtual <= slot.memoryBytes;
+}

@@ -1,0 +1,173 @@
+import onnxProto from 'onnx-proto';
+import { dtypeOf } from '../wire/dtypes.js';
+import type { Initializer, OnnxNode } from '../wire/types.js';
+
+const { onnx } = onnxProto;
+
+/** The axis of a tensor that grows with the batch, and how many entries each row of the batch has there. */
+export interface Batched {
+  readonly axis: number;
+  readonly factor: number;
+}
+
+/** An element of a shape vector that is computed while the model runs: `times` × the batch. */
+export interface Batches {
+  readonly times: number;
+}
+
+/** What we know of a tensor when the batch is let free. */
+export interface Flow {
+  /** Absent where the tensor is the same for any batch. */
+  readonly batch?: Batched;
+  /** Its shape at the fixed batch, as far as it is known. */
+  readonly dims?: Dims;
+  /** Its elements, where it is a short vector of numbers, as shapes, axes and scales are. */
+  readonly values?: readonly (number | Batches)[];
+  /** Its elements, not its rows, depend on the size of the batch: what Shape gives. */
+  readonly sized?: boolean;
+}
+
+/** Shape vectors are as long as a rank; longer constants are weights. */
+const MOST_VALUES = 64;
+
+/** What a rule sees of a node. */
+export interface RuleNode {
+  readonly op: string;
+  readonly opset: number;
+  /** The fixed batch. */
+  readonly size: number;
+  /** One for each input; undefined for an optional one that is left out. */
+  readonly flows: readonly (Flow | undefined)[];
+  readonly inputs: readonly string[];
+  readonly outputCount: number;
+  int(name: string, otherwise: number): number;
+  ints(name: string): number[] | undefined;
+  text(name: string, otherwise: string): string;
+}
+
+/** New elements for the shape vector at one of a node's inputs. */
+export interface Edit {
+  readonly input: number;
+  readonly values: readonly number[];
+}
+
+/** An edit in its place: a Reshape's constant that has to change. */
+export interface NodeEdit extends Edit {
+  readonly node: OnnxNode;
+  readonly before: readonly number[];
+}
+
+/** A rule's answer: what flows out of each output, with an edit where a constant has the batch in it; or why not. */
+export type Outcome = { readonly flows: readonly Flow[]; readonly edit?: Edit } | string;
+
+export type Dims = readonly (number | undefined)[];
+
+export const COMPUTES_WITH_SIZE = 'it computes with the size of the batch';
+
+/** The same flow out of every output. */
+export function flowing(node: RuleNode, flow: Flow): Outcome {
+  return { flows: Array.from({ length: Math.max(1, node.outputCount) }, () => flow) };
+}
+
+export function withBatch(batch: Batched | undefined, dims: Dims | undefined): Flow {
+  return { ...(batch === undefined ? {} : { batch }), ...(dims === undefined ? {} : { dims }) };
+}
+
+/** An axis counted from the front; undefined where it counts from the back of an unknown rank. */
+export function axisWithin(axis: number, rank: number | undefined): number | undefined {
+  return axis >= 0 ? axis : rank === undefined ? undefined : axis + rank;
+}
+
+export function constantFlow(initializer: Initializer): Flow {
+  if (initializer.sparse) return { dims: initializer.dims };
+  return tensorFlow(initializer.encoded, initializer);
+}
+
+/** Shape and, where it is a short vector, elements of a TensorProto. */
+function tensorFlow(encoded: Uint8Array, known: { dtype: string; dims: readonly number[] }): Flow {
+  const count = known.dims.reduce((product, dim) => product * dim, 1);
+  if (known.dims.length > 1 || count > MOST_VALUES) return { dims: known.dims };
+  const values = decoded(() => numbers(onnx.TensorProto.decode(encoded), known.dtype));
+  return values?.length === count ? { dims: known.dims, values } : { dims: known.dims };
+}
+
+type Tensor = ReturnType<typeof onnx.TensorProto.decode>;
+
+function numbers(tensor: Tensor, dtype: string): number[] {
+  const raw = tensor.rawData;
+  const view = raw && new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
+  const read = <T>(
+    bytes: number,
+    at: (view: DataView, offset: number) => T,
+    typed: T[] | null | undefined,
+  ) =>
+    view && view.byteLength > 0
+      ? Array.from({ length: view.byteLength / bytes }, (_, i) => at(view, i * bytes))
+      : (typed ?? []);
+  switch (dtype) {
+    case 'int64':
+      return read<unknown>(8, (v, offset) => v.getBigInt64(offset, true), tensor.int64Data).map(Number);
+    case 'int32':
+      return read(4, (v, offset) => v.getInt32(offset, true), tensor.int32Data);
+    case 'float32':
+      return read(4, (v, offset) => v.getFloat32(offset, true), tensor.floatData);
+    default:
+      return [];
+  }
+}
+
+type Attributes = NonNullable<ReturnType<typeof onnx.NodeProto.decode>['attribute']>;
+
+/** A node's attributes; undefined where onnx-proto cannot decode them, since reading looks at tensors and graphs only. */
+export function attributesOf(node: OnnxNode): Attributes | undefined {
+  return decoded(() => onnx.NodeProto.decode(node.encoded).attribute ?? []);
+}
+
+function decoded<T>(decode: () => T): T | undefined {
+  try {
+    return decode();
+  } catch {
+    return undefined;
+  }
+}
+
+/** A node as rules see it. */
+export function ruleNode(
+  node: OnnxNode,
+  attributes: Attributes,
+  flows: ReadonlyMap<string, Flow>,
+  model: { opset: number; size: number },
+): RuleNode {
+  const find = (name: string) => attributes.find((attribute) => attribute.name === name);
+  return {
+    op: node.op,
+    ...model,
+    flows: node.inputs.map((name) => (name === '' ? undefined : (flows.get(name) ?? {}))),
+    inputs: node.inputs,
+    outputCount: node.outputs.length,
+    int: (name, otherwise) => Number(find(name)?.i ?? otherwise),
+    ints: (name) => find(name)?.ints?.map(Number),
+    text: (name, otherwise) => {
+      const text = find(name)?.s;
+      return text === undefined || text === null ? otherwise : new TextDecoder().decode(text);
+    },
+  };
+}
+
+/** What a Constant node holds. */
+export function constantNodeFlow(attributes: Attributes): Flow {
+  for (const attribute of attributes) {
+    if (attribute.name === 'value' && attribute.t) {
+      const dims = (attribute.t.dims ?? []).map(Number);
+      const dtype = dtypeOf(attribute.t.dataType ?? 0);
+      return tensorFlow(onnx.TensorProto.encode(attribute.t).finish(), { dtype, dims });
+    }
+    if (attribute.name === 'value_int') return { dims: [], values: [Number(attribute.i)] };
+    if (attribute.name === 'value_ints') {
+      const values = (attribute.ints ?? []).map(Number);
+      return { dims: [values.length], values };
+    }
+    if (attribute.name === 'value_float' || attribute.name === 'value_string') return { dims: [] };
+  }
+  return {};
+}

@@ -1,0 +1,121 @@
+import { fault, InputError } from '../../artifacts/index.js';
+import { withGraph } from '../cut/extract.js';
+import { DIM, GRAPH, SHAPE, TENSOR_TYPE, TYPE, VALUE_INFO } from '../wire/fields.js';
+import { quoted } from '../wire/problems.js';
+import type { OnnxModel, ValueInfo } from '../wire/types.js';
+import { NESTED_TYPES } from '../wire/value-info.js';
+import {
+  concat,
+  delimited,
+  type Field,
+  fieldsOf,
+  numberField,
+  payloadOf,
+  rawField,
+  rewritten,
+  textOf,
+} from '../wire/wire.js';
+
+/**
+ * The dimensions of graph inputs that the file leaves open, in order of first appearance: symbolic ones by name,
+ * unnamed ones as `<input>.<axis>`. An input that declares no shape at all has none to list.
+ */
+export function freeDims(model: OnnxModel): string[] {
+  return [...new Set(model.graph.inputs.flatMap(openDims))];
+}
+
+function openDims(input: ValueInfo): string[] {
+  if (input.type?.kind !== 'tensor') return [];
+  return (input.type.dims ?? []).flatMap((dim, axis) =>
+    typeof dim === 'number' ? [] : [dim ?? `${input.name}.${axis}`],
+  );
+}
+
+/**
+ * The model with open dimensions given: symbols become numbers in every declared type of inputs, outputs and inner
+ * tensors, nested types too; an unnamed one where it stands. Symbols written as expressions (`2*seq`) stay as they are.
+ *
+ * @throws InputError where a name is no free dimension (listing those that are) or a size is not a positive integer
+ */
+export function bindDims(model: OnnxModel, dims: Readonly<Record<string, number>>): Uint8Array {
+  checkDims(model, dims);
+  const sizes = new Map(Object.entries(dims));
+  const graph = rewritten(model.graph.encoded, (field) => {
+    if (![GRAPH.input, GRAPH.output, GRAPH.valueInfo].includes(field.number as never)) return undefined;
+    const isInput = field.number === GRAPH.input;
+    return delimited(field.number, boundValue(payloadOf(model.graph.encoded, field), sizes, isInput));
+  });
+  return concat(withGraph(model, [graph]));
+}
+
+function checkDims(model: OnnxModel, dims: Readonly<Record<string, number>>): void {
+  const free = freeDims(model);
+  const valid =
+    free.length === 0 ? 'the model has no free dimensions' : `free dimensions are ${free.join(', ')}`;
+  const faults = Object.entries(dims).flatMap(([name, size]) => {
+    if (!free.includes(name)) return [fault(`it has no free dimension ${quoted(name)}; ${valid}`)];
+    if (!(Number.isSafeInteger(size) && size > 0))
+      return [fault(`dimension ${quoted(name)} cannot be ${size}; give a positive whole number`)];
+    return [];
+  });
+  if (faults.length > 0) throw new InputError(`set dimensions of ${model.name}`, faults);
+}
+
+/** What becomes of one dimension: its new size, or undefined to stay. `axis` counts within the outermost tensor. */
+type DimChange = (dim: { readonly param: string; readonly axis: number }) => Uint8Array | undefined;
+
+function boundValue(value: Uint8Array, sizes: ReadonlyMap<string, number>, isInput: boolean): Uint8Array {
+  const nameField = [...fieldsOf(value)].findLast((field) => field.number === VALUE_INFO.name);
+  const name = nameField === undefined ? '' : textOf(value, nameField);
+  return changeDims(value, ({ param, axis }) => {
+    const size = param === '' ? (isInput ? sizes.get(`${name}.${axis}`) : undefined) : sizes.get(param);
+    return size === undefined ? undefined : numberField(DIM.value, size);
+  });
+}
+
+/** A ValueInfoProto with its open dimensions passed through `change`; denotations and unknown fields are kept. */
+function changeDims(value: Uint8Array, change: DimChange): Uint8Array {
+  return rewritten(value, (field) =>
+    field.number === VALUE_INFO.type
+      ? delimited(field.number, changeType(payloadOf(value, field), change))
+      : undefined,
+  );
+}
+
+function changeType(type: Uint8Array, change: DimChange): Uint8Array {
+  return rewritten(type, (field) => {
+    if (field.number === TYPE.tensor || field.number === TYPE.sparse)
+      return delimited(field.number, changeTensor(payloadOf(type, field), change));
+    const nested = NESTED_TYPES.get(field.number);
+    if (nested === undefined) return undefined;
+    const arm = payloadOf(type, field);
+    const changed = rewritten(arm, (inner) =>
+      inner.number === nested ? delimited(nested, changeType(payloadOf(arm, inner), change)) : undefined,
+    );
+    return delimited(field.number, changed);
+  });
+}
+
+function changeTensor(tensor: Uint8Array, change: DimChange): Uint8Array {
+  return rewritten(tensor, (field) => {
+    if (field.number !== TENSOR_TYPE.shape) return undefined;
+    const shape = payloadOf(tensor, field);
+    let axis = 0;
+    const changed = rewritten(shape, (inner) =>
+      inner.number === SHAPE.dim
+        ? delimited(SHAPE.dim, changeDim(payloadOf(shape, inner), axis++, change))
+        : undefined,
+    );
+    return delimited(field.number, changed);
+  });
+}
+
+function changeDim(dim: Uint8Array, axis: number, change: DimChange): Uint8Array {
+  const fields = [...fieldsOf(dim)];
+  const size = fields.findLast((field) => field.number === DIM.value || field.number === DIM.param);
+  if (size !== undefined && size.number === DIM.value) return dim;
+  const changed = change({ param: size === undefined ? '' : textOf(dim, size), axis });
+  if (changed === undefined) return dim;
+  const others = fields.filter((field: Field) => field.number !== DIM.value && field.number !== DIM.param);
+  return concat([changed, ...others.map((field) => rawField(dim, field))]);
+}

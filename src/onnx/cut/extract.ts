@@ -1,0 +1,201 @@
+import { type Boundary, type Fault, fault, InputError } from '../../artifacts/index.js';
+import { type ExternalCopy, ExternalPlan } from '../read/external.js';
+import { annotatedTensor } from '../read/node.js';
+import { codeOf } from '../wire/dtypes.js';
+import { GRAPH, MODEL, OPSET } from '../wire/fields.js';
+import { quoted } from '../wire/problems.js';
+import type { OnnxModel, TensorType } from '../wire/types.js';
+import {
+  concat,
+  delimited,
+  delimitedParts,
+  fieldsOf,
+  numberField,
+  payloadOf,
+  rawField,
+  textField,
+} from '../wire/wire.js';
+import { typeOf } from './cuts.js';
+import { type Ends, endsOf } from './ends.js';
+import { namesOf, type Part, partOf, usedFunctions } from './part.js';
+
+export interface ExtractOptions {
+  /** Nodes [from, to) in topological order. */
+  readonly from: number;
+  readonly to: number;
+  /** Types of the tensors that cross, as measured; the file's own declarations fill in. */
+  readonly types: ReadonlyMap<string, TensorType>;
+  readonly boundary?: Boundary;
+  /** The extracted graph's name; the model's own by default. */
+  readonly graphName?: string;
+  /** The file that the partition's external tensors shall name; by default they go on naming the model's. */
+  readonly dataFile?: string;
+}
+
+export interface Extracted {
+  readonly bytes: Uint8Array;
+  /** Graph-level names in order; where float32 crosses as float16, `<tensor>/float16` on both sides. */
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  /** What to copy from the model's external files, and to where in `dataFile`. */
+  readonly external: readonly ExternalCopy[];
+}
+
+/**
+ * Nodes [from, to) as a valid model of their own, with the constant nodes, initializers and local functions they use;
+ * nodes, tensors and functions are the file's own bytes, and fields we do not know come along.
+ *
+ * Its inputs are the tensors it uses and does not make; it never passes one through. Its outputs are what it makes that
+ * is used after it or is a graph output; a graph output that is constant comes from the last partition, and one that is
+ * a graph input from the request itself. [0, n) is the whole model: everything in it stays, in topological order.
+ *
+ * With boundary `float16`, float32 tensors made in one partition and used in another cross as float16, cast at both
+ * ends, under the name `<tensor>/float16`. Graph inputs and graph outputs keep their type wherever they cross, since the
+ * caller gives and gets them so. Values beyond ±65504 become infinite.
+ *
+ * Ends are declared with the type given, but inputs of a partition with subgraphs or local functions without a shape.
+ *
+ * @throws InputError where the range is none, holds nothing to compute, or the type of a crossing tensor is not known
+ */
+export function extractPartition(model: OnnxModel, options: ExtractOptions): Extracted {
+  const { from, to } = options;
+  const part = partOf(model, from, to);
+  const faults = partFaults(model, part, options);
+  if (faults.length > 0) throw new InputError(`extract nodes [${from}, ${to}) of ${model.name}`, faults);
+  const external = new ExternalPlan(options.dataFile);
+  const ends = endsOf(model, part, options);
+  const graph = part.whole
+    ? wholeGraph(model, external, options.graphName)
+    : partGraph(model, part, ends, external, options);
+  const casts = ends.castsIn.length + ends.castsOut.length > 0;
+  const bytes = modelBytes(model, graph, part, casts);
+  return { bytes, inputs: ends.inputs, outputs: ends.outputs, external: external.copies };
+}
+
+function partFaults(model: OnnxModel, part: Part, options: ExtractOptions): Fault[] {
+  const { from, to, types } = options;
+  const count = model.graph.nodes.length;
+  if (
+    !(
+      Number.isInteger(from) &&
+      Number.isInteger(to) &&
+      from >= 0 &&
+      to <= count &&
+      (from < to || count === 0)
+    )
+  )
+    return [fault(`there is no such range; the model has nodes 0 to ${count - 1}`)];
+  if (part.whole) return [];
+  if (part.outputs.length === 0) return [fault('what these nodes compute is used nowhere else')];
+  // A graph output may go without a type, which ONNX Runtime infers; what crosses may not.
+  const ends = new Set(namesOf(model.graph.outputs));
+  const crossing = part.outputs.filter((name) => !ends.has(name));
+  return [...part.inputs, ...crossing].flatMap((name) => {
+    const type = typeOf(model, name, types);
+    if (type === undefined) return [fault(`the type of ${quoted(name)} is not known`)];
+    if (type.kind === 'tensor' && codeOf(type.dtype) === undefined)
+      return [fault(`${quoted(name)} has an unknown type ${quoted(type.dtype)}`)];
+    return [];
+  });
+}
+
+/** Fields of a graph that a partition selects from; all others are copied. */
+const SELECTED: ReadonlySet<number> = new Set([
+  GRAPH.node,
+  GRAPH.initializer,
+  GRAPH.sparseInitializer,
+  GRAPH.input,
+  GRAPH.output,
+  GRAPH.valueInfo,
+  GRAPH.quantizationAnnotation,
+]);
+
+function partGraph(
+  model: OnnxModel,
+  part: Part,
+  ends: Ends,
+  external: ExternalPlan,
+  options: ExtractOptions,
+): Uint8Array[] {
+  const { graph } = model;
+  const named = <T extends { readonly name: string }>(values: Iterable<T>) =>
+    [...values].filter((value) => part.names.has(value.name));
+  const atEnds = new Set([...part.inputs, ...part.outputs]);
+  const encodedNodes = part.nodes.map((node) => external.moved(node.encoded, 'node'));
+  return [
+    ...[...ends.castsIn, ...encodedNodes, ...ends.castsOut].flatMap((node) => delimited(GRAPH.node, node)),
+    ...otherFields(graph.encoded, options.graphName),
+    ...named(graph.initializers.values()).flatMap(({ sparse, encoded }) =>
+      sparse
+        ? delimited(GRAPH.sparseInitializer, external.moved(encoded, 'sparse'))
+        : delimited(GRAPH.initializer, external.moved(encoded, 'tensor')),
+    ),
+    ...ends.inputInfo.flatMap((value) => delimited(GRAPH.input, value)),
+    ...named(graph.overridable.values()).flatMap((value) => delimited(GRAPH.input, value.encoded)),
+    ...ends.outputInfo.flatMap((value) => delimited(GRAPH.output, value)),
+    ...named(graph.valueInfo.values())
+      .filter((value) => !atEnds.has(value.name))
+      .flatMap((value) => delimited(GRAPH.valueInfo, value.encoded)),
+    ...annotations(graph.encoded, part.names),
+  ];
+}
+
+function otherFields(graph: Uint8Array, graphName: string | undefined): Uint8Array[] {
+  const fields = [...fieldsOf(graph)].filter(
+    (field) => !SELECTED.has(field.number) && !(field.number === GRAPH.name && graphName !== undefined),
+  );
+  const named = graphName === undefined ? [] : [textField(GRAPH.name, graphName)];
+  return [...named, ...fields.map((field) => rawField(graph, field))];
+}
+
+/** Quantization annotations of tensors the partition holds. */
+function annotations(graph: Uint8Array, names: ReadonlySet<string>): Uint8Array[] {
+  return [...fieldsOf(graph)].flatMap((field) => {
+    if (field.number !== GRAPH.quantizationAnnotation) return [];
+    return names.has(annotatedTensor(payloadOf(graph, field))) ? [rawField(graph, field)] : [];
+  });
+}
+
+/** The graph with its nodes in topological order and every other field as it was. */
+function wholeGraph(model: OnnxModel, external: ExternalPlan, graphName: string | undefined): Uint8Array[] {
+  const { encoded, nodes } = model.graph;
+  const others = [...fieldsOf(encoded)].filter(
+    (field) => field.number !== GRAPH.node && !(field.number === GRAPH.name && graphName !== undefined),
+  );
+  return [
+    ...nodes.flatMap((node) => delimited(GRAPH.node, external.moved(node.encoded, 'node'))),
+    ...(graphName === undefined ? [] : [textField(GRAPH.name, graphName)]),
+    ...others.flatMap((field) => external.movedField(encoded, field, 'graph')),
+  ];
+}
+
+/** The operator set imported for Cast where a model imports no default one: the first with today's casts. */
+const CAST_OPSET = 13;
+
+function modelBytes(model: OnnxModel, graph: readonly Uint8Array[], part: Part, casts: boolean): Uint8Array {
+  const functions = part.whole ? undefined : usedFunctions(model, part.nodes);
+  const lacksCast = casts && !model.opsets.has('');
+  const imported = lacksCast ? delimited(MODEL.opsetImport, numberField(OPSET.version, CAST_OPSET)) : [];
+  return concat([
+    ...withGraph(model, graph, (number, encoded) => {
+      if (number === MODEL.trainingInfo) return part.whole;
+      return number !== MODEL.functions || functions === undefined || functions.has(encoded.byteOffset);
+    }),
+    ...imported,
+  ]);
+}
+
+/** The model's fields with another graph in place of its own; those `keep` refuses are left out. */
+export function withGraph(
+  model: OnnxModel,
+  graph: readonly Uint8Array[],
+  keep: (number: number, payload: Uint8Array) => boolean = () => true,
+): Uint8Array[] {
+  const before: Uint8Array[] = [];
+  for (const field of fieldsOf(model.bytes)) {
+    if (field.number === MODEL.graph) continue;
+    if (keep(field.number, model.bytes.subarray(field.from, field.end)))
+      before.push(rawField(model.bytes, field));
+  }
+  return [...before, ...delimitedParts(MODEL.graph, graph)];
+}

@@ -1,0 +1,48 @@
+import { ATTRIBUTE, NODE } from '../wire/fields.js';
+import type { OnnxModel } from '../wire/types.js';
+import { concat, messageField, numberField, textField } from '../wire/wire.js';
+
+/** Cast takes the target as an element type's number from this operator set on, before as its name. */
+const CAST_BY_NUMBER_SINCE = 6;
+const CODES = { FLOAT: 1, FLOAT16: 10 } as const;
+/** AttributeProto.AttributeType. */
+const ATTRIBUTE_INT = 2;
+const ATTRIBUTE_STRING = 3;
+
+/**
+ * The graph-level name of a float32 tensor where it crosses a cut as float16, the same at the producer's and the
+ * consumer's end: `<tensor>/float16`, with underscores added while the model itself uses that name.
+ */
+export function halfName(tensor: string, taken: ReadonlySet<string>): string {
+  let name = `${tensor}/float16`;
+  while (taken.has(name)) name += '_';
+  return name;
+}
+
+/** A Cast node at the producer's end: float32 `tensor` → float16 `half`. */
+export function castToHalf(model: OnnxModel, tensor: string, half: string): Uint8Array {
+  return castNode(model, { from: tensor, to: half, type: 'FLOAT16' });
+}
+
+/** A Cast node at the consumer's end: float16 `half` → float32 `tensor`, the name the consumer's nodes use. */
+export function castFromHalf(model: OnnxModel, tensor: string, half: string): Uint8Array {
+  return castNode(model, { from: half, to: tensor, type: 'FLOAT' });
+}
+
+function castNode(
+  model: OnnxModel,
+  cast: { from: string; to: string; type: 'FLOAT' | 'FLOAT16' },
+): Uint8Array {
+  const opset = model.opsets.get('') ?? CAST_BY_NUMBER_SINCE;
+  const target =
+    opset >= CAST_BY_NUMBER_SINCE
+      ? [numberField(ATTRIBUTE.i, CODES[cast.type]), numberField(ATTRIBUTE.type, ATTRIBUTE_INT)]
+      : [textField(ATTRIBUTE.s, cast.type), numberField(ATTRIBUTE.type, ATTRIBUTE_STRING)];
+  return concat([
+    textField(NODE.input, cast.from),
+    textField(NODE.output, cast.to),
+    textField(NODE.name, `${cast.from}/cast`),
+    textField(NODE.opType, 'Cast'),
+    messageField(NODE.attribute, concat([textField(ATTRIBUTE.name, 'to'), ...target])),
+  ]);
+}

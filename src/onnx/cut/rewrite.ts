@@ -1,0 +1,54 @@
+import { fault, InputError } from '../../artifacts/index.js';
+import { GRAPH, NODE } from '../wire/fields.js';
+import { quoted } from '../wire/problems.js';
+import type { OnnxModel, OnnxNode } from '../wire/types.js';
+import { valueInfoBytes } from '../wire/value-info.js';
+import { concat, delimited, fieldsOf, rawField, textField, textOf } from '../wire/wire.js';
+import { withGraph } from './extract.js';
+
+/**
+ * The whole model with these tensors as graph outputs too, after its own. Where the file does not declare a tensor's
+ * type the output has a name alone, and ONNX Runtime infers the rest.
+ *
+ * @throws InputError where a name is no tensor of the graph
+ */
+export function exposeTensors(model: OnnxModel, names: readonly string[]): Uint8Array {
+  const { graph } = model;
+  const known = new Set([...graph.inputs, ...graph.initializers.values()].map((value) => value.name));
+  for (const node of graph.nodes) for (const name of node.outputs) known.add(name);
+  const unknown = names.filter((name) => name === '' || !known.has(name));
+  if (unknown.length > 0) {
+    const faults = unknown.map((name) => fault(`${quoted(name)} is no tensor of its graph`));
+    throw new InputError(`expose tensors of ${model.name}`, faults);
+  }
+  const already = new Set(graph.outputs.map((output) => output.name));
+  const added = [...new Set(names)].filter((name) => !already.has(name));
+  const declared = new Map(
+    [...graph.inputs, ...graph.valueInfo.values()].map((value) => [value.name, value.encoded]),
+  );
+  const outputs = added.flatMap((name) =>
+    delimited(GRAPH.output, declared.get(name) ?? valueInfoBytes(name)),
+  );
+  return concat(withGraph(model, [graph.encoded, ...outputs]));
+}
+
+/**
+ * The same model with every node under its unique `OnnxNode.name`, in topological order, so that what a runtime says of
+ * nodes can be mapped back.
+ */
+export function nameNodes(model: OnnxModel): Uint8Array {
+  const { encoded, nodes } = model.graph;
+  const others = [...fieldsOf(encoded)].filter((field) => field.number !== GRAPH.node);
+  const graph = [
+    ...nodes.flatMap((node) => delimited(GRAPH.node, named(node))),
+    ...others.map((field) => rawField(encoded, field)),
+  ];
+  return concat(withGraph(model, graph));
+}
+
+function named(node: OnnxNode): Uint8Array {
+  const names = [...fieldsOf(node.encoded)].filter((field) => field.number === NODE.name);
+  if (names.length === 1 && textOf(node.encoded, names[0]!) === node.name) return node.encoded;
+  const others = [...fieldsOf(node.encoded)].filter((field) => field.number !== NODE.name);
+  return concat([...others.map((field) => rawField(node.encoded, field)), textField(NODE.name, node.name)]);
+}

@@ -1,0 +1,108 @@
+import { type Problems, quoted, short } from '../wire/problems.js';
+import type { RawGraph, RawNode } from './node.js';
+import { orderOf } from './order.js';
+
+/** Cycles are told by their first nodes. */
+const MOST_TOLD_NODES = 6;
+
+/**
+ * The faults of a graph's names: made twice, made by nobody, in a circle; also in its subgraphs. `outer` is what the
+ * graph may use from around it: everything, for a subgraph, whose captures its node answers for.
+ */
+export function checkNames(
+  graph: RawGraph,
+  path: string,
+  problems: Problems,
+  outer: 'none' | 'any' = 'none',
+): void {
+  const made = checkMadeOnce(graph, path, problems);
+  if (outer === 'none') checkMade(graph, made, path, problems);
+  const order = orderOf(graph.nodes);
+  if (order.kind === 'cyclic') problems.add(path, `has a cycle: ${circle(graph, order.cycle)}`);
+  for (const [index, node] of graph.nodes.entries()) {
+    for (const subgraph of node.subgraphs)
+      checkNames(subgraph, `${nodeAt(path, index, node)}.subgraph`, problems, 'any');
+  }
+}
+
+/**
+ * Exporters of attention models emit several Constant nodes for one name. ONNX Runtime takes Constant nodes for
+ * initializers, of which the last counts, so they are let through, and all of a name are extracted together.
+ */
+function isConstant(node: RawNode): boolean {
+  return node.op === 'Constant' && node.domain === '';
+}
+
+function checkMadeOnce(graph: RawGraph, path: string, problems: Problems): Set<string> {
+  const makers = new Map<string, string>();
+  const make = (name: string, by: string) => {
+    const before = makers.get(name);
+    if (before === undefined) makers.set(name, by);
+    else problems.add(path, `tensor ${quoted(name)} is made twice: by ${before} and by ${by}`);
+  };
+  for (const { name } of graph.inputs) {
+    if (name === '') problems.add(path, 'has an input without a name');
+    make(name, 'an input');
+  }
+  const inputs = new Set(makers.keys());
+  const initializers = new Set<string>();
+  for (const { name } of graph.initializers) {
+    if (name === '') problems.add(path, 'has an initializer without a name');
+    if (!inputs.has(name) || initializers.has(name)) make(name, 'an initializer');
+    initializers.add(name);
+  }
+  const constants = new Set<string>();
+  graph.nodes.forEach((node, index) => {
+    for (const name of node.outputs) {
+      if (name === '' || (isConstant(node) && constants.has(name))) continue;
+      if (isConstant(node)) constants.add(name);
+      make(name, nodeAt('', index, node));
+    }
+  });
+  return new Set(makers.keys());
+}
+
+function checkMade(graph: RawGraph, made: ReadonlySet<string>, path: string, problems: Problems): void {
+  graph.nodes.forEach((node, index) => {
+    for (const name of new Set([...node.inputs, ...node.captures])) {
+      if (name !== '' && !made.has(name))
+        problems.add(nodeAt(`${path}.`, index, node), `uses tensor ${quoted(name)}, which nothing makes`);
+    }
+  });
+  for (const { name } of graph.outputs) {
+    if (!made.has(name)) problems.add(path, `gives tensor ${quoted(name)}, which nothing makes`);
+  }
+}
+
+/** Faults for every domain that nodes use and the model imports no operator set of. */
+export function checkDomains(
+  nodes: readonly RawNode[],
+  opsets: ReadonlyMap<string, number>,
+  path: string,
+  problems: Problems,
+): void {
+  const told = new Set<string>();
+  for (const [index, node] of nodes.entries()) {
+    for (const call of node.calls) {
+      const [domain = '', op = ''] = call.split('\0');
+      if (opsets.has(domain) || told.has(domain)) continue;
+      told.add(domain);
+      const called = domain === '' ? 'the default operator set' : `the operator set ${quoted(domain)}`;
+      problems.add(nodeAt(`${path}.`, index, node), `uses ${short(op)} of ${called}, which is not imported`);
+    }
+  }
+}
+
+function nodeAt(prefix: string, index: number, node: RawNode): string {
+  return `${prefix}node[${index}]${node.name === '' ? '' : ` ${quoted(node.name)}`}`;
+}
+
+function circle(graph: RawGraph, cycle: readonly number[]): string {
+  const told = cycle
+    .slice(0, MOST_TOLD_NODES)
+    .map((index) => nodeAt('', index, graph.nodes[index] as RawNode))
+    .join(' ← ');
+  return cycle.length > MOST_TOLD_NODES
+    ? `${told} ← … (${cycle.length} nodes)`
+    : `${told} ← back to the first`;
+}

@@ -1,0 +1,48 @@
+import type { OnnxFunction } from '../wire/types.js';
+import type { RawNode } from './node.js';
+import { callKey } from './node.js';
+
+/** Operators that draw random numbers, or may (Dropout in training mode). */
+const RANDOM_OPS = new Set(
+  'RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial Dropout'.split(' '),
+);
+/** Domains whose other operators are known to give the same every time; of any other domain we cannot know. */
+const KNOWN_DOMAINS = new Set(['', 'ai.onnx.ml', 'com.microsoft']);
+const RANDOM_CONTRIB = /^(Random|Sampling|BeamSearch|GreedySearch|.*Dropout)/;
+
+/** Whether each node is constant: fed by `given` names and other constant nodes only, and deterministic. In order. */
+export function constantNodes(
+  nodes: readonly RawNode[],
+  given: Iterable<string>,
+  functions: readonly OnnxFunction[],
+): boolean[] {
+  const constants = new Set(given);
+  const deterministic = determinism(functions);
+  return nodes.map((node) => {
+    const fed = [...node.inputs, ...node.captures].every((name) => name === '' || constants.has(name));
+    const constant = fed && node.calls.every(deterministic);
+    if (constant) for (const name of node.outputs) constants.add(name);
+    return constant;
+  });
+}
+
+function determinism(functions: readonly OnnxFunction[]): (call: string) => boolean {
+  const local = new Map(functions.map((f) => [callKey(f.domain, f.name, f.overload), f]));
+  const known = new Map<string, boolean>();
+  const deterministic = (call: string): boolean => {
+    const before = known.get(call);
+    if (before !== undefined) return before;
+    const body = local.get(call);
+    // Told before its calls are looked at, so that functions which call one another come to an end.
+    known.set(call, body === undefined && isDeterministic(call));
+    if (body !== undefined) known.set(call, body.calls.every(deterministic));
+    return known.get(call) === true;
+  };
+  return deterministic;
+}
+
+function isDeterministic(call: string): boolean {
+  const [domain = '', op = ''] = call.split('\0');
+  if (!KNOWN_DOMAINS.has(domain)) return false;
+  return !(RANDOM_OPS.has(op) || (domain === 'com.microsoft' && RANDOM_CONTRIB.test(op)));
+}

@@ -1,0 +1,125 @@
+import { ATTRIBUTE, ENTRY, GRAPH, NODE, SPARSE, TENSOR } from '../wire/fields.js';
+import { Problems } from '../wire/problems.js';
+import { entryOf, readTensor } from '../wire/tensor.js';
+import type { ExternalData } from '../wire/types.js';
+import {
+  concat,
+  delimited,
+  type Field,
+  fieldsOf,
+  LENGTH_DELIMITED,
+  payloadOf,
+  rawField,
+  rewritten,
+  textField,
+} from '../wire/wire.js';
+
+/** A piece of external data and where it lies in the partition's own data file. */
+export interface ExternalCopy extends ExternalData {
+  readonly toOffset: number;
+}
+
+type Message = 'graph' | 'node' | 'attribute' | 'sparse' | 'tensor';
+
+/** Which fields of a message lead to tensors. */
+const INSIDE: Record<Message, ReadonlyMap<number, Message>> = {
+  graph: new Map([
+    [GRAPH.node, 'node'],
+    [GRAPH.initializer, 'tensor'],
+    [GRAPH.sparseInitializer, 'sparse'],
+  ]),
+  node: new Map([[NODE.attribute, 'attribute']]),
+  attribute: new Map([
+    [ATTRIBUTE.t, 'tensor'],
+    [ATTRIBUTE.tensors, 'tensor'],
+    [ATTRIBUTE.g, 'graph'],
+    [ATTRIBUTE.graphs, 'graph'],
+    [ATTRIBUTE.sparseTensor, 'sparse'],
+    [ATTRIBUTE.sparseTensors, 'sparse'],
+  ]),
+  sparse: new Map([
+    [SPARSE.values, 'tensor'],
+    [SPARSE.indices, 'tensor'],
+  ]),
+  tensor: new Map(),
+};
+
+/** Data large enough to be mapped starts at a page, the rest at a cache line. */
+const PAGE_BYTES = 4096;
+const LINE_BYTES = 64;
+
+/** Gathers a partition's external data into one file, or leaves it where it is. */
+export class ExternalPlan {
+  readonly #copies = new Map<string, ExternalCopy>();
+  #end = 0;
+
+  /** @param dataFile the file that the partition's tensors shall name; undefined leaves them as they are */
+  constructor(private readonly dataFile: string | undefined) {}
+
+  get copies(): ExternalCopy[] {
+    return [...this.#copies.values()];
+  }
+
+  /** The message with every external tensor in it noted, and told its new place. Others' bytes stay the very same. */
+  moved(message: Uint8Array, kind: Message): Uint8Array {
+    if (!holdsExternal(message, kind)) return message;
+    if (kind === 'tensor') return this.#movedTensor(message);
+    return concat([...fieldsOf(message)].flatMap((field) => this.movedField(message, field, kind)));
+  }
+
+  /** One field of a message of a kind, likewise. */
+  movedField(message: Uint8Array, field: Field, kind: Message): Uint8Array[] {
+    const inner = innerOf(field, kind);
+    const payload = inner === undefined ? undefined : payloadOf(message, field);
+    const moved = inner === undefined ? undefined : this.moved(payload!, inner);
+    return moved === payload ? [rawField(message, field)] : delimited(field.number, moved!);
+  }
+
+  #movedTensor(tensor: Uint8Array): Uint8Array {
+    const external = readTensor(tensor, '', new Problems()).external;
+    if (external === undefined) return tensor;
+    const copy = this.#place(external);
+    if (this.dataFile === undefined) return tensor;
+    const entries = { location: this.dataFile, offset: String(copy.toOffset), length: String(copy.length) };
+    const kept = rewritten(tensor, (field) => {
+      if (field.number !== TENSOR.externalData) return undefined;
+      return entryOf(payloadOf(tensor, field))[0] in entries ? [] : undefined;
+    });
+    const told = Object.entries(entries).flatMap(([key, value]) =>
+      delimited(TENSOR.externalData, concat([textField(ENTRY.key, key), textField(ENTRY.value, value)])),
+    );
+    return concat([kept, ...told]);
+  }
+
+  #place(external: ExternalData): ExternalCopy {
+    const key = `${external.offset} ${external.length} ${external.location}`;
+    const before = this.#copies.get(key);
+    if (before !== undefined) return before;
+    const copy = { ...external, toOffset: this.#offsetFor(external) };
+    this.#end = copy.toOffset + external.length;
+    this.#copies.set(key, copy);
+    return copy;
+  }
+
+  #offsetFor(external: ExternalData): number {
+    if (this.dataFile === undefined) return external.offset;
+    const step = external.length >= PAGE_BYTES ? PAGE_BYTES : LINE_BYTES;
+    return Math.ceil(this.#end / step) * step;
+  }
+}
+
+function innerOf(field: Field, kind: Message): Message | undefined {
+  return field.wireType === LENGTH_DELIMITED ? INSIDE[kind].get(field.number) : undefined;
+}
+
+function holdsExternal(message: Uint8Array, kind: Message): boolean {
+  for (const field of fieldsOf(message)) {
+    if (kind === 'tensor') {
+      if (field.number === TENSOR.externalData) return true;
+      continue;
+    }
+    const inner = innerOf(field, kind);
+    if (inner !== undefined && holdsExternal(payloadOf(message, field), inner)) return true;
+  }
+  return false;
+}

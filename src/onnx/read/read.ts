@@ -1,0 +1,177 @@
+import { InputError } from '../../artifacts/index.js';
+import { FUNCTION, MODEL, OPSET } from '../wire/fields.js';
+import { Problems, quoted } from '../wire/problems.js';
+import type { Initializer, OnnxFunction, OnnxGraph, OnnxModel, OnnxNode } from '../wire/types.js';
+import { fieldsOf, merged, numberOf, payloadOf, textOf } from '../wire/wire.js';
+import { checkDomains, checkNames } from './check.js';
+import { constantNodes } from './constants.js';
+import { domainOf, type RawGraph, type RawNode, readGraph, readNode } from './node.js';
+import { orderOf } from './order.js';
+
+/**
+ * Reads an ONNX file's ModelProto, external tensors' bytes excepted. Linear in the file; weights are looked past, not
+ * decoded, and everything returned views `bytes`, which must not change.
+ *
+ * @param options.name what messages call the model; a file name, usually
+ * @throws InputError with every fault found: bytes that are not protobuf or are cut off, no graph, no operator set, a
+ *   cycle, a tensor made twice or by nobody, dimensions that do not fit the values
+ */
+export function readModel(bytes: Uint8Array, options: { name?: string } = {}): OnnxModel {
+  const name = options.name ?? 'the model';
+  const problems = new Problems();
+  const model = problems.reading('', () => readWhole(bytes, name, problems));
+  if (problems.faults.length > 0 || model === undefined) {
+    throw new InputError(`read ${name}`, adviceFirst(bytes, problems), 'Give a complete ONNX file.');
+  }
+  return model;
+}
+
+/** Where the file is something else altogether, that is the one fault worth telling. */
+function adviceFirst(bytes: Uint8Array, problems: Problems) {
+  const other = otherKind(bytes);
+  return other === undefined ? problems.faults : [{ path: '', message: other }];
+}
+
+function otherKind(bytes: Uint8Array): string | undefined {
+  if (bytes.length === 0) return 'the file is empty';
+  const head = [...bytes.subarray(0, 64)];
+  const printable = head.every(
+    (byte) => byte === 9 || byte === 10 || byte === 13 || (byte >= 32 && byte < 127),
+  );
+  if (printable) return `the file is text, not ONNX: ${quoted(String.fromCharCode(...head))}`;
+  if (head[0] === 0x50 && head[1] === 0x4b) return 'the file is a ZIP archive, not ONNX';
+  if (head[0] === 0x1f && head[1] === 0x8b) return 'the file is gzip-compressed, not ONNX';
+  return undefined;
+}
+
+interface ModelParts {
+  irVersion: number;
+  graph: Uint8Array | undefined;
+  opsets: Map<string, number>;
+  functions: Uint8Array[];
+}
+
+function readWhole(bytes: Uint8Array, name: string, problems: Problems): OnnxModel | undefined {
+  const parts = modelParts(bytes, problems);
+  if (!(parts.irVersion >= 1)) problems.add('', `has no valid IR version (ir_version is ${parts.irVersion})`);
+  if (parts.opsets.size === 0) problems.add('', 'imports no operator set (opset_import is missing)');
+  if (parts.graph === undefined) {
+    problems.add('', 'has no graph');
+    return undefined;
+  }
+  const functions = parts.functions.flatMap(
+    (encoded, index) =>
+      problems.reading(`functions[${index}]`, () => readFunction(encoded, index, problems)) ?? [],
+  );
+  const raw = readGraph(parts.graph, 'graph', problems);
+  checkNames(raw, 'graph', problems);
+  checkDomains(raw.nodes, parts.opsets, 'graph', problems);
+  if (raw.outputs.length === 0) problems.add('graph', 'has no outputs');
+  const graph = problems.faults.length === 0 ? graphOf(raw, functions) : undefined;
+  return graph && { name, bytes, irVersion: parts.irVersion, opsets: parts.opsets, graph, functions };
+}
+
+function modelParts(bytes: Uint8Array, problems: Problems): ModelParts {
+  const parts: ModelParts = { irVersion: 0, graph: undefined, opsets: new Map(), functions: [] };
+  const graphs: Uint8Array[] = [];
+  for (const field of fieldsOf(bytes)) {
+    if (field.number === MODEL.irVersion) parts.irVersion = numberOf(bytes, field);
+    else if (field.number === MODEL.graph) graphs.push(payloadOf(bytes, field));
+    else if (field.number === MODEL.functions) parts.functions.push(payloadOf(bytes, field));
+    else if (field.number === MODEL.opsetImport)
+      problems.reading('opset_import', () => readOpset(payloadOf(bytes, field), parts.opsets, problems));
+  }
+  parts.graph = merged(graphs);
+  return parts;
+}
+
+function readOpset(encoded: Uint8Array, opsets: Map<string, number>, problems: Problems): void {
+  const opset = { domain: '', version: 0 };
+  for (const field of fieldsOf(encoded)) {
+    if (field.number === OPSET.domain) opset.domain = domainOf(textOf(encoded, field));
+    if (field.number === OPSET.version) opset.version = numberOf(encoded, field);
+  }
+  if (!(opset.version >= 1 && Number.isSafeInteger(opset.version)))
+    problems.add('opset_import', `${quoted(opset.domain)} has version ${opset.version}`);
+  opsets.set(opset.domain, opset.version);
+}
+
+function readFunction(encoded: Uint8Array, index: number, problems: Problems): OnnxFunction {
+  const texts = { name: '', domain: '', overload: '' };
+  const nodes: RawNode[] = [];
+  const opsets = new Map<string, number>();
+  for (const field of fieldsOf(encoded)) {
+    if (field.number === FUNCTION.name) texts.name = textOf(encoded, field);
+    else if (field.number === FUNCTION.domain) texts.domain = domainOf(textOf(encoded, field));
+    else if (field.number === FUNCTION.overload) texts.overload = textOf(encoded, field);
+    else if (field.number === FUNCTION.opsetImport) readOpset(payloadOf(encoded, field), opsets, problems);
+    else if (field.number === FUNCTION.node)
+      nodes.push(readNode(payloadOf(encoded, field), `functions[${index}].node[${nodes.length}]`, problems));
+  }
+  if (texts.name === '') problems.add(`functions[${index}]`, 'has no name');
+  return { ...texts, calls: [...new Set(nodes.flatMap((node) => node.calls))], encoded };
+}
+
+function graphOf(raw: RawGraph, functions: readonly OnnxFunction[]): OnnxGraph {
+  const initializers = new Map(raw.initializers.map((tensor) => [tensor.name, tensor]));
+  const order = orderOf(raw.nodes);
+  const indices = order.kind === 'ordered' ? order.indices : [];
+  const names = uniqueNames(raw.nodes);
+  const ordered = indices.map((index) => raw.nodes[index] as RawNode);
+  const constant = constantNodes(ordered, initializers.keys(), functions);
+  const weightBytes = firstUses(ordered, initializers);
+  const nodes = ordered.map((node, at): OnnxNode => {
+    const { op, domain, overload, inputs, outputs, captures, calls, encoded } = node;
+    const own = { constant: constant[at] === true, weightBytes: weightBytes[at] as number, encoded };
+    return {
+      name: names[indices[at] as number] as string,
+      op,
+      domain,
+      overload,
+      inputs,
+      outputs,
+      captures,
+      calls,
+      ...own,
+    };
+  });
+  return {
+    encoded: raw.encoded,
+    nodes,
+    inputs: raw.inputs.filter((input) => !initializers.has(input.name)),
+    outputs: raw.outputs,
+    initializers,
+    valueInfo: new Map(raw.valueInfo.map((value) => [value.name, value])),
+    overridable: new Map(
+      raw.inputs.filter((input) => initializers.has(input.name)).map((input) => [input.name, input]),
+    ),
+  };
+}
+
+/** The file's name where a node is the first to bear it; else the operator and the place in the file, made unique. */
+function uniqueNames(nodes: readonly RawNode[]): string[] {
+  const inFile = new Set(nodes.map((node) => node.name));
+  const taken = new Set<string>(['']);
+  return nodes.map((node, index) => {
+    let name = node.name;
+    if (taken.has(name)) {
+      name = node.name === '' ? `${node.op}_${index}` : `${node.name}_${index}`;
+      while (taken.has(name) || inFile.has(name)) name += '_';
+    }
+    taken.add(name);
+    return name;
+  });
+}
+
+function firstUses(nodes: readonly RawNode[], initializers: ReadonlyMap<string, Initializer>): number[] {
+  const seen = new Set<string>();
+  return nodes.map((node) => {
+    let bytes = node.heldBytes;
+    for (const name of [...node.inputs, ...node.captures]) {
+      if (seen.has(name)) continue;
+      seen.add(name);
+      bytes += initializers.get(name)?.byteLength ?? 0;
+    }
+    return bytes;
+  });
+}

@@ -1,0 +1,197 @@
+import { NONE } from '../../collections/lists.js';
+import type { Durations } from '../state/durations.js';
+import { fullBatches, mostStages, type ServedModel, type Topology } from '../topology.js';
+import type { Booking } from './booking.js';
+import { Path } from './path.js';
+import type { ReservationPolicy } from './policy.js';
+
+const MOST_DEBT = 64;
+
+/**
+ * Algorithm 1 (PPipe A.3) for the oldest request of a model: which pipeline, and the largest batch that is there in time.
+ * It decides nothing by itself; `offer` leaves its answer in `entry` and `path`.
+ */
+export class Dispatcher {
+  readonly path: Path;
+  /** First pool of the pipeline last offered. */
+  entry = NONE;
+  probes = 0;
+  /** Largest batch of each pipeline, by its first pool: the least of its stages' planned ones. */
+  readonly planned: Int32Array;
+  /** The largest of them. */
+  readonly mostPlanned: number;
+  /** When a full batch of each pipeline would start, were all that it waits for at its beginning. */
+  private readonly startsAt: Float64Array;
+  /** Pipelines a batch was dispatched to since. */
+  private readonly changed: Uint8Array;
+  private probedAt = -1;
+  private probedEntry = NONE;
+  private probedSize = 0;
+  private found = false;
+  /** Requests each pipeline is behind its planned share of what was dispatched. */
+  private readonly behind: Float64Array;
+  private readonly share: Float64Array;
+
+  constructor(
+    private readonly topology: Topology,
+    private readonly policy: ReservationPolicy,
+    private readonly durations: Durations,
+    private readonly booking: Booking,
+  ) {
+    const { pools, models } = topology;
+    this.path = new Path(mostStages(pools));
+    this.planned = fullBatches(pools);
+    this.mostPlanned = this.planned.reduce((most, batch) => Math.max(most, batch), 1);
+    this.startsAt = new Float64Array(pools.length);
+    this.changed = new Uint8Array(pools.length).fill(1);
+    this.behind = new Float64Array(pools.length);
+    this.share = Float64Array.from(
+      pools,
+      ({ model, throughputRps }) => throughputRps / (models[model]?.throughputRps as number),
+    );
+  }
+
+  /**
+   * @param firstSight whether the request has only now become the oldest
+   * @param most the largest batch wanted
+   * @returns the size of the batch, 0 where the request is to be dropped
+   */
+  offer(at: number, model: number, deadline: number, firstSight: boolean, most: number): number {
+    const entries = this.topology.models[model]?.entries as number[];
+    this.entry =
+      this.policy.offer === 'least-waiting'
+        ? this.leastWaiting(at, model, deadline)
+        : this.behindMost(entries);
+    if (this.entry === NONE) return 0;
+    const size = this.largest(at, this.entry, deadline, firstSight, most);
+    if (size > 0 || !this.policy.askOthers) return size;
+    return this.askOthers(at, entries, deadline, firstSight, most);
+  }
+
+  /**
+   * What is waited for is taken from the pipeline's last probe and, after a batch was dispatched to it, from when its devices are
+   * free; the one that is chosen is then probed.
+   */
+  private leastWaiting(at: number, model: number, deadline: number): number {
+    const { review, lateSingles } = this.policy;
+    const { entries, sloNs } = this.topology.models[model] as ServedModel;
+    if (entries.length === 1) return entries[0] as number;
+    let best = NONE;
+    let least = Number.POSITIVE_INFINITY;
+    for (const entry of entries) {
+      const planned = this.planned[entry] as number;
+      if (review === 'every-arrival') this.probe(at, entry, planned);
+      else if (this.changed[entry] === 1) this.estimate(entry, planned);
+      let wait = Math.max(0, (this.startsAt[entry] as number) - at);
+      if (
+        planned === 1 &&
+        lateSingles === 'shunned' &&
+        at + wait + this.durations.workNs(entry, 1) > deadline
+      )
+        wait += sloNs;
+      if (wait >= least) continue;
+      least = wait;
+      best = entry;
+    }
+    return best;
+  }
+
+  private estimate(entry: number, planned: number): void {
+    const free = this.booking.freeFrom(entry, planned);
+    this.startsAt[entry] = Math.max(this.startsAt[entry] as number, free);
+    this.changed[entry] = 0;
+  }
+
+  private behindMost(entries: number[]): number {
+    let best = entries[0] ?? NONE;
+    for (let i = 1; i < entries.length; i++) {
+      const entry = entries[i] as number;
+      if ((this.behind[entry] as number) > (this.behind[best] as number)) best = entry;
+    }
+    return best;
+  }
+
+  private askOthers(
+    at: number,
+    entries: number[],
+    deadline: number,
+    firstSight: boolean,
+    most: number,
+  ): number {
+    const asked = this.entry;
+    let best = 0;
+    let chosen = asked;
+    for (const entry of entries) {
+      if (entry === asked) continue;
+      const size = this.largest(at, entry, deadline, firstSight, most);
+      if (size === 0) continue;
+      if (best > 0 && (this.behind[entry] as number) <= (this.behind[chosen] as number)) continue;
+      best = size;
+      chosen = entry;
+    }
+    this.entry = chosen;
+    if (best > 0) this.probe(at, chosen, best);
+    return best;
+  }
+
+  /** The largest batch in time in a pipeline; the path is left as probed for it. */
+  largest(at: number, entry: number, deadline: number, firstSight: boolean, most: number): number {
+    const planned = Math.min(most, this.planned[entry] as number);
+    if (this.inTime(at, entry, planned, deadline)) return planned;
+    const least = firstSight ? this.leastAtFirstSight(at, entry, planned, deadline) : 1;
+    for (let size = planned - 1; size >= least; size--) {
+      if (this.inTime(at, entry, size, deadline)) return size;
+    }
+    return 0;
+  }
+
+  private leastAtFirstSight(at: number, entry: number, planned: number, deadline: number): number {
+    const { firstSight } = this.policy;
+    if (firstSight.kind === 'never') return 1;
+    const nearlyFull = Math.max(1, Math.round(firstSight.share * planned));
+    if (firstSight.kind === 'nearly-full') return nearlyFull;
+    return at + this.durations.workNs(entry, nearlyFull) <= deadline ? nearlyFull : 1;
+  }
+
+  private inTime(at: number, entry: number, size: number, deadline: number): boolean {
+    return this.probe(at, entry, size) && this.path.finish <= deadline;
+  }
+
+  private probe(at: number, entry: number, size: number): boolean {
+    if (this.probedAt === at && this.probedEntry === entry && this.probedSize === size) return this.found;
+    this.probes += 1;
+    this.found = this.booking.probe(this.path, entry, size, 0, at);
+    this.probedAt = at;
+    this.probedEntry = entry;
+    this.probedSize = size;
+    if (size === this.planned[entry]) {
+      this.startsAt[entry] = this.found ? at + this.path.waitNs : Number.POSITIVE_INFINITY;
+      this.changed[entry] = 0;
+    }
+    return this.found;
+  }
+
+  /** What was probed is so no more: time has not passed, but devices or links have changed. */
+  stale(): void {
+    this.probedAt = -1;
+  }
+
+  devicesChanged(): void {
+    this.changed.fill(1);
+    this.startsAt.fill(0);
+  }
+
+  /** A batch was dispatched. */
+  dispatched(model: number, entry: number, size: number): void {
+    this.stale();
+    this.changed[entry] = 1;
+    const entries = this.topology.models[model]?.entries as number[];
+    if (entries.length === 1) return;
+    for (const other of entries) {
+      const behind = (this.behind[other] as number) + size * (this.share[other] as number);
+      // A pipeline that could long not be used is not made up for without end.
+      this.behind[other] = Math.min(behind, MOST_DEBT * (this.planned[other] as number));
+    }
+    this.behind[entry]! -= size;
+  }
+}

@@ -1,0 +1,320 @@
+import { NONE } from '../../collections/lists.js';
+import type { ServingCore } from '../core.js';
+import type { Decisions } from '../decisions.js';
+import { BusyUntilBooking } from '../published/busy-until-booking.js';
+import { Durations } from '../state/durations.js';
+import { BatchingCore } from '../state/life.js';
+import { PoolsUp } from '../state/pools-up.js';
+import { TaskState } from '../state/requests.js';
+import { TaskQueues } from '../state/task-queues.js';
+import { mostStages, type ServedModel, stagesFrom, type Topology } from '../topology.js';
+import type { Booking } from './booking.js';
+import { Dispatcher } from './dispatcher.js';
+import { type Flow, HandedOnFlow } from './flow.js';
+import { GapBooking } from './gap-booking.js';
+import { Journeys, Leg } from './path.js';
+import { RESERVATION_POLICY, type ReservationPolicy } from './policy.js';
+import { ReservedFlow } from './reserved-flow.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+const NOT_DOWN = Number.NEGATIVE_INFINITY;
+
+/**
+ * PPipe's reservation-based adaptive batching (§5.4, A.3): one queue per model; a batch is formed once, for all stages, when
+ * devices and links for its whole way are found to be free in time, and these are kept for it.
+ *
+ * Cost: an arrival that changes nothing looks at one number; a dispatch takes two probes as a rule. Memory follows the number
+ * in flight.
+ */
+export class ReservationCore extends BatchingCore implements ServingCore {
+  private readonly policy: ReservationPolicy;
+  private readonly journeys: Journeys;
+  private readonly durations: Durations;
+  /** Of the pipeline from each pool on. */
+  private readonly stages: Int32Array;
+  private readonly dispatcher: Dispatcher;
+  private readonly booking: Booking;
+  private readonly flow: Flow;
+  /** Per model. */
+  private readonly queues: TaskQueues;
+  private readonly touched: Uint8Array;
+  /** When a batch was last dispatched. */
+  private readonly lastUse: Float64Array;
+  private readonly wake: Float64Array;
+  /** The oldest task when its model was last looked at. */
+  private readonly seen: Int32Array;
+  /** Per model: until then, what comes behind the oldest changes nothing while fewer than `quietSize` wait. */
+  private readonly quietUntil: Float64Array;
+  private readonly quietSize: Int32Array;
+  private readonly poolsUp: PoolsUp;
+  /** Whether a request ever ended while a task of it was in a batch. */
+  private holes = false;
+  /** Whether a batch was ever lost. */
+  private retried = false;
+  /** Batches dispatched. */
+  dispatches = 0;
+
+  /**
+   * @param decisions where decisions are appended; the driver's
+   * @param policy what differs from RESERVATION_POLICY
+   */
+  constructor(topology: Topology, decisions: Decisions, policy: Partial<ReservationPolicy> = {}) {
+    const chosen = { ...RESERVATION_POLICY, ...policy };
+    super(topology, decisions, chosen);
+    this.policy = chosen;
+    const { pools, models } = topology;
+    this.stages = stagesFrom(pools);
+    this.durations = new Durations(topology, this.policy.correction);
+    this.journeys = new Journeys(mostStages(pools));
+    const isWanted = (batch: number) => this.isWanted(batch);
+    const { batches, journeys, durations } = this;
+    if (this.policy.tables === 'gaps') {
+      const booking = new GapBooking(topology, durations);
+      this.booking = booking;
+      this.flow = new ReservedFlow(topology, decisions, batches, journeys, durations, booking, isWanted);
+    } else {
+      this.booking = new BusyUntilBooking(topology, durations);
+      this.flow = new HandedOnFlow(decisions, batches, journeys, topology.devices.length, isWanted);
+    }
+    this.dispatcher = new Dispatcher(topology, this.policy, this.durations, this.booking);
+    this.poolsUp = new PoolsUp(topology);
+    const byDeadline = { order: { kind: 'deadline' }, slackNs: 0 } as const;
+    this.queues = new TaskQueues(models.length, this.requests, byDeadline);
+    this.touched = new Uint8Array(models.length);
+    this.lastUse = new Float64Array(models.length);
+    this.wake = new Float64Array(models.length).fill(NEVER);
+    this.seen = new Int32Array(models.length).fill(NONE);
+    this.quietUntil = new Float64Array(models.length).fill(-1);
+    this.quietSize = new Int32Array(models.length);
+  }
+
+  /** Calls of probe() so far. */
+  get probes(): number {
+    return this.dispatcher.probes;
+  }
+
+  /** What memory follows: reservations as well. */
+  override get inUse(): { requests: number; tasks: number; batches: number; reservations: number } {
+    return { ...super.inUse, reservations: this.booking.kept };
+  }
+
+  protected admit(at: number, request: number): void {
+    for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task))
+      this.requeue(at, task);
+  }
+
+  /** Reservations answer for a batch, not for a request that is not in yet. */
+  wouldDrop(): boolean {
+    return false;
+  }
+
+  started(at: number, batch: number): void {
+    this.flow.started(at, batch);
+  }
+
+  executed(at: number, batch: number, startedAt: number, endedAt: number): void {
+    const pool = this.batches.pool(batch);
+    this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
+    const last = this.stages[pool] === 1;
+    if (last) this.endTasks(at, batch);
+    this.flow.executed(at, batch, last);
+    if (last) this.batches.close(batch);
+  }
+
+  transferred(at: number, batch: number, startedAt: number, endedAt: number): void {
+    const pool = this.batches.pool(batch);
+    this.durations.observeTransfer(pool, this.batches.size(batch), endedAt - startedAt);
+    // A stage that has lost its devices: the batch's tasks start again, the driver has their inputs.
+    if (!this.flow.transferred(at, batch)) this.retry(at, batch, 0, false);
+  }
+
+  failed(at: number, batch: number): void {
+    this.flow.lost(at, batch);
+    this.retryAlone(at, batch, this.batches.size(batch) === 1);
+  }
+
+  deviceUp(_at: number, device: number): void {
+    this.poolsUp.deviceUp(device);
+    this.booking.deviceUp(device);
+    this.flow.deviceUp(device);
+    this.touchAll();
+  }
+
+  deviceDown(at: number, device: number): void {
+    if (!this.poolsUp.isDeviceUp(device)) return;
+    this.poolsUp.deviceDown(device);
+    this.booking.deviceDown(device);
+    for (const batch of this.flow.deviceDown(at, device)) {
+      if (this.journeys.leg[batch] === Leg.executing) this.retryAlone(at, batch, false);
+      else this.retry(at, batch, 0, false);
+    }
+    this.touchAll();
+  }
+
+  drain(_at: number): void {
+    this.draining = true;
+    this.touchAll();
+  }
+
+  decide(at: number): void {
+    this.dispatcher.stale();
+    let earliest = NEVER;
+    for (let model = 0; model < this.wake.length; model++) {
+      if (this.touched[model] === 1 || (this.wake[model] as number) <= at) {
+        this.touched[model] = 0;
+        this.wake[model] = this.serve(at, model);
+      }
+      earliest = Math.min(earliest, this.wake[model] as number);
+    }
+    this.flow.decide(at);
+    this.decided(earliest);
+  }
+
+  /** Algorithm 1, over and over until the oldest request waits; @returns when to look again. */
+  private serve(at: number, model: number): number {
+    for (;;) {
+      const head = this.queues.first(model);
+      if (head === NONE) return NEVER;
+      const deadline = this.deadlineOf(head);
+      const size = this.dispatcher.offer(
+        at,
+        model,
+        deadline,
+        this.seen[model] !== head,
+        this.togetherWith(head),
+      );
+      this.quietUntil[model] = -1;
+      if (size === 0) {
+        this.relaxIfUnused(at, model, deadline);
+        const until = this.lastMomentForDevices(model, deadline);
+        if (until > at) return until;
+        this.giveUp(head, NONE, until === NOT_DOWN);
+        continue;
+      }
+      this.seen[model] = head;
+      const { entry } = this.dispatcher;
+      const waiting = this.queues.size(model);
+      if (waiting >= size) {
+        this.dispatch(at, model, size);
+        continue;
+      }
+      const until = this.draining ? at : this.lastMoment(model, head, entry);
+      if (until > at) return this.waitQuietly(at, model, size, deadline, until);
+      // The larger batch is there in time; where a smaller one takes longer, those that wait need not be.
+      const fits = this.dispatcher.largest(at, entry, deadline, false, waiting);
+      if (fits === 0) this.giveUp(head, NONE, true);
+      else this.dispatch(at, model, fits);
+    }
+  }
+
+  /** Until when a request could still be in time that finds none of its pipelines up; NOT_DOWN where one is. */
+  private lastMomentForDevices(model: number, deadline: number): number {
+    const { entries } = this.topology.models[model] as ServedModel;
+    let least = NEVER;
+    for (const entry of entries) {
+      if (this.poolsUp.isUp(entry)) return NOT_DOWN;
+      least = Math.min(least, this.durations.workNs(entry, 1));
+    }
+    return deadline - least;
+  }
+
+  /** Pipelines that their own bad record has kept a model from for as long as its SLO are given another chance. */
+  private relaxIfUnused(at: number, model: number, deadline: number): void {
+    const { sloNs, entries } = this.topology.models[model] as ServedModel;
+    if (at - (this.lastUse[model] as number) < sloNs) return;
+    for (const entry of entries) {
+      const isForbidden = at + this.durations.workNs(entry, 1) > deadline;
+      if (isForbidden && at + this.durations.plannedWorkNs(entry, 1) <= deadline) this.durations.relax(entry);
+    }
+  }
+
+  /** How many from the head on may be in one batch: one that was in a failed batch is tried alone. */
+  private togetherWith(head: number): number {
+    if (!this.retried) return NEVER;
+    if (this.queues.isAlone(head)) return 1;
+    let task = head;
+    for (let count = 1; count < this.dispatcher.mostPlanned; count++) {
+      task = this.queues.next(task);
+      if (task === NONE) return NEVER;
+      if (this.queues.isAlone(task)) return count;
+    }
+    return NEVER;
+  }
+
+  /**
+   * The batch that was found to be in time stays so for as long as it would be early, and its last moment to wait, whatever
+   * comes, is not before that of the slowest batch. Until then arrivals need not be thought about.
+   * @returns when to look again
+   */
+  private waitQuietly(at: number, model: number, size: number, deadline: number, until: number): number {
+    if (this.policy.review === 'every-arrival') return until;
+    const { entry, path } = this.dispatcher;
+    const soonestLast = deadline - this.durations.mostWorkNs(entry);
+    if (soonestLast <= at) return until;
+    this.quietUntil[model] = Math.min(soonestLast, at + deadline - path.finish);
+    this.quietSize[model] = size;
+    return Math.min(soonestLast, until);
+  }
+
+  /** Until when those that wait do so for company. */
+  private lastMoment(model: number, head: number, entry: number): number {
+    const waiting = this.queues.size(model);
+    const more = Math.min(waiting + 1, this.dispatcher.planned[entry] as number);
+    const deadline = this.deadlineOf(head);
+    const past = deadline - this.durations.workNs(entry, more) + this.policy.wakeStepNs;
+    if (this.policy.lastMoment === 'one-more') return past;
+    return Math.min(past, deadline - this.durations.workNs(entry, Math.min(waiting, more)));
+  }
+
+  private dispatch(at: number, model: number, size: number): void {
+    this.lastUse[model] = at;
+    const { entry, path } = this.dispatcher;
+    const batch = this.batches.open(entry, path.device[0] as number);
+    for (let i = 0; i < size; i++) {
+      const task = this.queues.first(model);
+      this.queues.remove(model, task);
+      this.putInBatch(batch, task);
+    }
+    this.seen[model] = NONE;
+    this.booking.reserve(path, entry, size, 0, this.journeys.step(batch, 0));
+    this.journeys.begin(batch, entry, path);
+    this.flow.begin(batch);
+    this.dispatcher.dispatched(model, entry, size);
+    this.dispatches += 1;
+  }
+
+  private touchAll(): void {
+    this.touched.fill(1);
+    this.quietUntil.fill(-1);
+    this.dispatcher.devicesChanged();
+  }
+
+  /** Into the queue of its model in the order of deadlines, equals as they came. */
+  protected requeue(at: number, task: number): void {
+    const model = this.modelOf(task);
+    this.requests.state[task] = TaskState.queued;
+    this.queues.insert(model, task);
+    const isQuiet = at < (this.quietUntil[model] as number) && this.queues.previous(task) !== NONE;
+    if (!isQuiet || this.queues.size(model) >= (this.quietSize[model] as number)) this.touched[model] = 1;
+  }
+
+  protected leaveQueue(task: number): void {
+    const model = this.modelOf(task);
+    this.queues.remove(model, task);
+    if (this.seen[model] === task) this.seen[model] = NONE;
+  }
+
+  protected override taskEnds(task: number): void {
+    if (this.requests.state[task] === TaskState.inBatch) this.holes = true;
+  }
+
+  /** The tasks of a batch that was lost while it ran are tried again, each alone. */
+  private retryAlone(at: number, batch: number, givenUp: boolean): void {
+    this.retried = true;
+    this.retry(at, batch, 1, givenUp);
+  }
+
+  private isWanted(batch: number): boolean {
+    return !this.holes || this.keepWanted(batch);
+  }
+}

@@ -1,0 +1,148 @@
+import { NONE } from '../../collections/lists.js';
+import type { Durations } from '../state/durations.js';
+import type { TaskQueues } from '../state/task-queues.js';
+import type { Pool } from '../topology.js';
+import type { Dropping } from './dropping.js';
+
+/**
+ * How soon a pool could start a task that came last: what stands before it in the queue, in full batches on the devices that
+ * are up, each free when its batch is expected to end. What stands before it and will itself be too late does not count.
+ *
+ * A walk over the queue is kept and goes on where it stopped, until something other than an arrival at the end changes the
+ * pool: constant per arrival, one walk per batch.
+ */
+export class Backlog {
+  private readonly valid: Uint8Array;
+  private readonly walkedTo: Int32Array;
+  /** Rows in the batch that is being filled. */
+  private readonly fill: Int32Array;
+  /** Rows walked over that would be served. */
+  private readonly kept: Int32Array;
+  /** Per pool when each of its devices that are up is free. */
+  private readonly free: Float64Array[];
+  private readonly freeCount: Int32Array;
+  /** Which of `free` is the earliest. */
+  private readonly earliest: Int32Array;
+
+  constructor(
+    private readonly pools: readonly Pool[],
+    private readonly queues: TaskQueues,
+    private readonly dropping: Dropping,
+    private readonly durations: Durations,
+    /** When a device is expected to take the next batch; undefined while it is down. */
+    private readonly freeAt: (device: number) => number | undefined,
+  ) {
+    this.valid = new Uint8Array(pools.length);
+    this.walkedTo = new Int32Array(pools.length);
+    this.fill = new Int32Array(pools.length);
+    this.kept = new Int32Array(pools.length);
+    this.free = pools.map(({ devices }) => new Float64Array(devices.length));
+    this.freeCount = new Int32Array(pools.length);
+    this.earliest = new Int32Array(pools.length);
+  }
+
+  /** The pool has changed otherwise than by an arrival at the end of its queue. */
+  changed(pool: number): void {
+    this.valid[pool] = 0;
+  }
+
+  /**
+   * Whether a task that came now would be too late in each of these pipelines; not where there are none.
+   * @param ahead tasks that will come before it and are in none yet: each pipeline gets its planned share
+   */
+  isTooLong(at: number, entries: readonly number[], ahead: number, latestEnd: number): boolean {
+    const rateOf = (entry: number) => this.pools[entry]?.throughputRps as number;
+    const planned = entries.reduce((sum, entry) => sum + rateOf(entry), 0);
+    if (planned === 0) return false;
+    return entries.every((entry) => {
+      const end = this.earliestEnd(at, entry, Math.floor((rateOf(entry) / planned) * ahead));
+      return end !== undefined && end > latestEnd;
+    });
+  }
+
+  /**
+   * The earliest end of a task that entered the pipeline last, behind `ahead` more than are in it; undefined where a device
+   * is free for it now. Nanoseconds; a lower bound, where as many wait behind it as before it.
+   */
+  private earliestEnd(at: number, entry: number, ahead: number): number | undefined {
+    let before = ahead;
+    let reached = at;
+    let waits = false;
+    const size = this.dropping.batchUnderLoad(entry, ahead + 1);
+    for (let pool: number | undefined = entry; pool !== undefined; pool = this.pools[pool]?.next) {
+      const start = this.startOf(at, pool, before);
+      if (start > reached) waits = true;
+      reached = Math.max(start, reached) + this.stepNs(pool, size);
+      before += this.kept[pool] as number;
+    }
+    return waits ? reached : undefined;
+  }
+
+  /** Execution of a batch here and its way to the next pool or the answer. */
+  private stepNs(index: number, size: number): number {
+    const { batch, next } = this.pools[index] as Pool;
+    const work = this.durations.workNs(index, Math.min(size, batch));
+    if (next === undefined) return work;
+    return work - this.durations.workNs(next, Math.min(size, batch, this.pools[next]?.batch as number));
+  }
+
+  private startOf(at: number, pool: number, ahead: number): number {
+    if (this.valid[pool] === 0) this.reset(at, pool);
+    if (this.freeCount[pool] === 0) return at;
+    this.walk(pool);
+    const { batch } = this.pools[pool] as Pool;
+    const batches = Math.floor(((this.fill[pool] as number) + ahead) / batch);
+    const rounds = Math.floor(batches / (this.freeCount[pool] as number));
+    return Math.max(at, this.earliestFree(pool) + rounds * this.durations.executionNs(pool, batch));
+  }
+
+  private reset(at: number, pool: number): void {
+    this.valid[pool] = 1;
+    this.walkedTo[pool] = NONE;
+    this.fill[pool] = 0;
+    this.kept[pool] = 0;
+    const free = this.free[pool] as Float64Array;
+    let count = 0;
+    for (const device of (this.pools[pool] as Pool).devices) {
+      const time = this.freeAt(device);
+      if (time !== undefined) free[count++] = Math.max(at, time);
+    }
+    this.freeCount[pool] = count;
+    this.findEarliest(pool);
+  }
+
+  /** On to the end of the queue. */
+  private walk(pool: number): void {
+    const { batch } = this.pools[pool] as Pool;
+    const work = this.durations.workNs(pool, this.dropping.batchUnderLoad(pool, 0));
+    const last = this.walkedTo[pool] as number;
+    let task = last === NONE ? this.queues.first(pool) : this.queues.next(last);
+    for (; task !== NONE; task = this.queues.next(task)) {
+      this.walkedTo[pool] = task;
+      if (this.earliestFree(pool) + work > this.queues.latestEnd(task)) continue;
+      this.kept[pool]! += 1;
+      this.fill[pool]! += 1;
+      if (this.fill[pool] === batch) this.closeBatch(pool, batch);
+    }
+  }
+
+  private closeBatch(pool: number, batch: number): void {
+    const free = this.free[pool] as Float64Array;
+    free[this.earliest[pool] as number]! += this.durations.executionNs(pool, batch);
+    this.fill[pool] = 0;
+    this.findEarliest(pool);
+  }
+
+  private earliestFree(pool: number): number {
+    return this.free[pool]?.[this.earliest[pool] as number] as number;
+  }
+
+  private findEarliest(pool: number): void {
+    const free = this.free[pool] as Float64Array;
+    let best = 0;
+    for (let i = 1; i < (this.freeCount[pool] as number); i++) {
+      if ((free[i] as number) < (free[best] as number)) best = i;
+    }
+    this.earliest[pool] = best;
+  }
+}

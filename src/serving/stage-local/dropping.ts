@@ -1,0 +1,168 @@
+import { grownCapacity, grownColumn } from '../../collections/columns.js';
+import { NONE } from '../../collections/lists.js';
+import type { Durations } from '../state/durations.js';
+import type { TaskQueues } from '../state/task-queues.js';
+import type { Pool } from '../topology.js';
+import type { PlannedBatches } from './planned-batches.js';
+import type { DropRule } from './policy.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+const NOW = Number.NEGATIVE_INFINITY;
+
+/** Which heads of queues are given up (DropRule). */
+export interface Dropping {
+  /**
+   * The first instant at which a head is given up, whatever comes.
+   * @param pool the one it waits for, NONE where that is not known for want of a device
+   * @param start when a device begins its batch, never where none takes it now
+   */
+  dropTime(head: number, pool: number, start: number): number;
+  /** Whether a head is given up for what else stands in the queue, or for when the device of the pool begins. */
+  refuses(at: number, start: number, queue: number, pool: number): boolean;
+  /** Whether a head that was given up would be on a free device too: if so, what is expected of the pool may be wrong. */
+  forbids(at: number, head: number, pool: number): boolean;
+  /** The smallest batch that a task is expected to be served in when as many wait behind it as in the queue and `more`. */
+  batchUnderLoad(pool: number, more: number): number;
+  /** A task has entered a queue. */
+  entered(queue: number, task: number): void;
+  /** A queue waits for company for its head. */
+  waitedOn(queue: number, head: number): void;
+}
+
+export function droppingOf(
+  rule: DropRule,
+  pools: readonly Pool[],
+  queues: TaskQueues,
+  durations: Durations,
+  planned: PlannedBatches,
+): Dropping {
+  switch (rule.kind) {
+    case 'unservable':
+    case 'nearly-full':
+    case 'queueing':
+      return new ByDevice(rule, pools, queues, durations, planned);
+    default:
+      return new ByDeadline(rule, pools, queues, durations);
+  }
+}
+
+type DeviceRule = Extract<DropRule, { kind: 'unservable' | 'nearly-full' | 'queueing' }>;
+
+/** By how long a task could still wait: never, expired, hopeless and full-batch. */
+class ByDeadline implements Dropping {
+  constructor(
+    private readonly rule: Exclude<DropRule, DeviceRule>,
+    private readonly pools: readonly Pool[],
+    private readonly queues: TaskQueues,
+    private readonly durations: Durations,
+  ) {}
+
+  dropTime(head: number, pool: number): number {
+    switch (this.rule.kind) {
+      case 'never':
+        return NEVER;
+      case 'expired':
+        return this.queues.latestEnd(head) + 1;
+      case 'hopeless':
+      case 'full-batch':
+        return hopelessAt(this.queues.latestEnd(head), pool, this.durations);
+    }
+  }
+
+  refuses(_at: number, start: number, queue: number, pool: number): boolean {
+    if (this.rule.kind !== 'full-batch') return false;
+    const target = shareOfBatch(this.rule.share, this.pools[pool] as Pool);
+    const head = this.queues.first(queue);
+    if (this.queues.size(queue) <= target || this.queues.isAlone(head)) return false;
+    return start + this.durations.workNs(pool, target) > this.queues.latestEnd(head);
+  }
+
+  forbids(): boolean {
+    return true;
+  }
+
+  batchUnderLoad(pool: number, more: number): number {
+    if (this.rule.kind !== 'full-batch') return 1;
+    const target = shareOfBatch(this.rule.share, this.pools[pool] as Pool);
+    return Math.max(1, Math.min(target, this.queues.size(pool) + more));
+  }
+
+  entered(): void {}
+
+  waitedOn(): void {}
+}
+
+/** By what the device that would take a task next can still do: unservable, nearly-full and queueing. */
+class ByDevice implements Dropping {
+  /** The task each queue waited on last. */
+  private readonly lastWaitedOn: Int32Array;
+  /** Whether a task has been waited on where it stands. */
+  private waited = new Uint8Array(0);
+
+  constructor(
+    private readonly rule: DeviceRule,
+    private readonly pools: readonly Pool[],
+    private readonly queues: TaskQueues,
+    private readonly durations: Durations,
+    private readonly planned: PlannedBatches,
+  ) {
+    this.lastWaitedOn = new Int32Array(queues.count).fill(NONE);
+  }
+
+  dropTime(head: number, pool: number, start: number): number {
+    if (start !== NEVER) return NEVER;
+    return pool === NONE ? NOW : hopelessAt(this.queues.latestEnd(head), pool, this.durations);
+  }
+
+  refuses(at: number, start: number, queue: number, pool: number): boolean {
+    const head = this.queues.first(queue);
+    const latestEnd = this.queues.latestEnd(head);
+    const alone = this.queues.isAlone(head);
+    const size = this.planned.largest(pool, start, latestEnd, alone ? 1 : NEVER);
+    if (size === 0 || alone || this.isSpared(queue, head)) return size === 0;
+    return size < this.leastAtFirstSight(at, pool, latestEnd);
+  }
+
+  forbids(at: number, head: number, pool: number): boolean {
+    return this.planned.largest(pool, at, this.queues.latestEnd(head), 1) === 0;
+  }
+
+  batchUnderLoad(): number {
+    return 1;
+  }
+
+  entered(queue: number, task: number): void {
+    if (task >= this.waited.length)
+      this.waited = grownColumn(this.waited, grownCapacity(this.waited.length, task + 1));
+    this.waited[task] = 0;
+    // The number was another's before.
+    if (this.lastWaitedOn[queue] === task) this.lastWaitedOn[queue] = NONE;
+  }
+
+  waitedOn(queue: number, head: number): void {
+    this.lastWaitedOn[queue] = head;
+    this.waited[head] = 1;
+  }
+
+  private isSpared(queue: number, head: number): boolean {
+    if (this.rule.kind === 'unservable') return true;
+    return this.rule.spares === 'last-waited' ? this.lastWaitedOn[queue] === head : this.waited[head] === 1;
+  }
+
+  /** The smallest batch worth serving for a task that was not waited on. */
+  private leastAtFirstSight(at: number, pool: number, latestEnd: number): number {
+    if (this.rule.kind === 'unservable') return 1;
+    const nearlyFull = shareOfBatch(this.rule.share, this.pools[pool] as Pool);
+    if (this.rule.kind === 'nearly-full') return nearlyFull;
+    return at <= this.planned.lastStart(pool, nearlyFull, latestEnd, 'transfer') ? nearlyFull : 1;
+  }
+}
+
+/** The first instant at which a task cannot be in time even alone and without queueing; of a pool not known, its deadline's end. */
+function hopelessAt(latestEnd: number, pool: number, durations: Durations): number {
+  return Math.floor(latestEnd - (pool === NONE ? 0 : durations.workNs(pool, 1))) + 1;
+}
+
+function shareOfBatch(share: number, { batch }: Pool): number {
+  return Math.min(batch, Math.max(1, Math.round(share * batch)));
+}

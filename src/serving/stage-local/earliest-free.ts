@@ -1,0 +1,184 @@
+import { grownCapacity, grownColumn, must } from '../../collections/columns.js';
+import { Lists, NONE } from '../../collections/lists.js';
+import type { Batches } from '../state/batches.js';
+import type { Durations } from '../state/durations.js';
+import { PoolsUp } from '../state/pools-up.js';
+import type { Requests } from '../state/requests.js';
+import type { Topology } from '../topology.js';
+import { EarliestDevices } from './earliest-devices.js';
+import type { Placement } from './placement.js';
+
+/**
+ * A queue per model before all its first stages, then one per pool (those of first pools stay empty); devices are handed batches
+ * ahead, that which is free first the next. Logarithmic in a queue's devices per change.
+ */
+export class EarliestFree implements Placement {
+  readonly touched: Uint8Array;
+  private readonly models: number;
+  private readonly poolsUp: PoolsUp;
+  private readonly devices: EarliestDevices;
+  /** Batches on each device, in the order they were handed. */
+  private readonly waiting: Lists;
+  private readonly runs: Int32Array;
+  /** Per batch that is on a device what it was expected to take when it was handed, and per device the sum of that. */
+  private expectedNs = new Float64Array(0);
+  private readonly aheadNs: Float64Array;
+  /** When each pool was last handed a batch. */
+  private readonly lastUse: Float64Array;
+
+  /** @param corrects whether what really happened says when devices are free */
+  constructor(
+    private readonly topology: Topology,
+    private readonly corrects: boolean,
+    private readonly requests: Requests,
+    private readonly batches: Batches,
+    private readonly durations: Durations,
+  ) {
+    const { devices, models, pools } = topology;
+    const firsts = models.map(({ entries }) => entries.flatMap((entry) => pools[entry]?.devices ?? []));
+    const laters = pools.map((pool) => (pool.partition === 0 ? [] : pool.devices));
+    this.models = models.length;
+    this.touched = new Uint8Array(models.length + pools.length);
+    this.poolsUp = new PoolsUp(topology);
+    this.devices = new EarliestDevices(devices.length, [...firsts, ...laters]);
+    this.waiting = new Lists(devices.length);
+    this.runs = new Int32Array(devices.length).fill(NONE);
+    this.aheadNs = new Float64Array(devices.length);
+    this.lastUse = new Float64Array(pools.length);
+  }
+
+  queueOf(task: number): number {
+    const pool = this.requests.pool[task] as number;
+    if (pool !== NONE) return this.queueBefore(pool);
+    return this.requests.model[this.requests.request[task] as number] as number;
+  }
+
+  queueBefore(pool: number): number {
+    return this.models + pool;
+  }
+
+  placeOf(queue: number): number {
+    return queue < this.models ? NONE : queue - this.models;
+  }
+
+  changed(): void {}
+
+  /** Stages answer for their own queue only. */
+  isTooLong(): boolean {
+    return false;
+  }
+
+  begin(_at: number, task: number): void {
+    this.requests.pool[task] = NONE;
+  }
+
+  /** A stage without devices leaves nothing but to begin again. */
+  goOn(_at: number, task: number, pool: number): void {
+    this.requests.pool[task] = pool !== NONE && this.poolsUp.hasDevice(pool) ? pool : NONE;
+  }
+
+  ended(): void {}
+
+  device(queue: number): number {
+    return this.devices.first(queue);
+  }
+
+  freeAt(device: number): number {
+    return this.devices.free[device] as number;
+  }
+
+  isUp(queue: number): boolean {
+    return this.device(queue) !== NONE;
+  }
+
+  lastUseAt(pool: number): number {
+    return this.lastUse[pool] as number;
+  }
+
+  handed(at: number, batch: number): void {
+    const pool = this.batches.pool(batch);
+    const device = this.batches.device(batch);
+    const takesNs = this.durations.executionNs(pool, this.batches.size(batch));
+    if (batch >= this.expectedNs.length)
+      this.expectedNs = grownColumn(this.expectedNs, grownCapacity(this.expectedNs.length, batch + 1));
+    this.expectedNs[batch] = takesNs;
+    this.aheadNs[device]! += takesNs;
+    this.lastUse[pool] = at;
+    this.waiting.push(device, batch);
+    this.devices.setFree(device, Math.max(at, this.freeAt(device)) + takesNs);
+  }
+
+  started(at: number, batch: number): void {
+    const device = this.batches.device(batch);
+    must(this.waiting.first(device) === batch, 'a device began a batch that was not its next');
+    this.runs[device] = batch;
+    this.correct(at, batch);
+  }
+
+  executed(_at: number, batch: number, endedAt: number): void {
+    this.failed(endedAt, batch);
+  }
+
+  failed(at: number, batch: number): void {
+    const device = this.batches.device(batch);
+    must(this.runs[device] === batch, 'a batch ended that was not on its device');
+    this.runs[device] = NONE;
+    this.aheadNs[device]! -= this.expectedNs[batch] as number;
+    this.waiting.remove(device, batch);
+    this.correct(at, batch);
+  }
+
+  /** All that is still to be done on the batch's device begins now. */
+  private correct(at: number, batch: number): void {
+    if (!this.corrects) return;
+    const device = this.batches.device(batch);
+    const free = at + (this.aheadNs[device] as number);
+    if (free === this.freeAt(device)) return;
+    this.devices.setFree(device, free);
+    const pool = this.topology.pools[this.batches.pool(batch)];
+    this.touched[pool?.partition === 0 ? pool.model : this.queueBefore(this.batches.pool(batch))] = 1;
+  }
+
+  isDeviceUp(device: number): boolean {
+    return this.poolsUp.isDeviceUp(device);
+  }
+
+  deviceUp(at: number, device: number): void {
+    this.devices.setFree(device, at);
+    this.refresh(device, this.poolsUp.deviceUp(device));
+    this.touched.fill(1);
+  }
+
+  running(device: number): number {
+    return this.runs[device] as number;
+  }
+
+  deviceDown(device: number): readonly number[] {
+    this.refresh(device, this.poolsUp.deviceDown(device));
+    this.touched.fill(1);
+    this.runs[device] = NONE;
+    this.aheadNs[device] = 0;
+    return this.waiting.takeAll(device);
+  }
+
+  broken(pool: number): readonly number[] {
+    return this.poolsUp.hasDevice(pool) ? [] : [this.queueBefore(pool)];
+  }
+
+  /** A device has come or gone: it is used or not, and with it, where it is its pool's only one, its pipeline's first devices. */
+  private refresh(device: number, isOnly: boolean): void {
+    this.devices.setUsable(device, this.isUsable(device));
+    if (!isOnly) return;
+    const pool = this.topology.devices[device]?.pool as number;
+    const entry = this.poolsUp.entryOf[pool] as number;
+    for (const first of this.topology.pools[entry]?.devices ?? [])
+      this.devices.setUsable(first, this.isUsable(first));
+  }
+
+  /** A first device serves only if every later stage of its pipeline does. */
+  private isUsable(device: number): boolean {
+    const pool = this.topology.devices[device]?.pool as number;
+    if (!this.poolsUp.isDeviceUp(device)) return false;
+    return this.topology.pools[pool]?.partition !== 0 || this.poolsUp.isUp(pool);
+  }
+}

@@ -1,0 +1,90 @@
+import type { Durations } from '../state/durations.js';
+import type { TaskQueues } from '../state/task-queues.js';
+import type { Pool } from '../topology.js';
+import type { PlannedBatches } from './planned-batches.js';
+import type { FormationRule } from './policy.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+const NOW = Number.NEGATIVE_INFINITY;
+
+/** How the batches of a queue are formed (FormationRule). Changes nothing. */
+export interface Formation {
+  /** The batch meant for a device of a pool that begins it at `start`: at least 1, and perhaps more than wait. */
+  size(start: number, queue: number, pool: number): number;
+  /** Until when a batch that was meant to be of `size` waits for company; the past where it does not. */
+  waitUntil(queue: number, pool: number, size: number): number;
+}
+
+export function formationOf(
+  rule: FormationRule,
+  pools: readonly Pool[],
+  queues: TaskQueues,
+  durations: Durations,
+  planned: PlannedBatches,
+): Formation {
+  return rule.kind === 'last-moment'
+    ? new LastMoment(rule, pools, queues, planned)
+    : new AllInTime(rule, pools, queues, durations);
+}
+
+/** Of those that wait as many as are all in time: eager and wait. */
+class AllInTime implements Formation {
+  constructor(
+    private readonly rule: Exclude<FormationRule, { kind: 'last-moment' }>,
+    private readonly pools: readonly Pool[],
+    private readonly queues: TaskQueues,
+    private readonly durations: Durations,
+  ) {}
+
+  /** The largest batch from the head on whose every deadline is met; where not even the head's can be, all that fit. */
+  size(start: number, queue: number, pool: number): number {
+    const { queues } = this;
+    const most = Math.min(this.pools[pool]?.batch as number, queues.size(queue));
+    let best = 0;
+    let earliest = NEVER;
+    let task = queues.first(queue);
+    let size = 0;
+    while (size < most && (size === 0 || !queues.isAlone(task))) {
+      size += 1;
+      earliest = Math.min(earliest, queues.latestEnd(task));
+      if (start + this.durations.workNs(pool, size) <= earliest) best = size;
+      if (queues.isAlone(task)) break;
+      task = queues.next(task);
+    }
+    return best > 0 ? best : size;
+  }
+
+  waitUntil(queue: number, pool: number, size: number): number {
+    if (this.rule.kind === 'eager') return NOW;
+    const head = this.queues.first(queue);
+    const full = size === this.pools[pool]?.batch || size < this.queues.size(queue);
+    if (full || this.queues.isAlone(head)) return NOW;
+    const last = this.queues.latestEnd(head) - this.durations.workNs(pool, size + 1);
+    const since = this.queues.queuedAt(head);
+    return Math.floor(since + this.rule.share * (last - since));
+  }
+}
+
+class LastMoment implements Formation {
+  constructor(
+    private readonly rule: Extract<FormationRule, { kind: 'last-moment' }>,
+    private readonly pools: readonly Pool[],
+    private readonly queues: TaskQueues,
+    private readonly planned: PlannedBatches,
+  ) {}
+
+  size(start: number, queue: number, pool: number): number {
+    const head = this.queues.first(queue);
+    const most = this.queues.isAlone(head) ? 1 : (this.pools[pool]?.batch as number);
+    const size = this.planned.largest(pool, start, this.queues.latestEnd(head), most);
+    return size > 0 ? size : Math.min(most, this.queues.size(queue));
+  }
+
+  waitUntil(queue: number, pool: number, size: number): number {
+    const waiting = this.queues.size(queue);
+    if (waiting >= size) return NOW;
+    const latestEnd = this.queues.latestEnd(this.queues.first(queue));
+    const { leaves, stepNs } = this.rule;
+    return Math.floor(this.planned.lastStart(pool, waiting + 1, latestEnd, leaves)) + stepNs;
+  }
+}

@@ -1,0 +1,187 @@
+import { must } from '../../collections/columns.js';
+import { Lists, NONE } from '../../collections/lists.js';
+import type { Batches } from '../state/batches.js';
+import type { Durations } from '../state/durations.js';
+import { PoolsUp } from '../state/pools-up.js';
+import type { Requests } from '../state/requests.js';
+import type { TaskQueues } from '../state/task-queues.js';
+import type { Topology } from '../topology.js';
+import { Backlog } from './backlog.js';
+import type { Dropping } from './dropping.js';
+import { Pipelines } from './pipelines.js';
+import type { Placement } from './placement.js';
+import type { PipelineChoice } from './policy.js';
+
+/** A task is given its pipeline when it comes; a queue per pool, whose idle devices take one batch at a time. Constant per change. */
+export class OnArrival implements Placement {
+  readonly touched: Uint8Array;
+  private readonly poolsUp: PoolsUp;
+  private readonly pipelines: Pipelines;
+  private readonly backlog: Backlog;
+  /** Per pool, in the order they fell idle. */
+  private readonly idle: Lists;
+  /** Batch on each device, NONE where idle or down. */
+  private readonly runs: Int32Array;
+  /** When the batch on each device is expected to end. */
+  private readonly endAt: Float64Array;
+  /** When a pool's last execution ended. */
+  private readonly lastUse: Float64Array;
+
+  constructor(
+    private readonly topology: Topology,
+    choice: PipelineChoice,
+    private readonly requests: Requests,
+    private readonly batches: Batches,
+    private readonly durations: Durations,
+    private readonly queues: TaskQueues,
+    dropping: Dropping,
+  ) {
+    const { devices, pools } = topology;
+    this.touched = new Uint8Array(pools.length);
+    this.poolsUp = new PoolsUp(topology);
+    this.pipelines = new Pipelines(topology, choice, durations, this.poolsUp);
+    this.backlog = new Backlog(pools, queues, dropping, durations, (device) =>
+      this.poolsUp.isDeviceUp(device) ? this.freeAt(device) : undefined,
+    );
+    this.idle = new Lists(pools.length);
+    this.runs = new Int32Array(devices.length).fill(NONE);
+    this.endAt = new Float64Array(devices.length);
+    this.lastUse = new Float64Array(pools.length);
+  }
+
+  queueOf(task: number): number {
+    return this.requests.pool[task] as number;
+  }
+
+  queueBefore(pool: number): number {
+    return pool;
+  }
+
+  placeOf(queue: number): number {
+    return queue;
+  }
+
+  changed(queue: number): void {
+    this.backlog.changed(queue);
+  }
+
+  isTooLong(at: number, model: number, latestEnd: number, ahead: number): boolean {
+    const entries = this.topology.models[model]?.entries as number[];
+    const up = entries.filter((entry) => this.poolsUp.isUp(entry));
+    return this.backlog.isTooLong(at, up, ahead, latestEnd);
+  }
+
+  begin(at: number, task: number): void {
+    this.enter(task, this.choose(at, task));
+  }
+
+  /** Where its pipeline is broken and another is not, a task begins again there: the driver still has the request's inputs. */
+  goOn(at: number, task: number, pool: number): void {
+    this.requests.pool[task] = pool;
+    if (this.poolsUp.isUp(pool)) return;
+    this.ended(task);
+    const entry = this.choose(at, task);
+    if (this.poolsUp.isUp(entry)) {
+      this.enter(task, entry);
+      this.requests.queuedAt[task] = at;
+    } else this.pipelines.entered(this.requests.entry[task] as number);
+  }
+
+  private choose(at: number, task: number): number {
+    const request = this.requests.request[task] as number;
+    return this.pipelines.choose(this.requests.model[request] as number, this.queues.latestEnd(task), at);
+  }
+
+  private enter(task: number, entry: number): void {
+    this.pipelines.entered(entry);
+    this.requests.entry[task] = entry;
+    this.requests.pool[task] = entry;
+  }
+
+  ended(task: number): void {
+    const entry = this.requests.entry[task] as number;
+    if (entry !== NONE) this.pipelines.left(entry);
+  }
+
+  /** The one that has been idle longest. */
+  device(queue: number): number {
+    return this.idle.first(queue);
+  }
+
+  freeAt(device: number): number {
+    return this.runs[device] === NONE ? 0 : (this.endAt[device] as number);
+  }
+
+  isUp(queue: number): boolean {
+    return this.poolsUp.isUp(queue);
+  }
+
+  lastUseAt(pool: number): number {
+    return this.lastUse[pool] as number;
+  }
+
+  handed(at: number, batch: number): void {
+    const pool = this.batches.pool(batch);
+    const device = this.batches.device(batch);
+    this.idle.remove(pool, device);
+    this.runs[device] = batch;
+    this.endAt[device] = at + this.durations.executionNs(pool, this.batches.size(batch));
+    this.backlog.changed(pool);
+  }
+
+  started(_at: number, batch: number): void {
+    must(this.runs[this.batches.device(batch)] === batch, 'a batch started that is not on its device');
+  }
+
+  executed(at: number, batch: number): void {
+    this.lastUse[this.batches.pool(batch)] = at;
+    this.failed(at, batch);
+  }
+
+  failed(_at: number, batch: number): void {
+    const device = this.batches.device(batch);
+    must(this.runs[device] === batch, 'a batch ended that was not on its device');
+    this.runs[device] = NONE;
+    this.fellIdle(this.batches.pool(batch), device);
+  }
+
+  private fellIdle(pool: number, device: number): void {
+    this.idle.push(pool, device);
+    this.devicesChanged(pool);
+  }
+
+  private devicesChanged(pool: number): void {
+    this.touched[pool] = 1;
+    this.backlog.changed(pool);
+  }
+
+  isDeviceUp(device: number): boolean {
+    return this.poolsUp.isDeviceUp(device);
+  }
+
+  deviceUp(_at: number, device: number): void {
+    this.poolsUp.deviceUp(device);
+    this.fellIdle(this.topology.devices[device]?.pool as number, device);
+  }
+
+  running(device: number): number {
+    return this.runs[device] as number;
+  }
+
+  deviceDown(device: number): readonly number[] {
+    const pool = this.topology.devices[device]?.pool as number;
+    const batch = this.runs[device] as number;
+    this.poolsUp.deviceDown(device);
+    this.runs[device] = NONE;
+    if (batch === NONE) this.idle.remove(pool, device);
+    this.devicesChanged(pool);
+    return batch === NONE ? [] : [batch];
+  }
+
+  /** That before the pool, and those before it in its pipeline. */
+  broken(pool: number): readonly number[] {
+    if (this.poolsUp.hasDevice(pool)) return [];
+    const entry = this.poolsUp.entryOf[pool] as number;
+    return Array.from({ length: pool - entry + 1 }, (_, i) => entry + i);
+  }
+}

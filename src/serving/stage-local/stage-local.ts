@@ -1,0 +1,322 @@
+import { must } from '../../collections/columns.js';
+import { NONE } from '../../collections/lists.js';
+import type { ServingCore } from '../core.js';
+import { Decision, type Decisions, DropCode } from '../decisions.js';
+import { Durations } from '../state/durations.js';
+import { BatchingCore } from '../state/life.js';
+import { TaskState } from '../state/requests.js';
+import { TaskQueues } from '../state/task-queues.js';
+import type { Pool, Topology } from '../topology.js';
+import { Background } from './background.js';
+import { type Dropping, droppingOf } from './dropping.js';
+import { EarliestFree } from './earliest-free.js';
+import { type Formation, formationOf } from './formation.js';
+import { OnArrival } from './on-arrival.js';
+import type { Placement } from './placement.js';
+import { PlannedBatches } from './planned-batches.js';
+import { DEFAULT_POLICY, type StageLocalPolicy } from './policy.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/**
+ * Stage-local scheduling over a plan's pools: every stage forms its own batches of what waits before it, and looks at no link. What
+ * it does is put together from a StageLocalPolicy; here is what all its members share.
+ *
+ * Cost: constant per event but for the queue's order (constant for equal SLOs), a scan of at most one batch per start and, where
+ * devices are handed batches ahead, a logarithm of their number. Memory follows the number of requests in flight.
+ */
+export class StageLocalCore extends BatchingCore implements ServingCore {
+  private readonly policy: StageLocalPolicy;
+  private readonly pools: readonly Pool[];
+  private readonly durations: Durations;
+  private readonly queues: TaskQueues;
+  private readonly formation: Formation;
+  private readonly dropping: Dropping;
+  private readonly placement: Placement;
+  private readonly background: Background;
+  /** Per queue whether, and else when, it is to be looked at again. */
+  private readonly touched: Uint8Array;
+  private readonly wake: Float64Array;
+  /** Batches that ended a step at this instant and go on by their place. */
+  private readonly delivered: number[] = [];
+  private readonly ended: number[] = [];
+
+  /**
+   * @param decisions where decisions are appended; the driver's
+   * @param policy what differs from DEFAULT_POLICY
+   */
+  constructor(topology: Topology, decisions: Decisions, policy: Partial<StageLocalPolicy> = {}) {
+    const chosen = { ...DEFAULT_POLICY, ...policy };
+    super(topology, decisions, chosen);
+    const { models, pools } = topology;
+    const { requests, batches } = this;
+    const isOnArrival = chosen.placement === 'on-arrival';
+    const queues = new TaskQueues(pools.length + (isOnArrival ? 0 : models.length), requests, chosen);
+    const durations = new Durations(topology, chosen.correction);
+    const planned = new PlannedBatches(pools, durations);
+    this.policy = chosen;
+    this.pools = pools;
+    this.durations = durations;
+    this.queues = queues;
+    this.formation = formationOf(chosen.formation, pools, queues, durations, planned);
+    this.dropping = droppingOf(chosen.drop, pools, queues, durations, planned);
+    this.placement = isOnArrival
+      ? new OnArrival(topology, chosen.choice, requests, batches, durations, queues, this.dropping)
+      : new EarliestFree(topology, chosen.correction.kind !== 'none', requests, batches, durations);
+    this.background = new Background(chosen.late, topology, requests, queues.count);
+    this.touched = this.placement.touched;
+    this.wake = new Float64Array(queues.count).fill(NEVER);
+  }
+
+  protected admit(at: number, request: number): void {
+    const model = this.requests.model[request] as number;
+    if (this.topology.models[model]?.entries.length === 0) {
+      this.drop(request, DropCode.deviceDown, NONE);
+      return;
+    }
+    const isStrict = this.isStrict(at, model, this.requests.deadline[request] as number);
+    this.requests.strict[request] = isStrict ? 1 : 0;
+    for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task)) {
+      this.requests.queuedAt[task] = at;
+      this.placement.begin(at, task);
+      this.enqueue(task);
+    }
+  }
+
+  wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean {
+    if (this.policy.drop.kind === 'never') return false;
+    if (this.background.takes(model) && !this.isStrict(at, model, deadlineNs)) return false;
+    return this.placement.isTooLong(at, model, deadlineNs - this.policy.slackNs, ahead);
+  }
+
+  private isStrict(at: number, model: number, deadlineNs: number): boolean {
+    return deadlineNs - at < (this.topology.models[model]?.sloNs as number);
+  }
+
+  override cancelled(at: number, request: number): boolean {
+    // Of fewer that wait the last moment is later.
+    if (this.policy.formation.kind === 'last-moment')
+      for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task))
+        if (this.requests.state[task] === TaskState.queued) this.touched[this.placement.queueOf(task)] = 1;
+    return super.cancelled(at, request);
+  }
+
+  started(at: number, batch: number): void {
+    this.placement.started(at, batch);
+  }
+
+  executed(at: number, batch: number, startedAt: number, endedAt: number): void {
+    const pool = this.batches.pool(batch);
+    this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
+    this.placement.executed(at, batch, endedAt);
+    if (this.pools[pool]?.next === undefined) {
+      this.endTasks(at, batch);
+      this.batches.close(batch);
+    } else if (this.policy.instant === 'told') this.sendOn(batch);
+    else this.ended.push(batch);
+  }
+
+  failed(at: number, batch: number): void {
+    this.placement.failed(at, batch);
+    this.retry(at, batch, 1, this.batches.size(batch) === 1);
+  }
+
+  transferred(at: number, batch: number, startedAt: number, endedAt: number): void {
+    must(this.batches.isMoving(batch), 'a batch was transferred that was not moving');
+    const pool = this.batches.pool(batch);
+    this.durations.observeTransfer(pool, this.batches.size(batch), endedAt - startedAt);
+    if (this.policy.instant === 'told') this.deliver(at, batch);
+    else this.delivered.push(batch);
+  }
+
+  /** The batch's tasks enter the next queue. */
+  private deliver(at: number, batch: number): void {
+    const next = this.pools[this.batches.pool(batch)]?.next as number;
+    for (let i = 0; i < this.batches.size(batch); i++) {
+      const task = this.batches.task(batch, i);
+      if (!this.cameBack(task)) continue;
+      this.requests.queuedAt[task] = at;
+      this.placement.goOn(at, task, next);
+      this.enqueue(task);
+    }
+    this.batches.close(batch);
+  }
+
+  deviceUp(at: number, device: number): void {
+    this.placement.deviceUp(at, device);
+  }
+
+  deviceDown(at: number, device: number): void {
+    if (!this.placement.isDeviceUp(device)) return;
+    const running = this.placement.running(device);
+    for (const batch of this.placement.deviceDown(device))
+      this.retry(at, batch, batch === running ? 1 : 0, false);
+    for (const queue of this.placement.broken(this.topology.devices[device]?.pool as number))
+      this.moveOn(at, queue);
+  }
+
+  /** All that stand in a queue go where they can be served, those in the background with the others. */
+  private moveOn(at: number, queue: number): void {
+    for (let task = this.background.first(queue); task !== NONE; task = this.background.first(queue)) {
+      this.background.remove(queue, task);
+      this.queues.push(queue, task);
+    }
+    for (let left = this.queues.size(queue); left > 0; left--) {
+      const task = this.queues.first(queue);
+      this.leave(queue, task);
+      this.requeue(at, task);
+    }
+  }
+
+  drain(_at: number): void {
+    this.draining = true;
+    this.touched.fill(1);
+  }
+
+  decide(at: number): void {
+    if (this.delivered.length > 0) this.deliverByPlace(at);
+    if (this.ended.length > 0) this.sendByPlace();
+    let earliest = NEVER;
+    for (let queue = 0; queue < this.wake.length; queue++) {
+      if (this.touched[queue] === 1 || (this.wake[queue] as number) <= at) this.look(at, queue);
+      earliest = Math.min(earliest, this.wake[queue] as number);
+    }
+    this.decided(earliest);
+  }
+
+  private deliverByPlace(at: number): void {
+    const { uplinkOf } = this.topology.links;
+    const placeOf = (batch: number) => uplinkOf[this.batches.device(batch)] as number;
+    this.delivered.sort((a, b) => placeOf(a) - placeOf(b));
+    for (const batch of this.delivered) {
+      const queue = this.placement.queueBefore(this.pools[this.batches.pool(batch)]?.next as number);
+      this.deliver(at, batch);
+      if (this.touched[queue] === 1) this.look(at, queue);
+    }
+    this.delivered.length = 0;
+  }
+
+  private sendByPlace(): void {
+    this.ended.sort((a, b) => this.batches.device(a) - this.batches.device(b));
+    for (const batch of this.ended) this.sendOn(batch);
+    this.ended.length = 0;
+  }
+
+  private look(at: number, queue: number): void {
+    this.touched[queue] = 0;
+    this.wake[queue] = this.serve(at, queue);
+  }
+
+  /** Drops, starts or waits until nothing more is to be done in a queue now; @returns when to look again. */
+  private serve(at: number, queue: number): number {
+    for (;;) {
+      const head = this.queues.first(queue);
+      const late = this.background.first(queue);
+      if (head === NONE && late === NONE) return NEVER;
+      const device = this.placement.device(queue);
+      const pool = device === NONE ? this.placement.placeOf(queue) : this.poolOf(device);
+      const start = device === NONE ? NEVER : Math.max(at, this.placement.freeAt(device));
+      const dropTime = head === NONE ? NEVER : this.dropping.dropTime(head, pool, start);
+      const isRefused = head !== NONE && device !== NONE && this.dropping.refuses(at, start, queue, pool);
+      if (at >= dropTime || isRefused) {
+        if (device !== NONE) this.relaxIfUnused(at, pool, head);
+        this.missed(queue, head);
+        continue;
+      }
+      const lateDropTime = this.background.dropTime(late);
+      if (at >= lateDropTime) {
+        this.giveUp(late, this.placement.placeOf(queue), this.placement.isUp(queue));
+        continue;
+      }
+      const again = Math.min(dropTime, lateDropTime);
+      if (device === NONE) return again;
+      const until = head === NONE ? Math.ceil(start) : this.startOrWait(at, start, queue, device);
+      if (until > at) return Math.min(until, again);
+      if (head === NONE) this.start(at, queue, device, this.background.batchSize(queue, pool), true);
+    }
+  }
+
+  /** Hands a batch from the head on to the device, or leaves it to wait; @returns until when. */
+  private startOrWait(at: number, start: number, queue: number, device: number): number {
+    const pool = this.poolOf(device);
+    const size = this.formation.size(start, queue, pool);
+    const until = this.draining ? at : this.formation.waitUntil(queue, pool, size);
+    if (until > at) this.dropping.waitedOn(queue, this.queues.first(queue));
+    else this.start(at, queue, device, Math.min(size, this.queues.size(queue)), false);
+    return until;
+  }
+
+  private start(at: number, queue: number, device: number, size: number, late: boolean): void {
+    const batch = this.batches.open(this.poolOf(device), device);
+    for (let i = 0; i < size; i++) {
+      const task = late ? this.background.first(queue) : this.queues.first(queue);
+      if (late) this.background.remove(queue, task);
+      else this.queues.remove(queue, task);
+      this.putInBatch(batch, task);
+    }
+    this.placement.handed(at, batch);
+    this.placement.changed(queue);
+    this.decisions.push(Decision.execute, batch, device);
+  }
+
+  private missed(queue: number, task: number): void {
+    const request = this.requests.request[task] as number;
+    const model = this.requests.model[request] as number;
+    const isUp = this.placement.isUp(queue);
+    if (this.requests.missed[request] === 0) this.background.observe(model, true);
+    this.requests.missed[request] = 1;
+    if (isUp && this.requests.strict[request] === 0 && this.background.takes(model)) {
+      this.leave(queue, task);
+      this.background.add(queue, task);
+    } else this.giveUp(task, this.placement.placeOf(queue), isUp);
+  }
+
+  /** A pool that its own bad record has kept from work for as long as an SLO is given another chance. */
+  private relaxIfUnused(at: number, pool: number, head: number): void {
+    const { model } = this.pools[pool] as Pool;
+    const unusedNs = at - this.placement.lastUseAt(pool);
+    if (unusedNs < (this.topology.models[model]?.sloNs as number)) return;
+    if (!this.dropping.forbids(at, head, pool)) return;
+    if (at + this.durations.plannedWorkNs(pool, 1) <= this.queues.latestEnd(head)) this.durations.relax(pool);
+  }
+
+  private enqueue(task: number): void {
+    const queue = this.placement.queueOf(task);
+    this.requests.state[task] = TaskState.queued;
+    if (!this.queues.insert(queue, task)) this.placement.changed(queue);
+    this.dropping.entered(queue, task);
+    this.touched[queue] = 1;
+  }
+
+  /** Out of a queue other than into a batch. */
+  private leave(queue: number, task: number): void {
+    if (this.requests.late[task] === 1) {
+      this.background.remove(queue, task);
+      return;
+    }
+    this.queues.remove(queue, task);
+    this.placement.changed(queue);
+  }
+
+  private poolOf(device: number): number {
+    return this.topology.devices[device]?.pool as number;
+  }
+
+  protected requeue(at: number, task: number): void {
+    this.placement.goOn(at, task, this.requests.pool[task] as number);
+    this.enqueue(task);
+  }
+
+  protected leaveQueue(task: number): void {
+    this.leave(this.placement.queueOf(task), task);
+  }
+
+  protected override taskEnds(task: number): void {
+    this.placement.ended(task);
+  }
+
+  protected override judged(request: number, inTime: boolean): void {
+    if (this.requests.missed[request] === 0)
+      this.background.observe(this.requests.model[request] as number, !inTime);
+  }
+}

@@ -1,0 +1,46 @@
+import { Lists, NONE } from '../../collections/lists.js';
+import type { StageLocalPolicy } from '../stage-local/policy.js';
+import type { Requests } from './requests.js';
+
+/** The queues that tasks wait in, in the order of a policy. */
+export class TaskQueues extends Lists {
+  constructor(
+    queues: number,
+    private readonly requests: Requests,
+    private readonly policy: Pick<StageLocalPolicy, 'order' | 'slackNs'>,
+  ) {
+    super(queues);
+  }
+
+  /** In its place, behind its equals; @returns whether that is the end. Constant for equal SLOs. */
+  insert(queue: number, task: number): boolean {
+    let before = this.last(queue);
+    while (before !== NONE && this.isBefore(task, before)) before = this.previous(before);
+    const isLast = before === this.last(queue);
+    this.insertAfter(queue, before, task);
+    return isLast;
+  }
+
+  /** The latest instant at which a task may end. */
+  latestEnd(task: number): number {
+    return (this.requests.deadline[this.requests.request[task] as number] as number) - this.policy.slackNs;
+  }
+
+  queuedAt(task: number): number {
+    return this.requests.queuedAt[task] as number;
+  }
+
+  /** It was in a failed batch, and is tried alone: it may be what failed it. */
+  isAlone(task: number): boolean {
+    return (this.requests.tries[task] as number) > 0;
+  }
+
+  private isBefore(task: number, other: number): boolean {
+    switch (this.policy.order.kind) {
+      case 'fifo':
+        return this.queuedAt(task) < this.queuedAt(other);
+      case 'deadline':
+        return this.latestEnd(task) < this.latestEnd(other);
+    }
+  }
+}

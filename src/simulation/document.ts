@@ -1,0 +1,87 @@
+import {
+  emittedHead,
+  type InputFile,
+  type SimulatedDrop,
+  type SimulatedPool,
+  type SimulationReport,
+} from '../artifacts/index.js';
+import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../metrics/index.js';
+import { DROP_REASONS, type Topology, topologyOf } from '../serving/index.js';
+import { describedExecution } from './execution.js';
+import { classesOf, type SimulationRun, type SimulationSetup } from './run.js';
+import { topologyRulesOf } from './schedulers.js';
+import { describedWorkload } from './workload.js';
+
+/** The report of a run, as it is written and printed. */
+export function simulationReport(
+  setup: SimulationSetup,
+  { figures, complete }: SimulationRun,
+  windowS: number | undefined,
+  inputs: InputFile[],
+): SimulationReport {
+  const { plan, scheduler, execution, workload, seed, exact } = setup;
+  const topology = topologyOf(plan, { rules: topologyRulesOf(scheduler) });
+  const classes = classesOf(plan, topology);
+  return {
+    ...emittedHead('simulation-report', inputs),
+    seed,
+    complete,
+    workload: describedWorkload(workload, plan.models),
+    scheduler: { ...scheduler },
+    execution: describedExecution(execution),
+    percentileError: exact ? 0 : HISTOGRAM_RELATIVE_ERROR,
+    overall: figures.overall,
+    models: plan.models.map(({ name, sloMs, throughputRps }, m) => ({
+      name,
+      sloMs,
+      plannedRps: throughputRps,
+      requests: figures.models[m] as RunFigures['models'][number],
+    })),
+    drops: figures.drops.map((drop) => describedDrop(drop, topology)),
+    classes: Object.fromEntries(
+      classes.map((name, i) => [
+        name,
+        {
+          ...(plan.classes[name]?.emulated ? { emulated: true as const } : {}),
+          ...(figures.classes[i] as RunFigures['classes'][number]),
+        },
+      ]),
+    ),
+    pools: figures.pools.map((found, p) => describedPool(found, p, topology)),
+    links: figures.links,
+    ...(windowS === undefined ? {} : { windows: { seconds: windowS, rows: [...(figures.windows ?? [])] } }),
+  };
+}
+
+function describedDrop(
+  { model, reason, pool, count }: DropCount,
+  { models, pools }: Topology,
+): SimulatedDrop {
+  const stood = pool < 0 ? undefined : pools[pool];
+  return {
+    model: models[model]?.name as string,
+    reason: DROP_REASONS[reason] as string,
+    place: stood === undefined ? 'entry' : `pipeline${stood.pipeline}/partition${stood.partition}`,
+    count,
+  };
+}
+
+function describedPool(
+  found: RunFigures['pools'][number],
+  p: number,
+  { models, pools }: Topology,
+): SimulatedPool {
+  const { model, pipeline, partition, deviceClass, virtual, devices, batch } = pools[
+    p
+  ] as Topology['pools'][number];
+  return {
+    model: models[model]?.name as string,
+    pipeline,
+    partition,
+    class: deviceClass,
+    virtual,
+    virtualGpus: devices.length,
+    batch,
+    ...found,
+  };
+}

@@ -1,0 +1,131 @@
+import {
+  fault,
+  type Loaded,
+  type PlannedPartition,
+  type PooledPlan,
+  type Profile,
+  type SimulatedExecution,
+} from '../artifacts/index.js';
+import type { ToldFaults } from '../artifacts/told-faults.js';
+import { streamOf } from '../random/index.js';
+import type { Topology } from '../serving/index.js';
+import type { PlanProfiles } from './profiles.js';
+
+/** Deviations from the median to the 95th percentile of a normal distribution. */
+const P95_DEVIATIONS = 1.6448536269514722;
+
+/** How executions differ from the plan; plain data. */
+export interface Execution {
+  /** Executions take this multiple of the planned time. */
+  readonly slow: number;
+  readonly jitter?: Jitter;
+}
+
+/**
+ * Log-normal factors on execution times.
+ * - cv: of mean 1 and this coefficient of variation.
+ * - profile: of median 1 (what profiles and plans hold are medians); by pool, at index batch − 1 the deviation of its logarithm.
+ */
+export type Jitter =
+  | { readonly kind: 'cv'; readonly cv: number }
+  | { readonly kind: 'profile'; readonly deviations: readonly Float64Array[] };
+
+export type PlannedExecution = (pool: number, size: number, plannedNs: number) => number;
+
+/** What a batch takes under an execution and a seed: every pool draws from a stream of its own. Undefined: as planned. */
+export function executionOf(
+  { slow, jitter }: Execution,
+  { models, pools }: Pick<Topology, 'models' | 'pools'>,
+  seed: number,
+): PlannedExecution | undefined {
+  if (jitter === undefined)
+    return slow === 1 ? undefined : (_pool, _size, plannedNs) => Math.max(1, slow * plannedNs);
+  const streams = pools.map(({ model, pipeline, partition }) =>
+    streamOf(seed, `execution/${models[model]?.name}/${pipeline}/${partition}`),
+  );
+  const drawn = (pool: number): number => (streams[pool] as { normal(): number }).normal();
+  if (jitter.kind === 'cv') {
+    const variance = Math.log(1 + jitter.cv * jitter.cv);
+    const deviation = Math.sqrt(variance);
+    return (pool, _size, plannedNs) =>
+      Math.max(1, slow * plannedNs * Math.exp(deviation * drawn(pool) - variance / 2));
+  }
+  const { deviations } = jitter;
+  return (pool, size, plannedNs) =>
+    Math.max(1, slow * plannedNs * Math.exp((deviations[pool]?.[size - 1] ?? 0) * drawn(pool)));
+}
+
+export function describedExecution({ slow, jitter }: Execution): SimulatedExecution {
+  if (jitter === undefined) return { slow, jitter: 'none' };
+  return jitter.kind === 'cv' ? { slow, jitter: 'cv', cv: jitter.cv } : { slow, jitter: 'profile' };
+}
+
+/**
+ * The spread of every pool's executions by its model's profile: its blocks' 95th percentiles over their medians, as if all
+ * blocks of a partition were slow together. A batch that was not measured has the spread of the next larger that was.
+ * @param told where everything that is missing is added
+ */
+export function profiledJitter(
+  plan: PooledPlan,
+  profiles: PlanProfiles,
+  told: ToldFaults,
+): Jitter | undefined {
+  const before = told.count;
+  if (profiles.length !== plan.models.length) {
+    const said =
+      profiles.length === 0
+        ? 'the plan names no profile that is there'
+        : `only ${profiles.length} of the plan's profiles are there`;
+    told.missing(
+      fault(`${said}; give a coefficient of variation instead, such as --jitter 0.1`, '--jitter profile'),
+    );
+    return undefined;
+  }
+  const deviations = plan.models.flatMap((model, m) =>
+    model.pipelines.flatMap(({ partitions }) =>
+      partitions.map((partition) => spreadOf(partition, profiles[m] as Loaded<'profile'>, told)),
+    ),
+  );
+  return told.count > before ? undefined : { kind: 'profile', deviations };
+}
+
+function spreadOf(
+  partition: PlannedPartition,
+  { value, path }: Loaded<'profile'>,
+  told: ToldFaults,
+): Float64Array {
+  const { device, virtual, batch } = partition;
+  const deviations = new Float64Array(batch);
+  let larger: number | undefined;
+  for (let b = batch; b >= 1; b--) {
+    larger = deviationAt(value, partition, b) ?? larger;
+    deviations[b - 1] = larger ?? Number.NaN;
+  }
+  if (deviations.some(Number.isNaN)) {
+    const at = `${path}#/devices/${device}/blockLatencyP95Us/${virtual}`;
+    const said = `has no spread at batch ${batch}, which the plan uses; give one instead, such as --jitter 0.1`;
+    told.add(fault(said, at));
+  }
+  return deviations;
+}
+
+/** Of a partition of layers, that of the whole model: profiles have spreads of blocks. */
+function deviationAt(
+  profile: Profile,
+  { blocks, device, virtual }: PlannedPartition,
+  batch: number,
+): number | undefined {
+  const measured = profile.devices[device];
+  const medians = measured?.blockLatencyUs[virtual]?.[batch];
+  const p95s = measured?.blockLatencyP95Us?.[virtual]?.[batch];
+  if (medians === undefined || p95s === undefined) return undefined;
+  const [from, end] = blocks ?? [0, medians.length];
+  let median = 0;
+  let p95 = 0;
+  for (let block = from; block < end; block++) {
+    median += medians[block] ?? Number.NaN;
+    p95 += p95s[block] ?? Number.NaN;
+  }
+  const ratio = p95 / median;
+  return Number.isNaN(ratio) ? undefined : Math.max(0, Math.log(ratio)) / P95_DEVIATIONS;
+}

@@ -1,0 +1,265 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
+import { fault, InputError, MissingError, unreadable } from '../artifacts/index.js';
+import type { ToldFaults } from '../artifacts/told-faults.js';
+import { type ArrivalProcess, meanRps, rescaledTrace, type Trace, TraceReader } from '../workload/index.js';
+import { byWeight, isServed, type LoadedModels, modelOf, plannedRates, weightsOf } from './models.js';
+import { phasesOf, variationFault } from './phases.js';
+import {
+  phasedWorkload,
+  rescaledSource,
+  type TraceSource,
+  type TraceWorkload,
+  type Workload,
+  wholeNs,
+} from './workload.js';
+
+const NS_PER_S = 1e9;
+
+/** The load factor and the duration where nothing is said. */
+export const DEFAULT_LOAD = 0.9;
+export const DEFAULT_DURATION_S = 30;
+
+export interface LoadOptions {
+  /** How requests arrive, or (of a trace of counts) how an interval's are placed in it. Default poisson. */
+  readonly arrivals?: ArrivalProcess | undefined;
+  /** Coefficient of variation of the gaps of gamma arrivals. */
+  readonly cv?: number | undefined;
+  /** `500`: of all models, shared by weight; `detector=300`: of one. */
+  readonly rps?: readonly string[] | undefined;
+  /** Times the plan's throughput of each model. Default 0.9. */
+  readonly load?: number | undefined;
+  /** Seconds in which requests arrive; default 30, or the whole trace. */
+  readonly duration?: number | undefined;
+  /** `day.csv`: for all models, shared by weight; `detector=day.csv`: for one. */
+  readonly traces?: readonly string[] | undefined;
+  readonly traceFormat?: 'perf-analyzer-intervals' | undefined;
+  /** A load that changes over time, in order: `60s,load=0.5`, `2min,rps=300,cv=4,over=30s`, `60s,detector=200`. */
+  readonly phases?: readonly string[] | undefined;
+}
+
+/** A file the load was read from. */
+export interface TraceFile {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+/**
+ * The load that options ask for.
+ * @param told where every fault is added
+ * @returns undefined after a fault
+ */
+export async function resolvedWorkload(
+  models: LoadedModels,
+  options: LoadOptions,
+  told: ToldFaults,
+): Promise<{ workload: Workload; files: TraceFile[] } | undefined> {
+  const before = told.count;
+  const { arrivals: process = 'poisson', cv, load, duration, rps: rates = [], traces = [] } = options;
+  const phases = phasesOf(models, options, told);
+  if (process === 'gamma' && cv === undefined && (options.phases ?? []).length === 0)
+    told.add(fault('gamma needs --cv, how bursty it is (1: as Poisson)', '--arrivals'));
+  const wrongCv = cv === undefined ? undefined : variationFault(cv);
+  if (wrongCv !== undefined) told.add(fault(wrongCv, '--cv'));
+  if (process !== 'gamma' && cv !== undefined) told.add(fault('is for --arrivals gamma', '--cv'));
+  if (load !== undefined && rates.length > 0) told.add(fault('is given with --load; give one', '--rps'));
+  if (!models.some(isServed)) told.add(fault('serves no model', 'the plan'));
+  const rps = ratesOf(models, rates, told);
+  const common = { process, ...(cv === undefined ? {} : { cv }) };
+  if (traces.length === 0) {
+    if (options.traceFormat !== undefined) told.add(fault('is for --trace', '--trace-format'));
+    if (told.count > before) return undefined;
+    if (phases !== undefined) return { workload: phasedWorkload(process, phases, models), files: [] };
+    const durationNs = Math.round((duration ?? DEFAULT_DURATION_S) * NS_PER_S);
+    const asked =
+      rps === undefined
+        ? plannedRates(models, load ?? DEFAULT_LOAD)
+        : rps.kind === 'total'
+          ? byWeight(models, rps.rps)
+          : rps.byModel;
+    return { workload: { kind: 'drawn', ...common, durationNs, rps: asked }, files: [] };
+  }
+  const read = await readSources(models, traces, options.traceFormat, told);
+  refuseSpread(read, options, told);
+  refuseUntraced(models, read, rps, told);
+  const sources = read.map(({ source }) => scaled(source, models, rps, load, told));
+  const durationNs = durationOf(sources, duration, told);
+  if (told.count > before) return undefined;
+  const whole = duration === undefined;
+  const weights = weightsOf(models);
+  const workload: TraceWorkload = { kind: 'trace', ...common, durationNs, whole, sources, weights };
+  return { workload, files: read.map(({ file }) => file) };
+}
+
+type Rates =
+  | { readonly kind: 'total'; readonly rps: number }
+  | { readonly kind: 'each'; readonly byModel: number[] };
+
+/** `500`, or `a=300` and `b=200`; a model left out has none. */
+function ratesOf(models: LoadedModels, texts: readonly string[], told: ToldFaults): Rates | undefined {
+  const byModel = models.map(() => 0);
+  const seen = new Set<number>();
+  let total: number | undefined;
+  for (const text of texts) {
+    const at = `--rps "${text}"`;
+    const cut = text.lastIndexOf('=');
+    const rps = Number(text.slice(cut + 1));
+    if (text.slice(cut + 1).trim() === '' || !(rps > 0 && Number.isFinite(rps)))
+      told.add(fault('is not a rate above 0, such as 500 or model=500', at));
+    else if (cut === -1) total = rps;
+    else {
+      const model = modelOf(models, text.slice(0, cut), at, told);
+      if (model === undefined) continue;
+      if (seen.has(model)) told.add(fault('is given twice', at));
+      seen.add(model);
+      byModel[model] = rps;
+    }
+  }
+  if (texts.length === 0) return undefined;
+  if (total === undefined) return { kind: 'each', byModel };
+  if (texts.length > 1)
+    told.add(fault('a rate for all models stands alone; else name every model, as model=500', '--rps'));
+  return { kind: 'total', rps: total };
+}
+
+interface ReadSource {
+  readonly source: TraceSource;
+  readonly file: TraceFile;
+}
+
+async function readSources(
+  models: LoadedModels,
+  texts: readonly string[],
+  format: LoadOptions['traceFormat'],
+  told: ToldFaults,
+): Promise<ReadSource[]> {
+  const read: ReadSource[] = [];
+  for (const text of texts) {
+    const at = `--trace "${text}"`;
+    const { name, path } = namedTrace(models, text);
+    const named = name !== undefined;
+    const model = named ? modelOf(models, name, at, told) : undefined;
+    const source = await readSource(path, model, format, told);
+    if (named && model === undefined) continue;
+    if (read.some((before) => before.source.model === model))
+      told.add(fault(named ? 'that model has a trace already' : 'there is a trace for all models', at));
+    if (source !== undefined) read.push(source);
+  }
+  if (read.length > 1 && read.some(({ source }) => source.model === undefined))
+    told.add(fault('a trace for all models stands alone; else name each model, as model=file', '--trace'));
+  return read;
+}
+
+/** `model=file` or `file`. A path may hold "=", but then not before its first folder, unless a model's name ends there. */
+function namedTrace(models: LoadedModels, text: string): { name?: string; path: string } {
+  const known = models
+    .map(({ name }) => name)
+    .filter((name) => text.startsWith(`${name}=`))
+    .sort((a, b) => b.length - a.length)[0];
+  const cut = known === undefined ? text.indexOf('=') : known.length;
+  const named = known !== undefined || (cut > 0 && !/[\\/]/.test(text.slice(0, cut)));
+  return named ? { name: text.slice(0, cut), path: text.slice(cut + 1) } : { path: text };
+}
+
+async function readSource(
+  path: string,
+  model: number | undefined,
+  format: LoadOptions['traceFormat'],
+  told: ToldFaults,
+): Promise<ReadSource | undefined> {
+  try {
+    const { trace, sha256 } = await readTrace(path, format);
+    return { source: { trace, ...(model === undefined ? {} : { model }) }, file: { path, sha256 } };
+  } catch (error) {
+    const known = unreadable(path, error);
+    if (!(known instanceof InputError)) throw known;
+    const faults = known.faults.map(({ path: where, message }) =>
+      fault(message, where === '' ? path : `${path} ${where}`),
+    );
+    if (known instanceof MissingError) told.missing(...faults);
+    else told.add(...faults);
+    return undefined;
+  }
+}
+
+/** Reads it once, so that a pipe will do. */
+async function readTrace(
+  path: string,
+  format: LoadOptions['traceFormat'],
+): Promise<{ trace: Trace; sha256: string }> {
+  const reader = new TraceReader({ name: path, ...(format === undefined ? {} : { format }) });
+  const hash = createHash('sha256');
+  const decoder = new StringDecoder('utf8');
+  for await (const bytes of createReadStream(path)) {
+    hash.update(bytes as Buffer);
+    reader.push(decoder.write(bytes as Buffer));
+  }
+  reader.push(decoder.end());
+  return { trace: reader.end(), sha256: hash.digest('hex') };
+}
+
+/** With traces for some models, a rate for another would be forgotten. */
+function refuseUntraced(
+  models: LoadedModels,
+  read: readonly ReadSource[],
+  rps: Rates | undefined,
+  told: ToldFaults,
+): void {
+  if (rps?.kind !== 'each' || read.some(({ source }) => source.model === undefined)) return;
+  models.forEach(({ name }, model) => {
+    if (rps.byModel[model] !== 0 && !read.some(({ source }) => source.model === model))
+      told.add(fault(`${name} has no trace, the others do: give it one`, `--rps "${name}=…"`));
+  });
+}
+
+/** What is said of how requests are placed in intervals must have a trace of intervals. */
+function refuseSpread(read: readonly ReadSource[], { arrivals, cv }: LoadOptions, told: ToldFaults): void {
+  if (read.length === 0 || read.some(({ source }) => source.trace.kind === 'counts')) return;
+  if (arrivals !== undefined || cv !== undefined)
+    told.add(fault('the trace says when each request came; this is for counts per interval', '--arrivals'));
+}
+
+function scaled(
+  source: TraceSource,
+  models: LoadedModels,
+  rps: Rates | undefined,
+  load: number | undefined,
+  told: ToldFaults,
+): TraceSource {
+  try {
+    if (load !== undefined) return rescaledSource(source, models, load);
+    if (rps === undefined) return source;
+    const wanted =
+      rps.kind === 'total'
+        ? source.model === undefined
+          ? rps.rps
+          : byWeight(models, rps.rps)[source.model]
+        : source.model === undefined
+          ? undefined
+          : rps.byModel[source.model];
+    if (wanted === undefined || wanted === 0) {
+      told.add(
+        fault(
+          wanted === undefined
+            ? 'a trace for all models takes one rate for all'
+            : 'a model with a trace has no rate',
+          '--rps',
+        ),
+      );
+      return source;
+    }
+    return { ...source, trace: rescaledTrace(source.trace, { meanRps: wanted }) };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    told.add(...error.faults.map(({ message }) => fault(message, '--trace')));
+    return source;
+  }
+}
+
+function durationOf(sources: readonly TraceSource[], duration: number | undefined, told: ToldFaults): number {
+  if (duration !== undefined) return Math.round(duration * NS_PER_S);
+  if (sources.some(({ trace }) => trace.kind === 'arrivals' && meanRps(trace) === undefined))
+    told.add(fault('all its requests come at one instant: say over how long with --duration', '--trace'));
+  return sources.length === 0 ? 0 : wholeNs(sources);
+}

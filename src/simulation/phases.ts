@@ -1,0 +1,185 @@
+import { fault } from '../artifacts/index.js';
+import type { ToldFaults } from '../artifacts/told-faults.js';
+import { type ArrivalProcess, type Load, type MixPhase, mixedLoads } from '../workload/index.js';
+import { byWeight, type LoadedModels, modelOf, plannedRates } from './models.js';
+
+/** A stretch of a load that changes over time (InferLine §6); plain data. */
+export interface Phase {
+  /** How long it is held. */
+  readonly durationS: number;
+  /** Before that, how long rates and variation take to get here from where the phase before left them. */
+  readonly transitionS: number;
+  /** By model, requests per second. */
+  readonly rps: readonly number[];
+  /** Coefficient of variation of the gaps of gamma arrivals. */
+  readonly cv?: number;
+}
+
+/** What of a load's options phases are read from, or stand in the place of. */
+interface PhaseOptions {
+  readonly phases?: readonly string[] | undefined;
+  readonly arrivals?: ArrivalProcess | undefined;
+  readonly cv?: number | undefined;
+  readonly load?: number | undefined;
+  readonly rps?: readonly string[] | undefined;
+  readonly duration?: number | undefined;
+  readonly traces?: readonly string[] | undefined;
+}
+
+const LOOKS = 'such as 60s,load=0.5 or 2min,rps=300,cv=4,over=30s or 60s,model=200';
+const WORDS = ['load', 'rps', 'cv', 'over'];
+const SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, min: 60, h: 3600 };
+/** Below, gaps are even to the nanosecond; above, nearly all requests come at one instant. */
+const LEAST_CV = 1e-6;
+const MOST_CV = 1000;
+
+/**
+ * Reads phases in their order: how long; `load=` times the plan's rates, or `rps=` of all models by weight, or `model=` requests per
+ * second of one, those not named nothing; `over=` how long the way there takes; `cv=` of gamma arrivals.
+ * @param told where every fault is added
+ * @returns undefined where there are none, or after a fault
+ */
+export function phasesOf(models: LoadedModels, options: PhaseOptions, told: ToldFaults): Phase[] | undefined {
+  const { phases: texts = [], arrivals, cv, load, rps = [], duration, traces = [] } = options;
+  if (texts.length === 0) return undefined;
+  const before = told.count;
+  const others = { load, rps: rps[0], duration, trace: traces[0] };
+  for (const [name, value] of Object.entries(others))
+    if (value !== undefined) told.add(fault('is said by each --phase', `--${name}`));
+  const phases = texts.map((text) => new PhaseText(text, models, told).read(arrivals === 'gamma', cv));
+  if (told.count > before) return undefined;
+  if ((phases[0] as Phase).transitionS > 0)
+    told.add(fault('over=: there is nothing before the first phase to come from', `--phase "${texts[0]}"`));
+  if (!phases.some((phase) => sumOf(phase.rps) > 0))
+    told.add(fault('the rate of every phase is 0', '--phase'));
+  return phases;
+}
+
+/** What is wrong with a coefficient of variation of gamma arrivals, if anything. */
+export function variationFault(cv: number): string | undefined {
+  if (cv === 0 || (cv >= LEAST_CV && cv <= MOST_CV)) return undefined;
+  return `is ${cv}; valid are 0 and ${LEAST_CV} to ${MOST_CV}`;
+}
+
+/** The load of each model. */
+export function loadsOfPhases(phases: readonly Phase[], models: number): Load[] {
+  const mixed = phases.map(({ rps, ...phase }): MixPhase => {
+    const total = sumOf(rps);
+    return { ...phase, rps: total, weights: total === 0 ? rps.map(() => 1) : rps };
+  });
+  return mixedLoads(mixed, models);
+}
+
+/** Transitions included. */
+export function durationOfPhases(phases: readonly Phase[]): number {
+  return sumOf(phases.map(({ durationS, transitionS }) => durationS + transitionS));
+}
+
+/** The rate of each model in the mean over all phases; in a transition that is the mean of its ends. */
+export function meanRates(phases: readonly Phase[], models: number): number[] {
+  return Array.from({ length: models }, (_, m) => {
+    const requests = phases.map(({ durationS, transitionS, rps }, i) => {
+      const here = rps[m] as number;
+      const from = phases[i - 1]?.rps[m] ?? here;
+      return here * durationS + 0.5 * (from + here) * transitionS;
+    });
+    return sumOf(requests) / durationOfPhases(phases);
+  });
+}
+
+/** The highest rate of all models at any time. */
+export function highestRate(phases: readonly Phase[]): number {
+  return Math.max(...phases.map(({ rps }) => sumOf(rps)));
+}
+
+/** One `--phase`, read field by field. */
+class PhaseText {
+  private readonly rates: { load?: number; rps?: number; byModel?: number[] } = {};
+  private readonly fields = new Set<string>();
+  private transitionS = 0;
+  private cv: number | undefined;
+
+  constructor(
+    private readonly text: string,
+    private readonly models: LoadedModels,
+    private readonly told: ToldFaults,
+  ) {}
+
+  /** @param usualCv where it names none of its own */
+  read(isGamma: boolean, usualCv: number | undefined): Phase {
+    const [length = '', ...fields] = this.text.split(',');
+    const durationS = this.time(length);
+    for (const field of fields) this.readField(field);
+    if (this.cv !== undefined && !isGamma) this.fault('cv= is for --arrivals gamma');
+    const cv = isGamma ? (this.cv ?? usualCv) : undefined;
+    if (isGamma && cv === undefined) this.fault('gamma needs cv=, how bursty it is, or --cv for all phases');
+    const { transitionS } = this;
+    return { durationS, transitionS, rps: this.rps(), ...(cv === undefined ? {} : { cv }) };
+  }
+
+  private readField(field: string): void {
+    const cut = field.lastIndexOf('=');
+    const name = field.slice(0, Math.max(0, cut)).trim();
+    if (name === '') this.fault(`${JSON.stringify(field)} is not key=value, ${LOOKS}`);
+    else if (this.fields.has(name)) this.fault(`${name} is given twice`);
+    else this.readValue(name, field.slice(cut + 1));
+    this.fields.add(name);
+  }
+
+  private readValue(name: string, value: string): void {
+    if (name === 'over') this.transitionS = this.time(value);
+    else if (name === 'cv') this.cv = this.variation(value);
+    else if (name === 'load' || name === 'rps') this.rates[name] = this.number(name, value);
+    else {
+      this.rates.byModel ??= this.models.map(() => 0);
+      const model = this.model(name);
+      if (model !== undefined) this.rates.byModel[model] = this.number(name, value);
+    }
+  }
+
+  private model(name: string): number | undefined {
+    const names = this.models.map((model) => model.name);
+    if (names.includes(name)) return modelOf(this.models, name, `--phase "${this.text}"`, this.told);
+    this.fault(`there is no ${name}=; there are ${[...WORDS, ...names].join('=, ')}=`);
+    return undefined;
+  }
+
+  private rps(): number[] {
+    const { load, rps, byModel } = this.rates;
+    const said = Object.keys(this.rates).length;
+    if (said !== 1)
+      this.fault(said === 0 ? `says no rate, ${LOOKS}` : 'takes one of load=, rps= and rates of models');
+    if (load !== undefined) return plannedRates(this.models, load);
+    return rps === undefined ? (byModel ?? []) : byWeight(this.models, rps);
+  }
+
+  private time(text: string): number {
+    const [, digits, unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|min|h)?$/.exec(text.trim()) ?? [];
+    const seconds = Number(digits) * (SECONDS[unit] as number);
+    if (seconds > 0) return seconds;
+    this.fault(`${JSON.stringify(text)} is not a time above 0, such as 60s or 10min`);
+    return 0;
+  }
+
+  private variation(text: string): number {
+    const cv = this.number('cv', text);
+    const wrong = variationFault(cv);
+    if (wrong !== undefined) this.fault(`cv ${wrong}`);
+    return cv;
+  }
+
+  private number(name: string, text: string): number {
+    const value = Number(text);
+    if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
+    this.fault(`${name} is ${JSON.stringify(text)}; it must be a number of at least 0`);
+    return 0;
+  }
+
+  private fault(message: string): void {
+    this.told.add(fault(message, `--phase "${this.text}"`));
+  }
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}

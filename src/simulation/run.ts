@@ -1,0 +1,174 @@
+import { performance } from 'node:perf_hooks';
+import { type PooledPlan, StreamedFile } from '../artifacts/index.js';
+import { type RunFigures, RunMetrics, type RunShape } from '../metrics/index.js';
+import { DROP_REASONS, type Topology, topologyOf } from '../serving/index.js';
+import { type SimulationObserver, simulate } from '../simulator/index.js';
+import type { Arrivals } from '../workload/index.js';
+import { type Execution, executionOf } from './execution.js';
+import { type ChosenScheduler, makeCore, topologyRulesOf } from './schedulers.js';
+import { TimelineWriter, type WrittenTimeline } from './timeline.js';
+import { arrivalsOf, atLoadFactor, type Workload } from './workload.js';
+
+const TELL_EVERY_MS = 100;
+/** What is done sooner needs no progress. */
+const TELL_AFTER_MS = 500;
+const LOOK_EVERY = 4096;
+
+/** What all runs of a simulation share; plain data. */
+export interface SimulationSetup {
+  readonly plan: PooledPlan;
+  readonly scheduler: ChosenScheduler;
+  readonly execution: Execution;
+  readonly workload: Workload;
+  readonly seed: number;
+  readonly exact: boolean;
+}
+
+/** One run. */
+export interface SimulationJob {
+  /** Instead of the load of the setup: the load factor of every model. */
+  readonly loadFactor?: number;
+  readonly windowNs?: number;
+  /** Where its timeline is written. */
+  readonly timeline?: { readonly path: string; readonly mostBytes?: number };
+}
+
+export interface SimulationProgress {
+  /** Virtual seconds simulated, and to simulate. */
+  readonly seconds: number;
+  readonly ofSeconds: number;
+  readonly requests: number;
+}
+
+export interface SimulationRun {
+  readonly figures: RunFigures;
+  /** false where it was interrupted. */
+  readonly complete: boolean;
+  readonly timeline?: WrittenTimeline;
+}
+
+export interface SimulationHooks {
+  readonly interrupted?: () => boolean;
+  readonly onProgress?: (progress: SimulationProgress) => void;
+}
+
+/** Device classes of a topology, in the order of the plan's. */
+export function classesOf(plan: PooledPlan, topology: Topology): string[] {
+  const used = new Set(topology.devices.map(({ deviceClass }) => deviceClass));
+  return [...new Set([...Object.keys(plan.classes), ...used])].filter((name) => used.has(name));
+}
+
+/** Runs a plan once in this thread. The same setup and job give the same figures and the same bytes. */
+export async function runSimulation(
+  { plan, scheduler, execution, workload, seed, exact }: SimulationSetup,
+  { loadFactor, windowNs, timeline }: SimulationJob,
+  hooks: SimulationHooks = {},
+): Promise<SimulationRun> {
+  const topology = topologyOf(plan, { rules: topologyRulesOf(scheduler) });
+  const load = loadFactor === undefined ? workload : atLoadFactor(workload, plan.models, loadFactor);
+  const shape = shapeOf(topology, classesOf(plan, topology), load.durationNs);
+  const metrics = new RunMetrics(shape, { exact, ...(windowNs === undefined ? {} : { windowNs }) });
+  const arrivals = new WatchedArrivals(arrivalsOf(load, plan.models, seed), load.durationNs, hooks, (atNs) =>
+    metrics.endAt(atNs),
+  );
+  const executed = executionOf(execution, topology, seed);
+  const run = (observers: SimulationObserver[]) =>
+    simulate({
+      topology,
+      arrivals,
+      observers,
+      makeCore: (decisions) => makeCore(scheduler, topology, decisions),
+      ...(executed === undefined ? {} : { execution: executed }),
+    });
+  const written = await withTimeline(timeline, topology, (writer) =>
+    run(writer === undefined ? [metrics] : [metrics, writer]),
+  );
+  const complete = !arrivals.stopped;
+  const spanNs = complete ? load.durationNs : Math.max(1, arrivals.atNs);
+  return {
+    figures: metrics.figures(spanNs),
+    complete,
+    ...(written === undefined ? {} : { timeline: written }),
+  };
+}
+
+async function withTimeline(
+  timeline: SimulationJob['timeline'],
+  topology: Topology,
+  run: (writer: TimelineWriter | undefined) => void,
+): Promise<WrittenTimeline | undefined> {
+  if (timeline === undefined) {
+    run(undefined);
+    return undefined;
+  }
+  const file = await StreamedFile.open(timeline.path);
+  try {
+    const writer = new TimelineWriter(file, topology, timeline.mostBytes);
+    run(writer);
+    return writer.finish();
+  } catch (error) {
+    file.discard();
+    throw error;
+  }
+}
+
+function shapeOf(
+  { models, pools, devices, links }: Topology,
+  classes: readonly string[],
+  durationNs: number,
+): RunShape {
+  return {
+    models: models.length,
+    poolBatch: Int32Array.from(pools, ({ batch }) => batch),
+    devicePool: Int32Array.from(devices, ({ pool }) => pool),
+    deviceClass: Int32Array.from(devices, ({ deviceClass }) => classes.indexOf(deviceClass)),
+    deviceShare: Float64Array.from(devices, ({ virtual }) => 1 / virtual),
+    classes: classes.length,
+    uplinkOf: links.uplinkOf,
+    downlinkOf: links.downlinkOf,
+    uplinks: links.uplinkCount,
+    downlinks: links.downlinkCount,
+    dropReasons: DROP_REASONS.length,
+    durationNs,
+  };
+}
+
+/** Arrivals that tell how far they are, and end when they are asked to: what has come is served to its end. */
+class WatchedArrivals implements Arrivals {
+  stopped = false;
+  atNs = 0;
+  model = 0;
+  private pulled = 0;
+  private toldAtMs = performance.now() + TELL_AFTER_MS - TELL_EVERY_MS;
+
+  constructor(
+    private readonly arrivals: Arrivals,
+    private readonly durationNs: number,
+    private readonly hooks: SimulationHooks,
+    private readonly onStop: (atNs: number) => void,
+  ) {}
+
+  next(): boolean {
+    this.pulled += 1;
+    if (this.pulled % LOOK_EVERY === 0 && this.isToStop()) return false;
+    if (!this.arrivals.next()) return false;
+    this.atNs = this.arrivals.atNs;
+    this.model = this.arrivals.model;
+    return true;
+  }
+
+  private isToStop(): boolean {
+    const { interrupted, onProgress } = this.hooks;
+    if (interrupted?.()) {
+      this.stopped = true;
+      this.onStop(this.atNs);
+      return true;
+    }
+    const now = performance.now();
+    if (now - this.toldAtMs >= TELL_EVERY_MS) {
+      this.toldAtMs = now;
+      onProgress?.({ seconds: this.atNs / 1e9, ofSeconds: this.durationNs / 1e9, requests: this.pulled });
+    }
+    return false;
+  }
+}

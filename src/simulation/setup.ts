@@ -1,0 +1,205 @@
+import { realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import {
+  checkWritable,
+  type Fault,
+  fault,
+  InputError,
+  type InputFile,
+  loadArtifact,
+  type PooledPlan,
+} from '../artifacts/index.js';
+import { inputFile } from '../artifacts/input-paths.js';
+import { ToldFaults } from '../artifacts/told-faults.js';
+import { windowCells } from '../metrics/index.js';
+import { topologyOf } from '../serving/index.js';
+import { type Jitter, profiledJitter } from './execution.js';
+import { type LoadOptions, resolvedWorkload } from './load.js';
+import { type PlanProfiles, profileFaults, profilesOf } from './profiles.js';
+import type { SimulationSetup } from './run.js';
+import { chosenScheduler, type SchedulerOptions } from './schedulers.js';
+import { expectedRequests, highestRps, type Workload } from './workload.js';
+
+/** What decides a simulation, besides the plan. */
+export interface SimulationOptions extends LoadOptions, SchedulerOptions {
+  /** Of all that is drawn. Default 0. */
+  readonly seed?: number | undefined;
+  /** Executions take this multiple of the planned time. Default 1. */
+  readonly slow?: number | undefined;
+  /** Executions vary as the plan's profiles say they did, or by this coefficient of variation. Default: as planned. */
+  readonly jitter?: 'profile' | number | undefined;
+  /** Exact percentiles, at 32 bytes for each answered request. */
+  readonly exact?: boolean | undefined;
+}
+
+/** A simulation ready to run. */
+export interface PreparedSimulation {
+  readonly setup: SimulationSetup;
+  inputs(holder: string | undefined): InputFile[];
+}
+
+/** Past it nanoseconds are no whole numbers any more: 104 days. */
+const MOST_NS = Number.MAX_SAFE_INTEGER;
+
+/** One in a nanosecond: faster ones come at one instant, without end. */
+const MOST_RPS = 1e9;
+
+/** Past these, executions last longer than time can count. */
+const MOST_SLOW = 1e6;
+const MOST_JITTER = 100;
+
+/** Of which every latency is kept: 3.2 GB. */
+const MOST_EXACT = 100_000_000;
+
+/** 32 MB of numbers. */
+const MOST_WINDOW_CELLS = 4_000_000;
+
+/**
+ * Reads and checks all that a simulation needs.
+ * @param more faults that the caller has found already, and what it has yet to check
+ * @throws InputError with every fault of plan, profiles, traces and options at once; MissingError where the plan is not there
+ */
+export async function prepareSimulation(
+  path: string,
+  options: SimulationOptions,
+  files: readonly (string | undefined)[],
+  more: {
+    readonly told?: ToldFaults;
+    readonly check?: (plan: PooledPlan, workload: Workload) => Fault[];
+  } = {},
+): Promise<PreparedSimulation> {
+  for (const file of files) if (file !== undefined) await checkWritable(file);
+  const plan = await loadArtifact(path, ['pooled-plan']);
+  const { told = new ToldFaults(), check } = more;
+  const before = told.count;
+  const profiles = await profilesOf(plan, told);
+  if (told.count === before) told.add(...(await profileFaults(plan.value, profiles)));
+  const scheduler = chosenScheduler(options, told);
+  const load = await resolvedWorkload(plan.value.models, options, told);
+  const jitter = jitterOf(plan.value, profiles, options, told);
+  told.add(...contradictions(plan.value), ...namesakes(plan.value), ...numberFaults(options));
+  const read = [plan, ...profiles, ...(load?.files ?? [])].map((input) => input.path);
+  told.add(...(await unfitFiles(files, read)));
+  if (load !== undefined) {
+    told.add(...lengthFaults(plan.value, load.workload, options.exact));
+    if (check !== undefined) told.add(...check(plan.value, load.workload));
+  }
+  if (scheduler === undefined || load === undefined || told.count > 0) throw told.error(`simulate ${path}`);
+  const { slow = 1, seed = 0, exact = false } = options;
+  const execution = { slow, ...(jitter === undefined ? {} : { jitter }) };
+  return {
+    setup: { plan: plan.value, scheduler, execution, workload: load.workload, seed, exact },
+    inputs: (holder) => [
+      inputFile('plan', plan, holder),
+      ...(jitter?.kind === 'profile' ? profiles : []).map((profile) => inputFile('profile', profile, holder)),
+      ...load.files.map((file) => inputFile('trace', file, holder)),
+    ],
+  };
+}
+
+/** What is wrong with how long a load lasts and how dense it is. */
+export function lengthFaults(plan: PooledPlan, workload: Workload, exact: boolean | undefined): Fault[] {
+  const { durationNs } = workload;
+  const whole = workload.kind === 'trace' && workload.whole;
+  if (durationNs > MOST_NS) {
+    const days = (durationNs / 86_400e9).toPrecision(4);
+    const said = `requests arrive for ${days} days; at most 104.2 are simulated`;
+    return [whole ? fault(`${said}: cut it with --duration`, '--trace') : fault(said, '--duration')];
+  }
+  if (!(durationNs >= 1)) return [fault('is less than a nanosecond', whole ? '--trace' : '--duration')];
+  const highest = highestRps(workload);
+  if (highest > MOST_RPS) {
+    const said = `asks for ${highest.toExponential(1)} requests/s; at most ${MOST_RPS.toExponential(0)} are simulated`;
+    return [fault(said, 'the load')];
+  }
+  if (!exact) return [];
+  const requests = expectedRequests(workload, plan.models);
+  if (requests <= MOST_EXACT) return [];
+  const said = `would keep ${requests.toExponential(1)} latencies; at most ${MOST_EXACT.toExponential(0)} are kept`;
+  return [fault(`${said}: without it percentiles are within 0.2 %`, '--exact')];
+}
+
+/** What is wrong with windows of so many seconds. */
+export function windowFaults(
+  plan: PooledPlan,
+  { durationNs }: Workload,
+  windowS: number | undefined,
+): Fault[] {
+  if (windowS === undefined) return [];
+  if (!(windowS * 1e9 >= 1)) return [fault('is less than a nanosecond', '--windows')];
+  const windows = Math.ceil(durationNs / (windowS * 1e9));
+  const shape = { models: plan.models.length, classes: Object.keys(plan.classes).length };
+  if (windowCells(shape, windows) <= MOST_WINDOW_CELLS) return [];
+  const most = Math.floor(MOST_WINDOW_CELLS / windowCells(shape, 1));
+  const leastMs = Math.ceil(durationNs / 1e6 / most);
+  return [
+    fault(
+      `would be ${windows} windows; at most ${most} are kept for this plan: take ${leastMs}ms or more`,
+      '--windows',
+    ),
+  ];
+}
+
+function jitterOf(
+  plan: PooledPlan,
+  profiles: PlanProfiles,
+  { jitter }: SimulationOptions,
+  told: ToldFaults,
+): Jitter | undefined {
+  if (jitter === undefined || jitter === 0) return undefined;
+  return jitter === 'profile' ? profiledJitter(plan, profiles, told) : { kind: 'cv', cv: jitter };
+}
+
+/** Numbers that no simulation can be made with; written so that NaN is none either. */
+function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationOptions): Fault[] {
+  const faults: Fault[] = [];
+  if (!(slow > 0 && slow <= MOST_SLOW))
+    faults.push(fault(`is ${slow}; it must be above 0 and at most ${MOST_SLOW}`, '--slow'));
+  if (jitter !== 'profile' && !(jitter >= 0 && jitter <= MOST_JITTER))
+    faults.push(fault(`is ${jitter}; it must be 0 to ${MOST_JITTER}`, '--jitter'));
+  if (!(Number.isSafeInteger(seed) && seed >= 0))
+    faults.push(fault(`is ${seed}; it must be a whole number of 0 or more`, '--seed'));
+  if (!(load > 0)) faults.push(fault(`is ${load}; it must be above 0`, '--load'));
+  return faults;
+}
+
+/** What is wrong with the files to write, told before the run that they would be of. */
+async function unfitFiles(files: readonly (string | undefined)[], read: readonly string[]): Promise<Fault[]> {
+  const inputs = new Set(await Promise.all(read.map(identity)));
+  const written = new Set<string>();
+  const faults: Fault[] = [];
+  for (const file of files) {
+    if (file === undefined) continue;
+    const is = await identity(file);
+    if (file === '') faults.push(fault('names no file', '""'));
+    else if (inputs.has(is)) faults.push(fault('is read by this simulation; write to another file', file));
+    else if (written.has(is)) faults.push(fault('is to hold two things; write one to another file', file));
+    written.add(is);
+  }
+  return faults;
+}
+
+/** The same for two paths of one file, whether it is there yet or not. */
+async function identity(path: string): Promise<string> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  if (found !== undefined) return `${found.dev} ${found.ino}`;
+  return join(await realpath(dirname(path)).catch(() => resolve(dirname(path))), basename(path));
+}
+
+/** Options and streams go by name. */
+function namesakes({ models }: PooledPlan): Fault[] {
+  const names = models.map(({ name }) => name);
+  return names.flatMap((name, m) =>
+    names.indexOf(name) === m ? [] : [fault(`${name} is the name of another model too`, `/models/${m}/name`)],
+  );
+}
+
+function contradictions(plan: PooledPlan): readonly Fault[] {
+  try {
+    topologyOf(plan);
+    return [];
+  } catch (error) {
+    if (error instanceof InputError) return error.faults;
+    throw error;
+  }
+}

@@ -1,0 +1,234 @@
+import { availableParallelism } from 'node:os';
+import {
+  emittedHead,
+  fault,
+  type InputFile,
+  type LargestLoad,
+  type PooledPlan,
+  type SimulationSweep,
+  type SweptPoint,
+} from '../artifacts/index.js';
+import type { ToldFaults } from '../artifacts/told-faults.js';
+import { evenlySpaced } from '../collections/evenly-spaced.js';
+import { describedExecution } from './execution.js';
+import type { SimulationRun, SimulationSetup } from './run.js';
+import type { SimulationOptions } from './setup.js';
+import { SimulationThread } from './thread.js';
+import { spreadOf } from './workload.js';
+
+export interface SweepOptions extends Omit<SimulationOptions, 'load' | 'rps' | 'phases'> {
+  /** `load=0.05..1.0`, `load=0.5..1.2:15` with the number of points. */
+  readonly sweep: string;
+  /** The attainment asked for. Default 0.99. */
+  readonly target?: number;
+  readonly output?: string | undefined;
+  /** Threads; as many as the machine has cores, at most 16, when left out. */
+  readonly threads?: number;
+  /** When aborted, the points that are done are reported. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: SweepProgress) => void;
+}
+
+export interface SweepProgress {
+  readonly done: number;
+  /** What is planned so far; the search for the largest load adds to it. */
+  readonly of: number;
+  readonly leftMs: number | undefined;
+}
+
+const SWEEP = /^load=(\d*\.?\d+)(?:\.\.(\d*\.?\d+))?(?::(\d+))?$/;
+const USUAL_STEP = 0.05;
+const MOST_POINTS = 200;
+const MOST_LOAD = 100;
+/** The largest load is found to this. */
+const GRID = 100;
+const TARGET = 0.99;
+const MOST_THREADS = 16;
+
+/**
+ * Reads `load=0.05..1.0`, `load=0.5..1.2:15`, `load=0.8`: evenly spaced, both ends included; by default in steps of about 0.05.
+ * @param told where every fault is added
+ */
+export function sweptLoads(text: string, told: ToldFaults): number[] {
+  const at = `--sweep "${text}"`;
+  const match = SWEEP.exec(text.trim());
+  if (match === null) {
+    told.add(fault('is not a sweep: load=0.05..1.0, with :points if wanted', at));
+    return [];
+  }
+  const from = Number(match[1]);
+  const to = match[2] === undefined ? from : Number(match[2]);
+  const usual = Math.max(2, Math.round((to - from) / USUAL_STEP) + 1);
+  const points = match[3] === undefined ? (from === to ? 1 : usual) : Number(match[3]);
+  const wrong: string[] = [];
+  if (from <= 0) wrong.push('begins at 0; a load is more');
+  if (to < from) wrong.push(`runs from ${from} down to ${to}`);
+  if (to > MOST_LOAD) wrong.push(`reaches ${to} times the planned rate; at most ${MOST_LOAD} are simulated`);
+  const least = to > from ? 2 : 1;
+  if (points < least || (to >= from && points > MOST_POINTS))
+    wrong.push(`has ${points} points; ${least} to ${MOST_POINTS} are valid`);
+  told.add(...wrong.map((message) => fault(message, at)));
+  if (wrong.length > 0) return [];
+  return evenlySpaced(from, to, from === to ? 1 : points);
+}
+
+/** Simulates all loads, then those that the search for the largest goes to. */
+export async function runSweep(
+  setup: SimulationSetup,
+  loads: readonly number[],
+  options: Pick<SweepOptions, 'target' | 'threads' | 'signal' | 'onProgress'>,
+  inputs: InputFile[],
+): Promise<SimulationSweep> {
+  const { target = TARGET, signal } = options;
+  const runs = new Map<number, SimulationRun>();
+  const asked = Math.max(1, Math.floor(options.threads ?? availableParallelism()));
+  const count = Math.min(asked, MOST_THREADS, loads.length);
+  const threads = Array.from({ length: count }, () => new SimulationThread(setup, signal));
+  const tell = progressOf(options.onProgress);
+  try {
+    for (
+      let wanted = [...loads];
+      wanted.length > 0 && !signal?.aborted;
+      wanted = nextLoads(runs, target, setup)
+    ) {
+      await runAll(threads, wanted, runs, tell, signal);
+    }
+  } finally {
+    await Promise.all(threads.map((thread) => thread.close()));
+  }
+  const complete =
+    signal?.aborted !== true || (runs.size >= loads.length && nextLoads(runs, target, setup).length === 0);
+  return document(setup, runs, target, complete, inputs);
+}
+
+/** Largest loads first: they take longest. */
+async function runAll(
+  threads: readonly SimulationThread[],
+  wanted: readonly number[],
+  runs: Map<number, SimulationRun>,
+  tell: (done: number, of: number) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const queue = [...wanted].sort((a, b) => a - b);
+  const of = runs.size + queue.length;
+  tell(runs.size, of);
+  const work = async (thread: SimulationThread): Promise<void> => {
+    for (let load = queue.pop(); load !== undefined && !signal?.aborted; load = queue.pop()) {
+      const run = await thread.run({ loadFactor: load });
+      if (run.complete) runs.set(load, run);
+      tell(runs.size, of);
+    }
+  };
+  await Promise.all(threads.map(work));
+}
+
+function progressOf(onProgress: SweepOptions['onProgress']): (done: number, of: number) => void {
+  const start = performance.now();
+  return (done, of) =>
+    onProgress?.({
+      done,
+      of,
+      leftMs: done === 0 ? undefined : ((performance.now() - start) / done) * (of - done),
+    });
+}
+
+type AttainmentOf = (run: SimulationRun) => number | undefined;
+
+/** Overall, then each model that had requests. */
+function criteria(plan: PooledPlan): AttainmentOf[] {
+  const models = plan.models.map(
+    (_, m): AttainmentOf =>
+      ({ figures }) =>
+        figures.models[m]?.attainment,
+  );
+  return [({ figures }) => figures.overall.attainment, ...models];
+}
+
+/** The load in the middle between the largest that reaches the target and the next above, for each that is searched. */
+function nextLoads(
+  runs: ReadonlyMap<number, SimulationRun>,
+  target: number,
+  setup: SimulationSetup,
+): number[] {
+  const next = new Set<number>();
+  for (const attainment of criteria(setup.plan)) {
+    const { reached, above } = bracket(runs, target, attainment);
+    if (reached === undefined || above === undefined) continue;
+    // Whole hundredths strictly between the two.
+    const low = Math.floor(reached * GRID + 1e-9) + 1;
+    const high = Math.ceil(above * GRID - 1e-9) - 1;
+    if (low <= high) next.add(Math.floor((low + high) / 2) / GRID);
+  }
+  return [...next];
+}
+
+interface Bracket {
+  readonly reached: number | undefined;
+  readonly above: number | undefined;
+}
+
+function bracket(
+  runs: ReadonlyMap<number, SimulationRun>,
+  target: number,
+  attainment: AttainmentOf,
+): Bracket {
+  const loads = [...runs.keys()].sort((a, b) => a - b);
+  const at = loads.findLastIndex((load) => (attainment(runs.get(load) as SimulationRun) ?? 0) >= target);
+  return { reached: loads[at], above: at === -1 ? undefined : loads[at + 1] };
+}
+
+function largestOf(
+  runs: ReadonlyMap<number, SimulationRun>,
+  target: number,
+  attainment: AttainmentOf,
+): { largest?: LargestLoad } {
+  const { reached, above } = bracket(runs, target, attainment);
+  return reached === undefined ? {} : { largest: { loadFactor: reached, atLeast: above === undefined } };
+}
+
+function document(
+  { plan, scheduler, execution, workload, seed }: SimulationSetup,
+  runs: ReadonlyMap<number, SimulationRun>,
+  target: number,
+  complete: boolean,
+  inputs: InputFile[],
+): SimulationSweep {
+  const spread = spreadOf(workload);
+  const [overall, ...models] = criteria(plan) as [AttainmentOf, ...AttainmentOf[]];
+  return {
+    ...emittedHead('simulation-sweep', inputs),
+    seed,
+    complete,
+    workload: {
+      arrivals: workload.kind === 'trace' ? 'trace' : workload.process,
+      ...(workload.cv === undefined ? {} : { cv: workload.cv }),
+      durationS: workload.durationNs / 1e9,
+      ...(spread === undefined ? {} : { spread }),
+    },
+    scheduler: { ...scheduler },
+    execution: describedExecution(execution),
+    target,
+    points: [...runs.keys()]
+      .sort((a, b) => a - b)
+      .map((load) => pointOf(load, runs.get(load) as SimulationRun)),
+    ...largestOf(runs, target, overall),
+    models: plan.models.map(({ name }, m) => ({
+      name,
+      ...largestOf(runs, target, models[m] as AttainmentOf),
+    })),
+  };
+}
+
+function pointOf(loadFactor: number, { figures }: SimulationRun): SweptPoint {
+  const { attainment, dropRate, invalidRate, offeredRps, goodputRps, latencyMs } = figures.overall;
+  return {
+    loadFactor,
+    ...(attainment === undefined ? {} : { attainment }),
+    ...(dropRate === undefined ? {} : { dropRate }),
+    ...(invalidRate === undefined ? {} : { invalidRate }),
+    offeredRps,
+    goodputRps,
+    ...(latencyMs === undefined ? {} : { p99Ms: latencyMs.p99 }),
+    attainments: figures.models.map((model) => model.attainment ?? null),
+  };
+}

@@ -1,0 +1,13 @@
+/** The simulation thread: it is started with a setup and does one run after another. */
+import { serveJobs } from '../jobs/serve-jobs.js';
+import {
+  runSimulation,
+  type SimulationJob,
+  type SimulationProgress,
+  type SimulationRun,
+  type SimulationSetup,
+} from './run.js';
+
+serveJobs<SimulationJob, SimulationRun, SimulationProgress, SimulationSetup>(
+  (job, { data, tell, interrupted }) => runSimulation(data, job, { interrupted, onProgress: tell }),
+);

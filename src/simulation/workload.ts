@@ -1,0 +1,201 @@
+import type { SimulatedWorkload } from '../artifacts/index.js';
+import { streamOf } from '../random/index.js';
+import {
+  type ArrivalProcess,
+  type Arrivals,
+  DrawnArrivals,
+  mergedArrivals,
+  peakRps,
+  rescaledTrace,
+  sharedByWeight,
+  steadyLoad,
+  type Trace,
+  traceArrivals,
+  traceDurationS,
+} from '../workload/index.js';
+import { type LoadedModels, plannedRates } from './models.js';
+import { durationOfPhases, highestRate, loadsOfPhases, meanRates, type Phase } from './phases.js';
+
+const NS_PER_S = 1e9;
+
+/** A load with everything resolved but the seed; plain data, so that it crosses to threads. */
+export type Workload = DrawnWorkload | TraceWorkload;
+
+export interface DrawnWorkload {
+  readonly kind: 'drawn';
+  readonly process: ArrivalProcess;
+  readonly cv?: number;
+  readonly durationNs: number;
+  /** By model; in the mean where there are phases. */
+  readonly rps: readonly number[];
+  readonly phases?: readonly Phase[];
+}
+
+export interface TraceWorkload {
+  readonly kind: 'trace';
+  /** How the requests of an interval are placed. */
+  readonly process: ArrivalProcess;
+  readonly cv?: number;
+  readonly durationNs: number;
+  readonly sources: readonly TraceSource[];
+  /** Whether the duration is the traces' own. */
+  readonly whole: boolean;
+  /** By model: their parts in a trace for all. */
+  readonly weights: readonly number[];
+}
+
+export interface TraceSource {
+  readonly trace: Trace;
+  /** For one model; for all where absent. */
+  readonly model?: number;
+}
+
+/** A load that changes from phase to phase. */
+export function phasedWorkload(
+  process: ArrivalProcess,
+  phases: readonly Phase[],
+  models: LoadedModels,
+): DrawnWorkload {
+  const durationNs = Math.round(durationOfPhases(phases) * NS_PER_S);
+  return { kind: 'drawn', process, durationNs, rps: meanRates(phases, models.length), phases };
+}
+
+/** The same load at a load factor: each model's planned rate times it; of traces the mean. Not of phases. */
+export function atLoadFactor(workload: Workload, models: LoadedModels, factor: number): Workload {
+  if (workload.kind === 'drawn') return { ...workload, rps: plannedRates(models, factor) };
+  const sources = workload.sources.map((source) => rescaledSource(source, models, factor));
+  const durationNs = workload.whole ? wholeNs(sources) : workload.durationNs;
+  return { ...workload, sources, durationNs };
+}
+
+/** The arrivals of a load under a seed: one stream for each model, and for each trace. */
+export function arrivalsOf(workload: Workload, models: LoadedModels, seed: number): Arrivals {
+  if (workload.kind === 'drawn') {
+    const { process, cv, durationNs, rps, phases } = workload;
+    const phased = phases === undefined ? undefined : loadsOfPhases(phases, models.length);
+    const sources = rps.flatMap((rate, model) => {
+      if (rate === 0) return [];
+      const stream = streamOf(seed, `arrivals/${models[model]?.name}`);
+      const load = phased?.[model] ?? steadyLoad(rate, durationNs / NS_PER_S, cv);
+      return [new DrawnArrivals({ process, load, stream, model })];
+    });
+    return mergedArrivals(sources);
+  }
+  const { process, cv, sources, weights, durationNs } = workload;
+  const spread = (purpose: string) => ({
+    process,
+    stream: streamOf(seed, purpose),
+    ...(cv === undefined ? {} : { cv }),
+  });
+  const merged = sources.map(({ trace, model }, i) => {
+    if (model !== undefined) return traceArrivals(trace, spread(`arrivals/${models[model]?.name}`), model);
+    const all = traceArrivals(trace, spread(`arrivals/trace-${i}`));
+    return models.length === 1 ? all : sharedByWeight(all, weights, streamOf(seed, `models/trace-${i}`));
+  });
+  return new UntilEnd(mergedArrivals(merged), durationNs);
+}
+
+/** What a report says of a load: the mean rates asked for. */
+export function describedWorkload(workload: Workload, models: LoadedModels): SimulatedWorkload {
+  const rates = workload.kind === 'drawn' ? workload.rps : traceRates(workload, models.length);
+  const spread = spreadOf(workload);
+  const phases = workload.kind === 'drawn' ? workload.phases : undefined;
+  return {
+    arrivals: workload.kind === 'trace' ? 'trace' : workload.process,
+    ...(workload.cv === undefined ? {} : { cv: workload.cv }),
+    durationS: workload.durationNs / NS_PER_S,
+    ...(spread === undefined ? {} : { spread }),
+    ...(phases === undefined ? {} : { phases: phases.map((phase) => ({ ...phase, rps: [...phase.rps] })) }),
+    models: models.map(({ name, throughputRps }, m) => {
+      const rps = rates[m] as number;
+      return { name, rps, loadFactor: throughputRps === 0 ? 0 : rps / throughputRps };
+    }),
+  };
+}
+
+/** How the requests of a trace's intervals are placed in them; undefined where there are none. */
+export function spreadOf(workload: Workload): ArrivalProcess | undefined {
+  const placed = workload.kind === 'trace' && workload.sources.some(({ trace }) => trace.kind === 'counts');
+  return placed ? workload.process : undefined;
+}
+
+/** The highest rate asked for at any time, requests per second; arrival times have none. */
+export function highestRps(workload: Workload): number {
+  if (workload.kind === 'drawn') {
+    const { rps, phases } = workload;
+    return phases === undefined ? rps.reduce((sum, rate) => sum + rate, 0) : highestRate(phases);
+  }
+  return Math.max(...workload.sources.map(({ trace }) => (trace.kind === 'counts' ? peakRps(trace) : 0)));
+}
+
+/** How many requests to expect. */
+export function expectedRequests(workload: Workload, models: LoadedModels): number {
+  const { models: loads, durationS } = describedWorkload(workload, models);
+  return loads.reduce((sum, { rps }) => sum + rps * durationS, 0);
+}
+
+/** Arrivals before an end. */
+class UntilEnd implements Arrivals {
+  constructor(
+    private readonly arrivals: Arrivals,
+    private readonly endNs: number,
+  ) {}
+
+  next(): boolean {
+    return this.arrivals.next() && this.arrivals.atNs < this.endNs;
+  }
+
+  get atNs(): number {
+    return this.arrivals.atNs;
+  }
+
+  get model(): number {
+    return this.arrivals.model;
+  }
+}
+
+export function rescaledSource(source: TraceSource, models: LoadedModels, factor: number): TraceSource {
+  const planned = plannedRates(models, factor);
+  const wanted =
+    source.model === undefined
+      ? planned.reduce((sum, rps) => sum + rps, 0)
+      : (planned[source.model] as number);
+  return { ...source, trace: rescaledTrace(source.trace, { meanRps: wanted }) };
+}
+
+/** The duration of whole traces. */
+export function wholeNs(sources: readonly TraceSource[]): number {
+  return Math.max(...sources.map(({ trace }) => endNs(trace)));
+}
+
+/** Just past the last arrival, or the end of the last interval. */
+function endNs(trace: Trace): number {
+  const end = Math.round(traceDurationS(trace) * NS_PER_S);
+  return trace.kind === 'arrivals' ? end + 1 : end;
+}
+
+function traceRates({ sources, weights, durationNs }: TraceWorkload, models: number): number[] {
+  const rates = new Array<number>(models).fill(0);
+  const sum = weights.reduce((all, weight) => all + weight, 0);
+  for (const { trace, model } of sources) {
+    const rps = requestsWithin(trace, durationNs) / (durationNs / NS_PER_S);
+    for (let m = 0; m < models; m++) {
+      const share = model === undefined ? (weights[m] as number) / sum : m === model ? 1 : 0;
+      rates[m] = (rates[m] as number) + share * rps;
+    }
+  }
+  return rates;
+}
+
+function requestsWithin(trace: Trace, durationNs: number): number {
+  if (trace.kind === 'arrivals')
+    return trace.timesNs.reduce((count, ns) => (ns < durationNs ? count + 1 : count), 0);
+  let fromNs = 0;
+  let requests = 0;
+  for (let i = 0; i < trace.counts.length && fromNs < durationNs; i++) {
+    const lengthNs = (trace.intervalS[i] as number) * NS_PER_S;
+    requests += (trace.counts[i] as number) * Math.min(1, (durationNs - fromNs) / lengthNs);
+    fromNs += lengthNs;
+  }
+  return requests;
+}

@@ -1,0 +1,135 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type {
+  ClassUse,
+  Placement,
+  PlannedModel,
+  PlannedPartition,
+  PlannedPipeline,
+} from '../../../src/artifacts/index.js';
+import {
+  checkPlan,
+  confirmed,
+  type HighsEngine,
+  loadHighs,
+  type PlanBody,
+  planPooled,
+} from '../../../src/milp/index.js';
+import { randomProblem, type Shape } from '../random-problem.js';
+
+const SHAPE: Shape = { classes: 2, blocks: 5, batches: 3, virtual: [1, 2], models: 2, mostGpus: 12 };
+
+let highs: HighsEngine;
+beforeAll(async () => {
+  highs = await loadHighs();
+});
+
+function goodPlan(seed: number) {
+  const problem = randomProblem(seed, SHAPE);
+  const outcome = planPooled(problem, { highs });
+  if (!('plan' in outcome)) throw new Error(outcome.status);
+  return { problem, outcome, plan: outcome.plan };
+}
+
+type Draft = { -readonly [K in keyof PlanBody]: PlanBody[K] };
+
+function first(plan: Draft): PlannedPartition {
+  return plan.models[0]?.pipelines[0]?.partitions[0] as PlannedPartition;
+}
+
+function firstCut(plan: Draft): PlannedPartition {
+  const pipelines = plan.models.flatMap((model) => model.pipelines);
+  return pipelines.find(({ partitions }) => partitions.length > 1)?.partitions[0] as PlannedPartition;
+}
+
+/** A record, so that what it does is seen to be a change: the figure at a place replaced. */
+function scaled<T extends object>(of: T, key: keyof T, factor: number): void {
+  Object.assign(of, { [key]: (of[key] as number) * factor });
+}
+
+/** What somebody may do to a plan, and the place the checker must name. */
+const SPOILS: readonly [string, (plan: Draft) => void, RegExp][] = [
+  [
+    'a higher rate',
+    (p) => scaled(p.models[0]?.pipelines[0] as PlannedPipeline, 'throughputRps', 1.01),
+    /throughputRps/,
+  ],
+  ['a higher objective', (p) => scaled(p.objective, 'value', 1.001), /objective\/value/],
+  ['a bound below the value', (p) => scaled(p.objective, 'bound', 0.5), /objective\/bound/],
+  [
+    'a cut moved',
+    (p) => firstCut(p).blocks?.splice(1, 1, firstCut(p).blocks?.[1] === 2 ? 1 : 2),
+    /partitions/,
+  ],
+  ['a latency made up', (p) => first(p).latencyUsByBatch.splice(0, 1, 1), /latencyUsByBatch/],
+  ['another batch', (p) => Object.assign(first(p), { batch: 7 }), /batch/],
+  ['a virtual size that is not there', (p) => Object.assign(first(p), { virtual: 5 }), /virtual/],
+  [
+    'one virtual GPU less',
+    (p) => Object.assign(first(p), { virtualGpus: first(p).virtualGpus - 1 }),
+    /gpus|placement/,
+  ],
+  ['a virtual GPU not placed', (p) => p.placement.pop(), /placement/],
+  ['a GPU that is not there', (p) => Object.assign(p.placement[0] as Placement, { gpu: 99 }), /placement\/0/],
+  ['two pools on one GPU', twoOnOne, /placement/],
+  ['a class count', (p) => scaled(Object.values(p.classes)[0] as ClassUse, 'count', 2), /classes/],
+  ['another SLO', (p) => scaled(p.models[0] as PlannedModel, 'sloMs', 2), /sloMs/],
+  ['less to transfer', (p) => scaled(firstCut(p), 'transferBytes', 0.5), /transferBytes/],
+];
+
+function twoOnOne({ placement }: Draft): void {
+  const seat = placement[0] as Placement;
+  const { server, gpu } = placement.findLast((other) => other.class === seat.class) as Placement;
+  Object.assign(seat, { server, gpu });
+}
+
+describe('checkPlan()', () => {
+  test('accepts what the planner makes', () => {
+    for (let seed = 1; seed <= 10; seed++) {
+      const { plan, problem } = goodPlan(seed);
+      expect(checkPlan(plan, problem)).toEqual([]);
+    }
+  });
+
+  test.each(SPOILS)('names %s', (_, spoil, where) => {
+    for (const seed of [1, 2, 4]) {
+      const { plan, problem } = goodPlan(seed);
+      const cut = plan.models.some((m) => m.pipelines.some((l) => l.partitions.length > 1));
+      if (!cut) continue;
+      const draft = structuredClone(plan);
+      spoil(draft);
+      const told = checkPlan(draft, problem).map(({ path, message }) => `${path} ${message}`);
+      expect(told.join('\n')).toMatch(where);
+    }
+  });
+
+  test('names a pipeline too slow for the SLO', () => {
+    const { plan, problem } = goodPlan(2);
+    const models = problem.models.map((model) => ({
+      ...model,
+      sloUs: model.sloUs / 2,
+      sloMarginUs: model.sloMarginUs / 2,
+    }));
+    const draft = structuredClone(plan);
+    for (const model of draft.models) {
+      scaled(model, 'sloMs', 0.5);
+      scaled(model, 'sloMarginMs', 0.5);
+    }
+    expect(
+      checkPlan(draft, { ...problem, models })
+        .map(({ message }) => message)
+        .join(),
+    ).toMatch(/the SLO leaves/);
+  });
+});
+
+describe('confirmed()', () => {
+  test('lets no plan pass that the checker refuses', () => {
+    const { problem, outcome, plan } = goodPlan(1);
+    expect(confirmed(outcome, problem)).toBe(outcome);
+    const spoilt = structuredClone(plan) as Draft;
+    scaled(spoilt.objective, 'value', 1.001);
+    expect(() => confirmed({ ...outcome, plan: spoilt }, problem)).toThrow(
+      /does not pass its check.*objective\/value/,
+    );
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { divideByPrice } from '../../../src/milp/integer/divide-by-price.js';
+import { divideByWeight } from '../../../src/milp/integer/divide-by-weight.js';
+import type { WholeGpuTable } from '../../../src/milp/integer/whole-gpus.js';
+import { stream } from '../random-problem.js';
+
+/** A table whose figures rise with every class, as running maxima do. */
+function randomTable(next: () => number, counts: readonly number[], worth: readonly number[]): WholeGpuTable {
+  const strides = counts.map((_, k) => counts.slice(k + 1).reduce((product, n) => product * (n + 1), 1));
+  const states = counts.reduce((product, n) => product * (n + 1), 1);
+  const rps = new Float64Array(states);
+  const amount = (u: number, k: number) =>
+    Math.floor(u / (strides[k] as number)) % ((counts[k] as number) + 1);
+  for (let u = 1; u < states; u++) {
+    const most = counts.reduce((sum, _, k) => sum + amount(u, k) * (worth[k] as number), 0);
+    // At most what the GPUs are worth: no column is cheaper than its model's price.
+    let best = next() < 0.3 ? 0 : most * (0.6 + 0.4 * next());
+    counts.forEach((_, k) => {
+      if (amount(u, k) > 0) best = Math.max(best, rps[u - (strides[k] as number)] as number);
+    });
+    rps[u] = best;
+  }
+  return { counts, strides, states, rps, at: Int32Array.from({ length: states }, (_, u) => u) };
+}
+
+interface Case {
+  readonly tables: readonly WholeGpuTable[];
+  readonly worth: readonly number[];
+  readonly weights: readonly number[];
+  readonly counts: readonly number[];
+}
+
+function randomCase(seed: number): Case {
+  const next = stream(seed);
+  const counts = Array.from({ length: 1 + (seed % 3) }, () => 1 + Math.floor(4 * next()));
+  const worth = counts.map(() => 0.5 + next());
+  const models = 1 + Math.floor(3 * next());
+  const tables = Array.from({ length: models }, () => randomTable(next, counts, worth));
+  return { tables, worth, weights: tables.map(() => 0.5 + next()), counts };
+}
+
+/** Every division there is: a state per model, together no more than the counts. */
+function* divisions({ tables, counts }: Case): Generator<number[]> {
+  const { strides, states } = tables[0] as WholeGpuTable;
+  const amounts = (u: number) =>
+    strides.map((stride, k) => Math.floor(u / stride) % ((counts[k] as number) + 1));
+  const given: number[] = [];
+  function* give(m: number, left: readonly number[]): Generator<number[]> {
+    if (m === tables.length) {
+      yield [...given];
+      return;
+    }
+    for (let u = 0; u < states; u++) {
+      const taken = amounts(u);
+      if (taken.some((n, k) => n > (left[k] as number))) continue;
+      given.push(u);
+      yield* give(
+        m + 1,
+        left.map((n, k) => n - (taken[k] as number)),
+      );
+      given.pop();
+    }
+  }
+  yield* give(0, counts);
+}
+
+function ratesOf({ tables }: Case, states: readonly number[]): number[] {
+  return states.map((u, m) => tables[m]?.rps[u] as number);
+}
+
+describe('divideByWeight()', () => {
+  test('finds the largest least throughput/weight and then the largest sum when tables are random', () => {
+    for (let seed = 1; seed <= 150; seed++) {
+      const one = randomCase(seed);
+      let [least, sum] = [-1, -1];
+      for (const states of divisions(one)) {
+        const rates = ratesOf(one, states);
+        const own = Math.min(...rates.map((rps, m) => rps / (one.weights[m] as number)));
+        const all = rates.reduce((total, rps) => total + rps, 0);
+        if (own > least + 1e-12 || (own > least - 1e-12 && all > sum)) [least, sum] = [own, all];
+      }
+      const worth = { perUnit: one.worth, perModel: one.tables.map(() => 1) };
+      const bound =
+        one.counts.reduce((total, n, k) => total + n * (one.worth[k] as number), 0) /
+        one.weights.reduce((total, weight) => total + weight, 0);
+      const base = one.tables.map(() => 0);
+      const goal = { weights: one.weights, bound, base };
+      // With and without a start from what is known and the prices that go with it: the same.
+      for (const more of [{}, { least: least * (1 - 1e-9), worth }]) {
+        const found = divideByWeight(one.tables, { ...goal, ...more });
+        expect({ seed, value: found?.value }).toEqual({ seed, value: expect.closeTo(least, 9) });
+        const total = ratesOf(one, found?.states ?? []).reduce((all, rps) => all + rps, 0);
+        expect({ seed, total }).toEqual({ seed, total: expect.closeTo(sum, 9) });
+      }
+      if (least > 0)
+        expect(divideByWeight(one.tables, { ...goal, least: least * 1.001, worth })?.value).toBe(-Infinity);
+    }
+  });
+});
+
+describe('divideByPrice()', () => {
+  test('finds the cheapest whole GPUs that meet the rates when tables are random and units are parts of GPUs', () => {
+    for (let seed = 1; seed <= 150; seed++) {
+      const perGpu = 1 + (seed % 2);
+      const one = randomCase(seed);
+      const counts = one.counts.map((n) => n - (n % perGpu));
+      if (counts.some((n) => n === 0)) continue;
+      const next = stream(seed + 1000);
+      const tables = one.tables.map(() => randomTable(next, counts, one.worth));
+      const rps = tables.map((table) => (table.rps.at(-1) as number) * (0.2 + 0.5 * next()));
+      const unitCost = counts.map(() => 0.3 + next());
+      let cheapest = Infinity;
+      const { strides } = tables[0] as WholeGpuTable;
+      for (const states of divisions({ ...one, tables, counts })) {
+        if (states.some((u, m) => (tables[m]?.rps[u] as number) < (rps[m] as number) * (1 - 1e-12))) continue;
+        const price = strides.reduce((sum, stride, k) => {
+          const units = states.reduce(
+            (all, u) => all + (Math.floor(u / stride) % ((counts[k] as number) + 1)),
+            0,
+          );
+          return sum + Math.ceil(units / perGpu) * (unitCost[k] as number);
+        }, 0);
+        cheapest = Math.min(cheapest, price);
+      }
+      const found = divideByPrice(tables, { rps, unitCost, perGpu });
+      expect({ seed, value: found?.value }).toEqual({
+        seed,
+        value: cheapest === Infinity ? Infinity : expect.closeTo(cheapest, 9),
+      });
+    }
+  });
+});

@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type Cluster,
+  InputError,
+  MissingError,
+  type PooledSpec,
+  type Profile,
+} from '../../../src/artifacts/index.js';
+import { resolvePooled } from '../../../src/milp/index.js';
+
+function profile(): Profile {
+  const rows = { '1': { '1': [100, 200], '2': [150, 300] }, '2': { '1': [180, 350] } };
+  return {
+    kind: 'profile',
+    version: '1.0',
+    model: { name: 'm' },
+    blocks: [{ cutBytes: 1000 }, { cutBytes: 0 }],
+    devices: { A: { blockLatencyUs: structuredClone(rows) }, B: { blockLatencyUs: structuredClone(rows) } },
+  };
+}
+
+function cluster(): Cluster {
+  return { devices: { A: { count: 2, virtual: [1, 2] }, B: { count: 3 } }, networkGbps: 10 };
+}
+
+function spec(): PooledSpec {
+  return { kind: 'pooled', cluster: 'c.yaml', models: [{ profile: 'm.json', sloMs: 10 }] };
+}
+
+/** The faults told when one thing is changed; the error is of the class given. */
+function faultsOf(
+  change: (parts: { spec: PooledSpec; cluster: Cluster; profile: Profile }) => void,
+): string[] {
+  const parts = { spec: spec(), cluster: cluster(), profile: profile() };
+  change(parts);
+  try {
+    resolvePooled(parts.spec, parts.cluster, [{ profile: parts.profile, path: 'm.json' }], 'spec.yaml');
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return error.faults.map(({ path, message }) => `${path} ${message}`);
+  }
+  return [];
+}
+
+describe('resolvePooled()', () => {
+  test('fills in the defaults', () => {
+    const { planner, models } = resolvePooled(
+      spec(),
+      cluster(),
+      [{ profile: profile(), path: 'm.json' }],
+      's',
+    );
+    expect(planner).toEqual({
+      objective: 'throughput',
+      maxPartitions: 3,
+      granularity: 'block',
+      sloMargin: 0.4,
+      sloMarginMs: undefined,
+      unifiedBatch: true,
+      batchFormation: 'none',
+      linkThroughput: true,
+      wholeGpusPer: 'pool',
+      virtualPer: 'gpu',
+    });
+    expect(models[0]).toMatchObject({
+      name: 'm',
+      sloUs: 10_000,
+      sloMarginUs: 4000,
+      weight: 1,
+      classes: ['A', 'B'],
+    });
+  });
+
+  test("takes a model's own margin before the planner's", () => {
+    const margins = [
+      [{ sloMargin: 0.1 }, {}, 1000],
+      [{ sloMarginMs: 3 }, { sloMargin: 0.2 }, 3000],
+      [{}, { sloMarginMs: 2 }, 2000],
+      [{}, { sloMargin: 0.2 }, 2000],
+    ] as const;
+    for (const [own, planner, us] of margins) {
+      const one: PooledSpec = { ...spec(), models: [{ profile: 'm.json', sloMs: 10, ...own }], planner };
+      const { models } = resolvePooled(one, cluster(), [{ profile: profile(), path: 'm.json' }], 's');
+      expect(models[0]?.sloMarginUs).toBeCloseTo(us, 9);
+    }
+  });
+
+  const FAULTS: readonly [string, Parameters<typeof faultsOf>[0], RegExp][] = [
+    [
+      'a virtual size the profile lacks',
+      (p) => Object.assign(p.cluster.devices.B as object, { virtual: [1, 4] }),
+      /m\.json#\/devices\/B\/blockLatencyUs lacks virtual size 4.*has 1, 2/,
+    ],
+    [
+      'rows of another length',
+      (p) => p.profile.devices.A?.blockLatencyUs['1']?.['2']?.push(1),
+      /blockLatencyUs\/1\/2 has 3 blocks; the model has 2/,
+    ],
+    [
+      'a latency that was not measured',
+      (p) => p.profile.devices.A?.blockLatencyUs['1']?.['2']?.splice(1, 1, null),
+      /\/1\/2\/1 was not measured/,
+    ],
+    [
+      'a negative latency',
+      (p) => p.profile.devices.A?.blockLatencyUs['2']?.['1']?.splice(0, 1, -5),
+      /\/2\/1\/0 is -5/,
+    ],
+    [
+      'a latency that is no number',
+      (p) => p.profile.devices.A?.blockLatencyUs['2']?.['1']?.splice(0, 1, Number.NaN),
+      /\/2\/1\/0 is NaN/,
+    ],
+    [
+      'no device at all',
+      (p) => Object.values(p.cluster.devices).map((d) => Object.assign(d, { count: 0 })),
+      /no free device: A has 0, B has 0/,
+    ],
+    [
+      'every device taken',
+      (p) => Object.values(p.cluster.devices).map((d) => Object.assign(d, { taken: d.count })),
+      /A has 2, 2 of them taken/,
+    ],
+    [
+      'more taken than there are',
+      (p) => Object.assign(p.cluster.devices.A as object, { taken: 9 }),
+      /9 GPUs are taken and there are 2/,
+    ],
+    [
+      'weights that sum to nothing',
+      (p) => Object.assign(p.spec.models[0] as object, { weight: 0 }),
+      /weights sum to 0: m 0/,
+    ],
+    [
+      'a class that is not there',
+      (p) => Object.assign(p.spec.models[0] as object, { only: ['Z'] }),
+      /only names Z.*it has A, B/,
+    ],
+    [
+      'a margin that leaves nothing',
+      (p) => Object.assign(p.spec.models[0] as object, { sloMarginMs: 10 }),
+      /leaves nothing/,
+    ],
+    [
+      'no bandwidth where models are cut',
+      (p) => Object.assign(p.cluster, { networkGbps: undefined }),
+      /devices\/A has no linkGbps/,
+    ],
+    [
+      'no price where it counts',
+      (p) => Object.assign(p.spec, { planner: { objective: 'cost' } }),
+      /devices\/A has no hourlyCost/,
+    ],
+    [
+      'no rate where it must be met',
+      (p) => Object.assign(p.spec, { planner: { objective: 'power' } }),
+      /models\/0 has no rps/,
+    ],
+    [
+      'layers where there are none',
+      (p) => Object.assign(p.spec, { planner: { granularity: 'layer' } }),
+      /layers has no layers/,
+    ],
+  ];
+  test.each(FAULTS)('names %s', (_, change, told) => {
+    expect(faultsOf(change).join('\n')).toMatch(told);
+  });
+
+  test('names all faults at once', () => {
+    const told = faultsOf((p) => {
+      Object.assign(p.spec.models[0] as object, { weight: 0, not: ['Z'] });
+      p.profile.devices.A?.blockLatencyUs['1']?.['1']?.push(3);
+    });
+    expect(told).toHaveLength(3);
+  });
+
+  test('says which devices the profile has when the cluster has none of them', () => {
+    const { A, ...rest } = cluster().devices;
+    const other: Cluster = { devices: { X: A as { count: number } }, networkGbps: 1 };
+    expect(rest).toBeDefined();
+    const resolve = () => resolvePooled(spec(), other, [{ profile: profile(), path: 'm.json' }], 's');
+    expect(resolve).toThrow(MissingError);
+    expect(resolve).toThrow(/X has 2.*m\.json has A, B/);
+  });
+
+  test('notes a class of the cluster that the profile lacks', () => {
+    const more = cluster();
+    more.devices.C = { count: 1 };
+    const { models } = resolvePooled(spec(), more, [{ profile: profile(), path: 'm.json' }], 's');
+    expect(models[0]?.notes).toEqual(['m cannot use C: its profile has no such device']);
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import {
+  batchDim,
+  bindDims,
+  exposeTensors,
+  makeBatchSymbolic,
+  type OnnxModel,
+  readModel,
+} from '../../../src/onnx/index.js';
+import { feedsOf, sharedModel, tensorOutputs } from '../feeds.js';
+import { relativeError, run, runEach, type Tensors } from '../runtime.js';
+import { hasShared } from '../shared.js';
+import { rowOf, stacked } from '../stacking.js';
+
+const BATCHES = [1, 2, 4, 8];
+const TOLERANCE = 1e-4;
+const DIMS: Record<string, Record<string, number>> = {
+  yunet_n_dynamic: { height: 64, width: 96 },
+  bert_toy: { max_seq_len_in_batch: 12 },
+};
+const SYMBOLIC = [
+  'squeezenet',
+  'dnsmos_sig_bak_ovr',
+  'super_resolution',
+  'yunet_n_dynamic',
+  'bert_toy',
+  'gpt2_past',
+  'basic_pitch',
+];
+const FIXED = [
+  'light_resnet50',
+  'light_squeezenet',
+  'light_inception_v1',
+  'light_shufflenet',
+  'light_densenet121',
+  'dtln_stage1',
+  'dtln_stage2',
+  'mcunet',
+  'shufflenet-v2-12-int8',
+  'tinyvit_demo',
+  'yolox_nano',
+];
+/** Set to try the slow models at every size too: half a minute more. */
+const EVERY_SIZE = process.env.EVERY_SIZE === '1';
+/** The models one run of which takes a tenth of a second or more are tried at the largest batch, three of its rows. */
+const SLOW = /dnsmos|densenet|resnet50|super_res|inception/;
+
+/**
+ * squeezenet's ArgMax and ZipMap say little, and the light models' equal weights give the same answer to any input: the
+ * probabilities of the one and a few inner tensors of the others come out too.
+ */
+function prepared(name: string): OnnxModel {
+  const model = sharedModel(`${name}.onnx`);
+  const inner = model.graph.nodes.filter((node) => node.op === 'Relu' || node.op === 'Softmax');
+  const light = name.startsWith('light') ? [inner[0]!.outputs[0]!, inner.at(-1)!.inputs[0]!] : [];
+  const maps = model.graph.nodes.filter((node) => node.op === 'ZipMap').flatMap((node) => node.inputs);
+  return readModel(exposeTensors(readModel(bindDims(model, DIMS[name] ?? {})), [...maps, ...light]), {
+    name,
+  });
+}
+
+/** Where the outputs have the batch, as two runs at different batches show it. */
+function batchAxes(one: Tensors, many: Tensors): Map<string, number> {
+  return new Map(
+    Object.keys(one).map((name) => [
+      name,
+      one[name]!.dims.findIndex((dim, axis) => dim !== many[name]!.dims[axis]),
+    ]),
+  );
+}
+
+describe.skipIf(!hasShared)('batches of the shared models', () => {
+  it.each([
+    ...SYMBOLIC,
+    ...FIXED,
+  ])('makeBatchSymbolic() runs %s at batch 1, 2, 4 and 8, every row as alone', async (name) => {
+    const original = prepared(name);
+    const made = makeBatchSymbolic(original);
+    if (!made.ok) throw new Error(made.missing);
+    const batched = readModel(made.bytes, { name });
+    const axes = batchDim(batched);
+    if (axes.kind !== 'symbolic') throw new Error(`the batch of ${name} is ${axes.kind}`);
+    expect(made.changes.length > 0).toBe(FIXED.includes(name));
+
+    const level = 'all';
+    const outputs = tensorOutputs(original).filter((output) => output !== 'classLabel');
+    const rows = Array.from({ length: 8 }, (_, seed) => feedsOf(name, original, seed));
+    const slow = SLOW.test(name) && !EVERY_SIZE;
+    const checked = slow ? [0, 3, 7] : rows.map((_, row) => row);
+    const answers = await runEach(
+      original.bytes,
+      checked.map((row) => rows[row]!),
+      { level, outputs },
+    );
+    const alone = new Map(checked.map((row, index) => [row, answers[index]!]));
+    const [first, second] = answers as [Tensors, Tensors];
+    for (const size of slow ? [8] : BATCHES) {
+      const together = await run(batched.bytes, stacked(rows.slice(0, size), axes.inputs), {
+        level,
+        outputs,
+      });
+      if (size === 1) {
+        for (const output of outputs) expect(together[output]!.dims).toEqual(first[output]!.dims);
+        continue;
+      }
+      for (const [output, axis] of batchAxes(first, together)) {
+        expect(together[output]!.dims[axis], output).toBe(size);
+        for (const row of checked.filter((at) => at < size)) {
+          const error = relativeError(rowOf(together[output]!, axis, row), alone.get(row)![output]!);
+          expect(error, `${output}, row ${row} of ${size}`).toBeLessThan(TOLERANCE);
+        }
+      }
+    }
+    // Rows must differ, or mixing them up would go unseen.
+    const differences = outputs.map((output) => relativeError(first[output]!, second[output]!));
+    expect(Math.max(...differences)).toBeGreaterThan(0);
+  });
+
+  it('makeBatchSymbolic() changes the constant of light_resnet50’s Reshape and says so', () => {
+    const made = makeBatchSymbolic(sharedModel('light_resnet50.onnx'));
+    expect(made.ok && made.changes).toEqual([
+      'the batch of "gpu_0/data_0", "gpu_0/softmax_1" is "batch"',
+      'Reshape "n173": [1, 2048] is [0, 2048]',
+    ]);
+  });
+
+  it('batchDim() says why silero_vad’s batch cannot be told', () => {
+    expect(makeBatchSymbolic(sharedModel('silero_vad.onnx'))).toEqual({
+      ok: false,
+      missing: 'inputs input, state have open axes without names, so nothing says which grow together',
+    });
+  });
+});

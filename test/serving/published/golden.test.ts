@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import {
+  PUBLISHED_PLANS,
+  profilesIn,
+  publishedInstances,
+  publishedPlan,
+} from '../../../bench/ppipe/plans.js';
+import { streamOf } from '../../../src/random/index.js';
+import {
+  type Decisions,
+  PUBLISHED_POLICY,
+  PUBLISHED_REACTIVE_POLICY,
+  ReservationCore,
+  type ServingCore,
+  StageLocalCore,
+  topologyOf,
+} from '../../../src/serving/index.js';
+import { type Golden, goldenRuns, replayGolden, simulateGolden } from './golden.js';
+
+const SHARED = new URL('../../../../shared/', import.meta.url);
+const FOLDER = new URL('data/ppipe/', SHARED);
+const there = existsSync(SHARED);
+
+const coreOf =
+  ({ scheduler, topology }: Golden) =>
+  (decisions: Decisions): ServingCore =>
+    scheduler === 'reactive'
+      ? new StageLocalCore(topology, decisions, PUBLISHED_REACTIVE_POLICY)
+      : new ReservationCore(topology, decisions, PUBLISHED_POLICY);
+
+/** How many rows differ, with the first. */
+function differences(ours: readonly string[], theirs: readonly string[]) {
+  const differing = ours.flatMap((row, i) =>
+    row === theirs[i] ? [] : [{ request: i, ours: row, theirs: theirs[i] }],
+  );
+  return { of: ours.length, differing: differing.length, first: differing[0] };
+}
+
+describe.runIf(there)('golden runs of the published simulator', () => {
+  const runs = there ? goldenRuns(FOLDER) : [];
+
+  test.each(runs.map((run) => [run.file, run] as const))('%s is replayed row for row', (_, run) => {
+    const same = { of: run.rows.length, differing: 0, first: undefined };
+    expect(differences(replayGolden(run, coreOf(run)), run.rows)).toEqual(same);
+    expect(differences(simulateGolden(run, coreOf(run)), run.rows)).toEqual(same);
+  });
+
+  test('simulate() gives the rows of a driver that tells event by event, on every published plan', () => {
+    const profileOf = profilesIn(FOLDER);
+    const stream = streamOf(1, 'golden');
+    for (const instance of publishedInstances(FOLDER)) {
+      for (const name of PUBLISHED_PLANS) {
+        const plan = publishedPlan(instance, name, profileOf, 0);
+        if (plan === undefined) continue;
+        const gapUs = 1e6 / (plan.models[0]?.throughputRps as number);
+        let at = 0;
+        const arrivalsUs = Array.from({ length: 1000 }, () => {
+          at += Math.floor(gapUs * stream.exponential());
+          return at;
+        });
+        for (const scheduler of ['reservation', 'reactive'] as const) {
+          const topology = topologyOf(plan, { rules: 'published' });
+          const file = `${instance.id}, ${name}, ${scheduler}`;
+          const run = { file, scheduler, topology, arrivalsUs, rows: [] };
+          const found = differences(simulateGolden(run, coreOf(run)), replayGolden(run, coreOf(run)));
+          expect({ file, ...found }).toEqual({ file, of: 1000, differing: 0, first: undefined });
+        }
+      }
+    }
+  });
+});
