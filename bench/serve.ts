@@ -13,7 +13,8 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadArtifact } from '../src/artifacts/index.js';
-import { driveLoad, type LoadReport, type RunningServer, serveBundle } from '../src/runtime/index.js';
+import { driveLoad, type LoadReport } from '../src/loadgen/index.js';
+import { type RunningServer, serveBundle } from '../src/runtime/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 
 interface Row {

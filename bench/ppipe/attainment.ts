@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { PooledPlan } from '../../src/artifacts/index.js';
 import { streamOf } from '../../src/random/index.js';
 import {
+  busyUntilTables,
   type Decisions,
   PUBLISHED_POLICY,
   PUBLISHED_REACTIVE_POLICY,
@@ -158,6 +159,7 @@ export class Attainment {
         topology,
         decisions,
         published ? PUBLISHED_POLICY : options.policy?.reservation,
+        published ? busyUntilTables : undefined,
       );
     const policy = published
       ? PUBLISHED_REACTIVE_POLICY

@@ -6,14 +6,15 @@ import {
   fault,
   InputError,
   type InputFile,
+  inputFile,
   type Loaded,
   loadArtifact,
   MissingError,
+  pathFrom,
   sha256Of,
   sha256OfFile,
   unreadable,
 } from '../artifacts/index.js';
-import { inputFile, pathFrom } from '../artifacts/input-paths.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
 
 export interface DeployOptions {

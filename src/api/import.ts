@@ -1,6 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import { fault, InputError, type Profile, saveArtifact, sha256Of, unreadable } from '../artifacts/index.js';
-import { inputFile } from '../artifacts/input-paths.js';
+import {
+  fault,
+  InputError,
+  inputFile,
+  type Profile,
+  saveArtifact,
+  sha256Of,
+  unreadable,
+} from '../artifacts/index.js';
 
 export interface ImportOptions {
   readonly model: string;

@@ -13,6 +13,7 @@ export {
   type SimulationSweep,
   schemaText,
 } from '../artifacts/index.js';
+export type { LoadReport } from '../loadgen/index.js';
 export type {
   Baseline,
   Change,
@@ -20,24 +21,23 @@ export type {
   PlanDiff,
   PlanExplanation,
 } from '../milp/index.js';
-export type { LoadReport, RunningServer, ServeEvent } from '../runtime/index.js';
-export type { SimulationProgress } from '../simulation/run.js';
-export type { SweepOptions, SweepProgress } from '../simulation/sweep.js';
+export type { RunningServer, ServeEvent } from '../runtime/index.js';
+export type { SimulationProgress, SweepOptions, SweepProgress } from '../simulation/index.js';
+export type { CompareRow, ComparisonDocument } from './compare/index.js';
 export {
   type CompareOptions,
   type CompareProgress,
   type Comparison,
   compareSpec,
-} from './compare/compare.js';
-export type { ComparisonDocument } from './compare/file.js';
-export type { CompareRow } from './compare/rows.js';
+} from './compare/index.js';
 export { type DeployOptions, deployPlan } from './deploy.js';
 export { listDevices } from './devices.js';
 export { diffPlanFiles } from './diff.js';
 export { type ImportOptions, importProfileFiles } from './import.js';
+export { loadServer } from './load.js';
 export { type PartitionedModel, type PartitionModelOptions, partitionModelFile } from './partition.js';
 export { mergeProfileFiles, type ProfileModelOptions, profileModelFile, type Step } from './profile.js';
-export { loadServer, serveBundle } from './serve.js';
+export { serveBundle } from './serve.js';
 export { type Simulated, type SimulateOptions, simulatePlan, sweepPlan } from './simulate.js';
-export { type Solved, type SolveLimits, type SolveOptions, solveSpec } from './solve/solve.js';
+export { type Solved, type SolveLimits, type SolveOptions, solveSpec } from './solve/index.js';
 export { type Validated, validateFiles } from './validate.js';

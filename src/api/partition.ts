@@ -3,15 +3,16 @@ import {
   checkWritable,
   fault,
   InputError,
+  inputFile,
   type LatencyTable,
   type Loaded,
   loadArtifact,
   type Profile,
   type ProfiledLayer,
+  relativePath,
   sameData,
   saveArtifact,
 } from '../artifacts/index.js';
-import { inputFile, relativePath } from '../artifacts/input-paths.js';
 import { partitionLayers } from '../partition/index.js';
 import type { Chain, PreparedModel } from '../profiler/index.js';
 import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';

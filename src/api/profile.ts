@@ -3,13 +3,15 @@ import {
   checkWritable,
   fault,
   InputError,
+  inputFile,
   type Loaded,
   loadArtifact,
   MissingError,
   type Profile,
+  pathFrom,
+  relativePath,
   saveArtifact,
 } from '../artifacts/index.js';
-import { inputFile, pathFrom, relativePath } from '../artifacts/input-paths.js';
 import type { ProgressEvent } from '../profiler/index.js';
 import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
 

@@ -1,5 +1,4 @@
-import { checkWritable, writeWhole } from '../artifacts/index.js';
-import type { LoadOptions, LoadReport, RunningServer, ServeOptions } from '../runtime/index.js';
+import type { RunningServer, ServeOptions } from '../runtime/index.js';
 
 /**
  * Serves a bundle until it is closed.
@@ -8,20 +7,4 @@ import type { LoadOptions, LoadReport, RunningServer, ServeOptions } from '../ru
 export async function serveBundle(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
   const runtime = await import('../runtime/index.js');
   return runtime.serveBundle(folder, options);
-}
-
-/**
- * Drives a server with an open-loop load and reports what came back.
- * @param options.output where the report is written as JSON; nowhere when left out
- */
-export async function loadServer(
-  url: string,
-  options: LoadOptions & { output?: string | undefined },
-): Promise<LoadReport> {
-  const { driveLoad } = await import('../runtime/index.js');
-  const { output, ...load } = options;
-  if (output !== undefined) await checkWritable(output);
-  const report = await driveLoad(url, load);
-  if (output !== undefined) await writeWhole(output, `${JSON.stringify(report, undefined, 2)}\n`);
-  return report;
 }

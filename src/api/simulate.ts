@@ -1,7 +1,5 @@
 import { type SimulationReport, type SimulationSweep, saveArtifact } from '../artifacts/index.js';
-import type { SimulationProgress } from '../simulation/run.js';
-import type { SimulationOptions } from '../simulation/setup.js';
-import type { SweepOptions } from '../simulation/sweep.js';
+import type { SimulationOptions, SimulationProgress, SweepOptions } from '../simulation/index.js';
 
 export interface SimulateOptions extends SimulationOptions {
   /** Also gives the figures by windows of so many seconds. */
@@ -28,9 +26,9 @@ export interface Simulated {
  */
 export async function simulatePlan(path: string, options: SimulateOptions = {}): Promise<Simulated> {
   const { windows, timeline, output, signal, onProgress } = options;
-  const { prepareSimulation, windowFaults } = await import('../simulation/setup.js');
-  const { SimulationThread } = await import('../simulation/thread.js');
-  const { simulationReport } = await import('../simulation/document.js');
+  const { prepareSimulation, windowFaults } = await import('../simulation/index.js');
+  const { SimulationThread } = await import('../simulation/index.js');
+  const { simulationReport } = await import('../simulation/index.js');
   const { setup, inputs } = await prepareSimulation(path, options, [output, timeline], {
     check: (plan, workload) => windowFaults(plan, workload, windows),
   });
@@ -58,10 +56,10 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
  */
 export async function sweepPlan(path: string, options: SweepOptions): Promise<SimulationSweep> {
   const { output } = options;
-  const { lengthFaults, prepareSimulation } = await import('../simulation/setup.js');
-  const { runSweep, sweptLoads } = await import('../simulation/sweep.js');
-  const { atLoadFactor } = await import('../simulation/workload.js');
-  const { ToldFaults } = await import('../artifacts/told-faults.js');
+  const { lengthFaults, prepareSimulation } = await import('../simulation/index.js');
+  const { runSweep, sweptLoads } = await import('../simulation/index.js');
+  const { atLoadFactor } = await import('../simulation/index.js');
+  const { ToldFaults } = await import('../artifacts/index.js');
   const told = new ToldFaults();
   const loads = sweptLoads(options.sweep, told);
   // A trace is longest at the least load, and densest at the largest.

@@ -8,11 +8,11 @@ import {
   type Loaded,
   loadArtifact,
   MissingError,
+  pathFrom,
   sha256OfFile,
   unreadable,
 } from '../artifacts/index.js';
-import { pathFrom } from '../artifacts/input-paths.js';
-import { loadProblem } from './solve/pooled.js';
+import { loadProblem } from './solve/index.js';
 
 /** What is said of one file. */
 export type Validated =

@@ -17,6 +17,7 @@ export {
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export { type Fault, fault, InputError, MissingError } from './errors.js';
 export { checkFolder, holdsManifest, type IsOurs, makeFolderWhole } from './folder.js';
+export { inputFile, pathFrom, relativePath } from './input-paths.js';
 export { isRunning } from './leftovers.js';
 export { type Loaded, loadArtifact, parseArtifact, unreadable } from './load.js';
 export type {
@@ -81,3 +82,4 @@ export type {
   SweptPoint,
   SweptWorkload,
 } from './simulation-sweep.js';
+export { ToldFaults } from './told-faults.js';

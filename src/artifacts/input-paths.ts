@@ -1,5 +1,5 @@
 import { dirname, relative, resolve, sep } from 'node:path';
-import type { InputFile } from './index.js';
+import type { InputFile } from './common.js';
 
 /** A file an artifact is made from, by a path that resolves against the folder of the file that will hold it. */
 export function inputFile(

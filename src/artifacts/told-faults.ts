@@ -1,4 +1,4 @@
-import { type Fault, InputError, MissingError } from './index.js';
+import { type Fault, InputError, MissingError } from './errors.js';
 
 /** Faults of one input gathered from many places, so that they are told all at once; each once. */
 export class ToldFaults {

@@ -36,8 +36,3 @@ export class Slots {
     this.free[this.freeCount++] = slot;
   }
 }
-
-/** A broken promise between the core and its driver: a fault of ours, never of the input. */
-export function must(condition: boolean, broken: string): asserts condition {
-  if (!condition) throw new Error(`Broken promise in the serving core: ${broken}`);
-}

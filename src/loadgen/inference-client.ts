@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
 import { type Fault, fault, InputError, MissingError, type TensorSpec } from '../artifacts/index.js';
 import { dtypeOfOip, elementCount, oipDatatype, type TensorData, type Tensors } from '../execution/index.js';
-import { bytesOf, jsonOf, tensorFromBytes, tensorFromJson, WireFault } from '../protocol/wire.js';
+import { bytesOf, jsonOf, tensorFromBytes, tensorFromJson, WireFault } from '../protocol/index.js';
 
 /** A model as a server describes it. */
 export interface RemoteModel {

@@ -1,5 +1,5 @@
 import { noOutcomes, type Outcome, outcomeRates, summarizeLatencies } from '../metrics/index.js';
-import type { LoadReport } from '../runtime/types.js';
+import type { LoadReport } from './types.js';
 
 /** A client later than this at p99 says more of itself than of the server. */
 const LATE_CLIENT_MS = 5;

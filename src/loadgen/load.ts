@@ -2,7 +2,6 @@ import { setMaxListeners } from 'node:events';
 import { type Fault, fault, InputError } from '../artifacts/index.js';
 import { filledTensor, randomTensor, type Tensors } from '../execution/index.js';
 import { streamOf } from '../random/index.js';
-import type { LoadOptions, LoadReport } from '../runtime/types.js';
 import { ARRIVAL_PROCESSES, arrivals } from '../workload/index.js';
 import {
   type Answered,
@@ -13,6 +12,7 @@ import {
   type RemoteModel,
 } from './inference-client.js';
 import { LoadTally } from './load-tally.js';
+import type { LoadOptions, LoadReport } from './types.js';
 
 const DEFAULT_CONNECTIONS = 512;
 const DEFAULT_TIMEOUT_S = 30;

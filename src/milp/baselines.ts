@@ -1,14 +1,14 @@
 import { fault, InputError } from '../artifacts/index.js';
-import { type Column, enumerateColumns } from './columns/columns.js';
-import { LinearModel, type Term } from './lp/linear-model.js';
+import { type Column, enumerateColumns } from './columns/index.js';
+import { LinearModel, type Term } from './lp/index.js';
 import { withoutCuts } from './no-partitioning.js';
 import type { PlanOptions } from './options.js';
 import { Phases } from './phases.js';
-import { assemblePlan } from './plan/plan.js';
-import type { UsedColumn } from './plan/plan-model.js';
+import type { UsedColumn } from './plan/index.js';
+import { assemblePlan } from './plan/index.js';
 import type { PooledOutcome, PooledProblem } from './problem.js';
 import { planPooled, tablesOf } from './solve.js';
-import { type ClassTable, classTable, type ModelTable, type Slot } from './tables/tables.js';
+import { type ClassTable, classTable, type ModelTable, type Slot } from './tables/index.js';
 
 export type Baseline = 'no-partitioning' | 'dart-r';
 

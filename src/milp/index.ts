@@ -6,21 +6,27 @@
  * or no plan in time. It reads no file, knows no clock but the one it is handed, and draws nothing at random.
  */
 export { type Baseline, baselineProblem, planBaseline } from './baselines.js';
-export { checkPlan, confirmed } from './check/check.js';
-export { unitsOf } from './check/check-units.js';
+export { checkPlan, confirmed, unitsOf } from './check/index.js';
 export {
   type ClassExplanation,
+  explainInfeasible,
   explainPlan,
+  type InfeasibilityExplanation,
   type ModelExplanation,
   type PlanExplanation,
-} from './explain/explain.js';
-export { explainInfeasible, type InfeasibilityExplanation } from './explain/explain-infeasible.js';
-export { literalChoices } from './literal/literal-size.js';
-export { type HighsEngine, loadHighs } from './lp/highs.js';
-export { LinearModel } from './lp/linear-model.js';
+} from './explain/index.js';
+export { literalChoices } from './literal/index.js';
+export { type HighsEngine, LinearModel, loadHighs } from './lp/index.js';
 export type { PlanOptions, PlanProgress } from './options.js';
-export { type Change, diffPlans, type PipelineChange, type PlanDiff } from './plan/diff.js';
-export { type PlacementRules, type PoolToPlace, placeVirtualGpus } from './plan/placement.js';
+export {
+  type Change,
+  diffPlans,
+  type PipelineChange,
+  type PlacementRules,
+  type PlanDiff,
+  type PoolToPlace,
+  placeVirtualGpus,
+} from './plan/index.js';
 export type {
   PlanBody,
   PooledOutcome,
@@ -31,4 +37,4 @@ export type {
   SolverReport,
 } from './problem.js';
 export { planPooled } from './solve.js';
-export { type NamedProfile, resolvePooled } from './tables/resolve.js';
+export { type NamedProfile, resolvePooled } from './tables/index.js';

@@ -1,4 +1,4 @@
-import type { MasterResult } from './lp/master.js';
+import type { MasterResult } from './lp/index.js';
 import type { PooledOutcome, PooledProblem, ProblemModel, SolverReport } from './problem.js';
 import {
   type ClassTable,
@@ -7,7 +7,7 @@ import {
   type Slot,
   slowerLink,
   transferUs,
-} from './tables/tables.js';
+} from './tables/index.js';
 
 /** Why there is no plan: per model and class, in people's terms, with the smallest SLO that any pipeline would meet. */
 export function infeasibility(

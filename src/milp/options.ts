@@ -1,4 +1,4 @@
-import type { HighsEngine } from './lp/highs.js';
+import type { HighsEngine } from './lp/index.js';
 
 export const DEFAULT_GAP = 1e-3;
 export const DEFAULT_WORK = 2000;

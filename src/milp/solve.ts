@@ -1,16 +1,20 @@
 import type { DeviceProfile, PlanObjective } from '../artifacts/index.js';
-import { type ColumnSource, ListedColumns } from './columns/column-source.js';
-import { type Column, enumerateColumns } from './columns/columns.js';
-import { LabelPricing } from './columns/label-pricing.js';
-import { blockEnds, plannedColumn } from './columns/planned-columns.js';
+import {
+  blockEnds,
+  type Column,
+  type ColumnSource,
+  enumerateColumns,
+  LabelPricing,
+  ListedColumns,
+  plannedColumn,
+} from './columns/index.js';
 import { infeasibility } from './infeasible.js';
-import { searchPlan } from './integer/search.js';
-import { type IntegerSearch, isOver, type SearchResult } from './integer/search-types.js';
-import { type MasterGoal, type MasterResult, solveMaster } from './lp/master.js';
+import { type IntegerSearch, isOver, type SearchResult, searchPlan } from './integer/index.js';
+import { type MasterGoal, type MasterResult, solveMaster } from './lp/index.js';
 import { withoutCuts } from './no-partitioning.js';
 import type { PlanOptions } from './options.js';
 import { Phases } from './phases.js';
-import { assemblePlan } from './plan/plan.js';
+import { assemblePlan } from './plan/index.js';
 import type {
   PlanBody,
   PooledOutcome,
@@ -19,7 +23,7 @@ import type {
   SearchLimit,
   SolverReport,
 } from './problem.js';
-import { type ClassTable, classTable, type ModelTable, modelTable } from './tables/tables.js';
+import { type ClassTable, classTable, type ModelTable, modelTable } from './tables/index.js';
 
 /** Partitions of the plan that pricing starts from, where columns are too many to list. */
 const START_PARTITIONS = 3;

@@ -6,15 +6,28 @@
  * this code are copied as they are, and external data is pointed to, never read. It runs nothing, measures nothing and
  * opens no files.
  */
-export { makeBatchSymbolic, type SymbolicBatch } from './batch/batch.js';
-export { type BatchAxis, type BatchDim, batchDim } from './batch/batch-dim.js';
-export { bindDims, freeDims } from './batch/dims.js';
-export { type Cut, cutFault, cutsOf } from './cut/cuts.js';
-export { mayBranch } from './cut/ends.js';
-export { type Extracted, type ExtractOptions, extractPartition } from './cut/extract.js';
-export { exposeTensors, nameNodes } from './cut/rewrite.js';
-export type { ExternalCopy } from './read/external.js';
-export { readModel } from './read/read.js';
+export {
+  type BatchAxis,
+  type BatchDim,
+  batchDim,
+  bindDims,
+  freeDims,
+  makeBatchSymbolic,
+  type SymbolicBatch,
+} from './batch/index.js';
+export {
+  type Cut,
+  cutFault,
+  cutsOf,
+  type Extracted,
+  type ExtractOptions,
+  exposeTensors,
+  extractPartition,
+  mayBranch,
+  nameNodes,
+} from './cut/index.js';
+export type { ExternalCopy } from './read/index.js';
+export { readModel } from './read/index.js';
 export type {
   ExternalData,
   Initializer,
@@ -25,4 +38,4 @@ export type {
   TensorType,
   ValueInfo,
   ValueType,
-} from './wire/types.js';
+} from './wire/index.js';

@@ -1,4 +1,4 @@
-import type { LoadReport } from '../runtime/index.js';
+import type { LoadReport } from '../loadgen/index.js';
 import { figure, orDash, percent, type Table } from './table.js';
 
 /** What a load came to, a figure a row. */

@@ -1,6 +1,6 @@
 import { type Fault, InputError, type TensorSpec } from '../artifacts/index.js';
 import { oipDatatype, splitBatch, type TensorData, type Tensors } from '../execution/index.js';
-import { tensorFromBytes, tensorFromJson, WireFault } from '../protocol/wire.js';
+import { tensorFromBytes, tensorFromJson, WireFault } from '../protocol/index.js';
 import type { LiveModel } from './opened-bundle.js';
 
 /** An inference request, read and checked. */

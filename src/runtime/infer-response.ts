@@ -1,5 +1,5 @@
 import { oipDatatype, type TensorData, type Tensors } from '../execution/index.js';
-import { bytesOf, jsonOf } from '../protocol/wire.js';
+import { bytesOf, jsonOf } from '../protocol/index.js';
 import type { InferRequest } from './infer-request.js';
 
 /** An answer's body, and the length of its JSON part where binary data follows it. */

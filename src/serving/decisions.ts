@@ -1,4 +1,4 @@
-import { grownColumn } from '../collections/columns.js';
+import { grownColumn } from '../collections/index.js';
 
 /** What the core says (DESIGN.md, idea 1). */
 export const Decision = {

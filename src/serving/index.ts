@@ -5,36 +5,43 @@
  * decisions in a buffer the driver owns: execute, transfer, answer, drop, wakeAt (DESIGN.md, idea 1). The runtime drives it in real
  * time, the simulator in virtual time. It knows no clock, no I/O, no randomness, no tensors.
  */
+export { brokenPromise } from './broken-promise.js';
 export type { ServingCore } from './core.js';
 export { Answer, Decision, Decisions, DROP_REASONS, type DropReason } from './decisions.js';
 export { type LogEntry, type Replay, recorded, replay } from './log.js';
+export { busyUntilTables, PUBLISHED_POLICY, PUBLISHED_REACTIVE_POLICY } from './published/index.js';
 export {
   type FirstSightRule,
+  gapTables,
   type OfferRule,
-  PUBLISHED_POLICY,
   RESERVATION_POLICY,
-  type ReservationCorrection,
+  ReservationCore,
   type ReservationPolicy,
   type ReviewRule,
   type TableRule,
-} from './reservation/policy.js';
-export { ReservationCore } from './reservation/reservation.js';
+} from './reservation/index.js';
+export { chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
+export {
+  type ChosenScheduler,
+  DEFAULT_SCHEDULER,
+  makeCore,
+  type SchedulerName,
+  topologyRulesOf,
+} from './schedulers.js';
 export {
   DEFAULT_POLICY,
   type DropRule,
-  type FeedbackCorrection,
   FIFO_POLICY,
   type FormationRule,
   type InstantRule,
   type LateRule,
   type PipelineChoice,
   type PlacementRule,
-  PUBLISHED_REACTIVE_POLICY,
-  type QueueOrder,
   REACTIVE_POLICY,
+  StageLocalCore,
   type StageLocalPolicy,
-} from './stage-local/policy.js';
-export { StageLocalCore } from './stage-local/stage-local.js';
+} from './stage-local/index.js';
+export type { FeedbackCorrection, QueueOrder, ReservationCorrection } from './state/index.js';
 export {
   type Links,
   type Pool,

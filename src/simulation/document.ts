@@ -6,10 +6,9 @@ import {
   type SimulationReport,
 } from '../artifacts/index.js';
 import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../metrics/index.js';
-import { DROP_REASONS, type Topology, topologyOf } from '../serving/index.js';
+import { DROP_REASONS, type Topology, topologyOf, topologyRulesOf } from '../serving/index.js';
 import { describedExecution } from './execution.js';
 import { classesOf, type SimulationRun, type SimulationSetup } from './run.js';
-import { topologyRulesOf } from './schedulers.js';
 import { describedWorkload } from './workload.js';
 
 /** The report of a run, as it is written and printed. */

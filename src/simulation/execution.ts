@@ -1,3 +1,4 @@
+import type { ToldFaults } from '../artifacts/index.js';
 import {
   fault,
   type Loaded,
@@ -6,7 +7,6 @@ import {
   type Profile,
   type SimulatedExecution,
 } from '../artifacts/index.js';
-import type { ToldFaults } from '../artifacts/told-faults.js';
 import { streamOf } from '../random/index.js';
 import type { Topology } from '../serving/index.js';
 import type { PlanProfiles } from './profiles.js';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
+import type { ToldFaults } from '../artifacts/index.js';
 import { fault, InputError, MissingError, unreadable } from '../artifacts/index.js';
-import type { ToldFaults } from '../artifacts/told-faults.js';
 import { type ArrivalProcess, meanRps, rescaledTrace, type Trace, TraceReader } from '../workload/index.js';
 import { byWeight, isServed, type LoadedModels, modelOf, plannedRates, weightsOf } from './models.js';
 import { phasesOf, variationFault } from './phases.js';

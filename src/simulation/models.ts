@@ -1,5 +1,5 @@
+import type { ToldFaults } from '../artifacts/index.js';
 import { fault, type PooledPlan } from '../artifacts/index.js';
-import type { ToldFaults } from '../artifacts/told-faults.js';
 
 /** What a plan's models offer loads: names, planned rates, weights. */
 export type LoadedModels = Pick<PooledPlan, 'models'>['models'];

@@ -1,5 +1,5 @@
+import type { ToldFaults } from '../artifacts/index.js';
 import { fault } from '../artifacts/index.js';
-import type { ToldFaults } from '../artifacts/told-faults.js';
 import { type ArrivalProcess, type Load, type MixPhase, mixedLoads } from '../workload/index.js';
 import { byWeight, type LoadedModels, modelOf, plannedRates } from './models.js';
 

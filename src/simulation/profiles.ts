@@ -1,3 +1,4 @@
+import type { ToldFaults } from '../artifacts/index.js';
 import {
   type Fault,
   fault,
@@ -7,9 +8,8 @@ import {
   type PlannedPartition,
   type PooledPlan,
   type Profile,
+  pathFrom,
 } from '../artifacts/index.js';
-import { pathFrom } from '../artifacts/input-paths.js';
-import type { ToldFaults } from '../artifacts/told-faults.js';
 
 /** A plan's profiles, one per model, where all of them are there. */
 export type PlanProfiles = readonly Loaded<'profile'>[];

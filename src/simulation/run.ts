@@ -1,11 +1,17 @@
 import { performance } from 'node:perf_hooks';
 import { type PooledPlan, StreamedFile } from '../artifacts/index.js';
 import { type RunFigures, RunMetrics, type RunShape } from '../metrics/index.js';
-import { DROP_REASONS, type Topology, topologyOf } from '../serving/index.js';
+import {
+  type ChosenScheduler,
+  DROP_REASONS,
+  makeCore,
+  type Topology,
+  topologyOf,
+  topologyRulesOf,
+} from '../serving/index.js';
 import { type SimulationObserver, simulate } from '../simulator/index.js';
 import type { Arrivals } from '../workload/index.js';
 import { type Execution, executionOf } from './execution.js';
-import { type ChosenScheduler, makeCore, topologyRulesOf } from './schedulers.js';
 import { TimelineWriter, type WrittenTimeline } from './timeline.js';
 import { arrivalsOf, atLoadFactor, type Workload } from './workload.js';
 

@@ -6,18 +6,17 @@ import {
   fault,
   InputError,
   type InputFile,
+  inputFile,
   loadArtifact,
   type PooledPlan,
+  ToldFaults,
 } from '../artifacts/index.js';
-import { inputFile } from '../artifacts/input-paths.js';
-import { ToldFaults } from '../artifacts/told-faults.js';
 import { windowCells } from '../metrics/index.js';
-import { topologyOf } from '../serving/index.js';
+import { chosenScheduler, type SchedulerOptions, topologyOf } from '../serving/index.js';
 import { type Jitter, profiledJitter } from './execution.js';
 import { type LoadOptions, resolvedWorkload } from './load.js';
 import { type PlanProfiles, profileFaults, profilesOf } from './profiles.js';
 import type { SimulationSetup } from './run.js';
-import { chosenScheduler, type SchedulerOptions } from './schedulers.js';
 import { expectedRequests, highestRps, type Workload } from './workload.js';
 
 /** What decides a simulation, besides the plan. */

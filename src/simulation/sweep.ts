@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import type { ToldFaults } from '../artifacts/index.js';
 import {
   emittedHead,
   fault,
@@ -8,8 +9,7 @@ import {
   type SimulationSweep,
   type SweptPoint,
 } from '../artifacts/index.js';
-import type { ToldFaults } from '../artifacts/told-faults.js';
-import { evenlySpaced } from '../collections/evenly-spaced.js';
+import { evenlySpaced } from '../collections/index.js';
 import { describedExecution } from './execution.js';
 import type { SimulationRun, SimulationSetup } from './run.js';
 import type { SimulationOptions } from './setup.js';

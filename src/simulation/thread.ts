@@ -1,4 +1,4 @@
-import { JobThread } from '../jobs/job-thread.js';
+import { JobThread } from '../jobs/index.js';
 import type { SimulationJob, SimulationProgress, SimulationRun, SimulationSetup } from './run.js';
 
 /** A thread that runs one simulation after another of one setup; the caller closes it. */

@@ -1,5 +1,5 @@
 /** The simulation thread: it is started with a setup and does one run after another. */
-import { serveJobs } from '../jobs/serve-jobs.js';
+import { serveJobs } from '../jobs/index.js';
 import {
   runSimulation,
   type SimulationJob,

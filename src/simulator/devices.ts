@@ -1,4 +1,4 @@
-import { capacityFor, grownColumn, NONE } from './columns.js';
+import { grownCapacity, grownColumn, NONE } from '../collections/index.js';
 
 /** Virtual devices: each runs what it is handed in that order, one batch at a time, none before its time. */
 export class VirtualDevices {
@@ -64,7 +64,7 @@ export class VirtualDevices {
   }
 
   private grow(batch: number): void {
-    const capacity = capacityFor(batch, this.next.length);
+    const capacity = grownCapacity(this.next.length, batch + 1);
     this.handedAt = grownColumn(this.handedAt, capacity);
     this.startedAt = grownColumn(this.startedAt, capacity);
     this.notBefore = grownColumn(this.notBefore, capacity);

@@ -1,5 +1,5 @@
 import { fault, InputError } from '../artifacts/index.js';
-import { grownColumn } from './columns.js';
+import { grownColumn } from '../collections/index.js';
 
 /** Sequence numbers below this, priorities above it, in one exact double. */
 const SEQUENCES = 2 ** 49;

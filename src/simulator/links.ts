@@ -1,5 +1,5 @@
+import { grownCapacity, grownColumn, NONE } from '../collections/index.js';
 import type { Links } from '../serving/index.js';
-import { capacityFor, grownColumn, NONE } from './columns.js';
 
 /**
  * Virtual links. A transfer takes its sender's uplink and its receiver's downlink (where known) together; each link serves what
@@ -83,7 +83,7 @@ export class VirtualLinks {
   }
 
   private grow(batch: number): void {
-    const capacity = capacityFor(batch, this.from.length);
+    const capacity = grownCapacity(this.from.length, batch + 1);
     this.handedAt = grownColumn(this.handedAt, capacity);
     this.startedAt = grownColumn(this.startedAt, capacity);
     this.takesNs = grownColumn(this.takesNs, capacity);
@@ -110,7 +110,8 @@ class Lane {
   }
 
   push(link: number, batch: number): void {
-    if (batch >= this.next.length) this.next = grownColumn(this.next, capacityFor(batch, this.next.length));
+    if (batch >= this.next.length)
+      this.next = grownColumn(this.next, grownCapacity(this.next.length, batch + 1));
     this.next[batch] = NONE;
     const behind = this.tail[link] as number;
     if (behind === NONE) this.head[link] = batch;

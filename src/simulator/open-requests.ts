@@ -1,4 +1,5 @@
-import { brokenPromise, capacityFor, grownColumn } from './columns.js';
+import { grownCapacity, grownColumn } from '../collections/index.js';
+import { brokenPromise } from '../serving/index.js';
 
 // Apart from the loop, as the driver's.
 function refuseAgain(request: number): never {
@@ -51,9 +52,9 @@ export class OpenRequests {
   }
 
   private grow(request: number, task: number): void {
-    const tasks = capacityFor(task, this.requestOfTask.length);
+    const tasks = grownCapacity(this.requestOfTask.length, task + 1);
     if (tasks > this.requestOfTask.length) this.requestOfTask = grownColumn(this.requestOfTask, tasks);
-    const capacity = capacityFor(request, this.isOpen.length);
+    const capacity = grownCapacity(this.isOpen.length, request + 1);
     if (capacity === this.isOpen.length) return;
     this.isOpen = grownColumn(this.isOpen, capacity);
     this.arrived = grownColumn(this.arrived, capacity);

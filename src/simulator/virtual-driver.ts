@@ -1,6 +1,13 @@
-import { Answer, Decision, type Decisions, type ServingCore, type Topology } from '../serving/index.js';
+import { grownColumn, NONE } from '../collections/index.js';
+import {
+  Answer,
+  brokenPromise,
+  Decision,
+  type Decisions,
+  type ServingCore,
+  type Topology,
+} from '../serving/index.js';
 import type { Arrivals } from '../workload/index.js';
-import { brokenPromise, grownColumn, NONE } from './columns.js';
 import { VirtualDevices } from './devices.js';
 import { EventQueue } from './events.js';
 import { VirtualLinks } from './links.js';

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { driveLoad } from '../../src/runtime/index.js';
+import { driveLoad } from '../../src/loadgen/index.js';
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadArtifact } from '../../src/artifacts/index.js';
-import { driveLoad, type RunningServer, type ServeEvent, serveBundle } from '../../src/runtime/index.js';
+import { driveLoad } from '../../src/loadgen/index.js';
+import { type RunningServer, type ServeEvent, serveBundle } from '../../src/runtime/index.js';
 import {
   Decision,
   type LogEntry,

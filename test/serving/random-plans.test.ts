@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import {
+  busyUntilTables,
   type Decisions,
   FIFO_POLICY,
   type LogEntry,
@@ -30,7 +31,7 @@ const SCHEDULERS: Record<string, MakeCore> = {
       correction: { kind: 'none' },
     }),
   'reservation by planned shares': (t) => (d) => new ReservationCore(t, d, { offer: 'behind-share' }),
-  'published reservation': (t) => (d) => new ReservationCore(t, d, PUBLISHED_POLICY),
+  'published reservation': (t) => (d) => new ReservationCore(t, d, PUBLISHED_POLICY, busyUntilTables),
   reactive: (t) => (d) => new StageLocalCore(t, d, REACTIVE_POLICY),
   'published reactive': (t) => (d) => new StageLocalCore(t, d, PUBLISHED_REACTIVE_POLICY),
   fifo: (t) => (d) => new StageLocalCore(t, d, FIFO_POLICY),

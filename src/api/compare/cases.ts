@@ -1,5 +1,5 @@
 import { type Cluster, type Fault, fault, InputError, type PooledSpec } from '../../artifacts/index.js';
-import type { LoadedPooled } from '../solve/pooled.js';
+import type { LoadedPooled } from '../solve/index.js';
 import { budgetMixes, type Mix, mixText, parseMix, type WrittenMix, withMix } from './mixes.js';
 import { marginsOf, type SloPoint, slosOf, sweepOf } from './sweeps.js';
 

@@ -2,9 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { InputError, unreadable } from '../../artifacts/index.js';
 import type { PooledProblem } from '../../milp/index.js';
-import { type LoadedPooled, loadPooled } from '../solve/pooled.js';
-import { missedWhatWasAsked, type SolveLimits, searchLimits } from '../solve/solve.js';
-import { SolverThread } from '../solve/solve-thread.js';
+import {
+  type LoadedPooled,
+  loadPooled,
+  missedWhatWasAsked,
+  type SolveLimits,
+  SolverThread,
+  searchLimits,
+} from '../solve/index.js';
 import { type CompareCase, compareCases } from './cases.js';
 import { type ComparisonDocument, comparisonDocument, refuseUnknownEnding, saveComparison } from './file.js';
 import { type WrittenMix, withMix } from './mixes.js';

@@ -5,7 +5,7 @@ import {
   fault,
   type PooledSpecModel,
 } from '../../artifacts/index.js';
-import type { LoadedPooled } from '../solve/pooled.js';
+import type { LoadedPooled } from '../solve/index.js';
 
 /** GPUs by class. */
 export type Mix = Readonly<Record<string, number>>;

@@ -1,6 +1,6 @@
 import { type Fault, fault, type PooledSpecModel, type Profile } from '../../artifacts/index.js';
-import { evenlySpaced } from '../../collections/evenly-spaced.js';
-import type { LoadedPooled } from '../solve/pooled.js';
+import { evenlySpaced } from '../../collections/index.js';
+import type { LoadedPooled } from '../solve/index.js';
 import { allowsClass } from './mixes.js';
 
 /** A sweep's range: both ends and the number of points. */

@@ -1,11 +1,12 @@
 import {
   type Cluster,
   type InputFile,
+  inputFile,
   type Loaded,
   loadArtifact,
   type PooledSpec,
+  pathFrom,
 } from '../../artifacts/index.js';
-import { inputFile, pathFrom } from '../../artifacts/input-paths.js';
 import type { NamedProfile, PooledProblem } from '../../milp/index.js';
 
 /** A pooled spec with everything it names read. */

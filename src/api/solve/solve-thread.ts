@@ -1,4 +1,4 @@
-import { JobThread } from '../../jobs/job-thread.js';
+import { JobThread } from '../../jobs/index.js';
 import type { PlanProgress } from '../../milp/index.js';
 import type { SolveAnswers, SolveJob } from './solve-worker.js';
 

@@ -1,6 +1,6 @@
 /** The solver thread: it takes one job after another and keeps its HiGHS between them. */
 import { performance } from 'node:perf_hooks';
-import { type JobContext, serveJobs } from '../../jobs/serve-jobs.js';
+import { type JobContext, serveJobs } from '../../jobs/index.js';
 import {
   type Baseline,
   baselineProblem,

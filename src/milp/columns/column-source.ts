@@ -1,4 +1,4 @@
-import type { Slot } from '../tables/tables.js';
+import type { Slot } from '../tables/index.js';
 import type { Column, ColumnSet } from './columns.js';
 
 /** What a GPU of each class is worth, and what it is worth to a model that a pipeline uses a class (minimum shares). */

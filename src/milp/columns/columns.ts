@@ -5,7 +5,7 @@ import {
   slowerLink,
   transferUs,
   virtualGpuRps,
-} from '../tables/tables.js';
+} from '../tables/index.js';
 
 /** Columns between two questions whether to stop. */
 const STOP_EVERY = 4096;

@@ -5,7 +5,7 @@ import {
   slowerLink,
   transferUs,
   virtualGpuRps,
-} from '../tables/tables.js';
+} from '../tables/index.js';
 import type { ColumnPrices, ColumnSource, PricedColumn } from './column-source.js';
 import type { Column, ColumnOptions, ColumnPart } from './columns.js';
 

@@ -1,6 +1,12 @@
 import type { PlannedPipeline, Profile } from '../../artifacts/index.js';
-import { blockOfLayers } from '../tables/layer-rows.js';
-import { type ModelTable, type Slot, slowerLink, transferUs, virtualGpuRps } from '../tables/tables.js';
+import {
+  blockOfLayers,
+  type ModelTable,
+  type Slot,
+  slowerLink,
+  transferUs,
+  virtualGpuRps,
+} from '../tables/index.js';
 import type { Column, ColumnOptions, ColumnPart } from './columns.js';
 
 /** The layer after the last one of every block. */

@@ -1,4 +1,4 @@
-import { type UsedColumn, usedRps } from '../plan/plan-model.js';
+import { type UsedColumn, usedRps } from '../plan/index.js';
 import type { SearchLimit } from '../problem.js';
 import type { IntegerSearch, SearchResult } from './search-types.js';
 

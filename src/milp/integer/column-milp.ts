@@ -1,10 +1,9 @@
-import { ListedColumns } from '../columns/column-source.js';
-import type { Column } from '../columns/columns.js';
-import type { SolveOutcome } from '../lp/highs.js';
-import { columnKey } from '../lp/master.js';
+import type { Column } from '../columns/index.js';
+import { ListedColumns } from '../columns/index.js';
+import type { SolveOutcome } from '../lp/index.js';
+import { columnKey } from '../lp/index.js';
 import { DEFAULT_GAP, DEFAULT_WORK } from '../options.js';
-import { compareColumns } from '../plan/plan.js';
-import { type PlanGoal, planModel, usedColumns } from '../plan/plan-model.js';
+import { compareColumns, type PlanGoal, planModel, usedColumns } from '../plan/index.js';
 import { better, type Candidate, gapOf, planValue, tighterOf } from './candidates.js';
 import { type IntegerSearch, isStopped, timeLeft } from './search-types.js';
 

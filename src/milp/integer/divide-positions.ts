@@ -1,4 +1,4 @@
-import type { UsedColumn } from '../plan/plan-model.js';
+import type { UsedColumn } from '../plan/index.js';
 import type { Division } from './division.js';
 import type { ModelGrid } from './grid.js';
 import { searchPositions } from './positions.js';

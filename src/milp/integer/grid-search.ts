@@ -1,10 +1,9 @@
-import { ListedColumns, type PricedColumn } from '../columns/column-source.js';
-import { type ColumnSet, columnSetOf } from '../columns/columns.js';
-import type { LabelPricing } from '../columns/label-pricing.js';
-import { columnKey } from '../lp/master.js';
+import type { LabelPricing } from '../columns/index.js';
+import { type ColumnSet, columnSetOf, ListedColumns, type PricedColumn } from '../columns/index.js';
+import { columnKey } from '../lp/index.js';
 import type { PlanOptions } from '../options.js';
-import { type UsedColumn, usedRps } from '../plan/plan-model.js';
-import type { ModelTable, Slot } from '../tables/tables.js';
+import { type UsedColumn, usedRps } from '../plan/index.js';
+import type { ModelTable, Slot } from '../tables/index.js';
 import { divideByPrice } from './divide-by-price.js';
 import { divideByWeight } from './divide-by-weight.js';
 import type { Division } from './division.js';

@@ -1,6 +1,6 @@
-import type { ColumnSet } from '../columns/columns.js';
-import type { UsedColumn } from '../plan/plan-model.js';
-import type { ModelTable, Slot } from '../tables/tables.js';
+import type { ColumnSet } from '../columns/index.js';
+import type { UsedColumn } from '../plan/index.js';
+import type { ModelTable, Slot } from '../tables/index.js';
 
 /**
  * Amounts of GPUs as whole numbers: state u is one amount per class in units of 1/perGpu GPU. Where each pool fills whole

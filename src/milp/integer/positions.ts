@@ -1,5 +1,5 @@
-import type { ColumnSet } from '../columns/columns.js';
-import type { UsedColumn } from '../plan/plan-model.js';
+import type { ColumnSet } from '../columns/index.js';
+import type { UsedColumn } from '../plan/index.js';
 import type { Grid, ModelGrid } from './grid.js';
 import { STOP_EVERY, virtualGpusOf } from './grid.js';
 import { eachState } from './whole-gpus.js';

@@ -1,6 +1,6 @@
-import type { Column } from '../columns/columns.js';
-import { type MasterGoal, provenBound, solveMaster } from '../lp/master.js';
-import type { ClassTable } from '../tables/tables.js';
+import type { Column } from '../columns/index.js';
+import { type MasterGoal, provenBound, solveMaster } from '../lp/index.js';
+import type { ClassTable } from '../tables/index.js';
 import { type IntegerSearch, isStopped } from './search-types.js';
 
 /** A bound on prices that knows GPUs are bought whole, and the columns that showed it. */

@@ -1,6 +1,6 @@
-import { gpusByClass } from '../lp/master.js';
-import type { UsedColumn } from '../plan/plan-model.js';
-import type { ModelTable, Slot } from '../tables/tables.js';
+import { gpusByClass } from '../lp/index.js';
+import type { UsedColumn } from '../plan/index.js';
+import type { ModelTable, Slot } from '../tables/index.js';
 import type { IntegerSearch } from './search-types.js';
 
 /** GPUs of each class in the LP's plan, fractions as they are. */

@@ -1,10 +1,10 @@
-import type { ColumnSource } from '../columns/column-source.js';
-import type { MasterResult } from '../lp/master.js';
+import type { ColumnSource } from '../columns/index.js';
+import type { MasterResult } from '../lp/index.js';
 import type { PlanOptions } from '../options.js';
 import type { Phases } from '../phases.js';
-import type { UsedColumn } from '../plan/plan-model.js';
+import type { UsedColumn } from '../plan/index.js';
 import type { PooledProblem, SearchLimit } from '../problem.js';
-import type { ClassTable, ModelTable } from '../tables/tables.js';
+import type { ClassTable, ModelTable } from '../tables/index.js';
 
 /** What the search for whole numbers starts from. */
 export interface IntegerSearch {

@@ -1,9 +1,8 @@
 import { fault, InputError } from '../../artifacts/index.js';
-import { solveLiteral } from '../literal/literal.js';
-import { columnKey } from '../lp/master.js';
+import { solveLiteral } from '../literal/index.js';
+import { columnKey } from '../lp/index.js';
 import { DEFAULT_GAP } from '../options.js';
-import { fitsServers } from '../plan/plan.js';
-import { type UsedColumn, usedRps } from '../plan/plan-model.js';
+import { fitsServers, type UsedColumn, usedRps } from '../plan/index.js';
 import {
   better,
   type Candidate,

@@ -1,5 +1,5 @@
 import type { PooledProblem } from '../problem.js';
-import { classTable, type ModelTable, modelTable } from '../tables/tables.js';
+import { classTable, type ModelTable, modelTable } from '../tables/index.js';
 
 /**
  * How many choices (v, b, i, j) the literal formulation has: each is a binary and a whole number of PPipe A.2. Counted, not

@@ -1,7 +1,7 @@
-import type { Column } from '../columns/columns.js';
-import type { HighsEngine, SolveOptions, SolveOutcome } from '../lp/highs.js';
-import { LinearModel, type Term } from '../lp/linear-model.js';
-import type { UsedColumn } from '../plan/plan-model.js';
+import type { Column } from '../columns/index.js';
+import type { HighsEngine, SolveOptions, SolveOutcome } from '../lp/index.js';
+import { LinearModel, type Term } from '../lp/index.js';
+import type { UsedColumn } from '../plan/index.js';
 import type { PooledProblem, ResolvedPlanner } from '../problem.js';
 import {
   type ClassTable,
@@ -11,7 +11,7 @@ import {
   slowerLink,
   transferUs,
   virtualGpuRps,
-} from '../tables/tables.js';
+} from '../tables/index.js';
 
 /** One value of (v, b, i, j) of partition d of pipeline l, with its variables p and g. */
 interface Choice {

@@ -1,6 +1,5 @@
-import type { ColumnPrices, ColumnSource } from '../columns/column-source.js';
-import type { Column } from '../columns/columns.js';
-import type { ClassTable, ModelTable, Slot } from '../tables/tables.js';
+import type { Column, ColumnPrices, ColumnSource } from '../columns/index.js';
+import type { ClassTable, ModelTable, Slot } from '../tables/index.js';
 import type { HighsEngine, NewColumns, OpenModel } from './highs.js';
 import { LinearModel, type Term } from './linear-model.js';
 

@@ -1,7 +1,7 @@
-import type { Column } from '../columns/columns.js';
-import { LinearModel, type Term } from '../lp/linear-model.js';
+import type { Column } from '../columns/index.js';
+import { LinearModel, type Term } from '../lp/index.js';
 import type { ResolvedPlanner } from '../problem.js';
-import type { ClassTable, ModelTable, Slot } from '../tables/tables.js';
+import type { ClassTable, ModelTable, Slot } from '../tables/index.js';
 
 /** A column in use: virtual GPUs of each of its partitions. */
 export interface UsedColumn {

@@ -7,9 +7,9 @@ import {
   type PlannedPipeline,
   type PlanObjective,
 } from '../../artifacts/index.js';
-import type { Column, ColumnPart } from '../columns/columns.js';
+import type { Column, ColumnPart } from '../columns/index.js';
 import type { PlanBody, PooledProblem, ProblemModel } from '../problem.js';
-import type { ClassTable, ModelTable, Slot } from '../tables/tables.js';
+import type { ClassTable, ModelTable, Slot } from '../tables/index.js';
 import { canPlace, type PoolToPlace, placeVirtualGpus } from './placement.js';
 import { type UsedColumn, usedRps } from './plan-model.js';
 

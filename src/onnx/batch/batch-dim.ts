@@ -1,4 +1,4 @@
-import type { OnnxModel, ValueInfo } from '../wire/types.js';
+import type { OnnxModel, ValueInfo } from '../wire/index.js';
 
 /** Where a graph input or output has the batch; undefined where it has none. */
 export interface BatchAxis {

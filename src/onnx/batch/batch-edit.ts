@@ -1,19 +1,26 @@
-import { withGraph } from '../cut/extract.js';
-import { DIM, GRAPH, NODE, SHAPE, TENSOR, TENSOR_TYPE, TYPE, VALUE_INFO } from '../wire/fields.js';
-import { quoted } from '../wire/problems.js';
-import type { OnnxModel, OnnxNode } from '../wire/types.js';
-import { valueInfoBytes } from '../wire/value-info.js';
+import { withGraph } from '../cut/index.js';
+import type { OnnxModel, OnnxNode } from '../wire/index.js';
 import {
   concat,
+  DIM,
   delimited,
   type Field,
   fieldsOf,
+  GRAPH,
+  NODE,
   numberField,
   payloadOf,
+  quoted,
   rewritten,
+  SHAPE,
+  TENSOR,
+  TENSOR_TYPE,
+  TYPE,
   textField,
   textOf,
-} from '../wire/wire.js';
+  VALUE_INFO,
+  valueInfoBytes,
+} from '../wire/index.js';
 import type { Flow, NodeEdit } from './batch-flow.js';
 
 /** Initializers stand among the graph's inputs too, up to IR version 3. */

@@ -1,6 +1,6 @@
 import onnxProto from 'onnx-proto';
-import { dtypeOf } from '../wire/dtypes.js';
-import type { Initializer, OnnxNode } from '../wire/types.js';
+import type { Initializer, OnnxNode } from '../wire/index.js';
+import { dtypeOf } from '../wire/index.js';
 
 const { onnx } = onnxProto;
 

@@ -1,5 +1,5 @@
-import { quoted } from '../wire/problems.js';
-import type { OnnxModel, OnnxNode, TensorType } from '../wire/types.js';
+import type { OnnxModel, OnnxNode, TensorType } from '../wire/index.js';
+import { quoted } from '../wire/index.js';
 import { batchDim } from './batch-dim.js';
 import { relaxed } from './batch-edit.js';
 import {

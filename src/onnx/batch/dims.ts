@@ -1,20 +1,25 @@
 import { fault, InputError } from '../../artifacts/index.js';
-import { withGraph } from '../cut/extract.js';
-import { DIM, GRAPH, SHAPE, TENSOR_TYPE, TYPE, VALUE_INFO } from '../wire/fields.js';
-import { quoted } from '../wire/problems.js';
-import type { OnnxModel, ValueInfo } from '../wire/types.js';
-import { NESTED_TYPES } from '../wire/value-info.js';
+import { withGraph } from '../cut/index.js';
+import type { OnnxModel, ValueInfo } from '../wire/index.js';
 import {
   concat,
+  DIM,
   delimited,
   type Field,
   fieldsOf,
+  GRAPH,
+  NESTED_TYPES,
   numberField,
   payloadOf,
+  quoted,
   rawField,
   rewritten,
+  SHAPE,
+  TENSOR_TYPE,
+  TYPE,
   textOf,
-} from '../wire/wire.js';
+  VALUE_INFO,
+} from '../wire/index.js';
 
 /**
  * The dimensions of graph inputs that the file leaves open, in order of first appearance: symbolic ones by name,

@@ -1,6 +1,5 @@
-import { travellingTypes, travels } from '../wire/dtypes.js';
-import { quoted } from '../wire/problems.js';
-import type { OnnxModel, OnnxNode, TensorType, ValueType } from '../wire/types.js';
+import type { OnnxModel, OnnxNode, TensorType, ValueType } from '../wire/index.js';
+import { quoted, travellingTypes, travels } from '../wire/index.js';
 
 /** The place after the `position`-th node, and what must be handed on there. */
 export interface Cut {

@@ -1,6 +1,6 @@
 import type { Boundary } from '../../artifacts/index.js';
-import type { OnnxModel, TensorType } from '../wire/types.js';
-import { valueInfoBytes } from '../wire/value-info.js';
+import type { OnnxModel, TensorType } from '../wire/index.js';
+import { valueInfoBytes } from '../wire/index.js';
 import { typeOf, usedBy } from './cuts.js';
 import { castFromHalf, castToHalf, halfName } from './half.js';
 import { namesOf, type Part, usedFunctions } from './part.js';

@@ -1,20 +1,21 @@
 import { type Boundary, type Fault, fault, InputError } from '../../artifacts/index.js';
-import { type ExternalCopy, ExternalPlan } from '../read/external.js';
-import { annotatedTensor } from '../read/node.js';
-import { codeOf } from '../wire/dtypes.js';
-import { GRAPH, MODEL, OPSET } from '../wire/fields.js';
-import { quoted } from '../wire/problems.js';
-import type { OnnxModel, TensorType } from '../wire/types.js';
+import { annotatedTensor, type ExternalCopy, ExternalPlan } from '../read/index.js';
+import type { OnnxModel, TensorType } from '../wire/index.js';
 import {
+  codeOf,
   concat,
   delimited,
   delimitedParts,
   fieldsOf,
+  GRAPH,
+  MODEL,
   numberField,
+  OPSET,
   payloadOf,
+  quoted,
   rawField,
   textField,
-} from '../wire/wire.js';
+} from '../wire/index.js';
 import { typeOf } from './cuts.js';
 import { type Ends, endsOf } from './ends.js';
 import { namesOf, type Part, partOf, usedFunctions } from './part.js';

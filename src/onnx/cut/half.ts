@@ -1,6 +1,5 @@
-import { ATTRIBUTE, NODE } from '../wire/fields.js';
-import type { OnnxModel } from '../wire/types.js';
-import { concat, messageField, numberField, textField } from '../wire/wire.js';
+import type { OnnxModel } from '../wire/index.js';
+import { ATTRIBUTE, concat, messageField, NODE, numberField, textField } from '../wire/index.js';
 
 /** Cast takes the target as an element type's number from this operator set on, before as its name. */
 const CAST_BY_NUMBER_SINCE = 6;

@@ -1,5 +1,5 @@
-import { callKey } from '../read/node.js';
-import type { OnnxModel, OnnxNode } from '../wire/types.js';
+import { callKey } from '../read/index.js';
+import type { OnnxModel, OnnxNode } from '../wire/index.js';
 import { usedBy } from './cuts.js';
 
 /** A partition's nodes and the tensors at its ends, by the model's names. */

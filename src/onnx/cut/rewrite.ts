@@ -1,9 +1,17 @@
 import { fault, InputError } from '../../artifacts/index.js';
-import { GRAPH, NODE } from '../wire/fields.js';
-import { quoted } from '../wire/problems.js';
-import type { OnnxModel, OnnxNode } from '../wire/types.js';
-import { valueInfoBytes } from '../wire/value-info.js';
-import { concat, delimited, fieldsOf, rawField, textField, textOf } from '../wire/wire.js';
+import type { OnnxModel, OnnxNode } from '../wire/index.js';
+import {
+  concat,
+  delimited,
+  fieldsOf,
+  GRAPH,
+  NODE,
+  quoted,
+  rawField,
+  textField,
+  textOf,
+  valueInfoBytes,
+} from '../wire/index.js';
 import { withGraph } from './extract.js';
 
 /**

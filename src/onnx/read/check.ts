@@ -1,4 +1,4 @@
-import { type Problems, quoted, short } from '../wire/problems.js';
+import { type Problems, quoted, short } from '../wire/index.js';
 import type { RawGraph, RawNode } from './node.js';
 import { orderOf } from './order.js';
 

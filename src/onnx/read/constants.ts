@@ -1,4 +1,4 @@
-import type { OnnxFunction } from '../wire/types.js';
+import type { OnnxFunction } from '../wire/index.js';
 import type { RawNode } from './node.js';
 import { callKey } from './node.js';
 

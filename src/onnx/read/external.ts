@@ -1,18 +1,24 @@
-import { ATTRIBUTE, ENTRY, GRAPH, NODE, SPARSE, TENSOR } from '../wire/fields.js';
-import { Problems } from '../wire/problems.js';
-import { entryOf, readTensor } from '../wire/tensor.js';
-import type { ExternalData } from '../wire/types.js';
+import type { ExternalData } from '../wire/index.js';
 import {
+  ATTRIBUTE,
   concat,
   delimited,
+  ENTRY,
+  entryOf,
   type Field,
   fieldsOf,
+  GRAPH,
   LENGTH_DELIMITED,
+  NODE,
+  Problems,
   payloadOf,
   rawField,
+  readTensor,
   rewritten,
+  SPARSE,
+  TENSOR,
   textField,
-} from '../wire/wire.js';
+} from '../wire/index.js';
 
 /** A piece of external data and where it lies in the partition's own data file. */
 export interface ExternalCopy extends ExternalData {

@@ -1,9 +1,20 @@
-import { ANNOTATION, ATTRIBUTE, GRAPH, NODE } from '../wire/fields.js';
-import { type Problems, quoted } from '../wire/problems.js';
-import { readSparse, readTensor } from '../wire/tensor.js';
-import type { Initializer, ValueInfo } from '../wire/types.js';
-import { readValueInfo } from '../wire/value-info.js';
-import { fieldsOf, merged, payloadOf, textOf, WireError } from '../wire/wire.js';
+import type { Initializer, ValueInfo } from '../wire/index.js';
+import {
+  ANNOTATION,
+  ATTRIBUTE,
+  fieldsOf,
+  GRAPH,
+  merged,
+  NODE,
+  type Problems,
+  payloadOf,
+  quoted,
+  readSparse,
+  readTensor,
+  readValueInfo,
+  textOf,
+  WireError,
+} from '../wire/index.js';
 
 /**
  * Protobuf's own parsers stop at 100 nested messages; a subgraph takes three (graph, node, attribute), so no runtime

@@ -1,8 +1,17 @@
 import { InputError } from '../../artifacts/index.js';
-import { FUNCTION, MODEL, OPSET } from '../wire/fields.js';
-import { Problems, quoted } from '../wire/problems.js';
-import type { Initializer, OnnxFunction, OnnxGraph, OnnxModel, OnnxNode } from '../wire/types.js';
-import { fieldsOf, merged, numberOf, payloadOf, textOf } from '../wire/wire.js';
+import type { Initializer, OnnxFunction, OnnxGraph, OnnxModel, OnnxNode } from '../wire/index.js';
+import {
+  FUNCTION,
+  fieldsOf,
+  MODEL,
+  merged,
+  numberOf,
+  OPSET,
+  Problems,
+  payloadOf,
+  quoted,
+  textOf,
+} from '../wire/index.js';
 import { checkDomains, checkNames } from './check.js';
 import { constantNodes } from './constants.js';
 import { domainOf, type RawGraph, type RawNode, readGraph, readNode } from './node.js';

@@ -1,6 +1,5 @@
-import type { Booking } from '../reservation/booking.js';
-import type { Path } from '../reservation/path.js';
-import type { Durations } from '../state/durations.js';
+import type { Booking, Path } from '../reservation/index.js';
+import type { Durations } from '../state/index.js';
 import type { Pool, Topology } from '../topology.js';
 
 /**

@@ -1,5 +1,5 @@
-import { NONE } from '../../collections/lists.js';
-import type { Durations } from '../state/durations.js';
+import { NONE } from '../../collections/index.js';
+import type { Durations } from '../state/index.js';
 import { fullBatches, mostStages, type ServedModel, type Topology } from '../topology.js';
 import type { Booking } from './booking.js';
 import { Path } from './path.js';

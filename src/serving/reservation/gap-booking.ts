@@ -1,5 +1,5 @@
-import { Lists, NONE } from '../../collections/lists.js';
-import type { Durations } from '../state/durations.js';
+import { Lists, NONE } from '../../collections/index.js';
+import type { Durations } from '../state/index.js';
 import { stagesFrom, type Topology } from '../topology.js';
 import type { Booking } from './booking.js';
 import type { Path } from './path.js';

@@ -1,5 +1,4 @@
-import { grownColumn } from '../../collections/columns.js';
-import { NONE } from '../../collections/lists.js';
+import { grownColumn, NONE } from '../../collections/index.js';
 
 /** A batch's way through its pipeline as a probe finds it: a device per stage and when it has what. Nanoseconds. */
 export class Path {

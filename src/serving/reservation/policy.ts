@@ -1,3 +1,5 @@
+import type { ReservationCorrection } from '../state/index.js';
+
 /**
  * What a reservation remembers of a resource.
  * - gaps: every reservation and what is free between them (A.3). Each resource serves its reservations in their order.
@@ -40,16 +42,6 @@ export type FirstSightRule =
   | { kind: 'queueing'; share: number };
 
 /**
- * What is learnt from executions and transfers that take other than expected (§5.4, feedback correction).
- * - none.
- * - average: reservations follow what really happened; expectations are the planned times, scaled by a moving average of
- *   measured over expected plus `deviations` mean absolute deviations.
- */
-export type ReservationCorrection =
-  | { kind: 'none' }
-  | { kind: 'average'; weight: number; deviations: number };
-
-/**
  * When a batch that waits for company is thought over: pipeline, size and last moment.
  * - when-due: when it could be dispatched, or might not be in time any more.
  * - every-arrival: at each arrival of its model as well (the published simulator).
@@ -85,21 +77,6 @@ export const RESERVATION_POLICY: ReservationPolicy = {
   correction: { kind: 'average', weight: 0.03, deviations: 1.5 },
   lastMoment: 'in-time',
   wakeStepNs: 1,
-  mostTasks: 1 << 20,
-  mostTries: 2,
-};
-
-/** Every choice as PPipe's published simulator makes it; with a topology of its rules, its runs row for row. */
-export const PUBLISHED_POLICY: ReservationPolicy = {
-  tables: 'busy-until',
-  offer: 'least-waiting',
-  lateSingles: 'shunned',
-  askOthers: false,
-  firstSight: { kind: 'nearly-full', share: 0.95 },
-  review: 'every-arrival',
-  correction: { kind: 'none' },
-  lastMoment: 'one-more',
-  wakeStepNs: 1000,
   mostTasks: 1 << 20,
   mostTries: 2,
 };

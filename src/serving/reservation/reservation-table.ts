@@ -1,4 +1,4 @@
-import { grownColumn } from '../../collections/columns.js';
+import { grownColumn } from '../../collections/index.js';
 
 /**
  * Who has which resource when: per resource (a virtual GPU, an uplink, a downlink) its reservations in order of their start,

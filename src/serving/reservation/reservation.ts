@@ -1,20 +1,15 @@
-import { NONE } from '../../collections/lists.js';
+import { NONE } from '../../collections/index.js';
+import { must } from '../broken-promise.js';
 import type { ServingCore } from '../core.js';
 import type { Decisions } from '../decisions.js';
-import { BusyUntilBooking } from '../published/busy-until-booking.js';
-import { Durations } from '../state/durations.js';
-import { BatchingCore } from '../state/life.js';
-import { PoolsUp } from '../state/pools-up.js';
-import { TaskState } from '../state/requests.js';
-import { TaskQueues } from '../state/task-queues.js';
+import { BatchingCore, Durations, PoolsUp, TaskQueues, TaskState } from '../state/index.js';
 import { mostStages, type ServedModel, stagesFrom, type Topology } from '../topology.js';
 import type { Booking } from './booking.js';
 import { Dispatcher } from './dispatcher.js';
-import { type Flow, HandedOnFlow } from './flow.js';
-import { GapBooking } from './gap-booking.js';
+import type { Flow } from './flow.js';
 import { Journeys, Leg } from './path.js';
 import { RESERVATION_POLICY, type ReservationPolicy } from './policy.js';
-import { ReservedFlow } from './reserved-flow.js';
+import { gapTables, type ReservationTables } from './tables.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 const NOT_DOWN = Number.NEGATIVE_INFINITY;
@@ -57,10 +52,20 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   /**
    * @param decisions where decisions are appended; the driver's
    * @param policy what differs from RESERVATION_POLICY
+   * @param tables what makes the tables that `policy.tables` names
    */
-  constructor(topology: Topology, decisions: Decisions, policy: Partial<ReservationPolicy> = {}) {
+  constructor(
+    topology: Topology,
+    decisions: Decisions,
+    policy: Partial<ReservationPolicy> = {},
+    tables: ReservationTables = gapTables,
+  ) {
     const chosen = { ...RESERVATION_POLICY, ...policy };
     super(topology, decisions, chosen);
+    must(
+      (chosen.tables === 'gaps') === (tables === gapTables),
+      'a reservation scheduler has other tables than its policy says',
+    );
     this.policy = chosen;
     const { pools, models } = topology;
     this.stages = stagesFrom(pools);
@@ -68,14 +73,9 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     this.journeys = new Journeys(mostStages(pools));
     const isWanted = (batch: number) => this.isWanted(batch);
     const { batches, journeys, durations } = this;
-    if (this.policy.tables === 'gaps') {
-      const booking = new GapBooking(topology, durations);
-      this.booking = booking;
-      this.flow = new ReservedFlow(topology, decisions, batches, journeys, durations, booking, isWanted);
-    } else {
-      this.booking = new BusyUntilBooking(topology, durations);
-      this.flow = new HandedOnFlow(decisions, batches, journeys, topology.devices.length, isWanted);
-    }
+    const made = tables({ topology, decisions, batches, journeys, durations, isWanted });
+    this.booking = made.booking;
+    this.flow = made.flow;
     this.dispatcher = new Dispatcher(topology, this.policy, this.durations, this.booking);
     this.poolsUp = new PoolsUp(topology);
     const byDeadline = { order: { kind: 'deadline' }, slackNs: 0 } as const;

@@ -1,8 +1,6 @@
-import { grownColumn } from '../../collections/columns.js';
-import { NONE } from '../../collections/lists.js';
+import { grownColumn, NONE } from '../../collections/index.js';
 import { Decision, type Decisions } from '../decisions.js';
-import type { Batches } from '../state/batches.js';
-import type { Durations } from '../state/durations.js';
+import type { Batches, Durations } from '../state/index.js';
 import { mostStages, stagesFrom, type Topology } from '../topology.js';
 import type { Flow } from './flow.js';
 import type { GapBooking } from './gap-booking.js';

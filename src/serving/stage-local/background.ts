@@ -1,5 +1,5 @@
-import { Lists, NONE } from '../../collections/lists.js';
-import type { Requests } from '../state/requests.js';
+import { Lists, NONE } from '../../collections/index.js';
+import type { Requests } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import type { LateRule } from './policy.js';
 

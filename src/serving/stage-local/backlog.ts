@@ -1,6 +1,5 @@
-import { NONE } from '../../collections/lists.js';
-import type { Durations } from '../state/durations.js';
-import type { TaskQueues } from '../state/task-queues.js';
+import { NONE } from '../../collections/index.js';
+import type { Durations, TaskQueues } from '../state/index.js';
 import type { Pool } from '../topology.js';
 import type { Dropping } from './dropping.js';
 

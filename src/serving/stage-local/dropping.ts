@@ -1,7 +1,5 @@
-import { grownCapacity, grownColumn } from '../../collections/columns.js';
-import { NONE } from '../../collections/lists.js';
-import type { Durations } from '../state/durations.js';
-import type { TaskQueues } from '../state/task-queues.js';
+import { grownCapacity, grownColumn, NONE } from '../../collections/index.js';
+import type { Durations, TaskQueues } from '../state/index.js';
 import type { Pool } from '../topology.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { DropRule } from './policy.js';

@@ -1,4 +1,4 @@
-import { NONE } from '../../collections/lists.js';
+import { NONE } from '../../collections/index.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 

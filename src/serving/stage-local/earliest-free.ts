@@ -1,9 +1,7 @@
-import { grownCapacity, grownColumn, must } from '../../collections/columns.js';
-import { Lists, NONE } from '../../collections/lists.js';
-import type { Batches } from '../state/batches.js';
-import type { Durations } from '../state/durations.js';
-import { PoolsUp } from '../state/pools-up.js';
-import type { Requests } from '../state/requests.js';
+import { grownCapacity, grownColumn, Lists, NONE } from '../../collections/index.js';
+import { must } from '../broken-promise.js';
+import type { Batches, Durations, Requests } from '../state/index.js';
+import { PoolsUp } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import { EarliestDevices } from './earliest-devices.js';
 import type { Placement } from './placement.js';

@@ -1,5 +1,4 @@
-import type { Durations } from '../state/durations.js';
-import type { TaskQueues } from '../state/task-queues.js';
+import type { Durations, TaskQueues } from '../state/index.js';
 import type { Pool } from '../topology.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { FormationRule } from './policy.js';

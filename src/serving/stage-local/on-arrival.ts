@@ -1,10 +1,7 @@
-import { must } from '../../collections/columns.js';
-import { Lists, NONE } from '../../collections/lists.js';
-import type { Batches } from '../state/batches.js';
-import type { Durations } from '../state/durations.js';
-import { PoolsUp } from '../state/pools-up.js';
-import type { Requests } from '../state/requests.js';
-import type { TaskQueues } from '../state/task-queues.js';
+import { Lists, NONE } from '../../collections/index.js';
+import { must } from '../broken-promise.js';
+import type { Batches, Durations, Requests, TaskQueues } from '../state/index.js';
+import { PoolsUp } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import { Backlog } from './backlog.js';
 import type { Dropping } from './dropping.js';

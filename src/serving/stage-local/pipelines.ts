@@ -1,5 +1,4 @@
-import type { Durations } from '../state/durations.js';
-import type { PoolsUp } from '../state/pools-up.js';
+import type { Durations, PoolsUp } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import type { PipelineChoice } from './policy.js';
 

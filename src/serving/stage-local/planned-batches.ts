@@ -1,4 +1,4 @@
-import type { Durations } from '../state/durations.js';
+import type { Durations } from '../state/index.js';
 import type { Pool } from '../topology.js';
 
 /** What a batch at one stage takes if the later stages take full ones. Times in nanoseconds. */

@@ -1,5 +1,4 @@
-/** In which order a queue is served; equals in the order they came. */
-export type QueueOrder = { kind: 'fifo' } | { kind: 'deadline' };
+import type { FeedbackCorrection, QueueOrder } from '../state/index.js';
 
 /**
  * Where a request waits, and for whom.
@@ -69,16 +68,6 @@ export type LateRule =
 export type PipelineChoice = { kind: 'proportional' } | { kind: 'least-loaded' };
 
 /**
- * Whether expectations follow what really happened (PPipe §5.4), and with them when devices are free.
- * - average: executions, by a moving average of measured over planned, per pool.
- * - steps: executions and transfers, by the same plus `deviations` mean absolute deviations.
- */
-export type FeedbackCorrection =
-  | { kind: 'none' }
-  | { kind: 'average'; weight: number }
-  | { kind: 'steps'; weight: number; deviations: number };
-
-/**
  * In which order batches that end a step at one instant go on.
  * - told: as they were told; those delivered then enter their queue together.
  * - by-place: delivered batches one by one by the number of their uplink, each served before the next enters, executed ones by the
@@ -140,13 +129,4 @@ export const REACTIVE_POLICY: StageLocalPolicy = {
   drop: { kind: 'queueing', share: 1, spares: 'all-waited' },
   late: { kind: 'drop' },
   correction: { kind: 'steps', weight: 0.1, deviations: 2 },
-};
-
-/** Every choice as PPipe's published simulator makes it; with a topology of its rules, its runs row for row. */
-export const PUBLISHED_REACTIVE_POLICY: StageLocalPolicy = {
-  ...REACTIVE_POLICY,
-  formation: { kind: 'last-moment', leaves: 'nothing', stepNs: 1000 },
-  drop: { kind: 'nearly-full', share: 0.95, spares: 'last-waited' },
-  correction: { kind: 'none' },
-  instant: 'by-place',
 };

@@ -1,11 +1,8 @@
-import { must } from '../../collections/columns.js';
-import { NONE } from '../../collections/lists.js';
+import { NONE } from '../../collections/index.js';
+import { must } from '../broken-promise.js';
 import type { ServingCore } from '../core.js';
 import { Decision, type Decisions, DropCode } from '../decisions.js';
-import { Durations } from '../state/durations.js';
-import { BatchingCore } from '../state/life.js';
-import { TaskState } from '../state/requests.js';
-import { TaskQueues } from '../state/task-queues.js';
+import { BatchingCore, Durations, TaskQueues, TaskState } from '../state/index.js';
 import type { Pool, Topology } from '../topology.js';
 import { Background } from './background.js';
 import { type Dropping, droppingOf } from './dropping.js';

@@ -1,4 +1,5 @@
-import { grownCapacity, grownColumn, must, Slots } from '../../collections/columns.js';
+import { grownCapacity, grownColumn, Slots } from '../../collections/index.js';
+import { must } from '../broken-promise.js';
 
 /** Batches on devices or between them, as columns; a slot holds at most `mostTasks` tasks. */
 export class Batches {

@@ -1,6 +1,5 @@
-import type { ReservationCorrection } from '../reservation/policy.js';
-import type { FeedbackCorrection } from '../stage-local/policy.js';
 import { fullBatches, type Pool, stagesFrom, type Topology } from '../topology.js';
+import type { FeedbackCorrection, ReservationCorrection } from './corrections.js';
 
 const LEAST_RATIO = 0.25;
 const MOST_RATIO = 16;

@@ -1,5 +1,5 @@
-import { must } from '../../collections/columns.js';
-import { NONE } from '../../collections/lists.js';
+import { NONE } from '../../collections/index.js';
+import { must } from '../broken-promise.js';
 import { Answer, Decision, type Decisions, DropCode } from '../decisions.js';
 import type { Topology } from '../topology.js';
 import { Batches } from './batches.js';

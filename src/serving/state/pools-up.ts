@@ -1,4 +1,4 @@
-import { must } from '../../collections/columns.js';
+import { must } from '../broken-promise.js';
 import type { Topology } from '../topology.js';
 
 /** Which devices are up, and with them which pools and pipelines. Pipelines are known by their first pool. Constant per change. */

@@ -1,5 +1,5 @@
-import { grownCapacity, grownColumn, must, Slots } from '../../collections/columns.js';
-import { NONE } from '../../collections/lists.js';
+import { grownCapacity, grownColumn, NONE, Slots } from '../../collections/index.js';
+import { must } from '../broken-promise.js';
 
 /** Where a task is. */
 export const TaskState = { queued: 0, inBatch: 1, ended: 2 } as const;

@@ -1,13 +1,15 @@
-import { Lists, NONE } from '../../collections/lists.js';
-import type { StageLocalPolicy } from '../stage-local/policy.js';
+import { Lists, NONE } from '../../collections/index.js';
 import type { Requests } from './requests.js';
+
+/** In which order a queue is served; equals in the order they came. */
+export type QueueOrder = { kind: 'fifo' } | { kind: 'deadline' };
 
 /** The queues that tasks wait in, in the order of a policy. */
 export class TaskQueues extends Lists {
   constructor(
     queues: number,
     private readonly requests: Requests,
-    private readonly policy: Pick<StageLocalPolicy, 'order' | 'slackNs'>,
+    private readonly policy: { readonly order: QueueOrder; readonly slackNs: number },
   ) {
     super(queues);
   }

@@ -8,6 +8,7 @@ import {
 } from '../../../bench/ppipe/plans.js';
 import { streamOf } from '../../../src/random/index.js';
 import {
+  busyUntilTables,
   type Decisions,
   PUBLISHED_POLICY,
   PUBLISHED_REACTIVE_POLICY,
@@ -27,7 +28,7 @@ const coreOf =
   (decisions: Decisions): ServingCore =>
     scheduler === 'reactive'
       ? new StageLocalCore(topology, decisions, PUBLISHED_REACTIVE_POLICY)
-      : new ReservationCore(topology, decisions, PUBLISHED_POLICY);
+      : new ReservationCore(topology, decisions, PUBLISHED_POLICY, busyUntilTables);
 
 /** How many rows differ, with the first. */
 function differences(ours: readonly string[], theirs: readonly string[]) {

@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { profilesIn, publishedInstances, publishedPlan } from '../../../bench/ppipe/plans.js';
 import { type Stream, streamOf } from '../../../src/random/index.js';
 import {
+  busyUntilTables,
   Decisions,
+  gapTables,
   type LogEntry,
   ReservationCore,
   type ReservationPolicy,
@@ -33,7 +35,12 @@ const one = (batch: number, sloMs: number, virtualGpus = 1) =>
 const coreOf =
   (policy: Partial<ReservationPolicy> = {}) =>
   (topology: Topology, decisions: Decisions) =>
-    new ReservationCore(topology, decisions, policy);
+    new ReservationCore(
+      topology,
+      decisions,
+      policy,
+      policy.tables === 'busy-until' ? busyUntilTables : gapTables,
+    );
 
 const times = (...ms: number[]): Arrival[] => ms.map((at) => ({ at: at * MS }));
 const serve = (topology: Topology, list: Arrival[], policy: Partial<ReservationPolicy> = {}) =>
@@ -254,7 +261,7 @@ describe('ReservationCore', () => {
       for (const tables of ['gaps', 'busy-until'] as const) {
         const sum = simulate({
           topology,
-          makeCore: (decisions) => new ReservationCore(topology, decisions, { tables }),
+          makeCore: (decisions) => coreOf({ tables })(topology, decisions),
           arrivals: poisson(topology, 1.1, 2, seed),
           execution: (_pool, _size, planned) => planned * (0.5 + 1.2 * jitter.uniform()),
           observers: tables === 'gaps' ? [overlapWatch(topology)] : [],

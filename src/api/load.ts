@@ -1,0 +1,18 @@
+import { checkWritable, writeWhole } from '../artifacts/index.js';
+import type { LoadOptions, LoadReport } from '../loadgen/index.js';
+
+/**
+ * Drives a server with an open-loop load and reports what came back.
+ * @param options.output where the report is written as JSON; nowhere when left out
+ */
+export async function loadServer(
+  url: string,
+  options: LoadOptions & { output?: string | undefined },
+): Promise<LoadReport> {
+  const { driveLoad } = await import('../loadgen/index.js');
+  const { output, ...load } = options;
+  if (output !== undefined) await checkWritable(output);
+  const report = await driveLoad(url, load);
+  if (output !== undefined) await writeWhole(output, `${JSON.stringify(report, undefined, 2)}\n`);
+  return report;
+}

@@ -1,0 +1,9 @@
+/**
+ * Typed columns that grow, slots that are used again, linked lists of integers, and evenly spaced points.
+ *
+ * In go integers and capacities; nothing here knows what the integers stand for. Start with `columns.ts`.
+ */
+
+export { grownCapacity, grownColumn, Slots } from './columns.js';
+export { evenlySpaced } from './evenly-spaced.js';
+export { Lists, NONE } from './lists.js';

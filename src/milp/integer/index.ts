@@ -1,0 +1,8 @@
+/**
+ * Integer plans from columns: dynamic programming over amounts of GPUs, a MILP over the best columns, and proofs of optimality.
+ *
+ * `search.ts` says in which order the searches run and when they stop; `grid-search.ts` is the one that closes most instances.
+ */
+
+export { searchPlan } from './search.js';
+export { type IntegerSearch, isOver, type SearchResult } from './search-types.js';

@@ -1,0 +1,6 @@
+/**
+ * The formulation of PPipe A.1/A.2 as printed (repaired where it is too strict): the reference that small instances are checked against.
+ */
+
+export { solveLiteral } from './literal.js';
+export { literalChoices } from './literal-size.js';

@@ -1,0 +1,16 @@
+/**
+ * Linear models as values, the adapter to HiGHS, and the master LP over columns.
+ *
+ * `linear-model.ts` holds named constraints, `highs.ts` turns every solver status into one union, `master.ts` states the LP whose
+ * duals price columns. Only this folder imports `highs`.
+ */
+export { type HighsEngine, loadHighs, type SolveOptions, type SolveOutcome } from './highs.js';
+export { LinearModel, type Term } from './linear-model.js';
+export {
+  columnKey,
+  gpusByClass,
+  type MasterGoal,
+  type MasterResult,
+  provenBound,
+  solveMaster,
+} from './master.js';

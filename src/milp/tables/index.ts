@@ -1,0 +1,20 @@
+/**
+ * What profiles say, as tables the planner sums and looks up; from a spec and its profiles to a problem.
+ *
+ * A latency of a profile becomes a figure of a plan here: `tables.ts` sums layers or blocks between two cuts for each device
+ * class, virtual size and batch. Start with `resolve.ts`, then `tables.ts`.
+ */
+
+export { blockOfLayers } from './layer-rows.js';
+export { type NamedProfile, resolvePooled } from './resolve.js';
+export {
+  type ClassTable,
+  classTable,
+  fitsMemory,
+  type ModelTable,
+  modelTable,
+  type Slot,
+  slowerLink,
+  transferUs,
+  virtualGpuRps,
+} from './tables.js';

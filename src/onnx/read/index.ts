@@ -1,0 +1,8 @@
+/**
+ * An ONNX file read: its graph, the order of its nodes, its constants and external data, checked.
+ *
+ * In go bytes, out comes a Model. Start with `read.ts`.
+ */
+export { type ExternalCopy, ExternalPlan } from './external.js';
+export { annotatedTensor, callKey } from './node.js';
+export { readModel } from './read.js';

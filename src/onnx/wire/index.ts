@@ -1,0 +1,56 @@
+/**
+ * Protobuf messages on the wire: fields, tensors, value infos and their types, without decoding what need not be decoded.
+ *
+ * Start with `wire.ts`; limits on hostile files are named constants beside what they limit (`problems.ts`).
+ */
+
+export { codeOf, dtypeOf, travellingTypes, travels } from './dtypes.js';
+export {
+  ANNOTATION,
+  ATTRIBUTE,
+  DIM,
+  ENTRY,
+  FUNCTION,
+  GRAPH,
+  MODEL,
+  NODE,
+  OPSET,
+  SHAPE,
+  SPARSE,
+  TENSOR,
+  TENSOR_TYPE,
+  TYPE,
+  VALUE_INFO,
+} from './fields.js';
+export { Problems, quoted, short } from './problems.js';
+export { entryOf, readSparse, readTensor } from './tensor.js';
+export type {
+  ExternalData,
+  Initializer,
+  OnnxFunction,
+  OnnxGraph,
+  OnnxModel,
+  OnnxNode,
+  TensorType,
+  ValueInfo,
+  ValueType,
+} from './types.js';
+export { NESTED_TYPES, readValueInfo, valueInfoBytes } from './value-info.js';
+export {
+  concat,
+  delimited,
+  delimitedParts,
+  type Field,
+  fieldsOf,
+  LENGTH_DELIMITED,
+  merged,
+  messageField,
+  numberField,
+  numberOf,
+  payloadOf,
+  rawField,
+  rewritten,
+  textField,
+  textOf,
+  WireError,
+} from './wire.js';

@@ -1,0 +1,26 @@
+import type { ReservationPolicy } from '../reservation/index.js';
+import { REACTIVE_POLICY, type StageLocalPolicy } from '../stage-local/index.js';
+
+/** Every choice as PPipe's published simulator makes it; with a topology of its rules, its runs row for row. */
+export const PUBLISHED_POLICY: ReservationPolicy = {
+  tables: 'busy-until',
+  offer: 'least-waiting',
+  lateSingles: 'shunned',
+  askOthers: false,
+  firstSight: { kind: 'nearly-full', share: 0.95 },
+  review: 'every-arrival',
+  correction: { kind: 'none' },
+  lastMoment: 'one-more',
+  wakeStepNs: 1000,
+  mostTasks: 1 << 20,
+  mostTries: 2,
+};
+
+/** Every choice as PPipe's published simulator makes it; with a topology of its rules, its runs row for row. */
+export const PUBLISHED_REACTIVE_POLICY: StageLocalPolicy = {
+  ...REACTIVE_POLICY,
+  formation: { kind: 'last-moment', leaves: 'nothing', stepNs: 1000 },
+  drop: { kind: 'nearly-full', share: 0.95, spares: 'last-waited' },
+  correction: { kind: 'none' },
+  instant: 'by-place',
+};
