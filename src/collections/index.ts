@@ -3,7 +3,8 @@
  *
  * In go integers and capacities; nothing here knows what the integers stand for. Start with `columns.ts`.
  */
-
-export { grownCapacity, grownColumn, Slots } from './columns.js';
+export { FlagColumn, Float64Column, grownCapacity, grownColumn, Int32Column } from './columns.js';
 export { evenlySpaced } from './evenly-spaced.js';
+export { IntList } from './int-list.js';
 export { Lists, NONE } from './lists.js';
+export { Slots } from './slots.js';

@@ -1,5 +1,6 @@
-import { grownCapacity, grownColumn } from './columns.js';
+import { Int32Column } from './columns.js';
 
+/** No item, no device, no pool: the index that stands for absence in columns of integers. */
 export const NONE = -1;
 
 /**
@@ -7,16 +8,16 @@ export const NONE = -1;
  * take constant time and allocate nothing.
  */
 export class Lists {
-  private readonly head: Int32Array;
-  private readonly tail: Int32Array;
-  private readonly sizes: Int32Array;
-  private nextOf = new Int32Array(0);
-  private previousOf = new Int32Array(0);
+  private readonly head: Int32Column;
+  private readonly tail: Int32Column;
+  private readonly sizes: Int32Column;
+  private readonly nextOf = new Int32Column();
+  private readonly previousOf = new Int32Column();
 
   constructor(lists: number) {
-    this.head = new Int32Array(lists).fill(NONE);
-    this.tail = new Int32Array(lists).fill(NONE);
-    this.sizes = new Int32Array(lists);
+    this.head = new Int32Column(lists, NONE);
+    this.tail = new Int32Column(lists, NONE);
+    this.sizes = new Int32Column(lists);
   }
 
   get count(): number {
@@ -24,23 +25,23 @@ export class Lists {
   }
 
   size(list: number): number {
-    return this.sizes[list] as number;
+    return this.sizes.get(list);
   }
 
   first(list: number): number {
-    return this.head[list] as number;
+    return this.head.get(list);
   }
 
   last(list: number): number {
-    return this.tail[list] as number;
+    return this.tail.get(list);
   }
 
   next(item: number): number {
-    return this.nextOf[item] as number;
+    return this.nextOf.get(item);
   }
 
   previous(item: number): number {
-    return this.previousOf[item] as number;
+    return this.previousOf.get(item);
   }
 
   push(list: number, item: number): void {
@@ -49,40 +50,35 @@ export class Lists {
 
   /** Inserts behind `before`, or at the front where that is NONE. */
   insertAfter(list: number, before: number, item: number): void {
-    if (item >= this.nextOf.length) this.grow(item + 1);
+    this.nextOf.reach(item + 1);
+    this.previousOf.reach(item + 1);
     const after = before === NONE ? this.first(list) : this.next(before);
-    this.previousOf[item] = before;
-    this.nextOf[item] = after;
-    if (before === NONE) this.head[list] = item;
-    else this.nextOf[before] = item;
-    if (after === NONE) this.tail[list] = item;
-    else this.previousOf[after] = item;
-    this.sizes[list]! += 1;
+    this.previousOf.set(item, before);
+    this.nextOf.set(item, after);
+    if (before === NONE) this.head.set(list, item);
+    else this.nextOf.set(before, item);
+    if (after === NONE) this.tail.set(list, item);
+    else this.previousOf.set(after, item);
+    this.sizes.add(list, 1);
   }
 
   remove(list: number, item: number): void {
     const before = this.previous(item);
     const after = this.next(item);
-    if (before === NONE) this.head[list] = after;
-    else this.nextOf[before] = after;
-    if (after === NONE) this.tail[list] = before;
-    else this.previousOf[after] = before;
-    this.sizes[list]! -= 1;
+    if (before === NONE) this.head.set(list, after);
+    else this.nextOf.set(before, after);
+    if (after === NONE) this.tail.set(list, before);
+    else this.previousOf.set(after, before);
+    this.sizes.add(list, -1);
   }
 
   /** Empties a list. @returns its items in order */
   takeAll(list: number): number[] {
     const items: number[] = [];
     for (let item = this.first(list); item !== NONE; item = this.next(item)) items.push(item);
-    this.head[list] = NONE;
-    this.tail[list] = NONE;
-    this.sizes[list] = 0;
+    this.head.set(list, NONE);
+    this.tail.set(list, NONE);
+    this.sizes.set(list, 0);
     return items;
-  }
-
-  private grow(needed: number): void {
-    const capacity = grownCapacity(this.nextOf.length, needed);
-    this.nextOf = grownColumn(this.nextOf, capacity);
-    this.previousOf = grownColumn(this.previousOf, capacity);
   }
 }

@@ -2,7 +2,7 @@ import { NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 import type { ServingCore } from '../core.js';
 import type { Decisions } from '../decisions.js';
-import { BatchingCore, Durations, PoolsUp, TaskQueues, TaskState } from '../state/index.js';
+import { type Batches, Durations, PoolsUp, RequestLife, type Requests, TaskQueues } from '../state/index.js';
 import { mostStages, type ServedModel, stagesFrom, type Topology } from '../topology.js';
 import type { Booking } from './booking.js';
 import { Dispatcher } from './dispatcher.js';
@@ -21,7 +21,10 @@ const NOT_DOWN = Number.NEGATIVE_INFINITY;
  * Cost: an arrival that changes nothing looks at one number; a dispatch takes two probes as a rule. Memory follows the number
  * in flight.
  */
-export class ReservationCore extends BatchingCore implements ServingCore {
+export class ReservationCore implements ServingCore {
+  private readonly life: RequestLife;
+  private readonly requests: Requests;
+  private readonly batches: Batches;
   private readonly policy: ReservationPolicy;
   private readonly journeys: Journeys;
   private readonly durations: Durations;
@@ -55,13 +58,23 @@ export class ReservationCore extends BatchingCore implements ServingCore {
    * @param tables what makes the tables that `policy.tables` names
    */
   constructor(
-    topology: Topology,
+    private readonly topology: Topology,
     decisions: Decisions,
     policy: Partial<ReservationPolicy> = {},
     tables: ReservationTables = gapTables,
   ) {
     const chosen = { ...RESERVATION_POLICY, ...policy };
-    super(topology, decisions, chosen);
+    const life = new RequestLife(topology, decisions, chosen, {
+      leaveQueue: (task) => this.leaveQueue(task),
+      requeue: (at, task) => this.requeue(at, task),
+      ended: (task) => {
+        if (this.requests.isInBatch(task)) this.holes = true;
+      },
+      judged: () => {},
+    });
+    this.life = life;
+    this.requests = life.requests;
+    this.batches = life.batches;
     must(
       (chosen.tables === 'gaps') === (tables === gapTables),
       'a reservation scheduler has other tables than its policy says',
@@ -93,14 +106,49 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     return this.dispatcher.probes;
   }
 
-  /** What memory follows: reservations as well. */
-  override get inUse(): { requests: number; tasks: number; batches: number; reservations: number } {
-    return { ...super.inUse, reservations: this.booking.kept };
+  get pending(): number {
+    return this.life.pending;
   }
 
-  protected admit(at: number, request: number): void {
-    for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task))
+  /** What memory follows: reservations as well. */
+  get inUse(): { requests: number; tasks: number; batches: number; reservations: number } {
+    return { ...this.life.inUse, reservations: this.booking.kept };
+  }
+
+  taskOf(request: number, row: number): number {
+    return this.life.taskOf(request, row);
+  }
+
+  batchSize(batch: number): number {
+    return this.batches.size(batch);
+  }
+
+  batchTask(batch: number, i: number): number {
+    return this.batches.task(batch, i);
+  }
+
+  batchPool(batch: number): number {
+    return this.batches.pool(batch);
+  }
+
+  batchDevice(batch: number): number {
+    return this.batches.device(batch);
+  }
+
+  arrived(at: number, model: number, deadlineNs: number, rows: number): number {
+    const request = this.life.arrived(model, deadlineNs, rows);
+    if (this.requests.isSettled(request)) return request;
+    for (let task = this.requests.firstTask(request); task !== NONE; task = this.requests.nextTask(task))
       this.requeue(at, task);
+    return request;
+  }
+
+  turnedAway(at: number, model: number): number {
+    return this.life.turnedAway(at, model);
+  }
+
+  cancelled(_at: number, request: number): boolean {
+    return this.life.cancelled(request);
   }
 
   /** Reservations answer for a batch, not for a request that is not in yet. */
@@ -116,7 +164,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     const pool = this.batches.pool(batch);
     this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
     const last = this.stages[pool] === 1;
-    if (last) this.endTasks(at, batch);
+    if (last) this.life.endTasks(at, batch);
     this.flow.executed(at, batch, last);
     if (last) this.batches.close(batch);
   }
@@ -125,7 +173,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     const pool = this.batches.pool(batch);
     this.durations.observeTransfer(pool, this.batches.size(batch), endedAt - startedAt);
     // A stage that has lost its devices: the batch's tasks start again, the driver has their inputs.
-    if (!this.flow.transferred(at, batch)) this.retry(at, batch, 0, false);
+    if (!this.flow.transferred(at, batch)) this.life.retry(at, batch, 0, false);
   }
 
   failed(at: number, batch: number): void {
@@ -146,13 +194,17 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     this.booking.deviceDown(device);
     for (const batch of this.flow.deviceDown(at, device)) {
       if (this.journeys.leg[batch] === Leg.executing) this.retryAlone(at, batch, false);
-      else this.retry(at, batch, 0, false);
+      else this.life.retry(at, batch, 0, false);
     }
     this.touchAll();
   }
 
+  due(_at: number): void {
+    this.life.due();
+  }
+
   drain(_at: number): void {
-    this.draining = true;
+    this.life.drain();
     this.touchAll();
   }
 
@@ -167,7 +219,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
       earliest = Math.min(earliest, this.wake[model] as number);
     }
     this.flow.decide(at);
-    this.decided(earliest);
+    this.life.decided(earliest);
   }
 
   /** Algorithm 1, over and over until the oldest request waits; @returns when to look again. */
@@ -175,7 +227,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     for (;;) {
       const head = this.queues.first(model);
       if (head === NONE) return NEVER;
-      const deadline = this.deadlineOf(head);
+      const deadline = this.requests.deadlineOf(this.requests.requestOf(head));
       const size = this.dispatcher.offer(
         at,
         model,
@@ -188,7 +240,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
         this.relaxIfUnused(at, model, deadline);
         const until = this.lastMomentForDevices(model, deadline);
         if (until > at) return until;
-        this.giveUp(head, NONE, until === NOT_DOWN);
+        this.life.giveUp(head, NONE, until === NOT_DOWN);
         continue;
       }
       this.seen[model] = head;
@@ -198,11 +250,11 @@ export class ReservationCore extends BatchingCore implements ServingCore {
         this.dispatch(at, model, size);
         continue;
       }
-      const until = this.draining ? at : this.lastMoment(model, head, entry);
+      const until = this.life.draining ? at : this.lastMoment(model, head, entry);
       if (until > at) return this.waitQuietly(at, model, size, deadline, until);
       // The larger batch is there in time; where a smaller one takes longer, those that wait need not be.
       const fits = this.dispatcher.largest(at, entry, deadline, false, waiting);
-      if (fits === 0) this.giveUp(head, NONE, true);
+      if (fits === 0) this.life.giveUp(head, NONE, true);
       else this.dispatch(at, model, fits);
     }
   }
@@ -260,7 +312,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   private lastMoment(model: number, head: number, entry: number): number {
     const waiting = this.queues.size(model);
     const more = Math.min(waiting + 1, this.dispatcher.planned[entry] as number);
-    const deadline = this.deadlineOf(head);
+    const deadline = this.requests.deadlineOf(this.requests.requestOf(head));
     const past = deadline - this.durations.workNs(entry, more) + this.policy.wakeStepNs;
     if (this.policy.lastMoment === 'one-more') return past;
     return Math.min(past, deadline - this.durations.workNs(entry, Math.min(waiting, more)));
@@ -273,7 +325,7 @@ export class ReservationCore extends BatchingCore implements ServingCore {
     for (let i = 0; i < size; i++) {
       const task = this.queues.first(model);
       this.queues.remove(model, task);
-      this.putInBatch(batch, task);
+      this.life.putInBatch(batch, task);
     }
     this.seen[model] = NONE;
     this.booking.reserve(path, entry, size, 0, this.journeys.step(batch, 0));
@@ -290,31 +342,27 @@ export class ReservationCore extends BatchingCore implements ServingCore {
   }
 
   /** Into the queue of its model in the order of deadlines, equals as they came. */
-  protected requeue(at: number, task: number): void {
-    const model = this.modelOf(task);
-    this.requests.state[task] = TaskState.queued;
+  private requeue(at: number, task: number): void {
+    const model = this.requests.modelOf(this.requests.requestOf(task));
+    this.requests.enterQueue(task);
     this.queues.insert(model, task);
     const isQuiet = at < (this.quietUntil[model] as number) && this.queues.previous(task) !== NONE;
     if (!isQuiet || this.queues.size(model) >= (this.quietSize[model] as number)) this.touched[model] = 1;
   }
 
-  protected leaveQueue(task: number): void {
-    const model = this.modelOf(task);
+  private leaveQueue(task: number): void {
+    const model = this.requests.modelOf(this.requests.requestOf(task));
     this.queues.remove(model, task);
     if (this.seen[model] === task) this.seen[model] = NONE;
-  }
-
-  protected override taskEnds(task: number): void {
-    if (this.requests.state[task] === TaskState.inBatch) this.holes = true;
   }
 
   /** The tasks of a batch that was lost while it ran are tried again, each alone. */
   private retryAlone(at: number, batch: number, givenUp: boolean): void {
     this.retried = true;
-    this.retry(at, batch, 1, givenUp);
+    this.life.retry(at, batch, 1, givenUp);
   }
 
   private isWanted(batch: number): boolean {
-    return !this.holes || this.keepWanted(batch);
+    return !this.holes || this.life.keepWanted(batch);
   }
 }

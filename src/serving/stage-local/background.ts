@@ -33,12 +33,12 @@ export class Background {
   }
 
   add(queue: number, task: number): void {
-    this.requests.late[task] = 1;
+    this.requests.setLate(task, true);
     this.waiting.push(queue, task);
   }
 
   remove(queue: number, task: number): void {
-    this.requests.late[task] = 0;
+    this.requests.setLate(task, false);
     this.waiting.remove(queue, task);
   }
 
@@ -52,7 +52,7 @@ export class Background {
     const most = Math.min(this.topology.pools[pool]?.batch as number, this.waiting.size(queue));
     let task = this.first(queue);
     for (let size = 0; size < most; size++, task = this.waiting.next(task)) {
-      if ((this.requests.tries[task] as number) > 0) return Math.max(1, size);
+      if (this.requests.triesOf(task) > 0) return Math.max(1, size);
     }
     return most;
   }
@@ -60,9 +60,9 @@ export class Background {
   /** The first instant at which a waiting task is given up for good; never where there is none. */
   dropTime(task: number): number {
     if (task === NONE || this.rule.kind === 'drop') return Number.POSITIVE_INFINITY;
-    const request = this.requests.request[task] as number;
-    const sloNs = this.topology.models[this.requests.model[request] as number]?.sloNs as number;
-    const deadline = this.requests.deadline[request] as number;
+    const request = this.requests.requestOf(task);
+    const sloNs = this.topology.models[this.requests.modelOf(request)]?.sloNs as number;
+    const deadline = this.requests.deadlineOf(request);
     return Math.floor(deadline + this.rule.patience * sloNs) + 1;
   }
 }

@@ -46,9 +46,9 @@ export class EarliestFree implements Placement {
   }
 
   queueOf(task: number): number {
-    const pool = this.requests.pool[task] as number;
+    const pool = this.requests.poolOf(task);
     if (pool !== NONE) return this.queueBefore(pool);
-    return this.requests.model[this.requests.request[task] as number] as number;
+    return this.requests.modelOf(this.requests.requestOf(task));
   }
 
   queueBefore(pool: number): number {
@@ -67,12 +67,12 @@ export class EarliestFree implements Placement {
   }
 
   begin(_at: number, task: number): void {
-    this.requests.pool[task] = NONE;
+    this.requests.setPool(task, NONE);
   }
 
   /** A stage without devices leaves nothing but to begin again. */
   goOn(_at: number, task: number, pool: number): void {
-    this.requests.pool[task] = pool !== NONE && this.poolsUp.hasDevice(pool) ? pool : NONE;
+    this.requests.setPool(task, pool !== NONE && this.poolsUp.hasDevice(pool) ? pool : NONE);
   }
 
   ended(): void {}

@@ -47,7 +47,7 @@ export class OnArrival implements Placement {
   }
 
   queueOf(task: number): number {
-    return this.requests.pool[task] as number;
+    return this.requests.poolOf(task);
   }
 
   queueBefore(pool: number): number {
@@ -74,29 +74,29 @@ export class OnArrival implements Placement {
 
   /** Where its pipeline is broken and another is not, a task begins again there: the driver still has the request's inputs. */
   goOn(at: number, task: number, pool: number): void {
-    this.requests.pool[task] = pool;
+    this.requests.setPool(task, pool);
     if (this.poolsUp.isUp(pool)) return;
     this.ended(task);
     const entry = this.choose(at, task);
     if (this.poolsUp.isUp(entry)) {
       this.enter(task, entry);
-      this.requests.queuedAt[task] = at;
-    } else this.pipelines.entered(this.requests.entry[task] as number);
+      this.requests.setQueuedAt(task, at);
+    } else this.pipelines.entered(this.requests.entryOf(task));
   }
 
   private choose(at: number, task: number): number {
-    const request = this.requests.request[task] as number;
-    return this.pipelines.choose(this.requests.model[request] as number, this.queues.latestEnd(task), at);
+    const request = this.requests.requestOf(task);
+    return this.pipelines.choose(this.requests.modelOf(request), this.queues.latestEnd(task), at);
   }
 
   private enter(task: number, entry: number): void {
     this.pipelines.entered(entry);
-    this.requests.entry[task] = entry;
-    this.requests.pool[task] = entry;
+    this.requests.setEntry(task, entry);
+    this.requests.setPool(task, entry);
   }
 
   ended(task: number): void {
-    const entry = this.requests.entry[task] as number;
+    const entry = this.requests.entryOf(task);
     if (entry !== NONE) this.pipelines.left(entry);
   }
 

@@ -2,7 +2,7 @@ import { NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 import type { ServingCore } from '../core.js';
 import { Decision, type Decisions, DropCode } from '../decisions.js';
-import { BatchingCore, Durations, TaskQueues, TaskState } from '../state/index.js';
+import { type Batches, Durations, RequestLife, type Requests, TaskQueues } from '../state/index.js';
 import type { Pool, Topology } from '../topology.js';
 import { Background } from './background.js';
 import { type Dropping, droppingOf } from './dropping.js';
@@ -22,7 +22,10 @@ const NEVER = Number.POSITIVE_INFINITY;
  * Cost: constant per event but for the queue's order (constant for equal SLOs), a scan of at most one batch per start and, where
  * devices are handed batches ahead, a logarithm of their number. Memory follows the number of requests in flight.
  */
-export class StageLocalCore extends BatchingCore implements ServingCore {
+export class StageLocalCore implements ServingCore {
+  private readonly life: RequestLife;
+  private readonly requests: Requests;
+  private readonly batches: Batches;
   private readonly policy: StageLocalPolicy;
   private readonly pools: readonly Pool[];
   private readonly durations: Durations;
@@ -42,11 +45,23 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
    * @param decisions where decisions are appended; the driver's
    * @param policy what differs from DEFAULT_POLICY
    */
-  constructor(topology: Topology, decisions: Decisions, policy: Partial<StageLocalPolicy> = {}) {
+  constructor(
+    private readonly topology: Topology,
+    private readonly decisions: Decisions,
+    policy: Partial<StageLocalPolicy> = {},
+  ) {
     const chosen = { ...DEFAULT_POLICY, ...policy };
-    super(topology, decisions, chosen);
+    const life = new RequestLife(topology, decisions, chosen, {
+      leaveQueue: (task) => this.leave(this.placement.queueOf(task), task),
+      requeue: (at, task) => this.requeue(at, task),
+      ended: (task) => this.placement.ended(task),
+      judged: (request, inTime) => this.judged(request, inTime),
+    });
     const { models, pools } = topology;
-    const { requests, batches } = this;
+    const { requests, batches } = life;
+    this.life = life;
+    this.requests = requests;
+    this.batches = batches;
     const isOnArrival = chosen.placement === 'on-arrival';
     const queues = new TaskQueues(pools.length + (isOnArrival ? 0 : models.length), requests, chosen);
     const durations = new Durations(topology, chosen.correction);
@@ -65,19 +80,56 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
     this.wake = new Float64Array(queues.count).fill(NEVER);
   }
 
-  protected admit(at: number, request: number): void {
-    const model = this.requests.model[request] as number;
+  get pending(): number {
+    return this.life.pending;
+  }
+
+  get inUse(): { requests: number; tasks: number; batches: number } {
+    return this.life.inUse;
+  }
+
+  taskOf(request: number, row: number): number {
+    return this.life.taskOf(request, row);
+  }
+
+  batchSize(batch: number): number {
+    return this.batches.size(batch);
+  }
+
+  batchTask(batch: number, i: number): number {
+    return this.batches.task(batch, i);
+  }
+
+  batchPool(batch: number): number {
+    return this.batches.pool(batch);
+  }
+
+  batchDevice(batch: number): number {
+    return this.batches.device(batch);
+  }
+
+  arrived(at: number, model: number, deadlineNs: number, rows: number): number {
+    const request = this.life.arrived(model, deadlineNs, rows);
+    if (!this.requests.isSettled(request)) this.admit(at, request);
+    return request;
+  }
+
+  private admit(at: number, request: number): void {
+    const model = this.requests.modelOf(request);
     if (this.topology.models[model]?.entries.length === 0) {
-      this.drop(request, DropCode.deviceDown, NONE);
+      this.life.drop(request, DropCode.deviceDown, NONE);
       return;
     }
-    const isStrict = this.isStrict(at, model, this.requests.deadline[request] as number);
-    this.requests.strict[request] = isStrict ? 1 : 0;
-    for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task)) {
-      this.requests.queuedAt[task] = at;
+    this.requests.setStrict(request, this.isStrict(at, model, this.requests.deadlineOf(request)));
+    for (let task = this.requests.firstTask(request); task !== NONE; task = this.requests.nextTask(task)) {
+      this.requests.setQueuedAt(task, at);
       this.placement.begin(at, task);
       this.enqueue(task);
     }
+  }
+
+  turnedAway(at: number, model: number): number {
+    return this.life.turnedAway(at, model);
   }
 
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean {
@@ -90,12 +142,12 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
     return deadlineNs - at < (this.topology.models[model]?.sloNs as number);
   }
 
-  override cancelled(at: number, request: number): boolean {
+  cancelled(_at: number, request: number): boolean {
     // Of fewer that wait the last moment is later.
     if (this.policy.formation.kind === 'last-moment')
-      for (let task = this.requests.first(request); task !== NONE; task = this.requests.nextOf(task))
-        if (this.requests.state[task] === TaskState.queued) this.touched[this.placement.queueOf(task)] = 1;
-    return super.cancelled(at, request);
+      for (let task = this.requests.firstTask(request); task !== NONE; task = this.requests.nextTask(task))
+        if (this.requests.isQueued(task)) this.touched[this.placement.queueOf(task)] = 1;
+    return this.life.cancelled(request);
   }
 
   started(at: number, batch: number): void {
@@ -107,15 +159,15 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
     this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
     this.placement.executed(at, batch, endedAt);
     if (this.pools[pool]?.next === undefined) {
-      this.endTasks(at, batch);
+      this.life.endTasks(at, batch);
       this.batches.close(batch);
-    } else if (this.policy.instant === 'told') this.sendOn(batch);
+    } else if (this.policy.instant === 'told') this.life.sendOn(batch);
     else this.ended.push(batch);
   }
 
   failed(at: number, batch: number): void {
     this.placement.failed(at, batch);
-    this.retry(at, batch, 1, this.batches.size(batch) === 1);
+    this.life.retry(at, batch, 1, this.batches.size(batch) === 1);
   }
 
   transferred(at: number, batch: number, startedAt: number, endedAt: number): void {
@@ -131,8 +183,8 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
     const next = this.pools[this.batches.pool(batch)]?.next as number;
     for (let i = 0; i < this.batches.size(batch); i++) {
       const task = this.batches.task(batch, i);
-      if (!this.cameBack(task)) continue;
-      this.requests.queuedAt[task] = at;
+      if (!this.life.cameBack(task)) continue;
+      this.requests.setQueuedAt(task, at);
       this.placement.goOn(at, task, next);
       this.enqueue(task);
     }
@@ -147,7 +199,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
     if (!this.placement.isDeviceUp(device)) return;
     const running = this.placement.running(device);
     for (const batch of this.placement.deviceDown(device))
-      this.retry(at, batch, batch === running ? 1 : 0, false);
+      this.life.retry(at, batch, batch === running ? 1 : 0, false);
     for (const queue of this.placement.broken(this.topology.devices[device]?.pool as number))
       this.moveOn(at, queue);
   }
@@ -165,8 +217,12 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
     }
   }
 
+  due(_at: number): void {
+    this.life.due();
+  }
+
   drain(_at: number): void {
-    this.draining = true;
+    this.life.drain();
     this.touched.fill(1);
   }
 
@@ -178,7 +234,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
       if (this.touched[queue] === 1 || (this.wake[queue] as number) <= at) this.look(at, queue);
       earliest = Math.min(earliest, this.wake[queue] as number);
     }
-    this.decided(earliest);
+    this.life.decided(earliest);
   }
 
   private deliverByPlace(at: number): void {
@@ -195,7 +251,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
 
   private sendByPlace(): void {
     this.ended.sort((a, b) => this.batches.device(a) - this.batches.device(b));
-    for (const batch of this.ended) this.sendOn(batch);
+    for (const batch of this.ended) this.life.sendOn(batch);
     this.ended.length = 0;
   }
 
@@ -222,7 +278,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
       }
       const lateDropTime = this.background.dropTime(late);
       if (at >= lateDropTime) {
-        this.giveUp(late, this.placement.placeOf(queue), this.placement.isUp(queue));
+        this.life.giveUp(late, this.placement.placeOf(queue), this.placement.isUp(queue));
         continue;
       }
       const again = Math.min(dropTime, lateDropTime);
@@ -237,7 +293,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
   private startOrWait(at: number, start: number, queue: number, device: number): number {
     const pool = this.poolOf(device);
     const size = this.formation.size(start, queue, pool);
-    const until = this.draining ? at : this.formation.waitUntil(queue, pool, size);
+    const until = this.life.draining ? at : this.formation.waitUntil(queue, pool, size);
     if (until > at) this.dropping.waitedOn(queue, this.queues.first(queue));
     else this.start(at, queue, device, Math.min(size, this.queues.size(queue)), false);
     return until;
@@ -249,7 +305,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
       const task = late ? this.background.first(queue) : this.queues.first(queue);
       if (late) this.background.remove(queue, task);
       else this.queues.remove(queue, task);
-      this.putInBatch(batch, task);
+      this.life.putInBatch(batch, task);
     }
     this.placement.handed(at, batch);
     this.placement.changed(queue);
@@ -257,15 +313,15 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
   }
 
   private missed(queue: number, task: number): void {
-    const request = this.requests.request[task] as number;
-    const model = this.requests.model[request] as number;
+    const request = this.requests.requestOf(task);
+    const model = this.requests.modelOf(request);
     const isUp = this.placement.isUp(queue);
-    if (this.requests.missed[request] === 0) this.background.observe(model, true);
-    this.requests.missed[request] = 1;
-    if (isUp && this.requests.strict[request] === 0 && this.background.takes(model)) {
+    if (!this.requests.isMissed(request)) this.background.observe(model, true);
+    this.requests.setMissed(request);
+    if (isUp && !this.requests.isStrict(request) && this.background.takes(model)) {
       this.leave(queue, task);
       this.background.add(queue, task);
-    } else this.giveUp(task, this.placement.placeOf(queue), isUp);
+    } else this.life.giveUp(task, this.placement.placeOf(queue), isUp);
   }
 
   /** A pool that its own bad record has kept from work for as long as an SLO is given another chance. */
@@ -279,7 +335,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
 
   private enqueue(task: number): void {
     const queue = this.placement.queueOf(task);
-    this.requests.state[task] = TaskState.queued;
+    this.requests.enterQueue(task);
     if (!this.queues.insert(queue, task)) this.placement.changed(queue);
     this.dropping.entered(queue, task);
     this.touched[queue] = 1;
@@ -287,7 +343,7 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
 
   /** Out of a queue other than into a batch. */
   private leave(queue: number, task: number): void {
-    if (this.requests.late[task] === 1) {
+    if (this.requests.isLate(task)) {
       this.background.remove(queue, task);
       return;
     }
@@ -299,21 +355,12 @@ export class StageLocalCore extends BatchingCore implements ServingCore {
     return this.topology.devices[device]?.pool as number;
   }
 
-  protected requeue(at: number, task: number): void {
-    this.placement.goOn(at, task, this.requests.pool[task] as number);
+  private requeue(at: number, task: number): void {
+    this.placement.goOn(at, task, this.requests.poolOf(task));
     this.enqueue(task);
   }
 
-  protected leaveQueue(task: number): void {
-    this.leave(this.placement.queueOf(task), task);
-  }
-
-  protected override taskEnds(task: number): void {
-    this.placement.ended(task);
-  }
-
-  protected override judged(request: number, inTime: boolean): void {
-    if (this.requests.missed[request] === 0)
-      this.background.observe(this.requests.model[request] as number, !inTime);
+  private judged(request: number, inTime: boolean): void {
+    if (!this.requests.isMissed(request)) this.background.observe(this.requests.modelOf(request), !inTime);
   }
 }

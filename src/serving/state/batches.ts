@@ -1,14 +1,14 @@
-import { grownCapacity, grownColumn, Slots } from '../../collections/index.js';
+import { FlagColumn, Int32Column, Slots } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 
 /** Batches on devices or between them, as columns; a slot holds at most `mostTasks` tasks. */
 export class Batches {
   private readonly slots = new Slots();
-  private poolOf = new Int32Array(0);
-  private deviceOf = new Int32Array(0);
-  private sizes = new Int32Array(0);
-  private tasks = new Int32Array(0);
-  private moving = new Uint8Array(0);
+  private readonly poolOf = new Int32Column();
+  private readonly deviceOf = new Int32Column();
+  private readonly sizes = new Int32Column();
+  private readonly tasks = new Int32Column();
+  private readonly moving = new FlagColumn();
 
   constructor(private readonly mostTasks: number) {}
 
@@ -19,70 +19,69 @@ export class Batches {
   open(pool: number, device: number): number {
     const batch = this.slots.take();
     if (batch >= this.poolOf.length) this.grow(batch + 1);
-    this.poolOf[batch] = pool;
-    this.deviceOf[batch] = device;
-    this.sizes[batch] = 0;
-    this.moving[batch] = 0;
+    this.poolOf.set(batch, pool);
+    this.deviceOf.set(batch, device);
+    this.sizes.set(batch, 0);
+    this.moving.set(batch, false);
     return batch;
   }
 
   add(batch: number, task: number): void {
     const size = this.size(batch);
     must(size < this.mostTasks, 'a batch is larger than any planned');
-    this.tasks[batch * this.mostTasks + size] = task;
-    this.sizes[batch] = size + 1;
+    this.tasks.set(batch * this.mostTasks + size, task);
+    this.sizes.set(batch, size + 1);
   }
 
   /** Keeps only the first tasks: what `set` has put there. */
   truncate(batch: number, size: number): void {
-    this.sizes[batch] = size;
+    this.sizes.set(batch, size);
   }
 
   set(batch: number, i: number, task: number): void {
-    this.tasks[batch * this.mostTasks + i] = task;
+    this.tasks.set(batch * this.mostTasks + i, task);
   }
 
   close(batch: number): void {
-    this.sizes[batch] = 0;
+    this.sizes.set(batch, 0);
     this.slots.giveBack(batch);
   }
 
   /** On to another pool, on a device of it (NONE: on none yet). */
   moveTo(batch: number, pool: number, device: number): void {
-    this.poolOf[batch] = pool;
-    this.deviceOf[batch] = device;
+    this.poolOf.set(batch, pool);
+    this.deviceOf.set(batch, device);
   }
 
   setMoving(batch: number): void {
-    this.moving[batch] = 1;
+    this.moving.set(batch, true);
   }
 
   isMoving(batch: number): boolean {
-    return this.moving[batch] === 1;
+    return this.moving.has(batch);
   }
 
   size(batch: number): number {
-    return this.sizes[batch] as number;
+    return this.sizes.get(batch);
   }
 
   task(batch: number, i: number): number {
-    return this.tasks[batch * this.mostTasks + i] as number;
+    return this.tasks.get(batch * this.mostTasks + i);
   }
 
   pool(batch: number): number {
-    return this.poolOf[batch] as number;
+    return this.poolOf.get(batch);
   }
 
   device(batch: number): number {
-    return this.deviceOf[batch] as number;
+    return this.deviceOf.get(batch);
   }
 
-  private grow(needed: number): void {
-    const capacity = grownCapacity(this.poolOf.length, needed);
-    this.poolOf = grownColumn(this.poolOf, capacity);
-    this.deviceOf = grownColumn(this.deviceOf, capacity);
-    this.sizes = grownColumn(this.sizes, capacity);
-    this.moving = grownColumn(this.moving, capacity);
-    this.tasks = grownColumn(this.tasks, capacity * this.mostTasks);
+  private grow(length: number): void {
+    this.poolOf.reach(length);
+    this.deviceOf.reach(length);
+    this.sizes.reach(length);
+    this.moving.reach(length);
+    this.tasks.reach(this.poolOf.length * this.mostTasks);
   }
 }

@@ -7,7 +7,7 @@
 export { Batches } from './batches.js';
 export type { FeedbackCorrection, ReservationCorrection } from './corrections.js';
 export { Durations } from './durations.js';
-export { BatchingCore } from './life.js';
+export { RequestLife } from './life.js';
 export { PoolsUp } from './pools-up.js';
-export { Requests, TaskState } from './requests.js';
+export { Requests } from './requests.js';
 export { type QueueOrder, TaskQueues } from './task-queues.js';

@@ -3,43 +3,49 @@ import { must } from '../broken-promise.js';
 import { Answer, Decision, type Decisions, DropCode } from '../decisions.js';
 import type { Topology } from '../topology.js';
 import { Batches } from './batches.js';
-import { Requests, TaskState } from './requests.js';
+import { Requests } from './requests.js';
 
-interface Bounds {
+/** Limits that every scheduler's policy has. */
+export interface LifeLimits {
   /** More tasks in flight than this are refused. */
-  mostTasks: number;
+  readonly mostTasks: number;
   /** Executions a task may be lost in before its request fails. */
-  mostTries: number;
+  readonly mostTries: number;
+}
+
+/** What a scheduler does when the life of a request reaches into its queues. */
+export interface TaskKeeper {
+  /** A waiting task leaves its queue, its request having ended otherwise. */
+  leaveQueue(task: number): void;
+  /** A task whose batch was lost is queued again. */
+  requeue(at: number, task: number): void;
+  /** The request of the task has its outcome. */
+  ended(task: number): void;
+  /** A request was served to its end, or turned away. */
+  judged(request: number, inTime: boolean): void;
 }
 
 /**
- * What all schedulers over a plan's pools share: requests from their arrival to their one outcome, tasks between queues and
- * batches. Which queue, which batch and when is theirs.
+ * RequestLife is the life of requests from their arrival to their one outcome, and of their tasks between queues and batches: the
+ * same for all schedulers. Which queue, which batch and when is the scheduler's, whom it asks by TaskKeeper.
  */
-export abstract class BatchingCore {
-  protected readonly requests = new Requests();
-  protected readonly batches: Batches;
-  protected draining = false;
+export class RequestLife {
+  readonly requests = new Requests();
+  readonly batches: Batches;
+  private isDraining = false;
   private unsettled = 0;
   private wakeTold = Number.POSITIVE_INFINITY;
 
-  protected constructor(
-    protected readonly topology: Topology,
-    protected readonly decisions: Decisions,
-    private readonly bounds: Bounds,
+  constructor(
+    private readonly topology: Topology,
+    private readonly decisions: Decisions,
+    private readonly limits: LifeLimits,
+    private readonly keeper: TaskKeeper,
   ) {
     this.batches = new Batches(Math.max(...topology.pools.map(({ batch }) => batch)));
   }
 
-  /** A request was taken in: its tasks are to be queued. */
-  protected abstract admit(at: number, request: number): void;
-  /** A waiting task leaves its queue, its request having ended otherwise. */
-  protected abstract leaveQueue(task: number): void;
-  /** A task whose batch was lost is queued again. */
-  protected abstract requeue(at: number, task: number): void;
-  /** A request was served to its end, or turned away. */
-  protected judged(_request: number, _inTime: boolean): void {}
-
+  /** Requests without an outcome. */
   get pending(): number {
     return this.unsettled;
   }
@@ -50,41 +56,35 @@ export abstract class BatchingCore {
     return { requests: requestCount, tasks: taskCount, batches: this.batches.count };
   }
 
+  get draining(): boolean {
+    return this.isDraining;
+  }
+
+  drain(): void {
+    this.isDraining = true;
+  }
+
+  /** The task of a row of a request. O(row). */
   taskOf(request: number, row: number): number {
-    let task = this.requests.first(request);
-    for (let i = 0; i < row; i++) task = this.requests.nextOf(task);
+    let task = this.requests.firstTask(request);
+    for (let i = 0; i < row; i++) task = this.requests.nextTask(task);
     return task;
   }
 
-  batchSize(batch: number): number {
-    return this.batches.size(batch);
-  }
-
-  batchTask(batch: number, i: number): number {
-    return this.batches.task(batch, i);
-  }
-
-  batchPool(batch: number): number {
-    return this.batches.pool(batch);
-  }
-
-  batchDevice(batch: number): number {
-    return this.batches.device(batch);
-  }
-
-  arrived(at: number, model: number, deadlineNs: number, rows: number): number {
+  /** A request of `rows` tasks came. Where it is not refused at once (`isSettled`), the scheduler queues its tasks. */
+  arrived(model: number, deadlineNs: number, rows: number): number {
     must(rows >= 1 && this.topology.models[model] !== undefined, 'a request has no rows or no model');
-    const full = this.requests.taskCount + rows > this.bounds.mostTasks;
+    const isFull = this.requests.taskCount + rows > this.limits.mostTasks;
     const request = this.open(model, deadlineNs, rows);
-    if (this.draining) this.drop(request, DropCode.draining, NONE);
-    else if (full) this.drop(request, DropCode.queueFull, NONE);
-    else this.admit(at, request);
+    if (this.isDraining) this.drop(request, DropCode.draining, NONE);
+    else if (isFull) this.drop(request, DropCode.queueFull, NONE);
     return request;
   }
 
+  /** A request that would be dropped was not read. */
   turnedAway(at: number, model: number): number {
     const request = this.open(model, at, 1);
-    this.judged(request, false);
+    this.keeper.judged(request, false);
     this.drop(request, DropCode.overload, NONE);
     return request;
   }
@@ -94,96 +94,81 @@ export abstract class BatchingCore {
     return this.requests.add(model, deadlineNs, rows);
   }
 
-  cancelled(_at: number, request: number): boolean {
-    if (this.requests.settled[request] === 1) return false;
+  /** The request's client left. @returns whether that ended it */
+  cancelled(request: number): boolean {
+    if (this.requests.isSettled(request)) return false;
     this.settle(request);
     return true;
   }
 
-  due(_at: number): void {
+  /** The time asked for has come: the next one is told whatever it is. */
+  due(): void {
     this.wakeTold = Number.POSITIVE_INFINITY;
   }
 
   /** Ends a `decide`: asks to be woken, and gives back the numbers of what has ended. */
-  protected decided(wakeAt: number): void {
+  decided(wakeAt: number): void {
     if (wakeAt !== Number.POSITIVE_INFINITY && wakeAt !== this.wakeTold)
       this.decisions.push(Decision.wakeAt, wakeAt);
     this.wakeTold = wakeAt;
     this.requests.flush();
   }
 
-  protected deadlineOf(task: number): number {
-    return this.requests.deadline[this.requests.request[task] as number] as number;
-  }
-
-  protected modelOf(task: number): number {
-    return this.requests.model[this.requests.request[task] as number] as number;
-  }
-
-  protected answer(request: number, how: number): void {
+  answer(request: number, how: number): void {
     this.decisions.push(Decision.answer, request, how);
     this.settle(request);
   }
 
-  protected drop(request: number, reason: number, pool: number): void {
+  drop(request: number, reason: number, pool: number): void {
     this.decisions.push(Decision.drop, request, reason, pool);
     this.settle(request);
   }
 
   /** A task is too late, or can no longer be served: its request is dropped, or failed where it was lost before. */
-  protected giveUp(task: number, pool: number, isUp: boolean): void {
-    const request = this.requests.request[task] as number;
-    if (this.requests.tried[request] === 1) this.answer(request, Answer.failed);
+  giveUp(task: number, pool: number, isUp: boolean): void {
+    const request = this.requests.requestOf(task);
+    if (this.requests.wasTried(request)) this.answer(request, Answer.failed);
     else this.drop(request, isUp ? DropCode.deadline : DropCode.deviceDown, pool);
   }
 
-  /** The outcome is decided: its waiting tasks leave the queues, those in batches will be ignored. */
+  /** The outcome is decided: waiting tasks leave their queues, those in batches will be ignored. */
   private settle(request: number): void {
     const { requests } = this;
-    requests.settled[request] = 1;
+    requests.settle(request);
     this.unsettled -= 1;
-    for (let task = requests.first(request); task !== NONE; task = requests.nextOf(task)) {
-      if (requests.state[task] === TaskState.queued) {
-        this.leaveQueue(task);
-        requests.state[task] = TaskState.ended;
+    for (let task = requests.firstTask(request); task !== NONE; task = requests.nextTask(task)) {
+      if (requests.isQueued(task)) {
+        this.keeper.leaveQueue(task);
+        requests.endWaiting(task);
       }
-      this.taskEnds(task);
+      this.keeper.ended(task);
     }
-    if (requests.out[request] === 0) requests.retire(request);
+    requests.retireIfDone(request);
   }
-
-  /** A task's request has its outcome. */
-  protected taskEnds(_task: number): void {}
 
   /** A task goes into a batch. */
-  protected putInBatch(batch: number, task: number): void {
+  putInBatch(batch: number, task: number): void {
     this.batches.add(batch, task);
-    this.wentOut(task);
-  }
-
-  private wentOut(task: number): void {
-    this.requests.state[task] = TaskState.inBatch;
-    this.requests.out[this.requests.request[task] as number]! += 1;
+    this.requests.enterBatch(task);
   }
 
   /** A task leaves its batch; @returns whether its request still wants it. */
-  protected cameBack(task: number): boolean {
+  cameBack(task: number): boolean {
     const { requests } = this;
-    const request = requests.request[task] as number;
-    requests.state[task] = TaskState.ended;
-    requests.out[request]! -= 1;
-    if (requests.settled[request] === 0) return true;
-    if (requests.out[request] === 0) requests.retire(request);
+    const request = requests.requestOf(task);
+    requests.leaveBatch(task);
+    if (!requests.isSettled(request)) return true;
+    requests.retireIfDone(request);
     return false;
   }
 
   /** Takes out of a batch what its clients no longer want; @returns whether anything is left. */
-  protected keepWanted(batch: number): boolean {
+  keepWanted(batch: number): boolean {
     let kept = 0;
     for (let i = 0; i < this.batches.size(batch); i++) {
       const task = this.batches.task(batch, i);
       if (!this.cameBack(task)) continue;
-      this.wentOut(task);
+      this.requests.enterBatch(task);
       this.batches.set(batch, kept++, task);
     }
     this.batches.truncate(batch, kept);
@@ -191,7 +176,7 @@ export abstract class BatchingCore {
   }
 
   /** Sends on what is still wanted; an empty batch ends. */
-  protected sendOn(batch: number): void {
+  sendOn(batch: number): void {
     if (!this.keepWanted(batch)) {
       this.batches.close(batch);
       return;
@@ -200,16 +185,15 @@ export abstract class BatchingCore {
     this.decisions.push(Decision.transfer, batch, this.batches.device(batch), NONE);
   }
 
-  /** A batch's tasks have been served: requests without others are answered. The batch stays open. */
-  protected endTasks(at: number, batch: number): void {
+  /** A batch's tasks have been served to their end: requests without others are answered. The batch stays open. */
+  endTasks(at: number, batch: number): void {
     for (let i = 0; i < this.batches.size(batch); i++) {
       const task = this.batches.task(batch, i);
       if (!this.cameBack(task)) continue;
-      const request = this.requests.request[task] as number;
-      this.requests.left[request]! -= 1;
-      if (this.requests.left[request] !== 0) continue;
-      const inTime = at <= (this.requests.deadline[request] as number);
-      this.judged(request, inTime);
+      const request = this.requests.requestOf(task);
+      if (!this.requests.endTask(request)) continue;
+      const inTime = at <= this.requests.deadlineOf(request);
+      this.keeper.judged(request, inTime);
       this.answer(request, inTime ? Answer.inTime : Answer.late);
     }
   }
@@ -218,16 +202,14 @@ export abstract class BatchingCore {
    * A batch was lost: its tasks are queued again, or their requests fail. The batch ends.
    * @param tries what it counts for them: 1 if it was running
    */
-  protected retry(at: number, batch: number, tries: number, givenUp: boolean): void {
+  retry(at: number, batch: number, tries: number, isGivenUp: boolean): void {
     for (let i = 0; i < this.batches.size(batch); i++) {
       const task = this.batches.task(batch, i);
       if (!this.cameBack(task)) continue;
-      const request = this.requests.request[task] as number;
-      this.requests.tries[task]! += tries;
-      if (tries > 0) this.requests.tried[request] = 1;
-      if (givenUp || (this.requests.tries[task] as number) >= this.bounds.mostTries)
-        this.answer(request, Answer.failed);
-      else this.requeue(at, task);
+      this.requests.loseTask(task, tries);
+      if (isGivenUp || this.requests.triesOf(task) >= this.limits.mostTries)
+        this.answer(this.requests.requestOf(task), Answer.failed);
+      else this.keeper.requeue(at, task);
     }
     this.batches.close(batch);
   }

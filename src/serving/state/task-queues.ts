@@ -25,16 +25,16 @@ export class TaskQueues extends Lists {
 
   /** The latest instant at which a task may end. */
   latestEnd(task: number): number {
-    return (this.requests.deadline[this.requests.request[task] as number] as number) - this.policy.slackNs;
+    return this.requests.deadlineOf(this.requests.requestOf(task)) - this.policy.slackNs;
   }
 
   queuedAt(task: number): number {
-    return this.requests.queuedAt[task] as number;
+    return this.requests.queuedAt(task);
   }
 
   /** It was in a failed batch, and is tried alone: it may be what failed it. */
   isAlone(task: number): boolean {
-    return (this.requests.tries[task] as number) > 0;
+    return this.requests.triesOf(task) > 0;
   }
 
   private isBefore(task: number, other: number): boolean {

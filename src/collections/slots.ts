@@ -1,0 +1,23 @@
+import { Int32Column } from './columns.js';
+
+/** Slots hands out small integers and takes them back; the last returned is the next handed out. */
+export class Slots {
+  private readonly free = new Int32Column(16);
+  private freeCount = 0;
+  private end = 0;
+
+  /** Slots in use. */
+  get used(): number {
+    return this.end - this.freeCount;
+  }
+
+  take(): number {
+    if (this.freeCount > 0) return this.free.get(--this.freeCount);
+    return this.end++;
+  }
+
+  giveBack(slot: number): void {
+    this.free.reach(this.freeCount + 1);
+    this.free.set(this.freeCount++, slot);
+  }
+}
