@@ -19,6 +19,13 @@ export { type Fault, fault, InputError, MissingError } from './errors.js';
 export { checkFolder, holdsManifest, type IsOurs, makeFolderWhole } from './folder.js';
 export { isRunning } from './leftovers.js';
 export { type Loaded, loadArtifact, parseArtifact, unreadable } from './load.js';
+export {
+  type InputPath,
+  type OutputPath,
+  outputFiles,
+  refuseReplacing,
+  replacingFaults,
+} from './outputs.js';
 export type {
   ClassUse,
   Placement,
