@@ -1,12 +1,13 @@
 import {
   type Cluster,
   type InputFile,
+  type InputPath,
   type Loaded,
   loadArtifact,
   type PooledSpec,
 } from '../artifacts/index.js';
 import type { NamedProfile, PooledProblem } from '../milp/index.js';
-import { inputFile, pathFrom } from './inputs.js';
+import { inputFile, pathFrom, profileInputs } from './inputs.js';
 
 /** A pooled spec with everything it names read. */
 export interface LoadedPooled {
@@ -14,6 +15,8 @@ export interface LoadedPooled {
   readonly cluster: Cluster;
   /** One per model of the spec, in order. */
   readonly profiles: readonly NamedProfile[];
+  /** What was read, and what it names: no output may replace it. */
+  readonly read: readonly InputPath[];
   /** Spec, cluster (where it is a file) and profiles, by paths from `holder`. */
   inputs(holder: string | undefined): InputFile[];
 }
@@ -21,6 +24,8 @@ export interface LoadedPooled {
 /** A pooled spec read, checked and resolved. */
 export interface LoadedProblem {
   readonly problem: PooledProblem;
+  /** What was read, and what it names: no output may replace it. */
+  readonly read: readonly InputPath[];
   inputs(holder: string | undefined): InputFile[];
 }
 
@@ -29,9 +34,9 @@ export interface LoadedProblem {
  * @throws InputError with every fault of the first file that has any, then of how they fit together
  */
 export async function loadProblem(path: string): Promise<LoadedProblem> {
-  const { spec, cluster, profiles, inputs } = await loadPooled(path);
+  const { spec, cluster, profiles, read, inputs } = await loadPooled(path);
   const { resolvePooled } = await import('../milp/index.js');
-  return { problem: resolvePooled(spec.value, cluster, profiles, path), inputs };
+  return { problem: resolvePooled(spec.value, cluster, profiles, path), read, inputs };
 }
 
 /**
@@ -51,7 +56,12 @@ export async function loadPooled(path: string): Promise<LoadedPooled> {
     ...loaded.map((profile) => inputFile('profile', profile, holder)),
   ];
   const profiles = loaded.map((profile) => ({ profile: profile.value, path: profile.path }));
-  return { spec, cluster: cluster.value, profiles, inputs };
+  const read = [
+    { what: 'the spec', path },
+    ...(cluster.file ? [{ what: 'the cluster of the spec', path: cluster.file.path }] : []),
+    ...[...distinct.values()].flatMap((profile) => profileInputs(profile, 'a profile of the spec')),
+  ];
+  return { spec, cluster: cluster.value, profiles, read, inputs };
 }
 
 async function clusterOf(

@@ -3,15 +3,18 @@ import {
   checkWritable,
   fault,
   InputError,
+  type InputPath,
   type Loaded,
   loadArtifact,
   MissingError,
+  outputFiles,
   type Profile,
+  refuseReplacing,
   saveArtifact,
 } from '../artifacts/index.js';
 import type { ProgressEvent } from '../profiler/index.js';
 import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
-import { inputFile, pathFrom, relativePath } from './inputs.js';
+import { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './inputs.js';
 
 /** Where models are run to find out shapes and compare outputs: a device every machine has. */
 export const PROBE_DEVICE = { provider: 'cpu', threads: 1 } as const;
@@ -53,7 +56,8 @@ export interface ProfileModelOptions {
 /**
  * Profiles a model on devices of this machine and writes the profile; every few seconds what is measured so far is written too,
  * with `measurement.complete: false`, and `resume` goes on with it after an abort or a crash.
- * @throws InputError for a bad model or bad options, MissingError where no device is there
+ * @throws InputError for a bad model or bad options, or where the output would replace the model or the profile that gives the
+ *   blocks; MissingError where no device is there
  */
 export async function profileModelFile(
   path: string,
@@ -64,8 +68,12 @@ export async function profileModelFile(
   const devices = options.devices.map(parseDevice);
   const output = options.output ?? `${path.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
   await checkWritable(output);
-  const resume = options.resume ? (await loadArtifact(output, ['profile'])).value : undefined;
   const cut = await blocksOption(options);
+  const refuse = (inputs: readonly InputPath[]): Promise<void> =>
+    refuseReplacing(`profile ${path}`, outputFiles({ output }), inputs);
+  const blocksOf = cut.blocksOf ? profileInputs(cut.blocksOf, 'the profile that gives the blocks') : [];
+  await refuse([{ what: 'the model', path }, ...blocksOf]);
+  const resume = options.resume ? (await loadArtifact(output, ['profile'])).value : undefined;
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
     device: PROBE_DEVICE,
@@ -73,6 +81,7 @@ export async function profileModelFile(
     ...(options.dim ? { dims: options.dim } : {}),
     ...(options.fill ? { fill: options.fill } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
+    onDataFiles: (locations) => refuse(externalInputs(path, locations)),
   });
   const placed = (profile: Profile): Profile => ({
     ...profile,
@@ -168,10 +177,15 @@ function follow(event: ProgressEvent, { onProgress, onNote }: ProfileModelOption
   }
 }
 
-/** Merges profiles of the same model and blocks, and writes the result. */
+/**
+ * Merges profiles of the same model and blocks, and writes the result.
+ * @throws InputError where they do not fit together, or the output would replace one of them
+ */
 export async function mergeProfileFiles(paths: readonly string[], output: string): Promise<Profile> {
   const { mergeProfiles } = await import('../profiler/index.js');
   const loaded = await Promise.all(paths.map((path) => loadArtifact(path, ['profile'])));
+  const inputs = loaded.flatMap((profile) => profileInputs(profile, 'a profile to merge'));
+  await refuseReplacing('merge profiles', outputFiles({ output }), inputs);
   const merged: Profile = {
     ...mergeProfiles(loaded.map(({ value, path }) => ({ profile: value, path }))),
     inputs: loaded.map((profile) => inputFile('profile', profile, output)),

@@ -1,7 +1,7 @@
 import { ATTRIBUTE, ENTRY, GRAPH, NODE, SPARSE, TENSOR } from './fields.js';
 import { Problems } from './problems.js';
 import { entryOf, readTensor } from './tensor.js';
-import type { ExternalData } from './types.js';
+import type { ExternalData, OnnxModel } from './types.js';
 import {
   concat,
   delimited,
@@ -17,6 +17,13 @@ import {
 /** A piece of external data and where it lies in the partition's own data file. */
 export interface ExternalCopy extends ExternalData {
   readonly toOffset: number;
+}
+
+/** The files that hold a model's external tensors, as the model names them: from its own folder, each once. */
+export function externalLocations({ graph }: OnnxModel): string[] {
+  const plan = new ExternalPlan(undefined);
+  plan.moved(graph.encoded, 'graph');
+  return [...new Set(plan.copies.map(({ location }) => location))];
 }
 
 type Message = 'graph' | 'node' | 'attribute' | 'sparse' | 'tensor';

@@ -11,7 +11,7 @@ export { type BatchAxis, type BatchDim, batchDim } from './batch-dim.js';
 export { type Cut, cutFault, cutsOf } from './cuts.js';
 export { bindDims, freeDims } from './dims.js';
 export { mayBranch } from './ends.js';
-export type { ExternalCopy } from './external.js';
+export { type ExternalCopy, externalLocations } from './external.js';
 export { type Extracted, type ExtractOptions, extractPartition } from './extract.js';
 export { readModel } from './read.js';
 export { exposeTensors, nameNodes } from './rewrite.js';
