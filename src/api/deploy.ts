@@ -2,15 +2,19 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   type DataFile,
+  externalInputs,
   type Fault,
   fault,
   InputError,
   type InputFile,
+  type InputPath,
   inputFile,
   type Loaded,
   loadArtifact,
   MissingError,
   pathFrom,
+  profileInputs,
+  refuseReplacing,
   sha256Of,
   sha256OfFile,
   unreadable,
@@ -28,7 +32,8 @@ export interface DeployOptions {
 /**
  * Writes the bundle of a plan. The profiles it was made from are found by its `inputs`, the models by their profiles;
  * all digests must match.
- * @throws InputError where something changed since, MissingError where a profile or model is not there
+ * @throws InputError where something changed since, or the bundle would replace what it is made from; MissingError where a
+ *   profile or model is not there
  */
 export async function deployPlan(path: string, options: DeployOptions): Promise<WrittenBundle> {
   const plan = await loadArtifact(path, ['pooled-plan']);
@@ -38,14 +43,29 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   const profiles = await profilesOf(plan);
   const models: DeployedModel[] = [];
   const inputs: InputFile[] = [inputFile('plan', plan, `${options.output}/manifest.json`)];
+  const read = planInputs(plan);
+  const { externalLocations } = await import('../onnx/index.js');
   for (const profile of profiles) {
     const { deployed, file } = await modelOf(profile, options.model?.[profile.value.model.name]);
     models.push(deployed);
     inputs.push(inputFile('profile', profile, `${options.output}/manifest.json`));
     inputs.push(inputFile('model', file, `${options.output}/manifest.json`));
+    read.push(...profileInputs(profile), { what: `the model ${profile.value.model.name}`, path: file.path });
+    read.push(...externalInputs(file.path, externalLocations(deployed.graph)));
   }
+  const output = { field: 'output', path: options.output, isFolder: true };
+  await refuseReplacing(`deploy ${path}`, [output], read);
   const planBytes = await readFile(path);
   return writeLocalBundle(options.output, { plan: plan.value, planBytes, models, inputs });
+}
+
+/** The plan, and the files it says it was made from: not all are read, but a folder that is replaced takes all along. */
+function planInputs({ value, path }: Loaded<'pooled-plan'>): InputPath[] {
+  const made = (value.inputs ?? []).map((input) => ({
+    what: `the ${input.role} of the plan`,
+    path: pathFrom(path, input.path),
+  }));
+  return [{ what: 'the plan', path }, ...made];
 }
 
 function refuseUnknownModels(plan: Loaded<'pooled-plan'>, given: Readonly<Record<string, string>>): void {

@@ -3,7 +3,9 @@ import {
   fault,
   InputError,
   inputFile,
+  outputFiles,
   type Profile,
+  refuseReplacing,
   saveArtifact,
   sha256Of,
   unreadable,
@@ -30,6 +32,7 @@ interface TextFile {
 /**
  * Makes a profile of figures that other tools measured, and writes it.
  * @param format `csv`: PPipe-like tables; `trtexec`: one file per block, in the order of the blocks
+ * @throws InputError where the figures cannot be used, or the output would replace one of the files; MissingError where one is not there
  */
 export async function importProfileFiles(
   format: 'csv' | 'trtexec',
@@ -38,6 +41,10 @@ export async function importProfileFiles(
 ): Promise<Profile> {
   const files = await Promise.all(paths.map(readText));
   const cutBytes = options.cutBytes === undefined ? undefined : await readText(options.cutBytes);
+  await refuseReplacing(`import figures of ${options.model}`, outputFiles({ output: options.output }), [
+    ...files.map(({ path }) => ({ what: 'a file of latencies', path })),
+    ...(cutBytes === undefined ? [] : [{ what: 'the file of cut bytes', path: cutBytes.path }]),
+  ]);
   const imported =
     format === 'csv' ? await fromCsv(files, cutBytes, options) : await fromTrtexec(files, cutBytes, options);
   const sources = files.map((file) => inputFile('latencies', file, options.output));

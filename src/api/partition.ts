@@ -1,14 +1,20 @@
 import {
   type Boundary,
   checkWritable,
+  externalInputs,
   fault,
   InputError,
+  type InputPath,
   inputFile,
   type LatencyTable,
   type Loaded,
   loadArtifact,
+  type OutputPath,
+  outputFiles,
   type Profile,
   type ProfiledLayer,
+  profileInputs,
+  refuseReplacing,
   relativePath,
   sameData,
   saveArtifact,
@@ -49,17 +55,21 @@ export interface PartitionedModel {
 /**
  * Groups a model's layers into blocks from what a profile measured (or from layers measured now), and writes the blocks as
  * ONNX files or as a profile where that is asked for.
- * @throws InputError where the profile is of another model or has no layer latencies, or a result has nowhere to go
+ * @throws InputError where the profile is of another model or has no layer latencies, or a result has nowhere to go or would
+ *   replace the model or the profile
  */
 export async function partitionModelFile(
   path: string,
   options: PartitionModelOptions,
 ): Promise<PartitionedModel> {
   const { checkExtractFolder, prepareModel } = await import('../profiler/index.js');
-  if (options.extract !== undefined) await checkExtractFolder(options.extract);
-  if (options.output !== undefined) await checkWritable(options.output);
   const given = options.profile === undefined ? undefined : await loadArtifact(options.profile, ['profile']);
   const dims = options.dim ?? given?.value.model.dims;
+  const refuse = (inputs: readonly InputPath[]): Promise<void> =>
+    refuseReplacing(`partition ${path}`, partitionOutputs(options), inputs);
+  await refuse([{ what: 'the model', path }, ...(given ? profileInputs(given) : [])]);
+  if (options.extract !== undefined) await checkExtractFolder(options.extract);
+  if (options.output !== undefined) await checkWritable(options.output);
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
     device: PROBE_DEVICE,
@@ -67,6 +77,7 @@ export async function partitionModelFile(
     ...(dims ? { dims } : {}),
     ...(options.fill ? { fill: options.fill } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
+    onDataFiles: (locations) => refuse(externalInputs(path, locations)),
   });
   const base = given ? ofProfile(given, prepared) : await measuredNow(prepared, options);
   const { ends, notes } = partitionLayers(
@@ -90,6 +101,11 @@ export async function partitionModelFile(
     await saveArtifact<'profile'>(options.output, { ...profile, inputs, model });
   }
   return { profile, notes, ...(told ? { boundaryChange: change } : {}), ...(extracted ? { extracted } : {}) };
+}
+
+function partitionOutputs({ extract: folder, output }: PartitionModelOptions): OutputPath[] {
+  const extracted = folder === undefined ? [] : [{ field: 'extract', path: folder, isFolder: true }];
+  return [...extracted, ...outputFiles({ output })];
 }
 
 async function extract(

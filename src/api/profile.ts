@@ -1,14 +1,19 @@
 import {
   type Boundary,
   checkWritable,
+  externalInputs,
   fault,
   InputError,
+  type InputPath,
   inputFile,
   type Loaded,
   loadArtifact,
   MissingError,
+  outputFiles,
   type Profile,
   pathFrom,
+  profileInputs,
+  refuseReplacing,
   relativePath,
   saveArtifact,
 } from '../artifacts/index.js';
@@ -55,7 +60,8 @@ export interface ProfileModelOptions {
 /**
  * Profiles a model on devices of this machine and writes the profile; every few seconds what is measured so far is written too,
  * with `measurement.complete: false`, and `resume` goes on with it after an abort or a crash.
- * @throws InputError for a bad model or bad options, MissingError where no device is there
+ * @throws InputError for a bad model or bad options, or where the output would replace the model or the profile that gives the
+ *   blocks; MissingError where no device is there
  */
 export async function profileModelFile(
   path: string,
@@ -66,8 +72,12 @@ export async function profileModelFile(
   const devices = options.devices.map(parseDevice);
   const output = options.output ?? `${path.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
   await checkWritable(output);
-  const resume = options.resume ? (await loadArtifact(output, ['profile'])).value : undefined;
   const cut = await blocksOption(options);
+  const refuse = (inputs: readonly InputPath[]): Promise<void> =>
+    refuseReplacing(`profile ${path}`, outputFiles({ output }), inputs);
+  const blocksOf = cut.blocksOf ? profileInputs(cut.blocksOf, 'the profile that gives the blocks') : [];
+  await refuse([{ what: 'the model', path }, ...blocksOf]);
+  const resume = options.resume ? (await loadArtifact(output, ['profile'])).value : undefined;
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
     device: PROBE_DEVICE,
@@ -75,6 +85,7 @@ export async function profileModelFile(
     ...(options.dim ? { dims: options.dim } : {}),
     ...(options.fill ? { fill: options.fill } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
+    onDataFiles: (locations) => refuse(externalInputs(path, locations)),
   });
   const placed = (profile: Profile): Profile => ({
     ...profile,
@@ -170,10 +181,15 @@ function follow(event: ProgressEvent, { onProgress, onNote }: ProfileModelOption
   }
 }
 
-/** Merges profiles of the same model and blocks, and writes the result. */
+/**
+ * Merges profiles of the same model and blocks, and writes the result.
+ * @throws InputError where they do not fit together, or the output would replace one of them
+ */
 export async function mergeProfileFiles(paths: readonly string[], output: string): Promise<Profile> {
   const { mergeProfiles } = await import('../profiler/index.js');
   const loaded = await Promise.all(paths.map((path) => loadArtifact(path, ['profile'])));
+  const inputs = loaded.flatMap((profile) => profileInputs(profile, 'a profile to merge'));
+  await refuseReplacing('merge profiles', outputFiles({ output }), inputs);
   const merged: Profile = {
     ...mergeProfiles(loaded.map(({ value, path }) => ({ profile: value, path }))),
     inputs: loaded.map((profile) => inputFile('profile', profile, output)),

@@ -1,4 +1,9 @@
-import { type SimulationReport, type SimulationSweep, saveArtifact } from '../artifacts/index.js';
+import {
+  outputFiles,
+  type SimulationReport,
+  type SimulationSweep,
+  saveArtifact,
+} from '../artifacts/index.js';
 import type { SimulationOptions, SimulationProgress, SweepOptions } from '../simulation/index.js';
 
 export interface SimulateOptions extends SimulationOptions {
@@ -29,7 +34,7 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
   const { prepareSimulation, windowFaults } = await import('../simulation/index.js');
   const { SimulationThread } = await import('../simulation/index.js');
   const { simulationReport } = await import('../simulation/index.js');
-  const { setup, inputs } = await prepareSimulation(path, options, [output, timeline], {
+  const { setup, inputs } = await prepareSimulation(path, options, outputFiles({ output, timeline }), {
     check: (plan, workload) => windowFaults(plan, workload, windows),
   });
   const thread = new SimulationThread(setup, signal);
@@ -63,7 +68,7 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   const told = new ToldFaults();
   const loads = sweptLoads(options.sweep, told);
   // A trace is longest at the least load, and densest at the largest.
-  const { setup, inputs } = await prepareSimulation(path, options, [output], {
+  const { setup, inputs } = await prepareSimulation(path, options, outputFiles({ output }), {
     told,
     check: (plan, workload) =>
       loads.length === 0

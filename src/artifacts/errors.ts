@@ -2,6 +2,8 @@
 export interface Fault {
   readonly path: string;
   readonly message: string;
+  /** Set where `path` is the name of an option of the library's function. */
+  readonly isOption?: true;
 }
 
 /**

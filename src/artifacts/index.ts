@@ -17,9 +17,16 @@ export {
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export { type Fault, fault, InputError, MissingError } from './errors.js';
 export { checkFolder, holdsManifest, type IsOurs, makeFolderWhole } from './folder.js';
-export { inputFile, pathFrom, relativePath } from './input-paths.js';
+export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { isRunning } from './leftovers.js';
 export { type Loaded, loadArtifact, parseArtifact, unreadable } from './load.js';
+export {
+  type InputPath,
+  type OutputPath,
+  outputFiles,
+  refuseReplacing,
+  replacingFaults,
+} from './outputs.js';
 export type {
   ClassUse,
   Placement,

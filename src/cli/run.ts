@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Fault } from '../artifacts/index.js';
 import { EXIT, type ExitCode } from './exit.js';
 import { Progress } from './progress.js';
 import { Terminal } from './terminal.js';
@@ -35,7 +36,7 @@ export function action<Arguments extends unknown[], Options>(
       process.exitCode = await act({ terminal, signal: interrupt.signal, progress }, options, ...args);
     } catch (error) {
       for (const one of shown) one.stop();
-      process.exitCode = await tell(error, terminal, interrupt.signal);
+      process.exitCode = await tell(error, { terminal, signal: interrupt.signal, command: this });
     } finally {
       for (const one of shown) one.stop();
       interrupt.stop();
@@ -60,15 +61,19 @@ function listenForInterrupt(terminal: Terminal): { signal: AbortSignal; stop: ()
 }
 
 /** Says what went wrong, without a stack trace where it is the user's to mend, and gives the exit code. */
-async function tell(error: unknown, terminal: Terminal, signal: AbortSignal): Promise<ExitCode> {
+async function tell(
+  error: unknown,
+  { terminal, signal, command }: { terminal: Terminal; signal: AbortSignal; command: Command },
+): Promise<ExitCode> {
   const { InputError, MissingError } = await import('../artifacts/index.js');
   if (signal.aborted && (error as Error).name === 'AbortError') {
     terminal.document({ error: { message: 'interrupted', faults: [] } });
     return EXIT.interrupted;
   }
   if (error instanceof InputError) {
-    terminal.document({ error: { message: error.message, faults: error.faults } });
-    await terminal.error(error.message);
+    const { message, faults } = new InputError(error.task, inFlags(error.faults, command), error.advice);
+    terminal.document({ error: { message, faults } });
+    await terminal.error(message);
     return error instanceof MissingError ? EXIT.missing : EXIT.badInput;
   }
   const message =
@@ -78,6 +83,14 @@ async function tell(error: unknown, terminal: Terminal, signal: AbortSignal): Pr
   if (process.env.PLAN_DEBUG) terminal.note((error as Error).stack ?? '');
   else if (!systemMessage(error)) terminal.note('PLAN_DEBUG=1 shows where. Please report it.');
   return EXIT.fault;
+}
+
+/** Faults with options named as they are given here: `--output` where the library says `output`. */
+function inFlags(faults: readonly Fault[], { options }: Command): Fault[] {
+  return faults.map(({ path, message, isOption }) => {
+    const option = isOption ? options.find((one) => one.attributeName() === path) : undefined;
+    return { path: option?.long ?? path, message };
+  });
 }
 
 /** What the system refused, in words; undefined for anything else. */

@@ -27,7 +27,7 @@ export {
   nameNodes,
 } from './cut/index.js';
 export type { ExternalCopy } from './read/index.js';
-export { readModel } from './read/index.js';
+export { externalLocations, readModel } from './read/index.js';
 export type {
   ExternalData,
   Initializer,

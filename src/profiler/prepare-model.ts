@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { type Boundary, fault, InputError, sha256Of, type TensorSpec } from '../artifacts/index.js';
 import { ExecutionError, type Executor, firstLine, startExecutor, type Tensors } from '../execution/index.js';
-import { cutsOf, type OnnxModel, type TensorType } from '../onnx/index.js';
+import { cutsOf, externalLocations, type OnnxModel, type TensorType } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
 import { findTensors, type Probe } from './find-tensors.js';
 import { layersOf } from './layers.js';
@@ -43,6 +43,7 @@ async function findAll(
 ): Promise<Found & { reason: string | undefined }> {
   const path = file.name;
   const bound = bindModel(bytes, file);
+  await options.onDataFiles?.(externalLocations(bound.model));
   const { slowdown: _heldBack, ...device } = options.device;
   const executor = await startExecutor(device);
   try {

@@ -16,6 +16,8 @@ export interface PrepareOptions {
   /** One number for every element of an input: for inputs such as a sampling rate. */
   readonly fill?: Readonly<Record<string, number>>;
   readonly signal?: AbortSignal;
+  /** Told the files that hold the external tensors, relative to the model, before it is run; what it throws ends the work. */
+  readonly onDataFiles?: (locations: readonly string[]) => Promise<void>;
 }
 
 /** A model that is ready to be profiled: named nodes, dimensions bound, batch symbolic, tensors known. */

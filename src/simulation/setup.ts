@@ -1,5 +1,3 @@
-import { realpath, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
 import {
   checkWritable,
   type Fault,
@@ -8,7 +6,10 @@ import {
   type InputFile,
   inputFile,
   loadArtifact,
+  type OutputPath,
   type PooledPlan,
+  profileInputs,
+  replacingFaults,
   ToldFaults,
 } from '../artifacts/index.js';
 import { windowCells } from '../metrics/index.js';
@@ -61,13 +62,13 @@ const MOST_WINDOW_CELLS = 4_000_000;
 export async function prepareSimulation(
   path: string,
   options: SimulationOptions,
-  files: readonly (string | undefined)[],
+  outputs: readonly OutputPath[],
   more: {
     readonly told?: ToldFaults;
     readonly check?: (plan: PooledPlan, workload: Workload) => Fault[];
   } = {},
 ): Promise<PreparedSimulation> {
-  for (const file of files) if (file !== undefined) await checkWritable(file);
+  for (const output of outputs) await checkWritable(output.path);
   const plan = await loadArtifact(path, ['pooled-plan']);
   const { told = new ToldFaults(), check } = more;
   const before = told.count;
@@ -77,8 +78,12 @@ export async function prepareSimulation(
   const load = await resolvedWorkload(plan.value.models, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
   told.add(...contradictions(plan.value), ...namesakes(plan.value), ...numberFaults(options));
-  const read = [plan, ...profiles, ...(load?.files ?? [])].map((input) => input.path);
-  told.add(...(await unfitFiles(files, read)));
+  const read = [
+    { what: 'the plan', path },
+    ...profiles.flatMap((profile) => profileInputs(profile)),
+    ...(load?.files ?? []).map((file) => ({ what: 'the trace', path: file.path })),
+  ];
+  told.add(...(await replacingFaults(outputs, read)));
   if (load !== undefined) {
     told.add(...lengthFaults(plan.value, load.workload, options.exact));
     if (check !== undefined) told.add(...check(plan.value, load.workload));
@@ -160,29 +165,6 @@ function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationOp
     faults.push(fault(`is ${seed}; it must be a whole number of 0 or more`, '--seed'));
   if (!(load > 0)) faults.push(fault(`is ${load}; it must be above 0`, '--load'));
   return faults;
-}
-
-/** What is wrong with the files to write, told before the run that they would be of. */
-async function unfitFiles(files: readonly (string | undefined)[], read: readonly string[]): Promise<Fault[]> {
-  const inputs = new Set(await Promise.all(read.map(identity)));
-  const written = new Set<string>();
-  const faults: Fault[] = [];
-  for (const file of files) {
-    if (file === undefined) continue;
-    const is = await identity(file);
-    if (file === '') faults.push(fault('names no file', '""'));
-    else if (inputs.has(is)) faults.push(fault('is read by this simulation; write to another file', file));
-    else if (written.has(is)) faults.push(fault('is to hold two things; write one to another file', file));
-    written.add(is);
-  }
-  return faults;
-}
-
-/** The same for two paths of one file, whether it is there yet or not. */
-async function identity(path: string): Promise<string> {
-  const found = await stat(path, { bigint: true }).catch(() => undefined);
-  if (found !== undefined) return `${found.dev} ${found.ino}`;
-  return join(await realpath(dirname(path)).catch(() => resolve(dirname(path))), basename(path));
 }
 
 /** Options and streams go by name. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
@@ -158,9 +158,13 @@ describe('deployPlan()', () => {
     await rm(at('model.onnx'));
     await expect(deployPlan(at('plan.json'), { output: at('other') })).rejects.toThrow(MissingError);
     await writeFile(at('model.onnx'), model);
-    await expect(deployPlan(at('plan.json'), { output: folder })).rejects.toThrow(
+    await mkdir(at('others'));
+    await writeFile(at('others/notes.txt'), '');
+    await expect(deployPlan(at('plan.json'), { output: at('others') })).rejects.toThrow(
       'the folder holds other files',
     );
+    await rm(at('others'), { recursive: true });
+    await expect(deployPlan(at('plan.json'), { output: folder })).rejects.toThrow('holds');
     await expect(deployPlan(at('plan.json'), { output: at('none/bundle') })).rejects.toThrow(
       'there is no folder',
     );

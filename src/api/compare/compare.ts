@@ -1,6 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { InputError, unreadable } from '../../artifacts/index.js';
+import {
+  checkWritable,
+  InputError,
+  outputFiles,
+  refuseReplacing,
+  unreadable,
+} from '../../artifacts/index.js';
 import type { PooledProblem } from '../../milp/index.js';
 import {
   type LoadedPooled,
@@ -52,11 +58,17 @@ const MOST_THREADS = 16;
 /**
  * Plans one spec for several clusters, SLOs or margins, side by side on solver threads. Rows come in the order of the
  * cases, whichever ends first. A case without a plan is a row that says why.
- * @throws InputError with all faults of spec, cluster, profiles, mixes and sweeps
+ * @throws InputError with all faults of spec, cluster, profiles, mixes and sweeps, or where the output would replace one of the files
  */
 export async function compareSpec(path: string, options: CompareOptions): Promise<Comparison> {
-  if (options.output !== undefined) refuseUnknownEnding(options.output);
+  const { output, mixFile } = options;
+  if (output !== undefined) refuseUnknownEnding(output);
+  if (output !== undefined) await checkWritable(output);
   const loaded = await loadPooled(path);
+  await refuseReplacing(`compare ${path}`, outputFiles({ output }), [
+    ...loaded.read,
+    ...(mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }]),
+  ]);
   const mixes = await writtenMixes(options);
   const cases = compareCases(loaded, { mixes, budget: options.budget, sweeps: options.sweeps ?? [] });
   const { resolvePooled } = await import('../../milp/index.js');
@@ -69,8 +81,8 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
   const solved = await solveAll(cases, resolve, options);
   const done = solved.filter((one) => one !== undefined);
   const rows = withFrontier(done.map(({ row }) => row));
-  const document = comparisonDocument(rows, cases.length, loaded.inputs(options.output));
-  if (options.output !== undefined) await saveComparison(options.output, document);
+  const document = comparisonDocument(rows, cases.length, loaded.inputs(output));
+  if (output !== undefined) await saveComparison(output, document);
   return { document, limitReached: done.some(({ missed }) => missed) };
 }
 

@@ -1,11 +1,13 @@
 import {
   type Cluster,
   type InputFile,
+  type InputPath,
   inputFile,
   type Loaded,
   loadArtifact,
   type PooledSpec,
   pathFrom,
+  profileInputs,
 } from '../../artifacts/index.js';
 import type { NamedProfile, PooledProblem } from '../../milp/index.js';
 
@@ -15,6 +17,8 @@ export interface LoadedPooled {
   readonly cluster: Cluster;
   /** One per model of the spec, in order. */
   readonly profiles: readonly NamedProfile[];
+  /** What was read, and what it names: no output may replace it. */
+  readonly read: readonly InputPath[];
   /** Spec, cluster (where it is a file) and profiles, by paths from `holder`. */
   inputs(holder: string | undefined): InputFile[];
 }
@@ -22,6 +26,8 @@ export interface LoadedPooled {
 /** A pooled spec read, checked and resolved. */
 export interface LoadedProblem {
   readonly problem: PooledProblem;
+  /** What was read, and what it names: no output may replace it. */
+  readonly read: readonly InputPath[];
   inputs(holder: string | undefined): InputFile[];
 }
 
@@ -30,9 +36,9 @@ export interface LoadedProblem {
  * @throws InputError with every fault of the first file that has any, then of how they fit together
  */
 export async function loadProblem(path: string): Promise<LoadedProblem> {
-  const { spec, cluster, profiles, inputs } = await loadPooled(path);
+  const { spec, cluster, profiles, read, inputs } = await loadPooled(path);
   const { resolvePooled } = await import('../../milp/index.js');
-  return { problem: resolvePooled(spec.value, cluster, profiles, path), inputs };
+  return { problem: resolvePooled(spec.value, cluster, profiles, path), read, inputs };
 }
 
 /**
@@ -52,7 +58,12 @@ export async function loadPooled(path: string): Promise<LoadedPooled> {
     ...loaded.map((profile) => inputFile('profile', profile, holder)),
   ];
   const profiles = loaded.map((profile) => ({ profile: profile.value, path: profile.path }));
-  return { spec, cluster: cluster.value, profiles, inputs };
+  const read = [
+    { what: 'the spec', path },
+    ...(cluster.file ? [{ what: 'the cluster of the spec', path: cluster.file.path }] : []),
+    ...[...distinct.values()].flatMap((profile) => profileInputs(profile, 'a profile of the spec')),
+  ];
+  return { spec, cluster: cluster.value, profiles, read, inputs };
 }
 
 async function clusterOf(

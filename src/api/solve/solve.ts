@@ -3,7 +3,9 @@ import {
   emittedHead,
   fault,
   InputError,
+  outputFiles,
   type PooledPlan,
+  refuseReplacing,
   saveArtifact,
 } from '../../artifacts/index.js';
 import type {
@@ -71,12 +73,14 @@ const LITERAL_WORK = 1000;
 /**
  * Solves a spec and writes the plan. The search runs on a thread of its own, so that progress lives and an abort is heard.
  * @param path a spec of kind `pooled`
- * @throws InputError with all faults of spec, cluster and profiles; MissingError where one is not there
+ * @throws InputError with all faults of spec, cluster and profiles, or where the output would replace one of them; MissingError
+ *   where one is not there
  */
 export async function solveSpec(path: string, options: SolveOptions = {}): Promise<Solved> {
   refuseTogether(options);
   if (options.output !== undefined) await checkWritable(options.output);
   const loaded = await loadProblem(path);
+  await refuseReplacing(`solve ${path}`, outputFiles({ output: options.output }), loaded.read);
   if (options.formulation === 'literal') await refuseLarge(path, loaded);
   const thread = new SolverThread(options.signal);
   try {

@@ -1,4 +1,4 @@
-import type { ExternalData } from '../wire/index.js';
+import type { ExternalData, OnnxModel } from '../wire/index.js';
 import {
   ATTRIBUTE,
   concat,
@@ -23,6 +23,13 @@ import {
 /** A piece of external data and where it lies in the partition's own data file. */
 export interface ExternalCopy extends ExternalData {
   readonly toOffset: number;
+}
+
+/** The files that hold a model's external tensors, as the model names them: from its own folder, each once. */
+export function externalLocations({ graph }: OnnxModel): string[] {
+  const plan = new ExternalPlan(undefined);
+  plan.moved(graph.encoded, 'graph');
+  return [...new Set(plan.copies.map(({ location }) => location))];
 }
 
 type Message = 'graph' | 'node' | 'attribute' | 'sparse' | 'tensor';

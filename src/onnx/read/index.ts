@@ -3,6 +3,6 @@
  *
  * In go bytes, out comes a Model. Start with `read.ts`.
  */
-export { type ExternalCopy, ExternalPlan } from './external.js';
+export { type ExternalCopy, ExternalPlan, externalLocations } from './external.js';
 export { annotatedTensor, callKey } from './node.js';
 export { readModel } from './read.js';
