@@ -12,6 +12,7 @@ import {
   type Loaded,
   loadArtifact,
   MissingError,
+  option,
   pathFrom,
   profileInputs,
   refuseReplacing,
@@ -73,7 +74,7 @@ function refuseUnknownModels(plan: Loaded<'pooled-plan'>, given: Readonly<Record
   const faults = Object.keys(given)
     .filter((name) => !known.includes(name))
     .map((name) =>
-      fault(`the plan has no model ${JSON.stringify(name)}; it has ${known.join(', ')}`, '--model'),
+      fault(`the plan has no model ${JSON.stringify(name)}; it has ${known.join(', ')}`, option('model')),
     );
   if (faults.length > 0) throw new InputError(`deploy ${plan.path}`, faults);
 }
@@ -106,7 +107,7 @@ async function modelOf(
     throw new MissingError(
       task,
       [fault('its profile names no ONNX file')],
-      `Name it with --model ${name}=<file>.`,
+      `Name it with ${option('model')} ${name}=<file>.`,
     );
   }
   const path = given ?? pathFrom(profilePath, file as string);
@@ -147,6 +148,10 @@ async function readModelFile(path: string, name: string): Promise<Uint8Array> {
   } catch (error) {
     const told = unreadable(path, error);
     if (!(told instanceof MissingError)) throw told;
-    throw new MissingError(`read ${path}`, told.faults, `Name the model's file with --model ${name}=<file>.`);
+    throw new MissingError(
+      `read ${path}`,
+      told.faults,
+      `Name the model's file with ${option('model')} ${name}=<file>.`,
+    );
   }
 }

@@ -3,6 +3,7 @@ import {
   fault,
   InputError,
   inputFile,
+  option,
   outputFiles,
   type Profile,
   refuseReplacing,
@@ -60,8 +61,10 @@ async function fromCsv(
   options: ImportOptions,
 ): Promise<Profile> {
   const missing = [
-    ...(options.batch === undefined ? [fault("is needed: the columns' batch sizes", '--batch')] : []),
-    ...(cutBytes === undefined ? [fault('is needed: bytes that cross after each block', '--cut-bytes')] : []),
+    ...(options.batch === undefined ? [fault("is needed: the columns' batch sizes", option('batch'))] : []),
+    ...(cutBytes === undefined
+      ? [fault('is needed: bytes that cross after each block', option('cutBytes'))]
+      : []),
   ];
   if (missing.length > 0) throw new InputError('import latency tables', missing);
   const { importCsv } = await import('../profiler/index.js');
@@ -79,12 +82,14 @@ async function fromTrtexec(
 ): Promise<Profile> {
   const { device, virtual, batch = [] } = options;
   const missing = [
-    ...(device === undefined ? [fault('is needed: the class the files were measured on', '--device')] : []),
+    ...(device === undefined
+      ? [fault('is needed: the class the files were measured on', option('device'))]
+      : []),
     ...(batch.length === 1
       ? []
-      : [fault('one batch size is needed: the one the files were measured at', '--batch')]),
+      : [fault('one batch size is needed: the one the files were measured at', option('batch'))]),
     ...(files.length > 1 && cutBytes === undefined
-      ? [fault('is needed: bytes that cross after each block', '--cut-bytes')]
+      ? [fault('is needed: bytes that cross after each block', option('cutBytes'))]
       : []),
   ];
   if (missing.length > 0) throw new InputError('import files of trtexec', missing);

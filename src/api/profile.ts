@@ -9,6 +9,7 @@ import {
   type Loaded,
   loadArtifact,
   MissingError,
+  option,
   outputFiles,
   type Profile,
   pathFrom,
@@ -118,7 +119,8 @@ export async function profileModelFile(
     onCheckpoint: keep,
     date: new Date().toISOString().slice(0, 10),
   }).catch((error: unknown) => {
-    if (kept) options.onNote?.(`what was measured until then is in ${output}: --resume goes on with it`);
+    if (kept)
+      options.onNote?.(`what was measured until then is in ${output}: ${option('resume')} goes on with it`);
     throw error;
   });
   if (measured.boundary === 'float16') await keep(measured);
@@ -145,14 +147,18 @@ async function blocksOption({ blocks: text, method }: ProfileModelOptions): Prom
   if (/^[1-9]\d{0,5}$/.test(text)) return { partition: { ...how, blocks: Number(text) } };
   if (method !== undefined) {
     const said = `the blocks are those of ${text}: there is nothing for it to group`;
-    throw new InputError('use --method', [fault(said)], 'Leave it out, or give --blocks a number.');
+    throw new InputError(
+      `use ${option('method')}`,
+      [fault(said)],
+      `Leave it out, or give ${option('blocks')} a number.`,
+    );
   }
   try {
     return { blocksOf: await loadArtifact(text, ['profile']) };
   } catch (error) {
     if (!(error instanceof MissingError)) throw error;
     const said = `${JSON.stringify(text)} is neither a number of blocks nor a profile's file`;
-    throw new InputError('use --blocks', [fault(said)]);
+    throw new InputError(`use ${option('blocks')}`, [fault(said)]);
   }
 }
 

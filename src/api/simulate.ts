@@ -1,4 +1,5 @@
 import {
+  option,
   outputFiles,
   type SimulationReport,
   type SimulationSweep,
@@ -90,6 +91,6 @@ function timelineWarnings(
   if (cutAtNs === undefined) return [];
   const shown = (cutAtNs / 1e9).toPrecision(3);
   return [
-    `${path} holds the first ${shown} s of ${workload.durationS} s: it has reached 256 MiB, more than a viewer opens; take a shorter --duration or a smaller --load`,
+    `${path} holds the first ${shown} s of ${workload.durationS} s: it has reached 256 MiB, more than a viewer opens; take a shorter ${option('duration')} or a smaller ${option('load')}`,
   ];
 }

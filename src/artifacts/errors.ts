@@ -2,8 +2,6 @@
 export interface Fault {
   readonly path: string;
   readonly message: string;
-  /** Set where `path` is the name of an option of the library's function. */
-  readonly isOption?: true;
 }
 
 /**
@@ -29,6 +27,11 @@ export class InputError extends Error {
 /** A device, profile or model that is needed and not here. The command line exits with 7. */
 export class MissingError extends InputError {
   override readonly name = 'MissingError';
+}
+
+/** An option by its name in the library, as texts of faults quote it; the command line puts its own flag in its place. */
+export function option(name: string): string {
+  return `\`${name}\``;
 }
 
 /** A fault with no place of its own. */

@@ -15,7 +15,7 @@ export {
   type Tool,
 } from './common.js';
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
-export { type Fault, fault, InputError, MissingError } from './errors.js';
+export { type Fault, fault, InputError, MissingError, option } from './errors.js';
 export { checkFolder, holdsManifest, type IsOurs, makeFolderWhole } from './folder.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { isRunning } from './leftovers.js';

@@ -1,6 +1,6 @@
 import { readlink, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path';
-import { type Fault, InputError } from './errors.js';
+import { type Fault, fault, InputError, option } from './errors.js';
 
 /** A file that a command is to write, or a folder that it is to write as a whole. */
 export interface OutputPath {
@@ -53,7 +53,7 @@ export async function replacingFaults(
     const located = await locatedOutput(output);
     const none = located.isFolder ? 'names no folder' : 'names no file';
     const said = path === '' ? none : (onInput(located, read) ?? onOutput(located, written));
-    if (said !== undefined) faults.push({ path: field, message: said, isOption: true });
+    if (said !== undefined) faults.push(fault(said, option(field)));
     written.push(located);
   }
   return faults;

@@ -84,7 +84,7 @@ export interface Measurement {
   maxMs?: number;
   /** How its blocks were asked for; absent where they are another profile's. */
   partition?: { method: 'greedy' | 'min-transfer'; blocks: number };
-  /** false when it was interrupted; `--resume` goes on. */
+  /** false when it was interrupted; profiling with `resume` goes on. */
   complete?: boolean;
   /** Sum of the blocks' medians over the whole model's, by class, virtual size and batch. */
   blockSumOverWhole?: Record<string, WholeLatency>;

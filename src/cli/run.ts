@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { Fault } from '../artifacts/index.js';
 import { EXIT, type ExitCode } from './exit.js';
 import { Progress } from './progress.js';
 import { Terminal } from './terminal.js';
@@ -11,6 +10,8 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Starts progress; it is stopped when the action ends. */
   progress(): Promise<Progress>;
+  /** A text of the library with options named as flags. */
+  inFlags(text: string): string;
 }
 
 /**
@@ -33,7 +34,11 @@ export function action<Arguments extends unknown[], Options>(
       return started.start();
     };
     try {
-      process.exitCode = await act({ terminal, signal: interrupt.signal, progress }, options, ...args);
+      process.exitCode = await act(
+        { terminal, signal: interrupt.signal, progress, inFlags: (text) => inFlags(text, this) },
+        options,
+        ...args,
+      );
     } catch (error) {
       for (const one of shown) one.stop();
       process.exitCode = await tell(error, { terminal, signal: interrupt.signal, command: this });
@@ -65,16 +70,23 @@ async function tell(
   error: unknown,
   { terminal, signal, command }: { terminal: Terminal; signal: AbortSignal; command: Command },
 ): Promise<ExitCode> {
-  const { InputError, MissingError } = await import('../artifacts/index.js');
+  const errors = await import('../artifacts/index.js');
   if (signal.aborted && (error as Error).name === 'AbortError') {
     terminal.document({ error: { message: 'interrupted', faults: [] } });
     return EXIT.interrupted;
   }
-  if (error instanceof InputError) {
-    const { message, faults } = new InputError(error.task, inFlags(error.faults, command), error.advice);
+  if (error instanceof errors.InputError) {
+    const { message, faults } = new errors.InputError(
+      inFlags(error.task, command),
+      error.faults.map((one) => ({
+        path: inFlags(one.path, command),
+        message: inFlags(one.message, command),
+      })),
+      error.advice === undefined ? undefined : inFlags(error.advice, command),
+    );
     terminal.document({ error: { message, faults } });
     await terminal.error(message);
-    return error instanceof MissingError ? EXIT.missing : EXIT.badInput;
+    return error instanceof errors.MissingError ? EXIT.missing : EXIT.badInput;
   }
   const message =
     systemMessage(error) ?? `a fault of this program: ${(error as Error).message ?? String(error)}`;
@@ -85,12 +97,16 @@ async function tell(
   return EXIT.fault;
 }
 
-/** Faults with options named as they are given here: `--output` where the library says `output`. */
-function inFlags(faults: readonly Fault[], { options }: Command): Fault[] {
-  return faults.map(({ path, message, isOption }) => {
-    const option = isOption ? options.find((one) => one.attributeName() === path) : undefined;
-    return { path: option?.long ?? path, message };
-  });
+/** The text with options named as they are given here: `--output` where the library says `output` in backticks. */
+function inFlags(text: string, command: Command): string {
+  return text.replace(/`([a-z][A-Za-z]*)`/g, (quoted, name: string) => flagOf(name, command) ?? quoted);
+}
+
+/** The flag of an option of the library; one that takes several values is named in the plural there. */
+export function flagOf(name: string, { options }: Pick<Command, 'options'>): string | undefined {
+  const isFor = (attribute: string): boolean =>
+    name.startsWith(attribute) && /^(e?s)?$/.test(name.slice(attribute.length));
+  return options.find((one) => isFor(one.attributeName()))?.long ?? undefined;
 }
 
 /** What the system refused, in words; undefined for anything else. */

@@ -1,4 +1,4 @@
-import { fault, InputError } from '../artifacts/index.js';
+import { fault, InputError, option } from '../artifacts/index.js';
 import {
   type BatchDim,
   batchDim,
@@ -86,6 +86,8 @@ function checkNothingOpen(model: OnnxModel): void {
   if (faults.length === 0) return;
   const why = batch.kind === 'none' ? ` No batch axis can be told: ${batch.why}.` : '';
   const advice =
-    open.length === 0 ? undefined : `Give ${open.map((dim) => `--dim ${dim}=<size>`).join(' ')}.${why}`;
+    open.length === 0
+      ? undefined
+      : `Give ${open.map((dim) => `${option('dim')} ${dim}=<size>`).join(' ')}.${why}`;
   throw new InputError(`run ${model.name}`, faults, advice);
 }

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { type Boundary, fault, InputError, sha256Of, type TensorSpec } from '../artifacts/index.js';
+import { type Boundary, fault, InputError, option, sha256Of, type TensorSpec } from '../artifacts/index.js';
 import { ExecutionError, type Executor, firstLine, startExecutor, type Tensors } from '../execution/index.js';
 import { cutsOf, externalLocations, type OnnxModel, type TensorType } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
@@ -16,7 +16,7 @@ import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
  * size it runs and `fixedBatchReason` why.
  *
  * Runs the model on `options.device`: see `findTensors` for the cost. Temporary files are removed also on failure.
- * @throws InputError for a file that is not a model ONNX Runtime runs, or dimensions without a size (naming `--dim`);
+ * @throws InputError for a file that is not a model ONNX Runtime runs, or dimensions without a size (naming `dim`);
  *   MissingError for a missing file or device; the signal's reason on abort
  */
 export async function prepareModel(path: string, options: PrepareOptions): Promise<PreparedModel> {
@@ -191,6 +191,6 @@ function notRunnable(path: string, error: unknown): unknown {
     const why = firstLine(error.why).replace(/^Load model from .*? failed:/, '');
     return new InputError(`load ${path}`, [fault(why)], 'ONNX Runtime does not take this model.');
   }
-  const advice = 'Where an input takes certain values only, give it one with --fill <input>=<number>.';
+  const advice = `Where an input takes certain values only, give it one with ${option('fill')} <input>=<number>.`;
   return new InputError(`run ${path}`, [fault(firstLine(error.message))], advice);
 }

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { fault, InputError } from '../artifacts/index.js';
+import { fault, InputError, option } from '../artifacts/index.js';
 import {
   type Decisions,
   ReservationCore,
@@ -202,7 +202,7 @@ function cannotListen(host: string, port: number, error: unknown): unknown {
       return new InputError(
         `listen on ${host}:${port}`,
         [fault('the port is in use')],
-        'Choose another with --port, or 0 for any free one.',
+        `Choose another with ${option('port')}, or 0 for any free one.`,
       );
     case 'EACCES':
       return new InputError(

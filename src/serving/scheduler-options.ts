@@ -1,4 +1,4 @@
-import { fault, type ToldFaults } from '../artifacts/index.js';
+import { fault, option, type ToldFaults } from '../artifacts/index.js';
 import {
   type AnyPolicy,
   type ChosenScheduler,
@@ -33,7 +33,7 @@ export function chosenScheduler(
 ): ChosenScheduler | undefined {
   const known = Object.keys(SCHEDULERS).join(', ');
   if (!Object.hasOwn(SCHEDULERS, name)) {
-    told.add(fault(`is ${JSON.stringify(name)}; valid are ${known}`, '--scheduler'));
+    told.add(fault(`is ${JSON.stringify(name)}; valid are ${known}`, option('scheduler')));
     return undefined;
   }
   const found: Scheduler = SCHEDULERS[name as SchedulerName];
@@ -41,7 +41,7 @@ export function chosenScheduler(
   if (start === undefined || (preset !== undefined && !Object.hasOwn(found.presets, preset))) {
     const presets = Object.keys(found.presets);
     const has = presets.length === 0 ? 'has no presets' : `has ${presets.join(', ')}`;
-    told.add(fault(`is ${JSON.stringify(preset)}; the scheduler ${name} ${has}`, '--preset'));
+    told.add(fault(`is ${JSON.stringify(preset)}; the scheduler ${name} ${has}`, option('preset')));
     return undefined;
   }
   const policy = withAssignments(found, start, assignments, told);
@@ -63,7 +63,7 @@ function withAssignments(
 ): AnyPolicy {
   const policy: Record<string, unknown> = structuredClone(start) as Record<string, unknown>;
   for (const text of assignments) {
-    const at = `--policy "${text}"`;
+    const at = `${option('policy')} "${text}"`;
     const match = /^([A-Za-z]+)(?:\.([A-Za-z]+))?=(.+)$/.exec(text);
     const [, key = '', part, value = ''] = match ?? [];
     const allowed = Object.hasOwn(choices, key) ? choices[key] : undefined;
@@ -79,7 +79,10 @@ function withAssignments(
     const missing = missingParts(policy[key], allowed);
     if (missing.length > 0)
       told.add(
-        fault(`${missing.map((part) => `${key}.${part}=…`).join(' and ')} is needed`, `--policy ${key}`),
+        fault(
+          `${missing.map((part) => `${key}.${part}=…`).join(' and ')} is needed`,
+          `${option('policy')} ${key}`,
+        ),
       );
   }
   return policy;

@@ -96,7 +96,7 @@ const RESERVATION: Choices<ReservationPolicy> = {
 const stageLocalCore = (topology: Topology, decisions: Decisions, policy: StageLocalPolicy): ServingCore =>
   new StageLocalCore(topology, decisions, policy);
 
-/** The schedulers that a plan can be simulated with, by the names of `--scheduler`. */
+/** The schedulers that a plan can be simulated with, by name. */
 export const SCHEDULERS = {
   /** Devices and links are reserved for a batch over its whole way (PPipe §5.4). */
   reservation: scheduler<ReservationPolicy>({

@@ -2,6 +2,7 @@ import type { ToldFaults } from '../artifacts/index.js';
 import {
   fault,
   type Loaded,
+  option,
   type PlannedPartition,
   type PooledPlan,
   type Profile,
@@ -77,7 +78,10 @@ export function profiledJitter(
         ? 'the plan names no profile that is there'
         : `only ${profiles.length} of the plan's profiles are there`;
     told.missing(
-      fault(`${said}; give a coefficient of variation instead, such as --jitter 0.1`, '--jitter profile'),
+      fault(
+        `${said}; give a coefficient of variation instead, such as ${option('jitter')} 0.1`,
+        `${option('jitter')} profile`,
+      ),
     );
     return undefined;
   }
@@ -103,7 +107,7 @@ function spreadOf(
   }
   if (deviations.some(Number.isNaN)) {
     const at = `${path}#/devices/${device}/blockLatencyP95Us/${virtual}`;
-    const said = `has no spread at batch ${batch}, which the plan uses; give one instead, such as --jitter 0.1`;
+    const said = `has no spread at batch ${batch}, which the plan uses; give one instead, such as ${option('jitter')} 0.1`;
     told.add(fault(said, at));
   }
   return deviations;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import type { ToldFaults } from '../artifacts/index.js';
-import { fault, InputError, MissingError, unreadable } from '../artifacts/index.js';
+import { fault, InputError, MissingError, option, unreadable } from '../artifacts/index.js';
 import { type ArrivalProcess, meanRps, rescaledTrace, type Trace, TraceReader } from '../workload/index.js';
 import { byWeight, isServed, type LoadedModels, modelOf, plannedRates, weightsOf } from './models.js';
 import { phasesOf, variationFault } from './phases.js';
@@ -59,16 +59,19 @@ export async function resolvedWorkload(
   const { arrivals: process = 'poisson', cv, load, duration, rps: rates = [], traces = [] } = options;
   const phases = phasesOf(models, options, told);
   if (process === 'gamma' && cv === undefined && (options.phases ?? []).length === 0)
-    told.add(fault('gamma needs --cv, how bursty it is (1: as Poisson)', '--arrivals'));
+    told.add(fault(`gamma needs ${option('cv')}, how bursty it is (1: as Poisson)`, option('arrivals')));
   const wrongCv = cv === undefined ? undefined : variationFault(cv);
-  if (wrongCv !== undefined) told.add(fault(wrongCv, '--cv'));
-  if (process !== 'gamma' && cv !== undefined) told.add(fault('is for --arrivals gamma', '--cv'));
-  if (load !== undefined && rates.length > 0) told.add(fault('is given with --load; give one', '--rps'));
+  if (wrongCv !== undefined) told.add(fault(wrongCv, option('cv')));
+  if (process !== 'gamma' && cv !== undefined)
+    told.add(fault(`is for ${option('arrivals')} gamma`, option('cv')));
+  if (load !== undefined && rates.length > 0)
+    told.add(fault(`is given with ${option('load')}; give one`, option('rps')));
   if (!models.some(isServed)) told.add(fault('serves no model', 'the plan'));
   const rps = ratesOf(models, rates, told);
   const common = { process, ...(cv === undefined ? {} : { cv }) };
   if (traces.length === 0) {
-    if (options.traceFormat !== undefined) told.add(fault('is for --trace', '--trace-format'));
+    if (options.traceFormat !== undefined)
+      told.add(fault(`is for ${option('traces')}`, option('traceFormat')));
     if (told.count > before) return undefined;
     if (phases !== undefined) return { workload: phasedWorkload(process, phases, models), files: [] };
     const durationNs = Math.round((duration ?? DEFAULT_DURATION_S) * NS_PER_S);
@@ -102,7 +105,7 @@ function ratesOf(models: LoadedModels, texts: readonly string[], told: ToldFault
   const seen = new Set<number>();
   let total: number | undefined;
   for (const text of texts) {
-    const at = `--rps "${text}"`;
+    const at = `${option('rps')} "${text}"`;
     const cut = text.lastIndexOf('=');
     const rps = Number(text.slice(cut + 1));
     if (text.slice(cut + 1).trim() === '' || !(rps > 0 && Number.isFinite(rps)))
@@ -119,7 +122,7 @@ function ratesOf(models: LoadedModels, texts: readonly string[], told: ToldFault
   if (texts.length === 0) return undefined;
   if (total === undefined) return { kind: 'each', byModel };
   if (texts.length > 1)
-    told.add(fault('a rate for all models stands alone; else name every model, as model=500', '--rps'));
+    told.add(fault('a rate for all models stands alone; else name every model, as model=500', option('rps')));
   return { kind: 'total', rps: total };
 }
 
@@ -136,7 +139,7 @@ async function readSources(
 ): Promise<ReadSource[]> {
   const read: ReadSource[] = [];
   for (const text of texts) {
-    const at = `--trace "${text}"`;
+    const at = `${option('traces')} "${text}"`;
     const { name, path } = namedTrace(models, text);
     const named = name !== undefined;
     const model = named ? modelOf(models, name, at, told) : undefined;
@@ -147,7 +150,9 @@ async function readSources(
     if (source !== undefined) read.push(source);
   }
   if (read.length > 1 && read.some(({ source }) => source.model === undefined))
-    told.add(fault('a trace for all models stands alone; else name each model, as model=file', '--trace'));
+    told.add(
+      fault('a trace for all models stands alone; else name each model, as model=file', option('traces')),
+    );
   return read;
 }
 
@@ -209,7 +214,7 @@ function refuseUntraced(
   if (rps?.kind !== 'each' || read.some(({ source }) => source.model === undefined)) return;
   models.forEach(({ name }, model) => {
     if (rps.byModel[model] !== 0 && !read.some(({ source }) => source.model === model))
-      told.add(fault(`${name} has no trace, the others do: give it one`, `--rps "${name}=…"`));
+      told.add(fault(`${name} has no trace, the others do: give it one`, `${option('rps')} "${name}=…"`));
   });
 }
 
@@ -217,7 +222,9 @@ function refuseUntraced(
 function refuseSpread(read: readonly ReadSource[], { arrivals, cv }: LoadOptions, told: ToldFaults): void {
   if (read.length === 0 || read.some(({ source }) => source.trace.kind === 'counts')) return;
   if (arrivals !== undefined || cv !== undefined)
-    told.add(fault('the trace says when each request came; this is for counts per interval', '--arrivals'));
+    told.add(
+      fault('the trace says when each request came; this is for counts per interval', option('arrivals')),
+    );
 }
 
 function scaled(
@@ -244,7 +251,7 @@ function scaled(
           wanted === undefined
             ? 'a trace for all models takes one rate for all'
             : 'a model with a trace has no rate',
-          '--rps',
+          option('rps'),
         ),
       );
       return source;
@@ -252,7 +259,7 @@ function scaled(
     return { ...source, trace: rescaledTrace(source.trace, { meanRps: wanted }) };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    told.add(...error.faults.map(({ message }) => fault(message, '--trace')));
+    told.add(...error.faults.map(({ message }) => fault(message, option('traces'))));
     return source;
   }
 }
@@ -260,6 +267,11 @@ function scaled(
 function durationOf(sources: readonly TraceSource[], duration: number | undefined, told: ToldFaults): number {
   if (duration !== undefined) return Math.round(duration * NS_PER_S);
   if (sources.some(({ trace }) => trace.kind === 'arrivals' && meanRps(trace) === undefined))
-    told.add(fault('all its requests come at one instant: say over how long with --duration', '--trace'));
+    told.add(
+      fault(
+        `all its requests come at one instant: say over how long with ${option('duration')}`,
+        option('traces'),
+      ),
+    );
   return sources.length === 0 ? 0 : wholeNs(sources);
 }

@@ -1,5 +1,5 @@
 import type { ToldFaults } from '../artifacts/index.js';
-import { fault } from '../artifacts/index.js';
+import { fault, option } from '../artifacts/index.js';
 import { type ArrivalProcess, type Load, type MixPhase, mixedLoads } from '../workload/index.js';
 import { byWeight, type LoadedModels, modelOf, plannedRates } from './models.js';
 
@@ -43,15 +43,20 @@ export function phasesOf(models: LoadedModels, options: PhaseOptions, told: Told
   const { phases: texts = [], arrivals, cv, load, rps = [], duration, traces = [] } = options;
   if (texts.length === 0) return undefined;
   const before = told.count;
-  const others = { load, rps: rps[0], duration, trace: traces[0] };
+  const others = { load, rps: rps[0], duration, traces: traces[0] };
   for (const [name, value] of Object.entries(others))
-    if (value !== undefined) told.add(fault('is said by each --phase', `--${name}`));
+    if (value !== undefined) told.add(fault(`is said by each ${option('phases')}`, option(name)));
   const phases = texts.map((text) => new PhaseText(text, models, told).read(arrivals === 'gamma', cv));
   if (told.count > before) return undefined;
   if ((phases[0] as Phase).transitionS > 0)
-    told.add(fault('over=: there is nothing before the first phase to come from', `--phase "${texts[0]}"`));
+    told.add(
+      fault(
+        'over=: there is nothing before the first phase to come from',
+        `${option('phases')} "${texts[0]}"`,
+      ),
+    );
   if (!phases.some((phase) => sumOf(phase.rps) > 0))
-    told.add(fault('the rate of every phase is 0', '--phase'));
+    told.add(fault('the rate of every phase is 0', option('phases')));
   return phases;
 }
 
@@ -92,7 +97,7 @@ export function highestRate(phases: readonly Phase[]): number {
   return Math.max(...phases.map(({ rps }) => sumOf(rps)));
 }
 
-/** One `--phase`, read field by field. */
+/** One `phase`, read field by field. */
 class PhaseText {
   private readonly rates: { load?: number; rps?: number; byModel?: number[] } = {};
   private readonly fields = new Set<string>();
@@ -110,9 +115,10 @@ class PhaseText {
     const [length = '', ...fields] = this.text.split(',');
     const durationS = this.time(length);
     for (const field of fields) this.readField(field);
-    if (this.cv !== undefined && !isGamma) this.fault('cv= is for --arrivals gamma');
+    if (this.cv !== undefined && !isGamma) this.fault(`cv= is for ${option('arrivals')} gamma`);
     const cv = isGamma ? (this.cv ?? usualCv) : undefined;
-    if (isGamma && cv === undefined) this.fault('gamma needs cv=, how bursty it is, or --cv for all phases');
+    if (isGamma && cv === undefined)
+      this.fault(`gamma needs cv=, how bursty it is, or ${option('cv')} for all phases`);
     const { transitionS } = this;
     return { durationS, transitionS, rps: this.rps(), ...(cv === undefined ? {} : { cv }) };
   }
@@ -139,7 +145,8 @@ class PhaseText {
 
   private model(name: string): number | undefined {
     const names = this.models.map((model) => model.name);
-    if (names.includes(name)) return modelOf(this.models, name, `--phase "${this.text}"`, this.told);
+    if (names.includes(name))
+      return modelOf(this.models, name, `${option('phases')} "${this.text}"`, this.told);
     this.fault(`there is no ${name}=; there are ${[...WORDS, ...names].join('=, ')}=`);
     return undefined;
   }
@@ -176,7 +183,7 @@ class PhaseText {
   }
 
   private fault(message: string): void {
-    this.told.add(fault(message, `--phase "${this.text}"`));
+    this.told.add(fault(message, `${option('phases')} "${this.text}"`));
   }
 }
 

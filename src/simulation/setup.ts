@@ -7,6 +7,7 @@ import {
   inputFile,
   loadArtifact,
   type OutputPath,
+  option,
   type PooledPlan,
   profileInputs,
   replacingFaults,
@@ -108,9 +109,14 @@ export function lengthFaults(plan: PooledPlan, workload: Workload, exact: boolea
   if (durationNs > MOST_NS) {
     const days = (durationNs / 86_400e9).toPrecision(4);
     const said = `requests arrive for ${days} days; at most 104.2 are simulated`;
-    return [whole ? fault(`${said}: cut it with --duration`, '--trace') : fault(said, '--duration')];
+    return [
+      whole
+        ? fault(`${said}: cut it with ${option('duration')}`, option('traces'))
+        : fault(said, option('duration')),
+    ];
   }
-  if (!(durationNs >= 1)) return [fault('is less than a nanosecond', whole ? '--trace' : '--duration')];
+  if (!(durationNs >= 1))
+    return [fault('is less than a nanosecond', whole ? option('traces') : option('duration'))];
   const highest = highestRps(workload);
   if (highest > MOST_RPS) {
     const said = `asks for ${highest.toExponential(1)} requests/s; at most ${MOST_RPS.toExponential(0)} are simulated`;
@@ -120,7 +126,7 @@ export function lengthFaults(plan: PooledPlan, workload: Workload, exact: boolea
   const requests = expectedRequests(workload, plan.models);
   if (requests <= MOST_EXACT) return [];
   const said = `would keep ${requests.toExponential(1)} latencies; at most ${MOST_EXACT.toExponential(0)} are kept`;
-  return [fault(`${said}: without it percentiles are within 0.2 %`, '--exact')];
+  return [fault(`${said}: without it percentiles are within 0.2 %`, option('exact'))];
 }
 
 /** What is wrong with windows of so many seconds. */
@@ -130,7 +136,7 @@ export function windowFaults(
   windowS: number | undefined,
 ): Fault[] {
   if (windowS === undefined) return [];
-  if (!(windowS * 1e9 >= 1)) return [fault('is less than a nanosecond', '--windows')];
+  if (!(windowS * 1e9 >= 1)) return [fault('is less than a nanosecond', option('windows'))];
   const windows = Math.ceil(durationNs / (windowS * 1e9));
   const shape = { models: plan.models.length, classes: Object.keys(plan.classes).length };
   if (windowCells(shape, windows) <= MOST_WINDOW_CELLS) return [];
@@ -139,7 +145,7 @@ export function windowFaults(
   return [
     fault(
       `would be ${windows} windows; at most ${most} are kept for this plan: take ${leastMs}ms or more`,
-      '--windows',
+      option('windows'),
     ),
   ];
 }
@@ -158,12 +164,12 @@ function jitterOf(
 function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationOptions): Fault[] {
   const faults: Fault[] = [];
   if (!(slow > 0 && slow <= MOST_SLOW))
-    faults.push(fault(`is ${slow}; it must be above 0 and at most ${MOST_SLOW}`, '--slow'));
+    faults.push(fault(`is ${slow}; it must be above 0 and at most ${MOST_SLOW}`, option('slow')));
   if (jitter !== 'profile' && !(jitter >= 0 && jitter <= MOST_JITTER))
-    faults.push(fault(`is ${jitter}; it must be 0 to ${MOST_JITTER}`, '--jitter'));
+    faults.push(fault(`is ${jitter}; it must be 0 to ${MOST_JITTER}`, option('jitter')));
   if (!(Number.isSafeInteger(seed) && seed >= 0))
-    faults.push(fault(`is ${seed}; it must be a whole number of 0 or more`, '--seed'));
-  if (!(load > 0)) faults.push(fault(`is ${load}; it must be above 0`, '--load'));
+    faults.push(fault(`is ${seed}; it must be a whole number of 0 or more`, option('seed')));
+  if (!(load > 0)) faults.push(fault(`is ${load}; it must be above 0`, option('load')));
   return faults;
 }
 

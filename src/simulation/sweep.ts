@@ -5,6 +5,7 @@ import {
   fault,
   type InputFile,
   type LargestLoad,
+  option,
   type PooledPlan,
   type SimulationSweep,
   type SweptPoint,
@@ -50,7 +51,7 @@ const MOST_THREADS = 16;
  * @param told where every fault is added
  */
 export function sweptLoads(text: string, told: ToldFaults): number[] {
-  const at = `--sweep "${text}"`;
+  const at = `${option('sweep')} "${text}"`;
   const match = SWEEP.exec(text.trim());
   if (match === null) {
     told.add(fault('is not a sweep: load=0.05..1.0, with :points if wanted', at));

@@ -606,9 +606,9 @@ describe('simulatePlan() refuses', () => {
       'there is no nothing; there are order,',
       'is not key=value',
       'the plan has no model "m7"; it has m0, m1',
-      '--rps "m0=0": is not a rate above 0',
-      'is given with --load; give one',
-      '--cv: is for --arrivals gamma',
+      '`rps` "m0=0": is not a rate above 0',
+      'is given with `load`; give one',
+      '`cv`: is for `arrivals` gamma',
       'line 3: arrival_s is "-1"; it must not be negative',
       'line 4: arrival_s is "nan"',
       'line 5: it is empty',
@@ -630,7 +630,7 @@ describe('simulatePlan() refuses', () => {
     ],
     ['a name every object has', { scheduler: 'constructor' }, /valid are/],
     ['a preset every object has', { preset: 'constructor' }, /the scheduler reservation has published/],
-    ['gamma without its variation', { arrivals: 'gamma' }, /needs --cv/],
+    ['gamma without its variation', { arrivals: 'gamma' }, /needs `cv`/],
     ['a rate for all among rates for one', { rps: ['5', 'm0=3'] }, /stands alone/],
     [
       'too many windows',
@@ -640,29 +640,29 @@ describe('simulatePlan() refuses', () => {
     [
       'more than time can count',
       { duration: 1e7 },
-      /--duration: requests arrive for 115.7 days; at most 104.2 are simulated/,
+      /`duration`: requests arrive for 115.7 days; at most 104.2 are simulated/,
     ],
     ['more latencies than memory holds', { duration: 1e6, exact: true }, /would keep 5.0e\+8 latencies/],
     [
       'report and timeline in one file',
       { output: 'x.json', timeline: './x.json' },
-      /timeline: \.\/x\.json is to hold two things/,
+      /`timeline`: \.\/x\.json is to hold two things/,
     ],
-    ['windows of less', { duration: 1e-9, windows: 1e-10 }, /--windows: is less than a nanosecond/],
-    ['less than a nanosecond', { duration: 1e-10 }, /--duration: is less than a nanosecond/],
+    ['windows of less', { duration: 1e-9, windows: 1e-10 }, /`windows`: is less than a nanosecond/],
+    ['less than a nanosecond', { duration: 1e-10 }, /`duration`: is less than a nanosecond/],
     ['more requests than nanoseconds', { rps: ['1e10'] }, /asks for 1.0e\+10 requests\/s; at most 1e\+9/],
-    ['gamma of no shape', { arrivals: 'gamma', cv: 1e-200 }, /--cv: is 1e-200; valid are 0 and/],
-    ['gamma without bounds', { arrivals: 'gamma', cv: 1e6 }, /--cv: is 1000000; valid are 0 and/],
-    ['executions without end', { slow: 1e300 }, /--slow: is 1e\+300; it must be above 0 and at most 1000000/],
-    ['jitter without end', { jitter: 1e200 }, /--jitter: is 1e\+200; it must be 0 to 100/],
-    ['no speed', { slow: 0 }, /--slow: is 0; it must be above 0/],
-    ['speed that is no number', { slow: Number.NaN }, /--slow: is NaN/],
-    ['jitter that is no number', { jitter: Number.NaN }, /--jitter: is NaN/],
-    ['jitter below none', { jitter: -1 }, /--jitter: is -1; it must be 0 to 100/],
-    ['a seed with a fraction', { seed: 0.5 }, /--seed: is 0.5; it must be a whole number/],
-    ['no load', { load: 0 }, /--load: is 0; it must be above 0/],
-    ['windows that are no number', { windows: Number.NaN }, /--windows: is less than a nanosecond/],
-    ['a duration that is no number', { duration: Number.NaN }, /--duration: is less than a nanosecond/],
+    ['gamma of no shape', { arrivals: 'gamma', cv: 1e-200 }, /`cv`: is 1e-200; valid are 0 and/],
+    ['gamma without bounds', { arrivals: 'gamma', cv: 1e6 }, /`cv`: is 1000000; valid are 0 and/],
+    ['executions without end', { slow: 1e300 }, /`slow`: is 1e\+300; it must be above 0 and at most 1000000/],
+    ['jitter without end', { jitter: 1e200 }, /`jitter`: is 1e\+200; it must be 0 to 100/],
+    ['no speed', { slow: 0 }, /`slow`: is 0; it must be above 0/],
+    ['speed that is no number', { slow: Number.NaN }, /`slow`: is NaN/],
+    ['jitter that is no number', { jitter: Number.NaN }, /`jitter`: is NaN/],
+    ['jitter below none', { jitter: -1 }, /`jitter`: is -1; it must be 0 to 100/],
+    ['a seed with a fraction', { seed: 0.5 }, /`seed`: is 0.5; it must be a whole number/],
+    ['no load', { load: 0 }, /`load`: is 0; it must be above 0/],
+    ['windows that are no number', { windows: Number.NaN }, /`windows`: is less than a nanosecond/],
+    ['a duration that is no number', { duration: Number.NaN }, /`duration`: is less than a nanosecond/],
     ['parts of a nanosecond', { policy: ['wakeStepNs=0.5'] }, /0.5 is not a whole number/],
     [
       'parts of one in a step',
@@ -677,9 +677,9 @@ describe('simulatePlan() refuses', () => {
     [
       'phases and what they say',
       { phases: ['5s,load=1'], rps: ['4'], load: 2 },
-      /--load: is said by each.*\n.*--rps: is said by each/,
+      /`load`: is said by each.*\n.*`rps`: is said by each/,
     ],
-    ['a phase of no rate', { phases: ['5s'] }, /--phase "5s": says no rate, such as 60s,load=0.5/],
+    ['a phase of no rate', { phases: ['5s'] }, /`phases` "5s": says no rate, such as 60s,load=0.5/],
     ['a phase of two rates', { phases: ['5s,load=1,m0=4'] }, /takes one of load=, rps= and rates of models/],
     ['a phase of no length', { phases: ['0s,load=1'] }, /"0s" is not a time above 0/],
     [
@@ -691,8 +691,8 @@ describe('simulatePlan() refuses', () => {
     ['a transition from nowhere', { phases: ['5s,load=1,over=2s'] }, /nothing before the first phase/],
     ['a rate twice', { phases: ['5s,load=1,load=2'] }, /load is given twice/],
     ['no number', { phases: ['5s,load=x', '5s,rps=-1', '5s,over'] }, /rps is "-1"; it must be a number/],
-    ['variation of Poisson', { phases: ['5s,load=1,cv=2'] }, /cv= is for --arrivals gamma/],
-    ['gamma phases without it', { phases: ['5s,load=1'], arrivals: 'gamma' }, /needs cv=.* or --cv/],
+    ['variation of Poisson', { phases: ['5s,load=1,cv=2'] }, /cv= is for `arrivals` gamma/],
+    ['gamma phases without it', { phases: ['5s,load=1'], arrivals: 'gamma' }, /needs cv=.* or `cv`/],
     ['too much of it', { phases: ['5s,load=1,cv=1e9'], arrivals: 'gamma' }, /cv is 1000000000; valid are/],
     ['phases longer than time', { phases: ['2000h,load=1', '600h,load=1'] }, /arrive for 108.3 days/],
     ['phases denser than nanoseconds', { phases: ['1s,rps=1', '1s,rps=1e10'] }, /asks for 1.0e\+10/],
@@ -705,7 +705,7 @@ describe('simulatePlan() refuses', () => {
     [
       'a format without a trace',
       { traceFormat: 'perf-analyzer-intervals' },
-      /--trace-format: is for --trace/,
+      /`traceFormat`: is for `traces`/,
     ],
   ])('%s', async (_, options, said) => {
     await expect(simulated(PAIR, options)).rejects.toThrow(said);
@@ -733,7 +733,7 @@ describe('simulatePlan() refuses', () => {
     const path = await planFile(PAIR);
     for (const output of [folder, '.', join(folder, 'new/')])
       await expect(simulatePlan(path, { output })).rejects.toThrow(/is a folder; name a file/);
-    await expect(simulatePlan(path, { output: '' })).rejects.toThrow(/output: names no file/);
+    await expect(simulatePlan(path, { output: '' })).rejects.toThrow(/`output`: names no file/);
     await expect(simulatePlan(path, { timeline: join(path, 'x.json') })).rejects.toThrow(/ is not a folder/);
     // A terminal, a pipe or a device, none of which this may replace.
     const socket = join(folder, 'socket');
@@ -754,8 +754,8 @@ describe('simulatePlan() refuses', () => {
     const dense = await traceFile('0.000000001,9000000000000000\n');
     await refuses({ traces: [dense] }, /asks for 9.0e\+24 requests\/s/);
     await refuses({ traces: [times], duration: 1e-10 }, /less than a nanosecond/);
-    await refuses({ traces: [instant] }, /say over how long with --duration/);
-    await refuses({ traces: [times], phases: ['5s,load=1'] }, /--trace: is said by each --phase/);
+    await refuses({ traces: [instant] }, /say over how long with `duration`/);
+    await refuses({ traces: [times], phases: ['5s,load=1'] }, /`traces`: is said by each `phases`/);
     await refuses({ traces: [times, `m0=${times}`] }, /stands alone/);
     await refuses({ traces: [`m0=${times}`, `m0=${times}`] }, /that model has a trace already/);
     await refuses({ traces: [`m0=${times}`], rps: ['m0=5', 'm1=5'] }, /m1 has no trace/);
@@ -832,7 +832,7 @@ describe('sweepPlan()', () => {
     const times = await traceFile('0\n1000000\n');
     await expect(
       sweepPlan(await planFile(PAIR), { sweep: 'load=0.0000000001', traces: [times] }),
-    ).rejects.toThrow(/--trace: requests .* at most 104.2 are simulated: cut it with/);
+    ).rejects.toThrow(/`traces`: requests .* at most 104.2 are simulated: cut it with/);
   });
 
   it('gives the points that are done when it is interrupted', async () => {

@@ -103,7 +103,7 @@ describe('replacingFaults() of two outputs', () => {
     await symlink(at('here/new.json'), at('sub/loose'));
     for (const other of ['new.json', 'sub/../new.json', 'here/new.json', 'loose', 'sub/loose'])
       expect(await both('new.json', other)).toMatchObject([
-        { path: 'timeline', isOption: true, message: expect.stringContaining('is to hold two things') },
+        { path: '`timeline`', message: expect.stringContaining('is to hold two things') },
       ]);
     expect(await both('new.json', 'sub/new.json')).toEqual([]);
     expect(await both('spec.yaml', 'here/spec.yaml')).toHaveLength(1);
@@ -113,10 +113,10 @@ describe('replacingFaults() of two outputs', () => {
     await mkdir(at('blocks'));
     const file = outputFiles({ output: at('blocks/p.json') });
     expect(await replacingFaults([folderOutput(at('blocks')), ...file], [])).toMatchObject([
-      { path: 'output', message: expect.stringContaining('a folder that is written as a whole') },
+      { path: '`output`', message: expect.stringContaining('a folder that is written as a whole') },
     ]);
     expect(await replacingFaults([...file, folderOutput(at('blocks'))], [])).toMatchObject([
-      { path: 'extract', message: expect.stringContaining('p.json would lie in it') },
+      { path: '`extract`', message: expect.stringContaining('p.json would lie in it') },
     ]);
     expect(await replacingFaults([folderOutput(at('block')), ...file], [])).toEqual([]);
     expect(
@@ -178,7 +178,7 @@ describe('refuseReplacing()', () => {
     });
     const refused = refuseReplacing('solve it', outputs, inputs);
     await expect(refused).rejects.toBeInstanceOf(InputError);
-    await expect(refused).rejects.toThrow(/^Cannot solve it:\n {2}output: .*\n {2}timeline: /);
+    await expect(refused).rejects.toThrow(/^Cannot solve it:\n {2}`output`: .*\n {2}`timeline`: /);
     await refuseReplacing('solve it', outputFiles({ output: at('plan.json') }), inputs);
   });
 });

@@ -383,7 +383,7 @@ describe('a caller of the library is refused too, in its own words', () => {
     ['solveSpec', () => solveSpec(at('spec.json'), { output: at('spec.json') })],
     ['deployPlan', () => deployPlan(at('plan.json'), { output: at('plan.json') })],
   ])('%s()', async (_, call) => {
-    await expect(call()).rejects.toThrow(/^Cannot \w+ .*: output: .* an input that would be replaced/);
+    await expect(call()).rejects.toThrow(/^Cannot \w+ .*: `output`: .* an input that would be replaced/);
   });
 });
 

@@ -58,7 +58,7 @@ describe.runIf(present)('prepareModel()', () => {
 
   test('names every free dimension that has no size and how to give it', async () => {
     await expect(prepare('yunet_n_dynamic')).rejects.toThrow(
-      /height is not given[\s\S]*width is not given[\s\S]*--dim height=/,
+      /height is not given[\s\S]*width is not given[\s\S]*`dim` height=/,
     );
     await expect(prepare('yunet_n_dynamic', { height: 64, depth: 3 })).rejects.toBeInstanceOf(InputError);
   });

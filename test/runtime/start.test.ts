@@ -90,6 +90,6 @@ describe('serveBundle() refuses', () => {
     const { port } = taken.address() as AddressInfo;
     const { message } = await failure(await bundle(), { port });
     expect(message).toContain(`Cannot listen on 127.0.0.1:${port}: the port is in use`);
-    expect(message).toContain('--port');
+    expect(message).toContain('`port`');
   });
 });

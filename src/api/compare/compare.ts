@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import {
   checkWritable,
   InputError,
+  option,
   outputFiles,
   refuseReplacing,
   unreadable,
@@ -93,7 +94,7 @@ function wholeCatalogue({ cluster }: LoadedPooled, replaced: boolean): LoadedPoo
 }
 
 async function writtenMixes({ mixes = [], mixFile }: CompareOptions): Promise<WrittenMix[]> {
-  const given = mixes.map((text) => ({ text, at: `--mix "${text}"` }));
+  const given = mixes.map((text) => ({ text, at: `${option('mixes')} "${text}"` }));
   if (mixFile === undefined) return given;
   const text = await readFile(mixFile, 'utf8').catch((error: unknown) => {
     throw unreadable(mixFile, error);

@@ -3,6 +3,7 @@ import {
   type DeviceClass,
   type Fault,
   fault,
+  option,
   type PooledSpecModel,
 } from '../../artifacts/index.js';
 import type { LoadedPooled } from '../solve/index.js';
@@ -72,7 +73,7 @@ export function budgetMixes(loaded: LoadedPooled, budget: number, told: Fault[])
     told.push(
       fault(
         `${budget} an hour buys no GPU: the cheapest, ${cheapest.name}, costs ${cheapest.price}`,
-        '--budget',
+        option('budget'),
       ),
     );
     return [];
@@ -107,12 +108,12 @@ function pricedClasses({ cluster, spec, profiles }: LoadedPooled, told: Fault[])
     told.push(
       fault(
         hourlyCost === undefined
-          ? 'has no hourlyCost, which --budget needs'
+          ? `has no hourlyCost, which ${option('budget')} needs`
           : 'costs nothing, so any number fits',
         `/cluster/devices/${name}`,
       ),
     );
-  if (usable.length === 0) told.push(fault('no model can use any class of the cluster', '--budget'));
+  if (usable.length === 0) told.push(fault('no model can use any class of the cluster', option('budget')));
   if (unpriced.length > 0 || usable.length === 0) return undefined;
   return usable
     .map(([name, { hourlyCost }]) => ({ name, price: hourlyCost as number }))

@@ -1,4 +1,4 @@
-import { type Fault, fault, type PooledSpecModel, type Profile } from '../../artifacts/index.js';
+import { type Fault, fault, option, type PooledSpecModel, type Profile } from '../../artifacts/index.js';
 import { evenlySpaced } from '../../collections/index.js';
 import type { LoadedPooled } from '../solve/index.js';
 import { allowsClass } from './mixes.js';
@@ -29,7 +29,7 @@ export function sweepOf(texts: readonly string[], told: Fault[]): { slo?: Range;
   const ranges: { slo?: Range; margin?: Range } = {};
   for (const text of texts) {
     const match = SWEEP.exec(text.trim());
-    const at = `--sweep "${text}"`;
+    const at = `${option('sweeps')} "${text}"`;
     if (match === null) {
       told.push(
         fault('is not a sweep: slo=2x..10x, slo=50ms..200ms or margin=0..0.6, with :steps if wanted', at),

@@ -3,6 +3,7 @@ import {
   emittedHead,
   fault,
   InputError,
+  option,
   outputFiles,
   type PooledPlan,
   refuseReplacing,
@@ -42,7 +43,7 @@ export interface SolveOptions extends SolveLimits {
   readonly onProgress?: (doing: string) => void;
 }
 
-/** What `plan solve` answers; `document` is what `--json` prints. */
+/** What `plan solve` answers; `document` is what `json` prints. */
 export type Solved =
   | {
       readonly outcome: 'plan';
@@ -101,10 +102,10 @@ export async function solveSpec(path: string, options: SolveOptions = {}): Promi
 function refuseTogether({ baseline, explain, formulation }: SolveOptions): void {
   if (baseline === undefined) return;
   const faults = [
-    ...(explain ? [fault("explains the planner's own plan, not a baseline's", '--explain')] : []),
-    ...(formulation === 'literal' ? [fault('is not for baselines', '--formulation literal')] : []),
+    ...(explain ? [fault("explains the planner's own plan, not a baseline's", option('explain'))] : []),
+    ...(formulation === 'literal' ? [fault('is not for baselines', `${option('formulation')} literal`)] : []),
   ];
-  if (faults.length > 0) throw new InputError(`solve with --baseline ${baseline}`, faults);
+  if (faults.length > 0) throw new InputError(`solve with ${option('baseline')} ${baseline}`, faults);
 }
 
 async function refuseLarge(path: string, { problem }: LoadedProblem): Promise<void> {
@@ -114,7 +115,7 @@ async function refuseLarge(path: string, { problem }: LoadedProblem): Promise<vo
   throw new InputError(
     `solve ${path} by the literal formulation`,
     [fault(`it would have ${choices} choices, a binary each; at most ${MOST_LITERAL_CHOICES} are solved`)],
-    'Leave out --formulation literal, or take fewer blocks, classes, batch sizes, virtual sizes or maxPartitions.',
+    `Leave out ${option('formulation')} literal, or take fewer blocks, classes, batch sizes, virtual sizes or maxPartitions.`,
   );
 }
 

@@ -79,7 +79,7 @@ export function profileCommand(): Command {
       .addCommand(profileImportCommand())
       .addCommand(profileMergeCommand())
       .action(
-        action<[string], Options>(async ({ terminal, signal, progress }, options, model) => {
+        action<[string], Options>(async ({ terminal, signal, progress, inFlags }, options, model) => {
           const { profileModelFile } = await import('../../api/index.js');
           const { boundaryChangeLine, blockTable, latencyTable } = await import('../../report/index.js');
           const shown = await progress();
@@ -88,7 +88,7 @@ export function profileCommand(): Command {
             devices: options.device ?? ['cpu:1'],
             signal,
             onProgress: (step) => shown.show(step),
-            onNote: (text) => terminal.note(text),
+            onNote: (text) => terminal.note(inFlags(text)),
           });
           shown.stop();
           for (const warning of profile.measurement?.warnings ?? []) await terminal.warn(warning);

@@ -115,7 +115,7 @@ export function simulateCommand(): Command {
 }
 
 async function simulateOnce(
-  { terminal, signal, progress }: Context,
+  { terminal, signal, progress, inFlags }: Context,
   { trace: traces, phase: phases, failUnder, ...options }: Options,
   plan: string,
 ): Promise<ExitCode> {
@@ -134,7 +134,7 @@ async function simulateOnce(
   await showReport(terminal, report);
   if (options.output) terminal.line(`report: ${options.output}`);
   if (options.timeline) terminal.line(`timeline: ${options.timeline} (open it at ui.perfetto.dev)`);
-  for (const warning of warnings) await terminal.warn(warning);
+  for (const warning of warnings) await terminal.warn(inFlags(warning));
   if (!report.complete) return EXIT.interrupted;
   const missed = failUnder === undefined ? [] : missedShares(report, failUnder);
   for (const said of missed) await terminal.error(said);

@@ -191,9 +191,9 @@ describe('compareSpec()', () => {
     };
     const refused = compareSpec(EXAMPLE, asked).catch((error: Error) => error.message);
     for (const said of [
-      '--mix "L4": "L4" is not class=count',
+      '`mixes` "L4": "L4" is not class=count',
       'names L4 twice',
-      '--mix "P4=0": has no GPU',
+      '`mixes` "P4=0": has no GPU',
       `${mixFile}:4: the cluster has no class L5; it has L4, P4`,
       '"slo=2..10": needs a unit',
       'runs from 9 down to 2',
