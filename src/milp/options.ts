@@ -1,7 +1,6 @@
 import type { HighsEngine } from './lp/index.js';
 
 export const DEFAULT_GAP = 1e-3;
-export const DEFAULT_WORK = 2000;
 
 export interface PlanOptions {
   readonly highs: HighsEngine;

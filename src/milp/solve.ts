@@ -9,12 +9,23 @@ import {
   plannedColumn,
 } from './columns/index.js';
 import { infeasibility } from './infeasible.js';
-import { type IntegerSearch, isOver, type SearchResult, searchPlan } from './integer/index.js';
-import { type MasterGoal, type MasterResult, solveMaster } from './lp/index.js';
+import {
+  consistent,
+  gapOf,
+  type IntegerSearch,
+  isMaximised,
+  isOver,
+  PROVEN,
+  type SearchResult,
+  SOLVER_TOLERANCE,
+  searchPlan,
+} from './integer/index.js';
+import type { MasterGoal } from './lp/index.js';
+import { type MasterResult, solveMaster } from './lp/index.js';
 import { withoutCuts } from './no-partitioning.js';
-import type { PlanOptions } from './options.js';
+import type { PlanOptions, PlanProgress } from './options.js';
 import { Phases } from './phases.js';
-import { assemblePlan } from './plan/index.js';
+import { assemblePlan, inSpecUnits } from './plan/index.js';
 import type {
   PlanBody,
   PooledOutcome,
@@ -23,7 +34,16 @@ import type {
   SearchLimit,
   SolverReport,
 } from './problem.js';
-import { type ClassTable, classTable, type ModelTable, modelTable } from './tables/index.js';
+import {
+  type ClassTable,
+  classTable,
+  type ModelTable,
+  modelTable,
+  type Normalised,
+  normalised,
+  type Scale,
+} from './tables/index.js';
+import { type Stop, Work } from './work.js';
 
 /** Partitions of the plan that pricing starts from, where columns are too many to list. */
 const START_PARTITIONS = 3;
@@ -37,28 +57,54 @@ const MOST_LISTED = 400_000;
  */
 export function planPooled(problem: PooledProblem, options: PlanOptions): PooledOutcome {
   const phases = new Phases(options.clock);
-  const classes = classTable(problem);
-  const tables = phases.time('tables', () => tablesOf(problem, options));
+  const spec: SpecTables = {
+    classes: classTable(problem),
+    tables: phases.time('tables', () => tablesOf(problem, options)),
+  };
+  const kind = problem.planner.objective === 'throughput' ? 'throughput' : 'price';
+  const { classes, tables, scale } = normalised(spec.classes, spec.tables, kind);
   options.onProgress?.({ phase: 'columns' });
-  const stop = () => isOver(options, phases);
-  const sources = phases.time('columns', () => tables.map((table) => sourceOf(problem, table, stop)));
+  const isStopped = () => isOver(options, phases);
+  const pricing = stopAfter(new Work(options.work), isStopped);
+  const sources = phases.time('columns', () => tables.map((table) => sourceOf(problem, table, pricing)));
   const empty = tables.filter(
     (_, m) => (sources[m] as ColumnSource).cheapest(freePrices(classes), Infinity) === Infinity,
   );
   if (empty.some((table) => table.weight > 0 || table.rps !== undefined))
-    return infeasibility(problem, classes, tables, [], report(phases, [], 0, 0));
+    return infeasibility(problem, spec.classes, spec.tables, [], report(phases, [], 0, 0));
   options.onProgress?.({ phase: 'bound' });
   const start = phases.time('start', () => startColumns(problem, tables, sources, options));
-  const masters = phases.time('bound', () =>
-    bounds(problem, options, phases, classes, tables, sources, start),
-  );
+  const base = { problem, classes, tables, sources, scale, phases, options: inSearchUnits(options, scale) };
+  const masters = phases.time('bound', () => bounds(base, start));
   const master = masters.at(-1) as MasterResult;
-  if (masters.length > 1 && (masters[0] as MasterResult).bound < 1 - 1e-9)
-    return infeasibility(problem, classes, tables, masters, report(phases, master.columns, master.rounds, 0));
-  options.onProgress?.({ phase: 'search', bound: master.bound });
-  const search: IntegerSearch = { problem, classes, tables, sources, master, options, phases };
+  const solver = report(phases, master.columns, master.rounds, 0);
+  if (masters.length > 1 && (masters[0] as MasterResult).bound < 1 - PROVEN)
+    return infeasibility(problem, spec.classes, spec.tables, masters, solver);
+  base.options.onProgress?.({ phase: 'search', bound: master.bound });
+  const search: IntegerSearch = { ...base, master, stop: stopAfter(new Work(options.work), isStopped) };
   const result = phases.time('search', () => searchPlan(search));
-  return outcome(search, result);
+  return outcome(search, spec, result);
+}
+
+/** Tables in the units of the spec. */
+type SpecTables = Pick<Normalised, 'classes' | 'tables'>;
+
+/** Ends with the work, or with what else ends planning. */
+function stopAfter(work: Work, isStopped: () => boolean): Stop {
+  return (steps) => work.spend(steps) || isStopped();
+}
+
+/** Whoever is told of progress is told in the units of the spec. */
+function inSearchUnits(options: PlanOptions, { value: unit }: Scale): PlanOptions {
+  const { onProgress } = options;
+  if (onProgress === undefined) return options;
+  const tell = ({ phase, value, bound }: PlanProgress) =>
+    onProgress({
+      phase,
+      ...(value === undefined ? {} : { value: value * unit }),
+      ...(bound === undefined ? {} : { bound: bound * unit }),
+    });
+  return { ...options, onProgress: tell };
 }
 
 /** Which latencies of layers were not measured but shared out. */
@@ -105,7 +151,7 @@ function noPartitioningRps(problem: PooledProblem, options: PlanOptions): number
 }
 
 /** All columns where they are blocks and few enough; exact pricing over the cuts elsewhere. */
-function sourceOf({ planner }: PooledProblem, table: ModelTable, stop: () => boolean): ColumnSource {
+function sourceOf({ planner }: PooledProblem, table: ModelTable, stop: Stop): ColumnSource {
   const listed =
     planner.granularity === 'block' ? enumerateColumns(table, planner, MOST_LISTED, stop) : undefined;
   return listed === undefined ? new LabelPricing(table, planner, stop) : new ListedColumns(listed);
@@ -140,12 +186,7 @@ function startColumns(
 
 /** The LP bound; for cost and power first whether the rates can be met at all. */
 function bounds(
-  { planner, models }: PooledProblem,
-  options: PlanOptions,
-  phases: Phases,
-  classes: ClassTable,
-  tables: readonly ModelTable[],
-  sources: readonly ColumnSource[],
+  { problem, options, phases, classes, tables, sources }: Omit<IntegerSearch, 'master' | 'stop'>,
   known: readonly Column[],
 ): MasterResult[] {
   const stop = () => isOver(options, phases);
@@ -153,9 +194,9 @@ function bounds(
   const free: ClassTable = { ...classes, unitCost: classes.names.map(() => 0) };
   const solve = (goal: MasterGoal, start: readonly Column[]) =>
     solveMaster(options.highs, goal.kind === 'price' ? classes : free, tables, sources, goal, start, stop);
-  if (planner.objective === 'throughput')
-    return [solve({ kind: 'throughput', weights: models.map(({ weight }) => weight) }, known)];
-  const rps = models.map((model) => model.rps ?? 0);
+  if (problem.planner.objective === 'throughput')
+    return [solve({ kind: 'throughput', weights: tables.map(({ weight }) => weight) }, known)];
+  const rps = tables.map((table) => table.rps ?? 0);
   const reach = solve({ kind: 'throughput', weights: rps, enough: 1 }, known);
   return reach.bound < 1 ? [reach, reach] : [reach, solve({ kind: 'price', rps }, reach.columns)];
 }
@@ -164,21 +205,24 @@ function report(phases: Phases, columns: readonly Column[], rounds: number, node
   return { ms: phases.elapsed(), phases: phases.ms, columns: columns.length, rounds, nodes };
 }
 
-function outcome(search: IntegerSearch, result: SearchResult): PooledOutcome {
-  const { problem, classes, tables, master, phases } = search;
+function outcome(search: IntegerSearch, spec: SpecTables, result: SearchResult): PooledOutcome {
+  const { problem, master, phases, scale } = search;
   const solver = report(phases, master.columns, master.rounds, result.nodes);
-  if (result.status === 'infeasible') return infeasibility(problem, classes, tables, [master], solver);
+  if (result.status === 'infeasible')
+    return infeasibility(problem, spec.classes, spec.tables, [master], solver);
   if (result.status === 'none') return { status: 'no-plan-in-time', limit: result.limit, solver };
+  const bound = result.bound * scale.value;
   const facts = {
     status: result.limit === undefined ? ('optimal' as const) : ('feasible' as const),
-    objective: objectiveOf(problem, result.value, result.bound),
+    objective: objectiveOf(search, result.value * scale.value, bound),
     // What the clock cut short may have led elsewhere, whatever the gap it came to.
     reproducible: !clockEnded(result.limit) && !isOver(search.options, phases),
-    shadowPrices: problem.planner.objective === 'throughput' ? master.gpuPrices : [],
+    shadowPrices: isMaximised(search) ? master.gpuPrices.map((price) => price * scale.value) : [],
   };
-  const assembled = assemblePlan(problem, classes, tables, result.used, facts);
-  if (assembled === undefined) return outcomeByPools(search, result.bound);
-  const plan = priced(search, assembled, result.bound);
+  const used = inSpecUnits(result.used, scale);
+  const assembled = assemblePlan(problem, spec.classes, spec.tables, used, facts);
+  if (assembled === undefined) return outcomeByPools(search, spec, bound);
+  const plan = priced(search, spec, assembled, bound);
   const notes = problem.models.flatMap((model) => [...model.notes, ...layerNotes(problem, model)]);
   return {
     status: plan.status,
@@ -194,17 +238,14 @@ function clockEnded(limit: SearchLimit | undefined): boolean {
 }
 
 /** Fractions of unlike sizes that add up may still not fit GPUs: pools of whole GPUs always do, and keep every rule. */
-function outcomeByPools(search: IntegerSearch, bound: number): PooledOutcome {
+function outcomeByPools(search: IntegerSearch, spec: SpecTables, bound: number): PooledOutcome {
   const { problem } = search;
   if (problem.planner.wholeGpusPer === 'pool') throw new Error('pools of whole GPUs that cannot be placed');
   const planner = { ...problem.planner, wholeGpusPer: 'pool' as const };
-  const pools = outcome(
-    { ...search, problem: { ...problem, planner } },
-    searchPlan({ ...search, problem: { ...problem, planner } }),
-  );
+  const byPools = { ...search, problem: { ...problem, planner } };
+  const pools = outcome(byPools, spec, searchPlan(byPools));
   if (pools.status !== 'optimal' && pools.status !== 'feasible') return pools;
-  const { value } = pools.plan.objective;
-  const objective = objectiveOf(problem, value, bound);
+  const objective = objectiveOf(search, pools.plan.objective.value, bound);
   const plan: PlanBody = {
     ...pools.plan,
     status: 'feasible',
@@ -215,16 +256,17 @@ function outcomeByPools(search: IntegerSearch, bound: number): PooledOutcome {
 }
 
 /** A price is that of the GPUs the plan occupies. */
-function priced({ problem, classes }: IntegerSearch, plan: PlanBody, bound: number): PlanBody {
-  if (problem.planner.objective === 'throughput') return plan;
+function priced(search: IntegerSearch, { classes }: SpecTables, plan: PlanBody, bound: number): PlanBody {
+  if (isMaximised(search)) return plan;
   const price = classes.names.reduce(
     (sum, name, k) => sum + (plan.classes[name]?.used ?? 0) * (classes.unitCost[k] as number),
     0,
   );
-  return { ...plan, objective: objectiveOf(problem, price, Math.min(bound, price)) };
+  return { ...plan, objective: objectiveOf(search, price, bound) };
 }
 
-function objectiveOf({ planner }: PooledProblem, value: number, bound: number): PlanObjective {
-  const gap = planner.objective === 'throughput' ? bound / value - 1 : value / bound - 1;
-  return { kind: planner.objective, value, bound, gap: value === bound ? 0 : Math.max(0, gap) };
+function objectiveOf(search: IntegerSearch, value: number, proved: number): PlanObjective {
+  const bound = consistent(search, proved, value, SOLVER_TOLERANCE);
+  const gap = Math.min(Number.MAX_VALUE, gapOf(search, value, bound));
+  return { kind: search.problem.planner.objective, value, bound, gap };
 }

@@ -6,9 +6,7 @@ import {
   transferUs,
   virtualGpuRps,
 } from '../tables/index.js';
-
-/** Columns between two questions whether to stop. */
-const STOP_EVERY = 4096;
+import { STOP_EVERY, type Stop } from '../work.js';
 
 /** One partition of a column. */
 export interface ColumnPart {
@@ -114,14 +112,14 @@ function grown<T extends Uint8Array | Uint16Array | Int32Array | Float64Array>(f
 /**
  * Every column of a model that meets its SLO, in a fixed order: batch, then depth first over cuts and slots.
  * @param limit columns at which it gives up (too many to hold; they have to be priced instead)
- * @param stop asked now and then; true gives up as the limit does
+ * @param stop asked now and then, told of the cuts looked at; true gives up as the limit does
  * @returns undefined past the limit
  */
 export function enumerateColumns(
   table: ModelTable,
   options: ColumnOptions,
   limit: number,
-  stop: () => boolean = () => false,
+  stop: Stop = () => false,
 ): ColumnSet | undefined {
   const set = new ColumnSet(table, options.maxPartitions);
   const search = new Enumeration(table, options, set, limit, stop);
@@ -133,13 +131,14 @@ class Enumeration {
   private readonly slots: number[] = [];
   private readonly batches: number[] = [];
   private readonly gpusPerRps: number[] = [];
+  private steps = 0;
 
   constructor(
     private readonly table: ModelTable,
     private readonly options: ColumnOptions,
     private readonly set: ColumnSet,
     private readonly limit: number,
-    private readonly stop: () => boolean,
+    private readonly stop: Stop,
   ) {}
 
   run(): boolean {
@@ -157,6 +156,8 @@ class Enumeration {
         const prefix = table.prefixUs[s * table.batches.length + b];
         if (prefix === undefined) continue;
         const arrived = latencyUs + this.transferInUs(first, s);
+        this.steps += cuts.length;
+        if (this.isOver()) return false;
         for (let e = last ? cuts.length - 1 : 0; e < cuts.length; e++) {
           const end = cuts[e] as number;
           if (end <= first) continue;
@@ -214,10 +215,16 @@ class Enumeration {
     return this.table.budgetUs[largest] as number;
   }
 
+  private isOver(): boolean {
+    if (this.steps < STOP_EVERY) return false;
+    const steps = this.steps;
+    this.steps = 0;
+    return this.stop(steps);
+  }
+
   private record(latencyUs: number): boolean {
     const { set } = this;
     if (set.count >= this.limit) return false;
-    if (set.count % STOP_EVERY === STOP_EVERY - 1 && this.stop()) return false;
     set.reserve();
     const c = set.count++;
     set.parts[c] = this.ends.length;

@@ -1,3 +1,4 @@
+import { ROUNDING } from '../rounding.js';
 import {
   fitsMemory,
   type ModelTable,
@@ -6,6 +7,7 @@ import {
   transferUs,
   virtualGpuRps,
 } from '../tables/index.js';
+import { STOP_EVERY, type Stop } from '../work.js';
 import type { ColumnPrices, ColumnSource, PricedColumn } from './column-source.js';
 import type { Column, ColumnOptions, ColumnPart } from './columns.js';
 
@@ -29,9 +31,6 @@ const WORTH_KEEPING = 0.5;
 /** Columns of one sequence of slots whose cuts fall into the same parts of the model are alike: one is kept. */
 const CUT_BUCKETS = 12;
 
-/** A column is cheaper only by more than rounding. */
-const ROUNDING = 1e-12;
-
 /**
  * Exact pricing over all cut points by labels (cost, latency) with dominance, for models with too many pipelines to list.
  * A label is a chain of partitions up to a cut; it is extended by one more partition on every slot to every later cut. It
@@ -46,7 +45,7 @@ export class LabelPricing implements ColumnSource {
   constructor(
     readonly table: ModelTable,
     private readonly options: ColumnOptions,
-    private readonly stop: () => boolean = () => false,
+    private readonly stop: Stop = () => false,
   ) {
     const all = table.batches.map((_, b) => this.runnersAt(b));
     this.groups = table.batches.map((_, b) => ({
@@ -137,7 +136,10 @@ class LabelRun {
   private readonly restCost: Float64Array;
   private readonly restUs: Float64Array;
   private readonly refund: number;
+  /** The budget, with room for the rounding of a sum of rests. */
+  private readonly latestUs: number;
   private readonly weighed: boolean;
+  private steps = 0;
 
   constructor(
     private readonly table: ModelTable,
@@ -149,6 +151,7 @@ class LabelRun {
   ) {
     this.best = goal.best;
     this.last = table.cuts.length - 1;
+    this.latestUs = budgetUs + ROUNDING * Math.abs(budgetUs);
     this.restCost = this.rests((runner, us) => us * runner.price);
     this.restUs = this.rests((_, us) => us);
     this.refund = Array.from(prices.perUse).reduce((sum, price) => sum + price, 0);
@@ -161,15 +164,21 @@ class LabelRun {
   }
 
   /** @returns false where it was stopped */
-  go(stop: () => boolean): boolean {
+  go(stop: Stop): boolean {
     let here: number[][] = Array.from({ length: this.last + 1 }, () => []);
     here[0] = [0];
     for (let d = 0; d < this.options.maxPartitions; d++) {
       const next: number[][] = Array.from({ length: this.last + 1 }, () => []);
       const closing = d === this.options.maxPartitions - 1;
       for (let i = 0; i < this.last; i++) {
-        if (stop()) return false;
-        for (const label of here[i] as number[]) this.extend(label, i, closing, next);
+        if (stop(this.steps)) return false;
+        this.steps = 0;
+        for (const label of here[i] as number[]) {
+          this.extend(label, i, closing, next);
+          if (this.steps < STOP_EVERY) continue;
+          if (stop(this.steps)) return false;
+          this.steps = 0;
+        }
       }
       here = next;
     }
@@ -220,14 +229,16 @@ class LabelRun {
     mask: number,
   ): void {
     const { beforeUs, linkUs, price } = this.runners[r] as Runner;
-    const { restCost, restUs, budgetUs, last, refund } = this;
+    const { restCost, restUs, latestUs, last, refund } = this;
     const startUs = beforeUs[i] as number;
     const inUs = linkUs[i] as number;
     let threshold = this.threshold() + refund;
+    this.steps++;
     for (let j = closing ? last : i + 1; j <= last; j++) {
+      this.steps++;
       const us = (beforeUs[j] as number) - startUs;
       const reachedUs = arrivedUs + us;
-      if (reachedUs + (restUs[j] as number) > budgetUs + 1e-6) break;
+      if (reachedUs + (restUs[j] as number) > latestUs) break;
       if (base + us * price + (restCost[j] as number) >= threshold) break;
       const outUs = linkUs[j] as number;
       const busyUs = Math.max(us, inUs, outUs);
@@ -266,6 +277,7 @@ class LabelRun {
     at: number[],
   ): void {
     let kept = 0;
+    this.steps += at.length;
     for (const other of at) {
       const better = this.asGood(
         this.cost[other] as number,

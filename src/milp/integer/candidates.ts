@@ -5,13 +5,18 @@ import type { IntegerSearch, SearchResult } from './search-types.js';
 /** A gap that rounding may leave. */
 export const PROVEN = 1e-9;
 
+/** Relative, of what a solver proves: its own tolerances on rows and integers are a tenth of it. */
+export const SOLVER_TOLERANCE = 1e-6;
+
 /** A plan on the way to the best one. */
 export interface Candidate {
   readonly used: readonly UsedColumn[];
   readonly value: number;
   readonly nodes: number;
-  /** Proven by a MIP that held every column. */
+  /** Proven by an exact search, or by a MIP that held every column. */
   readonly bound?: number;
+  /** Of what proved the bound, where it is more than rounding. */
+  readonly tolerance?: number;
 }
 
 export function isMaximised({ problem }: IntegerSearch): boolean {
@@ -23,9 +28,20 @@ export function tighter(search: IntegerSearch, a: number, b: number): number {
   return isMaximised(search) ? Math.min(a, b) : Math.max(a, b);
 }
 
-/** A solver's bound may lie a tolerance on the wrong side of the value. */
-export function tighterOf(search: IntegerSearch, bound: number, value: number): number {
-  return isMaximised(search) ? Math.max(bound, value) : Math.min(bound, value);
+/**
+ * A bound that holds for a plan of this value: rounding may put it on the wrong side by a part in 10⁹.
+ * @param tolerance of what proved the bound
+ * @throws Error where the plan does better than what was proved: a fault of ours, which no plan may hide
+ */
+export function consistent(search: IntegerSearch, bound: number, value: number, tolerance = PROVEN): number {
+  const maximised = isMaximised(search);
+  const [smaller, larger] = maximised ? [bound, value] : [value, bound];
+  if (smaller >= larger) return bound;
+  if (!(smaller >= larger * (1 - tolerance)))
+    throw new Error(
+      `The search proved a bound of ${bound} and found a plan of ${value}: one of them is wrong`,
+    );
+  return value;
 }
 
 /** Of two plans the one that does more, with the work of both. */
@@ -37,23 +53,31 @@ export function better(
   if (a === undefined || b === undefined) return a ?? b;
   const bIsBetter = isMaximised(search) ? b.value > a.value : b.value < a.value;
   const nodes = a.nodes + b.nodes;
-  const bound = b.bound ?? a.bound;
-  return { ...(bIsBetter ? b : a), nodes, ...(bound === undefined ? {} : { bound }) };
+  const { bound, tolerance } = b.bound === undefined ? a : b;
+  const { used, value } = bIsBetter ? b : a;
+  return {
+    used,
+    value,
+    nodes,
+    ...(bound === undefined ? {} : { bound }),
+    ...(tolerance === undefined ? {} : { tolerance }),
+  };
 }
 
-/** Relative: bound/value − 1; of a price, value/bound − 1. */
+/** Relative: bound/value − 1; of a price, value/bound − 1. Where nothing was proved of a price, a bound of 0, it is endless. */
 export function gapOf(search: IntegerSearch, value: number, bound: number): number {
+  if (value === bound) return 0;
   return isMaximised(search) ? bound / value - 1 : value / bound - 1;
 }
 
 /** What a plan is worth: the least throughput/weight; its price is known where it was made. */
-export function planValue({ problem }: IntegerSearch, used: readonly UsedColumn[], priced: number): number {
-  if (problem.planner.objective !== 'throughput') return priced;
-  const rates = problem.models.map((_, m) =>
+export function planValue(search: IntegerSearch, used: readonly UsedColumn[], priced: number): number {
+  if (!isMaximised(search)) return priced;
+  const rates = search.tables.map((_, m) =>
     used.filter(({ column }) => column.model === m).reduce((sum, one) => sum + usedRps(one), 0),
   );
   return Math.min(
-    ...problem.models.flatMap(({ weight }, m) => (weight > 0 ? [(rates[m] as number) / weight] : [])),
+    ...search.tables.flatMap(({ weight }, m) => (weight > 0 ? [(rates[m] as number) / weight] : [])),
   );
 }
 
@@ -65,11 +89,12 @@ export function finish(
   gap: number,
 ): SearchResult {
   if (found === undefined) return { status: 'none', limit: limitOf(search), nodes: 0 };
-  const bound = found.bound === undefined ? proven : tighter(search, found.bound, proven);
+  const tightest = found.bound === undefined ? proven : tighter(search, found.bound, proven);
   if (isMaximised(search) && found.value <= 0)
-    return bound <= 0
+    return tightest <= 0
       ? { status: 'infeasible', nodes: found.nodes }
       : { status: 'none', limit: limitOf(search), nodes: found.nodes };
+  const bound = consistent(search, tightest, found.value, found.tolerance);
   const off = gapOf(search, found.value, bound);
   const limit = off <= PROVEN ? undefined : off <= gap ? 'gap' : limitOf(search);
   return { status: 'found', used: found.used, value: found.value, bound, limit, nodes: found.nodes };

@@ -2,9 +2,18 @@ import type { Column } from '../columns/index.js';
 import { ListedColumns } from '../columns/index.js';
 import type { SolveOutcome } from '../lp/index.js';
 import { columnKey } from '../lp/index.js';
-import { DEFAULT_GAP, DEFAULT_WORK } from '../options.js';
+import { DEFAULT_GAP } from '../options.js';
 import { compareColumns, type PlanGoal, planModel, usedColumns } from '../plan/index.js';
-import { better, type Candidate, gapOf, planValue, tighterOf } from './candidates.js';
+import { DEFAULT_WORK } from '../work.js';
+import {
+  better,
+  type Candidate,
+  consistent,
+  gapOf,
+  isMaximised,
+  planValue,
+  SOLVER_TOLERANCE,
+} from './candidates.js';
 import { type IntegerSearch, isStopped, timeLeft } from './search-types.js';
 
 /** Columns by model of the MILPs, one after another while they end before their work does. */
@@ -52,7 +61,9 @@ function milpOver(
     value,
     nodes: outcome.nodes,
     ended: outcome.status === 'optimal',
-    ...(all ? { bound: tighterOf(search, outcome.bound, value) } : {}),
+    ...(all
+      ? { bound: consistent(search, outcome.bound, value, SOLVER_TOLERANCE), tolerance: SOLVER_TOLERANCE }
+      : {}),
   };
 }
 
@@ -71,10 +82,10 @@ function progressOf({ options, master }: IntegerSearch): { onProgress?: (value: 
   return { onProgress: (value) => onProgress({ phase: 'search', value, bound: master.bound }) };
 }
 
-function goalOf({ problem }: IntegerSearch): PlanGoal {
-  return problem.planner.objective === 'throughput'
-    ? { kind: 'throughput', weights: problem.models.map(({ weight }) => weight) }
-    : { kind: 'price', rps: problem.models.map((model) => model.rps ?? 0) };
+function goalOf(search: IntegerSearch): PlanGoal {
+  return isMaximised(search)
+    ? { kind: 'throughput', weights: search.tables.map(({ weight }) => weight) }
+    : { kind: 'price', rps: search.tables.map(({ rps = 0 }) => rps) };
 }
 
 function bestColumns({ sources, master }: IntegerSearch, count: number): { columns: Column[]; all: boolean } {

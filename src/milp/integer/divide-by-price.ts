@@ -1,15 +1,16 @@
+import { ROUNDING, SLACK } from '../rounding.js';
+import { STOP_EVERY, type Stop } from '../work.js';
 import {
   amountsOf,
   backtrack,
   type Division,
   fits,
   MOST_PAIRS,
-  ROUNDING,
-  STOP_EVERY,
   smallestMeeting,
   topped,
 } from './division.js';
-import { step, type WholeGpuTable } from './whole-gpus.js';
+import { nextAmounts } from './grid.js';
+import type { WholeGpuTable } from './whole-gpus.js';
 
 export interface PriceGoal {
   readonly rps: readonly number[];
@@ -20,7 +21,7 @@ export interface PriceGoal {
   /** Nothing dearer is looked at. */
   readonly most?: number;
   /** Asked now and then; true gives up, as where the tables are too large. */
-  readonly stop?: () => boolean;
+  readonly stop?: Stop;
 }
 
 /**
@@ -43,9 +44,13 @@ export function divideByPrice(tables: readonly WholeGpuTable[], goal: PriceGoal)
     const offers = meeting[m] as Int32Array;
     if (reached.length * offers.length > MOST_PAIRS) return undefined;
     const mine = new Int32Array(table.states).fill(-1);
-    for (const [r, p] of reached.entries()) {
-      if (r % STOP_EVERY === STOP_EVERY - 1 && goal.stop?.() === true) return undefined;
+    let steps = 0;
+    for (const p of reached) {
       for (const q of offers) if (fits(amounts, table.counts, p, q)) mine[p + q] = q;
+      steps += offers.length;
+      if (steps < STOP_EVERY) continue;
+      if (goal.stop?.(steps) === true) return undefined;
+      steps = 0;
     }
     given.push(mine);
     reached = smallestReached(table, amounts, mine);
@@ -66,9 +71,14 @@ function cheapest(
   const table = tables[0] as WholeGpuTable;
   const classes = table.counts.length;
   const { rps: served, from } = topped(tables[last] as WholeGpuTable);
-  const enough = (goal.rps[last] as number) * (1 - 1e-12);
-  for (const [i, { state, price }] of byPrice(table, goal).entries()) {
-    if (i % STOP_EVERY === STOP_EVERY - 1 && goal.stop?.() === true) return undefined;
+  const enough = (goal.rps[last] as number) * (1 - ROUNDING);
+  let steps = 0;
+  for (const { state, price } of byPrice(table, goal)) {
+    if (steps >= STOP_EVERY) {
+      if (goal.stop?.(steps) === true) return undefined;
+      steps = 0;
+    }
+    steps += 1 + reached.length;
     for (const p of reached) {
       let inside = true;
       for (let k = 0; k < classes && inside; k++)
@@ -90,14 +100,14 @@ function byPrice(
   const amounts = new Int32Array(counts.length);
   const count = whole.reduce((product, n) => product * (n + 1), 1);
   const all: { state: number; price: number }[] = [];
-  for (let i = 0; i < count; i++, step(amounts, whole)) {
+  for (let i = 0; i < count; i++, nextAmounts(amounts, whole)) {
     let price = 0;
     let state = 0;
     for (let k = 0; k < amounts.length; k++) {
       price += (amounts[k] as number) * (unitCost[k] as number);
       state += (amounts[k] as number) * perGpu * (strides[k] as number);
     }
-    if (price <= most * (1 + ROUNDING)) all.push({ state, price });
+    if (price <= most * (1 + SLACK)) all.push({ state, price });
   }
   return all.sort((a, b) => a.price - b.price || a.state - b.state);
 }

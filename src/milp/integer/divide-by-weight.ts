@@ -1,16 +1,17 @@
+import { ROUNDING, SLACK } from '../rounding.js';
+import { STOP_EVERY, type Stop } from '../work.js';
 import {
   amountsOf,
   backtrack,
   type Division,
   fits,
   MOST_PAIRS,
-  ROUNDING,
-  STOP_EVERY,
   smallestMeeting,
   type Topped,
   topped,
 } from './division.js';
-import { step, type WholeGpuTable } from './whole-gpus.js';
+import { nextAmounts } from './grid.js';
+import type { WholeGpuTable } from './whole-gpus.js';
 
 /** First part of the bound that is tried to be reached; each further try is lower by as much. */
 const TRY_STEP = 0.04;
@@ -33,11 +34,13 @@ export interface WeightGoal {
   readonly bound: number;
   /** What each model is served with already. */
   readonly base: readonly number[];
+  /** Requests per second that the tables count as 1, by model, for the sum; the same for all where left out. */
+  readonly unitRps?: readonly number[];
   /** Only what reaches this is looked at; without it, parts of the bound are tried until one is reached. */
   readonly least?: number;
   readonly worth?: Worth;
   /** Asked now and then; true gives up, as where the tables are too large. */
-  readonly stop?: () => boolean;
+  readonly stop?: Stop;
 }
 
 /** States of a model worth giving: any GPU fewer and it serves less. By rising worth. */
@@ -102,10 +105,11 @@ class WeightDivision {
   /** Of the divisions with the same least throughput/weight the one with the largest sum, where the tables allow to look. */
   private withMost(found: Division): Division {
     if (this.tables.length === 1) return found;
-    const enough = this.all.map((_, m) => this.needed(found.value, m) * (1 - 1e-12));
+    const enough = this.all.map((_, m) => this.needed(found.value, m) * (1 - ROUNDING));
     const offers = this.all.map((offer, m) => filtered(offer, (rps) => rps >= (enough[m] as number)));
+    const units = this.goal.unitRps ?? this.all.map(() => 1);
     const most = this.fold(offers, found.value, 0, (so, rps, m) =>
-      rps >= (enough[m] as number) ? so + rps : -Infinity,
+      rps >= (enough[m] as number) ? so + rps * (units[m] as number) : -Infinity,
     );
     return most === undefined || most.states.length === 0 ? found : { ...found, states: most.states };
   }
@@ -125,7 +129,7 @@ class WeightDivision {
       (sum, m) => sum + Math.max(0, this.needed(least, m)) * (worth.perModel[m] as number),
       0,
     );
-    return all - needs + ROUNDING * all;
+    return all - needs + SLACK * all;
   }
 
   /**
@@ -185,8 +189,13 @@ class WeightDivision {
   ): boolean {
     const { worth, amounts } = this;
     const { counts } = this.tables[0] as WholeGpuTable;
-    for (const [r, p] of reached.entries()) {
-      if (r % STOP_EVERY === STOP_EVERY - 1 && this.goal.stop?.() === true) return false;
+    let steps = 0;
+    for (const p of reached) {
+      if (steps >= STOP_EVERY) {
+        if (this.goal.stop?.(steps) === true) return false;
+        steps = 0;
+      }
+      steps += 1 + states.length;
       const left = room - (worth[p] as number);
       for (let i = 0; i < states.length; i++) {
         const q = states[i] as number;
@@ -248,7 +257,7 @@ function filtered({ states, rps }: Offers, keep: (rps: number, state: number) =>
 function offersOf(table: WholeGpuTable, worth: Float64Array): Offers {
   const states: number[] = [0];
   const amounts = new Int32Array(table.counts.length);
-  for (let n = 0; n < table.states; n++, step(amounts, table.counts)) {
+  for (let n = 0; n < table.states; n++, nextAmounts(amounts, table.counts)) {
     const rps = table.rps[n] as number;
     if (
       rps > 0 &&

@@ -1,18 +1,20 @@
 import type { UsedColumn } from '../plan/index.js';
+import { ROUNDING } from '../rounding.js';
+import type { Stop } from '../work.js';
 import type { Division } from './division.js';
-import type { ModelGrid } from './grid.js';
+import { type ModelGrid, worthOf } from './grid.js';
 import { searchPositions } from './positions.js';
 import { type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
 
 export interface PositionDivision {
   /** The best plan, where it is better than the one known. */
   readonly used: readonly UsedColumn[] | undefined;
-  /** No division is better than this. */
-  readonly bound: number;
+  /** No division is better than this; undefined where the search was ended before it knew. */
+  readonly bound: number | undefined;
   readonly nodes: number;
 }
 
-export interface PositionGoal {
+export interface PositionDivisionGoal {
   /** The best division at the tables' figures; undefined where it cannot be had. */
   readonly divide: (tables: readonly WholeGpuTable[]) => Division | undefined;
   /** Whether a value is better than that of the plan there is. */
@@ -22,7 +24,7 @@ export interface PositionGoal {
   /** Rate that a model has to meet; undefined where as much as possible is to be served. */
   readonly rps: (model: number) => number | undefined;
   /** Asked now and then; true ends the search. */
-  readonly stop: () => boolean;
+  readonly stop: Stop;
 }
 
 /** Divisions looked at before the bound is taken as it is. */
@@ -36,7 +38,7 @@ const MOST_DIVISIONS = 400;
 export function dividePositions(
   models: readonly ModelGrid[],
   available: readonly number[],
-  goal: PositionGoal,
+  goal: PositionDivisionGoal,
   maxNodes: number,
 ): PositionDivision {
   const tables = models.map((model) => wholeGpuTable(model, available));
@@ -59,16 +61,16 @@ export function dividePositions(
     const model = models[open] as ModelGrid;
     const table = tables[open] as WholeGpuTable;
     const gpus = gpusOf(table, state);
-    const worth = worthOf(model, gpus);
     const rps = goal.rps(open);
-    const budget = rps === undefined ? model.options.budget : worth - rps * (1 - 1e-12);
-    const found = searchPositions(model, gpus, budget, maxNodes - nodes, goal.stop);
+    const { gpuPrices, budget } = model.options;
+    const known = rps === undefined ? worthOf(gpus, gpuPrices, 1) - budget : rps * (1 - 4 * ROUNDING);
+    const found = searchPositions(model, gpus, { known, maxNodes: maxNodes - nodes, stop: goal.stop });
     nodes += found.nodes;
     if (!found.exhausted) break;
-    table.rps[state] = found.used === undefined ? 0 : worth - found.excess;
+    table.rps[state] = found.rps;
     exact[open]?.set(state, found.used ?? []);
   }
-  return { used: undefined, bound: bound ?? goal.known, nodes };
+  return { used: undefined, bound, nodes };
 }
 
 function gpusOf(table: WholeGpuTable, state: number): number[] {
@@ -78,8 +80,4 @@ function gpusOf(table: WholeGpuTable, state: number): number[] {
     rest -= n * stride;
     return n;
   });
-}
-
-function worthOf({ options }: ModelGrid, gpus: readonly number[]): number {
-  return gpus.reduce((sum, n, k) => sum + n * (options.gpuPrices[k] as number), 0);
 }

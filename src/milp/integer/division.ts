@@ -1,4 +1,6 @@
-import { step, type WholeGpuTable } from './whole-gpus.js';
+import { ROUNDING } from '../rounding.js';
+import { nextAmounts } from './grid.js';
+import type { WholeGpuTable } from './whole-gpus.js';
 
 /** How a cluster is divided among models: for each, the state of its table it gets. */
 export interface Division {
@@ -9,17 +11,12 @@ export interface Division {
 /** Pairs of states a division may look at; past it the tables are too large for a default search. */
 export const MOST_PAIRS = 200_000_000;
 
-/** Totals between two questions whether to stop. */
-export const STOP_EVERY = 256;
-
-export const ROUNDING = 1e-9;
-
 /** The units of each class in every state, state by state. */
 export function amountsOf(table: WholeGpuTable): Int32Array {
   const classes = table.counts.length;
   const all = new Int32Array(table.states * classes);
   const amounts = new Int32Array(classes);
-  for (let n = 0; n < table.states; n++, step(amounts, table.counts)) all.set(amounts, n * classes);
+  for (let n = 0; n < table.states; n++, nextAmounts(amounts, table.counts)) all.set(amounts, n * classes);
   return all;
 }
 
@@ -34,7 +31,7 @@ export function fits(amounts: Int32Array, counts: readonly number[], p: number, 
 
 /** Whether a state meets a rate and no unit can be taken from it. */
 export function smallestMeeting(table: WholeGpuTable, rps: number): (state: number) => boolean {
-  const enough = rps * (1 - 1e-12);
+  const enough = rps * (1 - ROUNDING);
   return (state) => {
     if ((table.rps[state] as number) < enough) return false;
     let rest = state;
@@ -57,7 +54,7 @@ export function topped({ states, strides, counts, rps }: WholeGpuTable): Topped 
   const best = Float64Array.from(rps);
   const from = Int32Array.from({ length: states }, (_, n) => n);
   const amounts = new Int32Array(counts.length);
-  for (let n = 0; n < states; n++, step(amounts, counts))
+  for (let n = 0; n < states; n++, nextAmounts(amounts, counts))
     for (let k = 0; k < strides.length; k++) {
       const less = n - (strides[k] as number);
       if (amounts[k] === 0 || (best[less] as number) < (best[n] as number)) continue;

@@ -3,7 +3,9 @@ import { type ColumnSet, columnSetOf, ListedColumns, type PricedColumn } from '.
 import { columnKey } from '../lp/index.js';
 import type { PlanOptions } from '../options.js';
 import { type UsedColumn, usedRps } from '../plan/index.js';
+import { SLACK } from '../rounding.js';
 import type { ModelTable, Slot } from '../tables/index.js';
+import { isMaximised } from './candidates.js';
 import { divideByPrice } from './divide-by-price.js';
 import { divideByWeight } from './divide-by-weight.js';
 import type { Division } from './division.js';
@@ -25,8 +27,6 @@ const FIRST_BUDGET = 0.002;
 
 /** Part of the bound past which budgets have no end: then every state is kept. */
 const LAST_BUDGET = 0.3;
-
-const ROUNDING = 1e-9;
 
 /** Whether the rules bind single pools only: sizes per server and minimum shares bind many at once. */
 export function isAdditive({ problem, tables }: IntegerSearch): boolean {
@@ -60,7 +60,7 @@ export function gridColumns(search: IntegerSearch): GridColumns {
       : (source as LabelPricing).variedBelow(own * (1 + DEARER), prices, MOST_VARIED);
     return setWith(search, m, varied);
   });
-  return { sets, complete: master.closed && sources.every((source) => source instanceof ListedColumns) };
+  return { sets, complete: sources.every((source) => source instanceof ListedColumns) };
 }
 
 /** The unit that all virtual sizes in use divide, where GPUs are shared by unlike partitions. */
@@ -110,10 +110,10 @@ const LEFT_STATES = { oneModel: 2000, severalModels: 2500 };
  * the rest is planned exactly by tables. Not proven optimal; its gap to the LP's bound falls as clusters grow.
  */
 export function bulkPlan(search: IntegerSearch): GridPlan | undefined {
-  const { classes, problem, sources } = search;
+  const { classes, sources } = search;
   const states = sources.length === 1 ? LEFT_STATES.oneModel : LEFT_STATES.severalModels;
   const left = Math.floor(states ** (1 / classes.names.length));
-  const priced = problem.planner.objective !== 'throughput';
+  const priced = !isMaximised(search);
   const amounts = priced ? gpusUsed(search) : classes.available;
   const most = Math.max(...amounts);
   const part = most > left ? 1 - left / most : 0;
@@ -123,7 +123,7 @@ export function bulkPlan(search: IntegerSearch): GridPlan | undefined {
   const grid = gridOf(available, 1, sources.length);
   if (grid === undefined) return undefined;
   const rule: TableRule = { pool: true, shared: false };
-  const patient = { ...search, options: withoutEnd(search.options) };
+  const patient = { ...search, options: withoutEnd(search.options), stop: () => false };
   const plan = withBudget(patient, cheapSets(search), grid, rule, Infinity, { ...bulk, available });
   return plan === undefined || !priced ? plan : { ...plan, value: priceOf(search, plan.used) };
 }
@@ -199,41 +199,77 @@ function growing(
 ): GridPlan | undefined {
   const scale = lossScale(search);
   const bulk: Bulk = { used: [], rps: sets.map(() => 0), available };
-  let budget = FIRST_BUDGET * scale;
-  if (known !== undefined) budget = excessOf(search, known) + ROUNDING * scale;
-  // Prices that hold a minimum share up do not bound plans without it: no state may be left out then.
-  if (search.master.usePrices.some((prices) => prices.some((price) => price > 0))) budget = Infinity;
+  let budget = known === undefined ? startBudget(scale) : budgetFor(search, known);
   for (;;) {
     const found = withBudget(search, sets, grid, rule, budget, bulk);
     if (found === undefined || budget === Infinity || known !== undefined) return found;
     const excess = excessOf(search, found.value);
     if (excess <= budget) return found;
-    budget = Number.isFinite(excess) ? excess + ROUNDING * scale : 2 * budget;
-    if (budget > LAST_BUDGET * scale) budget = Infinity;
+    budget = Number.isFinite(excess) ? budgetFor(search, found.value) : 2 * budget;
+    if (!(budget <= LAST_BUDGET * scale)) budget = Infinity;
   }
 }
 
-/** What budgets are measured in: the worth of all GPUs at the LP's prices, or the price of the LP's plan. */
-function lossScale({ master, problem, classes }: IntegerSearch): number {
-  if (problem.planner.objective !== 'throughput') return master.bound;
+/** Where the prices say nothing, no state may be left out. */
+function startBudget(scale: number): number {
+  return scale > 0 ? FIRST_BUDGET * scale : Infinity;
+}
+
+/** The budget within which every better plan than one of this value lies, rounding allowed for. */
+function budgetFor(search: IntegerSearch, value: number): number {
+  const scale = lossScale(search);
+  return scale > 0 ? excessOf(search, value) + SLACK * roundedFrom(search) : Infinity;
+}
+
+/** What budgets are measured in: the worth of all GPUs at the LP's prices; of a price, what they prove. 0 where they say nothing. */
+function lossScale(search: IntegerSearch): number {
+  if (isMaximised(search)) return carriedOf(search) > 0 ? worthOfAll(search) : 0;
+  return ratesWorth(search) - scarcityOf(search);
+}
+
+/** The largest of the figures that an excess is the difference of. */
+function roundedFrom(search: IntegerSearch): number {
+  return isMaximised(search) ? worthOfAll(search) : ratesWorth(search);
+}
+
+/**
+ * How far a value lies from the bound that the prices prove, in the same measure: the losses of a plan with that value cannot
+ * sum to more.
+ */
+function excessOf(search: IntegerSearch, value: number): number {
+  if (isMaximised(search)) return worthOfAll(search) - value * carriedOf(search);
+  return value + scarcityOf(search) - ratesWorth(search);
+}
+
+/** The value of plans whose excess is a budget. */
+function valueWithin(search: IntegerSearch, budget: number): number {
+  if (isMaximised(search)) return (worthOfAll(search) - budget) / carriedOf(search);
+  return budget + ratesWorth(search) - scarcityOf(search);
+}
+
+function worthOfAll({ master, classes }: IntegerSearch): number {
   return classes.available.reduce((sum, n, k) => sum + n * (master.gpuPrices[k] as number), 0);
 }
 
-/** How far a value lies from the LP's bound, in the same measure: the losses of a plan with that value cannot sum to more. */
-function excessOf({ master, problem, classes }: IntegerSearch, value: number): number {
-  if (problem.planner.objective !== 'throughput') return value - master.bound;
-  const worth = classes.available.reduce((sum, n, k) => sum + n * (master.gpuPrices[k] as number), 0);
-  return worth - value * carriedOf({ master, problem });
+/** What all GPUs are worth besides their own price. */
+function scarcityOf({ master, classes }: IntegerSearch): number {
+  return classes.available.reduce(
+    (sum, n, k) => sum + n * ((master.gpuPrices[k] as number) - (classes.unitCost[k] as number)),
+    0,
+  );
+}
+
+/** Price of the rates that are to be met. */
+function ratesWorth({ tables, master }: IntegerSearch): number {
+  return tables.reduce((sum, { rps = 0 }, m) => sum + rps * (master.freeModelPrices[m] as number), 0);
 }
 
 /** Price of one unit of least throughput/weight. */
-function carriedOf({ master, problem }: Pick<IntegerSearch, 'master' | 'problem'>): number {
-  return problem.models.reduce((sum, { weight }, m) => sum + weight * (master.modelPrices[m] as number), 0);
-}
-
-/** As `excessOf`, in requests per second of the first model. */
-export function excessRps(search: IntegerSearch, value: number): number {
-  return excessOf(search, value) / (search.master.modelPrices[0] as number);
+function carriedOf({ master, tables }: IntegerSearch): number {
+  return tables.reduce(
+    (sum, { weight }, m) => (weight > 0 ? sum + weight * (master.freeModelPrices[m] as number) : sum),
+    0,
+  );
 }
 
 function withBudget(
@@ -266,7 +302,7 @@ export function divisionOf(
   tables: readonly WholeGpuTable[],
   known: number,
 ): Division | undefined {
-  const budget = excessOf(search, known) + ROUNDING * lossScale(search);
+  const budget = budgetFor(search, known);
   return divided(
     search,
     tables,
@@ -283,25 +319,31 @@ function divided(
   budget: number,
   base: readonly number[],
 ): Division | undefined {
-  const { problem, master, classes } = search;
+  const { master, tables: models, classes, scale, stop } = search;
   const bounded = Number.isFinite(budget);
-  if (problem.planner.objective !== 'throughput')
+  if (!isMaximised(search))
     return divideByPrice(tables, {
-      rps: problem.models.map((model, m) => Math.max(0, (model.rps ?? 0) - (base[m] as number))),
+      rps: models.map(({ rps = 0 }, m) => Math.max(0, rps - (base[m] as number))),
       unitCost: classes.unitCost,
       perGpu,
-      stop: () => isStopped(search),
-      ...(bounded ? { most: master.bound + budget } : {}),
+      stop,
+      ...(bounded ? { most: valueWithin(search, budget) } : {}),
     });
-  const least = (lossScale(search) - budget) / carriedOf(search);
   const perUnit = master.gpuPrices.map((price) => price / perGpu);
+  const worth = { perUnit, perModel: master.freeModelPrices };
   return divideByWeight(tables, {
-    weights: problem.models.map(({ weight }) => weight),
-    bound: master.bound,
+    weights: models.map(({ weight }) => weight),
+    bound: freeBound(search),
     base,
-    stop: () => isStopped(search),
-    ...(bounded ? { least: least * (1 - ROUNDING), worth: { perUnit, perModel: master.modelPrices } } : {}),
+    unitRps: scale.rps,
+    stop,
+    ...(bounded ? { least: valueWithin(search, budget) * (1 - SLACK), worth } : {}),
   });
+}
+
+/** A bound on plans that need keep no minimum shares. */
+function freeBound(search: IntegerSearch): number {
+  return isAdditive(search) ? search.master.bound : worthOfAll(search) / carriedOf(search);
 }
 
 /** A model's table; its own losses are in its own requests per second. */
@@ -313,12 +355,12 @@ function modelGrid(
   budget: number,
   m: number,
 ): ModelGrid {
-  const { classes, master } = search;
-  const own = master.modelPrices[m] as number;
+  const { master, stop } = search;
+  const own = master.freeModelPrices[m] as number;
   const bounded = Number.isFinite(budget) && own > 0;
-  const gpuPrices = classes.names.map((_, k) => (bounded ? (master.gpuPrices[k] as number) / own : 0));
+  const gpuPrices = master.gpuPrices.map((price) => (bounded ? price / own : 0));
   const options = { pool, gpuPrices, budget: bounded ? budget / own : Infinity };
-  return new ModelGrid(grid, set, { ...options, stop: () => isStopped(search) });
+  return new ModelGrid(grid, set, { ...options, stop });
 }
 
 /** The same column twice is one pipeline with the GPUs of both. */

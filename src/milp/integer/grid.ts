@@ -1,6 +1,8 @@
 import type { ColumnSet } from '../columns/index.js';
 import type { UsedColumn } from '../plan/index.js';
+import { ROUNDING, unitsFor } from '../rounding.js';
 import type { ModelTable, Slot } from '../tables/index.js';
+import { STOP_EVERY, type Stop } from '../work.js';
 
 /**
  * Amounts of GPUs as whole numbers: state u is one amount per class in units of 1/perGpu GPU. Where each pool fills whole
@@ -19,7 +21,7 @@ const MOST_STATES = 6_000_000;
 const MOST_STATES_EACH = 2_000_000;
 
 export function gridOf(available: readonly number[], perGpu: number, models: number): Grid | undefined {
-  const units = available.map((n) => Math.floor(n * perGpu + 1e-9));
+  const units = available.map((n) => Math.floor(n * perGpu * (1 + ROUNDING)));
   const strides = new Array<number>(units.length).fill(1);
   for (let k = units.length - 2; k >= 0; k--)
     strides[k] = (strides[k + 1] as number) * ((units[k + 1] as number) + 1);
@@ -43,11 +45,8 @@ export interface GridOptions {
   /** Loss past which a state is not kept; Infinity keeps all. */
   readonly budget: number;
   /** Asked now and then; true leaves the table unfinished, and unfit for use. */
-  readonly stop?: () => boolean;
+  readonly stop?: Stop;
 }
-
-/** States, columns or pairs between two questions whether to stop. */
-export const STOP_EVERY = 4096;
 
 /** A column at a throughput where at least one partition's GPUs are all busy. */
 interface Item {
@@ -58,17 +57,16 @@ interface Item {
   readonly offset: number;
 }
 
-const WHOLE = 1e-9;
-
 /**
  * The most one model can be served with, for every amount of GPUs at once. Any plan is a multiset of items; an item's *loss*
- * is what its GPUs are worth at the LP's prices less what it serves, never negative at optimal prices. The table holds the
- * least loss by amount, by dynamic programming over amounts; states that lose more than the budget cannot be part of a plan
- * within the budget of the bound and are left out. So what it finds within the budget is optimal for the integer problem.
+ * is what its GPUs are worth at the LP's prices less what it serves, never negative where no column is cheaper than the
+ * model's price. The table holds the most that is served by amount, by dynamic programming over amounts; states that lose
+ * more than the budget cannot be part of a plan within the budget of the bound and are left out. So what it finds within the
+ * budget is optimal for the integer problem.
  */
 export class ModelGrid {
-  /** Least loss of plans that use exactly these units. */
-  readonly loss: Float64Array;
+  /** The most that plans serve which use exactly these units; −Infinity where none does. */
+  readonly rps: Float64Array;
   /** Ended by `stop`: it proves nothing. */
   stopped = false;
   private readonly via: Int32Array;
@@ -79,7 +77,7 @@ export class ModelGrid {
     readonly set: ColumnSet,
     readonly options: GridOptions,
   ) {
-    this.loss = new Float64Array(grid.states).fill(Infinity);
+    this.rps = new Float64Array(grid.states).fill(-Infinity);
     this.via = new Int32Array(grid.states).fill(-1);
     const singles = new Singles(grid, set, options);
     this.stopped = !singles.fill() || !this.close(singles);
@@ -99,6 +97,11 @@ export class ModelGrid {
     return used;
   }
 
+  /** What state u's plan loses: the worth of its units less what it serves; Infinity where there is none. */
+  lossAt(u: number, amounts: ArrayLike<number>): number {
+    return worthOf(amounts, this.options.gpuPrices, this.grid.perGpu) - (this.rps[u] as number);
+  }
+
   /** Worth of state u's units at the prices. */
   worth(u: number): number {
     let rest = u;
@@ -116,50 +119,67 @@ export class ModelGrid {
    * @returns false where it was stopped
    */
   private close(singles: Singles): boolean {
-    const { grid, loss, via, options } = this;
-    const classes = grid.units.length;
-    const amounts = new Int32Array(classes);
-    const items = new SortedItems(classes);
-    loss[0] = 0;
-    for (let u = 0; u < grid.states; u++) {
-      if (u % STOP_EVERY === 0 && options.stop?.() === true) return false;
-      const own = singles.loss[u] as number;
-      if (own < (loss[u] as number) - WHOLE) {
-        const item = singles.item(u, amounts);
+    const { grid, rps, via, options } = this;
+    const amounts = new Int32Array(grid.units.length);
+    const items = new SortedItems(amounts.length);
+    rps[0] = 0;
+    let steps = 0;
+    for (let u = 0; u < grid.states; u++, nextAmounts(amounts, grid.units)) {
+      const own = singles.rps[u] as number;
+      const worth = worthOf(amounts, options.gpuPrices, grid.perGpu);
+      if (own > 0 && own > (rps[u] as number) * (1 + ROUNDING)) {
+        const item = singles.item(u, amounts, worth);
         via[u] = this.basis.push(item) - 1;
-        loss[u] = own;
+        rps[u] = own;
         items.add(item, via[u] as number);
       }
-      if ((loss[u] as number) <= options.budget && (loss[u] as number) < Infinity)
-        this.push(u, amounts, items);
-      for (let k = classes - 1; k >= 0; k--) {
-        if ((amounts[k] as number) < (grid.units[k] as number)) {
-          amounts[k] = (amounts[k] as number) + 1;
-          break;
-        }
-        amounts[k] = 0;
-      }
+      const loss = worth - (rps[u] as number);
+      if (loss <= options.budget && loss < Infinity) steps += this.push(u, loss, amounts, items);
+      if (++steps < STOP_EVERY) continue;
+      if (options.stop?.(steps) === true) return false;
+      steps = 0;
     }
     return true;
   }
 
-  /** One more item on top of state u, cheapest first, as far as the budget goes. */
-  private push(u: number, amounts: Int32Array, items: SortedItems): void {
-    const { loss, via, options, grid } = this;
+  /** One more item on top of state u, cheapest first, as far as the budget goes. @returns items looked at */
+  private push(u: number, loss: number, amounts: Int32Array, items: SortedItems): number {
+    const { rps, via, options, grid } = this;
     const classes = amounts.length;
-    const so = loss[u] as number;
-    next: for (let i = 0; i < items.count; i++) {
-      const total = so + (items.losses[i] as number);
-      if (total > options.budget) return;
+    const so = rps[u] as number;
+    let i = 0;
+    next: for (; i < items.count; i++) {
+      if (loss + (items.losses[i] as number) > options.budget) break;
       for (let k = 0; k < classes; k++)
         if ((amounts[k] as number) + (items.units[i * classes + k] as number) > (grid.units[k] as number))
           continue next;
       const to = u + (items.offsets[i] as number);
-      if (total < (loss[to] as number) - WHOLE) {
-        loss[to] = total;
+      const total = so + (items.rps[i] as number);
+      if (total > (rps[to] as number) * (1 + ROUNDING)) {
+        rps[to] = total;
         via[to] = items.ids[i] as number;
       }
     }
+    return i;
+  }
+}
+
+/** What amounts of GPUs are worth at prices of whole ones. */
+export function worthOf(amounts: ArrayLike<number>, gpuPrices: readonly number[], perGpu: number): number {
+  let worth = 0;
+  for (let k = 0; k < amounts.length; k++)
+    worth += ((amounts[k] as number) * (gpuPrices[k] as number)) / perGpu;
+  return worth;
+}
+
+/** The next amounts in order, the last class fastest. */
+export function nextAmounts(amounts: Int32Array, most: readonly number[]): void {
+  for (let k = most.length - 1; k >= 0; k--) {
+    if ((amounts[k] as number) < (most[k] as number)) {
+      amounts[k] = (amounts[k] as number) + 1;
+      return;
+    }
+    amounts[k] = 0;
   }
 }
 
@@ -167,6 +187,7 @@ export class ModelGrid {
 class SortedItems {
   count = 0;
   losses = new Float64Array(256);
+  rps = new Float64Array(256);
   offsets = new Int32Array(256);
   ids = new Int32Array(256);
   units: Int32Array;
@@ -175,16 +196,18 @@ class SortedItems {
     this.units = new Int32Array(256 * classes);
   }
 
-  add({ loss, offset, units }: Item, id: number): void {
+  add({ loss, rps, offset, units }: Item, id: number): void {
     if (this.count === this.losses.length) this.grow();
     let at = this.count;
     while (at > 0 && (this.losses[at - 1] as number) > loss) at--;
     const { count, classes } = this;
     this.losses.copyWithin(at + 1, at, count);
+    this.rps.copyWithin(at + 1, at, count);
     this.offsets.copyWithin(at + 1, at, count);
     this.ids.copyWithin(at + 1, at, count);
     this.units.copyWithin((at + 1) * classes, at * classes, count * classes);
     this.losses[at] = loss;
+    this.rps[at] = rps;
     this.offsets[at] = offset;
     this.ids[at] = id;
     this.units.set(units, at * classes);
@@ -193,9 +216,11 @@ class SortedItems {
 
   private grow(): void {
     const size = this.losses.length * 2;
-    const { losses, offsets, ids, units } = this;
+    const { losses, rps, offsets, ids, units } = this;
     this.losses = new Float64Array(size);
     this.losses.set(losses);
+    this.rps = new Float64Array(size);
+    this.rps.set(rps);
     this.offsets = new Int32Array(size);
     this.offsets.set(offsets);
     this.ids = new Int32Array(size);
@@ -207,9 +232,9 @@ class SortedItems {
 
 /** For every amount of GPUs the best single column that uses exactly it. */
 class Singles {
-  readonly loss: Float64Array;
+  /** 0 where none does. */
+  readonly rps: Float64Array;
   private readonly column: Int32Array;
-  private readonly rps: Float64Array;
   private readonly classOf: Uint16Array;
   private readonly virtualOf: Uint16Array;
 
@@ -218,7 +243,6 @@ class Singles {
     private readonly set: ColumnSet,
     private readonly options: GridOptions,
   ) {
-    this.loss = new Float64Array(grid.states).fill(Infinity);
     this.column = new Int32Array(grid.states);
     this.rps = new Float64Array(grid.states);
     const { slots } = set.table;
@@ -226,11 +250,12 @@ class Singles {
     this.virtualOf = Uint16Array.from(slots, (slot) => slot.virtual);
   }
 
-  item(u: number, amounts: ArrayLike<number>): Item {
+  item(u: number, amounts: ArrayLike<number>, worth: number): Item {
+    const rps = this.rps[u] as number;
     return {
       column: this.column[u] as number,
-      rps: this.rps[u] as number,
-      loss: this.loss[u] as number,
+      rps,
+      loss: worth - rps,
       units: Array.from(amounts),
       offset: u,
     };
@@ -242,15 +267,18 @@ class Singles {
     const rates = new Float64Array(set.width);
     const steps = new Float64Array(set.width);
     const classes = new Uint16Array(set.width);
+    let made = 0;
     for (let c = 0; c < set.count; c++) {
-      if (c % STOP_EVERY === 0 && options.stop?.() === true) return false;
-      this.levels(c, rates, steps, classes);
+      made += this.levels(c, rates, steps, classes);
+      if (made < STOP_EVERY) continue;
+      if (options.stop?.(made) === true) return false;
+      made = 0;
     }
     return true;
   }
 
-  /** A column at every throughput at which one of its partitions is full: in between GPUs stand idle. */
-  private levels(c: number, rates: Float64Array, steps: Float64Array, classes: Uint16Array): void {
+  /** A column at every throughput at which one of its partitions is full: in between GPUs stand idle. @returns how many */
+  private levels(c: number, rates: Float64Array, steps: Float64Array, classes: Uint16Array): number {
     const { set, grid, options } = this;
     const parts = set.parts[c] as number;
     let price = 0;
@@ -266,13 +294,15 @@ class Singles {
     }
     const reducedCost = Math.max(0, price - 1);
     const mostRps = reducedCost > 0 ? options.budget / reducedCost : Infinity;
+    let count = 1;
     for (let d = 0; d < parts; d++) {
       const rate = rates[d] as number;
       const most =
         parts === 1 ? 1 : Math.floor((grid.units[classes[d] as number] as number) / (steps[d] as number));
-      for (let g = 1; g <= most && g * rate <= mostRps; g++)
+      for (let g = 1; g <= most && g * rate <= mostRps; g++, count++)
         if (!this.level(c, parts, g * rate, rates, steps, classes)) break;
     }
+    return count;
   }
 
   /** @returns false where the GPUs do not suffice */
@@ -288,7 +318,7 @@ class Singles {
     let u = 0;
     let worth = 0;
     for (let e = 0; e < parts; e++) {
-      const units = Math.ceil(rps / (rates[e] as number) - WHOLE) * (steps[e] as number);
+      const units = unitsFor(rps, rates[e] as number) * (steps[e] as number);
       const k = classes[e] as number;
       u += units * (grid.strides[k] as number);
       worth += (units / grid.perGpu) * (options.gpuPrices[k] as number);
@@ -296,8 +326,7 @@ class Singles {
     }
     if (!this.fits(parts, rps, rates, steps, classes)) return false;
     const loss = worth - rps;
-    if (loss <= options.budget && loss < (this.loss[u] as number)) {
-      this.loss[u] = loss;
+    if (loss <= options.budget && rps > (this.rps[u] as number)) {
       this.column[u] = c;
       this.rps[u] = rps;
     }
@@ -315,8 +344,7 @@ class Singles {
     for (let d = 0; d < parts; d++) {
       let units = 0;
       for (let e = 0; e < parts; e++)
-        if (classes[e] === classes[d])
-          units += Math.ceil(rps / (rates[e] as number) - WHOLE) * (steps[e] as number);
+        if (classes[e] === classes[d]) units += unitsFor(rps, rates[e] as number) * (steps[e] as number);
       if (units > (this.grid.units[classes[d] as number] as number)) return false;
     }
     return true;
@@ -330,6 +358,6 @@ export function virtualGpusOf(set: ColumnSet, c: number, rps: number, pool: bool
     const at = c * set.width + d;
     const v = (table.slots[set.slots[at] as number] as Slot).virtual;
     const perGpu = 1 / (set.gpusPerRps[at] as number);
-    return pool ? Math.ceil(rps / perGpu - WHOLE) * v : Math.ceil((rps * v) / perGpu - WHOLE);
+    return pool ? unitsFor(rps, perGpu) * v : unitsFor(rps, perGpu / v);
   });
 }

@@ -4,5 +4,6 @@
  * `search.ts` says in which order the searches run and when they stop; `grid-search.ts` is the one that closes most instances.
  */
 
+export { consistent, gapOf, isMaximised, PROVEN, SOLVER_TOLERANCE } from './candidates.js';
 export { searchPlan } from './search.js';
 export { type IntegerSearch, isOver, type SearchResult } from './search-types.js';

@@ -1,14 +1,16 @@
 import type { ColumnSet } from '../columns/index.js';
 import type { UsedColumn } from '../plan/index.js';
+import { ROUNDING, unitsFor } from '../rounding.js';
+import { STOP_EVERY, type Stop } from '../work.js';
 import type { Grid, ModelGrid } from './grid.js';
-import { STOP_EVERY, virtualGpusOf } from './grid.js';
+import { virtualGpusOf } from './grid.js';
 import { eachState } from './whole-gpus.js';
 
 /** What a search over positions came to: the best plan within the budget, and whether nothing better is left. */
 export interface PositionResult {
   readonly used: readonly UsedColumn[] | undefined;
-  /** Worth of all GPUs less what is served; Infinity where nothing was found. */
-  readonly excess: number;
+  /** What it serves; 0 where nothing was found. */
+  readonly rps: number;
   readonly exhausted: boolean;
   readonly nodes: number;
 }
@@ -24,47 +26,53 @@ interface Piece {
   readonly offset: number;
 }
 
-const WHOLE = 1e-9;
+/** What a search over positions is to find, and how far it goes. */
+export interface PositionGoal {
+  /** Only what serves more is looked for. */
+  readonly known: number;
+  /** Counted work. */
+  readonly maxNodes: number;
+  /** Asked now and then; true ends it as the end of the work does. */
+  readonly stop?: Stop;
+}
 
 /**
  * Exact search for one model where each (position, class) fills whole GPUs. The table of the weaker rule, fractions of GPUs
  * per class, gives for every rest of GPUs the least that filling it can lose; so only multisets of columns whose losses so
- * far and to come stay within the budget are looked at (A*, by growing budgets).
+ * far and to come stay within the budget are looked at (A*, by growing budgets). The budget is what the GPUs are worth less
+ * what is known to be served.
  * @param gpus what the model may use
- * @param relaxed the model's grid by fractions of GPUs, kept to at least `budget`
- * @param budget excess of the plan already known
- * @param maxNodes counted work
- * @param stop asked now and then; true ends it as the end of the work does
+ * @param relaxed the model's grid by fractions of GPUs, kept to at least that budget
  */
 export function searchPositions(
   relaxed: ModelGrid,
   gpus: readonly number[],
-  budget: number,
-  maxNodes: number,
-  stop: () => boolean = () => false,
+  { known, maxNodes, stop = () => false }: PositionGoal,
 ): PositionResult {
-  const search = new PositionSearch(relaxed, gpus, maxNodes, stop);
-  let limit = search.least + Math.max((budget - search.least) / 16, WHOLE);
+  const search = new PositionSearch(relaxed, gpus, known, maxNodes, stop);
+  const budget = search.worth - known;
+  let limit = search.least + Math.max((budget - search.least) / 16, search.slack);
   for (;;) {
     const tried = Math.min(limit, budget);
     search.run(tried);
-    const done = search.best <= tried || tried >= budget;
-    if (done || search.isOver)
-      return {
-        used: search.columns(),
-        excess: search.best,
-        exhausted: !search.isOver,
-        nodes: search.nodes,
-      };
+    const done = search.worth - search.best <= tried || !(tried < budget);
+    if (done || search.isOver) {
+      const used = search.columns();
+      const rps = used === undefined ? 0 : search.best;
+      return { used, rps, exhausted: !search.isOver, nodes: search.nodes };
+    }
     limit = search.least + 2 * (limit - search.least);
   }
 }
 
 class PositionSearch {
-  best = Infinity;
   nodes = 0;
+  /** Worth of all GPUs. */
+  readonly worth: number;
   /** Least that any plan by fractions of GPUs loses on the whole cluster. */
   readonly least: number;
+  /** What rounding may make of sums of worths and losses. */
+  readonly slack: number;
   private readonly need: Float64Array;
   private readonly grid: Grid;
   private readonly set: ColumnSet;
@@ -75,13 +83,16 @@ class PositionSearch {
   private chosen: Piece[] = [];
   private bestChosen: Piece[] | undefined;
   private limit = 0;
+  private steps = 0;
   private stopped = false;
 
   constructor(
     private readonly relaxed: ModelGrid,
     private readonly gpus: readonly number[],
+    /** The most that is served by a plan known. */
+    public best: number,
     private readonly maxNodes: number,
-    private readonly stop: () => boolean,
+    private readonly stop: Stop,
   ) {
     this.grid = relaxed.grid;
     this.set = relaxed.set;
@@ -90,6 +101,8 @@ class PositionSearch {
     this.all = this.cap.reduce((u, n, k) => u + n * (this.grid.strides[k] as number), 0);
     this.need = leastLosses(relaxed);
     this.least = this.need[this.all] as number;
+    this.worth = relaxed.worth(this.all);
+    this.slack = ROUNDING * Math.max(this.worth, Math.abs(this.least));
   }
 
   /** Whether the work allowed is done. */
@@ -100,7 +113,7 @@ class PositionSearch {
   run(limit: number): void {
     this.limit = limit;
     this.pieces = this.piecesWithin(limit);
-    this.extend(0, this.all, 0, new Int32Array(this.set.width * this.classes), Int32Array.from(this.cap));
+    this.extend(0, this.all, 0, 0, new Int32Array(this.set.width * this.classes), Int32Array.from(this.cap));
   }
 
   columns(): UsedColumn[] | undefined {
@@ -110,24 +123,32 @@ class PositionSearch {
     }));
   }
 
-  private extend(from: number, rest: number, loss: number, used: Int32Array, left: Int32Array): void {
-    if (++this.nodes % STOP_EVERY === 0 && this.stop()) this.stopped = true;
+  private extend(
+    from: number,
+    rest: number,
+    loss: number,
+    rps: number,
+    used: Int32Array,
+    left: Int32Array,
+  ): void {
+    this.nodes++;
+    this.look(1);
     if (this.isOver) return;
-    const excess = loss + this.relaxed.worth(rest);
-    if (excess < Math.min(this.best, this.limit + WHOLE) - WHOLE && this.fillsWhole(used)) {
-      this.best = excess;
+    if (rps > this.best * (1 + ROUNDING) && this.fillsWhole(used)) {
+      this.best = rps;
       this.bestChosen = [...this.chosen];
     }
     for (let i = from; i < this.pieces.length; i++) {
+      this.steps++;
       const piece = this.pieces[i] as Piece;
       if (!fitsLeft(piece.byClass, left)) continue;
       const next = rest - piece.offset;
       const total = loss + piece.loss;
-      if (total + (this.need[next] as number) > Math.min(this.limit, this.best - WHOLE)) continue;
+      if (total + (this.need[next] as number) > this.most) continue;
       add(used, piece.units, 1);
       add(left, piece.byClass, -1);
       this.chosen.push(piece);
-      this.extend(i, next, total, used, left);
+      this.extend(i, next, total, rps + piece.rps, used, left);
       this.chosen.pop();
       add(used, piece.units, -1);
       add(left, piece.byClass, 1);
@@ -135,12 +156,24 @@ class PositionSearch {
     }
   }
 
+  /** The most that may be lost: a plan that loses more is not within the limit, or no better than the best. */
+  private get most(): number {
+    return Math.min(this.limit, this.worth - this.best * (1 + ROUNDING)) + this.slack;
+  }
+
+  private look(steps: number): void {
+    this.steps += steps;
+    if (this.steps < STOP_EVERY) return;
+    if (this.stop(this.steps)) this.stopped = true;
+    this.steps = 0;
+  }
+
   /** Whether the positions, each rounded up to whole GPUs, have enough of every class. */
   private fillsWhole(used: Int32Array): boolean {
     for (let k = 0; k < this.classes; k++) {
       let gpus = 0;
       for (let at = k; at < used.length; at += this.classes)
-        gpus += Math.ceil((used[at] as number) / this.grid.perGpu - WHOLE);
+        gpus += Math.ceil((used[at] as number) / this.grid.perGpu);
       if (gpus > (this.gpus[k] as number)) return false;
     }
     return true;
@@ -149,11 +182,12 @@ class PositionSearch {
   /** Pieces that a plan within the limit can hold, large ones first; of pieces with the same units the best. */
   private piecesWithin(limit: number): Piece[] {
     const found = new Map<string, Piece>();
-    for (let c = 0; c < this.set.count; c++)
+    for (let c = 0; c < this.set.count && !this.stopped; c++)
       for (const piece of this.levels(c, limit)) {
+        this.look(1);
         const key = piece.units.join(',');
         const known = found.get(key);
-        if (known === undefined || piece.loss < known.loss - WHOLE) found.set(key, piece);
+        if (known === undefined || piece.rps > known.rps * (1 + ROUNDING)) found.set(key, piece);
       }
     return [...found.values()].sort((a, b) => b.rps - a.rps || b.offset - a.offset || a.column - b.column);
   }
@@ -176,14 +210,14 @@ class PositionSearch {
     }
     const reducedCost = Math.max(0, price - 1);
     const mostRps =
-      reducedCost > 0 ? (limit - this.least + WHOLE) / reducedCost + limit / reducedCost : Infinity;
+      reducedCost > 0 ? (limit - this.least + this.slack) / reducedCost + limit / reducedCost : Infinity;
     for (let d = 0; d < parts; d++) {
       const most =
         parts === 1 ? 1 : Math.floor((this.cap[classOf[d] as number] as number) / (steps[d] as number));
       for (let g = 1; g <= most && g * (rates[d] as number) <= mostRps; g++) {
         const piece = this.piece(c, g * (rates[d] as number), rates, steps, classOf);
         if (piece === undefined) break;
-        if (piece.loss + (this.need[this.all - piece.offset] as number) <= limit) yield piece;
+        if (piece.loss + (this.need[this.all - piece.offset] as number) <= limit + this.slack) yield piece;
       }
     }
   }
@@ -199,7 +233,7 @@ class PositionSearch {
     const units = new Int32Array(this.set.width * classes);
     const byClass = new Int32Array(classes);
     rates.forEach((rate, d) => {
-      const n = Math.ceil(rps / rate - WHOLE) * (steps[d] as number);
+      const n = unitsFor(rps, rate) * (steps[d] as number);
       const k = classOf[d] as number;
       units[d * classes + k] = n;
       byClass[k] = (byClass[k] as number) + n;
@@ -221,10 +255,12 @@ function add(to: Int32Array, units: Int32Array, times: number): void {
 
 /** For every amount of GPUs the least that filling it loses, idle units counted at their worth. */
 function leastLosses(model: ModelGrid): Float64Array {
-  const { grid, loss, options } = model;
+  const { grid, options } = model;
   const idle = options.gpuPrices.map((price) => price / grid.perGpu);
-  const need = Float64Array.from(loss, (l) => (l <= options.budget ? l : Infinity));
+  const need = new Float64Array(grid.states).fill(Infinity);
   eachState(grid, (u, amounts) => {
+    const own = model.lossAt(u, amounts);
+    if (own <= options.budget) need[u] = own;
     for (let k = 0; k < amounts.length; k++) {
       if (amounts[k] === 0) continue;
       const less = (need[u - (grid.strides[k] as number)] as number) + (idle[k] as number);

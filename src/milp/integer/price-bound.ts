@@ -1,5 +1,6 @@
 import type { Column } from '../columns/index.js';
-import { type MasterGoal, provenBound, solveMaster } from '../lp/index.js';
+import type { MasterGoal } from '../lp/index.js';
+import { boundAt, solveMaster } from '../lp/index.js';
 import type { ClassTable } from '../tables/index.js';
 import { type IntegerSearch, isStopped } from './search-types.js';
 
@@ -26,9 +27,9 @@ interface Cut {
  * @param most price of a plan there is
  */
 export function wholeGpuBound(search: IntegerSearch, most: number): PriceBound {
-  const { master, problem, classes } = search;
+  const { master, tables, classes } = search;
   const bound = master.bound;
-  const weights = problem.models.map(({ rps = 0 }) => rps);
+  const weights = tables.map(({ rps = 0 }) => rps);
   const goal: MasterGoal = { kind: 'throughput', weights, enough: 1, tooLittle: 1 - 1e-9 };
   const columns = new Set<Column>();
   const cuts: Cut[] = [];
@@ -57,7 +58,7 @@ function tryCluster(
   const { options, tables, sources, classes } = search;
   const cluster: ClassTable = { ...classes, available: gpus, unitCost: gpus.map(() => 0) };
   const stop = () => isStopped(search);
-  const { bound, gpuPrices, usePrices, modelPrices, columns, rps } = solveMaster(
+  const { bound, gpuPrices, modelPrices, columns, rps } = solveMaster(
     options.highs,
     cluster,
     tables,
@@ -67,8 +68,7 @@ function tryCluster(
     stop,
   );
   const used = columns.filter((_, c) => (rps[c] ?? 0) > 0);
-  if (gpuPrices.length === 0) return { reach: Infinity, cut: undefined, columns: used };
-  const at = provenBound(cluster, tables, sources, goal, gpuPrices, usePrices, modelPrices);
+  const at = boundAt(cluster, goal, gpuPrices, modelPrices);
   const cut = { perGpu: gpuPrices, need: worthOf(gpuPrices, gpus) / at };
   return { reach: bound, cut: at > 0 && Number.isFinite(at) ? cut : undefined, columns: used };
 }

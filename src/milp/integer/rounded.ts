@@ -1,6 +1,8 @@
 import { gpusByClass } from '../lp/index.js';
-import type { UsedColumn } from '../plan/index.js';
+import { type UsedColumn, usedRps } from '../plan/index.js';
+import { ROUNDING, unitsFor } from '../rounding.js';
 import type { ModelTable, Slot } from '../tables/index.js';
+import { isMaximised } from './candidates.js';
 import type { IntegerSearch } from './search-types.js';
 
 /** GPUs of each class in the LP's plan, fractions as they are. */
@@ -15,9 +17,17 @@ export function gpusUsed({ classes, master, tables }: IntegerSearch): number[] {
   return used;
 }
 
+/** Whether columns in use serve every model's rate. */
+function meetsRates({ tables }: IntegerSearch, used: readonly UsedColumn[]): boolean {
+  return tables.every(({ rps = 0 }, m) => {
+    const own = used.filter(({ column }) => column.model === m);
+    return own.reduce((sum, one) => sum + usedRps(one), 0) >= rps * (1 - ROUNDING);
+  });
+}
+
 /**
  * The LP's plan with every pool rounded up to whole GPUs, but for a part of it that whole GPUs serve already.
- * It meets the rates; whether there are as many GPUs is the caller's to see.
+ * It meets the rates as far as the LP does; whether there are as many GPUs is the caller's to see.
  */
 export function roundedUp({ master, tables }: IntegerSearch, served = 0): UsedColumn[] {
   return master.columns.flatMap((column, c): UsedColumn[] => {
@@ -27,7 +37,7 @@ export function roundedUp({ master, tables }: IntegerSearch, served = 0): UsedCo
     const virtualGpus = column.parts.map(({ slot, rps: each }) => {
       const { virtual } = table.slots[slot] as Slot;
       const whole = Math.floor((served * rps) / (each * virtual));
-      return (Math.ceil(rps / (each * virtual) - 1e-9) - whole) * virtual;
+      return (unitsFor(rps, each * virtual) - whole) * virtual;
     });
     return [{ column, virtualGpus }];
   });
@@ -62,9 +72,9 @@ export function cappedBy(
 
 /** GPUs by class worth looking at: where a price is least, those that a plan no dearer than the LP's rounded up can have. */
 export function usefulGpus(search: IntegerSearch): readonly number[] {
-  const { problem, classes } = search;
+  const { classes } = search;
   const { available } = classes;
-  if (problem.planner.objective === 'throughput') return available;
+  if (isMaximised(search)) return available;
   const plan = roundedUp(search);
   const taken = classes.names.map(() => 0);
   for (const { column, virtualGpus } of plan)
@@ -72,6 +82,6 @@ export function usefulGpus(search: IntegerSearch): readonly number[] {
       const { classIndex, virtual } = (search.tables[column.model] as ModelTable).slots[slot] as Slot;
       taken[classIndex] = (taken[classIndex] as number) + (virtualGpus[d] as number) / virtual;
     });
-  const there = taken.every((n, k) => n <= (available[k] as number) + 1e-9);
-  return there ? cappedBy(search, plan, available) : available;
+  const there = taken.every((n, k) => n <= (available[k] as number));
+  return there && meetsRates(search, plan) ? cappedBy(search, plan, available) : available;
 }

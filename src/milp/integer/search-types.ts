@@ -4,17 +4,21 @@ import type { PlanOptions } from '../options.js';
 import type { Phases } from '../phases.js';
 import type { UsedColumn } from '../plan/index.js';
 import type { PooledProblem, SearchLimit } from '../problem.js';
-import type { ClassTable, ModelTable } from '../tables/index.js';
+import type { ClassTable, ModelTable, Scale } from '../tables/index.js';
+import type { Stop } from '../work.js';
 
-/** What the search for whole numbers starts from. */
+/** What the search for whole numbers starts from. All figures but the problem's are in the search's own units. */
 export interface IntegerSearch {
   readonly problem: PooledProblem;
+  readonly scale: Scale;
   readonly classes: ClassTable;
   readonly tables: readonly ModelTable[];
   readonly sources: readonly ColumnSource[];
   readonly master: MasterResult;
   readonly options: PlanOptions;
   readonly phases: Phases;
+  /** Whether tables are to end: with their counted work, or when `isStopped` says so. */
+  readonly stop: Stop;
 }
 
 export type SearchResult =

@@ -6,13 +6,14 @@ import { fitsServers, type UsedColumn, usedRps } from '../plan/index.js';
 import {
   better,
   type Candidate,
+  consistent,
   finish,
   gapOf,
   isMaximised,
   PROVEN,
   planValue,
+  SOLVER_TOLERANCE,
   tighter,
-  tighterOf,
 } from './candidates.js';
 import { milpPlan } from './column-milp.js';
 import { exactPositions } from './exact-positions.js';
@@ -67,7 +68,8 @@ function atLeast(
   bound: number,
   gap: number,
 ): Found {
-  return finish(search, { used, value, nodes }, Math.min(value, Math.max(found.bound, bound)), gap) as Found;
+  const proved = Math.max(found.bound, bound);
+  return finish(search, { used, value, nodes }, consistent(search, proved, value), gap) as Found;
 }
 
 /**
@@ -154,7 +156,7 @@ function literalPlan(search: IntegerSearch, gap: number): SearchResult {
   const value = planValue(search, used, outcome.objective);
   return finish(
     search,
-    { used, value, nodes: outcome.nodes, bound: tighterOf(search, outcome.bound, value) },
+    { used, value, nodes: outcome.nodes, bound: outcome.bound, tolerance: SOLVER_TOLERANCE },
     search.master.bound,
     gap,
   );
@@ -173,14 +175,10 @@ function exactly(
   const { used } = plan;
   const value = planValue(search, used, plan.value);
   if (!complete) return finish(search, { used, value, nodes: 0 }, bound, gap);
-  return {
-    status: 'found',
-    used,
-    value,
-    bound: tighterOf(search, plan.value, value),
-    limit: undefined,
-    nodes: 0,
-  };
+  // The tables' sum and the plan's own differ by rounding.
+  consistent(search, plan.value, value);
+  consistent(search, bound, value);
+  return { status: 'found', used, value, bound: value, limit: undefined, nodes: 0 };
 }
 
 /**
@@ -239,6 +237,11 @@ function largePlan(search: IntegerSearch, gap: number): SearchResult {
   return finish(search, better(search, bulk, milp), master.bound, gap);
 }
 
+/** Of two values the one that bounds both. */
+function loosest(search: IntegerSearch, a: number, b: number): number {
+  return isMaximised(search) ? Math.max(a, b) : Math.min(a, b);
+}
+
 function positions(
   search: IntegerSearch,
   { sets, complete }: GridColumns,
@@ -254,8 +257,7 @@ function positions(
   if (lower === undefined) return largePlan(search, gap);
   const upper = phases.time('fractions', () => gridPlan(search, sets, FRACTIONS, lower.value, useful));
   // The tables leave out what is no better than the plan there is: they may find less than it.
-  const proved =
-    upper === undefined || !complete ? master.bound : tighterOf(search, upper.value, lower.value);
+  const proved = upper === undefined || !complete ? master.bound : loosest(search, upper.value, lower.value);
   const bound = tighter(search, proved, master.bound);
   if (upper !== undefined && gapOf(search, lower.value, upper.value) <= PROVEN)
     return finish(search, lower, bound, gap);

@@ -1,4 +1,4 @@
-import type { Grid, ModelGrid } from './grid.js';
+import { type Grid, type ModelGrid, nextAmounts } from './grid.js';
 
 /**
  * The most a model can be served with by whole GPUs of each class, and the grid state that does it: the grid's table read
@@ -32,12 +32,8 @@ function bestUpTo(model: ModelGrid): { best: Float64Array; from: Int32Array } {
   const best = new Float64Array(grid.states);
   const from = new Int32Array(grid.states);
   eachState(grid, (u, amounts) => {
-    const loss = model.loss[u] as number;
-    if (loss < Infinity && loss <= model.options.budget) {
-      let worth = 0;
-      for (let k = 0; k < amounts.length; k++)
-        worth += ((amounts[k] as number) * (model.options.gpuPrices[k] as number)) / grid.perGpu;
-      best[u] = worth - loss;
+    if (model.lossAt(u, amounts) <= model.options.budget && (model.rps[u] as number) > 0) {
+      best[u] = model.rps[u] as number;
       from[u] = u;
     }
     for (let k = 0; k < amounts.length; k++) {
@@ -71,7 +67,7 @@ function atWholeGpus(
       u += (amounts[k] as number) * grid.perGpu * (grid.strides[k] as number);
     rps[n] = best[u] as number;
     at[n] = from[u] as number;
-    step(amounts, counts);
+    nextAmounts(amounts, counts);
   }
   return { counts, strides, states, rps, at };
 }
@@ -81,17 +77,6 @@ export function eachState(grid: Grid, visit: (u: number, amounts: Int32Array) =>
   const amounts = new Int32Array(grid.units.length);
   for (let u = 0; u < grid.states; u++) {
     visit(u, amounts);
-    step(amounts, grid.units);
-  }
-}
-
-/** The next amounts in order, the last class fastest. */
-export function step(amounts: Int32Array, most: readonly number[]): void {
-  for (let k = most.length - 1; k >= 0; k--) {
-    if ((amounts[k] as number) < (most[k] as number)) {
-      amounts[k] = (amounts[k] as number) + 1;
-      return;
-    }
-    amounts[k] = 0;
+    nextAmounts(amounts, grid.units);
   }
 }

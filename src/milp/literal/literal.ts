@@ -7,6 +7,7 @@ import {
   type ClassTable,
   fitsMemory,
   type ModelTable,
+  powerOfTwo,
   type Slot,
   slowerLink,
   transferUs,
@@ -221,12 +222,13 @@ function addGpusOfChoice({ model }: Literal, { name, choices }: Pipeline): void 
 }
 
 /** Eqs. (10), (12), (13), (24), (26), (27), with the time that the largest batch takes to fill. */
-function addSlo({ model, tables, problem }: Literal, { model: m, name, classes, choices }: Pipeline): void {
+function addSlo({ model, tables }: Literal, { model: m, name, classes, choices }: Pipeline): void {
   const table = tables[m] as ModelTable;
-  const whole = problem.models[m] as PooledProblem['models'][number];
+  // The SLO in units near 10⁵, so that the solver's tolerance on the row is far below what the checker allows.
+  const unitUs = powerOfTwo(table.allowedUs) / 2 ** 17;
   const formation = model.addVariable(`batch formation[${name}]`);
   const fillUs = (b: number) =>
-    Math.min(whole.sloUs * 2, table.batchFormationUsPerRequest * ((table.batches[b] as number) - 1));
+    Math.min(table.allowedUs * 2, table.allowedUs - (table.budgetUs[b] as number)) / unitUs;
   const terms: Term[] = [[formation, 1]];
   choices.forEach((list, d) => {
     const fills = list.map(({ p, batch }): Term => [p, -fillUs(batch)]);
@@ -236,10 +238,10 @@ function addSlo({ model, tables, problem }: Literal, { model: m, name, classes, 
       const size = table.batches[choice.batch] as number;
       const crossUs =
         d + 1 < classes.length ? size * transferUs(table.cutBytes[choice.end] as number, link) : 0;
-      terms.push([choice.p, choice.latencyUs + crossUs]);
+      terms.push([choice.p, (choice.latencyUs + crossUs) / unitUs]);
     }
   });
-  model.addConstraint(`(27)[${name}]`, -Infinity, terms, whole.sloUs - whole.sloMarginUs);
+  model.addConstraint(`(27)[${name}]`, -Infinity, terms, table.allowedUs / unitUs);
 }
 
 function linkOf(table: ModelTable, from: number, toClass: number): number | undefined {

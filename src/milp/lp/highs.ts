@@ -29,6 +29,8 @@ export interface SolveOptions {
   readonly gap?: number;
   readonly maxNodes?: number;
   readonly maxSeconds?: number;
+  /** Simplex iterations of an LP. */
+  readonly maxIterations?: number;
   /** A solution to start from. */
   readonly start?: ArrayLike<number>;
   /** Asked now and then; true ends the solve with what there is. */
@@ -160,6 +162,7 @@ function nativeOptions(options: SolveOptions): Record<string, OptionValue> {
     mip_abs_gap: 0,
     mip_feasibility_tolerance: 1e-7,
     mip_max_nodes: options.maxNodes ?? 2147483647,
+    simplex_iteration_limit: options.maxIterations ?? 2147483647,
     time_limit: options.maxSeconds ?? NO_TIME_LIMIT,
     solve_relaxation: options.relaxed ?? false,
   };

@@ -6,11 +6,5 @@
  */
 export { type HighsEngine, loadHighs, type SolveOptions, type SolveOutcome } from './highs.js';
 export { LinearModel, type Term } from './linear-model.js';
-export {
-  columnKey,
-  gpusByClass,
-  type MasterGoal,
-  type MasterResult,
-  provenBound,
-  solveMaster,
-} from './master.js';
+export { boundAt, columnKey, gpusByClass, type MasterResult, solveMaster } from './master.js';
+export type { MasterGoal } from './master-rows.js';

@@ -1,23 +1,11 @@
-import type { Column, ColumnPrices, ColumnSource } from '../columns/index.js';
+import type { Column, ColumnSource } from '../columns/index.js';
 import type { ClassTable, ModelTable, Slot } from '../tables/index.js';
 import type { HighsEngine, NewColumns, OpenModel } from './highs.js';
-import { LinearModel, type Term } from './linear-model.js';
+import { type MasterGoal, type MasterRows, masterRows } from './master-rows.js';
 
-/** What the master maximises or minimises: the least throughput/weight, or the price of the GPUs that meet given rates. */
-export type MasterGoal =
-  | {
-      readonly kind: 'throughput';
-      readonly weights: readonly number[];
-      /** Whether so much is reached is all that is asked: rounds end once it is. */
-      readonly enough?: number;
-      /** Rounds end once the bound falls below. */
-      readonly tooLittle?: number;
-    }
-  | { readonly kind: 'price'; readonly rps: readonly number[] };
-
-/** The LP over columns at its optimum: a bound on every integer plan, and the prices that prove it. */
+/** What the LP over columns came to: a bound on every integer plan, and the prices that prove it. */
 export interface MasterResult {
-  /** Proven by exact pricing, whatever the solver's tolerances: see `provenBound`. Infinity where nothing was proved. */
+  /** Proven by exact pricing, whatever the solver's tolerances: see `boundAt`. Infinity where nothing was proved. */
   readonly bound: number;
   readonly columns: readonly Column[];
   /** Throughput of each column in the LP's optimum. */
@@ -26,26 +14,20 @@ export interface MasterResult {
   readonly gpuPrices: readonly number[];
   /** Prices by model for its minimum shares. */
   readonly usePrices: readonly (readonly number[])[];
-  /** Price of one request per second by model. */
+  /** Price of one request per second by model: that of its cheapest column, found by exact pricing. No column is cheaper. */
   readonly modelPrices: readonly number[];
+  /** The same where no minimum share is asked for. */
+  readonly freeModelPrices: readonly number[];
   readonly rounds: number;
-  /** Where rates cannot be met even with fractions of GPUs. */
-  readonly infeasible: boolean;
-  /** No column is cheaper than its model's price; false where the rounds were ended before. */
-  readonly closed: boolean;
 }
 
 const MOST_ROUNDS = 200;
+const MOST_ITERATIONS = 50_000;
 const COLUMNS_PER_ROUND = 40;
 const REDUCED_COST_TOLERANCE = 1e-9;
 
-/** Rows of the master: per class, per model, per model and class with a minimum share. */
-interface Rows {
-  readonly model: LinearModel;
-  readonly gpus: readonly number[];
-  readonly shares: readonly number[];
-  readonly minShares: readonly (readonly (number | undefined)[])[];
-}
+/** The solver refuses larger entries. Such a column is no help: it needs that many times the GPUs that the best one needs. */
+const LARGEST_ENTRY = 1e12;
 
 /**
  * Solves the LP over columns by column generation: the restricted LP's duals price columns, the cheapest are added, until
@@ -71,40 +53,26 @@ export function solveMaster(
   }
 }
 
-function masterRows(classes: ClassTable, tables: readonly ModelTable[], goal: MasterGoal): Rows {
-  const model = new LinearModel();
-  const t = goal.kind === 'throughput' ? model.addVariable('least throughput/weight') : undefined;
-  const gpus = classes.names.map((name, k) =>
-    model.addConstraint(`GPUs of ${name}`, -Infinity, [], classes.available[k] as number),
-  );
-  const shares = tables.map((table, m) => {
-    const least: Term[] =
-      goal.kind === 'throughput' && t !== undefined ? [[t, -(goal.weights[m] as number)]] : [];
-    const lower = goal.kind === 'price' ? (goal.rps[m] as number) : 0;
-    return model.addConstraint(`throughput of ${table.name}`, lower, least, Infinity);
-  });
-  const minShares = tables.map((table) =>
-    classes.names.map((name, k) =>
-      (table.minShare[k] as number) > 0
-        ? model.addConstraint(`share of ${name} in ${table.name}`, 0, [], Infinity)
-        : undefined,
-    ),
-  );
-  model.addObjective(goal.kind === 'throughput' ? 'maximize' : 'minimize', t === undefined ? [] : [[t, 1]]);
-  return { model, gpus, shares, minShares };
+/** Prices, and what they prove. */
+interface Proof {
+  readonly prices: Prices;
+  /** Of one request per second by model: of its cheapest column. */
+  readonly perModel: readonly number[];
+  readonly bound: number;
 }
 
 class Generation {
   private readonly columns: Column[] = [];
   private readonly known = new Set<string>();
   private readonly fixedVariables: number;
+  private best: Proof | undefined;
 
   constructor(
     private readonly classes: ClassTable,
     private readonly tables: readonly ModelTable[],
     private readonly sources: readonly ColumnSource[],
     private readonly goal: MasterGoal,
-    private readonly rows: Rows,
+    private readonly rows: MasterRows,
     private readonly open: OpenModel,
   ) {
     this.fixedVariables = rows.model.variableNames.length;
@@ -113,40 +81,72 @@ class Generation {
   run(start: readonly Column[], stop: () => boolean): MasterResult {
     this.add(start);
     if (this.columns.length === 0) this.addFirst();
-    let best = Number.NaN;
     for (let round = 1; ; round++) {
-      const outcome = this.open.solve();
-      if (outcome.status !== 'optimal' || outcome.rowDuals === undefined)
-        return this.result(best, [], undefined, round, outcome.status === 'infeasible');
+      const outcome = this.open.solve({ maxIterations: MOST_ITERATIONS });
+      if (outcome.status !== 'optimal' || outcome.rowDuals === undefined) return this.result([], round);
       const prices = this.pricesOf(outcome.rowDuals);
-      const bound = provenBound(
-        this.classes,
-        this.tables,
-        this.sources,
-        this.goal,
-        prices.perGpu,
-        prices.perUse,
-        prices.perModel,
-      );
-      best = Number.isNaN(best)
-        ? bound
-        : this.goal.kind === 'throughput'
-          ? Math.min(best, bound)
-          : Math.max(best, bound);
-      const closed =
-        Math.abs(best - outcome.objective) <= REDUCED_COST_TOLERANCE * Math.abs(outcome.objective);
+      const bound = this.prove(prices);
+      const objective = this.objectiveOf(outcome.objective);
+      const closed = Math.abs(bound - objective) <= REDUCED_COST_TOLERANCE * Math.abs(objective);
       const ended = closed || this.priceIn(prices) === 0;
-      if (ended || this.isDecided(outcome.objective, best) || round >= MOST_ROUNDS || stop()) {
-        const rps = Array.from(outcome.values).slice(this.fixedVariables);
-        return { ...this.result(best, rps, prices, round, false), closed: ended };
-      }
+      if (ended || this.isDecided(objective, bound) || round >= MOST_ROUNDS || stop())
+        return this.result(Array.from(outcome.values).slice(this.fixedVariables), round);
     }
+  }
+
+  private objectiveOf(solved: number): number {
+    return this.goal.kind === 'throughput' ? solved : solved / this.rows.perGpu;
   }
 
   private isDecided(objective: number, bound: number): boolean {
     if (this.goal.kind === 'price') return false;
     const { enough = Infinity, tooLittle = -Infinity } = this.goal;
     return objective >= enough || bound < tooLittle;
+  }
+
+  /** The bound that prices prove; the best one's prices are kept, the latest of those that are as good. @returns the best */
+  private prove(prices: Prices): number {
+    const perModel = this.cheapest(prices);
+    const bound = boundAt(this.classes, this.goal, prices.perGpu, perModel);
+    const best = this.best?.bound;
+    const tightest =
+      best === undefined
+        ? bound
+        : this.goal.kind === 'throughput'
+          ? Math.min(best, bound)
+          : Math.max(best, bound);
+    const isWorse = Math.abs(bound - tightest) > REDUCED_COST_TOLERANCE * Math.abs(tightest);
+    const kept = this.best === undefined || !isWorse ? { prices, perModel } : this.best;
+    this.best = { ...kept, bound: tightest };
+    return tightest;
+  }
+
+  /** Of one request per second by model: the price of its cheapest column, by exact pricing. */
+  private cheapest({ perGpu, perUse, perModel }: Prices): number[] {
+    return this.sources.map((source, m) => {
+      const table = this.tables[m] as ModelTable;
+      const uses = perUse[m] as readonly number[];
+      const refund = refundOf(uses, table);
+      const known = this.cheapestKnown(m, perGpu, uses);
+      const own = perModel[m] as number;
+      return source.cheapest({ perGpu, perUse: uses }, Math.max(known, own - refund)) + refund;
+    });
+  }
+
+  /** Price of the cheapest of a model's columns in the LP. */
+  private cheapestKnown(m: number, perGpu: readonly number[], perUse: readonly number[]): number {
+    let cheapest = Infinity;
+    for (const column of this.columns) {
+      if (column.model !== m) continue;
+      const gpus = gpusByClass(column, this.tables[m] as ModelTable, perGpu.length);
+      let price = 0;
+      for (let k = 0; k < gpus.length; k++) {
+        if (gpus[k] === 0) continue;
+        price += (gpus[k] as number) * (perGpu[k] as number) - (perUse[k] as number);
+      }
+      cheapest = Math.min(cheapest, price);
+    }
+    return cheapest;
   }
 
   /** Columns that are cheap for one class at a time and for all alike, so that the first LP has something to choose from. */
@@ -180,16 +180,19 @@ class Generation {
     return added;
   }
 
+  /** Throughput is priced in itself: the LP's units of GPUs are undone. A price is counted in the LP's units, so rates are. */
   private pricesOf(duals: Float64Array): Prices {
-    const sign = this.goal.kind === 'throughput' ? 1 : -1;
+    const { gpus, shares, minShares, perGpu: units } = this.rows;
+    const throughput = this.goal.kind === 'throughput';
+    const sign = throughput ? 1 : -1;
+    const [gpuUnit, rateUnit] = throughput ? [units, 1] : [1, 1 / units];
     // For prices: a class's own price per GPU plus what its scarcity adds.
-    const perGpu = this.rows.gpus.map(
-      (row, k) => Math.max(0, sign * (duals[row] as number)) + (this.classes.unitCost[k] as number),
+    const perGpu = gpus.map(
+      (row, k) => Math.max(0, sign * (duals[row] as number) * gpuUnit) + (this.classes.unitCost[k] as number),
     );
-    const perModel = this.rows.shares.map((row) => Math.max(0, -sign * (duals[row] as number)));
-    const perUse = this.rows.minShares.map((list) =>
-      list.map((row) => (row === undefined ? 0 : Math.max(0, -sign * (duals[row] as number)))),
-    );
+    const rate = (row: number) => Math.max(0, -sign * (duals[row] as number) * rateUnit);
+    const perModel = shares.map(rate);
+    const perUse = minShares.map((list) => list.map((row) => (row === undefined ? 0 : rate(row))));
     return { perGpu, perModel, perUse };
   }
 
@@ -205,7 +208,6 @@ class Generation {
       const key = columnKey(column);
       if (this.known.has(key)) continue;
       this.known.add(key);
-      this.columns.push(column);
       this.append(column, fresh);
     }
     this.open.addColumns(fresh satisfies NewColumns);
@@ -217,7 +219,9 @@ class Generation {
     to: { costs: number[]; starts: number[]; rows: number[]; coefficients: number[] },
   ): void {
     const table = this.tables[column.model] as ModelTable;
-    const gpus = gpusByClass(column, table, this.classes.names.length);
+    const gpus = gpusByClass(column, table, this.classes.names.length).map((g) => g * this.rows.perGpu);
+    if (gpus.some((g) => g > LARGEST_ENTRY)) return;
+    this.columns.push(column);
     to.starts.push(to.rows.length);
     to.costs.push(gpus.reduce((sum, g, k) => sum + g * (this.classes.unitCost[k] as number), 0));
     gpus.forEach((g, k) => {
@@ -236,31 +240,37 @@ class Generation {
     });
   }
 
-  private result(
-    bound: number,
-    rps: number[],
-    prices: Prices | undefined,
-    rounds: number,
-    infeasible: boolean,
-  ): MasterResult {
+  private result(rps: number[], rounds: number): MasterResult {
+    const { prices, perModel, bound } = this.best ?? this.withoutLp();
+    const free = prices.perUse.map((uses) => uses.map(() => 0));
+    const shared = prices.perUse.some((uses) => uses.some((price) => price > 0));
     return {
-      bound: Number.isNaN(bound) ? (this.goal.kind === 'throughput' ? Infinity : 0) : bound,
+      bound,
       columns: this.columns,
       rps,
-      gpuPrices: prices?.perGpu ?? [],
-      usePrices: prices?.perUse ?? [],
-      modelPrices: prices?.perModel ?? [],
+      gpuPrices: prices.perGpu,
+      usePrices: prices.perUse,
+      modelPrices: perModel,
+      freeModelPrices: shared ? this.cheapest({ ...prices, perUse: free }) : perModel,
       rounds,
-      infeasible,
-      closed: false,
     };
+  }
+
+  /** What is proved where no LP was solved: every GPU at its own price. */
+  private withoutLp(): Proof {
+    const perGpu = [...this.classes.unitCost];
+    const perUse = this.tables.map(() => perGpu.map(() => 0));
+    const prices = { perGpu, perUse, perModel: this.tables.map(() => 0) };
+    const perModel = this.cheapest(prices);
+    return { prices, perModel, bound: boundAt(this.classes, this.goal, perGpu, perModel) };
   }
 }
 
 interface Prices {
-  readonly perGpu: number[];
-  readonly perModel: number[];
-  readonly perUse: number[][];
+  readonly perGpu: readonly number[];
+  /** The LP's own; no more than columns in the LP cost. */
+  readonly perModel: readonly number[];
+  readonly perUse: readonly (readonly number[])[];
 }
 
 /** GPUs of each class that a column takes per request per second. */
@@ -287,36 +297,29 @@ function refundOf(perUse: readonly number[], table: ModelTable): number {
  * A bound on the objective of every plan, integer or not, from prices alone: with μ the price of a GPU and π_m the price of
  * model m's cheapest column, Σ_m π_m·throughput_m ≤ Σ_k μ_k·N_k. For throughput, t·Σ w_m·π_m ≤ Σ μ_k·N_k; for rates, cost ≥
  * Σ π_m·rps_m − Σ (μ_k − price_k)·N_k. It needs no optimal LP, only exact pricing, so tolerances cannot make it false.
+ * @param perGpu μ, by class
+ * @param perModel π, by model
  */
-export function provenBound(
+export function boundAt(
   classes: ClassTable,
-  tables: readonly ModelTable[],
-  sources: readonly ColumnSource[],
   goal: MasterGoal,
   perGpu: readonly number[],
-  perUse: readonly (readonly number[])[],
   perModel: readonly number[],
 ): number {
-  const cheapest = sources.map((source, m) => {
-    const uses = perUse[m] as readonly number[];
-    const prices: ColumnPrices = { perGpu, perUse: uses };
-    const refund = refundOf(uses, tables[m] as ModelTable);
-    return source.cheapest(prices, (perModel[m] as number) - refund) + refund;
-  });
   const scarcity = classes.available.reduce(
     (sum, n, k) => sum + n * ((perGpu[k] as number) - (classes.unitCost[k] as number)),
     0,
   );
   if (goal.kind === 'price') {
-    const value = goal.rps.reduce((sum, rps, m) => sum + rps * Math.max(0, cheapest[m] as number), 0);
+    const value = goal.rps.reduce((sum, rps, m) => sum + rps * Math.max(0, perModel[m] as number), 0);
     return Math.max(0, value - scarcity);
   }
   let denominator = 0;
-  for (let m = 0; m < cheapest.length; m++) {
+  for (let m = 0; m < perModel.length; m++) {
     const weight = goal.weights[m] as number;
     if (weight === 0) continue;
-    if (cheapest[m] === Infinity) return 0;
-    denominator += weight * Math.max(0, cheapest[m] as number);
+    if (perModel[m] === Infinity) return 0;
+    denominator += weight * Math.max(0, perModel[m] as number);
   }
   return denominator > 0 ? scarcity / denominator : Infinity;
 }

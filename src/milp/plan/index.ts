@@ -7,3 +7,4 @@ export { type Change, diffPlans, type PipelineChange, type PlanDiff } from './di
 export { type PlacementRules, type PoolToPlace, placeVirtualGpus } from './placement.js';
 export { assemblePlan, compareColumns, fitsServers } from './plan.js';
 export { type PlanGoal, planModel, type UsedColumn, usedColumns, usedRps } from './plan-model.js';
+export { inSpecUnits } from './spec-units.js';

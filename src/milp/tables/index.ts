@@ -6,6 +6,7 @@
  */
 
 export { blockOfLayers } from './layer-rows.js';
+export { fastestGpuRps, type Normalised, normalised, powerOfTwo, type Scale } from './normalised.js';
 export { type NamedProfile, resolvePooled } from './resolve.js';
 export {
   type ClassTable,

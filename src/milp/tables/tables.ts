@@ -44,6 +44,8 @@ export interface ModelTable {
   /** Latency of units 0 … j by slot and batch: entry slot · batches.length + batch; undefined where not profiled. */
   readonly prefixUs: readonly (Float64Array | undefined)[];
   readonly weightPrefix: Float64Array;
+  /** SLO less margin. */
+  readonly allowedUs: number;
   /** SLO less margin and batch formation, by batch. */
   readonly budgetUs: Float64Array;
   readonly batchFormationUsPerRequest: number;
@@ -96,7 +98,8 @@ export function modelTable(problem: PooledProblem, index: number, estimatedRps?:
       batches.map((b) => prefix(rows.latenciesUs(slot.className, slot.virtual, b))),
     ),
     weightPrefix: prefixSums(rows.weightBytes),
-    budgetUs: Float64Array.from(batches, (b) => model.sloUs - model.sloMarginUs - formation * (b - 1)),
+    allowedUs: model.sloUs - model.sloMarginUs,
+    budgetUs: Float64Array.from(batches, (b) => model.sloUs - model.sloMarginUs - fillUs(formation, b)),
     batchFormationUsPerRequest: formation,
     weight: model.weight,
     rps: model.rps,
@@ -111,6 +114,11 @@ function formationUsPerRequest({ batchFormation }: ProblemModel, estimatedRps: n
   // Nothing served without partitioning: there is no rate to fill batches at, so only batches of one are left.
   if (rps === undefined || rps <= 0) return factor === 0 ? 0 : Number.POSITIVE_INFINITY;
   return (factor * 1e6) / rps;
+}
+
+/** A batch of one never waits, whatever the rate. */
+function fillUs(perRequestUs: number, batch: number): number {
+  return batch === 1 ? 0 : perRequestUs * (batch - 1);
 }
 
 function slotsOf(cluster: Cluster, model: ProblemModel): Slot[] {

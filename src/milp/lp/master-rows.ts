@@ -1,0 +1,60 @@
+import type { ClassTable, ModelTable } from '../tables/index.js';
+import { fastestGpuRps, powerOfTwo } from '../tables/index.js';
+import { LinearModel, type Term } from './linear-model.js';
+
+/** What the master maximises or minimises: the least throughput/weight, or the price of the GPUs that meet given rates. */
+export type MasterGoal =
+  | {
+      readonly kind: 'throughput';
+      readonly weights: readonly number[];
+      /** Whether so much is reached is all that is asked: rounds end once it is. */
+      readonly enough?: number;
+      /** Rounds end once the bound falls below. */
+      readonly tooLittle?: number;
+    }
+  | { readonly kind: 'price'; readonly rps: readonly number[] };
+
+/** GPUs past which a class never runs out, in the LP's unit: the solver takes no larger bounds beside ones near 1. */
+const MOST_GPUS = 2 ** 24;
+
+/** Rows of the master: per class, per model, per model and class with a minimum share. */
+export interface MasterRows {
+  readonly model: LinearModel;
+  readonly gpus: readonly number[];
+  readonly shares: readonly number[];
+  readonly minShares: readonly (readonly (number | undefined)[])[];
+  /** Units of the LP to a GPU: where rates need but a part of one, that part is near 1. */
+  readonly perGpu: number;
+}
+
+/** The LP without columns. */
+export function masterRows(classes: ClassTable, tables: readonly ModelTable[], goal: MasterGoal): MasterRows {
+  const model = new LinearModel();
+  const perGpu = unitsPerGpu(tables, goal);
+  const t = goal.kind === 'throughput' ? model.addVariable('least throughput/weight') : undefined;
+  const gpus = classes.names.map((name, k) => {
+    const there = Math.min(MOST_GPUS, perGpu * (classes.available[k] as number));
+    return model.addConstraint(`GPUs of ${name}`, -Infinity, [], there);
+  });
+  const shares = tables.map((table, m) => {
+    const least: Term[] =
+      goal.kind === 'throughput' && t !== undefined ? [[t, -(goal.weights[m] as number)]] : [];
+    const lower = goal.kind === 'price' ? (goal.rps[m] as number) : 0;
+    return model.addConstraint(`throughput of ${table.name}`, lower, least, Infinity);
+  });
+  const minShares = tables.map((table) =>
+    classes.names.map((name, k) =>
+      (table.minShare[k] as number) > 0
+        ? model.addConstraint(`share of ${name} in ${table.name}`, 0, [], Infinity)
+        : undefined,
+    ),
+  );
+  model.addObjective(goal.kind === 'throughput' ? 'maximize' : 'minimize', t === undefined ? [] : [[t, 1]]);
+  return { model, gpus, shares, minShares, perGpu };
+}
+
+/** One over the GPUs that the model with the largest demand needs, as a power of two. */
+function unitsPerGpu(tables: readonly ModelTable[], goal: MasterGoal): number {
+  const demands = goal.kind === 'throughput' ? goal.weights : goal.rps;
+  return 1 / powerOfTwo(Math.max(...tables.map((table, m) => (demands[m] as number) / fastestGpuRps(table))));
+}
