@@ -1,11 +1,11 @@
-/** The next capacity that holds `needed` items: it doubles, so that growth is rare. */
+/** grownCapacity is the next capacity that holds `needed` items. It doubles, so that growth is rare. */
 export function grownCapacity(capacity: number, needed: number): number {
   let grown = Math.max(capacity, 16);
   while (grown < needed) grown *= 2;
   return grown;
 }
 
-/** The same array with room for `capacity` items. */
+/** grownColumn copies an array into a longer one with room for `capacity` items. */
 export function grownColumn<C extends Int32Array | Float64Array | Uint8Array>(
   column: C,
   capacity: number,
@@ -16,12 +16,15 @@ export function grownColumn<C extends Int32Array | Float64Array | Uint8Array>(
 }
 
 /*
- * Columns with `get` and `set` are for state that has an owner. Loops that touch many columns keep bare typed arrays: with columns in
- * every loop of the schedulers, simulations took 1.2 to 1.35 times as long, since V8 inlines only so much into one function.
- * These are three classes of the same text because one generic class would make every `get` see three kinds of arrays.
+ * Columns with `get` and `set` are for state that has an owner. Loops that touch many columns keep bare typed
+ * arrays: with columns in every loop of the schedulers, simulations took 1.2 to 1.35 times as long, since V8
+ * inlines only so much into one function.
+ *
+ * The text of the three classes is the same. One generic class would make every `get` see three kinds of
+ * arrays.
  */
 
-/** Int32Column holds 32-bit integers by index. An index is read only after room was made for it. */
+/** Int32Column holds 32-bit integers by index. An index may be read only after room was made for it. */
 export class Int32Column {
   private values: Int32Array;
 
@@ -52,7 +55,10 @@ export class Int32Column {
     this.values.fill(value);
   }
 
-  /** Makes room for index `length − 1`, by doubling; what is there stays. Constant time per item, in the mean. */
+  /**
+   * reach makes room for index `length − 1`, by doubling; the items that are there stay. It takes constant
+   * time per item, on average.
+   */
   reach(length: number): void {
     if (length <= this.values.length) return;
     const longer = new Int32Array(grownCapacity(this.values.length, length)).fill(this.initial);
@@ -61,7 +67,7 @@ export class Int32Column {
   }
 }
 
-/** Float64Column holds doubles by index; see Int32Column. */
+/** Float64Column holds doubles by index; in all else it is as Int32Column. */
 export class Float64Column {
   private values: Float64Array;
 
@@ -100,7 +106,7 @@ export class Float64Column {
   }
 }
 
-/** FlagColumn holds yes or no by index; see Int32Column. */
+/** FlagColumn holds true or false by index; in all else it is as Int32Column. */
 export class FlagColumn {
   private values: Uint8Array;
 

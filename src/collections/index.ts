@@ -1,7 +1,9 @@
 /**
- * Typed columns that grow, slots that are used again, linked lists of integers, and evenly spaced points.
+ * The room `collections` holds typed columns that grow, slots that are used again, linked lists of integers,
+ * and evenly spaced numbers.
  *
- * In go integers and capacities; nothing here knows what the integers stand for. Start with `columns.ts`.
+ * In go integers, numbers and capacities, out come the same in order. Nothing here knows what the integers
+ * stand for, and nothing does I/O. Start with `columns.ts`.
  */
 export { FlagColumn, Float64Column, grownCapacity, grownColumn, Int32Column } from './columns.js';
 export { evenlySpaced } from './evenly-spaced.js';

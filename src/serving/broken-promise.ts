@@ -1,9 +1,15 @@
-/** A broken promise between the core and its driver: a fault of ours, never of the input. */
+/**
+ * brokenPromise makes the error for a promise broken between a core and its driver. That is a fault of ours,
+ * never of the input.
+ */
 export function brokenPromise(what: string): Error {
   return new Error(`Broken promise of the serving core: ${what}`);
 }
 
-/** @throws a broken promise where the condition does not hold */
+/**
+ * must checks a promise between a core and its driver.
+ * @throws the error of `brokenPromise` where the condition does not hold
+ */
 export function must(condition: boolean, broken: string): asserts condition {
   if (!condition) throw brokenPromise(broken);
 }

@@ -1,53 +1,78 @@
 /**
- * A scheduler as its driver sees it: told what happened and when, it appends decisions to the buffer it was made with.
+ * ServingCore is a scheduler as its driver sees it. The driver tells it what happened and when, and the core
+ * appends its decisions to the buffer it was made with.
  *
- * Times are integer nanoseconds since the run began and never go back. A driver tells all events of an instant, then calls
- * `decide` once, then carries out every decision and clears the buffer before it tells anything more: until then no number
- * (request, task, batch) that a decision names is used again.
+ * Times are integer nanoseconds since the run began, and they never go back. A driver tells all events of an
+ * instant, then calls `decide` once. It then carries out every decision and clears the buffer before it tells
+ * anything more. Until then, no number (of a request, task or batch) that a decision names is used again.
  *
- * A request of n rows is n tasks, each at one partition at a time, in the pools of a pipeline one after the other; the request is
- * answered when all have ended. That count is the join which tasks that fork will need; forks themselves, outcomes per task of
- * `executed`, are not told yet.
+ * A request of n rows is n tasks. Each task is at one partition at a time and passes the pools of one
+ * pipeline one after the other. The request is answered when all its tasks have ended. Tasks do not fork:
+ * `executed` tells no outcome of single tasks.
  */
 export interface ServingCore {
-  /** A request of `rows` tasks; @returns its number, in use until its outcome is decided and its last batch has come back. */
+  /**
+   * arrived tells that a request of `rows` tasks has arrived.
+   * @returns the number of the request, in use until its outcome is decided and its last batch has come back
+   */
   arrived(at: number, model: number, deadlineNs: number, rows: number): number;
   /**
-   * Whether a request of one row that came now would be dropped for what stands before it: a question, it changes nothing.
-   * Yes only where, on every pipeline that is up, tasks that can still be in time fill all devices with full batches until it
-   * is too late for this one; so that refusing it keeps no device from work.
+   * wouldDrop tells whether a request of one row that came now would be dropped because of the requests
+   * before it. It changes nothing. It is true only where, on every pipeline that is up, tasks that can still
+   * be in time fill all devices with full batches until it is too late for this one. So a refusal never keeps
+   * a device from work.
    * @param ahead requests that will come before it and are not in yet
    */
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean;
-  /** A request that would be dropped was not read; @returns its number: it is dropped for overload, at the entry. */
+  /**
+   * turnedAway tells that a request that would be dropped was refused unread. Its outcome is a drop for
+   * overload, at the entry.
+   * @returns the number of the request
+   */
   turnedAway(at: number, model: number): number;
-  /** Its client left. @returns whether that ended it: if not, its outcome was decided before, and is said or in the buffer */
+  /**
+   * cancelled tells that the client of a request has left.
+   * @returns whether this ended the request. Where it is false, the outcome was decided before: the driver
+   *   has heard it, or finds it in the buffer.
+   */
   cancelled(at: number, request: number): boolean;
-  /** The device began the batch. */
+  /** started tells that the device of the batch has begun it. */
   started(at: number, batch: number): void;
-  /** The batch's results are there. */
+  /** executed tells that the results of the batch are there. */
   executed(at: number, batch: number, startedAt: number, endedAt: number): void;
-  /** The batch gave no results; its device is well. Its tasks are tried again alone, one that was alone fails. */
+  /**
+   * failed tells that the batch gave no results although its device is well. Each of its tasks is tried again
+   * in a batch of its own; a task that was the only one of the batch fails.
+   */
   failed(at: number, batch: number): void;
-  /** The batch's tensors are with the next pool. */
+  /** transferred tells that the tensors of the batch are with the next pool. */
   transferred(at: number, batch: number, startedAt: number, endedAt: number): void;
-  /** The time asked for by wakeAt has come. Being early or uncalled for does no harm. */
+  /**
+   * due tells that the time that `wakeAt` asked for has come. A call that is early, or that nobody asked for,
+   * does no harm.
+   */
   due(at: number): void;
-  /** The device takes work. All are down at the beginning. */
+  /** deviceUp tells that the device takes work. All devices are down at the beginning. */
   deviceUp(at: number, device: number): void;
-  /** The device is gone, and with it the batch on it: of that batch nothing more may be told. */
+  /**
+   * deviceDown tells that the device is gone, and the batch that ran on it with it. Nothing more may be told
+   * of that batch.
+   */
   deviceDown(at: number, device: number): void;
-  /** Nothing more is taken in; what is in finishes without waiting for company. */
+  /**
+   * drain tells that no further request is taken in. The requests that are in are finished without waiting
+   * for company.
+   */
   drain(at: number): void;
-  /** All events of this instant have been told. */
+  /** decide tells that all events of this instant have been told. */
   decide(at: number): void;
 
-  /** Requests without an outcome. */
+  /** pending counts the requests without an outcome. */
   readonly pending: number;
-  /** The task of a row of a request. O(row). */
+  /** taskOf is the task of one row of a request, counted from 0. O(row). */
   taskOf(request: number, row: number): number;
   batchSize(batch: number): number;
-  /** Task i of a batch. */
+  /** batchTask is task i of a batch, counted from 0. */
   batchTask(batch: number, i: number): number;
   batchPool(batch: number): number;
   batchDevice(batch: number): number;

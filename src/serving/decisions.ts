@@ -1,37 +1,49 @@
 import { grownColumn } from '../collections/index.js';
 
-/** What the core says (DESIGN.md, idea 1). */
+/**
+ * Decision numbers the kinds of decisions, and says what the numbers a to d of each kind mean
+ * (docs/design.md, "One core, two drivers").
+ */
 export const Decision = {
   /**
-   * Run the batch on its device: a = batch, b = device, c = not before this time (0: at once). A device runs what it is handed in
-   * that order.
+   * The device runs the batch: a = batch, b = device, c = the earliest time it may start (0: at once). A
+   * device runs the batches it is handed in that order.
    */
   execute: 1,
   /**
-   * Move the batch's tensors on to the next pool: a = batch, b = sending device, c = receiving device (−1: none yet), d = not
-   * before this time (0: at once). It takes the sender's uplink and the receiver's downlink together; a link serves what it is
-   * handed in that order. One that takes no time takes no link.
+   * The tensors of the batch are sent to the next pool: a = batch, b = sending device, c = receiving device
+   * (−1: not chosen yet), d = the earliest time it may start (0: at once). A transfer takes the sender's
+   * uplink and the receiver's downlink together, and a link serves the transfers it is handed in that order.
+   * A transfer that takes no time takes no link.
    */
   transfer: 2,
   /** The request has ended with results, or with a failure: a = request, b = an Answer. */
   answer: 3,
-  /** The request is given up: a = request, b = a DropReason, c = the pool it stood at, or −1 at the entry. */
+  /**
+   * The request is dropped: a = request, b = a DropReason by its number, c = the pool it stood at, or −1 at
+   * the entry.
+   */
   drop: 4,
-  /** Say `due` at time a; it replaces the time asked for before. */
+  /** The driver calls `due` at time a. This replaces the time asked for before. */
   wakeAt: 5,
 } as const;
 
+/** Answer says how a request ended that is answered. */
 export const Answer = { inTime: 0, late: 1, failed: 2 } as const;
 export type Answer = (typeof Answer)[keyof typeof Answer];
 
-/** Why a request is dropped, by number; the names are those of docs/metrics.md. */
+/** DROP_REASONS names the reasons for a drop, by number; docs/metrics.md defines them. */
 export const DROP_REASONS = ['deadline', 'device-down', 'queue-full', 'draining', 'overload'] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
+/** DropCode gives the numbers of the reasons: indices into DROP_REASONS. */
 export const DropCode = { deadline: 0, deviceDown: 1, queueFull: 2, draining: 3, overload: 4 } as const;
 
 const WIDTH = 5;
 
-/** The buffer decisions are appended to, in order. The driver owns it, reads it and clears it; nothing is allocated per decision. */
+/**
+ * Decisions is the buffer that a core appends its decisions to, in order. The driver owns it, reads it and
+ * clears it. A decision is five numbers in one typed array, so none is allocated.
+ */
 export class Decisions {
   private rows = new Float64Array(64 * WIDTH);
   private used = 0;

@@ -1,9 +1,14 @@
 /**
- * Run-time decisions as state machines: which pipeline, which batch, wait or start, drop or retry.
+ * The room `serving` makes every run-time decision as a state machine: which pipeline, which batch, wait or
+ * start, drop or retry.
  *
- * In goes a topology made from a plan, then what happened and when (integer nanoseconds since the run began); out come
- * decisions in a buffer the driver owns: execute, transfer, answer, drop, wakeAt (DESIGN.md, idea 1). The runtime drives it in real
- * time, the simulator in virtual time. It knows no clock, no I/O, no randomness, no tensors.
+ * In goes a topology made from a plan, then what happened and when, in integer nanoseconds since the run
+ * began. Out come decisions (execute, transfer, answer, drop, wakeAt) in a buffer that the driver owns. The
+ * runtime drives a core in real time and the simulator in virtual time (docs/design.md). The room has no
+ * clock, does no I/O, draws no random numbers and sees no tensors.
+ *
+ * Start with `core.ts` and `decisions.ts` for the language between core and driver, then `schedulers.ts` for
+ * the list of schedulers.
  */
 export { brokenPromise } from './broken-promise.js';
 export type { ServingCore } from './core.js';

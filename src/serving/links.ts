@@ -1,4 +1,4 @@
-/** Links to and from the network, by number, of each device. */
+/** Links gives the numbers of the uplink and the downlink of each device, by the number of the device. */
 export interface Links {
   uplinkOf: Int32Array;
   downlinkOf: Int32Array;
@@ -6,7 +6,7 @@ export interface Links {
   downlinkCount: number;
 }
 
-/** What of a pool its links follow from. */
+/** Stage holds the fields of a pool that determine its links. */
 interface Stage {
   devices: readonly number[];
   deviceClass: string;
@@ -14,7 +14,7 @@ interface Stage {
   next?: number;
 }
 
-/** The virtual GPUs of a server share one link of each direction. */
+/** linksByServer gives every server one uplink and one downlink, which its virtual GPUs share. */
 export function linksByServer(devices: readonly { server: string }[]): Links {
   const servers = new Map<string, number>();
   const linkOf = Int32Array.from(devices, ({ server }) => {
@@ -27,9 +27,10 @@ export function linksByServer(devices: readonly { server: string }[]): Links {
 }
 
 /**
- * Links as PPipe's published simulator has them. Consecutive workers of a pool share an uplink, max(perServer here, perServer of
- * the next stage) · v of them, the last group maybe fewer. A worker of a last stage has a downlink to itself; those of a middle stage
- * share one as they share their uplink.
+ * publishedLinks makes the links as PPipe's published simulator has them. Groups of consecutive devices of a
+ * pool share an uplink. A group has max(perServer of this stage, perServer of the next stage) · v devices;
+ * the last group may have fewer. A device of a last stage has a downlink to itself, and the devices of an
+ * earlier stage share downlinks as they share uplinks.
  */
 export function publishedLinks(pools: readonly Stage[], perServerOf: (deviceClass: string) => number): Links {
   const count = pools.reduce((sum, { devices }) => sum + devices.length, 0);

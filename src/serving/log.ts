@@ -1,7 +1,10 @@
 import type { ServingCore } from './core.js';
 import { Decision, Decisions } from './decisions.js';
 
-/** One line of a decision log: what the core heard, or what it said to that. Numbers as the core's methods and Decision define them. */
+/**
+ * LogEntry is one line of a decision log: an event that the core heard, or a decision that it made after it.
+ * The numbers are those of the core's methods and of Decision.
+ */
 export type LogEntry = readonly [word: string, ...numbers: number[]];
 
 const HEARD = [
@@ -21,7 +24,8 @@ const HEARD = [
 type Heard = (typeof HEARD)[number];
 
 /**
- * The same core, telling `sink` all it hears and says, in order. An `execute` is logged with its tasks.
+ * recorded wraps a core so that everything it hears and decides also goes to `sink`, in order. The entry of
+ * an `execute` or a `transfer` lists the tasks of its batch.
  * @param decisions the buffer the core was made with
  */
 export function recorded(
@@ -52,13 +56,19 @@ function said(core: ServingCore, decisions: Decisions, i: number): LogEntry {
   return ['said', ...numbers, ...tasks];
 }
 
+/**
+ * Replay is the result of a replay: that all was the same, or the first entry `at` which the log and the core
+ * differ.
+ */
 export type Replay =
   | { same: true; entries: number }
   | { same: false; at: number; logged: LogEntry | undefined; said: LogEntry | undefined };
 
 /**
- * Tells a fresh core what the log says was heard and compares what it says with what was said then.
- * @param makeCore makes a core over the buffer it is given; with the logged run's topology and policy the answer is `same`
+ * replay tells a fresh core the events of a log, and compares its decisions with those in the log.
+ * @param makeCore makes a core over the buffer it is given; with the topology and policy of the logged run,
+ *   the result is `same`
+ * @throws Error where the log holds an event that cores do not have
  */
 export function replay(log: Iterable<LogEntry>, makeCore: (decisions: Decisions) => ServingCore): Replay {
   const decisions = new Decisions();
@@ -87,6 +97,6 @@ export function replay(log: Iterable<LogEntry>, makeCore: (decisions: Decisions)
 
 function hear(core: ServingCore, [word, ...numbers]: LogEntry): void {
   if (!(HEARD as readonly string[]).includes(word))
-    throw new Error(`Cannot replay: the core knows no ${word}`);
+    throw new Error(`Cannot replay the log: ${word} is no event of a core`);
   (core[word as Heard] as (...numbers: number[]) => unknown)(...numbers);
 }

@@ -8,7 +8,7 @@ import {
   type SchedulerName,
 } from './schedulers.js';
 
-/** Shares, of which more than all is none. */
+/** AT_MOST_1 lists the parts of choices that are shares, so that more than 1 is a fault. */
 const AT_MOST_1 = new Set([
   'formation.share',
   'drop.share',
@@ -17,15 +17,17 @@ const AT_MOST_1 = new Set([
   'correction.weight',
 ]);
 
-/** What is not a number. */
+/** WORDS lists the parts of choices that are words rather than numbers, with the valid words. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   'formation.leaves': ['transfer', 'nothing'],
   'drop.spares': ['all-waited', 'last-waited'],
 };
 
 /**
- * A scheduler by name, preset and `key=value` choices.
+ * chosenScheduler finds a scheduler by its name and preset, and applies the `key=value` choices to its
+ * policy.
  * @param told where every fault is added
+ * @returns undefined where the scheduler or the preset does not exist
  */
 export function chosenScheduler(
   { scheduler: name = DEFAULT_SCHEDULER, preset, policy: assignments = [] }: SchedulerOptions,
@@ -48,10 +50,14 @@ export function chosenScheduler(
   return { name: name as SchedulerName, ...(preset === undefined ? {} : { preset }), policy };
 }
 
+/** SchedulerOptions holds the options `--scheduler`, `--preset` and `--policy` as a person wrote them. */
 export interface SchedulerOptions {
   readonly scheduler?: string | undefined;
   readonly preset?: string | undefined;
-  /** `drop=hopeless`, `formation=wait`, `formation.share=0.5`, `slackNs=1000000`. */
+  /**
+   * `policy` holds the choices that differ from the preset: `drop=hopeless`, `formation=wait`,
+   * `formation.share=0.5`, `slackNs=1000000`.
+   */
   readonly policy?: readonly string[] | undefined;
 }
 
@@ -88,7 +94,10 @@ function withAssignments(
   return policy;
 }
 
-/** @returns what is wrong, if anything */
+/**
+ * assign sets one choice of a policy.
+ * @returns what is wrong with the value, if anything
+ */
 function assign(
   policy: Record<string, unknown>,
   key: string,

@@ -16,7 +16,10 @@ import {
 } from './stage-local/index.js';
 import type { Topology, TopologyOptions } from './topology.js';
 
-/** What may stand in each field of a policy: a number, true or false, or one of several kinds with the numbers each takes. */
+/**
+ * Choices lists what each field of a policy may be: a number, true or false, or one of several kinds with the
+ * parts that each takes.
+ */
 type Choices<P> = {
   readonly [K in keyof P]: P[K] extends number
     ? 'number'
@@ -34,8 +37,13 @@ type Choices<P> = {
           : never;
 };
 
+/** AnyPolicy is the policy of some scheduler, whose fields only that scheduler knows. */
 export type AnyPolicy = Readonly<Record<string, unknown>>;
 
+/**
+ * Scheduler holds what a scheduler is chosen and made by: its default policy, its presets, the choices that a
+ * person may make, and its core.
+ */
 export interface Scheduler {
   readonly policy: AnyPolicy;
   readonly presets: Readonly<Record<string, AnyPolicy>>;
@@ -52,7 +60,10 @@ interface SchedulerOf<P> {
   readonly core: (topology: Topology, decisions: Decisions, policy: P) => ServingCore;
 }
 
-/** Fields' types are checked where a scheduler is put in; from there on a policy is what `policyFrom` has made of its choices. */
+/**
+ * scheduler checks the types of one scheduler's fields and then forgets its policy type. From there on, a
+ * policy is whatever chosenScheduler has made of the choices.
+ */
 function scheduler<P>({ presets = {}, ...rest }: SchedulerOf<P>): Scheduler {
   return { presets, ...rest } as unknown as Scheduler;
 }
@@ -96,9 +107,9 @@ const RESERVATION: Choices<ReservationPolicy> = {
 const stageLocalCore = (topology: Topology, decisions: Decisions, policy: StageLocalPolicy): ServingCore =>
   new StageLocalCore(topology, decisions, policy);
 
-/** The schedulers that a plan can be simulated with, by name. */
+/** SCHEDULERS lists the schedulers of plans, by the names that `--scheduler` takes. */
 export const SCHEDULERS = {
-  /** Devices and links are reserved for a batch over its whole way (PPipe §5.4). */
+  /** The scheduler `reservation` reserves devices and links for a batch over its whole path (PPipe §5.4). */
   reservation: scheduler<ReservationPolicy>({
     policy: RESERVATION_POLICY,
     presets: { published: PUBLISHED_POLICY },
@@ -111,20 +122,23 @@ export const SCHEDULERS = {
         policy.tables === 'gaps' ? gapTables : busyUntilTables,
       ),
   }),
-  /** Every stage decides for itself, links are not looked at (PPipe §7.4). */
+  /** The scheduler `reactive` lets every stage decide for itself without looking at links (PPipe §7.4). */
   reactive: scheduler<StageLocalPolicy>({
     policy: REACTIVE_POLICY,
     presets: { published: PUBLISHED_REACTIVE_POLICY },
     choices: STAGE_LOCAL,
     core: stageLocalCore,
   }),
-  /** Every pool forms its own batches, as plan serve does. */
+  /**
+   * The scheduler `stage-local` lets every pool form its own batches; `plan serve` runs it unless told
+   * otherwise.
+   */
   'stage-local': scheduler<StageLocalPolicy>({
     policy: DEFAULT_POLICY,
     choices: STAGE_LOCAL,
     core: stageLocalCore,
   }),
-  /** First come first served at every pool, nothing is dropped. */
+  /** The scheduler `fifo` serves first come, first served at every pool, and drops nothing. */
   fifo: scheduler<StageLocalPolicy>({
     policy: FIFO_POLICY,
     choices: STAGE_LOCAL,
@@ -135,13 +149,14 @@ export const SCHEDULERS = {
 export type SchedulerName = keyof typeof SCHEDULERS;
 export const DEFAULT_SCHEDULER: SchedulerName = 'reservation';
 
-/** A scheduler with everything chosen. */
+/** ChosenScheduler is a scheduler with its whole policy. */
 export interface ChosenScheduler {
   readonly name: SchedulerName;
   readonly preset?: string;
   readonly policy: AnyPolicy;
 }
 
+/** makeCore makes a core of the chosen scheduler that appends its decisions to `decisions`. */
 export function makeCore(
   { name, policy }: ChosenScheduler,
   topology: Topology,
@@ -150,7 +165,10 @@ export function makeCore(
   return SCHEDULERS[name].core(topology, decisions, policy);
 }
 
-/** The preset of the published simulator goes with a topology by its rules. */
+/**
+ * topologyRulesOf gives the rules for the topology of a chosen scheduler: the preset `published` needs a
+ * topology by the published simulator's rules.
+ */
 export function topologyRulesOf({ preset }: ChosenScheduler): NonNullable<TopologyOptions['rules']> {
   return preset === 'published' ? 'published' : 'own';
 }

@@ -6,51 +6,60 @@ export type { Links } from './links.js';
 const NS_PER_US = 1e3;
 const NS_PER_MS = 1e6;
 
-/** A plan as the scheduler sees it: pools of virtual GPUs, their latencies, what follows what, and deadlines. */
+/**
+ * Topology is a plan as a scheduler sees it: models with their SLOs, pools of virtual GPUs with their
+ * latencies, and links.
+ */
 export interface Topology {
   models: ServedModel[];
   pools: Pool[];
   devices: VirtualDevice[];
-  /** Links to and from the network; the virtual GPUs of a server share one of each. */
+  /**
+   * `links` joins devices to the network; by our own rules, the virtual GPUs of a server share one uplink and
+   * one downlink.
+   */
   links: Links;
 }
 
 export interface ServedModel {
   name: string;
-  /** From arrival to deadline. */
+  /** `sloNs` is the time from arrival to deadline. */
   sloNs: number;
   throughputRps: number;
-  /** For each pipeline the pool of its first partition. */
+  /** `entries` holds the entry of each pipeline: the pool of its first partition. */
   entries: number[];
 }
 
-/** The virtual GPUs that serve one partition of one pipeline. */
+/** Pool is the set of virtual GPUs that serve one partition of one pipeline. */
 export interface Pool {
   model: number;
-  /** Indices within the plan. */
+  /** `model`, `pipeline` and `partition` are indices within the plan. */
   pipeline: number;
   partition: number;
   deviceClass: string;
   virtual: number;
-  /** Largest batch. */
+  /** `batch` is the planned batch, which is the largest that the pool may execute. */
   batch: number;
-  /** Expected execution of a batch of b at index b − 1; where the profile lacks b, that of the next larger batch it has. */
+  /**
+   * `latencyNs` is the planned execution time, that of a batch of b at index b − 1. Where the profile lacks
+   * b, it is that of the next larger batch it has.
+   */
   latencyNs: Float64Array;
-  /** Expected time of sending b rows on, on an idle link. Index b − 1. */
+  /** `transferNs` is the planned time of sending b rows to the next pool over idle links, at index b − 1. */
   transferNs: Float64Array;
-  /** Bytes one row sends on; 0 after the last partition. */
+  /** `transferBytes` counts the bytes that one row sends to the next pool; 0 after the last partition. */
   transferBytes: number;
-  /** The pool of the next partition; absent after the last. */
+  /** `next` is the index of the next partition's pool; absent after the last. */
   next?: number;
-  /** Planned rate of its pipeline, requests per second. */
+  /** `throughputRps` is the planned rate of the whole pipeline, in requests per second. */
   throughputRps: number;
-  /** Indices into devices. */
+  /** `devices` holds the indices of its devices in `Topology.devices`. */
   devices: number[];
 }
 
-/** One virtual GPU. */
+/** VirtualDevice is one virtual GPU. */
 export interface VirtualDevice {
-  /** `<server>/gpu<g>/<k>`, k counted within the GPU. */
+  /** `name` is `<server>/gpu<g>/<k>`, where k counts the virtual GPUs of one GPU. */
   name: string;
   pool: number;
   server: string;
@@ -60,26 +69,31 @@ export interface VirtualDevice {
 }
 
 export interface TopologyOptions {
-  /** In place of every model's SLO. */
+  /** `sloMs` is an SLO that replaces that of every model. */
   sloMs?: number;
-  /** Whether sending takes the time the cluster's links give it (bytes / link), or none (all on one machine). Default links. */
+  /**
+   * `transfers` tells whether a transfer takes the time that the cluster's links give it (bytes / link rate),
+   * or none, as on one machine. The default is `links`.
+   */
   transfers?: 'links' | 'none';
   /**
-   * Default `own`: nanoseconds, devices in the order of the placement. `published`, as PPipe's published simulator has them: whole
-   * microseconds, devices numbered by pool.
+   * `rules` says which rules hold. `own`, the default, counts nanoseconds and numbers devices in the order of
+   * the placement. `published` follows PPipe's published simulator: whole microseconds, and devices numbered
+   * by pool.
    */
   rules?: 'own' | 'published';
   /**
-   * Who shares a link: the virtual GPUs of a server (default under our own rules), or groups of consecutive workers
-   * (publishedLinks; default under the published ones).
+   * `sharing` says which devices share a link: the virtual GPUs of a server (the default by our own rules),
+   * or groups of consecutive devices of a pool (publishedLinks; the default by the published rules).
    */
   sharing?: 'servers' | 'worker-groups';
 }
 
 /**
- * The topology of a pooled plan. Pure; cost linear in the plan. One source of truth for the live runtime and the simulator.
- * Pools are ordered by model, pipeline, partition; devices as in the plan's placement.
- * @throws InputError where the plan contradicts itself: every contradiction at once
+ * topologyOf makes the topology of a pooled plan, for the live runtime and the simulator alike. Pools are
+ * ordered by model, pipeline and partition, and devices as in the plan's placement. It is pure, and its cost
+ * is linear in the plan.
+ * @throws InputError with every contradiction in the plan
  */
 export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Topology {
   const faults = contradictions(plan);
@@ -104,7 +118,10 @@ export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Top
   return { models, pools, devices, links };
 }
 
-/** Of each pool, the stages from it to the end of its pipeline, itself included; they are the pools that follow it. */
+/**
+ * stagesFrom counts, for each pool, the stages from it to the end of its pipeline, itself included. The pools
+ * of these stages have consecutive indices.
+ */
 export function stagesFrom(pools: readonly Pool[]): Int32Array {
   const stages = new Int32Array(pools.length).fill(1);
   for (let i = pools.length - 2; i >= 0; i--)
@@ -112,7 +129,7 @@ export function stagesFrom(pools: readonly Pool[]): Int32Array {
   return stages;
 }
 
-/** Of each pool, the largest batch that fits it and those after it in its pipeline. */
+/** fullBatches gives, for each pool, the largest batch that fits it and all later pools of its pipeline. */
 export function fullBatches(pools: readonly Pool[]): Int32Array {
   const full = Int32Array.from(pools, ({ batch }) => batch);
   for (let i = pools.length - 2; i >= 0; i--)
@@ -120,6 +137,7 @@ export function fullBatches(pools: readonly Pool[]): Int32Array {
   return full;
 }
 
+/** mostStages is the number of stages of the longest pipeline. */
 export function mostStages(pools: readonly Pool[]): number {
   return pools.reduce((most, { partition }) => Math.max(most, partition + 1), 0);
 }
@@ -128,7 +146,11 @@ function perServerOf({ cluster }: PooledPlan): (deviceClass: string) => number {
   return (deviceClass) => cluster.devices[deviceClass]?.perServer ?? 1;
 }
 
-/** Whole microseconds by the published rules; what is one but for the last bits of a double counts as one. */
+/**
+ * sloNs converts an SLO to nanoseconds, and by the published rules cuts it to whole microseconds. It rounds
+ * before it cuts, so that a value just below a whole microsecond, by the last bits of a double, is not cut to
+ * the one before.
+ */
 function sloNs(sloMs: number, { rules }: TopologyOptions): number {
   const ns = Math.round(sloMs * NS_PER_MS);
   return rules === 'published' ? Math.floor(ns / NS_PER_US) * NS_PER_US : ns;
@@ -162,7 +184,10 @@ function poolsOf(
   });
 }
 
-/** The slower of the links at both ends; undefined where the cluster says nothing of links. Bits per ns = Gbps. */
+/**
+ * linkGbps is the rate of the slower of the links at both ends, or undefined where the cluster names no rate.
+ * One Gbps is one bit per nanosecond.
+ */
 function linkGbps(plan: PooledPlan, classes: string[]): number | undefined {
   const rates = classes
     .map((name) => plan.cluster.devices[name]?.linkGbps ?? plan.cluster.networkGbps)
@@ -170,6 +195,10 @@ function linkGbps(plan: PooledPlan, classes: string[]): number | undefined {
   return rates.length === 0 ? undefined : Math.min(...rates);
 }
 
+/**
+ * filledLatencies converts latencies to nanoseconds, and gives a batch that was not profiled the latency of
+ * the next larger one that was.
+ */
 function filledLatencies(byBatch: (number | null)[], batch: number): Float64Array {
   const latencies = new Float64Array(batch);
   let larger = 0;
@@ -198,7 +227,10 @@ function devicesOf(plan: PooledPlan, pools: Pool[], { rules }: TopologyOptions):
   });
 }
 
-/** What the schema cannot say: every pool is placed as often as planned, on its class, and has a latency for its batch. */
+/**
+ * contradictions finds the faults that the schema cannot: every pool must be placed as often as planned, on
+ * its class, and must have a latency for its batch.
+ */
 function contradictions(plan: PooledPlan): Fault[] {
   const faults: Fault[] = [];
   const placed = new Map<string, number>();

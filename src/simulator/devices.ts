@@ -1,13 +1,17 @@
 import { grownCapacity, grownColumn, NONE } from '../collections/index.js';
 
-/** Virtual devices: each runs what it is handed in that order, one batch at a time, none before its time. */
+/**
+ * VirtualDevices are the devices of a simulation. Each runs the batches it is handed in that order, one at a
+ * time, and none before its time.
+ */
 export class VirtualDevices {
-  /** Batch on each device, NONE where idle. */
+  /** `running` is the batch on each device, NONE where it is idle. */
   readonly running: Int32Array;
+  /** `first` and `last` are the ends of the queue of each device, which `next` links. */
   private readonly first: Int32Array;
   private readonly last: Int32Array;
 
-  /** Of each batch. */
+  /** `handedAt` and `startedAt` are when each batch was handed to its device, and when it started. */
   handedAt = new Float64Array(0);
   startedAt = new Float64Array(0);
   private notBefore = new Float64Array(0);
@@ -19,7 +23,10 @@ export class VirtualDevices {
     this.last = new Int32Array(count).fill(NONE);
   }
 
-  /** @returns whether the batch is now the first that waits on an idle device */
+  /**
+   * hand puts a batch at the end of a device's queue.
+   * @returns whether the batch is now the first that waits on an idle device
+   */
   hand(at: number, batch: number, device: number, notBefore: number): boolean {
     if (batch >= this.next.length) this.grow(batch);
     this.handedAt[batch] = at;
@@ -35,17 +42,20 @@ export class VirtualDevices {
     return this.running[device] === NONE;
   }
 
-  /** The batch that an idle device runs next; NONE where none waits. */
+  /** waiting is the batch that the device runs next, NONE where none waits. */
   waiting(device: number): number {
     return this.first[device] as number;
   }
 
-  /** Its time: earlier it must not start. */
+  /** earliest is the time before which the batch must not start. */
   earliest(batch: number): number {
     return this.notBefore[batch] as number;
   }
 
-  /** An idle device begins the first batch that waits for it. */
+  /**
+   * begin lets an idle device begin the first batch that waits for it.
+   * @returns that batch
+   */
   begin(at: number, device: number): number {
     const batch = this.first[device] as number;
     const behind = this.next[batch] as number;
@@ -56,7 +66,10 @@ export class VirtualDevices {
     return batch;
   }
 
-  /** @returns the batch that ran */
+  /**
+   * end ends the execution on a device.
+   * @returns the batch that ran
+   */
   end(device: number): number {
     const batch = this.running[device] as number;
     this.running[device] = NONE;

@@ -1,21 +1,25 @@
 import { fault, InputError } from '../artifacts/index.js';
 import { grownColumn } from '../collections/index.js';
 
-/** Sequence numbers below this, priorities above it, in one exact double. */
+/** A rank holds a sequence number below SEQUENCES and a priority above it, in one exact double. */
 const SEQUENCES = 2 ** 49;
 const PRIORITIES = 16;
 const ARITY = 4;
 
-/** The total order, and the only place it is written: earlier first, of one instant the smaller rank. */
+/**
+ * isBefore is the total order, and the only place where it is written: the earlier event comes first, and of
+ * one instant the one with the smaller rank.
+ */
 function isBefore(at: number, rank: number, otherAt: number, otherRank: number): boolean {
   return at < otherAt || (at === otherAt && rank < otherRank);
 }
 
-const DAYS = 86_400e9;
+const NS_PER_DAY = 86_400e9;
 
 function refuse(at: number, priority: number): never {
   if (at > Number.MAX_SAFE_INTEGER) {
-    const said = `something would happen ${(at / DAYS).toPrecision(3)} days after the start, and time is whole nanoseconds for 104`;
+    const days = (at / NS_PER_DAY).toPrecision(3);
+    const said = `something would happen ${days} days after the start, but a run can last only 104`;
     const advice = 'Take a smaller load, shorter executions, or a scheduler that drops what it cannot serve.';
     throw new InputError('simulate any further', [fault(said)], advice);
   }
@@ -23,36 +27,38 @@ function refuse(at: number, priority: number): never {
 }
 
 /**
- * The event kernel: what is to happen, in the total order (time, priority, sequence). Of two events of one instant that with the
- * smaller priority comes first, of equal ones that which was scheduled first.
+ * EventQueue is the event kernel: it holds the events to come in the total order (time, priority, sequence).
+ * Of two events of one instant, the one with the smaller priority comes first; of equal priorities, the one
+ * that was scheduled first.
  *
- * A 4-ary heap over typed arrays: O(log n) for both operations, nothing is allocated but when it grows. It knows no clock: its
- * reader's time is that of the event taken last.
+ * It is a 4-ary heap over typed arrays. Both operations cost O(log n), and memory is allocated only when it
+ * grows. It has no clock: its reader's time is that of the event taken last.
  */
 export class EventQueue {
-  /** Time and rank of each event side by side; a rank is priority · SEQUENCES + sequence. */
+  /** `keys` holds the time and rank of each event side by side; a rank is priority · SEQUENCES + sequence. */
   private keys = new Float64Array(2 * 64);
   private events = new Int32Array(64);
   private count = 0;
   private sequence = 0;
 
-  /** Time of the next event; Infinity where there is none. */
+  /** `nextAt` is the time of the next event, Infinity where there is none. */
   nextAt = Number.POSITIVE_INFINITY;
 
   get size(): number {
     return this.count;
   }
 
-  /** Priority of the next event; there must be one. */
+  /** nextPriority is the priority of the next event; there must be one. */
   get nextPriority(): number {
     return Math.floor((this.keys[1] as number) / SEQUENCES);
   }
 
   /**
+   * schedule adds an event.
    * @param at integer nanoseconds
    * @param priority 0 … 15
-   * @param event any 32-bit integer; handed back by `take`
-   * @throws InputError past 104 days, where nanoseconds are no whole numbers any more
+   * @param event any 32-bit integer, handed back by `take`
+   * @throws InputError past 104 days, where a double no longer holds every whole nanosecond
    */
   schedule(at: number, priority: number, event: number): void {
     if (!Number.isSafeInteger(at) || !(priority >= 0 && priority < PRIORITIES)) refuse(at, priority);
@@ -73,7 +79,7 @@ export class EventQueue {
     this.put(hole, at, rank, event);
   }
 
-  /** Removes the next event; there must be one. */
+  /** take removes the next event; there must be one. */
   take(): number {
     const { keys, events } = this;
     const event = events[0] as number;
@@ -83,7 +89,7 @@ export class EventQueue {
     return event;
   }
 
-  /** Fills the hole at the top: earlier events move up until this one fits in. */
+  /** sift fills the hole at the top: earlier events move up until this one fits in. */
   private sift(at: number, rank: number, event: number): void {
     const { keys, events, count } = this;
     let hole = 0;

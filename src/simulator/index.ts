@@ -1,9 +1,12 @@
 /**
- * The virtual driver: a serving core runs against virtual devices and links in virtual time.
+ * The room `simulator` is the virtual driver: it runs a serving core against virtual devices and links in
+ * virtual time.
  *
- * In go a topology, a core and arrivals, out come a summary and, to observers, everything that happens. Its kernel, a queue of
- * events in total order, serves estimators too. It knows no clock, no files, no randomness but what it is handed; what figures
- * mean is for metrics, which core to drive for its caller.
+ * In go a topology, a core and arrivals. Out come a summary and, told to observers, everything that happens.
+ * The event queue also serves other estimators. The room has no clock, reads no files and has no randomness
+ * but what it is handed. What figures mean is for `metrics`, and which core to drive is for the caller.
+ *
+ * Start with `simulate.ts`, then `virtual-driver.ts` for the order of events within an instant.
  */
 export type { Arrivals } from '../workload/index.js';
 export { EventQueue } from './events.js';

@@ -2,20 +2,21 @@ import { grownCapacity, grownColumn, NONE } from '../collections/index.js';
 import type { Links } from '../serving/index.js';
 
 /**
- * Virtual links. A transfer takes its sender's uplink and its receiver's downlink (where known) together; each link serves what
- * it is handed in that order, so a transfer whose other link is taken keeps those behind it waiting. One that takes no time takes
- * no link: it waits for nothing but its own time.
+ * VirtualLinks are the links of a simulation. A transfer takes its sender's uplink and its receiver's
+ * downlink (where known) together. Each link serves the transfers it is handed in that order, so a transfer
+ * whose other link is taken keeps those behind it waiting. A transfer that takes no time takes no link and
+ * waits only for its own earliest time.
  */
 export class VirtualLinks {
   private readonly up: Lane;
   private readonly down: Lane;
 
-  /** Of each batch that is on its way or waits for it. */
+  /** `handedAt`, `startedAt`, `from` and `to` are of each batch that is on its way or waits for its links. */
   handedAt = new Float64Array(0);
   startedAt = new Float64Array(0);
   from = new Int32Array(0);
   to = new Int32Array(0);
-  /** How long it takes. */
+  /** `takesNs` is how long each transfer takes. */
   takesNs = new Float64Array(0);
   private notBefore = new Float64Array(0);
   private arranged = new Uint8Array(0);
@@ -25,6 +26,7 @@ export class VirtualLinks {
     this.down = new Lane(links.downlinkCount);
   }
 
+  /** hand puts a transfer at the end of the queues of its links. */
   hand(at: number, batch: number, from: number, to: number, notBefore: number, takesNs: number): void {
     if (batch >= this.from.length) this.grow(batch);
     this.handedAt[batch] = at;
@@ -38,7 +40,9 @@ export class VirtualLinks {
     if (to !== NONE) this.down.push(this.links.downlinkOf[to] as number, batch);
   }
 
-  /** Whether a batch has come to the head of both its links and nothing has been arranged for it yet. */
+  /**
+   * isNext tells whether a batch is at the head of both its links and nothing has been arranged for it yet.
+   */
   isNext(batch: number): boolean {
     if (this.arranged[batch] === 1) return false;
     if (this.takesNs[batch] === 0) return true;
@@ -49,17 +53,17 @@ export class VirtualLinks {
     );
   }
 
-  /** It is on its way, or its time has been noted. */
+  /** arrange notes that a batch is on its way, or that an event for its earliest time is scheduled. */
   arrange(batch: number): void {
     this.arranged[batch] = 1;
   }
 
-  /** Its time: earlier it must not start. */
+  /** earliest is the time before which the transfer must not start. */
   earliest(batch: number): number {
     return this.notBefore[batch] as number;
   }
 
-  /** The batch has arrived: its links are free for the next. */
+  /** end takes an arrived batch off its links, which are then free for the next. */
   end(batch: number): void {
     if (this.takesNs[batch] === 0) return;
     const to = this.to[batch] as number;
@@ -67,12 +71,15 @@ export class VirtualLinks {
     if (to !== NONE) this.down.shift(this.links.downlinkOf[to] as number);
   }
 
-  /** First at the uplink that an ended batch had; NONE where none waits. */
+  /** nextOnUplink is the first batch at the uplink that an ended batch had, NONE where none waits. */
   nextOnUplink(ended: number): number {
     return this.up.first(this.uplinkOf(ended));
   }
 
-  /** First at the downlink that an ended batch had; NONE where none waits or it had none. */
+  /**
+   * nextOnDownlink is the first batch at the downlink that an ended batch had, NONE where none waits or it
+   * had none.
+   */
   nextOnDownlink(ended: number): number {
     const to = this.to[ended] as number;
     return to === NONE ? NONE : this.down.first(this.links.downlinkOf[to] as number);
@@ -94,7 +101,10 @@ export class VirtualLinks {
   }
 }
 
-/** First-in-first-out lists of batches, one per link of a direction; the first is on the link, or is to be next. */
+/**
+ * Lane holds first-in-first-out lists of batches, one per link of a direction. The first batch of a list is
+ * on the link, or is the next to be.
+ */
 class Lane {
   private readonly head: Int32Array;
   private readonly tail: Int32Array;

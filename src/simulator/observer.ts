@@ -1,32 +1,36 @@
 import type { ServingCore, Topology } from '../serving/index.js';
 
-/** What became of a request, by number. */
+/** OutcomeCode numbers what became of a request. */
 export const OutcomeCode = { inTime: 0, late: 1, dropped: 2, failed: 3 } as const;
 export type OutcomeCode = (typeof OutcomeCode)[keyof typeof OutcomeCode];
 
-/** What a run lets its observers look up while they are told something; all plain columns, nothing is allocated. */
+/**
+ * SimulationView is what observers may look up while they are told something. It reads plain columns, so
+ * nothing is allocated.
+ */
 export interface SimulationView {
   readonly topology: Topology;
-  /** To read batches: batchSize, batchTask. Not to be told anything. */
+  /** `core` is for reading batches (batchSize, batchTask). Observers must not tell it anything. */
   readonly core: ServingCore;
-  /** The request of a task of a batch; good until the batch's end has been told. */
+  /** requestOf is the request of a task of a batch; it is valid until the batch's end has been told. */
   requestOf(task: number): number;
-  /** When a request came; good until its end has been told and its last batch is back. */
+  /** arrivedAt is when a request came; it is valid until its end has been told and its last batch is back. */
   arrivedAt(request: number): number;
 }
 
 /**
- * What happens, as it happens: plain numbers, times in integer nanoseconds and never going back. Numbers of requests and batches
- * are used again after their end. All methods are optional; one that is absent costs nothing.
+ * SimulationObserver is told what happens, as it happens: plain numbers, and times in integer nanoseconds
+ * that never go back. Numbers of requests and batches are used again after their end. All methods are
+ * optional, and an absent one costs nothing.
  */
 export interface SimulationObserver {
-  /** The run begins. */
+  /** begun tells that the run begins. */
   begun?(view: SimulationView): void;
   arrived?(atNs: number, model: number, request: number): void;
   /**
-   * A request has its outcome. Told of each exactly once.
-   * @param reason index into DROP_REASONS of a dropped one, else −1
-   * @param pool where a dropped one stood, −1 at its model's entry; else −1
+   * ended tells that a request has its outcome. It is called exactly once for each request.
+   * @param reason the index into DROP_REASONS of a dropped request, else −1
+   * @param pool where a dropped request stood, −1 at its model's entry; −1 for other outcomes
    */
   ended?(
     atNs: number,
@@ -37,7 +41,7 @@ export interface SimulationObserver {
     reason: number,
     pool: number,
   ): void;
-  /** A device begins a batch. */
+  /** started tells that a device begins a batch. */
   started?(
     batch: number,
     pool: number,
@@ -46,7 +50,7 @@ export interface SimulationObserver {
     handedNs: number,
     startNs: number,
   ): void;
-  /** A device has ended a batch; the batch still holds its tasks. */
+  /** executed tells that a device has ended a batch. The batch still holds its tasks. */
   executed?(
     batch: number,
     pool: number,
@@ -56,7 +60,10 @@ export interface SimulationObserver {
     startNs: number,
     endNs: number,
   ): void;
-  /** A batch is with the next pool; it still holds its tasks. toDevice is −1 where it had no receiver yet. */
+  /**
+   * transferred tells that a batch is with the next pool. It still holds its tasks. `toDevice` is −1 where it
+   * had no receiver yet.
+   */
   transferred?(
     batch: number,
     pool: number,

@@ -1,7 +1,7 @@
 import { grownCapacity, grownColumn } from '../collections/index.js';
 import { brokenPromise } from '../serving/index.js';
 
-// Apart from the loop, as the driver's.
+// The errors are made outside the methods of the loop, as in virtual-driver.ts, to keep it fast.
 function refuseAgain(request: number): never {
   throw brokenPromise(`request number ${request} is given twice`);
 }
@@ -10,16 +10,16 @@ function refuseEnd(request: number): never {
   throw brokenPromise(`request number ${request} ends without being open`);
 }
 
-/** What the driver remembers of requests whose numbers are in use, as columns. */
+/** OpenRequests holds what the driver remembers of requests whose numbers are in use, as columns. */
 export class OpenRequests {
   private isOpen = new Uint8Array(0);
   private arrived = new Float64Array(0);
   private model = new Int32Array(0);
   private requestOfTask = new Int32Array(0);
 
-  /** Requests ever added. */
+  /** `count` is the number of requests ever added. */
   count = 0;
-  /** Those of them without an outcome. */
+  /** `open` is the number of those without an outcome. */
   open = 0;
 
   add(request: number, task: number, at: number, model: number): void {

@@ -1,8 +1,11 @@
 import type { Pool } from '../serving/index.js';
 
-/** What executions and transfers take by the plan, one column for all pools. */
+/**
+ * PlannedSteps holds the planned times of executions and transfers, in nanoseconds, in one column for all
+ * pools.
+ */
 export class PlannedSteps {
-  /** Where each pool's rows begin, less 1: that of a batch of b is b further. */
+  /** `rowOf[pool] + b` is the index of a batch of b. */
   private readonly rowOf: Int32Array;
   private readonly latencyNs: Float64Array;
   private readonly sendingNs: Float64Array;

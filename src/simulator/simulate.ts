@@ -3,26 +3,31 @@ import type { Arrivals } from '../workload/index.js';
 import type { SimulationObserver } from './observer.js';
 import { type SimulationSummary, VirtualDriver } from './virtual-driver.js';
 
+/** SimulationOptions holds what a simulation is made from. */
 export interface SimulationOptions {
   topology: Topology;
-  /** Makes the core that is driven, over the buffer it is given. */
+  /** `makeCore` makes the core to be driven, over the buffer it is given. */
   makeCore: (decisions: Decisions) => ServingCore;
-  /** Pulled one by one. */
+  /** `arrivals` gives the arrivals one by one, in the order of their times. */
   arrivals: Arrivals;
   observers?: readonly SimulationObserver[];
-  /** How long a batch really takes, nanoseconds (rounded); the plan's latency where absent. Asked once, when it starts. */
+  /**
+   * `execution` is how long a batch really takes, in nanoseconds (rounded); the plan's latency where absent.
+   * It is asked once, when the batch starts.
+   */
   execution?: (pool: number, size: number, plannedNs: number) => number;
-  /** Told all that the core hears and says. */
+  /** `log` is told everything that the core hears and says. */
   log?: (entry: LogEntry) => void;
 }
 
 /**
- * Runs a core against virtual devices and links in virtual time until arrivals end and nothing is open. Every request has one row
- * and its model's SLO from its arrival as its deadline.
+ * simulate runs a core against virtual devices and links in virtual time, until the arrivals end and no
+ * request is open. Every request has one row, and its deadline is its model's SLO after its arrival.
  *
- * Deterministic: the same options give the same calls in the same order. Memory follows what is in flight, not how many came.
- * Cost: O(log n) per batch with n devices, constant per request, besides the core's own.
- * @throws Error where the core breaks its contract: an outcome twice or never, a wake-up that is not ahead
+ * It is deterministic: the same options give the same calls in the same order. Memory follows the requests in
+ * flight, not all that came. A batch costs O(log n) with n devices and a request costs constant time, besides
+ * the core's own cost.
+ * @throws Error where the core breaks its contract: an outcome twice or never, or a wake-up that is not ahead
  * @throws RangeError where arrivals go back in time, are no whole nanoseconds or name no model
  */
 export function simulate(options: SimulationOptions): SimulationSummary {

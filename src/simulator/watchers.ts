@@ -10,7 +10,10 @@ function those<K extends keyof SimulationObserver>(
   return observers.filter((observer): observer is Watching<K> => observer[what] !== undefined);
 }
 
-/** Tells observers what they want to hear, in their order; of what nobody wants to hear it costs a comparison. */
+/**
+ * Watchers tells observers what they want to hear, in their order. An event that nobody wants to hear costs
+ * one comparison.
+ */
 export class Watchers {
   private readonly ofArrived: Watching<'arrived'>[];
   private readonly ofEnded: Watching<'ended'>[];

@@ -13,7 +13,7 @@ export interface PipelineShape {
   parts: PartShape[];
 }
 
-/** A plan with the given pipelines of one model (or several), every virtual GPU on a server of its own. */
+/** planOf makes a plan with the given models and pipelines, every virtual GPU on a server of its own. */
 export function planOf(
   models: { sloMs: number; pipelines: PipelineShape[] }[],
   networkGbps?: number,
@@ -76,5 +76,5 @@ export function planOf(
   };
 }
 
-/** Fixed cost plus a cost per row. */
+/** affine is a fixed latency plus a latency per row. */
 export const affine = (fixedUs: number, perRowUs: number) => (batch: number) => fixedUs + perRowUs * batch;

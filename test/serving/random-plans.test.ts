@@ -38,7 +38,10 @@ const SCHEDULERS: Record<string, MakeCore> = {
   'stage-local': (t) => (d) => new StageLocalCore(t, d),
 };
 const ARE_LATE = /reactive|fifo|stage-local|published/;
-/** One queue per model, served in its order: of two batches that begin, all of one came before all of the other. */
+/**
+ * These schedulers keep one queue per model and serve it in its order: of two batches that begin, all tasks
+ * of one came before all tasks of the other.
+ */
 const IN_ORDER = /reservation|reactive/;
 
 function told(list: readonly { atNs: number; model: number }[]): Arrivals {
@@ -54,7 +57,7 @@ function told(list: readonly { atNs: number; model: number }[]): Arrivals {
   };
 }
 
-/** Throws where a batch is larger than every stage of its pipeline plans for. */
+/** unifiedWatch throws where a batch is larger than some stage of its pipeline plans for. */
 function unifiedWatch({ pools }: Topology): SimulationObserver {
   return {
     executed: (_batch, pool, _device, size) => {
@@ -65,7 +68,7 @@ function unifiedWatch({ pools }: Topology): SimulationObserver {
   };
 }
 
-/** Throws where first stages take a model's requests other than in the order they came. */
+/** orderWatch throws where first stages take a model's requests other than in the order they came. */
 function orderWatch(topology: Topology): { observer: SimulationObserver; check: () => void } {
   const rankOf = new Map<number, number>();
   const ranges = topology.models.map((): [from: number, to: number][] => []);
@@ -127,7 +130,7 @@ describe.each(Object.entries(SCHEDULERS))('%s on random plans and bursts', (name
     return summary;
   };
 
-  it('breaks no rule that can be seen from outside, ends every request once and says the same from its log', () => {
+  it('breaks no rule seen from outside, ends every request once, and decides the same from its log', () => {
     for (let seed = 1; seed <= 25; seed++) {
       const { late } = run(seed, false);
       if (!ARE_LATE.test(name)) expect({ seed, late }).toEqual({ seed, late: 0 });

@@ -5,8 +5,9 @@ import { affine, type PipelineShape, planOf } from './plans.js';
 const oneOf = <T>(stream: Stream, ...choices: readonly T[]): T => choices[stream.integer(choices.length)]!;
 
 /**
- * One to three models that share servers, of one to three pipelines, of one to five stages, of batches up to 32, alike within
- * a pipeline or not. SLOs from less than any batch takes to very long; links from idle to the narrowest part.
+ * randomTopology draws one to three models that share servers, with one to three pipelines of one to five
+ * stages. Batches have up to 32 requests, alike within a pipeline or not. SLOs go from less than any batch
+ * takes to very long, and links from idle ones to the bottleneck.
  */
 export function randomTopology(stream: Stream, options: TopologyOptions = {}): Topology {
   const models = Array.from({ length: oneOf(stream, 1, 1, 1, 2, 3) }, () => {
@@ -20,7 +21,7 @@ export function randomTopology(stream: Stream, options: TopologyOptions = {}): T
   return topologyOf(plan, options);
 }
 
-/** What a full batch takes in a stage, over links of 10 Gbps. */
+/** added adds the time that a full batch takes in a stage and on a link of 10 Gbps. */
 function added(sumUs: number, { batch, latencyUs, transferBytes }: PipelineShape['parts'][number]): number {
   return sumUs + (latencyUs(batch) as number) + (batch * (transferBytes as number)) / 1250;
 }
@@ -32,7 +33,7 @@ function randomPipeline(stream: Stream): PipelineShape {
     batch: alike ? batch : oneOf(stream, 1, 2, 4, 5, 8, 16, 32),
     virtualGpus: 1 + stream.integer(5),
     latencyUs: randomLatency(stream),
-    // Few bytes take no time at all, or only many rows of them do.
+    // A transfer of few bytes takes no time, or only many rows of them take some.
     transferBytes: oneOf(stream, 0, 5, 1000, 200_000, stream.integer(3_000_000)),
   }));
   const least = Math.min(...parts.map((part) => part.batch));
@@ -42,7 +43,7 @@ function randomPipeline(stream: Stream): PipelineShape {
   return { throughputRps: Math.min(...rates), parts };
 }
 
-/** More rows take longer, or not always. */
+/** randomLatency draws latencies: more rows take longer always, or only mostly. */
 function randomLatency(stream: Stream): (batch: number) => number {
   const even = affine(200 + stream.integer(9000), 20 + stream.integer(3000));
   if (stream.uniform() < 0.7) return even;
@@ -50,7 +51,10 @@ function randomLatency(stream: Stream): (batch: number) => number {
   return (batch) => even(batch) * (factors[batch - 1] as number);
 }
 
-/** So many arrivals of each model: Poisson, or in bursts of one instant, at a load from hardly any to three times the planned. */
+/**
+ * randomArrivals draws `perModel` or a few more arrivals of each model. They are Poisson or come in bursts of
+ * one instant, at a load from hardly any to three times the planned.
+ */
 export function randomArrivals(
   stream: Stream,
   { models }: Topology,

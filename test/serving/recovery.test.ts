@@ -17,7 +17,11 @@ const SCHEDULERS: Record<string, (topology: Topology, decisions: Decisions) => W
   'stage-local': (t, d) => new StageLocalCore(t, d, { late: { kind: 'drop' } }),
 };
 
-/** Two stages of 2 ms a row; a request every 10 ms, each to be served within 20 ms. */
+/**
+ * run serves a request every 10 ms, each within an SLO of 20 ms, on two stages of 2 ms per row. It gives the
+ * outcomes of the second half.
+ * @param factorOf how many times as long as planned each execution takes
+ */
 function run(name: string, factorOf: (step: number) => number) {
   const parts = [1, 2].map(() => ({
     batch: 2,
@@ -37,15 +41,15 @@ function run(name: string, factorOf: (step: number) => number) {
 }
 
 describe.each(Object.keys(SCHEDULERS))('%s', (name) => {
-  it('serves all again after executions have for a time taken twelve times as long', () => {
+  it('serves everything in time again after executions took twelve times as long for a while', () => {
     expect(run(name, (step) => (step < 60 ? 12 : 1)).filter((outcome) => outcome !== 'inTime')).toEqual([]);
   });
 
-  it('serves what fits where everything takes half as long again', () => {
+  it('serves everything in time where executions always take half as long again, which still fits', () => {
     expect(run(name, () => 1.5).filter((outcome) => outcome !== 'inTime')).toEqual([]);
   });
 
-  it('tries the smaller part of requests that never can be in time', () => {
+  it('tries less than 40 % of the requests where none can ever be in time', () => {
     const late = run(name, () => 12).filter((outcome) => outcome !== 'dropped');
     expect(late.length).toBeLessThan(0.4 * 2000);
   });

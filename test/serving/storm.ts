@@ -7,9 +7,10 @@ import { type Run, runVirtual } from './virtual-driver.js';
 const MS = 1e6;
 
 /**
- * A second of all that may go wrong at once: requests of several rows with short deadlines, some cancelled; every device lost
- * once, some for good; batches that fail; and in every fourth storm the server closes. The driver itself throws where a core
- * breaks its rules; here no outcome is told otherwise than the clock says.
+ * surviveStorm runs a core through a second in which everything may go wrong at once. Requests have several
+ * rows and short deadlines, and some are cancelled. Every device is lost once, some for good. Batches fail,
+ * and in every fourth storm the server closes. The driver throws where a core breaks its rules; this function
+ * also checks that every outcome agrees with the clock.
  * @param choices how this run differs from the default of `runVirtual`
  */
 export function surviveStorm(

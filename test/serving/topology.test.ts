@@ -30,7 +30,7 @@ const twoStages = (networkGbps?: number) =>
   );
 
 describe('topologyOf()', () => {
-  it('lists pools with what follows, filled latencies, devices and what is left after each batch', () => {
+  it('gives pools their successor, devices, and a latency for every batch size', () => {
     const { pools, devices, models } = topologyOf(twoStages(8));
     expect(models).toEqual([{ name: 'm0', sloNs: 50e6, throughputRps: 100, entries: [0] }]);
     expect([...pools[0]!.latencyNs]).toEqual([1e6, 2e6, 4e6, 4e6]);
@@ -38,21 +38,21 @@ describe('topologyOf()', () => {
     expect(pools[1]!.next).toBeUndefined();
     expect(pools.map((pool) => pool.devices)).toEqual([[0, 1, 2], [3]]);
     expect(devices[1]).toMatchObject({ name: 's1/gpu0/0', pool: 0, server: 's1', deviceClass: 'slow' });
-    // 1 MB at 8 Gbps is 1 ms a row; the next pool takes at most two at a time.
+    // 1 MB at 8 Gbps takes 1 ms per row; the next pool takes at most two rows at a time.
     expect([...pools[0]!.transferNs]).toEqual([1e6, 2e6, 3e6, 4e6]);
     const durations = new Durations(topologyOf(twoStages(8)), { kind: 'none' });
     expect([1, 2, 3, 4].map((b) => durations.workNs(0, b))).toEqual([2.6e6, 4.7e6, 7.7e6, 8.7e6]);
     expect([1, 2].map((b) => durations.workNs(1, b))).toEqual([6e5, 7e5]);
   });
 
-  it('lets transfers take no time where the cluster names no link or all is on one machine', () => {
+  it('lets transfers take no time without a link rate, or where all is on one machine', () => {
     expect([...topologyOf(twoStages()).pools[0]!.transferNs]).toEqual([0, 0, 0, 0]);
     const together = new Durations(topologyOf(twoStages(8), { transfers: 'none' }), { kind: 'none' });
     expect([1, 2, 3, 4].map((b) => together.workNs(0, b))).toEqual([1.6e6, 2.7e6, 4.7e6, 4.7e6]);
     expect(topologyOf(twoStages(), { sloMs: 7 }).models[0]!.sloNs).toBe(7e6);
   });
 
-  it('follows the published rules where asked: whole microseconds, uplinks of consecutive workers', () => {
+  it('follows the published rules on request: microseconds, and uplinks of consecutive devices', () => {
     const plan = planOf(
       [
         {
@@ -76,15 +76,16 @@ describe('topologyOf()', () => {
     plan.placement.reverse();
     const { models, pools, devices, links } = topologyOf(plan, { rules: 'published' });
     expect(models[0]!.sloNs).toBe(50_000_000);
-    // 8 · 1900 / 10 Gbps = 1.52 µs a row.
+    // 8 · 1900 bits at 10 Gbps take 1.52 µs per row.
     expect([...pools[0]!.transferNs]).toEqual([2000, 4000]);
     expect(pools.map((pool) => pool.devices.length)).toEqual([7, 5, 3]);
     expect(devices.map(({ pool }) => pool)).toEqual([0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2]);
-    // Four slow workers share what two would by their server, since the next stage has servers of four.
+    // Four slow devices share an uplink where their servers hold two, since the next stage has servers of
+    // four.
     expect([...links.uplinkOf]).toEqual([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 4, 4, 5]);
     expect([...links.downlinkOf]).toEqual([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 4, 5, 6]);
     expect([links.uplinkCount, links.downlinkCount]).toEqual([6, 7]);
-    // Each of the two choices without the other; every virtual GPU has a server of its own.
+    // Each of the two choices also works without the other. Every virtual GPU has a server of its own.
     const grouped = topologyOf(plan, { sharing: 'worker-groups' });
     expect([...grouped.pools[0]!.devices].map((device) => grouped.links.uplinkOf[device])).toEqual([
       0, 0, 0, 0, 1, 1, 1,
@@ -100,7 +101,7 @@ describe('topologyOf()', () => {
     expect(() => topologyOf(plan)).toThrow('the plan serves nothing');
   });
 
-  it('refuses a plan that contradicts itself, with every contradiction', () => {
+  it('refuses a plan that contradicts itself, and names every contradiction', () => {
     const plan = twoStages();
     plan.placement[0]!.partition = 7;
     plan.placement[3]!.class = 'slow';

@@ -22,7 +22,7 @@ export interface Arrival {
 export interface Outage {
   at: number;
   device: number;
-  /** Comes back then; never where absent. */
+  /** When the device comes back; where absent, it never does. */
   until?: number;
 }
 
@@ -30,22 +30,25 @@ export interface Run {
   topology: Topology;
   arrivals: Arrival[];
   policy?: Partial<StageLocalPolicy>;
-  /** A StageLocalCore of the policy where absent. */
+  /** Makes the core; where absent, it is a StageLocalCore of the policy. */
   makeCore?: (topology: Topology, decisions: Decisions) => WatchedCore;
-  /** The core may hand batches to busy devices, which run them in that order. Else that is an error. */
+  /**
+   * Whether the core may hand batches to busy devices, which run them in that order. Where it may not, that
+   * is an error.
+   */
   handsAhead?: boolean;
   outages?: Outage[];
-  /** Execution time; the plan's where absent. */
+  /** The execution time of a batch; where absent, it is the plan's. */
   executionNs?: (pool: number, size: number) => number;
   /** Whether a batch of these requests fails on its device. */
   fails?: (requests: number[], pool: number) => boolean;
   log?: (entry: LogEntry) => void;
   drainAt?: number;
-  /** Requests that would be dropped are turned away unread. */
+  /** Whether requests that would be dropped are turned away unread. */
   shed?: boolean;
 }
 
-/** A core that says what memory it holds. */
+/** WatchedCore is a core that tells what its memory holds. */
 export type WatchedCore = ServingCore & Pick<StageLocalCore, 'inUse'>;
 
 export interface Ended {
@@ -65,12 +68,17 @@ export interface Executed {
   arrivals: number[];
 }
 
-/** Of one instant, what ends is told before the timer, that before what comes from outside; equals as they were planned. */
+/**
+ * Rank orders the events of an instant: what ends is told before the timer, and the timer before what comes
+ * from outside. Equals are told in the order they were planned.
+ */
 const Rank = { transferred: 0, executed: 1, due: 2, outside: 3 };
 
 type Happening = { at: number; rank: number; order: number; tell: () => void };
 
-/** Drives a core in virtual time and watches it from outside: throws at the first broken rule. */
+/**
+ * runVirtual drives a core in virtual time and watches it from outside. It throws at the first broken rule.
+ */
 export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; core: WatchedCore } {
   const decisions = new Decisions();
   const bare =

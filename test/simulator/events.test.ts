@@ -24,7 +24,7 @@ const takeAll = (queue: EventQueue, scheduled: readonly Told[]): Told[] => {
 const inTotalOrder = (a: Told, b: Told) => a.at - b.at || a.priority - b.priority || a.sequence - b.sequence;
 
 describe('EventQueue', () => {
-  it('tells events of one instant by priority, and equal ones as they were scheduled', () => {
+  it('gives events of one instant by priority, and equal ones in the order they were scheduled', () => {
     const queue = new EventQueue();
     for (const [event, priority] of [3, 0, 3, 1, 0, 15, 1].entries()) queue.schedule(7, priority, event);
     queue.schedule(6, 15, 100);
@@ -33,7 +33,7 @@ describe('EventQueue', () => {
     expect(order).toEqual([100, 1, 4, 3, 6, 0, 2, 5]);
   });
 
-  it('is the sort by (time, priority, sequence), whatever comes and goes in between', () => {
+  it('sorts by (time, priority, sequence), whatever is scheduled and taken in between', () => {
     for (let seed = 1; seed <= 12; seed++) {
       const stream = streamOf(seed, 'events');
       const queue = new EventQueue();
@@ -61,7 +61,7 @@ describe('EventQueue', () => {
     }
   });
 
-  it('keeps the order of equals through a million events, and of times to the last nanosecond', () => {
+  it('keeps equals in order through a million events, and times apart to the last nanosecond', () => {
     const queue = new EventQueue();
     for (let i = 0; i < 1_000_000; i++) {
       queue.schedule(Number.MAX_SAFE_INTEGER - (i % 2), 15, i);

@@ -2,9 +2,10 @@ import type { Topology } from '../../src/serving/index.js';
 import type { SimulationObserver, SimulationView } from '../../src/simulator/index.js';
 
 /**
- * Watches a run from outside and throws at the first broken rule: a device with two batches, a link with two transfers, a batch
- * above its plan's or out of order, a step of another length than the plan's, an outcome twice, never or on the wrong side of
- * the deadline. Shares nothing with the driver but what it is told.
+ * OutsideObserver watches a run from outside and throws at the first broken rule: a device with two batches;
+ * a link with two transfers; a batch that is larger than planned or out of order; a step that does not take
+ * what was planned; or an outcome that comes twice, never, or on the wrong side of the deadline. It shares
+ * nothing with the driver but what it is told.
  */
 export class OutsideObserver implements SimulationObserver {
   private view: SimulationView | undefined;
@@ -21,7 +22,7 @@ export class OutsideObserver implements SimulationObserver {
   batches = 0;
   transfers = 0;
 
-  /** @param asPlanned whether executions take what is planned */
+  /** @param asPlanned whether executions take the planned time */
   constructor(
     private readonly topology: Topology,
     private readonly asPlanned = true,
@@ -117,7 +118,7 @@ export class OutsideObserver implements SimulationObserver {
     this.transfers += 1;
   }
 
-  /** Everyone who came has an outcome. */
+  /** close checks that every request that came has an outcome. */
   close(): void {
     if (this.openOf.size > 0) throw new Error(`${this.openOf.size} requests never ended`);
     if (this.outcomes.reduce((a, b) => a + b) !== this.arrivals)

@@ -7,17 +7,17 @@ import {
   type Topology,
 } from '../../src/serving/index.js';
 
-/** A batch's step as the core said it: in the order of saying. */
+/** Handed is a step of a batch that the core has decided; the steps are in the order of the decisions. */
 export interface Handed {
   kind: 'execute' | 'transfer';
   at: number;
   batch: number;
-  /** Executing device, or the sender. */
+  /** The executing device, or the sender. */
   device: number;
-  /** Receiver; −1 for none. */
+  /** The receiver; −1 for none. */
   to: number;
   notBefore: number;
-  /** As the driver told it. */
+  /** `from`, `end` and `startedTold` are what the driver told. */
   from?: number;
   end?: number;
   startedTold?: number;
@@ -26,9 +26,10 @@ export interface Handed {
 const NONE = -1;
 
 /**
- * A core that does what its contract lets it, at random: batches of any size, handed to busy devices several ahead, with times not
- * before which they may start (past, now, ahead), transfers with and without a receiver, requests that wait for a timer, are
- * dropped or answered. It keeps what it said and what it was told, and throws when told something that cannot be.
+ * ScriptedCore does at random what its contract allows. It hands batches of any size to devices, several
+ * ahead to busy ones, with earliest starts in the past, now or ahead. It sends transfers with and without a
+ * receiver. Its requests wait for a timer, are dropped or are answered. It keeps what it decided and what it
+ * was told, and throws when it is told something impossible.
  */
 export class ScriptedCore implements ServingCore {
   readonly handed: Handed[] = [];
@@ -48,7 +49,7 @@ export class ScriptedCore implements ServingCore {
     private readonly topology: Topology,
     private readonly decisions: Decisions,
     private readonly stream: Stream,
-    /** Up to which a `notBefore` lies ahead. */
+    /** How far a `notBefore` may lie ahead. */
     private readonly aheadNs: number,
   ) {}
 
@@ -63,7 +64,7 @@ export class ScriptedCore implements ServingCore {
     this.hear('started', at, batch);
     const step = this.step.get(batch);
     if (step?.kind !== 'execute' || step.startedTold !== undefined)
-      throw new Error('started what was not handed');
+      throw new Error('a batch started that was not handed over');
     step.startedTold = at;
   }
 

@@ -28,7 +28,9 @@ import { type Handed, ScriptedCore } from './scripted-core.js';
 
 const MS = 1e6;
 
-/** Two pipelines of one model: of two stages, 606 requests per second, and of one, 414. */
+/**
+ * One model has two pipelines: one of two stages, for 606 requests per second, and one of one stage, for 414.
+ */
 const twoPipelines = (transferBytes: number, networkGbps = 10) =>
   planOf(
     [
@@ -49,7 +51,10 @@ const twoPipelines = (transferBytes: number, networkGbps = 10) =>
     networkGbps,
   );
 
-/** The same on two servers, every pool on both, so that uplinks and downlinks are shared and do not coincide. */
+/**
+ * onSharedServers puts every pool on both of two servers, so that uplinks and downlinks are shared and do not
+ * coincide.
+ */
 const onSharedServers = (topology: Topology): Topology => {
   const linkOf = Int32Array.from(topology.devices, (_, device) => device % 2);
   return { ...topology, links: { uplinkOf: linkOf, downlinkOf: linkOf, uplinkCount: 2, downlinkCount: 2 } };
@@ -86,7 +91,7 @@ const watched = (options: SimulationOptions) => {
 };
 
 describe('simulate()', () => {
-  it('gives every request the outcome, time and place that the slow driver gives it, in random storms', () => {
+  it('gives every request the outcome, time and place that an independent, slower driver gives it', () => {
     for (let seed = 1; seed <= 30; seed++) {
       const stream = streamOf(seed, 'storm');
       const pick = <T>(...choices: T[]): T => choices[stream.integer(choices.length)]!;
@@ -105,7 +110,7 @@ describe('simulate()', () => {
       };
       const topology = topologyOf(twoPipelines(pick(0, 1000)));
       const rps = 200 + 1500 * stream.uniform();
-      // Whole milliseconds, so that many things happen at one instant.
+      // Times are whole milliseconds in every other run, so that many things happen at one instant.
       const times = pulled(poisson(rps, 1, seed)).map(({ at }) =>
         seed % 2 === 0 ? at : Math.round(at / MS) * MS,
       );
@@ -147,7 +152,7 @@ describe('simulate()', () => {
     }
   });
 
-  it('starts everything handed as early as order, time and resources allow, and no earlier', () => {
+  it('starts every step as early as order, earliest time and resources allow, and no earlier', () => {
     for (let seed = 1; seed <= 40; seed++) {
       const stream = streamOf(seed, 'script');
       const topology = onSharedServers(topologyOf(twoPipelines(40_000, seed % 4 === 0 ? 1e9 : 1)));
@@ -165,7 +170,7 @@ describe('simulate()', () => {
           return core;
         },
         arrivals: arrivalsAt(pulled(poisson(800, 0.5, seed)).map(({ at }) => Math.round(at / MS) * MS)),
-        // Some steps take no time at all.
+        // Some executions take no time at all.
         execution: (_pool, _size, plannedNs) => plannedNs * jitter.integer(3),
         observers: [watcher],
       });
@@ -174,7 +179,8 @@ describe('simulate()', () => {
       const { handed } = core!;
       expect(handed.every(({ end }) => end !== undefined)).toBe(true);
       expect(handed.map(({ from }) => from)).toEqual(startsOf(topology, handed));
-      // Both kinds of link hold transfers up that the other would let go: where there is any contention, seed by seed.
+      // Each kind of link alone delays transfers in every run with contention: if it were always free, the
+      // starts would differ.
       const alone = (free: 'uplink' | 'downlink') => startsOf(topology, handed, free);
       if (seed % 4 !== 0)
         for (const free of ['uplink', 'downlink'] as const)
@@ -190,7 +196,7 @@ describe('simulate()', () => {
     }
   });
 
-  it('is quiet about an instant only when all of it is told: one decision for all its arrivals', () => {
+  it('lets the core decide once for all arrivals of an instant, after all of them are told', () => {
     const topology = topologyOf(
       planOf([
         { sloMs: 50, pipelines: [{ throughputRps: 1, parts: [{ batch: 8, latencyUs: () => 1000 }] }] },
@@ -201,7 +207,7 @@ describe('simulate()', () => {
     simulate({
       topology,
       makeCore: stageLocal(topology, { formation: { kind: 'eager' } }),
-      // Three at the start; four at 1 ms, when the first batch ends.
+      // Three requests come at the start, and four at 1 ms, when the first batch ends.
       arrivals: arrivalsAt([0, 0, 0, MS, MS, MS, MS]),
       observers: [{ started: (_batch, _pool, _device, size) => sizes.push(size) }],
       log: (entry) => log.push(entry),
@@ -215,12 +221,12 @@ describe('simulate()', () => {
     ]);
   });
 
-  it('tells what happens at one instant in its order: transfers, executions, what may begin, the timer, arrivals', () => {
+  it('tells the events of an instant in order: transfers, executions, starts, the timer, arrivals', () => {
     const order = ['transferred', 'executed', 'started', 'due', 'arrived', 'decide'];
     const together = new Set<string>();
     for (let seed = 1; seed <= 20; seed++) {
       const plan = twoPipelines(0);
-      // Everything in whole milliseconds.
+      // All times are whole milliseconds.
       for (const { partitions } of plan.models[0]!.pipelines)
         for (const part of partitions)
           part.latencyUsByBatch = part.latencyUsByBatch.map((_, b) => 1000 * (1 + b));
@@ -247,7 +253,8 @@ describe('simulate()', () => {
         const [before, when] = told[i - 1] ?? ['', -1];
         if (when !== at || before === 'deviceUp') return;
         together.add(`${before} ${word}`);
-        // A device goes on to what waits for it as soon as it has ended a batch; after a decision all begins anew.
+        // A device begins the batch that waits for it as soon as it has ended another. After a decision the
+        // order begins anew.
         const goesOn = before === 'started' && word === 'executed';
         if (before !== 'decide' && !goesOn)
           expect(order.indexOf(before)).toBeLessThanOrEqual(order.indexOf(word));
@@ -263,7 +270,7 @@ describe('simulate()', () => {
       expect([...together]).toContain(pair);
   });
 
-  it('serves equals in the order they came', () => {
+  it('serves equal requests in the order they came', () => {
     const topology = topologyOf(
       planOf([
         { sloMs: 1e6, pipelines: [{ throughputRps: 1, parts: [{ batch: 3, latencyUs: () => 700 }] }] },
@@ -298,7 +305,7 @@ describe('simulate()', () => {
     expect(served).toEqual(arrivals.map((_, i) => i));
   });
 
-  it('breaks no rule that can be seen from outside, whatever the core, the load and the speed', () => {
+  it('breaks no rule seen from outside, whatever the core, the load and the execution times', () => {
     const topology = onSharedServers(topologyOf(twoPipelines(200_000)));
     for (const rps of [50, 800, 3000])
       for (const makeCore of [
@@ -320,7 +327,7 @@ describe('simulate()', () => {
         }
   });
 
-  it('does the same under the same seed, to the byte, and a replay of its log says the same', () => {
+  it('gives the same log, byte for byte, for the same seed, and its replay gives the same decisions', () => {
     const topology = onSharedServers(topologyOf(twoPipelines(200_000)));
     const run = (seed: number) => {
       const log: LogEntry[] = [];
@@ -340,7 +347,7 @@ describe('simulate()', () => {
     expect(replay(log, stageLocal(topology))).toEqual({ same: true, entries: log.length });
   });
 
-  it('leaves the arrivals of others as they are when one more draw is made elsewhere', () => {
+  it('leaves the arrivals of a model as they are when other streams draw more', () => {
     const plan = planOf(
       ['a', 'b'].map(() => ({
         sloMs: 100,
@@ -368,7 +375,7 @@ describe('simulate()', () => {
     expect(arrivedOfFirst(900, 2)).toEqual(before);
   });
 
-  it('uses numbers again, so that memory follows what is in flight and not what came', () => {
+  it('uses numbers again, so that memory follows the requests in flight and not all that came', () => {
     const topology = topologyOf(twoPipelines(1000));
     const greatest = (durationS: number) => {
       const { watcher } = watched({
@@ -383,7 +390,7 @@ describe('simulate()', () => {
     expect(greatest(60)).toBeLessThan(300);
   });
 
-  it('runs to its end what was taken in, and ends at the last event', () => {
+  it('serves every request it took in, and ends at the last event', () => {
     const topology = topologyOf(twoPipelines(0));
     const { summary } = watched({ topology, makeCore: stageLocal(topology), arrivals: arrivalsAt([5 * MS]) });
     expect(summary).toEqual({
@@ -399,7 +406,7 @@ describe('simulate()', () => {
     expect(nobody).toEqual({ requests: 0, inTime: 0, late: 0, dropped: 0, failed: 0, endNs: 0 });
   });
 
-  it('refuses arrivals that are none and cores that break their word', () => {
+  it('refuses impossible arrivals, and cores that break their contract', () => {
     const topology = topologyOf(twoPipelines(0));
     const run = (
       arrivals: Arrivals,
@@ -419,7 +426,7 @@ describe('simulate()', () => {
       });
     expect(() => saying(() => {})).toThrow('1 requests have no outcome at the end');
     expect(() => saying((decisions) => decisions.push(Decision.wakeAt, 7))).toThrow(
-      'a wake-up at 7, it is 7',
+      'a wake-up is asked for at 7 ns, but it is 7 ns already',
     );
     expect(() =>
       saying((decisions) => {
@@ -431,7 +438,8 @@ describe('simulate()', () => {
 });
 
 /**
- * When each step starts, by its definition: after what was handed before it to the same device or link, and not before its time.
+ * startsOf computes when each step starts, by definition: after all steps that were handed to the same device
+ * or link before it, and not before its earliest time.
  * @param free a kind of link that is taken to be always free
  */
 function startsOf(topology: Topology, handed: readonly Handed[], free?: 'uplink' | 'downlink'): number[] {
@@ -446,7 +454,7 @@ function startsOf(topology: Topology, handed: readonly Handed[], free?: 'uplink'
   });
 }
 
-/** A transfer of no length takes no link. */
+/** resourcesOf lists the device or the links that a step takes. A transfer of no length takes no link. */
 function resourcesOf({ links }: Topology, { kind, device, to, from, end }: Handed): string[] {
   if (kind === 'execute') return [`device ${device}`];
   if (end === from) return [];

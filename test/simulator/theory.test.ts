@@ -11,7 +11,7 @@ interface Row {
   error: number;
 }
 
-/** Long runs: in a process of its own, where the code runs as it was built. */
+/** The runs are long, so they have a process of their own, which runs the built code. */
 const rows = JSON.parse(
   execFileSync(
     process.execPath,
@@ -24,19 +24,19 @@ const rows = JSON.parse(
 const of = (queue: string) => rows.filter((row) => row.queue === queue);
 
 describe('simulate(), against queueing theory', () => {
-  it('matches M/M/1 within 1 %: mean wait ρ/(1 − ρ) services', () => {
+  it('matches the mean wait of M/M/1, ρ/(1 − ρ) services, within 1 %', () => {
     for (const { utilisation, measured } of of('M/M/1'))
       expect(Math.abs((measured * (1 - utilisation)) / utilisation - 1)).toBeLessThan(0.01);
     expect(of('M/M/1')).toHaveLength(2);
   });
 
-  it('matches M/D/1 within 1 %: mean wait ρ/(2(1 − ρ)) services', () => {
+  it('matches the mean wait of M/D/1, ρ/(2(1 − ρ)) services, within 1 %', () => {
     for (const { utilisation, measured } of of('M/D/1'))
       expect(Math.abs((measured * 2 * (1 - utilisation)) / utilisation - 1)).toBeLessThan(0.01);
     expect(of('M/D/1')).toHaveLength(2);
   });
 
-  it('matches M/D/c within 1 %, by Crommelin’s chain', () => {
+  it('matches the mean wait of M/D/c, computed by Crommelin’s chain, within 1 %', () => {
     for (const { measured, exact } of of('M/D/c')) expect(Math.abs(measured / exact - 1)).toBeLessThan(0.01);
     expect(of('M/D/c')).toHaveLength(2);
   });

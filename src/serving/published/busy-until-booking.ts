@@ -3,8 +3,10 @@ import type { Durations } from '../state/index.js';
 import type { Pool, Topology } from '../topology.js';
 
 /**
- * Reservations as PPipe's published simulator keeps them: of every device and link only when it was last reserved until, no
- * gaps. A stage but the last goes to the device of least max(its uplink, its end); ties to the first.
+ * BusyUntilBooking keeps reservations as PPipe's published simulator does: for every device and link it knows
+ * only the end of the last reservation, and no gaps. The last stage goes to the device where the batch ends
+ * first. An earlier stage goes to the device with the least max(free time of its uplink, end of the batch).
+ * Ties go to the first device.
  */
 export class BusyUntilBooking implements Booking {
   private readonly device: Float64Array;
@@ -62,7 +64,7 @@ export class BusyUntilBooking implements Booking {
     return least < Number.POSITIVE_INFINITY;
   }
 
-  /** Nothing is known without a search. */
+  /** freeFrom is always 0, since nothing is known here without a search. */
   freeFrom(): number {
     return 0;
   }
@@ -79,7 +81,7 @@ export class BusyUntilBooking implements Booking {
     }
   }
 
-  /** None is: only when the last one ends. */
+  /** kept is always 0: only the end of the last reservation is known, and no reservation itself. */
   get kept(): number {
     return 0;
   }

@@ -3,7 +3,10 @@ import { Decision, type Decisions } from '../decisions.js';
 import { type Flow, type Journeys, Leg } from '../reservation/index.js';
 import type { Batches } from '../state/index.js';
 
-/** Every batch is handed on as soon as it is there; devices and links serve what they are handed, first come first served. */
+/**
+ * HandedOnFlow hands every batch on as soon as it is there. Devices and links serve the batches they are
+ * handed, first come, first served.
+ */
 export class HandedOnFlow implements Flow {
   private readonly handed: Lists;
   private readonly up: Uint8Array;
@@ -13,7 +16,10 @@ export class HandedOnFlow implements Flow {
     private readonly batches: Batches,
     private readonly journeys: Journeys,
     devices: number,
-    /** Takes out of a batch what its clients no longer want; whether anything is left. */
+    /**
+     * `isWanted` removes the tasks that their clients no longer want from a batch, and tells whether any are
+     * left.
+     */
     private readonly isWanted: (batch: number) => boolean,
   ) {
     this.handed = new Lists(devices);

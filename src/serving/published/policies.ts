@@ -1,7 +1,10 @@
 import type { ReservationPolicy } from '../reservation/index.js';
 import { REACTIVE_POLICY, type StageLocalPolicy } from '../stage-local/index.js';
 
-/** Every choice as PPipe's published simulator makes it; with a topology of its rules, its runs row for row. */
+/**
+ * PUBLISHED_POLICY makes every choice as PPipe's published simulator does. With a topology of its rules, it
+ * replays the published runs row for row.
+ */
 export const PUBLISHED_POLICY: ReservationPolicy = {
   tables: 'busy-until',
   offer: 'least-waiting',
@@ -16,7 +19,7 @@ export const PUBLISHED_POLICY: ReservationPolicy = {
   mostTries: 2,
 };
 
-/** Every choice as PPipe's published simulator makes it; with a topology of its rules, its runs row for row. */
+/** PUBLISHED_REACTIVE_POLICY does the same for the reactive scheduler. */
 export const PUBLISHED_REACTIVE_POLICY: StageLocalPolicy = {
   ...REACTIVE_POLICY,
   formation: { kind: 'last-moment', leaves: 'nothing', stepNs: 1000 },

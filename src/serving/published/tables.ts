@@ -2,7 +2,10 @@ import type { ReservationTables } from '../reservation/index.js';
 import { BusyUntilBooking } from './busy-until-booking.js';
 import { HandedOnFlow } from './handed-on-flow.js';
 
-/** Tables that remember of every resource only the end of its last reservation (`tables: 'busy-until'`). */
+/**
+ * busyUntilTables makes tables that remember only the end of the last reservation of every resource (`tables:
+ * 'busy-until'`).
+ */
 export const busyUntilTables: ReservationTables = ({
   topology,
   decisions,

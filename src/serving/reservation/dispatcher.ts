@@ -5,30 +5,39 @@ import type { Booking } from './booking.js';
 import { Path } from './path.js';
 import type { ReservationPolicy } from './policy.js';
 
+/** MOST_DEBT limits how far a pipeline can be behind its share, in full batches. */
 const MOST_DEBT = 64;
 
 /**
- * Algorithm 1 (PPipe A.3) for the oldest request of a model: which pipeline, and the largest batch that is there in time.
- * It decides nothing by itself; `offer` leaves its answer in `entry` and `path`.
+ * Dispatcher finds, for the oldest request of a model, the pipeline and the largest batch that is done in
+ * time (PPipe A.3, Algorithm 1). It decides nothing by itself: `offer` leaves its answer in `entry` and
+ * `path`.
  */
 export class Dispatcher {
   readonly path: Path;
-  /** First pool of the pipeline last offered. */
+  /** `entry` is the entry of the pipeline offered last. */
   entry = NONE;
+  /** `probes` is the number of probes so far. */
   probes = 0;
-  /** Largest batch of each pipeline, by its first pool: the least of its stages' planned ones. */
+  /**
+   * `planned` is the largest batch of each pipeline, by its entry: the least of its stages' planned batches.
+   */
   readonly planned: Int32Array;
-  /** The largest of them. */
+  /** `mostPlanned` is the largest of `planned`. */
   readonly mostPlanned: number;
-  /** When a full batch of each pipeline would start, were all that it waits for at its beginning. */
+  /**
+   * `startsAt` is when a full batch of each pipeline would start, if it did all its waiting at the beginning.
+   */
   private readonly startsAt: Float64Array;
-  /** Pipelines a batch was dispatched to since. */
+  /**
+   * `changed` is 1 for each pipeline to which a batch was dispatched since it was last probed or estimated.
+   */
   private readonly changed: Uint8Array;
   private probedAt = -1;
   private probedEntry = NONE;
   private probedSize = 0;
   private found = false;
-  /** Requests each pipeline is behind its planned share of what was dispatched. */
+  /** `behind` is how many requests each pipeline is behind its planned share of those dispatched. */
   private readonly behind: Float64Array;
   private readonly share: Float64Array;
 
@@ -52,6 +61,7 @@ export class Dispatcher {
   }
 
   /**
+   * offer finds a pipeline and a batch size for the oldest request of a model.
    * @param firstSight whether the request has only now become the oldest
    * @param most the largest batch wanted
    * @returns the size of the batch, 0 where the request is to be dropped
@@ -69,8 +79,9 @@ export class Dispatcher {
   }
 
   /**
-   * What is waited for is taken from the pipeline's last probe and, after a batch was dispatched to it, from when its devices are
-   * free; the one that is chosen is then probed.
+   * leastWaiting takes the pipeline whose full batch waits least. The wait follows from the pipeline's last
+   * probe and, after a batch was dispatched to it, from when its devices are free. The pipeline that is
+   * chosen is then probed.
    */
   private leastWaiting(at: number, model: number, deadline: number): number {
     const { review, lateSingles } = this.policy;
@@ -111,6 +122,10 @@ export class Dispatcher {
     return best;
   }
 
+  /**
+   * askOthers takes, among the other pipelines in which some batch is in time, the one furthest behind its
+   * share.
+   */
   private askOthers(
     at: number,
     entries: number[],
@@ -134,7 +149,10 @@ export class Dispatcher {
     return best;
   }
 
-  /** The largest batch in time in a pipeline; the path is left as probed for it. */
+  /**
+   * largest is the largest batch that is in time in a pipeline, 0 where none is. The path is left as probed
+   * for it.
+   */
   largest(at: number, entry: number, deadline: number, firstSight: boolean, most: number): number {
     const planned = Math.min(most, this.planned[entry] as number);
     if (this.inTime(at, entry, planned, deadline)) return planned;
@@ -171,17 +189,18 @@ export class Dispatcher {
     return this.found;
   }
 
-  /** What was probed is so no more: time has not passed, but devices or links have changed. */
+  /** stale forgets the last probe, since devices or links have changed although time has not passed. */
   stale(): void {
     this.probedAt = -1;
   }
 
+  /** devicesChanged forgets when pipelines could start, since devices came or went. */
   devicesChanged(): void {
     this.changed.fill(1);
     this.startsAt.fill(0);
   }
 
-  /** A batch was dispatched. */
+  /** dispatched tells that a batch was dispatched. */
   dispatched(model: number, entry: number, size: number): void {
     this.stale();
     this.changed[entry] = 1;
@@ -189,7 +208,8 @@ export class Dispatcher {
     if (entries.length === 1) return;
     for (const other of entries) {
       const behind = (this.behind[other] as number) + size * (this.share[other] as number);
-      // A pipeline that could long not be used is not made up for without end.
+      // The limit keeps a pipeline that was long out of use from getting every request until it has caught
+      // up.
       this.behind[other] = Math.min(behind, MOST_DEBT * (this.planned[other] as number));
     }
     this.behind[entry]! -= size;

@@ -1,15 +1,24 @@
-/** Takes dispatched batches along their paths. */
+/** Flow takes dispatched batches along their paths. */
 export interface Flow {
-  /** A batch was dispatched, its path reserved. */
+  /** begin tells that a batch was dispatched and its path reserved. */
   begin(batch: number): void;
   started(at: number, batch: number): void;
-  /** @param last whether that was its last stage */
+  /**
+   * executed tells that a batch has executed.
+   * @param last whether that was its last stage
+   */
   executed(at: number, batch: number, last: boolean): void;
-  /** @returns false where its next device is gone: it is forgotten here */
+  /**
+   * transferred tells that a batch is with the next pool.
+   * @returns false where its next device is gone: the flow has then forgotten the batch
+   */
   transferred(at: number, batch: number): boolean;
-  /** The batch came to nothing on its device: it is forgotten here. */
+  /** lost forgets a batch that gave no results on its device. */
   lost(at: number, batch: number): void;
-  /** @returns the batches that were on the device, forgotten here; the leg of those that it ran is `executing` */
+  /**
+   * deviceDown tells that a device is gone, and forgets the batches on it.
+   * @returns these batches; the leg of those that it ran is `executing`
+   */
   deviceDown(at: number, device: number): number[];
   deviceUp(device: number): void;
   decide(at: number): void;

@@ -6,41 +6,52 @@ import type { Path } from './path.js';
 import { ReservationTable } from './reservation-table.js';
 
 const NO_GAP = -1;
-/** Devices looked at for a stage, and as many with gaps: in a pool of thousands, one good enough is soon found. */
+/**
+ * MOST_OFFERS limits how many devices are looked at for a stage; the search of gaps may look at as many
+ * again. In a pool of thousands, a device that is good enough is found soon.
+ */
 const MOST_OFFERS = 128;
 
 /**
- * Reservations with their gaps, of devices and of the links of their servers, in one table: devices first, then uplinks,
- * then downlinks.
+ * GapBooking keeps reservations with the gaps between them, of devices and of the links of their servers. One
+ * table holds them all: devices first, then uplinks, then downlinks.
  *
- * A stage goes to the device that the batch could leave first: where its execution ends and, but for the last stage, its server's
- * uplink is free. By the end alone (A.3 as printed) an idle device behind a crowded uplink is chosen again and again.
+ * A stage goes to the device that the batch could leave first: where its execution has ended and, but for the
+ * last stage, its server's uplink is free. If only the end of the execution counted (A.3 as printed), an idle
+ * device behind a crowded uplink would be chosen again and again.
  *
- * Each pool's devices are kept in the order in which they fall free for good, so a search ends at the first device whose
- * bound is no better than what was found; those with gaps also in the order in which their last gaps end, of which only those that
- * end late enough are looked at. A few steps, whatever the pool's size.
+ * The devices of a pool are kept in the order in which they fall free for good, so a search ends at the first
+ * device whose bound is no better than what was found. Devices with gaps are also kept in the order in which
+ * their last gaps end, and only those whose gaps end late enough are looked at. So a search takes a few
+ * steps, whatever the size of the pool.
  */
 export class GapBooking implements Booking {
   readonly table: ReservationTable;
   readonly uplinkBase: number;
   readonly downlinkBase: number;
   private readonly byFree: Lists;
-  /** Devices whose row has, or had, a gap, by where the last of them ends. */
+  /** `byGap` holds the devices whose row has, or had, a gap, in the order in which their last gaps end. */
   private readonly byGap: Lists;
   private readonly gapEnd: Float64Array;
   private readonly up: Uint8Array;
-  /** Which of its server's devices in its pool each is: those never used are taken server by server. */
+  /**
+   * `rank` is the place of each device among those of its pool on its server. Of devices that were never
+   * used, every server's first is taken before any server's second.
+   */
   private readonly rank: Int32Array;
-  /** Pools whose devices are to be brought into order, since some have come up. */
+  /** `unsorted` is 1 for each pool whose devices are to be sorted, since some have come up. */
   private readonly unsorted: Uint8Array;
-  /** Of the pipeline from each pool on. */
+  /** `stages` is the number of stages of the pipeline from each pool on. */
   private readonly stages: Int32Array;
   private readonly poolOf: Int32Array;
   private now = 0;
-  // Of the stage a device is looked for:
+  // The fields below describe the stage for which a device is sought.
   private readyAt = 0;
   private latencyNs = 0;
-  /** Into the stage, and out of it to the next. */
+  /**
+   * `transferNs` is the time of the transfer into the stage, and `sendingNs` that of the transfer to the next
+   * stage.
+   */
   private transferNs = 0;
   private sendingNs = 0;
   private uplinkIn = NONE;
@@ -117,7 +128,11 @@ export class GapBooking implements Booking {
     return path.device[k] !== NONE;
   }
 
-  /** What a device would do for the stage, taken where it is left sooner; @returns when it is left then. */
+  /**
+   * offer looks at what a device could do for the stage, and takes it into the path where the batch leaves it
+   * sooner than `least`.
+   * @returns when the batch leaves the device taken last
+   */
   private offer(path: Path, k: number, device: number, inGap: boolean, least: number): number {
     const { table, transferNs, latencyNs } = this;
     const send =
@@ -169,7 +184,7 @@ export class GapBooking implements Booking {
     if (end > start) this.table.insert(link, start, end, step);
   }
 
-  /** Reserves a device and moves it to its place among those of its pool. */
+  /** execute reserves a device, and moves it to its place among those of its pool. */
   execute(device: number, start: number, end: number, step: number): void {
     const pool = this.poolOf[device] as number;
     if (start > Math.max(this.now, this.table.busyUntil[device] as number)) this.sortGap(pool, device, start);
@@ -177,7 +192,10 @@ export class GapBooking implements Booking {
     this.sortIn(pool, device);
   }
 
-  /** An execution is done, or will not be there: the device has nothing more of it after `freeAt`. */
+  /**
+   * release removes the reservation of an execution that is done, or that will not take place. Where no other
+   * reservation is left, the device is free from `freeAt`.
+   */
   release(device: number, step: number, freeAt: number): void {
     const before = this.table.busyUntil[device] as number;
     this.table.remove(device, step, freeAt);
@@ -185,8 +203,9 @@ export class GapBooking implements Booking {
   }
 
   /**
-   * A device's reservations follow one another in their order, from `at` or the end of the step under way (NONE: none is), each
-   * when its batch is there: after something took other than expected.
+   * closeUp moves a device's reservations together after a step took other than expected. They keep their
+   * order, from `at` or from the end of the step under way (NONE: there is none), and each starts when its
+   * batch is there.
    */
   closeUp(device: number, at: number, underWay: number, arrivalOf: (step: number) => number): void {
     const pool = this.poolOf[device] as number;
@@ -204,7 +223,9 @@ export class GapBooking implements Booking {
     this.sortIn(pool, device);
   }
 
-  /** A device has a gap that ends then. Those whose last gap is over are forgotten. */
+  /**
+   * sortGap notes that a device has a gap that ends at `end`, and forgets the devices whose last gap is over.
+   */
   private sortGap(pool: number, device: number, end: number): void {
     if (this.up[device] === 0 || end <= (this.gapEnd[device] as number)) return;
     this.forgetGap(pool, device);
@@ -267,6 +288,7 @@ export class GapBooking implements Booking {
   }
 }
 
+/** ranksWithinServers counts, for each device, the earlier devices of its pool that share its uplink. */
 function ranksWithinServers({ devices, links }: Topology): Int32Array {
   const seen = new Map<string, number>();
   return Int32Array.from(devices, ({ pool }, device) => {

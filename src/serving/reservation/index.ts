@@ -1,8 +1,13 @@
 /**
- * The reservation scheduler (PPipe, section 5.4 and appendix A.3) for chains of pools.
+ * The folder `reservation` holds the reservation scheduler (PPipe, section 5.4 and appendix A.3) for
+ * pipelines that are chains of pools.
  *
- * Devices and links are reserved for a batch over its whole way before it starts. Start with `reservation.ts` (the core), then
- * `dispatcher.ts` (which pipeline, how large a batch) and `gap-booking.ts` (where on devices and links there is room).
+ * In go the events of a driver, out come its decisions, as of every core. Before a batch starts, devices and
+ * links are reserved for it over its whole path. Batches are not formed anew between stages, and no request
+ * is turned away unread.
+ *
+ * Start with `policy.ts` for the choices and `reservation.ts` for the core, then read `dispatcher.ts` (which
+ * pipeline, how large a batch) and `gap-booking.ts` (where devices and links have room).
  */
 export type { Booking } from './booking.js';
 export type { Flow } from './flow.js';

@@ -1,14 +1,17 @@
 import { grownColumn, NONE } from '../../collections/index.js';
 
-/** A batch's way through its pipeline as a probe finds it: a device per stage and when it has what. Nanoseconds. */
+/**
+ * Path is a batch's way through its pipeline as a probe finds it: for each stage a device, and when the batch
+ * is sent, starts and ends there. Times are in nanoseconds.
+ */
 export class Path {
   stages = 0;
   readonly device: Int32Array;
-  /** When its tensors are sent to the stage; the first has no such time. */
+  /** `sendAt` is when its tensors are sent to each stage; the first stage has no such time. */
   readonly sendAt: Float64Array;
   readonly startAt: Float64Array;
   readonly endAt: Float64Array;
-  /** Of all it waits for devices and links. */
+  /** `waitNs` is the time that the batch waits for devices and links, over all stages. */
   waitNs = 0;
 
   constructor(mostStages: number) {
@@ -18,18 +21,21 @@ export class Path {
     this.endAt = new Float64Array(mostStages);
   }
 
-  /** When its last stage ends. */
+  /** finish is when the last stage ends. */
   get finish(): number {
     return this.endAt[this.stages - 1] as number;
   }
 }
 
-/** Where a batch is on its path. */
+/** Leg says where a batch is on its path. */
 export const Leg = { toExecute: 0, executing: 1, toSend: 2, sending: 3 } as const;
 
-/** The paths of batches under way, by batch number, as columns. */
+/** Journeys holds the paths of the batches under way, as columns by batch number. */
 export class Journeys {
-  /** Steps a batch has room for, as a power of two: a step's number is taken apart without a division. */
+  /**
+   * `shift` gives a batch room for a power of two of steps, so that a step's number is taken apart without a
+   * division.
+   */
   private readonly shift: number;
   private devices = new Int32Array(0);
   private sends = new Float64Array(0);
@@ -43,7 +49,7 @@ export class Journeys {
     this.shift = Math.ceil(Math.log2(mostStages));
   }
 
-  /** The number of a batch's step: its execution at the stage, or its transfer to it. */
+  /** step is the number of a batch's step: its execution at the stage, or its transfer to the stage. */
   step(batch: number, stage: number): number {
     return (batch << this.shift) + stage;
   }
@@ -64,7 +70,7 @@ export class Journeys {
     this.follow(batch, path, 0);
   }
 
-  /** Takes over a path from a stage on. */
+  /** follow takes over a path from a stage on. */
   follow(batch: number, path: Path, from: number): void {
     const first = this.step(batch, 0);
     for (let k = from; k < path.stages; k++) {
@@ -75,6 +81,7 @@ export class Journeys {
     }
   }
 
+  /** move changes the times of one stage. */
   move(batch: number, stage: number, sendAt: number, startAt: number, endAt: number): void {
     const at = this.step(batch, stage);
     this.sends[at] = sendAt;
@@ -82,7 +89,7 @@ export class Journeys {
     this.ends[at] = endAt;
   }
 
-  /** From this stage on there is no way. */
+  /** end records that the batch has no path from this stage on. */
   end(batch: number, stage: number): void {
     this.devices[this.step(batch, stage)] = NONE;
   }

@@ -1,40 +1,46 @@
 import type { ReservationCorrection } from '../state/index.js';
 
 /**
- * What a reservation remembers of a resource.
- * - gaps: every reservation and what is free between them (A.3). Each resource serves its reservations in their order.
- * - busy-until: the end of the last. Reservations then have no order to be kept: a batch is handed on as soon as it is
- *   there, first come first served, and an accepted request can be late (the published simulator).
+ * TableRule says what is remembered of the reservations of a resource.
+ * - gaps: every reservation, and the free time between them (A.3). Each resource serves its reservations in
+ *   their order.
+ * - busy-until: only the end of the last. Reservations then have no order to be kept: a batch is handed on as
+ *   soon as it is there, first come, first served, and an accepted request can be late (the published
+ *   simulator).
  */
 export type TableRule = 'gaps' | 'busy-until';
 
 /**
- * Which pipeline a batch is offered to first.
- * - least-waiting: whose full batch waits least for devices and links (Algorithm 1).
- * - behind-share: the one furthest behind its planned share of what has been dispatched.
+ * OfferRule says which pipeline a batch is offered to first.
+ * - least-waiting: the pipeline whose full batch waits least for devices and links (Algorithm 1).
+ * - behind-share: the pipeline furthest behind its planned share of what was dispatched.
  */
 export type OfferRule = 'least-waiting' | 'behind-share';
 
 /**
- * How least-waiting looks at a pipeline of batch 1 in which the request would be late.
- * - as-others: by what it waits.
- * - shunned: as if it waited an SLO longer.
+ * LateSingleRule says how least-waiting judges a pipeline of batch 1 in which the request would be late.
+ * - as-others: by its wait.
+ * - shunned: as if its wait were an SLO longer.
  */
 export type LateSingleRule = 'as-others' | 'shunned';
 
 /**
- * The last moment to wait for company.
- * - in-time: a step past the last at which a batch of one more would be in time, but no later than those that wait can be.
- * - one-more: that step past, whatever it is to those that wait (the published simulator).
+ * LastMomentRule says until when a batch waits for company.
+ * - in-time: until `wakeStepNs` past the last moment at which a batch of one more would be in time, but no
+ *   later than the last moment of the tasks that wait.
+ * - one-more: until `wakeStepNs` past the last moment of a batch of one more, even if the tasks that wait are
+ *   then late (the published simulator).
  */
 export type LastMomentRule = 'in-time' | 'one-more';
 
 /**
- * When a request is dropped as soon as it becomes the oldest, though a smaller batch could still save it.
- * - never: only what not even a batch of 1 can save is dropped (Algorithm 1).
- * - nearly-full: where no batch of at least `share` of the planned one can be in time (the published simulator).
- * - queueing: the same, but only where such a batch could be if it had nothing to wait for: then it is load that keeps it,
- *   and small batches would make the load worse.
+ * FirstSightRule says when a request is dropped as soon as it becomes the oldest, though a smaller batch
+ * could still save it.
+ * - never: only a request that not even a batch of 1 can save is dropped (Algorithm 1).
+ * - nearly-full: it is dropped where no batch of at least `share` of the planned one can be in time (the
+ *   published simulator).
+ * - queueing: it is dropped likewise, but only where such a batch would be in time if it had nothing to wait
+ *   for. Then it is load that makes it late, and small batches would make the load worse.
  */
 export type FirstSightRule =
   | { kind: 'never' }
@@ -42,31 +48,35 @@ export type FirstSightRule =
   | { kind: 'queueing'; share: number };
 
 /**
- * When a batch that waits for company is thought over: pipeline, size and last moment.
+ * ReviewRule says when the pipeline, size and last moment of a waiting batch are decided anew.
  * - when-due: when it could be dispatched, or might not be in time any more.
- * - every-arrival: at each arrival of its model as well (the published simulator).
+ * - every-arrival: also at each arrival of its model (the published simulator).
  */
 export type ReviewRule = 'when-due' | 'every-arrival';
 
-/** The choices a reservation scheduler is put together from. */
+/** ReservationPolicy holds the choices that a reservation scheduler is put together from. */
 export interface ReservationPolicy {
   tables: TableRule;
   offer: OfferRule;
   lateSingles: LateSingleRule;
-  /** Before a request is dropped for one pipeline's load, the others are asked. */
+  /** `askOthers` tells whether the other pipelines are asked before a request is dropped. */
   askOthers: boolean;
   firstSight: FirstSightRule;
   review: ReviewRule;
   correction: ReservationCorrection;
   lastMoment: LastMomentRule;
-  /** Its step. */
+  /**
+   * `wakeStepNs` is how far past the last moment of a batch of one more the wait ends, in nanoseconds
+   * (LastMomentRule).
+   */
   wakeStepNs: number;
-  /** More tasks in flight than this are refused. */
+  /** `mostTasks` is how many tasks may be in flight; a request beyond them is refused. */
   mostTasks: number;
-  /** Executions a task may be lost in before its request fails. */
+  /** `mostTries` is how many executions a task may be lost in before its request fails. */
   mostTries: number;
 }
 
+/** RESERVATION_POLICY is the default policy; docs/serving.md says how it differs from the published one. */
 export const RESERVATION_POLICY: ReservationPolicy = {
   tables: 'gaps',
   offer: 'least-waiting',

@@ -1,8 +1,9 @@
 import { grownColumn } from '../../collections/index.js';
 
 /**
- * Who has which resource when: per resource (a virtual GPU, an uplink, a downlink) its reservations in order of their start,
- * none overlapping, with the gaps between them. What is done is taken out, so rows stay short.
+ * ReservationTable knows who has which resource when. For each resource (a virtual GPU, an uplink or a
+ * downlink) it holds the reservations in the order of their starts, none overlapping, with the gaps between
+ * them. Finished reservations are removed, so rows stay short.
  */
 export class ReservationTable {
   private stride = 4;
@@ -10,7 +11,7 @@ export class ReservationTable {
   private ends: Float64Array;
   private owners: Int32Array;
   private readonly counts: Int32Array;
-  /** When the last of a resource's reservations ends or ended. */
+  /** `busyUntil` is when the last of a resource's reservations ends or ended. */
   readonly busyUntil: Float64Array;
 
   constructor(resources: number) {
@@ -25,7 +26,7 @@ export class ReservationTable {
     return this.counts[resource] as number;
   }
 
-  /** Reservations of all resources. O(resources). */
+  /** total counts the reservations of all resources. O(resources). */
   get total(): number {
     return this.counts.reduce((sum, count) => sum + count, 0);
   }
@@ -38,7 +39,10 @@ export class ReservationTable {
     return this.starts[resource * this.stride + i] as number;
   }
 
-  /** The earliest start, not before `from`, of `length` free nanoseconds: in a gap where one is long enough. O(row). */
+  /**
+   * earliestSlot is the earliest start, not before `from`, of `length` free nanoseconds: in a gap where one
+   * is long enough. O(row).
+   */
   earliestSlot(resource: number, from: number, length: number): number {
     if (from >= (this.busyUntil[resource] as number)) return from;
     const first = resource * this.stride;
@@ -51,7 +55,10 @@ export class ReservationTable {
     return start;
   }
 
-  /** The earliest start at which both resources are free for `length` nanoseconds (A.3, earliestSlot). */
+  /**
+   * earliestCommonSlot is the earliest start at which both resources are free for `length` nanoseconds (A.3,
+   * earliestSlot).
+   */
   earliestCommonSlot(one: number, other: number, from: number, length: number): number {
     let start = from;
     for (;;) {
@@ -62,7 +69,7 @@ export class ReservationTable {
     }
   }
 
-  /** A reservation in a slot that is free; an empty one takes nothing. */
+  /** insert adds a reservation in a slot that is free. */
   insert(resource: number, start: number, end: number, owner: number): void {
     const count = this.counts[resource] as number;
     if (count === this.stride) this.widen();
@@ -76,7 +83,10 @@ export class ReservationTable {
     if (end > (this.busyUntil[resource] as number)) this.busyUntil[resource] = end;
   }
 
-  /** Takes the owner's reservation out; the resource was, or is to be, free from `freeAt` unless others have it. */
+  /**
+   * remove removes the owner's reservation. Where no other reservation is left, the resource is free from
+   * `freeAt`.
+   */
   remove(resource: number, owner: number, freeAt: number): void {
     const first = resource * this.stride;
     const end = first + (this.counts[resource] as number);
@@ -96,7 +106,10 @@ export class ReservationTable {
     return this.ends[resource * this.stride + i] as number;
   }
 
-  /** The i-th reservation of a resource starts at another time, its order kept; @returns when it ends */
+  /**
+   * moveTo starts the i-th reservation of a resource at another time; the order stays.
+   * @returns when the reservation ends
+   */
   moveTo(resource: number, i: number, start: number): number {
     const at = resource * this.stride + i;
     const end = start + (this.ends[at] as number) - (this.starts[at] as number);

@@ -15,11 +15,12 @@ const NEVER = Number.POSITIVE_INFINITY;
 const NOT_DOWN = Number.NEGATIVE_INFINITY;
 
 /**
- * PPipe's reservation-based adaptive batching (§5.4, A.3): one queue per model; a batch is formed once, for all stages, when
- * devices and links for its whole way are found to be free in time, and these are kept for it.
+ * ReservationCore is PPipe's reservation-based adaptive batching (§5.4, A.3), with one queue per model. A
+ * batch is formed once, for all stages, when devices and links are found to be free in time over its whole
+ * path. These are then reserved for it.
  *
- * Cost: an arrival that changes nothing looks at one number; a dispatch takes two probes as a rule. Memory follows the number
- * in flight.
+ * An arrival that changes nothing costs one comparison, and a dispatch takes two probes as a rule. Memory
+ * follows the number of requests in flight.
  */
 export class ReservationCore implements ServingCore {
   private readonly life: RequestLife;
@@ -28,34 +29,39 @@ export class ReservationCore implements ServingCore {
   private readonly policy: ReservationPolicy;
   private readonly journeys: Journeys;
   private readonly durations: Durations;
-  /** Of the pipeline from each pool on. */
+  /** `stages` is the number of stages of the pipeline from each pool on. */
   private readonly stages: Int32Array;
   private readonly dispatcher: Dispatcher;
   private readonly booking: Booking;
   private readonly flow: Flow;
-  /** Per model. */
+  /** `queues` holds one queue per model, in the order of deadlines. */
   private readonly queues: TaskQueues;
+  /** `touched` is 1 for each model whose queue is to be looked at again in this `decide`. */
   private readonly touched: Uint8Array;
-  /** When a batch was last dispatched. */
+  /** `lastUse` is when a batch of each model was last dispatched. */
   private readonly lastUse: Float64Array;
+  /** `wake` is when the queue of each model is looked at, even if nothing happens before. */
   private readonly wake: Float64Array;
-  /** The oldest task when its model was last looked at. */
+  /** `seen` is the oldest task of each model when its queue was last looked at. */
   private readonly seen: Int32Array;
-  /** Per model: until then, what comes behind the oldest changes nothing while fewer than `quietSize` wait. */
+  /**
+   * `quietUntil` is the time until which arrivals behind the oldest task of a model change nothing, while
+   * fewer than `quietSize` tasks wait.
+   */
   private readonly quietUntil: Float64Array;
   private readonly quietSize: Int32Array;
   private readonly poolsUp: PoolsUp;
-  /** Whether a request ever ended while a task of it was in a batch. */
+  /** `holes` tells whether a request ever ended while a task of it was in a batch. */
   private holes = false;
-  /** Whether a batch was ever lost. */
+  /** `retried` tells whether a batch was ever lost. */
   private retried = false;
-  /** Batches dispatched. */
+  /** `dispatches` is the number of batches dispatched so far. */
   dispatches = 0;
 
   /**
-   * @param decisions where decisions are appended; the driver's
-   * @param policy what differs from RESERVATION_POLICY
-   * @param tables what makes the tables that `policy.tables` names
+   * @param decisions the driver's buffer, where decisions are appended
+   * @param policy the choices that differ from RESERVATION_POLICY
+   * @param tables makes the tables that `policy.tables` names
    */
   constructor(
     private readonly topology: Topology,
@@ -101,7 +107,7 @@ export class ReservationCore implements ServingCore {
     this.quietSize = new Int32Array(models.length);
   }
 
-  /** Calls of probe() so far. */
+  /** probes counts the calls of probe() so far. */
   get probes(): number {
     return this.dispatcher.probes;
   }
@@ -110,7 +116,7 @@ export class ReservationCore implements ServingCore {
     return this.life.pending;
   }
 
-  /** What memory follows: reservations as well. */
+  /** inUse counts what memory follows, reservations included. */
   get inUse(): { requests: number; tasks: number; batches: number; reservations: number } {
     return { ...this.life.inUse, reservations: this.booking.kept };
   }
@@ -151,7 +157,7 @@ export class ReservationCore implements ServingCore {
     return this.life.cancelled(request);
   }
 
-  /** Reservations answer for a batch, not for a request that is not in yet. */
+  /** wouldDrop is always false: reservations tell about batches, not about a request that is not in yet. */
   wouldDrop(): boolean {
     return false;
   }
@@ -172,7 +178,7 @@ export class ReservationCore implements ServingCore {
   transferred(at: number, batch: number, startedAt: number, endedAt: number): void {
     const pool = this.batches.pool(batch);
     this.durations.observeTransfer(pool, this.batches.size(batch), endedAt - startedAt);
-    // A stage that has lost its devices: the batch's tasks start again, the driver has their inputs.
+    // The next stage has lost its devices. The batch's tasks start again, since the driver has their inputs.
     if (!this.flow.transferred(at, batch)) this.life.retry(at, batch, 0, false);
   }
 
@@ -222,7 +228,10 @@ export class ReservationCore implements ServingCore {
     this.life.decided(earliest);
   }
 
-  /** Algorithm 1, over and over until the oldest request waits; @returns when to look again. */
+  /**
+   * serve runs Algorithm 1 over and over until the oldest request waits.
+   * @returns when to look at the queue again
+   */
   private serve(at: number, model: number): number {
     for (;;) {
       const head = this.queues.first(model);
@@ -252,14 +261,17 @@ export class ReservationCore implements ServingCore {
       }
       const until = this.life.draining ? at : this.lastMoment(model, head, entry);
       if (until > at) return this.waitQuietly(at, model, size, deadline, until);
-      // The larger batch is there in time; where a smaller one takes longer, those that wait need not be.
+      // The larger batch is in time. Where a smaller batch takes longer, the tasks that wait may not be.
       const fits = this.dispatcher.largest(at, entry, deadline, false, waiting);
       if (fits === 0) this.life.giveUp(head, NONE, true);
       else this.dispatch(at, model, fits);
     }
   }
 
-  /** Until when a request could still be in time that finds none of its pipelines up; NOT_DOWN where one is. */
+  /**
+   * lastMomentForDevices is the last moment at which a request that finds none of its pipelines up could
+   * still start in time; NOT_DOWN where one is up.
+   */
   private lastMomentForDevices(model: number, deadline: number): number {
     const { entries } = this.topology.models[model] as ServedModel;
     let least = NEVER;
@@ -270,7 +282,10 @@ export class ReservationCore implements ServingCore {
     return deadline - least;
   }
 
-  /** Pipelines that their own bad record has kept a model from for as long as its SLO are given another chance. */
+  /**
+   * relaxIfUnused gives pipelines another chance that their own bad record has kept from a model for as long
+   * as its SLO.
+   */
   private relaxIfUnused(at: number, model: number, deadline: number): void {
     const { sloNs, entries } = this.topology.models[model] as ServedModel;
     if (at - (this.lastUse[model] as number) < sloNs) return;
@@ -280,7 +295,10 @@ export class ReservationCore implements ServingCore {
     }
   }
 
-  /** How many from the head on may be in one batch: one that was in a failed batch is tried alone. */
+  /**
+   * togetherWith is how many tasks from the head on may be in one batch. A task that was in a lost batch is
+   * tried alone.
+   */
   private togetherWith(head: number): number {
     if (!this.retried) return NEVER;
     if (this.queues.isAlone(head)) return 1;
@@ -294,9 +312,10 @@ export class ReservationCore implements ServingCore {
   }
 
   /**
-   * The batch that was found to be in time stays so for as long as it would be early, and its last moment to wait, whatever
-   * comes, is not before that of the slowest batch. Until then arrivals need not be thought about.
-   * @returns when to look again
+   * waitQuietly leaves the batch to wait. The batch that was found to be in time stays so for as long as it
+   * would be early. Whatever arrives, its last moment is not before that of the slowest batch. Until then,
+   * arrivals need no thought.
+   * @returns when to look at the queue again
    */
   private waitQuietly(at: number, model: number, size: number, deadline: number, until: number): number {
     if (this.policy.review === 'every-arrival') return until;
@@ -308,7 +327,7 @@ export class ReservationCore implements ServingCore {
     return Math.min(soonestLast, until);
   }
 
-  /** Until when those that wait do so for company. */
+  /** lastMoment is the time until which the waiting tasks wait for company. */
   private lastMoment(model: number, head: number, entry: number): number {
     const waiting = this.queues.size(model);
     const more = Math.min(waiting + 1, this.dispatcher.planned[entry] as number);
@@ -341,7 +360,7 @@ export class ReservationCore implements ServingCore {
     this.dispatcher.devicesChanged();
   }
 
-  /** Into the queue of its model in the order of deadlines, equals as they came. */
+  /** requeue puts a task into the queue of its model, in the order of deadlines and behind equals. */
   private requeue(at: number, task: number): void {
     const model = this.requests.modelOf(this.requests.requestOf(task));
     this.requests.enterQueue(task);
@@ -356,7 +375,7 @@ export class ReservationCore implements ServingCore {
     if (this.seen[model] === task) this.seen[model] = NONE;
   }
 
-  /** The tasks of a batch that was lost while it ran are tried again, each alone. */
+  /** retryAlone queues the tasks of a batch that was lost while it ran again, each to be tried alone. */
   private retryAlone(at: number, batch: number, givenUp: boolean): void {
     this.retried = true;
     this.life.retry(at, batch, 1, givenUp);

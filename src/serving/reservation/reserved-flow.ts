@@ -7,20 +7,26 @@ import type { GapBooking } from './gap-booking.js';
 import { type Journeys, Leg, Path } from './path.js';
 
 /**
- * Every device and link serves its reservations in their order, each as soon as its batch is there. Where everything takes as
- * long as expected, that is at the reserved times; where not, the reservations are corrected by what happened (§5.4).
+ * ReservedFlow lets every device and link serve its reservations in their order, each as soon as its batch is
+ * there. Where everything takes as long as expected, that is at the reserved times. Where it does not, the
+ * reservations are corrected by what happened (§5.4).
  */
 export class ReservedFlow implements Flow {
-  /** Batch each resource works on. Resources are numbered as in the booking's table. */
+  /**
+   * `underWay` is the batch that each resource works on. Resources are numbered as in the booking's table.
+   */
   private readonly underWay: Int32Array;
-  /** How many batches wait for each resource, being there: where none does, its row need not be looked through. */
+  /**
+   * `ready` is how many batches are there and wait for each resource. Where none does, the resource's row
+   * need not be searched.
+   */
   private readonly ready: Int32Array;
   private readonly isTouched: Uint8Array;
   private touched: Int32Array;
   private touchedCount = 0;
   private readonly up: Uint8Array;
   private readonly path: Path;
-  /** Of the pipeline from each pool on. */
+  /** `stages` is the number of stages of the pipeline from each pool on. */
   private readonly stages: Int32Array;
 
   constructor(
@@ -30,7 +36,10 @@ export class ReservedFlow implements Flow {
     private readonly journeys: Journeys,
     private readonly durations: Durations,
     private readonly booking: GapBooking,
-    /** Takes out of a batch what its clients no longer want; whether anything is left. */
+    /**
+     * `isWanted` removes the tasks that their clients no longer want from a batch, and tells whether any are
+     * left.
+     */
     private readonly isWanted: (batch: number) => boolean,
   ) {
     const { devices, links, pools } = topology;
@@ -119,7 +128,7 @@ export class ReservedFlow implements Flow {
     return lost;
   }
 
-  /** Starts what is due on every resource that something has changed for. */
+  /** decide starts what is due on every resource that something has changed for. */
   decide(at: number): void {
     for (let i = 0; i < this.touchedCount; i++) {
       const resource = this.touched[i] as number;
@@ -163,7 +172,10 @@ export class ReservedFlow implements Flow {
     this.decisions.push(Decision.transfer, batch, from, to);
   }
 
-  /** The first in a resource's row whose batch is there; those that have missed their time are passed over. */
+  /**
+   * nextOn is the first batch in a resource's row that is there. Batches that have missed their time are
+   * passed over.
+   */
   private nextOn(at: number, resource: number): number {
     if (this.ready[resource] === 0) return NONE;
     const { table } = this.booking;
@@ -176,7 +188,10 @@ export class ReservedFlow implements Flow {
     return NONE;
   }
 
-  /** One that is there before its time and will be gone before the next reserved is expected. */
+  /**
+   * filling is a batch that is there before its time, and that will be gone before the next reserved batch is
+   * expected.
+   */
   private filling(at: number, resource: number, next: number): number {
     if (resource >= this.booking.uplinkBase) return NONE;
     const { table } = this.booking;
@@ -189,7 +204,7 @@ export class ReservedFlow implements Flow {
     return NONE;
   }
 
-  /** Whether a step is its batch's next, and can begin but for the resource. */
+  /** isDue tells whether a step is its batch's next, and lacks nothing but the resource. */
   private isDue(step: number, resource: number): boolean {
     const batch = this.journeys.batchOf(step);
     const isExecution = resource < this.booking.uplinkBase;
@@ -198,13 +213,13 @@ export class ReservedFlow implements Flow {
     return this.journeys.stageOf(step) === (isExecution ? stage : stage + 1);
   }
 
-  /** A batch that has executed asks for its links; one that needs none goes at once. */
+  /** offerToLinks lets a batch that has executed wait for its links; a batch that needs none goes at once. */
   private offerToLinks(at: number, batch: number): void {
     const from = this.batches.device(batch);
     const to = this.journeys.device(batch, (this.journeys.stage[batch] as number) + 1);
     const takes = this.durations.transferNs(this.batches.pool(batch), this.batches.size(batch));
     if (to === NONE || takes === 0) {
-      // It may have been larger when its links were reserved.
+      // The batch may have been larger, and have needed links, when they were reserved.
       if (to !== NONE) this.dropLinks(at, batch, (this.journeys.stage[batch] as number) + 1);
       this.journeys.leg[batch] = Leg.sending;
       this.decisions.push(Decision.transfer, batch, from, to);
@@ -217,8 +232,9 @@ export class ReservedFlow implements Flow {
   }
 
   /**
-   * A batch that is late keeps its way and moves its reservations back as far as it must, over others' if need be: they will
-   * move when it comes to that. To look for free slots anew would send it behind all that is reserved ahead, and lose its own.
+   * postpone keeps a late batch on its path and moves its reservations back as far as it must, over those of
+   * others if need be: those move when their turn comes. A search for free slots would send the batch behind
+   * everything reserved ahead, and its own slots would be lost.
    */
   private postpone(at: number, batch: number, stage: number): void {
     const stages = this.stages[this.journeys.entry[batch] as number] as number;
@@ -247,7 +263,7 @@ export class ReservedFlow implements Flow {
     }
   }
 
-  /** Reserves the rest of the way anew; where a stage has no device left, the way ends. */
+  /** findWay reserves the rest of the path anew; where a stage has no device left, the path ends. */
   private findWay(at: number, batch: number, stage: number): void {
     this.dropReservations(at, batch, stage);
     const entry = this.journeys.entry[batch] as number;
@@ -269,7 +285,9 @@ export class ReservedFlow implements Flow {
     this.dropReservations(at, batch, stage + 1);
   }
 
-  /** Of a stage and those after it, with the links to them. */
+  /**
+   * dropReservations removes the reservations of a stage and all later ones, with those of the links to them.
+   */
   private dropReservations(at: number, batch: number, stage: number): void {
     const stages = this.stages[this.journeys.entry[batch] as number] as number;
     for (let k = stage; k < stages; k++) {
@@ -300,7 +318,7 @@ export class ReservedFlow implements Flow {
     this.booking.closeUp(device, at, step, (other) => this.arrivalAt(other, at));
   }
 
-  /** When a step's batch will be where it executes: now, where it is. */
+  /** arrivalAt is when a step's batch will be where it executes: now, where it is there already. */
   private arrivalAt(step: number, at: number): number {
     const batch = this.journeys.batchOf(step);
     const stage = this.journeys.stageOf(step);

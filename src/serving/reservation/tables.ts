@@ -7,21 +7,27 @@ import { GapBooking } from './gap-booking.js';
 import type { Journeys } from './path.js';
 import { ReservedFlow } from './reserved-flow.js';
 
-/** What reservation tables are made from: the parts of one core. */
+/** TableParts holds the parts of one core that reservation tables are made from. */
 export interface TableParts {
   readonly topology: Topology;
   readonly decisions: Decisions;
   readonly batches: Batches;
   readonly journeys: Journeys;
   readonly durations: Durations;
-  /** Takes out of a batch what its clients no longer want. @returns whether anything is left */
+  /**
+   * `isWanted` removes the tasks that their clients no longer want from a batch, and tells whether any are
+   * left.
+   */
   readonly isWanted: (batch: number) => boolean;
 }
 
-/** Makes what finds and keeps reservations, and what takes batches along them. */
+/**
+ * ReservationTables makes the Booking that finds and keeps reservations, and the Flow that takes batches
+ * along them.
+ */
 export type ReservationTables = (parts: TableParts) => { booking: Booking; flow: Flow };
 
-/** Tables that remember every reservation and the gaps between them (`tables: 'gaps'`). */
+/** gapTables makes tables that remember every reservation and the gaps between them (`tables: 'gaps'`). */
 export const gapTables: ReservationTables = ({
   topology,
   decisions,

@@ -3,11 +3,14 @@ import type { Requests } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import type { LateRule } from './policy.js';
 
-/** Tasks that will be late and are answered all the same, where a device has nothing else to do (LateRule). */
+/**
+ * Background holds the tasks that will be late and are answered all the same, on devices that have nothing
+ * else to do (LateRule).
+ */
 export class Background {
-  /** Per queue, in the order they were given up. */
+  /** `waiting` holds the tasks of each queue, in the order they were given up. */
   private readonly waiting: Lists;
-  /** Per model the share of its last requests that were not in time. */
+  /** `missedShare` is the share of each model's last requests that were not in time: a moving average. */
   private readonly missedShare: Float64Array;
 
   constructor(
@@ -20,12 +23,15 @@ export class Background {
     this.missedShare = new Float64Array(topology.models.length);
   }
 
-  /** Whether a task that cannot be in time is worth keeping: its model is not overloaded. */
+  /** takes tells whether a task that cannot be in time is kept: it is where its model is not overloaded. */
   takes(model: number): boolean {
     return this.rule.kind === 'background' && (this.missedShare[model] as number) <= this.rule.mostMissed;
   }
 
-  /** A request of the model was in time, or is known not to be. Told once of each. */
+  /**
+   * observe tells that a request of the model was in time, or is known not to be. It is called once per
+   * request.
+   */
   observe(model: number, missed: boolean): void {
     if (this.rule.kind === 'drop') return;
     const share = this.missedShare[model] as number;
@@ -42,12 +48,15 @@ export class Background {
     this.waiting.remove(queue, task);
   }
 
-  /** The task that has waited longest, NONE where none waits. */
+  /** first is the task that has waited longest, NONE where none waits. */
   first(queue: number): number {
     return this.waiting.first(queue);
   }
 
-  /** A batch of those that have waited longest; one that was in a failed batch is tried alone. */
+  /**
+   * batchSize is the size of the next batch, of the tasks that have waited longest. A task that was in a lost
+   * batch is tried alone.
+   */
   batchSize(queue: number, pool: number): number {
     const most = Math.min(this.topology.pools[pool]?.batch as number, this.waiting.size(queue));
     let task = this.first(queue);
@@ -57,7 +66,10 @@ export class Background {
     return most;
   }
 
-  /** The first instant at which a waiting task is given up for good; never where there is none. */
+  /**
+   * dropTime is the first instant at which a waiting task is given up for good: Infinity where there is no
+   * task, or none is ever given up.
+   */
   dropTime(task: number): number {
     if (task === NONE || this.rule.kind === 'drop') return Number.POSITIVE_INFINITY;
     const request = this.requests.requestOf(task);

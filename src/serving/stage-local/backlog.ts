@@ -4,23 +4,24 @@ import type { Pool } from '../topology.js';
 import type { Dropping } from './dropping.js';
 
 /**
- * How soon a pool could start a task that came last: what stands before it in the queue, in full batches on the devices that
- * are up, each free when its batch is expected to end. What stands before it and will itself be too late does not count.
+ * Backlog estimates how soon a pool could start a task that joined its queue now. It puts the tasks before it
+ * into full batches on the devices that are up, each of which is free when its batch is expected to end.
+ * Tasks before it that will be too late themselves do not count.
  *
- * A walk over the queue is kept and goes on where it stopped, until something other than an arrival at the end changes the
- * pool: constant per arrival, one walk per batch.
+ * A walk over the queue is kept and goes on where it stopped, until something other than an arrival at the
+ * end changes the pool. So an arrival takes constant time, and each batch costs one walk.
  */
 export class Backlog {
   private readonly valid: Uint8Array;
   private readonly walkedTo: Int32Array;
-  /** Rows in the batch that is being filled. */
+  /** `fill` counts the tasks in the batch that is being filled. */
   private readonly fill: Int32Array;
-  /** Rows walked over that would be served. */
+  /** `kept` counts the tasks walked over that would be served. */
   private readonly kept: Int32Array;
-  /** Per pool when each of its devices that are up is free. */
+  /** `free` is when each device that is up is free, per pool. */
   private readonly free: Float64Array[];
   private readonly freeCount: Int32Array;
-  /** Which of `free` is the earliest. */
+  /** `earliest` is the index of the earliest in `free`, per pool. */
   private readonly earliest: Int32Array;
 
   constructor(
@@ -28,7 +29,7 @@ export class Backlog {
     private readonly queues: TaskQueues,
     private readonly dropping: Dropping,
     private readonly durations: Durations,
-    /** When a device is expected to take the next batch; undefined while it is down. */
+    /** `freeAt` is when a device is expected to take its next batch; undefined while it is down. */
     private readonly freeAt: (device: number) => number | undefined,
   ) {
     this.valid = new Uint8Array(pools.length);
@@ -40,14 +41,16 @@ export class Backlog {
     this.earliest = new Int32Array(pools.length);
   }
 
-  /** The pool has changed otherwise than by an arrival at the end of its queue. */
+  /** changed tells that the pool has changed otherwise than by an arrival at the end of its queue. */
   changed(pool: number): void {
     this.valid[pool] = 0;
   }
 
   /**
-   * Whether a task that came now would be too late in each of these pipelines; not where there are none.
-   * @param ahead tasks that will come before it and are in none yet: each pipeline gets its planned share
+   * isTooLong tells whether a task that came now would be too late in every one of these pipelines. It is
+   * false where there are none.
+   * @param ahead tasks that will come before it and are in no pipeline yet; each pipeline gets its planned
+   *   share of them
    */
   isTooLong(at: number, entries: readonly number[], ahead: number, latestEnd: number): boolean {
     const rateOf = (entry: number) => this.pools[entry]?.throughputRps as number;
@@ -60,8 +63,9 @@ export class Backlog {
   }
 
   /**
-   * The earliest end of a task that entered the pipeline last, behind `ahead` more than are in it; undefined where a device
-   * is free for it now. Nanoseconds; a lower bound, where as many wait behind it as before it.
+   * earliestEnd is the earliest end of a task that entered the pipeline last, behind `ahead` tasks more than
+   * are in it: undefined where it would not wait anywhere. Nanoseconds. It is a lower bound, where as many
+   * tasks wait behind this one as before it.
    */
   private earliestEnd(at: number, entry: number, ahead: number): number | undefined {
     let before = ahead;
@@ -77,7 +81,9 @@ export class Backlog {
     return waits ? reached : undefined;
   }
 
-  /** Execution of a batch here and its way to the next pool or the answer. */
+  /**
+   * stepNs is the expected time of an execution here and of the transfer to the next pool, if there is one.
+   */
   private stepNs(index: number, size: number): number {
     const { batch, next } = this.pools[index] as Pool;
     const work = this.durations.workNs(index, Math.min(size, batch));
@@ -110,7 +116,7 @@ export class Backlog {
     this.findEarliest(pool);
   }
 
-  /** On to the end of the queue. */
+  /** walk goes on to the end of the queue. */
   private walk(pool: number): void {
     const { batch } = this.pools[pool] as Pool;
     const work = this.durations.workNs(pool, this.dropping.batchUnderLoad(pool, 0));

@@ -7,26 +7,36 @@ import type { DropRule } from './policy.js';
 const NEVER = Number.POSITIVE_INFINITY;
 const NOW = Number.NEGATIVE_INFINITY;
 
-/** Which heads of queues are given up (DropRule). */
+/** Dropping decides which heads of queues are given up (DropRule). */
 export interface Dropping {
   /**
-   * The first instant at which a head is given up, whatever comes.
-   * @param pool the one it waits for, NONE where that is not known for want of a device
-   * @param start when a device begins its batch, never where none takes it now
+   * dropTime is the first instant at which a head is given up, whatever else happens.
+   * @param pool the pool it waits for, NONE where that is not known because no device is up
+   * @param start when a device begins its batch, Infinity where no device takes it now
    */
   dropTime(head: number, pool: number, start: number): number;
-  /** Whether a head is given up for what else stands in the queue, or for when the device of the pool begins. */
+  /**
+   * refuses tells whether the head is given up because of the tasks behind it in the queue, or because of
+   * when the device of the pool begins.
+   */
   refuses(at: number, start: number, queue: number, pool: number): boolean;
-  /** Whether a head that was given up would be on a free device too: if so, what is expected of the pool may be wrong. */
+  /**
+   * forbids tells whether a head that was given up would be given up on a free device too. If so, the
+   * expected times of the pool may be wrong.
+   */
   forbids(at: number, head: number, pool: number): boolean;
-  /** The smallest batch that a task is expected to be served in when as many wait behind it as in the queue and `more`. */
+  /**
+   * batchUnderLoad is the smallest batch that a task is expected to be served in, when as many tasks wait
+   * behind it as are in the queue, and `more` besides.
+   */
   batchUnderLoad(pool: number, more: number): number;
-  /** A task has entered a queue. */
+  /** entered tells that a task has entered a queue. */
   entered(queue: number, task: number): void;
-  /** A queue waits for company for its head. */
+  /** waitedOn tells that a queue waits for company for its head. */
   waitedOn(queue: number, head: number): void;
 }
 
+/** droppingOf makes the Dropping of a rule. */
 export function droppingOf(
   rule: DropRule,
   pools: readonly Pool[],
@@ -46,7 +56,10 @@ export function droppingOf(
 
 type DeviceRule = Extract<DropRule, { kind: 'unservable' | 'nearly-full' | 'queueing' }>;
 
-/** By how long a task could still wait: never, expired, hopeless and full-batch. */
+/**
+ * ByDeadline gives tasks up by their deadline alone, or by it and the length of the queue: never, expired,
+ * hopeless and full-batch.
+ */
 class ByDeadline implements Dropping {
   constructor(
     private readonly rule: Exclude<DropRule, DeviceRule>,
@@ -90,11 +103,14 @@ class ByDeadline implements Dropping {
   waitedOn(): void {}
 }
 
-/** By what the device that would take a task next can still do: unservable, nearly-full and queueing. */
+/**
+ * ByDevice gives tasks up by what the device that takes them next can still do in time: unservable,
+ * nearly-full and queueing.
+ */
 class ByDevice implements Dropping {
-  /** The task each queue waited on last. */
+  /** `lastWaitedOn` is the task that each queue waited on last. */
   private readonly lastWaitedOn: Int32Array;
-  /** Whether a task has been waited on where it stands. */
+  /** `waited` tells whether each task has been waited on where it stands. */
   private waited = new Uint8Array(0);
 
   constructor(
@@ -133,7 +149,7 @@ class ByDevice implements Dropping {
     if (task >= this.waited.length)
       this.waited = grownColumn(this.waited, grownCapacity(this.waited.length, task + 1));
     this.waited[task] = 0;
-    // The number was another's before.
+    // The number belonged to another task when the queue waited on it.
     if (this.lastWaitedOn[queue] === task) this.lastWaitedOn[queue] = NONE;
   }
 
@@ -142,12 +158,13 @@ class ByDevice implements Dropping {
     this.waited[head] = 1;
   }
 
+  /** isSpared tells whether the rules for first sight leave the head alone. */
   private isSpared(queue: number, head: number): boolean {
     if (this.rule.kind === 'unservable') return true;
     return this.rule.spares === 'last-waited' ? this.lastWaitedOn[queue] === head : this.waited[head] === 1;
   }
 
-  /** The smallest batch worth serving for a task that was not waited on. */
+  /** leastAtFirstSight is the smallest batch worth serving for a head that is not spared. */
   private leastAtFirstSight(at: number, pool: number, latestEnd: number): number {
     if (this.rule.kind === 'unservable') return 1;
     const nearlyFull = shareOfBatch(this.rule.share, this.pools[pool] as Pool);
@@ -156,11 +173,15 @@ class ByDevice implements Dropping {
   }
 }
 
-/** The first instant at which a task cannot be in time even alone and without queueing; of a pool not known, its deadline's end. */
+/**
+ * hopelessAt is the first instant at which a task cannot be in time even alone and without queueing. Where
+ * the pool is not known, only the deadline counts.
+ */
 function hopelessAt(latestEnd: number, pool: number, durations: Durations): number {
   return Math.floor(latestEnd - (pool === NONE ? 0 : durations.workNs(pool, 1))) + 1;
 }
 
+/** shareOfBatch is a share of the planned batch as a whole number, at least 1. */
 function shareOfBatch(share: number, { batch }: Pool): number {
   return Math.min(batch, Math.max(1, Math.round(share * batch)));
 }

@@ -3,18 +3,19 @@ import { NONE } from '../../collections/index.js';
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * The device of each group that is free first, of equals the one with the lowest index: a binary heap per group. Devices that
- * take no work are free never. O(log n) per change, nothing is allocated.
+ * EarliestDevices finds the device of each group that is free first; of several, it takes the one with the
+ * lowest index. Each group is a binary heap. A device that takes no work is never free. A change costs O(log
+ * n) and allocates nothing.
  */
 export class EarliestDevices {
-  /** When each device is free; of one that takes no work what it was. */
+  /** `free` is when each device is free. While a device takes no work, its last value is kept. */
   readonly free: Float64Array;
   private readonly usable: Uint8Array;
   private readonly heapOf: Int32Array;
   private readonly positionOf: Int32Array;
   private readonly heaps: Int32Array[];
 
-  /** @param groups devices of each group, no device in two */
+  /** @param groups the devices of each group; no device is in two */
   constructor(devices: number, groups: readonly (readonly number[])[]) {
     this.free = new Float64Array(devices);
     this.usable = new Uint8Array(devices);
@@ -30,7 +31,7 @@ export class EarliestDevices {
     });
   }
 
-  /** NONE where none takes work. */
+  /** first is the device of the group that is free first, NONE where none takes work. */
   first(group: number): number {
     const device = this.heaps[group]?.[0];
     return device === undefined || this.usable[device] === 0 ? NONE : device;
@@ -46,6 +47,7 @@ export class EarliestDevices {
     this.moved(device);
   }
 
+  /** moved restores the order of the heap after the key of a device has changed. */
   private moved(device: number): void {
     const heap = this.heaps[this.heapOf[device] as number] as Int32Array;
     const start = this.positionOf[device] as number;

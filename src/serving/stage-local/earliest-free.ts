@@ -7,24 +7,29 @@ import { EarliestDevices } from './earliest-devices.js';
 import type { Placement } from './placement.js';
 
 /**
- * A queue per model before all its first stages, then one per pool (those of first pools stay empty); devices are handed batches
- * ahead, that which is free first the next. Logarithmic in a queue's devices per change.
+ * EarliestFree hands batches ahead to the device that is free first. There is one queue per model before all
+ * its first stages, numbered by model, and then one before every pool (those of entries stay empty). A change
+ * costs time logarithmic in a queue's devices.
  */
 export class EarliestFree implements Placement {
   readonly touched: Uint8Array;
   private readonly models: number;
   private readonly poolsUp: PoolsUp;
   private readonly devices: EarliestDevices;
-  /** Batches on each device, in the order they were handed. */
+  /** `waiting` holds the batches on each device, in the order they were handed over. */
   private readonly waiting: Lists;
+  /** `runs` is the batch that each device runs, NONE where it runs none. */
   private readonly runs: Int32Array;
-  /** Per batch that is on a device what it was expected to take when it was handed, and per device the sum of that. */
+  /**
+   * `expectedNs` is what each batch was expected to take when it was handed over; `aheadNs` is the sum of
+   * these for each device.
+   */
   private expectedNs = new Float64Array(0);
   private readonly aheadNs: Float64Array;
-  /** When each pool was last handed a batch. */
+  /** `lastUse` is when each pool was last handed a batch. */
   private readonly lastUse: Float64Array;
 
-  /** @param corrects whether what really happened says when devices are free */
+  /** @param corrects whether the times at which devices are free follow what happened */
   constructor(
     private readonly topology: Topology,
     private readonly corrects: boolean,
@@ -61,7 +66,7 @@ export class EarliestFree implements Placement {
 
   changed(): void {}
 
-  /** Stages answer for their own queue only. */
+  /** isTooLong is always false, since a stage knows only its own queue. */
   isTooLong(): boolean {
     return false;
   }
@@ -70,7 +75,9 @@ export class EarliestFree implements Placement {
     this.requests.setPool(task, NONE);
   }
 
-  /** A stage without devices leaves nothing but to begin again. */
+  /**
+   * goOn lets the task wait for the pool, or begin again from the entry where no device of the pool is up.
+   */
   goOn(_at: number, task: number, pool: number): void {
     this.requests.setPool(task, pool !== NONE && this.poolsUp.hasDevice(pool) ? pool : NONE);
   }
@@ -114,10 +121,14 @@ export class EarliestFree implements Placement {
   }
 
   executed(_at: number, batch: number, endedAt: number): void {
-    this.failed(endedAt, batch);
+    this.fellFree(endedAt, batch);
   }
 
   failed(at: number, batch: number): void {
+    this.fellFree(at, batch);
+  }
+
+  private fellFree(at: number, batch: number): void {
     const device = this.batches.device(batch);
     must(this.runs[device] === batch, 'a batch ended that was not on its device');
     this.runs[device] = NONE;
@@ -126,7 +137,9 @@ export class EarliestFree implements Placement {
     this.correct(at, batch);
   }
 
-  /** All that is still to be done on the batch's device begins now. */
+  /**
+   * correct expects the device of the batch to do all that it has still to do from now on, without a pause.
+   */
   private correct(at: number, batch: number): void {
     if (!this.corrects) return;
     const device = this.batches.device(batch);
@@ -163,7 +176,10 @@ export class EarliestFree implements Placement {
     return this.poolsUp.hasDevice(pool) ? [] : [this.queueBefore(pool)];
   }
 
-  /** A device has come or gone: it is used or not, and with it, where it is its pool's only one, its pipeline's first devices. */
+  /**
+   * refresh updates whether the device is used. Where the device is the only one of its pool, its pipeline
+   * comes up or goes down with it, and so the devices of the pipeline's first stage are updated too.
+   */
   private refresh(device: number, isOnly: boolean): void {
     this.devices.setUsable(device, this.isUsable(device));
     if (!isOnly) return;
@@ -173,7 +189,10 @@ export class EarliestFree implements Placement {
       this.devices.setUsable(first, this.isUsable(first));
   }
 
-  /** A first device serves only if every later stage of its pipeline does. */
+  /**
+   * isUsable tells whether a device takes work: a device of a first stage does only while every later stage
+   * of its pipeline has a device.
+   */
   private isUsable(device: number): boolean {
     const pool = this.topology.devices[device]?.pool as number;
     if (!this.poolsUp.isDeviceUp(device)) return false;

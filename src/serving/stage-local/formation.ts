@@ -6,14 +6,21 @@ import type { FormationRule } from './policy.js';
 const NEVER = Number.POSITIVE_INFINITY;
 const NOW = Number.NEGATIVE_INFINITY;
 
-/** How the batches of a queue are formed (FormationRule). Changes nothing. */
+/** Formation decides how the batches of a queue are formed (FormationRule). It changes nothing. */
 export interface Formation {
-  /** The batch meant for a device of a pool that begins it at `start`: at least 1, and perhaps more than wait. */
+  /**
+   * size is the size of the batch meant for a device of a pool that begins it at `start`. It is at least 1,
+   * and may be more than wait.
+   */
   size(start: number, queue: number, pool: number): number;
-  /** Until when a batch that was meant to be of `size` waits for company; the past where it does not. */
+  /**
+   * waitUntil is the time until which a batch meant to be of `size` waits for company. It is in the past
+   * where the batch does not wait.
+   */
   waitUntil(queue: number, pool: number, size: number): number;
 }
 
+/** formationOf makes the Formation of a rule. */
 export function formationOf(
   rule: FormationRule,
   pools: readonly Pool[],
@@ -26,7 +33,7 @@ export function formationOf(
     : new AllInTime(rule, pools, queues, durations);
 }
 
-/** Of those that wait as many as are all in time: eager and wait. */
+/** AllInTime takes as many of the waiting tasks as are all in time: eager and wait. */
 class AllInTime implements Formation {
   constructor(
     private readonly rule: Exclude<FormationRule, { kind: 'last-moment' }>,
@@ -35,7 +42,10 @@ class AllInTime implements Formation {
     private readonly durations: Durations,
   ) {}
 
-  /** The largest batch from the head on whose every deadline is met; where not even the head's can be, all that fit. */
+  /**
+   * size is the largest batch from the head on whose every deadline is met. Where not even the head's
+   * deadline can be met, it is all tasks that fit.
+   */
   size(start: number, queue: number, pool: number): number {
     const { queues } = this;
     const most = Math.min(this.pools[pool]?.batch as number, queues.size(queue));
@@ -64,6 +74,10 @@ class AllInTime implements Formation {
   }
 }
 
+/**
+ * LastMoment aims at the largest batch in which the head is in time, and waits for the tasks that it lacks:
+ * last-moment.
+ */
 class LastMoment implements Formation {
   constructor(
     private readonly rule: Extract<FormationRule, { kind: 'last-moment' }>,

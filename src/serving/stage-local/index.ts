@@ -1,9 +1,13 @@
 /**
- * Stage-local schedulers: every stage forms its own batches from what waits before it and looks at no link.
+ * The folder `stage-local` holds the stage-local schedulers: every stage forms its own batches from the tasks
+ * that wait before it.
  *
- * A scheduler is a StageLocalPolicy: queue order, placement, batch formation, drop rule, what becomes of late requests, and
- * correction of expected durations, any with any. Start with `policy.ts` for the choices and `stage-local.ts` for the core;
- * `formation.ts` decides how large a batch is and `dropping.ts` when the head of a queue is given up.
+ * In go the events of a driver, out come its decisions, as of every core. A scheduler is a StageLocalPolicy:
+ * any queue order, placement, batch formation, drop rule, rule for late requests and correction of expected
+ * durations can be combined. Such a scheduler reserves nothing and looks at no link.
+ *
+ * Start with `policy.ts` for the choices and `stage-local.ts` for the core. `formation.ts` decides how large
+ * a batch is, and `dropping.ts` when the head of a queue is given up.
  */
 export {
   DEFAULT_POLICY,

@@ -9,19 +9,22 @@ import { Pipelines } from './pipelines.js';
 import type { Placement } from './placement.js';
 import type { PipelineChoice } from './policy.js';
 
-/** A task is given its pipeline when it comes; a queue per pool, whose idle devices take one batch at a time. Constant per change. */
+/**
+ * OnArrival gives a task its pipeline when it comes. There is one queue per pool, and idle devices take one
+ * batch at a time. A change takes constant time.
+ */
 export class OnArrival implements Placement {
   readonly touched: Uint8Array;
   private readonly poolsUp: PoolsUp;
   private readonly pipelines: Pipelines;
   private readonly backlog: Backlog;
-  /** Per pool, in the order they fell idle. */
+  /** `idle` holds the idle devices of each pool, in the order they fell idle. */
   private readonly idle: Lists;
-  /** Batch on each device, NONE where idle or down. */
+  /** `runs` is the batch on each device, NONE where it is idle or down. */
   private readonly runs: Int32Array;
-  /** When the batch on each device is expected to end. */
+  /** `endAt` is when the batch on each device is expected to end. */
   private readonly endAt: Float64Array;
-  /** When a pool's last execution ended. */
+  /** `lastUse` is when the last execution of each pool ended. */
   private readonly lastUse: Float64Array;
 
   constructor(
@@ -72,7 +75,10 @@ export class OnArrival implements Placement {
     this.enter(task, this.choose(at, task));
   }
 
-  /** Where its pipeline is broken and another is not, a task begins again there: the driver still has the request's inputs. */
+  /**
+   * goOn lets the task wait for the pool. Where the task's pipeline is not up and another is, it begins again
+   * there: the driver still has the request's inputs.
+   */
   goOn(at: number, task: number, pool: number): void {
     this.requests.setPool(task, pool);
     if (this.poolsUp.isUp(pool)) return;
@@ -100,7 +106,7 @@ export class OnArrival implements Placement {
     if (entry !== NONE) this.pipelines.left(entry);
   }
 
-  /** The one that has been idle longest. */
+  /** device is the device that has been idle longest. */
   device(queue: number): number {
     return this.idle.first(queue);
   }
@@ -132,10 +138,14 @@ export class OnArrival implements Placement {
 
   executed(at: number, batch: number): void {
     this.lastUse[this.batches.pool(batch)] = at;
-    this.failed(at, batch);
+    this.fellFree(batch);
   }
 
   failed(_at: number, batch: number): void {
+    this.fellFree(batch);
+  }
+
+  private fellFree(batch: number): void {
     const device = this.batches.device(batch);
     must(this.runs[device] === batch, 'a batch ended that was not on its device');
     this.runs[device] = NONE;
@@ -175,7 +185,10 @@ export class OnArrival implements Placement {
     return batch === NONE ? [] : [batch];
   }
 
-  /** That before the pool, and those before it in its pipeline. */
+  /**
+   * broken gives this pool's queue and those of all earlier pools of its pipeline, where the pool has no
+   * device left.
+   */
   broken(pool: number): readonly number[] {
     if (this.poolsUp.hasDevice(pool)) return [];
     const entry = this.poolsUp.entryOf[pool] as number;

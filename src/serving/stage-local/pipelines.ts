@@ -2,9 +2,13 @@ import type { Durations, PoolsUp } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import type { PipelineChoice } from './policy.js';
 
-/** How loaded each pipeline is; chooses one for a request. Pipelines are known by their first pool. */
+/**
+ * Pipelines counts how loaded each pipeline is, and chooses one for a request. Pipelines are known by their
+ * entries.
+ */
 export class Pipelines {
   private readonly inFlight: Int32Array;
+  /** `credit` is how far each pipeline is behind its weighted turn (smooth weighted round robin). */
   private readonly credit: Float64Array;
 
   constructor(
@@ -26,8 +30,9 @@ export class Pipelines {
   }
 
   /**
-   * The pipeline for a task: among those up and fast enough; where there is none, among those up; else among all.
-   * @returns its first pool. O(pipelines of the model)
+   * choose takes the pipeline for a task: one that is up and fast enough; where there is none, one that is
+   * up; else any. O(pipelines of the model).
+   * @returns the entry of the pipeline
    */
   choose(model: number, latestEnd: number, at: number): number {
     const entries = this.topology.models[model]?.entries as number[];
@@ -39,6 +44,10 @@ export class Pipelines {
       : this.byLoad(entries, best, latestEnd, at);
   }
 
+  /**
+   * grade ranks a pipeline: 2 where it is up and could meet the deadline without waiting, 1 where it is only
+   * up, else 0.
+   */
   private grade(entry: number, latestEnd: number, at: number): number {
     if (!this.poolsUp.isUp(entry)) return 0;
     return at + this.durations.workNs(entry, 1) <= latestEnd ? 2 : 1;

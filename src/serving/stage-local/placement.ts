@@ -1,38 +1,53 @@
 /**
- * Where tasks wait and which device serves them next: the placement of a StageLocalPolicy. Queues are numbered; those that a
- * change of devices concerns are marked in `touched`.
+ * Placement says where tasks wait and which device serves them next (PlacementRule). Queues are numbered, and
+ * those that a change of devices concerns are marked in `touched`.
  */
 export interface Placement {
-  /** Per queue, 1 where it is to be looked at again. */
+  /** `touched` is 1 for each queue that is to be looked at again. */
   readonly touched: Uint8Array;
-  /** The queue in which a task stands, by what `begin` or `goOn` said last. */
+  /** queueOf is the queue in which a task stands, as `begin` or `goOn` decided last. */
   queueOf(task: number): number;
-  /** The queue before a pool that is not its pipeline's first. */
+  /** queueBefore is the queue before a pool that is not the entry of its pipeline. */
   queueBefore(pool: number): number;
-  /** The pool that all in a queue wait for, NONE where it is not one: where drops from the queue are said to happen. */
+  /**
+   * placeOf is the pool that all tasks of a queue wait for, NONE where there are several. A drop from the
+   * queue is said to happen there.
+   */
   placeOf(queue: number): number;
-  /** The tasks or devices that a queue's next batches are made of have changed, other than by a task at its end. */
+  /**
+   * changed tells that the tasks or devices for a queue's next batches have changed, other than by a task at
+   * its end.
+   */
   changed(queue: number): void;
-  /** Whether a task that came now, behind `ahead` others that are in no queue yet, would surely be too late. */
+  /**
+   * isTooLong tells whether a task that came now, behind `ahead` others that are in no queue yet, would
+   * surely be too late.
+   */
   isTooLong(at: number, model: number, latestEnd: number, ahead: number): boolean;
 
-  /** A task begins its way. */
+  /** begin places a task at the beginning of a pipeline. */
   begin(at: number, task: number): void;
-  /** A task goes on to a pool; where it cannot be served there, and elsewhere can, it begins again. */
+  /**
+   * goOn places a task at a pool. Where the task cannot be served there but can be elsewhere, it begins
+   * again.
+   */
   goOn(at: number, task: number, pool: number): void;
-  /** A task that began has its outcome. */
+  /** ended tells that a task that began has its outcome. */
   ended(task: number): void;
 
-  /** The device that takes a queue's next batch; NONE where none does now. */
+  /** device is the device that takes a queue's next batch, NONE where none does now. */
   device(queue: number): number;
-  /** When a device has done all that it was handed; in the past where it is idle. */
+  /**
+   * freeAt is the time at which a device is expected to have done everything that it was handed. It is in the
+   * past where the device is idle.
+   */
   freeAt(device: number): number;
-  /** Whether what stands in a queue could be served by devices that are up. */
+  /** isUp tells whether the tasks in a queue could be served by devices that are up. */
   isUp(queue: number): boolean;
-  /** When a pool last had work. */
+  /** lastUseAt is the time at which a pool last had work. */
   lastUseAt(pool: number): number;
 
-  /** The device that the batch is on is handed it. */
+  /** handed tells that the batch was handed to its device. */
   handed(at: number, batch: number): void;
   started(at: number, batch: number): void;
   executed(at: number, batch: number, endedAt: number): void;
@@ -40,10 +55,16 @@ export interface Placement {
 
   isDeviceUp(device: number): boolean;
   deviceUp(at: number, device: number): void;
-  /** The batch that runs on the device, NONE where none does. */
+  /** running is the batch that runs on the device, NONE where none does. */
   running(device: number): number;
-  /** @returns the batches that were on the device, in order */
+  /**
+   * deviceDown tells that a device is gone.
+   * @returns the batches that were on it, in order
+   */
   deviceDown(device: number): readonly number[];
-  /** The queues whose tasks are to go on anew now that a pool has lost a device: all its devices are gone. */
+  /**
+   * broken lists the queues whose tasks must be placed anew after a pool has lost a device: none while the
+   * pool has another.
+   */
   broken(pool: number): readonly number[];
 }

@@ -1,14 +1,20 @@
 import type { Durations } from '../state/index.js';
 import type { Pool } from '../topology.js';
 
-/** What a batch at one stage takes if the later stages take full ones. Times in nanoseconds. */
+/**
+ * PlannedBatches judges a batch at one stage, if the later stages execute full batches. Times are in
+ * nanoseconds.
+ */
 export class PlannedBatches {
   constructor(
     private readonly pools: readonly Pool[],
     private readonly durations: Durations,
   ) {}
 
-  /** The largest planned batch, or of at most `most`, that is in time when it begins at `start`; 0 where none is. */
+  /**
+   * largest is the largest batch of at most `most` tasks that is in time when it begins at `start`: 0 where
+   * none is.
+   */
   largest(pool: number, start: number, latestEnd: number, most: number): number {
     const latest = latestEnd - this.durations.fullRestNs(pool);
     let size = Math.min(most, this.pools[pool]?.batch as number);
@@ -16,7 +22,9 @@ export class PlannedBatches {
     return size;
   }
 
-  /** The last moment to begin a batch, time for its own transfer counted or not. */
+  /**
+   * lastStart is the last moment to begin a batch. `leaves` says whether time for its own transfer counts.
+   */
   lastStart(pool: number, size: number, latestEnd: number, leaves: 'transfer' | 'nothing'): number {
     const { durations } = this;
     const step = leaves === 'transfer' ? durations.stepNs(pool, size) : durations.executionNs(pool, size);

@@ -1,24 +1,28 @@
 import type { FeedbackCorrection, QueueOrder } from '../state/index.js';
 
 /**
- * Where a request waits, and for whom.
- * - on-arrival: it is given its pipeline when it comes (PipelineChoice) and waits in the queue of each of its pools in turn, until
- *   a device falls idle.
- * - earliest-free: one queue per model before all its first stages together, one before every later stage; a batch is handed to
- *   the device that is free first, which may still be busy.
+ * PlacementRule says where a request waits, and for which devices.
+ * - on-arrival: a request is given its pipeline when it comes (PipelineChoice). It waits in the queue of each
+ *   of the pipeline's pools in turn, until a device falls idle.
+ * - earliest-free: there is one queue per model before all its first stages together, and one before every
+ *   later stage. A batch is handed ahead to the device that is free first, which may still be busy.
  */
 export type PlacementRule = 'on-arrival' | 'earliest-free';
 
 /**
- * How large a batch is, and when one smaller than planned starts though the queue is empty behind it.
- * - eager: of those that wait as many as are all in time; at once (InferLine, PARD's pull).
- * - wait: the same, but it waits for company for `share` of the time the head could still wait, which ends when a batch with one
- *   request more would be late. 1 is PPipe's "till the last moment" (§5.4), 0 is eager.
- * - last-moment: the largest planned batch in which the head is in time if the later stages take full ones, or those that wait
- *   where they are fewer. For more it waits until `stepNs` past the last moment at which a batch of one more would be in time
- *   on a free device. `leaves` says what that leaves time for, besides its execution and the later stages: its own transfer to
- *   the next, or nothing (the published simulator), so that one that has waited to the last finds that only a smaller batch,
- *   or none, is in time.
+ * FormationRule says how large a batch is, and when a batch starts that is smaller than planned though
+ * nothing else waits.
+ * - eager: it takes as many of the waiting tasks as are all in time, and starts at once (InferLine; PARD's
+ *   pull).
+ * - wait: it takes the same tasks, but waits for company for `share` of the time that the head could still
+ *   wait. That time ends when a batch with one task more would be late. A share of 1 is PPipe's "till the
+ *   last moment" (§5.4), and 0 is eager.
+ * - last-moment: it is the largest batch in which the head is in time if the later stages execute full
+ *   batches. Where fewer tasks wait, it waits for more until `stepNs` past the last moment at which a batch
+ *   with one task more would be in time on a free device, and then takes those that wait. `leaves` says
+ *   whether that last moment leaves time for the batch's own transfer, or for nothing but its execution and
+ *   the later stages (the published simulator). In the second case a batch that waited to the end finds that
+ *   only a smaller batch, or none, is in time.
  */
 export type FormationRule =
   | { kind: 'eager' }
@@ -26,17 +30,21 @@ export type FormationRule =
   | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
 
 /**
- * Which waiting request is given up.
- * - never. - expired: its deadline is past. - hopeless: alone and without queueing it would miss its deadline.
- * - full-batch: hopeless, and while more than `share` of a planned batch wait behind it, one that would be late in such a batch.
- *   Serving it would force a small batch under overload, when throughput is what all the others need (Nexus' early drop;
- *   the published PPipe's first-sight rule has the same end).
- * - unservable: the device that would take it next cannot have it in time, even alone.
- * - nearly-full: unservable, and at first sight what that device cannot have in time in at least `share` of a planned batch (the
- *   published simulator).
- * - queueing: the same, but only where such a batch would be in time on a free device: then it is load that keeps it.
+ * DropRule says which head of a queue is given up.
+ * - never: none is.
+ * - expired: one whose deadline is past.
+ * - hopeless: one that would miss its deadline even alone and without queueing.
+ * - full-batch: a hopeless one. And while more than `share` of a planned batch wait, also one that would be
+ *   late in a batch of that share. Serving it would force a small batch under overload, when all others need
+ *   throughput (Nexus' early drop; PPipe's published rule at first sight has the same aim).
+ * - unservable: one that the next device cannot have in time, even alone.
+ * - nearly-full: an unservable one. At first sight, also one that the device cannot have in time in at least
+ *   `share` of a planned batch (the published simulator).
+ * - queueing: as nearly-full, but at first sight only where such a batch would be in time on a free device.
+ *   Then it is load that makes it late.
  *
- * The last two spare whom its queue has waited on: all of them, or the last (the published simulator: one number per queue).
+ * The last two spare the tasks that their queue has waited on: all of them, or only the last (the published
+ * simulator, which keeps one number per queue).
  */
 export type DropRule =
   | { kind: 'never' }
@@ -48,52 +56,65 @@ export type DropRule =
   | { kind: 'queueing'; share: number; spares: 'all-waited' | 'last-waited' };
 
 /**
- * What becomes of a request that the drop rule gives up.
+ * LateRule says what becomes of a request that the drop rule gives up.
  * - drop: it is dropped at once.
- * - background: it is answered late rather than not at all, where that takes nothing from those that can be in time: it
- *   stands behind them all, for devices that would else be idle, until `patience` SLOs past its deadline. Where more than the
- *   share `mostMissed` of the last `window` requests of its model were not in time (a moving average), that is overload and
- *   not chance: it is dropped at once. So is one whose deadline is its own, sooner than the SLO.
+ * - background: it is answered late rather than not at all, where that takes nothing from requests that can
+ *   be in time. It stands behind all of them, for devices that would else be idle, until `patience` SLOs past
+ *   its deadline. It is dropped at once where more than the share `mostMissed` of the last `window` requests
+ *   of its model were not in time (a moving average), since that is overload and not chance. A strict request
+ *   is dropped at once too.
  */
 export type LateRule =
   | { kind: 'drop' }
   | { kind: 'background'; patience: number; mostMissed: number; window: number };
 
 /**
- * Which pipeline of its model a request goes to, on arrival, among those that are up and can make its deadline.
- * - proportional: smooth weighted round robin by planned throughput.
- * - least-loaded: the fewest requests in flight per planned throughput. In the long run also proportional, since an
- *   overloaded pipeline takes no more than it ends; under bursts it evens out what chance has made uneven.
+ * PipelineChoice says which pipeline of its model a request is given on arrival, among those that are up and
+ * can make its deadline.
+ * - proportional: pipelines take turns by smooth weighted round robin, weighted by planned throughput.
+ * - least-loaded: it takes the pipeline with the fewest requests in flight per planned throughput. In the
+ *   long run this is proportional too, since an overloaded pipeline takes no more than it ends. Under bursts
+ *   it evens out what chance has made uneven.
  */
 export type PipelineChoice = { kind: 'proportional' } | { kind: 'least-loaded' };
 
 /**
- * In which order batches that end a step at one instant go on.
- * - told: as they were told; those delivered then enter their queue together.
- * - by-place: delivered batches one by one by the number of their uplink, each served before the next enters, executed ones by the
- *   number of their device (the published simulator).
+ * InstantRule says in which order batches go on that end a step at the same instant.
+ * - told: they go on in the order in which they were told. Delivered tasks then enter their queue together.
+ * - by-place: delivered batches go on one by one in the order of their uplinks, and each queue is served
+ *   before the next batch enters. Executed batches go on in the order of their devices (the published
+ *   simulator).
  */
 export type InstantRule = 'told' | 'by-place';
 
-/** The choices a stage-local scheduler is put together from: any with any. */
+/**
+ * StageLocalPolicy holds the choices that a stage-local scheduler is put together from. Any of them can be
+ * combined.
+ */
 export interface StageLocalPolicy {
   order: QueueOrder;
   placement: PlacementRule;
-  /** Of what is placed on arrival. */
+  /** `choice` is the choice of a pipeline, where the placement is `on-arrival`. */
   choice: PipelineChoice;
   formation: FormationRule;
   drop: DropRule;
   late: LateRule;
   correction: FeedbackCorrection;
   instant: InstantRule;
-  /** Kept free before every deadline by all of the above; outcomes are judged without it. */
+  /**
+   * `slackNs` is the time that all of the above keep free before every deadline. Outcomes are judged without
+   * it.
+   */
   slackNs: number;
-  /** More tasks in flight than this are refused. */
+  /** `mostTasks` is how many tasks may be in flight; a request beyond them is refused. */
   mostTasks: number;
-  /** Executions a task may be lost in before its request fails. */
+  /** `mostTries` is how many executions a task may be lost in before its request fails. */
   mostTries: number;
 }
 
+/**
+ * DEFAULT_POLICY is the policy of the scheduler `stage-local`, which `plan serve` runs unless told otherwise.
+ */
 export const DEFAULT_POLICY: StageLocalPolicy = {
   order: { kind: 'deadline' },
   placement: 'on-arrival',
@@ -108,7 +129,10 @@ export const DEFAULT_POLICY: StageLocalPolicy = {
   mostTries: 2,
 };
 
-/** First come, first served: what waits starts as soon as a device is free, and nothing is given up. */
+/**
+ * FIFO_POLICY serves first come, first served: a task that waits starts as soon as a device is free, and
+ * nothing is given up.
+ */
 export const FIFO_POLICY: StageLocalPolicy = {
   ...DEFAULT_POLICY,
   order: { kind: 'fifo' },
@@ -119,8 +143,9 @@ export const FIFO_POLICY: StageLocalPolicy = {
 };
 
 /**
- * The reactive scheduler PPipe is compared with (§7.4): every stage batches for itself, and nobody knows of the links; a batch is as
- * large as is in time if the later stages take what was planned, and is handed ahead to the device that is free first.
+ * REACTIVE_POLICY is the reactive scheduler that PPipe is compared with (§7.4). Every stage batches for
+ * itself and knows nothing of links. A batch is as large as is in time if the later stages take what was
+ * planned, and is handed ahead to the device that is free first.
  */
 export const REACTIVE_POLICY: StageLocalPolicy = {
   ...DEFAULT_POLICY,

@@ -16,11 +16,13 @@ import { DEFAULT_POLICY, type StageLocalPolicy } from './policy.js';
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * Stage-local scheduling over a plan's pools: every stage forms its own batches of what waits before it, and looks at no link. What
- * it does is put together from a StageLocalPolicy; here is what all its members share.
+ * StageLocalCore schedules the pools of a plan stage by stage: every stage forms its own batches of the tasks
+ * that wait before it, and looks at no link. A StageLocalPolicy chooses its parts; this class is what all
+ * such schedulers share.
  *
- * Cost: constant per event but for the queue's order (constant for equal SLOs), a scan of at most one batch per start and, where
- * devices are handed batches ahead, a logarithm of their number. Memory follows the number of requests in flight.
+ * An event costs constant time, except for the place in a queue (constant for equal SLOs), a scan of at most
+ * one batch per start and, where devices are handed batches ahead, a logarithm of their number. Memory
+ * follows the number of requests in flight.
  */
 export class StageLocalCore implements ServingCore {
   private readonly life: RequestLife;
@@ -34,16 +36,22 @@ export class StageLocalCore implements ServingCore {
   private readonly dropping: Dropping;
   private readonly placement: Placement;
   private readonly background: Background;
-  /** Per queue whether, and else when, it is to be looked at again. */
+  /**
+   * `touched` is 1 for each queue that is to be looked at again in this `decide`; `wake` is when each queue
+   * is looked at otherwise.
+   */
   private readonly touched: Uint8Array;
   private readonly wake: Float64Array;
-  /** Batches that ended a step at this instant and go on by their place. */
+  /**
+   * `delivered` and `ended` hold the batches that ended a transfer or an execution at this instant, and go on
+   * by their place.
+   */
   private readonly delivered: number[] = [];
   private readonly ended: number[] = [];
 
   /**
-   * @param decisions where decisions are appended; the driver's
-   * @param policy what differs from DEFAULT_POLICY
+   * @param decisions the driver's buffer, where decisions are appended
+   * @param policy the choices that differ from DEFAULT_POLICY
    */
   constructor(
     private readonly topology: Topology,
@@ -143,7 +151,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   cancelled(_at: number, request: number): boolean {
-    // Of fewer that wait the last moment is later.
+    // With fewer tasks waiting, the last moment to start moves later.
     if (this.policy.formation.kind === 'last-moment')
       for (let task = this.requests.firstTask(request); task !== NONE; task = this.requests.nextTask(task))
         if (this.requests.isQueued(task)) this.touched[this.placement.queueOf(task)] = 1;
@@ -178,7 +186,7 @@ export class StageLocalCore implements ServingCore {
     else this.delivered.push(batch);
   }
 
-  /** The batch's tasks enter the next queue. */
+  /** deliver puts the tasks of a batch into the next queue. */
   private deliver(at: number, batch: number): void {
     const next = this.pools[this.batches.pool(batch)]?.next as number;
     for (let i = 0; i < this.batches.size(batch); i++) {
@@ -204,7 +212,10 @@ export class StageLocalCore implements ServingCore {
       this.moveOn(at, queue);
   }
 
-  /** All that stand in a queue go where they can be served, those in the background with the others. */
+  /**
+   * moveOn places all tasks of a queue anew, where they can be served. Those in the background go with the
+   * others.
+   */
   private moveOn(at: number, queue: number): void {
     for (let task = this.background.first(queue); task !== NONE; task = this.background.first(queue)) {
       this.background.remove(queue, task);
@@ -260,7 +271,10 @@ export class StageLocalCore implements ServingCore {
     this.wake[queue] = this.serve(at, queue);
   }
 
-  /** Drops, starts or waits until nothing more is to be done in a queue now; @returns when to look again. */
+  /**
+   * serve drops, starts or waits until nothing more is to be done in a queue now.
+   * @returns when to look at the queue again
+   */
   private serve(at: number, queue: number): number {
     for (;;) {
       const head = this.queues.first(queue);
@@ -289,7 +303,10 @@ export class StageLocalCore implements ServingCore {
     }
   }
 
-  /** Hands a batch from the head on to the device, or leaves it to wait; @returns until when. */
+  /**
+   * startOrWait hands a batch from the head on to the device, or leaves it to wait.
+   * @returns until when it waits
+   */
   private startOrWait(at: number, start: number, queue: number, device: number): number {
     const pool = this.poolOf(device);
     const size = this.formation.size(start, queue, pool);
@@ -312,6 +329,7 @@ export class StageLocalCore implements ServingCore {
     this.decisions.push(Decision.execute, batch, device);
   }
 
+  /** missed keeps a task that cannot be in time for the background, or gives it up. */
   private missed(queue: number, task: number): void {
     const request = this.requests.requestOf(task);
     const model = this.requests.modelOf(request);
@@ -324,7 +342,10 @@ export class StageLocalCore implements ServingCore {
     } else this.life.giveUp(task, this.placement.placeOf(queue), isUp);
   }
 
-  /** A pool that its own bad record has kept from work for as long as an SLO is given another chance. */
+  /**
+   * relaxIfUnused gives a pool another chance that its own bad record has kept from work for as long as an
+   * SLO.
+   */
   private relaxIfUnused(at: number, pool: number, head: number): void {
     const { model } = this.pools[pool] as Pool;
     const unusedNs = at - this.placement.lastUseAt(pool);
@@ -341,7 +362,7 @@ export class StageLocalCore implements ServingCore {
     this.touched[queue] = 1;
   }
 
-  /** Out of a queue other than into a batch. */
+  /** leave takes a task out of a queue other than into a batch. */
   private leave(queue: number, task: number): void {
     if (this.requests.isLate(task)) {
       this.background.remove(queue, task);

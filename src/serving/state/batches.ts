@@ -1,7 +1,10 @@
 import { FlagColumn, Int32Column, Slots } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 
-/** Batches on devices or between them, as columns; a slot holds at most `mostTasks` tasks. */
+/**
+ * Batches holds the batches on devices or between them, as columns by batch number. A batch holds at most
+ * `mostTasks` tasks.
+ */
 export class Batches {
   private readonly slots = new Slots();
   private readonly poolOf = new Int32Column();
@@ -12,10 +15,15 @@ export class Batches {
 
   constructor(private readonly mostTasks: number) {}
 
+  /** count is how many batches are open. */
   get count(): number {
     return this.slots.used;
   }
 
+  /**
+   * open starts an empty batch on a device of a pool.
+   * @returns its number, which `close` gives back
+   */
   open(pool: number, device: number): number {
     const batch = this.slots.take();
     if (batch >= this.poolOf.length) this.grow(batch + 1);
@@ -33,7 +41,7 @@ export class Batches {
     this.sizes.set(batch, size + 1);
   }
 
-  /** Keeps only the first tasks: what `set` has put there. */
+  /** truncate keeps only the first `size` tasks, which `set` has put in place. */
   truncate(batch: number, size: number): void {
     this.sizes.set(batch, size);
   }
@@ -47,12 +55,13 @@ export class Batches {
     this.slots.giveBack(batch);
   }
 
-  /** On to another pool, on a device of it (NONE: on none yet). */
+  /** moveTo puts the batch at another pool, on a device of it or on none yet (NONE). */
   moveTo(batch: number, pool: number, device: number): void {
     this.poolOf.set(batch, pool);
     this.deviceOf.set(batch, device);
   }
 
+  /** setMoving marks the batch as sent to the next pool. */
   setMoving(batch: number): void {
     this.moving.set(batch, true);
   }

@@ -1,7 +1,9 @@
 /**
- * Whether expectations follow what really happened (PPipe §5.4), and with them when devices are free.
- * - average: executions, by a moving average of measured over planned, per pool.
- * - steps: executions and transfers, by the same plus `deviations` mean absolute deviations.
+ * FeedbackCorrection says whether a stage-local scheduler corrects expected durations, and with them the
+ * times at which devices are free, by what happened (PPipe §5.4).
+ * - none: expected durations are the planned ones.
+ * - average: execution times are scaled by a moving average of measured over planned, per pool.
+ * - steps: execution and transfer times are scaled so, and `deviations` mean absolute deviations are added.
  */
 export type FeedbackCorrection =
   | { kind: 'none' }
@@ -9,10 +11,11 @@ export type FeedbackCorrection =
   | { kind: 'steps'; weight: number; deviations: number };
 
 /**
- * What is learnt from executions and transfers that take other than expected (§5.4, feedback correction).
- * - none.
- * - average: reservations follow what really happened; expectations are the planned times, scaled by a moving average of
- *   measured over expected plus `deviations` mean absolute deviations.
+ * ReservationCorrection says what the reservation scheduler learns from executions and transfers that take
+ * other than expected (PPipe §5.4, feedback correction).
+ * - none: it learns nothing.
+ * - average: reservations follow what happened. Expected durations are the planned ones, scaled by a moving
+ *   average of measured over planned, plus `deviations` mean absolute deviations.
  */
 export type ReservationCorrection =
   | { kind: 'none' }

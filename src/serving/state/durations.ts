@@ -1,29 +1,34 @@
 import { fullBatches, type Pool, stagesFrom, type Topology } from '../topology.js';
 import type { FeedbackCorrection, ReservationCorrection } from './corrections.js';
 
+/** One measurement counts as at least LEAST_RATIO and at most MOST_RATIO times the planned time. */
 const LEAST_RATIO = 0.25;
 const MOST_RATIO = 16;
-/** Of the time that a full batch leaves of the SLO: the rest is for waiting. Best in bench/correction. */
+/**
+ * MOST_OF_ROOM is the share of a full batch's spare time (the SLO less its mean work) that the added
+ * deviations may take. The rest is left for waiting. 0.7 was the best in bench/correction.
+ */
 const MOST_OF_ROOM = 0.7;
 
 type Correction = FeedbackCorrection | ReservationCorrection;
 
 /**
- * How long executions and transfers are expected to take: planned, or scaled by what they took. A correction that counts deviations
- * is of both and in whole nanoseconds, as reservations are; one that does not is of executions alone.
+ * Durations says how long executions and transfers are expected to take: as planned, or scaled by what they
+ * took. A correction that counts deviations scales both, in whole nanoseconds, as reservations are. A
+ * correction without deviations scales only executions.
  */
 export class Durations {
   private readonly executions: StepTimes;
   private readonly transfers: StepTimes;
   private readonly stages: Int32Array;
-  /** Where each pool's row begins, less 1: that of a batch of b is b further. */
+  /** `rowOf[pool] + b` is the index of a batch of b in the columns of all pools. */
   private readonly rowOf: Int32Array;
   private readonly works: Float64Array;
   private readonly mostWork: Float64Array;
   private readonly fullRest: Float64Array;
-  /** First pool of each pool's pipeline. */
+  /** `entryOf` is the entry of each pool's pipeline. */
   private readonly entryOf: Int32Array;
-  /** The largest batch that fits a pool and all after it. */
+  /** `fullSize` is the largest batch that fits a pool and all later pools of its pipeline. */
   private readonly fullSize: Int32Array;
   private readonly sloNs: Float64Array;
   private readonly mostDeviations: number;
@@ -52,36 +57,43 @@ export class Durations {
     for (let pool = pools.length - 1; pool >= 0; pool--) this.addUp(pool);
   }
 
+  /** executionNs is the expected time of one execution. */
   executionNs(pool: number, size: number): number {
     return this.executions.ns(pool, size);
   }
 
-  /** Sending a batch on from the pool. */
+  /** transferNs is the expected time of sending a batch from the pool to the next. */
   transferNs(pool: number, size: number): number {
     return this.transfers.ns(pool, size);
   }
 
-  /** From the start of a batch in the pool to its end in the last, waiting for nothing. */
+  /**
+   * workNs is the expected time from the start of a batch in the pool to its end in the last pool, without
+   * waiting.
+   */
   workNs(pool: number, size: number): number {
     return this.works[(this.rowOf[pool] as number) + size] as number;
   }
 
-  /** The same of the batch that takes longest. */
+  /** mostWorkNs is the largest `workNs` of any batch size. */
   mostWorkNs(pool: number): number {
     return this.mostWork[pool] as number;
   }
 
-  /** Execution and the way to the next stage. */
+  /** stepNs is the expected time of an execution and of the transfer to the next stage. */
   stepNs(pool: number, size: number): number {
     return this.executionNs(pool, size) + this.transferNs(pool, size);
   }
 
-  /** What the stages after the pool take with full batches, and the ways between them. */
+  /**
+   * fullRestNs is the expected time of the stages after the pool with full batches, and of the transfers
+   * between them.
+   */
   fullRestNs(pool: number): number {
     return this.fullRest[pool] as number;
   }
 
-  /** `workNs` by the plan alone, uncorrected. */
+  /** plannedWorkNs is `workNs` by the plan, uncorrected. */
   plannedWorkNs(pool: number, size: number): number {
     const end = pool + (this.stages[pool] as number);
     let work = 0;
@@ -91,8 +103,9 @@ export class Durations {
   }
 
   /**
-   * What is expected from a pool on moves towards the plan: called where it has long kept a pipeline from work that the plan
-   * allows. Else nothing would be executed there, and nothing would show that it has recovered.
+   * relax moves the expected times of a pool and of all later pools of its pipeline towards the plan. It is
+   * called where the record of these pools has long kept the pipeline from work that the plan allows. Without
+   * it nothing would be executed there, and nothing would show that the pools have recovered.
    */
   relax(pool: number): void {
     const end = pool + (this.stages[pool] as number);
@@ -103,10 +116,12 @@ export class Durations {
     }
   }
 
+  /** observeExecution learns from an execution that took `tookNs`. */
   observeExecution(pool: number, size: number, tookNs: number): void {
     if (this.executions.observe(pool, size, tookNs)) this.expect(pool);
   }
 
+  /** observeTransfer learns from a transfer that took `tookNs`. */
   observeTransfer(pool: number, size: number, tookNs: number): void {
     if (this.transfers.observe(pool, size, tookNs)) this.expect(pool);
   }
@@ -119,8 +134,9 @@ export class Durations {
   }
 
   /**
-   * How many deviations are added to what is expected: no more than leave a full batch some time to wait within the SLO, where it
-   * has any. A margin that forbids it gives the pipeline up, or serves it by small batches, for fear of being late.
+   * margin is the number of mean deviations that are added to the mean. It leaves a full batch some time to
+   * wait within the SLO, where it has any. A larger margin would give the pipeline up, or serve it by small
+   * batches, for fear of being late.
    */
   private margin(pool: number): number {
     if (this.mostDeviations === 0) return 0;
@@ -137,7 +153,7 @@ export class Durations {
     return this.mostDeviations * deviationNs <= roomNs ? this.mostDeviations : roomNs / deviationNs;
   }
 
-  /** Of a pool and those before it in its pipeline. */
+  /** addUpTo sums the work anew for a pool and all earlier pools of its pipeline. */
   private addUpTo(pool: number): void {
     this.addUp(pool);
     for (let at = pool - 1; at >= 0 && this.stages[at] !== 1; at--) this.addUp(at);
@@ -174,17 +190,23 @@ export class Durations {
   }
 }
 
-/** Of one kind of step, what it is planned and what it is expected to take, by pool and batch. Nanoseconds. */
+/**
+ * StepTimes holds the planned and the expected times of one kind of step (execution or transfer) by pool and
+ * batch size, in nanoseconds.
+ */
 class StepTimes {
   private readonly planned: Float64Array;
   private readonly expected: Float64Array;
-  /** Per pool, of what was measured over what was planned: moving averages of it and of its distance from that. */
+  /**
+   * `ratio` is a moving average, per pool, of measured over planned time; `deviation` is that of the distance
+   * of single measurements from `ratio`.
+   */
   private readonly ratio: Float64Array;
   private readonly deviation: Float64Array;
 
   constructor(
     private readonly rowOf: Int32Array,
-    /** Per pool, batch of b at index b − 1. */
+    /** `planned` holds the planned times of each pool; a batch of b is at index b − 1. */
     planned: readonly Float64Array[],
     private readonly correction: Correction,
   ) {
@@ -198,11 +220,15 @@ class StepTimes {
     this.deviation = new Float64Array(pools);
   }
 
+  /** ns is the expected time of a step. */
   ns(pool: number, size: number): number {
     return this.expected[(this.rowOf[pool] as number) + size] as number;
   }
 
-  /** @returns whether that changes what it takes in the mean, or its spread */
+  /**
+   * observe learns from one step.
+   * @returns whether the mean or its spread may have changed
+   */
   observe(pool: number, size: number, tookNs: number): boolean {
     if (this.correction.kind === 'none') return false;
     const plannedNs = this.plannedNs(pool, size);
@@ -227,16 +253,17 @@ class StepTimes {
     return this.planned[(this.rowOf[pool] as number) + size] as number;
   }
 
-  /** What a step took in the mean, without a margin. */
+  /** meanNs is what a step took in the mean, without added deviations. */
   meanNs(pool: number, size: number): number {
     return (this.ratio[pool] as number) * this.plannedNs(pool, size);
   }
 
+  /** deviationNs is one mean deviation of a step. */
   deviationNs(pool: number, size: number): number {
     return (this.deviation[pool] as number) * this.plannedNs(pool, size);
   }
 
-  /** From now on the mean and so many deviations are expected. */
+  /** expect sets the expected times of a pool to the mean plus so many deviations. */
   expect(pool: number, deviations: number): void {
     if (this.correction.kind === 'none') return;
     const factor = (this.ratio[pool] as number) + deviations * (this.deviation[pool] as number);
@@ -244,7 +271,8 @@ class StepTimes {
     const end = this.rowOf[pool + 1] as number;
     for (let i = (this.rowOf[pool] as number) + 1; i <= end; i++) {
       const plannedNs = this.planned[i] as number;
-      // What takes some time is never expected to take none: it would be kept no link, and wait for it.
+      // A step that is planned to take time is never expected to take none: a transfer of no time reserves no
+      // link, and would then wait for one.
       this.expected[i] = isWhole
         ? Math.max(Math.min(1, plannedNs), Math.round(factor * plannedNs))
         : factor * plannedNs;
@@ -252,7 +280,7 @@ class StepTimes {
   }
 }
 
-/** Where each pool's row begins, less 1, and where the last ends. */
+/** rowsOf gives the `rowOf` of each pool, and one more entry for the end of the last row. */
 function rowsOf(pools: readonly Pool[]): Int32Array {
   const rowOf = new Int32Array(pools.length + 1).fill(-1);
   pools.forEach(({ batch }, pool) => {

@@ -1,8 +1,10 @@
 /**
- * The state that every scheduler keeps: requests and their tasks, batches, queues, durations, pools that are up.
+ * The folder `state` holds what every scheduler keeps: requests and their tasks, batches, queues, durations,
+ * and which pools are up.
  *
- * `life.ts` is the life of a request: it owns every transition between a request's arrival and its one outcome.
- * Start there, then `requests.ts` for the columns.
+ * In go events and the scheduler's choices, out come the outcomes of requests as decisions. The folder
+ * chooses no pipeline, no device and no batch size. Start with `life.ts`, which owns every transition between
+ * a request's arrival and its one outcome, then read `requests.ts` for the columns.
  */
 export { Batches } from './batches.js';
 export type { FeedbackCorrection, ReservationCorrection } from './corrections.js';

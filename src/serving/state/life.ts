@@ -5,29 +5,30 @@ import type { Topology } from '../topology.js';
 import { Batches } from './batches.js';
 import { Requests } from './requests.js';
 
-/** Limits that every scheduler's policy has. */
+/** LifeLimits holds the limits that every scheduler's policy has. */
 export interface LifeLimits {
-  /** More tasks in flight than this are refused. */
+  /** `mostTasks` is how many tasks may be in flight; a request beyond them is refused. */
   readonly mostTasks: number;
-  /** Executions a task may be lost in before its request fails. */
+  /** `mostTries` is how many executions a task may be lost in before its request fails. */
   readonly mostTries: number;
 }
 
-/** What a scheduler does when the life of a request reaches into its queues. */
+/** TaskKeeper is what RequestLife asks of the scheduler, which holds the queues. */
 export interface TaskKeeper {
-  /** A waiting task leaves its queue, its request having ended otherwise. */
+  /** leaveQueue takes a waiting task out of its queue, because its request has ended. */
   leaveQueue(task: number): void;
-  /** A task whose batch was lost is queued again. */
+  /** requeue queues a task again whose batch was lost. */
   requeue(at: number, task: number): void;
-  /** The request of the task has its outcome. */
+  /** ended tells, for every task of a request, that the request has its outcome. */
   ended(task: number): void;
-  /** A request was served to its end, or turned away. */
+  /** judged tells that a request was served to its end, in time or not, or was turned away. */
   judged(request: number, inTime: boolean): void;
 }
 
 /**
- * RequestLife is the life of requests from their arrival to their one outcome, and of their tasks between queues and batches: the
- * same for all schedulers. Which queue, which batch and when is the scheduler's, whom it asks by TaskKeeper.
+ * RequestLife owns the life of requests from their arrival to their one outcome, and of their tasks between
+ * queues and batches. It is the same for all schedulers. The scheduler decides which queue, which batch and
+ * when, and RequestLife reaches it through TaskKeeper.
  */
 export class RequestLife {
   readonly requests = new Requests();
@@ -45,12 +46,12 @@ export class RequestLife {
     this.batches = new Batches(Math.max(...topology.pools.map(({ batch }) => batch)));
   }
 
-  /** Requests without an outcome. */
+  /** pending counts the requests without an outcome. */
   get pending(): number {
     return this.unsettled;
   }
 
-  /** Requests, tasks and batches whose numbers are in use: what memory follows. */
+  /** inUse counts the requests, tasks and batches whose numbers are in use. Memory follows these counts. */
   get inUse(): { requests: number; tasks: number; batches: number } {
     const { requestCount, taskCount } = this.requests;
     return { requests: requestCount, tasks: taskCount, batches: this.batches.count };
@@ -64,14 +65,18 @@ export class RequestLife {
     this.isDraining = true;
   }
 
-  /** The task of a row of a request. O(row). */
+  /** taskOf is the task of one row of a request, counted from 0. O(row). */
   taskOf(request: number, row: number): number {
     let task = this.requests.firstTask(request);
     for (let i = 0; i < row; i++) task = this.requests.nextTask(task);
     return task;
   }
 
-  /** A request of `rows` tasks came. Where it is not refused at once (`isSettled`), the scheduler queues its tasks. */
+  /**
+   * arrived opens a request of `rows` tasks. Where the request is not refused at once (`isSettled`), the
+   * scheduler queues its tasks.
+   * @returns the number of the request
+   */
   arrived(model: number, deadlineNs: number, rows: number): number {
     must(rows >= 1 && this.topology.models[model] !== undefined, 'a request has no rows or no model');
     const isFull = this.requests.taskCount + rows > this.limits.mostTasks;
@@ -81,7 +86,10 @@ export class RequestLife {
     return request;
   }
 
-  /** A request that would be dropped was not read. */
+  /**
+   * turnedAway opens a request that was refused unread, and drops it for overload.
+   * @returns the number of the request
+   */
   turnedAway(at: number, model: number): number {
     const request = this.open(model, at, 1);
     this.keeper.judged(request, false);
@@ -94,19 +102,24 @@ export class RequestLife {
     return this.requests.add(model, deadlineNs, rows);
   }
 
-  /** The request's client left. @returns whether that ended it */
+  /**
+   * cancelled ends a request whose client has left.
+   * @returns whether this ended it
+   */
   cancelled(request: number): boolean {
     if (this.requests.isSettled(request)) return false;
     this.settle(request);
     return true;
   }
 
-  /** The time asked for has come: the next one is told whatever it is. */
+  /** due forgets the time that was asked for, so that the next one is told whatever it is. */
   due(): void {
     this.wakeTold = Number.POSITIVE_INFINITY;
   }
 
-  /** Ends a `decide`: asks to be woken, and gives back the numbers of what has ended. */
+  /**
+   * decided ends a `decide`: it asks to be woken at `wakeAt` and gives back the numbers of retired requests.
+   */
   decided(wakeAt: number): void {
     if (wakeAt !== Number.POSITIVE_INFINITY && wakeAt !== this.wakeTold)
       this.decisions.push(Decision.wakeAt, wakeAt);
@@ -114,24 +127,32 @@ export class RequestLife {
     this.requests.flush();
   }
 
+  /** answer ends a request with an Answer. */
   answer(request: number, how: number): void {
     this.decisions.push(Decision.answer, request, how);
     this.settle(request);
   }
 
+  /** drop ends a request without an answer. */
   drop(request: number, reason: number, pool: number): void {
     this.decisions.push(Decision.drop, request, reason, pool);
     this.settle(request);
   }
 
-  /** A task is too late, or can no longer be served: its request is dropped, or failed where it was lost before. */
+  /**
+   * giveUp ends the request of a task that is too late or can no longer be served. The request is dropped, or
+   * fails where a task of it was lost in an execution before.
+   */
   giveUp(task: number, pool: number, isUp: boolean): void {
     const request = this.requests.requestOf(task);
     if (this.requests.wasTried(request)) this.answer(request, Answer.failed);
     else this.drop(request, isUp ? DropCode.deadline : DropCode.deviceDown, pool);
   }
 
-  /** The outcome is decided: waiting tasks leave their queues, those in batches will be ignored. */
+  /**
+   * settle records that the outcome is decided. Waiting tasks leave their queues; those in batches will be
+   * ignored.
+   */
   private settle(request: number): void {
     const { requests } = this;
     requests.settle(request);
@@ -146,13 +167,16 @@ export class RequestLife {
     requests.retireIfDone(request);
   }
 
-  /** A task goes into a batch. */
+  /** putInBatch adds a task to a batch. */
   putInBatch(batch: number, task: number): void {
     this.batches.add(batch, task);
     this.requests.enterBatch(task);
   }
 
-  /** A task leaves its batch; @returns whether its request still wants it. */
+  /**
+   * cameBack takes a task out of its batch.
+   * @returns whether its request still wants it
+   */
   cameBack(task: number): boolean {
     const { requests } = this;
     const request = requests.requestOf(task);
@@ -162,7 +186,10 @@ export class RequestLife {
     return false;
   }
 
-  /** Takes out of a batch what its clients no longer want; @returns whether anything is left. */
+  /**
+   * keepWanted removes the tasks of settled requests from a batch.
+   * @returns whether any task is left
+   */
   keepWanted(batch: number): boolean {
     let kept = 0;
     for (let i = 0; i < this.batches.size(batch); i++) {
@@ -175,7 +202,10 @@ export class RequestLife {
     return kept > 0;
   }
 
-  /** Sends on what is still wanted; an empty batch ends. */
+  /**
+   * sendOn sends the tasks of a batch that are still wanted to the next pool, and closes the batch where
+   * there are none.
+   */
   sendOn(batch: number): void {
     if (!this.keepWanted(batch)) {
       this.batches.close(batch);
@@ -185,7 +215,10 @@ export class RequestLife {
     this.decisions.push(Decision.transfer, batch, this.batches.device(batch), NONE);
   }
 
-  /** A batch's tasks have been served to their end: requests without others are answered. The batch stays open. */
+  /**
+   * endTasks ends the tasks of a batch after their last stage, and answers the requests that have no other
+   * task left. The batch stays open.
+   */
   endTasks(at: number, batch: number): void {
     for (let i = 0; i < this.batches.size(batch); i++) {
       const task = this.batches.task(batch, i);
@@ -199,8 +232,9 @@ export class RequestLife {
   }
 
   /**
-   * A batch was lost: its tasks are queued again, or their requests fail. The batch ends.
-   * @param tries what it counts for them: 1 if it was running
+   * retry queues the tasks of a lost batch again, or fails their requests, and closes the batch.
+   * @param tries how many lost executions this counts for each task: 1 where the batch was running, else 0
+   * @param isGivenUp whether all its requests fail at once
    */
   retry(at: number, batch: number, tries: number, isGivenUp: boolean): void {
     for (let i = 0; i < this.batches.size(batch); i++) {

@@ -1,13 +1,16 @@
 import { must } from '../broken-promise.js';
 import type { Topology } from '../topology.js';
 
-/** Which devices are up, and with them which pools and pipelines. Pipelines are known by their first pool. Constant per change. */
+/**
+ * PoolsUp tells which devices are up, and so which pools have a device and which pipelines are up. Pipelines
+ * are known by their entries. A change takes constant time.
+ */
 export class PoolsUp {
-  /** First pool of each pool's pipeline. */
+  /** `entryOf` is the entry of each pool's pipeline. */
   readonly entryOf: Int32Array;
   private readonly up: Uint8Array;
   private readonly devicesUp: Int32Array;
-  /** Per first pool the pools of its pipeline without a device. */
+  /** `poolsDown` is the number of pools without a device in each pipeline, by its entry. */
   private readonly poolsDown: Int32Array;
 
   constructor(private readonly topology: Topology) {
@@ -23,11 +26,15 @@ export class PoolsUp {
     return this.up[device] === 1;
   }
 
+  /** hasDevice tells whether any device of the pool is up. */
   hasDevice(pool: number): boolean {
     return (this.devicesUp[pool] as number) > 0;
   }
 
-  /** Every pool of the pipeline from this one on has a device: what stands here can go on. O(stages) where some are down. */
+  /**
+   * isUp tells whether every pool of the pipeline from this one on has a device, so that a task here can go
+   * on. O(stages) where some pool is down.
+   */
   isUp(pool: number): boolean {
     if (this.poolsDown[this.entryOf[pool] as number] === 0) return true;
     for (let at: number | undefined = pool; at !== undefined; at = this.topology.pools[at]?.next) {
@@ -36,9 +43,12 @@ export class PoolsUp {
     return true;
   }
 
-  /** @returns whether it is its pool's only one */
+  /**
+   * deviceUp records that a device is up.
+   * @returns whether it is the only device of its pool that is up
+   */
   deviceUp(device: number): boolean {
-    must(this.up[device] === 0, 'a device came up that is up');
+    must(this.up[device] === 0, 'a device that was up came up again');
     this.up[device] = 1;
     const pool = this.topology.devices[device]?.pool as number;
     this.devicesUp[pool]! += 1;
@@ -47,7 +57,10 @@ export class PoolsUp {
     return true;
   }
 
-  /** @returns whether it was its pool's last */
+  /**
+   * deviceDown records that a device is down.
+   * @returns whether it was the last device of its pool that was up
+   */
   deviceDown(device: number): boolean {
     this.up[device] = 0;
     const pool = this.topology.devices[device]?.pool as number;

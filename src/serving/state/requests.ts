@@ -6,10 +6,11 @@ const IN_BATCH = 1;
 const ENDED = 2;
 
 /**
- * Requests holds the requests in flight and their tasks, as columns. Slots are used again, so memory follows the number in flight.
+ * Requests holds the requests in flight and their tasks, as columns. Slots are used again, so memory follows
+ * the number in flight.
  *
- * What a request or a task is at (queued, in a batch, tries, outcome) changes only by the transitions that RequestLife calls;
- * schedulers write where a task waits and what they have promised it.
+ * The state of a request or task (queued, in a batch, tries, outcome) changes only by the transitions that
+ * RequestLife calls. Schedulers write where a task waits and what they have promised it.
  */
 export class Requests {
   private readonly requestSlots = new Slots();
@@ -21,10 +22,15 @@ export class Requests {
   private readonly strict = new FlagColumn();
   private readonly missed = new FlagColumn();
   private readonly tried = new FlagColumn();
+  /**
+   * `left` counts the tasks of each request that have not been served to their end, and `out` those that are
+   * in batches.
+   */
   private readonly left = new Int32Column();
   private readonly out = new Int32Column();
   private readonly first = new Int32Column();
 
+  // The columns below are by task, those above by request.
   private readonly request = new Int32Column();
   private readonly state = new Int32Column();
   private readonly pool = new Int32Column();
@@ -36,12 +42,12 @@ export class Requests {
 
   private readonly retired = new IntList();
 
-  /** Tasks whose slots are in use. */
+  /** taskCount is how many tasks have slots in use. */
   get taskCount(): number {
     return this.taskSlots.used;
   }
 
-  /** Requests whose slots are in use. */
+  /** requestCount is how many requests have slots in use. */
   get requestCount(): number {
     return this.requestSlots.used;
   }
@@ -54,32 +60,35 @@ export class Requests {
     return this.deadline.get(request);
   }
 
-  /** Whether its outcome is decided, or its client is gone. */
+  /** isSettled tells whether the outcome of a request is decided, or its client is gone. */
   isSettled(request: number): boolean {
     return this.settled.has(request);
   }
 
-  /** Whether its deadline is its own, sooner than its model's SLO: an answer after it is not wanted. */
+  /**
+   * isStrict tells whether a request has a deadline of its own, sooner than its model's SLO. An answer after
+   * it is not wanted.
+   */
   isStrict(request: number): boolean {
     return this.strict.has(request);
   }
 
-  /** Whether it is known that it cannot be in time. */
+  /** isMissed tells whether it is known that the request cannot be in time. */
   isMissed(request: number): boolean {
     return this.missed.has(request);
   }
 
-  /** Whether a task of it was on a device when that failed. */
+  /** wasTried tells whether a task of the request was lost in an execution. */
   wasTried(request: number): boolean {
     return this.tried.has(request);
   }
 
-  /** The first task of a request; the others follow by `nextTask`. */
+  /** firstTask is the first task of a request; the others follow by `nextTask`. */
   firstTask(request: number): number {
     return this.first.get(request);
   }
 
-  /** The next task of the same request, NONE after the last. */
+  /** nextTask is the next task of the same request, NONE after the last. */
   nextTask(task: number): number {
     return this.sibling.get(task);
   }
@@ -96,12 +105,12 @@ export class Requests {
     return this.state.get(task) === IN_BATCH;
   }
 
-  /** The pool a task waits for or is at, NONE where that is not decided. */
+  /** poolOf is the pool that a task waits for or is at, NONE where that is not decided. */
   poolOf(task: number): number {
     return this.pool.get(task);
   }
 
-  /** The first pool of its pipeline, NONE where that is not decided. */
+  /** entryOf is the entry of the task's pipeline, NONE where that is not decided. */
   entryOf(task: number): number {
     return this.entry.get(task);
   }
@@ -110,16 +119,20 @@ export class Requests {
     return this.queued.get(task);
   }
 
-  /** Executions that the task was lost in. */
+  /** triesOf counts the executions that the task was lost in. */
   triesOf(task: number): number {
     return this.tries.get(task);
   }
 
-  /** Whether it stands in a background queue. */
+  /** isLate tells whether the task stands in a background queue. */
   isLate(task: number): boolean {
     return this.late.has(task);
   }
 
+  /**
+   * add takes slots for a request and its tasks.
+   * @returns the number of the request
+   */
   add(model: number, deadline: number, rows: number): number {
     const request = this.requestSlots.take();
     if (request >= this.model.length) this.growRequests(request + 1);
@@ -136,7 +149,7 @@ export class Requests {
     return request;
   }
 
-  /** Tasks are linked from the last row to the first. */
+  /** addTask puts a task before the request's other tasks, so that `firstTask` is the task added last. */
   private addTask(request: number): void {
     const task = this.taskSlots.take();
     if (task >= this.request.length) this.growTasks(task + 1);
@@ -158,7 +171,7 @@ export class Requests {
     this.missed.set(request, true);
   }
 
-  /** The task is given its pipeline. */
+  /** setEntry gives the task its pipeline. */
   setEntry(task: number, entry: number): void {
     this.entry.set(task, entry);
   }
@@ -175,53 +188,65 @@ export class Requests {
     this.late.set(task, late);
   }
 
-  /** Transition: the task waits in a queue. */
+  /** enterQueue is a transition: the task waits in a queue. */
   enterQueue(task: number): void {
     this.state.set(task, QUEUED);
   }
 
-  /** Transition: the task goes into a batch. */
+  /** enterBatch is a transition: the task goes into a batch. */
   enterBatch(task: number): void {
     this.state.set(task, IN_BATCH);
     this.out.add(this.request.get(task), 1);
   }
 
-  /** Transition: the task comes out of its batch. */
+  /** leaveBatch is a transition: the task comes out of its batch. */
   leaveBatch(task: number): void {
     this.state.set(task, ENDED);
     this.out.add(this.request.get(task), -1);
   }
 
-  /** Transition: the task waits no more, its request having ended otherwise. */
+  /** endWaiting is a transition: the task waits no more, because its request has ended. */
   endWaiting(task: number): void {
     this.state.set(task, ENDED);
   }
 
-  /** Transition: one task of the request was served to its end. @returns whether that was the last */
+  /**
+   * endTask is a transition: one task of the request was served to its end.
+   * @returns whether that was the last
+   */
   endTask(request: number): boolean {
     this.left.add(request, -1);
     return this.left.get(request) === 0;
   }
 
-  /** Transition: the task was lost with its batch. @param tries what that counts, 0 where the batch had not begun */
+  /**
+   * loseTask is a transition: the task was lost with its batch.
+   * @param tries how many lost executions this counts, 0 where the batch had not begun
+   */
   loseTask(task: number, tries: number): void {
     this.tries.add(task, tries);
     if (tries > 0) this.tried.set(this.request.get(task), true);
   }
 
-  /** Transition: the request's outcome is decided. */
+  /** settle is a transition: the outcome of the request is decided. */
   settle(request: number): void {
     this.settled.set(request, true);
   }
 
-  /** Gives back the request's slots at the next `flush`, where it has its outcome and no task is in a batch. */
+  /**
+   * retireIfDone gives back the slots of a settled request at the next `flush`, unless a task of it is in a
+   * batch.
+   */
   retireIfDone(request: number): void {
     if (this.out.get(request) !== 0) return;
     must(this.settled.has(request), 'a request is retired before its end');
     this.retired.push(request);
   }
 
-  /** Gives back the slots of retired requests: the driver has read, or is about to read, all that names them. */
+  /**
+   * flush gives back the slots of retired requests. By now the driver has read, or is about to read, every
+   * decision that names them.
+   */
   flush(): void {
     for (let i = 0; i < this.retired.length; i++) {
       const request = this.retired.get(i);

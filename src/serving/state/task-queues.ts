@@ -1,10 +1,13 @@
 import { Lists, NONE } from '../../collections/index.js';
 import type { Requests } from './requests.js';
 
-/** In which order a queue is served; equals in the order they came. */
+/**
+ * QueueOrder says in which order a queue is served. Tasks that rank equally are served in the order they
+ * came.
+ */
 export type QueueOrder = { kind: 'fifo' } | { kind: 'deadline' };
 
-/** The queues that tasks wait in, in the order of a policy. */
+/** TaskQueues holds the queues in which tasks wait, in the order of a policy. */
 export class TaskQueues extends Lists {
   constructor(
     queues: number,
@@ -14,7 +17,11 @@ export class TaskQueues extends Lists {
     super(queues);
   }
 
-  /** In its place, behind its equals; @returns whether that is the end. Constant for equal SLOs. */
+  /**
+   * insert puts a task in its place, behind tasks that rank equally. It takes constant time where all SLOs
+   * are equal.
+   * @returns whether the task is now the last of its queue
+   */
   insert(queue: number, task: number): boolean {
     let before = this.last(queue);
     while (before !== NONE && this.isBefore(task, before)) before = this.previous(before);
@@ -23,7 +30,7 @@ export class TaskQueues extends Lists {
     return isLast;
   }
 
-  /** The latest instant at which a task may end. */
+  /** latestEnd is the latest instant at which a task may end: its deadline less `slackNs`. */
   latestEnd(task: number): number {
     return this.requests.deadlineOf(this.requests.requestOf(task)) - this.policy.slackNs;
   }
@@ -32,7 +39,10 @@ export class TaskQueues extends Lists {
     return this.requests.queuedAt(task);
   }
 
-  /** It was in a failed batch, and is tried alone: it may be what failed it. */
+  /**
+   * isAlone tells whether a task was in a lost batch and is therefore tried alone: it may be what failed the
+   * batch.
+   */
   isAlone(task: number): boolean {
     return this.requests.triesOf(task) > 0;
   }

@@ -30,7 +30,7 @@ const coreOf =
       ? new StageLocalCore(topology, decisions, PUBLISHED_REACTIVE_POLICY)
       : new ReservationCore(topology, decisions, PUBLISHED_POLICY, busyUntilTables);
 
-/** How many rows differ, with the first. */
+/** How many rows differ, with the first that does. */
 function differences(ours: readonly string[], theirs: readonly string[]) {
   const differing = ours.flatMap((row, i) =>
     row === theirs[i] ? [] : [{ request: i, ours: row, theirs: theirs[i] }],
@@ -47,7 +47,7 @@ describe.runIf(there)('golden runs of the published simulator', () => {
     expect(differences(simulateGolden(run, coreOf(run)), run.rows)).toEqual(same);
   });
 
-  test('simulate() gives the rows of a driver that tells event by event, on every published plan', () => {
+  test('simulate() gives the same rows as a driver that asks for decisions after every event', () => {
     const profileOf = profilesIn(FOLDER);
     const stream = streamOf(1, 'golden');
     for (const instance of publishedInstances(FOLDER)) {

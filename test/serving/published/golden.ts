@@ -20,17 +20,17 @@ import { arrivalsAt } from '../../../src/workload/index.js';
 
 const NS_PER_US = 1000;
 
-/** A run of the published simulator: single 3 s runs, one row per request. */
+/** Golden is a run of the published simulator: a single run of 3 s, with one row per request. */
 export interface Golden {
   file: string;
   scheduler: 'reservation' | 'reactive';
   topology: Topology;
   arrivalsUs: number[];
-  /** `outcome,pipeline,stages` of each request. */
+  /** The `outcome,pipeline,stages` of each request. */
   rows: string[];
 }
 
-/** The golden runs whose file's name holds `part`. */
+/** goldenRuns reads the golden runs whose file name holds `part`. */
 export function goldenRuns(folder: URL, part = ''): Golden[] {
   const profileOf = profilesIn(folder);
   const instances = publishedInstances(folder);
@@ -44,7 +44,7 @@ export function goldenRuns(folder: URL, part = ''): Golden[] {
         ({ id }) => id.startsWith(prefix) && id.includes(`_${cluster}_`),
       ) as Instance;
       const artifact = publishedPlan(instance, plan, profileOf, model);
-      if (artifact === undefined) throw new Error(`there is no plan for ${file}`);
+      if (artifact === undefined) throw new Error(`Cannot replay ${file}: there is no plan for it`);
       const [, ...lines] = gunzipSync(readFileSync(new URL(file, runs)))
         .toString()
         .trim()
@@ -65,7 +65,7 @@ function partsOf(file: string) {
     /^golden-([a-z0-9]+)_(.+?)(?:_(\w+-\w+)_(\d)_(v4|bl))?_(reservation|reactive|sla_aware)_lf\d+\./i.exec(
       file,
     );
-  if (parts === null) throw new Error(`no golden run is called ${file}`);
+  if (parts === null) throw new Error(`Cannot replay ${file}: this is not the name of a golden run`);
   const [, group, name, cluster = 'L4-T4', index = '0', plan, scheduler] = parts;
   return {
     prefix: `${group}/${name}`,
@@ -76,7 +76,10 @@ function partsOf(file: string) {
   };
 }
 
-/** Replays a run's arrivals through a core; @returns its rows as the published simulator writes them. */
+/**
+ * replayGolden replays the arrivals of a run through a core.
+ * @returns its rows as the published simulator writes them
+ */
 export function replayGolden(run: Golden, makeCore: (decisions: Decisions) => ServingCore): string[] {
   return new PublishedDriver(run, makeCore).run();
 }
@@ -95,7 +98,7 @@ interface Row {
   stages: Stage[];
 }
 
-/** As the published simulator writes it. */
+/** textOf writes a row as the published simulator does. */
 function textOf({ outcome, pipeline, stages }: Row, { scheduler }: Golden): string {
   const shown = scheduler === 'reactive' ? -1 : outcome === 'dropped' ? '' : pipeline;
   const each = stages.map(({ worker, batch, arrive, start, complete }) =>
@@ -111,8 +114,9 @@ interface Happening {
 }
 
 /**
- * Drives a core by the published simulator's order: of the events of an instant first those of each pool, its link's before its
- * devices', then the timer, then arrivals; and the core decides after each one.
+ * PublishedDriver drives a core in the order of the published simulator. Of the events of an instant, those
+ * of each pool come first, the pool's link before its devices; then come the timer and the arrivals. The core
+ * decides after every event.
  */
 class PublishedDriver {
   private readonly decisions = new Decisions();
@@ -203,7 +207,7 @@ class PublishedDriver {
     return this.rows[this.rowOfRequest[request] as number] as Row;
   }
 
-  /** @returns the batch if it begins at once */
+  /** @returns the batch, where it begins at once */
   private execute(batch: number, device: number): number[] {
     const { core } = this;
     const size = core.batchSize(batch);
@@ -261,7 +265,7 @@ class PublishedDriver {
     });
   }
 
-  /** Sorted by time, then rank, then index. */
+  /** happen keeps the events sorted by time, then by rank, then by index. */
   private happen(at: number, rank: number, index: number, tell: () => void): void {
     const item = { at, rank: rank * 1e6 + index, tell };
     let i = this.pending.length;
@@ -274,7 +278,10 @@ class PublishedDriver {
   }
 }
 
-/** The same through the simulator's own driver, which tells a whole instant before the core decides. */
+/**
+ * simulateGolden does the same through the simulator's own driver, which tells a whole instant before the
+ * core decides.
+ */
 export function simulateGolden(run: Golden, makeCore: (decisions: Decisions) => ServingCore): string[] {
   const rows: Row[] = [];
   const rowOfRequest: number[] = [];

@@ -7,7 +7,7 @@ import { randomTopology } from '../random-plans.js';
 
 type Interval = readonly [start: number, end: number];
 
-/** Tries `from` and every end after it. */
+/** naiveSlot finds the earliest slot by trying `from` and the end of every reservation after it. */
 function naiveSlot(rows: readonly Interval[][], from: number, length: number): number {
   const taken = rows.flat();
   const starts = [from, ...taken.map(([, end]) => end).filter((end) => end > from)].sort((a, b) => a - b);
@@ -16,7 +16,7 @@ function naiveSlot(rows: readonly Interval[][], from: number, length: number): n
 }
 
 describe('GapBooking', () => {
-  it('finds for every stage what looking at every device and every gap finds, through thousands of probes', () => {
+  it('finds what a search of every device and every gap finds, through thousands of probes', () => {
     let probes = 0;
     let inGaps = 0;
     for (let seed = 1; seed <= 60; seed++) {
@@ -26,7 +26,7 @@ describe('GapBooking', () => {
       const durations = new Durations(topology, { kind: 'none' });
       const booking = new GapBooking(topology, durations);
       const path = new Path(5);
-      // What was reserved, kept apart from the booking.
+      // The reservations, kept apart from the booking.
       const rows = new Map<number, Interval[]>();
       const rowOf = (resource: number) => {
         const row = rows.get(resource) ?? [];

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
 import { ReservationTable } from '../../../src/serving/reservation/reservation-table.js';
 
-/** The same by trying every instant. */
+/** Grid finds the same slots by trying every instant. */
 class Grid {
   private readonly taken: number[][];
 
@@ -21,7 +21,7 @@ class Grid {
     for (let at = from; at < this.span; at++) {
       if (resources.every((resource) => this.isFree(resource, at, length))) return at;
     }
-    throw new Error('the grid is too short');
+    throw new Error('Cannot find a slot: the grid is too short');
   }
 
   set(resource: number, start: number, end: number, owner: number): void {
@@ -34,7 +34,7 @@ class Grid {
 }
 
 describe('ReservationTable', () => {
-  it('finds the earliest slot of one resource and of two, as trying every instant does', () => {
+  it('finds the same earliest slots of one resource and of two as trying every instant does', () => {
     for (let seed = 1; seed <= 30; seed++) {
       const stream = streamOf(seed, 'table');
       const table = new ReservationTable(3);
@@ -60,7 +60,7 @@ describe('ReservationTable', () => {
     }
   });
 
-  it('keeps rows in the order of their starts, and knows when the last ends', () => {
+  it('keeps reservations in the order of their starts, and knows when the last ends', () => {
     const table = new ReservationTable(2);
     for (const start of [50, 10, 90, 30, 70, 110]) table.insert(1, start, start + 5, start);
     expect(Array.from({ length: table.count(1) }, (_, i) => table.owner(1, i))).toEqual([

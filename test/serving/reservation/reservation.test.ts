@@ -46,7 +46,7 @@ const times = (...ms: number[]): Arrival[] => ms.map((at) => ({ at: at * MS }));
 const serve = (topology: Topology, list: Arrival[], policy: Partial<ReservationPolicy> = {}) =>
   runVirtual({ topology, arrivals: list, makeCore: coreOf(policy) });
 
-/** A plan of one to three pipelines of one to three stages, with links that matter. */
+/** randomTopology draws a plan of one to three pipelines of one to three stages, with links that matter. */
 function randomTopology(stream: Stream): Topology {
   const pipelines = Array.from({ length: 1 + stream.integer(3) }, (): PipelineShape => {
     const batch = 1 + stream.integer(6);
@@ -64,7 +64,9 @@ function randomTopology(stream: Stream): Topology {
   return topologyOf(planOf([{ sloMs: 60 + stream.integer(100), pipelines }], 10));
 }
 
-/** Throws where a device or a link serves two at once, or a batch is larger than planned. */
+/**
+ * overlapWatch throws where a device or a link serves two batches at once, or a batch is larger than planned.
+ */
 function overlapWatch(topology: Topology): SimulationObserver {
   const { uplinkOf, downlinkOf, uplinkCount } = topology.links;
   const freeAt = new Map<string, number>();
@@ -92,14 +94,14 @@ function poisson(topology: Topology, load: number, durationS: number, seed = 1) 
 }
 
 describe('ReservationCore', () => {
-  it('waits for company to the last moment at which one more could be in time', () => {
+  it('waits for company to the last moment at which a batch of one more could be in time', () => {
     const { executed, ended } = serve(one(4, 50), times(0));
-    // A batch of 2 takes 12 ms: at 38 ms and a nanosecond it would be late.
+    // A batch of 2 takes 12 ms: if it started at 38 ms and a nanosecond, it would be late.
     expect(executed.map(({ from }) => from)).toEqual([38 * MS + 1]);
     expect(ended).toMatchObject([{ outcome: 'inTime', at: 48 * MS + 1 }]);
   });
 
-  it('dispatches at once when the planned batch is there, to a device that is still busy too', () => {
+  it('dispatches the planned batch as soon as it is there, even to a device that is still busy', () => {
     const { executed } = serve(one(2, 100), times(0, 1, 2, 3));
     expect(executed.map(({ from, arrivals: members }) => [from / MS, members])).toEqual([
       [1, [0, 1]],
@@ -107,42 +109,42 @@ describe('ReservationCore', () => {
     ]);
   });
 
-  it('drops at first sight what only queueing keeps from a full batch, and not what is too slow anyway', () => {
-    // Full batches of 4 take 16 ms: the third is too late for 40 ms, a single one would do.
+  it('drops a head at first sight only where queueing is what makes a full batch late', () => {
+    // Full batches of 4 take 16 ms: the third would be too late for 40 ms, though a single request would not.
     const burst = times(0, 0, 0, 0, 0, 0, 0, 0, 0.5);
     const strict = serve(one(4, 40), burst).ended.filter(({ outcome }) => outcome === 'dropped');
     expect(strict.map(({ arrival, at }) => [arrival, at / MS])).toEqual([[8, 0.5]]);
     const never = serve(one(4, 43), burst, { firstSight: { kind: 'never' } });
     expect(never.ended.every(({ outcome }) => outcome === 'inTime')).toBe(true);
-    // With an SLO of 12 ms no batch of 4 is ever in time: one of 2 is.
+    // With an SLO of 12 ms, no batch of 4 is ever in time, but one of 2 is.
     const tight = serve(one(4, 12), times(0, 0));
     expect(tight.executed.map(({ arrivals: members }) => members)).toEqual([[0, 1]]);
   });
 
-  it('admits none that would be late where a smaller batch takes longer than a larger one', () => {
+  it('admits no request that would be late where a smaller batch takes longer than a larger one', () => {
     const latencyUs = (batch: number) => [7000, 12_000, 11_000, 8000][batch - 1] as number;
     const topology = topologyOf(
       planOf([{ sloMs: 10, pipelines: [{ throughputRps: 1, parts: [{ batch: 4, latencyUs }] }] }]),
     );
-    // Four would be there in time; the two that wait would not, and one more neither.
+    // A batch of 4 would be in time. The two that wait would not, and neither would three.
     const { ended, executed } = serve(topology, times(0, 0));
     expect(executed.map(({ arrivals: members }) => members)).toEqual([[0]]);
     expect(ended.map(({ outcome }) => outcome).sort()).toEqual(['dropped', 'inTime']);
   });
 
   it('keeps no link for a batch that has become too small to need one', () => {
-    // A row takes 0.4 ns: one none, two 1 ns.
+    // A transfer of one row takes 0.4 ns, which is none; one of two rows takes 1 ns.
     const parts = [
       { batch: 2, latencyUs: () => 10_000, transferBytes: 5 },
       { batch: 2, latencyUs: () => 5000 },
     ];
     const topology = topologyOf(planOf([{ sloMs: 100, pipelines: [{ throughputRps: 1, parts }] }], 100));
-    // The second pair waits for the first; one of it leaves. That nothing is left over is seen by the driver.
+    // The second pair waits for the first, and one of it leaves. The driver sees that nothing is left over.
     const { executed } = serve(topology, [...times(0, 0, 0), { at: 0, cancelAt: MS }]);
     expect(executed.map(({ arrivals: members }) => members.length)).toEqual([2, 1, 2, 1]);
   });
 
-  it('takes batches that only waited on a device that is lost to others whole, as often as need be', () => {
+  it('moves batches that only waited for a lost device to other devices whole, as often as needed', () => {
     for (const tables of ['gaps', 'busy-until'] as const) {
       const { ended, executed } = runVirtual({
         topology: one(4, 500, 3),
@@ -154,7 +156,7 @@ describe('ReservationCore', () => {
         handsAhead: true,
         makeCore: coreOf({ tables }),
       });
-      // Only what ran is tried alone; nothing ran twice in vain.
+      // Only tasks that ran are tried alone, and no batch fails for having waited twice.
       expect(ended.every(({ outcome }) => outcome === 'inTime')).toBe(true);
       const sizes = executed
         .filter(({ from }) => from > 2 * MS)
@@ -163,7 +165,7 @@ describe('ReservationCore', () => {
     }
   });
 
-  it('says of a request that finds no device that devices are down, and takes it ill to hear so twice', () => {
+  it('drops a request that finds no device as device-down, and hears only once that one is up', () => {
     const topology = one(2, 50);
     const outages = [{ at: MS, device: 0 }];
     const run = { topology, arrivals: times(2), outages, makeCore: coreOf() };
@@ -178,11 +180,11 @@ describe('ReservationCore', () => {
     expect(runVirtual(again).ended).toMatchObject([{ outcome: 'inTime' }]);
     const core = new ReservationCore(topology, new Decisions());
     core.deviceUp(0, 0);
-    expect(() => core.deviceUp(0, 0)).toThrow('came up that is up');
+    expect(() => core.deviceUp(0, 0)).toThrow('came up again');
   });
 
-  it('does not give full batches up for fear of being late', () => {
-    // A full batch takes 16 ms in the mean of an SLO of 18 ms, give or take 2.4 ms.
+  it('does not give up full batches for fear of being late', () => {
+    // A full batch takes 16 ms in the mean, more or less by 2.4 ms, and the SLO is 18 ms.
     const slower = [0.85, 1.15];
     let steps = 0;
     const { executed } = runVirtual({
@@ -206,7 +208,7 @@ describe('ReservationCore', () => {
     expect(serve(topology, [late], { askOthers: false }).ended).toMatchObject([{ outcome: 'dropped' }]);
   });
 
-  it('lets a short batch into a gap that a longer one has left', () => {
+  it('puts a short batch into a gap that a longer one has left', () => {
     const topology = topologyOf(
       planOf(
         [
@@ -226,7 +228,8 @@ describe('ReservationCore', () => {
         1,
       ),
     );
-    // One stage-2 device is kept for 40..45 ms; a table of gaps still knows that it is free before.
+    // The device of the second stage is reserved from 40 to 45 ms. A table of gaps still knows that it is
+    // free before.
     const decisions: SimulationObserver[] = [overlapWatch(topology)];
     const sum = simulate({
       topology,
@@ -237,7 +240,7 @@ describe('ReservationCore', () => {
     expect(sum).toMatchObject({ inTime: 2, dropped: 1 });
   });
 
-  it('is never late and never overlaps where everything takes what was planned, on random plans and loads', () => {
+  it('is never late and never overlaps where steps take what was planned, on random plans and loads', () => {
     for (let seed = 1; seed <= 60; seed++) {
       const topology = randomTopology(streamOf(seed, 'plan'));
       for (const load of [0.3, 0.95, 2]) {
@@ -254,7 +257,7 @@ describe('ReservationCore', () => {
     }
   });
 
-  it('never overlaps and answers everything where nothing takes what was planned', () => {
+  it('never overlaps and ends every request where no step takes what was planned', () => {
     for (let seed = 1; seed <= 40; seed++) {
       const topology = randomTopology(streamOf(seed, 'plan'));
       const jitter = streamOf(seed, 'jitter');
@@ -271,7 +274,7 @@ describe('ReservationCore', () => {
     }
   });
 
-  it('loses little by steps that take longer or shorter, for what it learns and moves', () => {
+  it('loses little when steps take longer or shorter, since it learns and moves reservations', () => {
     const share = (factor: number, policy: Partial<ReservationPolicy> = {}) => {
       let inTime = 0;
       let requests = 0;
@@ -295,7 +298,7 @@ describe('ReservationCore', () => {
     expect(missedUncorrected).toBeGreaterThan(2 * (1 - share(1.1)));
   });
 
-  it('survives random storms: outages, failing batches, cancelled and many-rowed requests', () => {
+  it('survives random storms of outages, failing batches, cancelled and many-row requests', () => {
     for (let seed = 1; seed <= 60; seed++) {
       const stream = streamOf(seed, 'plan');
       const topology = randomTopology(stream);
@@ -304,7 +307,7 @@ describe('ReservationCore', () => {
     }
   });
 
-  it('says the same from a log as when it was written', () => {
+  it('makes the same decisions again when its log is replayed', () => {
     const topology = randomTopology(streamOf(5, 'plan'));
     const log: LogEntry[] = [];
     const jitter = streamOf(1, 'jitter');
@@ -321,7 +324,7 @@ describe('ReservationCore', () => {
 });
 
 describe.runIf(existsSync(FOLDER))('ReservationCore on the published plans', () => {
-  it('serves nearly all at nine tenths of the load, nobody late, no overlap, two to three probes a dispatch', () => {
+  it('serves nearly all at 0.9 of the load, none late, with few probes per dispatch', () => {
     const profileOf = profilesIn(FOLDER);
     for (const instance of publishedInstances(FOLDER).slice(0, 9)) {
       const topology = topologyOf(publishedPlan(instance, 'reference', profileOf, 0)!);

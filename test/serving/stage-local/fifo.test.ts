@@ -11,11 +11,14 @@ const poisson = (rps: number, durationS: number, seed = 1) => [
   ...arrivals({ process: 'poisson', rps, durationS, stream: streamOf(seed, 'arrivals') }),
 ];
 
-/** A plan of one stage per part, far from any SLO. */
+/** stages makes a plan with one stage per part, far from any SLO. */
 const stages = (...parts: { batch: number; virtualGpus: number; latencyUs: (batch: number) => number }[]) =>
   topologyOf(planOf([{ sloMs: 1e6, pipelines: [{ throughputRps: 1, parts }] }]));
 
-/** Batch queues in a row by their recursion: whoever waits when a server falls free is taken, up to a batch. */
+/**
+ * endsByRecursion computes when requests leave a batch queue, by its recursion: when a server falls free, it
+ * takes those that wait, up to a batch.
+ */
 function endsByRecursion(
   times: number[],
   batch: number,
@@ -37,13 +40,14 @@ function endsByRecursion(
 }
 
 describe('StageLocalCore under FIFO_POLICY', () => {
-  it('answers when the recursion of a queue with many servers, batches and stages says', () => {
+  it('answers at the times that the recursion of a queue with servers, batches and stages gives', () => {
     for (const [batch, servers, rps] of [
       [1, 1, 150],
       [1, 3, 480],
       [4, 2, 700],
     ] as const) {
-      // The second stage's batches are those of the first as they come; it never ends one at the instant at which another comes.
+      // The second stage takes batches of its own size from what the first one ends. With these latencies it
+      // never ends a batch at the instant at which another arrives.
       const first = { batch, virtualGpus: servers, latencyUs: affine(4000, 2000) };
       const second = { batch: 8, virtualGpus: 2, latencyUs: affine(4321, 1999) };
       const topology = stages(first, second);
@@ -62,7 +66,7 @@ describe('StageLocalCore under FIFO_POLICY', () => {
     }
   });
 
-  it('gives nothing up, and serves in the order of arrival', () => {
+  it('gives no request up, and serves in the order of arrival', () => {
     const topology = topologyOf(
       planOf([
         { sloMs: 10, pipelines: [{ throughputRps: 1, parts: [{ batch: 2, latencyUs: () => 10_000 }] }] },

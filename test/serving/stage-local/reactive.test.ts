@@ -37,7 +37,9 @@ const poisson = (rps: number, durationS: number, seed = 1): Arrival[] =>
     at,
   }));
 
-/** Two stages with a link between them that takes 1 ms a row, and a slower pipeline of one stage. */
+/**
+ * One pipeline has two stages, with a link between them that takes 1 ms per row; a slower one has one stage.
+ */
 const pooled = topologyOf(
   planOf(
     [
@@ -60,7 +62,7 @@ const pooled = topologyOf(
 );
 
 describe('StageLocalCore under REACTIVE_POLICY', () => {
-  it('hands the planned batch ahead to the device that is free first, of idle ones the longest idle', () => {
+  it('hands a planned batch ahead to the device that is free first, or idle longest', () => {
     const topology = pipeline(100, [{ batch: 2, virtualGpus: 2, latencyUs: () => 10_000 }]);
     const { executed } = serve(topology, times(0, 0, 1, 1, 2, 2, 40, 40, 60, 60));
     expect(executed.map(({ device, from }) => [device, from / MS])).toEqual([
@@ -72,14 +74,15 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
     ]);
   });
 
-  it('waits until a batch of one more could no longer be in time, its transfer and the later stages counted', () => {
+  it('waits as long as a batch of one more, with its transfer and the later stages, would be in time', () => {
     const part = { batch: 4, latencyUs: affine(1000, 1000) };
     const topology = pipeline(50, [{ ...part, transferBytes: 125_000 }, part]);
-    // The later stage is planned to take 5 ms; two rows take 3 ms here and 2 ms to send.
+    // The later stage is planned to take 5 ms. Two rows take 3 ms here and 2 ms to send.
     const { executed, ended } = serve(topology, times(0));
     expect(executed[0]?.from).toBe(40 * MS + 1);
     expect(ended[0]?.outcome).toBe('inTime');
-    // Without its transfer the wait ends 2 ms later, when not even a batch of 1 is in time any more.
+    // If its transfer does not count, the wait ends 2 ms later, when not even a batch of 1 is in time any
+    // more.
     expect(
       serve(topology, times(0), {
         formation: { kind: 'last-moment', leaves: 'nothing', stepNs: 1 },
@@ -87,9 +90,9 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
     ).toMatchObject([{ outcome: 'dropped', at: 42 * MS + 1 }]);
   });
 
-  it('drops at first sight what only a small batch could save, and not what it has waited on', () => {
+  it('drops a head at first sight that only a small batch could save, unless it has waited on it', () => {
     const topology = pipeline(30, [{ batch: 4, latencyUs: affine(4000, 4000) }]);
-    // A batch of 4 takes 20 ms: after the first four, four more would end at 40 ms.
+    // A batch of 4 takes 20 ms: after the first four requests, four more would end at 40 ms.
     const burst = times(0, 0, 0, 0, 5);
     const dropped = (policy: Partial<StageLocalPolicy>) =>
       serve(topology, burst, policy).ended.flatMap(({ arrival, outcome }) =>
@@ -97,9 +100,10 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
       );
     expect(dropped({})).toEqual([4]);
     expect(dropped({ drop: { kind: 'unservable' } })).toEqual([]);
-    // Alone it waits for company to the last moment, when a batch of 4 no longer fits.
+    // A request alone waits for company to the last moment, when a batch of 4 no longer fits.
     expect(serve(topology, times(0)).ended[0]?.outcome).toBe('inTime');
-    // Where no full batch could ever be in time it is not load that hinders it; the published rule drops it all the same.
+    // Where no full batch could ever be in time, load is not the reason. Only the published rule drops the
+    // request then.
     const tight = [{ at: 0, deadline: 15 * MS }];
     expect(serve(topology, tight).ended[0]?.outcome).toBe('inTime');
     expect(serve(topology, tight, PUBLISHED_REACTIVE_POLICY).ended[0]?.outcome).toBe('dropped');
@@ -136,7 +140,7 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
           }
   });
 
-  it('survives random storms: outages, failing batches, cancelled and many-rowed requests', () => {
+  it('survives random storms of outages, failing batches, cancelled and many-row requests', () => {
     for (let seed = 1; seed <= 60; seed++) {
       const makeCore = coreOf(seed % 3 === 0 ? PUBLISHED_REACTIVE_POLICY : {});
       const rps = 200 + 1500 * streamOf(seed, 'rate').uniform();
@@ -144,7 +148,7 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
     }
   });
 
-  it('begins again in another pipeline what stands before a stage that has lost its devices', () => {
+  it('lets tasks that wait for a stage without devices begin again in another pipeline', () => {
     const outages = [2, 3].map((device) => ({ at: 5 * MS, device }));
     const run = {
       topology: pooled,
@@ -158,7 +162,7 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
     expect(executed.at(-1)?.pool).toBe(2);
   });
 
-  it('knows from what happened when devices are free: more in time than without', () => {
+  it('serves more in time when what happened corrects the times at which devices are free', () => {
     const inTime = (policy: Partial<StageLocalPolicy>) => {
       const sum = simulate({
         topology: pooled,
@@ -172,7 +176,7 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
     expect(inTime({})).toBeGreaterThan(inTime({ correction: { kind: 'none' } }) + 0.05);
   });
 
-  it('says the same from a log as when it was written', () => {
+  it('makes the same decisions again when its log is replayed', () => {
     const log: LogEntry[] = [];
     simulate({
       topology: pooled,

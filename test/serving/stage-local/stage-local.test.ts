@@ -29,7 +29,10 @@ const poisson = (rps: number, durationS: number, seed = 1): Arrival[] =>
 const share = (ended: Ended[], outcome: Ended['outcome']) =>
   ended.filter((e) => e.outcome === outcome).length / ended.length;
 
-/** Two stages of two devices, and a slower pipeline of one stage: 606 + 414 requests per second planned. */
+/**
+ * One pipeline has two stages of two devices, and a slower one has one stage: 606 + 414 requests per second
+ * are planned.
+ */
 const twoPipelines: PipelineShape[] = [
   {
     throughputRps: 606,
@@ -55,11 +58,11 @@ const one = (latencyUs: number, sloMs: number, batch = 1, virtualGpus = 1) =>
 const BACKGROUND = { late: { kind: 'background', patience: 4, mostMissed: 0.25, window: 128 } } as const;
 const NO_LATE = { late: { kind: 'drop' } } as const;
 
-/** Smaller batches wait for company half of the time they could. */
+/** Batches smaller than planned wait for company half of the time they could. */
 const WAITING = { formation: { kind: 'wait', share: 0.5 } } as const;
 
 describe('StageLocalCore, watched from outside', () => {
-  it('serves nearly all in time below the planned load and nobody waits for ever above it', () => {
+  it('serves nearly all in time below the planned load, and lets none wait for ever above it', () => {
     for (const [load, least] of [
       [0.1, 1],
       [0.5, 1],
@@ -104,7 +107,7 @@ describe('StageLocalCore, watched from outside', () => {
           }
   });
 
-  it('ends every request once whatever is put together, through outages, failures and cancels', () => {
+  it('ends every request once under every policy, through outages, failures and cancels', () => {
     const spares = 'all-waited';
     const orders = ['fifo', 'deadline'] as const;
     const placements = ['on-arrival', 'earliest-free'] as const;
@@ -165,14 +168,14 @@ describe('StageLocalCore, watched from outside', () => {
               }
   });
 
-  it('survives random storms: outages, failing batches, cancelled and many-rowed requests', () => {
+  it('survives random storms of outages, failing batches, cancelled and many-row requests', () => {
     for (let seed = 1; seed <= 40; seed++) {
       const rps = 200 + 1500 * streamOf(seed, 'rate').uniform();
       surviveStorm(seed, pooled, rps, { shed: seed % 2 === 0 });
     }
   });
 
-  it('serves in the order of arrival, and a fuller batch is not overtaken', () => {
+  it('serves requests in the order of arrival, whatever the sizes of their batches', () => {
     const policy: Partial<StageLocalPolicy> = { order: { kind: 'fifo' }, drop: { kind: 'never' } };
     const topology = one(5000, 1000, 4);
     const { executed } = runVirtual({ topology, arrivals: poisson(1000, 2), policy });
@@ -180,7 +183,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(order).toEqual([...order].sort((a, b) => a - b));
   });
 
-  it('serves the more urgent first under deadline order, equals as they came', () => {
+  it('serves the most urgent request first under deadline order, and equals in the order they came', () => {
     const arrivals = [90, 50, 50, 70].map((ms, i) => ({ at: 1 + i, deadline: ms * MS }));
     const busy = { at: 0, deadline: 100 * MS };
     const { executed } = runVirtual({ topology: one(5000, 1000), arrivals: [busy, ...arrivals] });
@@ -197,7 +200,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(executed.map((batch) => batch.arrivals.length)).toEqual([4]);
   });
 
-  it('waits for company to the last moment at which a batch of one more is in time, under share 1', () => {
+  it('waits for company to the last moment at which a batch of one more is in time, where share is 1', () => {
     const topology = topologyOf(
       planOf([
         {
@@ -212,7 +215,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(ended[0]!.outcome).toBe('inTime');
   });
 
-  it('matches M/D/1: mean wait ρ/(2(1 − ρ)) services, one server, no batching, no dropping', () => {
+  it('matches M/D/1 (mean wait ρ/(2(1 − ρ)) services) with one server, no batching and no dropping', () => {
     const policy: Partial<StageLocalPolicy> = { drop: { kind: 'never' }, formation: { kind: 'eager' } };
     for (const load of [0.5, 0.8]) {
       const { ended } = runVirtual({ topology: one(1000, 1e5), arrivals: poisson(load * 1000, 200), policy });
@@ -246,7 +249,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(share(run({ kind: 'hopeless' }), 'inTime')).toBeLessThan(full - 0.1);
   });
 
-  it('retries a batch lost with its device elsewhere where the deadline allows, else fails it once', () => {
+  it('retries a batch lost with its device where the deadline allows, else fails its request once', () => {
     const outages = [{ at: 2 * MS, device: 0 }];
     const served = runVirtual({ topology: one(10_000, 40, 1, 2), arrivals: [{ at: 0 }], outages });
     expect(served.ended).toMatchObject([{ outcome: 'inTime', at: 12 * MS }]);
@@ -261,14 +264,14 @@ describe('StageLocalCore, watched from outside', () => {
     expect(alone.ended).toMatchObject([{ outcome: 'failed' }]);
   });
 
-  it('starts again in another pipeline when its own loses a pool', () => {
+  it('lets requests start again in another pipeline when their own loses a pool', () => {
     const outages = [2, 3].map((device) => ({ at: 1, device }));
     const { ended, executed } = runVirtual({ topology: pooled, arrivals: poisson(300, 1), outages });
     expect(share(ended, 'inTime')).toBe(1);
     expect(executed.filter((batch) => batch.from > 40 * MS).every((batch) => batch.pool === 2)).toBe(true);
   });
 
-  it('goes on in a pipeline that has lost only a pool behind it', () => {
+  it('lets a request go on in a pipeline that has lost only a pool the request has passed', () => {
     const parts = [
       { batch: 1, latencyUs: () => 10_000, transferBytes: 1_250_000 },
       { batch: 1, latencyUs: () => 10_000 },
@@ -285,7 +288,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(ended).toMatchObject([{ outcome: 'inTime', at: 30 * MS }]);
   });
 
-  it('drops for want of a device when none is up and none comes in time', () => {
+  it('drops a request for want of a device when none is up and none comes up in time', () => {
     const { ended } = runVirtual({
       topology: one(1000, 20),
       arrivals: [{ at: 5 }],
@@ -297,7 +300,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(waited.ended).toMatchObject([{ outcome: 'inTime', at: 11 * MS }]);
   });
 
-  it('tries the tasks of a failed batch alone, so that one bad request fails alone', () => {
+  it('tries each task of a failed batch alone, so that only a bad request fails', () => {
     const arrivals = Array.from({ length: 4 }, () => ({ at: 0 }));
     const fails = (members: number[]) => members.includes(2);
     const { ended } = runVirtual({ topology: one(1000, 100, 4), arrivals, fails });
@@ -305,7 +308,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(ended.filter((e) => e.outcome === 'inTime').length).toBe(3);
   });
 
-  it('refuses what comes while draining or beyond its bound, and finishes the rest at once', () => {
+  it('refuses requests while draining or beyond its limit, and finishes the rest without waiting', () => {
     const arrivals = [{ at: 0 }, { at: 1.5 * MS }];
     const { ended } = runVirtual({ topology: one(1000, 50, 8), arrivals, drainAt: MS, policy: WAITING });
     expect(ended).toMatchObject([
@@ -317,7 +320,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(few.ended.filter((e) => e.reason === 'queue-full').length).toBe(6);
   });
 
-  it('corrects its expectations by what executions took: fewer late than without', () => {
+  it('corrects its expectations by what executions took, which makes fewer late', () => {
     const slower = (pool: number, size: number) => 1.2 * pooled.pools[pool]!.latencyNs[size - 1]!;
     const run = (correction: StageLocalPolicy['correction']) =>
       runVirtual({
@@ -332,7 +335,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(share(corrected, 'inTime')).toBeGreaterThan(share(blind, 'inTime') + 0.2);
   });
 
-  it('finds out that a pool has recovered which it had found too slow to use', () => {
+  it('finds out that a pool has recovered that was too slow to use', () => {
     const topology = one(10_000, 30);
     let count = 0;
     const executionNs = () => (++count <= 20 ? 100 * MS : 10 * MS);
@@ -342,7 +345,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(share(late, 'inTime')).toBe(1);
   });
 
-  it('keeps its memory to the number in flight', () => {
+  it('needs memory only for the requests in flight', () => {
     const { executed, core } = runVirtual({ topology: pooled, arrivals: poisson(900, 20) });
     const highest = Math.max(core.arrived(30e9, 0, 40e9, 1), core.arrived(30e9, 0, 40e9, 1));
     expect(executed.length).toBeGreaterThan(1000);
@@ -354,7 +357,7 @@ describe('StageLocalCore, answering late in the background', () => {
   const topology = one(10_000, 35);
   const burst = (count: number) => Array.from({ length: count }, () => ({ at: MS }));
 
-  it('answers all of a burst, those that are too late after those that can be in time', () => {
+  it('answers all of a burst, and those that are too late after those that can be in time', () => {
     const { ended } = runVirtual({ topology, arrivals: [...burst(5), { at: 20 * MS }] });
     expect(ended.map((e) => [e.arrival, e.outcome, e.at / MS])).toEqual([
       [0, 'inTime', 11],
@@ -366,22 +369,22 @@ describe('StageLocalCore, answering late in the background', () => {
     ]);
   });
 
-  it('drops what has a deadline of its own that cannot be met', () => {
+  it('drops a request with a deadline of its own that cannot be met', () => {
     const { ended } = runVirtual({ topology, arrivals: [{ at: 0 }, { at: 1, deadline: 15 * MS }] });
     expect(ended).toMatchObject([{ outcome: 'dropped', arrival: 1 }, { outcome: 'inTime' }]);
   });
 
-  it('gives up for good what is later than its patience', () => {
+  it('drops late requests when its patience ends', () => {
     const { ended } = runVirtual({ topology, arrivals: burst(30), policy: BACKGROUND });
     const late = ended.filter((e) => e.outcome === 'late');
     expect(late.map((e) => e.at / MS)).toEqual(Array.from({ length: 15 }, (_, i) => 41 + 10 * i));
-    // The last began before, and ends after, five SLOs from its arrival.
+    // The last late request began before, and ends after, five SLOs from its arrival.
     const dropped = ended.filter((e) => e.outcome === 'dropped');
     expect(dropped.length).toBe(12);
     for (const e of dropped) expect(e.at).toBe(MS + 5 * 35 * MS + 1);
   });
 
-  it('keeps nothing more once too many were missed, and begins again after the overload', () => {
+  it('keeps no late requests while too many are missed, and does so again after the overload', () => {
     const arrivals = [...poisson(300, 2), ...poisson(20, 2).map(({ at }) => ({ at: at + 2.5e9 }))];
     const { ended } = runVirtual({ topology, arrivals, policy: BACKGROUND, shed: true });
     const between = (fromMs: number, toMs: number) =>
@@ -392,7 +395,7 @@ describe('StageLocalCore, answering late in the background', () => {
     expect(share(between(2500, 5000), 'dropped')).toBe(0);
   });
 
-  it('takes nothing from those in time but the rest of a batch already begun', () => {
+  it('delays requests that can be in time by no more than a batch already begun', () => {
     for (const load of [0.3, 0.5, 0.7]) {
       const run = (policy: Partial<StageLocalPolicy>) =>
         runVirtual({ topology: pooled, arrivals: poisson(load * 1020, 20), policy, shed: true }).ended;
@@ -426,7 +429,7 @@ describe('StageLocalCore.wouldDrop()', () => {
     ),
   };
 
-  it('refuses under overload much of what would be dropped, and costs no goodput', () => {
+  it('refuses, under overload, many of the requests that would be dropped, and costs no goodput', () => {
     for (const [name, topology] of Object.entries(shapes)) {
       for (const kind of ['hopeless', 'full-batch', 'expired'] as const) {
         const rate = name === 'pooled' ? 3000 : name === 'batches' ? 4800 : name === 'single' ? 430 : 700;
@@ -462,14 +465,14 @@ describe('StageLocalCore.wouldDrop()', () => {
     }
   });
 
-  it('does not count those in the queue that will be too late themselves', () => {
+  it('does not count queued requests that will be too late themselves', () => {
     const hopeless = Array.from({ length: 50 }, () => ({ at: 1, deadline: 12 * MS }));
     const arrivals = [{ at: 0 }, ...hopeless, { at: 2, deadline: 40 * MS }];
     const { ended } = runVirtual({ topology: one(10_000, 40), arrivals, shed: true });
     expect(ended.find(({ arrival }) => arrival === 51)).toMatchObject({ outcome: 'inTime' });
   });
 
-  it('counts those that are said to come before it', () => {
+  it('counts the requests that are said to come before it', () => {
     const decisions = new Decisions();
     const core = new StageLocalCore(one(10_000, 100), decisions, NO_LATE);
     core.deviceUp(0, 0);
@@ -479,7 +482,7 @@ describe('StageLocalCore.wouldDrop()', () => {
     expect([0, 7, 8, 9, 20].map(would)).toEqual([false, false, false, true, true]);
   });
 
-  it('lets in what shows that a pool has recovered', () => {
+  it('lets in the requests that show that a pool has recovered', () => {
     const topology = one(10_000, 30);
     let count = 0;
     const executionNs = () => (++count <= 20 ? 100 * MS : 10 * MS);
@@ -523,7 +526,7 @@ describe('replay()', () => {
     return log;
   };
 
-  it('says the same decisions in the same order from a log as when it was written, through JSON too', () => {
+  it('gives the decisions of a log again, in their order, even when the log went through JSON', () => {
     const log = logOf(3);
     expect(log).toEqual(logOf(3));
     expect(log).not.toEqual(logOf(4));
@@ -532,14 +535,14 @@ describe('replay()', () => {
     expect(answer).toEqual({ same: true, entries: log.length });
   });
 
-  it('knows what was turned away unread', () => {
+  it('replays requests that were turned away unread', () => {
     const turnedAway = logOf(3).filter(([word]) => word === 'turnedAway').length;
     const dropped = logOf(3).filter(([word, , , reason]) => word === 'said' && reason === OVERLOAD).length;
     expect(turnedAway).toBeGreaterThan(10);
     expect(dropped).toBeGreaterThanOrEqual(turnedAway);
   });
 
-  it('says where another policy would have decided otherwise', () => {
+  it('tells that another policy would have decided otherwise', () => {
     const answer = replay(logOf(3), (decisions) => new StageLocalCore(pooled, decisions, WAITING));
     expect(answer.same).toBe(false);
   });
