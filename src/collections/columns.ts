@@ -1,11 +1,13 @@
-/** The next capacity that holds `needed` items: it doubles, so that growth is rare. */
+/**
+ * grownCapacity gives the next capacity that holds `needed` items. Capacities double, so that growth is rare.
+ */
 export function grownCapacity(capacity: number, needed: number): number {
   let grown = Math.max(capacity, 16);
   while (grown < needed) grown *= 2;
   return grown;
 }
 
-/** The same array with room for `capacity` items. */
+/** grownColumn copies a typed array into a longer one, with room for `capacity` items. */
 export function grownColumn<C extends Int32Array | Float64Array | Uint8Array>(
   column: C,
   capacity: number,
@@ -15,10 +17,11 @@ export function grownColumn<C extends Int32Array | Float64Array | Uint8Array>(
   return longer;
 }
 
-/*
- * Columns with `get` and `set` are for state that has an owner. Loops that touch many columns keep bare typed arrays: with columns in
- * every loop of the schedulers, simulations took 1.2 to 1.35 times as long, since V8 inlines only so much into one function.
- * These are three classes of the same text because one generic class would make every `get` see three kinds of arrays.
+/**
+ * Columns with `get` and `set` are for state that has an owner. Loops that touch many columns keep bare typed
+ * arrays: with these classes in every loop of the schedulers, simulations took 1.2 to 1.35 times as long,
+ * since V8 inlines only so much into one function. There are three classes of the same text, because one
+ * generic class would make every `get` see three kinds of arrays.
  */
 
 /** Int32Column holds 32-bit integers by index. An index is read only after room was made for it. */
@@ -52,7 +55,10 @@ export class Int32Column {
     this.values.fill(value);
   }
 
-  /** Makes room for index `length − 1`, by doubling; what is there stays. Constant time per item, in the mean. */
+  /**
+   * reach makes room for index `length − 1` by doubling, and keeps the values. The amortized cost per item is
+   * constant.
+   */
   reach(length: number): void {
     if (length <= this.values.length) return;
     const longer = new Int32Array(grownCapacity(this.values.length, length)).fill(this.initial);

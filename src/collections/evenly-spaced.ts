@@ -1,4 +1,7 @@
-/** Evenly spaced, both ends included, without the noise of sums in the last digits; `from` alone where it is one point. */
+/**
+ * evenlySpaced gives `points` values from `from` to `to`, both included, rounded to 12 digits so that sums
+ * leave no noise. One point gives `from` alone.
+ */
 export function evenlySpaced(from: number, to: number, points: number): number[] {
   if (points === 1) return [from];
   return Array.from({ length: points }, (_, i) =>

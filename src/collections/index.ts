@@ -1,7 +1,8 @@
 /**
- * Typed columns that grow, slots that are used again, linked lists of integers, and evenly spaced points.
- *
- * In go integers and capacities; nothing here knows what the integers stand for. Start with `columns.ts`.
+ * This room holds typed columns that grow, slots that are used again, linked lists of integers, and evenly
+ * spaced points.
+ * It takes integers and capacities, and gives them back by index. It does not know what the integers stand
+ * for. Start reading at `columns.ts`.
  */
 export { FlagColumn, Float64Column, grownCapacity, grownColumn, Int32Column } from './columns.js';
 export { evenlySpaced } from './evenly-spaced.js';

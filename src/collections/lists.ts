@@ -1,11 +1,11 @@
 import { Int32Column } from './columns.js';
 
-/** No item, no device, no pool: the index that stands for absence in columns of integers. */
+/** NONE stands for "no item", "no device" or "no pool" in columns of integers. */
 export const NONE = -1;
 
 /**
- * Ordered lists of integers, each item in at most one list, linked through columns: push, pop and removal from the middle
- * take constant time and allocate nothing.
+ * Lists keeps ordered lists of integers, with each item in at most one list. Links are kept in columns: push,
+ * insertion and removal from the middle take constant time, and allocate only where a column grows.
  */
 export class Lists {
   private readonly head: Int32Column;
@@ -48,7 +48,7 @@ export class Lists {
     this.insertAfter(list, this.last(list), item);
   }
 
-  /** Inserts behind `before`, or at the front where that is NONE. */
+  /** insertAfter puts an item behind `before`, or at the front when `before` is NONE. */
   insertAfter(list: number, before: number, item: number): void {
     this.nextOf.reach(item + 1);
     this.previousOf.reach(item + 1);
@@ -72,7 +72,10 @@ export class Lists {
     this.sizes.add(list, -1);
   }
 
-  /** Empties a list. @returns its items in order */
+  /**
+   * takeAll empties a list.
+   * @returns its items in order
+   */
   takeAll(list: number): number[] {
     const items: number[] = [];
     for (let item = this.first(list); item !== NONE; item = this.next(item)) items.push(item);

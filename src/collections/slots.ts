@@ -1,12 +1,12 @@
 import { Int32Column } from './columns.js';
 
-/** Slots hands out small integers and takes them back; the last returned is the next handed out. */
+/** Slots hands out small integers and takes them back. The last one returned is the next one handed out. */
 export class Slots {
   private readonly free = new Int32Column(16);
   private freeCount = 0;
   private end = 0;
 
-  /** Slots in use. */
+  /** used counts the slots that are handed out. */
   get used(): number {
     return this.end - this.freeCount;
   }
