@@ -1,6 +1,7 @@
 /**
  * This room holds typed columns that grow, slots that are used again, linked lists of integers, and evenly
  * spaced points.
+ *
  * It takes integers and capacities, and gives them back by index. It does not know what the integers stand
  * for. Start reading at `columns.ts`.
  */

@@ -1,5 +1,6 @@
 /**
  * This room writes a plan and its models to disk as a bundle, with one file of code per target.
+ *
  * It takes a plan, the profiles it was made from, and the models' graphs. It gives a folder that appears
  * whole or not at all. It solves nothing and runs nothing. Start reading at `local.ts`.
  */

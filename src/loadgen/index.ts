@@ -1,5 +1,6 @@
 /**
  * This room is an open-loop load client for the Open Inference Protocol.
+ *
  * It takes a server's URL and a load, and gives a load report. Requests are sent when the load says, whatever
  * the server does. It starts no server, and `api` writes the report to a file. Start reading at `load.ts`.
  */

@@ -20,6 +20,7 @@ const LOW = 1 - HIGH;
  * Quantiles are within HISTOGRAM_RELATIVE_ERROR; count, mean, minimum and maximum are exact. It takes 2 KB
  * for each octave between the smallest and the largest value, however many values there are. Recording takes
  * a few nanoseconds and allocates only when the range grows.
+ *
  * We wrote our own because it is small: hdr-histogram-js 3 brings a WebAssembly build, pako and base64-js for
  * a wire format that nothing here uses, and the range of its counts has to be known beforehand.
  */

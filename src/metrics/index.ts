@@ -1,5 +1,6 @@
 /**
  * This room turns events and outcomes into the figures that docs/metrics.md defines.
+ *
  * It takes a run's events as plain numbers, or counts and latencies. It gives rates, percentiles (exact, or
  * from a histogram with a stated error), utilisations, batch sizes and parts of the latency. It reads no
  * clock and prints nothing. Start reading at `run-metrics.ts`.

@@ -7,6 +7,7 @@ const TOLERANCE = 0.1;
  * runtime closest to W/N. Where cuts lie within ±10 % of W/N, it ends at the one of them that the fewest
  * bytes cross (then the closest, then the earliest). The model's end counts as a cut that 0 bytes cross. This
  * is repeated to the last layer. The Nth block takes whatever is left, so there are never more than N.
+ *
  * A layer longer than its share is a block of its own, or shares one with a few short neighbours. Later
  * blocks keep the same share, so that fewer than N blocks may come out. Layers of 0 µs go where the fewest
  * bytes cross.

@@ -18,10 +18,12 @@ interface Bounds {
  * between 0.5 and 1.5 of the average block (whole runtime / blocks) on every device. Among equals it takes
  * the one whose blocks deviate least from the average (by the sum of squared deviations over blocks and
  * devices). It is exact, by dynamic programming over (blocks so far, cut).
+ *
  * When no such cut exists, the upper bound is relaxed in steps of 0.5 up to 4 while the lower stays; the
  * published blocks of PPipe's artifact come out this way. After that the lower bound is relaxed in steps of
  * 0.1 down to 0 with the upper at 4. When one layer is too long even for 4, the upper bound is the smallest
  * attainable one and the lower is 0.
+ *
  * The cost is blocks × cuts × (cuts within a bound's reach) × devices. 2,600 layers on four devices take well
  * under a second.
  * @param prefixes per device, the prefix sums of the layers' runtimes; every total is positive

@@ -9,6 +9,7 @@ export const DEFAULT_BLOCKS = 10;
 
 /**
  * partitionLayers groups consecutive layers into blocks, and cuts only where a cut is valid.
+ *
  * The method `greedy` (PPipe, section 5.2) is described at `greedyEnds`, and `min-transfer` at
  * `minTransferEnds`. It returns fewer blocks than wanted, with a note, when there are fewer valid cuts than
  * blocks − 1, when one layer holds more than its share of the runtime, or when there are fewer layers than

@@ -1,5 +1,6 @@
 /**
  * This room makes seeded random numbers, with one stream per purpose.
+ *
  * It takes a seed and the name of a purpose, and gives a stream of draws. The same pair gives the same draws
  * on every machine. The room holds no global state and reads no clock. Start reading at `stream.ts`.
  */

@@ -1,6 +1,7 @@
 /**
  * This room simulates a plan file: it turns a plan, options and traces into a run or a sweep of runs, and
  * those into a report and a timeline.
+ *
  * It takes a plan, its profiles and options as a person writes them, and gives runs and documents. The room
  * `simulator` keeps the virtual time, and `serving` makes the decisions. Reports are written to files by
  * `api`, not here. Start reading at `setup.ts`, then `run.ts`.

@@ -20,7 +20,7 @@ export interface GapSource {
 export interface DrawnOptions {
   process: ArrivalProcess;
   load: Load;
-  /** The source of random gaps. No other process may draw from it, and the uniform process does not. */
+  /** The source of random gaps, which only these arrivals may use. The uniform process does not draw from it. */
   stream: GapSource;
   /** The index of the model that the requests ask for. The default is 0. */
   model?: number;
@@ -34,6 +34,7 @@ export interface DrawnOptions {
 /**
  * DrawnArrivals generates the arrivals of a load that may change with time, in integer nanoseconds,
  * ascending, within the load's duration.
+ *
  * Gaps of mean 1 are drawn in operational time, which is the expected number of requests so far, and mapped
  * back to real time. This is exact for rates that change, also to and from 0: a Poisson process becomes the
  * inhomogeneous Poisson process of that rate. Each gap uses the coefficient of variation at the arrival

@@ -1,5 +1,6 @@
 /**
  * This room makes arrivals: from arrival processes, loads that change over time, mixes of models, and traces.
+ *
  * It takes a process, a load and a seeded stream, or the text of a trace. It gives arrivals in integer
  * nanoseconds since the start, one at a time. It reads no clock and no files. Start reading at `arrivals.ts`,
  * then `trace.ts`.
