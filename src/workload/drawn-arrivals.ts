@@ -20,7 +20,7 @@ export interface GapSource {
 export interface DrawnOptions {
   process: ArrivalProcess;
   load: Load;
-  /** The source of random gaps, which only these arrivals may use. The uniform process does not draw from it. */
+  /** The source of random gaps, which only these arrivals may use. The uniform process draws nothing. */
   stream: GapSource;
   /** The index of the model that the requests ask for. The default is 0. */
   model?: number;
