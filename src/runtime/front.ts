@@ -173,7 +173,7 @@ function addInferRoutes(
   app.post<{ Params: ModelPath }>('/v2/models/:model/versions/:version/infer', { onRequest }, handle);
 }
 
-/** turnAway answers a request that would be dropped at its headers, without waiting for its body. */
+/** turnAway answers a request that would be dropped as soon as its headers are here, without its body. */
 function turnAway(
   index: number,
   driver: LiveDriver,
