@@ -4,8 +4,8 @@ type Options = NonNullable<ParseArgsConfig['options']>;
 type Parsed<O extends Options> = ReturnType<typeof parseArgs<{ options: O; allowPositionals: true }>>;
 
 /**
- * A benchmark's arguments. `--help` prints the usage and ends the process; what is no option of it says so with the usage
- * and ends with 2.
+ * benchArguments reads a benchmark's arguments. `--help` prints the usage and ends the process. An unknown
+ * option prints a message with the usage and ends it with status 2.
  */
 export function benchArguments<const O extends Options>(usage: string, options: O): Parsed<O> {
   if (process.argv.includes('--help')) {
@@ -15,7 +15,7 @@ export function benchArguments<const O extends Options>(usage: string, options: 
   return readOrEnd(usage, () => parseArgs({ options, allowPositionals: true }));
 }
 
-/** An option's number. */
+/** benchNumber reads the number of an option. */
 export function benchNumber(usage: string, name: string, text: string): number {
   return readOrEnd(usage, () => {
     const number = Number(text);

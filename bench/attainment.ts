@@ -1,12 +1,15 @@
 /**
- * PPipe's published plans in our simulator:
+ * This benchmark simulates PPipe's published plans:
  *
- *     node dist/bench/attainment.js [--table attainment|largest] [--cases 'word word'] [--rules published,own] [--runs n]
- *                                   [--seconds 30] [--most 1.2] [--seed 0] [--policy '{…}'] [--threads n] [--data folder]
+ *     node dist/bench/attainment.js [--table attainment|largest] [--cases 'word word']
+ *                                   [--rules published,own] [--runs n] [--seconds 30] [--most 1.2] [--seed 0]
+ *                                   [--policy '{…}'] [--threads n] [--data folder]
  *
- * `attainment`: every cell of attainment.csv under the published rules, met where it is within three standard deviations and half a
- * point. `largest`: the largest load factor at which 99 % are in time, by plan and scheduler, under the published rules and under
- * our defaults (--policy: what differs from them, such as {"reservation":{"askOthers":false}}). Both without --table. Tables on stderr, JSON on stdout.
+ * The table `attainment` simulates every cell of attainment.csv under the published rules. A cell is met when
+ * it is within three standard deviations and half a point. The table `largest` finds the largest load factor
+ * at which 99 % are in time, by plan and scheduler, under the published rules and under our defaults.
+ * `--policy` changes the defaults, as with {"reservation":{"askOthers":false}}. Without `--table` both are
+ * made. Tables go to stderr, JSON to stdout.
  */
 import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
@@ -34,10 +37,10 @@ interface Job {
   index: number;
   setting: Omit<Setting, 'instance'> & { instance: string };
   options: RunOptions;
-  /** Simulate this load; else find the largest load factor up to `most`. */
+  /** The rate to simulate; without it, the largest load factor up to `most` is searched. */
   offeredRps?: number;
   most: number;
-  /** Requests simulated, roughly: the longest first. */
+  /** The number of simulated requests, roughly. The longest jobs run first. */
   cost: number;
 }
 
@@ -105,7 +108,7 @@ async function bench(): Promise<void> {
 
 type Run = (jobs: Job[]) => Promise<Answer[]>;
 
-/** Jobs to threads, the longest first; answers in the order of the jobs. */
+/** runJobs gives jobs to threads, the longest first. Answers come in the order of the jobs. */
 async function runJobs(jobs: Job[], folder: URL, threads: number): Promise<Answer[]> {
   const waiting = [...jobs].sort((a, b) => a.cost - b.cost);
   const answers: Answer[] = [];
@@ -130,7 +133,7 @@ async function runJobs(jobs: Job[], folder: URL, threads: number): Promise<Answe
   return answers;
 }
 
-/** Whether its name holds every word of the filter. */
+/** isWanted says whether a case's name holds every word of the filter. */
 function isWanted(one: Parameters<typeof nameOf>[0], words: string): boolean {
   return words.split(' ').every((word) => nameOf(one).includes(word));
 }
@@ -149,7 +152,7 @@ function nameOf({
   return `${typeof instance === 'string' ? instance : instance.id} ${model} ${plan} ${scheduler}`;
 }
 
-/** `ablation/…` one model, `maf19/…` three. */
+/** setOf names the set of an instance: `ablation/…` has one model, `maf19/…` has three. */
 function setOf(instance: string): string {
   return instance.startsWith('ablation') ? 'one-model' : 'three-model';
 }
@@ -242,7 +245,10 @@ interface LargestRow {
   largest: number;
 }
 
-/** Each model under our own rules, or the published ones where only those were asked for. */
+/**
+ * printEach prints each model under our own rules, or under the published ones where only those were asked
+ * for.
+ */
 function printEach(rows: readonly LargestRow[]): void {
   const rules = rows.some((row) => row.rules === 'own') ? 'own' : 'published';
   const columns = PUBLISHED_PLANS.flatMap((plan) => SCHEDULERS.map((scheduler) => ({ plan, scheduler })));

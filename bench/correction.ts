@@ -1,12 +1,13 @@
 /**
- * What feedback correction is worth: the published one-model plans at a load factor, every execution longer or shorter than
- * profiled by a factor and by chance.
+ * This benchmark measures what feedback correction is worth, on the published one-model plans at a load
+ * factor, when every execution is longer or shorter than profiled, by a factor and by chance.
  *
  *     node dist/bench/correction.js [--load 0.85] [--seconds 8] [--seed 1] [--json]
  *
- * Attainment without correction and by our defaults, in the mean over the plans and of the worst, and a bound on the mean that no
- * policy passes: nobody waits, links are idle, and each pipeline takes the batches whose chance of being in time is best for what
- * its devices can do (a linear program per plan).
+ * It prints the attainment without correction and by our defaults, for the mean over the plans and for the
+ * worst, and a bound on the mean that no policy passes. The bound assumes that nobody waits and links are
+ * idle, and lets each pipeline take the batches that are most likely in time for what its devices can do (a
+ * linear program per plan).
  */
 import { existsSync } from 'node:fs';
 import { type HighsEngine, LinearModel, loadHighs } from '../src/milp/index.js';
@@ -26,7 +27,10 @@ import { profilesIn, publishedInstances, publishedPlan } from './ppipe/plans.js'
 
 const USAGE = 'node dist/bench/correction.js [--load 0.85] [--seconds 8] [--seed 1] [--json]';
 const FOLDER = new URL('../../../shared/data/ppipe/', import.meta.url);
-/** Of every execution: the factor it is longer by, and the coefficient of variation of a normal one on top. */
+/**
+ * Each case has the factor by which executions are longer, and the coefficient of variation of a normal
+ * factor.
+ */
 const CASES: readonly Case[] = [1, 1.1, 0.9].flatMap((factor) =>
   [0, 0.02, 0.05, 0.1].map((cv) => ({ factor, cv })),
 );
@@ -104,7 +108,7 @@ function attained(topology: Topology, { factor, cv }: Case, correction: Reservat
   return inTime / requests;
 }
 
-/** The largest share of the requests that any policy serves in time. */
+/** bound gives the largest share of the requests that any policy could serve in time. */
 function bound(engine: HighsEngine, { models, pools }: Topology, { factor, cv }: Case): number {
   const model = new LinearModel();
   const { sloNs, throughputRps, entries } = models[0] as Topology['models'][number];
@@ -148,7 +152,10 @@ function stagesOf(pools: readonly Pool[], entry: number): Pool[] {
   return stages;
 }
 
-/** The chance that a normal deviate of this standard deviation is at most `value`: Abramowitz and Stegun 26.2.17, within 1e-7. */
+/**
+ * normalShare gives the chance that a normal deviate with this standard deviation is at most `value`
+ * (Abramowitz and Stegun 26.2.17, within 1e-7).
+ */
 function normalShare(value: number, deviation: number): number {
   if (deviation === 0) return value >= 0 ? 1 : 0;
   const x = Math.abs(value / deviation);

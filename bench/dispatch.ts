@@ -1,10 +1,12 @@
 /**
- * What one dispatch of the reservation scheduler costs, on the published one-model plans at load factor 0.9:
+ * This benchmark measures the cost of one dispatch of the reservation scheduler, on the published one-model
+ * plans at load factor 0.9:
  *
  *     node dist/bench/dispatch.js [requests, default 1000000]
  *
- * Measured by a sampling profile of a simulated run: the time in what chooses the pipeline, probes, reserves and forms the batch,
- * over the batches dispatched. Releasing reservations and the waits that end in no dispatch count as well.
+ * It takes a sampling profile of a simulated run: the time of choosing the pipeline, probing, reserving and
+ * forming the batch, over the batches dispatched. Releasing reservations counts too, and so do waits that end
+ * without a dispatch.
  */
 import { existsSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector/promises';

@@ -1,6 +1,7 @@
 /**
- * How well the layers account for a profiled run, and the blocks for the whole model: every shared model whose run takes 2 ms or
- * more, on one CPU thread at batch 1. Prints a table on stderr and JSON on stdout.
+ * This benchmark shows how well layer times add up to a profiled run, and block times to the whole model. It
+ * covers every shared model whose run takes 2 ms or more, on one CPU thread at batch 1. A table goes to
+ * stderr, JSON to stdout.
  *
  *     node dist/bench/layers.js [models folder] [--all] [model…]
  */
@@ -11,7 +12,7 @@ import { type Device, startExecutor } from '../src/execution/index.js';
 import { type LayerTimes, layerTimes, prepareModel, profileModel } from '../src/profiler/index.js';
 import { benchArguments } from './arguments.js';
 
-/** Sizes of free dimensions, where a model has some. */
+/** DIMS gives the sizes of free dimensions for the models that have them. */
 const DIMS: Readonly<Record<string, Record<string, number>>> = {
   yunet_n_dynamic: { height: 320, width: 320 },
   bert_toy: { max_seq_len_in_batch: 64 },
@@ -23,7 +24,7 @@ const SHORTEST_US = 2000;
 interface Row {
   model: string;
   layers: number;
-  /** Layers with a time of their own; the others were folded away. */
+  /** The number of layers with a time of their own. The others were folded away. */
   timed: number;
   runUs: number;
   kernelsOverRun: number;

@@ -14,15 +14,15 @@ import { benchArguments } from './arguments.js';
 import { type Instance, readInstances, readModelList, readProfile, specOf } from './ppipe/instances.js';
 
 /**
- * The planner on PPipe's published instances and beyond: `node dist/bench/planner.js [part of a case's name]`.
- * A table on stderr, JSON on stdout. Every plan is checked by `checkPlan`; times are wall clock in this process after one
- * warm-up solve.
+ * This benchmark runs the planner on PPipe's published instances and larger ones: `node dist/bench/planner.js
+ * [part of a case's name]`. A table goes to stderr, JSON to stdout. `checkPlan` checks every plan. Times are
+ * wall clock in this process, after one warm-up solve.
  */
 interface Row {
   readonly suite: string;
   readonly name: string;
   readonly status: string;
-  /** Least throughput/weight. */
+  /** The smallest throughput/weight of any model. */
   readonly value: number;
   readonly reference: number | undefined;
   readonly referenceSeconds: number | undefined;
@@ -51,7 +51,7 @@ interface Case {
   readonly spec: PooledSpec;
   readonly profiles: readonly NamedProfile[];
   readonly reference?: Instance;
-  /** A value it must not fall behind. */
+  /** atLeast gives a value that the plan must reach. */
   readonly atLeast?: () => number;
   readonly options: Omit<PlanOptions, 'highs'>;
   readonly target: { readonly overReference?: number; readonly gap?: number; readonly ms: number };
@@ -96,7 +96,10 @@ function specWith(
   return { kind: 'pooled', cluster, models, planner: { sloMargin: 0.1, ...planner } };
 }
 
-/** Five times the fastest latency, as the paper, for every model of its list. */
+/**
+ * ownCases lists further cases over every model of the paper's list, with SLOs of five times the fastest
+ * latency as in the paper.
+ */
 function ownCases(highs: HighsEngine): Case[] {
   const list = readModelList(FOLDER);
   const make = (

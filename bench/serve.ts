@@ -1,10 +1,11 @@
 /**
- * Serves a bundle and drives it at half and three times its planned rate:
+ * This benchmark serves a bundle and drives it at half and at three times its planned rate:
  *
  *     node dist/bench/serve.js bundle/ [--model m] [--seconds 10] [--load 0.5,3] [--seed 0] [--json out.json]
  *
- * Prints attainment, latencies, drops, the core's time per request and the server process's CPU time per request (front, core,
- * stacking; executors and the client are processes of their own).
+ * It prints attainment, latencies, drops, the core's time per request, and the server process's CPU time per
+ * request. The server process holds HTTP, the core and stacking; executors and the client are other
+ * processes.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -38,7 +39,7 @@ const USAGE =
 if (process.send === undefined) await bench();
 else process.once('message', (order: Order) => void client(order));
 
-/** The child's part: drives the load from a process of its own, so that its CPU time is not the server's. */
+/** client is the child process. It drives the load, so that its CPU time does not count as the server's. */
 async function client({ url, ...options }: Order): Promise<void> {
   process.send?.(await driveLoad(url, options));
   process.disconnect();

@@ -1,11 +1,12 @@
 /**
- * How fast the simulator is, and what memory it takes:
+ * This benchmark measures how fast the simulator is and what memory it takes:
  *
- *     node dist/bench/simulate.js [part of a case's name] [--scheduler reservation,stage-local] [--requests 2000000] [--repeat 3] [--json]
+ *     node dist/bench/simulate.js [part of a case's name] [--scheduler reservation,stage-local]
+ *                                 [--requests 2000000] [--repeat 3] [--json]
  *
- * Every case runs in a process of its own, so that none profits or suffers from another's compiled code and memory. Rates are
- * requests over wall-clock time, the best of the repeats (others may be using the machine), arrivals drawn included; the CPU's time
- * per request is that of the same repeat.
+ * Every case runs in its own process, so that none profits or suffers from another's compiled code and
+ * memory. Rates are requests over wall-clock time with the drawing of arrivals, in the best of the repeats,
+ * because others may be using the machine. CPU time per request is that of the same repeat.
  */
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -34,7 +35,7 @@ interface Case {
   readonly core: (topology: Topology, decisions: Decisions) => ServingCore;
   readonly load: number;
   readonly metrics: boolean;
-  /** In place of what was asked for. */
+  /** The number of requests, in place of the one asked for. */
   readonly requests?: number;
   readonly once?: true;
 }
@@ -52,7 +53,10 @@ interface Row {
 }
 
 const FOLDER = new URL('../../../shared/data/ppipe/', import.meta.url);
-/** Published plans of 100 GPUs, where they are there: of batch 1 mostly, and of batch 2 in up to three stages. */
+/**
+ * These published plans have 100 GPUs: one mostly with batch 1, one with batch 2 in up to three stages. They
+ * are used where the files are present.
+ */
 const PUBLISHED = { 'three models': 'maf19/', 'efficientnet-b8': 'efficientnet-b8' };
 const SCHEDULERS: Record<string, (topology: Topology, decisions: Decisions) => ServingCore> = {
   'stage-local': (topology, decisions) => new StageLocalCore(topology, decisions),
@@ -75,7 +79,7 @@ function fourStages(): Topology {
   return topologyWith(200, [[stage(4, 4, 0.5), stage(5, 6, 0.6), stage(4, 3, 0.7), stage(6, 8, 0.9)]]);
 }
 
-/** Pipelines of one and of two stages, in the proportions of 100 devices. */
+/** evenPlan has pipelines of one and of two stages, in the proportions of a plan of 100 devices. */
 function evenPlan(devices: number): Topology {
   const n = devices / 100;
   return topologyWith(100, [

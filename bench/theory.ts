@@ -1,8 +1,9 @@
 /**
- * Simulated waits beside those of queueing theory: `node dist/bench/theory.js [--scale 1] [--seed 1] [--json]`.
+ * This benchmark compares simulated waits with those of queueing theory: `node dist/bench/theory.js [--scale
+ * 1] [--seed 1] [--json]`.
  *
- * One pool, batches of one row, nothing dropped, nothing waiting for company. Each case is as long as it has to be for three
- * standard deviations of its mean wait to be 1 % of it; --scale multiplies that.
+ * There is one pool with batches of one row. Nothing is dropped, and nothing waits for company. Each case is
+ * so long that three standard deviations of its mean wait are 1 % of it; `--scale` multiplies the length.
  */
 import { streamOf } from '../src/random/index.js';
 import { StageLocalCore } from '../src/serving/index.js';
@@ -49,7 +50,7 @@ function line({ queue, servers, utilisation, measured, exact, error }: (typeof r
   return `${told}, theory ${exact.toFixed(5)}, ${(100 * error).toFixed(2)} %\n`;
 }
 
-/** Mean time from arrival to start, in services. */
+/** meanWait simulates a queue and gives the mean time from arrival to start, in services. */
 function meanWait({ queue, servers, utilisation, requests }: Case, scale: number, seed: number): number {
   const topology = topologyWith(1e9, [[{ devices: servers, batch: 1, fixedMs: 0, perRowMs: SERVICE_MS }]]);
   const rps = (utilisation * servers * 1e9) / SERVICE_NS;
@@ -100,9 +101,10 @@ function exactWait({ queue, servers, utilisation }: Case): number {
 }
 
 /**
- * M/D/c (Crommelin 1932): one service later all who were being served have left and all who came since are there, so the number
- * in the system at multiples of the service is a chain, N' = max(N − c, 0) + Poisson(cρ). Its stationary mean is that at any
- * time; Little's law makes the wait of it.
+ * meanWaitMDc computes the mean wait of M/D/c (Crommelin 1932). After one service time, all who were being
+ * served have left, and all who arrived in it are present. So the number in the system at multiples of the
+ * service is a chain, N' = max(N − c, 0) + Poisson(cρ). Its stationary mean holds at any time, and Little's
+ * law turns it into the wait.
  */
 function meanWaitMDc(servers: number, utilisation: number): number {
   const states = 400;

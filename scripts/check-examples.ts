@@ -1,5 +1,6 @@
 /**
- * Examples answer what is checked in beside them, and the quickstart runs through: every file it leaves is valid.
+ * This script checks that the examples give the results checked in beside them, and that the quickstart runs
+ * through and leaves only valid files.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -20,7 +21,7 @@ function run(program: string, ...args: string[]): string {
   return stdout;
 }
 
-/** A plan without the head that names where it lies. */
+/** planBody gives a plan without the head, which depends on where the plan lies. */
 function planBody(path: string): unknown {
   const { inputs, tool, ...body } = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
   return body;

@@ -1,6 +1,6 @@
 /**
- * Schema drift: the types of src/artifacts must say exactly what schemas/*.schema.json say.
- * Types are generated from the schemas and compared, type for type, with the hand-written ones by the compiler.
+ * This script checks that the types of src/artifacts say exactly what schemas/*.schema.json say. It generates
+ * types from the schemas, and the compiler compares them with the hand-written ones, type for type.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -16,7 +16,10 @@ interface Schema {
 
 const project = resolve(import.meta.dirname, '../..');
 
-/** One schema that holds all of them, each definition under its kind's name, so that titles become the types' names. */
+/**
+ * bundleSchemas makes one schema that holds all of them, each definition under its kind's name, so that
+ * titles become the types' names.
+ */
 function bundleSchemas(): Schema {
   const definitions: Record<string, Schema> = {};
   for (const kind of ARTIFACT_KINDS) {
@@ -39,7 +42,10 @@ function localRefs<T>(part: T, kind: ArtifactKind): T {
   return JSON.parse(text, (key, value) => (key === 'minItems' && value === 1 ? undefined : value)) as T;
 }
 
-/** The titles in the schemas that the artifacts room also exports, by the same name. */
+/**
+ * comparison writes a program that compiles only if the types that the artifacts room exports are those of
+ * the schemas with the same titles.
+ */
 function comparison(generated: string): string {
   const room = ts.createSourceFile(
     'index.ts',

@@ -22,15 +22,15 @@ import { type ProfileOf, type PublishedPlan, publishedPlan, publishedRps } from 
 
 const NS_PER_US = 1e3;
 const NS_PER_S = 1e9;
-/** Requests that come earlier are not counted. */
+/** Requests that arrive earlier are not counted. */
 const COUNTED_FROM_NS = 1e6;
 
 export type Scheduler = 'reservation' | 'reactive';
 
-/** Whose rules: those of the published simulator in every point, or our defaults. */
+/** Rules are those of the published simulator in every respect, or our defaults. */
 export type Rules = 'published' | 'own';
 
-/** A published plan of one model under a scheduler. */
+/** Setting is a published plan of one model under a scheduler. */
 export interface Setting {
   instance: Instance;
   model: number;
@@ -43,11 +43,11 @@ export interface RunOptions {
   runs: number;
   durationS: number;
   seed: number;
-  /** What differs from the defaults under our own rules. */
+  /** Changes to our defaults, for our own rules. */
   policy?: { reservation?: Partial<ReservationPolicy>; reactive?: Partial<StageLocalPolicy> };
 }
 
-/** Means over runs; shares of the requests counted. */
+/** Attained holds means over runs, as shares of the requests that were counted. */
 export interface Attained {
   offeredRps: number;
   attainment: number;
@@ -56,7 +56,7 @@ export interface Attained {
   requests: number;
 }
 
-/** A cell of attainment.csv. */
+/** PublishedCell is a cell of attainment.csv. */
 export interface PublishedCell extends Attained {
   instance: string;
   model: number;
@@ -92,7 +92,7 @@ export function readAttainment(folder: URL): PublishedCell[] {
   });
 }
 
-/** A setting made ready to be simulated at many loads. */
+/** Attainment is a setting made ready to be simulated at many loads. */
 export class Attainment {
   private readonly topology: Topology;
   private readonly referenceRps: number;
@@ -110,7 +110,10 @@ export class Attainment {
     this.referenceRps = publishedRps(instance, 'reference')?.[model] as number;
   }
 
-  /** What a load factor offers: of the reference plan's throughput, whichever plan is simulated. */
+  /**
+   * offeredRps gives the rate of a load factor, relative to the reference plan's throughput whichever plan is
+   * simulated.
+   */
   offeredRps(loadFactor: number): number {
     return Math.floor(loadFactor * Math.floor(this.referenceRps) + 1e-9);
   }
@@ -142,7 +145,7 @@ export class Attainment {
     return counts;
   }
 
-  /** The same draws for every plan, scheduler and rule. */
+  /** arrivals draws the same numbers for every plan, scheduler and rule. */
   private arrivals(rps: number, run: number): Arrivals {
     const { instance, model, rules } = this.setting;
     const { durationS, seed } = this.options;
@@ -168,7 +171,7 @@ export class Attainment {
   }
 }
 
-/** The first request at 0, then gaps truncated to whole microseconds. */
+/** publishedArrivals puts the first request at 0, and then truncates gaps to whole microseconds. */
 function publishedArrivals(rps: number, durationS: number, stream: { exponential(): number }): Arrivals {
   const arrivals = {
     atNs: -1,
@@ -182,13 +185,14 @@ function publishedArrivals(rps: number, durationS: number, stream: { exponential
   return arrivals;
 }
 
-/** The share that counts as attained. */
+/** The share of requests in time at which a load counts as attained. */
 const ATTAINED = 0.99;
 const STEPS_PER_UNIT = 100;
 
 /**
- * The largest load factor, in steps of 0.01 up to `most`, at which 99 % are in time: bisected, which takes attainment to fall with
- * the load. 0 where there is none.
+ * largestLoad finds the largest load factor, in steps of 0.01 up to `most`, at which 99 % are in time. It
+ * bisects, which assumes that attainment falls as the load grows.
+ * @returns 0 where there is none
  */
 export function largestLoad(attainment: Attainment, most: number): number {
   let reached = 0;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Cluster, PooledSpec, PooledSpecModel, Profile } from '../../src/artifacts/index.js';
 import type { NamedProfile } from '../../src/milp/index.js';
 
-/** The published instances and profiles (../shared/data/ppipe), as that folder's README describes them. */
+/** Instance is a published instance (../shared/data/ppipe), as that folder's README describes it. */
 export interface Instance {
   readonly id: string;
   readonly maxPartitions: number;
@@ -63,7 +63,7 @@ export function readModelList(folder: URL): string[] {
   return readFileSync(new URL('model_list.txt', folder), 'utf8').trim().split(/\s+/);
 }
 
-/** A published model as a profile; with layers where asked for. */
+/** readProfile reads a published model as a profile, with layers where asked for. */
 export function readProfile(folder: URL, model: string, withLayers = false): NamedProfile {
   const path = new URL(`models/${model}.json`, folder);
   const published = JSON.parse(readFileSync(path, 'utf8')) as PublishedModel;
@@ -96,8 +96,9 @@ export function readProfile(folder: URL, model: string, withLayers = false): Nam
 }
 
 /**
- * Layers were measured one by one, which takes several times as long as the block they make up: they are shares of it, as
- * the profiler's own layer times are.
+ * layerLatencies divides each block's latency among its layers, as the profiler does. The published layers
+ * were measured one by one, which takes several times as long as their block, so that only their shares are
+ * used.
  */
 function layerLatencies({ layers, blocks, blockLatencyUs }: PublishedModel, name: string): number[] {
   const sums = blocks.map((_, b) =>
@@ -110,7 +111,7 @@ function layerLatencies({ layers, blocks, blockLatencyUs }: PublishedModel, name
   });
 }
 
-/** An instance as a spec and its cluster. */
+/** specOf turns an instance into a spec and its cluster. */
 export function specOf(instance: Instance): { spec: PooledSpec; cluster: Cluster } {
   const cluster: Cluster = { devices: { ...instance.devices }, networkGbps: instance.effectiveGbps };
   const models = instance.models.map(

@@ -9,15 +9,15 @@ import type {
 import { type PoolToPlace, placeVirtualGpus } from '../../src/milp/index.js';
 import { type Instance, type ReferencePipeline, readInstances, readProfile, specOf } from './instances.js';
 
-/** The published plans of an instance, as attainment.csv calls them. */
+/** PUBLISHED_PLANS lists the published plans of an instance, by their names in attainment.csv. */
 export const PUBLISHED_PLANS = ['reference', 'no-partitioning', 'dart-r'] as const;
 export type PublishedPlan = (typeof PUBLISHED_PLANS)[number];
 
 const US_PER_S = 1e6;
-/** Gurobi's throughputs are good to this, relatively. */
+/** Gurobi's throughputs are accurate to this relative error. */
 const SOLVER_TOLERANCE = 1e-5;
 
-/** A published model's profile; each file is read once. */
+/** ProfileOf gives a published model's profile. It reads each file once. */
 export type ProfileOf = (model: string) => Profile;
 
 export function profilesIn(folder: URL): ProfileOf {
@@ -29,12 +29,17 @@ export function profilesIn(folder: URL): ProfileOf {
   };
 }
 
-/** The 21 instances, and the one of three partitions that only a golden run has. */
+/**
+ * publishedInstances reads the 21 instances, and the one with three partitions that only a golden run has.
+ */
 export function publishedInstances(folder: URL): Instance[] {
   return [...readInstances(folder), ...readInstances(new URL('simulation/', folder), 'rtmdet-instance.json')];
 }
 
-/** The throughput per model of a published plan; undefined where it was not published (DART-r of one model). */
+/**
+ * publishedRps gives the throughput per model of a published plan; it is undefined where the plan was not
+ * published (DART-r of one model).
+ */
 export function publishedRps(instance: Instance, plan: PublishedPlan): readonly number[] | undefined {
   const { reference } = instance;
   if (plan === 'reference') return reference.throughputRps;
@@ -42,9 +47,11 @@ export function publishedRps(instance: Instance, plan: PublishedPlan): readonly 
 }
 
 /**
- * A published plan as an artifact of ours: throughputs and latencies computed anew from the profiles, every virtual GPU placed.
- * Throughputs are what the pipelines can do; where one model of three holds the others back, more than was published for those.
- * @param only index of the one model to keep, as the published simulations do: the GPUs of a plan's models are disjoint
+ * publishedPlan turns a published plan into a plan of ours. Throughputs and latencies are computed anew from
+ * the profiles, and every virtual GPU is placed. Throughputs are what the pipelines can do. Where one model
+ * of three limits the others, they are higher than published for those.
+ * @param only index of the one model to keep, as in the published simulations; the GPUs of a plan's models
+ *   are disjoint
  * @returns undefined where the plan was not published
  */
 export function publishedPlan(
@@ -87,7 +94,7 @@ export function publishedPlan(
   };
 }
 
-/** What a baseline is planned for. */
+/** onWholeGpus gives the cluster that a baseline is planned for. */
 function onWholeGpus(cluster: Cluster): Cluster {
   const whole = Object.entries(cluster.devices).map(([name, device]) => [name, { ...device, virtual: [1] }]);
   return { ...cluster, devices: Object.fromEntries(whole) };
@@ -180,7 +187,7 @@ function plannedPartition(
   };
 }
 
-/** Bytes of one request that cross before block `cut`; none before the first. */
+/** cutBytes gives the bytes of one request that cross before block `cut`; none cross before the first. */
 function cutBytes(profile: Profile, cut: number): number {
   return cut === 0 ? 0 : (profile.blocks[cut - 1]?.cutBytes as number);
 }

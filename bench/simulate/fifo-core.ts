@@ -6,7 +6,7 @@ import {
   type Topology,
 } from '../../src/serving/index.js';
 
-/** Requests in a ring that grows. */
+/** Queue keeps requests in a ring that grows. */
 class Queue {
   private items = new Int32Array(64);
   private head = 0;
@@ -53,8 +53,9 @@ class Queue {
 }
 
 /**
- * The least a core can do: one pipeline of stages, a first-in-first-out queue before each; a free device takes what waits there,
- * up to the stage's batch. Nothing is dropped, nothing sent over links. What the driver costs shows best with it.
+ * FifoCore does the least that a core can do. It has one pipeline of stages with a first-in-first-out queue
+ * before each. A free device takes what waits there, up to the stage's batch. Nothing is dropped, and nothing
+ * is sent over links. So it shows best what the driver itself costs.
  */
 export class FifoCore implements ServingCore {
   private readonly queues: Queue[];
@@ -64,7 +65,7 @@ export class FifoCore implements ServingCore {
   private readonly freeRequests = new Queue();
   private readonly endedRequests = new Queue();
   private readonly freeBatches = new Queue();
-  /** Pools to look at when deciding. */
+  /** The pools to look at when deciding. */
   private readonly changed: Uint8Array;
   private requestEnd = 0;
   private batchEnd = 0;

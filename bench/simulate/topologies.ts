@@ -8,14 +8,17 @@ const PER_SERVER = 4;
 interface Stage {
   readonly devices: number;
   readonly batch: number;
-  /** Execution of a batch of b: fixedMs + b · perRowMs. */
+  /** A batch of b executes for fixedMs + b · perRowMs. */
   readonly fixedMs: number;
   readonly perRowMs: number;
-  /** Sending one row on. */
+  /** The time of sending one row to the next stage. */
   readonly transferMs?: number;
 }
 
-/** One model's pipelines, servers of four devices. Rates are what the slowest stage can do. */
+/**
+ * topologyWith makes one model's pipelines on servers of four devices. Rates are what the slowest stage can
+ * do.
+ */
 export function topologyWith(sloMs: number, pipelines: readonly (readonly Stage[])[]): Topology {
   const topology: Topology = {
     models: [{ name: 'model', sloNs: sloMs * NS_PER_MS, throughputRps: 0, entries: [] }],

@@ -3,13 +3,13 @@ import { layerNorm, linear } from './layers.js';
 
 export interface BertOptions {
   readonly seed?: number;
-  /** Named by Turc et al. 2019; the other options change single figures of it. */
+  /** A size named by Turc et al. 2019. The other options change single figures of it. */
   readonly size?: BertSize;
   readonly layers?: number;
   readonly hidden?: number;
   readonly heads?: number;
   readonly vocab?: number;
-  /** Tokens of a request; 512 at most. */
+  /** The number of tokens of a request; at most 512. */
   readonly seq?: number;
 }
 
@@ -24,7 +24,7 @@ export type BertSize = keyof typeof BERT_SIZES;
 export const MOST_POSITIONS = 512;
 const TOKEN_TYPES = 2;
 const FEED_FORWARD_FACTOR = 4;
-/** Added to the scores of what the mask leaves out. */
+/** This is added to the scores of tokens that the mask leaves out. */
 const MASKED_SCORE = -10_000;
 
 interface Shape {
@@ -33,8 +33,9 @@ interface Shape {
 }
 
 /**
- * A BERT encoder (Devlin et al. 2019) with its pooler: `input_ids` and `attention_mask` int64 [batch, seq] →
- * `last_hidden_state` [batch, seq, hidden] and `pooler_output` [batch, hidden]. The base size has 109.48 M parameters.
+ * bert makes a BERT encoder (Devlin et al. 2019) with its pooler: `input_ids` and `attention_mask` int64
+ * [batch, seq] → `last_hidden_state` [batch, seq, hidden] and `pooler_output` [batch, hidden]. The base size
+ * has 109.48 M parameters.
  */
 export function bert(options: BertOptions = {}): Uint8Array {
   const { seed = 0, size = 'tiny', vocab = 30_522, seq = 128 } = options;
@@ -63,7 +64,7 @@ export function bert(options: BertOptions = {}): Uint8Array {
   return graph.bytes();
 }
 
-/** 0 where a token is attended to, far below 0 where not: [batch, 1, 1, seq]. */
+/** scoreMask is 0 for a token that is attended to, and far below 0 for others: [batch, 1, 1, seq]. */
 function scoreMask(graph: GraphBuilder, attended: string): string {
   const axes = graph.integers('mask_axes', [2], [1, 2]);
   const spread = graph.node('Unsqueeze', 'mask.unsqueeze', [attended, axes]);
@@ -72,7 +73,7 @@ function scoreMask(graph: GraphBuilder, attended: string): string {
   return graph.node('Mul', 'mask.scale', [left, graph.floats('masked_score', [], [MASKED_SCORE])]);
 }
 
-/** Word, position and token type (all of type 0), summed and normalized. */
+/** embeddings sums word, position and token type embeddings (all of type 0) and normalizes the sum. */
 function embeddings(graph: GraphBuilder, ids: string, vocab: number, seq: number, hidden: number): string {
   const table = (name: string, rows: number) =>
     graph.weight(`embeddings.${name}`, [rows, hidden], { reach: 0.05 });
@@ -122,7 +123,10 @@ function encoderLayer(
   return layerNorm(graph, `${name}.output.norm`, second, hidden, output);
 }
 
-/** Scaled dot-product attention over all heads at once; its Reshapes keep the batch and sequence whatever they are. */
+/**
+ * attention is scaled dot-product attention over all heads at once. Its Reshapes keep batch and sequence
+ * free.
+ */
 function attention(graph: GraphBuilder, name: string, x: string, mask: string, shape: Shape): string {
   const byHead = (part: string, perm: number[]) => {
     const flat = linear(graph, `${name}.${part}`, x, shape.hidden, shape.hidden);
@@ -141,14 +145,14 @@ function attention(graph: GraphBuilder, name: string, x: string, mask: string, s
   return graph.node('Reshape', `${name}.join`, [joined, 'join_heads']);
 }
 
-/** x · ½ (1 + erf(x / √2)), written out as exporters do. */
+/** gelu is x · ½ (1 + erf(x / √2)), written out as exporters do. */
 function gelu(graph: GraphBuilder, name: string, x: string): string {
   const scaled = graph.node('Div', `${name}.div`, [x, 'sqrt_two']);
   const shifted = graph.node('Add', `${name}.add`, [graph.node('Erf', `${name}.erf`, [scaled]), 'one']);
   return graph.node('Mul', `${name}.half`, [graph.node('Mul', `${name}.mul`, [x, shifted]), 'half']);
 }
 
-/** The first token's state through a tanh layer. */
+/** pooler passes the first token's state through a tanh layer. */
 function pooler(graph: GraphBuilder, x: string, hidden: number): void {
   const first = graph.node('Gather', 'pooler.first', [x, graph.integers('first_token', [], [0])], {
     axis: 1,

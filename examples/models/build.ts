@@ -1,6 +1,6 @@
 /**
- * Writes example models: `node dist/examples/models/build.js <model|all> --out <folder> [options]`.
- * Prints the files written, one a line; exits with 2 when an option is wrong.
+ * This program writes example models: `node dist/examples/models/build.js <model|all> --out <folder>
+ * [options]`. It prints the files that it wrote, one per line, and exits with 2 when an option is wrong.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ async function main(argv: readonly string[]): Promise<void> {
   const { model, given } = readArguments(argv);
   const folder = given.out ?? '.';
   const names = model === 'all' ? MODEL_NAMES : [model];
-  // All are built before the first is written, so that a wrong option leaves nothing behind.
+  // All models are built before the first is written, so that a wrong option leaves nothing behind.
   const built = names.map((name) => ({ file: join(folder, `${name}.onnx`), bytes: buildModel(name, given) }));
   mkdirSync(folder, { recursive: true });
   for (const { file, bytes } of built) {

@@ -12,15 +12,16 @@ export type Dim = number | string;
 export type Dtype = 'float32' | 'int64';
 type Attribute = number | number[] | { readonly float: number };
 
-/** How a weight's values are drawn: uniformly from [centre − reach, centre + reach). */
+/** Draw says how a weight's values are drawn: uniformly from [centre − reach, centre + reach). */
 export interface Draw {
   readonly centre?: number;
   readonly reach: number;
 }
 
 /**
- * Writes an ONNX graph node by node. Operators are given their inputs' names and answer with their output's. Weights
- * come from a stream of their own each, named by the tensor, so that a change in one leaves the others as they are.
+ * GraphBuilder writes an ONNX graph node by node. Operators take their inputs' names and return their
+ * output's name. Each weight has its own random stream, named after the tensor, so that changing one leaves
+ * the others as they are.
  */
 export class GraphBuilder {
   readonly #nodes: onnxProto.onnx.INodeProto[] = [];
@@ -42,7 +43,7 @@ export class GraphBuilder {
     this.#outputs.push(valueInfo(name, 'float32', dims));
   }
 
-  /** A float32 initializer with seeded values. */
+  /** weight adds a float32 initializer with seeded values. */
   weight(name: string, dims: readonly number[], { centre = 0, reach }: Draw): string {
     const values = new Float32Array(dims.reduce((product, dim) => product * dim, 1));
     const { uniform } = streamOf(this.seed, `${this.name}/${name}`);
@@ -58,7 +59,7 @@ export class GraphBuilder {
     return this.#initializer(name, DataType.INT64, dims, BigInt64Array.from(values, BigInt));
   }
 
-  /** Adds a node called `name`, whose one output is called as it or as `output` says. */
+  /** node adds a node called `name`. Its one output has the same name, unless `output` gives another. */
   node(
     op: string,
     name: string,
@@ -76,7 +77,7 @@ export class GraphBuilder {
     return output;
   }
 
-  /** The model's file. */
+  /** bytes encodes the model as a file. */
   bytes(): Uint8Array {
     const graph = {
       name: this.name,

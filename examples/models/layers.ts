@@ -1,11 +1,14 @@
 import type { GraphBuilder } from './graph.js';
 
-/** Uniform values within ± this have the variance that keeps activations' size through a layer of this many inputs. */
+/**
+ * keepingReach gives the reach of uniform weights that keeps the variance of activations through a layer of
+ * this many inputs.
+ */
 export function keepingReach(fanIn: number): number {
   return Math.sqrt(3 / fanIn);
 }
 
-/** As `keepingReach`, making up for the half that a ReLU takes (He et al. 2015). */
+/** heReach is keepingReach for a layer before a ReLU, which halves the variance (He et al. 2015). */
 export function heReach(fanIn: number): number {
   return Math.sqrt(6 / fanIn);
 }
@@ -17,13 +20,13 @@ export interface ConvShape {
   readonly stride?: number;
   readonly groups?: number;
   readonly bias?: boolean;
-  /** No activation follows. */
+  /** Whether no activation follows. */
   readonly linear?: boolean;
-  /** What its output is called, where that matters. */
+  /** The name of the output, where it matters. */
   readonly output?: string;
 }
 
-/** A convolution padded so that stride 1 keeps the image's size. */
+/** conv adds a convolution, padded so that stride 1 keeps the image's size. */
 export function conv(graph: GraphBuilder, name: string, x: string, shape: ConvShape): string {
   const { kernel, stride = 1, groups = 1, bias = false, linear = false } = shape;
   const fanIn = (shape.in / groups) * kernel * kernel;
@@ -44,7 +47,10 @@ export function conv(graph: GraphBuilder, name: string, x: string, shape: ConvSh
   return graph.node('Conv', name, inputs, attributes, shape.output);
 }
 
-/** Batch normalization as trained: statistics near those of its input, `gain` about its scale. Kept as a node of its own. */
+/**
+ * batchNorm adds batch normalization as if trained: statistics near those of its input, and a scale of about
+ * `gain`. It stays a node of its own.
+ */
 export function batchNorm(graph: GraphBuilder, name: string, x: string, channels: number, gain = 1): string {
   const parameter = (suffix: string, centre: number, reach: number) =>
     graph.weight(`${name}.${suffix}`, [channels], { centre, reach });
@@ -62,7 +68,10 @@ export function relu(graph: GraphBuilder, name: string, x: string): string {
   return graph.node('Relu', name, [x]);
 }
 
-/** The classifier at the end of a convolutional network: each channel's mean, then a linear layer, to `logits`. */
+/**
+ * pooledClassifier adds the classifier at the end of a convolutional network: each channel's mean, then a
+ * linear layer, to `logits`.
+ */
 export function pooledClassifier(graph: GraphBuilder, x: string, channels: number, classes: number): void {
   const pooled = graph.node('GlobalAveragePool', 'avgpool', [x]);
   const flat = graph.node('Flatten', 'flatten', [pooled], { axis: 1 });
@@ -72,7 +81,7 @@ export function pooledClassifier(graph: GraphBuilder, x: string, channels: numbe
   graph.output('logits', ['batch', classes]);
 }
 
-/** x · W + b over the last axis. */
+/** linear adds x · W + b over the last axis. */
 export function linear(graph: GraphBuilder, name: string, x: string, from: number, to: number): string {
   const reach = Math.sqrt(6 / (from + to));
   const product = graph.node('MatMul', `${name}.matmul`, [

@@ -2,7 +2,7 @@ import { GraphBuilder } from './graph.js';
 import { batchNorm, type ConvShape, conv, pooledClassifier } from './layers.js';
 import type { ImageOptions } from './resnet18.js';
 
-/** Expansion t, channels c, blocks n, first stride s: table 2 of the paper. */
+/** STAGES lists expansion t, channels c, blocks n and first stride s, from table 2 of the paper. */
 const STAGES: readonly (readonly [t: number, c: number, n: number, s: number])[] = [
   [1, 16, 1, 1],
   [6, 24, 2, 2],
@@ -17,8 +17,8 @@ const LAST_CHANNELS = 1280;
 const RESIDUAL_GAIN = 0.5;
 
 /**
- * MobileNetV2 (Sandler et al. 2018): `image` float32 [batch, 3, size, size] → `logits` [batch, classes].
- * 3.50 M parameters at width 1 and 1000 classes.
+ * mobilenetv2 makes MobileNetV2 (Sandler et al. 2018): `image` float32 [batch, 3, size, size] → `logits`
+ * [batch, classes]. It has 3.50 M parameters at width 1 and 1000 classes.
  */
 export function mobilenetv2(options: ImageOptions = {}): Uint8Array {
   const { seed = 0, image = 224, widthMultiplier = 1, classes = 1000 } = options;
@@ -70,7 +70,9 @@ function convNormClip(graph: GraphBuilder, name: string, x: string, shape: ConvS
   return graph.node('Clip', `${name}_relu6`, [normed, 'zero', 'six']);
 }
 
-/** The nearest multiple of eight that is not more than a tenth below (the authors' code). */
+/**
+ * ofEight rounds to the nearest multiple of eight that is at most a tenth smaller, as the authors' code does.
+ */
 function ofEight(channels: number): number {
   const rounded = Math.max(8, Math.floor((channels + 4) / 8) * 8);
   return rounded < 0.9 * channels ? rounded + 8 : rounded;

@@ -7,21 +7,24 @@ import { UNET_DEPTH, unet } from './unet.js';
 export const MODEL_NAMES = ['resnet18', 'mobilenetv2', 'bert', 'unet'] as const;
 export type ModelName = (typeof MODEL_NAMES)[number];
 
-/** Options as given on a command line, by name without the dashes. */
+/** Given holds options as on a command line, by name without the dashes. */
 export type Given = Readonly<Record<string, string | undefined>>;
 
 const IMAGE_OPTIONS = ['image', 'width-multiplier', 'classes'];
 const BERT_OPTIONS = ['size', 'layers', 'hidden', 'heads', 'vocab', 'seq'];
-/** A file above 2 GiB cannot be one ONNX file. */
+/** With more parameters the file would exceed 2 GiB, which is too large for one ONNX file. */
 const MOST_PARAMETERS = 500_000_000;
 const SMALLEST_IMAGE = 32;
 
-/** The options a model takes besides the seed. */
+/** optionsOf lists the options that a model takes besides the seed. */
 export function optionsOf(model: ModelName): readonly string[] {
   return model === 'bert' ? BERT_OPTIONS : IMAGE_OPTIONS;
 }
 
-/** The model's file, of options as text. Throws InputError with all that is wrong with them. */
+/**
+ * buildModel makes a model's file from options as text.
+ * @throws InputError with everything that is wrong with them
+ */
 export function buildModel(model: ModelName, given: Given): Uint8Array {
   const reader = new OptionReader(given);
   const build = model === 'bert' ? readBert(reader) : readImage(reader, model);
@@ -65,7 +68,7 @@ function readBert(reader: OptionReader): () => Uint8Array {
   return () => bert(options);
 }
 
-/** Reads options and collects what is wrong; an option that is not given stays away. */
+/** OptionReader reads options and collects faults. It leaves out options that are not given. */
 class OptionReader {
   readonly faults: { path: string; message: string }[] = [];
 

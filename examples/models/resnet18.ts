@@ -3,21 +3,24 @@ import { batchNorm, conv, pooledClassifier, relu } from './layers.js';
 
 export interface ImageOptions {
   readonly seed?: number;
-  /** Height and width in pixels. */
+  /** The height and width in pixels. */
   readonly image?: number;
-  /** Multiplies every layer's channels. */
+  /** A factor for the channels of every layer. */
   readonly widthMultiplier?: number;
   readonly classes?: number;
 }
 
 const STAGE_CHANNELS = [64, 128, 256, 512];
 const BLOCKS_PER_STAGE = 2;
-/** Of a branch's last normalization: small, so that eight residual sums do not blow the activations up. */
+/**
+ * This scale of a branch's last normalization is small, so that eight residual sums do not blow the
+ * activations up.
+ */
 const RESIDUAL_GAIN = 0.5;
 
 /**
- * ResNet-18 (He et al. 2016, table 1), batch normalization kept as nodes: `image` float32 [batch, 3, size, size] →
- * `logits` [batch, classes]. 11.69 M parameters at width 1 and 1000 classes.
+ * resnet18 makes ResNet-18 (He et al. 2016, table 1), with batch normalization kept as nodes: `image` float32
+ * [batch, 3, size, size] → `logits` [batch, classes]. It has 11.69 M parameters at width 1 and 1000 classes.
  */
 export function resnet18(options: ImageOptions = {}): Uint8Array {
   const { seed = 0, image = 224, widthMultiplier = 1, classes = 1000 } = options;

@@ -3,13 +3,13 @@ import { conv, relu } from './layers.js';
 import type { ImageOptions } from './resnet18.js';
 
 const FIRST_CHANNELS = 32;
-/** Halvings of the image on the way down. */
+/** The image is halved this many times on the way down. */
 export const UNET_DEPTH = 4;
 
 /**
- * A U-Net (Ronneberger et al. 2015, padded, half the width) that names a class for every pixel: `image` float32
- * [batch, 3, size, size] → `mask_logits` [batch, classes, size, size]. Its skips cross most cuts. `image` must be a
- * multiple of 16.
+ * unet makes a U-Net (Ronneberger et al. 2015, padded, half the width) that names a class for every pixel:
+ * `image` float32 [batch, 3, size, size] → `mask_logits` [batch, classes, size, size]. Its skip connections
+ * cross most cuts. `image` must be a multiple of 16.
  */
 export function unet(options: ImageOptions = {}): Uint8Array {
   const { seed = 0, image = 128, widthMultiplier = 1, classes = 2 } = options;
@@ -44,7 +44,7 @@ function doubleConv(graph: GraphBuilder, name: string, x: string, from: number, 
   return relu(graph, `${name}.relu2`, second);
 }
 
-/** Twice the size, half the channels, by a learnt 2 × 2 kernel. */
+/** upsample doubles the size and halves the channels by a learnt 2 × 2 kernel. */
 function upsample(graph: GraphBuilder, name: string, x: string, from: number, to: number): string {
   const weight = graph.weight(`${name}.weight`, [from, to, 2, 2], { reach: Math.sqrt(3 / from) });
   const bias = graph.weight(`${name}.bias`, [to], { reach: 0.1 });

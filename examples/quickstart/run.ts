@@ -1,6 +1,7 @@
 /**
- * The whole chain on this machine, in about a minute: an ONNX model → profile → partition → plan → bundle → served
- * requests. Every step is the command a person would type, shown before it runs; all files stay in `quickstart-out/`.
+ * This program runs the whole chain on this machine, in about a minute: an ONNX model → profile → partition →
+ * plan → bundle → served requests. Every step is the command that a person would type, and is shown before it
+ * runs. All files stay in `quickstart-out/`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -21,7 +22,7 @@ const at = (file: string): string => join(relative(process.cwd(), folder) || '.'
 const planProgram = join(project, 'dist/src/cli/main.js');
 const buildProgram = join(project, 'dist/examples/models/build.js');
 
-/** The SLO is this many times the fastest latency of one request (PPipe §7.1). */
+/** The SLO is this many times the fastest latency of one request (PPipe, section 7.1). */
 const SLO_OVER_FASTEST = 5;
 
 async function main(): Promise<void> {
@@ -74,7 +75,10 @@ async function main(): Promise<void> {
   summary(sloMs, planned, report, (performance.now() - startedAt) / 1000);
 }
 
-/** A small local cluster of both classes. Tensors pass through this machine's memory: 10 Gbps is on the safe side. */
+/**
+ * spec describes a small local cluster of both classes. Tensors pass through this machine's memory, so 10
+ * Gbps is a cautious figure.
+ */
 function spec(sloMs: number): string {
   return [
     'kind: pooled',
@@ -165,7 +169,10 @@ function summary(sloMs: number, planned: number, report: LoadFigures, seconds: n
   for (const [name, value] of lines) process.stdout.write(`  ${name!.padEnd(8)} ${value}\n`);
 }
 
-/** Runs one of our programs, showing the command and what it prints; ends this one when it fails. */
+/**
+ * run runs one of our programs and shows the command and what it prints. It ends this process when the
+ * program fails.
+ */
 async function run(program: string, args: string[], name = 'plan'): Promise<void> {
   echo(name, args);
   const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -2,7 +2,10 @@ import type { Measurement, Profile } from '../artifacts/index.js';
 import type { Device } from '../execution/index.js';
 import type { PreparedModel } from '../profiler/index.js';
 
-/** What float16 at every block's boundary changes in the outputs; undefined where tensors cross as they are. */
+/**
+ * changeAtBoundaries measures how much float16 at every block's boundary changes the outputs.
+ * @returns undefined where tensors cross as they are
+ */
 export async function changeAtBoundaries(
   prepared: PreparedModel,
   { boundary, blocks }: Profile,
@@ -18,7 +21,10 @@ export async function changeAtBoundaries(
 const OVERFLOWS =
   'float16 at the boundaries makes outputs infinite or not a number: values beyond ±65504 cross a cut; use --boundary exact';
 
-/** A measurement that tells of the change. JSON has no number for a change without bounds: it is told as a warning. */
+/**
+ * withBoundaryChange adds the change to a measurement. JSON has no number for an unbounded change, which
+ * becomes a warning.
+ */
 export function withBoundaryChange(measurement: Measurement | undefined, change: number): Measurement {
   const { warnings: before = [], ...rest } = measurement ?? {};
   const others = before.filter((warning) => warning !== OVERFLOWS);

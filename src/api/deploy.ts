@@ -23,18 +23,18 @@ import {
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
 
 export interface DeployOptions {
-  /** Folder of the bundle. */
+  /** The folder of the bundle. */
   readonly output: string;
   readonly target?: 'local';
-  /** ONNX files by model name, where they are not where the profiles say. */
+  /** ONNX files by model name, for models that are not at the paths in their profiles. */
   readonly model?: Readonly<Record<string, string>>;
 }
 
 /**
- * Writes the bundle of a plan. The profiles it was made from are found by its `inputs`, the models by their profiles;
- * all digests must match.
- * @throws InputError where something changed since, or the bundle would replace what it is made from; MissingError where a
- *   profile or model is not there
+ * deployPlan writes the bundle of a plan. It finds the plan's profiles by its `inputs` and the models by
+ * their profiles. All digests must match.
+ * @throws InputError where something changed since, or the bundle would replace a file that it is made from;
+ *   MissingError where a profile or model is missing
  */
 export async function deployPlan(path: string, options: DeployOptions): Promise<WrittenBundle> {
   const plan = await loadArtifact(path, ['pooled-plan']);
@@ -60,7 +60,10 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   return writeLocalBundle(options.output, { plan: plan.value, planBytes, models, inputs });
 }
 
-/** The plan, and the files it says it was made from: not all are read, but a folder that is replaced takes all along. */
+/**
+ * planInputs lists the plan and the files that it names. Not all are read, but replacing a folder would
+ * delete every file in it.
+ */
 function planInputs({ value, path }: Loaded<'pooled-plan'>): InputPath[] {
   const made = (value.inputs ?? []).map((input) => ({
     what: `the ${input.role} of the plan`,
@@ -79,7 +82,9 @@ function refuseUnknownModels(plan: Loaded<'pooled-plan'>, given: Readonly<Record
   if (faults.length > 0) throw new InputError(`deploy ${plan.path}`, faults);
 }
 
-/** The profiles a plan was made from, one per model of the plan, unchanged since. */
+/**
+ * profilesOf loads the profiles that a plan was made from, one per model of the plan. They must be unchanged.
+ */
 async function profilesOf(plan: Loaded<'pooled-plan'>): Promise<Loaded<'profile'>[]> {
   const named = (plan.value.inputs ?? []).filter(({ role }) => role === 'profile');
   if (named.length !== plan.value.models.length) {

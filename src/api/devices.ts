@@ -1,8 +1,9 @@
 import type { DeviceReport } from '../execution/index.js';
 
 /**
- * What can be profiled and served on here.
- * @param devices devices as the command line writes them (`cpu:2`, `slow=cpu:1,slowdown=3`); every provider where empty
+ * listDevices reports which devices of this machine can profile and serve.
+ * @param devices devices as the command line writes them (`cpu:2`, `slow=cpu:1,slowdown=3`); every provider
+ *   when empty
  * @throws InputError where one cannot be read
  */
 export async function listDevices(devices: readonly string[] = []): Promise<DeviceReport[]> {

@@ -2,8 +2,8 @@ import { loadArtifact } from '../artifacts/index.js';
 import type { PlanDiff } from '../milp/index.js';
 
 /**
- * What a new plan changes: rates, pipelines, SLOs, GPUs that serve something else.
- * @throws InputError where a file is no pooled plan, MissingError where it is not there
+ * diffPlanFiles says what a new plan changes: rates, pipelines, SLOs, and GPUs that serve something else.
+ * @throws InputError where a file is not a pooled plan; MissingError where it is missing
  */
 export async function diffPlanFiles(before: string, after: string): Promise<PlanDiff> {
   const [a, b] = [await loadArtifact(before, ['pooled-plan']), await loadArtifact(after, ['pooled-plan'])];

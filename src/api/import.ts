@@ -14,12 +14,12 @@ import {
 
 export interface ImportOptions {
   readonly model: string;
-  /** Device class of the figures, where the files do not say. */
+  /** The device class of the figures, where the files do not name it. */
   readonly device?: string | undefined;
   readonly virtual: number;
-  /** Batch sizes of a table's columns; the one batch size of trtexec's files. */
+  /** The batch sizes of a table's columns, or the one batch size of trtexec's files. */
   readonly batch?: readonly number[] | undefined;
-  /** A file with the bytes that cross after each block, one number a line. */
+  /** A file with the bytes that cross after each block, one number per line. */
   readonly cutBytes?: string | undefined;
   readonly output: string;
 }
@@ -31,9 +31,11 @@ interface TextFile {
 }
 
 /**
- * Makes a profile of figures that other tools measured, and writes it.
- * @param format `csv`: PPipe-like tables; `trtexec`: one file per block, in the order of the blocks
- * @throws InputError where the figures cannot be used, or the output would replace one of the files; MissingError where one is not there
+ * importProfileFiles makes a profile from figures that other tools measured, and writes it.
+ * @param format `csv`: tables in the manner of PPipe; `trtexec`: one file per block, in the order of the
+ *   blocks
+ * @throws InputError where the figures cannot be used, or the output would replace one of the files;
+ *   MissingError where a file is missing
  */
 export async function importProfileFiles(
   format: 'csv' | 'trtexec',

@@ -1,8 +1,10 @@
 /**
- * One function per command: the library's face. It owns files in and out, worker threads, limits and cancellation.
+ * This room has one function per command, and is what the library exports. It reads and writes files, and
+ * owns worker threads, limits and cancellation.
  *
- * In go paths and options as a person gives them, out come result objects and files written whole or not at all. It
- * prints nothing and knows no exit code. Each function loads the rooms it needs when it is called.
+ * It takes paths and options as a person writes them. It gives result objects, and files that are written
+ * whole or not at all. It prints nothing and knows no exit codes. Each function loads the rooms that it needs
+ * when it is called. Start reading at the file named after a command.
  */
 export {
   ARTIFACT_KINDS,

@@ -2,8 +2,9 @@ import { checkWritable, writeWhole } from '../artifacts/index.js';
 import type { LoadOptions, LoadReport } from '../loadgen/index.js';
 
 /**
- * Drives a server with an open-loop load and reports what came back.
- * @param options.output where the report is written as JSON; nowhere when left out
+ * loadServer drives a server with an open-loop load and reports what came back.
+ * @param options.output the file that the report is written to as JSON; when it is left out, nothing is
+ *   written
  */
 export async function loadServer(
   url: string,

@@ -25,38 +25,41 @@ import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
 import { PROBE_DEVICE, type Step } from './profile.js';
 
 export interface PartitionModelOptions {
-  /** A profile of the model: its layer latencies are used, nothing is measured. */
+  /** A profile of the model. Its layer latencies are used, so that nothing is measured. */
   readonly profile?: string | undefined;
-  /** Where layers are measured when there is no profile. */
+  /** The devices that layers are measured on when there is no profile. */
   readonly devices: readonly string[];
   readonly dim?: Readonly<Record<string, number>> | undefined;
-  /** One number for every element of an input that takes certain values only. */
+  /** For inputs that take certain values only, the number that fills each of their elements. */
   readonly fill?: Readonly<Record<string, number>> | undefined;
   readonly blocks: number;
   readonly method: 'greedy' | 'min-transfer';
   readonly boundary: Boundary;
-  /** Folder the blocks' ONNX files go to. */
+  /** The folder that the blocks' ONNX files are written to. */
   readonly extract?: string | undefined;
-  /** Where a profile with these blocks goes, their latencies summed from the layers. */
+  /** The file for a profile with these blocks, whose latencies are sums over layers. */
   readonly output?: string | undefined;
   readonly signal?: AbortSignal;
   readonly onProgress?: (step: Step) => void;
 }
 
 export interface PartitionedModel {
-  /** The model with its new blocks; latencies are sums of layers. */
+  /** The model with its new blocks. Latencies are sums of layers. */
   readonly profile: Profile;
   readonly notes: readonly string[];
-  /** Change of outputs that float16 boundaries make, of max|output|; not finite where values beyond float16's cross a cut. */
+  /**
+   * How much float16 at the boundaries changes the outputs, as a share of max|output|. It is not finite where
+   * values beyond the range of float16 cross a cut.
+   */
   readonly boundaryChange?: number;
   readonly extracted?: Chain;
 }
 
 /**
- * Groups a model's layers into blocks from what a profile measured (or from layers measured now), and writes the blocks as
- * ONNX files or as a profile where that is asked for.
- * @throws InputError where the profile is of another model or has no layer latencies, or a result has nowhere to go or would
- *   replace the model or the profile
+ * partitionModelFile groups a model's layers into blocks by their profiled latencies, or by latencies
+ * measured now. On request it writes the blocks as ONNX files or as a profile.
+ * @throws InputError where the profile is of another model or has no layer latencies, or a result has no
+ *   output path or would replace the model or the profile
  */
 export async function partitionModelFile(
   path: string,
@@ -118,7 +121,10 @@ async function extract(
   return extractChain(prepared, ends, { folder, device: PROBE_DEVICE, ...(signal ? { signal } : {}) });
 }
 
-/** The profile's layer latencies, if it is of this model and has them. */
+/**
+ * ofProfile returns the profile if it is of this model and has layer latencies.
+ * @throws InputError otherwise
+ */
 function ofProfile({ value: profile, path }: Loaded<'profile'>, prepared: PreparedModel): Profile {
   const faults = [];
   if (profile.model.sha256 !== undefined && profile.model.sha256 !== prepared.sha256) {
@@ -165,7 +171,7 @@ async function measuredNow(prepared: PreparedModel, options: PartitionModelOptio
   };
 }
 
-/** Layer latencies by class, on the whole device at the smallest batch. */
+/** smallestBatch gives the layer latencies by class, on the whole device at the smallest batch. */
 function smallestBatch(devices: Profile['devices']): Record<string, number[]> {
   return Object.fromEntries(
     Object.entries(devices).map(([name, { layerLatencyUs = {} }]) => {

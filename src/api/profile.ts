@@ -21,10 +21,10 @@ import {
 import type { ProgressEvent } from '../profiler/index.js';
 import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
 
-/** Where models are run to find out shapes and compare outputs: a device every machine has. */
+/** Models are run on this device to find out shapes and to compare outputs, because every machine has it. */
 export const PROBE_DEVICE = { provider: 'cpu', threads: 1 } as const;
 
-/** Progress as a person follows it. */
+/** Step is a step of progress as it is shown to a person. */
 export interface Step {
   readonly doing: string;
   readonly fraction?: number;
@@ -37,32 +37,36 @@ export interface ProfileModelOptions {
   readonly batch: readonly number[];
   readonly virtual: readonly number[];
   readonly dim?: Readonly<Record<string, number>> | undefined;
-  /** One number for every element of an input that takes certain values only. */
+  /** For inputs that take certain values only, the number that fills each of their elements. */
   readonly fill?: Readonly<Record<string, number>> | undefined;
-  /** A number of blocks (10), or the path of a profile whose blocks are measured. */
+  /** A number of blocks (10 by default), or the path of a profile whose blocks are measured. */
   readonly blocks?: string | undefined;
-  /** `greedy` by default. */
+  /** How layers are grouped into blocks; by default `greedy`. */
   readonly method?: 'greedy' | 'min-transfer' | undefined;
   readonly boundary: Boundary;
   readonly warmup: number;
   readonly minRuns: number;
   readonly minMs: number;
   readonly maxMs: number;
-  /** Go on with an interrupted profile at `output`. */
+  /** Whether to continue an interrupted profile at `output`. */
   readonly resume?: boolean | undefined;
-  /** Where the profile is written; `<model>.profile.json` beside the working folder by default. */
+  /** The file of the profile; by default `<model>.profile.json` in the working folder. */
   readonly output?: string | undefined;
   readonly signal?: AbortSignal;
   readonly onProgress?: (step: Step) => void;
-  /** Told what else is to be known: devices that are left out, with what they lack; what grouping layers gave up. */
+  /**
+   * onNote receives further notes: devices that are left out and what they lack, and what the grouping of
+   * layers gave up.
+   */
   readonly onNote?: (text: string) => void;
 }
 
 /**
- * Profiles a model on devices of this machine and writes the profile; every few seconds what is measured so far is written too,
- * with `measurement.complete: false`, and `resume` goes on with it after an abort or a crash.
- * @throws InputError for a bad model or bad options, or where the output would replace the model or the profile that gives the
- *   blocks; MissingError where no device is there
+ * profileModelFile profiles a model on devices of this machine and writes the profile. Every few seconds it
+ * writes what is measured so far, with `measurement.complete: false`. After an abort or a crash, `resume`
+ * continues from there.
+ * @throws InputError for a bad model or bad options, or where the output would replace the model or the
+ *   profile that gives the blocks; MissingError where no device is present
  */
 export async function profileModelFile(
   path: string,
@@ -140,7 +144,10 @@ type Cut =
       readonly partition: { method?: 'greedy' | 'min-transfer'; blocks?: number };
     };
 
-/** Only what is asked for: what is not may differ in a profile that is gone on with. */
+/**
+ * blocksOption gives only the options that were given, because the others may differ in a profile that is
+ * continued.
+ */
 async function blocksOption({ blocks: text, method }: ProfileModelOptions): Promise<Cut> {
   const how = method === undefined ? {} : { method };
   if (text === undefined) return { partition: how };
@@ -188,7 +195,7 @@ function follow(event: ProgressEvent, { onProgress, onNote }: ProfileModelOption
 }
 
 /**
- * Merges profiles of the same model and blocks, and writes the result.
+ * mergeProfileFiles merges profiles of the same model and blocks, and writes the result.
  * @throws InputError where they do not fit together, or the output would replace one of them
  */
 export async function mergeProfileFiles(paths: readonly string[], output: string): Promise<Profile> {

@@ -1,8 +1,8 @@
 import type { RunningServer, ServeOptions } from '../runtime/index.js';
 
 /**
- * Serves a bundle until it is closed.
- * @throws InputError where bundle, devices or port cannot be used (every fault of the bundle at once)
+ * serveBundle serves a bundle until it is closed.
+ * @throws InputError where bundle, devices or port cannot be used (with every fault of the bundle at once)
  */
 export async function serveBundle(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
   const runtime = await import('../runtime/index.js');

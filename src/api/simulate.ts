@@ -8,13 +8,13 @@ import {
 import type { SimulationOptions, SimulationProgress, SweepOptions } from '../simulation/index.js';
 
 export interface SimulateOptions extends SimulationOptions {
-  /** Also gives the figures by windows of so many seconds. */
+  /** Adds figures by windows of so many seconds. */
   readonly windows?: number | undefined;
-  /** Where the run's timeline is written, as Chrome trace JSON. */
+  /** The file that the run's timeline is written to, as Chrome trace JSON. */
   readonly timeline?: string | undefined;
-  /** Where the report is written. */
+  /** The file that the report is written to. */
   readonly output?: string | undefined;
-  /** When aborted, what has arrived is served to its end and reported. */
+  /** When it is aborted, the requests that have arrived are served to their end and reported. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: SimulationProgress) => void;
 }
@@ -25,8 +25,9 @@ export interface Simulated {
 }
 
 /**
- * Simulates a plan: the scheduler that could serve it, in virtual time, against the plan's latencies and links. The plan alone is
- * enough. It runs on a thread of its own, so that progress lives and an abort is heard.
+ * simulatePlan simulates a plan in virtual time: the scheduler that could serve it, against the plan's
+ * latencies and links. The plan alone is enough. The simulation runs on its own thread, so that progress is
+ * shown and an abort is heard.
  * @param path a plan of kind `pooled-plan`
  * @throws InputError with every fault of plan, profiles, traces and options at once; nothing is written then
  */
@@ -56,8 +57,9 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
 }
 
 /**
- * Simulates a plan at many load factors, in threads side by side, and finds the largest at which its attainment holds: overall and
- * for each model. Every point has the same seed: what is drawn for one differs from another in its rate only.
+ * sweepPlan simulates a plan at many load factors, on threads side by side, and finds the largest at which
+ * the target attainment holds, overall and for each model. Every point has the same seed, so that points
+ * differ in their rate only.
  * @throws InputError with every fault of plan, profiles, traces and options at once; nothing is written then
  */
 export async function sweepPlan(path: string, options: SweepOptions): Promise<SimulationSweep> {
@@ -68,7 +70,7 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   const { ToldFaults } = await import('../artifacts/index.js');
   const told = new ToldFaults();
   const loads = sweptLoads(options.sweep, told);
-  // A trace is longest at the least load, and densest at the largest.
+  // A trace is longest at the smallest load and densest at the largest, so both are checked.
   const { setup, inputs } = await prepareSimulation(path, options, outputFiles({ output }), {
     told,
     check: (plan, workload) =>

@@ -14,7 +14,7 @@ import {
 } from '../artifacts/index.js';
 import { loadProblem } from './solve/index.js';
 
-/** What is said of one file. */
+/** Validated says what was found about one file. */
 export type Validated =
   | { readonly path: string; readonly ok: true; readonly what: string }
   | {
@@ -26,8 +26,9 @@ export type Validated =
     };
 
 /**
- * Checks files: that each is what its kind says, and that it holds together with what it names: a spec with its cluster
- * and profiles, a plan with the spec and profiles it was made from, a bundle with its files' digests, an ONNX model.
+ * validateFiles checks that each file is what its kind says, and that it fits together with the files it
+ * names: a spec with its cluster and profiles, a plan with the spec and profiles it was made from, a bundle
+ * with its files' digests, and an ONNX model.
  */
 export async function validateFiles(paths: readonly string[]): Promise<Validated[]> {
   return Promise.all(paths.map(validateFile));
@@ -48,7 +49,7 @@ async function validateFile(path: string): Promise<Validated> {
   }
 }
 
-/** A bundle may be named by its folder. */
+/** manifestOf finds the manifest of a bundle that is named by its folder. */
 async function manifestOf(path: string): Promise<string> {
   const isFolder = await stat(path).then(
     (found) => found.isDirectory(),
@@ -107,7 +108,10 @@ async function describeOnnx(path: string): Promise<string> {
   return `ONNX model of ${model.graph.nodes.length} nodes, opset ${model.opsets.get('') ?? '—'}`;
 }
 
-/** A plan is recomputed from the profiles and the spec it names, where they are still the files it was made from. */
+/**
+ * describePlan recomputes a plan from the profiles and the spec it names, as far as they are still the files
+ * it was made from.
+ */
 async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promise<string> {
   const which = plan.baseline === undefined ? 'pooled plan' : `plan of the baseline ${plan.baseline}`;
   const head = `${which} of ${plan.models.map(({ name }) => name).join(', ')}`;

@@ -1,8 +1,8 @@
 /**
- * A plan and its models → a bundle on disk; one file per target.
+ * This room writes a plan and its models to disk as a bundle, with one file of code per target.
  *
- * In go a plan, the profiles it was made from and their graphs; out comes a folder that is there whole or not at all.
- * It solves nothing and runs nothing.
+ * It takes a plan, the profiles it was made from, and the models' graphs. It gives a folder that appears
+ * whole or not at all. It solves nothing and runs nothing. Start reading at `local.ts`.
  */
 export {
   type DeployedModel,

@@ -21,33 +21,36 @@ import { type Extracted, extractPartition, type OnnxModel } from '../onnx/index.
 import { copyPieces } from '../profiler/index.js';
 import { crossingTypes, nodeRange, tensorSpecs } from './tensors.js';
 
-/** One model of the plan: its profile, its graph as profiled (dimensions bound, batch symbolic), where its file lies. */
+/**
+ * DeployedModel is one model of the plan: its profile, and its graph as profiled (dimensions bound, batch
+ * symbolic).
+ */
 export interface DeployedModel {
   readonly profile: Profile;
   readonly graph: OnnxModel;
-  /** Folder of the model's external data. */
+  /** The folder of the model's external data. */
   readonly folder: string;
 }
 
 export interface LocalBundle {
   readonly plan: PooledPlan;
-  /** The plan file's bytes, copied as they are. */
+  /** The plan file's bytes, which are copied as they are. */
   readonly planBytes: Uint8Array;
-  /** One per model of the plan, in its order. */
+  /** One entry per model of the plan, in its order. */
   readonly models: readonly DeployedModel[];
   readonly inputs: InputFile[];
 }
 
-/** The manifest as written, and the bytes of each of its partitions' files. */
+/** WrittenBundle holds the manifest as written, and the size of each of its partitions' files. */
 export interface WrittenBundle {
   readonly manifest: Bundle;
   readonly sizes: number[];
 }
 
 /**
- * Writes the bundle `plan serve` runs: `manifest.json`, `plan.json` and one ONNX file per distinct partition under
- * `models/`. The same inputs give the same bytes. The folder appears whole or not at all; it takes the place of one that
- * is a bundle, and of no other.
+ * writeLocalBundle writes the bundle that `plan serve` runs: `manifest.json`, `plan.json`, and one ONNX file
+ * per distinct partition under `models/`. The same inputs give the same bytes. The folder appears whole or
+ * not at all. It may replace another bundle, and no other folder.
  * @throws InputError where plan, profile and model do not fit together, or the folder holds other files
  */
 export async function writeLocalBundle(target: string, bundle: LocalBundle): Promise<WrittenBundle> {
@@ -122,7 +125,10 @@ async function writePartition(
   return { partition, size: extracted.bytes.length + (data?.size ?? 0) };
 }
 
-/** An output of the model that is a sequence or a map: it crosses no cut and is not served. */
+/**
+ * isNoTensor says whether an output of the model is a sequence or a map. Such an output crosses no cut and is
+ * not served.
+ */
 function isNoTensor(profile: Profile, graph: OnnxModel, name: string): boolean {
   const isOutput = graph.graph.outputs.some((output) => output.name === name);
   return isOutput && !(profile.model.outputs ?? []).some((output) => output.name === name);
@@ -144,7 +150,7 @@ async function writeData(
   };
 }
 
-/** The distinct block ranges the plan's pipelines use of a model, in order. */
+/** distinctRanges lists the distinct block ranges that the plan's pipelines use of a model, in order. */
 function distinctRanges(plan: PooledPlan, model: number): [number, number][] {
   const ranges = new Map<string, [number, number]>();
   for (const pipeline of plan.models[model]?.pipelines ?? []) {
@@ -155,7 +161,10 @@ function distinctRanges(plan: PooledPlan, model: number): [number, number][] {
   return [...ranges.values()].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
 }
 
-/** A graph that takes b rows at once and no fewer cannot serve requests of one row, which come when they come. */
+/**
+ * refuseFixedBatches refuses a graph that takes exactly b rows, because it cannot serve requests of one row
+ * as they come.
+ */
 function refuseFixedBatches({ models }: LocalBundle): void {
   const faults = models.flatMap(({ profile: { model } }) =>
     model.fixedBatch === undefined || model.fixedBatch === 1
@@ -170,7 +179,7 @@ function refuseFixedBatches({ models }: LocalBundle): void {
     );
 }
 
-/** How each class the plan uses is run here: as it was profiled. */
+/** bundledDevices says how each class of the plan is run: in the way it was profiled. */
 function bundledDevices({ plan, models }: LocalBundle): Record<string, BundledDevice> {
   const classes = [...new Set(plan.placement.map((placed) => placed.class))].sort();
   const faults = [];
@@ -197,13 +206,19 @@ function bundledDevices({ plan, models }: LocalBundle): Record<string, BundledDe
   return devices;
 }
 
-/** A model's name as a folder's: what file systems take everywhere, kept apart by its index where letters were lost. */
+/**
+ * fileName turns a model's name into a folder's name that every file system takes. The index keeps names
+ * apart when characters are lost.
+ */
 function fileName(name: string, index: number): string {
   const safe = name.replaceAll(/[^A-Za-z0-9._-]/g, '_').replace(/^\.+/, '');
   return safe === name ? name : `${safe}-${index}`;
 }
 
-/** Faults as one error where layers were planned and blocks are needed. */
+/**
+ * refuseLayers throws the faults of a plan of layers, because bundles need blocks.
+ * @throws InputError
+ */
 export function refuseLayers(plan: PooledPlan): void {
   const faults = plan.models.flatMap(({ name, pipelines }, m) =>
     pipelines.some((pipeline) => pipeline.partitions.some(({ blocks }) => blocks === undefined))

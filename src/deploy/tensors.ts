@@ -1,10 +1,13 @@
 import { fault, InputError, type Profile, type TensorSpec } from '../artifacts/index.js';
 import type { OnnxModel, TensorType } from '../onnx/index.js';
 
-/** Name a model's batch dimension bears in the graphs we write. */
+/** The name of a model's batch dimension in the graphs that we write. */
 const BATCH = 'batch';
 
-/** The types of every tensor at a block's end and at the model's ends, their batch axis symbolic. */
+/**
+ * crossingTypes gives the types of every tensor at a block's end and at the model's ends, with a symbolic
+ * batch axis.
+ */
 export function crossingTypes(profile: Profile): Map<string, TensorType> {
   const fixed = profile.model.fixedBatch !== undefined;
   return new Map(
@@ -18,8 +21,9 @@ export function crossingTypes(profile: Profile): Map<string, TensorType> {
 }
 
 /**
- * What a partition is fed or answers, as sent: graph-level names with the specs the profile measured.
- * @throws InputError where the profile knows no such tensor
+ * tensorSpecs describes the inputs or outputs of a partition as they are sent: names of the graph, with the
+ * types and shapes that were profiled.
+ * @throws InputError where the profile does not know a tensor
  */
 export function tensorSpecs(profile: Profile, names: readonly string[]): TensorSpec[] {
   const specs = specsOf(profile);
@@ -44,8 +48,8 @@ function specsOf(profile: Profile): Map<string, TensorSpec> {
 }
 
 /**
- * The nodes of blocks [from, to), as a range of the graph's topological order.
- * @throws InputError where the blocks hold other nodes than the graph has
+ * nodeRange finds the nodes of blocks [from, to) as a range of the graph's topological order.
+ * @throws InputError where the blocks hold other nodes than the graph
  */
 export function nodeRange(
   profile: Profile,

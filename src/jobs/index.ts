@@ -1,8 +1,10 @@
 /**
- * Worker threads that do one job after another: the outer end (`JobThread`) and the inner end (`serveJobs`).
+ * This room runs worker threads that do one job after another. It holds both ends: `JobThread` outside the
+ * thread and `serveJobs` inside.
  *
- * In goes the file that runs on the thread and what it starts with, then jobs; out come progress and answers. An abort is
- * handed to the job that runs, which ends with what it has. What a job does is its caller's. Start with `job-thread.ts`.
+ * It takes the file that runs on the thread, the data that the thread starts with, and then jobs. It gives
+ * progress and answers. An abort is passed on to the running job, which ends with what it has. What a job
+ * does is up to the caller. Start reading at `job-thread.ts`.
  */
 
 export { JobThread } from './job-thread.js';

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { type Fault, InputError } from '../artifacts/index.js';
 
-/** What a job thread tells: progress, then one answer. */
+/** JobMessage is what a job thread sends: progress, then one answer. */
 export type JobMessage<Answer, Progress> =
   | { readonly kind: 'progress'; readonly progress: Progress }
   | { readonly kind: 'answer'; readonly answer: Answer }
@@ -14,21 +14,21 @@ export type JobMessage<Answer, Progress> =
     }
   | { readonly kind: 'failed'; readonly error: FailedJob };
 
-/** An error that crosses threads: what the system said of a call is kept. */
+/** FailedJob is an error as it crosses threads. It keeps what the system reported of a failed call. */
 interface FailedJob {
   readonly message: string;
   readonly stack: string;
   readonly system: { code: string; syscall?: string; path?: string } | undefined;
 }
 
-/** What the thread is started with. */
+/** JobThreadData is what the thread starts with. */
 export interface JobThreadData<Data> {
-  /** Set to 1 to end what is running with what it has. */
+  /** Set to 1 to make the running job end with what it has. */
   readonly interrupt: Int32Array;
   readonly data: Data;
 }
 
-/** A thread that does one job at a time; the caller closes it. The other end is `serveJobs`. */
+/** JobThread is a thread that does one job at a time. The caller closes it. `serveJobs` is the other end. */
 export class JobThread<Job, Answer, Progress> {
   private readonly interrupt = new Int32Array(new SharedArrayBuffer(4));
   private readonly worker: Worker;
@@ -36,9 +36,9 @@ export class JobThread<Job, Answer, Progress> {
   private onFailure: ((error: Error) => void) | undefined;
 
   /**
-   * @param entry the built file that runs on it, `#dist/src/…`
-   * @param data what it is started with
-   * @param signal when aborted, the job that runs and all later ones end with what they have
+   * @param entry the built file that runs on the thread, `#dist/src/…`
+   * @param data what the thread starts with
+   * @param signal when it is aborted, the running job and all later ones end with what they have
    */
   constructor(
     entry: string,
@@ -55,8 +55,8 @@ export class JobThread<Job, Answer, Progress> {
   }
 
   /**
-   * Runs a job to its end.
-   * @throws InputError where the job refuses what it was given
+   * run does one job to its end.
+   * @throws InputError where the job refuses its input
    */
   run(job: Job, onProgress?: (progress: Progress) => void): Promise<Answer> {
     return new Promise((resolve, reject) => {

@@ -2,15 +2,18 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { InputError } from '../artifacts/index.js';
 import type { JobMessage, JobThreadData } from './job-thread.js';
 
-/** What a job is handed besides itself. */
+/** JobContext is what a job receives besides its input. */
 export interface JobContext<Data, Progress> {
   readonly data: Data;
   readonly tell: (progress: Progress) => void;
-  /** Whether it is to end with what it has. */
+  /** interrupted says whether the job should end with what it has. */
   readonly interrupted: () => boolean;
 }
 
-/** The inner end of a JobThread: takes one job after another, answers each, passes on what it throws. */
+/**
+ * serveJobs is the inner end of a JobThread. It takes one job after another, answers each, and passes on the
+ * errors they throw.
+ */
 export function serveJobs<Job, Answer, Progress, Data = undefined>(
   answer: (job: Job, context: JobContext<Data, Progress>) => Answer | Promise<Answer>,
 ): void {

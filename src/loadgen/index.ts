@@ -1,8 +1,8 @@
 /**
- * An open-loop load client for the Open Inference Protocol, and the report of what it saw.
+ * This room is an open-loop load client for the Open Inference Protocol.
  *
- * In goes a server's URL and a load; requests are sent when the load says, whatever the server does. Out comes a load report.
- * Start with `load.ts`.
+ * It takes a server's URL and a load, and gives a load report. Requests are sent when the load says, whatever
+ * the server does. It starts no server, and `api` writes the report to a file. Start reading at `load.ts`.
  */
 export { driveLoad } from './load.js';
 export type { LoadOptions, LoadReport, LoadResponse } from './types.js';

@@ -3,7 +3,7 @@ import { type Fault, fault, InputError, MissingError, type TensorSpec } from '..
 import { dtypeOfOip, elementCount, oipDatatype, type TensorData, type Tensors } from '../execution/index.js';
 import { bytesOf, jsonOf, tensorFromBytes, tensorFromJson, WireFault } from '../protocol/index.js';
 
-/** A model as a server describes it. */
+/** RemoteModel is a model as a server describes it. */
 export interface RemoteModel {
   name: string;
   inputs: TensorSpec[];
@@ -15,23 +15,26 @@ export interface Encoded {
   path: string;
   headers: Record<string, string>;
   body: Uint8Array;
-  /** Names of the tensors that an answer has to hold. */
+  /** The names of the tensors that an answer must hold. */
   outputs: readonly string[];
 }
 
-/** What a request came to. */
+/** Answered says how a request ended. */
 export type Answered =
   | {
       kind: 'answered';
-      /** Why it is no answer with all outputs of the model; undefined where it is one. Data are not looked at. */
+      /**
+       * fault says why the answer lacks outputs of the model; it is undefined for a good answer. It does not
+       * look at the data.
+       */
       fault: () => string | undefined;
-      /** Throws where they cannot be read. */
+      /** outputs reads the output tensors. It throws where they cannot be read. */
       outputs: () => Tensors;
     }
   | { kind: 'dropped' }
   | { kind: 'failed'; why: string };
 
-/** A server that does not say what it serves within this time hangs. */
+/** A server that does not describe its models within this time is taken to hang. */
 const DESCRIBE_TIMEOUT_MS = 5000;
 const WORDS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no such host (ENOTFOUND)',
@@ -40,7 +43,7 @@ const WORDS: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: `none within ${DESCRIBE_TIMEOUT_MS / 1000} s`,
 };
 
-/** Speaks the Open Inference Protocol to one server over many connections. */
+/** InferenceClient speaks the Open Inference Protocol to one server over many connections. */
 export class InferenceClient {
   private readonly pool: Pool;
 
@@ -58,8 +61,9 @@ export class InferenceClient {
   }
 
   /**
-   * The model's description; without a name, of the only one served.
-   * @throws MissingError where there is no such model, InputError where there is no server or the choice is open
+   * describe asks for a model's description. Without a name it asks for the only model served.
+   * @throws MissingError where the server lacks the model; InputError where no server answers, or several
+   *   models leave the choice open
    */
   async describe(name?: string): Promise<RemoteModel> {
     const model = name ?? (await this.onlyModel());
@@ -75,7 +79,7 @@ export class InferenceClient {
     return readMetadata(json);
   }
 
-  /** Sends one request. Never rejects: what goes wrong is a `failed`. */
+  /** infer sends one request. It never rejects: every error becomes an answer of kind `failed`. */
   async infer(request: Encoded, signal?: AbortSignal): Promise<Answered> {
     try {
       const { path, headers, body, outputs } = request;
@@ -183,7 +187,7 @@ function readMetadata({ name, inputs, outputs, properties }: Metadata): RemoteMo
   };
 }
 
-/** A request's bytes, made once and sent as often as wanted. */
+/** encodeRequest makes a request's bytes once, so that they can be sent many times. */
 export function encodeRequest(model: RemoteModel, inputs: Tensors, binary: boolean): Encoded {
   const pieces: Uint8Array[] = [];
   const described = model.inputs.map(({ name }) => {
@@ -195,7 +199,8 @@ export function encodeRequest(model: RemoteModel, inputs: Tensors, binary: boole
     return `{${head},"parameters":{"binary_data_size":${bytes.byteLength}}}`;
   });
   const text = `{"inputs":[${described.join(',')}],"parameters":{"binary_data_output":${binary}}}`;
-  // Blanks up to a multiple of eight: the server then need not copy what follows to align it.
+  // Spaces pad the JSON to a multiple of eight bytes, so that the server can use the tensors behind it
+  // without copying.
   const json = Buffer.from(binary ? text.padEnd(8 * Math.ceil(text.length / 8)) : text);
   const path = `/v2/models/${encodeURIComponent(model.name)}/infer`;
   const outputs = model.outputs.map(({ name }) => name);
@@ -215,13 +220,16 @@ interface JsonOutput {
   data?: unknown;
 }
 
-/** An output with its bytes, where it was sent as such. */
+/** SentOutput is an output with its bytes, where it was sent in binary. */
 type SentOutput = JsonOutput & { bytes: Uint8Array | undefined };
 
-/** JSON past this takes long to read: its client would send late. It is taken for an answer unread. */
+/**
+ * Longer JSON takes so long to read that the client would send late. It counts as a good answer without being
+ * read.
+ */
 const MOST_JUDGED_BYTES = 64 * 1024;
 
-/** The body of a 200. Nothing of it is read before it is asked for. */
+/** Answer is the body of a response with status 200. It is read when something of it is asked for. */
 class Answer {
   private sent: readonly SentOutput[] | undefined;
 
@@ -258,7 +266,10 @@ class Answer {
     return this.sent;
   }
 
-  /** @throws WireFault where its parts do not make up the whole, another error where it is no JSON with outputs */
+  /**
+   * @throws WireFault where the parts do not add up to the body; another error where the body is no JSON with
+   *   outputs
+   */
   private split(): SentOutput[] {
     const { bytes, headerLength } = this;
     if (!(Number.isInteger(headerLength) && headerLength >= 0 && headerLength <= bytes.byteLength))
@@ -291,12 +302,12 @@ function errorIn(bytes: Uint8Array): string {
   }
 }
 
-/** Shapes of a request of `rows` rows. */
+/** dimsOf gives the shape of a tensor in a request of `rows` rows. */
 export function dimsOf(spec: TensorSpec, rows: number): number[] {
   return spec.shape.map((size, axis) => (axis === spec.batchAxis ? size * rows : size));
 }
 
-/** What is wrong with inputs brought for a model; nothing where they fit. */
+/** inputFaults says what is wrong with given inputs of a model. The list is empty when they fit. */
 export function inputFaults(model: RemoteModel, inputs: Tensors, place: string): Fault[] {
   return model.inputs.flatMap((spec) => {
     const tensor = inputs[spec.name];

@@ -1,10 +1,13 @@
 import { noOutcomes, type Outcome, outcomeRates, summarizeLatencies } from '../metrics/index.js';
 import type { LoadReport } from './types.js';
 
-/** A client later than this at p99 says more of itself than of the server. */
+/**
+ * When the p99 of send lateness is larger than this, the figures say more about the client than about the
+ * server.
+ */
 const LATE_CLIENT_MS = 5;
 
-/** What came of each request of a load, by the order of sending. */
+/** LoadTally counts how the requests of a load ended. */
 export class LoadTally {
   readonly counts = noOutcomes();
   readonly failures: Record<string, number> = {};
@@ -14,18 +17,22 @@ export class LoadTally {
   private lastEndMs = 0;
   private stoppedShort = false;
 
-  /** The client gave up sending what is left of the load. */
+  /** countUnsent counts that the client gave up sending the rest of the load. */
   countUnsent(): void {
     this.stoppedShort = true;
   }
 
-  /** Handed over `latenessMs` after it was meant to be. */
+  /** countSent counts a request that was handed over `latenessMs` after its intended time. */
   countSent(latenessMs: number): void {
     this.sent += 1;
     this.latenessMs.push(latenessMs);
   }
 
-  /** @param endMs since the first intended send could have been; @param latencyMs from the intended send, of an answer */
+  /**
+   * countEnd counts the end of a request.
+   * @param endMs the time since the first intended send
+   * @param latencyMs the time since the request's intended send, for an answer
+   */
   countEnd(outcome: Outcome, endMs: number, latencyMs?: number): void {
     this.counts[outcome] += 1;
     this.lastEndMs = Math.max(this.lastEndMs, endMs);
@@ -37,7 +44,7 @@ export class LoadTally {
     this.countEnd('failed', endMs);
   }
 
-  /** Requests that have ended, however. */
+  /** done counts the requests that have ended in any way. */
   get done(): number {
     return Object.values(this.counts).reduce((sum, count) => sum + count, 0);
   }

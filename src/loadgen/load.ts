@@ -16,20 +16,21 @@ import type { LoadOptions, LoadReport } from './types.js';
 
 const DEFAULT_CONNECTIONS = 512;
 const DEFAULT_TIMEOUT_S = 30;
-/** Different random requests a run sends in turn. */
+/** A run sends this many different random requests in turn. */
 const RANDOM_REQUESTS = 8;
 const PROGRESS_MS = 1000;
-/** Sooner than this a timer's error matters: the rest is waited for turn by turn of the event loop. */
+/** Timers are too coarse below this time. The client then waits in turns of the event loop. */
 const SPIN_MS = 1;
-/** A client that cannot keep up gives the event loop its turn this often. */
+/** A client that cannot keep up lets the event loop run this often. */
 const MOST_DEAF_MS = 5;
-/** A client this far behind when the duration is over stops sending. */
+/** A client that is this far behind when the duration is over stops sending. */
 const MOST_BEHIND_MS = 1000;
 
 /**
- * Sends requests to a server at the times of a seeded arrival process, whatever the server does (open loop), and reports what
- * became of each. Latency runs from the time a request was meant to be sent.
- * @throws InputError where an option is no use or the server cannot be asked about the model, MissingError where it has none
+ * driveLoad sends requests to a server at the times of a seeded arrival process, whatever the server does
+ * (open loop), and reports what became of each. Latency runs from the intended send time of a request.
+ * @throws InputError where an option is not valid, or the server cannot describe the model; MissingError
+ *   where the server lacks the model
  */
 export async function driveLoad(url: string, options: LoadOptions): Promise<LoadReport> {
   const faults = optionFaults(url, options);
@@ -90,7 +91,7 @@ class LoadRun {
 
   async drive(): Promise<LoadReport> {
     const { signal } = this.options;
-    // Every open request listens to it.
+    // Every open request listens to this signal, so the number of listeners has no limit.
     setMaxListeners(0, this.abort.signal);
     const stop = () => this.abort.abort();
     signal?.addEventListener('abort', stop);
@@ -126,7 +127,10 @@ class LoadRun {
     await this.until(durationS * 1e3);
   }
 
-  /** Resolves at the time, not before; at once where it is past, but that answers and signals are heard meanwhile. */
+  /**
+   * until resolves at the given time and never before it. For a past time it resolves at once, except that it
+   * lets the event loop read answers and signals now and then.
+   */
   private async until(timeMs: number): Promise<void> {
     if (this.elapsedMs() - this.heardAtMs > MOST_DEAF_MS) {
       await new Promise<void>((resolve) => setImmediate(resolve));

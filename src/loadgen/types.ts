@@ -3,36 +3,36 @@ import type { LatencySummary } from '../metrics/index.js';
 import type { ArrivalProcess } from '../workload/index.js';
 
 export interface LoadOptions {
-  /** Needed where the server has several. */
+  /** The model's name; needed when the server has several. */
   model?: string;
   rps: number;
   durationS: number;
-  /** Default poisson. */
+  /** The arrival process; the default is poisson. */
   arrivals?: ArrivalProcess;
-  /** Default 0. */
+  /** The seed of arrivals and random inputs; the default is 0. */
   seed?: number;
-  /** Rows of every request; default 1. */
+  /** The rows of every request; the default is 1. */
   rows?: number;
-  /** What counts as in time; without it the model's SLO as the server tells it. */
+  /** The latency that counts as in time; by default the model's SLO as the server states it. */
   sloMs?: number;
-  /** Ends the run early; what is still open is counted as cancelled. */
+  /** Ends the run early when aborted. Open requests then count as cancelled. */
   signal?: AbortSignal;
-  /** Whether an answer is right; one that is not counts as failed. */
+  /** check says whether an answer is right. A wrong answer counts as failed. */
   check?: (response: LoadResponse) => boolean;
-  /** Tensors as bytes rather than JSON; default true. */
+  /** Whether tensors are sent as bytes rather than JSON; the default is true. */
   binary?: boolean;
-  /** Most connections; default 512. */
+  /** The largest number of connections; the default is 512. */
   connections?: number;
-  /** A request without an answer after this is failed; default 30. */
+  /** A request without an answer after this time has failed; the default is 30. */
   timeoutS?: number;
-  /** Inputs to send, in turn; seeded random ones of the model's shapes where absent. */
+  /** Inputs to send in turn; by default they are random, seeded, and of the model's shapes. */
   inputs?: readonly Tensors[];
-  /** Told about once a second. */
+  /** onProgress is called about once a second. */
   onProgress?: (progress: { sent: number; done: number; ofSeconds: number; seconds: number }) => void;
 }
 
 export interface LoadResponse {
-  /** Place in the order of sending. */
+  /** The request's index in the order of sending. */
   index: number;
   inputs: Tensors;
   outputs: Tensors;
@@ -45,32 +45,32 @@ export interface LoadReport {
   seed: number;
   rows: number;
   sloMs?: number;
-  /** Asked for. */
+  /** The rate that was asked for. */
   rps: number;
   durationS: number;
-  /** From the first intended send to the last outcome, at least durationS. */
+  /** The time from the first intended send to the last outcome; at least durationS. */
   elapsedS: number;
   /** sent = inTime + late + dropped + failed + cancelled. */
   sent: number;
   answered: number;
   inTime: number;
   late: number;
-  /** Answered 503. */
+  /** Requests that the server answered with 503. */
   dropped: number;
   failed: number;
   cancelled: number;
-  /** Why requests failed, and how many each. */
+  /** The number of failed requests by reason. */
   failures: Record<string, number>;
   throughputRps: number;
   goodputRps: number;
   attainment?: number;
   dropRate?: number;
-  /** From the intended send, answered requests. */
+  /** Latency of answered requests, from the intended send. */
   latencyMs?: LatencySummary;
-  /** Requests handed over per second of the sending. */
+  /** Requests handed over per second while the client was sending. */
   sentRps: number;
-  /** How late after its intended time a request was handed over. */
+  /** How long after its intended time a request was handed over. */
   sendLatenessMs?: LatencySummary;
-  /** A figure that makes the run unfit as a measurement, said in words. */
+  /** Sentences that say which figures make the run unfit as a measurement. */
   warnings: string[];
 }

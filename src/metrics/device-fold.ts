@@ -1,42 +1,45 @@
 import { NS_PER_S, type RunShape, shareOf, sumOf } from './run-shape.js';
 
-/** How busy a class's virtual GPUs were, each weighted by its share of a GPU. */
+/** ClassFigures says how busy the virtual GPUs of a class were, each weighted by its share of a GPU. */
 export interface ClassFigures {
   readonly virtualGpus: number;
-  /** GPUs' worth of them: Σ 1/v. */
+  /** The number of whole GPUs that the virtual GPUs make up: Σ 1/v. */
   readonly gpus: number;
-  /** GPU seconds with a batch on them. */
+  /** GPU seconds during which a batch was executing. */
   readonly busyGpuS: number;
-  /** Busy over there, in [0, 1]. */
+  /** Busy GPU seconds over available GPU seconds, in [0, 1]. */
   readonly utilisation: number;
 }
 
-/** What a pool executed. */
+/** PoolFigures says what a pool executed. */
 export interface PoolFigures {
   readonly batches: number;
   readonly requests: number;
-  /** Requests in a batch, on average over batches. */
+  /** The mean number of requests in a batch, over batches. */
   readonly meanBatch?: number;
-  /** Batches of 1, 2, … requests. */
+  /** The number of batches of 1, 2, … requests. */
   readonly sizes: number[];
   readonly utilisation: number;
 }
 
-/** Share of the time that links were taken. */
+/** LinkFigures gives the share of the time during which links were in use. */
 export interface LinkFigures {
   readonly uplink: { readonly mean: number; readonly busiest: number };
   readonly downlink: { readonly mean: number; readonly busiest: number };
 }
 
-/** Busy time of devices and links within the run's duration, and batches by size. Nothing is allocated per batch. */
+/**
+ * DeviceFold adds up the busy time of devices and links within the run, and counts batches by size. It
+ * allocates nothing per batch.
+ */
 export class DeviceFold {
   private readonly busyNs: Float64Array;
   private readonly upNs: Float64Array;
   private readonly downNs: Float64Array;
-  /** Where each pool's sizes begin; batches of b at b − 1 from there. */
+  /** The index where each pool's sizes begin. Batches of b requests are counted b − 1 places after it. */
   private readonly sizesAt: Int32Array;
   private readonly sizes: Float64Array;
-  /** Device time after this does not count. */
+  /** Device time after this instant does not count. */
   private untilNs: number;
 
   constructor(private readonly shape: RunShape) {
@@ -62,7 +65,9 @@ export class DeviceFold {
     if (toDevice >= 0) this.downNs[this.shape.downlinkOf[toDevice] as number]! += ns;
   }
 
-  /** The run ends sooner than it was to: nothing has been told of yet that ended after this. */
+  /**
+   * endAt ends the run sooner than planned. No event that ended after this instant may have been told before.
+   */
   endAt(untilNs: number): void {
     this.untilNs = untilNs;
   }

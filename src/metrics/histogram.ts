@@ -1,31 +1,32 @@
 import { rankOf } from './percentiles.js';
 import type { Values } from './values.js';
 
-/** Buckets in each octave, as a power of two. */
+/** The number of buckets in each octave, as a power of two. */
 const BITS = 8;
 const PER_OCTAVE = 1 << BITS;
 const SHIFT = 20 - BITS;
 
-/** No quantile is further from the true one than this share of it: half a bucket. */
+/** The largest relative error of a quantile: half a bucket. */
 export const HISTOGRAM_RELATIVE_ERROR = 2 ** -(BITS + 1);
 
-// A double's exponent and first bits of mantissa are the bucket: no logarithm is taken.
+// A double's exponent and the first bits of its mantissa number the bucket, so that no logarithm is needed.
 const asDouble = new Float64Array(1);
 const asWords = new Uint32Array(asDouble.buffer);
 const HIGH = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? 1 : 0;
 const LOW = 1 - HIGH;
 
 /**
- * Values in buckets whose width grows with the value, as HdrHistogram and DDSketch keep them: quantiles within
- * HISTOGRAM_RELATIVE_ERROR, count, mean, least and greatest exact. 2 KB for each octave between the least and the greatest
- * value, whatever their number; recording takes a few nanoseconds and allocates only when the range grows.
+ * Histogram counts values in buckets whose width grows with the value, as HdrHistogram and DDSketch do.
+ * Quantiles are within HISTOGRAM_RELATIVE_ERROR; count, mean, minimum and maximum are exact. It takes 2 KB
+ * for each octave between the smallest and the largest value, however many values there are. Recording takes
+ * a few nanoseconds and allocates only when the range grows.
  *
- * Of our own because it is this small: hdr-histogram-js 3 brings a WebAssembly build, pako and base64-js for a wire format
- * that nothing here speaks, and its counts are sized for a range that has to be known before.
+ * We wrote our own because it is small: hdr-histogram-js 3 brings a WebAssembly build, pako and base64-js for
+ * a wire format that nothing here uses, and the range of its counts has to be known beforehand.
  */
 export class Histogram implements Values {
   private counts = new Float64Array(0);
-  /** The bucket at counts[0]. */
+  /** The bucket that counts[0] counts. */
   private first = 0;
   private zeros = 0;
   count = 0;
@@ -33,7 +34,10 @@ export class Histogram implements Values {
   least = Number.POSITIVE_INFINITY;
   greatest = 0;
 
-  /** @param value a whole number ≥ 0, at most 2^53 */
+  /**
+   * record counts one value.
+   * @param value a whole number from 0 to 2^53
+   */
   record(value: number): void {
     this.count += 1;
     this.sum += value;
@@ -53,7 +57,7 @@ export class Histogram implements Values {
     this.counts[at]! += 1;
   }
 
-  /** Takes in what another holds; the sum is the same in every order up to rounding. */
+  /** merge adds the values of another histogram. The sum is the same in every order, up to rounding. */
   merge(other: Histogram): void {
     this.count += other.count;
     this.sum += other.sum;
@@ -66,7 +70,10 @@ export class Histogram implements Values {
     for (let i = 0; i < other.counts.length; i++) this.counts[i + shift]! += other.counts[i] as number;
   }
 
-  /** By nearest rank (docs/metrics.md). @returns undefined where there are no values */
+  /**
+   * quantile finds the p-quantile by nearest rank (docs/metrics.md).
+   * @returns undefined where there are no values
+   */
   quantile(p: number): number | undefined {
     if (this.count === 0) return undefined;
     const rank = rankOf(p, this.count);
@@ -89,7 +96,7 @@ export class Histogram implements Values {
     this.greatest = 0;
   }
 
-  /** Makes room for buckets from..to, whole octaves. */
+  /** cover makes room for the buckets from..to, in whole octaves. */
   private cover(from: number, to: number): void {
     const empty = this.counts.length === 0;
     const low = Math.min(Math.floor(from / PER_OCTAVE) * PER_OCTAVE, empty ? from : this.first);
@@ -105,7 +112,7 @@ export class Histogram implements Values {
   }
 }
 
-/** The middle of the whole numbers a bucket holds; the number itself where it holds one. */
+/** middleOf gives the middle of the whole numbers that a bucket holds. */
 function middleOf(bucket: number): number {
   const low = lowerBoundOf(bucket);
   return low + Math.max(0, (lowerBoundOf(bucket + 1) - low - 1) / 2);

@@ -1,8 +1,9 @@
 /**
- * Folds over events, outcomes and times, defined in docs/metrics.md.
+ * This room turns events and outcomes into the figures that docs/metrics.md defines.
  *
- * In go a run's events as plain numbers, or counts and latencies; out come rates, percentiles (exact, or from a histogram of
- * stated error), utilisations, batch sizes, splits. It knows no clock and prints nothing.
+ * It takes a run's events as plain numbers, or counts and latencies. It gives rates, percentiles (exact, or
+ * from a histogram with a stated error), utilisations, batch sizes and parts of the latency. It reads no
+ * clock and prints nothing. Start reading at `run-metrics.ts`.
  */
 export type { ClassFigures, LinkFigures, PoolFigures } from './device-fold.js';
 export { HISTOGRAM_RELATIVE_ERROR, Histogram } from './histogram.js';

@@ -1,17 +1,17 @@
-/** What became of a request (docs/metrics.md). */
+/** OUTCOMES lists how a request can end (docs/metrics.md). */
 export const OUTCOMES = ['inTime', 'late', 'dropped', 'failed', 'cancelled'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 export type OutcomeCounts = Record<Outcome, number>;
 
 export interface OutcomeRates {
-  /** In time / (in time + late + dropped + failed); undefined where nothing was counted. */
+  /** in time / (in time + late + dropped + failed); undefined when nothing was counted. */
   attainment: number | undefined;
-  /** (Dropped + late) / the same. */
+  /** (dropped + late) / the same sum. */
   dropRate: number | undefined;
-  /** Answered per second. */
+  /** Requests answered per second. */
   throughputRps: number;
-  /** Answered in time per second. */
+  /** Requests answered in time per second. */
   goodputRps: number;
 }
 
@@ -19,7 +19,10 @@ export function noOutcomes(): OutcomeCounts {
   return { inTime: 0, late: 0, dropped: 0, failed: 0, cancelled: 0 };
 }
 
-/** The rates of docs/metrics.md. @param seconds the time the outcomes were counted over; > 0 */
+/**
+ * outcomeRates computes the rates of docs/metrics.md.
+ * @param seconds the time over which the outcomes were counted; > 0
+ */
 export function outcomeRates(counts: OutcomeCounts, seconds: number): OutcomeRates {
   const { inTime, late, dropped, failed } = counts;
   const all = inTime + late + dropped + failed;

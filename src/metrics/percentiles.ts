@@ -1,6 +1,7 @@
 /**
- * The p-quantile by nearest rank: the ⌈p·n⌉-th smallest value, exact (docs/metrics.md).
- * @param sorted ascending
+ * quantileOfSorted finds the p-quantile by nearest rank: the ⌈p·n⌉-th smallest value, exactly
+ * (docs/metrics.md).
+ * @param sorted values in ascending order
  * @param p in [0, 1]; 0 gives the smallest
  * @returns undefined where there are no values
  */
@@ -8,10 +9,10 @@ export function quantileOfSorted(sorted: ArrayLike<number>, p: number): number |
   return sorted[rankOf(p, sorted.length) - 1];
 }
 
-/** The rank of the p-quantile among n values, from 1. */
+/** rankOf gives the rank of the p-quantile among n values, counted from 1. */
 export function rankOf(p: number, n: number): number {
   if (!(p >= 0 && p <= 1)) throw new RangeError(`Cannot take a quantile: ${p} is not in [0, 1]`);
-  // p·n may come out a hair above the whole number it is (0.07 · 100 = 7.000000000000001).
+  // Rounding may put p·n a hair above the whole number that it is (0.07 · 100 = 7.000000000000001).
   return Math.max(Math.ceil(p * n - 1e-9), 1);
 }
 
@@ -25,7 +26,10 @@ export interface LatencySummary {
   max: number;
 }
 
-/** Exact percentiles of values in any unit; sorts a copy. Undefined where there are none. */
+/**
+ * summarizeLatencies gives exact percentiles of values in any unit. It sorts a copy.
+ * @returns undefined where there are no values
+ */
 export function summarizeLatencies(values: ArrayLike<number>): LatencySummary | undefined {
   const sorted = Float64Array.from(values).sort();
   if (sorted.length === 0) return undefined;

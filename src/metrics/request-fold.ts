@@ -10,28 +10,34 @@ import {
 } from './run-shape.js';
 import { summaryOf, type Values } from './values.js';
 
-/** What became of requests, of one model or of all. Defined in docs/metrics.md. */
+/**
+ * RequestFigures says what became of the requests of one model, or of all. docs/metrics.md defines the
+ * figures.
+ */
 export interface RequestFigures {
   readonly arrived: number;
   readonly inTime: number;
   readonly late: number;
   readonly dropped: number;
   readonly failed: number;
-  /** Without an outcome when this was asked; absent where all have theirs. */
+  /** Requests without an outcome when the figures were taken; absent when there are none. */
   readonly unfinished?: number;
   readonly attainment?: number;
   readonly dropRate?: number;
-  /** Device time of requests dropped or late over that of all; absent where there was none. */
+  /** Device time of requests that were dropped or late, over that of all; absent when there was none. */
   readonly invalidRate?: number;
   readonly offeredRps: number;
   readonly throughputRps: number;
   readonly goodputRps: number;
-  /** Of answered requests. */
+  /** Latencies of answered requests. */
   readonly latencyMs?: LatencySummary;
   readonly splitMs?: LatencySplit;
 }
 
-/** Where the latency of answered requests went; the three means add up to the mean latency. */
+/**
+ * LatencySplit divides the latency of answered requests into parts. The three means add up to the mean
+ * latency.
+ */
 export interface LatencySplit {
   readonly queueing: LatencySummary;
   readonly transfer: LatencySummary;
@@ -41,12 +47,12 @@ export interface LatencySplit {
 export interface DropCount {
   readonly model: number;
   readonly reason: number;
-  /** −1: at the model's entry. */
+  /** The pool where the request was dropped; −1 stands for the model's entry. */
   readonly pool: number;
   readonly count: number;
 }
 
-/** Latencies of answered requests and their parts. */
+/** Latencies keeps the latencies of answered requests and the parts of each. */
 class Latencies {
   readonly whole: Values;
   readonly queueing: Values;
@@ -77,14 +83,17 @@ class Latencies {
   }
 }
 
-/** Counts outcomes and keeps latencies, by model. Nothing is allocated per request. */
+/** RequestFold counts outcomes and keeps latencies, by model. It allocates nothing per request. */
 export class RequestFold {
   private readonly arrivals: Float64Array;
   private readonly outcomes: Float64Array;
-  /** Device time of each model's ended requests, and of those dropped or late. */
+  /** Device time of each model's ended requests, and of those that were dropped or late. */
   private readonly deviceNs: Float64Array;
   private readonly wastedNs: Float64Array;
-  /** By model, then by the pool + 1 it was dropped at, then by reason; a row is made at a model's first drop. */
+  /**
+   * Drops by model, then by 1 + the pool where they happened, then by reason. A row is made at a model's
+   * first drop.
+   */
   private readonly drops: (Float64Array | undefined)[];
   private readonly latencies: Latencies[];
 
@@ -128,13 +137,16 @@ export class RequestFold {
     counts[(pool + 1) * dropReasons + reason]! += 1;
   }
 
-  /** Device time of a request that has ended. */
+  /** used adds the device time of a request that has ended. */
   used(model: number, deviceNs: number, wasted: boolean): void {
     this.deviceNs[model]! += deviceNs;
     if (wasted) this.wastedNs[model]! += deviceNs;
   }
 
-  /** @param spanNs the time requests arrived in */
+  /**
+   * figuresOf gives a model's figures so far.
+   * @param spanNs the time during which requests arrived
+   */
   figuresOf(model: number, spanNs: number): RequestFigures {
     return this.figures([model], spanNs);
   }

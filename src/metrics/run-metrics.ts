@@ -6,19 +6,22 @@ import { ExactValues } from './values.js';
 import { type WindowFigures, WindowFold } from './window-fold.js';
 
 export interface RunMetricsOptions {
-  /** Keeps every latency: exact quantiles at 32 bytes for each answered request. Default a histogram. */
+  /**
+   * Keeps every latency, for exact quantiles, at 32 bytes for each answered request. By default a histogram
+   * is kept.
+   */
   readonly exact?: boolean;
-  /** Also folds by windows of so many nanoseconds. */
+  /** Adds figures by windows of so many nanoseconds. */
   readonly windowNs?: number;
 }
 
-/** The batches of the run that is watched, as its driver lets them be read. */
+/** BatchView lets the metrics read which requests are in a batch of the run. */
 export interface BatchView {
   readonly core: { batchTask(batch: number, i: number): number };
   requestOf(task: number): number;
 }
 
-/** All figures of a run. */
+/** RunFigures holds all figures of a run. */
 export interface RunFigures {
   readonly overall: RequestFigures;
   readonly models: readonly RequestFigures[];
@@ -30,15 +33,15 @@ export interface RunFigures {
 }
 
 /**
- * All folds over a run's events, as one observer of it: what docs/metrics.md defines. Times are integer nanoseconds.
- * Per request it keeps three numbers while the request is open; nothing is allocated per event.
+ * RunMetrics observes a run and computes all figures that docs/metrics.md defines. Times are integer
+ * nanoseconds. It keeps three numbers per open request and allocates nothing per event.
  */
 export class RunMetrics {
   private readonly requests: RequestFold;
   private readonly devices: DeviceFold;
   private readonly windows: WindowFold | undefined;
   private view: BatchView | undefined;
-  /** By request number, of the request that has it now. */
+  /** Device time by request number, of the open request that has the number. */
   private computeNs = new Float64Array(1024);
   private transferNs = new Float64Array(1024);
   private deviceNs = new Float64Array(1024);
@@ -136,15 +139,18 @@ export class RunMetrics {
     this.devices.transferred(fromDevice, toDevice, startNs, endNs);
   }
 
-  /** The run is interrupted now: no more requests come, and device time counts until then. */
+  /**
+   * endAt tells that the run is interrupted now: no more requests come, and device time counts until then.
+   */
   endAt(atNs: number): void {
     this.devices.endAt(atNs);
     this.windows?.endAt(atNs);
   }
 
   /**
-   * The figures so far.
-   * @param spanNs the time requests arrived in: the run's duration, or how far an interrupted one came; > 0
+   * figures computes the figures so far.
+   * @param spanNs the time during which requests arrived: the run's duration, or how far an interrupted run
+   *   came; > 0
    */
   figures(spanNs: number): RunFigures {
     const { models, classes } = this.shape;

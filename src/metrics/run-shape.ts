@@ -1,39 +1,43 @@
 import type { Values } from './values.js';
 
-/** What a run's folds have to know of its plan: numbers only. */
+/** RunShape is what a run's folds need to know of its plan, as numbers. */
 export interface RunShape {
   readonly models: number;
-  /** Largest batch of each pool. */
+  /** The largest batch of each pool. */
   readonly poolBatch: ArrayLike<number>;
-  /** Pool of each device (a virtual GPU). */
+  /** The pool of each device (a virtual GPU). */
   readonly devicePool: ArrayLike<number>;
-  /** Class of each device. */
+  /** The class of each device. */
   readonly deviceClass: ArrayLike<number>;
-  /** The share of a GPU each device is: 1/v. */
+  /** The share of a GPU that each device is: 1/v. */
   readonly deviceShare: ArrayLike<number>;
   readonly classes: number;
-  /** Links of each device: which uplink its tensors leave by, which downlink they come by. */
+  /** The uplink that each device's tensors leave by, and the downlink that they come by. */
   readonly uplinkOf: ArrayLike<number>;
   readonly downlinkOf: ArrayLike<number>;
   readonly uplinks: number;
   readonly downlinks: number;
-  /** Reasons for a drop, numbered from 0. */
+  /** The number of reasons for a drop. Reasons are numbered from 0. */
   readonly dropReasons: number;
-  /** Requests arrive in [0, durationNs); device time is counted within it. */
+  /** Requests arrive in [0, durationNs), and device time is counted within it. */
   readonly durationNs: number;
 }
 
-/** How latencies are kept: Histogram in constant memory, ExactValues at 8 bytes each. */
+/**
+ * MakeValues chooses how latencies are kept: a Histogram in constant memory, or ExactValues at 8 bytes each.
+ */
 export type MakeValues = () => Values;
 
-/** Outcomes by number, as drivers tell them. */
+/** OutcomeIndex numbers the outcomes as drivers report them. */
 export const OutcomeIndex = { inTime: 0, late: 1, dropped: 2, failed: 3 } as const;
 export const OUTCOME_KINDS = 4;
 
 export const NS_PER_MS = 1e6;
 export const NS_PER_S = 1e9;
 
-/** A share in [0, 1] of parts added up one by one: what rounding puts above 1 is 1. */
+/**
+ * shareOf gives a share in [0, 1]. Rounding errors of a sum may exceed the whole, so the share is at most 1.
+ */
 export function shareOf(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.min(1, part / whole);
 }

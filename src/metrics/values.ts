@@ -1,19 +1,22 @@
 import { type LatencySummary, rankOf } from './percentiles.js';
 
-/** A fold over values that gives their quantiles: a Histogram in constant memory, or ExactValues. */
+/** Values adds up values and gives their quantiles. It is a Histogram in constant memory, or ExactValues. */
 export interface Values {
   readonly count: number;
   readonly sum: number;
   readonly greatest: number;
   record(value: number): void;
-  /** Takes in what another of the same kind holds. */
+  /** merge adds the values of another fold of the same kind. */
   merge(other: this): void;
-  /** By nearest rank; undefined where there are no values. */
+  /** quantile finds the p-quantile by nearest rank; it is undefined where there are no values. */
   quantile(p: number): number | undefined;
   clear(): void;
 }
 
-/** Every value, 8 bytes each (up to 16 while it grows): exact quantiles. Sorts when it is asked, not when it is told. */
+/**
+ * ExactValues keeps every value at 8 bytes (up to 16 while it grows), for exact quantiles. It sorts when a
+ * quantile is asked for.
+ */
 export class ExactValues implements Values {
   private values = new Float64Array(256);
   private sorted = true;
@@ -62,7 +65,10 @@ export class ExactValues implements Values {
   }
 }
 
-/** What a fold over values comes to, in units of `unit` (1e6 for milliseconds of nanoseconds). Undefined where it is empty. */
+/**
+ * summaryOf summarizes values in units of `unit` (1e6 turns nanoseconds into milliseconds).
+ * @returns undefined where there are no values
+ */
 export function summaryOf(values: Values, unit: number): LatencySummary | undefined {
   const { count, sum, greatest } = values;
   if (count === 0) return undefined;

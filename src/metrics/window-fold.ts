@@ -10,7 +10,10 @@ import {
 } from './run-shape.js';
 import type { Values } from './values.js';
 
-/** One window: its requests are those that arrived in it, its batches those that began in it, its device time what fell in it. */
+/**
+ * WindowFigures describes one window: the requests that arrived in it, the batches that began in it, and the
+ * device time that was spent in it.
+ */
 export interface WindowFigures {
   readonly fromS: number;
   readonly arrived: number;
@@ -28,17 +31,17 @@ export interface WindowFigures {
     readonly p99: number;
     readonly max: number;
   };
-  /** Means over answered requests. */
+  /** The mean parts of the latency, over answered requests. */
   readonly splitMs?: { readonly queueing: number; readonly transfer: number; readonly compute: number };
   readonly batches: number;
   readonly meanBatch?: number;
-  /** By class. */
+  /** The busy share of the GPUs, by class. */
   readonly utilisation: number[];
-  /** By model; null where none of its requests ended. */
+  /** The attainment by model; null where none of its requests ended. */
   readonly attainments: (number | null)[];
 }
 
-/** Numbers kept for each window besides its classes' and models'. */
+/** How many numbers a window has besides those of its classes and models. */
 const COLUMNS = 11;
 const At = {
   arrived: 0,
@@ -54,14 +57,14 @@ const At = {
   p99: 10,
 } as const;
 
-/** How many numbers a fold over so many windows keeps, 8 bytes each. */
+/** windowCells counts the numbers that a fold over so many windows keeps, at 8 bytes each. */
 export function windowCells(shape: Pick<RunShape, 'models' | 'classes'>, windows: number): number {
   return windows * (COLUMNS + 1 + OUTCOME_KINDS * shape.models + shape.classes);
 }
 
 /**
- * The figures of a run by windows of its time. Latencies are kept only for windows with requests open: a window closes when
- * a later one has begun and its last request has ended.
+ * WindowFold computes a run's figures by windows of its time. It keeps latencies only for windows with open
+ * requests: a window closes when a later one has begun and its last request has ended.
  */
 export class WindowFold {
   private readonly count: number;
@@ -73,7 +76,7 @@ export class WindowFold {
   private readonly spare: Values[] = [];
   private readonly classGpus: Float64Array;
   private newest = 0;
-  /** Batches begun, and device time, after this do not count. */
+  /** Batches that begin after this instant, and device time after it, do not count. */
   private untilNs: number;
 
   constructor(
@@ -147,12 +150,17 @@ export class WindowFold {
     }
   }
 
-  /** The run ends sooner than it was to: nothing has been told of yet that ended after this. */
+  /**
+   * endAt ends the run sooner than planned. No event that ended after this instant may have been told before.
+   */
   endAt(untilNs: number): void {
     this.untilNs = untilNs;
   }
 
-  /** Windows begun by the end of the run. @param spanNs how far the run came */
+  /**
+   * figures gives the windows that had begun by the end of the run.
+   * @param spanNs how far the run came
+   */
   figures(spanNs: number): WindowFigures[] {
     for (let window = 0; window < this.count; window++) this.close(window);
     const reached = Math.min(this.count, Math.max(1, Math.ceil(spanNs / this.windowNs)));

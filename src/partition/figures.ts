@@ -1,6 +1,6 @@
 import type { PartitionInput } from './types.js';
 
-/** Prefix sums: element i is the runtime of the first i layers. */
+/** prefixSums adds up the layers' runtimes: element i is the runtime of the first i layers. */
 export function prefixSums(values: readonly number[]): Float64Array {
   const sums = new Float64Array(values.length + 1);
   values.forEach((value, i) => {
@@ -9,18 +9,24 @@ export function prefixSums(values: readonly number[]): Float64Array {
   return sums;
 }
 
-/** Latencies as weights to divide; where all are 0 nothing can be divided, so every layer counts 1. */
+/**
+ * weightsOf takes latencies as the weights to divide. When all are 0 every layer weighs 1, since there is
+ * nothing to divide.
+ */
 export function weightsOf(latencies: readonly number[]): { values: readonly number[]; uniform: boolean } {
   const uniform = latencies.every((us) => us === 0);
   return { values: uniform ? latencies.map(() => 1) : latencies, uniform };
 }
 
-/** Bytes that cross for one request in all, when cut into blocks that end there. */
+/** crossingBytes sums the bytes of one request that cross all cuts, for blocks that end there. */
 export function crossingBytes(input: PartitionInput, ends: readonly number[]): number {
   return ends.slice(0, -1).reduce((sum, end) => sum + (input.cutBytes[end - 1] ?? 0), 0);
 }
 
-/** The shortest and longest block, as multiples of the average block, over every device class. */
+/**
+ * balanceOf gives the shortest and the longest block over all device classes, as multiples of the average
+ * block.
+ */
 export function balanceOf(
   input: PartitionInput,
   ends: readonly number[],

@@ -1,16 +1,18 @@
-/** A cut within this part of a block's share is as good as any other there; the fewest bytes decide. */
+/** Cuts within this part of a block's share count as equally good, and the fewest bytes decide among them. */
 const TOLERANCE = 0.1;
 
 /**
- * PPipe §5.2. With W the whole runtime, every block's share is W/N. From the first layer not yet in a block, the
- * block ends at the valid cut that brings its runtime closest to W/N; where cuts lie within ±10 % of W/N, at the
- * one of those that fewest bytes cross (then the closest, then the earliest). The model's end is a cut that 0 bytes
- * cross. This is repeated to the last layer; the Nth block takes whatever is left, so there are never more than N.
+ * greedyEnds groups layers by PPipe's rule (section 5.2). With W the whole runtime, every block's share is
+ * W/N. From the first layer that is not yet in a block, the block ends at the valid cut that brings its
+ * runtime closest to W/N. Where cuts lie within ±10 % of W/N, it ends at the one of them that the fewest
+ * bytes cross (then the closest, then the earliest). The model's end counts as a cut that 0 bytes cross. This
+ * is repeated to the last layer. The Nth block takes whatever is left, so there are never more than N.
  *
- * A layer longer than its share is a block of its own or shares one with few short neighbours, and later blocks keep
- * the same share, so that fewer than N blocks may come out. Layers of 0 µs go where the fewest bytes cross.
- * @param sums prefix sums of the layers' runtimes, positive in all
- * @param cutBytes per layer; undefined where it cannot be cut
+ * A layer longer than its share is a block of its own, or shares one with a few short neighbours. Later
+ * blocks keep the same share, so that fewer than N blocks may come out. Layers of 0 µs go where the fewest
+ * bytes cross.
+ * @param sums prefix sums of the layers' runtimes; the total is positive
+ * @param cutBytes the bytes that cross after each layer; undefined where the model cannot be cut
  */
 export function greedyEnds(
   sums: Float64Array,

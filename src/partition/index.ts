@@ -1,8 +1,10 @@
 /**
- * Layers grouped into blocks (PPipe §5.2): where to cut a model so that a planner has few, balanced, cheap choices.
+ * This room groups layers into blocks (PPipe, section 5.2), so that a planner chooses among few, balanced
+ * cuts that few bytes cross.
  *
- * In go the latency of every layer per device class and the bytes that cross after it; out comes where each block ends,
- * with what had to be given up said. Pure: it measures nothing, reads no model and moves no tensor.
+ * It takes the latency of every layer on each device class and the bytes that cross after each layer. It says
+ * where each block ends, and what it had to give up. It measures nothing, reads no model and moves no tensor.
+ * Start reading at `partition-layers.ts`, then `greedy.ts`.
  */
 
 export { balanceOf, crossingBytes } from './figures.js';

@@ -1,8 +1,11 @@
-/** The bounds on a block's runtime, as multiples of the average block, from strict to loose. */
+/** These bounds limit a block's runtime, as multiples of the average block, from strict to loose. */
 const STRICT = { lower: 0.5, upper: 1.5 };
 const LOOSEST_UPPER = 4;
 const UPPER_STEP = 0.5;
-/** Sums in different orders differ in their last bits; a block exactly at a bound is within it. */
+/**
+ * Sums in different orders differ in their last bits. With this slack a block exactly at a bound is within
+ * it.
+ */
 const SLACK = 1e-9;
 
 interface Bounds {
@@ -11,16 +14,19 @@ interface Bounds {
 }
 
 /**
- * The cut into exactly `blocks` blocks that fewest bytes cross in all, every block between 0.5 and 1.5 of the average
- * block (whole runtime / blocks) on every device; of equals, the one whose blocks deviate least from the average
- * (sum of squared deviations over blocks and devices). Exact, by dynamic programming over (blocks so far, cut).
+ * minTransferEnds cuts into exactly `blocks` blocks so that the fewest bytes cross in all, with every block
+ * between 0.5 and 1.5 of the average block (whole runtime / blocks) on every device. Among equals it takes
+ * the one whose blocks deviate least from the average (by the sum of squared deviations over blocks and
+ * devices). It is exact, by dynamic programming over (blocks so far, cut).
  *
- * Where there is none, the upper bound is relaxed in steps of 0.5 up to 4 with the lower kept (so the published blocks of
- * PPipe's artifact come out); where there is none even then, the lower in steps of 0.1 down to 0 with the upper at 4; and where one
- * layer holds so much that 4 cannot be kept, the upper bound is the smallest attainable and the lower 0.
+ * When no such cut exists, the upper bound is relaxed in steps of 0.5 up to 4 while the lower stays; the
+ * published blocks of PPipe's artifact come out this way. After that the lower bound is relaxed in steps of
+ * 0.1 down to 0 with the upper at 4. When one layer is too long even for 4, the upper bound is the smallest
+ * attainable one and the lower is 0.
  *
- * Cost: blocks × cuts × (cuts within a bound's reach) × devices; 2,600 layers on four devices take well under a second.
- * @param prefixes per device, prefix sums of the layers' runtimes, positive in all
+ * The cost is blocks × cuts × (cuts within a bound's reach) × devices. 2,600 layers on four devices take well
+ * under a second.
+ * @param prefixes per device, the prefix sums of the layers' runtimes; every total is positive
  * @param blocks at most the number of valid cuts + 1
  */
 export function minTransferEnds(
@@ -48,9 +54,9 @@ function* ladder(): Generator<Bounds> {
 
 interface Problem {
   blocks: number;
-  /** Layer index of every place where a block may end: 0, the valid cuts, the model's end. */
+  /** The layer index of every place where a block may end: 0, the valid cuts, the model's end. */
   places: number[];
-  /** Bytes that cross at each place. */
+  /** The bytes that cross at each place. */
   bytes: number[];
   /** Per device, the runtime before each place, in average blocks. */
   ratios: Float64Array[];
@@ -74,7 +80,10 @@ function problemOf(
   };
 }
 
-/** f[k][j]: least (bytes, deviation) of k blocks that end at place j; undefined when no such cut keeps the bounds. */
+/**
+ * solve fills f[k][j], the least (bytes, deviation) of k blocks that end at place j.
+ * @returns undefined where no cut keeps the bounds
+ */
 function solve(problem: Problem, bounds: Bounds): number[] | undefined {
   const count = problem.places.length;
   let before = costs(count);
@@ -145,7 +154,10 @@ function traceBack(problem: Problem, previous: readonly Int32Array[]): number[] 
   return ends.reverse();
 }
 
-/** The least, over all cuts into that many blocks, of the longest block on any device. */
+/**
+ * smallestUpper gives the smallest possible length of the longest block on any device, over all cuts into
+ * that many blocks.
+ */
 function smallestUpper(problem: Problem): number {
   const count = problem.places.length;
   let before = new Float64Array(count).fill(Number.POSITIVE_INFINITY);

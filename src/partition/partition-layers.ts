@@ -4,16 +4,18 @@ import { greedyEnds } from './greedy.js';
 import { minTransferEnds } from './min-transfer.js';
 import type { PartitionInput, Partitioning, PartitionOptions } from './types.js';
 
-/** As the paper found a good balance. */
+/** The number of blocks that PPipe (section 5.2) found to be a good balance. */
 export const DEFAULT_BLOCKS = 10;
 
 /**
- * Groups consecutive layers into blocks, cutting only where a cut is valid.
+ * partitionLayers groups consecutive layers into blocks, and cuts only where a cut is valid.
  *
- * `greedy` (PPipe §5.2): see `greedyEnds`. `min-transfer`: see `minTransferEnds`.
- * Fewer blocks than wanted come back, with a note, where there are fewer valid cuts than blocks − 1, where one layer
- * holds more than its share of the runtime, or where there are fewer layers than blocks.
- * @throws InputError with every fault of the input: lists of unlike lengths, negative or non-finite figures, a class that is not there
+ * The method `greedy` (PPipe, section 5.2) is described at `greedyEnds`, and `min-transfer` at
+ * `minTransferEnds`. It returns fewer blocks than wanted, with a note, when there are fewer valid cuts than
+ * blocks − 1, when one layer holds more than its share of the runtime, or when there are fewer layers than
+ * blocks.
+ * @throws InputError with every fault of the input: lists of unlike lengths, negative or non-finite figures,
+ *   or a device class that is missing
  */
 export function partitionLayers(input: PartitionInput, options: PartitionOptions = {}): Partitioning {
   const faults = [...inputFaults(input), ...optionFaults(input, options)];

@@ -1,6 +1,8 @@
 /**
- * The Open Inference Protocol's bytes: tensors in JSON and in the binary extension, requests and responses.
+ * This room turns tensors into the bytes of the Open Inference Protocol and back, as JSON and as its binary
+ * extension.
  *
- * In go tensors, out come bodies and the reverse. It knows no sockets. Start with `wire.ts`.
+ * It takes and gives tensors and their encodings. It does not read whole requests (`runtime` does) and knows
+ * no sockets. Start reading at `wire.ts`.
  */
 export { bytesOf, jsonOf, tensorFromBytes, tensorFromJson, WireFault } from './wire.js';

@@ -7,10 +7,13 @@ import {
   tensorBytes,
 } from '../execution/index.js';
 
-/** What cannot be read as a tensor, in words; told with its place by the caller. */
+/** WireFault says in words why something cannot be read as a tensor. The caller adds the place. */
 export class WireFault extends Error {}
 
-/** A tensor's elements as the binary extension sends them: row-major, little-endian; strings with their lengths before them. */
+/**
+ * bytesOf encodes a tensor's elements as the binary extension sends them: row-major and little-endian, each
+ * string after its length.
+ */
 export function bytesOf(tensor: TensorData): Uint8Array {
   const { data } = tensor;
   if (!isStrings(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
@@ -24,8 +27,9 @@ export function bytesOf(tensor: TensorData): Uint8Array {
 }
 
 /**
- * A tensor from its bytes: a view of them where they are aligned, else a copy. They must be left alone from then on.
- * @throws WireFault where the size is not that of the shape
+ * tensorFromBytes makes a tensor of its bytes. It is a view of them when they are aligned, so the caller must
+ * not change them afterwards; otherwise it is a copy.
+ * @throws WireFault where the size does not match the shape
  */
 export function tensorFromBytes(dtype: string, dims: readonly number[], bytes: Uint8Array): TensorData {
   if (dtype === STRING_DTYPE) return { dtype, dims, data: stringsFromBytes(elementCount(dims), bytes) };
@@ -66,13 +70,13 @@ function stringsFromBytes(count: number, bytes: Uint8Array): string[] {
 }
 
 /**
- * A tensor from JSON data, nested or flat.
- * @throws WireFault where the number of elements or one of them does not fit
+ * tensorFromJson makes a tensor of JSON data, nested or flat.
+ * @throws WireFault where the number of elements is wrong, or an element does not fit
  */
 export function tensorFromJson(dtype: string, dims: readonly number[], json: unknown): TensorData {
   if (dtype === 'float16') throw new WireFault('is FP16, which JSON cannot carry; send it as binary data');
   if (!Array.isArray(json)) throw new WireFault('its data is not a list');
-  // Nested deeper than its shape, it keeps lists among its elements, which are refused as such.
+  // Data nested deeper than the shape leaves lists among the elements, and those are refused below.
   const flat = json.some(Array.isArray) ? (json.flat(dims.length) as unknown[]) : json;
   const count = elementCount(dims);
   if (flat.length !== count) {
@@ -98,7 +102,9 @@ export function tensorFromJson(dtype: string, dims: readonly number[], json: unk
   return { dtype, dims, data };
 }
 
-/** A list is not spelt out: it may be nested beyond reason. */
+/**
+ * shown quotes a value for a message. It does not spell out lists, because they may be nested beyond reason.
+ */
 function shown(value: unknown): string {
   if (typeof value === 'number') return String(value);
   return typeof value === 'object' && value !== null
@@ -120,12 +126,15 @@ function reader(dtype: string): (value: unknown) => number | bigint | undefined 
   if (dtype === 'bool') {
     return (value) => (value === true || value === 1 ? 1 : value === false || value === 0 ? 0 : undefined);
   }
-  // JSON has no infinities: a number beyond the range of its type is a mistake, not one of them.
+  // JSON has no infinities, so a number beyond the range of its type is a mistake.
   const rounded = dtype === 'float32' ? Math.fround : Number;
   return (value) => (typeof value === 'number' && Number.isFinite(rounded(value)) ? value : undefined);
 }
 
-/** A tensor's elements as JSON text, flat. What JSON has no number for (NaN, infinities) is null. */
+/**
+ * jsonOf writes a tensor's elements as flat JSON text. NaN and infinities become null, because JSON has no
+ * number for them.
+ */
 export function jsonOf(tensor: TensorData): string {
   const { data, dtype } = tensor;
   if (isStrings(data)) return JSON.stringify(data);

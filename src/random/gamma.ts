@@ -1,13 +1,14 @@
-/** Where the draws come from. */
+/** Draws is the source of the uniform and normal numbers that a gamma draw is made from. */
 interface Draws {
   uniform(): number;
   normal(): number;
 }
 
 /**
- * A draw of the gamma distribution with the given shape and scale 1 (mean and variance are the shape), exact: Marsaglia and Tsang,
- * A simple method for generating gamma variables (2000); shapes below 1 by their §6.
- * @returns finite and not negative; 0 where a shape near 0 makes it smaller than any double
+ * gammaOf draws from the gamma distribution with the given shape and scale 1, whose mean and variance are
+ * both the shape. The method is exact: Marsaglia and Tsang, "A simple method for generating gamma variables"
+ * (2000), and their section 6 for shapes below 1.
+ * @returns a finite number that is not negative; it is 0 when a shape near 0 makes it smaller than any double
  */
 export function gammaOf(shape: number, draws: Draws): number {
   if (!(shape > 0 && Number.isFinite(shape)))

@@ -1,7 +1,7 @@
 /**
- * Seeded randomness, one stream per purpose.
+ * This room makes seeded random numbers, with one stream per purpose.
  *
- * In go a seed and the name of a purpose, out comes a stream of draws. The same pair gives the same draws on every machine.
- * It holds no global state and reads no clock.
+ * It takes a seed and the name of a purpose, and gives a stream of draws. The same pair gives the same draws
+ * on every machine. The room holds no global state and reads no clock. Start reading at `stream.ts`.
  */
 export { type Stream, streamOf } from './stream.js';

@@ -2,25 +2,32 @@ import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { xoroshiro128plusFromState } from 'pure-rand/generator/xoroshiro128plus';
 import { gammaOf } from './gamma.js';
 
-/** Random numbers of one purpose. Every draw moves this stream and no other. */
+/** Stream draws the random numbers of one purpose. A draw moves this stream and no other. */
 export interface Stream {
-  /** In [0, 1), 53 random bits. */
+  /** uniform draws from [0, 1), with 53 random bits. */
   uniform(): number;
-  /** An integer in [0, below), for below up to 2^53. */
+  /** integer draws an integer from [0, below), for a `below` of at most 2^53. */
   integer(below: number): number;
-  /** Exponential with mean 1; finite and positive. */
+  /** exponential draws from the exponential distribution with mean 1. The result is finite and positive. */
   exponential(): number;
-  /** Normal with mean 0 and deviation 1 (Box-Muller; two draws each). */
+  /**
+   * normal draws from the normal distribution with mean 0 and deviation 1 (Box-Muller, two uniform draws
+   * each).
+   */
   normal(): number;
-  /** Gamma with this shape and scale 1: mean and variance are the shape. Of a shape > 0. */
+  /**
+   * gamma draws from the gamma distribution with this shape (> 0) and scale 1. Mean and variance are the
+   * shape.
+   */
   gamma(shape: number): number;
 }
 
 /**
- * The stream of a purpose under a seed: xoroshiro128+ started from a hash of both, so that streams of different purposes
- * share nothing and one more draw in one of them moves nothing elsewhere.
- * @param seed any finite number; told in reports, and enough to draw the same again
- * @param purpose what the draws are for, e.g. `arrivals/resnet`
+ * streamOf makes the stream of a purpose under a seed. It is a xoroshiro128+ generator started from a hash of
+ * both, so that streams of different purposes share nothing, and one more draw from one of them changes no
+ * other.
+ * @param seed any finite number; reports state it, so that the same numbers can be drawn again
+ * @param purpose what the draws are for, such as `arrivals/resnet`
  */
 export function streamOf(seed: number, purpose: string): Stream {
   if (!Number.isFinite(seed)) throw new RangeError(`Cannot seed a stream: ${seed} is not a finite number`);
@@ -37,7 +44,10 @@ export function streamOf(seed: number, purpose: string): Stream {
   };
 }
 
-/** Four 32-bit words, each an FNV-1a hash of the text from another start, finished as MurmurHash3 does. */
+/**
+ * hashedState makes four 32-bit words from a text. Each is an FNV-1a hash with its own start, finished as
+ * MurmurHash3 does.
+ */
 function hashedState(text: string): number[] {
   return [0x811c9dc5, 0x9e3779b9, 0x85ebca6b, 0xc2b2ae35].map((start) => {
     let hash = start;

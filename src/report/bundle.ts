@@ -1,7 +1,7 @@
 import type { Bundle } from '../artifacts/index.js';
 import { bytes, type Table } from './table.js';
 
-/** One row per partition file of a bundle. */
+/** bundleTable has one row per partition file of a bundle. */
 export function bundleTable(manifest: Bundle, sizes: readonly number[]): Table {
   const rows = manifest.partitions.map((partition, i) => [
     manifest.models[partition.model]?.name ?? '',

@@ -1,10 +1,13 @@
 import type { CompareRow, ComparisonDocument } from '../api/index.js';
 import { figure, orDash, percent, type Table } from './table.js';
 
-/** Rows without a plan whose reasons are told. */
+/** Of the rows without a plan, this many have their reasons told. */
 const MOST_REASONS = 10;
 
-/** One row per case; the frontier is marked. Columns that say the same of every row are left out. */
+/**
+ * compareTable has one row per case and marks the frontier. It leaves out columns that are the same in every
+ * row.
+ */
 export function compareTable({ rows }: ComparisonDocument): Table {
   const columns = COLUMNS.filter(({ wanted }) => wanted(rows));
   return {
@@ -68,13 +71,16 @@ function shown(value: number | undefined): string {
   return orDash(value, figure);
 }
 
-/** `25 L4 + 75 T4`, without the classes that have none. */
+/** mixWords writes a mix as `25 L4 + 75 T4`, without the classes that have no GPUs. */
 function mixWords(mix: CompareRow['mix']): string {
   const parts = Object.entries(mix).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []));
   return parts.join(' + ') || 'no GPU';
 }
 
-/** What to know besides the table: why rows have no plan, why no frontier is marked, what an interruption left out. */
+/**
+ * compareNotes says what the table does not: why rows have no plan, why no frontier is marked, and what an
+ * interruption left out.
+ */
 export function compareNotes({ rows, cases, complete }: ComparisonDocument): string[] {
   const without = rows.filter(({ reasons = [] }) => reasons.length > 0);
   const told = without.slice(0, MOST_REASONS).map(reasonOf);

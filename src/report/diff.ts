@@ -1,7 +1,7 @@
 import type { Change, PlanDiff } from '../api/index.js';
 import { figure, percent, type Table } from './table.js';
 
-/** The change in a sentence. */
+/** diffHeadline states the change in a sentence. */
 export function diffHeadline({ objective, gpusMoved, same }: PlanDiff): string {
   if (same) return 'the plans are the same';
   const gpus = `${gpusMoved} GPU${gpusMoved === 1 ? '' : 's'} would serve something else`;
@@ -11,7 +11,7 @@ export function diffHeadline({ objective, gpusMoved, same }: PlanDiff): string {
   return `${kind} ${arrow(objective)}; ${gpus}`;
 }
 
-/** Rates, SLOs and GPUs in use that differ. */
+/** diffTable lists the rates, SLOs and GPUs in use that differ. */
 export function diffTable({ models, classes }: PlanDiff): Table {
   const rows = [
     ...models.flatMap(({ name, throughputRps, sloMs }) => [
@@ -23,7 +23,7 @@ export function diffTable({ models, classes }: PlanDiff): Table {
   return { columns: ['of', 'what', 'before', 'after', 'change'], rows };
 }
 
-/** Pipelines that come, go or change their rate. */
+/** pipelineDiffTable lists the pipelines that come, go or change their rate. */
 export function pipelineDiffTable({ models }: PlanDiff): Table {
   const rows = models.flatMap(({ name, pipelines }) =>
     pipelines.map(({ pipeline, throughputRps, gpus }) => [
@@ -42,7 +42,7 @@ function rowIfChanged(name: string, what: string, { before, after }: Change, wri
   return [[name, what, written(before), written(after), share]];
 }
 
-/** GPUs: whole ones without a fraction. */
+/** count writes a number of GPUs, without a fraction when it is whole. */
 function count(gpus: number): string {
   return Number.isInteger(gpus) ? String(gpus) : figure(gpus);
 }

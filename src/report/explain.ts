@@ -1,7 +1,7 @@
 import type { InfeasibilityExplanation, PlanExplanation } from '../api/index.js';
 import { figure, orDash, type Table } from './table.js';
 
-/** What holds the plan back, in a sentence. */
+/** bindingText states in a sentence what holds the plan back. */
 export function bindingText({ classes, models, complete }: PlanExplanation): string {
   const gpus = classes.filter(({ binds }) => binds).map(({ name }) => `the GPUs of ${name}`);
   const slos = models.flatMap(({ name, looserSloMs }) =>
@@ -12,7 +12,9 @@ export function bindingText({ classes, models, complete }: PlanExplanation): str
   return `binding: ${all.length === 0 ? 'nothing that was tried' : all.join(', ')}${partial}`;
 }
 
-/** One row per class: the LP's price and what a GPU more or less really gives. */
+/**
+ * classExplanationTable has one row per class: the LP's price, and what one GPU more or less really gives.
+ */
 export function classExplanationTable({ classes }: PlanExplanation): Table {
   return {
     columns: ['class', 'used', 'shadow price', 'one more gives', 'one less costs', ''],
@@ -27,7 +29,10 @@ export function classExplanationTable({ classes }: PlanExplanation): Table {
   };
 }
 
-/** One row per model: what its SLO leaves, and the SLOs at which the plan would change. */
+/**
+ * sloExplanationTable has one row per model: what its SLO leaves unused, and the SLOs at which the plan would
+ * change.
+ */
 export function sloExplanationTable({ models }: PlanExplanation): Table {
   return {
     columns: ['model', 'SLO ms', 'slowest ms', 'of ms', 'plan holds to', 'below', 'better from', 'then'],
@@ -46,7 +51,7 @@ export function sloExplanationTable({ models }: PlanExplanation): Table {
   };
 }
 
-/** One row per model: the SLOs that would have a plan. */
+/** infeasibilityTable has one row per model: the SLOs that would have a plan. */
 export function infeasibilityTable({ models }: InfeasibilityExplanation): Table {
   return {
     columns: ['model', 'SLO ms', 'smallest SLO of any pipeline', 'SLO that has a plan'],
@@ -67,7 +72,7 @@ function ms(value: number | undefined): string {
   return orDash(value, (some) => `${upwards(some)} ms`);
 }
 
-/** An SLO rounded so that it still does what is said of it. */
+/** upwards rounds an SLO up, so that what is said of it still holds. */
 function upwards(ms: number): string {
   return String(Number((Math.ceil(ms * 1000 - 1e-6) / 1000).toFixed(3)));
 }

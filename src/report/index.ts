@@ -1,7 +1,9 @@
 /**
- * What people see of results: tables as values, built from result objects, and figures as people read them.
+ * This room makes what people see of results.
  *
- * It draws nothing and prints nothing: the command line does, with a table library.
+ * It takes result objects, and gives tables as values, sentences, and figures as people read them. It draws
+ * and prints nothing: `cli` does, with a table library. Start reading at `table.ts`, then the file of a
+ * command.
  */
 export { bundleTable } from './bundle.js';
 export { compareNotes, compareTable } from './compare.js';

@@ -1,7 +1,7 @@
 import type { LoadReport } from '../loadgen/index.js';
 import { figure, orDash, percent, type Table } from './table.js';
 
-/** What a load came to, a figure a row. */
+/** loadTable has one row per figure of a load report. */
 export function loadTable(report: LoadReport): Table {
   const share = (count: number): string => (report.sent === 0 ? '—' : percent(count / report.sent));
   const ms = (value: number | undefined): string => orDash(value, (some) => `${figure(some)} ms`);

@@ -1,7 +1,7 @@
 import type { PlannedPartition, PooledPlan } from '../artifacts/index.js';
 import { figure, milliseconds, orDash, percent, type Table } from './table.js';
 
-/** The plan in one sentence: what it reaches and how good that is proven to be. */
+/** planHeadline states in one sentence what the plan reaches, and how good it is proven to be. */
 export function planHeadline(plan: PooledPlan): string {
   const { kind, value, bound, gap } = plan.objective;
   const unit = { throughput: 'requests/s per unit of weight', cost: 'per hour', power: 'W' }[kind];
@@ -15,10 +15,10 @@ export function planHeadline(plan: PooledPlan): string {
   return `${reached}, ${proven}${baseline}`;
 }
 
-/** Phases of a solve, in order; what else a solver tells of is part of these. */
+/** PHASES lists the phases of a solve in order. Other phases that a solver reports are parts of these. */
 const PHASES = ['tables', 'columns', 'start', 'bound', 'search'] as const;
 
-/** How long a solve took, and on what. */
+/** timesText says how long a solve took, and in which phases. */
 export function timesText({ ms, phases }: { ms: number; phases: Readonly<Record<string, number>> }): string {
   const parts = PHASES.flatMap((phase) => {
     const took = Math.round(phases[phase] ?? 0);
@@ -27,7 +27,7 @@ export function timesText({ ms, phases }: { ms: number; phases: Readonly<Record<
   return `solved in ${Math.round(ms)} ms${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
 }
 
-/** One row per partition of every pipeline. */
+/** pipelineTable has one row per partition of every pipeline. */
 export function pipelineTable(plan: PooledPlan): Table {
   const rows: string[][] = [];
   for (const model of plan.models) {
@@ -63,7 +63,9 @@ export function pipelineTable(plan: PooledPlan): Table {
   };
 }
 
-/** One row per device class: how many the plan occupies, and what one more would be worth. */
+/**
+ * classTable has one row per device class: how many GPUs the plan occupies, and what one more would be worth.
+ */
 export function classTable(plan: PooledPlan): Table {
   const more = plan.objective.kind === 'throughput' ? 'requests/s' : 'objective';
   const rows = Object.entries(plan.classes).map(([name, use]) => [
@@ -75,7 +77,7 @@ export function classTable(plan: PooledPlan): Table {
   return { columns: ['class', 'used', `${more} per GPU (bound)`, 'one GPU more gives'], rows };
 }
 
-/** A class by its name, and that it is emulated where it is. */
+/** className gives a class's name, and says when the class is emulated. */
 function className(plan: PooledPlan, name: string): string {
   return plan.classes[name]?.emulated ? `${name} (emulated)` : name;
 }
@@ -85,7 +87,7 @@ function range({ blocks, layers }: PlannedPartition): string {
   return layers ? `layer${span(layers)}` : '';
 }
 
-/** A half-open range as people count: ` 3`, or `s 0–2`. */
+/** span writes a half-open range as people count: ` 3`, or `s 0–2`. */
 function span([first, end]: readonly [number, number]): string {
   return end - first === 1 ? ` ${first}` : `s ${first}–${end - 1}`;
 }

@@ -1,7 +1,10 @@
 import type { DeviceProfile, Profile } from '../artifacts/index.js';
 import { bytes, figure, milliseconds, orDash, type Table } from './table.js';
 
-/** Per class, virtual size and batch: the whole model's latency, the blocks' sum, and what one request costs. */
+/**
+ * latencyTable has one row per class, virtual size and batch: the whole model's latency, the sum of its
+ * blocks, and the cost of one request.
+ */
 export function latencyTable(profile: Profile): Table {
   const rows: string[][] = [];
   for (const [name, device] of Object.entries(profile.devices)) {
@@ -27,14 +30,20 @@ export function latencyTable(profile: Profile): Table {
   };
 }
 
-/** What float16 at the cuts does to the outputs; `change` is a share of max|output|, not finite where they overflow. */
+/**
+ * boundaryChangeLine says what float16 at the cuts does to the outputs. `change` is a share of max|output|;
+ * it is not finite where they overflow.
+ */
 export function boundaryChangeLine(change: number): string {
   return Number.isFinite(change)
     ? `float16 at every boundary changes outputs by up to ${change.toExponential(1)} of max|output|`
     : 'float16 at every boundary makes outputs infinite or not a number: values beyond ±65504 cross a cut';
 }
 
-/** One row per block: its nodes, its share of the time on each class at batch 1, and what crosses after it. */
+/**
+ * blockTable has one row per block: its nodes, its share of the time on each class at batch 1, and the bytes
+ * that cross after it.
+ */
 export function blockTable(profile: Profile): Table {
   const classes = Object.entries(profile.devices).map(([name, device]) => {
     const byBatch = Object.values(device.blockLatencyUs)[0] ?? {};

@@ -7,7 +7,7 @@ import type {
 } from '../artifacts/index.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 
-/** What came of the run in one sentence, and what decided it in another. */
+/** simulationHeadlines states the outcome of a run in one sentence, and what decided it in another. */
 export function simulationHeadlines(report: SimulationReport): string[] {
   const { complete, overall, workload, scheduler, seed, execution } = report;
   const rate = workload.models.reduce((sum, { rps }) => sum + rps, 0);
@@ -28,7 +28,10 @@ export function simulationHeadlines(report: SimulationReport): string[] {
   ];
 }
 
-/** What stayed below a share in time: all requests, or those of a model; one that had no requests has shown nothing. */
+/**
+ * missedShares names what stayed below a share in time: all requests, or those of a model. A model without
+ * requests is not named.
+ */
 export function missedShares({ overall, models }: SimulationReport, share: number): string[] {
   const below = ({ attainment = 0 }: SimulatedRequests): boolean => attainment < share;
   const said = (whose: string, { attainment }: SimulatedRequests): string =>
@@ -42,7 +45,7 @@ export function missedShares({ overall, models }: SimulationReport, share: numbe
   ];
 }
 
-/** One row per model, and one of all where there are several. */
+/** outcomeTable has one row per model, and one of all models when there are several. */
 export function outcomeTable({ models, overall }: SimulationReport): Table {
   const rows = models.map(outcomeRow);
   if (models.length > 1) rows.push(outcomeCells('all', overall, '', ''));
@@ -63,7 +66,7 @@ export function outcomeTable({ models, overall }: SimulationReport): Table {
   };
 }
 
-/** Where the latency of answered requests went, in the mean. */
+/** splitTable shows the mean parts of the latency of answered requests. */
 export function splitTable({ models, overall }: SimulationReport): Table {
   const parts = [...models.map(({ name, requests }) => ({ name, requests }))];
   if (models.length > 1) parts.push({ name: 'all', requests: overall });
@@ -78,7 +81,7 @@ export function splitTable({ models, overall }: SimulationReport): Table {
   return { columns: ['model', 'mean ms', 'queueing', 'transfer', 'compute', 'invalid'], rows };
 }
 
-/** One row per device class: how busy its virtual GPUs were. */
+/** busyTable has one row per device class: how busy its virtual GPUs were. */
 export function busyTable({ classes, links }: SimulationReport): Table {
   const rows = Object.entries(classes).map(([name, use]) => [
     use.emulated ? `${name} (emulated)` : name,
@@ -100,7 +103,7 @@ export function busyTable({ classes, links }: SimulationReport): Table {
   return { columns: ['class', 'virtual GPUs', 'GPUs', 'busy'], rows };
 }
 
-/** One row per pool: what it executed. */
+/** poolTable has one row per pool: what it executed. */
 export function poolTable({ pools }: SimulationReport): Table {
   const rows = pools.map((pool) => [
     pool.model,
@@ -114,7 +117,7 @@ export function poolTable({ pools }: SimulationReport): Table {
   return { columns: ['model', 'part', 'on', 'batch', 'mean batch', 'batches', 'busy'], rows };
 }
 
-/** Why and where requests were dropped; empty where none were. */
+/** dropTable says why and where requests were dropped. It is empty when none were. */
 export function dropTable({ drops }: SimulationReport): Table {
   const rows = drops.map(({ model, reason, place, count: requests }) => [
     model,
@@ -125,7 +128,7 @@ export function dropTable({ drops }: SimulationReport): Table {
   return { columns: ['dropped', 'reason', 'at', 'requests'], rows };
 }
 
-/** One row per window. */
+/** windowTable has one row per window. */
 export function windowTable({ windows, classes }: SimulationReport): Table {
   const rows = (windows?.rows ?? []).map((row) => [
     String(row.fromS),
@@ -143,7 +146,7 @@ export function windowTable({ windows, classes }: SimulationReport): Table {
   };
 }
 
-/** One row per load factor. */
+/** sweepTable has one row per load factor. */
 export function sweepTable({ points, models }: SimulationSweep): Table {
   const several = models.length > 1;
   const rows = points.map((point) => [
@@ -159,7 +162,7 @@ export function sweepTable({ points, models }: SimulationSweep): Table {
   return { columns: ['load', 'offered/s', 'goodput/s', 'attainment', ...names, 'p99 ms', 'invalid'], rows };
 }
 
-/** The largest loads found, a line each. */
+/** largestLoads states the largest loads that were found, one per line. */
 export function largestLoads({ complete, largest, models, target, points }: SimulationSweep): string[] {
   const said = (found: LargestLoad | undefined, model?: number): string => {
     const silent = model !== undefined && points.every(({ attainments }) => attainments[model] === null);
@@ -193,7 +196,9 @@ function outcomeCells(name: string, requests: SimulatedRequests, load: string, s
   ];
 }
 
-/** A load factor: two decimals where these are all, else three digits. */
+/**
+ * factor writes a load factor with two decimals where these are exact, else with three significant digits.
+ */
 function factor(load: number): string {
   const whole = Math.abs(load * 100 - Math.round(load * 100)) < 1e-6 && load >= 0.005;
   return whole ? load.toFixed(2) : String(Number(load.toPrecision(3)));

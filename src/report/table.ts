@@ -1,10 +1,12 @@
-/** A table as values: column heads and rows of cells. The command line draws it. */
+/** Table is a table as values: column heads and rows of cells. The command line draws it. */
 export interface Table {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** A number with about three significant digits, as a person reads it: `0.71`, `12.4`, `2 157`. */
+/**
+ * figure writes a number with about three significant digits, as a person reads it: `0.71`, `12.4`, `2 157`.
+ */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return '—';
   const size = Math.abs(value);
@@ -15,22 +17,22 @@ export function figure(value: number): string {
   return value.toFixed(size >= 1 ? 2 : 3);
 }
 
-/** What there may be, as text: a dash where it is not. */
+/** orDash writes a value that may be missing: as text, or as a dash. */
 export function orDash<T>(value: T | null | undefined, text: (value: T) => string): string {
   return value === undefined || value === null ? '—' : text(value);
 }
 
-/** A count, whole: `57`, `9 184`. */
+/** count writes a whole number: `57`, `9 184`. */
 export function count(value: number): string {
   return value.toLocaleString('en-US').replaceAll(',', ' ');
 }
 
-/** Microseconds as milliseconds. */
+/** milliseconds writes microseconds as milliseconds. */
 export function milliseconds(us: number): string {
   return figure(us / 1000);
 }
 
-/** Bytes with the unit that suits them. */
+/** bytes writes a number of bytes in a unit that suits it. */
 export function bytes(count: number): string {
   const units = ['B', 'KB', 'MB', 'GB'];
   let value = count;
@@ -42,7 +44,7 @@ export function bytes(count: number): string {
   return `${unit === 0 ? value : figure(value)} ${units[unit]}`;
 }
 
-/** A share as a percentage. */
+/** percent writes a share as a percentage. */
 export function percent(share: number, digits = 1): string {
   return `${(share * 100).toFixed(digits)} %`;
 }

@@ -2,15 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LiveDriver } from './live-driver.js';
 import type { OpenedBundle } from './opened-bundle.js';
 
-/** A body is taken to be in soon, and so before a new one, for this share of the SLO. */
+/** A body counts as nearly read, and so as ahead of a new one, for this share of the SLO. */
 const SOON_SHARE = 0.25;
-/** Weight of the last body in the average time of reading one. */
+/** The weight of the last body in the average time of reading one. */
 const READING_WEIGHT = 0.1;
-/** What of a body that is not wanted is read and thrown away, to keep the connection. */
+/** Up to this many bytes of an unwanted body are read and thrown away, to keep the connection. */
 const MOST_DISCARDED_BYTES = 1024 * 1024;
-/** How long a client may take to send the rest of it. */
+/** The time in milliseconds that a client may take to send the rest of such a body. */
 const KEEP_MS = 10_000;
-/** How long a client may take to notice that the connection ends. */
+/** The time in milliseconds that a client may take to notice that the connection ends. */
 const LINGER_MS = 2000;
 
 interface Reading {
@@ -18,11 +18,11 @@ interface Reading {
 }
 
 /**
- * Decides at a request's headers whether its body is worth reading. Bodies that are being read are ahead of it, if they
- * have not been for long: a slow client holds no place.
+ * Admission decides at a request's headers whether its body is worth reading. Bodies that are being read are
+ * ahead of it, except those that have taken long: a slow client holds no place.
  */
 export class Admission {
-  /** Per model, in the order they began. */
+  /** The bodies that are being read, per model, in the order they began. */
   private readonly readings: Set<Reading>[];
   private readonly averageNs: Float64Array;
 
@@ -34,7 +34,9 @@ export class Admission {
     this.averageNs = new Float64Array(bundle.models.length);
   }
 
-  /** Whether a request of the model whose headers are here would be dropped once it is read. */
+  /**
+   * wouldDrop says whether a request of the model whose headers are here would be dropped once it is read.
+   */
   wouldDrop(model: number): boolean {
     const at = this.driver.now();
     const { sloNs } = this.bundle.models[model]!;
@@ -48,7 +50,10 @@ export class Admission {
     return this.driver.wouldDrop(at, model, at + readNs + sloNs, readings.size);
   }
 
-  /** Its body is being read; @returns to be called when it is in, or will not come. */
+  /**
+   * reading tells that a body is being read.
+   * @returns a function to call when the body is in (true) or will not come (false)
+   */
   reading(model: number): (isIn: boolean) => void {
     const reading = { since: this.driver.now() };
     this.readings[model]!.add(reading);
@@ -61,13 +66,19 @@ export class Admission {
   }
 }
 
-/** Whether the rest of the request is small enough to be thrown away for the connection's sake. */
+/**
+ * worthKeeping says whether the rest of the request is small enough to be thrown away for the sake of the
+ * connection.
+ */
 export function worthKeeping({ headers }: IncomingMessage): boolean {
   if (headers.expect !== undefined || headers['transfer-encoding'] !== undefined) return false;
   return Number(headers['content-length'] ?? 0) <= MOST_DISCARDED_BYTES;
 }
 
-/** An answered request's body is thrown away by Node as it comes: the connection ends where that takes too long. */
+/**
+ * endIfSlow ends the connection of an answered request whose body takes too long to come. Node throws the
+ * body away meanwhile.
+ */
 export function endIfSlow(request: IncomingMessage): void {
   if (request.complete) return;
   const timer = setTimeout(() => {
@@ -78,9 +89,9 @@ export function endIfSlow(request: IncomingMessage): void {
 }
 
 /**
- * Answers and ends the connection without reading the body. Ended at once, a connection with bytes unread is reset, and the
- * client may lose the answer: so it is sent whole, and the end waits until the client has closed or has been heard out,
- * within bounds.
+ * answerAndClose answers and ends the connection without keeping the body. A connection that is closed with
+ * unread bytes is reset, and the client may lose the answer. So the answer is sent whole first, and the
+ * connection ends when the body has ended, or after limits of bytes and time.
  */
 export function answerAndClose(
   request: IncomingMessage,

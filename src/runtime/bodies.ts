@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 
 const CLASS_BYTES = 64 * 1024;
-/** Memory kept for later bodies. */
+/** The most memory that is kept for later bodies. */
 const MOST_KEPT_BYTES = 32 * 1024 * 1024;
-/** A client that announces more is given memory as its bytes come. */
+/** A client that announces a larger body gets memory as its bytes come. */
 const FIRST_BYTES = 1024 * 1024;
-/** Binary tensors begin at a multiple of this in memory, so that they can be used where they lie. */
+/** Binary tensors begin at a multiple of this in memory, so that they can be used in place. */
 const ALIGNMENT = 8;
 
-/** A body that could not be read, with the status it is answered with. */
+/** BodyError says that a body could not be read, with the status to answer with. */
 class BodyError extends Error {
   constructor(
     readonly statusCode: number,
@@ -18,7 +18,7 @@ class BodyError extends Error {
   }
 }
 
-/** Reads bodies into memory that is used again: each byte is copied once. */
+/** Bodies reads bodies into memory that is used again. Each byte is copied once. */
 export class Bodies {
   private readonly kept: ArrayBuffer[] = [];
   private keptBytes = 0;
@@ -26,9 +26,9 @@ export class Bodies {
   constructor(private readonly mostBytes: number) {}
 
   /**
-   * Reads a request's body whole.
-   * @param headerLength length of its JSON part, where told: what follows it is aligned
-   * @param done told the body, or a BodyError where it is larger than allowed or breaks off
+   * read reads a request's body whole.
+   * @param headerLength the length of its JSON part, when known, so that the bytes after it are aligned
+   * @param done receives the body, or a BodyError where it is too large or breaks off
    */
   read(raw: IncomingMessage, headerLength: number, done: (error: Error | null, body?: Buffer) => void): void {
     const told = raw.headers['content-length'];
@@ -65,7 +65,7 @@ export class Bodies {
     raw.on('data', onData).on('end', onEnd).on('error', onError);
   }
 
-  /** The body's memory is not used any more. */
+  /** giveBack returns the memory of a body that nothing uses any more. */
   giveBack(body: Buffer): void {
     const memory = body.buffer as ArrayBuffer;
     if (memory.byteLength < CLASS_BYTES || memory.byteLength % CLASS_BYTES !== 0) return;
@@ -82,7 +82,7 @@ export class Bodies {
   }
 
   private take(bytes: number): Buffer {
-    // Node shares memory between small ones.
+    // Small buffers must not come from the pool that Node shares between them.
     if (bytes < CLASS_BYTES / 2) return Buffer.allocUnsafeSlow(bytes);
     const size = Math.ceil(bytes / CLASS_BYTES) * CLASS_BYTES;
     const i = this.kept.findLastIndex(({ byteLength }) => byteLength === size);

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { BatchRecord, Ending, LiveDriver } from './live-driver.js';
 import type { OpenedBundle } from './opened-bundle.js';
 
-/** Sums behind a model's statistics, as Triton's statistics extension tells them. */
+/** ModelSums holds the sums behind a model's statistics, as Triton's statistics extension defines them. */
 export interface ModelSums {
   success: number;
   failure: number;
@@ -19,7 +19,10 @@ export interface ModelSums {
 
 export type RefusalReason = 'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER';
 
-/** The server's counters: every name is defined in docs/metrics.md. Text is made only when it is asked for. */
+/**
+ * Counters holds the server's counters, which docs/metrics.md defines. Their text is made only when it is
+ * asked for.
+ */
 export class Counters {
   readonly registry = new Registry();
   readonly sums: ModelSums[];
@@ -74,7 +77,7 @@ export class Counters {
     this.nv.pending.inc(this.labels(model));
   }
 
-  /** A request was answered, dropped or failed. */
+  /** ended counts a request that was answered, dropped or failed. */
   ended(model: number, ending: Ending, tookUs: number, queueUs: number): void {
     const labels = this.labels(model);
     const sums = this.sums[model]!;
@@ -106,7 +109,7 @@ export class Counters {
     this.sums[model]!.failure += 1;
   }
 
-  /** A request that was not taken in. */
+  /** refused counts a request that was not valid and so not submitted. */
   refused(model: number): void {
     this.nv.failure.inc({ ...this.labels(model), reason: 'OTHER' });
     this.sums[model]!.failure += 1;

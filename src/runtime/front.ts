@@ -22,7 +22,7 @@ const EXTENSIONS = [
 
 export interface FrontOptions {
   maxBodyBytes: number;
-  /** Whether every pipeline can serve, and nothing is closing. */
+  /** ready says whether every pipeline can serve and the server is not closing. */
   ready: () => boolean;
 }
 
@@ -31,7 +31,7 @@ interface ModelPath {
   version?: string;
 }
 
-/** An error with the status it is answered with. */
+/** StatusError is an error with the status to answer with. */
 class StatusError extends Error {
   constructor(
     readonly statusCode: number,
@@ -41,7 +41,10 @@ class StatusError extends Error {
   }
 }
 
-/** The HTTP face: the Open Inference Protocol's REST routes, Triton's extensions that clients ask for, and /metrics. */
+/**
+ * makeFront makes the HTTP server: the Open Inference Protocol's REST routes, those of Triton's extensions
+ * that clients ask for, and /metrics.
+ */
 export function makeFront(
   bundle: OpenedBundle,
   driver: LiveDriver,
@@ -124,7 +127,10 @@ function modelIndex(bundle: OpenedBundle, { model, version }: ModelPath): number
   return index;
 }
 
-/** A client that asks whether to send its body is told so by the routes that read it, once they have looked at the headers. */
+/**
+ * addContinue lets the routes answer "100 Continue" only after they have looked at the headers, for clients
+ * that ask before they send a body.
+ */
 function addContinue(app: FastifyInstance, mostBytes: number): void {
   app.server.on('checkContinue', (request, response) => {
     app.server.emit('request', request, response);
@@ -167,7 +173,7 @@ function addInferRoutes(
   app.post<{ Params: ModelPath }>('/v2/models/:model/versions/:version/infer', { onRequest }, handle);
 }
 
-/** A request that would be dropped is answered at its headers: its body is not waited for, kept or looked at. */
+/** turnAway answers a request that would be dropped as soon as its headers are here, without its body. */
 function turnAway(
   index: number,
   driver: LiveDriver,
@@ -190,7 +196,7 @@ function turnAway(
   });
 }
 
-/** One inference: read, submit, and answer when the core has decided. */
+/** infer serves one inference: it reads the request, submits it, and answers when the core has decided. */
 function infer(
   model: LiveModel,
   index: number,
@@ -219,13 +225,14 @@ function infer(
     try {
       written = writeInferResponse(model.name, inference, ending.outputs);
     } catch (error) {
-      // More text than one string holds, say: its client's affair, not the server's end.
+      // An answer may, for instance, be more text than one string holds. The client asked for it, so the
+      // server goes on.
       const why = `the answer cannot be written, ask for binary data: ${(error as Error).message}`;
       sendFailure(reply, { kind: 'failed', why });
       return;
     }
     const { body: answer, headerLength } = written;
-    // Every batch its rows were in has come back, and the answer is a copy: nobody looks at the body any more.
+    // Every batch with its rows has come back and the answer is a copy, so nothing uses the body any more.
     bodies.giveBack(body);
     if (headerLength === undefined) void reply.type('application/json').send(answer);
     else void reply.type('application/octet-stream').header(HEADER_LENGTH, headerLength).send(answer);
@@ -282,7 +289,7 @@ function addErrors(app: FastifyInstance): void {
   });
 }
 
-/** The route's pattern that a path is meant for, to look it up under another method. */
+/** routeOf turns a path into the pattern of its route, to look it up under another method. */
 function routeOf(url: string): string {
   const path = url.split('?')[0] ?? url;
   return path

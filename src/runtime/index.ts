@@ -1,9 +1,9 @@
 /**
- * The live driver: a bundle served over HTTP.
+ * This room is the live driver, which serves a bundle over HTTP.
  *
- * In goes a bundle's folder, out comes a server that answers the Open Inference Protocol until it is closed. Decisions are the
- * serving core's, executions are src/execution's; here are the clock, the tensors, the sockets and the counters.
- * Start with `serve.ts`, then `live-driver.ts`.
+ * It takes a bundle's folder, and gives a server that answers the Open Inference Protocol until it is closed.
+ * It holds the clock, the tensors, the sockets and the counters. The core in `serving` makes the decisions,
+ * and `execution` runs the models. Start reading at `serve.ts`, then `live-driver.ts`.
  */
 export { serveBundle } from './serve.js';
 export type {

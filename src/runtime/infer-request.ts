@@ -3,14 +3,14 @@ import { oipDatatype, splitBatch, type TensorData, type Tensors } from '../execu
 import { tensorFromBytes, tensorFromJson, WireFault } from '../protocol/index.js';
 import type { LiveModel } from './opened-bundle.js';
 
-/** An inference request, read and checked. */
+/** InferRequest is an inference request that was read and checked. */
 export interface InferRequest {
   id?: string;
-  /** One entry per row: the row's inputs by name. */
+  /** The inputs of each row, by name. */
   rows: Tensors[];
-  /** The outputs wanted, in order, and whether each as binary data. */
+  /** The outputs wanted, in order, and whether each is sent as binary data. */
   outputs: { name: string; binary: boolean }[];
-  /** A tighter deadline than the model's. */
+  /** The client's own timeout, where it gave one. It counts when it is shorter than the model's SLO. */
   timeoutUs?: number;
 }
 
@@ -23,8 +23,9 @@ interface JsonInput {
 }
 
 /**
- * Reads a request of the Open Inference Protocol, JSON or with the binary tensor extension.
- * @param headerLength what Inference-Header-Content-Length says; absent where all is JSON
+ * readInferRequest reads a request of the Open Inference Protocol, as JSON or with the binary tensor
+ * extension.
+ * @param headerLength the value of Inference-Header-Content-Length; absent where the body is all JSON
  * @throws InputError with every fault of the request
  */
 export function readInferRequest(model: LiveModel, body: Uint8Array, headerLength?: string): InferRequest {
@@ -51,7 +52,10 @@ function refusal(model: LiveModel, faults: Fault[]): InputError {
   return new InputError(`infer with ${model.name}`, faults);
 }
 
-/** Header length 0: the body is the one input of a single row, the outputs come as binary data. */
+/**
+ * readRaw reads a request with header length 0: the body is the one input of a single row, and the outputs
+ * are sent as binary data.
+ */
 function readRaw(model: LiveModel, body: Uint8Array): InferRequest {
   const [spec, ...others] = model.inputs;
   if (spec === undefined || others.length > 0) {
@@ -202,7 +206,10 @@ function fits(dims: unknown, spec: TensorSpec): boolean {
   });
 }
 
-/** The shape with −1 where it grows with the rows, as the protocol's metadata tells it. */
+/**
+ * shapeOf gives a tensor's shape as the protocol's metadata states it, with −1 for the axis that grows with
+ * the rows.
+ */
 export function shapeOf(spec: TensorSpec): number[] {
   return spec.shape.map((size, axis) => (axis === spec.batchAxis ? -1 : size));
 }
@@ -264,7 +271,7 @@ function readTimeout(json: Record<string, unknown>, faults: Fault[]): number | u
   return undefined;
 }
 
-/** All inputs that grow with the batch must hold equally many rows. */
+/** countRows counts the rows. All inputs that grow with the batch must hold the same number. */
 function countRows(model: LiveModel, inputs: Tensors, faults: Fault[]): number {
   const counts = model.inputs.flatMap((spec) => {
     const tensor = inputs[spec.name];

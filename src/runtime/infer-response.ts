@@ -2,13 +2,16 @@ import { oipDatatype, type TensorData, type Tensors } from '../execution/index.j
 import { bytesOf, jsonOf } from '../protocol/index.js';
 import type { InferRequest } from './infer-request.js';
 
-/** An answer's body, and the length of its JSON part where binary data follows it. */
+/** InferResponse is the body of an answer, with the length of its JSON part when binary data follows. */
 export interface InferResponse {
   body: Buffer;
   headerLength?: number;
 }
 
-/** Writes the answer to a request: JSON, then the outputs asked for as binary data in order. */
+/**
+ * writeInferResponse writes the answer to a request: JSON, then the outputs that were asked for as binary
+ * data, in order.
+ */
 export function writeInferResponse(model: string, request: InferRequest, outputs: Tensors): InferResponse {
   const pieces: Uint8Array[] = [];
   const described = request.outputs.map(({ name, binary }) => {

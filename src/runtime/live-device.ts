@@ -18,12 +18,12 @@ import {
 import type { LivePartition, OpenedBundle } from './opened-bundle.js';
 
 const WITH_DEVICE_ID: readonly Provider[] = ['cuda', 'tensorrt', 'dml'];
-/** A batch that takes longer hangs: its executor is ended and started again. */
+/** An executor whose batch takes longer than this is taken to hang. It is ended and started again. */
 const HANG_MS = 60_000;
 const FIRST_RESTART_MS = 100;
 const LONGEST_RESTART_MS = 5000;
 
-/** How each virtual GPU of a plan is to be started. */
+/** DevicePlan says how a virtual GPU of a plan is to be started. */
 export interface DevicePlan {
   name: string;
   device: Device;
@@ -33,7 +33,7 @@ export interface DevicePlan {
 }
 
 /**
- * What to start for every virtual GPU of the plan, pinned to cores of its own where the system can.
+ * planDevices plans the start of every virtual GPU, pinned to cores of its own where the system can do so.
  * @throws InputError where the host has fewer CPU threads than all of them need at once
  */
 export function planDevices({ topology, manifest }: OpenedBundle): DevicePlan[] {
@@ -45,7 +45,7 @@ export function planDevices({ topology, manifest }: OpenedBundle): DevicePlan[] 
     if (!gpus.includes(gpu)) gpus.push(gpu);
     const bundled = manifest.devices[place.deviceClass]!;
     const provider = bundled.provider as Provider;
-    // On one machine every GPU of a class is another physical one.
+    // On one machine, every GPU of a class is a different physical one.
     const deviceId = WITH_DEVICE_ID.includes(provider)
       ? (bundled.deviceId ?? 0) + gpus.indexOf(gpu)
       : undefined;
@@ -73,7 +73,7 @@ export function planDevices({ topology, manifest }: OpenedBundle): DevicePlan[] 
   return plans.map(({ gpu: _, ...plan }, i) => ({ ...plan, cores: threads[i] === 0 ? undefined : cores[i] }));
 }
 
-/** Per physical GPU one entry: its virtual GPUs share its threads. */
+/** wholeDevices gives one entry per physical GPU, because its virtual GPUs share its threads. */
 function wholeDevices(plans: { device: Device; virtual: number; gpu: string }[]) {
   return new Map(plans.map(({ device, virtual, gpu }) => [gpu, { device, virtual, count: 1 }]));
 }
@@ -84,14 +84,17 @@ export interface DeviceEvents {
   restarted(): void;
 }
 
-/** A virtual GPU: an executor with its pool's partition loaded and warm, started again when it ends by itself. */
+/**
+ * LiveDevice is a virtual GPU: an executor with its pool's partition loaded and warm. It is started again
+ * when it ends by itself.
+ */
 export class LiveDevice {
   private executor: Executor | undefined;
   private model = -1;
   private closing = false;
   private restart: NodeJS.Timeout | undefined;
   private starting: Promise<void> | undefined;
-  /** Counts starts: what ran under an earlier one is lost. */
+  /** The number of starts. A batch that ran under an earlier one is lost. */
   generation = 0;
 
   constructor(
@@ -105,7 +108,10 @@ export class LiveDevice {
     return this.executor?.pid;
   }
 
-  /** Starts, loads and warms. @throws what starting or loading throws; InputError where the partition does not run */
+  /**
+   * start starts the executor, loads the partition and warms it.
+   * @throws the errors of starting and loading; InputError where the partition does not run
+   */
   async start(): Promise<void> {
     const { device, virtual, cores, name } = this.plan;
     const executor = await startExecutor(device, {
@@ -130,7 +136,7 @@ export class LiveDevice {
     this.events.up();
   }
 
-  /** Runs a batch; rejects where it fails or the executor ends. */
+  /** run runs a batch. It rejects where the batch fails or the executor ends. */
   async run(feeds: Tensors): Promise<RunResult> {
     const { executor } = this;
     if (executor === undefined) throw new Error(`${this.plan.name} is down`);
@@ -150,7 +156,10 @@ export class LiveDevice {
     await this.executor?.close();
   }
 
-  /** At batch 1 and at the planned batch, on zeros (or the value an input was profiled with): what grows with no batch must not change with it. */
+  /**
+   * warm runs batch 1 and the planned batch, on zeros or on the values that the inputs were profiled with.
+   * Outputs without a batch axis must be the same at both sizes.
+   */
   private async warm(executor: Executor, model: number): Promise<void> {
     const fetches = this.partition.outputs.map(({ name }) => name);
     const at = async (batch: number) => {
@@ -210,7 +219,7 @@ function mismatch(spec: TensorSpec, single: Tensors, full: Tensors, batch: numbe
   ];
 }
 
-/** Same shape and the same bytes. */
+/** sameTensor says whether two tensors have the same shape and bytes. */
 export function sameTensor(one: TensorData, other: TensorData): boolean {
   if (one.dims.length !== other.dims.length || one.dims.some((dim, i) => dim !== other.dims[i])) return false;
   if (isStrings(one.data) || isStrings(other.data)) return String(one.data) === String(other.data);

@@ -14,16 +14,16 @@ import type { OpenedBundle } from './opened-bundle.js';
 import { StackMemory, splitRows, stackRows } from './rows.js';
 import { RowsInFlight } from './rows-in-flight.js';
 
-/** Node fires longer timers at once. */
+/** Node fires timers longer than this at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** How a request ended. */
+/** Ending says how a request ended. */
 export type Ending =
   | { kind: 'answered'; inTime: boolean; outputs: Tensors }
   | { kind: 'dropped'; reason: DropReason; place: string }
   | { kind: 'failed'; why: string };
 
-/** A batch that ended, for the counters. */
+/** BatchRecord describes a batch that ended, for the counters. */
 export interface BatchRecord {
   pool: number;
   device: number;
@@ -32,7 +32,7 @@ export interface BatchRecord {
   stackUs: number;
   executeUs: number;
   splitUs: number;
-  /** With the driver's view of the device: from handing it over to its results. */
+  /** The time from handing the batch over to its results, as the driver sees it. */
   busyUs: number;
 }
 
@@ -43,7 +43,7 @@ export interface DriverObserver {
 
 export interface Ticket {
   readonly request: number;
-  /** Its client is gone: `done` will not be called. */
+  /** cancel tells that the client is gone. `done` will not be called then. */
   cancel(): boolean;
 }
 
@@ -61,8 +61,9 @@ interface Running {
 }
 
 /**
- * Feeds the serving core in real time and carries out what it decides: stacks rows into batches, runs them, keeps each row's
- * tensors between partitions, answers. All arrivals of one turn of the event loop are one instant to the core.
+ * LiveDriver drives the serving core in real time and carries out its decisions: it stacks rows into batches,
+ * runs them, keeps each row's tensors between partitions, and answers. All arrivals of one turn of the event
+ * loop are one instant for the core.
  */
 export class LiveDriver {
   private readonly decisions = new Decisions();
@@ -72,7 +73,9 @@ export class LiveDriver {
   private readonly rows = new RowsInFlight();
   private readonly stackMemory: StackMemory[];
   private readonly running = new Map<number, Running>();
-  /** Batches that carrying out decisions has begun and moved on, of which the core has yet to be told. */
+  /**
+   * Batches that were started or moved while decisions were carried out. The core is told of them afterwards.
+   */
   private begun: Running[] = [];
   private moved: number[] = [];
   private deciding: NodeJS.Immediate | undefined;
@@ -94,21 +97,21 @@ export class LiveDriver {
     this.core = log === undefined ? core : recorded(core, this.decisions, log);
   }
 
-  /** Requests without an outcome. */
+  /** pending counts the requests without an outcome. */
   get pending(): number {
     return this.core.pending;
   }
 
-  /** Nanoseconds since this driver began. */
+  /** now gives the nanoseconds since the driver was made. */
   now(): number {
     return Math.round((performance.now() - this.startedAt) * 1e6);
   }
 
   /**
-   * Takes a request in.
-   * @param at `now()` when it came, within this turn of the event loop
+   * submit takes a request in.
+   * @param at the value of `now()` when the request came, within this turn of the event loop
    * @param rows the inputs of each row
-   * @param done told its ending, once; with the time its rows stood in queues
+   * @param done called once with the request's ending and the time that its rows waited in queues
    */
   submit(
     at: number,
@@ -130,12 +133,18 @@ export class LiveDriver {
     return { request, cancel: () => this.cancel(request, entry) };
   }
 
-  /** Whether a request of a model that came at `at`, behind `ahead` others that are being read, would be dropped. */
+  /**
+   * wouldDrop says whether a request of a model that came at `at` would be dropped, with `ahead` others being
+   * read before it.
+   */
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean {
     return this.core.wouldDrop(at, model, deadlineNs, ahead);
   }
 
-  /** Counts a request that would be dropped and was not read; `done` is told so within this turn of the event loop. */
+  /**
+   * turnAway counts a request that would be dropped and was not read. It calls `done` within this turn of the
+   * event loop.
+   */
   turnAway(model: number, done: (ending: Ending, queueUs: number) => void): void {
     const request = this.core.turnedAway(this.now(), model);
     this.open[request] = { tasks: [], model, lastFailure: '', done };
@@ -155,7 +164,9 @@ export class LiveDriver {
     this.decideSoon();
   }
 
-  /** Takes nothing more in; resolves when every request has its outcome and no batch is out. */
+  /**
+   * drain stops taking requests in. It resolves when every request has its outcome and no batch is running.
+   */
   drain(): Promise<void> {
     this.core.drain(this.now());
     this.decideSoon();
@@ -171,14 +182,17 @@ export class LiveDriver {
     return true;
   }
 
-  /** A device is free: it is not kept waiting for what else this turn of the event loop has to read. */
+  /**
+   * decideNow decides at once when a device becomes free, without waiting for the other events of this turn
+   * of the event loop.
+   */
   private decideNow(): void {
     if (this.deciding !== undefined) clearImmediate(this.deciding);
     this.deciding = undefined;
     this.decide();
   }
 
-  /** Once per turn of the event loop, after all that came in with it. */
+  /** decideSoon decides once per turn of the event loop, after all events of the turn. */
   private decideSoon(): void {
     this.deciding ??= setImmediate(() => {
       this.deciding = undefined;
@@ -208,7 +222,7 @@ export class LiveDriver {
         this.execute(a, b);
         return;
       case Decision.transfer:
-        // One process holds all tensors: there is nothing to move.
+        // One process holds all tensors, so that nothing has to be moved.
         this.moved.push(a);
         return;
       case Decision.answer:
@@ -248,7 +262,10 @@ export class LiveDriver {
     );
   }
 
-  /** Stacks, runs, splits. Async as a whole, so that a fault of stacking is told like one of the run. */
+  /**
+   * run stacks rows, runs the batch and splits the outputs. It is async as a whole, so that an error of
+   * stacking is treated like one of the run.
+   */
   private async run(tasks: number[], device: LiveDevice, record: BatchRecord): Promise<void> {
     const { inputs, outputs } = this.bundle.partitions[record.pool]!;
     const rows = tasks.map((task) => this.rows.tensors(task));
@@ -281,7 +298,10 @@ export class LiveDriver {
     this.decideNow();
   }
 
-  /** Between partitions a row keeps what later ones need, and its inputs in case it must begin again. */
+  /**
+   * shedTensors keeps of each row only what later partitions need, and its inputs in case it has to begin
+   * again.
+   */
   private shedTensors(batch: number, { pool, size }: BatchRecord): void {
     const { model } = this.bundle.topology.pools[pool]!;
     const keep = new Set(this.bundle.partitions[pool]!.carried);
@@ -289,7 +309,10 @@ export class LiveDriver {
     for (let k = 0; k < size; k++) this.rows.keepOnly(this.core.batchTask(batch, k), keep);
   }
 
-  /** A run was refused, or its executor ended: in the latter case the device's end is told as such, within this turn. */
+  /**
+   * refused handles a run that failed. It waits until this turn of the event loop is over: if the executor
+   * ended, the end of the device has been told by then and covers the batch.
+   */
   private refused(device: number, running: Running, record: BatchRecord, error: unknown): void {
     setImmediate(() => {
       if (this.running.get(device) !== running) return;
@@ -314,7 +337,10 @@ export class LiveDriver {
     }
   }
 
-  /** The core is told only after all its decisions are carried out: until then their numbers must not be used again. */
+  /**
+   * tellWhatFollowed tells the core what began and moved. It comes after all decisions are carried out,
+   * because the core may use their numbers again once it is told.
+   */
   private tellWhatFollowed(): void {
     for (const { from, batch } of this.begun) this.core.started(from, batch);
     this.begun = [];
@@ -362,7 +388,10 @@ export class LiveDriver {
     return at === undefined ? 'entry' : `pipeline${at.pipeline}/partition${at.partition}`;
   }
 
-  /** Timers of Node may fire early: the core is told when its time has come, not before. */
+  /**
+   * wakeAt wakes the core at a time. Node's timers may fire early, so it checks the time and waits again if
+   * necessary.
+   */
   private wakeAt(time: number): void {
     clearTimeout(this.timer);
     const wait = () => {
@@ -381,7 +410,7 @@ export class LiveDriver {
     wait();
   }
 
-  /** Nothing of this driver keeps the program running any more. */
+  /** stop clears all timers, so that this driver no longer keeps the process alive. */
   stop(): void {
     clearTimeout(this.timer);
     if (this.deciding !== undefined) clearImmediate(this.deciding);
@@ -395,7 +424,10 @@ function joined(rows: readonly Tensors[], spec: { name: string; batchAxis?: numb
   return stackRows(rows, { ...spec, dtype: first.dtype, shape: [...first.dims] });
 }
 
-/** What a person is told of an error: no stack, nothing a process said before it ended. */
+/**
+ * toldOf gives the part of an error that a person is told: one line, without a stack and without the output
+ * of a process that ended.
+ */
 function toldOf(error: unknown): string {
   return firstLine(error instanceof Error ? error.message : String(error));
 }

@@ -4,7 +4,7 @@ import type { ModelSums } from './counters.js';
 import { shapeOf } from './infer-request.js';
 import type { LiveModel } from './opened-bundle.js';
 
-/** GET /v2/models/M: name, tensors, and the SLO among the properties. */
+/** modelMetadata answers GET /v2/models/M: name, tensors, and the SLO among the properties. */
 export function modelMetadata(model: LiveModel): object {
   const tensor = (spec: TensorSpec) => ({
     name: spec.name,
@@ -21,13 +21,19 @@ export function modelMetadata(model: LiveModel): object {
   };
 }
 
-/** The values of inputs that take certain values only, as `fill.<input>`: what a client that knows no better may send. */
+/**
+ * fills gives, as `fill.<input>`, a value for each input that takes certain values only. A client that knows
+ * no better can send it.
+ */
 function fills({ inputs }: LiveModel): Record<string, string> {
   const filled = inputs.filter(({ fill }) => fill !== undefined);
   return Object.fromEntries(filled.map(({ name, fill }) => [`fill.${name}`, String(fill)]));
 }
 
-/** GET /v2/models/M/config, as perf_analyzer reads it: with a batch size where every tensor has its batch first. */
+/**
+ * modelConfig answers GET /v2/models/M/config in the form that perf_analyzer reads. It states a batch size
+ * when the batch is the first axis of every tensor.
+ */
 export function modelConfig(model: LiveModel): object {
   const batched = [...model.inputs, ...model.outputs].every((spec) => spec.batchAxis === 0);
   const tensor = (spec: TensorSpec) => ({
@@ -45,7 +51,10 @@ export function modelConfig(model: LiveModel): object {
   };
 }
 
-/** GET /v2/models/M/stats: Triton's statistics extension, as far as it is counted here. */
+/**
+ * modelStatistics answers GET /v2/models/M/stats: the part of Triton's statistics extension that is counted
+ * here.
+ */
 export function modelStatistics(model: LiveModel, sums: ModelSums): object {
   const duration = (count: number, us: number) => ({ count, ns: Math.round(1e3 * us) });
   return {

@@ -14,38 +14,39 @@ import {
 import { oipDatatype } from '../execution/index.js';
 import { type Topology, topologyOf } from '../serving/index.js';
 
-/** A bundle that was checked: every file is there and as the manifest says, and the parts fit together. */
+/** OpenedBundle is a bundle that was checked: every file matches the manifest, and the parts fit together. */
 export interface OpenedBundle {
   manifest: Bundle;
   plan: PooledPlan;
   topology: Topology;
   models: LiveModel[];
-  /** Per pool of the topology, what its devices run. */
+  /** What the devices of each pool of the topology run. */
   partitions: LivePartition[];
 }
 
-/** A model as clients see it. */
+/** LiveModel is a model as clients see it. */
 export interface LiveModel {
   name: string;
   sloNs: number;
   inputs: TensorSpec[];
   outputs: TensorSpec[];
-  /** Rows one request may carry. */
+  /** The most rows that one request may carry. */
   maxRows: number;
 }
 
-/** What a pool's devices are fed and asked for. */
+/** LivePartition says what a pool's devices take in and give out. */
 export interface LivePartition {
   file: string;
   inputs: TensorSpec[];
   outputs: TensorSpec[];
-  /** Names that must be carried on after it: what later partitions are fed, and the model's outputs. */
+  /** Names of the tensors that must be kept after it: inputs of later partitions, and the model's outputs. */
   carried: string[];
 }
 
 /**
- * Opens a bundle's folder.
- * @throws MissingError where there is no manifest, InputError with every fault of its files and of what they say
+ * openBundle opens and checks a bundle's folder.
+ * @throws MissingError where there is no manifest; InputError with every fault of its files and of their
+ *   contents
  */
 export async function openBundle(folder: string, options: { sloMs?: number } = {}): Promise<OpenedBundle> {
   const { value: manifest } = await loadArtifact(join(folder, 'manifest.json'), ['bundle']);
@@ -68,7 +69,7 @@ export async function openBundle(folder: string, options: { sloMs?: number } = {
   return { manifest, plan, topology, models, partitions };
 }
 
-/** Files that are missing or not what the manifest's digests say. */
+/** damagedFiles lists files that are missing or do not match the manifest's digests. */
 async function damagedFiles(folder: string, manifest: Bundle): Promise<Fault[]> {
   const files = [
     manifest.plan,
@@ -145,7 +146,10 @@ function livePartition(
   return { file: join(folder, file), inputs, outputs, carried: [] };
 }
 
-/** Every partition's inputs are model inputs or earlier outputs, and the model's outputs come out; fills in what is carried. */
+/**
+ * checkFeeds checks that every partition's inputs are model inputs or earlier outputs, and that the model's
+ * outputs come out. It fills in `carried`.
+ */
 function checkFeeds(
   models: LiveModel[],
   partitions: LivePartition[],

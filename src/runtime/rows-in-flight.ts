@@ -1,6 +1,9 @@
 import type { TensorData, Tensors } from '../execution/index.js';
 
-/** What the driver keeps of each row (task) in flight, by the core's numbers: the tensors it carries, the time it has waited. */
+/**
+ * RowsInFlight keeps, for each row (task) in flight, the tensors that it carries and the time that it has
+ * waited. Rows are known by the core's numbers.
+ */
 export class RowsInFlight {
   private readonly carried: (Record<string, TensorData> | undefined)[] = [];
   private readonly owner: number[] = [];
@@ -14,7 +17,7 @@ export class RowsInFlight {
     this.queuedUs[task] = 0;
   }
 
-  /** The row's tensors, to read or add to; an empty one where its request has ended. */
+  /** tensors gives a row's tensors, to be read or added to. They are empty when its request has ended. */
   tensors(task: number): Record<string, TensorData> {
     return this.carried[task] ?? {};
   }
@@ -23,22 +26,22 @@ export class RowsInFlight {
     return this.owner[task] as number;
   }
 
-  /** It stands in a queue from now on. */
+  /** queued tells that the row waits in a queue from now on. */
   queued(task: number, at: number): void {
     this.queuedAt[task] = at;
   }
 
-  /** It has left its queue. */
+  /** begun tells that the row has left its queue. */
   begun(task: number, at: number): void {
     this.queuedUs[task]! += (at - this.queuedAt[task]!) / 1e3;
   }
 
-  /** Time the tasks have stood in queues, together. */
+  /** waitedUs sums the time that tasks have waited in queues, in microseconds. */
   waitedUs(tasks: readonly number[]): number {
     return tasks.reduce((sum, task) => sum + this.queuedUs[task]!, 0);
   }
 
-  /** Lets go of tensors that are not named. */
+  /** keepOnly drops the tensors that are not named. */
   keepOnly(task: number, names: ReadonlySet<string>): void {
     const row = this.carried[task];
     for (const name of Object.keys(row ?? {})) if (!names.has(name)) delete row?.[name];

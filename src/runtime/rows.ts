@@ -9,11 +9,14 @@ import {
 } from '../execution/index.js';
 import { sameTensor } from './live-device.js';
 
-/** A device's memory for the batches it is sent, used again for each: it runs one at a time. By tensor name. */
+/**
+ * StackMemory is a device's memory for its batches, by tensor name. It is used again for each batch, because
+ * a device runs one at a time.
+ */
 export class StackMemory {
   private readonly kept = new Map<string, ArrayBuffer>();
 
-  /** What it held before is lost. */
+  /** take gives the memory for a tensor. Its former contents are lost. */
   take(name: string, bytes: number): ArrayBuffer {
     let memory = this.kept.get(name);
     if (memory === undefined || memory.byteLength < bytes) {
@@ -25,9 +28,10 @@ export class StackMemory {
 }
 
 /**
- * The rows' tensors of one name as a batch. What has no batch axis is sent once, and must be the same for all.
- * @param memory where it is put, if anywhere in particular; leave it alone while the batch is used
- * @throws Error where a row lacks it or they do not fit together
+ * stackRows joins the rows' tensors of one name into a batch. A tensor without a batch axis is sent once, and
+ * must be the same for all rows.
+ * @param memory where the batch is put; the caller must not use it again before the batch is done
+ * @throws Error where a row lacks the tensor, or the tensors do not fit together
  */
 export function stackRows(rows: readonly Tensors[], spec: TensorSpec, memory?: StackMemory): TensorData {
   const parts = rows.map((row) => {
@@ -46,7 +50,10 @@ export function stackRows(rows: readonly Tensors[], spec: TensorSpec, memory?: S
   return first;
 }
 
-/** Single rows along axis 0 one after the other; undefined where they are not that, or alone. */
+/**
+ * stackedInto puts tensors of single rows one after another along axis 0.
+ * @returns undefined for other tensors, and for a single one
+ */
 function stackedInto(
   memory: StackMemory,
   parts: readonly TensorData[],
@@ -69,7 +76,7 @@ function stackedInto(
   return { dtype, dims: shape.with(0, parts.length * (shape[0] as number)), data };
 }
 
-/** A batch's tensor as one per row; what has no batch axis is every row's. */
+/** splitRows splits a batch's tensor into one per row. A tensor without a batch axis belongs to every row. */
 export function splitRows(tensor: TensorData, spec: TensorSpec, count: number): TensorData[] {
   if (spec.batchAxis === undefined || count === 1) return new Array<TensorData>(count).fill(tensor);
   return splitBatch(tensor, spec.batchAxis, new Array<number>(count).fill(spec.shape[spec.batchAxis]!));

@@ -16,17 +16,21 @@ import { type OpenedBundle, openBundle } from './opened-bundle.js';
 import type { RunningServer, ServeEvent, ServeOptions } from './types.js';
 
 const DEFAULT_PORT = 8000;
-/** How long a connection may go on once every request that was in has its outcome. */
+/** How long a connection may stay open after every request has its outcome. */
 const CLOSE_MS = 2000;
 const DEFAULT_MOST_BODY_BYTES = 64 * 1024 * 1024;
-/** Kept free before deadlines for what is not the core's: reading, answering, a timer's error. A fiftieth of the SLO, at most this. */
+/**
+ * The most slack kept before deadlines for work outside the core: reading, answering and inexact timers. The
+ * slack is a fiftieth of the SLO, and at most this.
+ */
 const MOST_SLACK_NS = 3e6;
 
 /**
- * Serves a bundle over HTTP until it is closed: checks every file, starts and warms an executor per virtual GPU, then listens.
- * @param folder holds manifest.json
- * @throws MissingError where the bundle or a device is not there; InputError with every fault of the bundle, where the host has
- *   too few CPU threads, or where the port cannot be had. What was started is released.
+ * serveBundle serves a bundle over HTTP until it is closed. It checks every file, starts and warms an
+ * executor per virtual GPU, and then listens. When it throws, everything that was started is released.
+ * @param folder the folder that holds manifest.json
+ * @throws MissingError where the bundle or a device is missing; InputError with every fault of the bundle,
+ *   where the host has too few CPU threads, or where the port cannot be used
  */
 export async function serveBundle(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
   const log = options.onLog ?? (() => {});
@@ -98,7 +102,7 @@ class Server implements RunningServer {
     return this.devices.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
   }
 
-  /** The port is tried first: a port in use is told at once, not after every model was loaded. */
+  /** start tries the port first, so that a port in use is reported before all models are loaded. */
   async start(): Promise<void> {
     await this.front.ready();
     await this.listen();
@@ -115,11 +119,11 @@ class Server implements RunningServer {
     this.log({ kind: 'ready', url: this.url });
   }
 
-  /** Every request that is in gets its answer first. */
+  /** release waits for the answers to all requests before it closes the server. */
   async release(): Promise<void> {
     await this.driver.drain();
     this.driver.stop();
-    // What is still open then is a body that never ends or an answer that nobody reads.
+    // What is still open after this time is a body that never ends, or an answer that nobody reads.
     const cut = setTimeout(() => this.front.server.closeAllConnections(), CLOSE_MS);
     await Promise.all([this.front.close(), ...this.devices.map((device) => device.close())]);
     clearTimeout(cut);
@@ -179,7 +183,10 @@ class Server implements RunningServer {
   }
 }
 
-/** Reservations need no slack: what reading and answering take shows in how long executions seem to, and is expected. */
+/**
+ * coreOf makes the core. Reservations need no slack, because the time of reading and answering lengthens the
+ * measured executions and is expected from then on.
+ */
 function coreOf(
   topology: Topology,
   { scheduler, policy }: ServeOptions,
@@ -189,7 +196,7 @@ function coreOf(
   return (decisions) => new StageLocalCore(topology, decisions, { slackNs, ...policy });
 }
 
-/** Waits for all, then throws what the first that failed threw: nothing is left half-started behind the caller's back. */
+/** settleAll waits for all starts before it throws the first error, so that no start goes on after it. */
 async function settleAll(starts: Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(starts);
   const failed = results.find((result) => result.status === 'rejected');

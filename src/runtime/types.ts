@@ -1,23 +1,29 @@
 import type { LogEntry, StageLocalPolicy } from '../serving/index.js';
 
 export interface ServeOptions {
-  /** Default 127.0.0.1. */
+  /** The address to listen on; the default is 127.0.0.1. */
   host?: string;
-  /** Default 8000; 0 takes any free port. */
+  /** The port; the default is 8000, and 0 takes any free port. */
   port?: number;
-  /** Largest request body, default 64 MiB. */
+  /** The largest request body; the default is 64 MiB. */
   maxBodyBytes?: number;
-  /** In place of every model's SLO of the plan. */
+  /** An SLO that replaces those of the plan for every model. */
   sloMs?: number;
-  /** Which scheduler decides: every pool for itself (the default), or reservations over the whole way (PPipe §5.4). */
+  /**
+   * The scheduler: every pool decides for itself (the default), or batches reserve their whole way (PPipe,
+   * section 5.4).
+   */
   scheduler?: 'stage-local' | 'reservation';
-  /** How queues, batches, drops and pipelines are handled by the stage-local one; defaults in src/serving. */
+  /** The policy of the stage-local scheduler; src/serving holds the defaults. */
   policy?: Partial<StageLocalPolicy>;
-  /** Told what happens: up, down, restarted, batch failed, closing. */
+  /**
+   * onLog is called when a device comes up, goes down or restarts, when a batch fails, and when the server
+   * closes.
+   */
   onLog?: (event: ServeEvent) => void;
-  /** The decision log: all the core hears and says, for replay. */
+  /** onDecision receives the decision log: all events and decisions of the core, for replay. */
   onDecision?: (entry: LogEntry) => void;
-  /** Ends a start that is under way; what was started is released. */
+  /** Ends a start that is under way when aborted. Everything that was started is released. */
   signal?: AbortSignal;
 }
 
@@ -31,17 +37,17 @@ export type ServeEvent =
   | { kind: 'closed' };
 
 export interface RunningServer {
-  /** Where it answers, e.g. `http://127.0.0.1:8000`. */
+  /** The URL where it answers, such as `http://127.0.0.1:8000`. */
   readonly url: string;
   readonly address: { readonly host: string; readonly port: number };
-  /** Process ids of the executors, for observers. */
+  /** executorPids lists the process ids of the executors, for observers. */
   executorPids(): readonly number[];
-  /** Resolves when the server has closed. */
+  /** closed resolves when the server has closed. */
   readonly closed: Promise<void>;
-  /** Takes no more requests, answers all it has, releases the executors. */
+  /** close takes no more requests, answers those it has, and releases the executors. */
   close(): Promise<void>;
-  /** What GET /metrics answers. */
+  /** metricsText gives the text that GET /metrics answers. */
   metricsText(): Promise<string>;
-  /** Time spent in the scheduling core so far. */
+  /** coreTime gives the time spent in the scheduling core so far. */
   coreTime(): { decideUs: number; calls: number; requests: number };
 }

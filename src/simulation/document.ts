@@ -11,7 +11,7 @@ import { describedExecution } from './execution.js';
 import { classesOf, type SimulationRun, type SimulationSetup } from './run.js';
 import { describedWorkload } from './workload.js';
 
-/** The report of a run, as it is written and printed. */
+/** simulationReport makes the report of a run, as it is written and printed. */
 export function simulationReport(
   setup: SimulationSetup,
   { figures, complete }: SimulationRun,

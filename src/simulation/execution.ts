@@ -12,10 +12,10 @@ import { streamOf } from '../random/index.js';
 import type { Topology } from '../serving/index.js';
 import type { PlanProfiles } from './profiles.js';
 
-/** Deviations from the median to the 95th percentile of a normal distribution. */
+/** The 95th percentile of a normal distribution lies this many deviations above the median. */
 const P95_DEVIATIONS = 1.6448536269514722;
 
-/** How executions differ from the plan; plain data. */
+/** Execution says how executions differ from the plan. It is plain data. */
 export interface Execution {
   /** Executions take this multiple of the planned time. */
   readonly slow: number;
@@ -23,9 +23,10 @@ export interface Execution {
 }
 
 /**
- * Log-normal factors on execution times.
- * - cv: of mean 1 and this coefficient of variation.
- * - profile: of median 1 (what profiles and plans hold are medians); by pool, at index batch − 1 the deviation of its logarithm.
+ * Jitter describes log-normal factors on execution times.
+ * - cv: the factors have mean 1 and this coefficient of variation.
+ * - profile: the factors have median 1, because profiles and plans hold medians. By pool, index batch − 1
+ *   holds the deviation of the factor's logarithm.
  */
 export type Jitter =
   | { readonly kind: 'cv'; readonly cv: number }
@@ -33,7 +34,11 @@ export type Jitter =
 
 export type PlannedExecution = (pool: number, size: number, plannedNs: number) => number;
 
-/** What a batch takes under an execution and a seed: every pool draws from a stream of its own. Undefined: as planned. */
+/**
+ * executionOf gives the execution times of batches under an execution and a seed. Every pool draws from a
+ * stream of its own.
+ * @returns undefined where executions take exactly the planned time
+ */
 export function executionOf(
   { slow, jitter }: Execution,
   { models, pools }: Pick<Topology, 'models' | 'pools'>,
@@ -62,9 +67,10 @@ export function describedExecution({ slow, jitter }: Execution): SimulatedExecut
 }
 
 /**
- * The spread of every pool's executions by its model's profile: its blocks' 95th percentiles over their medians, as if all
- * blocks of a partition were slow together. A batch that was not measured has the spread of the next larger that was.
- * @param told where everything that is missing is added
+ * profiledJitter reads the spread of every pool's executions from its model's profile: the sum of its blocks'
+ * 95th percentiles over the sum of their medians, as if all blocks of a partition were slow together. A batch
+ * size that was not measured takes the spread of the next larger one that was.
+ * @param told where every missing figure is added
  */
 export function profiledJitter(
   plan: PooledPlan,
@@ -113,7 +119,10 @@ function spreadOf(
   return deviations;
 }
 
-/** Of a partition of layers, that of the whole model: profiles have spreads of blocks. */
+/**
+ * deviationAt gives a partition's deviation at a batch size. A partition of layers takes that of the whole
+ * model, because profiles hold spreads of blocks only.
+ */
 function deviationAt(
   profile: Profile,
   { blocks, device, virtual }: PlannedPartition,

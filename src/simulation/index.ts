@@ -1,8 +1,10 @@
 /**
- * A plan file simulated: from a plan, options and traces to a run, a sweep of runs, a report document and a timeline.
+ * This room simulates a plan file: it turns a plan, options and traces into a run or a sweep of runs, and
+ * those into a report and a timeline.
  *
- * In go a plan, profiles and options as a person gives them; out come runs and documents. The virtual time is `simulator`'s,
- * the decisions are `serving`'s. It writes no report: `api` does. Start with `setup.ts`, then `run.ts`.
+ * It takes a plan, its profiles and options as a person writes them, and gives runs and documents. The room
+ * `simulator` keeps the virtual time, and `serving` makes the decisions. Reports are written to files by
+ * `api`, not here. Start reading at `setup.ts`, then `run.ts`.
  */
 
 export { simulationReport } from './document.js';

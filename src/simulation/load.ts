@@ -17,36 +17,42 @@ import {
 
 const NS_PER_S = 1e9;
 
-/** The load factor and the duration where nothing is said. */
+/** The load factor and the duration when no option gives them. */
 export const DEFAULT_LOAD = 0.9;
 export const DEFAULT_DURATION_S = 30;
 
 export interface LoadOptions {
-  /** How requests arrive, or (of a trace of counts) how an interval's are placed in it. Default poisson. */
+  /**
+   * How requests arrive, or, for a trace of counts, how those of an interval are placed. The default is
+   * poisson.
+   */
   readonly arrivals?: ArrivalProcess | undefined;
-  /** Coefficient of variation of the gaps of gamma arrivals. */
+  /** The coefficient of variation of the gaps of gamma arrivals. */
   readonly cv?: number | undefined;
-  /** `500`: of all models, shared by weight; `detector=300`: of one. */
+  /** Rates: `500` is shared by all models by weight, `detector=300` is the rate of one model. */
   readonly rps?: readonly string[] | undefined;
-  /** Times the plan's throughput of each model. Default 0.9. */
+  /** The offered rate over the plan's throughput, for each model. The default is 0.9. */
   readonly load?: number | undefined;
-  /** Seconds in which requests arrive; default 30, or the whole trace. */
+  /** The seconds during which requests arrive. The default is 30, or the whole trace. */
   readonly duration?: number | undefined;
-  /** `day.csv`: for all models, shared by weight; `detector=day.csv`: for one. */
+  /** Trace files: `day.csv` is shared by all models by weight, `detector=day.csv` is for one model. */
   readonly traces?: readonly string[] | undefined;
   readonly traceFormat?: 'perf-analyzer-intervals' | undefined;
-  /** A load that changes over time, in order: `60s,load=0.5`, `2min,rps=300,cv=4,over=30s`, `60s,detector=200`. */
+  /**
+   * The phases of a load that changes over time, in order: `60s,load=0.5`, `2min,rps=300,cv=4,over=30s`,
+   * `60s,detector=200`.
+   */
   readonly phases?: readonly string[] | undefined;
 }
 
-/** A file the load was read from. */
+/** TraceFile is a file that the load was read from. */
 export interface TraceFile {
   readonly path: string;
   readonly sha256: string;
 }
 
 /**
- * The load that options ask for.
+ * resolvedWorkload finds the load that options ask for.
  * @param told where every fault is added
  * @returns undefined after a fault
  */
@@ -99,7 +105,7 @@ type Rates =
   | { readonly kind: 'total'; readonly rps: number }
   | { readonly kind: 'each'; readonly byModel: number[] };
 
-/** `500`, or `a=300` and `b=200`; a model left out has none. */
+/** ratesOf reads `500`, or `a=300` and `b=200`. A model that is not named has no requests. */
 function ratesOf(models: LoadedModels, texts: readonly string[], told: ToldFaults): Rates | undefined {
   const byModel = models.map(() => 0);
   const seen = new Set<number>();
@@ -156,7 +162,10 @@ async function readSources(
   return read;
 }
 
-/** `model=file` or `file`. A path may hold "=", but then not before its first folder, unless a model's name ends there. */
+/**
+ * namedTrace splits `model=file` or takes `file` alone. A path may hold "=" after its first folder. Before
+ * that, the "=" ends a model's name.
+ */
 function namedTrace(models: LoadedModels, text: string): { name?: string; path: string } {
   const known = models
     .map(({ name }) => name)
@@ -188,7 +197,7 @@ async function readSource(
   }
 }
 
-/** Reads it once, so that a pipe will do. */
+/** readTrace reads the file once, so that it may be a pipe. */
 async function readTrace(
   path: string,
   format: LoadOptions['traceFormat'],
@@ -204,7 +213,10 @@ async function readTrace(
   return { trace: reader.end(), sha256: hash.digest('hex') };
 }
 
-/** With traces for some models, a rate for another would be forgotten. */
+/**
+ * refuseUntraced refuses rates of models without a trace when other models have traces, as they would be
+ * ignored.
+ */
 function refuseUntraced(
   models: LoadedModels,
   read: readonly ReadSource[],
@@ -218,7 +230,7 @@ function refuseUntraced(
   });
 }
 
-/** What is said of how requests are placed in intervals must have a trace of intervals. */
+/** refuseSpread refuses options for placing requests in intervals when no trace has intervals. */
 function refuseSpread(read: readonly ReadSource[], { arrivals, cv }: LoadOptions, told: ToldFaults): void {
   if (read.length === 0 || read.some(({ source }) => source.trace.kind === 'counts')) return;
   if (arrivals !== undefined || cv !== undefined)

@@ -1,7 +1,7 @@
 import type { ToldFaults } from '../artifacts/index.js';
 import { fault, type PooledPlan } from '../artifacts/index.js';
 
-/** What a plan's models offer loads: names, planned rates, weights. */
+/** LoadedModels is what loads need to know of a plan's models: names, planned rates and weights. */
 export type LoadedModels = Pick<PooledPlan, 'models'>['models'];
 
 export function isServed({ throughputRps, pipelines }: LoadedModels[number]): boolean {
@@ -12,7 +12,10 @@ export function plannedRates(models: LoadedModels, factor: number): number[] {
   return models.map((model) => (isServed(model) ? factor * model.throughputRps : 0));
 }
 
-/** By the models' weights where any served one has a weight, else by planned rates; what is not served gets nothing. */
+/**
+ * weightsOf takes the models' weights where any served model has one, else their planned rates. Models that
+ * are not served get 0.
+ */
 export function weightsOf(models: LoadedModels): number[] {
   const weights = models.map((model) => (isServed(model) ? model.weight : 0));
   return weights.some((weight) => weight > 0) ? weights : plannedRates(models, 1);
@@ -24,7 +27,7 @@ export function byWeight(models: LoadedModels, total: number): number[] {
   return weights.map((weight) => (total * weight) / sum);
 }
 
-/** The index of the model that an option names; what is wrong with it is added to `told`. */
+/** modelOf finds the index of the model that an option names. Faults of the name are added to `told`. */
 export function modelOf(
   models: LoadedModels,
   name: string,

@@ -3,19 +3,24 @@ import { fault, option } from '../artifacts/index.js';
 import { type ArrivalProcess, type Load, type MixPhase, mixedLoads } from '../workload/index.js';
 import { byWeight, type LoadedModels, modelOf, plannedRates } from './models.js';
 
-/** A stretch of a load that changes over time (InferLine §6); plain data. */
+/** Phase is a stretch of a load that changes over time (InferLine, section 6). It is plain data. */
 export interface Phase {
-  /** How long it is held. */
+  /** How long the rates are held. */
   readonly durationS: number;
-  /** Before that, how long rates and variation take to get here from where the phase before left them. */
+  /**
+   * The length of the transition before the phase, in which rates and variation change linearly from those of
+   * the phase before.
+   */
   readonly transitionS: number;
-  /** By model, requests per second. */
+  /** The rate of each model, in requests per second. */
   readonly rps: readonly number[];
-  /** Coefficient of variation of the gaps of gamma arrivals. */
+  /** The coefficient of variation of the gaps of gamma arrivals. */
   readonly cv?: number;
 }
 
-/** What of a load's options phases are read from, or stand in the place of. */
+/**
+ * PhaseOptions holds the options that phases are read from, and those that may not be given beside phases.
+ */
 interface PhaseOptions {
   readonly phases?: readonly string[] | undefined;
   readonly arrivals?: ArrivalProcess | undefined;
@@ -29,15 +34,19 @@ interface PhaseOptions {
 const LOOKS = 'such as 60s,load=0.5 or 2min,rps=300,cv=4,over=30s or 60s,model=200';
 const WORDS = ['load', 'rps', 'cv', 'over'];
 const SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, min: 60, h: 3600 };
-/** Below, gaps are even to the nanosecond; above, nearly all requests come at one instant. */
+/**
+ * Below the least, gaps are even to the nanosecond. Above the most, nearly all requests come at one instant.
+ */
 const LEAST_CV = 1e-6;
 const MOST_CV = 1000;
 
 /**
- * Reads phases in their order: how long; `load=` times the plan's rates, or `rps=` of all models by weight, or `model=` requests per
- * second of one, those not named nothing; `over=` how long the way there takes; `cv=` of gamma arrivals.
+ * phasesOf reads phases in order. Each gives its length first; then its rate, as `load=` (a multiple of the
+ * plan's rates), `rps=` (shared by all models by weight) or `model=` (requests per second of one model, where
+ * models that are not named have none); then perhaps `over=`, the length of the transition, and `cv=` for
+ * gamma arrivals.
  * @param told where every fault is added
- * @returns undefined where there are none, or after a fault
+ * @returns undefined where there are no phases, or after a fault
  */
 export function phasesOf(models: LoadedModels, options: PhaseOptions, told: ToldFaults): Phase[] | undefined {
   const { phases: texts = [], arrivals, cv, load, rps = [], duration, traces = [] } = options;
@@ -60,13 +69,13 @@ export function phasesOf(models: LoadedModels, options: PhaseOptions, told: Told
   return phases;
 }
 
-/** What is wrong with a coefficient of variation of gamma arrivals, if anything. */
+/** variationFault says what is wrong with a coefficient of variation of gamma arrivals, if anything is. */
 export function variationFault(cv: number): string | undefined {
   if (cv === 0 || (cv >= LEAST_CV && cv <= MOST_CV)) return undefined;
   return `is ${cv}; valid are 0 and ${LEAST_CV} to ${MOST_CV}`;
 }
 
-/** The load of each model. */
+/** loadsOfPhases gives the load of each model. */
 export function loadsOfPhases(phases: readonly Phase[], models: number): Load[] {
   const mixed = phases.map(({ rps, ...phase }): MixPhase => {
     const total = sumOf(rps);
@@ -75,12 +84,12 @@ export function loadsOfPhases(phases: readonly Phase[], models: number): Load[] 
   return mixedLoads(mixed, models);
 }
 
-/** Transitions included. */
+/** durationOfPhases gives the length of all phases in seconds, with their transitions. */
 export function durationOfPhases(phases: readonly Phase[]): number {
   return sumOf(phases.map(({ durationS, transitionS }) => durationS + transitionS));
 }
 
-/** The rate of each model in the mean over all phases; in a transition that is the mean of its ends. */
+/** meanRates gives each model's mean rate over all phases. In a transition it is the mean of both ends. */
 export function meanRates(phases: readonly Phase[], models: number): number[] {
   return Array.from({ length: models }, (_, m) => {
     const requests = phases.map(({ durationS, transitionS, rps }, i) => {
@@ -92,12 +101,12 @@ export function meanRates(phases: readonly Phase[], models: number): number[] {
   });
 }
 
-/** The highest rate of all models at any time. */
+/** highestRate gives the highest rate of all models together at any time. */
 export function highestRate(phases: readonly Phase[]): number {
   return Math.max(...phases.map(({ rps }) => sumOf(rps)));
 }
 
-/** One `phase`, read field by field. */
+/** PhaseText reads one `--phase`, field by field. */
 class PhaseText {
   private readonly rates: { load?: number; rps?: number; byModel?: number[] } = {};
   private readonly fields = new Set<string>();
@@ -110,7 +119,7 @@ class PhaseText {
     private readonly told: ToldFaults,
   ) {}
 
-  /** @param usualCv where it names none of its own */
+  /** @param usualCv the coefficient of variation of a phase that names none */
   read(isGamma: boolean, usualCv: number | undefined): Phase {
     const [length = '', ...fields] = this.text.split(',');
     const durationS = this.time(length);

@@ -11,11 +11,11 @@ import {
   pathFrom,
 } from '../artifacts/index.js';
 
-/** A plan's profiles, one per model, where all of them are there. */
+/** PlanProfiles holds the profiles of a plan, one per model, or fewer where some are missing. */
 export type PlanProfiles = readonly Loaded<'profile'>[];
 
 /**
- * The profiles a plan was made from, as far as they are where it says.
+ * profilesOf loads the profiles that a plan was made from, as far as they are still at the paths it names.
  * @param told where profiles that have changed since, or cannot be read, are added
  */
 export async function profilesOf(plan: Loaded<'pooled-plan'>, told: ToldFaults): Promise<PlanProfiles> {
@@ -47,8 +47,8 @@ type UnitsOf = typeof import('../milp/index.js').unitsOf;
 const RELATIVE_ROUNDING = 1e-9;
 
 /**
- * Where a plan says otherwise than the profiles it was made from: the first of each partition. Where a profile is missing
- * nothing is looked into: the plan is all that is needed.
+ * profileFaults says where a plan contradicts the profiles it was made from, with the first contradiction of
+ * each partition. When a profile is missing it checks nothing, because the plan alone is enough to simulate.
  */
 export async function profileFaults(plan: PooledPlan, profiles: PlanProfiles): Promise<Fault[]> {
   if (profiles.length !== plan.models.length) return [];

@@ -16,11 +16,11 @@ import { TimelineWriter, type WrittenTimeline } from './timeline.js';
 import { arrivalsOf, atLoadFactor, type Workload } from './workload.js';
 
 const TELL_EVERY_MS = 100;
-/** What is done sooner needs no progress. */
+/** A run that ends sooner shows no progress. */
 const TELL_AFTER_MS = 500;
 const LOOK_EVERY = 4096;
 
-/** What all runs of a simulation share; plain data. */
+/** SimulationSetup is what all runs of a simulation share. It is plain data. */
 export interface SimulationSetup {
   readonly plan: PooledPlan;
   readonly scheduler: ChosenScheduler;
@@ -30,17 +30,17 @@ export interface SimulationSetup {
   readonly exact: boolean;
 }
 
-/** One run. */
+/** SimulationJob describes one run. */
 export interface SimulationJob {
-  /** Instead of the load of the setup: the load factor of every model. */
+  /** The load factor of every model, which replaces the load of the setup. */
   readonly loadFactor?: number;
   readonly windowNs?: number;
-  /** Where its timeline is written. */
+  /** Where the run's timeline is written. */
   readonly timeline?: { readonly path: string; readonly mostBytes?: number };
 }
 
 export interface SimulationProgress {
-  /** Virtual seconds simulated, and to simulate. */
+  /** Virtual seconds simulated so far, and how many there are. */
   readonly seconds: number;
   readonly ofSeconds: number;
   readonly requests: number;
@@ -48,7 +48,7 @@ export interface SimulationProgress {
 
 export interface SimulationRun {
   readonly figures: RunFigures;
-  /** false where it was interrupted. */
+  /** False when the run was interrupted. */
   readonly complete: boolean;
   readonly timeline?: WrittenTimeline;
 }
@@ -58,13 +58,16 @@ export interface SimulationHooks {
   readonly onProgress?: (progress: SimulationProgress) => void;
 }
 
-/** Device classes of a topology, in the order of the plan's. */
+/** classesOf lists the device classes of a topology, in the order of the plan. */
 export function classesOf(plan: PooledPlan, topology: Topology): string[] {
   const used = new Set(topology.devices.map(({ deviceClass }) => deviceClass));
   return [...new Set([...Object.keys(plan.classes), ...used])].filter((name) => used.has(name));
 }
 
-/** Runs a plan once in this thread. The same setup and job give the same figures and the same bytes. */
+/**
+ * runSimulation runs a plan once in this thread. The same setup and job give the same figures and the same
+ * bytes.
+ */
 export async function runSimulation(
   { plan, scheduler, execution, workload, seed, exact }: SimulationSetup,
   { loadFactor, windowNs, timeline }: SimulationJob,
@@ -139,7 +142,10 @@ function shapeOf(
   };
 }
 
-/** Arrivals that tell how far they are, and end when they are asked to: what has come is served to its end. */
+/**
+ * WatchedArrivals reports progress and ends when it is told to. Requests that have arrived by then are served
+ * to their end.
+ */
 class WatchedArrivals implements Arrivals {
   stopped = false;
   atNs = 0;

@@ -21,44 +21,50 @@ import { type PlanProfiles, profileFaults, profilesOf } from './profiles.js';
 import type { SimulationSetup } from './run.js';
 import { expectedRequests, highestRps, type Workload } from './workload.js';
 
-/** What decides a simulation, besides the plan. */
+/** SimulationOptions holds everything that decides a simulation besides the plan. */
 export interface SimulationOptions extends LoadOptions, SchedulerOptions {
-  /** Of all that is drawn. Default 0. */
+  /** The seed of all random draws. The default is 0. */
   readonly seed?: number | undefined;
-  /** Executions take this multiple of the planned time. Default 1. */
+  /** Executions take this multiple of the planned time. The default is 1. */
   readonly slow?: number | undefined;
-  /** Executions vary as the plan's profiles say they did, or by this coefficient of variation. Default: as planned. */
+  /**
+   * Variation of execution times: as in the plan's profiles, or by this coefficient of variation. The default
+   * is none.
+   */
   readonly jitter?: 'profile' | number | undefined;
-  /** Exact percentiles, at 32 bytes for each answered request. */
+  /** Computes exact percentiles, at 32 bytes for each answered request. */
   readonly exact?: boolean | undefined;
 }
 
-/** A simulation ready to run. */
+/** PreparedSimulation is a simulation that is ready to run. */
 export interface PreparedSimulation {
   readonly setup: SimulationSetup;
   inputs(holder: string | undefined): InputFile[];
 }
 
-/** Past it nanoseconds are no whole numbers any more: 104 days. */
+/** The longest time, 104 days: beyond it a double does not hold whole nanoseconds. */
 const MOST_NS = Number.MAX_SAFE_INTEGER;
 
-/** One in a nanosecond: faster ones come at one instant, without end. */
+/**
+ * The highest rate, one request per nanosecond. Beyond it requests would arrive at one instant without end.
+ */
 const MOST_RPS = 1e9;
 
-/** Past these, executions last longer than time can count. */
+/** Beyond these limits executions would last longer than a time can express. */
 const MOST_SLOW = 1e6;
 const MOST_JITTER = 100;
 
-/** Of which every latency is kept: 3.2 GB. */
+/** The most requests whose latencies are all kept, in 3.2 GB. */
 const MOST_EXACT = 100_000_000;
 
-/** 32 MB of numbers. */
+/** The most numbers that windows may take, in 32 MB. */
 const MOST_WINDOW_CELLS = 4_000_000;
 
 /**
- * Reads and checks all that a simulation needs.
- * @param more faults that the caller has found already, and what it has yet to check
- * @throws InputError with every fault of plan, profiles, traces and options at once; MissingError where the plan is not there
+ * prepareSimulation reads and checks everything that a simulation needs.
+ * @param more faults that the caller has already found, and a check that it adds
+ * @throws InputError with every fault of plan, profiles, traces and options at once; MissingError where the
+ *   plan is missing
  */
 export async function prepareSimulation(
   path: string,
@@ -102,7 +108,7 @@ export async function prepareSimulation(
   };
 }
 
-/** What is wrong with how long a load lasts and how dense it is. */
+/** lengthFaults says what is wrong with the duration and the rate of a load. */
 export function lengthFaults(plan: PooledPlan, workload: Workload, exact: boolean | undefined): Fault[] {
   const { durationNs } = workload;
   const whole = workload.kind === 'trace' && workload.whole;
@@ -129,7 +135,7 @@ export function lengthFaults(plan: PooledPlan, workload: Workload, exact: boolea
   return [fault(`${said}: without it percentiles are within 0.2 %`, option('exact'))];
 }
 
-/** What is wrong with windows of so many seconds. */
+/** windowFaults says what is wrong with windows of this length in seconds. */
 export function windowFaults(
   plan: PooledPlan,
   { durationNs }: Workload,
@@ -160,7 +166,10 @@ function jitterOf(
   return jitter === 'profile' ? profiledJitter(plan, profiles, told) : { kind: 'cv', cv: jitter };
 }
 
-/** Numbers that no simulation can be made with; written so that NaN is none either. */
+/**
+ * numberFaults refuses numbers that cannot be simulated. The conditions are written so that NaN fails them
+ * too.
+ */
 function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationOptions): Fault[] {
   const faults: Fault[] = [];
   if (!(slow > 0 && slow <= MOST_SLOW))
@@ -173,7 +182,7 @@ function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationOp
   return faults;
 }
 
-/** Options and streams go by name. */
+/** namesakes refuses models of the same name, because options and random streams find models by name. */
 function namesakes({ models }: PooledPlan): Fault[] {
   const names = models.map(({ name }) => name);
   return names.flatMap((name, m) =>

@@ -18,21 +18,21 @@ import { SimulationThread } from './thread.js';
 import { spreadOf } from './workload.js';
 
 export interface SweepOptions extends Omit<SimulationOptions, 'load' | 'rps' | 'phases'> {
-  /** `load=0.05..1.0`, `load=0.5..1.2:15` with the number of points. */
+  /** The load factors: `load=0.05..1.0`, or `load=0.5..1.2:15` with the number of points. */
   readonly sweep: string;
-  /** The attainment asked for. Default 0.99. */
+  /** The attainment that the largest load must reach. The default is 0.99. */
   readonly target?: number;
   readonly output?: string | undefined;
-  /** Threads; as many as the machine has cores, at most 16, when left out. */
+  /** The number of threads. By default there are as many as the machine has cores, at most 16. */
   readonly threads?: number;
-  /** When aborted, the points that are done are reported. */
+  /** When it is aborted, the points that are done are reported. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: SweepProgress) => void;
 }
 
 export interface SweepProgress {
   readonly done: number;
-  /** What is planned so far; the search for the largest load adds to it. */
+  /** The number of points known so far. The search for the largest load adds to it. */
   readonly of: number;
   readonly leftMs: number | undefined;
 }
@@ -41,13 +41,14 @@ const SWEEP = /^load=(\d*\.?\d+)(?:\.\.(\d*\.?\d+))?(?::(\d+))?$/;
 const USUAL_STEP = 0.05;
 const MOST_POINTS = 200;
 const MOST_LOAD = 100;
-/** The largest load is found to this. */
+/** The largest load is found to 1/GRID. */
 const GRID = 100;
 const TARGET = 0.99;
 const MOST_THREADS = 16;
 
 /**
- * Reads `load=0.05..1.0`, `load=0.5..1.2:15`, `load=0.8`: evenly spaced, both ends included; by default in steps of about 0.05.
+ * sweptLoads reads `load=0.05..1.0`, `load=0.5..1.2:15` or `load=0.8`. Points are evenly spaced, both ends
+ * included, by default in steps of about 0.05.
  * @param told where every fault is added
  */
 export function sweptLoads(text: string, told: ToldFaults): number[] {
@@ -73,7 +74,7 @@ export function sweptLoads(text: string, told: ToldFaults): number[] {
   return evenlySpaced(from, to, from === to ? 1 : points);
 }
 
-/** Simulates all loads, then those that the search for the largest goes to. */
+/** runSweep simulates all loads, then further loads in search of the largest that meets the target. */
 export async function runSweep(
   setup: SimulationSetup,
   loads: readonly number[],
@@ -102,7 +103,7 @@ export async function runSweep(
   return document(setup, runs, target, complete, inputs);
 }
 
-/** Largest loads first: they take longest. */
+/** runAll runs the largest loads first, because they take longest. */
 async function runAll(
   threads: readonly SimulationThread[],
   wanted: readonly number[],
@@ -135,7 +136,7 @@ function progressOf(onProgress: SweepOptions['onProgress']): (done: number, of: 
 
 type AttainmentOf = (run: SimulationRun) => number | undefined;
 
-/** Overall, then each model that had requests. */
+/** criteria gives the attainments that are searched: overall, then of each model that had requests. */
 function criteria(plan: PooledPlan): AttainmentOf[] {
   const models = plan.models.map(
     (_, m): AttainmentOf =>
@@ -145,7 +146,10 @@ function criteria(plan: PooledPlan): AttainmentOf[] {
   return [({ figures }) => figures.overall.attainment, ...models];
 }
 
-/** The load in the middle between the largest that reaches the target and the next above, for each that is searched. */
+/**
+ * nextLoads gives, for each criterion, the load halfway between the largest that meets the target and the
+ * next above.
+ */
 function nextLoads(
   runs: ReadonlyMap<number, SimulationRun>,
   target: number,
@@ -155,7 +159,7 @@ function nextLoads(
   for (const attainment of criteria(setup.plan)) {
     const { reached, above } = bracket(runs, target, attainment);
     if (reached === undefined || above === undefined) continue;
-    // Whole hundredths strictly between the two.
+    // These are the whole hundredths strictly between the two.
     const low = Math.floor(reached * GRID + 1e-9) + 1;
     const high = Math.ceil(above * GRID - 1e-9) - 1;
     if (low <= high) next.add(Math.floor((low + high) / 2) / GRID);

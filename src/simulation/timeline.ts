@@ -2,7 +2,9 @@ import type { StreamedFile } from '../artifacts/index.js';
 import type { Topology } from '../serving/index.js';
 import type { SimulationObserver, SimulationView } from '../simulator/index.js';
 
-/** Perfetto's page reads a file of this size in a few seconds, and not many times more. */
+/**
+ * The usual limit of a timeline file: Perfetto's page reads this size in a few seconds, and hardly much more.
+ */
 export const MOST_TIMELINE_BYTES = 256 * 1024 * 1024;
 
 const CHUNK_CHARACTERS = 1 << 18;
@@ -11,20 +13,24 @@ const NS_PER_US = 1000;
 export interface WrittenTimeline {
   readonly slices: number;
   readonly bytes: number;
-  /** Where it ends before the run does, its file having reached its size: what ended before this is in it. Nanoseconds. */
+  /**
+   * The instant in nanoseconds at which the timeline was cut because its file was full. What ended before it
+   * is in the file.
+   */
   readonly cutAtNs?: number;
 }
 
-/** A row of the timeline: a virtual GPU or a link, in the process of its server. */
+/** Row is a row of the timeline: a virtual GPU or a link, in the process of its server. */
 interface Row {
   readonly process: number;
   readonly thread: number;
 }
 
 /**
- * Watches a run and writes it as Chrome trace JSON, which ui.perfetto.dev and chrome://tracing read: a process for each server with a
- * row for each virtual GPU and each link, a slice for each batch, and a flow from every batch to those its requests go on in.
- * Virtual time is shown as it is. Nothing but a number of characters and three numbers for each open request is held in memory.
+ * TimelineWriter watches a run and writes it as Chrome trace JSON, which ui.perfetto.dev and chrome://tracing
+ * read. Each server is a process with a row for each virtual GPU and each link. Each batch is a slice, with a
+ * flow to every slice that its requests go on in. Times are virtual. Memory holds one chunk of text and three
+ * numbers for each open request.
  */
 export class TimelineWriter implements SimulationObserver {
   private text = '{"displayTimeUnit":"ms","traceEvents":[\n';
@@ -37,7 +43,7 @@ export class TimelineWriter implements SimulationObserver {
   private readonly uplinks: (Row | undefined)[] = [];
   private readonly downlinks: (Row | undefined)[] = [];
   private readonly places: string[];
-  /** By request: the number of the slice it was last in (0: none yet), which row that is on and when it began. */
+  /** By request: the number of its last slice (0 when there is none), that slice's row, and when it began. */
   private lastSlice = new Float64Array(1024);
   private lastRow: Row[] = [];
   private lastAtNs = new Float64Array(1024);
@@ -115,7 +121,7 @@ export class TimelineWriter implements SimulationObserver {
     return true;
   }
 
-  /** A slice, and a flow to it from each slice that requests of it come from. */
+  /** step writes a slice, and a flow to it from each earlier slice of its requests. */
   private step(
     batch: number,
     size: number,

@@ -1,4 +1,4 @@
-/** The simulation thread: it is started with a setup and does one run after another. */
+/** The simulation thread starts with a setup and does one run after another. */
 import { serveJobs } from '../jobs/index.js';
 import {
   runSimulation,

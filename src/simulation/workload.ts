@@ -18,7 +18,10 @@ import { durationOfPhases, highestRate, loadsOfPhases, meanRates, type Phase } f
 
 const NS_PER_S = 1e9;
 
-/** A load with everything resolved but the seed; plain data, so that it crosses to threads. */
+/**
+ * Workload is a load with everything resolved but the seed. It is plain data, so that it can be sent to
+ * threads.
+ */
 export type Workload = DrawnWorkload | TraceWorkload;
 
 export interface DrawnWorkload {
@@ -26,31 +29,31 @@ export interface DrawnWorkload {
   readonly process: ArrivalProcess;
   readonly cv?: number;
   readonly durationNs: number;
-  /** By model; in the mean where there are phases. */
+  /** The rate of each model. With phases it is the mean. */
   readonly rps: readonly number[];
   readonly phases?: readonly Phase[];
 }
 
 export interface TraceWorkload {
   readonly kind: 'trace';
-  /** How the requests of an interval are placed. */
+  /** How the requests of an interval are placed in it. */
   readonly process: ArrivalProcess;
   readonly cv?: number;
   readonly durationNs: number;
   readonly sources: readonly TraceSource[];
-  /** Whether the duration is the traces' own. */
+  /** Whether the duration is that of the traces. */
   readonly whole: boolean;
-  /** By model: their parts in a trace for all. */
+  /** By model, its share of a trace that is for all models. */
   readonly weights: readonly number[];
 }
 
 export interface TraceSource {
   readonly trace: Trace;
-  /** For one model; for all where absent. */
+  /** The model that the trace is for; absent when it is for all. */
   readonly model?: number;
 }
 
-/** A load that changes from phase to phase. */
+/** phasedWorkload makes a load that changes from phase to phase. */
 export function phasedWorkload(
   process: ArrivalProcess,
   phases: readonly Phase[],
@@ -60,7 +63,10 @@ export function phasedWorkload(
   return { kind: 'drawn', process, durationNs, rps: meanRates(phases, models.length), phases };
 }
 
-/** The same load at a load factor: each model's planned rate times it; of traces the mean. Not of phases. */
+/**
+ * atLoadFactor sets each model's rate to its planned rate times the factor; for traces, the mean rate. A load
+ * with phases has no such rate and must not be given.
+ */
 export function atLoadFactor(workload: Workload, models: LoadedModels, factor: number): Workload {
   if (workload.kind === 'drawn') return { ...workload, rps: plannedRates(models, factor) };
   const sources = workload.sources.map((source) => rescaledSource(source, models, factor));
@@ -68,7 +74,7 @@ export function atLoadFactor(workload: Workload, models: LoadedModels, factor: n
   return { ...workload, sources, durationNs };
 }
 
-/** The arrivals of a load under a seed: one stream for each model, and for each trace. */
+/** arrivalsOf gives the arrivals of a load under a seed, with one stream for each model and each trace. */
 export function arrivalsOf(workload: Workload, models: LoadedModels, seed: number): Arrivals {
   if (workload.kind === 'drawn') {
     const { process, cv, durationNs, rps, phases } = workload;
@@ -95,7 +101,7 @@ export function arrivalsOf(workload: Workload, models: LoadedModels, seed: numbe
   return new UntilEnd(mergedArrivals(merged), durationNs);
 }
 
-/** What a report says of a load: the mean rates asked for. */
+/** describedWorkload describes a load for a report, with the mean rates that were asked for. */
 export function describedWorkload(workload: Workload, models: LoadedModels): SimulatedWorkload {
   const rates = workload.kind === 'drawn' ? workload.rps : traceRates(workload, models.length);
   const spread = spreadOf(workload);
@@ -113,13 +119,18 @@ export function describedWorkload(workload: Workload, models: LoadedModels): Sim
   };
 }
 
-/** How the requests of a trace's intervals are placed in them; undefined where there are none. */
+/**
+ * spreadOf says how the requests of a trace's intervals are placed; it is undefined where no trace has
+ * intervals.
+ */
 export function spreadOf(workload: Workload): ArrivalProcess | undefined {
   const placed = workload.kind === 'trace' && workload.sources.some(({ trace }) => trace.kind === 'counts');
   return placed ? workload.process : undefined;
 }
 
-/** The highest rate asked for at any time, requests per second; arrival times have none. */
+/**
+ * highestRps gives the highest rate at any time in requests per second. Traces of arrival times do not count.
+ */
 export function highestRps(workload: Workload): number {
   if (workload.kind === 'drawn') {
     const { rps, phases } = workload;
@@ -128,13 +139,13 @@ export function highestRps(workload: Workload): number {
   return Math.max(...workload.sources.map(({ trace }) => (trace.kind === 'counts' ? peakRps(trace) : 0)));
 }
 
-/** How many requests to expect. */
+/** expectedRequests gives the expected number of requests. */
 export function expectedRequests(workload: Workload, models: LoadedModels): number {
   const { models: loads, durationS } = describedWorkload(workload, models);
   return loads.reduce((sum, { rps }) => sum + rps * durationS, 0);
 }
 
-/** Arrivals before an end. */
+/** UntilEnd gives the arrivals before an end. */
 class UntilEnd implements Arrivals {
   constructor(
     private readonly arrivals: Arrivals,
@@ -163,12 +174,12 @@ export function rescaledSource(source: TraceSource, models: LoadedModels, factor
   return { ...source, trace: rescaledTrace(source.trace, { meanRps: wanted }) };
 }
 
-/** The duration of whole traces. */
+/** wholeNs gives the duration of whole traces in nanoseconds. */
 export function wholeNs(sources: readonly TraceSource[]): number {
   return Math.max(...sources.map(({ trace }) => endNs(trace)));
 }
 
-/** Just past the last arrival, or the end of the last interval. */
+/** endNs gives the instant just after the last arrival, or the end of the last interval. */
 function endNs(trace: Trace): number {
   const end = Math.round(traceDurationS(trace) * NS_PER_S);
   return trace.kind === 'arrivals' ? end + 1 : end;

@@ -3,20 +3,22 @@ import { steadyLoad } from './load.js';
 
 export interface ArrivalOptions {
   process: ArrivalProcess;
-  /** Mean rate, requests per second; > 0. */
+  /** The mean rate in requests per second; > 0. */
   rps: number;
-  /** Arrivals lie in [0, durationS). */
+  /** The duration in seconds. Arrivals lie in [0, durationS). */
   durationS: number;
-  /** Coefficient of variation of the gaps of a gamma process. Default 1. */
+  /** The coefficient of variation of the times between arrivals, for a gamma process. The default is 1. */
   cv?: number;
-  /** Not drawn from by the uniform process. */
+  /** The source of random gaps. The uniform process does not draw from it. */
   stream: GapSource;
 }
 
 /**
- * Arrival times in integer nanoseconds since the start, ascending, one at a time: constant memory.
- * Poisson and gamma: the first arrival comes one gap after 0. Uniform: arrival i at i/rps.
- * @throws InputError where the rate or the duration is not positive, or the coefficient of variation negative
+ * arrivals generates arrival times one at a time, in constant memory. Times are integer nanoseconds since the
+ * start, ascending. With poisson and gamma the first arrival comes one gap after 0; with uniform, arrival i
+ * comes at i/rps.
+ * @throws InputError where the rate or the duration is not positive, or the coefficient of variation is
+ *   negative
  */
 export function* arrivals(options: ArrivalOptions): Generator<number, void, undefined> {
   const { process, rps, durationS, cv, stream } = options;
@@ -24,7 +26,7 @@ export function* arrivals(options: ArrivalOptions): Generator<number, void, unde
   while (drawn.next()) yield drawn.atNs;
 }
 
-/** All arrival times of `arrivals` at once: 8 bytes each. */
+/** arrivalTimes gives all times that `arrivals` would generate, at 8 bytes each. */
 export function arrivalTimes(options: ArrivalOptions): Float64Array {
   let times = new Float64Array(64);
   let count = 0;

@@ -2,40 +2,43 @@ import type { Load } from './load.js';
 import type { Arrivals } from './stream-of-arrivals.js';
 
 /**
- * How requests arrive: memoryless; evenly spaced; or with gaps of a gamma distribution, whose coefficient of variation says
- * how bursty they are (0: evenly spaced, 1: memoryless; InferLine §6).
+ * ARRIVAL_PROCESSES lists how requests can arrive: as a Poisson process, evenly spaced, or with gaps from a
+ * gamma distribution. The coefficient of variation of gamma gaps says how bursty they are: 0 is evenly
+ * spaced, 1 is Poisson (InferLine, section 6).
  */
 export const ARRIVAL_PROCESSES = ['poisson', 'uniform', 'gamma'] as const;
 export type ArrivalProcess = (typeof ARRIVAL_PROCESSES)[number];
 
-/** Where a process draws its gaps: a Stream of src/random is one. */
+/** GapSource is where a process draws its gaps. A Stream of src/random is one. */
 export interface GapSource {
-  /** Exponential with mean 1. */
+  /** exponential draws from the exponential distribution with mean 1. */
   exponential(): number;
-  /** Gamma of this shape, scale 1. */
+  /** gamma draws from the gamma distribution with this shape and scale 1. */
   gamma(shape: number): number;
 }
 
 export interface DrawnOptions {
   process: ArrivalProcess;
   load: Load;
-  /** Drawn from by this process only; not at all by the uniform one. */
+  /** The source of random gaps, which only these arrivals may use. The uniform process draws nothing. */
   stream: GapSource;
-  /** Index of the model asked for. Default 0. */
+  /** The index of the model that the requests ask for. The default is 0. */
   model?: number;
   /**
-   * Where the first of evenly spaced arrivals stands: 0, one arrival's share of the load after the other from the start on, or
-   * 0.5, each in the middle of its share. Default 0.
+   * The position of the first of evenly spaced arrivals, in arrivals. With 0 they begin at the start of the
+   * load; with 0.5 each lies in the middle of its share of the load. The default is 0.
    */
   uniformOffset?: number;
 }
 
 /**
- * Arrivals of a load that may change with time, in integer nanoseconds, ascending, within the load's duration.
+ * DrawnArrivals generates the arrivals of a load that may change with time, in integer nanoseconds,
+ * ascending, within the load's duration.
  *
- * Gaps of mean 1 are drawn in operational time, the expected number of requests so far, and taken back to real time: exact for
- * rates that change, also to and from 0 (a memoryless process becomes the inhomogeneous Poisson process of that rate). The
- * coefficient of variation is that at the arrival before. Positions are kept unrounded, so that rounding shifts no rate.
+ * Gaps of mean 1 are drawn in operational time, which is the expected number of requests so far, and mapped
+ * back to real time. This is exact for rates that change, also to and from 0: a Poisson process becomes the
+ * inhomogeneous Poisson process of that rate. Each gap uses the coefficient of variation at the arrival
+ * before it. Positions are kept unrounded, so that rounding shifts no rate.
  */
 export class DrawnArrivals implements Arrivals {
   atNs = 0;
@@ -44,10 +47,13 @@ export class DrawnArrivals implements Arrivals {
   private readonly load: Load;
   private readonly stream: GapSource;
 
-  /** Operational time of the last arrival. */
+  /** The operational time of the last arrival. */
   private reached: number;
   private begun = false;
-  /** The piece of the load it is in: where it begins and ends in operational time, where in real time, and its shape. */
+  /**
+   * The current piece of the load: its start and end in operational time, its start in real time, and its
+   * rates.
+   */
   private piece = -1;
   private areaBefore = 0;
   private areaEnd = 0;
@@ -101,7 +107,10 @@ export class DrawnArrivals implements Arrivals {
     this.areaEnd += 0.5 * (this.rate + (endRate[piece] as number)) * length;
   }
 
-  /** How far into the piece the expected number of its requests is `area`: rate·t + slope·t²/2 = area. */
+  /**
+   * timeOf gives the time into the piece at which the expected number of its requests is `area`: it solves
+   * rate·t + slope·t²/2 = area.
+   */
   private timeOf(area: number): number {
     const { rate, slope } = this;
     if (area === 0) return 0;

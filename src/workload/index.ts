@@ -1,8 +1,9 @@
 /**
- * Load: arrival processes, loads that change over time, mixes of models, traces.
+ * This room makes arrivals: from arrival processes, loads that change over time, mixes of models, and traces.
  *
- * In go a process, a load and a seeded stream, or a trace's text; out come arrivals in integer nanoseconds since the start, one
- * at a time. It knows no clock and no files.
+ * It takes a process, a load and a seeded stream, or the text of a trace. It gives arrivals in integer
+ * nanoseconds since the start, one at a time. It reads no clock and no files. Start reading at `arrivals.ts`,
+ * then `trace.ts`.
  */
 export { type ArrivalOptions, arrivals, arrivalTimes } from './arrivals.js';
 export {

@@ -3,41 +3,48 @@ import { type Fault, InputError } from '../artifacts/index.js';
 const NS_PER_S = 1e9;
 
 /**
- * How much load there is at which time, in pieces one after the other. Within a piece the rate and the coefficient of variation
- * run straight from one end to the other.
+ * Load says how much load there is at which time, in consecutive pieces. Within a piece, the rate and the
+ * coefficient of variation change linearly from one end to the other.
  */
 export interface Load {
   readonly pieces: number;
   readonly lengthNs: Float64Array;
-  /** Requests per nanosecond. */
+  /** The rate at the start of each piece, in requests per nanosecond. */
   readonly startRate: Float64Array;
   readonly endRate: Float64Array;
-  /** Of the gaps between arrivals; a gamma process heeds them. */
+  /** The coefficient of variation of the gaps between arrivals. Only a gamma process uses it. */
   readonly startCv: Float64Array;
   readonly endCv: Float64Array;
-  /** All pieces together. */
+  /** The length of all pieces together. */
   readonly durationNs: number;
 }
 
-/** A stretch of a workload that changes over time (InferLine §6). */
+/** LoadPhase is a stretch of a load that changes over time (InferLine, section 6). */
 export interface LoadPhase {
-  /** Mean rate, requests per second; ≥ 0. */
+  /** The mean rate in requests per second; ≥ 0. */
   rps: number;
-  /** Coefficient of variation of the gaps between arrivals, σ/µ; ≥ 0. Default 1. */
+  /** The coefficient of variation (σ/µ) of the gaps between arrivals; ≥ 0. The default is 1. */
   cv?: number;
-  /** How long it is held. */
+  /** How long the rate is held. */
   durationS: number;
-  /** Before that, how long rate and variation take to get here from where the phase before left them. Default 0. */
+  /**
+   * The length of the transition before the phase, in which the rate and the coefficient of variation change
+   * linearly from those of the phase before. The default is 0.
+   */
   transitionS?: number;
 }
 
-/** A phase of several models at once. */
+/** MixPhase is a phase of several models at once. */
 export interface MixPhase extends LoadPhase {
-  /** Share of each model in the rate, by model; any scale. */
+  /** The share of each model in the rate, on any scale. */
   weights: readonly number[];
 }
 
-/** One rate all the time. @throws InputError where the rate or the duration is not positive, or the variation negative */
+/**
+ * steadyLoad makes a load whose rate never changes.
+ * @throws InputError where the rate or the duration is not positive, or the coefficient of variation is
+ *   negative
+ */
 export function steadyLoad(rps: number, durationS: number, cv = 1): Load {
   const faults: Fault[] = [];
   if (!(rps > 0 && Number.isFinite(rps)))
@@ -51,7 +58,7 @@ export function steadyLoad(rps: number, durationS: number, cv = 1): Load {
 }
 
 /**
- * Phases one after the other, each held for its duration after a transition from the one before.
+ * phasedLoad joins phases, each held for its duration after a transition from the one before.
  * @throws InputError with every fault of the phases
  */
 export function phasedLoad(phases: readonly LoadPhase[]): Load {
@@ -61,8 +68,8 @@ export function phasedLoad(phases: readonly LoadPhase[]): Load {
 }
 
 /**
- * One load per model: a model's rate in a phase is its share, by weight, of the phase's; during a transition every model's rate
- * runs straight from its old to its new, and so does the sum.
+ * mixedLoads makes one load per model. A model's rate in a phase is its share of the phase's rate by weight.
+ * During a transition every model's rate changes linearly, and so does their sum.
  * @throws InputError with every fault of the phases
  */
 export function mixedLoads(phases: readonly MixPhase[], models: number): Load[] {
@@ -73,7 +80,7 @@ export function mixedLoads(phases: readonly MixPhase[], models: number): Load[] 
   );
 }
 
-/** A weight among all, as a share of 1. */
+/** shareOf gives a weight's share of the sum of all weights. */
 export function shareOf(weights: readonly number[], index: number): number {
   return (weights[index] as number) / weights.reduce((sum, weight) => sum + weight, 0);
 }
@@ -83,14 +90,17 @@ interface Level {
   cv: number;
 }
 
-/** @internal A stretch from one level to another. */
+/**
+ * Piece is a stretch of a load from one level to another.
+ * @internal
+ */
 export interface Piece {
   lengthS: number;
   from: Level;
   to: Level;
 }
 
-/** The load of these pieces; those of no length are left out. */
+/** loadOf makes a load of these pieces. Pieces without a length are left out. */
 export function loadOf(pieces: readonly Piece[]): Load {
   const used = pieces.filter((piece) => piece.lengthS > 0);
   const column = (of: (piece: Piece) => number) => Float64Array.from(used, of);

@@ -2,15 +2,16 @@ import { InputError } from '../artifacts/index.js';
 import { shareOf } from './load.js';
 import type { Arrivals } from './stream-of-arrivals.js';
 
-/** Where a request's model is drawn: a Stream of src/random is one. */
+/** UniformSource is where a request's model is drawn. A Stream of src/random is one. */
 interface UniformSource {
-  /** In [0, 1). */
+  /** uniform draws from [0, 1). */
   uniform(): number;
 }
 
 /**
- * Several arrivals as one, in order of time; of equal times those of the earlier source come first. Each source keeps its own
- * stream, so that another model more moves nothing in the others. O(sources) per arrival.
+ * mergedArrivals merges several arrivals into one, in order of time; at equal times the earlier source comes
+ * first. Each source keeps its own stream, so that adding a model changes nothing in the others. An arrival
+ * costs O(sources).
  */
 export function mergedArrivals(sources: readonly Arrivals[]): Arrivals {
   return sources.length === 1 ? (sources[0] as Arrivals) : new MergedArrivals(sources);
@@ -19,7 +20,7 @@ export function mergedArrivals(sources: readonly Arrivals[]): Arrivals {
 class MergedArrivals implements Arrivals {
   atNs = 0;
   model = 0;
-  /** When each source's next one comes; Infinity where it has none. */
+  /** The time of each source's next arrival; Infinity when it has none. */
   private readonly nextAt: Float64Array;
   private pulled = false;
   private last = 0;
@@ -51,9 +52,10 @@ class MergedArrivals implements Arrivals {
 }
 
 /**
- * The same arrival times, each asking for a model drawn by weight: a trace that says nothing of models, for a plan of several.
- * @param weights by model, any scale
- * @param stream drawn from once per arrival
+ * sharedByWeight keeps the arrival times and draws a model for each by weight. It is for traces that do not
+ * name models, under plans with several.
+ * @param weights by model, on any scale
+ * @param stream one number of it is drawn per arrival
  * @throws InputError where a weight is negative or all are 0
  */
 export function sharedByWeight(
@@ -70,7 +72,7 @@ export function sharedByWeight(
     sum += shareOf(weights, i);
     return sum;
   });
-  // What rounding leaves belongs to the last model that has a weight.
+  // The last model with a weight takes what rounding leaves.
   const heaviestLast = weights.findLastIndex((weight) => weight > 0);
   upTo.fill(Number.POSITIVE_INFINITY, heaviestLast);
   return new SharedArrivals(arrivals, upTo, stream);

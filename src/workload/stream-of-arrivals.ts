@@ -1,16 +1,16 @@
 /**
- * Requests as they come, ascending in time, pulled one at a time: constant memory however many there are. After `next` has
- * returned true, `atNs` and `model` are those of the request pulled; after it has returned false there are no more.
+ * Arrivals gives requests in order of time, one at a time, so that memory stays constant. After `next` has
+ * returned true, `atNs` and `model` describe the request. After it has returned false there are no more.
  */
 export interface Arrivals {
   next(): boolean;
-  /** Integer nanoseconds since the start. */
+  /** The arrival in integer nanoseconds since the start. */
   readonly atNs: number;
-  /** Index of the model asked for. */
+  /** The index of the model that the request asks for. */
   readonly model: number;
 }
 
-/** Arrivals of one model at given times, e.g. those of `arrivals` or of a trace. */
+/** arrivalsAt makes the arrivals of one model at given times, such as those of `arrivals` or of a trace. */
 export function arrivalsAt(times: Iterable<number>, model = 0): Arrivals {
   const iterator = times[Symbol.iterator]();
   const pulled = {

@@ -1,27 +1,27 @@
-/** What a format makes of a line's fields; numbers are checked by what it calls. */
+/** LineSink receives what a format finds in the fields of a line, and checks the numbers. */
 export interface LineSink {
-  /** A request came so many nanoseconds after the start (or after the format's own zero). */
+  /** arrival adds a request so many nanoseconds after the start (or after the format's own zero). */
   arrival(ns: number): void;
-  /** So many requests came in this interval. */
+  /** interval adds an interval with so many requests. */
   interval(seconds: number, count: number): void;
-  /** Requests of one of several sources in each of its intervals: added up over the sources. */
+  /** counts adds one source's requests in each of its intervals. The counts of all sources are added up. */
   counts(seconds: number, counts: readonly number[]): void;
-  /** The field as a number of at least 0; undefined after a fault. */
+  /** number reads a field as a number of at least 0. It is undefined after a fault. */
   number(fields: readonly string[], index: number, name: string): number | undefined;
-  /** The same, whole. */
+  /** whole reads a field as a whole number of at least 0. It is undefined after a fault. */
   whole(fields: readonly string[], index: number, name: string): number | undefined;
   fault(message: string): void;
 }
 
 export interface TraceFormat {
   name: string;
-  /** What it looks like, for people. */
+  /** A description of the format that error messages show. */
   looks: string;
-  /** Whether these are the fields of its first line, in small letters. */
+  /** matches says whether these are the fields of the format's first line, in lower case. */
   matches: (fields: readonly string[]) => boolean;
-  /** Whether that line is a header, or already data. */
+  /** Whether the first line is a header rather than data. */
   header: boolean;
-  /** Whether its arrivals may come in any order, and are sorted. */
+  /** Whether the arrivals may come in any order. They are sorted then. */
   unsorted?: true;
   read: (fields: readonly string[], sink: LineSink) => void;
 }
@@ -30,7 +30,10 @@ const NS_PER_S = 1e9;
 const NS_PER_US = 1e3;
 const SECONDS_PER_MINUTE = 60;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-/** Not numbers, but what someone may have meant as one: then the first line is data, and faulty. */
+/**
+ * These are no numbers, but a person may have meant them as such. A first line with one is data with a fault,
+ * not a header.
+ */
 const NEARLY_A_NUMBER = /^([+-]?(nan|inf|infinity)|[+-].*)$/i;
 
 export function isNumber(field: string): boolean {
@@ -61,7 +64,10 @@ function readInterval(fields: readonly string[], sink: LineSink): void {
   else if (seconds !== undefined && count !== undefined) sink.interval(seconds, count);
 }
 
-/** Azure Functions 2019: hashes of function, owner and app in any order, maybe the trigger, then a count per minute. */
+/**
+ * The key columns of Azure Functions 2019: hashes of function, owner and app in any order and perhaps the
+ * trigger, followed by a count per minute.
+ */
 const FUNCTION_KEYS = ['hashfunction', 'hashowner', 'hashapp', 'trigger'];
 
 function keysOf(fields: readonly string[]): number {
@@ -83,20 +89,29 @@ function readFunctionCounts(fields: readonly string[], sink: LineSink, keys: num
   sink.counts(SECONDS_PER_MINUTE, counts);
 }
 
-/** Azure Functions 2021: when each invocation ended and how long it took. */
+/**
+ * readInvocation reads a line of Azure Functions 2021, which says when an invocation ended and how long it
+ * took.
+ */
 function readInvocation(fields: readonly string[], sink: LineSink): void {
   const end = sink.number(fields, 2, 'end_timestamp');
   const duration = sink.number(fields, 3, 'duration');
   if (end === undefined || duration === undefined) return;
-  // Those that began before the trace did are taken to have come with its start.
+  // An invocation that began before the trace is taken to have arrived at its start.
   sink.arrival(Math.max(0, Math.round((end - duration) * NS_PER_S)));
 }
 
 const STAMP = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:00)?$/;
-/** Seconds since 1970 of the start of 2000: stamps since then, and for 104 days from the first, are exact nanoseconds. */
+/**
+ * The start of the year 2000, in seconds since 1970. Counting from it, stamps within 104 days of the first
+ * are exact in nanoseconds.
+ */
 const STAMP_ZERO_S = 946_684_800;
 
-/** A UTC stamp in seconds since 2000 and nanoseconds; undefined where it is none. */
+/**
+ * stampOf reads a UTC timestamp as seconds since 2000 and nanoseconds; it is undefined where the text is
+ * none.
+ */
 export function stampOf(text: string): { seconds: number; ns: number } | undefined {
   const parts = STAMP.exec(text);
   if (parts === null) return undefined;
@@ -114,7 +129,10 @@ export function stampOf(text: string): { seconds: number; ns: number } | undefin
   return { seconds: ms / 1000 - STAMP_ZERO_S, ns: Number((parts[7] ?? '').padEnd(9, '0')) };
 }
 
-/** Azure LLM 2023 and 2024, LMM 2025. Its zero is the first stamp of the file. */
+/**
+ * stampReader reads the timestamps of Azure LLM 2023 and 2024 and LMM 2025. Its zero is the first timestamp
+ * of the file.
+ */
 function stampReader(): TraceFormat['read'] {
   let first: { seconds: number; ns: number } | undefined;
   return (fields, sink) => {
@@ -128,13 +146,19 @@ function stampReader(): TraceFormat['read'] {
   };
 }
 
-/** The format of a trace that begins with this line; undefined where none is known to. New for each trace: formats remember. */
+/**
+ * formatOf finds the format of a trace by its first line; it is undefined where no format is known. Formats
+ * keep state, so every trace needs new ones.
+ */
 export function formatOf(fields: readonly string[]): TraceFormat | undefined {
   const small = fields.map((field) => field.toLowerCase());
   return formats(keysOf(small)).find((format) => format.matches(small));
 }
 
-/** Gaps between arrivals in whole microseconds, one per line, nothing else: only where it is asked for, as arrival times look alike. */
+/**
+ * perfAnalyzerIntervals reads gaps between arrivals in whole microseconds, one per line. Arrival times look
+ * the same, so this format is used only when it is asked for.
+ */
 export function perfAnalyzerIntervals(): TraceFormat {
   let at = 0;
   return {
@@ -199,7 +223,7 @@ function formats(keys: number): TraceFormat[] {
   ];
 }
 
-/** What can be read, for people. */
+/** knownLooks lists the known formats for error messages. */
 export function knownLooks(): string[] {
   return [
     ...new Set([

@@ -16,13 +16,13 @@ const LONGEST_SHOWN = 40;
 const TOO_LATE = 'it is more than 104 days after the start, which is more than can be simulated';
 
 export interface TraceOptions {
-  /** Its name, for messages. */
+  /** The trace's name, for messages. */
   name?: string;
-  /** Where the text alone does not say it. */
+  /** The format, where the text alone does not tell it. */
   format?: 'perf-analyzer-intervals';
 }
 
-/** A trace from its whole text; see TraceReader. */
+/** parseTrace reads a trace from its whole text; see TraceReader. */
 export function parseTrace(text: string, options: TraceOptions = {}): Trace {
   const reader = new TraceReader(options);
   reader.push(text);
@@ -30,9 +30,10 @@ export function parseTrace(text: string, options: TraceOptions = {}): Trace {
 }
 
 /**
- * Reads a trace piece by piece. The format is told by the first line (docs/formats.md): arrival times or counts per interval of our
- * own, or a published format. Lines may end in CRLF, the last may lack its end; every other departure is a fault: lines that are
- * empty, numbers that are none, negative or not finite, arrivals that go back in time. Memory: 8 bytes per arrival, 16 per interval.
+ * TraceReader reads a trace piece by piece. The first line tells the format (docs/formats.md): our arrival
+ * times or counts per interval, or a published format. Lines may end in CRLF, and the last line may lack its
+ * end. Everything else is a fault: empty lines, fields that are no number, numbers that are negative or not
+ * finite, and arrivals that go back in time. It takes 8 bytes per arrival and 16 per interval.
  */
 export class TraceReader implements LineSink {
   private readonly name: string | undefined;
@@ -54,7 +55,7 @@ export class TraceReader implements LineSink {
     if (options.format === 'perf-analyzer-intervals') this.format = perfAnalyzerIntervals();
   }
 
-  /** The next piece of text; pieces may end anywhere, also within a line. */
+  /** push adds the next piece of text. A piece may end anywhere, also within a line. */
   push(text: string): void {
     let rest = text;
     if (!this.started && text.length > 0) {
@@ -67,8 +68,8 @@ export class TraceReader implements LineSink {
   }
 
   /**
-   * No more text comes.
-   * @throws InputError with every fault of the trace and its line, the first 50 where there are more
+   * end finishes the trace.
+   * @throws InputError with every fault of the trace and its line, or the first 50 of them
    */
   end(): Trace {
     if (this.json !== undefined) this.readSchedule(this.json.join(''));
@@ -161,7 +162,10 @@ export class TraceReader implements LineSink {
     else this.format?.read(fields, this);
   }
 
-  /** The first line says what the others are; @returns whether it was no more than a header */
+  /**
+   * begins reads the first line, which tells the format of the others.
+   * @returns whether the line was only a header
+   */
   private begins(fields: readonly string[]): boolean {
     this.fields = fields.length;
     this.format ??= formatOf(fields);
@@ -173,7 +177,7 @@ export class TraceReader implements LineSink {
     return true;
   }
 
-  /** perf_analyzer's fixed schedule: `{"data":[{"timestamp":[ms]}]}`. */
+  /** readSchedule reads the fixed schedule of perf_analyzer: `{"data":[{"timestamp":[ms]}]}`. */
   private readSchedule(text: string): void {
     this.format = { name: 'fixed-schedule', looks: '', matches: () => false, header: false, read: () => {} };
     const entries = scheduleOf(text);
@@ -223,7 +227,7 @@ function shown(text: string): string {
   return JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN - 1)}…` : text);
 }
 
-/** A list of numbers that grows. */
+/** Numbers is a list of numbers that grows. */
 class Numbers {
   private values = new Float64Array(64);
   count = 0;
@@ -241,7 +245,7 @@ class Numbers {
     this.values[index]! += value;
   }
 
-  /** 0 where there is none. */
+  /** last gives the last number, or 0 when there is none. */
   last(): number {
     return this.count === 0 ? 0 : (this.values[this.count - 1] as number);
   }

@@ -5,14 +5,14 @@ import { type Arrivals, arrivalsAt } from './stream-of-arrivals.js';
 
 const NS_PER_S = 1e9;
 
-/** A recorded load: either when each request came, or how many came in each interval. */
+/** Trace is a recorded load. It says when each request came, or how many came in each interval. */
 export type Trace = ArrivalTrace | CountTrace;
 
 export interface ArrivalTrace {
   kind: 'arrivals';
-  /** Which format it was read from. */
+  /** The format that it was read from. */
   format: string;
-  /** Integer nanoseconds since the start, ascending. */
+  /** Arrival times in integer nanoseconds since the start, ascending. */
   timesNs: Float64Array;
 }
 
@@ -20,13 +20,14 @@ export interface CountTrace {
   kind: 'counts';
   format: string;
   intervalS: Float64Array;
-  /** Requests in each interval; fractions after rescaling. */
+  /** The requests in each interval. They may be fractions after rescaling. */
   counts: Float64Array;
 }
 
 /**
- * Requests per second in the mean. Of a trace of arrivals: gaps over the time between first and last; of counts: requests over the
- * sum of the intervals. Undefined where all requests came at one instant.
+ * meanRps gives the mean requests per second. For a trace of arrivals it is the gaps over the time from the
+ * first to the last; for counts, the requests over the sum of the intervals.
+ * @returns undefined where all requests came at one instant
  */
 export function meanRps(trace: Trace): number | undefined {
   if (trace.kind === 'counts') return sum(trace.counts) / sum(trace.intervalS);
@@ -35,7 +36,7 @@ export function meanRps(trace: Trace): number | undefined {
   return spanNs > 0 ? (NS_PER_S * gaps) / spanNs : undefined;
 }
 
-/** Requests per second in the fullest interval of a trace of counts (what InferLine §6 rescales). */
+/** peakRps gives the requests per second in the fullest interval, which InferLine (section 6) rescales by. */
 export function peakRps(trace: CountTrace): number {
   let most = 0;
   for (let i = 0; i < trace.counts.length; i++)
@@ -44,10 +45,10 @@ export function peakRps(trace: CountTrace): number {
 }
 
 /**
- * The trace at another rate, its shape kept: arrivals come closer together or further apart in time; of counts there are more or
- * fewer in the same intervals.
- * @param to the mean rate, or for counts the peak's
- * @throws InputError where the rate is not positive, or the trace has none that could be changed
+ * rescaledTrace changes the rate of a trace and keeps its shape. Arrivals move closer together or further
+ * apart; counts grow or shrink in the same intervals.
+ * @param to the mean rate, or for counts the peak rate
+ * @throws InputError where the rate is not positive, or the trace has no rate that could be changed
  */
 export function rescaledTrace(trace: Trace, to: { meanRps: number } | { peakRps: number }): Trace {
   const wanted = 'meanRps' in to ? to.meanRps : to.peakRps;
@@ -64,16 +65,16 @@ export function rescaledTrace(trace: Trace, to: { meanRps: number } | { peakRps:
   return { ...trace, timesNs: trace.timesNs.map((time) => Math.round(time * factor)) };
 }
 
-/** How the requests of an interval are placed in it; a trace of arrivals says so itself. */
+/** Spread says how the requests of an interval are placed in it. Traces of arrivals do not need it. */
 export type Spread = Pick<DrawnOptions, 'process' | 'stream'> & {
-  /** Coefficient of variation of a gamma process. Default 1. */
+  /** The coefficient of variation of a gamma process. The default is 1. */
   cv?: number;
 };
 
 /**
- * Arrivals of a trace.
- * @param spread for counts: uniform gives every interval its count, each request in the middle of its share of it; poisson and
- *   gamma have the counts as means
+ * traceArrivals gives the arrivals of a trace.
+ * @param spread used for counts: with uniform every interval has exactly its count, each request in the
+ *   middle of its share; with poisson and gamma the counts are means
  */
 export function traceArrivals(trace: Trace, spread: Spread, model = 0): Arrivals {
   if (trace.kind === 'arrivals') return arrivalsAt(trace.timesNs, model);
@@ -81,7 +82,7 @@ export function traceArrivals(trace: Trace, spread: Spread, model = 0): Arrivals
   return new DrawnArrivals({ process, stream, model, load: countLoad(trace, cv), uniformOffset: 0.5 });
 }
 
-/** When a trace ends, seconds: its last arrival, or the end of its last interval. */
+/** traceDurationS gives the end of a trace in seconds: its last arrival, or the end of its last interval. */
 export function traceDurationS(trace: Trace): number {
   if (trace.kind === 'counts') return sum(trace.intervalS);
   return (trace.timesNs.at(-1) as number) / NS_PER_S;

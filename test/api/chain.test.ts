@@ -40,14 +40,17 @@ const PROFILE = {
   ...QUICK,
 };
 
-/** Two devices, and an SLO that any machine meets; one pipeline must use both, so that a cut is served. */
+/**
+ * The spec has two devices and an SLO that any machine meets. Its one pipeline must use both, so that a cut
+ * is served.
+ */
 const SPEC = `
 kind: pooled
 cluster: { devices: { fast: { count: 1 }, slow: { count: 1 } }, networkGbps: 100 }
 models: [{ profile: model.profile.json, sloMs: 2000 }]
 `;
 
-/** A signal that is found aborted once something holds. */
+/** abortedOnce gives a signal that reads as aborted once a condition holds. */
 function abortedOnce(holds: () => boolean): AbortSignal {
   const controller = new AbortController();
   const { signal } = controller;
@@ -59,7 +62,7 @@ function abortedOnce(holds: () => boolean): AbortSignal {
   return signal;
 }
 
-/** Every file of a folder by its path, as the digest of its bytes. */
+/** contents gives the digest of every file of a folder, by path. */
 async function contents(path: string): Promise<Record<string, string>> {
   const files = (await readdir(path, { recursive: true, withFileTypes: true })).filter((entry) =>
     entry.isFile(),
@@ -94,7 +97,7 @@ describe('the chain from ONNX file to served requests', () => {
     });
   });
 
-  it("serves the bundle: every answer is the model's own", async () => {
+  it("serves the bundle with the model's own answers", async () => {
     const session = await InferenceSession.create(at('model.onnx'), { intraOpNumThreads: 1 });
     const server = await serveBundle(at('bundle'), { port: 0 });
     try {
@@ -124,7 +127,7 @@ describe('the chain from ONNX file to served requests', () => {
 });
 
 describe('profileModelFile() and loadServer()', () => {
-  it('refuse a result that has nowhere to go before they measure', async () => {
+  it('refuse an output path that cannot be written before they measure', async () => {
     const output = at('none/result.json');
     await expect(profileModelFile(at('absent.onnx'), { ...PROFILE, output })).rejects.toThrow(
       'there is no folder',
@@ -135,14 +138,14 @@ describe('profileModelFile() and loadServer()', () => {
 });
 
 describe('profileModelFile()', () => {
-  it("refuses a method for blocks that are another profile's", async () => {
+  it('refuses --method when the blocks come from another profile', async () => {
     const options = { ...PROFILE, blocks: at('model.profile.json'), output: at('again.json') };
     await expect(profileModelFile(at('model.onnx'), options)).rejects.toThrow('Cannot use --method');
   });
 });
 
 describe('deployPlan()', () => {
-  it('refuses a profile that changed, a model that is another, a folder of other files; nothing is half written', async () => {
+  it('refuses a changed profile, another model and a folder of other files, and writes nothing', async () => {
     const profile = await readFile(at('model.profile.json'), 'utf8');
     const model = await readFile(at('model.onnx'));
     const listed = await readdir(folder);
@@ -194,7 +197,7 @@ describe('validateFiles()', () => {
 describe('partitionModelFile()', () => {
   const options = { devices: ['cpu:1'], method: 'greedy' as const, blocks: 3 };
 
-  it('writes blocks whose chain is the model, bit for bit', async () => {
+  it('writes blocks that, one after another, give the outputs of the model bit for bit', async () => {
     const { extracted, profile } = await partitionModelFile(at('model.onnx'), {
       ...options,
       boundary: 'exact',
@@ -207,7 +210,7 @@ describe('partitionModelFile()', () => {
     expect(await validateFiles([at('cut.profile.json')])).toMatchObject([{ ok: true }]);
   });
 
-  it('replaces a folder of blocks, and refuses one that holds anything else before it measures', async () => {
+  it('replaces a folder of blocks, and refuses one with other files before it measures', async () => {
     const again = {
       ...options,
       boundary: 'exact' as const,
@@ -224,7 +227,7 @@ describe('partitionModelFile()', () => {
     expect(await contents(at('blocks'))).toEqual(before);
   });
 
-  it('leaves the blocks that were there and nothing half written when it is stopped', async () => {
+  it('leaves the earlier blocks and nothing half written when it is stopped', async () => {
     await rm(at('blocks/notes.txt'));
     const before = await contents(at('blocks'));
     const listed = await readdir(folder);
@@ -250,7 +253,7 @@ describe('partitionModelFile()', () => {
     });
     expect(half.extracted?.largestDifference).toBeGreaterThan(0);
     expect(half.extracted?.largestDifference).toBeLessThan(0.01);
-    // The same without files being kept.
+    // The change is the same when no file is kept.
     const shown = await partitionModelFile(at('model.onnx'), { ...cut, boundary: 'float16' });
     expect(shown.boundaryChange).toBe(half.extracted?.largestDifference);
     expect(shown.profile.measurement?.boundaryChange).toBe(shown.boundaryChange);

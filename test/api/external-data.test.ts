@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-it('external data that is not what was profiled is neither deployed nor partitioned by its layers', async () => {
+it('deployPlan() and partitionModelFile() refuse external data that changed since profiling', async () => {
   await profileModelFile(at('model.onnx'), {
     ...QUICK,
     blocks: '2',

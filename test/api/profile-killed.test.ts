@@ -35,7 +35,7 @@ function start(output: string): { child: ChildProcess; ended: Promise<number | n
   return { child, ended: new Promise((resolve) => child.once('close', resolve)) };
 }
 
-/** Waits for the first checkpoint. */
+/** checkpoint waits for the first checkpoint. */
 async function checkpoint(output: string, child: ChildProcess): Promise<void> {
   while (!existsSync(at(output))) {
     if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode} before`);
@@ -47,7 +47,7 @@ function rows(profile: Profile): (number | null)[][] {
   return Object.values(profile.devices['cpu:1']?.blockLatencyUs['1'] ?? {});
 }
 
-it('plan profile --resume goes on with what a killed run had measured', async () => {
+it('plan profile --resume continues with the measurements of a killed run', async () => {
   const { child, ended } = start('killed.json');
   await checkpoint('killed.json', child);
   child.kill('SIGKILL');
@@ -77,7 +77,7 @@ it('plan profile --resume goes on with what a killed run had measured', async ()
   expect(rows(whole).flat()).not.toContain(null);
 });
 
-it('plan profile keeps what is measured and leaves nothing else behind on SIGTERM', async () => {
+it('plan profile keeps its measurements and leaves nothing else behind on SIGTERM', async () => {
   await rm(at('tmp'), { recursive: true });
   await mkdir(at('tmp'));
   const { child, ended } = start('stopped.json');

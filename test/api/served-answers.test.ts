@@ -10,7 +10,10 @@ import type { TensorData } from '../../src/execution/index.js';
 import { streamOf } from '../../src/random/index.js';
 
 const REQUESTS = 6;
-/** Of max|output|: partitions run optimized one by one; float16 rounds at the cut. */
+/**
+ * The tolerance is a share of max|output|: partitions are optimized one by one, and float16 rounds at the
+ * cut.
+ */
 const TOLERANCE = { exact: 1e-4, float16: 2e-2 };
 
 let folder: string;
@@ -45,8 +48,8 @@ afterAll(async () => {
 });
 
 /**
- * The model's blocks with made-up latencies under which the best plan is known: the slow device is good for the first block
- * only, so the pipeline is cut after it.
+ * cutPlan gives the model's blocks made-up latencies under which the best plan is known. The slow device is
+ * good for the first block only, so the pipeline is cut after it.
  */
 async function cutPlan(boundary: 'exact' | 'float16'): Promise<PooledPlan> {
   await partitionModelFile(at('model.onnx'), {

@@ -25,7 +25,7 @@ import {
 } from '../../src/artifacts/index.js';
 import { type Topology, topologyOf } from '../../src/serving/index.js';
 import { executionOf } from '../../src/simulation/execution.js';
-// A run in this thread can be interrupted at a known request.
+// In this thread, a run can be interrupted at a known request.
 import { runSimulation } from '../../src/simulation/run.js';
 import { prepareSimulation } from '../../src/simulation/setup.js';
 import { affine, planOf } from '../serving/plans.js';
@@ -51,12 +51,12 @@ async function traceFile(text: string): Promise<string> {
   return path;
 }
 
-/** One model, one device, batch 1: a request takes 4 ms, the SLO is 20 ms. */
+/** SINGLE has one model on one device at batch 1. A request takes 4 ms, and the SLO is 20 ms. */
 const SINGLE = planOf([
   { sloMs: 20, pipelines: [{ throughputRps: 250, parts: [{ batch: 1, latencyUs: affine(4000, 0) }] }] },
 ]);
 
-/** Two models, of weights 1 and 3; the first has two stages and a link between them. */
+/** PAIR has two models of weights 1 and 3. The first has two stages and a link between them. */
 const PAIR = (() => {
   const plan = planOf(
     [
@@ -95,7 +95,7 @@ function outcomes({ inTime, late, dropped, failed }: SimulatedRequests): number 
 }
 
 describe('simulatePlan()', () => {
-  it('needs no more than the plan: writes a report that validates, whose requests all have an outcome', async () => {
+  it('writes a valid report from the plan alone, in which every request has an outcome', async () => {
     const output = join(folder, 'report.json');
     const { report, warnings } = await simulatePlan(EXAMPLE, { output });
     expect(warnings).toEqual([]);
@@ -122,7 +122,7 @@ describe('simulatePlan()', () => {
     }
   });
 
-  it('gives the same bytes for the same seed, others for another', async () => {
+  it('gives the same bytes for the same seed, and others for another seed', async () => {
     const path = await planFile(PAIR);
     const files = await Promise.all(
       [3, 3, 4].map(async (seed, i) => {
@@ -136,7 +136,7 @@ describe('simulatePlan()', () => {
     expect(files[2]?.[0]).not.toBe(files[0]?.[0]);
   });
 
-  it('gives what can be said beforehand of evenly spaced requests on one device', async () => {
+  it('gives the figures that can be computed by hand for evenly spaced requests on one device', async () => {
     const { overall, classes, pools, percentileError } = await simulated(SINGLE, {
       arrivals: 'uniform',
       load: 0.5,
@@ -155,7 +155,7 @@ describe('simulatePlan()', () => {
     expect(pools[0]).toMatchObject({ batches: 625, sizes: [625], meanBatch: 1 });
   });
 
-  it('offers loads by factor, by total rate and weight, by model', async () => {
+  it('offers loads by factor, by total rate and weight, and by model', async () => {
     const rates = async (options: SimulateOptions) =>
       (await simulated(PAIR, options)).workload.models.map(({ rps }) => rps);
     expect(await rates({ load: 0.5 })).toEqual([200, 75]);
@@ -167,7 +167,8 @@ describe('simulatePlan()', () => {
     const phases = ['40s,m0=100,m1=40', '40s,m0=20,m1=80,over=20s', '20s,load=0', '20s,rps=120'];
     const options = { phases, windows: 20 };
     const { workload, windows, models } = await simulated(PAIR, options);
-    // In the mean of 140 s: 40 at one rate, 20 on the way, 40 at the next, 20 at none, 20 at a quarter and three quarters.
+    // These are means over 140 s: 40 s at one rate, 20 s of transition, 40 s at the next, 20 s at none, and
+    // 20 s with one quarter and three quarters.
     const mean = [4000 + 1200 + 800 + 600, 1600 + 1200 + 3200 + 1800].map((requests) => requests / 140);
     expect(workload).toMatchObject({ arrivals: 'poisson', durationS: 140 });
     expect(workload.phases?.[1]).toEqual({ durationS: 40, transitionS: 20, rps: [20, 80] });
@@ -182,7 +183,7 @@ describe('simulatePlan()', () => {
       expect(Math.abs((arrived[w] as number) - requests)).toBeLessThanOrEqual(4 * Math.sqrt(requests));
   });
 
-  it('has the variation of each phase, its own or that of all', async () => {
+  it('uses the coefficient of variation of each phase, or else the common one', async () => {
     const phases = ['200s,m0=50,cv=0', '200s,m0=50'];
     const options = { phases, arrivals: 'gamma', cv: 3, windows: 1 } as const;
     const { workload, windows } = await simulated(PAIR, options);
@@ -190,11 +191,11 @@ describe('simulatePlan()', () => {
     const arrived = windows?.rows.map((row) => row.arrived) as number[];
     expect(Math.max(...arrived.slice(0, 199)) - Math.min(...arrived.slice(0, 199))).toBeLessThanOrEqual(1);
     const variance = arrived.slice(200).reduce((sum, n) => sum + (n - 50) ** 2, 0) / 200;
-    // A renewal process scatters by about cv² times its mean.
+    // The variance of the count of a renewal process is about cv² times its mean.
     expect(variance / 50).toBeGreaterThan(5);
   });
 
-  it('slows executions, and spreads them by the coefficient of variation it is told', async () => {
+  it('slows executions, and varies them by the given coefficient of variation', async () => {
     const alone = { arrivals: 'uniform', load: 0.1, exact: true, duration: 80 } as const;
     const { overall, execution } = await simulated(SINGLE, { ...alone, slow: 1.1 });
     expect(overall.latencyMs?.mean).toBeCloseTo(4.4, 9);
@@ -202,13 +203,13 @@ describe('simulatePlan()', () => {
     const spread = await simulated(SINGLE, { ...alone, jitter: 0.3 });
     expect(spread.execution).toEqual({ slow: 1, jitter: 'cv', cv: 0.3 });
     const compute = spread.overall.splitMs?.compute;
-    // Log-normal of mean 4 ms and cv 0.3: 2000 draws.
+    // The 2000 draws are log-normal with mean 4 ms and cv 0.3.
     expect(compute?.mean).toBeCloseTo(4, 1);
     const deviation = Math.sqrt(Math.log(1.09));
     expect((compute?.p95 as number) / (compute?.p50 as number)).toBeCloseTo(Math.exp(1.6449 * deviation), 1);
   });
 
-  it('draws what it drew before for a model and its parts when another model comes first', () => {
+  it('draws the same numbers for a model when another model is put before it', () => {
     const both = topologyOf(PAIR);
     const alone = topologyOf({
       ...PAIR,
@@ -224,7 +225,7 @@ describe('simulatePlan()', () => {
     expect(drawn(alone, 0)).not.toEqual(drawn(both, 0));
   });
 
-  it('runs every scheduler, and says all its choices', async () => {
+  it('runs every scheduler, and reports all its choices', async () => {
     const policies = await Promise.all(
       ['reservation', 'reactive', 'stage-local', 'fifo'].map(async (scheduler) => {
         const report = await simulated(PAIR, { scheduler });
@@ -270,7 +271,7 @@ describe('simulatePlan()', () => {
       formation: { kind: 'last-moment', leaves: 'nothing', stepNs: 1 },
       drop: { kind: 'queueing', share: 0.9, spares: 'last-waited' },
     });
-    // Reactive is stage-local scheduling with other choices.
+    // The reactive scheduler is stage-local scheduling with other choices.
     const composed = await simulated(PAIR, {
       scheduler: 'stage-local',
       policy: [
@@ -290,7 +291,7 @@ describe('simulatePlan()', () => {
     expect(composed.overall).toEqual(reactive.overall);
   });
 
-  it('counts drops with reason and place, and what late and dropped requests cost', async () => {
+  it('counts drops with reason and place, and the cost of late and dropped requests', async () => {
     const report = await simulated(PAIR, { load: 3, scheduler: 'stage-local' });
     expect(report.drops.reduce((sum, { count }) => sum + count, 0)).toBe(report.overall.dropped);
     for (const { place, reason } of report.drops) {
@@ -303,7 +304,7 @@ describe('simulatePlan()', () => {
     expect(report.overall.invalidRate).toBeLessThan(0.2);
   });
 
-  it('folds windows that add up to the whole', async () => {
+  it('gives windows that add up to the whole run', async () => {
     const { windows, overall, classes } = await simulated(PAIR, { windows: 0.7 });
     expect(windows?.rows.map(({ fromS }) => fromS)).toEqual([0, 0.7, 1.4, 2.1, 2.8, 3.5, 4.2, 4.9]);
     for (const key of ['arrived', 'inTime', 'late', 'dropped', 'failed'] as const)
@@ -317,7 +318,7 @@ describe('simulatePlan()', () => {
     });
   });
 
-  it('replays a trace, shared by weight or for one model, as it is or at another rate', async () => {
+  it('replays a trace, shared by weight or for one model, unchanged or at another rate', async () => {
     const arrivals = Array.from({ length: 400 }, (_, i) => (i * 0.01).toFixed(2)).join('\r\n');
     const path = await traceFile(`arrival_s\r\n${arrivals}`);
     const shared = await simulated(PAIR, { traces: [path], duration: undefined });
@@ -351,7 +352,7 @@ describe('simulatePlan()', () => {
     expect(shared.workload.spread).toBeUndefined();
   });
 
-  it('replays a trace from a pipe, which can be read only once, under its own digest', async () => {
+  it('replays a trace from a pipe, which can be read only once, and reports its digest', async () => {
     const text = 'arrival_s\n0.5\n1.5\n';
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
@@ -362,7 +363,7 @@ describe('simulatePlan()', () => {
     expect(inputs?.[1]?.sha256).toBe(sha256Of(text));
   });
 
-  it('serves what has come when it is interrupted, and says so', async () => {
+  it('serves the requests that have arrived when it is interrupted, and says so', async () => {
     const { setup } = await prepareSimulation(await planFile(PAIR), { duration: 1000, load: 0.8 }, []);
     let asked = 0;
     const run = await runSimulation(setup, { windowNs: 1e9 }, { interrupted: () => ++asked === 3 });
@@ -378,7 +379,7 @@ describe('simulatePlan()', () => {
     expect(report.complete).toBe(false);
   });
 
-  it('counts no device time after it is interrupted: what was behind is served, and nothing is busier than always', async () => {
+  it('counts no device time after it is interrupted, so that no utilisation exceeds 1', async () => {
     const options = { duration: 1000, load: 3, scheduler: 'fifo' };
     const { setup } = await prepareSimulation(await planFile(PAIR), options, []);
     let asked = 0;
@@ -395,7 +396,10 @@ describe('simulatePlan()', () => {
   });
 });
 
-/** The example's kind of chain: a plan that names its profile, with a spread that differs by batch. */
+/**
+ * planWithProfile writes a plan that names its profile, as the example does, with a spread that differs by
+ * batch.
+ */
 async function planWithProfile(): Promise<{ plan: string; profile: string; value: PooledPlan }> {
   const blocks = (us: number) => [us, us / 2];
   const profile: Profile = {
@@ -430,7 +434,7 @@ async function planWithProfile(): Promise<{ plan: string; profile: string; value
 }
 
 describe('simulatePlan() by the spread of the profile', () => {
-  it('draws what the profile measured: the median as planned, the 95th percentile of each batch', async () => {
+  it('draws the planned median and the profiled 95th percentile of each batch', async () => {
     const { plan } = await planWithProfile();
     const { report } = await simulatePlan(plan, {
       scheduler: 'stage-local',
@@ -448,7 +452,7 @@ describe('simulatePlan() by the spread of the profile', () => {
     expect((compute?.p95 as number) / 4.5).toBeCloseTo(1, 1);
   });
 
-  it('takes for a batch that was not measured the spread of the next larger one', async () => {
+  it('uses the spread of the next larger batch for a batch that was not measured', async () => {
     const { plan } = await planWithProfile();
     const { setup } = await prepareSimulation(plan, { jitter: 'profile' }, []);
     const { jitter } = setup.execution;
@@ -460,7 +464,7 @@ describe('simulatePlan() by the spread of the profile', () => {
     for (const found of more) expect(found).toBeCloseTo(deviation(2), 6);
   });
 
-  it('takes a plan without its profile, but not one whose profile is another', async () => {
+  it('accepts a plan without its profile, but not with another profile', async () => {
     const { plan, profile } = await planWithProfile();
     await writeFile(profile, `${await readFile(profile, 'utf8')}\n`);
     await expect(simulatePlan(plan, { duration: 1 })).rejects.toThrow(
@@ -471,7 +475,7 @@ describe('simulatePlan() by the spread of the profile', () => {
     await expect(simulatePlan(plan, { jitter: 'profile' })).rejects.toThrow(MissingError);
   });
 
-  it('takes no plan that says otherwise than its profile: latencies, blocks, classes, bytes', async () => {
+  it('refuses a plan that contradicts its profile in latencies, blocks, classes or bytes', async () => {
     const { value } = await planWithProfile();
     const refusal = async (
       change: (part: PooledPlan['models'][0]['pipelines'][0]['partitions'][0]) => void,
@@ -506,7 +510,7 @@ describe('simulatePlan() by the spread of the profile', () => {
     ]);
   });
 
-  it('holds a plan by layers against them, measured and shared out', async () => {
+  it('checks a plan of layers against profiled layers, measured or shared out', async () => {
     const layered: Profile = {
       kind: 'profile',
       version: '1.0',
@@ -566,7 +570,7 @@ models: [{profile: layered.json, sloMs: 30}]\nplanner: {granularity: layer}\n`,
     ]);
   });
 
-  it('says which spread the profile lacks', async () => {
+  it('names the spread that the profile lacks', async () => {
     const { profile, value } = await planWithProfile();
     const known = JSON.parse(await readFile(profile, 'utf8')) as Profile;
     const { blockLatencyP95Us: _, ...bare } = known.devices.cpu!;
@@ -711,7 +715,7 @@ describe('simulatePlan() refuses', () => {
     await expect(simulated(PAIR, options)).rejects.toThrow(said);
   });
 
-  it('to write over what is read', async () => {
+  it('to write over its inputs', async () => {
     const path = await planFile(PAIR);
     const trace = await traceFile('0.5\n1.5\n');
     const said = /an input that would be replaced/;
@@ -729,13 +733,13 @@ describe('simulatePlan() refuses', () => {
     await rm(link);
   });
 
-  it('to put a file in the place of a folder or a device', async () => {
+  it('to replace a folder or a device with a file', async () => {
     const path = await planFile(PAIR);
     for (const output of [folder, '.', join(folder, 'new/')])
       await expect(simulatePlan(path, { output })).rejects.toThrow(/is a folder; name a file/);
     await expect(simulatePlan(path, { output: '' })).rejects.toThrow(/`output`: names no file/);
     await expect(simulatePlan(path, { timeline: join(path, 'x.json') })).rejects.toThrow(/ is not a folder/);
-    // A terminal, a pipe or a device, none of which this may replace.
+    // A socket stands for a terminal, a pipe or a device, none of which may be replaced.
     const socket = join(folder, 'socket');
     const server = createServer().listen(socket);
     await once(server, 'listening');
@@ -744,7 +748,7 @@ describe('simulatePlan() refuses', () => {
     server.close();
   });
 
-  it('traces that cannot be meant', async () => {
+  it('traces that cannot be what was meant', async () => {
     const path = await planFile(PAIR);
     const times = await traceFile('0.5\n1.5\n');
     const instant = await traceFile('0.5\n0.5\n');
@@ -770,7 +774,7 @@ describe('simulatePlan() refuses', () => {
     await expect(simulated(plan)).rejects.toThrow('/models/1/name: m0 is the name of another model too');
   });
 
-  it('a plan that contradicts itself, with the rest', async () => {
+  it('a plan that contradicts itself, together with the other faults', async () => {
     const broken = structuredClone(PAIR);
     broken.placement.pop();
     const refused = simulated(broken, { scheduler: 'best' });
@@ -780,7 +784,7 @@ describe('simulatePlan() refuses', () => {
 });
 
 describe('sweepPlan()', () => {
-  it('gives the points asked for, and the largest loads as trying every hundredth does', async () => {
+  it('gives the points asked for, and the same largest loads as trying every hundredth', async () => {
     const path = await planFile(PAIR);
     const output = join(folder, 'sweep.json');
     const sweep = await sweepPlan(path, { sweep: 'load=0.6..2:8', duration: 4, output });
@@ -803,7 +807,7 @@ describe('sweepPlan()', () => {
     });
   });
 
-  it('gives the same bytes with one thread as with two, and each point as a run of its own', async () => {
+  it('gives the same bytes with one thread as with two, and the same points as single runs', async () => {
     const path = await planFile(PAIR);
     const options = { sweep: 'load=0.5..1:3', duration: 5, jitter: 0.1, seed: 5 } as const;
     const one = await sweepPlan(path, { ...options, threads: 1 });
@@ -816,7 +820,7 @@ describe('sweepPlan()', () => {
     });
   });
 
-  it('says where the target is reached at every load tried, or at none', async () => {
+  it('says when the target is reached at every load, or at none', async () => {
     const path = await planFile(PAIR);
     const low = await sweepPlan(path, { sweep: 'load=0.1..0.2:2', duration: 2 });
     expect(low.largest).toEqual({ loadFactor: 0.2, atLeast: true });

@@ -8,7 +8,7 @@ export const EXAMPLE = new URL('../../examples/pooled/spec.yaml', import.meta.ur
 
 const SMALL: Shape = { classes: 2, blocks: 4, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };
 
-/** A random small problem written as files; `path` is its spec. */
+/** writeRandomSpec writes a random small problem as files. `path` is its spec. */
 export async function writeRandomSpec(
   folder: string,
   seed: number,
@@ -28,7 +28,7 @@ export async function writeRandomSpec(
   return { path, problem };
 }
 
-/** Writes a spec and its models' profiles, under the names the spec gives them. */
+/** writeSpec writes a spec and its models' profiles, under the names that the spec gives them. */
 export async function writeSpec(
   folder: string,
   name: string,
@@ -42,7 +42,7 @@ export async function writeSpec(
   return path;
 }
 
-/** The problem with other counts, resolved anew. */
+/** withCounts resolves the problem anew with other counts. */
 export function withCounts(problem: PooledProblem, counts: Readonly<Record<string, number>>): PooledProblem {
   const devices = Object.entries(problem.cluster.devices).map(([name, device]) => [
     name,
@@ -52,7 +52,7 @@ export function withCounts(problem: PooledProblem, counts: Readonly<Record<strin
   return resolvedAgain({ ...problem, cluster });
 }
 
-/** The problem with other SLOs, resolved anew. */
+/** withSlos resolves the problem anew with other SLOs. */
 export function withSlos(problem: PooledProblem, sloMs: readonly number[]): PooledProblem {
   const models = problem.models.map((model, m) => ({
     ...model,

@@ -41,7 +41,7 @@ async function load(name: string, bytes: Uint8Array): Promise<LoadedModel> {
   return await executor.load(path);
 }
 
-/** One request's inputs: an image, or tokens of which the last third is masked. */
+/** request makes one request's inputs: an image, or tokens of which the last third is masked. */
 function request({ inputInfo }: LoadedModel, seed: number): Tensors {
   const { uniform } = streamOf(seed, 'inputs');
   return Object.fromEntries(
@@ -78,7 +78,7 @@ function furthest(a: Float32Array, b: Float32Array): number {
 }
 
 describe.each(CASES)('%s()', (name, build) => {
-  it('runs at batch 1, 2, 4 and 8, every row as it is alone', async () => {
+  it('runs at batch 1, 2, 4 and 8, with the same result for every row as alone', async () => {
     const loaded = await load(name, build());
     const requests = Array.from({ length: 8 }, (_, i) => request(loaded, i));
     const alone: Tensors[] = [];
@@ -115,7 +115,7 @@ describe.each(CASES)('%s()', (name, build) => {
     await executor.release(loaded.model);
   });
 
-  it('writes the same bytes for the same seed, and others for another', () => {
+  it('writes the same bytes for the same seed, and others for another seed', () => {
     const builders = { resnet18, mobilenetv2, bert, unet };
     const small = { vocab: 50, image: 32, widthMultiplier: 0.25 };
     const seeded = (seed: number) => Buffer.from(builders[name as keyof typeof builders]({ ...small, seed }));
@@ -131,7 +131,10 @@ describe.each(CASES)('%s()', (name, build) => {
   });
 });
 
-/** Trainable values: what is neither a running statistic nor a constant of the arithmetic. */
+/**
+ * parameters counts trainable values: those that are neither running statistics nor constants of the
+ * arithmetic.
+ */
 function parameters(model: Uint8Array): number {
   const { graph } = onnxProto.onnx.ModelProto.decode(model);
   const trained = graph!.initializer!.filter(
@@ -189,7 +192,7 @@ describe('build.js', () => {
     expect(readFileSync(file).equals(resnet18({ image: 32, widthMultiplier: 0.25, seed: 5 }))).toBe(true);
   });
 
-  it('tells all wrong options, exits with 2 and writes nothing', () => {
+  it('reports all wrong options, exits with 2 and writes nothing', () => {
     const out = join(folder, 'never');
     const { status, stderr } = build('bert', '--hidden', '10', '--heads', '3', '--layers', 'x', '--out', out);
     expect(status).toBe(2);

@@ -31,7 +31,7 @@ describe('driveLoad()', () => {
     outputs: [{ name: 'y', datatype: 'FP32', shape: [-1, 2] }],
   });
 
-  it('keeps sending on time when the server is slow, and counts latency from the intended times', async () => {
+  it('sends on time when the server is slow, and counts latency from the intended times', async () => {
     const url = await respond((request, response) => {
       request.resume();
       if (request.method === 'GET') response.end(metadata);
@@ -54,7 +54,8 @@ describe('driveLoad()', () => {
     });
     expect(report.elapsedS).toBeGreaterThan(1.18);
     expect(report.latencyMs!.p50).toBeGreaterThanOrEqual(199);
-    // One connection needs 2 s for them: latencies hold the wait for it, from the intended times on.
+    // One connection needs 2 s for all requests. Latencies include the wait for it, from the intended times
+    // on.
     const few = await driveLoad(url, {
       model: 'm',
       rps: 10,
@@ -70,7 +71,7 @@ describe('driveLoad()', () => {
     ['{"name":5,"inputs":"x"}', 'does not say which models it has'],
     ['[null,{"name":7}]', 'does not say which models it has'],
     ['<html>', 'answers /v2/repository/index with no JSON'],
-  ])('says of a server that lists its models as %s that it is another', async (answer, told) => {
+  ])('refuses a server that lists its models as %s', async (answer, told) => {
     const url = await respond((request, response) => {
       request.resume();
       response.end(answer);
@@ -83,7 +84,7 @@ describe('driveLoad()', () => {
     '{}',
     'null',
     '{"name":"m","inputs":[{"name":"x","datatype":"FP32"}],"outputs":[]}',
-  ])('says of a server that describes its model as %s that it is another', async (answer) => {
+  ])('refuses a server that describes its model as %s', async (answer) => {
     const url = await respond((request, response) => {
       request.resume();
       response.end(answer);
@@ -128,7 +129,7 @@ describe('driveLoad()', () => {
     expect(report.latencyMs).toBeUndefined();
   });
 
-  it('takes for an answer only what holds every output of the model', async () => {
+  it('accepts an answer only with every output of the model', async () => {
     const binary = ANSWER.replace('"data":[1]', '"parameters":{"binary_data_size":4}');
     const ways: readonly [body: string, headerLength?: number][] = [
       [ANSWER],
@@ -141,7 +142,7 @@ describe('driveLoad()', () => {
       [ANSWER, 1e6],
       ['{"outputs":[null]}'],
       [`{"outputs":7${' '.repeat(10_000)}}`],
-      // What is long is not read, but by who asks for its outputs.
+      // A long body is not read, except when its outputs are asked for.
       [`{"outputs":7${' '.repeat(70_000)}}`],
     ];
     let count = 0;
@@ -167,7 +168,7 @@ describe('driveLoad()', () => {
     });
   });
 
-  it('refuses options that are no use, all at once, and a server that is not there', async () => {
+  it('refuses invalid options, all at once, and a server that is not there', async () => {
     const bad = { rps: -1, durationS: 0, rows: 1.5, arrivals: 'bursts' as never };
     await expect(driveLoad('nowhere', bad)).rejects.toThrow(
       /rps: is -1; .*\n.*durationS: is 0; .*\n.*rows: is 1.5; .*\n.*arrivals: .*poisson, uniform.*\n.*url: nowhere/,

@@ -11,7 +11,10 @@ import { type Stream, streamOf } from '../../src/random/index.js';
 
 const SHARES = [0, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1];
 
-/** Whole numbers of many kinds: small, wide, long-tailed, all the same, with zeros, near powers of two. */
+/**
+ * KINDS draws whole numbers of many kinds: small, wide, long-tailed, all the same, with zeros, near powers of
+ * two.
+ */
 const KINDS: Record<string, (stream: Stream) => number> = {
   small: (stream) => stream.integer(20),
   wide: (stream) => Math.floor(2 ** (stream.uniform() * 52)),
@@ -32,7 +35,9 @@ function filled<V extends Histogram | ExactValues>(into: V, values: readonly num
 }
 
 describe('Histogram', () => {
-  it.each(Object.keys(KINDS))('keeps quantiles of %s values within its stated error, ends exact', (kind) => {
+  it.each(
+    Object.keys(KINDS),
+  )('keeps quantiles of %s values within its stated error, and both ends exact', (kind) => {
     for (let seed = 0; seed < 40; seed++) {
       const values = drawn(kind, 1 + (seed % 7) * 53, seed);
       const histogram = filled(new Histogram(), values);
@@ -59,7 +64,7 @@ describe('Histogram', () => {
     }
   });
 
-  it('has an error that its worst value reaches: the stated one is no guess', () => {
+  it('has a worst value that reaches the stated error', () => {
     let worst = 0;
     for (let value = 2 ** 20; value < 2 ** 20 + 2 ** 13; value++)
       worst = Math.max(
@@ -70,7 +75,7 @@ describe('Histogram', () => {
     expect(worst).toBeLessThanOrEqual(HISTOGRAM_RELATIVE_ERROR);
   });
 
-  it('merges to what one histogram of all values holds, in any order', () => {
+  it('merges, in any order, to the same as one histogram of all values', () => {
     for (let seed = 0; seed < 30; seed++) {
       const parts = Object.keys(KINDS).map((kind, i) => drawn(kind, (seed * 7 + i * 11) % 60, seed));
       const together = filled(new Histogram(), parts.flat());
@@ -86,7 +91,7 @@ describe('Histogram', () => {
     }
   });
 
-  it('holds nothing at first and after clear()', () => {
+  it('is empty at first and after clear()', () => {
     const histogram = new Histogram();
     expect(histogram.quantile(0.5)).toBeUndefined();
     expect(summaryOf(filled(histogram, [5, 7]), 1)).toMatchObject({ count: 2, mean: 6, max: 7 });
@@ -98,7 +103,7 @@ describe('Histogram', () => {
 });
 
 describe('ExactValues', () => {
-  it('gives the summary that sorting gives, merged or not, in any unit', () => {
+  it('gives the same summary as sorting, merged or not, in any unit', () => {
     for (let seed = 0; seed < 20; seed++) {
       const parts = ['wide', 'tailed', 'small'].map((kind) => drawn(kind, seed * 40, seed));
       const together = filled(new ExactValues(), parts.flat());
@@ -116,7 +121,7 @@ describe('ExactValues', () => {
     }
   });
 
-  it('goes on recording after it was asked, and after clear()', () => {
+  it('records further values after a quantile was asked for, and after clear()', () => {
     const values = filled(new ExactValues(), [5, 1, 3]);
     expect(values.quantile(0.5)).toBe(3);
     expect(filled(values, [0, 0, 0]).quantile(0.5)).toBe(0);

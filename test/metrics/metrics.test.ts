@@ -3,7 +3,7 @@ import { outcomeRates, quantileOfSorted, summarizeLatencies } from '../../src/me
 import { streamOf } from '../../src/random/index.js';
 
 describe('quantileOfSorted()', () => {
-  it('is the nearest rank: at least p of the values are at or below it, fewer below the next smaller', () => {
+  it('is the nearest rank, the smallest value with a share of at least p at or below it', () => {
     const stream = streamOf(1, 'quantiles');
     for (let n = 1; n <= 60; n++) {
       const sorted = Float64Array.from({ length: n }, () => stream.integer(20)).sort();
@@ -17,7 +17,7 @@ describe('quantileOfSorted()', () => {
     }
   });
 
-  it('is undefined where there are no values and refuses what is no share', () => {
+  it('is undefined where there are no values, and refuses a p outside [0, 1]', () => {
     expect(quantileOfSorted([], 0.5)).toBeUndefined();
     expect(() => quantileOfSorted([1], 1.5)).toThrow('1.5 is not in [0, 1]');
   });
@@ -45,7 +45,7 @@ describe('outcomeRates()', () => {
     expect(rates).toEqual({ attainment: 0.6, dropRate: 0.3, throughputRps: 3.5, goodputRps: 3 });
   });
 
-  it('has no shares of nothing', () => {
+  it('has no shares when nothing was counted', () => {
     const rates = outcomeRates({ inTime: 0, late: 0, dropped: 0, failed: 0, cancelled: 3 }, 1);
     expect(rates.attainment).toBeUndefined();
     expect(rates.dropRate).toBeUndefined();

@@ -13,7 +13,7 @@ import { streamOf } from '../../src/random/index.js';
 const DURATION_NS = 10e9;
 const WINDOW_NS = 3e9;
 
-/** Two models; pools 0 → 1 of model 0 on classes 0, 1; pool 2 of model 1 on class 1. */
+/** SHAPE has two models: pools 0 → 1 of model 0 on classes 0 and 1, and pool 2 of model 1 on class 1. */
 const SHAPE: RunShape = {
   models: 2,
   poolBatch: [4, 4, 2],
@@ -47,7 +47,7 @@ interface Batch {
   requests: Request[];
   startNs: number;
   endNs: number;
-  /** Of a transfer: the receiving device. */
+  /** The receiving device of a transfer. */
   to?: number;
 }
 interface Run {
@@ -56,12 +56,15 @@ interface Run {
   transfers: Batch[];
 }
 
-/** A made-up run: not what a scheduler would do, but what the folds may be told. Request numbers are used again. */
+/**
+ * randomRun makes up a run. No scheduler would do so, but the folds must add up any events. Request numbers
+ * are used again.
+ */
 function randomRun(seed: number): Run {
   const stream = streamOf(seed, 'run');
   const run: Run = { requests: [], batches: [], transfers: [] };
   const busyUntil = [0, 0, 0, 0, 0];
-  /** When the numbers 4k … 4k + 3 are free again. */
+  /** The time at which the numbers 4k … 4k + 3 are free again. */
   const freeAt: number[] = [];
   let at = 0;
   while (at < DURATION_NS) {
@@ -140,7 +143,10 @@ function carry(
   end(uniform() < 0.2 ? 1 : 0);
 }
 
-/** Tells the run's events in order: at one instant ends of batches first, then outcomes, then arrivals. */
+/**
+ * told tells the run's events in order. At one instant, ends of batches come first, then outcomes, then
+ * arrivals.
+ */
 function told(run: Run, options: ConstructorParameters<typeof RunMetrics>[1]): RunMetrics {
   const metrics = new RunMetrics(SHAPE, options);
   let current: Request[] = [];
@@ -251,7 +257,7 @@ function expectFigures(found: RequestFigures, requests: readonly Request[], exac
 }
 
 describe('RunMetrics', () => {
-  it.each([false, true])('folds requests to what lists of them give (exact: %s)', (exact) => {
+  it.each([false, true])('gives the same figures of requests as lists of them (exact: %s)', (exact) => {
     for (let seed = 0; seed < 12; seed++) {
       const run = randomRun(seed);
       const figures = told(run, { exact }).figures(DURATION_NS);
@@ -272,7 +278,7 @@ describe('RunMetrics', () => {
     }
   });
 
-  it('folds batches and devices to what lists of them give, device time cut at the end of the duration', () => {
+  it('gives the same figures of batches and devices as lists of them cut at the end', () => {
     for (let seed = 0; seed < 12; seed++) {
       const { batches, transfers, ...run } = randomRun(seed);
       expect(batches.some((b) => b.endNs > DURATION_NS)).toBe(true);
@@ -322,7 +328,7 @@ describe('RunMetrics', () => {
     }
   });
 
-  it('folds windows to what the requests, batches and device time of each give', () => {
+  it('gives the same figures of windows as lists of their requests, batches and device time', () => {
     for (let seed = 0; seed < 12; seed++) {
       const run = randomRun(seed);
       const windows = told(run, { windowNs: WINDOW_NS, exact: true }).figures(DURATION_NS).windows ?? [];
@@ -374,7 +380,7 @@ describe('RunMetrics', () => {
     }
   });
 
-  it('says what an interrupted run left open, and counts only the windows it came to', () => {
+  it('counts the open requests of an interrupted run, and only the windows that it reached', () => {
     const metrics = new RunMetrics(SHAPE, { windowNs: WINDOW_NS });
     metrics.begun({ core: { batchTask: () => 0 }, requestOf: () => 0 });
     metrics.arrived(0, 0, 0);
@@ -387,7 +393,7 @@ describe('RunMetrics', () => {
     expect(models[1]?.attainment).toBeUndefined();
   });
 
-  it('says of devices that never rest that they are busy all the time, and no more for the rounding of their shares', () => {
+  it('reports a utilisation of exactly 1 for devices that never rest, in spite of rounding', () => {
     const devices = Array.from({ length: 8 }, (_, device) => device);
     const none = devices.map(() => 0);
     const shape = {
@@ -421,7 +427,7 @@ describe('RunMetrics', () => {
     expect(windows?.[0]).toMatchObject({ batches: 1, utilisation: [0.25, 0] });
   });
 
-  it('keeps no more per window than windowCells() says', () => {
+  it('keeps as many numbers per window as windowCells() says', () => {
     expect(windowCells(SHAPE, 100)).toBe(100 * (12 + 8 + 2));
   });
 });

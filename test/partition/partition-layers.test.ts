@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { balanceOf, crossingBytes, type PartitionInput, partitionLayers } from '../../src/partition/index.js';
 
-/** A linear congruential generator: small cases, the same ones every time. */
+/** seeded is a linear congruential generator, for small cases that are the same every time. */
 function seeded(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -22,7 +22,7 @@ function randomCase(seed: number): PartitionInput {
   };
 }
 
-/** Every way to cut into blocks, as lists of ends. */
+/** allCuts lists every way to cut into blocks, as lists of ends. */
 function allCuts(input: PartitionInput): number[][] {
   const layers = input.cutBytes.length;
   const cuts = input.cutBytes.flatMap((bytes, i) => (bytes !== undefined && i < layers - 1 ? [i + 1] : []));
@@ -36,7 +36,10 @@ function sum(values: readonly number[], from = 0, to = values.length): number {
   return values.slice(from, to).reduce((a, b) => a + b, 0);
 }
 
-/** Runtime of each block in average blocks, over every device; layers count 1 where all take 0. */
+/**
+ * ratios gives the runtime of each block in average blocks, over every device. Layers count 1 where all take
+ * 0.
+ */
 function ratios(input: PartitionInput, ends: number[]): number[] {
   return Object.values(input.layerLatencyUs).flatMap((given) => {
     const latencies = given.some((us) => us > 0) ? given : given.map(() => 1);
@@ -59,7 +62,7 @@ const LADDER = [
 ];
 
 describe('min-transfer', () => {
-  test('partitionLayers() moves as few bytes as the best of all cuts within the first bounds that can be kept', () => {
+  test('partitionLayers() moves the fewest bytes of all cuts within the first possible bounds', () => {
     for (let seed = 1; seed <= 300; seed++) {
       const input = randomCase(seed);
       const wanted = 1 + (seed % 5);
@@ -94,7 +97,7 @@ describe('min-transfer', () => {
     expect(partitionLayers(input, { method: 'min-transfer', blocks: 2 }).ends).toEqual([3, 4]);
   });
 
-  test('partitionLayers() says the smallest bound that can be kept when one layer holds most of the runtime', () => {
+  test('partitionLayers() reports the smallest possible bound when one layer takes most of the time', () => {
     const input = { layerLatencyUs: { A: [1, 1, 1, 1, 96, 1, 1, 1, 1, 1] }, cutBytes: Array(10).fill(4) };
     const found = partitionLayers(input, { method: 'min-transfer', blocks: 8 });
     expect(found.ends).toHaveLength(8);
@@ -103,7 +106,7 @@ describe('min-transfer', () => {
   });
 });
 
-/** The rule of greedyEnds, written the slow way. */
+/** greedyByHand is the rule of greedyEnds, written in the slow way. */
 function greedyByHand(input: PartitionInput, device: string, blocks: number): number[] {
   const given = input.layerLatencyUs[device]!;
   const latencies = given.some((us) => us > 0) ? given : given.map(() => 1);
@@ -128,7 +131,7 @@ function greedyByHand(input: PartitionInput, device: string, blocks: number): nu
 }
 
 describe('greedy', () => {
-  test('partitionLayers() follows the rule as written, on random cases', () => {
+  test('partitionLayers() follows the rule of the paper on random cases', () => {
     for (let seed = 1; seed <= 300; seed++) {
       const input = randomCase(seed);
       const blocks = 1 + (seed % 6);
@@ -146,14 +149,14 @@ describe('greedy', () => {
     expect(partitionLayers(cheapButFar, { blocks: 2 }).ends).toEqual([2, 4]);
   });
 
-  test('partitionLayers() gives a layer that holds most of the runtime a block and says that fewer came out', () => {
+  test('partitionLayers() gives a long layer its own block, and notes that there are fewer blocks', () => {
     const input = { layerLatencyUs: { A: [10, 80, 10] }, cutBytes: [4, 4, 4] };
     const found = partitionLayers(input, { blocks: 10 });
     expect(found.ends).toEqual([1, 2, 3]);
     expect(found.notes.join()).toMatch(/3 layers and 2 valid cuts/);
   });
 
-  test('partitionLayers() counts layers when all of them take no time', () => {
+  test('partitionLayers() divides layers by number when none of them takes time', () => {
     const found = partitionLayers(
       { layerLatencyUs: { A: [0, 0, 0, 0] }, cutBytes: [1, 1, 1, 1] },
       { blocks: 2 },
@@ -202,23 +205,19 @@ function published(): { name: string; input: PartitionInput; ends: number[] }[] 
   });
 }
 
-test.runIf(present)(
-  'partitionLayers() finds the published blocks again, or cuts that fewer bytes cross',
-  () => {
-    const models = published();
-    expect(models.length).toBe(28);
-    let same = 0;
-    for (const { name, input, ends } of models) {
-      const found = partitionLayers(input, { method: 'min-transfer', blocks: ends.length });
-      const { shortest, longest } = balanceOf(input, found.ends);
-      expect(longest, name).toBeLessThanOrEqual((found.relaxation?.upper ?? 1.5) + 1e-6);
-      expect(shortest, name).toBeGreaterThanOrEqual((found.relaxation?.lower ?? 0.5) - 1e-6);
-      const ours = crossingBytes(input, found.ends);
-      const theirs = crossingBytes(input, ends);
-      if (ends.length === 10 && found.relaxation === undefined)
-        expect(ours, name).toBeLessThanOrEqual(theirs);
-      if (ours === theirs) same += 1;
-    }
-    expect(same).toBeGreaterThanOrEqual(20);
-  },
-);
+test.runIf(present)('partitionLayers() finds the published blocks, or cuts that fewer bytes cross', () => {
+  const models = published();
+  expect(models.length).toBe(28);
+  let same = 0;
+  for (const { name, input, ends } of models) {
+    const found = partitionLayers(input, { method: 'min-transfer', blocks: ends.length });
+    const { shortest, longest } = balanceOf(input, found.ends);
+    expect(longest, name).toBeLessThanOrEqual((found.relaxation?.upper ?? 1.5) + 1e-6);
+    expect(shortest, name).toBeGreaterThanOrEqual((found.relaxation?.lower ?? 0.5) - 1e-6);
+    const ours = crossingBytes(input, found.ends);
+    const theirs = crossingBytes(input, ends);
+    if (ends.length === 10 && found.relaxation === undefined) expect(ours, name).toBeLessThanOrEqual(theirs);
+    if (ours === theirs) same += 1;
+  }
+  expect(same).toBeGreaterThanOrEqual(20);
+});

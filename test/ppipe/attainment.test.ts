@@ -8,7 +8,7 @@ const FOLDER = new URL('data/ppipe/', SHARED);
 const OPTIONS = { runs: 2, durationS: 30, seed: 0 };
 
 describe.runIf(existsSync(SHARED))('published attainments', () => {
-  test('are reached under the published rules, on a sample of every plan and scheduler', () => {
+  test('are reached under the published rules, on a sample over all plans and schedulers', () => {
     const profileOf = profilesIn(FOLDER);
     const instances = publishedInstances(FOLDER);
     const small = readAttainment(FOLDER).filter(({ offeredRps }) => offeredRps < 1500);
@@ -24,7 +24,7 @@ describe.runIf(existsSync(SHARED))('published attainments', () => {
     for (const cell of sample) {
       const instance = instances.find(({ id }) => id === cell.instance) as Setting['instance'];
       const attainment = new Attainment({ ...cell, instance, rules: 'published' }, profileOf, OPTIONS);
-      // Floating point slips by 1 in four of the published rows.
+      // In four of the published rows, floating point is off by 1.
       expect(Math.abs(attainment.offeredRps(cell.loadFactor) - cell.offeredRps)).toBeLessThanOrEqual(1);
       const off = Math.abs(attainment.at(cell.offeredRps).attainment - cell.attainment);
       expect({ ...cell, met: off <= 3 * cell.sd + 0.005 || off }).toMatchObject({ met: true });

@@ -13,7 +13,7 @@ const tensors = [
 describe('tensors on the wire', () => {
   it.each(
     tensors.map((tensor) => [tensor.dtype, tensor] as const),
-  )('%s comes back from its bytes, aligned or not', (dtype, tensor) => {
+  )('%s is the same after encoding and decoding as bytes, aligned or not', (dtype, tensor) => {
     const bytes = bytesOf(tensor);
     for (let shift = 0; shift < 4; shift++) {
       const memory = new Uint8Array(bytes.length + shift);
@@ -28,7 +28,7 @@ describe('tensors on the wire', () => {
 
   it.each(
     tensors.filter(({ dtype }) => dtype !== 'float16').map((tensor) => [tensor.dtype, tensor] as const),
-  )('%s comes back from its JSON, flat or nested', (dtype, tensor) => {
+  )('%s is the same after encoding and decoding as JSON, flat or nested', (dtype, tensor) => {
     const flat = JSON.parse(jsonOf(tensor)) as unknown[];
     expect(tensorFromJson(dtype, tensor.dims, flat)).toEqual(tensor);
     if (tensor.dims.length === 1) return;
@@ -51,11 +51,11 @@ describe('tensors on the wire', () => {
     ['float64', JSON.parse('1e999')],
     ['string', 1],
     ['int32', [[[1]]]],
-  ])('%s does not take %j', (dtype, value) => {
+  ])('%s refuses the JSON value %j', (dtype, value) => {
     expect(() => tensorFromJson(dtype, [1], [value])).toThrow(/its data/);
   });
 
-  it('takes no FP16 from JSON, and no list nested beyond reason', () => {
+  it('refuses FP16 in JSON, and a list nested beyond reason', () => {
     expect(() => tensorFromJson('float16', [1], [1])).toThrow('send it as binary data');
     const deep = JSON.parse('['.repeat(50_000) + ']'.repeat(50_000)) as unknown;
     expect(() => tensorFromJson('float32', [1], deep)).toThrow(/its data/);

@@ -7,13 +7,13 @@ const draws = (seed: number, purpose: string, n: number) => {
 };
 
 describe('streamOf()', () => {
-  it('gives the same draws for the same seed and purpose, others for another of either', () => {
+  it('gives the same draws for the same seed and purpose, and others when either differs', () => {
     expect(draws(7, 'arrivals', 50)).toEqual(draws(7, 'arrivals', 50));
     expect(draws(7, 'arrivals', 50)).not.toEqual(draws(8, 'arrivals', 50));
     expect(draws(7, 'arrivals', 50)).not.toEqual(draws(7, 'jitter', 50));
   });
 
-  it('leaves other streams as they were when one draws more', () => {
+  it('leaves other streams unchanged when one draws more', () => {
     const first = streamOf(1, 'a');
     const second = streamOf(1, 'b');
     first.normal();
@@ -44,13 +44,13 @@ describe('streamOf()', () => {
     expect(Math.abs(normalVariance - 1)).toBeLessThan(0.02);
   });
 
-  it('draws the gamma distribution: moments, and its distribution function where that is known', () => {
+  it('draws the gamma distribution, by its moments and its known distribution functions', () => {
     const n = 200_000;
     const drawsOf = (shape: number) => {
       const stream = streamOf(11, `gamma/${shape}`);
       return Float64Array.from({ length: n }, () => stream.gamma(shape)).sort();
     };
-    // Erlang: P(X ≤ x) = 1 − e^−x Σ_{k<shape} x^k/k!; of shape 1/2, X is half a squared normal.
+    // Erlang: P(X ≤ x) = 1 − e^−x Σ_{k<shape} x^k/k!. With shape 1/2, X is half a squared normal.
     for (const [shape, x, probability] of [
       [1, 0.7, 1 - Math.exp(-0.7)],
       [3, 2, 1 - Math.exp(-2) * (1 + 2 + 2)],
@@ -71,7 +71,7 @@ describe('streamOf()', () => {
     expect(() => streamOf(1, 'x').gamma(0)).toThrow('the shape 0 is not positive');
   });
 
-  it('draws integers below the bound, each about as often', () => {
+  it('draws integers below the bound, each about equally often', () => {
     const stream = streamOf(5, 'integers');
     const counts = new Array<number>(10).fill(0);
     for (let i = 0; i < 50_000; i++) counts[stream.integer(10)]! += 1;

@@ -54,7 +54,7 @@ describe('compareTable()', () => {
 });
 
 describe('compareNotes()', () => {
-  it('tells why plans are missing, ten of them, and that costs are not known', () => {
+  it('says why plans are missing, for ten of them, and that costs are not known', () => {
     const bad: CompareRow = {
       mix: { L4: 1 },
       sloMs: [1],

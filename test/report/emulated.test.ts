@@ -12,7 +12,7 @@ const PROFILE: Profile = {
 };
 
 describe('an emulated device', () => {
-  it('is marked in every table of a profile, and no other is', () => {
+  it('is marked in every table of a profile, while other devices are not', () => {
     const heads = blockTable(PROFILE).columns.filter((head) => head.includes('emulated'));
     expect(heads).toEqual(['slow (emulated, 3× slower) ms (batch 1)']);
     const names = latencyTable(PROFILE).rows.map(([name]) => name);

@@ -55,14 +55,14 @@ describe('bindingText()', () => {
 });
 
 describe('explanation tables', () => {
-  it('say what a GPU less does, and why a class is unused', () => {
+  it('say what one GPU less gives, and why a class is unused', () => {
     expect(classExplanationTable(EXPLANATION).rows).toEqual([
       ['L4', '2 of 2', '+12.3', '+10.0', 'no plan', ''],
       ['P4', '0 of 3', '0', '0', '0', 'unused: too slow'],
     ]);
   });
 
-  it('round an SLO so that it still does what is said of it', () => {
+  it('round an SLO up, so that what is said of it still holds', () => {
     expect(sloExplanationTable(EXPLANATION).rows).toEqual([
       ['m', '50.0', '29.0', '30.0', '48.334 ms', 'no plan', '51.5 ms', '130'],
     ]);

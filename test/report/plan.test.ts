@@ -37,7 +37,7 @@ function part(device: string, blocks: [number, number], virtual: number, us: num
 }
 
 describe('planHeadline()', () => {
-  it('says value, unit and what is proven', () => {
+  it('states the value, its unit and the proven bound', () => {
     expect(planHeadline(PLAN)).toBe('100 requests/s, within 2.00 % of the bound 102');
     const optimal = { ...PLAN, status: 'optimal' as const, objective: { ...PLAN.objective, gap: 0 } };
     expect(planHeadline(optimal)).toBe('100 requests/s, optimal (gap 0.00 %)');
@@ -45,7 +45,7 @@ describe('planHeadline()', () => {
 });
 
 describe('timesText()', () => {
-  it('says the phases that took time, in order, and leaves out what is part of them', () => {
+  it('lists the phases that took time, in order, and leaves out their parts', () => {
     const phases = { search: 40.2, tables: 0.1, pools: 30, columns: 5 };
     expect(timesText({ ms: 45.6, phases })).toBe('solved in 46 ms: columns 5, search 40');
     expect(timesText({ ms: 3, phases: {} })).toBe('solved in 3 ms');
@@ -53,7 +53,7 @@ describe('timesText()', () => {
 });
 
 describe('pipelineTable()', () => {
-  it('has a row per partition; the pipeline is said once', () => {
+  it('has a row per partition, and names the pipeline once', () => {
     const { columns, rows } = pipelineTable(PLAN);
     expect(rows.every((row) => row.length === columns.length)).toBe(true);
     expect(rows).toEqual([
@@ -73,7 +73,7 @@ describe('classTable()', () => {
 });
 
 describe('diffHeadline()', () => {
-  it('gives no percentage where the objectives are of different kinds', () => {
+  it('gives no percentage when the objectives are of different kinds', () => {
     const rest = { models: [], classes: [], gpusMoved: 3, same: false };
     const objective = { kind: 'cost', kindBefore: 'throughput', before: 2000, after: 5.5 };
     const gpus = '3 GPUs would serve something else';

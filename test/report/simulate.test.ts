@@ -83,7 +83,7 @@ const REPORT: SimulationReport = {
 };
 
 describe("a simulation's tables", () => {
-  it('say in two lines what came of it and what decided it', () => {
+  it('state in two lines the outcome and what decided it', () => {
     expect(simulationHeadlines(REPORT)).toEqual([
       '95.00 % of 1 200 requests in time; 114 requests/s in time of 120',
       "poisson arrivals, 120 requests/s (0.80 of the plan's rate) for 10 s, seed 7; scheduler reservation, preset published, executions × 1.1, spread of cv 0.2",
@@ -101,13 +101,13 @@ describe("a simulation's tables", () => {
     expect(plain[1]).toBe('poisson arrivals, 125 requests/s for 10 s, seed 7; scheduler fifo');
   });
 
-  it('say how far an interrupted run came: 1200 requests at 120 a second', () => {
+  it('say how far an interrupted run came (1200 requests at 120 a second)', () => {
     const workload = { ...REPORT.workload, durationS: 3600 };
     const [, decided] = simulationHeadlines({ ...REPORT, complete: false, workload });
     expect(decided).toContain(' for 3600 s, interrupted after 10.0 s of it, seed 7');
   });
 
-  it('say which share was missed, overall and by each model that had requests', () => {
+  it('name the missed shares, overall and of each model that had requests', () => {
     const good = { ...REQUESTS, attainment: 0.998 };
     const models = [
       { name: 'a', sloMs: 90, plannedRps: 150, requests: REQUESTS },
@@ -127,7 +127,7 @@ describe("a simulation's tables", () => {
     ]);
   });
 
-  it('have a row per model, and one of all where there are several', () => {
+  it('have a row per model, and one of all models when there are several', () => {
     expect(outcomeTable(REPORT).rows).toEqual([
       ['a', '120', '0.80', '1 140', '3', '57', '95.00 %', '40.0', '80.0', '90.0'],
     ]);
@@ -143,7 +143,7 @@ describe("a simulation's tables", () => {
     expect(splitTable(two).rows[1]).toEqual(['b', '—', '—', '—', '—', '—']);
   });
 
-  it('show parts, classes with what is emulated, links that were used, drops, windows', () => {
+  it('show latency parts, classes marked as emulated, links in use, drops and windows', () => {
     expect(poolTable(REPORT).rows).toEqual([['a', '0/1', '5 × 1/2 L4', '4', '3.24', '12 345', '80.0 %']]);
     expect(busyTable(REPORT).rows).toEqual([
       ['L4 (emulated)', '5', '2.50', '80.0 %'],
@@ -197,7 +197,7 @@ describe("a sweep's tables", () => {
     models: [{ name: 'a', largest: { loadFactor: 1, atLeast: true } }, { name: 'b' }],
   };
 
-  it('have a row per load, with the models where there are several', () => {
+  it('have a row per load, with the models when there are several', () => {
     const { columns, rows } = sweepTable(SWEEP);
     expect(columns).toEqual(['load', 'offered/s', 'goodput/s', 'attainment', 'a', 'b', 'p99 ms', 'invalid']);
     expect(rows).toEqual([
@@ -207,7 +207,7 @@ describe("a sweep's tables", () => {
     expect(sweepTable({ ...SWEEP, models: [{ name: 'a' }] }).columns).toHaveLength(6);
   });
 
-  it('say the largest loads, and what they are not', () => {
+  it('state the largest loads, and whether they are only lower limits', () => {
     expect(largestLoads(SWEEP)).toEqual([
       "largest load with 99 % in time: 0.87 of the plan's rate",
       "  a: 1.00 or more (the largest tried) of the plan's rate",
@@ -218,7 +218,7 @@ describe("a sweep's tables", () => {
     expect(largestLoads({ ...SWEEP, complete: false }).at(-1)).toBe('interrupted: not every load was tried');
   });
 
-  it('tell loads apart that are closer than a hundredth', () => {
+  it('distinguish loads that differ by less than a hundredth', () => {
     const points = [0.0025, 0.104762, 0.1].map((loadFactor) => ({ ...SWEEP.points[1]!, loadFactor }));
     expect(sweepTable({ ...SWEEP, points }).rows.map(([load]) => load)).toEqual(['0.0025', '0.105', '0.10']);
   });

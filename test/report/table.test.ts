@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { bytes, figure, milliseconds, percent } from '../../src/report/index.js';
 
 describe('figure()', () => {
-  it('keeps about three digits whatever the size', () => {
+  it('keeps about three digits at any size', () => {
     const cases: [number, string][] = [
       [0, '0'],
       [0.01234, '0.012'],
@@ -19,7 +19,7 @@ describe('figure()', () => {
 });
 
 describe('bytes(), milliseconds(), percent()', () => {
-  it('carry their units', () => {
+  it('write their units', () => {
     expect(bytes(999)).toBe('999 B');
     expect(bytes(1_204_224)).toBe('1.20 MB');
     expect(milliseconds(1500)).toBe('1.50');

@@ -8,7 +8,7 @@ import { type RunningServer, serveBundle } from '../../src/runtime/index.js';
 import { type LogEntry, replay, StageLocalCore, topologyOf } from '../../src/serving/index.js';
 import { answerOf, inputOf, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
 
-/** Blanks follow the JSON: large to send, quick to serve. */
+/** Blanks follow the JSON, so that a body is large to send and quick to serve. */
 const BLANKS = 600_000;
 const LARGEST = 4_000_000;
 const INFER = '/v2/models/tiny/infer';
@@ -58,10 +58,13 @@ const metric = async (name: string, labels = ''): Promise<number> =>
     .filter((line) => line.startsWith(name) && line.includes(labels))
     .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 
-/** More than can be served in time; a machine that others keep busy is not buried under what it cannot even turn away. */
+/**
+ * The most requests that are open at once. They are more than can be served in time, but few enough that a
+ * busy machine can still turn them away.
+ */
 const MOST_OPEN = 200;
 
-/** Keeps the server overloaded by small requests while `work` goes on. */
+/** overloaded keeps the server overloaded by small requests while `work` goes on. */
 async function overloaded<T>(work: () => Promise<T>): Promise<T> {
   const open = new Set<Promise<unknown>>();
   const send = () => {
@@ -83,7 +86,9 @@ async function overloaded<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A turned-away answer, asked for until there is one: between two batches there may be room. */
+/**
+ * turnedAway asks until an answer is a refusal at the headers, because between two batches there may be room.
+ */
 async function turnedAway(ask: () => Promise<Reply>): Promise<Reply> {
   for (let i = 0; i < 100; i++) {
     const reply = await ask();
@@ -92,7 +97,7 @@ async function turnedAway(ask: () => Promise<Reply>): Promise<Reply> {
   throw new Error('none was turned away');
 }
 
-/** An answer with results, asked for until the server has found out that it is not overloaded any more. */
+/** served asks until an answer has results, when the server has found out that it is no longer overloaded. */
 async function served<R extends Reply>(ask: () => Promise<R>): Promise<R> {
   for (let i = 0; i < 50; i++) {
     const reply = await ask();
@@ -103,7 +108,7 @@ async function served<R extends Reply>(ask: () => Promise<R>): Promise<R> {
 }
 
 describe('a server with more large requests than it can serve', () => {
-  it('gives each exactly one answer, most at their headers, and right ones in time', async () => {
+  it('gives each exactly one answer: most at their headers, and the others right and in time', async () => {
     const burst = async () => {
       const open: Promise<Reply>[] = [];
       for (let i = 0; i < 250; i++) {
@@ -112,7 +117,7 @@ describe('a server with more large requests than it can serve', () => {
       }
       return await Promise.all(open);
     };
-    // Until most have missed, being late is taken for chance, and nobody is turned away.
+    // Until most requests have missed, lateness counts as chance and nobody is turned away.
     await burst();
     const before = await metric('inferplan_outcomes_total');
     const turnedAwayBefore = await metric('inferplan_drops_total', 'reason="overload"');
@@ -161,7 +166,7 @@ describe('a server with more large requests than it can serve', () => {
     expect(text).toMatch(/HTTP\/1\.1 200 OK[\s\S]*"live":true}$/);
   });
 
-  it('answers a slow client before its body has come', async () => {
+  it('answers a slow client before its body has arrived', async () => {
     const reply = await overloaded(() =>
       turnedAway(async () => {
         const headers = { 'content-length': '900000' };
@@ -180,12 +185,12 @@ describe('a server with more large requests than it can serve', () => {
     expect(reply.status).toBe(503);
   });
 
-  it('ends the connection of a body too large to be thrown away, and the client has its answer first', async () => {
+  it('ends the connection of a very large body after the client has its answer', async () => {
     const reply = await overloaded(() => turnedAway(() => post(bodyOf(1, 3_000_000))));
     expect(reply).toMatchObject({ status: 503, connection: 'close' });
   });
 
-  it('tells a client that waits for leave to send its body at once', async () => {
+  it('answers at once a client that asks before it sends its body', async () => {
     const asking = async (): Promise<Reply & { continued: boolean }> => {
       const body = bodyOf(2);
       const headers = { expect: '100-continue', 'content-length': String(body.length) };
@@ -207,7 +212,7 @@ describe('a server with more large requests than it can serve', () => {
     expect(await served(asking)).toMatchObject({ status: 200, continued: true });
   });
 
-  it('lets clients hold no place that send slowly', async () => {
+  it('gives slow clients no place in the queue', async () => {
     const headers = { 'content-length': '900000' };
     const slow = Array.from({ length: 100 }, () => {
       const request = httpRequest(server.url + INFER, { method: 'POST', agent: false, headers });
@@ -220,7 +225,7 @@ describe('a server with more large requests than it can serve', () => {
     for (const request of slow) request.destroy();
   });
 
-  it('has a log that a fresh core repeats', async () => {
+  it('writes a log that a fresh core repeats', async () => {
     const { value: plan } = await loadArtifact(`${bundle.folder}/plan.json`, ['pooled-plan']);
     const topology = topologyOf(plan, { transfers: 'none' });
     const answer = replay(log, (decisions) => new StageLocalCore(topology, decisions, { slackNs: 3e6 }));

@@ -53,7 +53,7 @@ const close = (got: ArrayLike<number>, expected: Float32Array) => {
 const outputsOf = (reply: Reply) => reply.json.outputs as { name: string; shape: number[]; data: number[] }[];
 
 describe('the Open Inference Protocol', () => {
-  it('tells health, server, model, configuration, statistics and index', async () => {
+  it('answers for health, server, model, configuration, statistics and index', async () => {
     expect((await call('GET', '/v2/health/live')).json).toEqual({ live: true });
     expect((await call('GET', '/v2/health/ready')).json).toEqual({ ready: true });
     for (const path of ['/v2', '/v2/']) {
@@ -89,7 +89,7 @@ describe('the Open Inference Protocol', () => {
     expect(stats.model_stats[0]!.inference_count).toBeGreaterThan(0);
   });
 
-  it('answers JSON, flat or nested, echoes the id, and gives the outputs asked for in that order', async () => {
+  it('answers flat and nested JSON, echoes the id, and orders the outputs as asked', async () => {
     const expected = answerOf(x.data);
     const flat = await infer({ id: 'a "b"', inputs: [jsonInput] });
     expect(flat.status).toBe(200);
@@ -114,7 +114,7 @@ describe('the Open Inference Protocol', () => {
     close(outputsOf(reply)[1]!.data, answerOf(rows.data).y);
   });
 
-  it('takes and gives binary tensors, mixed with JSON, at any alignment', async () => {
+  it('reads and writes binary tensors, mixed with JSON, at any alignment', async () => {
     const expected = answerOf(x.data);
     for (const pad of ['', ' ', '  ', '   ']) {
       const head = `${pad}${JSON.stringify({
@@ -140,7 +140,7 @@ describe('the Open Inference Protocol', () => {
     expect(body.length).toBe(4 * (32 + WIDTH));
   });
 
-  it('takes a raw body where the header length is 0', async () => {
+  it('reads a raw body when the header length is 0', async () => {
     const raw = await call('POST', INFER, Buffer.from(x.data.buffer), {
       'inference-header-content-length': '0',
     });
@@ -151,14 +151,14 @@ describe('the Open Inference Protocol', () => {
     );
   });
 
-  it('drops with 503, a reason and Retry-After what its own timeout does not allow', async () => {
+  it('drops a request that its own timeout does not allow, with 503, a reason and Retry-After', async () => {
     const reply = await infer({ inputs: [jsonInput], parameters: { timeout: 1 } });
     expect(reply.status).toBe(503);
     expect(reply.headers['retry-after']).toBe('1');
     expect(reply.json).toMatchObject({ error: expect.stringContaining('deadline'), reason: 'deadline' });
   });
 
-  it('refuses a request with every fault of it', async () => {
+  it('refuses a request with all its faults', async () => {
     const all = await infer({
       inputs: [
         { ...jsonInput, shape: [1, 3], datatype: 'INT64' },
@@ -221,7 +221,7 @@ describe('the Open Inference Protocol', () => {
     expect(raw.json.error).toContain('has 7 bytes; its shape [1, 16] needs 64');
   });
 
-  it('answers mutilated requests with 200 or 400, never with a fault of its own', async () => {
+  it('answers mutilated requests with 200 or 400, and never with an internal error', async () => {
     const stream = streamOf(1, 'mutilate');
     const valid = JSON.stringify({
       id: 'i',
@@ -257,7 +257,7 @@ describe('the Open Inference Protocol', () => {
     }
   });
 
-  it('answers 404 for what is not there, 405 with the allowed methods, 413 with the limit', async () => {
+  it('answers 404 for unknown paths, 405 with the allowed methods, and 413 with the limit', async () => {
     expect(await call('GET', '/v2/models/none')).toMatchObject({
       status: 404,
       json: { error: 'There is no model "none"; served are tiny' },
@@ -274,7 +274,7 @@ describe('the Open Inference Protocol', () => {
     expect(huge.json.error).toContain(`at most ${LIMIT} bytes`);
   });
 
-  it('tells Prometheus what happened, under the names of docs/metrics.md', async () => {
+  it('gives Prometheus its counters, under the names of docs/metrics.md', async () => {
     const text = (await call('GET', '/metrics')).bytes.toString();
     for (const name of [
       'nv_inference_request_success{model="tiny",version="1"}',
@@ -290,7 +290,7 @@ describe('the Open Inference Protocol', () => {
 });
 
 describe('a request that its model refuses', () => {
-  it('fails alone with 500, though it stood in a batch with others', async () => {
+  it('fails alone with 500, though it was in a batch with others', async () => {
     const part = { batch: 4, latencyUs: () => 1000 };
     const { folder, remove } = await writeBundle({
       pipelines: [{ shape: { throughputRps: 1000, parts: [part] }, blocks: [1] }],
@@ -329,7 +329,7 @@ describe('a request that its model refuses', () => {
 });
 
 describe('a client that leaves', () => {
-  it('is counted as cancelled and holds nothing up', async () => {
+  it('is counted as cancelled and delays nothing', async () => {
     const waiting = await writeBundle(twoPartitions(4, 60_000));
     const patient = await serveBundle(waiting.folder, {
       port: 0,

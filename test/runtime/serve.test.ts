@@ -33,9 +33,9 @@ async function serve(
 }
 
 /**
- * Serves two partitions with SLOs that a restart does not use up. Once it is at work, the executor of the second is killed as it
- * is given a full batch.
- * @returns `lost`: the tasks of that batch, when it has happened
+ * serveAndLose serves two partitions with an SLO that is long enough for a restart. Once the server is at
+ * work, the executor of the second partition is killed as it receives a full batch.
+ * @returns `lost`: the tasks of that batch, once this has happened
  */
 async function serveAndLose(batch: number, scheduler: 'reservation' | 'stage-local') {
   const log: LogEntry[] = [];
@@ -57,13 +57,13 @@ async function serveAndLose(batch: number, scheduler: 'reservation' | 'stage-loc
   return { server, folder, log, events, lost };
 }
 
-/** The tasks of the batch that an entry says to execute. */
+/** tasksOf lists the tasks of the batch that a log entry executes. */
 function tasksOf(entry: LogEntry): number[] {
   const [word, kind, , , , , ...tasks] = entry;
   return word === 'said' && kind === Decision.execute ? tasks : [];
 }
 
-/** The batches that are executed with a task. */
+/** executedWith lists the executed batches that hold a task. */
 const executedWith = (task: number, log: readonly LogEntry[]): number[][] =>
   log.map(tasksOf).filter((tasks) => tasks.includes(task));
 
@@ -73,13 +73,13 @@ const metric = (text: string, name: string, labels = ''): number =>
     .filter((line) => line.startsWith(name) && line.includes(labels))
     .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 
-/** Waits until a metric of the server is at least so much. */
+/** until waits until a metric of the server has at least this value. */
 async function until(server: RunningServer, name: string, least: number): Promise<void> {
   while (metric(await server.metricsText(), name) < least)
     await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** Every request sent is counted once, here and on the server. */
+/** expectAllAccounted expects that every request sent is counted once, by the client and by the server. */
 async function expectAllAccounted(report: Awaited<ReturnType<typeof driveLoad>>, server: RunningServer) {
   const { sent, inTime, late, dropped, failed, cancelled } = report;
   expect(inTime + late + dropped + failed + cancelled).toBe(sent);
@@ -88,7 +88,7 @@ async function expectAllAccounted(report: Awaited<ReturnType<typeof driveLoad>>,
 }
 
 describe('serveBundle() under driveLoad()', () => {
-  it("answers everything at a modest rate over two partitions, every answer the model's own", async () => {
+  it("answers everything at a modest rate over two partitions, with the model's own answers", async () => {
     const { server } = await serve(twoPartitions(4, 3000));
     const report = await driveLoad(server.url, { rps: 150, durationS: 2, seed: 1, inputs, check });
     expect(report.failures).toEqual({});
@@ -101,7 +101,7 @@ describe('serveBundle() under driveLoad()', () => {
     expect(metric(text, 'inferplan_batch_size_sum', 'partition="0"')).toBe(report.sent);
   });
 
-  it('carries many rows, JSON and uniform arrivals just as well', async () => {
+  it('serves requests of many rows, in JSON and with uniform arrivals', async () => {
     const { server } = await serve(twoPartitions(4, 3000));
     const many = Array.from({ length: 5 }, (_, i) => ({ x: inputOf(i, 3) }));
     const options = {
@@ -138,8 +138,9 @@ describe('serveBundle() under driveLoad()', () => {
     }
   });
 
-  it('answers late what cannot be in time while that is the exception, rather than drop it', async () => {
-    // Eight requests come at once to devices that take one at a time: some wait longer than the SLO, none five times as long.
+  it('answers requests late, rather than drop them, while lateness is the exception', async () => {
+    // Eight requests come at once to devices that take one at a time. Some wait longer than the SLO, but none
+    // five times as long.
     const { server } = await serve(twoPartitions(1, 150, 1000, 130));
     const burst = { rps: 1e5, durationS: 8e-5, arrivals: 'uniform' } as const;
     const report = await driveLoad(server.url, { ...burst, inputs, check });
@@ -147,7 +148,7 @@ describe('serveBundle() under driveLoad()', () => {
     expect(report.late).toBeGreaterThan(0);
   });
 
-  it('drops rather than queues for ever when far more comes than it can serve', async () => {
+  it('drops requests, rather than queue them for ever, when far more arrive than it can serve', async () => {
     const { server } = await serve(twoPartitions(2, 400, 10_000, 800));
     const report = await driveLoad(server.url, { rps: 1500, durationS: 2, inputs, check });
     expect(report.failures).toEqual({});
@@ -160,7 +161,7 @@ describe('serveBundle() under driveLoad()', () => {
     expect(drops('overload')).toBeGreaterThan(0);
   });
 
-  it('logs what its core heard and said, and a fresh core says the same', async () => {
+  it('logs the events and decisions of its core, and a fresh core decides the same', async () => {
     const log: LogEntry[] = [];
     const { server, folder } = await serve(twoPartitions(), { onDecision: (entry) => log.push(entry) });
     await driveLoad(server.url, { rps: 200, durationS: 0.5, inputs });
@@ -172,7 +173,7 @@ describe('serveBundle() under driveLoad()', () => {
     expect(answer).toEqual({ same: true, entries: log.length });
   });
 
-  it('serves by reservation as well: the same answers, each of a lost batch tried again alone, and a log that replays', async () => {
+  it('serves by reservation too, retries the tasks of a lost batch alone, with a log that replays', async () => {
     const { server, folder, log, lost } = await serveAndLose(4, 'reservation');
     const load = { rps: 150, durationS: 2, arrivals: 'uniform', seed: 1, inputs, check } as const;
     const report = await driveLoad(server.url, load);
@@ -192,7 +193,7 @@ describe('serveBundle() under driveLoad()', () => {
     expect(answer).toEqual({ same: true, entries: log.length });
   });
 
-  it('goes on when an executor is killed: tried again, restarted, nothing lost', async () => {
+  it('restarts a killed executor, tries its tasks again, and loses nothing', async () => {
     const { server, log, lost, events } = await serveAndLose(2, 'stage-local');
     const report = await driveLoad(server.url, { rps: 200, durationS: 3, inputs, check });
     await expectAllAccounted(report, server);
@@ -208,7 +209,7 @@ describe('serveBundle() under driveLoad()', () => {
     expect(after.answered).toBe(after.sent);
   });
 
-  it('closes in the middle of a load: all it has is answered, the rest is told that it closes', async () => {
+  it('closes in the middle of a load: it answers what it has, and tells other clients', async () => {
     const { server } = await serve(twoPartitions(4, 1000));
     const load = driveLoad(server.url, { rps: 300, durationS: 3, inputs, check });
     await until(server, 'nv_inference_request_success', 20);
@@ -222,7 +223,7 @@ describe('serveBundle() under driveLoad()', () => {
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 
-  it('stops when told, and counts what is still open as cancelled', async () => {
+  it('stops when told, and counts open requests as cancelled', async () => {
     const { server } = await serve(twoPartitions(4, 5000, 1e6, 2000), {
       policy: { formation: { kind: 'wait', share: 1 } },
     });

@@ -27,7 +27,7 @@ const failure = async (folder: string, options = {}): Promise<InputError> => {
   return outcome as InputError;
 };
 
-/** Changes the manifest's or the plan's text, keeping the digests right. */
+/** edit changes the manifest's or the plan's text and keeps the digests right. */
 async function edit(folder: string, file: 'manifest.json' | 'plan.json', change: (text: string) => string) {
   const before = await sha256OfFile(join(folder, 'plan.json'));
   await writeFile(join(folder, file), change(await readFile(join(folder, file), 'utf8')));
@@ -41,7 +41,7 @@ describe('serveBundle() refuses', () => {
     expect(await failure('nowhere')).toBeInstanceOf(MissingError);
   });
 
-  it('every missing, edited or truncated file, by name and at once', async () => {
+  it('every missing, edited or truncated file, by name and all at once', async () => {
     const folder = await bundle();
     await rm(join(folder, 'plan.json'));
     await truncate(join(folder, 'partitions/0-1.onnx'), 100);
@@ -70,7 +70,7 @@ describe('serveBundle() refuses', () => {
     expect((await failure(other)).message).toContain('partition 1 needs g, which nothing before it gives');
   });
 
-  it('a file whose outputs are not what the manifest says', async () => {
+  it('a file whose outputs differ from the manifest', async () => {
     const folder = await bundle();
     await edit(folder, 'manifest.json', (text) => text.replaceAll('"name": "early"', '"name": "earlier"'));
     expect((await failure(folder)).message).toMatch(/earlier/);
@@ -83,7 +83,7 @@ describe('serveBundle() refuses', () => {
     expect(message).toMatch(/need 8192 CPU threads at once/);
   });
 
-  it('a port in use, saying what to do, before it loads anything', async () => {
+  it('a port in use, before it loads anything, and says what to do', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
     closers.push(() => new Promise((done) => taken.close(done)));

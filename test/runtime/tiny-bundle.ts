@@ -21,7 +21,10 @@ const HIDDEN = 32;
 const FLOAT = 1;
 const INT64 = 7;
 
-/** h = x·W0 + b (block 0, with `early` = relu(h) an answer of its own); y = h·W1 + x (block 1, fed h and the model's x). */
+/**
+ * The model is h = x·W0 + b (block 0, which also answers `early` = relu(h)), then y = h·W1 + x (block 1, with
+ * inputs h and x).
+ */
 const W0 = matrix('w0', WIDTH * HIDDEN);
 const B = matrix('b', HIDDEN);
 const W1 = matrix('w1', HIDDEN * WIDTH);
@@ -59,7 +62,7 @@ const WEIGHTS: Record<string, { dims: number[]; data: Float32Array }> = {
   w1: { dims: [HIDDEN, WIDTH], data: W1 },
 };
 
-/** The ONNX file of blocks [from, to). */
+/** partitionFile makes the ONNX file of blocks [from, to). */
 function partitionFile(
   from: number,
   to: number,
@@ -121,7 +124,7 @@ function modelFile(
   return onnx.ModelProto.encode(model).finish();
 }
 
-/** What the model answers, computed without ONNX Runtime. */
+/** answerOf gives the model's answer, computed without ONNX Runtime. */
 export function answerOf(x: Float32Array): { early: Float32Array; y: Float32Array } {
   const rows = x.length / WIDTH;
   const h = add(multiply(x, W0, rows, WIDTH, HIDDEN), B);
@@ -149,7 +152,7 @@ function add(a: Float32Array, b: Float32Array): Float32Array {
   return a.map((v, i) => v + b[i % b.length]!);
 }
 
-/** Whether outputs are the model's own answer to the inputs. */
+/** isRight says whether outputs are the model's own answer to the inputs. */
 export function isRight(inputs: Tensors, outputs: Tensors): boolean {
   const expected = answerOf(inputs.x!.data as Float32Array);
   return (['early', 'y'] as const).every((name) => {
@@ -167,12 +170,14 @@ export function inputOf(seed: number, rows = 1): TensorData & { data: Float32Arr
 }
 
 export interface BundleShape {
-  /** Blocks per partition of each pipeline: [[1, 1]] is two partitions, [[2]] the whole model. */
+  /**
+   * The number of blocks of each partition, per pipeline: [[1, 1]] is two partitions, [[2]] the whole model.
+   */
   pipelines: { shape: PipelineShape; blocks: number[] }[];
   devices: Record<string, BundledDevice>;
   sloMs: number;
   name?: string;
-  /** The model in place of the tiny one. */
+  /** A model that replaces the tiny one. */
   model?: TestModel;
 }
 
@@ -184,7 +189,10 @@ export interface TestModel {
 
 const TINY: TestModel = { inputs: [X], outputs: [EARLY, Y], file: partitionFile };
 
-/** y = table[ids]: ONNX Runtime refuses a batch with an index past the table's eight rows. */
+/**
+ * lookup makes the model y = table[ids]. ONNX Runtime refuses a batch with an index past the table's eight
+ * rows.
+ */
 export function lookup(): TestModel {
   const ids: TensorSpec = { name: 'ids', dtype: 'int64', shape: [1, 2], batchAxis: 0 };
   const y: TensorSpec = { name: 'y', dtype: 'float32', shape: [1, 2, 3], batchAxis: 0 };
@@ -194,7 +202,7 @@ export function lookup(): TestModel {
   return { inputs: [ids], outputs: [y], file: () => ({ bytes, inputs: [ids], outputs: [y] }) };
 }
 
-/** Two partitions, one device each. */
+/** twoPartitions has two partitions with one device each. */
 export function twoPartitions(batch = 4, sloMs = 200, latencyUs = 500, slowdown?: number): BundleShape {
   const part = { batch, latencyUs: () => latencyUs };
   const device = { provider: 'cpu', threads: 1, ...(slowdown === undefined ? {} : { slowdown }) };
@@ -205,7 +213,7 @@ export function twoPartitions(batch = 4, sloMs = 200, latencyUs = 500, slowdown?
   };
 }
 
-/** Writes a bundle to a fresh folder. */
+/** writeBundle writes a bundle to a fresh folder. */
 export async function writeBundle(
   shape: BundleShape,
 ): Promise<{ folder: string; remove: () => Promise<void> }> {

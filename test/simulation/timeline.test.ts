@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-// The size that a timeline may have is not part of the library's face.
+// The size limit of a timeline is not exported by the room.
 import { runSimulation } from '../../src/simulation/run.js';
 import { prepareSimulation } from '../../src/simulation/setup.js';
 import { affine, planOf } from '../serving/plans.js';
@@ -68,7 +68,7 @@ describe('TimelineWriter', () => {
   it.each([
     'reservation',
     'stage-local',
-  ])('writes a slice for every batch on its row, none over another (%s)', async (scheduler) => {
+  ])('writes a slice for every batch on its row without overlaps (%s)', async (scheduler) => {
     const { run, events, text } = await timelineOf(scheduler);
     const slices = events.filter(({ ph }) => ph === 'X');
     const batches = run.figures.pools.reduce((sum, pool) => sum + pool.batches, 0);
@@ -97,7 +97,7 @@ describe('TimelineWriter', () => {
   it.each([
     'reservation',
     'stage-local',
-  ])('leads from every batch to those its requests go on in (%s)', async (scheduler) => {
+  ])('writes a flow from every batch to those that its requests go on in (%s)', async (scheduler) => {
     const { run, events } = await timelineOf(scheduler);
     const slices = byRow(events.filter(({ ph }) => ph === 'X'));
     const sliceAt = (event: TraceEvent) => slices.get(rowOf(event))?.find(({ ts }) => ts === event.ts);
@@ -119,7 +119,7 @@ describe('TimelineWriter', () => {
     expect(second.every((slice) => reached.has(slice))).toBe(true);
   });
 
-  it('ends at its size, whole and readable, and says where', async () => {
+  it('stops at its size limit, stays readable, and says where it stopped', async () => {
     const { run, events, text } = await timelineOf('reservation', 20_000);
     expect(run.timeline?.cutAtNs).toBeGreaterThan(0);
     expect(run.timeline?.cutAtNs).toBeLessThan(3e9);
@@ -129,7 +129,7 @@ describe('TimelineWriter', () => {
     expect(run.figures.overall.arrived).toBeGreaterThan(500);
   });
 
-  it('leaves what was there before, and nothing beside it, where the run fails', async () => {
+  it('keeps the earlier file, and leaves nothing beside it, when the run fails', async () => {
     const plan = join(folder, 'plan.json');
     const path = join(folder, 'kept.json');
     await writeFile(path, 'before');

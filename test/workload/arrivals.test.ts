@@ -6,7 +6,7 @@ const poisson = (seed: number, rps = 1000, durationS = 50) =>
   arrivalTimes({ process: 'poisson', rps, durationS, stream: streamOf(seed, 'arrivals') });
 
 describe('arrivalTimes()', () => {
-  it('gives ascending whole nanoseconds within the duration, the same for the same seed', () => {
+  it('gives ascending whole nanoseconds within the duration, and the same ones for the same seed', () => {
     const times = poisson(1);
     expect(times).toEqual(poisson(1));
     expect(times).not.toEqual(poisson(2));
@@ -35,7 +35,7 @@ describe('arrivalTimes()', () => {
     expect(times[2999]).toBe(Math.round(2999e9 / 3));
   });
 
-  it('is what the generator yields', () => {
+  it('gives the same times as the generator', () => {
     const options = { process: 'poisson', rps: 50, durationS: 2, stream: streamOf(9, 'a') } as const;
     const yielded = [...arrivals(options)];
     expect(Array.from(arrivalTimes({ ...options, stream: streamOf(9, 'a') }))).toEqual(yielded);

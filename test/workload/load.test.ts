@@ -31,21 +31,22 @@ const moments = (values: readonly number[]) => {
 };
 
 describe('DrawnArrivals', () => {
-  it('has the rate and the coefficient of variation asked for, under gamma gaps', () => {
+  it('has the given rate and coefficient of variation with gamma gaps', () => {
     for (const cv of [0.25, 0.5, 1, 2, 4]) {
       const times = timesOf(drawn('gamma', steadyLoad(1000, 150, cv), 7));
       const gaps = moments(gapsOf(times));
-      // The standard error of a count over time T is cv·√(rate·T); that of a sample's CV grows with the CV's square.
+      // The standard error of a count over time T is cv·√(rate·T). That of a sample's CV grows with the
+      // square of the CV.
       expect(Math.abs(times.length - 150_000)).toBeLessThan(4 * cv * Math.sqrt(150_000));
       expect(Math.abs(gaps.cv / cv - 1)).toBeLessThan(0.015 * (1 + cv));
     }
   });
 
-  it('is evenly spaced under gamma gaps of no variation', () => {
+  it('is evenly spaced with gamma gaps without variation', () => {
     expect(timesOf(drawn('gamma', steadyLoad(4, 1, 0)))).toEqual([0.25e9, 0.5e9, 0.75e9]);
   });
 
-  it('follows a rate that rises and falls, as the integral of the rate says', () => {
+  it('follows the integral of a rate that rises and falls', () => {
     const load = phasedLoad([
       { rps: 100, durationS: 200 },
       { rps: 900, durationS: 100, transitionS: 200 },
@@ -70,12 +71,13 @@ describe('DrawnArrivals', () => {
     }
   });
 
-  it('places evenly spaced arrivals of a rising rate where its integral is whole', () => {
+  it('places evenly spaced arrivals where the integral of a rising rate is a whole number', () => {
     const load = phasedLoad([
       { rps: 0, durationS: 1 },
       { rps: 2, durationS: 1, transitionS: 4 },
     ]);
-    // Over the transition the integral is t²/4 from second 1 on: 0, 1, 2, 3 at t = 0, 2, √8, √12; then 4 and 5.
+    // Over the transition the integral is t²/4 from second 1 on: 0, 1, 2, 3 at t = 0, 2, √8, √12. After it
+    // come 4 and 5.
     const seconds = [1, 1 + 2, 1 + Math.sqrt(8), 1 + Math.sqrt(12), 5, 5.5];
     expect(timesOf(drawn('uniform', load))).toEqual(seconds.map((s) => Math.round(s * 1e9)));
   });
@@ -98,7 +100,7 @@ describe('DrawnArrivals', () => {
     expect(Math.abs(cvWithin(300, 500) - 3)).toBeLessThan(0.2);
   });
 
-  it('refuses loads that are none, with every fault', () => {
+  it('refuses invalid loads with every fault', () => {
     expect(() => steadyLoad(0, -1, Number.NaN)).toThrow(
       /rate 0 is not positive\n.*duration -1 is not positive\n.*variation NaN/,
     );
@@ -122,7 +124,7 @@ describe('DrawnArrivals', () => {
 });
 
 describe('mixedLoads()', () => {
-  it('gives each model its share, and the sum the rate, through a transition', () => {
+  it('gives each model its share, which adds up to the rate, through a transition', () => {
     const loads = mixedLoads(
       [
         { rps: 100, durationS: 100, weights: [3, 1, 0] },
@@ -147,7 +149,7 @@ describe('mixedLoads()', () => {
 });
 
 describe('mergedArrivals()', () => {
-  it('is in order of time, of equal times by source', () => {
+  it('is in order of time, and of source at equal times', () => {
     const merged = mergedArrivals([arrivalsAt([5, 5, 9], 0), arrivalsAt([1, 5, 12], 1), arrivalsAt([], 2)]);
     expect(pulled(merged)).toEqual([
       { at: 1, model: 1 },
@@ -161,7 +163,7 @@ describe('mergedArrivals()', () => {
     expect(mergedArrivals([]).next()).toBe(false);
   });
 
-  it('leaves the arrivals of one model as they are when another asks for more', () => {
+  it('leaves the arrivals of one model unchanged when another has more', () => {
     const run = (rpsOfOther: number) =>
       pulled(
         mergedArrivals(
@@ -193,7 +195,7 @@ describe('sharedByWeight()', () => {
     expect(shared.some(({ model }) => model === 1)).toBe(false);
   });
 
-  it('refuses weights of nothing', () => {
+  it('refuses weights that are negative, all 0 or not numbers', () => {
     for (const weights of [[], [0, 0], [1, -1], [Number.NaN]])
       expect(() => sharedByWeight(arrivalsAt([1]), weights, streamOf(1, 'm'))).toThrow(
         'Cannot share the load',

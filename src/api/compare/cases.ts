@@ -3,32 +3,35 @@ import type { LoadedPooled } from '../solve/index.js';
 import { budgetMixes, type Mix, mixText, parseMix, type WrittenMix, withMix } from './mixes.js';
 import { marginsOf, type SloPoint, slosOf, sweepOf } from './sweeps.js';
 
-/** What is varied. Mixes and sweep points are crossed: every mix at every SLO and margin. */
+/**
+ * CompareCases says what is varied. Mixes and sweep points are crossed: every mix is tried at every SLO and
+ * margin.
+ */
 export interface CompareCases {
-  /** `L4=25,T4=75`. */
+  /** Mixes such as `L4=25,T4=75`. */
   readonly mixes: readonly WrittenMix[];
-  /** What may be spent an hour: the mixes it buys are enumerated. */
+  /** The budget per hour. The mixes that it buys are enumerated. */
   readonly budget?: number | undefined;
-  /** `slo=2x..10x:9`, `slo=50ms..200ms`, `margin=0..0.6:7`; each at most once. */
+  /** Sweeps such as `slo=2x..10x:9`, `slo=50ms..200ms` or `margin=0..0.6:7`, each kind at most once. */
   readonly sweeps: readonly string[];
 }
 
-/** One question of a comparison: a spec, a cluster, and what makes them differ from the others. */
+/** CompareCase is one question of a comparison: a spec, a cluster, and what tells them from the others. */
 export interface CompareCase {
-  /** GPUs by class; the spec's own where no mix was asked for. */
+  /** The number of GPUs by class; the spec's own where no mix was asked for. */
   readonly mix: Mix;
-  /** The sweep's point, as asked for: `5x`, `120 ms`. */
+  /** The point of the sweep as it was asked for: `5x`, `120 ms`. */
   readonly slo?: string;
   readonly margin?: number;
   readonly spec: PooledSpec;
   readonly cluster: Cluster;
 }
 
-/** A comparison is for looking at: more rows than this are no answer. */
+/** A comparison with more rows than this could not be read. */
 const MOST_ROWS = 1000;
 
 /**
- * Every case of a comparison, mixes first, then SLOs, then margins.
+ * compareCases lists every case of a comparison, ordered by mix, then SLO, then margin.
  * @throws InputError with every fault of the mixes and sweeps
  */
 export function compareCases(loaded: LoadedPooled, asked: CompareCases): CompareCase[] {
@@ -84,7 +87,7 @@ function withSlos(spec: PooledSpec, slo: SloPoint | undefined): PooledSpec {
   return { ...spec, models };
 }
 
-/** One margin for all: those of single models, and one in milliseconds, are replaced. */
+/** withMargin sets one margin for all. It replaces the margins of single models, and one in milliseconds. */
 function withMargin(spec: PooledSpec, margin: number | undefined): PooledSpec {
   if (margin === undefined) return spec;
   const models = spec.models.map(({ sloMargin: _, sloMarginMs: __, ...model }) => model);

@@ -23,19 +23,19 @@ import { type WrittenMix, withMix } from './mixes.js';
 import { type CompareRow, refusedRow, rowOf, withFrontier } from './rows.js';
 
 export interface CompareOptions extends SolveLimits {
-  /** `L4=25,T4=75`: GPUs by class; classes left out have none. */
+  /** Mixes such as `L4=25,T4=75`. A class that is left out has no GPUs. */
   readonly mixes?: readonly string[] | undefined;
-  /** A file of mixes, one a line; lines beginning with # are comments. */
+  /** A file with one mix per line. Lines that begin with # are comments. */
   readonly mixFile?: string | undefined;
-  /** Per hour, in the unit of `hourlyCost`: the mixes it buys, see `budgetMixes`. */
+  /** The budget per hour, in the unit of `hourlyCost`; `budgetMixes` says which mixes it gives. */
   readonly budget?: number | undefined;
-  /** `slo=2x..10x`, `slo=50ms..200ms`, `margin=0..0.6`, each with `:steps` if wanted. */
+  /** Sweeps such as `slo=2x..10x`, `slo=50ms..200ms` or `margin=0..0.6`, each with `:steps` if wanted. */
   readonly sweeps?: readonly string[] | undefined;
-  /** Where the comparison is written: `.json` or `.csv`. */
+  /** The file that the comparison is written to; it ends in `.json` or `.csv`. */
   readonly output?: string | undefined;
-  /** Solver threads; as many as the machine has cores, at most 16, when left out. */
+  /** The number of solver threads. By default there are as many as the machine has cores, at most 16. */
   readonly threads?: number;
-  /** When aborted, the rows that are done are returned. */
+  /** When it is aborted, the rows that are done are returned. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: CompareProgress) => void;
 }
@@ -43,23 +43,24 @@ export interface CompareOptions extends SolveLimits {
 export interface CompareProgress {
   readonly done: number;
   readonly of: number;
-  /** Estimate from the cases done; undefined before the first. */
+  /** An estimate from the cases that are done; undefined before the first. */
   readonly leftMs: number | undefined;
 }
 
 export interface Comparison {
   readonly document: ComparisonDocument;
-  /** Whether a limit or gap that was asked for was missed by any row. */
+  /** Whether any row missed a limit or gap that was asked for. */
   readonly limitReached: boolean;
 }
 
-/** Each thread holds a solver of its own: about 100 MB. */
+/** Each thread holds a solver of its own, which takes about 100 MB. */
 const MOST_THREADS = 16;
 
 /**
- * Plans one spec for several clusters, SLOs or margins, side by side on solver threads. Rows come in the order of the
- * cases, whichever ends first. A case without a plan is a row that says why.
- * @throws InputError with all faults of spec, cluster, profiles, mixes and sweeps, or where the output would replace one of the files
+ * compareSpec plans one spec for several clusters, SLOs or margins, side by side on solver threads. Rows come
+ * in the order of the cases, whichever ends first. A case without a plan is a row that says why.
+ * @throws InputError with all faults of spec, cluster, profiles, mixes and sweeps, or where the output would
+ *   replace one of the files
  */
 export async function compareSpec(path: string, options: CompareOptions): Promise<Comparison> {
   const { output, mixFile } = options;
@@ -87,7 +88,10 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
   return { document, limitReached: done.some(({ missed }) => missed) };
 }
 
-/** What is checked before any case: the spec as it is, or with one GPU of every class where mixes replace its counts. */
+/**
+ * wholeCatalogue gives the cluster that is checked before any case: the spec's own, or one GPU of every class
+ * where mixes replace its counts.
+ */
 function wholeCatalogue({ cluster }: LoadedPooled, replaced: boolean): LoadedPooled['cluster'] {
   if (!replaced) return cluster;
   return withMix(cluster, Object.fromEntries(Object.keys(cluster.devices).map((name) => [name, 1])));
@@ -144,7 +148,10 @@ function progressOf(of: number, onProgress: CompareOptions['onProgress']): () =>
   };
 }
 
-/** @returns undefined where an interruption ended it: what a search had by then is no figure to compare */
+/**
+ * solveCase solves one case.
+ * @returns undefined where an interruption ended it, because an unfinished search gives no figure to compare
+ */
 async function solveCase(
   thread: SolverThread,
   asked: CompareCase,

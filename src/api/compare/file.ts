@@ -11,15 +11,15 @@ import {
 import { mixText } from './mixes.js';
 import type { CompareRow } from './rows.js';
 
-/** A comparison as it is written and printed as JSON. */
+/** ComparisonDocument is a comparison as it is written, and printed as JSON. */
 export interface ComparisonDocument {
   readonly kind: 'comparison';
   readonly version: string;
   readonly tool: { readonly name: string; readonly version: string };
   readonly inputs: readonly InputFile[];
-  /** False where an interruption left cases unsolved. */
+  /** False when an interruption left cases unsolved. */
   readonly complete: boolean;
-  /** Cases asked for. */
+  /** The number of cases that were asked for. */
   readonly cases: number;
   readonly rows: readonly CompareRow[];
 }
@@ -33,13 +33,19 @@ export function comparisonDocument(
   return { kind: 'comparison', version: FORMAT_VERSION, tool: thisTool(), inputs, complete, cases, rows };
 }
 
-/** @throws InputError where the ending says neither */
+/**
+ * refuseUnknownEnding allows only `.json` and `.csv`.
+ * @throws InputError where the path ends in neither
+ */
 export function refuseUnknownEnding(path: string): void {
   if (!/\.(json|csv)$/i.test(path))
     throw new InputError(`write ${path}`, [fault('its name ends in neither .json nor .csv')]);
 }
 
-/** Writes a comparison whole, as JSON or CSV by the ending of its name. */
+/**
+ * saveComparison writes a comparison as JSON or CSV, by the ending of its name. The file appears whole or not
+ * at all.
+ */
 export async function saveComparison(path: string, document: ComparisonDocument): Promise<void> {
   const text = /\.csv$/i.test(path) ? csvText(document.rows) : `${stringify(document, { maxLength: 120 })}\n`;
   await writeWhole(path, text);
@@ -66,6 +72,6 @@ const COLUMNS: readonly [string, (row: CompareRow) => string | number | undefine
 
 function csvText(rows: readonly CompareRow[]): string {
   const cells = rows.map((row) => COLUMNS.map(([, cell]) => cell(row)));
-  // A name that a spreadsheet would run as a formula is quoted.
+  // Names that a spreadsheet would run as a formula are escaped.
   return csv([COLUMNS.map(([name]) => name), ...cells], { escape_formulas: true });
 }

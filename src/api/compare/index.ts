@@ -1,7 +1,9 @@
 /**
- * `compareSpec`: several clusters, budgets or loads of one spec side by side.
+ * `compareSpec` plans one spec for several clusters, budgets, SLOs or margins, side by side.
  *
- * Start with `compare.ts`; `mixes.ts` and `sweeps.ts` say which cases there are, `rows.ts` what a case says, `file.ts` how it is written.
+ * It takes a spec's path and options, and gives one row per case. It does not solve: solver threads of
+ * `solve` do. Start reading at `compare.ts`. `mixes.ts` and `sweeps.ts` say which cases there are, `rows.ts`
+ * what a row says, and `file.ts` how rows are written.
  */
 export { type CompareOptions, type CompareProgress, type Comparison, compareSpec } from './compare.js';
 export type { ComparisonDocument } from './file.js';

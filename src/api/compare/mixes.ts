@@ -8,26 +8,26 @@ import {
 } from '../../artifacts/index.js';
 import type { LoadedPooled } from '../solve/index.js';
 
-/** GPUs by class. */
+/** Mix is a number of GPUs by class. */
 export type Mix = Readonly<Record<string, number>>;
 
-/** Mixes a budget is spread over at most; a plan is solved for each. */
+/** The most mixes that a budget is spread over. A plan is solved for each. */
 export const MOST_BUDGET_MIXES = 60;
 
-/** A mix as it is written: `L4=25,T4=75`. */
+/** mixText writes a mix as people do: `L4=25,T4=75`. */
 export function mixText(mix: Mix): string {
   return Object.entries(mix)
     .map(([name, count]) => `${name}=${count}`)
     .join(',');
 }
 
-/** A mix as somebody wrote it, and where. */
+/** WrittenMix is a mix as somebody wrote it, and where. */
 export interface WrittenMix {
   readonly text: string;
   readonly at: string;
 }
 
-/** Reads a mix; its faults are told and leave nothing. */
+/** parseMix reads a mix. It adds faults to `told`, and gives no mix then. */
 export function parseMix({ text, at }: WrittenMix, { devices }: Cluster, told: Fault[]): Mix[] {
   const mix: Record<string, number> = {};
   const wrong: string[] = [];
@@ -44,7 +44,10 @@ export function parseMix({ text, at }: WrittenMix, { devices }: Cluster, told: F
   return wrong.length === 0 ? [mix] : [];
 }
 
-/** A mix names what there is for these models: classes it leaves out have none, and none is taken. */
+/**
+ * withMix gives a cluster the GPUs of a mix. Classes that the mix leaves out have none, and no GPU counts as
+ * taken.
+ */
 export function withMix(cluster: Cluster, mix: Mix): Cluster {
   const devices = Object.entries(cluster.devices).map(([name, { taken: _, ...device }]) => {
     const changed: DeviceClass = { ...device, count: mix[name] ?? 0 };
@@ -59,10 +62,11 @@ interface PricedClass {
 }
 
 /**
- * The mixes a budget buys that are worth comparing: those to which no GPU can be added, since one more never serves less.
- * The cheapest class takes what the others leave; these go in steps of s GPUs (and to the most that can be bought), with
- * the smallest s that keeps the mixes to `MOST_BUDGET_MIXES`. At s = 1 every such mix is there. The cluster's own counts
- * do not bind: the question is what to buy.
+ * budgetMixes lists the mixes that a budget buys and that are worth comparing. These are the mixes to which
+ * no GPU can be added, since one more GPU never serves less. The cheapest class takes what the others leave
+ * of the budget. The others go in steps of s GPUs (and to the most that can be bought), with the smallest s
+ * that gives at most `MOST_BUDGET_MIXES` mixes. With s = 1 every such mix is listed. The cluster's own counts
+ * do not matter, because the question is what to buy.
  * @param budget per hour, in the unit of `hourlyCost`
  */
 export function budgetMixes(loaded: LoadedPooled, budget: number, told: Fault[]): Mix[] {
@@ -86,17 +90,20 @@ export function budgetMixes(loaded: LoadedPooled, budget: number, told: Fault[])
   }
 }
 
-/** Whether a model's `only` and `not` let it use a class. */
+/** allowsClass says whether a model's `only` and `not` let it use a class. */
 export function allowsClass({ only = [], not = [] }: PooledSpecModel, name: string): boolean {
   return (only.length === 0 || only.includes(name)) && !not.includes(name);
 }
 
-/** 1 … 10, then about a tenth more each time. */
+/** nextStep counts 1 … 10, then grows by about a tenth each time. */
 function nextStep(step: number): number {
   return step + Math.max(1, Math.floor(step / 10));
 }
 
-/** Classes some model may use, the dearest first; undefined where a price is missing. */
+/**
+ * pricedClasses lists the classes that some model may use, the dearest first.
+ * @returns undefined where a price is missing
+ */
 function pricedClasses({ cluster, spec, profiles }: LoadedPooled, told: Fault[]): PricedClass[] | undefined {
   const usable = Object.entries(cluster.devices).filter(([name]) =>
     spec.value.models.some(
@@ -120,10 +127,13 @@ function pricedClasses({ cluster, spec, profiles }: LoadedPooled, told: Fault[])
     .sort((a, b) => b.price - a.price);
 }
 
-/** Room for sums of prices such as 3 × 0.1. */
+/** Sums of prices such as 3 × 0.1 may exceed the budget by rounding alone. */
 const ROUNDING = 1e-9;
 
-/** undefined where there are more than `MOST_BUDGET_MIXES`. */
+/**
+ * mixesInSteps lists the mixes of one step size.
+ * @returns undefined where there are more than `MOST_BUDGET_MIXES`
+ */
 function mixesInSteps(classes: readonly PricedClass[], budget: number, step: number): Mix[] | undefined {
   const mixes: Mix[] = [];
   const add = (k: number, left: number, so: Mix): boolean => {

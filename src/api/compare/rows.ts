@@ -3,7 +3,10 @@ import type { PlanBody, PooledOutcome } from '../../milp/index.js';
 import type { CompareCase } from './cases.js';
 import type { Mix } from './mixes.js';
 
-/** What a case came to. Figures are missing where there is no plan, costs where a class in use has no price. */
+/**
+ * CompareRow is the result of a case. Figures are missing where there is no plan, and costs where a class in
+ * use has no price.
+ */
 export interface CompareRow {
   readonly mix: Mix;
   readonly slo?: string;
@@ -11,20 +14,23 @@ export interface CompareRow {
   readonly margin?: number;
   readonly status: 'optimal' | 'feasible' | 'infeasible' | 'no-plan-in-time';
   readonly objective?: PooledPlan['objective'];
-  /** Of all models together. */
+  /** The throughput of all models together. */
   readonly throughputRps?: number;
   readonly models?: readonly { readonly name: string; readonly throughputRps: number }[];
-  /** GPUs the plan occupies. */
+  /** The GPUs that the plan occupies, by class. */
   readonly used?: Mix;
-  /** Of the GPUs in use: the others need not be bought. */
+  /** The cost of the GPUs in use. The others need not be bought. */
   readonly hourlyCost?: number;
   readonly costPerMillionRequests?: number;
-  /** Busy GPU time over that of the mix, at the planned rates. */
+  /** Busy GPU time over the GPU time of the mix, at the planned rates. */
   readonly utilisation?: number;
   readonly utilisationByClass?: Readonly<Record<string, number>>;
-  /** Among the mixes at the same SLO and margin none is cheaper and as fast, or faster and as cheap. */
+  /**
+   * Whether the row is on the frontier: among the mixes at the same SLO and margin, none is cheaper and as
+   * fast, or faster and as cheap.
+   */
   readonly frontier?: boolean;
-  /** Why there is no plan. */
+  /** The reasons why there is no plan. */
   readonly reasons?: readonly string[];
 }
 
@@ -39,7 +45,10 @@ function headOf({ mix, slo, margin, spec }: CompareCase): RowHead {
   };
 }
 
-/** The row of a case that cannot even be asked: no model fits its mix, its margin leaves nothing. */
+/**
+ * refusedRow makes the row of a case that cannot be solved at all, such as when no model fits its mix or its
+ * margin leaves no time.
+ */
 export function refusedRow(asked: CompareCase, reasons: readonly string[]): CompareRow {
   return { ...headOf(asked), status: 'infeasible', reasons };
 }
@@ -82,7 +91,10 @@ function costOf({ classes, cluster }: PlanBody): number | undefined {
   return cost;
 }
 
-/** A pool is busy for the share of its rate that its pipeline's throughput takes. */
+/**
+ * utilisationOf sums the busy GPU time. A pool is busy for the part of its rate that its pipeline's
+ * throughput takes.
+ */
 function utilisationOf(plan: PlanBody): Pick<CompareRow, 'utilisation' | 'utilisationByClass'> {
   const busy = new Map<string, number>();
   for (const { pipelines } of plan.models)
@@ -100,7 +112,7 @@ function utilisationOf(plan: PlanBody): Pick<CompareRow, 'utilisation' | 'utilis
   };
 }
 
-/** Rates and costs this close are the same. */
+/** Rates and costs that differ by less than this, relatively, count as equal. */
 const SAME = 1e-9;
 
 interface Priced {
@@ -109,7 +121,10 @@ interface Priced {
   readonly rps: number;
 }
 
-/** Marks the frontier among the mixes of each SLO and margin; where there is one mix only, nothing is marked. */
+/**
+ * withFrontier marks the frontier among the mixes of each SLO and margin. Where there is only one mix it
+ * marks nothing.
+ */
 export function withFrontier(rows: readonly CompareRow[]): CompareRow[] {
   const groups = new Map<string, CompareRow[]>();
   for (const row of rows) {
@@ -131,7 +146,10 @@ function best(group: readonly CompareRow[]): CompareRow[] {
   return priced.filter((one) => !priced.some((other) => dominates(other, one))).map(({ row }) => row);
 }
 
-/** What is maximised where throughput is; of the other objectives what the plan serves. */
+/**
+ * servedBy gives what a plan serves: the objective's value where throughput is maximised, else the
+ * throughput.
+ */
 function servedBy({ objective, throughputRps }: CompareRow): number | undefined {
   return objective?.kind === 'throughput' ? objective.value : throughputRps;
 }

@@ -3,7 +3,7 @@ import { evenlySpaced } from '../../collections/index.js';
 import type { LoadedPooled } from '../solve/index.js';
 import { allowsClass } from './mixes.js';
 
-/** A sweep's range: both ends and the number of points. */
+/** Range is the range of a sweep: both ends and the number of points. */
 export interface Range {
   readonly text: string;
   readonly from: number;
@@ -12,7 +12,7 @@ export interface Range {
   readonly steps: number;
 }
 
-/** The SLOs of one point of a sweep, by model. */
+/** SloPoint holds the SLOs of one point of a sweep, by model. */
 export interface SloPoint {
   readonly text: string;
   readonly sloMs: readonly number[];
@@ -21,10 +21,10 @@ export interface SloPoint {
 const DEFAULT_STEPS = { slo: 9, margin: 7 };
 const MOST_STEPS = 200;
 
-/** `slo=2x..10x:9`, `slo=50ms..200ms`, `slo=5x`, `margin=0..0.6:7`. */
+/** SWEEP matches `slo=2x..10x:9`, `slo=50ms..200ms`, `slo=5x` and `margin=0..0.6:7`. */
 const SWEEP = /^(slo|margin)=(\d*\.?\d+)(x|ms|s)?(?:\.\.(\d*\.?\d+)(x|ms|s)?)?(?::(\d+))?$/;
 
-/** Reads the sweeps; each kind at most once. */
+/** sweepOf reads the sweeps. Each kind may be given once. */
 export function sweepOf(texts: readonly string[], told: Fault[]): { slo?: Range; margin?: Range } {
   const ranges: { slo?: Range; margin?: Range } = {};
   for (const text of texts) {
@@ -76,12 +76,15 @@ function pointsOf({ from, to, steps }: Range): number[] {
   return evenlySpaced(from, to, steps);
 }
 
-/** The margins of a sweep, as parts of the SLO. */
+/** marginsOf lists the margins of a sweep, as parts of the SLO. */
 export function marginsOf(range: Range): number[] {
   return pointsOf(range);
 }
 
-/** The SLOs of a sweep: the same for every model, or multiples of each model's fastest latency (PPipe §7.6). */
+/**
+ * slosOf lists the SLOs of a sweep: the same for every model, or multiples of each model's fastest latency
+ * (PPipe, section 7.6).
+ */
 export function slosOf({ spec, cluster, profiles }: LoadedPooled, range: Range, told: Fault[]): SloPoint[] {
   const points = pointsOf(range);
   if (range.unit !== 'x') {
@@ -99,7 +102,10 @@ export function slosOf({ spec, cluster, profiles }: LoadedPooled, range: Range, 
   return points.map((n) => ({ text: `${n}x`, sloMs: fastestMs.map((ms) => n * ms) }));
 }
 
-/** The whole model at batch 1 on its fastest class, whole GPUs, its blocks one after another. */
+/**
+ * fastestLatencyMs gives the latency of the whole model at batch 1 on its fastest class: on a whole GPU, with
+ * its blocks one after another.
+ */
 function fastestLatencyMs(profile: Profile, classes: readonly string[]): number | undefined {
   const sums = classes.flatMap((name) => {
     const rows = profile.devices[name]?.blockLatencyUs ?? {};

@@ -1,7 +1,8 @@
 /**
- * `solveSpec`: a spec solved on a thread of its own, and what `explain` adds.
+ * `solveSpec` solves one spec on its own thread, and explains the result when asked.
  *
- * Start with `solve.ts`; `pooled.ts` loads a spec with its cluster and profiles.
+ * It takes a spec's path and options, and gives a plan or the reasons why there is none. The search itself is
+ * in `milp`. Start reading at `solve.ts`. `pooled.ts` loads a spec with its cluster and profiles.
  */
 export { type LoadedPooled, loadPooled, loadProblem } from './pooled.js';
 export {

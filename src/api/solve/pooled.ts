@@ -11,29 +11,29 @@ import {
 } from '../../artifacts/index.js';
 import type { NamedProfile, PooledProblem } from '../../milp/index.js';
 
-/** A pooled spec with everything it names read. */
+/** LoadedPooled is a pooled spec with every file that it names, read. */
 export interface LoadedPooled {
   readonly spec: Loaded<'pooled'>;
   readonly cluster: Cluster;
-  /** One per model of the spec, in order. */
+  /** One profile per model of the spec, in order. */
   readonly profiles: readonly NamedProfile[];
-  /** What was read, and what it names: no output may replace it. */
+  /** The files that were read or named. No output may replace them. */
   readonly read: readonly InputPath[];
-  /** Spec, cluster (where it is a file) and profiles, by paths from `holder`. */
+  /** inputs lists spec, cluster (where it is a file) and profiles, with paths relative to `holder`. */
   inputs(holder: string | undefined): InputFile[];
 }
 
-/** A pooled spec read, checked and resolved. */
+/** LoadedProblem is a pooled spec, read, checked and resolved. */
 export interface LoadedProblem {
   readonly problem: PooledProblem;
-  /** What was read, and what it names: no output may replace it. */
+  /** The files that were read or named. No output may replace them. */
   readonly read: readonly InputPath[];
   inputs(holder: string | undefined): InputFile[];
 }
 
 /**
- * Reads a pooled spec, its cluster and its profiles, and resolves it.
- * @throws InputError with every fault of the first file that has any, then of how they fit together
+ * loadProblem reads a pooled spec, its cluster and its profiles, and resolves it.
+ * @throws InputError with every fault of the first file that has any, then of how the files fit together
  */
 export async function loadProblem(path: string): Promise<LoadedProblem> {
   const { spec, cluster, profiles, read, inputs } = await loadPooled(path);
@@ -42,7 +42,7 @@ export async function loadProblem(path: string): Promise<LoadedProblem> {
 }
 
 /**
- * Reads a pooled spec, its cluster and its profiles.
+ * loadPooled reads a pooled spec, its cluster and its profiles.
  * @throws InputError with every fault of the first file that has any
  */
 export async function loadPooled(path: string): Promise<LoadedPooled> {

@@ -1,4 +1,4 @@
-/** The solver thread: it takes one job after another and keeps its HiGHS between them. */
+/** The solver thread takes one job after another and keeps its HiGHS between them. */
 import { performance } from 'node:perf_hooks';
 import { type JobContext, serveJobs } from '../../jobs/index.js';
 import {
@@ -20,7 +20,7 @@ import {
   planPooled,
 } from '../../milp/index.js';
 
-/** When a search may stop. */
+/** SearchLimits says when a search may stop. */
 export interface SearchLimits {
   readonly gap?: number;
   readonly work?: number;
@@ -29,7 +29,7 @@ export interface SearchLimits {
 
 export type InfeasibleOutcome = Extract<PooledOutcome, { status: 'infeasible' }>;
 
-/** What a solver thread can be asked. */
+/** SolveJob is a question to a solver thread. */
 export type SolveJob = SearchLimits & { readonly problem: PooledProblem } & (
     | { readonly kind: 'plan'; readonly formulation?: 'columns' | 'literal' }
     | { readonly kind: 'baseline'; readonly baseline: Baseline }
@@ -37,7 +37,7 @@ export type SolveJob = SearchLimits & { readonly problem: PooledProblem } & (
     | { readonly kind: 'explain-infeasible'; readonly outcome: InfeasibleOutcome }
   );
 
-/** The answer to each kind of job. */
+/** SolveAnswers gives the type of the answer to each kind of job. */
 export interface SolveAnswers {
   readonly plan: PooledOutcome;
   readonly baseline: PooledOutcome;

@@ -21,29 +21,32 @@ import { progressText, SolverThread } from './solve-thread.js';
 import type { InfeasibleOutcome, SearchLimits } from './solve-worker.js';
 
 export interface SolveLimits {
-  /** Relative gap asked for. */
+  /** The relative gap at which the search may stop. */
   readonly gap?: number | undefined;
-  /** Counted work asked for. */
+  /** The most counted work of the search. */
   readonly work?: number | undefined;
-  /** Seconds asked for; a plan it ends says `reproducible: false`. */
+  /** The time limit in seconds. A plan whose search it ends says `reproducible: false`. */
   readonly timeLimit?: number | undefined;
 }
 
 export interface SolveOptions extends SolveLimits {
-  /** Where the plan is written; nowhere when left out. */
+  /** The file that the plan is written to; when it is left out, nothing is written. */
   readonly output?: string | undefined;
-  /** Re-solves what one GPU more or less, another SLO would give; of an infeasible spec, which SLOs would do. */
+  /**
+   * Whether to re-solve for one GPU more or less and for other SLOs; of an infeasible spec, for SLOs that
+   * would have a plan.
+   */
   readonly explain?: boolean | undefined;
-  /** Plans this baseline of PPipe §7.1 instead; the plan says so. */
+  /** Plans this baseline of PPipe (section 7.1) instead. The plan names it. */
   readonly baseline?: Baseline | undefined;
-  /** `literal`: PPipe A.1/A.2 as printed, for small specs. Default `columns`. */
+  /** `literal` solves PPipe's formulation (A.1/A.2) as printed, for small specs. The default is `columns`. */
   readonly formulation?: 'columns' | 'literal' | undefined;
-  /** When aborted, the best plan and the explanation so far are returned. */
+  /** When it is aborted, the best plan and the explanation so far are returned. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (doing: string) => void;
 }
 
-/** What `plan solve` answers; `document` is what `json` prints. */
+/** Solved is the answer of `plan solve`. `document` is what `--json` prints. */
 export type Solved =
   | {
       readonly outcome: 'plan';
@@ -62,20 +65,24 @@ export type Solved =
     }
   | { readonly outcome: 'no-plan-in-time'; readonly document: object };
 
-/** The literal formulation is an oracle: past so many binaries it does not come near an end in minutes. */
+/**
+ * The literal formulation is an oracle. With more binary variables than this it would not finish within
+ * minutes.
+ */
 const MOST_LITERAL_CHOICES = 4000;
 
-/** Pipelines of each sequence of classes in the literal formulation. */
+/** How many pipelines of each sequence of classes the literal formulation has. */
 const LITERAL_COPIES = 2;
 
-/** Nodes of the literal formulation's search where none are asked for. */
+/** How many nodes the literal formulation's search visits when no option says so. */
 const LITERAL_WORK = 1000;
 
 /**
- * Solves a spec and writes the plan. The search runs on a thread of its own, so that progress lives and an abort is heard.
+ * solveSpec solves a spec and writes the plan. The search runs on its own thread, so that progress is shown
+ * and an abort is heard.
  * @param path a spec of kind `pooled`
- * @throws InputError with all faults of spec, cluster and profiles, or where the output would replace one of them; MissingError
- *   where one is not there
+ * @throws InputError with all faults of spec, cluster and profiles, or where the output would replace one of
+ *   them; MissingError where a file is missing
  */
 export async function solveSpec(path: string, options: SolveOptions = {}): Promise<Solved> {
   refuseTogether(options);
@@ -119,7 +126,7 @@ async function refuseLarge(path: string, { problem }: LoadedProblem): Promise<vo
   );
 }
 
-/** Limits as a solver thread takes them. */
+/** searchLimits turns options into limits as a solver thread takes them. */
 export function searchLimits({ gap, work, timeLimit }: SolveLimits): SearchLimits {
   return {
     ...(gap === undefined ? {} : { gap }),
@@ -194,7 +201,7 @@ async function planned(
   return { ...common, plan, explanation, document: { ...plan, solver, explanation } };
 }
 
-/** What one GPU more gives is part of the plan where it is known. */
+/** withOneMore adds to a plan what one GPU more of each class would give, where the explanation found it. */
 function withOneMore(plan: PooledPlan, { classes }: PlanExplanation): PooledPlan {
   const known = new Map(classes.map(({ name, oneMore }) => [name, oneMore]));
   const uses = Object.entries(plan.classes).map(([name, use]) => {
@@ -204,7 +211,10 @@ function withOneMore(plan: PooledPlan, { classes }: PlanExplanation): PooledPlan
   return { ...plan, classes: Object.fromEntries(uses) };
 }
 
-/** A default search that ends with a gap is done; a limit or a gap that somebody asked for is an answer of its own. */
+/**
+ * missedWhatWasAsked says whether a limit or a gap that a person asked for was missed. A default search that
+ * ends with a gap has missed nothing.
+ */
 export function missedWhatWasAsked(limit: string | undefined, gap: number, options: SolveLimits): boolean {
   if (options.gap !== undefined && gap > options.gap) return true;
   return (

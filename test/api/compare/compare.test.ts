@@ -17,7 +17,9 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Busy GPUs, from latencies instead of pool rates: right where no link binds. */
+/**
+ * busyGpus computes the busy GPUs from latencies instead of pool rates, which is right where no link binds.
+ */
 function busyGpus(plan: PlanBody): number {
   const parts = plan.models.flatMap(({ pipelines }) =>
     pipelines.flatMap(({ throughputRps, partitions }) =>
@@ -83,7 +85,7 @@ describe('compareSpec()', () => {
     ]);
   });
 
-  it('tells of a mix without a plan in a row: too slow, not usable, nothing left by the margin', async () => {
+  it('reports a mix without a plan as a row that says why', async () => {
     const { path } = await writeRandomSpec(folder, 2, { models: 1 });
     const spec = JSON.parse(await readFile(path, 'utf8')) as PooledSpec;
     spec.models[0] = { ...(spec.models[0] as PooledSpec['models'][number]), not: ['C1'] };
@@ -155,7 +157,7 @@ describe('compareSpec()', () => {
     expect(JSON.parse(await readFile(join(folder, 'part.json'), 'utf8'))).toMatchObject({ complete: false });
   });
 
-  it("counts the GPUs in use where the objective is cost: it is the plan's own price", async () => {
+  it("gives the plan's own price where the objective is cost", async () => {
     let plans = 0;
     for (let seed = 1; seed <= 3; seed++) {
       const { path } = await writeRandomSpec(folder, 40 + seed, {}, { objective: 'cost' });
@@ -181,7 +183,7 @@ describe('compareSpec()', () => {
     expect(read[1]?.reasons).toContain('on P4 it takes');
   });
 
-  it('refuses mixes and sweeps that mean nothing, all at once', async () => {
+  it('refuses invalid mixes and sweeps, all at once', async () => {
     const mixFile = join(folder, 'mixes.txt');
     await writeFile(mixFile, '# ours\nL4=4\n\nL5=1\n');
     const asked = {
@@ -215,7 +217,7 @@ describe('compareSpec()', () => {
   });
 });
 
-/** A spec of one tiny model over classes with these prices, solved in no time. */
+/** priced writes a spec of one tiny model over classes with these prices. It is solved in no time. */
 async function priced(prices: readonly number[]): Promise<string> {
   const names = prices.map((_, k) => `C${k}`);
   const profile: Profile = {
@@ -237,7 +239,7 @@ async function priced(prices: readonly number[]): Promise<string> {
   return writeSpec(folder, 'priced.json', spec, [profile]);
 }
 
-/** Every mix within a budget to which no GPU can be added. */
+/** fullMixes lists every mix within a budget to which no GPU can be added. */
 function fullMixes(prices: readonly number[], budget: number): string[] {
   const full: string[] = [];
   const walk = (counts: number[], left: number): void => {
@@ -251,7 +253,7 @@ function fullMixes(prices: readonly number[], budget: number): string[] {
 }
 
 describe('compareSpec() with a budget', () => {
-  it('plans every mix to which no GPU can be added, where they are few', async () => {
+  it('plans every mix to which no GPU can be added when they are few', async () => {
     const next = stream(7);
     for (let round = 0; round < 6; round++) {
       const prices = Array.from({ length: 1 + (round % 3) }, () => Math.ceil(20 * next()) / 10);
@@ -266,7 +268,7 @@ describe('compareSpec() with a budget', () => {
     }
   });
 
-  it('spreads at most 60 of them evenly where they are many, one class alone among them', async () => {
+  it('spreads at most 60 mixes evenly when there are more, one of a single class among them', async () => {
     const prices = [0.7, 0.31, 1.9];
     const { document } = await compareSpec(await priced(prices), { budget: 60 });
     const full = new Set(fullMixes(prices, 60));
@@ -277,7 +279,7 @@ describe('compareSpec() with a budget', () => {
     expect(mixes).toContain('0,193,0');
   });
 
-  it('marks the frontier: no mix is cheaper and as fast', async () => {
+  it('marks the frontier, where no mix is cheaper and as fast', async () => {
     const { document } = await compareSpec(EXAMPLE, { budget: 6, sweeps: ['slo=3x..6x:2'] });
     const points = document.rows.flatMap((row) =>
       row.objective === undefined ? [] : [{ row, cost: row.hourlyCost as number, rps: row.objective.value }],

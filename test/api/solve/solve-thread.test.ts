@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-// The thread is not part of the library's face; nothing else shows that its solver is kept.
+// The thread is not exported by the room. Nothing else shows that its solver is kept.
 import { SolverThread } from '../../../src/api/solve/solve-thread.js';
 import { InputError } from '../../../src/artifacts/index.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
@@ -19,7 +19,7 @@ describe('SolverThread', () => {
     expect({ ...again, solver: undefined }).toEqual({ ...first, solver: undefined });
   });
 
-  it('passes on what the planner refuses and what goes wrong in it, and lives on', async () => {
+  it('passes on refusals and errors of the planner, and takes the next job', async () => {
     thread = new SolverThread();
     const priced: PooledProblem = { ...PROBLEM, planner: { ...PROBLEM.planner, objective: 'cost' } };
     const refused = thread.run({ kind: 'baseline', baseline: 'dart-r', problem: priced });
@@ -29,7 +29,7 @@ describe('SolverThread', () => {
     expect(await thread.run({ kind: 'plan', problem: PROBLEM })).toMatchObject({ status: 'optimal' });
   });
 
-  it('ends a job that runs when it is closed, with an error', async () => {
+  it('ends the running job with an error when it is closed', async () => {
     thread = new SolverThread();
     const job = thread.run({ kind: 'plan', problem: PROBLEM });
     const told = expect(job).rejects.toThrow('the solver thread ended without an answer');
@@ -38,7 +38,7 @@ describe('SolverThread', () => {
     await expect(thread.run({ kind: 'plan', problem: PROBLEM })).rejects.toThrow('ended without an answer');
   });
 
-  it('ends its jobs with what they have once its signal is aborted', async () => {
+  it('ends its jobs with what they have after its signal is aborted', async () => {
     const abort = new AbortController();
     thread = new SolverThread(abort.signal);
     const solved = await thread.run({ kind: 'plan', problem: PROBLEM });

@@ -31,7 +31,7 @@ function planned(solved: Solved): Extract<Solved, { outcome: 'plan' }> {
 }
 
 describe('solveSpec() explains a plan', () => {
-  it('with what one GPU more or less really gives, and SLOs at which it changes', async () => {
+  it('with the value of one GPU more or less, and the SLOs at which the plan changes', async () => {
     let told = 0;
     for (let seed = 1; seed <= 8; seed++) {
       const { path, problem } = await writeRandomSpec(folder, seed);
@@ -81,7 +81,7 @@ describe('solveSpec() explains a plan', () => {
     }
   }
 
-  it('partially when interrupted, and says so; the plan is written all the same', async () => {
+  it('partially when interrupted, and says so, while the plan is written all the same', async () => {
     const abort = new AbortController();
     const output = join(folder, 'interrupted.json');
     const solved = planned(
@@ -103,7 +103,7 @@ describe('solveSpec() explains a plan', () => {
 });
 
 describe('solveSpec() explains that there is no plan', () => {
-  it('with the smallest SLO that is feasible: there is a plan there and none below', async () => {
+  it('with the smallest feasible SLO, which has a plan while smaller ones have none', async () => {
     let tried = 0;
     for (let seed = 1; seed <= 10; seed++) {
       const { problem } = await writeRandomSpec(folder, seed);
@@ -151,7 +151,7 @@ describe('solveSpec() plans baselines', () => {
     ]);
   });
 
-  it('and refuses what a baseline has not', async () => {
+  it('and refuses options that a baseline does not have', async () => {
     await expect(
       solveSpec(EXAMPLE, { baseline: 'dart-r', explain: true, formulation: 'literal' }),
     ).rejects.toThrow(/--explain: .*\n.*--formulation literal: /);
