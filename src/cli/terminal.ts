@@ -1,4 +1,5 @@
 import type { ChalkInstance } from 'chalk';
+import { columnsOf, isRedrawn } from './screen.js';
 
 /** A table as report builds it: column heads and rows of cells; numbers are aligned right. */
 export interface TableView {
@@ -6,8 +7,6 @@ export interface TableView {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Widest table where stdout is no terminal. */
-const WIDTH_OFF_TERMINAL = 120;
 const NARROWEST_WRAPPED = 24;
 const PADDING = 2;
 
@@ -20,13 +19,13 @@ export class Terminal {
 
   constructor(
     private readonly stdout: NodeJS.WriteStream,
-    private readonly stderr: NodeJS.WriteStream,
+    readonly stderr: NodeJS.WriteStream,
     readonly json: boolean,
   ) {}
 
   /** Whether progress may redraw its line. */
   get animated(): boolean {
-    return this.stderr.isTTY === true && process.env.TERM !== 'dumb' && !process.env.CI;
+    return isRedrawn(this.stderr);
   }
 
   /** One line of the result, for people; silent with `json`. */
@@ -40,7 +39,7 @@ export class Terminal {
     const { table, getBorderCharacters } = await import('table');
     const style = await this.style(this.stdout);
     const heads = view.columns.map((column) => style.bold(column));
-    const widths = columnWidths(view, this.stdout.columns ?? WIDTH_OFF_TERMINAL);
+    const widths = columnWidths(view, columnsOf(this.stdout));
     const text = table([heads, ...view.rows.map((row) => [...row])], {
       border: getBorderCharacters('void'),
       columnDefault: { paddingLeft: 0, paddingRight: PADDING },

@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Progress, type Step } from '../../src/cli/progress.js';
+import { Terminal } from '../../src/cli/terminal.js';
+import { FakeScreen } from './fake-screen.js';
+
+const LONG = {
+  doing: 'measuring blocks on a device with a name that fills more than one line of any screen',
+};
+
+beforeEach(() => {
+  vi.stubEnv('CI', '');
+  vi.stubEnv('TERM', 'xterm');
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.useRealTimers();
+});
+
+/** Shows the steps on a screen, a second of redrawing each. */
+async function shown(screen: FakeScreen, steps: readonly Step[]): Promise<FakeScreen> {
+  vi.useFakeTimers();
+  const terminal = new Terminal(new FakeScreen(80).stream, screen.stream, false);
+  const progress = await new Progress(terminal).start();
+  for (const step of steps) {
+    progress.show(step);
+    vi.advanceTimersByTime(1000);
+  }
+  progress.stop();
+  return screen;
+}
+
+describe('Progress', () => {
+  it.each([
+    0,
+    -3,
+    Number.NaN,
+    undefined,
+    1,
+    2,
+    5,
+    20,
+    80,
+  ])('redraws a line or two on a terminal that says it has %s columns', async (columns) => {
+    const screen = await shown(new FakeScreen(columns), [LONG, LONG]);
+    expect(screen.written).toContain('⠋');
+    expect(screen.mostClearedAtOnce).toBe(columns === 1 ? 2 : 1);
+    expect(screen.written.length).toBeLessThan(10_000);
+  });
+
+  it('shows as much of its text as the line takes', async () => {
+    const { written } = await shown(new FakeScreen(20), [
+      { doing: 'measuring layers on cpu', fraction: 0.5 },
+    ]);
+    expect(written).toContain(' 50 % · measuring …');
+    const whole = await shown(new FakeScreen(0), [{ doing: 'measuring layers on cpu', fraction: 0.5 }]);
+    expect(whole.written).toContain(' 50 % · measuring layers on cpu');
+  });
+
+  it('writes plain lines, ten seconds apart, where nothing can be redrawn', async () => {
+    const screen = new FakeScreen(undefined);
+    screen.isTTY = undefined;
+    const steps = Array.from({ length: 21 }, (_, i) => ({ doing: `step ${i}` }));
+    expect((await shown(screen, steps)).written).toBe('step 0\nstep 10\nstep 20\n');
+  });
+});
