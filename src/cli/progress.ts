@@ -1,5 +1,6 @@
 import type { Ora } from 'ora';
-import { columnsOf } from './screen.js';
+import { harmlessLine } from './harmless.js';
+import { columnsOf, isColoured } from './screen.js';
 import type { Terminal } from './terminal.js';
 
 const QUIET_BETWEEN_LINES_MS = 10_000;
@@ -26,15 +27,17 @@ export class Progress {
     if (this.terminal.animated) {
       const { default: ora } = await import('ora');
       // Ctrl-C is ours to handle: the spinner must not swallow it.
-      const ours = { isEnabled: true, discardStdin: false, hideCursor: false };
-      if (!this.stopped) this.spinner = ora({ stream: sized(this.terminal.stderr), ...ours }).start();
+      const ours = { isEnabled: true, discardStdin: false, hideCursor: false } as const;
+      const { stderr } = this.terminal;
+      const color = isColoured(stderr) && 'cyan';
+      if (!this.stopped) this.spinner = ora({ ...ours, stream: sized(stderr), color }).start();
     }
     return this;
   }
 
   show(step: Step): void {
     if (this.stopped) return;
-    const text = describe(step);
+    const text = harmlessLine(describe(step));
     if (this.spinner) {
       this.spinner.text = clipped(text, columnsOf(this.terminal.stderr) - SPINNER_COLUMNS);
       return;

@@ -20,3 +20,13 @@ export function columnsOf({ isTTY, columns }: Screen): number {
 export function isRedrawn({ isTTY }: Screen, env: NodeJS.ProcessEnv = process.env): boolean {
   return isTTY === true && env.TERM !== 'dumb' && !env.CI;
 }
+
+/**
+ * Whether text on a stream may be coloured: on terminals that can, and everywhere that FORCE_COLOR asks for it. NO_COLOR
+ * forbids it whatever else is set. Both count only where they are not empty.
+ */
+export function isColoured({ isTTY }: Screen, env: NodeJS.ProcessEnv = process.env): boolean {
+  if (env.NO_COLOR) return false;
+  if (env.FORCE_COLOR) return !['0', 'false'].includes(env.FORCE_COLOR);
+  return isTTY === true && env.TERM !== 'dumb';
+}

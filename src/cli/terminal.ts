@@ -1,10 +1,11 @@
 import type { ChalkInstance } from 'chalk';
-import { columnsOf, isRedrawn } from './screen.js';
+import { harmless, harmlessLine } from './harmless.js';
+import { columnsOf, isColoured, isRedrawn } from './screen.js';
 import { type TableView, tableText } from './table-text.js';
 
 /**
  * Where a command speaks: its result on stdout, everything else on stderr. With `json`, stdout carries one JSON document
- * and nothing more.
+ * and nothing more. Names and messages of others are part of what is said, so all text for people is made harmless here.
  */
 export class Terminal {
   private printed = false;
@@ -22,7 +23,7 @@ export class Terminal {
 
   /** One line of the result, for people; silent with `json`. */
   line(text = ''): void {
-    if (!this.json) this.stdout.write(`${text}\n`);
+    if (!this.json) this.stdout.write(`${harmless(text)}\n`);
   }
 
   /** A table of the result, for people; silent with `json`. */
@@ -30,7 +31,11 @@ export class Terminal {
     if (this.json) return;
     const style = await this.style(this.stdout);
     const columns = columnsOf(this.stdout);
-    this.stdout.write(await tableText(view, { columns, head: (text) => style.bold(text) }));
+    const shown = {
+      columns: view.columns.map(harmlessLine),
+      rows: view.rows.map((row) => row.map(harmlessLine)),
+    };
+    this.stdout.write(await tableText(shown, { columns, head: (text) => style.bold(text) }));
   }
 
   /** The one JSON document of the result; silent without `json`. */
@@ -42,23 +47,22 @@ export class Terminal {
 
   /** Something to know that is not the result. */
   note(text: string): void {
-    this.stderr.write(`${text}\n`);
+    this.stderr.write(`${harmless(text)}\n`);
   }
 
   async warn(text: string): Promise<void> {
     const style = await this.style(this.stderr);
-    this.stderr.write(`${style.yellow('warning:')} ${text}\n`);
+    this.stderr.write(`${style.yellow('warning:')} ${harmless(text)}\n`);
   }
 
   async error(text: string): Promise<void> {
     const style = await this.style(this.stderr);
-    this.stderr.write(`${style.red('error:')} ${text}\n`);
+    this.stderr.write(`${style.red('error:')} ${harmless(text)}\n`);
   }
 
-  /** Colours for a stream: none where it is no terminal or NO_COLOR is set. */
+  /** Colours for a stream: none where they would be out of place. */
   private async style(stream: NodeJS.WriteStream): Promise<ChalkInstance> {
     const { Chalk } = await import('chalk');
-    const plain = process.env.NO_COLOR ? true : stream.isTTY !== true && !process.env.FORCE_COLOR;
-    return new Chalk(plain ? { level: 0 } : {});
+    return new Chalk({ level: isColoured(stream) ? 1 : 0 });
   }
 }

@@ -55,6 +55,17 @@ describe('plan', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
+  it('shows control characters of what it was given as escapes', async () => {
+    const command = await plan(['\x1b[2Jsolve']);
+    expect(command.stderr).toContain("unknown command '\\x1b[2Jsolve'");
+    const file = await plan(['solve', '\x1b[2J\x07.yaml']);
+    expect(file.stderr).toContain('\\x1b[2J\\x07.yaml');
+    expect(command.stderr + file.stderr).not.toContain('\x1b');
+    const usage = await plan(['solve', '--gap', '\x1b[2J', 'x.yaml', '--json']);
+    expect(usage.stderr).toContain('"\\x1b[2J" is not a number');
+    expect(JSON.parse(usage.stdout).error.message).toContain('\x1b[2J');
+  });
+
   it('answers a missing file with 7, a bad one with 2, all faults at once, no stack trace', async () => {
     const missing = await plan(['solve', join(folder, 'none.yaml')]);
     expect(missing.code).toBe(7);

@@ -1,3 +1,4 @@
+import chalk from 'chalk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Progress, type Step } from '../../src/cli/progress.js';
 import { Terminal } from '../../src/cli/terminal.js';
@@ -7,6 +8,7 @@ const LONG = {
   doing: 'measuring blocks on a device with a name that fills more than one line of any screen',
 };
 
+const levelBefore = chalk.level;
 beforeEach(() => {
   vi.stubEnv('CI', '');
   vi.stubEnv('TERM', 'xterm');
@@ -14,6 +16,7 @@ beforeEach(() => {
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.useRealTimers();
+  chalk.level = levelBefore;
 });
 
 /** Shows the steps on a screen, a second of redrawing each. */
@@ -54,6 +57,20 @@ describe('Progress', () => {
     expect(written).toContain(' 50 % · measuring …');
     const whole = await shown(new FakeScreen(0), [{ doing: 'measuring layers on cpu', fraction: 0.5 }]);
     expect(whole.written).toContain(' 50 % · measuring layers on cpu');
+  });
+
+  it('colours the spinner, and does not with NO_COLOR', async () => {
+    chalk.level = 1;
+    vi.stubEnv('NO_COLOR', '');
+    vi.stubEnv('FORCE_COLOR', '');
+    expect((await shown(new FakeScreen(80), [LONG])).written).toContain('\x1b[36m⠋');
+    vi.stubEnv('NO_COLOR', '1');
+    expect((await shown(new FakeScreen(80), [LONG])).written).not.toContain('\x1b[36m');
+  });
+
+  it('shows control characters of names as escapes, and stays on one line', async () => {
+    const { written } = await shown(new FakeScreen(80), [{ doing: 'reading a\x1b[31m\nb.onnx' }]);
+    expect(written).toContain(' reading a\\x1b[31m\\nb.onnx');
   });
 
   it('writes plain lines, ten seconds apart, where nothing can be redrawn', async () => {
