@@ -28,7 +28,7 @@ export const PROBE_DEVICE = { provider: 'cpu', threads: 1 } as const;
 export interface Step {
   readonly doing: string;
   readonly fraction?: number;
-  readonly leftMs?: number;
+  readonly leftMs?: number | undefined;
 }
 
 export interface ProfileModelOptions {

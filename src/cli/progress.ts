@@ -8,7 +8,7 @@ const QUIET_BETWEEN_LINES_MS = 10_000;
 /** Columns that the spinner takes before its text. */
 const SPINNER_COLUMNS = 2;
 
-/** What is being done, how much of it is done (0 to 1), and how long the rest may take. */
+/** What is being done, how much of it is done (0 to 1), and how long the rest may take, as soon as that can be said. */
 export interface Step {
   readonly doing: string;
   readonly fraction?: number;
@@ -83,7 +83,7 @@ function clipped(text: string, columns: number): string {
 
 function describe({ doing, fraction, leftMs }: Step): string {
   const percent = fraction === undefined ? '' : `${Math.floor(fraction * 100)} % · `;
-  const left = leftMs === undefined ? '' : ` · about ${duration(leftMs)} left`;
+  const left = leftMs === undefined || leftMs < 1 ? '' : ` · about ${duration(leftMs)} left`;
   return `${percent}${doing}${left}`;
 }
 

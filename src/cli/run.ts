@@ -73,6 +73,7 @@ async function tell(
   const errors = await import('../artifacts/index.js');
   if (signal.aborted && (error as Error).name === 'AbortError') {
     terminal.document({ error: { message: 'interrupted', faults: [] } });
+    terminal.note('interrupted before there was anything to keep');
     return EXIT.interrupted;
   }
   if (error instanceof errors.InputError) {

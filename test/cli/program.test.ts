@@ -149,9 +149,14 @@ describe('plan', () => {
     child.stdout.on('data', (chunk: Buffer) => {
       stdout += chunk.toString('utf8');
     });
+    let stderr = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString('utf8');
+    });
     child.stderr.once('data', () => child.kill('SIGINT'));
     const [code] = (await once(child, 'close')) as [number];
     expect(code).toBe(130);
     expect(JSON.parse(stdout)).toEqual({ error: { message: 'interrupted', faults: [] } });
+    expect(stderr).toContain('interrupted before there was anything to keep\n');
   });
 });

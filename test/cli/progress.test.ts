@@ -73,6 +73,19 @@ describe('Progress', () => {
     expect(written).toContain(' reading a\\x1b[31m\\nb.onnx');
   });
 
+  it('says how long the rest takes once that is known, and while there is a rest', async () => {
+    const doing = 'x';
+    const steps = [undefined, 0, 0.4, 850, 12_000, 185_000].map((leftMs) => ({ doing, fraction: 0, leftMs }));
+    const { written } = await shown(new FakeScreen(80), steps);
+    const told = [...new Set(written.split('\x1b').flatMap((part) => /0 % .*/.exec(part) ?? []))];
+    expect(told).toEqual([
+      '0 % · x',
+      '0 % · x · about 850 ms left',
+      '0 % · x · about 12 s left',
+      '0 % · x · about 3 min 5 s left',
+    ]);
+  });
+
   it('writes plain lines, ten seconds apart, where nothing can be redrawn', async () => {
     const screen = new FakeScreen(undefined);
     screen.isTTY = undefined;

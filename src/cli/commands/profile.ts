@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { commandText } from '../command-text.js';
 import { EXIT } from '../exit.js';
 import {
   dimension,
@@ -81,7 +82,9 @@ export function profileCommand(): Command {
       .action(
         action<[string], Options>(async ({ terminal, signal, progress, inFlags }, options, model) => {
           const { profileModelFile } = await import('../../api/index.js');
-          const { boundaryChangeLine, blockTable, latencyTable } = await import('../../report/index.js');
+          const { boundaryChangeLine, blockTable, latencyTable, measuredText } = await import(
+            '../../report/index.js'
+          );
           const shown = await progress();
           const { profile, path } = await profileModelFile(model, {
             ...options,
@@ -93,13 +96,22 @@ export function profileCommand(): Command {
           shown.stop();
           for (const warning of profile.measurement?.warnings ?? []) await terminal.warn(warning);
           await terminal.table(blockTable(profile));
-          await terminal.table(latencyTable(profile));
+          const latencies = latencyTable(profile);
+          if (latencies.rows.length > 0) await terminal.table(latencies);
           const change = profile.measurement?.boundaryChange;
           if (change !== undefined) terminal.line(boundaryChangeLine(change));
           terminal.line(`profile: ${path}`);
           terminal.document(profile);
-          return profile.measurement?.complete === false ? EXIT.interrupted : EXIT.done;
+          if (profile.measurement?.complete !== false) return EXIT.done;
+          terminal.note(`${measuredText(profile)}; ${path} keeps what there is`);
+          terminal.note(`To measure the rest: ${commandText(resumed(process.argv.slice(2)))}`);
+          return signal.aborted ? EXIT.interrupted : EXIT.done;
         }),
       ),
   );
+}
+
+/** The arguments of a run of `plan profile` with those that go on with it. */
+function resumed([command = '', ...rest]: readonly string[]): string[] {
+  return rest.includes('--resume') ? [command, ...rest] : [command, '--resume', ...rest];
 }
