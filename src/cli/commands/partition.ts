@@ -30,7 +30,11 @@ export function partitionCommand(): Command {
         'where layers are measured when there is no profile (repeatable; cpu:1)',
         each,
       )
-      .option('--dim <name=size>', 'size of a free dimension, such as seq=128 (repeatable)', dimension)
+      .option(
+        '--dim <name=size>',
+        'size of a free dimension, such as seq=128; x.2=128 where axis 2 of input x has no name (repeatable)',
+        dimension,
+      )
       .option(
         '--fill <input=number>',
         'value of an input that takes certain values only (repeatable)',

@@ -50,7 +50,11 @@ export function profileCommand(): Command {
         wholeNumbers,
         [1],
       )
-      .option('--dim <name=size>', 'size of a free dimension, such as seq=128 (repeatable)', dimension)
+      .option(
+        '--dim <name=size>',
+        'size of a free dimension, such as seq=128; x.2=128 where axis 2 of input x has no name (repeatable)',
+        dimension,
+      )
       .option(
         '--fill <input=number>',
         'value of an input that takes certain values only (repeatable)',
