@@ -54,6 +54,18 @@ export function buildProgram(): Command {
   return program;
 }
 
+/**
+ * The arguments as the program is to be given them. Help on a command that does not exist would be help on the whole, as
+ * if all were well: such a command is given alone, and refused.
+ */
+export function heardArguments(program: Command, args: readonly string[]): readonly string[] {
+  const [named, asked] = args.filter((arg) => !arg.startsWith('-'));
+  const wanted = named === 'help' ? asked : named;
+  const known = program.commands.some((command) => command.name() === wanted);
+  const asksForHelp = named === 'help' || args.some((arg) => arg === '--help' || arg === '-h');
+  return wanted === undefined || known || !asksForHelp ? args : [wanted];
+}
+
 function everyCommand(command: Command): Command[] {
   return command.commands.flatMap((sub) => [sub, ...everyCommand(sub)]);
 }

@@ -40,7 +40,23 @@ describe('plan', () => {
   });
 
   it.each([
+    [['solve', '--help'], 'Usage: plan solve'],
+    [['help', 'solve'], 'Usage: plan solve'],
+    [['profile', 'import', '--help'], 'Usage: plan profile import'],
+    [['help'], 'Usage: plan [options]'],
+    [['-h'], 'Usage: plan [options]'],
+  ])('gives help for %j on stdout, and exits with 0', async (args, said) => {
+    const { code, stdout } = await plan(args);
+    expect(code).toBe(0);
+    expect(stdout).toContain(said);
+  });
+
+  it.each([
     [['solv'], 'unknown command'],
+    [['nosuch', '--help'], "unknown command 'nosuch'"],
+    [['-h', 'nosuch'], "unknown command 'nosuch'"],
+    [['solv', '-h'], 'Did you mean solve?'],
+    [['help', 'solv'], 'Did you mean solve?'],
     [['solve'], "missing required argument 'spec'"],
     [['solve', 'x.yaml', '--gap', 'small'], 'is not a number of 0 or more'],
     [['profile', 'x.onnx', '--batch', '1,two'], '"two" is not a whole number'],
