@@ -27,10 +27,16 @@ export function deployCommand(): Command {
         namedText,
       )
       .action(
-        action<[string], Options>(async ({ terminal }, options, plan) => {
+        action<[string], Options>(async ({ terminal, signal, progress }, options, plan) => {
           const { deployPlan } = await import('../../api/index.js');
           const { bundleTable } = await import('../../report/index.js');
-          const { manifest, sizes } = await deployPlan(plan, options);
+          const shown = await progress();
+          const { manifest, sizes } = await deployPlan(plan, {
+            ...options,
+            signal,
+            onProgress: (step) => shown.show(step),
+          });
+          shown.stop();
           await terminal.table(bundleTable(manifest, sizes));
           terminal.line(`bundle: ${options.output}`);
           terminal.document(manifest);
