@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import {
+  everyInput,
   fault,
   InputError,
   inputFile,
@@ -40,8 +41,10 @@ export async function importProfileFiles(
   paths: readonly string[],
   options: ImportOptions,
 ): Promise<Profile> {
-  const files = await Promise.all(paths.map(readText));
-  const cutBytes = options.cutBytes === undefined ? undefined : await readText(options.cutBytes);
+  const [cutBytes, ...files] = await everyInput<[TextFile | undefined, ...TextFile[]]>('import the files', [
+    options.cutBytes === undefined ? Promise.resolve(undefined) : readText(options.cutBytes),
+    ...paths.map(readText),
+  ]);
   await refuseReplacing(`import figures of ${options.model}`, outputFiles({ output: options.output }), [
     ...files.map(({ path }) => ({ what: 'a file of latencies', path })),
     ...(cutBytes === undefined ? [] : [{ what: 'the file of cut bytes', path: cutBytes.path }]),

@@ -1,6 +1,8 @@
 import {
   type Boundary,
+  checkReadable,
   checkWritable,
+  everyInput,
   externalInputs,
   fault,
   InputError,
@@ -63,7 +65,10 @@ export async function partitionModelFile(
   options: PartitionModelOptions,
 ): Promise<PartitionedModel> {
   const { checkExtractFolder, prepareModel } = await import('../profiler/index.js');
-  const given = options.profile === undefined ? undefined : await loadArtifact(options.profile, ['profile']);
+  const [given] = await everyInput(`partition ${path}`, [
+    options.profile === undefined ? Promise.resolve(undefined) : loadArtifact(options.profile, ['profile']),
+    checkReadable(path),
+  ]);
   const dims = options.dim ?? given?.value.model.dims;
   const refuse = (inputs: readonly InputPath[]): Promise<void> =>
     refuseReplacing(`partition ${path}`, partitionOutputs(options), inputs);

@@ -1,6 +1,8 @@
 import {
   type Boundary,
+  checkReadable,
   checkWritable,
+  everyInput,
   externalInputs,
   fault,
   InputError,
@@ -73,12 +75,17 @@ export async function profileModelFile(
   const devices = options.devices.map(parseDevice);
   const output = options.output ?? `${path.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
   await checkWritable(output);
-  const cut = await blocksOption(options);
   const refuse = (inputs: readonly InputPath[]): Promise<void> =>
     refuseReplacing(`profile ${path}`, outputFiles({ output }), inputs);
-  const blocksOf = cut.blocksOf ? profileInputs(cut.blocksOf, 'the profile that gives the blocks') : [];
-  await refuse([{ what: 'the model', path }, ...blocksOf]);
-  const resume = options.resume ? (await loadArtifact(output, ['profile'])).value : undefined;
+  await refuse([{ what: 'the model', path }]);
+  const [before, cut] = await everyInput(`profile ${path}`, [
+    options.resume ? loadArtifact(output, ['profile']) : Promise.resolve(undefined),
+    blocksOption(options),
+    checkReadable(path),
+  ]);
+  const resume = before?.value;
+  const { blocksOf } = cut;
+  if (blocksOf !== undefined) await refuse(profileInputs(blocksOf, 'the profile that gives the blocks'));
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
     device: PROBE_DEVICE,
@@ -193,7 +200,10 @@ function follow(event: ProgressEvent, { onProgress, onNote }: ProfileModelOption
  */
 export async function mergeProfileFiles(paths: readonly string[], output: string): Promise<Profile> {
   const { mergeProfiles } = await import('../profiler/index.js');
-  const loaded = await Promise.all(paths.map((path) => loadArtifact(path, ['profile'])));
+  const loaded = await everyInput<Loaded<'profile'>[]>(
+    'merge the profiles',
+    paths.map((path) => loadArtifact(path, ['profile'])),
+  );
   const inputs = loaded.flatMap((profile) => profileInputs(profile, 'a profile to merge'));
   await refuseReplacing('merge profiles', outputFiles({ output }), inputs);
   const merged: Profile = {

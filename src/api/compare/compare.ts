@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import {
   checkWritable,
+  everyInput,
   InputError,
   option,
   outputFiles,
@@ -65,12 +66,14 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
   const { output, mixFile } = options;
   if (output !== undefined) refuseUnknownEnding(output);
   if (output !== undefined) await checkWritable(output);
-  const loaded = await loadPooled(path);
+  const [loaded, mixes] = await everyInput(`compare mixes of ${path}`, [
+    loadPooled(path),
+    writtenMixes(options),
+  ]);
   await refuseReplacing(`compare ${path}`, outputFiles({ output }), [
     ...loaded.read,
     ...(mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }]),
   ]);
-  const mixes = await writtenMixes(options);
   const cases = compareCases(loaded, { mixes, budget: options.budget, sweeps: options.sweeps ?? [] });
   const { resolvePooled } = await import('../../milp/index.js');
   const resolve = ({ spec, cluster }: Pick<CompareCase, 'spec' | 'cluster'>): PooledProblem =>
