@@ -22,7 +22,8 @@ export interface ImportOptions {
   readonly batch?: readonly number[] | undefined;
   /** A file with the bytes that cross after each block, one number a line. */
   readonly cutBytes?: string | undefined;
-  readonly output: string;
+  /** Where the profile is written; nowhere when left out. */
+  readonly output?: string | undefined;
 }
 
 interface TextFile {
@@ -32,7 +33,7 @@ interface TextFile {
 }
 
 /**
- * Makes a profile of figures that other tools measured, and writes it.
+ * Makes a profile of figures that other tools measured, and writes it where that is asked for.
  * @param format `csv`: PPipe-like tables; `trtexec`: one file per block, in the order of the blocks
  * @throws InputError where the figures cannot be used, or the output would replace one of the files; MissingError where one is not there
  */
@@ -54,7 +55,7 @@ export async function importProfileFiles(
   const sources = files.map((file) => inputFile('latencies', file, options.output));
   if (cutBytes !== undefined) sources.push(inputFile('cut-bytes', cutBytes, options.output));
   const profile: Profile = { ...imported, inputs: sources };
-  await saveArtifact<'profile'>(options.output, profile);
+  if (options.output !== undefined) await saveArtifact<'profile'>(options.output, profile);
   return profile;
 }
 

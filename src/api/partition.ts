@@ -46,7 +46,7 @@ export interface PartitionModelOptions {
 }
 
 export interface PartitionedModel {
-  /** The model with its new blocks; latencies are sums of layers. */
+  /** The model with its new blocks; latencies are sums of layers. As it is written where that is asked for. */
   readonly profile: Profile;
   readonly notes: readonly string[];
   /** Change of outputs that float16 boundaries make, of max|output|; not finite where values beyond float16's cross a cut. */
@@ -96,15 +96,16 @@ export async function partitionModelFile(
   const cut = await withBlocks(base, prepared, ends);
   const change = extracted?.largestDifference ?? (await changeAtBoundaries(prepared, cut, PROBE_DEVICE));
   const told = prepared.boundary === 'float16' && change !== undefined;
-  const profile = told ? { ...cut, measurement: withBoundaryChange(cut.measurement, change) } : cut;
-  if (options.output !== undefined) {
-    const inputs = [
+  const profile: Profile = {
+    ...cut,
+    ...(told ? { measurement: withBoundaryChange(cut.measurement, change) } : {}),
+    inputs: [
       inputFile('model', prepared, options.output),
       ...(given ? [inputFile('profile', given, options.output)] : []),
-    ];
-    const model = { ...profile.model, file: relativePath(path, options.output), sha256: prepared.sha256 };
-    await saveArtifact<'profile'>(options.output, { ...profile, inputs, model });
-  }
+    ],
+    model: { ...cut.model, file: relativePath(path, options.output), sha256: prepared.sha256 },
+  };
+  if (options.output !== undefined) await saveArtifact<'profile'>(options.output, profile);
   return { profile, notes, ...(told ? { boundaryChange: change } : {}), ...(extracted ? { extracted } : {}) };
 }
 

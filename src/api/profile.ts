@@ -52,8 +52,8 @@ export interface ProfileModelOptions {
   readonly maxMs: number;
   /** Go on with an interrupted profile at `output`. */
   readonly resume?: boolean | undefined;
-  /** Where the profile is written; `<model>.profile.json` beside the working folder by default. */
-  readonly output?: string | undefined;
+  /** Where the profile is written: `<model>.profile.json` in the working folder by default, nowhere where it is false. */
+  readonly output?: string | false | undefined;
   readonly signal?: AbortSignal;
   readonly onProgress?: (step: Step) => void;
   /** Told what else is to be known: devices that are left out, with what they lack; what grouping layers gave up. */
@@ -69,17 +69,17 @@ export interface ProfileModelOptions {
 export async function profileModelFile(
   path: string,
   options: ProfileModelOptions,
-): Promise<{ profile: Profile; path: string }> {
+): Promise<{ profile: Profile; path: string | undefined }> {
   const { parseDevice } = await import('../execution/index.js');
   const { prepareModel, profileModel } = await import('../profiler/index.js');
   const devices = options.devices.map(parseDevice);
-  const output = options.output ?? `${path.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
-  await checkWritable(output);
+  const output = outputOf(path, options);
+  if (output !== undefined) await checkWritable(output);
   const refuse = (inputs: readonly InputPath[]): Promise<void> =>
     refuseReplacing(`profile ${path}`, outputFiles({ output }), inputs);
   await refuse([{ what: 'the model', path }]);
   const [before, cut] = await everyInput(`profile ${path}`, [
-    options.resume ? loadArtifact(output, ['profile']) : Promise.resolve(undefined),
+    options.resume && output !== undefined ? loadArtifact(output, ['profile']) : Promise.resolve(undefined),
     blocksOption(options),
     checkReadable(path),
   ]);
@@ -105,6 +105,7 @@ export async function profileModelFile(
   });
   let kept = false;
   const keep = async (profile: Profile): Promise<void> => {
+    if (output === undefined) return;
     const measurement = { ...profile.measurement, complete: false };
     await saveArtifact<'profile'>(output, { ...placed(profile), measurement });
     kept = true;
@@ -136,8 +137,16 @@ export async function profileModelFile(
     ...measured,
     ...(change === undefined ? {} : { measurement: withBoundaryChange(measured.measurement, change) }),
   });
-  await saveArtifact<'profile'>(output, profile);
+  if (output !== undefined) await saveArtifact<'profile'>(output, profile);
   return { profile, path: output };
+}
+
+/** The file a profile goes to; undefined where it goes to none, and so comes from none to go on with. */
+function outputOf(path: string, { output, resume }: ProfileModelOptions): string | undefined {
+  if (output !== false) return output ?? `${path.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
+  if (resume)
+    throw new InputError(`use ${option('resume')}`, [fault('there is no output file to go on with')]);
+  return undefined;
 }
 
 type Cut =
@@ -195,10 +204,13 @@ function follow(event: ProgressEvent, { onProgress, onNote }: ProfileModelOption
 }
 
 /**
- * Merges profiles of the same model and blocks, and writes the result.
+ * Merges profiles of the same model and blocks, and writes the result where that is asked for.
  * @throws InputError where they do not fit together, or the output would replace one of them
  */
-export async function mergeProfileFiles(paths: readonly string[], output: string): Promise<Profile> {
+export async function mergeProfileFiles(
+  paths: readonly string[],
+  output: string | undefined,
+): Promise<Profile> {
   const { mergeProfiles } = await import('../profiler/index.js');
   const loaded = await everyInput<Loaded<'profile'>[]>(
     'merge the profiles',
@@ -214,6 +226,6 @@ export async function mergeProfileFiles(paths: readonly string[], output: string
     .map(({ value, path }) => value.model.file && { file: value.model.file, path })
     .find(Boolean);
   if (file) merged.model = { ...merged.model, file: relativePath(pathFrom(file.path, file.file), output) };
-  await saveArtifact<'profile'>(output, merged);
+  if (output !== undefined) await saveArtifact<'profile'>(output, merged);
   return merged;
 }

@@ -59,6 +59,7 @@ export {
   artifactText,
   checkWritable,
   emittedHead,
+  jsonText,
   StreamedFile,
   saveArtifact,
   thisTool,

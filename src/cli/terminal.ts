@@ -1,11 +1,12 @@
 import type { ChalkInstance } from 'chalk';
 import { harmless, harmlessLine } from './harmless.js';
+import { STDOUT } from './output.js';
 import { columnsOf, isColoured, isRedrawn } from './screen.js';
 import { type TableView, tableText } from './table-text.js';
 
 /**
- * Where a command speaks: its result on stdout, everything else on stderr. With `json`, stdout carries one JSON document
- * and nothing more. Names and messages of others are part of what is said, so all text for people is made harmless here.
+ * Where a command speaks: its result on stdout, everything else on stderr. Where stdout carries one JSON document (`json`) or
+ * the artifact that a command makes, it carries nothing more. Names and messages of others are part of what is said, so all text for people is made harmless here.
  */
 export class Terminal {
   private printed = false;
@@ -13,8 +14,13 @@ export class Terminal {
   constructor(
     private readonly stdout: NodeJS.WriteStream,
     readonly stderr: NodeJS.WriteStream,
-    readonly json: boolean,
+    private readonly carries: { readonly json?: boolean; readonly artifact?: boolean } = {},
   ) {}
+
+  /** Where people read the result: not on stdout where that carries an artifact. */
+  private get screen(): NodeJS.WriteStream {
+    return this.carries.artifact ? this.stderr : this.stdout;
+  }
 
   /** Whether progress may redraw its line. */
   get animated(): boolean {
@@ -23,26 +29,34 @@ export class Terminal {
 
   /** One line of the result, for people; silent with `json`. */
   line(text = ''): void {
-    if (!this.json) this.stdout.write(`${harmless(text)}\n`);
+    if (!this.carries.json) this.screen.write(`${harmless(text)}\n`);
   }
 
   /** A table of the result, for people; silent with `json`. */
   async table(view: TableView): Promise<void> {
-    if (this.json) return;
-    const style = await this.style(this.stdout);
-    const columns = columnsOf(this.stdout);
+    if (this.carries.json) return;
+    const style = await this.style(this.screen);
+    const columns = columnsOf(this.screen);
     const shown = {
       columns: view.columns.map(harmlessLine),
       rows: view.rows.map((row) => row.map(harmlessLine)),
     };
-    this.stdout.write(await tableText(shown, { columns, head: (text) => style.bold(text) }));
+    this.screen.write(await tableText(shown, { columns, head: (text) => style.bold(text) }));
   }
 
   /** The one JSON document of the result; silent without `json`. */
   document(value: unknown): void {
-    if (!this.json || this.printed) return;
+    if (!this.carries.json || this.printed) return;
     this.printed = true;
     this.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+  }
+
+  /** Says in which file an artifact is; prints it where it goes to stdout, and nothing where it goes nowhere. */
+  async artifact(what: string, output: string | undefined, value: object): Promise<void> {
+    if (output !== undefined && output !== STDOUT) this.line(`${what}: ${output}`);
+    if (output !== STDOUT) return;
+    const { jsonText } = await import('../artifacts/index.js');
+    this.stdout.write(jsonText(value));
   }
 
   /** Something to know that is not the result. */

@@ -22,7 +22,7 @@ afterEach(() => {
 /** Shows the steps on a screen, a second of redrawing each. */
 async function shown(screen: FakeScreen, steps: readonly Step[]): Promise<FakeScreen> {
   vi.useFakeTimers();
-  const terminal = new Terminal(new FakeScreen(80).stream, screen.stream, false);
+  const terminal = new Terminal(new FakeScreen(80).stream, screen.stream);
   const progress = await new Progress(terminal).start();
   for (const step of steps) {
     progress.show(step);

@@ -17,10 +17,10 @@ const SHOWN = 'm\\x1b[2J\\x07\\r\\x9b1A';
 describe('Terminal', () => {
   it('draws a table for 80 columns where a terminal does not say how many it has', async () => {
     const eighty = new FakeScreen(80);
-    await new Terminal(eighty.stream, eighty.stream, false).table(WIDE);
+    await new Terminal(eighty.stream, eighty.stream).table(WIDE);
     for (const columns of [0, Number.NaN, undefined]) {
       const screen = new FakeScreen(columns);
-      await new Terminal(screen.stream, screen.stream, false).table(WIDE);
+      await new Terminal(screen.stream, screen.stream).table(WIDE);
       expect(screen.written).toBe(eighty.written);
     }
     expect(eighty.written.split('\n').length).toBe(4);
@@ -29,7 +29,7 @@ describe('Terminal', () => {
   it('shows control characters of names and messages as escapes wherever it speaks', async () => {
     vi.stubEnv('NO_COLOR', '1');
     const [out, err] = [new FakeScreen(200), new FakeScreen(200)];
-    const terminal = new Terminal(out.stream, err.stream, false);
+    const terminal = new Terminal(out.stream, err.stream);
     terminal.line(`${HOSTILE}\n2`);
     await terminal.table({ columns: [HOSTILE], rows: [[`${HOSTILE}\n2`]] });
     expect(out.written).toBe(`${SHOWN}\n2\n${SHOWN}\n${SHOWN}\\n2\n`);
@@ -41,7 +41,7 @@ describe('Terminal', () => {
 
   it('prints JSON as it is', () => {
     const out = new FakeScreen(80);
-    new Terminal(out.stream, out.stream, true).document({ name: HOSTILE });
+    new Terminal(out.stream, out.stream, { json: true }).document({ name: HOSTILE });
     expect(JSON.parse(out.written)).toEqual({ name: HOSTILE });
     expect(out.written).not.toContain('\x1b');
   });
@@ -51,7 +51,7 @@ describe('Terminal', () => {
     vi.stubEnv('TERM', 'xterm');
     const [out, err] = [new FakeScreen(80), new FakeScreen(80)];
     out.isTTY = false;
-    const terminal = new Terminal(out.stream, err.stream, false);
+    const terminal = new Terminal(out.stream, err.stream);
     await terminal.error('no');
     await terminal.table(WIDE);
     expect(err.written).toBe('\x1b[31merror:\x1b[39m no\n');

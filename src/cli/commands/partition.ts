@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { EXIT } from '../exit.js';
 import { dimension, each, namedNumber, wholeNumber, withJson } from '../options.js';
+import { fileOf } from '../output.js';
 import { action } from '../run.js';
 
 interface Options {
@@ -57,7 +58,7 @@ export function partitionCommand(): Command {
       )
       .option(
         '-o, --output <file>',
-        'write a profile with these blocks, their latencies summed from the layers',
+        'write a profile with these blocks, their latencies summed from the layers; - is stdout',
       )
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, model) => {
@@ -66,6 +67,7 @@ export function partitionCommand(): Command {
           const shown = await progress();
           const result = await partitionModelFile(model, {
             ...options,
+            output: fileOf(options.output),
             devices: options.device ?? ['cpu:1'],
             signal,
             onProgress: (step) => shown.show(step),
@@ -81,7 +83,7 @@ export function partitionCommand(): Command {
               `chained, they differ from the whole model by at most ${largestDifference.toExponential(1)} of max|output|`,
             );
           }
-          if (options.output) terminal.line(`profile: ${options.output}`);
+          await terminal.artifact('profile', options.output, result.profile);
           terminal.document({
             blocks: result.profile.blocks,
             notes: result.notes,

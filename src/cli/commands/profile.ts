@@ -11,6 +11,7 @@ import {
   wholeNumbers,
   withJson,
 } from '../options.js';
+import { STDOUT } from '../output.js';
 import { action } from '../run.js';
 import { profileImportCommand } from './profile-import.js';
 import { profileMergeCommand } from './profile-merge.js';
@@ -80,7 +81,7 @@ export function profileCommand(): Command {
       .option('--min-ms <ms>', 'least time measured in each cell', notNegative, 200)
       .option('--max-ms <ms>', 'most time spent on a cell', positiveNumber, 2000)
       .option('--resume', 'go on with the output file of an interrupted run')
-      .option('-o, --output <file>', 'where the profile goes (<model>.profile.json)')
+      .option('-o, --output <file>', 'where the profile goes (<model>.profile.json); - is stdout')
       .addCommand(profileImportCommand())
       .addCommand(profileMergeCommand())
       .action(
@@ -92,6 +93,7 @@ export function profileCommand(): Command {
           const shown = await progress();
           const { profile, path } = await profileModelFile(model, {
             ...options,
+            output: options.output === STDOUT ? false : options.output,
             devices: options.device ?? ['cpu:1'],
             signal,
             onProgress: (step) => shown.show(step),
@@ -104,11 +106,12 @@ export function profileCommand(): Command {
           if (latencies.rows.length > 0) await terminal.table(latencies);
           const change = profile.measurement?.boundaryChange;
           if (change !== undefined) terminal.line(boundaryChangeLine(change));
-          terminal.line(`profile: ${path}`);
+          await terminal.artifact('profile', path ?? STDOUT, profile);
           terminal.document(profile);
           if (profile.measurement?.complete !== false) return EXIT.done;
-          terminal.note(`${measuredText(profile)}; ${path} keeps what there is`);
-          terminal.note(`To measure the rest: ${commandText(resumed(process.argv.slice(2)))}`);
+          terminal.note(`${measuredText(profile)}; ${path ?? 'stdout'} has what there is`);
+          const rest = path === undefined ? undefined : commandText(resumed(process.argv.slice(2)));
+          if (rest !== undefined) terminal.note(`To measure the rest: ${rest}`);
           return signal.aborted ? EXIT.interrupted : EXIT.done;
         }),
       ),
