@@ -10,6 +10,7 @@ import {
   refuseReplacing,
   saveArtifact,
   sha256Of,
+  textOf,
   unreadable,
 } from '../artifacts/index.js';
 
@@ -109,7 +110,7 @@ async function fromTrtexec(
 async function readText(path: string): Promise<TextFile> {
   try {
     const bytes = await readFile(path);
-    return { path, text: bytes.toString('utf8'), sha256: sha256Of(bytes) };
+    return { path, text: textOf(bytes, path), sha256: sha256Of(bytes) };
   } catch (error) {
     throw unreadable(path, error);
   }

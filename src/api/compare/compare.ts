@@ -7,6 +7,7 @@ import {
   option,
   outputFiles,
   refuseReplacing,
+  textOf,
   unreadable,
 } from '../../artifacts/index.js';
 import type { PooledProblem } from '../../milp/index.js';
@@ -99,9 +100,10 @@ function wholeCatalogue({ cluster }: LoadedPooled, replaced: boolean): LoadedPoo
 async function writtenMixes({ mixes = [], mixFile }: CompareOptions): Promise<WrittenMix[]> {
   const given = mixes.map((text) => ({ text, at: `${option('mixes')} "${text}"` }));
   if (mixFile === undefined) return given;
-  const text = await readFile(mixFile, 'utf8').catch((error: unknown) => {
+  const bytes = await readFile(mixFile).catch((error: unknown) => {
     throw unreadable(mixFile, error);
   });
+  const text = textOf(bytes, mixFile);
   const lines = text.split('\n').map((line, i) => ({ text: line.trim(), at: `${mixFile}:${i + 1}` }));
   return [...given, ...lines.filter((line) => line.text !== '' && !line.text.startsWith('#'))];
 }
