@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   type DataFile,
+  everyInput,
   externalInputs,
   type Fault,
   fault,
@@ -21,6 +22,7 @@ import {
   unreadable,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
+import type { Step } from './profile.js';
 
 export interface DeployOptions {
   /** The folder of the bundle. */
@@ -28,36 +30,55 @@ export interface DeployOptions {
   readonly target?: 'local';
   /** ONNX files by model name, for models that are not at the paths in their profiles. */
   readonly model?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (step: Step) => void;
 }
 
 /**
- * deployPlan writes the bundle of a plan. It finds the plan's profiles by its `inputs` and the models by
- * their profiles. All digests must match.
- * @throws InputError where something changed since, or the bundle would replace a file that it is made from;
- *   MissingError where a profile or model is missing
+ * deployPlan writes the bundle of a plan. It finds the plan's profiles by its `inputs` and the models by their profiles.
+ * All digests must match.
+ * @throws InputError where something changed since, or the bundle would replace what it is made from; MissingError where a
+ *   profile or model is not there; the signal's reason on abort, with the folder as it was
  */
 export async function deployPlan(path: string, options: DeployOptions): Promise<WrittenBundle> {
   const plan = await loadArtifact(path, ['pooled-plan']);
   const { refuseLayers, writeLocalBundle } = await import('../deploy/index.js');
   refuseLayers(plan.value);
   refuseUnknownModels(plan, options.model ?? {});
+  options.onProgress?.({ doing: 'reading profiles and models' });
   const profiles = await profilesOf(plan);
-  const models: DeployedModel[] = [];
-  const inputs: InputFile[] = [inputFile('plan', plan, `${options.output}/manifest.json`)];
-  const read = planInputs(plan);
-  const { externalLocations } = await import('../onnx/index.js');
-  for (const profile of profiles) {
-    const { deployed, file } = await modelOf(profile, options.model?.[profile.value.model.name]);
-    models.push(deployed);
-    inputs.push(inputFile('profile', profile, `${options.output}/manifest.json`));
-    inputs.push(inputFile('model', file, `${options.output}/manifest.json`));
-    read.push(...profileInputs(profile), { what: `the model ${profile.value.model.name}`, path: file.path });
-    read.push(...externalInputs(file.path, externalLocations(deployed.graph)));
-  }
+  const models = await everyInput<DeployableModel[]>(
+    `deploy ${path}`,
+    profiles.map((profile) => modelOf(profile, options)),
+  );
   const output = { field: 'output', path: options.output, isFolder: true };
-  await refuseReplacing(`deploy ${path}`, [output], read);
+  await refuseReplacing(`deploy ${path}`, [output], await filesRead(plan, profiles, models));
+  const holder = `${options.output}/manifest.json`;
+  const inputs: InputFile[] = [inputFile('plan', plan, holder)];
+  profiles.forEach((profile, i) => {
+    inputs.push(inputFile('profile', profile, holder));
+    inputs.push(inputFile('model', (models[i] as DeployableModel).file, holder));
+  });
   const planBytes = await readFile(path);
-  return writeLocalBundle(options.output, { plan: plan.value, planBytes, models, inputs });
+  options.signal?.throwIfAborted();
+  options.onProgress?.({ doing: `writing ${options.output}` });
+  const deployed = models.map((model) => model.deployed);
+  const bundle = { plan: plan.value, planBytes, models: deployed, inputs, signal: options.signal };
+  return writeLocalBundle(options.output, bundle);
+}
+
+/** All that the bundle is made from, and all that the plan says it was made from. */
+async function filesRead(
+  plan: Loaded<'pooled-plan'>,
+  profiles: readonly Loaded<'profile'>[],
+  models: readonly DeployableModel[],
+): Promise<InputPath[]> {
+  const { externalLocations } = await import('../onnx/index.js');
+  const ofModels = models.flatMap(({ deployed: { profile, graph }, file: { path } }) => [
+    { what: `the model ${profile.model.name}`, path },
+    ...externalInputs(path, externalLocations(graph)),
+  ]);
+  return [...planInputs(plan), ...profiles.flatMap((profile) => profileInputs(profile)), ...ofModels];
 }
 
 /**
@@ -91,21 +112,27 @@ async function profilesOf(plan: Loaded<'pooled-plan'>): Promise<Loaded<'profile'
     const said = `it names ${named.length} profiles for ${plan.value.models.length} models`;
     throw new InputError(`deploy ${plan.path}`, [fault(said, '/inputs')], 'Solve the spec again.');
   }
-  const profiles: Loaded<'profile'>[] = [];
-  const changed: Fault[] = [];
-  for (const { path, sha256 } of named) {
-    const profile = await loadArtifact(pathFrom(plan.path, path), ['profile']);
-    if (profile.sha256 !== sha256) changed.push(fault('has changed since the plan was made', profile.path));
-    profiles.push(profile);
-  }
+  const profiles = await everyInput<Loaded<'profile'>[]>(
+    `deploy ${plan.path}`,
+    named.map(({ path }) => loadArtifact(pathFrom(plan.path, path), ['profile'])),
+  );
+  const changed = profiles.flatMap((profile, i) =>
+    profile.sha256 === named[i]?.sha256 ? [] : [fault('has changed since the plan was made', profile.path)],
+  );
   if (changed.length > 0) throw new InputError(`deploy ${plan.path}`, changed, 'Solve the spec again.');
   return profiles;
 }
 
+interface DeployableModel {
+  readonly deployed: DeployedModel;
+  readonly file: { readonly path: string; readonly sha256: string };
+}
+
 async function modelOf(
   { value: profile, path: profilePath }: Loaded<'profile'>,
-  given: string | undefined,
-): Promise<{ deployed: DeployedModel; file: { path: string; sha256: string } }> {
+  { model: files, signal }: DeployOptions,
+): Promise<DeployableModel> {
+  const given = files?.[profile.model.name];
   const { name, file, sha256: wanted, data, dims = {}, fixedBatch } = profile.model;
   const task = `deploy model ${name}`;
   if (given === undefined && file === undefined) {
@@ -126,17 +153,22 @@ async function modelOf(
     );
   }
   const folder = dirname(path);
-  const faults = await changedData(folder, data ?? []);
+  const faults = await changedData(folder, data ?? [], signal);
+  signal?.throwIfAborted();
   if (faults.length > 0) throw new InputError(task, faults, 'Profile it again.');
   const { bindModel } = await import('../profiler/index.js');
   const { model: graph } = bindModel(bytes, { name, dims, batching: fixedBatch === undefined });
   return { deployed: { profile, graph, folder }, file: { path, sha256 } };
 }
 
-async function changedData(folder: string, data: readonly DataFile[]): Promise<Fault[]> {
+async function changedData(
+  folder: string,
+  data: readonly DataFile[],
+  signal: AbortSignal | undefined,
+): Promise<Fault[]> {
   const faults = await Promise.all(
     data.map(async ({ path, sha256 }) => {
-      const there = await sha256OfFile(join(folder, path)).catch(() => undefined);
+      const there = await sha256OfFile(join(folder, path), signal).catch(() => undefined);
       if (there === undefined)
         return [fault('it holds external data of the model, and cannot be read', path)];
       return there === sha256

@@ -1,4 +1,4 @@
-import { loadArtifact } from '../artifacts/index.js';
+import { everyInput, loadArtifact } from '../artifacts/index.js';
 import type { PlanDiff } from '../milp/index.js';
 
 /**
@@ -6,7 +6,10 @@ import type { PlanDiff } from '../milp/index.js';
  * @throws InputError where a file is not a pooled plan; MissingError where it is missing
  */
 export async function diffPlanFiles(before: string, after: string): Promise<PlanDiff> {
-  const [a, b] = [await loadArtifact(before, ['pooled-plan']), await loadArtifact(after, ['pooled-plan'])];
+  const [a, b] = await everyInput('compare the plans', [
+    loadArtifact(before, ['pooled-plan']),
+    loadArtifact(after, ['pooled-plan']),
+  ]);
   const { diffPlans } = await import('../milp/index.js');
   return diffPlans(a.value, b.value);
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import {
+  everyInput,
   fault,
   InputError,
   inputFile,
@@ -9,6 +10,7 @@ import {
   refuseReplacing,
   saveArtifact,
   sha256Of,
+  textOf,
   unreadable,
 } from '../artifacts/index.js';
 
@@ -21,7 +23,8 @@ export interface ImportOptions {
   readonly batch?: readonly number[] | undefined;
   /** A file with the bytes that cross after each block, one number per line. */
   readonly cutBytes?: string | undefined;
-  readonly output: string;
+  /** Where the profile is written; nowhere when left out. */
+  readonly output?: string | undefined;
 }
 
 interface TextFile {
@@ -31,19 +34,19 @@ interface TextFile {
 }
 
 /**
- * importProfileFiles makes a profile from figures that other tools measured, and writes it.
- * @param format `csv`: tables in the manner of PPipe; `trtexec`: one file per block, in the order of the
- *   blocks
- * @throws InputError where the figures cannot be used, or the output would replace one of the files;
- *   MissingError where a file is missing
+ * importProfileFiles makes a profile from figures that other tools measured, and writes it where an output is named.
+ * @param format `csv`: tables in the manner of PPipe; `trtexec`: one file per block, in the order of the blocks
+ * @throws InputError where the figures cannot be used, or the output would replace one of the files; MissingError where a file is missing
  */
 export async function importProfileFiles(
   format: 'csv' | 'trtexec',
   paths: readonly string[],
   options: ImportOptions,
 ): Promise<Profile> {
-  const files = await Promise.all(paths.map(readText));
-  const cutBytes = options.cutBytes === undefined ? undefined : await readText(options.cutBytes);
+  const [cutBytes, ...files] = await everyInput<[TextFile | undefined, ...TextFile[]]>('import the files', [
+    options.cutBytes === undefined ? Promise.resolve(undefined) : readText(options.cutBytes),
+    ...paths.map(readText),
+  ]);
   await refuseReplacing(`import figures of ${options.model}`, outputFiles({ output: options.output }), [
     ...files.map(({ path }) => ({ what: 'a file of latencies', path })),
     ...(cutBytes === undefined ? [] : [{ what: 'the file of cut bytes', path: cutBytes.path }]),
@@ -53,7 +56,7 @@ export async function importProfileFiles(
   const sources = files.map((file) => inputFile('latencies', file, options.output));
   if (cutBytes !== undefined) sources.push(inputFile('cut-bytes', cutBytes, options.output));
   const profile: Profile = { ...imported, inputs: sources };
-  await saveArtifact<'profile'>(options.output, profile);
+  if (options.output !== undefined) await saveArtifact<'profile'>(options.output, profile);
   return profile;
 }
 
@@ -107,7 +110,7 @@ async function fromTrtexec(
 async function readText(path: string): Promise<TextFile> {
   try {
     const bytes = await readFile(path);
-    return { path, text: bytes.toString('utf8'), sha256: sha256Of(bytes) };
+    return { path, text: textOf(bytes, path), sha256: sha256Of(bytes) };
   } catch (error) {
     throw unreadable(path, error);
   }

@@ -1,4 +1,4 @@
-import { checkWritable, writeWhole } from '../artifacts/index.js';
+import { checkWritable, jsonText, writeWhole } from '../artifacts/index.js';
 import type { LoadOptions, LoadReport } from '../loadgen/index.js';
 
 /**
@@ -14,6 +14,6 @@ export async function loadServer(
   const { output, ...load } = options;
   if (output !== undefined) await checkWritable(output);
   const report = await driveLoad(url, load);
-  if (output !== undefined) await writeWhole(output, `${JSON.stringify(report, undefined, 2)}\n`);
+  if (output !== undefined) await writeWhole(output, jsonText(report));
   return report;
 }

@@ -1,6 +1,8 @@
 import {
   type Boundary,
+  checkReadable,
   checkWritable,
+  everyInput,
   externalInputs,
   fault,
   InputError,
@@ -44,7 +46,7 @@ export interface PartitionModelOptions {
 }
 
 export interface PartitionedModel {
-  /** The model with its new blocks. Latencies are sums of layers. */
+  /** The model with its new blocks, as it is written where an output is named. Latencies are sums of layers. */
   readonly profile: Profile;
   readonly notes: readonly string[];
   /**
@@ -66,7 +68,10 @@ export async function partitionModelFile(
   options: PartitionModelOptions,
 ): Promise<PartitionedModel> {
   const { checkExtractFolder, prepareModel } = await import('../profiler/index.js');
-  const given = options.profile === undefined ? undefined : await loadArtifact(options.profile, ['profile']);
+  const [given] = await everyInput(`partition ${path}`, [
+    options.profile === undefined ? Promise.resolve(undefined) : loadArtifact(options.profile, ['profile']),
+    checkReadable(path),
+  ]);
   const dims = options.dim ?? given?.value.model.dims;
   const refuse = (inputs: readonly InputPath[]): Promise<void> =>
     refuseReplacing(`partition ${path}`, partitionOutputs(options), inputs);
@@ -94,15 +99,16 @@ export async function partitionModelFile(
   const cut = await withBlocks(base, prepared, ends);
   const change = extracted?.largestDifference ?? (await changeAtBoundaries(prepared, cut, PROBE_DEVICE));
   const told = prepared.boundary === 'float16' && change !== undefined;
-  const profile = told ? { ...cut, measurement: withBoundaryChange(cut.measurement, change) } : cut;
-  if (options.output !== undefined) {
-    const inputs = [
+  const profile: Profile = {
+    ...cut,
+    ...(told ? { measurement: withBoundaryChange(cut.measurement, change) } : {}),
+    inputs: [
       inputFile('model', prepared, options.output),
       ...(given ? [inputFile('profile', given, options.output)] : []),
-    ];
-    const model = { ...profile.model, file: relativePath(path, options.output), sha256: prepared.sha256 };
-    await saveArtifact<'profile'>(options.output, { ...profile, inputs, model });
-  }
+    ],
+    model: { ...cut.model, file: relativePath(path, options.output), sha256: prepared.sha256 },
+  };
+  if (options.output !== undefined) await saveArtifact<'profile'>(options.output, profile);
   return { profile, notes, ...(told ? { boundaryChange: change } : {}), ...(extracted ? { extracted } : {}) };
 }
 

@@ -1,6 +1,8 @@
 import {
   type Boundary,
+  checkReadable,
   checkWritable,
+  everyInput,
   externalInputs,
   fault,
   InputError,
@@ -28,7 +30,7 @@ export const PROBE_DEVICE = { provider: 'cpu', threads: 1 } as const;
 export interface Step {
   readonly doing: string;
   readonly fraction?: number;
-  readonly leftMs?: number;
+  readonly leftMs?: number | undefined;
 }
 
 export interface ProfileModelOptions {
@@ -50,8 +52,8 @@ export interface ProfileModelOptions {
   readonly maxMs: number;
   /** Whether to continue an interrupted profile at `output`. */
   readonly resume?: boolean | undefined;
-  /** The file of the profile; by default `<model>.profile.json` in the working folder. */
-  readonly output?: string | undefined;
+  /** The file of the profile: `<model>.profile.json` in the working folder by default; false writes none. */
+  readonly output?: string | false | undefined;
   readonly signal?: AbortSignal;
   readonly onProgress?: (step: Step) => void;
   /**
@@ -71,18 +73,23 @@ export interface ProfileModelOptions {
 export async function profileModelFile(
   path: string,
   options: ProfileModelOptions,
-): Promise<{ profile: Profile; path: string }> {
+): Promise<{ profile: Profile; path: string | undefined }> {
   const { parseDevice } = await import('../execution/index.js');
   const { prepareModel, profileModel } = await import('../profiler/index.js');
   const devices = options.devices.map(parseDevice);
-  const output = options.output ?? `${path.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
-  await checkWritable(output);
-  const cut = await blocksOption(options);
+  const output = outputOf(path, options);
+  if (output !== undefined) await checkWritable(output);
   const refuse = (inputs: readonly InputPath[]): Promise<void> =>
     refuseReplacing(`profile ${path}`, outputFiles({ output }), inputs);
-  const blocksOf = cut.blocksOf ? profileInputs(cut.blocksOf, 'the profile that gives the blocks') : [];
-  await refuse([{ what: 'the model', path }, ...blocksOf]);
-  const resume = options.resume ? (await loadArtifact(output, ['profile'])).value : undefined;
+  await refuse([{ what: 'the model', path }]);
+  const [before, cut] = await everyInput(`profile ${path}`, [
+    options.resume && output !== undefined ? loadArtifact(output, ['profile']) : Promise.resolve(undefined),
+    blocksOption(options),
+    checkReadable(path),
+  ]);
+  const resume = before?.value;
+  const { blocksOf } = cut;
+  if (blocksOf !== undefined) await refuse(profileInputs(blocksOf, 'the profile that gives the blocks'));
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
     device: PROBE_DEVICE,
@@ -102,6 +109,7 @@ export async function profileModelFile(
   });
   let kept = false;
   const keep = async (profile: Profile): Promise<void> => {
+    if (output === undefined) return;
     const measurement = { ...profile.measurement, complete: false };
     await saveArtifact<'profile'>(output, { ...placed(profile), measurement });
     kept = true;
@@ -133,8 +141,16 @@ export async function profileModelFile(
     ...measured,
     ...(change === undefined ? {} : { measurement: withBoundaryChange(measured.measurement, change) }),
   });
-  await saveArtifact<'profile'>(output, profile);
+  if (output !== undefined) await saveArtifact<'profile'>(output, profile);
   return { profile, path: output };
+}
+
+/** The file a profile goes to; undefined where it goes to none, and so comes from none to go on with. */
+function outputOf(path: string, { output, resume }: ProfileModelOptions): string | undefined {
+  if (output !== false) return output ?? `${path.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
+  if (resume)
+    throw new InputError(`use ${option('resume')}`, [fault('there is no output file to go on with')]);
+  return undefined;
 }
 
 type Cut =
@@ -195,12 +211,18 @@ function follow(event: ProgressEvent, { onProgress, onNote }: ProfileModelOption
 }
 
 /**
- * mergeProfileFiles merges profiles of the same model and blocks, and writes the result.
+ * mergeProfileFiles merges profiles of the same model and blocks, and writes the result where an output is named.
  * @throws InputError where they do not fit together, or the output would replace one of them
  */
-export async function mergeProfileFiles(paths: readonly string[], output: string): Promise<Profile> {
+export async function mergeProfileFiles(
+  paths: readonly string[],
+  output: string | undefined,
+): Promise<Profile> {
   const { mergeProfiles } = await import('../profiler/index.js');
-  const loaded = await Promise.all(paths.map((path) => loadArtifact(path, ['profile'])));
+  const loaded = await everyInput<Loaded<'profile'>[]>(
+    'merge the profiles',
+    paths.map((path) => loadArtifact(path, ['profile'])),
+  );
   const inputs = loaded.flatMap((profile) => profileInputs(profile, 'a profile to merge'));
   await refuseReplacing('merge profiles', outputFiles({ output }), inputs);
   const merged: Profile = {
@@ -211,6 +233,6 @@ export async function mergeProfileFiles(paths: readonly string[], output: string
     .map(({ value, path }) => value.model.file && { file: value.model.file, path })
     .find(Boolean);
   if (file) merged.model = { ...merged.model, file: relativePath(pathFrom(file.path, file.file), output) };
-  await saveArtifact<'profile'>(output, merged);
+  if (output !== undefined) await saveArtifact<'profile'>(output, merged);
   return merged;
 }

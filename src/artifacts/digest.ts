@@ -8,10 +8,10 @@ export function sha256Of(bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** SHA-256 of a file of any size, in hex; reads it in pieces. */
-export async function sha256OfFile(path: string): Promise<string> {
+/** SHA-256 of a file of any size, in hex; reads it in pieces, until the signal says otherwise. */
+export async function sha256OfFile(path: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
+  await pipeline(createReadStream(path), hash, signal === undefined ? {} : { signal });
   return hash.digest('hex');
 }
 

@@ -16,6 +16,7 @@ export {
 } from './common.js';
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export { type Fault, fault, InputError, MissingError, option } from './errors.js';
+export { checkReadable, everyInput } from './every-input.js';
 export { checkFolder, holdsManifest, type IsOurs, makeFolderWhole } from './folder.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { isRunning } from './leftovers.js';
@@ -58,6 +59,7 @@ export {
   artifactText,
   checkWritable,
   emittedHead,
+  jsonText,
   StreamedFile,
   saveArtifact,
   thisTool,
@@ -89,4 +91,5 @@ export type {
   SweptPoint,
   SweptWorkload,
 } from './simulation-sweep.js';
+export { refuseForeign, textOf } from './text.js';
 export { ToldFaults } from './told-faults.js';

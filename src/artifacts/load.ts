@@ -5,6 +5,7 @@ import { sha256Of } from './digest.js';
 import { type Fault, fault, InputError, MissingError } from './errors.js';
 import { schemaFaults } from './faults.js';
 import { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, validatorOf } from './schemas.js';
+import { textOf } from './text.js';
 
 /** A file of one of the wanted kinds, with where it came from and the digest of its bytes. */
 export type Loaded<K extends ArtifactKind> = {
@@ -18,7 +19,7 @@ const SUPPORTED_MAJOR = 1;
 
 /**
  * Reads and validates an artifact or a spec.
- * @param path the file; JSON, or YAML when it ends in .yaml or .yml
+ * @param path the file, in UTF-8; JSON, or YAML when it ends in .yaml or .yml
  * @throws MissingError when there is no such file, InputError with every fault of the file
  */
 export async function loadArtifact<K extends ArtifactKind>(
@@ -26,7 +27,7 @@ export async function loadArtifact<K extends ArtifactKind>(
   kinds: readonly K[],
 ): Promise<Loaded<K>> {
   const bytes = await readBytes(path);
-  const { kind, value } = parseArtifact(bytes.toString('utf8'), path, kinds);
+  const { kind, value } = parseArtifact(textOf(bytes, path), path, kinds);
   return { kind, value, path, sha256: sha256Of(bytes) } as Loaded<K>;
 }
 

@@ -25,8 +25,13 @@ export function emittedHead<K extends ArtifactKind>(
   return { $schema: schemaId(kind), kind, version: FORMAT_VERSION, tool: thisTool(), inputs };
 }
 
-/** An artifact as the text of its file: two spaces, short lists on one line, keys in the order they were made. */
+/** An artifact as the text of its file. */
 export function artifactText<K extends ArtifactKind>(value: ArtifactTypes[K]): string {
+  return jsonText(value);
+}
+
+/** JSON as files of ours have it: two spaces, short lists on one line, keys in the order they were made. */
+export function jsonText(value: object): string {
   return `${stringify(value, { maxLength: 120 })}\n`;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
 import { EXIT } from './exit.js';
-import { buildProgram } from './program.js';
+import { buildProgram, heardArguments } from './program.js';
 
 // A reader that has seen enough (`plan … | head`) is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -13,7 +13,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.stderr.on('error', () => {});
 
 try {
-  await buildProgram().parseAsync(process.argv);
+  const program = buildProgram();
+  await program.parseAsync(heardArguments(program, process.argv.slice(2)), { from: 'user' });
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
   process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.badInput;

@@ -12,6 +12,11 @@ import { serveCommand } from './commands/serve.js';
 import { simulateCommand } from './commands/simulate.js';
 import { solveCommand } from './commands/solve.js';
 import { validateCommand } from './commands/validate.js';
+import { harmless } from './harmless.js';
+import { columnsOf } from './screen.js';
+
+/** Columns of help that goes to a file or a pipe. */
+const HELP_COLUMNS_OFF_TERMINAL = 80;
 
 /** The whole command line. Only option tables are built here: each action loads what it needs when it runs. */
 export function buildProgram(): Command {
@@ -22,6 +27,12 @@ export function buildProgram(): Command {
     )
     .version(version)
     .exitOverride()
+    .configureOutput({
+      writeOut: (text) => process.stdout.write(harmless(text)),
+      writeErr: (text) => process.stderr.write(harmless(text)),
+      getOutHelpWidth: () => helpColumns(process.stdout),
+      getErrHelpWidth: () => helpColumns(process.stderr),
+    })
     .showHelpAfterError('(plan --help, or plan <command> --help, lists what there is)')
     .enablePositionalOptions();
   const commands = [
@@ -43,6 +54,22 @@ export function buildProgram(): Command {
   return program;
 }
 
+/**
+ * The arguments as the program is to be given them. Help on a command that does not exist would be help on the whole, as
+ * if all were well: such a command is given alone, and refused.
+ */
+export function heardArguments(program: Command, args: readonly string[]): readonly string[] {
+  const [named, asked] = args.filter((arg) => !arg.startsWith('-'));
+  const wanted = named === 'help' ? asked : named;
+  const known = program.commands.some((command) => command.name() === wanted);
+  const asksForHelp = named === 'help' || args.some((arg) => arg === '--help' || arg === '-h');
+  return wanted === undefined || known || !asksForHelp ? args : [wanted];
+}
+
 function everyCommand(command: Command): Command[] {
   return command.commands.flatMap((sub) => [sub, ...everyCommand(sub)]);
+}
+
+function helpColumns(stream: NodeJS.WriteStream): number {
+  return stream.isTTY ? columnsOf(stream) : HELP_COLUMNS_OFF_TERMINAL;
 }

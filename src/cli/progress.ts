@@ -1,9 +1,14 @@
 import type { Ora } from 'ora';
+import { harmlessLine } from './harmless.js';
+import { columnsOf, isColoured } from './screen.js';
 import type { Terminal } from './terminal.js';
 
 const QUIET_BETWEEN_LINES_MS = 10_000;
 
-/** What is being done, how much of it is done (0 to 1), and how long the rest may take. */
+/** Columns that the spinner takes before its text. */
+const SPINNER_COLUMNS = 2;
+
+/** What is being done, how much of it is done (0 to 1), and how long the rest may take, as soon as that can be said. */
 export interface Step {
   readonly doing: string;
   readonly fraction?: number;
@@ -22,17 +27,19 @@ export class Progress {
     if (this.terminal.animated) {
       const { default: ora } = await import('ora');
       // Ctrl-C is ours to handle: the spinner must not swallow it.
-      if (!this.stopped)
-        this.spinner = ora({ stream: process.stderr, discardStdin: false, hideCursor: false }).start();
+      const ours = { isEnabled: true, discardStdin: false, hideCursor: false } as const;
+      const { stderr } = this.terminal;
+      const color = isColoured(stderr) && 'cyan';
+      if (!this.stopped) this.spinner = ora({ ...ours, stream: sized(stderr), color }).start();
     }
     return this;
   }
 
   show(step: Step): void {
     if (this.stopped) return;
-    const text = describe(step);
+    const text = harmlessLine(describe(step));
     if (this.spinner) {
-      this.spinner.text = text;
+      this.spinner.text = clipped(text, columnsOf(this.terminal.stderr) - SPINNER_COLUMNS);
       return;
     }
     const now = performance.now();
@@ -42,14 +49,41 @@ export class Progress {
   }
 
   stop(): void {
+    if (this.stopped) return;
     this.stopped = true;
     this.spinner?.stop();
   }
 }
 
+/** The stream as the spinner sees it. The spinner divides by the columns, and would clear lines without end where they are 0. */
+function sized(stream: NodeJS.WriteStream): NodeJS.WritableStream {
+  const seen = {
+    isTTY: stream.isTTY,
+    get columns() {
+      return columnsOf(stream);
+    },
+    get rows() {
+      return stream.rows;
+    },
+    write: stream.write.bind(stream),
+    cursorTo: stream.cursorTo.bind(stream),
+    moveCursor: stream.moveCursor.bind(stream),
+    clearLine: stream.clearLine.bind(stream),
+    once: stream.once.bind(stream),
+    removeListener: stream.removeListener.bind(stream),
+  };
+  return seen as unknown as NodeJS.WritableStream;
+}
+
+/** Text cut to a number of columns: a line that wraps is more lines to clear than some terminals have. */
+function clipped(text: string, columns: number): string {
+  if (text.length <= columns) return text;
+  return columns < 1 ? '' : `${text.slice(0, columns - 1)}…`;
+}
+
 function describe({ doing, fraction, leftMs }: Step): string {
   const percent = fraction === undefined ? '' : `${Math.floor(fraction * 100)} % · `;
-  const left = leftMs === undefined ? '' : ` · about ${duration(leftMs)} left`;
+  const left = leftMs === undefined || leftMs < 1 ? '' : ` · about ${duration(leftMs)} left`;
   return `${percent}${doing}${left}`;
 }
 

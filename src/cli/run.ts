@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { EXIT, type ExitCode } from './exit.js';
+import { STDOUT } from './output.js';
 import { Progress } from './progress.js';
 import { Terminal } from './terminal.js';
 
@@ -24,8 +25,9 @@ export function action<Arguments extends unknown[], Options>(
   return async function run(this: Command, ...all: unknown[]) {
     const args = all.slice(0, -2) as Arguments;
     // Not optsWithGlobals(): there the defaults of `profile` would win over what `profile import` was given.
-    const options = this.opts() as Options & { json?: boolean };
-    const terminal = new Terminal(process.stdout, process.stderr, options.json === true);
+    const options = this.opts() as Options & { json?: boolean; output?: string };
+    const [json, artifact] = [options.json === true, options.output === STDOUT];
+    const terminal = new Terminal(process.stdout, process.stderr, { json, artifact });
     const interrupt = listenForInterrupt(terminal);
     const shown: Progress[] = [];
     const progress = async (): Promise<Progress> => {
@@ -34,6 +36,7 @@ export function action<Arguments extends unknown[], Options>(
       return started.start();
     };
     try {
+      if (json && artifact) await refuseBoth();
       process.exitCode = await act(
         { terminal, signal: interrupt.signal, progress, inFlags: (text) => inFlags(text, this) },
         options,
@@ -47,6 +50,15 @@ export function action<Arguments extends unknown[], Options>(
       interrupt.stop();
     }
   };
+}
+
+async function refuseBoth(): Promise<never> {
+  const { fault, InputError } = await import('../artifacts/index.js');
+  throw new InputError(
+    'print to stdout',
+    [fault('--json and -o - each print a document')],
+    'Give one of them.',
+  );
 }
 
 function listenForInterrupt(terminal: Terminal): { signal: AbortSignal; stop: () => void } {
@@ -73,6 +85,7 @@ async function tell(
   const errors = await import('../artifacts/index.js');
   if (signal.aborted && (error as Error).name === 'AbortError') {
     terminal.document({ error: { message: 'interrupted', faults: [] } });
+    terminal.note('interrupted before there was anything to keep');
     return EXIT.interrupted;
   }
   if (error instanceof errors.InputError) {

@@ -1,101 +1,82 @@
 import type { ChalkInstance } from 'chalk';
-
-/** A table as report builds it: column heads and rows of cells; numbers are aligned right. */
-export interface TableView {
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
-
-/** Widest table where stdout is no terminal. */
-const WIDTH_OFF_TERMINAL = 120;
-const NARROWEST_WRAPPED = 24;
-const PADDING = 2;
+import { harmless, harmlessLine } from './harmless.js';
+import { STDOUT } from './output.js';
+import { columnsOf, isColoured, isRedrawn } from './screen.js';
+import { type TableView, tableText } from './table-text.js';
 
 /**
- * Where a command speaks: its result on stdout, everything else on stderr. With `json`, stdout carries one JSON document
- * and nothing more.
+ * Where a command speaks: its result on stdout, everything else on stderr. Where stdout carries one JSON document (`json`) or
+ * the artifact that a command makes, it carries nothing more. Names and messages of others are part of what is said, so all text for people is made harmless here.
  */
 export class Terminal {
   private printed = false;
 
   constructor(
     private readonly stdout: NodeJS.WriteStream,
-    private readonly stderr: NodeJS.WriteStream,
-    readonly json: boolean,
+    readonly stderr: NodeJS.WriteStream,
+    private readonly carries: { readonly json?: boolean; readonly artifact?: boolean } = {},
   ) {}
+
+  /** Where people read the result: not on stdout where that carries an artifact. */
+  private get screen(): NodeJS.WriteStream {
+    return this.carries.artifact ? this.stderr : this.stdout;
+  }
 
   /** Whether progress may redraw its line. */
   get animated(): boolean {
-    return this.stderr.isTTY === true && process.env.TERM !== 'dumb' && !process.env.CI;
+    return isRedrawn(this.stderr);
   }
 
   /** One line of the result, for people; silent with `json`. */
   line(text = ''): void {
-    if (!this.json) this.stdout.write(`${text}\n`);
+    if (!this.carries.json) this.screen.write(`${harmless(text)}\n`);
   }
 
   /** A table of the result, for people; silent with `json`. */
   async table(view: TableView): Promise<void> {
-    if (this.json) return;
-    const { table, getBorderCharacters } = await import('table');
-    const style = await this.style(this.stdout);
-    const heads = view.columns.map((column) => style.bold(column));
-    const widths = columnWidths(view, this.stdout.columns ?? WIDTH_OFF_TERMINAL);
-    const text = table([heads, ...view.rows.map((row) => [...row])], {
-      border: getBorderCharacters('void'),
-      columnDefault: { paddingLeft: 0, paddingRight: PADDING },
-      columns: widths.map((width, i) => ({
-        width,
-        wrapWord: true,
-        alignment: isNumeric(view, i) ? 'right' : 'left',
-      })),
-      drawHorizontalLine: () => false,
-    });
-    this.stdout.write(text.replaceAll(/ +$/gm, ''));
+    if (this.carries.json) return;
+    const style = await this.style(this.screen);
+    const columns = columnsOf(this.screen);
+    const shown = {
+      columns: view.columns.map(harmlessLine),
+      rows: view.rows.map((row) => row.map(harmlessLine)),
+    };
+    this.screen.write(await tableText(shown, { columns, head: (text) => style.bold(text) }));
   }
 
   /** The one JSON document of the result; silent without `json`. */
   document(value: unknown): void {
-    if (!this.json || this.printed) return;
+    if (!this.carries.json || this.printed) return;
     this.printed = true;
     this.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
   }
 
+  /** Says in which file an artifact is; prints it where it goes to stdout, and nothing where it goes nowhere. */
+  async artifact(what: string, output: string | undefined, value: object): Promise<void> {
+    if (output !== undefined && output !== STDOUT) this.line(`${what}: ${output}`);
+    if (output !== STDOUT) return;
+    const { jsonText } = await import('../artifacts/index.js');
+    this.stdout.write(jsonText(value));
+  }
+
   /** Something to know that is not the result. */
   note(text: string): void {
-    this.stderr.write(`${text}\n`);
+    this.stderr.write(`${harmless(text)}\n`);
   }
 
   async warn(text: string): Promise<void> {
     const style = await this.style(this.stderr);
-    this.stderr.write(`${style.yellow('warning:')} ${text}\n`);
+    this.stderr.write(`${style.yellow('warning:')} ${harmless(text)}\n`);
   }
 
   async error(text: string): Promise<void> {
     const style = await this.style(this.stderr);
-    this.stderr.write(`${style.red('error:')} ${text}\n`);
+    this.stderr.write(`${style.red('error:')} ${harmless(text)}\n`);
   }
 
-  /** Colours for a stream: none where it is no terminal or NO_COLOR is set. */
+  /** Colours for a stream: none where they would be out of place. */
   private async style(stream: NodeJS.WriteStream): Promise<ChalkInstance> {
     const { Chalk } = await import('chalk');
-    const plain = process.env.NO_COLOR ? true : stream.isTTY !== true && !process.env.FORCE_COLOR;
-    return new Chalk(plain ? { level: 0 } : {});
+    return new Chalk({ level: isColoured(stream) ? 1 : 0 });
   }
-}
-
-/** Natural widths; where they do not fit, the widest column is wrapped. */
-function columnWidths({ columns, rows }: TableView, available: number): number[] {
-  const widths = columns.map((head, i) =>
-    Math.max(head.length, 1, ...rows.map((row) => row[i]?.length ?? 0)),
-  );
-  const total = widths.reduce((sum, width) => sum + width + PADDING, 0);
-  const widest = widths.indexOf(Math.max(...widths));
-  if (total > available)
-    widths[widest] = Math.max(NARROWEST_WRAPPED, (widths[widest] ?? 0) - (total - available));
-  return widths;
-}
-
-function isNumeric({ rows }: TableView, column: number): boolean {
-  return rows.every((row) => /^[-+]?[\d., ]+( ?[%×a-zA-Zµ/]{1,4})?$|^—?$/.test(row[column] ?? ''));
 }

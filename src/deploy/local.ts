@@ -39,6 +39,8 @@ export interface LocalBundle {
   /** One entry per model of the plan, in its order. */
   readonly models: readonly DeployedModel[];
   readonly inputs: InputFile[];
+  /** What may stop the writing. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** WrittenBundle holds the manifest as written, and the size of each of its partitions' files. */
@@ -48,10 +50,11 @@ export interface WrittenBundle {
 }
 
 /**
- * writeLocalBundle writes the bundle that `plan serve` runs: `manifest.json`, `plan.json`, and one ONNX file
- * per distinct partition under `models/`. The same inputs give the same bytes. The folder appears whole or
- * not at all. It may replace another bundle, and no other folder.
- * @throws InputError where plan, profile and model do not fit together, or the folder holds other files
+ * writeLocalBundle writes the bundle that `plan serve` runs: `manifest.json`, `plan.json`, and one ONNX file per distinct
+ * partition under `models/`. The same inputs give the same bytes. The folder appears whole or not at all. It may replace
+ * another bundle, and no other folder.
+ * @throws InputError where plan, profile and model do not fit together, or the folder holds other files; the signal's
+ *   reason on abort, with the folder as it was
  */
 export async function writeLocalBundle(target: string, bundle: LocalBundle): Promise<WrittenBundle> {
   let written: WrittenBundle | undefined;
@@ -75,7 +78,9 @@ async function fill(folder: string, bundle: LocalBundle): Promise<WrittenBundle>
     await mkdir(join(folder, 'models', name), { recursive: true });
     for (const [from, to] of distinctRanges(bundle.plan, m)) {
       const file = `models/${name}/${from}-${to}.onnx`;
-      const { partition, size } = await writePartition(folder, file, model, { model: m, from, to });
+      bundle.signal?.throwIfAborted();
+      const where = { folder, file, signal: bundle.signal };
+      const { partition, size } = await writePartition(where, model, { model: m, from, to });
       partitions.push(partition);
       sizes.push(size);
     }
@@ -94,15 +99,23 @@ async function fill(folder: string, bundle: LocalBundle): Promise<WrittenBundle>
     devices,
   };
   await writeFile(join(folder, 'manifest.json'), artifactText<'bundle'>(manifest));
+  bundle.signal?.throwIfAborted();
   return { manifest, sizes };
 }
 
+/** Where a partition is written: a file of the bundle's folder. */
+interface Place {
+  readonly folder: string;
+  readonly file: string;
+  readonly signal: AbortSignal | undefined;
+}
+
 async function writePartition(
-  folder: string,
-  file: string,
+  place: Place,
   { profile, graph, folder: dataFolder }: DeployedModel,
   which: { model: number; from: number; to: number },
 ): Promise<{ partition: BundledPartition; size: number }> {
+  const { folder, file } = place;
   const extracted = extractPartition(graph, {
     ...nodeRange(profile, graph, which),
     types: crossingTypes(profile),
@@ -110,7 +123,7 @@ async function writePartition(
     dataFile: `${basename(file)}.data`,
   });
   await writeFile(join(folder, file), extracted.bytes);
-  const data = await writeData(folder, file, extracted, dataFolder);
+  const data = await writeData(place, extracted, dataFolder);
   const partition: BundledPartition = {
     file,
     sha256: sha256Of(extracted.bytes),
@@ -135,17 +148,16 @@ function isNoTensor(profile: Profile, graph: OnnxModel, name: string): boolean {
 }
 
 async function writeData(
-  folder: string,
-  file: string,
+  { folder, file, signal }: Place,
   { external }: Extracted,
   dataFolder: string,
 ): Promise<{ path: string; sha256: string; size: number } | undefined> {
   if (external.length === 0) return undefined;
   const path = `${file}.data`;
-  await copyPieces(external, dataFolder, join(folder, path));
+  await copyPieces(external, { fromFolder: dataFolder, toFile: join(folder, path), signal });
   return {
     path,
-    sha256: await sha256OfFile(join(folder, path)),
+    sha256: await sha256OfFile(join(folder, path), signal),
     size: (await stat(join(folder, path))).size,
   };
 }

@@ -249,7 +249,6 @@ class ChildExecutor implements Executor {
 
   async #close(graceMs: number): Promise<void> {
     const kill = setTimeout(() => this.child.process.kill('SIGKILL'), graceMs);
-    this.child.process.ref();
     this.#call('close', { op: 'close' }).catch(() => {});
     await this.exited;
     clearTimeout(kill);
@@ -280,7 +279,7 @@ class ChildExecutor implements Executor {
     const reply = message.head;
     const pending = this.#pending.get(reply.id);
     this.#pending.delete(reply.id);
-    if (this.#pending.size === 0) this.#keepAlive(false);
+    if (this.#pending.size === 0 && this.#closing === undefined) this.#keepAlive(false);
     if (pending === undefined) return;
     if ('error' in reply) pending.reject(this.#refusal(pending, reply.error));
     else pending.resolve({ answer: reply.answer, tensors: tensorsOf(message) });
@@ -307,7 +306,7 @@ class ChildExecutor implements Executor {
   }
 
   /**
-   * Only a request under way keeps the program running: by all that tells of the child's end too, since a child that is
+   * Only a request under way keeps the program running, and closing until the child is gone: by all that tells of the child's end too, since a child that is
    * killed closes its socket first, and a program that nothing keeps would end before the request has failed.
    */
   #keepAlive(yes: boolean): void {

@@ -14,6 +14,7 @@ export {
   freeDims,
   makeBatchSymbolic,
   type SymbolicBatch,
+  zeroDims,
 } from './batch/index.js';
 export {
   type Cut,

@@ -117,7 +117,7 @@ async function writeBlock(
     dataFile,
   });
   await writeFile(path, bytes);
-  await copyPieces(external, dataFolder, join(dirname(path), dataFile));
+  await copyPieces(external, { fromFolder: dataFolder, toFile: join(dirname(path), dataFile) });
   return { path, outputs: outputs.filter((name) => prepared.tensors.get(name)?.kind !== 'not-a-tensor') };
 }
 

@@ -17,9 +17,9 @@ export class Pace {
     const exact = this.#finished + cells.count * fraction;
     this.#shown = Math.max(this.#shown, Math.floor(exact));
     const elapsedMs = (monotonicNs() - this.#startedNs) / 1e6;
-    const leftMs = exact === 0 ? 0 : (elapsedMs / exact) * (this.total - exact);
+    const leftMs = exact === 0 ? undefined : Math.round((elapsedMs / exact) * (this.total - exact));
     const { total } = this;
-    this.onProgress?.({ kind: 'progress', done: this.#shown, total, leftMs: Math.round(leftMs), cells });
+    this.onProgress?.({ kind: 'progress', done: this.#shown, total, leftMs, cells });
   }
 
   /** They are done, or given up. */

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { type Boundary, fault, InputError, option, sha256Of, type TensorSpec } from '../artifacts/index.js';
 import { ExecutionError, type Executor, firstLine, startExecutor, type Tensors } from '../execution/index.js';
-import { cutsOf, externalLocations, type OnnxModel, type TensorType } from '../onnx/index.js';
+import { cutsOf, externalLocations, type OnnxModel, type TensorType, zeroDims } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
 import { findTensors, type Probe } from './find-tensors.js';
 import { layersOf } from './layers.js';
@@ -50,10 +50,11 @@ async function findAll(
     const common = { path, options, executor };
     const batched = await tryBatching(bound, common);
     if (batched.kind === 'batches') return { ...batched, reason: undefined };
+    if (bound.fileBatch === 0) throw new InputError(`run ${path}`, [fault(batched.why)], adviceOf(bound));
     const found = await find(unbatchedModel(bytes, file, bound), common, false);
     return { ...found, reason: batched.why };
   } catch (error) {
-    throw notRunnable(path, error);
+    throw notRunnable(path, error, adviceOf(bound));
   } finally {
     await executor.close();
   }
@@ -184,13 +185,23 @@ function typesOf(tensors: ReadonlyMap<string, TensorFinding>): Map<string, Tenso
 }
 
 /** ONNX Runtime's refusal to run the model on inputs of ours, as something to act on; other errors pass through. */
-function notRunnable(path: string, error: unknown): unknown {
+function notRunnable(path: string, error: unknown, advice: string): unknown {
   if (!(error instanceof ExecutionError)) return error;
   if (error.isLoading) {
     // What is loaded is a temporary model made of the person's: its path says nothing to them.
     const why = firstLine(error.why).replace(/^Load model from .*? failed:/, '');
     return new InputError(`load ${path}`, [fault(why)], 'ONNX Runtime does not take this model.');
   }
-  const advice = `Where an input takes certain values only, give it one with ${option('fill')} <input>=<number>.`;
   return new InputError(`run ${path}`, [fault(firstLine(error.message))], advice);
+}
+
+/** What may help a model that does not run on inputs of ours. */
+function adviceOf({ batch, fileBatch, shaped }: BoundModel): string {
+  const emptyBatches = fileBatch === 0 && batch.kind !== 'none' ? batch.inputs : [];
+  const batches = emptyBatches.flatMap(({ name, axis }) => (axis === undefined ? [] : [`${name}.${axis}`]));
+  const zeros = [...new Set([...batches, ...zeroDims(shaped)])];
+  if (zeros.length === 0)
+    return `Where an input takes certain values only, give it one with ${option('fill')} <input>=<number>.`;
+  const sizes = zeros.map((dim) => `${option('dim')} ${dim}=<size>`).join(' ');
+  return `In the file the size of ${zeros.join(', ')} is 0; where that means any size, give ${sizes}.`;
 }

@@ -74,7 +74,7 @@ export function gathered(model: OnnxModel, path: string): { model: OnnxModel; so
  * @throws InputError when a tensor points outside the model's folder, at a missing file or past its end
  */
 export async function writeData(folder: string, { folder: from, external }: Source): Promise<void> {
-  await copyPieces(external, from, join(folder, DATA_FILE));
+  await copyPieces(external, { fromFolder: from, toFile: join(folder, DATA_FILE) });
 }
 
 /** The files that hold a model's external tensors, in the order of their names, with their digests. Reads them whole. */
@@ -103,25 +103,32 @@ export async function externalFaults(model: OnnxModel, path: string): Promise<Fa
   return faults.filter((found) => found !== undefined);
 }
 
+/** From where to where external data is copied, and what may stop it. */
+interface CopyWay {
+  readonly fromFolder: string;
+  readonly toFile: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * Copies pieces of external data into one file, a chunk at a time: none is held whole. Writes nothing where there are none.
- * @throws InputError when a piece lies outside the folder, in a missing file or past its end
+ * @throws InputError when a piece lies outside the folder, in a missing file or past its end; the signal's reason on abort
  */
-export async function copyPieces(
-  pieces: readonly ExternalCopy[],
-  fromFolder: string,
-  toFile: string,
-): Promise<void> {
+export async function copyPieces(pieces: readonly ExternalCopy[], way: CopyWay): Promise<void> {
   if (pieces.length === 0) return;
-  const target = await open(toFile, 'w');
+  const target = await open(way.toFile, 'w');
   try {
-    for (const piece of pieces) await copyPiece(target, fromFolder, piece);
+    for (const piece of pieces) await copyPiece(target, piece, way);
   } finally {
     await target.close();
   }
 }
 
-async function copyPiece(target: FileHandle, folder: string, copy: ExternalCopy): Promise<void> {
+async function copyPiece(
+  target: FileHandle,
+  copy: ExternalCopy,
+  { fromFolder: folder, signal }: CopyWay,
+): Promise<void> {
   const path = resolve(folder, copy.location);
   if (relative(folder, path).startsWith('..'))
     throw new InputError(`read external data ${copy.location}`, [
@@ -133,6 +140,7 @@ async function copyPiece(target: FileHandle, folder: string, copy: ExternalCopy)
   try {
     const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, copy.length));
     for (let done = 0; done < copy.length; ) {
+      signal?.throwIfAborted();
       const want = Math.min(buffer.length, copy.length - done);
       const { bytesRead } = await file.read(buffer, 0, want, copy.offset + done);
       if (bytesRead === 0) throw shortFile(path, copy);

@@ -112,8 +112,8 @@ export type ProgressEvent =
       /** Measurements made and to be made. */
       readonly done: number;
       readonly total: number;
-      /** Estimated from the pace so far. */
-      readonly leftMs: number;
+      /** Estimated from the pace so far; undefined before anything is done. */
+      readonly leftMs: number | undefined;
       readonly cells: Cells;
     }
   | { readonly kind: 'warning'; readonly message: string };

@@ -2,7 +2,7 @@ import type { DeviceProfile, Profile } from '../artifacts/index.js';
 import { bytes, figure, milliseconds, orDash, type Table } from './table.js';
 
 /**
- * latencyTable has one row per class, virtual size and batch: the whole model's latency, the sum of its
+ * latencyTable has one row per class, virtual size and batch that was measured: the whole model's latency, the sum of its
  * blocks, and the cost of one request.
  */
 export function latencyTable(profile: Profile): Table {
@@ -12,6 +12,7 @@ export function latencyTable(profile: Profile): Table {
       for (const [batch, blocks] of Object.entries(byBatch)) {
         const sum = sumOf(blocks);
         const whole = device.wholeLatencyUs?.[virtual]?.[batch];
+        if (!isMeasured(blocks) && whole === undefined) continue;
         rows.push([
           deviceName(name, device),
           `1/${virtual}`,
@@ -41,14 +42,16 @@ export function boundaryChangeLine(change: number): string {
 }
 
 /**
- * blockTable has one row per block: its nodes, its share of the time on each class at batch 1, and the bytes
- * that cross after it.
+ * blockTable has one row per block: its nodes, its time on each class at the first batch size that was measured, and the
+ * bytes that cross after it.
  */
 export function blockTable(profile: Profile): Table {
-  const classes = Object.entries(profile.devices).map(([name, device]) => {
+  const classes = Object.entries(profile.devices).flatMap(([name, device]) => {
     const byBatch = Object.values(device.blockLatencyUs)[0] ?? {};
-    const [batch, latencies] = Object.entries(byBatch)[0] ?? ['1', []];
-    return { head: `${deviceName(name, device)} ms (batch ${batch})`, latencies };
+    const first = Object.entries(byBatch).find(([, latencies]) => isMeasured(latencies));
+    if (first === undefined) return [];
+    const [batch, latencies] = first;
+    return [{ head: `${deviceName(name, device)} ms (batch ${batch})`, latencies }];
   });
   const rows = profile.blocks.map((block, i) => [
     String(i),
@@ -57,6 +60,19 @@ export function blockTable(profile: Profile): Table {
     ...classes.map(({ latencies }) => orDash(latencies[i], milliseconds)),
   ]);
   return { columns: ['block', 'nodes', 'sends on', ...classes.map(({ head }) => head)], rows };
+}
+
+/** How much of a profile there is, where some of it is missing. */
+export function measuredText({ devices }: Profile): string {
+  const rows = Object.values(devices).flatMap(({ blockLatencyUs }) =>
+    Object.values(blockLatencyUs).flatMap((byBatch) => Object.values(byBatch)),
+  );
+  const whole = rows.filter((row) => row.every((us) => us !== null)).length;
+  return `${whole} of ${rows.length} combinations of device, virtual size and batch size are measured`;
+}
+
+function isMeasured(latencies: readonly (number | null)[]): boolean {
+  return latencies.some((us) => us !== null);
 }
 
 function nodeRange(nodes: readonly string[]): string {

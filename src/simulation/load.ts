@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import type { ToldFaults } from '../artifacts/index.js';
-import { fault, InputError, MissingError, option, unreadable } from '../artifacts/index.js';
+import { fault, InputError, MissingError, option, refuseForeign, unreadable } from '../artifacts/index.js';
 import { type ArrivalProcess, meanRps, rescaledTrace, type Trace, TraceReader } from '../workload/index.js';
 import { byWeight, isServed, type LoadedModels, modelOf, plannedRates, weightsOf } from './models.js';
 import { phasesOf, variationFault } from './phases.js';
@@ -205,7 +205,10 @@ async function readTrace(
   const reader = new TraceReader({ name: path, ...(format === undefined ? {} : { format }) });
   const hash = createHash('sha256');
   const decoder = new StringDecoder('utf8');
+  let begun = false;
   for await (const bytes of createReadStream(path)) {
+    if (!begun) refuseForeign(bytes as Buffer, path);
+    begun = true;
     hash.update(bytes as Buffer);
     reader.push(decoder.write(bytes as Buffer));
   }

@@ -97,7 +97,18 @@ describe('the chain from ONNX file to served requests', () => {
     });
   });
 
-  it("serves the bundle with the model's own answers", async () => {
+  it.each([
+    'models/model',
+    'manifest.json',
+  ])('deploys nothing when it is stopped once it has written %s, and leaves the bundle that was there', async (written) => {
+    const before = await contents(at('bundle'));
+    const signal = abortedOnce(() => existsSync(at(`.bundle.${process.pid}.tmp/${written}`)));
+    await expect(deployPlan(at('plan.json'), { output: at('bundle'), signal })).rejects.toThrow(/abort/);
+    expect(await contents(at('bundle'))).toEqual(before);
+    expect((await readdir(folder)).filter((name) => name.startsWith('.bundle'))).toEqual([]);
+  });
+
+  it("serves the bundle: every answer is the model's own", async () => {
     const session = await InferenceSession.create(at('model.onnx'), { intraOpNumThreads: 1 });
     const server = await serveBundle(at('bundle'), { port: 0 });
     try {

@@ -1,8 +1,11 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { deployPlan, partitionModelFile, profileModelFile, solveSpec } from '../../src/api/index.js';
+import { PLAN_PROGRAM } from '../cli/plan.js';
 import * as w from '../onnx/writer.js';
 
 const QUICK = { warmup: 1, minRuns: 1, minMs: 1, maxMs: 50 };
@@ -65,4 +68,15 @@ it('deployPlan() and partitionModelFile() refuse external data that changed sinc
 
   await writeFile(at('weights.bin'), weights);
   await deployPlan(at('plan.json'), { output: at('other') });
+});
+
+it('plan deploy stopped by Ctrl-C exits with 130 and leaves no folder behind', async () => {
+  // A minute of hashing and no more: a file that is all hole.
+  await truncate(at('weights.bin'), 2 ** 36);
+  const args = [PLAN_PROGRAM, 'deploy', at('plan.json'), '-o', at('stopped')];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  child.stderr.once('data', () => child.kill('SIGINT'));
+  const [code] = (await once(child, 'close')) as [number | null];
+  expect(code).toBe(130);
+  expect((await readdir(folder)).filter((name) => name.includes('stopped'))).toEqual([]);
 });

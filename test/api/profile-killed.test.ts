@@ -29,10 +29,22 @@ async function readProfile(output: string): Promise<Profile> {
   return JSON.parse(await readFile(at(output), 'utf8')) as Profile;
 }
 
-function start(output: string): { child: ChildProcess; ended: Promise<number | null> } {
+interface Started {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | null>;
+  /** What it wrote for people until it ended. */
+  readonly told: { text: string };
+}
+
+function start(output: string): Started {
   const args = [PLAN_PROGRAM, ...command(output), '--blocks', '3'];
-  const child = spawn(process.execPath, args, { stdio: 'ignore', ...environment() });
-  return { child, ended: new Promise((resolve) => child.once('close', resolve)) };
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], ...environment() });
+  const told = { text: '' };
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      told.text += chunk.toString('utf8');
+    });
+  return { child, told, ended: new Promise((resolve) => child.once('close', resolve)) };
 }
 
 /** checkpoint waits for the first checkpoint. */
@@ -77,13 +89,19 @@ it('plan profile --resume continues with the measurements of a killed run', asyn
   expect(rows(whole).flat()).not.toContain(null);
 });
 
-it('plan profile keeps its measurements and leaves nothing else behind on SIGTERM', async () => {
+it('plan profile keeps what is measured on SIGTERM, leaves nothing else behind, and says how to go on', async () => {
   await rm(at('tmp'), { recursive: true });
   await mkdir(at('tmp'));
-  const { child, ended } = start('stopped.json');
+  const { child, ended, told } = start('stopped.json');
   await checkpoint('stopped.json', child);
   child.kill('SIGTERM');
   expect(await ended).toBe(130);
+  expect(told.text).toMatch(/[1-4] of 5 combinations of device, virtual size and batch size are measured/);
+  const [, goOn = ''] = command('stopped.json')
+    .join(' ')
+    .split(/^profile /);
+  expect(told.text).toContain(`plan profile --resume ${goOn} --blocks 3\n`);
+  expect(told.text).not.toContain('—');
   const part = await readProfile('stopped.json');
   expect(part.measurement?.complete).toBe(false);
   expect(rows(part)[0]).not.toContain(null);

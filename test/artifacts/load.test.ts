@@ -42,6 +42,17 @@ describe('loadArtifact()', () => {
     expect(fromYaml.sha256).toBe(sha256Of(await readFile(yaml)));
   });
 
+  it('reads files with a byte order mark, and names other encodings', async () => {
+    const write = async (name: string, text: string, encoding: 'utf8' | 'utf16le') => {
+      await writeFile(join(folder, name), `\uFEFF${text}`, encoding);
+      return loadArtifact(join(folder, name), ['cluster']);
+    };
+    const cluster = { devices: { L4: { count: 2, perServer: 4, virtual: [1, 2] } }, networkGbps: 10 };
+    expect((await write('mark.yaml', CLUSTER, 'utf8')).value).toEqual(cluster);
+    expect((await write('mark.json', JSON.stringify(cluster), 'utf8')).value).toEqual(cluster);
+    await expect(write('wide.yaml', CLUSTER, 'utf16le')).rejects.toThrow('it is text in UTF-16');
+  });
+
   it('says that a file is missing, a folder, empty', async () => {
     await expect(loadArtifact(join(folder, 'none.json'), ['profile'])).rejects.toThrow(MissingError);
     await expect(loadArtifact(join(folder, 'none.json'), ['profile'])).rejects.toThrow(

@@ -40,7 +40,23 @@ describe('plan', () => {
   });
 
   it.each([
+    [['solve', '--help'], 'Usage: plan solve'],
+    [['help', 'solve'], 'Usage: plan solve'],
+    [['profile', 'import', '--help'], 'Usage: plan profile import'],
+    [['help'], 'Usage: plan [options]'],
+    [['-h'], 'Usage: plan [options]'],
+  ])('gives help for %j on stdout, and exits with 0', async (args, said) => {
+    const { code, stdout } = await plan(args);
+    expect(code).toBe(0);
+    expect(stdout).toContain(said);
+  });
+
+  it.each([
     [['solv'], 'unknown command'],
+    [['nosuch', '--help'], "unknown command 'nosuch'"],
+    [['-h', 'nosuch'], "unknown command 'nosuch'"],
+    [['solv', '-h'], 'Did you mean solve?'],
+    [['help', 'solv'], 'Did you mean solve?'],
     [['solve'], "missing required argument 'spec'"],
     [['solve', 'x.yaml', '--gap', 'small'], 'is not a number of 0 or more'],
     [['profile', 'x.onnx', '--batch', '1,two'], '"two" is not a whole number'],
@@ -53,6 +69,17 @@ describe('plan', () => {
     expect(stdout).toBe('');
     expect(stderr).toContain(said);
     expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it('shows control characters of what it was given as escapes', async () => {
+    const command = await plan(['\x1b[2Jsolve']);
+    expect(command.stderr).toContain("unknown command '\\x1b[2Jsolve'");
+    const file = await plan(['solve', '\x1b[2J\x07.yaml']);
+    expect(file.stderr).toContain('\\x1b[2J\\x07.yaml');
+    expect(command.stderr + file.stderr).not.toContain('\x1b');
+    const usage = await plan(['solve', '--gap', '\x1b[2J', 'x.yaml', '--json']);
+    expect(usage.stderr).toContain('"\\x1b[2J" is not a number');
+    expect(JSON.parse(usage.stdout).error.message).toContain('\x1b[2J');
   });
 
   it('answers a missing file with 7, a bad one with 2, all faults at once, no stack trace', async () => {
@@ -138,9 +165,14 @@ describe('plan', () => {
     child.stdout.on('data', (chunk: Buffer) => {
       stdout += chunk.toString('utf8');
     });
+    let stderr = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString('utf8');
+    });
     child.stderr.once('data', () => child.kill('SIGINT'));
     const [code] = (await once(child, 'close')) as [number];
     expect(code).toBe(130);
     expect(JSON.parse(stdout)).toEqual({ error: { message: 'interrupted', faults: [] } });
+    expect(stderr).toContain('interrupted before there was anything to keep\n');
   });
 });

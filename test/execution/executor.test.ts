@@ -29,6 +29,14 @@ async function start(device: Partial<Device> = {}, options: ExecutorOptions = {}
   return executor;
 }
 
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 function floats(values: number[], dims = [values.length]): TensorData {
   return { dtype: 'float32', dims, data: Float32Array.from(values) };
 }
@@ -369,6 +377,16 @@ describe('an executor’s process', () => {
     const executor = await start({}, core === undefined ? {} : { cores: [core] });
     if (executor.cores !== undefined) expect(executor.cores).toEqual([core]);
     expect((await start({}, { cores: [9999] })).cores).toBeUndefined();
+  });
+
+  it('keeps the program running while it closes, until its child is gone', async () => {
+    const executor = await start();
+    const closed = executor.close();
+    while (isThere(executor.pid)) {
+      expect(process.getActiveResourcesInfo()).toContain('ProcessWrap');
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await closed;
   });
 
   it.runIf(existsSync('/proc/self/status'))(

@@ -16,6 +16,7 @@ import {
   type OnnxModel,
   readModel,
   type TensorType,
+  zeroDims,
 } from '../../src/onnx/index.js';
 import { fieldBytes, payload } from './fields.js';
 import { run, runChain, type Tensors, validCuts } from './runtime.js';
@@ -466,5 +467,32 @@ describe('exposeTensors(), freeDims() and bindDims()', () => {
     expect(() => bindDims(model, { sequence: 4, batch: 0 })).toThrow(
       /"sequence"; free dimensions are batch, z\.0, seq[\s\S]*"batch" cannot be 0/,
     );
+  });
+
+  it('negative dimensions are free, as ONNX Runtime has it, and are bound where they stand', async () => {
+    const inputs = [w.value('x', w.FLOAT, [-1, -7])];
+    const outputs = [w.value('y', w.FLOAT, [-1, -2])];
+    const model = made({ nodes, inputs, outputs, initializers: [] });
+    expect(freeDims(model)).toEqual(['x.0', 'x.1']);
+    const open = await run(model.bytes, FEEDS, { level: 'disabled' });
+    const bound = bindDims(model, { 'x.1': 4 });
+    expect(await run(bound, FEEDS, { level: 'disabled' })).toEqual(open);
+    const dims = onnx.ModelProto.decode(bound).graph!.input![0]!.type!.tensorType!.shape!.dim!;
+    expect(dims.map(({ dimValue }) => Number(dimValue))).toEqual([-1, 4]);
+    const other = { x: FEEDS.x.reshape([4, 1]) };
+    expect((await run(model.bytes, other, { level: 'disabled' })).y!.dims).toEqual([4, 1]);
+    await expect(run(bound, other, { level: 'disabled' })).rejects.toThrow(/x/);
+  });
+
+  it('dimensions of 0 are not free, as ONNX Runtime has it, and can be bound', async () => {
+    const inputs = [w.value('x', w.FLOAT, [1, 0])];
+    const outputs = [w.value('y', w.FLOAT, [1, -1])];
+    const model = made({ nodes, inputs, outputs, initializers: [] });
+    expect(freeDims(model)).toEqual([]);
+    expect(zeroDims(model)).toEqual(['x.1']);
+    await expect(run(model.bytes, FEEDS, { level: 'disabled' })).rejects.toThrow(/x/);
+    const bound = bindDims(model, { 'x.1': 4 });
+    expect((await run(bound, FEEDS, { level: 'disabled' })).y!.dims).toEqual([1, 4]);
+    expect(() => bindDims(model, { 'x.0': 4 })).toThrow(/"x\.0"; free dimensions are x\.1/);
   });
 });

@@ -2,10 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import {
   checkWritable,
+  everyInput,
   InputError,
   option,
   outputFiles,
   refuseReplacing,
+  textOf,
   unreadable,
 } from '../../artifacts/index.js';
 import type { PooledProblem } from '../../milp/index.js';
@@ -66,12 +68,14 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
   const { output, mixFile } = options;
   if (output !== undefined) refuseUnknownEnding(output);
   if (output !== undefined) await checkWritable(output);
-  const loaded = await loadPooled(path);
+  const [loaded, mixes] = await everyInput(`compare mixes of ${path}`, [
+    loadPooled(path),
+    writtenMixes(options),
+  ]);
   await refuseReplacing(`compare ${path}`, outputFiles({ output }), [
     ...loaded.read,
     ...(mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }]),
   ]);
-  const mixes = await writtenMixes(options);
   const cases = compareCases(loaded, { mixes, budget: options.budget, sweeps: options.sweeps ?? [] });
   const { resolvePooled } = await import('../../milp/index.js');
   const resolve = ({ spec, cluster }: Pick<CompareCase, 'spec' | 'cluster'>): PooledProblem =>
@@ -100,9 +104,10 @@ function wholeCatalogue({ cluster }: LoadedPooled, replaced: boolean): LoadedPoo
 async function writtenMixes({ mixes = [], mixFile }: CompareOptions): Promise<WrittenMix[]> {
   const given = mixes.map((text) => ({ text, at: `${option('mixes')} "${text}"` }));
   if (mixFile === undefined) return given;
-  const text = await readFile(mixFile, 'utf8').catch((error: unknown) => {
+  const bytes = await readFile(mixFile).catch((error: unknown) => {
     throw unreadable(mixFile, error);
   });
+  const text = textOf(bytes, mixFile);
   const lines = text.split('\n').map((line, i) => ({ text: line.trim(), at: `${mixFile}:${i + 1}` }));
   return [...given, ...lines.filter((line) => line.text !== '' && !line.text.startsWith('#'))];
 }

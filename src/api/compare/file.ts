@@ -1,10 +1,10 @@
 import { stringify as csv } from 'csv-stringify/sync';
-import stringify from 'json-stringify-pretty-compact';
 import {
   FORMAT_VERSION,
   fault,
   InputError,
   type InputFile,
+  jsonText,
   thisTool,
   writeWhole,
 } from '../../artifacts/index.js';
@@ -47,7 +47,7 @@ export function refuseUnknownEnding(path: string): void {
  * at all.
  */
 export async function saveComparison(path: string, document: ComparisonDocument): Promise<void> {
-  const text = /\.csv$/i.test(path) ? csvText(document.rows) : `${stringify(document, { maxLength: 120 })}\n`;
+  const text = /\.csv$/i.test(path) ? csvText(document.rows) : jsonText(document);
   await writeWhole(path, text);
 }
 

@@ -1,5 +1,6 @@
 import {
   type Cluster,
+  everyInput,
   type InputFile,
   type InputPath,
   inputFile,
@@ -33,7 +34,7 @@ export interface LoadedProblem {
 
 /**
  * loadProblem reads a pooled spec, its cluster and its profiles, and resolves it.
- * @throws InputError with every fault of the first file that has any, then of how the files fit together
+ * @throws InputError with every fault of the spec, else of the files it names, else of how they fit together
  */
 export async function loadProblem(path: string): Promise<LoadedProblem> {
   const { spec, cluster, profiles, read, inputs } = await loadPooled(path);
@@ -43,15 +44,17 @@ export async function loadProblem(path: string): Promise<LoadedProblem> {
 
 /**
  * loadPooled reads a pooled spec, its cluster and its profiles.
- * @throws InputError with every fault of the first file that has any
+ * @throws InputError with every fault of the spec, else of the files it names
  */
 export async function loadPooled(path: string): Promise<LoadedPooled> {
   const spec = await loadArtifact(path, ['pooled']);
-  const cluster = await clusterOf(spec.value, path);
   const paths = spec.value.models.map((model) => pathFrom(path, model.profile));
-  const distinct = new Map<string, Loaded<'profile'>>();
-  for (const one of new Set(paths)) distinct.set(one, await loadArtifact(one, ['profile']));
-  const loaded = paths.map((one) => distinct.get(one) as Loaded<'profile'>);
+  const distinct = [...new Set(paths)];
+  const [cluster, ...found] = await everyInput<[ClusterOfSpec, ...Loaded<'profile'>[]]>(
+    `use the files that ${path} names`,
+    [clusterOf(spec.value, path), ...distinct.map((one) => loadArtifact(one, ['profile']))],
+  );
+  const loaded = paths.map((one) => found[distinct.indexOf(one)] as Loaded<'profile'>);
   const inputs = (holder: string | undefined): InputFile[] => [
     inputFile('spec', spec, holder),
     ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
@@ -61,15 +64,18 @@ export async function loadPooled(path: string): Promise<LoadedPooled> {
   const read = [
     { what: 'the spec', path },
     ...(cluster.file ? [{ what: 'the cluster of the spec', path: cluster.file.path }] : []),
-    ...[...distinct.values()].flatMap((profile) => profileInputs(profile, 'a profile of the spec')),
+    ...found.flatMap((profile) => profileInputs(profile, 'a profile of the spec')),
   ];
   return { spec, cluster: cluster.value, profiles, read, inputs };
 }
 
-async function clusterOf(
-  spec: PooledSpec,
-  path: string,
-): Promise<{ value: Cluster; file?: Loaded<'cluster'> }> {
+interface ClusterOfSpec {
+  readonly value: Cluster;
+  /** Where it is a file of its own. */
+  readonly file?: Loaded<'cluster'>;
+}
+
+async function clusterOf(spec: PooledSpec, path: string): Promise<ClusterOfSpec> {
   if (typeof spec.cluster !== 'string') return { value: spec.cluster };
   const file = await loadArtifact(pathFrom(path, spec.cluster), ['cluster']);
   return { value: file.value, file };

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { EXIT } from '../exit.js';
 import { each, notNegative, positiveNumber, wholeNumber, withJson } from '../options.js';
+import { fileOf } from '../output.js';
 import { action } from '../run.js';
 
 interface Options {
@@ -38,7 +39,7 @@ export function compareCommand(): Command {
         "slo=2x..10x (times each model's fastest latency at batch 1), slo=50ms..200ms or margin=0..0.6; :n gives the steps (repeatable)",
         each,
       )
-      .option('-o, --output <file>', 'write the comparison here: .json or .csv')
+      .option('-o, --output <file>', 'write the comparison here: .json or .csv; - is stdout, as JSON')
       .option('--gap <share>', 'stop each plan once proven this close to the best', notNegative)
       .option('--work <n>', 'stop each plan after this amount of counted work', wholeNumber)
       .option('--time-limit <seconds>', 'stop each plan after this time', positiveNumber)
@@ -50,6 +51,7 @@ export function compareCommand(): Command {
           const shown = await progress();
           const { document, limitReached } = await compareSpec(spec, {
             ...rest,
+            output: fileOf(options.output),
             mixes,
             sweeps,
             signal,
@@ -60,7 +62,7 @@ export function compareCommand(): Command {
           terminal.document(document);
           await terminal.table(compareTable(document));
           for (const note of compareNotes(document)) terminal.note(note);
-          if (options.output) terminal.line(`comparison: ${options.output}`);
+          await terminal.artifact('comparison', options.output, document);
           if (!document.complete) return EXIT.interrupted;
           return limitReached ? EXIT.limitWithPlan : EXIT.done;
         }),

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { EXIT } from '../exit.js';
 import { namedText, withJson } from '../options.js';
+import { STDOUT } from '../output.js';
 import { action } from '../run.js';
 
 interface Options {
@@ -27,10 +28,22 @@ export function deployCommand(): Command {
         namedText,
       )
       .action(
-        action<[string], Options>(async ({ terminal }, options, plan) => {
-          const { deployPlan } = await import('../../api/index.js');
+        action<[string], Options>(async ({ terminal, signal, progress }, options, plan) => {
+          const { deployPlan, InputError } = await import('../../api/index.js');
+          if (options.output === STDOUT)
+            throw new InputError(
+              'write a bundle to stdout',
+              [{ path: '', message: 'it is a folder of files' }],
+              'Name a folder.',
+            );
           const { bundleTable } = await import('../../report/index.js');
-          const { manifest, sizes } = await deployPlan(plan, options);
+          const shown = await progress();
+          const { manifest, sizes } = await deployPlan(plan, {
+            ...options,
+            signal,
+            onProgress: (step) => shown.show(step),
+          });
+          shown.stop();
           await terminal.table(bundleTable(manifest, sizes));
           terminal.line(`bundle: ${options.output}`);
           terminal.document(manifest);

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { EXIT } from '../exit.js';
 import { countingNumber, positiveNumber, seconds, share, wholeNumber, withJson } from '../options.js';
+import { fileOf } from '../output.js';
 import { action } from '../run.js';
 
 interface Options {
@@ -35,7 +36,7 @@ export function loadCommand(): Command {
       .option('--rows <n>', 'rows in one request', wholeNumber, 1)
       .option('--slo <ms>', "latency objective, where it is not the server's", positiveNumber)
       .option('--fail-under <share>', 'exit with 6 when attainment is below this, such as 0.99', share)
-      .option('-o, --output <file>', 'write the report here (JSON)')
+      .option('-o, --output <file>', 'write the report here (JSON); - is stdout')
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, url) => {
           const { loadServer } = await import('../../api/index.js');
@@ -47,7 +48,7 @@ export function loadCommand(): Command {
             arrivals: options.arrivals,
             seed: options.seed,
             rows: options.rows,
-            output: options.output,
+            output: fileOf(options.output),
             ...(options.model === undefined ? {} : { model: options.model }),
             ...(options.slo === undefined ? {} : { sloMs: options.slo }),
             signal,
@@ -56,7 +57,7 @@ export function loadCommand(): Command {
           });
           shown.stop();
           await terminal.table(loadTable(report));
-          if (options.output) terminal.line(`report: ${options.output}`);
+          await terminal.artifact('report', options.output, report);
           terminal.document(report);
           if (signal.aborted) return EXIT.interrupted;
           for (const warning of report.warnings) await terminal.warn(warning);

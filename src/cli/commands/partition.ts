@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { EXIT } from '../exit.js';
 import { dimension, each, namedNumber, wholeNumber, withJson } from '../options.js';
+import { fileOf } from '../output.js';
 import { action } from '../run.js';
 
 interface Options {
@@ -30,7 +31,11 @@ export function partitionCommand(): Command {
         'where layers are measured when there is no profile (repeatable; cpu:1)',
         each,
       )
-      .option('--dim <name=size>', 'size of a free dimension, such as seq=128 (repeatable)', dimension)
+      .option(
+        '--dim <name=size>',
+        'size of a free dimension, such as seq=128; x.2=128 where axis 2 of input x has no name (repeatable)',
+        dimension,
+      )
       .option(
         '--fill <input=number>',
         'value of an input that takes certain values only (repeatable)',
@@ -53,7 +58,7 @@ export function partitionCommand(): Command {
       )
       .option(
         '-o, --output <file>',
-        'write a profile with these blocks, their latencies summed from the layers',
+        'write a profile with these blocks, their latencies summed from the layers; - is stdout',
       )
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, model) => {
@@ -62,6 +67,7 @@ export function partitionCommand(): Command {
           const shown = await progress();
           const result = await partitionModelFile(model, {
             ...options,
+            output: fileOf(options.output),
             devices: options.device ?? ['cpu:1'],
             signal,
             onProgress: (step) => shown.show(step),
@@ -77,7 +83,7 @@ export function partitionCommand(): Command {
               `chained, they differ from the whole model by at most ${largestDifference.toExponential(1)} of max|output|`,
             );
           }
-          if (options.output) terminal.line(`profile: ${options.output}`);
+          await terminal.artifact('profile', options.output, result.profile);
           terminal.document({
             blocks: result.profile.blocks,
             notes: result.notes,

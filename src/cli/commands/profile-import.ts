@@ -1,6 +1,7 @@
 import { Argument, Command } from 'commander';
 import { EXIT } from '../exit.js';
 import { wholeNumber, wholeNumbers, withJson } from '../options.js';
+import { fileOf } from '../output.js';
 import { action } from '../run.js';
 
 const FORMATS = ['csv', 'trtexec'] as const;
@@ -33,15 +34,18 @@ export function profileImportCommand(): Command {
         wholeNumbers,
       )
       .option('--cut-bytes <file>', 'bytes that cross after each block, one number a line')
-      .requiredOption('-o, --output <file>', 'where the profile goes')
+      .requiredOption('-o, --output <file>', 'where the profile goes; - is stdout')
       .action(
         action<[(typeof FORMATS)[number], string[]], Options>(
           async ({ terminal }, options, format, files) => {
             const { importProfileFiles } = await import('../../api/index.js');
             const { latencyTable } = await import('../../report/index.js');
-            const profile = await importProfileFiles(format, files, options);
+            const profile = await importProfileFiles(format, files, {
+              ...options,
+              output: fileOf(options.output),
+            });
             await terminal.table(latencyTable(profile));
-            terminal.line(`profile: ${options.output}`);
+            await terminal.artifact('profile', options.output, profile);
             terminal.document(profile);
             return EXIT.done;
           },

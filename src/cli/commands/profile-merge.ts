@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { EXIT } from '../exit.js';
 import { withJson } from '../options.js';
+import { fileOf } from '../output.js';
 import { action } from '../run.js';
 
 /** `plan profile merge`: profiles of one model from several machines → one. */
@@ -9,14 +10,14 @@ export function profileMergeCommand(): Command {
     new Command('merge')
       .description('Merge profiles of the same model and blocks, measured on several machines.')
       .argument('<profile...>', 'profiles to merge')
-      .requiredOption('-o, --output <file>', 'where the merged profile goes')
+      .requiredOption('-o, --output <file>', 'where the merged profile goes; - is stdout')
       .action(
         action<[string[]], { output: string }>(async ({ terminal }, options, paths) => {
           const { mergeProfileFiles } = await import('../../api/index.js');
           const { latencyTable } = await import('../../report/index.js');
-          const profile = await mergeProfileFiles(paths, options.output);
+          const profile = await mergeProfileFiles(paths, fileOf(options.output));
           await terminal.table(latencyTable(profile));
-          terminal.line(`profile: ${options.output}`);
+          await terminal.artifact('profile', options.output, profile);
           terminal.document(profile);
           return EXIT.done;
         }),

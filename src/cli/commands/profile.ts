@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { commandText } from '../command-text.js';
 import { EXIT } from '../exit.js';
 import {
   dimension,
@@ -10,6 +11,7 @@ import {
   wholeNumbers,
   withJson,
 } from '../options.js';
+import { STDOUT } from '../output.js';
 import { action } from '../run.js';
 import { profileImportCommand } from './profile-import.js';
 import { profileMergeCommand } from './profile-merge.js';
@@ -49,7 +51,11 @@ export function profileCommand(): Command {
         wholeNumbers,
         [1],
       )
-      .option('--dim <name=size>', 'size of a free dimension, such as seq=128 (repeatable)', dimension)
+      .option(
+        '--dim <name=size>',
+        'size of a free dimension, such as seq=128; x.2=128 where axis 2 of input x has no name (repeatable)',
+        dimension,
+      )
       .option(
         '--fill <input=number>',
         'value of an input that takes certain values only (repeatable)',
@@ -75,16 +81,19 @@ export function profileCommand(): Command {
       .option('--min-ms <ms>', 'least time measured in each cell', notNegative, 200)
       .option('--max-ms <ms>', 'most time spent on a cell', positiveNumber, 2000)
       .option('--resume', 'go on with the output file of an interrupted run')
-      .option('-o, --output <file>', 'where the profile goes (<model>.profile.json)')
+      .option('-o, --output <file>', 'where the profile goes (<model>.profile.json); - is stdout')
       .addCommand(profileImportCommand())
       .addCommand(profileMergeCommand())
       .action(
         action<[string], Options>(async ({ terminal, signal, progress, inFlags }, options, model) => {
           const { profileModelFile } = await import('../../api/index.js');
-          const { boundaryChangeLine, blockTable, latencyTable } = await import('../../report/index.js');
+          const { boundaryChangeLine, blockTable, latencyTable, measuredText } = await import(
+            '../../report/index.js'
+          );
           const shown = await progress();
           const { profile, path } = await profileModelFile(model, {
             ...options,
+            output: options.output === STDOUT ? false : options.output,
             devices: options.device ?? ['cpu:1'],
             signal,
             onProgress: (step) => shown.show(step),
@@ -93,13 +102,23 @@ export function profileCommand(): Command {
           shown.stop();
           for (const warning of profile.measurement?.warnings ?? []) await terminal.warn(warning);
           await terminal.table(blockTable(profile));
-          await terminal.table(latencyTable(profile));
+          const latencies = latencyTable(profile);
+          if (latencies.rows.length > 0) await terminal.table(latencies);
           const change = profile.measurement?.boundaryChange;
           if (change !== undefined) terminal.line(boundaryChangeLine(change));
-          terminal.line(`profile: ${path}`);
+          await terminal.artifact('profile', path ?? STDOUT, profile);
           terminal.document(profile);
-          return profile.measurement?.complete === false ? EXIT.interrupted : EXIT.done;
+          if (profile.measurement?.complete !== false) return EXIT.done;
+          terminal.note(`${measuredText(profile)}; ${path ?? 'stdout'} has what there is`);
+          const rest = path === undefined ? undefined : commandText(resumed(process.argv.slice(2)));
+          if (rest !== undefined) terminal.note(`To measure the rest: ${rest}`);
+          return signal.aborted ? EXIT.interrupted : EXIT.done;
         }),
       ),
   );
+}
+
+/** The arguments of a run of `plan profile` with those that go on with it. */
+function resumed([command = '', ...rest]: readonly string[]): string[] {
+  return rest.includes('--resume') ? [command, ...rest] : [command, '--resume', ...rest];
 }

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { SimulationProgress, SimulationReport, SimulationSweep } from '../../api/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { countingNumber, each, notNegative, positiveNumber, seconds, share, withJson } from '../options.js';
+import { fileOf } from '../output.js';
 import { action, type Context } from '../run.js';
 import type { Terminal } from '../terminal.js';
 
@@ -103,7 +104,7 @@ export function simulateCommand(): Command {
         'exit with 6 when attainment, of all requests or of one model, is below this, such as 0.99',
         share,
       )
-      .option('-o, --output <file>', 'write the report here (JSON)')
+      .option('-o, --output <file>', 'write the report here (JSON); - is stdout')
       .action(
         action<[string], Options>(async (context, options, plan) =>
           options.sweep === undefined
@@ -124,6 +125,7 @@ async function simulateOnce(
   const shown = await progress();
   const { report, warnings } = await simulatePlan(plan, {
     ...options,
+    output: fileOf(options.output),
     traces,
     phases,
     signal,
@@ -132,7 +134,7 @@ async function simulateOnce(
   shown.stop();
   terminal.document(report);
   await showReport(terminal, report);
-  if (options.output) terminal.line(`report: ${options.output}`);
+  await terminal.artifact('report', options.output, report);
   if (options.timeline) terminal.line(`timeline: ${options.timeline} (open it at ui.perfetto.dev)`);
   for (const warning of warnings) await terminal.warn(inFlags(warning));
   if (!report.complete) return EXIT.interrupted;
@@ -152,6 +154,7 @@ async function simulateSweep(
   const shown = await progress();
   const document: SimulationSweep = await sweepPlan(plan, {
     ...options,
+    output: fileOf(options.output),
     traces,
     signal,
     onProgress: ({ done, of, leftMs }) =>
@@ -161,7 +164,7 @@ async function simulateSweep(
   terminal.document(document);
   await terminal.table(sweepTable(document));
   for (const line of largestLoads(document)) terminal.line(line);
-  if (options.output) terminal.line(`sweep: ${options.output}`);
+  await terminal.artifact('sweep', options.output, document);
   return document.complete ? EXIT.done : EXIT.interrupted;
 }
 

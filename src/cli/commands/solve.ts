@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import type { InfeasibilityExplanation, PlanExplanation } from '../../api/index.js';
 import { EXIT } from '../exit.js';
 import { notNegative, positiveNumber, wholeNumber, withJson } from '../options.js';
+import { fileOf } from '../output.js';
 import { action } from '../run.js';
 import type { Terminal } from '../terminal.js';
 
@@ -24,7 +25,7 @@ export function solveCommand(): Command {
         'Find the plan a spec asks for: pooled pipelines over pools of unlike devices, with a proven bound.',
       )
       .argument('<spec>', 'spec file (YAML or JSON)')
-      .option('-o, --output <file>', 'write the plan here')
+      .option('-o, --output <file>', 'write the plan here; - is stdout')
       .option(
         '--gap <share>',
         'stop once the plan is proven this close to the best, such as 0.001',
@@ -60,6 +61,7 @@ export function solveCommand(): Command {
           const shown = await progress();
           const solved = await solveSpec(spec, {
             ...options,
+            output: fileOf(options.output),
             signal,
             onProgress: (doing) => shown.show({ doing }),
           });
@@ -83,7 +85,7 @@ export function solveCommand(): Command {
               await terminal.table(pipelineTable(solved.plan));
               if (solved.explanation) await showExplanation(terminal, solved.explanation);
               else await terminal.table(classTable(solved.plan));
-              if (options.output) terminal.line(`plan: ${options.output}`);
+              await terminal.artifact('plan', options.output, solved.plan);
               if (signal.aborted) return EXIT.interrupted;
               return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
             }

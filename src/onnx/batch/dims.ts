@@ -10,6 +10,7 @@ import {
   GRAPH,
   NESTED_TYPES,
   numberField,
+  numberOf,
   payloadOf,
   quoted,
   rawField,
@@ -29,16 +30,32 @@ export function freeDims(model: OnnxModel): string[] {
   return [...new Set(model.graph.inputs.flatMap(openDims))];
 }
 
+/**
+ * The dimensions of graph inputs that are 0 in the file, as `<input>.<axis>`. ONNX Runtime takes nothing but empty tensors
+ * there, which is what few files mean: some exporters write 0 for "any".
+ */
+export function zeroDims(model: OnnxModel): string[] {
+  return model.graph.inputs.flatMap((input) => namedDims(input, (dim) => dim === 0));
+}
+
 function openDims(input: ValueInfo): string[] {
-  if (input.type?.kind !== 'tensor') return [];
-  return (input.type.dims ?? []).flatMap((dim, axis) =>
-    typeof dim === 'number' ? [] : [dim ?? `${input.name}.${axis}`],
+  return namedDims(input, (dim) => typeof dim !== 'number');
+}
+
+function namedDims(
+  { name, type }: ValueInfo,
+  wanted: (dim: number | string | undefined) => boolean,
+): string[] {
+  if (type?.kind !== 'tensor') return [];
+  return (type.dims ?? []).flatMap((dim, axis) =>
+    wanted(dim) ? [typeof dim === 'string' ? dim : `${name}.${axis}`] : [],
   );
 }
 
 /**
  * The model with open dimensions given: symbols become numbers in every declared type of inputs, outputs and inner
- * tensors, nested types too; an unnamed one where it stands. Symbols written as expressions (`2*seq`) stay as they are.
+ * tensors, nested types too; an unnamed one, or one that is 0, where it stands. Symbols written as expressions (`2*seq`)
+ * stay as they are.
  *
  * @throws InputError where a name is no free dimension (listing those that are) or a size is not a positive integer
  */
@@ -54,7 +71,7 @@ export function bindDims(model: OnnxModel, dims: Readonly<Record<string, number>
 }
 
 function checkDims(model: OnnxModel, dims: Readonly<Record<string, number>>): void {
-  const free = freeDims(model);
+  const free = [...freeDims(model), ...zeroDims(model)];
   const valid =
     free.length === 0 ? 'the model has no free dimensions' : `free dimensions are ${free.join(', ')}`;
   const faults = Object.entries(dims).flatMap(([name, size]) => {
@@ -118,8 +135,9 @@ function changeTensor(tensor: Uint8Array, change: DimChange): Uint8Array {
 function changeDim(dim: Uint8Array, axis: number, change: DimChange): Uint8Array {
   const fields = [...fieldsOf(dim)];
   const size = fields.findLast((field) => field.number === DIM.value || field.number === DIM.param);
-  if (size !== undefined && size.number === DIM.value) return dim;
-  const changed = change({ param: size === undefined ? '' : textOf(dim, size), axis });
+  const fixed = size !== undefined && size.number === DIM.value;
+  if (fixed && numberOf(dim, size) > 0) return dim;
+  const changed = change({ param: size === undefined || fixed ? '' : textOf(dim, size), axis });
   if (changed === undefined) return dim;
   const others = fields.filter((field: Field) => field.number !== DIM.value && field.number !== DIM.param);
   return concat([changed, ...others.map((field) => rawField(dim, field))]);

@@ -4,4 +4,4 @@
 
 export { makeBatchSymbolic, type SymbolicBatch } from './batch.js';
 export { type BatchAxis, type BatchDim, batchDim } from './batch-dim.js';
-export { bindDims, freeDims } from './dims.js';
+export { bindDims, freeDims, zeroDims } from './dims.js';

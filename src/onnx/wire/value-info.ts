@@ -24,7 +24,7 @@ const CONTAINERS = new Map<number, 'sequence' | 'map' | 'optional' | 'sparse' | 
   [TYPE.opaque, 'opaque'],
 ]);
 
-/** Reads a ValueInfoProto. A dimension of −1, as old exporters wrote for "any", is read as unknown. */
+/** Reads a ValueInfoProto. A negative dimension, such as the −1 that many exporters write for "any", is read as unknown. */
 export function readValueInfo(encoded: Uint8Array, path: string, problems: Problems): ValueInfo {
   let name = '';
   const types: Uint8Array[] = [];
@@ -105,8 +105,7 @@ function readDims(shape: Uint8Array, where: string, problems: Problems): (number
   }
   const known = dims.filter((dim) => typeof dim === 'number');
   const size = known.includes(0) ? 0 : known.reduce((product, dim) => product * dim, 1);
-  if (known.some((dim) => dim < 0)) problems.add(where, `has a negative dimension: ${shapeText(dims)}`);
-  else if (!Number.isSafeInteger(size) || !known.every(Number.isSafeInteger))
+  if (!Number.isSafeInteger(size) || !known.every(Number.isSafeInteger))
     problems.add(where, `has dimensions no memory can hold: ${shapeText(dims)}`);
   return dims;
 }
@@ -117,7 +116,7 @@ function readDim(encoded: Uint8Array): number | string | undefined {
     if (field.number === DIM.value) dim = numberOf(encoded, field);
     if (field.number === DIM.param) dim = textOf(encoded, field);
   }
-  return dim === '' || dim === -1 ? undefined : dim;
+  return dim === '' || (typeof dim === 'number' && dim < 0) ? undefined : dim;
 }
 
 /** A ValueInfoProto with a tensor's type, or with the name alone, which leaves the type to the runtime's inference. */

@@ -163,12 +163,6 @@ const CASES: [what: string, hostile: Uint8Array, why: RegExp, neighbour?: Uint8A
     small({ inputs: [w.value('x', w.FLOAT, [2 ** 40, 2 ** 40])] }),
     /no memory can hold/,
   ],
-  [
-    'an input with a negative dimension',
-    small({ inputs: [w.value('x', w.FLOAT, [-3])] }),
-    /negative dimension/,
-    small({ inputs: [w.value('x', w.FLOAT, [-1])] }),
-  ],
   ['an initializer without a type', bias([4], 16, 0), /has no element type/],
   ['int4 values in too few bytes', bias([5], 2, 22), /int4\[5\], 3 bytes, but holds 2/, bias([5], 3, 22)],
   ['subgraphs 33 deep', withNested(33), /nests subgraphs more than 32 deep/, withNested(30)],

@@ -1,0 +1,49 @@
+import { access, constants } from 'node:fs/promises';
+import { type Fault, InputError, MissingError } from './errors.js';
+import { unreadable } from './load.js';
+
+/**
+ * Waits for inputs that are read at the same time, and tells of all that cannot be read.
+ * @param task what all of them are for: completes "Cannot …" where several cannot be read
+ * @throws the error of the one that cannot be read; of several, one with the faults of all: MissingError where they are
+ *   only missing, InputError otherwise
+ */
+export async function everyInput<T extends readonly unknown[]>(
+  task: string,
+  reads: { readonly [K in keyof T]: Promise<T[K]> },
+): Promise<T> {
+  const tried = await Promise.allSettled(reads);
+  const failures = tried.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+  const errors = failures.filter((error) => error instanceof InputError);
+  if (failures.length > errors.length) throw failures.find((error) => !(error instanceof InputError));
+  if (errors.length > 1) throw together(task, errors);
+  if (errors.length === 1) throw errors[0];
+  return tried.map((one) => (one as PromiseFulfilledResult<unknown>).value) as unknown as T;
+}
+
+function together(task: string, errors: readonly InputError[]): InputError {
+  const faults = new Map(errors.flatMap(placed).map((fault) => [`${fault.path}: ${fault.message}`, fault]));
+  const advice = [...new Set(errors.flatMap((error) => error.advice ?? []))].join('\n') || undefined;
+  const missing = errors.every((error) => error instanceof MissingError);
+  return missing
+    ? new MissingError(task, [...faults.values()], advice)
+    : new InputError(task, [...faults.values()], advice);
+}
+
+/** The faults of one error, each with the file it is of: the error of a file that cannot be read names that in its task. */
+function placed({ task, faults }: InputError): Fault[] {
+  const file = /^read (.+)$/s.exec(task)?.[1];
+  return faults.map(({ path, message }) => {
+    if (file === undefined) return { path: path || task, message };
+    return { path: path === '' ? file : `${file} ${path}`, message };
+  });
+}
+
+/** Whether a file can be read, asked together with other inputs before it is read. @throws as reading it would */
+export async function checkReadable(path: string): Promise<void> {
+  try {
+    await access(path, constants.R_OK);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}

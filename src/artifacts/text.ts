@@ -1,0 +1,41 @@
+import { fault, InputError } from './errors.js';
+
+/** Bytes that some encodings of text begin with; the longer ones first, since one begins as another. */
+const MARKS: readonly [name: string, bytes: readonly number[]][] = [
+  ['UTF-32', [0xff, 0xfe, 0, 0]],
+  ['UTF-32', [0, 0, 0xfe, 0xff]],
+  ['UTF-16', [0xff, 0xfe]],
+  ['UTF-16', [0xfe, 0xff]],
+];
+
+/**
+ * The text of a file that is UTF-8; a byte order mark at its beginning is not part of it.
+ * @throws InputError that names the encoding where it is another
+ */
+export function textOf(bytes: Uint8Array, path: string): string {
+  refuseForeign(bytes, path);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error;
+    throw new InputError(`read ${path}`, [fault('it is not text in UTF-8')]);
+  }
+}
+
+/**
+ * Looks at the beginning of a file whose text is read piece by piece.
+ * @throws InputError where it is text in UTF-16 or UTF-32
+ */
+export function refuseForeign(beginning: Uint8Array, path: string): void {
+  const encoding = MARKS.find(([, mark]) => mark.every((byte, i) => beginning[i] === byte))?.[0];
+  const found = encoding ?? (hasEverySecondByteZero(beginning) ? 'UTF-16' : undefined);
+  if (found !== undefined)
+    throw new InputError(`read ${path}`, [fault(`it is text in ${found}; save it as UTF-8`)]);
+}
+
+/** What UTF-16 without a mark looks like where it begins with two characters of ASCII. */
+function hasEverySecondByteZero([a, b, c, d]: Uint8Array): boolean {
+  const little = b === 0 && d === 0 && a !== 0 && c !== 0 && c !== undefined;
+  const big = a === 0 && c === 0 && b !== 0 && d !== 0 && d !== undefined;
+  return little || big;
+}

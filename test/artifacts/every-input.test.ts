@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { everyInput, fault, InputError, MissingError } from '../../src/artifacts/index.js';
+
+const missing = (path: string): MissingError =>
+  new MissingError(`read ${path}`, [fault('there is no such file')], 'Make it.');
+const bad = (path: string): InputError =>
+  new InputError(`read ${path}`, [fault('is 3', '/kind'), fault('is 4', '/version')]);
+
+async function refusal(...reads: readonly Promise<unknown>[]): Promise<unknown> {
+  return everyInput('do it', reads).catch((error: unknown) => error);
+}
+
+describe('everyInput()', () => {
+  it('gives what is read, in order', async () => {
+    expect(await everyInput<[number, string]>('do it', [Promise.resolve(1), Promise.resolve('b')])).toEqual([
+      1,
+      'b',
+    ]);
+  });
+
+  it('throws the error of one as it is', async () => {
+    const error = bad('a.json');
+    expect(await refusal(Promise.resolve(1), Promise.reject(error))).toBe(error);
+  });
+
+  it('throws one error of several that are missing, with every file once, and the advice', async () => {
+    const error = await refusal(
+      Promise.reject(missing('a.json')),
+      Promise.resolve(1),
+      Promise.reject(missing('b.json')),
+      Promise.reject(missing('a.json')),
+    );
+    expect(error).toBeInstanceOf(MissingError);
+    expect((error as Error).message).toBe(
+      'Cannot do it:\n  a.json: there is no such file\n  b.json: there is no such file\nMake it.',
+    );
+  });
+
+  it('throws what is no MissingError where some file is there and bad', async () => {
+    const error = await refusal(Promise.reject(missing('a.json')), Promise.reject(bad('b.json')));
+    expect(error).toBeInstanceOf(InputError);
+    expect(error).not.toBeInstanceOf(MissingError);
+    expect((error as InputError).faults.map(({ path }) => path)).toEqual([
+      'a.json',
+      'b.json /kind',
+      'b.json /version',
+    ]);
+  });
+
+  it('throws what is no fault of an input before all else', async () => {
+    const bug = new TypeError('x');
+    expect(await refusal(Promise.reject(missing('a.json')), Promise.reject(bug))).toBe(bug);
+  });
+});

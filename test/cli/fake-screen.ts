@@ -1,0 +1,57 @@
+/** What a screen takes before a test calls it flooded. */
+const FLOOD_CALLS = 10_000;
+
+/** A terminal that keeps what is written to it, and refuses to be flooded. */
+export class FakeScreen {
+  isTTY: boolean | undefined = true;
+  rows = 24;
+  written = '';
+  /** Lines cleared since the cursor stood at the left edge last: what one redraw takes. */
+  clearedAtOnce = 0;
+  mostClearedAtOnce = 0;
+  private calls = 0;
+
+  constructor(public columns: number | undefined) {}
+
+  /** As what a command is handed. */
+  get stream(): NodeJS.WriteStream {
+    return this as unknown as NodeJS.WriteStream;
+  }
+
+  write(text: string): boolean {
+    this.called();
+    this.written += text;
+    return true;
+  }
+
+  cursorTo(): boolean {
+    this.called();
+    this.clearedAtOnce = 0;
+    return true;
+  }
+
+  moveCursor(): boolean {
+    this.called();
+    return true;
+  }
+
+  clearLine(): boolean {
+    this.called();
+    this.clearedAtOnce += 1;
+    this.mostClearedAtOnce = Math.max(this.mostClearedAtOnce, this.clearedAtOnce);
+    return true;
+  }
+
+  once(): this {
+    return this;
+  }
+
+  removeListener(): this {
+    return this;
+  }
+
+  private called(): void {
+    this.calls += 1;
+    if (this.calls > FLOOD_CALLS) throw new Error('the screen is flooded');
+  }
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { type TableView, tableText } from '../../src/cli/table-text.js';
+import { type Stream, streamOf } from '../../src/random/index.js';
+
+const plain = (text: string): string => text;
+const linesAt = async (view: TableView, columns: number): Promise<string[]> =>
+  (await tableText(view, { columns, head: plain })).split('\n');
+const widest = (lines: readonly string[]): number => Math.max(...lines.map((line) => line.length));
+const letters = (text: string): string => text.replaceAll(/\s/g, '');
+const sortedLetters = (text: string): string => [...letters(text)].sort().join('');
+
+const WORDS = ['block', 'mobilenetv2', 'L4', 'features.18/conv/Relu_output_0', 'emulated', 'of', '1/2', 'x'];
+
+function draw(stream: Stream, most: number): number {
+  return Math.floor(stream.uniform() * most);
+}
+
+function phrase(stream: Stream, most: number): string {
+  return Array.from({ length: draw(stream, most + 1) }, () => WORDS[draw(stream, WORDS.length)]).join(' ');
+}
+
+/** A table as commands print them: names, texts and figures, some cells empty. */
+function randomView(stream: Stream): TableView {
+  const numeric = Array.from({ length: 1 + draw(stream, 8) }, () => stream.uniform() < 0.6);
+  const columns = numeric.map(() => phrase(stream, 2) || 'ms');
+  const rows = Array.from({ length: 1 + draw(stream, 5) }, () =>
+    numeric.map((isNumber) => (isNumber ? `${draw(stream, 100_000)}.5` : phrase(stream, 9))),
+  );
+  return { columns, rows };
+}
+
+describe('tableText()', () => {
+  it('is never wider than a screen of 10 to 200 columns, and drops or breaks nothing', async () => {
+    const stream = streamOf(7, 'tables');
+    for (let columns = 10; columns <= 200; columns++) {
+      const view = randomView(stream);
+      const lines = await linesAt(view, columns);
+      expect(widest(lines)).toBeLessThanOrEqual(columns);
+      const text = lines.join('\n');
+      for (const cell of view.rows.flat()) {
+        if (/^[\d.]+$/.test(cell)) expect(text).toContain(cell);
+      }
+      const all = [...view.columns, ...view.rows.flat()].join('');
+      if (text.includes(':')) {
+        for (const cell of view.rows.flat()) expect(letters(text)).toContain(letters(cell));
+      } else {
+        expect(sortedLetters(text)).toBe(sortedLetters(all));
+        for (const word of view.columns.flatMap((head) => head.split(' '))) expect(text).toContain(word);
+      }
+    }
+  });
+
+  it('is what it is on the widest screen wherever that fits', async () => {
+    const stream = streamOf(8, 'tables');
+    for (let i = 0; i < 60; i++) {
+      const view = randomView(stream);
+      const natural = await linesAt(view, 10_000);
+      expect(natural.length).toBe(view.rows.length + 2);
+      expect(await linesAt(view, widest(natural))).toEqual(natural);
+    }
+  });
+
+  it('wraps the widest column first, and keeps the columns side by side', async () => {
+    const view = {
+      columns: ['device', 'what it is', 'threads'],
+      rows: [['cpu', 'Some Vendor(R) Processor of many cores, and of many words', '2']],
+    };
+    expect(await linesAt(view, 40)).toEqual([
+      'device  what it is               threads',
+      'cpu     Some Vendor(R)                 2',
+      '        Processor of many',
+      '        cores, and of many',
+      '        words',
+      '',
+    ]);
+  });
+
+  it('tells rows one below the other where columns do not fit, leaving out what is empty', async () => {
+    const view = {
+      columns: ['model', 'requests/s', 'on'],
+      rows: [
+        ['m', '1 200', '3 × 1/2 L4'],
+        ['', '80', '1 × 1/1 T4'],
+      ],
+    };
+    expect(await linesAt(view, 16)).toEqual([
+      'model: m',
+      'requests/s:',
+      '1 200',
+      'on: 3 × 1/2 L4',
+      '',
+      'requests/s: 80',
+      'on: 1 × 1/1 T4',
+      '',
+    ]);
+  });
+
+  it('keeps columns side by side down to the last column in which no word of a head is broken', async () => {
+    const view = { columns: ['throughput', 'attainment'], rows: [['1', '2']] };
+    expect(await linesAt(view, 22)).toEqual(['throughput  attainment', '         1           2', '']);
+    expect(await linesAt(view, 21)).toEqual(['throughput: 1', 'attainment: 2', '']);
+  });
+
+  it.each([1, 2, 5])('keeps lines of ten columns on a screen of %d', async (columns) => {
+    const view = { columns: ['model', 'rate'], rows: [['resnet50', '12.5']] };
+    expect(await linesAt(view, columns)).toEqual(['model:', 'resnet50', 'rate: 12.5', '']);
+  });
+});
