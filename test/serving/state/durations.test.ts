@@ -263,9 +263,11 @@ describe('Durations by an average and deviations', () => {
       durations.observeExecution(1, 1, 120);
       durations.observeTransfer(1, 2, 64);
       const expected = [60, 80, 16, 32].map((ns) => factor * ns);
-      expect([...executions(durations, 1, 2), durations.transferNs(1, 1), durations.transferNs(1, 2)]).toEqual(
-        expected,
-      );
+      expect([
+        ...executions(durations, 1, 2),
+        durations.transferNs(1, 1),
+        durations.transferNs(1, 2),
+      ]).toEqual(expected);
     }
   });
 
