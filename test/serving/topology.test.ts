@@ -2,7 +2,22 @@ import { describe, expect, it } from 'vitest';
 import { InputError } from '../../src/artifacts/index.js';
 import { topologyOf } from '../../src/serving/index.js';
 import { Durations } from '../../src/serving/state/durations.js';
+import { fullBatches, mostStages, stagesFrom } from '../../src/serving/topology.js';
+import { stage } from './by-hand.js';
 import { affine, planOf } from './plans.js';
+
+/** A model of pipelines of two and one stages, and one of a single stage: pools 0 to 3. */
+const twoModels = () =>
+  planOf([
+    {
+      sloMs: 50,
+      pipelines: [
+        { throughputRps: 100, parts: [stage([1, 2, 3]), stage([1, 2])] },
+        { throughputRps: 50, parts: [stage([1, 2, 3, 4])] },
+      ],
+    },
+    { sloMs: 60, pipelines: [{ throughputRps: 10, parts: [stage([1])] }] },
+  ]);
 
 const twoStages = (networkGbps?: number) =>
   planOf(
@@ -52,6 +67,88 @@ describe('topologyOf()', () => {
     expect(topologyOf(twoStages(), { sloMs: 7 }).models[0]!.sloNs).toBe(7e6);
   });
 
+  it('lets a pool go on only within its pipeline, and begins every pipeline of a model at its first pool', () => {
+    const { models, pools } = topologyOf(twoModels());
+    expect(pools.map(({ next }) => next)).toEqual([1, undefined, undefined, undefined]);
+    expect(pools.map(({ model, pipeline, partition }) => [model, pipeline, partition])).toEqual([
+      [0, 0, 0],
+      [0, 0, 1],
+      [0, 1, 0],
+      [1, 0, 0],
+    ]);
+    expect(models.map(({ entries }) => entries)).toEqual([[0, 2], [3]]);
+    expect(pools.map(({ throughputRps }) => throughputRps)).toEqual([100, 100, 50, 10]);
+  });
+
+  it('rounds SLOs, latencies and transfers to the nearest nanosecond', () => {
+    const parts = [
+      { batch: 2, latencyUs: (b: number) => (b === 1 ? 0.0014 : 0.0016), transferBytes: 0.05 },
+      { batch: 2, latencyUs: () => 1 },
+    ];
+    const slo = (sloMs: number) =>
+      topologyOf(planOf([{ sloMs, pipelines: [{ throughputRps: 1, parts }] }], 1));
+    expect([slo(1.4e-6), slo(1.6e-6)].map(({ models }) => models[0]!.sloNs)).toEqual([1, 2]);
+    expect([...slo(1).pools[0]!.latencyNs]).toEqual([1, 2]);
+    // A row takes 0.4 ns.
+    expect([...slo(1).pools[0]!.transferNs]).toEqual([0, 1]);
+  });
+
+  it('rounds what a row takes to be sent to whole microseconds by the published rules', () => {
+    // 1400 bytes take 1.12 µs at 10 Gbps, 2000 take 1.6 µs.
+    for (const [transferBytes, rowNs] of [
+      [1400, 1000],
+      [2000, 2000],
+    ] as const) {
+      const parts = [stage([1, 2, 3], { transferBytes }), stage([1])];
+      const plan = planOf([{ sloMs: 1, pipelines: [{ throughputRps: 1, parts }] }], 10);
+      const sent = topologyOf(plan, { rules: 'published' }).pools[0]!.transferNs;
+      expect([...sent]).toEqual([rowNs, 2 * rowNs, 3 * rowNs]);
+    }
+  });
+
+  it('sends over the slower link of both ends, of the class where it has one and else of the cluster', () => {
+    const plan = twoStages(8);
+    const transferMs = () => topologyOf(plan).pools.map(({ transferNs }) => transferNs[0]! / 1e6);
+    // 1 MB over the cluster's 8 Gbps.
+    expect(transferMs()).toEqual([1, 0]);
+    plan.cluster.devices.fast!.linkGbps = 4;
+    expect(transferMs()).toEqual([2, 0]);
+    plan.cluster.devices.slow!.linkGbps = 2;
+    expect(transferMs()).toEqual([4, 0]);
+    plan.cluster.devices.fast!.linkGbps = 16;
+    plan.cluster.devices.slow!.linkGbps = 16;
+    expect(transferMs()).toEqual([0.5, 0]);
+    // One class alone names its link.
+    delete plan.cluster.networkGbps;
+    delete plan.cluster.devices.fast!.linkGbps;
+    expect(transferMs()).toEqual([0.5, 0]);
+  });
+
+  it('sends nothing on after the last stage, whatever it gives', () => {
+    const plan = twoStages(8);
+    plan.models[0]!.pipelines[0]!.partitions[1]!.transferBytes = 1e6;
+    expect([...topologyOf(plan).pools[1]!.transferNs]).toEqual([0, 0]);
+  });
+
+  it('numbers devices by their place under its own rules, and names those of one GPU apart', () => {
+    const plan = twoStages();
+    plan.placement.reverse();
+    plan.placement.forEach((place, i) => {
+      place.server = 's';
+      place.gpu = i === 3 ? 1 : 0;
+    });
+    const { devices, links, pools } = topologyOf(plan);
+    expect(devices.map(({ name, pool }) => [name, pool])).toEqual([
+      ['s/gpu0/0', 1],
+      ['s/gpu0/1', 0],
+      ['s/gpu0/2', 0],
+      ['s/gpu1/0', 0],
+    ]);
+    expect(pools.map((pool) => pool.devices)).toEqual([[1, 2, 3], [0]]);
+    // They are in one server and share its links.
+    expect([links.uplinkCount, ...links.uplinkOf]).toEqual([1, 0, 0, 0, 0]);
+  });
+
   it('follows the published rules on request: microseconds, and uplinks of consecutive devices', () => {
     const plan = planOf(
       [
@@ -94,6 +191,11 @@ describe('topologyOf()', () => {
     expect(topologyOf(plan, { rules: 'published', sharing: 'servers' }).links.uplinkCount).toBe(15);
   });
 
+  it('takes a server to have one GPU where worker groups are asked for and the cluster does not say', () => {
+    const { links } = topologyOf(twoStages(), { sharing: 'worker-groups' });
+    expect([...links.uplinkOf]).toEqual([0, 1, 2, 3]);
+  });
+
   it('refuses a plan that serves nothing', () => {
     const plan = twoStages();
     plan.placement = [];
@@ -104,17 +206,47 @@ describe('topologyOf()', () => {
   it('refuses a plan that contradicts itself, and names every contradiction', () => {
     const plan = twoStages();
     plan.placement[0]!.partition = 7;
+    plan.placement[2]!.virtual = 2;
     plan.placement[3]!.class = 'slow';
     plan.models[0]!.pipelines[0]!.partitions[1]!.latencyUsByBatch[1] = null;
     const error = catchError(() => topologyOf(plan));
     expect(error).toBeInstanceOf(InputError);
     expect((error as InputError).faults.map((f) => f.path)).toEqual([
       '/placement/0',
+      '/placement/2',
       '/placement/3',
       '/models/0/pipelines/0/partitions/0',
       '/models/0/pipelines/0/partitions/1/latencyUsByBatch',
     ]);
     expect((error as InputError).message).toContain('has 3 virtual GPUs, but 2 are placed');
+    expect((error as InputError).message).toContain('is slow in 2; its partition is planned for slow in 1');
+  });
+
+  it('refuses a plan of whose partitions one is placed nowhere', () => {
+    const plan = twoStages();
+    plan.placement.pop();
+    const error = catchError(() => topologyOf(plan));
+    expect((error as InputError).message).toContain('has 1 virtual GPUs, but 0 are placed');
+  });
+});
+
+describe('stagesFrom(), fullBatches() and mostStages()', () => {
+  it('count the stages from each pool on, the largest batch that fits them all, and the longest pipeline', () => {
+    const { pools } = topologyOf(twoModels());
+    expect([...stagesFrom(pools)]).toEqual([2, 1, 1, 1]);
+    expect([...fullBatches(pools)]).toEqual([2, 2, 4, 1]);
+    expect(mostStages(pools)).toBe(2);
+    expect(mostStages(pools.slice(2))).toBe(1);
+  });
+
+  it('fullBatches() is the least batch of the stages to come, not of those before', () => {
+    const parts = [stage([1, 2, 3, 4]), stage([1, 2, 3]), stage([1, 2])];
+    const { pools } = topologyOf(planOf([{ sloMs: 50, pipelines: [{ throughputRps: 1, parts }] }]));
+    expect([...fullBatches(pools)]).toEqual([2, 2, 2]);
+    const wider = [stage([1, 2]), stage([1, 2, 3, 4])];
+    const later = topologyOf(planOf([{ sloMs: 50, pipelines: [{ throughputRps: 1, parts: wider }] }]));
+    expect([...fullBatches(later.pools)]).toEqual([2, 4]);
+    expect([...stagesFrom(pools)]).toEqual([3, 2, 1]);
   });
 });
 

@@ -182,10 +182,8 @@ export class Dispatcher {
     this.probedAt = at;
     this.probedEntry = entry;
     this.probedSize = size;
-    if (size === this.planned[entry]) {
+    if (size === this.planned[entry])
       this.startsAt[entry] = this.found ? at + this.path.waitNs : Number.POSITIVE_INFINITY;
-      this.changed[entry] = 0;
-    }
     return this.found;
   }
 

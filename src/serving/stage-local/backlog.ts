@@ -98,7 +98,7 @@ export class Backlog {
     const { batch } = this.pools[pool] as Pool;
     const batches = Math.floor(((this.fill[pool] as number) + ahead) / batch);
     const rounds = Math.floor(batches / (this.freeCount[pool] as number));
-    return Math.max(at, this.earliestFree(pool) + rounds * this.durations.executionNs(pool, batch));
+    return this.earliestFree(pool) + rounds * this.durations.executionNs(pool, batch);
   }
 
   private reset(at: number, pool: number): void {

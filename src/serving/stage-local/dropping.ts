@@ -133,7 +133,7 @@ class ByDevice implements Dropping {
     const latestEnd = this.queues.latestEnd(head);
     const alone = this.queues.isAlone(head);
     const size = this.planned.largest(pool, start, latestEnd, alone ? 1 : NEVER);
-    if (size === 0 || alone || this.isSpared(queue, head)) return size === 0;
+    if (alone || this.isSpared(queue, head)) return size === 0;
     return size < this.leastAtFirstSight(at, pool, latestEnd);
   }
 
@@ -160,8 +160,8 @@ class ByDevice implements Dropping {
 
   /** isSpared tells whether the rules for first sight leave the head alone. */
   private isSpared(queue: number, head: number): boolean {
-    if (this.rule.kind === 'unservable') return true;
-    return this.rule.spares === 'last-waited' ? this.lastWaitedOn[queue] === head : this.waited[head] === 1;
+    const isLastOnly = 'spares' in this.rule && this.rule.spares === 'last-waited';
+    return isLastOnly ? this.lastWaitedOn[queue] === head : this.waited[head] === 1;
   }
 
   /** leastAtFirstSight is the smallest batch worth serving for a head that is not spared. */

@@ -19,10 +19,10 @@ export class EarliestDevices {
   constructor(devices: number, groups: readonly (readonly number[])[]) {
     this.free = new Float64Array(devices);
     this.usable = new Uint8Array(devices);
-    this.heapOf = new Int32Array(devices).fill(NONE);
+    this.heapOf = new Int32Array(devices);
     this.positionOf = new Int32Array(devices);
     this.heaps = groups.map((members, group) => {
-      const heap = Int32Array.from(members).sort();
+      const heap = Int32Array.from(members);
       heap.forEach((device, position) => {
         this.heapOf[device] = group;
         this.positionOf[device] = position;

@@ -40,7 +40,6 @@ export class Durations {
     this.fullSize = fullBatches(pools);
     this.stages = stagesFrom(pools);
     this.rowOf = rowsOf(pools);
-    const noTimes = (batch: number) => new Float64Array(batch);
     this.executions = new StepTimes(
       this.rowOf,
       pools.map(({ latencyNs }) => latencyNs),
@@ -48,7 +47,7 @@ export class Durations {
     );
     this.transfers = new StepTimes(
       this.rowOf,
-      pools.map(({ transferNs, batch, next }) => (next === undefined ? noTimes(batch) : transferNs)),
+      pools.map(({ transferNs }) => transferNs),
       'deviations' in correction ? correction : { kind: 'none' },
     );
     this.works = new Float64Array((this.rowOf[pools.length] as number) + 1);

@@ -73,4 +73,94 @@ describe('ReservationTable', () => {
     expect(table.busyUntil[1]).toBe(105);
     expect(table.count(0)).toBe(0);
   });
+
+  it('earliestSlot() is a gap that is just long enough, and not one a nanosecond shorter', () => {
+    const table = new ReservationTable(1);
+    table.insert(0, 10, 20, 1);
+    table.insert(0, 25, 30, 2);
+    expect([10, 11].map((length) => table.earliestSlot(0, 0, length))).toEqual([0, 30]);
+    expect([5, 6].map((length) => table.earliestSlot(0, 12, length))).toEqual([20, 30]);
+    expect([0, 20, 21, 29, 30, 31].map((from) => table.earliestSlot(0, from, 5))).toEqual([
+      0, 20, 30, 30, 30, 31,
+    ]);
+  });
+
+  it('insert() puts one that starts with another behind it, and knows the latest end', () => {
+    const table = new ReservationTable(1);
+    table.insert(0, 10, 30, 1);
+    table.insert(0, 10, 20, 2);
+    expect([table.owner(0, 0), table.owner(0, 1)]).toEqual([1, 2]);
+    expect(table.busyUntil[0]).toBe(30);
+  });
+
+  it('start(), end() and total are those of the rows, of every resource by itself', () => {
+    const table = new ReservationTable(3);
+    table.insert(1, 10, 12, 7);
+    table.insert(1, 20, 23, 8);
+    table.insert(2, 5, 6, 9);
+    expect([table.start(1, 1), table.end(1, 1), table.start(2, 0), table.end(2, 0)]).toEqual([20, 23, 5, 6]);
+    expect([0, 1, 2].map((resource) => table.count(resource))).toEqual([0, 2, 1]);
+    expect(table.total).toBe(3);
+  });
+
+  it('remove() frees a resource from the time it is told, unless others have it later', () => {
+    const table = new ReservationTable(2);
+    table.insert(0, 10, 20, 1);
+    table.insert(0, 30, 40, 2);
+    table.insert(1, 10, 20, 1);
+    table.remove(0, 2, 35);
+    expect([table.count(0), table.busyUntil[0]]).toEqual([1, 20]);
+    table.remove(0, 1, 15);
+    expect([table.count(0), table.busyUntil[0]]).toEqual([0, 15]);
+    expect([table.count(1), table.busyUntil[1]]).toEqual([1, 20]);
+  });
+
+  it('remove() leaves everything where the owner has nothing, though the next row has', () => {
+    const table = new ReservationTable(2);
+    table.insert(0, 10, 20, 1);
+    table.insert(1, 10, 20, 2);
+    table.insert(1, 30, 40, 3);
+    table.remove(0, 2, 99);
+    expect([table.count(0), table.busyUntil[0], table.owner(0, 0)]).toEqual([1, 20, 1]);
+    expect([table.count(1), table.owner(1, 0), table.owner(1, 1)]).toEqual([2, 2, 3]);
+    for (let i = 2; i < 5; i++) table.insert(0, 10 * i, 10 * i + 5, 10 * i);
+    // A row that is as long as there is room for.
+    table.remove(0, 2, 99);
+    expect(table.count(0)).toBe(4);
+  });
+
+  it('remove() takes one out of a row of any length, and keeps the others in order', () => {
+    for (const length of [1, 2, 3, 5, 33, 34, 35, 80]) {
+      for (const gone of new Set([0, 1, 2, length - 34, length - 33, length - 32, length - 2, length - 1])) {
+        if (gone < 0 || gone >= length) continue;
+        const table = new ReservationTable(2);
+        for (let i = 0; i < length; i++) {
+          table.insert(0, 10 * i, 10 * i + i, 100 + i);
+          table.insert(1, 10 * i, 10 * i + 1, 500 + i);
+        }
+        table.remove(0, 100 + gone, 7);
+        const rows = (resource: number) =>
+          Array.from({ length: table.count(resource) }, (_, i) => [
+            table.owner(resource, i),
+            table.start(resource, i),
+            table.end(resource, i),
+          ]);
+        const left = Array.from({ length }, (_, i) => [100 + i, 10 * i, 11 * i]);
+        left.splice(gone, 1);
+        expect(rows(0)).toEqual(left);
+        expect(table.busyUntil[0]).toBe(left.at(-1)?.[2] ?? 7);
+        expect(rows(1)).toEqual(Array.from({ length }, (_, i) => [500 + i, 10 * i, 10 * i + 1]));
+      }
+    }
+  });
+
+  it('moveTo() moves one as long as it is, and the end of the row only with its last', () => {
+    const table = new ReservationTable(2);
+    table.insert(1, 10, 15, 1);
+    table.insert(1, 30, 37, 2);
+    expect(table.moveTo(1, 0, 12)).toBe(17);
+    expect([table.start(1, 0), table.end(1, 0), table.busyUntil[1]]).toEqual([12, 17, 37]);
+    expect(table.moveTo(1, 1, 20)).toBe(27);
+    expect([table.start(1, 1), table.end(1, 1), table.busyUntil[1]]).toEqual([20, 27, 27]);
+  });
 });

@@ -1,0 +1,54 @@
+import { type Topology, topologyOf } from '../../src/serving/index.js';
+import type { FeedbackCorrection, QueueOrder } from '../../src/serving/state/index.js';
+import { Durations, Requests, TaskQueues } from '../../src/serving/state/index.js';
+import { type PartShape, planOf } from './plans.js';
+
+export const MS = 1e6;
+
+/** Bytes that a link of a `chainOf` sends in a millisecond. */
+export const BYTES_PER_MS = 125_000;
+
+/** A stage whose batch of b takes the b-th of these milliseconds. */
+export const stage = (latenciesMs: readonly number[], more: Partial<PartShape> = {}): PartShape => ({
+  batch: latenciesMs.length,
+  latencyUs: (batch) => 1000 * (latenciesMs[batch - 1] as number),
+  ...more,
+});
+
+/** One model of one pipeline of these stages; every device has links of 1 Gbps of its own. */
+export const chainOf = (sloMs: number, ...parts: PartShape[]): Topology =>
+  modelOf(sloMs, { throughputRps: 100, parts });
+
+/** One model of these pipelines. */
+export const modelOf = (
+  sloMs: number,
+  ...pipelines: { throughputRps: number; parts: PartShape[] }[]
+): Topology => topologyOf(planOf([{ sloMs, pipelines }], 1));
+
+/** Tasks that wait before a topology's pools, each of a request of its own, put there by hand. */
+export class Waiting {
+  readonly requests = new Requests();
+  readonly queues: TaskQueues;
+  readonly durations: Durations;
+
+  constructor(
+    readonly topology: Topology,
+    {
+      order = { kind: 'deadline' },
+      slackNs = 0,
+      correction = { kind: 'none' },
+    }: { order?: QueueOrder; slackNs?: number; correction?: FeedbackCorrection } = {},
+  ) {
+    this.queues = new TaskQueues(topology.pools.length, this.requests, { order, slackNs });
+    this.durations = new Durations(topology, correction);
+  }
+
+  /** @returns the task of a new request, in its place in the queue */
+  add(queue: number, deadline: number, { queuedAt = 0, tries = 0 } = {}): number {
+    const task = this.requests.first(this.requests.add(0, deadline, 1));
+    this.requests.queuedAt[task] = queuedAt;
+    this.requests.tries[task] = tries;
+    this.queues.insert(queue, task);
+    return task;
+  }
+}

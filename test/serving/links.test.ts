@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { linksByServer, publishedLinks } from '../../src/serving/links.js';
+
+const counted = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
+
+describe('linksByServer()', () => {
+  it('gives the devices of a server one link of each direction, servers numbered as they come', () => {
+    const links = linksByServer(['b', 'a', 'b', 'c', 'a'].map((server) => ({ server })));
+    expect([...links.uplinkOf]).toEqual([0, 1, 0, 2, 1]);
+    expect([...links.downlinkOf]).toEqual([0, 1, 0, 2, 1]);
+    expect([links.uplinkCount, links.downlinkCount]).toEqual([3, 3]);
+  });
+});
+
+describe('publishedLinks()', () => {
+  it('lets so many workers of a pool share as the larger server of it and the next pool has, times the fraction', () => {
+    const pools = [
+      // max(1, 3) · 2 = 6 share a link.
+      { devices: counted(0, 13), deviceClass: 'small', virtual: 2, next: 1 },
+      // max(3, 1) · 1 = 3.
+      { devices: counted(13, 6), deviceClass: 'large', virtual: 1, next: 2 },
+      // A last stage: 1 · 4 share an uplink, each has a downlink.
+      { devices: counted(19, 5), deviceClass: 'small', virtual: 4 },
+    ];
+    const links = publishedLinks(pools, (name) => (name === 'large' ? 3 : 1));
+    const first = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2];
+    expect([...links.uplinkOf]).toEqual([...first, 3, 3, 3, 4, 4, 4, 5, 5, 5, 5, 6]);
+    expect([...links.downlinkOf]).toEqual([...first, 3, 3, 3, 4, 4, 4, 5, 6, 7, 8, 9]);
+    expect([links.uplinkCount, links.downlinkCount]).toEqual([7, 10]);
+  });
+
+  it('looks at no next server after the last stage', () => {
+    const pools = [{ devices: counted(0, 3), deviceClass: 'small', virtual: 1 }];
+    const links = publishedLinks(pools, (name) => (name === 'small' ? 2 : 9));
+    expect([...links.uplinkOf]).toEqual([0, 0, 1]);
+  });
+});

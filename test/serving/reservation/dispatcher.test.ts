@@ -1,0 +1,405 @@
+import { describe, expect, it } from 'vitest';
+import { NONE } from '../../../src/collections/index.js';
+import type { Booking } from '../../../src/serving/reservation/booking.js';
+import { Dispatcher } from '../../../src/serving/reservation/dispatcher.js';
+import { RESERVATION_POLICY, type ReservationPolicy } from '../../../src/serving/reservation/policy.js';
+import { Durations } from '../../../src/serving/state/index.js';
+import { topologyOf } from '../../../src/serving/topology.js';
+import { MS, stage } from '../by-hand.js';
+import { type PipelineShape, planOf } from '../plans.js';
+
+/** A booking that finds what it is told: every pipeline waits so many milliseconds, none where it has no devices. */
+class Told implements Booking {
+  readonly kept = 0;
+  readonly waitMs: (number | undefined)[] = [];
+  /** Milliseconds at which each pipeline is free, for `freeFrom`. */
+  readonly freeMs: number[] = [];
+  /** `pipeline/size` of every probe, and the pipeline of every freeFrom. */
+  readonly asked: string[] = [];
+
+  constructor(private readonly durations: Durations) {}
+
+  probe(path: Dispatcher['path'], entry: number, size: number, from: number, at: number): boolean {
+    if (from !== 0) throw new Error('a dispatcher asks for the whole way');
+    this.asked.push(`${entry}/${size}`);
+    const wait = this.waitMs[entry];
+    if (wait === undefined) return false;
+    path.stages = 1;
+    path.waitNs = wait * MS;
+    path.endAt[0] = at + wait * MS + this.durations.executionNs(entry, size);
+    return true;
+  }
+
+  freeFrom(entry: number, size: number): number {
+    this.asked.push(`from ${entry}/${size}`);
+    return (this.freeMs[entry] ?? 0) * MS;
+  }
+
+  reserve(): void {}
+  deviceUp(): void {}
+  deviceDown(): void {}
+}
+
+function dispatcher(pipelines: PipelineShape[], policy: Partial<ReservationPolicy> = {}, sloMs = 100) {
+  const topology = topologyOf(planOf([{ sloMs, pipelines }]));
+  const durations = new Durations(topology, { kind: 'none' });
+  const booking = new Told(durations);
+  for (const entry of pipelines.keys()) booking.waitMs[entry] = 0;
+  const chosen = new Dispatcher(topology, { ...RESERVATION_POLICY, ...policy }, durations, booking);
+  const offer = (
+    deadlineMs: number,
+    { at = 0, firstSight = true, most = Number.POSITIVE_INFINITY, exact = 0 } = {},
+  ) => chosen.offer(at * MS, 0, deadlineMs * MS + exact, firstSight, most);
+  /** What was asked since it was last looked at. */
+  const asked = () => booking.asked.splice(0);
+  return { chosen, booking, offer, asked };
+}
+
+const FOUR = { throughputRps: 100, parts: [stage([10, 14, 18, 22])] };
+const single = (ms: number, throughputRps = 100): PipelineShape => ({ throughputRps, parts: [stage([ms])] });
+const pair = (throughputRps = 100): PipelineShape => ({ throughputRps, parts: [stage([10, 14])] });
+
+describe('Dispatcher.offer() of one pipeline', () => {
+  it('is the largest batch that ends by the deadline, to the nanosecond', () => {
+    const { offer, booking, chosen } = dispatcher([FOUR], { firstSight: { kind: 'never' } });
+    booking.waitMs[0] = 5;
+    for (const [size, endMs] of [
+      [4, 27],
+      [3, 23],
+      [2, 19],
+      [1, 15],
+    ] as const) {
+      expect(offer(endMs)).toBe(size);
+      expect([chosen.entry, chosen.path.finish]).toEqual([0, endMs * MS]);
+      expect(offer(endMs, { exact: -1 })).toBe(size - 1);
+    }
+  });
+
+  it('is nothing where there is no way, and asks for every size', () => {
+    const { offer, booking, asked } = dispatcher([FOUR], { firstSight: { kind: 'never' } });
+    booking.waitMs[0] = undefined;
+    expect(offer(1000)).toBe(0);
+    expect(asked()).toEqual(['0/4', '0/3', '0/2', '0/1']);
+  });
+
+  it('asks for one at least of a request that was seen before, or that load does not keep from a larger batch', () => {
+    const { offer, booking, asked } = dispatcher([FOUR], { firstSight: { kind: 'queueing', share: 1 } });
+    booking.waitMs[0] = 1;
+    for (const [firstSight, at] of [
+      [false, 0],
+      [true, 5],
+    ] as const) {
+      expect(offer(at + 11, { at, firstSight })).toBe(1);
+      expect(offer(at + 11, { at, firstSight, exact: -1 })).toBe(0);
+      expect(asked()).toEqual(['0/4', '0/3', '0/2', '0/1', '0/4', '0/3', '0/2', '0/1']);
+    }
+  });
+
+  it('is no more than the most that is wanted', () => {
+    const { offer, asked } = dispatcher([FOUR]);
+    expect(offer(100, { most: 2 })).toBe(2);
+    expect(offer(100, { most: 9 })).toBe(4);
+    expect(asked()).toEqual(['0/2', '0/4']);
+  });
+
+  it('takes at first sight no batch smaller than the share of the planned one, rounded, but one at least', () => {
+    for (const [share, least] of [
+      [0, 1],
+      [0.1, 1],
+      [0.37, 1],
+      [0.4, 2],
+      [0.6, 2],
+      [0.63, 3],
+      [1, 4],
+    ] as const) {
+      const { offer, asked } = dispatcher([FOUR], { firstSight: { kind: 'nearly-full', share } });
+      expect(offer(9)).toBe(0);
+      expect(asked()).toEqual(['0/4', '0/3', '0/2', '0/1'].slice(0, 5 - least));
+      // Seen before, it may be any.
+      expect(offer(10, { firstSight: false })).toBe(1);
+    }
+  });
+
+  it('takes under queueing a smaller one where a nearly full one would be late without waiting too', () => {
+    const { offer, booking } = dispatcher([FOUR], { firstSight: { kind: 'queueing', share: 1 } });
+    booking.waitMs[0] = 1;
+    // A full batch takes 22 ms.
+    expect(offer(22)).toBe(0);
+    expect(offer(22, { exact: -1 })).toBe(3);
+    expect(offer(29, { at: 7 })).toBe(0);
+    expect(offer(29, { at: 7, exact: -1 })).toBe(3);
+  });
+
+  it('asks once what it has asked at this instant, until that is stale', () => {
+    const { offer, chosen, asked } = dispatcher([FOUR], { firstSight: { kind: 'never' } });
+    offer(100);
+    offer(50);
+    expect(asked()).toEqual(['0/4']);
+    expect(chosen.probes).toBe(1);
+    offer(18);
+    offer(18, { most: 3 });
+    expect(asked()).toEqual(['0/3']);
+    offer(100, { at: 1 });
+    chosen.stale();
+    offer(100, { at: 1 });
+    chosen.dispatched(0, 0, 1);
+    offer(100, { at: 1 });
+    expect(asked()).toEqual(['0/4', '0/4', '0/4']);
+    expect(chosen.probes).toBe(5);
+    // Whatever the time is.
+    for (const at of [0, 1e-6]) {
+      offer(100, { at });
+      asked();
+      chosen.stale();
+      offer(100, { at });
+      expect(asked()).toEqual(['0/4']);
+    }
+  });
+
+  it('asks at the beginning of time too', () => {
+    const { offer, booking, asked } = dispatcher([FOUR]);
+    booking.waitMs[0] = undefined;
+    expect(offer(100, { most: 1, firstSight: false })).toBe(0);
+    expect(asked()).toEqual(['0/1']);
+  });
+});
+
+describe('Dispatcher.planned', () => {
+  it('is the least batch of the stages of each pipeline, and the largest of these', () => {
+    const shapes = [
+      { throughputRps: 1, parts: [stage([1, 2, 3, 4]), stage([1, 2])] },
+      { throughputRps: 1, parts: [stage([1, 2, 3])] },
+    ];
+    const { chosen } = dispatcher(shapes);
+    expect([chosen.planned[0], chosen.planned[2], chosen.mostPlanned]).toEqual([2, 3, 3]);
+    expect(dispatcher([single(1)]).chosen.mostPlanned).toBe(1);
+  });
+});
+
+describe('Dispatcher.offer() under least-waiting', () => {
+  it('is of the pipeline whose full batch waits least, the first of equals', () => {
+    const { offer, booking, chosen } = dispatcher([pair(), pair(), pair()], { review: 'every-arrival' });
+    booking.waitMs.splice(0, 3, 7, 5, 6);
+    expect([offer(100), chosen.entry]).toEqual([2, 1]);
+    booking.waitMs.splice(0, 3, 6, 5, 5);
+    expect([offer(100, { at: 1 }), chosen.entry]).toEqual([2, 1]);
+    booking.waitMs.splice(0, 3, 5, 5, 5);
+    expect([offer(100, { at: 2 }), chosen.entry]).toEqual([2, 0]);
+  });
+
+  it('asks under every-arrival what each waits for, and under when-due only what has changed', () => {
+    const always = dispatcher([pair(), pair()], { review: 'every-arrival' });
+    always.offer(100);
+    always.offer(100, { at: 1 });
+    // The first is chosen, of which the answer is known no more: another has been asked since.
+    expect(always.asked()).toEqual(['0/2', '1/2', '0/2', '0/2', '1/2', '0/2']);
+    const { offer, asked, chosen } = dispatcher([pair(), pair()]);
+    offer(100);
+    expect(asked()).toEqual(['from 0/2', 'from 1/2', '0/2']);
+    offer(100, { at: 1 });
+    expect(asked()).toEqual(['0/2']);
+    chosen.dispatched(0, 1, 1);
+    offer(100, { at: 2 });
+    expect(asked()).toEqual(['from 1/2', '0/2']);
+    chosen.devicesChanged();
+    offer(100, { at: 3 });
+    expect(asked()).toEqual(['from 0/2', 'from 1/2', '0/2']);
+  });
+
+  it('remembers of each pipeline when its last full batch could begin, and when its devices are free since', () => {
+    const { offer, booking, chosen } = dispatcher([pair(), pair()]);
+    booking.freeMs.splice(0, 2, 8, 9);
+    booking.waitMs.splice(0, 2, 20, 9);
+    expect([offer(100), chosen.entry]).toEqual([2, 0]);
+    // It was found to begin at 20 ms: the other is expected at 9 ms.
+    expect([offer(100, { at: 1 }), chosen.entry]).toEqual([2, 1]);
+    // That began at 10 ms; after another batch it is free at 30 ms.
+    booking.freeMs[1] = 30;
+    chosen.dispatched(0, 1, 2);
+    expect([offer(100, { at: 2 }), chosen.entry]).toEqual([2, 0]);
+    // Found to wait for 20 ms from 2 ms on; free sooner it would be found so, if it had changed, and no sooner.
+    booking.freeMs.splice(0, 2, 3, 21);
+    chosen.dispatched(0, 0, 2);
+    chosen.dispatched(0, 1, 2);
+    expect([offer(100, { at: 2 }), chosen.entry]).toEqual([2, 0]);
+    chosen.devicesChanged();
+    booking.freeMs.splice(0, 2, 9, 8);
+    expect([offer(100, { at: 2 }), chosen.entry]).toEqual([2, 1]);
+  });
+
+  it('does not wait for what is free by now, so that the first of those is taken', () => {
+    const { offer, booking, chosen } = dispatcher([pair(), pair()]);
+    booking.freeMs.splice(0, 2, 6, 5);
+    expect([offer(100, { at: 6 }), chosen.entry]).toEqual([2, 0]);
+  });
+
+  it('tells a nanosecond from none', () => {
+    const { offer, booking, chosen } = dispatcher([pair(), pair()]);
+    booking.freeMs.splice(0, 2, 1e-6, 0);
+    expect([offer(100), chosen.entry]).toEqual([2, 1]);
+    chosen.devicesChanged();
+    expect([offer(100), chosen.entry]).toEqual([2, 1]);
+  });
+
+  it('remembers only of full batches when they could begin', () => {
+    const { offer, booking, chosen } = dispatcher([pair(), pair()]);
+    booking.waitMs.splice(0, 2, 20, 20);
+    booking.freeMs.splice(0, 2, 0, 5);
+    expect([offer(100, { most: 1 }), chosen.entry]).toEqual([1, 0]);
+    expect([offer(100, { at: 1, most: 1 }), chosen.entry]).toEqual([1, 0]);
+    expect([offer(100, { at: 2 }), chosen.entry]).toEqual([2, 0]);
+    expect([offer(100, { at: 3 }), chosen.entry]).toEqual([2, 1]);
+  });
+
+  it('takes no pipeline that has no way, and none where none has', () => {
+    const { offer, booking, chosen, asked } = dispatcher([pair(), pair()], { review: 'every-arrival' });
+    booking.waitMs.splice(0, 2, undefined, 50);
+    expect([offer(100), chosen.entry]).toEqual([2, 1]);
+    asked();
+    booking.waitMs[1] = undefined;
+    expect([offer(100, { at: 1 }), chosen.entry]).toEqual([0, NONE]);
+    // There is nobody else to be asked.
+    expect(asked()).toEqual(['0/2', '1/2']);
+  });
+
+  it('shuns a pipeline of batch one in which the request would be late, by an SLO', () => {
+    const shapes = [single(10), { throughputRps: 100, parts: [stage([20, 21])] }];
+    const policy = { review: 'every-arrival', firstSight: { kind: 'never' }, askOthers: false } as const;
+    const { offer, booking, chosen } = dispatcher(shapes, policy, 30);
+    booking.waitMs.splice(0, 2, 5, 6);
+    // The single one would end at 15 ms.
+    expect([offer(15), chosen.entry]).toEqual([1, 0]);
+    expect([offer(15, { exact: -1 }), chosen.entry]).toEqual([0, 1]);
+    // At 15 − 1 ns it is taken to wait 35 ms: for one that waits as long it is still the first.
+    booking.waitMs[1] = 35;
+    chosen.stale();
+    expect([offer(15, { exact: -1 }), chosen.entry]).toEqual([0, 0]);
+    booking.waitMs[1] = 34;
+    chosen.stale();
+    expect([offer(15, { exact: -1 }), chosen.entry]).toEqual([0, 1]);
+    // Those of larger batches are not shunned, nor is any under as-others.
+    const larger = dispatcher([pair(), single(10)], policy, 30);
+    larger.booking.waitMs.splice(0, 2, 5, 6);
+    expect([larger.offer(14), larger.chosen.entry]).toEqual([0, 0]);
+    const others = dispatcher(shapes, { ...policy, lateSingles: 'as-others' }, 30);
+    others.booking.waitMs.splice(0, 2, 5, 6);
+    expect([others.offer(15, { exact: -1 }), others.chosen.entry]).toEqual([0, 0]);
+  });
+
+  it('takes the only pipeline of a model without asking what it waits for', () => {
+    const { offer, asked } = dispatcher([pair()], { review: 'every-arrival' });
+    offer(100);
+    expect(asked()).toEqual(['0/2']);
+  });
+});
+
+describe('Dispatcher.offer() under behind-share', () => {
+  const policy = { offer: 'behind-share' } as const;
+
+  /** The pipelines of so many batches of one size, one after another. */
+  const run = ({ chosen, offer }: ReturnType<typeof dispatcher>, batches: number, size: number) =>
+    Array.from({ length: batches }, (_, i) => {
+      offer(1000, { at: i, most: size });
+      chosen.dispatched(0, chosen.entry, size);
+      return chosen.entry;
+    });
+
+  it('is of the pipeline furthest behind its planned share, the first of equals', () => {
+    // Shares 1/2, 1/4 and 1/4 of two at a time; behind, after each batch:
+    // −1 ½ ½ | 0 −1 1 | 1 −½ −½ | 0 0 0, and so on.
+    const shares = dispatcher([pair(200), pair(100), pair(100)], policy);
+    expect(run(shares, 8, 2)).toEqual([0, 1, 2, 0, 0, 1, 2, 0]);
+  });
+
+  it('counts tasks, not batches', () => {
+    const { chosen, offer } = dispatcher([pair(100), pair(100)], policy);
+    offer(1000);
+    chosen.dispatched(0, 0, 1);
+    chosen.dispatched(0, 1, 2);
+    // Half of three for each, less one and less two.
+    offer(1000, { at: 1 });
+    expect(chosen.entry).toBe(0);
+  });
+
+  it('makes up for no more than 64 full batches', () => {
+    const { chosen, offer } = dispatcher([pair(100), pair(300)], policy);
+    // A quarter of 2004 would be 501: the first is behind by 64 batches of 2. The second is 501 ahead.
+    for (let i = 0; i < 1002; i++) chosen.dispatched(0, 1, 2);
+    let caughtUp = 0;
+    for (let at = 0; ; at++) {
+      offer(1e6, { at });
+      if (chosen.entry !== 0) break;
+      chosen.dispatched(0, 0, 2);
+      caughtUp += 1;
+    }
+    // After k batches of its own, the first of which takes 2 of its 128, it is behind by 126 − 1.5 (k − 1), and the second by
+    // −501 + 1.5 k: that is more when k is 210.
+    expect(caughtUp).toBe(210);
+  });
+
+  it('asks the others, before it drops, and takes the furthest behind that has a way in time', () => {
+    const { chosen, offer, booking, asked } = dispatcher([pair(100), pair(200), pair(300)], policy);
+    booking.waitMs.splice(0, 3, 500, 0, 0);
+    // All are equal: the first is asked first and is late, of the others the first stays.
+    expect([offer(50), chosen.entry]).toEqual([2, 1]);
+    expect([chosen.path.finish, asked().at(-1)]).toEqual([14 * MS, '1/2']);
+    chosen.dispatched(0, 0, 0.001);
+    chosen.dispatched(0, 1, 1);
+    // Now the third is the furthest behind; it is late, and the second is ahead of its share.
+    booking.waitMs.splice(0, 3, 0, 0, 500);
+    expect([offer(50, { at: 1 }), chosen.entry]).toEqual([2, 0]);
+  });
+
+  it('takes of the others the one further behind, whatever their order', () => {
+    const { chosen, offer, booking } = dispatcher([pair(100), pair(200), pair(300)], policy);
+    chosen.dispatched(0, 0, 6);
+    chosen.dispatched(0, 1, 1);
+    // Of 7: 7/6 − 6, 7/3 − 1 and 7/2 behind.
+    booking.waitMs.splice(0, 3, 0, 0, 500);
+    expect([offer(50), chosen.entry]).toEqual([2, 1]);
+    booking.waitMs.splice(0, 3, 0, 500, 500);
+    expect([offer(50, { at: 1 }), chosen.entry]).toEqual([2, 0]);
+    booking.waitMs.splice(0, 3, 500, 500, 500);
+    expect([offer(50, { at: 2 }), chosen.entry]).toEqual([0, 2]);
+  });
+
+  it('takes of others of batch one the first of equals too', () => {
+    const { chosen, offer, booking } = dispatcher([single(10), single(10), single(10)], policy);
+    booking.waitMs.splice(0, 3, 500, 3, 7);
+    expect([offer(50), chosen.entry, chosen.path.finish]).toEqual([1, 1, 13 * MS]);
+  });
+
+  it('asks no others where it is told not to', () => {
+    const { chosen, offer, booking, asked } = dispatcher([pair(), pair()], { ...policy, askOthers: false });
+    booking.waitMs[0] = 500;
+    expect([offer(50), chosen.entry]).toEqual([0, 0]);
+    expect(asked().every((probe) => probe.startsWith('0/'))).toBe(true);
+  });
+
+  it('owes nothing to the only pipeline of a model', () => {
+    const { chosen, offer } = dispatcher([pair()], policy);
+    chosen.dispatched(0, 0, 100);
+    expect([offer(50), chosen.entry]).toEqual([2, 0]);
+  });
+});
+
+describe('Dispatcher.offer() of a model without pipelines', () => {
+  it('is nothing', () => {
+    for (const offer of ['least-waiting', 'behind-share'] as const) {
+      const topology = topologyOf(
+        planOf([
+          { sloMs: 100, pipelines: [pair()] },
+          { sloMs: 100, pipelines: [] },
+        ]),
+      );
+      const durations = new Durations(topology, { kind: 'none' });
+      const chosen = new Dispatcher(
+        topology,
+        { ...RESERVATION_POLICY, offer },
+        durations,
+        new Told(durations),
+      );
+      expect([chosen.offer(0, 1, 100 * MS, true, 9), chosen.entry]).toEqual([0, NONE]);
+    }
+  });
+});

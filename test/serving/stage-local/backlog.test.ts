@@ -1,0 +1,319 @@
+import { describe, expect, it } from 'vitest';
+import { Backlog } from '../../../src/serving/stage-local/backlog.js';
+import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
+import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
+import type { DropRule } from '../../../src/serving/stage-local/policy.js';
+import type { Topology } from '../../../src/serving/topology.js';
+import { BYTES_PER_MS, chainOf, MS, modelOf, stage, Waiting } from '../by-hand.js';
+
+const FOUR = [10, 14, 18, 22];
+const FAR = 1000 * MS;
+const HOPELESS: DropRule = { kind: 'hopeless' };
+
+const single = (virtualGpus = 1) => chainOf(1000, stage(FOUR, { virtualGpus }));
+
+/**
+ * A backlog over devices that are free at these milliseconds, undefined where they are down.
+ * `endIs` holds where a task that came now would end then, in milliseconds, and not a nanosecond sooner.
+ */
+function backlog(topology: Topology, freeMs: (number | undefined)[], rule: DropRule = HOPELESS) {
+  const waiting = new Waiting(topology);
+  const { queues, durations } = waiting;
+  const { pools, models } = topology;
+  const planned = new PlannedBatches(pools, durations);
+  const drops = droppingOf(rule, pools, queues, durations, planned);
+  const log = new Backlog(pools, queues, drops, durations, (device) => {
+    const free = freeMs[device];
+    return free === undefined ? undefined : free * MS;
+  });
+  const entries = models[0]!.entries;
+  const isTooLong = (latestEnd: number, { ahead = 0, at = 0 } = {}) =>
+    log.isTooLong(at, entries, ahead, latestEnd);
+  const endIs = (ms: number, options: { ahead?: number; at?: number } = {}) =>
+    expect([isTooLong(ms * MS, options), isTooLong(ms * MS - 1, options)]).toEqual([false, true]);
+  const wait = (count: number, latestEnd = FAR, queue = 0) =>
+    Array.from({ length: count }, () => waiting.add(queue, latestEnd));
+  return { waiting, log, wait, isTooLong, endIs, freeMs };
+}
+
+describe('Backlog.isTooLong()', () => {
+  it('is false while a device is free at once, however soon the deadline', () => {
+    const { wait, isTooLong, endIs } = backlog(single(), [5]);
+    expect(isTooLong(0, { at: 5 * MS })).toBe(false);
+    expect(isTooLong(0, { at: 9 * MS })).toBe(false);
+    wait(3);
+    expect(isTooLong(0, { at: 9 * MS })).toBe(false);
+    wait(1);
+    expect(isTooLong(0, { at: 9 * MS })).toBe(true);
+    // It was first asked at 5 ms: from then on the device is expected to work.
+    endIs(5 + 22 + 10, { at: 9 * MS });
+  });
+
+  it('lets a device that is idle begin now, not when it fell idle', () => {
+    const { wait, endIs } = backlog(single(), [5]);
+    wait(4);
+    endIs(9 + 22 + 10, { at: 9 * MS });
+  });
+
+  it('counts a batch of its own behind the full batches that wait', () => {
+    for (const [count, endMs] of [
+      [0, 5 + 10],
+      [3, 5 + 10],
+      [4, 5 + 22 + 10],
+      [7, 5 + 22 + 10],
+      [8, 5 + 44 + 10],
+    ] as const) {
+      const { wait, endIs } = backlog(single(), [5]);
+      wait(count);
+      endIs(endMs);
+    }
+  });
+
+  it('counts those that will come before it, which fill the batch that has begun to fill', () => {
+    const { wait, endIs } = backlog(single(), [5]);
+    wait(2);
+    endIs(5 + 10, { ahead: 1 });
+    endIs(5 + 22 + 10, { ahead: 2 });
+    endIs(5 + 22 + 10, { ahead: 5 });
+    endIs(5 + 44 + 10, { ahead: 6 });
+    wait(4);
+    // Six: one batch is full, two begin the next.
+    endIs(5 + 22 + 10, { ahead: 1 });
+    endIs(5 + 44 + 10, { ahead: 2 });
+  });
+
+  it('gives each batch to the device that is free first', () => {
+    for (const [count, endMs] of [
+      [0, 5 + 10],
+      // The first device until 27 ms, the second at 9 ms.
+      [4, 9 + 10],
+      // The second until 31 ms.
+      [8, 27 + 10],
+      [12, 31 + 10],
+      [16, 49 + 10],
+    ] as const) {
+      for (const freeMs of [
+        [5, 9],
+        [9, 5],
+      ]) {
+        const { wait, endIs } = backlog(single(2), freeMs);
+        wait(count);
+        endIs(endMs);
+      }
+    }
+  });
+
+  it('shares those that will come before it among the devices, a batch each before anyone has two', () => {
+    const { wait, endIs } = backlog(single(2), [5, 9]);
+    wait(1);
+    endIs(5 + 10, { ahead: 6 });
+    endIs(5 + 22 + 10, { ahead: 7 });
+    endIs(5 + 22 + 10, { ahead: 14 });
+    endIs(5 + 44 + 10, { ahead: 15 });
+  });
+
+  it('looks only at devices that are up, and is false where none is', () => {
+    const { wait, endIs } = backlog(single(3), [undefined, 5, undefined]);
+    wait(4);
+    endIs(5 + 22 + 10);
+    const down = backlog(single(), [undefined]);
+    down.wait(100);
+    expect(down.isTooLong(0)).toBe(false);
+    expect(down.isTooLong(0, { ahead: 100 })).toBe(false);
+  });
+
+  it('is false where there are no pipelines', () => {
+    const { log, wait } = backlog(single(), [5]);
+    wait(9);
+    expect(log.isTooLong(0, [], 9, 0)).toBe(false);
+  });
+
+  it('does not count those that will themselves be too late, to the nanosecond', () => {
+    // The device is free at 5 ms and takes 10 ms for one.
+    const inTime = backlog(single(), [5]);
+    inTime.wait(1, 15 * MS);
+    inTime.wait(3);
+    inTime.endIs(5 + 22 + 10);
+    const late = backlog(single(), [5]);
+    late.wait(1, 15 * MS - 1);
+    late.wait(3);
+    late.endIs(5 + 10);
+    // Behind a full batch there are 22 ms more to wait.
+    const behind = backlog(single(), [5]);
+    behind.wait(4, 30 * MS);
+    behind.wait(3, 37 * MS - 1);
+    behind.wait(3, 37 * MS);
+    behind.endIs(5 + 22 + 10);
+    behind.wait(1, 37 * MS);
+    behind.endIs(5 + 44 + 10);
+  });
+
+  it('counts under the rule full-batch the time of the batch that it and those that wait would be in', () => {
+    const rule = { kind: 'full-batch', share: 1 } as const;
+    const { wait, endIs } = backlog(single(), [5], rule);
+    endIs(5 + 10);
+    endIs(5 + 18, { ahead: 2 });
+    wait(1);
+    endIs(5 + 14);
+    wait(1);
+    endIs(5 + 22, { ahead: 1 });
+    // Of four that wait, each is to end in a batch of four.
+    for (const [latestMs, endMs] of [
+      [27, 5 + 22 + 22],
+      [27 - 1e-6, 5 + 22],
+    ] as const) {
+      const four = backlog(single(), [5], rule);
+      four.wait(4, latestMs * MS);
+      four.endIs(endMs);
+    }
+    // Two that wait are to end in a batch of two, with whom two more that come fill one.
+    const two = backlog(single(), [5], rule);
+    two.wait(2, (5 + 14) * MS);
+    two.endIs(5 + 22 + 22, { ahead: 2 });
+  });
+
+  it('goes on where it stopped as tasks come, and begins anew when told of another change', () => {
+    const { waiting, wait, log, endIs, freeMs } = backlog(single(), [5]);
+    const [first] = wait(3);
+    endIs(5 + 10);
+    wait(1);
+    endIs(5 + 22 + 10);
+    wait(1);
+    endIs(5 + 22 + 10, { ahead: 2 });
+    // Nobody has told it that the device will be busy longer, nor that one has left.
+    freeMs[0] = 50;
+    waiting.queues.remove(0, first!);
+    endIs(5 + 22 + 10);
+    log.changed(0);
+    // Four are left: 50 + 22 ms, and nobody in the next batch.
+    endIs(50 + 22 + 10, { ahead: 3 });
+    endIs(50 + 44 + 10, { ahead: 4 });
+  });
+
+  it('begins anew in the pool alone that was told to have changed', () => {
+    const { waiting, log, endIs, freeMs } = backlog(
+      modelOf(
+        1000,
+        { throughputRps: 100, parts: [stage(FOUR)] },
+        { throughputRps: 100, parts: [stage(FOUR)] },
+      ),
+      [5, 7],
+    );
+    waiting.add(0, FAR);
+    // The sooner of 5 + 10 and 7 + 10 ms.
+    endIs(5 + 10);
+    freeMs[0] = 50;
+    freeMs[1] = 60;
+    log.changed(0);
+    endIs(7 + 10);
+    log.changed(1);
+    endIs(50 + 10);
+  });
+});
+
+describe('Backlog.isTooLong() over several stages', () => {
+  /** Four at most take up to 22 ms and 1 ms a row to be sent to two at most that take 6 or 8 ms. */
+  const twoStages = chainOf(1000, stage(FOUR, { transferBytes: BYTES_PER_MS }), stage([6, 8]));
+
+  it('adds up the first stage, the way and the second stage', () => {
+    const { endIs } = backlog(twoStages, [5, 0]);
+    endIs(5 + 10 + 1 + 6);
+  });
+
+  it('counts at the second stage who stands before it there and before', () => {
+    // The first stage has a full batch, begun at 5 ms; the task behind it is sent on at 27 + 10 and is there at 38 ms.
+    for (const [freeMs, endMs] of [
+      // One there and four behind: two full batches of 8 ms go before.
+      [20, 38 + 6],
+      [22, 38 + 6],
+      [23, 39 + 6],
+      [30, 46 + 6],
+    ] as const) {
+      const { wait, endIs } = backlog(twoStages, [5, freeMs]);
+      wait(4);
+      wait(1, FAR, 1);
+      endIs(endMs);
+    }
+    // Those that will come before it as well: five and two behind, three full batches.
+    const { wait, endIs } = backlog(twoStages, [5, 30]);
+    wait(4);
+    wait(1, FAR, 1);
+    endIs(30 + 24 + 6, { ahead: 2 });
+  });
+
+  it('counts at the second stage only whom the first will serve', () => {
+    const { wait, endIs } = backlog(twoStages, [5, 30]);
+    // The first stage alone is done at 15 ms, the way and the second take 7 ms.
+    wait(2, 22 * MS - 1);
+    wait(1, 22 * MS);
+    wait(1, FAR, 1);
+    endIs(30 + 8 + 6);
+  });
+
+  it('forgets whom the first would have served when that has changed', () => {
+    const { waiting, wait, log, endIs } = backlog(twoStages, [5, 30]);
+    const tasks = wait(3);
+    wait(1, FAR, 1);
+    // Three and one: two full batches.
+    endIs(30 + 16 + 6);
+    for (const task of tasks) waiting.queues.remove(0, task);
+    log.changed(0);
+    endIs(30 + 6);
+  });
+
+  it('is false where the second stage is free when it comes there, to the nanosecond', () => {
+    const { isTooLong } = backlog(twoStages, [0, 11]);
+    expect(isTooLong(0)).toBe(false);
+    backlog(twoStages, [0, 12]).endIs(12 + 6);
+  });
+
+  it('takes of a batch no more rows on than the next stage takes at once', () => {
+    const rule = { kind: 'full-batch', share: 1 } as const;
+    // Seven come before: one full batch goes before its own of four, whose first two rows go on together.
+    const { endIs } = backlog(twoStages, [5, 0], rule);
+    endIs(5 + 22 + (22 + 4) + 8, { ahead: 7 });
+    // A third stage that takes four may put together what the second sends it in parts.
+    const three = chainOf(
+      1000,
+      stage(FOUR, { transferBytes: BYTES_PER_MS }),
+      stage([6, 8], { transferBytes: BYTES_PER_MS }),
+      stage([1, 2, 3, 4]),
+    );
+    backlog(three, [5, 0, 0], rule).endIs(5 + 22 + (22 + 4) + (8 + 2) + 4, { ahead: 7 });
+  });
+});
+
+describe('Backlog.isTooLong() over several pipelines', () => {
+  const two = modelOf(
+    1000,
+    { throughputRps: 200, parts: [stage(FOUR)] },
+    { throughputRps: 100, parts: [stage(FOUR)] },
+  );
+
+  it('is true only where it is too long in each', () => {
+    const { wait, endIs } = backlog(two, [5, 7]);
+    endIs(5 + 10);
+    wait(4);
+    // The first would end at 27 + 10 ms.
+    endIs(7 + 10);
+    // One that is free at once settles it.
+    expect(backlog(two, [5, 0]).isTooLong(0)).toBe(false);
+    expect(backlog(two, [0, 5]).isTooLong(0)).toBe(false);
+  });
+
+  it('gives each its planned share of those that come before, whole tasks only', () => {
+    // Of 11 the first gets 7.33, which is one full batch; the second 3.67, which is none.
+    backlog(two, [5, 500]).endIs(5 + 22 + 10, { ahead: 11 });
+    backlog(two, [500, 5]).endIs(5 + 10, { ahead: 11 });
+    // Of 12 the first gets 8, the second 4.
+    backlog(two, [5, 500]).endIs(5 + 44 + 10, { ahead: 12 });
+    backlog(two, [500, 5]).endIs(5 + 22 + 10, { ahead: 12 });
+  });
+
+  it('shares those that come before among the pipelines it is asked about alone', () => {
+    const { log } = backlog(two, [5, undefined]);
+    // All eleven go to the first: two full batches.
+    expect(log.isTooLong(0, [0], 11, (5 + 44 + 10) * MS)).toBe(false);
+    expect(log.isTooLong(0, [0], 11, (5 + 44 + 10) * MS - 1)).toBe(true);
+  });
+});

@@ -1,0 +1,278 @@
+import { describe, expect, it } from 'vitest';
+import { NONE } from '../../../src/collections/index.js';
+import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
+import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
+import type { DropRule } from '../../../src/serving/stage-local/policy.js';
+import { chainOf, MS, stage, Waiting } from '../by-hand.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+const NOW = Number.NEGATIVE_INFINITY;
+
+/** One stage of batch 4. */
+const single = chainOf(100, stage([10, 14, 18, 22]));
+
+function dropping(rule: DropRule, waiting = new Waiting(single)) {
+  const { topology, queues, durations } = waiting;
+  const planned = new PlannedBatches(topology.pools, durations);
+  return { waiting, drops: droppingOf(rule, topology.pools, queues, durations, planned) };
+}
+
+describe('Dropping by deadline', () => {
+  it('dropTime() is never under the rule never', () => {
+    const { waiting, drops } = dropping({ kind: 'never' });
+    expect(drops.dropTime(waiting.add(0, 5), 0, NEVER)).toBe(NEVER);
+  });
+
+  it('dropTime() is a nanosecond after the latest end under the rule expired, slack taken off', () => {
+    const { waiting, drops } = dropping({ kind: 'expired' }, new Waiting(single, { slackNs: 3 }));
+    expect(drops.dropTime(waiting.add(0, 50 * MS), 0, NEVER)).toBe(50 * MS - 3 + 1);
+  });
+
+  it('dropTime() is the first instant at which the head alone would be late under hopeless and full-batch', () => {
+    for (const rule of [{ kind: 'hopeless' }, { kind: 'full-batch', share: 1 }] as const) {
+      const { waiting, drops } = dropping(rule);
+      const head = waiting.add(0, 50 * MS);
+      // Alone it takes 10 ms: begun at 40 ms it ends at its deadline, a nanosecond later after it.
+      expect(drops.dropTime(head, 0, NEVER)).toBe(40 * MS + 1);
+      // Where no pool is known, nothing is known of what is left to do.
+      expect(drops.dropTime(head, NONE, NEVER)).toBe(50 * MS + 1);
+    }
+  });
+
+  it('dropTime() is a whole nanosecond where the expected time is not', () => {
+    const topology = chainOf(100, stage([3e-6]));
+    const waiting = new Waiting(topology, { correction: { kind: 'average', weight: 0.25 } });
+    // 3 ns planned, 6 ns measured: the mean is 1 + 0.25 · (2 − 1) of the plan, 3.75 ns.
+    waiting.durations.observeExecution(0, 1, 6);
+    const { drops } = dropping({ kind: 'hopeless' }, waiting);
+    // Begun at 96 ns it ends at 99.75 ns, at 97 ns at 100.75 ns.
+    expect(drops.dropTime(waiting.add(0, 100), 0, NEVER)).toBe(97);
+  });
+
+  it('refuses() nobody under the rules never, expired and hopeless', () => {
+    for (const kind of ['never', 'expired', 'hopeless'] as const) {
+      const { waiting, drops } = dropping({ kind });
+      for (let i = 0; i < 9; i++) waiting.add(0, 1);
+      expect(drops.refuses(0, 0, 0, 0)).toBe(false);
+    }
+  });
+
+  it('refuses() the head under full-batch when it would be late in such a batch, by a nanosecond', () => {
+    const { waiting, drops } = dropping({ kind: 'full-batch', share: 1 });
+    for (let i = 0; i < 5; i++) waiting.add(0, 50 * MS);
+    // Four take 22 ms: begun at 28 ms they end at the deadline.
+    expect(drops.refuses(0, 28 * MS, 0, 0)).toBe(false);
+    expect(drops.refuses(0, 28 * MS + 1, 0, 0)).toBe(true);
+  });
+
+  it('refuses() the head under full-batch only when more wait than such a batch takes', () => {
+    const { waiting, drops } = dropping({ kind: 'full-batch', share: 1 });
+    for (let i = 0; i < 4; i++) waiting.add(0, 50 * MS);
+    expect(drops.refuses(0, 35 * MS, 0, 0)).toBe(false);
+    waiting.add(0, 50 * MS);
+    expect(drops.refuses(0, 35 * MS, 0, 0)).toBe(true);
+  });
+
+  it('refuses() by the share of a batch, rounded, at least one task and at most the whole batch', () => {
+    // The share of 4, what it is rounded to, and how long so many take.
+    for (const [share, target, takesMs] of [
+      [0, 1, 10],
+      [0.3, 1, 10],
+      [0.4, 2, 14],
+      [0.6, 2, 14],
+      [0.625, 3, 18],
+      [1, 4, 22],
+      [1.5, 4, 22],
+    ] as const) {
+      const { waiting, drops } = dropping({ kind: 'full-batch', share });
+      for (let i = 0; i < target; i++) waiting.add(0, 50 * MS);
+      const latestStart = (50 - takesMs) * MS;
+      expect([share, drops.refuses(0, latestStart + 1, 0, 0)]).toEqual([share, false]);
+      waiting.add(0, 50 * MS);
+      expect([share, drops.refuses(0, latestStart, 0, 0)]).toEqual([share, false]);
+      expect([share, drops.refuses(0, latestStart + 1, 0, 0)]).toEqual([share, true]);
+    }
+  });
+
+  it('refuses() no head under full-batch that is tried alone', () => {
+    const { waiting, drops } = dropping({ kind: 'full-batch', share: 1 });
+    waiting.add(0, 50 * MS, { tries: 1 });
+    for (let i = 0; i < 5; i++) waiting.add(0, 60 * MS);
+    expect(drops.refuses(0, 35 * MS, 0, 0)).toBe(false);
+  });
+
+  it('forbids() always, since what a deadline gives up no device could serve', () => {
+    const { waiting, drops } = dropping({ kind: 'hopeless' });
+    expect(drops.forbids(0, waiting.add(0, 50 * MS), 0)).toBe(true);
+  });
+
+  it('batchUnderLoad() is what waits and comes, no more than the share of a batch and no less than one', () => {
+    const { waiting, drops } = dropping({ kind: 'full-batch', share: 0.75 });
+    expect([0, 1, 2, 3, 4].map((more) => drops.batchUnderLoad(0, more))).toEqual([1, 1, 2, 3, 3]);
+    waiting.add(0, 50 * MS);
+    expect([0, 1, 2, 3].map((more) => drops.batchUnderLoad(0, more))).toEqual([1, 2, 3, 3]);
+    expect(dropping({ kind: 'hopeless' }, waiting).drops.batchUnderLoad(0, 9)).toBe(1);
+  });
+});
+
+describe('Dropping by device', () => {
+  const AFTER = [
+    { kind: 'nearly-full', share: 1, spares: 'all-waited' },
+    { kind: 'queueing', share: 1, spares: 'all-waited' },
+  ] as const;
+
+  it('dropTime() is never while a device takes the batch, whenever that is', () => {
+    const { waiting, drops } = dropping({ kind: 'unservable' });
+    expect(drops.dropTime(waiting.add(0, 50 * MS), 0, 1e15)).toBe(NEVER);
+  });
+
+  it('dropTime() without a device is the past where no pool is known, and else when the head is hopeless', () => {
+    const { waiting, drops } = dropping({ kind: 'unservable' });
+    const head = waiting.add(0, 50 * MS);
+    expect(drops.dropTime(head, NONE, NEVER)).toBe(NOW);
+    expect(drops.dropTime(head, 0, NEVER)).toBe(40 * MS + 1);
+  });
+
+  it('refuses() under unservable what the device cannot have in time even alone, by a nanosecond', () => {
+    const { waiting, drops } = dropping({ kind: 'unservable' });
+    waiting.add(0, 50 * MS);
+    expect(drops.refuses(0, 40 * MS, 0, 0)).toBe(false);
+    expect(drops.refuses(0, 40 * MS + 1, 0, 0)).toBe(true);
+  });
+
+  it('refuses() at first sight what is not in time in the share of a batch', () => {
+    const { waiting, drops } = dropping({ kind: 'nearly-full', share: 0.75, spares: 'all-waited' });
+    drops.entered(0, waiting.add(0, 50 * MS));
+    // Three take 18 ms.
+    expect(drops.refuses(0, 32 * MS, 0, 0)).toBe(false);
+    expect(drops.refuses(0, 32 * MS + 1, 0, 0)).toBe(true);
+    // A free device does not help: of a full batch alone it was asked.
+    expect(drops.refuses(33 * MS, 33 * MS, 0, 0)).toBe(true);
+  });
+
+  it('refuses() under queueing only where such a batch would be in time on a device that is free', () => {
+    const { waiting, drops } = dropping({ kind: 'queueing', share: 1, spares: 'all-waited' });
+    drops.entered(0, waiting.add(0, 50 * MS));
+    // A full batch takes 22 ms: begun at 28 ms it is in time, begun at 30 ms it is not.
+    expect(drops.refuses(28 * MS, 30 * MS, 0, 0)).toBe(true);
+    expect(drops.refuses(28 * MS + 1, 30 * MS, 0, 0)).toBe(false);
+    expect(drops.refuses(28 * MS + 1, 40 * MS + 1, 0, 0)).toBe(true);
+  });
+
+  it('refuses() leaves time for the transfer and full batches of the later stages', () => {
+    // Two rows are sent in 2 ms; the next stage is planned to take its full batch, 8 ms.
+    const topology = chainOf(100, stage([10, 14], { transferBytes: 125_000 }), stage([4, 8]));
+    const { waiting, drops } = dropping(
+      { kind: 'queueing', share: 1, spares: 'all-waited' },
+      new Waiting(topology),
+    );
+    drops.entered(0, waiting.add(0, 50 * MS));
+    // 50 − 8 − 2 − 14 = 26 ms for two, 50 − 8 − 1 − 10 = 31 ms for one.
+    expect(drops.refuses(26 * MS, 26 * MS + 1, 0, 0)).toBe(true);
+    expect(drops.refuses(26 * MS + 1, 26 * MS + 1, 0, 0)).toBe(false);
+    expect(drops.refuses(26 * MS + 1, 31 * MS, 0, 0)).toBe(false);
+    expect(drops.refuses(26 * MS + 1, 31 * MS + 1, 0, 0)).toBe(true);
+  });
+
+  it('refuses() a head that is tried alone only where it cannot be in time alone', () => {
+    for (const rule of AFTER) {
+      const { waiting, drops } = dropping(rule);
+      drops.entered(0, waiting.add(0, 50 * MS, { tries: 1 }));
+      expect(drops.refuses(0, 40 * MS, 0, 0)).toBe(false);
+      expect(drops.refuses(0, 40 * MS + 1, 0, 0)).toBe(true);
+    }
+  });
+
+  it('refuses() and forbids() a head that is tried alone though a larger batch would be faster', () => {
+    const { waiting, drops } = dropping({ kind: 'unservable' }, new Waiting(chainOf(100, stage([20, 10]))));
+    const head = waiting.add(0, 50 * MS, { tries: 1 });
+    expect(drops.refuses(0, 35 * MS, 0, 0)).toBe(true);
+    expect(drops.forbids(35 * MS, head, 0)).toBe(true);
+  });
+
+  it('refuses() spares nobody before anybody was waited on', () => {
+    const { waiting, drops } = dropping({ kind: 'nearly-full', share: 1, spares: 'last-waited' });
+    expect(waiting.add(0, 50 * MS)).toBe(0);
+    expect(drops.refuses(0, 35 * MS, 0, 0)).toBe(true);
+  });
+
+  it('refuses() spares whom the queue has waited on, but for what no batch has in time', () => {
+    for (const rule of AFTER) {
+      const { waiting, drops } = dropping(rule);
+      const head = waiting.add(0, 50 * MS);
+      drops.entered(0, head);
+      expect(drops.refuses(0, 35 * MS, 0, 0)).toBe(true);
+      drops.waitedOn(0, head);
+      expect(drops.refuses(0, 35 * MS, 0, 0)).toBe(false);
+      expect(drops.refuses(0, 40 * MS + 1, 0, 0)).toBe(true);
+    }
+  });
+
+  it('refuses() spares all it has waited on, or the last alone', () => {
+    for (const [spares, again] of [
+      ['all-waited', false],
+      ['last-waited', true],
+    ] as const) {
+      const { waiting, drops } = dropping({ kind: 'nearly-full', share: 1, spares });
+      const [sooner, later] = [waiting.add(0, 50 * MS), waiting.add(0, 51 * MS)];
+      for (const task of [sooner, later]) drops.entered(0, task);
+      drops.waitedOn(0, sooner);
+      drops.waitedOn(0, later);
+      expect(drops.refuses(0, 35 * MS, 0, 0)).toBe(again);
+      waiting.queues.remove(0, sooner);
+      expect(drops.refuses(0, 35 * MS, 0, 0)).toBe(false);
+    }
+  });
+
+  it('refuses() spares by queue: the last waited on in one is not that of another', () => {
+    const topology = chainOf(100, stage([10, 14, 18, 22]), stage([10, 14, 18, 22]));
+    const rule = { kind: 'nearly-full', share: 1, spares: 'last-waited' } as const;
+    const { waiting, drops } = dropping(rule, new Waiting(topology));
+    const task = waiting.add(1, 50 * MS);
+    drops.entered(1, task);
+    drops.waitedOn(0, task);
+    expect(drops.refuses(0, 35 * MS, 1, 1)).toBe(true);
+    drops.waitedOn(1, task);
+    expect(drops.refuses(0, 35 * MS, 1, 1)).toBe(false);
+  });
+
+  it('entered() forgets that a number was waited on when it was that of another task', () => {
+    for (const spares of ['all-waited', 'last-waited'] as const) {
+      const { waiting, drops } = dropping({ kind: 'nearly-full', share: 1, spares });
+      const [first, second] = [waiting.add(0, 50 * MS), waiting.add(0, 60 * MS)];
+      for (const task of [first, second]) drops.entered(0, task);
+      drops.waitedOn(0, first);
+      drops.entered(0, second);
+      expect(drops.refuses(0, 35 * MS, 0, 0)).toBe(false);
+      drops.entered(0, first);
+      expect(drops.refuses(0, 35 * MS, 0, 0)).toBe(true);
+    }
+  });
+
+  it('entered() keeps what it knows of others while it makes room for numbers', () => {
+    const { waiting, drops } = dropping({ kind: 'nearly-full', share: 1, spares: 'all-waited' });
+    const tasks = Array.from({ length: 17 }, (_, i) => waiting.add(0, 50 * MS + i));
+    for (const task of tasks.slice(0, 16)) drops.entered(0, task);
+    drops.waitedOn(0, tasks[0]!);
+    drops.waitedOn(0, tasks[15]!);
+    drops.entered(0, tasks[16]!);
+    drops.waitedOn(0, tasks[16]!);
+    for (const task of tasks) {
+      const isSpared = [0, 15, 16].includes(tasks.indexOf(task));
+      expect(drops.refuses(0, 35 * MS, 0, 0)).toBe(!isSpared);
+      waiting.queues.remove(0, task);
+    }
+  });
+
+  it('forbids() where a free device could not have the head in time alone', () => {
+    const { waiting, drops } = dropping({ kind: 'unservable' });
+    const head = waiting.add(0, 50 * MS);
+    expect(drops.forbids(40 * MS, head, 0)).toBe(false);
+    expect(drops.forbids(40 * MS + 1, head, 0)).toBe(true);
+  });
+
+  it('batchUnderLoad() is one: a device that comes free sooner may take any', () => {
+    const { drops } = dropping({ kind: 'queueing', share: 1, spares: 'all-waited' });
+    expect(drops.batchUnderLoad(0, 9)).toBe(1);
+  });
+});

@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { formationOf } from '../../../src/serving/stage-local/formation.js';
+import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
+import type { FormationRule } from '../../../src/serving/stage-local/policy.js';
+import { BYTES_PER_MS, chainOf, MS, stage, Waiting } from '../by-hand.js';
+
+const NOW = Number.NEGATIVE_INFINITY;
+
+/** One stage of batch 4. */
+const single = chainOf(100, stage([10, 14, 18, 22]));
+/** The first stage of batch 2 sends a row in 1 ms to a second that takes full batches in 8 ms. */
+const twoStages = chainOf(100, stage([10, 14], { transferBytes: BYTES_PER_MS }), stage([4, 8]));
+
+function formation(rule: FormationRule, waiting = new Waiting(single)) {
+  const { topology, queues, durations } = waiting;
+  const planned = new PlannedBatches(topology.pools, durations);
+  return { waiting, forms: formationOf(rule, topology.pools, queues, durations, planned) };
+}
+
+describe('Formation of all that are in time (eager, wait)', () => {
+  it('size() is the largest batch whose every deadline is met, to the nanosecond', () => {
+    const { waiting, forms } = formation({ kind: 'eager' });
+    for (let i = 0; i < 4; i++) waiting.add(0, 50 * MS);
+    // 1 to 4 rows take 10, 14, 18, 22 ms: they have to begin at 40, 36, 32, 28 ms.
+    for (const [size, latestMs] of [
+      [4, 28],
+      [3, 32],
+      [2, 36],
+      [1, 40],
+    ] as const) {
+      expect(forms.size(latestMs * MS, 0, 0)).toBe(size);
+      expect(forms.size(latestMs * MS + 1, 0, 0)).toBe(size === 1 ? 4 : size - 1);
+    }
+  });
+
+  it('size() is all that wait, or the planned batch, where not even the head can be in time', () => {
+    const { waiting, forms } = formation({ kind: 'eager' });
+    for (const size of [1, 2, 3, 4, 4]) {
+      waiting.add(0, 50 * MS);
+      expect(forms.size(41 * MS, 0, 0)).toBe(size);
+    }
+  });
+
+  it('size() is no more than wait', () => {
+    const { waiting, forms } = formation({ kind: 'eager' });
+    for (const size of [1, 2, 3, 4, 4]) {
+      waiting.add(0, 50 * MS);
+      expect(forms.size(0, 0, 0)).toBe(size);
+    }
+  });
+
+  it('size() counts the earliest deadline of all in the batch, wherever it stands', () => {
+    const { waiting, forms } = formation({ kind: 'eager' }, new Waiting(single, { order: { kind: 'fifo' } }));
+    waiting.add(0, 50 * MS);
+    waiting.add(0, 19 * MS);
+    waiting.add(0, 50 * MS);
+    // Two end at 14 ms and three at 18 ms, before the 19 ms of the second; begun a bit later three do not.
+    expect(forms.size(1 * MS, 0, 0)).toBe(3);
+    expect(forms.size(1 * MS + 1, 0, 0)).toBe(2);
+    // Too late for the second at all, the head goes alone.
+    expect(forms.size(5 * MS + 1, 0, 0)).toBe(1);
+  });
+
+  it('size() takes a larger batch that is in time though a smaller one is not', () => {
+    const { waiting, forms } = formation({ kind: 'eager' }, new Waiting(chainOf(100, stage([10, 30, 12]))));
+    for (let i = 0; i < 3; i++) waiting.add(0, 50 * MS);
+    expect(forms.size(38 * MS, 0, 0)).toBe(3);
+    expect(forms.size(38 * MS + 1, 0, 0)).toBe(1);
+  });
+
+  it('size() is one for a head that is tried alone, and ends before another that is', () => {
+    const { waiting, forms } = formation({ kind: 'eager' });
+    waiting.add(0, 50 * MS, { tries: 1 });
+    waiting.add(0, 51 * MS);
+    expect(forms.size(0, 0, 0)).toBe(1);
+    // Late too it stays alone.
+    expect(forms.size(45 * MS, 0, 0)).toBe(1);
+    const second = formation({ kind: 'eager' });
+    second.waiting.add(0, 50 * MS);
+    second.waiting.add(0, 51 * MS);
+    second.waiting.add(0, 52 * MS, { tries: 1 });
+    second.waiting.add(0, 53 * MS);
+    expect(second.forms.size(0, 0, 0)).toBe(2);
+    expect(second.forms.size(45 * MS, 0, 0)).toBe(2);
+  });
+
+  it('waitUntil() is the past under eager', () => {
+    const { waiting, forms } = formation({ kind: 'eager' });
+    waiting.add(0, 50 * MS);
+    expect(forms.waitUntil(0, 0, 1)).toBe(NOW);
+  });
+
+  it('waitUntil() is the share of the way from its coming to the last start of a batch of one more', () => {
+    // One more, two, takes 14 ms: it could begin at 36 ms.
+    for (const [share, until] of [
+      [0, 4 * MS],
+      [0.25, 12 * MS],
+      [1, 36 * MS],
+    ] as const) {
+      const { waiting, forms } = formation({ kind: 'wait', share });
+      waiting.add(0, 50 * MS, { queuedAt: 4 * MS });
+      expect(forms.waitUntil(0, 0, 1)).toBe(until);
+    }
+    // Of two the next takes 18 ms.
+    const { waiting, forms } = formation({ kind: 'wait', share: 1 });
+    for (let i = 0; i < 2; i++) waiting.add(0, 50 * MS);
+    expect(forms.waitUntil(0, 0, 2)).toBe(32 * MS);
+  });
+
+  it('waitUntil() is a whole nanosecond, the one before', () => {
+    const { waiting, forms } = formation({ kind: 'wait', share: 0.5 });
+    waiting.add(0, 50 * MS, { queuedAt: 1 });
+    // Half of the way from 1 ns to 36 ms is 18 ms and half a nanosecond.
+    expect(forms.waitUntil(0, 0, 1)).toBe(18 * MS);
+  });
+
+  it('waitUntil() is the past for a full batch, for one of fewer than wait, and for a head tried alone', () => {
+    const { waiting, forms } = formation({ kind: 'wait', share: 1 });
+    for (let i = 0; i < 4; i++) waiting.add(0, 50 * MS);
+    expect(forms.waitUntil(0, 0, 4)).toBe(NOW);
+    expect(forms.waitUntil(0, 0, 3)).toBe(NOW);
+    const alone = formation({ kind: 'wait', share: 1 });
+    alone.waiting.add(0, 50 * MS, { tries: 1 });
+    expect(alone.forms.waitUntil(0, 0, 1)).toBe(NOW);
+  });
+});
+
+describe('Formation at the last moment', () => {
+  const LEAVES = { kind: 'last-moment', leaves: 'transfer', stepNs: 7 } as const;
+
+  it('size() is the largest planned batch in which the head is in time, though fewer wait', () => {
+    const { waiting, forms } = formation(LEAVES);
+    waiting.add(0, 50 * MS);
+    expect(forms.size(28 * MS, 0, 0)).toBe(4);
+    expect(forms.size(28 * MS + 1, 0, 0)).toBe(3);
+    waiting.add(0, 50 * MS);
+    expect(forms.size(40 * MS, 0, 0)).toBe(1);
+  });
+
+  it('size() is all that wait, or the planned batch, where the head cannot be in time', () => {
+    const { waiting, forms } = formation(LEAVES);
+    for (const size of [1, 2, 3, 4, 4]) {
+      waiting.add(0, 50 * MS);
+      expect(forms.size(40 * MS + 1, 0, 0)).toBe(size);
+    }
+  });
+
+  it('size() is one for a head that is tried alone, in time or not', () => {
+    const { waiting, forms } = formation(LEAVES);
+    waiting.add(0, 50 * MS, { tries: 1 });
+    waiting.add(0, 60 * MS);
+    expect(forms.size(0, 0, 0)).toBe(1);
+    expect(forms.size(45 * MS, 0, 0)).toBe(1);
+  });
+
+  it('waitUntil() is the past once as many wait as the batch was meant for', () => {
+    const { waiting, forms } = formation(LEAVES);
+    waiting.add(0, 50 * MS);
+    waiting.add(0, 50 * MS);
+    expect(forms.waitUntil(0, 0, 2)).toBe(NOW);
+    expect(forms.waitUntil(0, 0, 1)).toBe(NOW);
+    // Three take 18 ms.
+    expect(forms.waitUntil(0, 0, 3)).toBe(32 * MS + 7);
+  });
+
+  it('waitUntil() leaves time for the transfer of one more, or for nothing', () => {
+    // 50 − 8 for the next stage − 14 for two; 2 ms more to send them.
+    for (const [leaves, until] of [
+      ['transfer', 26 * MS + 7],
+      ['nothing', 28 * MS + 7],
+    ] as const) {
+      const { waiting, forms } = formation({ ...LEAVES, leaves }, new Waiting(twoStages));
+      waiting.add(0, 50 * MS);
+      expect(forms.waitUntil(0, 0, 2)).toBe(until);
+    }
+  });
+
+  it('waitUntil() is a step past the whole nanosecond before the last moment', () => {
+    const topology = chainOf(100, stage([3e-6, 3e-6]));
+    const waiting = new Waiting(topology, { correction: { kind: 'average', weight: 0.25 } });
+    // 3 ns planned, 6 ns measured: 3.75 ns expected, so the last moment is 96.25 ns.
+    waiting.durations.observeExecution(0, 1, 6);
+    const { forms } = formation(LEAVES, waiting);
+    waiting.add(0, 100);
+    expect(forms.waitUntil(0, 0, 2)).toBe(96 + 7);
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { NONE } from '../../../src/collections/index.js';
+import { type QueueOrder, Requests, TaskQueues } from '../../../src/serving/state/index.js';
+
+function queuesOf(kind: QueueOrder['kind'], slackNs = 0) {
+  const requests = new Requests();
+  const queues = new TaskQueues(2, requests, { order: { kind }, slackNs });
+  const insert = (deadline: number, queuedAt: number, queue = 0) => {
+    const task = requests.first(requests.add(0, deadline, 1));
+    requests.queuedAt[task] = queuedAt;
+    return { task, isLast: queues.insert(queue, task) };
+  };
+  const inOrder = (queue = 0) => {
+    const tasks: number[] = [];
+    for (let task = queues.first(queue); task !== NONE; task = queues.next(task)) tasks.push(task);
+    return tasks;
+  };
+  return { requests, queues, insert, inOrder };
+}
+
+describe('TaskQueues', () => {
+  it('insert() orders by deadline, equals as they came, and says whether that was the end', () => {
+    const { insert, inOrder } = queuesOf('deadline');
+    const isLast = [50, 30, 50, 40, 30, 60].map((deadline, i) => insert(deadline, 100 - i).isLast);
+    expect(isLast).toEqual([true, false, true, false, false, true]);
+    // 30 (1, 4), 40 (3), 50 (0, 2), 60 (5)
+    expect(inOrder()).toEqual([1, 4, 3, 0, 2, 5]);
+  });
+
+  it('insert() orders by when a task was queued under fifo, equals as they came', () => {
+    const { insert, inOrder } = queuesOf('fifo');
+    const isLast = [5, 3, 5, 4, 3, 6].map((queuedAt, i) => insert(100 - i, queuedAt).isLast);
+    expect(isLast).toEqual([true, false, true, false, false, true]);
+    expect(inOrder()).toEqual([1, 4, 3, 0, 2, 5]);
+  });
+
+  it('insert() keeps queues apart', () => {
+    const { insert, inOrder } = queuesOf('deadline');
+    insert(50, 0, 0);
+    expect(insert(40, 0, 1).isLast).toBe(true);
+    expect([inOrder(0), inOrder(1)]).toEqual([[0], [1]]);
+  });
+
+  it('latestEnd() is the deadline of the request, less the slack', () => {
+    const { queues, insert } = queuesOf('deadline', 7);
+    expect(queues.latestEnd(insert(50, 3).task)).toBe(43);
+    expect(queues.queuedAt(insert(50, 3).task)).toBe(3);
+  });
+
+  it('isAlone() once a task was in a batch that failed', () => {
+    const { requests, queues, insert } = queuesOf('deadline');
+    const { task } = insert(50, 0);
+    expect(queues.isAlone(task)).toBe(false);
+    requests.tries[task] = 1;
+    expect(queues.isAlone(task)).toBe(true);
+  });
+});
