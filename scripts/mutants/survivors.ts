@@ -2,10 +2,21 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { MutantResult } from '@stryker-mutator/api/core';
 
-/** One line for each mutant that no test noticed: where it is, what was there and what took its place. */
+/** What is said behind a mutant that is listed; mutants that a test failed on are not. */
+const NOTES: Partial<Record<MutantResult['status'], string>> = {
+  Survived: '',
+  NoCoverage: ', no test reaches it',
+  Timeout: ', the tests no longer ended',
+  RuntimeError: ', it broke the test run',
+};
+
+/**
+ * One line for each mutant that no test failed on: where it is, what was there and what took its place. Those that timed out
+ * count as noticed; they are listed so that a busy machine is not taken for a good test.
+ */
 export function survivorsOf(results: readonly MutantResult[]): string[] {
   return results
-    .filter(({ status }) => status === 'Survived' || status === 'NoCoverage')
+    .filter(({ status }) => status in NOTES)
     .sort(
       (a, b) =>
         a.fileName.localeCompare(b.fileName) ||
@@ -17,8 +28,7 @@ export function survivorsOf(results: readonly MutantResult[]): string[] {
 
 function lineOf({ fileName, location, mutatorName, replacement, status }: MutantResult): string {
   const place = `${relative(process.cwd(), fileName)}:${location.start.line}:${location.start.column}`;
-  const note = status === 'NoCoverage' ? ', no test reaches it' : '';
-  return `${place} ${mutatorName}${note}: ${shortened(originalOf(fileName, location))} → ${shortened(replacement)}`;
+  return `${place} ${mutatorName}${NOTES[status]}: ${shortened(originalOf(fileName, location))} → ${shortened(replacement)}`;
 }
 
 function originalOf(fileName: string, { start, end }: MutantResult['location']): string {

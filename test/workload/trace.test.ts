@@ -4,6 +4,7 @@ import { InputError } from '../../src/artifacts/index.js';
 import { streamOf } from '../../src/random/index.js';
 import {
   type Arrivals,
+  type CountTrace,
   meanRps,
   parseTrace,
   peakRps,
@@ -176,6 +177,27 @@ describe('rescaledTrace()', () => {
     expect(peaked.kind === 'counts' && peakRps(peaked)).toBe(300);
   });
 
+  it('rounds times to whole nanoseconds and leaves the trace it was given as it was', () => {
+    const trace = parseTrace('0\n0.000000001\n0.000000003\n');
+    expect(timesOf(rescaledTrace(trace, { meanRps: 2e9 }))).toEqual([0, 0, 1]);
+    expect(timesOf(trace)).toEqual([0, 1, 3]);
+    expect(rescaledTrace(trace, { meanRps: 1 })).toMatchObject({ kind: 'arrivals', format: 'arrivals' });
+  });
+
+  it('has a mean of gaps over time, from the first arrival to the last, and a peak of one interval', () => {
+    expect(meanRps(parseTrace('5\n6\n7\n9\n'))).toBe(0.75);
+    expect(meanRps(parseTrace('5\n'))).toBeUndefined();
+    const peakOf = (text: string) => peakRps(parseTrace(text) as CountTrace);
+    expect(peakOf('1,3\n2,8\n10,9')).toBe(4);
+    expect(peakOf('2,8\n1,3')).toBe(4);
+  });
+
+  it('refuses rates that are infinite', () => {
+    const infinite = Number.POSITIVE_INFINITY;
+    for (const to of [{ meanRps: infinite }, { peakRps: infinite }])
+      expect(() => rescaledTrace(parseTrace('1,2\n'), to)).toThrow('the rate Infinity is not positive');
+  });
+
   it('refuses what has no rate', () => {
     expect(() => rescaledTrace(parseTrace('1\n1\n'), { meanRps: 5 })).toThrow(
       'all its requests come at one instant',
@@ -208,6 +230,33 @@ describe('traceArrivals()', () => {
     expect(within(100, 200)).toBe(0);
     expect(Math.abs(within(200, 300) - 10_000)).toBeLessThan(400);
     expect(traceDurationS(trace)).toBe(300);
+  });
+
+  it('asks for the model it is told, the first where none is', () => {
+    const modelOf = (text: string, model?: number) => {
+      const arrivals = traceArrivals(parseTrace(text), spread('uniform'), model);
+      arrivals.next();
+      return arrivals.model;
+    };
+    for (const text of ['1\n2', '1,5\n2,5']) {
+      expect(modelOf(text)).toBe(0);
+      expect(modelOf(text, 4)).toBe(4);
+    }
+  });
+
+  it('draws gamma gaps of the variation it is told, 1 where none is', () => {
+    const shapes: number[] = [];
+    const stream = {
+      exponential: () => 1,
+      gamma: (shape: number) => {
+        shapes.push(shape);
+        return shape;
+      },
+    };
+    const trace = parseTrace('1,2\n1,2\n');
+    expect(pulled(traceArrivals(trace, { process: 'gamma', stream }))).toEqual([0.75e9, 1.25e9, 1.75e9]);
+    expect(pulled(traceArrivals(trace, { process: 'gamma', stream, cv: 0.5 }))).toHaveLength(3);
+    expect(shapes).toEqual([1, 1, 1, 1, 4, 4, 4, 4]);
   });
 
   it('replays arrival times as they are', () => {
