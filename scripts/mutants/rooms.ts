@@ -2,7 +2,7 @@
 export interface Room {
   /** Globs of the sources that are mutated. */
   readonly sources: readonly string[];
-  /** Globs of the test files that run; files that take many seconds stay out. */
+  /** Globs of the test files that run; files that take many seconds stay out. Stryker takes no `!pattern` here. */
   readonly tests: readonly string[];
 }
 
@@ -29,8 +29,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   'onnx/cut': {
     sources: sourcesOf('onnx/cut'),
     tests: [
-      'test/onnx/cut/**/*.test.ts',
-      '!test/onnx/cut/chains.test.ts',
+      'test/onnx/cut/!(chains).test.ts',
       'test/onnx/features.test.ts',
       'test/onnx/read/hostile.test.ts',
     ],
@@ -38,21 +37,16 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   // theory.test.ts runs what was built, which no mutant reaches.
   simulator: {
     sources: sourcesOf('simulator'),
-    tests: ['test/simulator/**/*.test.ts', '!test/simulator/theory.test.ts'],
+    tests: ['test/simulator/!(theory).test.ts'],
   },
   // The storms over random plans take a minute and are covered by the storms of each family.
   serving: {
     sources: sourcesOf('serving'),
-    tests: ['test/serving/**/*.test.ts', '!test/serving/random-plans.test.ts'],
+    tests: ['test/serving/**/!(random-plans).test.ts'],
   },
   // The comparisons with brute force take minutes: a mutant that survives here may still be noticed by them.
   milp: {
     sources: sourcesOf('milp'),
-    tests: [
-      'test/milp/**/*.test.ts',
-      '!test/milp/oracle.test.ts',
-      '!test/milp/columns/layers.test.ts',
-      '!test/milp/published.test.ts',
-    ],
+    tests: ['test/milp/**/!(oracle|layers|published).test.ts'],
   },
 };
