@@ -6,6 +6,5 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    env: { ORT_DISABLE_TELEMETRY: '1' },
   },
 });

@@ -75,9 +75,31 @@ describe('RunMetrics', () => {
     expect([invalidRate, unfinished]).toEqual([1, 2]);
   });
 
+  it('has room for any number at once', () => {
+    for (const request of [1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096]) {
+      const metrics = begun(SHAPE, {});
+      metrics.arrived(0, 0, request);
+      metrics.begun({ core: { batchTask: () => 0 }, requestOf: () => request });
+      metrics.executed(0, 0, 0, 1, 0, 0, 1e6);
+      metrics.ended(2e6, 0, request, 0, 1, -1, -1);
+      expect(metrics.figures(10e9).overall).toMatchObject({
+        invalidRate: 1,
+        splitMs: { compute: { max: 1 }, transfer: { max: 0 } },
+      });
+    }
+  });
+
+  it('ends sooner without windows too', () => {
+    const metrics = begun(SHAPE, {});
+    metrics.endAt(1e9);
+    metrics.arrived(0, 0, 0);
+    metrics.executed(0, 0, 0, 1, 0, 0, 4e9);
+    expect(metrics.figures(1e9).classes[0]).toMatchObject({ busyGpuS: 0.5, utilisation: 0.5 });
+  });
+
   it('says nothing of requests that nobody made, and gives no windows where none are asked for', () => {
     const figures = begun(SHAPE, {}).figures(10e9);
-    expect(figures).toEqual({
+    expect(figures).toStrictEqual({
       overall: {
         ...{ arrived: 0, inTime: 0, late: 0, dropped: 0, failed: 0 },
         ...{ offeredRps: 0, throughputRps: 0, goodputRps: 0 },

@@ -39,7 +39,7 @@ describe('WindowFold', () => {
   });
 
   it('says nothing that would be a share or a mean of nothing', () => {
-    expect(folded(10e9).figures(10e9)).toEqual([
+    expect(folded(10e9).figures(10e9)).toStrictEqual([
       {
         fromS: 0,
         ...{ arrived: 0, inTime: 0, late: 0, dropped: 0, failed: 0 },
@@ -122,6 +122,15 @@ describe('WindowFold', () => {
     expect(made).toBeLessThanOrEqual(3);
     const found = fold.figures(10e9).map(({ latencyMs }) => latencyMs?.max);
     expect(found.slice(0, 99)).toEqual(Array.from({ length: 99 }, (_, w) => (1e8 + 10 * w + 19) / 1e6));
+  });
+
+  it('keeps the newest window open while nobody is in it, since more may come', () => {
+    const fold = folded(5e9);
+    for (const latencyNs of [5000, 1000, 2000]) {
+      fold.arrived(1e9);
+      fold.answered(0, 1e9, false, latencyNs, 0, 0);
+    }
+    expect(fold.figures(5e9)[0]?.latencyMs).toMatchObject({ p50: 0.002, p99: 0.005 });
   });
 
   it('closes a window that waited for one late request, when that ends', () => {
