@@ -4,12 +4,20 @@ import { type Stream, streamOf } from '../../src/random/index.js';
 
 const COUNT = 3;
 
-/** A list read forwards, and the same read backwards, by following the links. */
+const MOST_ITEMS = 100;
+
+/** A list read forwards, and the same read backwards, by following the links; no further than any list here is long. */
 function readBoth(lists: Lists, list: number): [forwards: number[], backwards: number[]] {
   const forwards: number[] = [];
-  for (let item = lists.first(list); item !== NONE; item = lists.next(item)) forwards.push(item);
+  for (let item = lists.first(list); item !== NONE && forwards.length < MOST_ITEMS; item = lists.next(item))
+    forwards.push(item);
   const backwards: number[] = [];
-  for (let item = lists.last(list); item !== NONE; item = lists.previous(item)) backwards.unshift(item);
+  for (
+    let item = lists.last(list);
+    item !== NONE && backwards.length < MOST_ITEMS;
+    item = lists.previous(item)
+  )
+    backwards.unshift(item);
   return [forwards, backwards];
 }
 
