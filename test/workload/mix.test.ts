@@ -1,10 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { type Stream, streamOf } from '../../src/random/index.js';
-import { type Arrivals, arrivalsAt, mergedArrivals, sharedByWeight } from '../../src/workload/index.js';
+import {
+  type Arrivals,
+  arrivalsAt,
+  arrivalTimes,
+  DrawnArrivals,
+  mergedArrivals,
+  sharedByWeight,
+  steadyLoad,
+} from '../../src/workload/index.js';
 
 const pulled = (arrivals: Arrivals) => {
-  const all: [at: number, model: number][] = [];
-  while (arrivals.next()) all.push([arrivals.atNs, arrivals.model]);
+  const all: { at: number; model: number }[] = [];
+  while (arrivals.next()) all.push({ at: arrivals.atNs, model: arrivals.model });
   return all;
 };
 
@@ -12,13 +20,48 @@ const times = (stream: Stream, count: number) =>
   Array.from({ length: count }, () => stream.integer(30)).sort((a, b) => a - b);
 
 describe('mergedArrivals()', () => {
+  it('is in order of time, of equal times by source', () => {
+    const merged = mergedArrivals([arrivalsAt([5, 5, 9], 0), arrivalsAt([1, 5, 12], 1), arrivalsAt([], 2)]);
+    expect(pulled(merged)).toEqual([
+      { at: 1, model: 1 },
+      { at: 5, model: 0 },
+      { at: 5, model: 0 },
+      { at: 5, model: 1 },
+      { at: 9, model: 0 },
+      { at: 12, model: 1 },
+    ]);
+    expect(merged.next()).toBe(false);
+    expect(mergedArrivals([]).next()).toBe(false);
+  });
+
+  it('leaves the arrivals of one model as they are when another asks for more', () => {
+    const run = (rpsOfOther: number) =>
+      pulled(
+        mergedArrivals(
+          [300, rpsOfOther].map(
+            (rps, model) =>
+              new DrawnArrivals({
+                process: 'poisson',
+                load: steadyLoad(rps, 5),
+                stream: streamOf(1, `arrivals/${model}`),
+                model,
+              }),
+          ),
+        ),
+      );
+    const ofFirst = (rpsOfOther: number) => run(rpsOfOther).filter(({ model }) => model === 0);
+    expect(ofFirst(100)).toEqual(ofFirst(1000));
+    expect(ofFirst(100).length).toBeGreaterThan(1000);
+    expect(run(1000).length - ofFirst(1000).length).toBeGreaterThan(4000);
+  });
+
   it('is the stable sort of all arrivals by time, whatever the sources', () => {
     for (let seed = 1; seed <= 40; seed++) {
       const stream = streamOf(seed, 'sources');
       const sources = Array.from({ length: 1 + stream.integer(4) }, () => times(stream, stream.integer(12)));
-      const all = sources.flatMap((own, model) => own.map((at): [number, number] => [at, model]));
+      const all = sources.flatMap((own, model) => own.map((at) => ({ at, model })));
       const merged = mergedArrivals(sources.map((own, model) => arrivalsAt(own, model)));
-      expect(pulled(merged)).toEqual(all.sort((a, b) => a[0] - b[0]));
+      expect(pulled(merged)).toEqual(all.sort((a, b) => a.at - b.at));
       expect(merged.next()).toBe(false);
     }
   });
@@ -55,12 +98,21 @@ describe('mergedArrivals()', () => {
 });
 
 describe('sharedByWeight()', () => {
+  it('keeps the times and draws models in proportion', () => {
+    const times = arrivalTimes({ process: 'poisson', rps: 1000, durationS: 50, stream: streamOf(1, 'a') });
+    const shared = pulled(sharedByWeight(arrivalsAt(times), [1, 0, 3], streamOf(1, 'models')));
+    expect(shared.map(({ at }) => at)).toEqual(Array.from(times));
+    const share = shared.filter(({ model }) => model === 2).length / shared.length;
+    expect(Math.abs(share - 0.75)).toBeLessThan(0.01);
+    expect(shared.some(({ model }) => model === 1)).toBe(false);
+  });
+
   const modelsFor = (weights: readonly number[], draws: readonly number[]) => {
     let next = 0;
     const stream = { uniform: () => draws[next++] as number };
     const shared = pulled(sharedByWeight(arrivalsAt(draws.map((_, i) => 10 * i)), weights, stream));
-    expect(shared.map(([at]) => at)).toEqual(draws.map((_, i) => 10 * i));
-    return shared.map(([, model]) => model);
+    expect(shared.map(({ at }) => at)).toEqual(draws.map((_, i) => 10 * i));
+    return shared.map(({ model }) => model);
   };
 
   it('gives each model the draws from the sum of the weights before it to that with its own', () => {
