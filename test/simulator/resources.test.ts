@@ -47,7 +47,7 @@ describe('VirtualDevices', () => {
         }
         expect([...devices.running]).toEqual(running);
         expect([0, 1, 2].map((d) => devices.waiting(d))).toEqual(lines.map((own) => own[0]?.batch ?? NONE));
-        for (const step of line) {
+        for (const step of line.slice(-1)) {
           expect([devices.earliest(step.batch), devices.handedAt[step.batch]]).toEqual([
             step.notBefore,
             step.at,
@@ -120,13 +120,13 @@ describe('VirtualLinks', () => {
             ended.to === NONE ? NONE : first((one) => downOf(one) === downOf(ended)),
           ]);
         }
-        for (const one of sent) {
-          expect(virtual.isNext(one.batch)).toBe(!one.arranged && free(one));
-          if (!one.arranged && free(one) && stream.uniform() < 0.5) {
-            virtual.arrange(one.batch);
-            one.arranged = true;
-            expect(virtual.isNext(one.batch)).toBe(false);
-          }
+        const next = sent.filter((one) => !one.arranged && free(one));
+        expect(sent.filter(({ batch }) => virtual.isNext(batch))).toEqual(next);
+        for (const one of next) {
+          if (stream.uniform() < 0.5) continue;
+          virtual.arrange(one.batch);
+          one.arranged = true;
+          expect(virtual.isNext(one.batch)).toBe(false);
         }
       }
     }
