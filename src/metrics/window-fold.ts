@@ -100,7 +100,6 @@ export class WindowFold {
     const window = this.windowOf(atNs);
     this.cells[window * COLUMNS + At.arrived]! += 1;
     this.cells[window * COLUMNS + At.open]! += 1;
-    if (window === this.newest) return;
     for (let before = this.newest; before < window; before++) this.closeIfDone(before);
     this.newest = window;
   }

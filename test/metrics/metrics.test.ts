@@ -19,7 +19,8 @@ describe('quantileOfSorted()', () => {
 
   it('is undefined where there are no values, and refuses a p outside [0, 1]', () => {
     expect(quantileOfSorted([], 0.5)).toBeUndefined();
-    expect(() => quantileOfSorted([1], 1.5)).toThrow('1.5 is not in [0, 1]');
+    for (const p of [1.5, -0.1, Number.NaN])
+      expect(() => quantileOfSorted([1], p)).toThrow(`${p} is not in [0, 1]`);
   });
 });
 

@@ -270,11 +270,13 @@ describe('RunMetrics', () => {
         );
       });
       const dropped = run.requests.filter((r) => r.outcome === 2);
-      expect(sum(figures.drops.map(({ count }) => count))).toBe(dropped.length);
-      for (const { model, reason, pool, count } of figures.drops)
-        expect(count).toBe(
-          dropped.filter((r) => r.model === model && r.reason === reason && r.pool === pool).length,
-        );
+      const places = new Map<string, number>();
+      for (const { model, reason, pool } of dropped) {
+        const place = JSON.stringify({ model, reason, pool });
+        places.set(place, (places.get(place) ?? 0) + 1);
+      }
+      const found = figures.drops.map(({ count, ...place }) => [JSON.stringify(place), count]);
+      expect(found.sort()).toEqual([...places].sort());
     }
   });
 
@@ -290,6 +292,7 @@ describe('RunMetrics', () => {
           Array.from({ length: sizes }, (_, i) => own.filter((b) => b.requests.length === i + 1).length),
         );
         expect([found.batches, found.requests]).toEqual([own.length, sum(own.map((b) => b.requests.length))]);
+        expect(found.meanBatch).toBeCloseTo(sum(own.map((b) => b.requests.length)) / own.length, 9);
         const there = Array.from(SHAPE.devicePool).filter((p) => p === pool).length;
         expect(found.utilisation).toBeCloseTo(
           within(own, 0, DURATION_NS, () => 1) / (there * DURATION_NS),
@@ -301,6 +304,7 @@ describe('RunMetrics', () => {
         const gpus = sum(Array.from(SHAPE.deviceShare).filter((_, d) => SHAPE.deviceClass[d] === index));
         const busy = within(own, 0, DURATION_NS, (b) => SHAPE.deviceShare[b.device] as number);
         expect(found.gpus).toBe(gpus);
+        expect(found.virtualGpus).toBe(Array.from(SHAPE.deviceClass).filter((c) => c === index).length);
         expect(found.utilisation).toBeCloseTo(busy / (gpus * DURATION_NS), 9);
         expect(found.busyGpuS).toBeCloseTo(busy / 1e9, 6);
       });
@@ -340,7 +344,18 @@ describe('RunMetrics', () => {
         const answered = requests.filter((r) => r.outcome < 2);
         const inTime = requests.filter((r) => r.outcome === 0);
         expect(found.arrived).toBe(requests.length);
-        expect(found.inTime + found.late + found.dropped + found.failed).toBe(requests.length);
+        const outcomes = [found.inTime, found.late, found.dropped, found.failed];
+        expect(outcomes).toEqual([0, 1, 2, 3].map((o) => requests.filter((r) => r.outcome === o).length));
+        const bad = requests.filter((r) => r.outcome === 1 || r.outcome === 2);
+        expect(found.invalidRate).toBeCloseTo(
+          sum(bad.map((r) => r.deviceNs)) / sum(requests.map((r) => r.deviceNs)),
+          9,
+        );
+        expect(found.offeredRps).toBeCloseTo(requests.length / ((to - from) / 1e9), 9);
+        expect(found.splitMs?.transfer).toBeCloseTo(
+          sum(answered.map((r) => r.transferNs)) / answered.length / 1e6,
+          6,
+        );
         expect(found.attainment).toBeCloseTo(share(inTime, requests), 12);
         expect(found.goodputRps).toBeCloseTo(inTime.length / ((to - from) / 1e9), 9);
         const latencies = summarizeLatencies(answered.map((r) => (r.endNs - r.arrivedNs) / 1e6));

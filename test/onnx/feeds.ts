@@ -1,5 +1,6 @@
 import * as ort from 'onnxruntime-node';
 import { type OnnxModel, readModel } from '../../src/onnx/index.js';
+import { noise } from './noise.js';
 import type { Tensors } from './runtime.js';
 import { sharedBytes } from './shared.js';
 
@@ -17,15 +18,6 @@ const SPECIAL: Record<string, (size: number, at: number) => number> = {
   input_mask: (size, at) => (at % 12 < 9 || size < 12 ? 1 : 0),
   sr: () => 16000,
 };
-
-/** Small multiplicative generator: tests need numbers that differ, the same ones each time. */
-export function noise(seed: number): () => number {
-  let state = seed % 2147483647 || 1;
-  return () => {
-    state = (state * 48271) % 2147483647;
-    return state / 2147483647;
-  };
-}
 
 /** Inputs of the right type and range for a shared model at batch 1; another seed gives other numbers. */
 export function feedsOf(name: string, model: OnnxModel, seed = 0): Tensors {

@@ -2,105 +2,126 @@ import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import {
   type Arrivals,
-  arrivalsAt,
-  arrivalTimes,
   DrawnArrivals,
   type Load,
-  mergedArrivals,
+  type LoadPhase,
   mixedLoads,
   phasedLoad,
-  sharedByWeight,
   steadyLoad,
 } from '../../src/workload/index.js';
 
-const drawn = (process: 'poisson' | 'uniform' | 'gamma', load: Load, seed = 1) =>
-  new DrawnArrivals({ process, load, stream: streamOf(seed, 'arrivals') });
-
-const pulled = (arrivals: Arrivals) => {
-  const all: { at: number; model: number }[] = [];
-  while (arrivals.next()) all.push({ at: arrivals.atNs, model: arrivals.model });
-  return all;
-};
-const timesOf = (arrivals: Arrivals) => pulled(arrivals).map(({ at }) => at);
-
-const gapsOf = (times: readonly number[]) => times.slice(1).map((t, i) => t - times[i]!);
-const moments = (values: readonly number[]) => {
-  const mean = values.reduce((a, b) => a + b, 0) / values.length;
-  const variance = values.reduce((a, b) => a + (b - mean) ** 2, 0) / (values.length - 1);
-  return { mean, cv: Math.sqrt(variance) / mean };
+const timesOf = (arrivals: Arrivals) => {
+  const times: number[] = [];
+  while (arrivals.next()) times.push(arrivals.atNs);
+  return times;
 };
 
-describe('DrawnArrivals', () => {
-  it('has the given rate and coefficient of variation with gamma gaps', () => {
-    for (const cv of [0.25, 0.5, 1, 2, 4]) {
-      const times = timesOf(drawn('gamma', steadyLoad(1000, 150, cv), 7));
-      const gaps = moments(gapsOf(times));
-      // The standard error of a count over time T is cv·√(rate·T). That of a sample's CV grows with the
-      // square of the CV.
-      expect(Math.abs(times.length - 150_000)).toBeLessThan(4 * cv * Math.sqrt(150_000));
-      expect(Math.abs(gaps.cv / cv - 1)).toBeLessThan(0.015 * (1 + cv));
-    }
+describe('loads', () => {
+  const told = ({ pieces, lengthNs, startRate, endRate, startCv, endCv, durationNs }: Load) => ({
+    pieces,
+    durationNs,
+    lengthS: [...lengthNs].map((ns) => ns / 1e9),
+    rps: [...startRate].map((rate, i) => [rate * 1e9, (endRate[i] as number) * 1e9]),
+    cv: [...startCv].map((cv, i) => [cv, endCv[i]]),
   });
 
-  it('is evenly spaced with gamma gaps without variation', () => {
-    expect(timesOf(drawn('gamma', steadyLoad(4, 1, 0)))).toEqual([0.25e9, 0.5e9, 0.75e9]);
+  it('are one piece where they are steady, of variation 1 unless another is told', () => {
+    const steady = { pieces: 1, durationNs: 5e9, lengthS: [5], rps: [[2, 2]] };
+    expect(told(steadyLoad(2, 5))).toEqual({ ...steady, cv: [[1, 1]] });
+    expect(told(steadyLoad(2, 5, 0))).toEqual({ ...steady, cv: [[0, 0]] });
   });
 
-  it('follows the integral of a rate that rises and falls', () => {
-    const load = phasedLoad([
-      { rps: 100, durationS: 200 },
-      { rps: 900, durationS: 100, transitionS: 200 },
-      { rps: 0, durationS: 50, transitionS: 100 },
-      { rps: 400, durationS: 100 },
-    ]);
-    expect(load.durationNs).toBe(750e9);
-    const expected = [20_000, 100_000, 90_000, 45_000, 0, 40_000];
-    const ends = [200, 400, 500, 600, 650, 750];
-    for (const [process, tolerance] of [
-      ['uniform', 1],
-      ['poisson', 4 * Math.sqrt(100_000)],
-      ['gamma', 4 * Math.sqrt(100_000)],
-    ] as const) {
-      const times = timesOf(drawn(process, load));
-      ends.forEach((end, i) => {
-        const from = (ends[i - 1] ?? 0) * 1e9;
-        const count = times.filter((t) => t >= from && t < end * 1e9).length;
-        expect(Math.abs(count - expected[i]!)).toBeLessThanOrEqual(tolerance);
-      });
-      expect(times.every((t, i) => Number.isInteger(t) && t >= (times[i - 1] ?? 0))).toBe(true);
-    }
+  it('are a transition and a hold for each phase, those of no length left out', () => {
+    const phases = [
+      { rps: 1, durationS: 2 },
+      { rps: 3, cv: 0.5, durationS: 0, transitionS: 4 },
+      { rps: 5, durationS: 6, transitionS: 1 },
+    ];
+    expect(told(phasedLoad(phases))).toEqual({
+      pieces: 4,
+      durationNs: 13e9,
+      lengthS: [2, 4, 1, 6],
+      rps: [
+        [1, 1],
+        [1, 3],
+        [3, 5],
+        [5, 5],
+      ],
+      cv: [
+        [1, 1],
+        [1, 0.5],
+        [0.5, 1],
+        [1, 1],
+      ],
+    });
   });
 
-  it('places evenly spaced arrivals where the integral of a rising rate is a whole number', () => {
-    const load = phasedLoad([
-      { rps: 0, durationS: 1 },
-      { rps: 2, durationS: 1, transitionS: 4 },
-    ]);
-    // Over the transition the integral is t²/4 from second 1 on: 0, 1, 2, 3 at t = 0, 2, √8, √12. After it
-    // come 4 and 5.
-    const seconds = [1, 1 + 2, 1 + Math.sqrt(8), 1 + Math.sqrt(12), 5, 5.5];
-    expect(timesOf(drawn('uniform', load))).toEqual(seconds.map((s) => Math.round(s * 1e9)));
+  it('of a mix are the shares of the weights, on any scale', () => {
+    const [first, second] = mixedLoads([{ rps: 8, durationS: 1, weights: [30, 10] }], 2) as [Load, Load];
+    expect([told(first).rps, told(second).rps]).toEqual([[[6, 6]], [[2, 2]]]);
   });
 
-  it('changes its variation over a transition', () => {
-    const times = timesOf(
-      drawn(
-        'gamma',
-        phasedLoad([
-          { rps: 500, cv: 0.2, durationS: 200 },
-          { rps: 500, cv: 3, durationS: 200, transitionS: 100 },
-        ]),
-      ),
+  it('are refused where a number is negative, infinite or none, at its place', () => {
+    const faultsOf = (phase: Partial<LoadPhase>) => () =>
+      phasedLoad([
+        { rps: 1, durationS: 1 },
+        { rps: 1, durationS: 1, ...phase },
+      ]);
+    for (const name of ['rps', 'cv', 'durationS', 'transitionS'] as const)
+      for (const value of [-1, Number.NaN, Number.POSITIVE_INFINITY])
+        expect(faultsOf({ [name]: value })).toThrow(`/1/${name}: is ${value}; it must be a number`);
+    expect(faultsOf({ rps: 0, cv: 0, durationS: 0, transitionS: 0 })).not.toThrow();
+    expect(() => phasedLoad([{ rps: 1, durationS: 1, transitionS: 0 }])).not.toThrow();
+  });
+
+  it('may live by a transition alone, and need a rate and a length somewhere', () => {
+    const still = { rps: 0, durationS: 0 };
+    expect(phasedLoad([still, { rps: 1, durationS: 0, transitionS: 2 }]).durationNs).toBe(2e9);
+    const messageOf = (phases: readonly LoadPhase[]) => {
+      try {
+        phasedLoad(phases);
+      } catch (error) {
+        return (error as Error).message;
+      }
+      return '';
+    };
+    expect(messageOf([still])).toContain('the rate of every phase is 0');
+    expect(messageOf([{ ...still, rps: 1 }])).toContain('no phase has a duration');
+    // A fault of a number is told alone: what is 0 besides may follow from it.
+    const faulty = messageOf([{ rps: -1, durationS: 0 }]);
+    expect(faulty).toContain('/0/rps: is -1');
+    expect(faulty).not.toContain('no phase');
+    expect(faulty).not.toContain('every phase');
+  });
+
+  it('of one rate are refused with rate, duration and variation that are infinite', () => {
+    const infinite = Number.POSITIVE_INFINITY;
+    expect(() => steadyLoad(infinite, infinite, infinite)).toThrow(
+      /the rate Infinity .*\n.*the duration Infinity .*\n.*variation Infinity/,
     );
-    const cvWithin = (from: number, to: number) =>
-      moments(gapsOf(times.filter((t) => t >= from * 1e9 && t < to * 1e9))).cv;
-    expect(cvWithin(0, 200)).toBeCloseTo(0.2, 1);
-    expect(cvWithin(240, 260)).toBeGreaterThan(1.2);
-    expect(cvWithin(240, 260)).toBeLessThan(2);
-    expect(Math.abs(cvWithin(300, 500) - 3)).toBeLessThan(0.2);
+    expect(() => steadyLoad(1, 0)).toThrow('the duration 0 is not positive');
+    expect(() => steadyLoad(1, 1, -0.1)).toThrow('variation -0.1 is negative');
   });
 
-  it('refuses invalid loads with every fault', () => {
+  it('of a mix are refused with weights that are too few, negative, infinite or nothing', () => {
+    const loads = (...weights: number[][]) =>
+      mixedLoads(
+        weights.map((own) => ({ rps: 1, durationS: 1, weights: own })),
+        2,
+      );
+    expect(() => loads([1, 1], [1], [1, 2, 3])).toThrow(
+      /\/1\/weights: has 1 weights; there are 2 models\n.*\/2\/weights: has 3 weights; there are 2 models/,
+    );
+    for (const bad of [-1, Number.NaN, Number.POSITIVE_INFINITY])
+      expect(() => loads([1, bad])).toThrow(`/0/weights: is 1, ${bad}; each must`);
+    expect(() => loads([0, 0])).toThrow('/0/weights: has no weight above 0');
+    expect(() => loads([0, 1])).not.toThrow();
+    expect(() => mixedLoads([{ rps: -1, durationS: 1, weights: [1] }], 2)).toThrow(
+      /\/0\/rps: is -1.*\n.*\/0\/weights: has 1/,
+    );
+  });
+
+  it('refuses loads that are none, with every fault', () => {
     expect(() => steadyLoad(0, -1, Number.NaN)).toThrow(
       /rate 0 is not positive\n.*duration -1 is not positive\n.*variation NaN/,
     );
@@ -124,7 +145,7 @@ describe('DrawnArrivals', () => {
 });
 
 describe('mixedLoads()', () => {
-  it('gives each model its share, which adds up to the rate, through a transition', () => {
+  it('gives each model its share, and the sum the rate, through a transition', () => {
     const loads = mixedLoads(
       [
         { rps: 100, durationS: 100, weights: [3, 1, 0] },
@@ -133,7 +154,7 @@ describe('mixedLoads()', () => {
       3,
     );
     const counts = loads.map((load) => {
-      const times = timesOf(drawn('uniform', load));
+      const times = timesOf(new DrawnArrivals({ process: 'uniform', load, stream: streamOf(1, 'unused') }));
       return [0, 100, 200].map(
         (from) => times.filter((t) => t >= from * 1e9 && t < (from + 100) * 1e9).length,
       );
@@ -145,60 +166,5 @@ describe('mixedLoads()', () => {
     ];
     const off = counts.flat().map((count, i) => Math.abs(count - expected.flat()[i]!));
     expect(Math.max(...off)).toBeLessThanOrEqual(1);
-  });
-});
-
-describe('mergedArrivals()', () => {
-  it('is in order of time, and of source at equal times', () => {
-    const merged = mergedArrivals([arrivalsAt([5, 5, 9], 0), arrivalsAt([1, 5, 12], 1), arrivalsAt([], 2)]);
-    expect(pulled(merged)).toEqual([
-      { at: 1, model: 1 },
-      { at: 5, model: 0 },
-      { at: 5, model: 0 },
-      { at: 5, model: 1 },
-      { at: 9, model: 0 },
-      { at: 12, model: 1 },
-    ]);
-    expect(merged.next()).toBe(false);
-    expect(mergedArrivals([]).next()).toBe(false);
-  });
-
-  it('leaves the arrivals of one model unchanged when another has more', () => {
-    const run = (rpsOfOther: number) =>
-      pulled(
-        mergedArrivals(
-          [300, rpsOfOther].map(
-            (rps, model) =>
-              new DrawnArrivals({
-                process: 'poisson',
-                load: steadyLoad(rps, 5),
-                stream: streamOf(1, `arrivals/${model}`),
-                model,
-              }),
-          ),
-        ),
-      );
-    const ofFirst = (rpsOfOther: number) => run(rpsOfOther).filter(({ model }) => model === 0);
-    expect(ofFirst(100)).toEqual(ofFirst(1000));
-    expect(ofFirst(100).length).toBeGreaterThan(1000);
-    expect(run(1000).length - ofFirst(1000).length).toBeGreaterThan(4000);
-  });
-});
-
-describe('sharedByWeight()', () => {
-  it('keeps the times and draws models in proportion', () => {
-    const times = arrivalTimes({ process: 'poisson', rps: 1000, durationS: 50, stream: streamOf(1, 'a') });
-    const shared = pulled(sharedByWeight(arrivalsAt(times), [1, 0, 3], streamOf(1, 'models')));
-    expect(shared.map(({ at }) => at)).toEqual(Array.from(times));
-    const share = shared.filter(({ model }) => model === 2).length / shared.length;
-    expect(Math.abs(share - 0.75)).toBeLessThan(0.01);
-    expect(shared.some(({ model }) => model === 1)).toBe(false);
-  });
-
-  it('refuses weights that are negative, all 0 or not numbers', () => {
-    for (const weights of [[], [0, 0], [1, -1], [Number.NaN]])
-      expect(() => sharedByWeight(arrivalsAt([1]), weights, streamOf(1, 'm'))).toThrow(
-        'Cannot share the load',
-      );
   });
 });

@@ -1,7 +1,7 @@
 import * as ort from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
 import { batchDim, freeDims, makeBatchSymbolic, type OnnxModel, readModel } from '../../../src/onnx/index.js';
-import { noise } from '../feeds.js';
+import { noise } from '../noise.js';
 import { relativeError, run, type Tensors } from '../runtime.js';
 import { rowOf, stacked } from '../stacking.js';
 import * as w from '../writer.js';

@@ -11,7 +11,7 @@ import {
   nameNodes,
   readModel,
 } from '../../../src/onnx/index.js';
-import { noise } from '../feeds.js';
+import { noise } from '../noise.js';
 import { hasShared, sharedBytes } from '../shared.js';
 import * as w from '../writer.js';
 

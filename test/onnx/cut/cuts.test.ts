@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { type Cut, cutFault, cutsOf, readModel, type TensorType } from '../../../src/onnx/index.js';
+import * as w from '../writer.js';
+
+const F4: TensorType = { dtype: 'float32', dims: [4] };
+const x = w.value('x', w.FLOAT, [4]);
+const y = w.value('y', w.FLOAT, [4]);
+
+/** A ValueInfo of a type that is no tensor, by its arm of the oneof. */
+const ofKind = (name: string, arm: number) => w.message([1, name], [2, w.message([arm, w.message()])]);
+
+const made = (parts: w.GraphParts) => readModel(w.model(w.graph({ inputs: [x], outputs: [y], ...parts })));
+
+/** x → a → b → y, with a and b of types nobody knows. */
+const line = made({
+  nodes: [w.node('Relu', ['x'], ['a']), w.node('Neg', ['a'], ['b']), w.node('Exp', ['b'], ['y'])],
+});
+const known = new Map([
+  ['a', F4],
+  ['b', F4],
+]);
+
+describe('cutsOf()', () => {
+  it('has no cut where there are fewer than two nodes', () => {
+    expect(cutsOf(made({ nodes: [], outputs: [x] }))).toEqual([]);
+    expect(cutsOf(made({ nodes: [w.node('Relu', ['x'], ['y'])] }))).toEqual([]);
+  });
+
+  it('counts no tensor before it is made, and none beyond its last use', () => {
+    const model = made({
+      nodes: [
+        w.node('Relu', ['x'], ['a']),
+        w.node('Split', ['a'], ['b', '', 'c']),
+        w.node('Clip', ['b', '', 'c'], ['d']),
+        w.node('Neg', ['d'], ['y']),
+      ],
+    });
+    expect(cutsOf(model)).toEqual([
+      { position: 1, tensors: ['a'] },
+      { position: 2, tensors: ['b', 'c'] },
+      { position: 3, tensors: ['d'] },
+    ]);
+  });
+});
+
+describe('cutFault()', () => {
+  it('knows the cuts there are by number', () => {
+    const why = (position: number) => cutFault(line, { position, tensors: ['a'] }, known);
+    for (const position of [0, -1, 3, 4, 1.5, Number.NaN])
+      expect(why(position)).toBe(`there is no cut ${position}; cuts are 1 to 2`);
+    for (const position of [1, 2]) expect(why(position)).toBeUndefined();
+  });
+
+  it('refuses a cut that nothing crosses', () => {
+    expect(cutFault(line, { position: 1, tensors: [] }, known)).toBe('nothing crosses it');
+  });
+
+  it('refuses a cut after work that no output needs, even where an output’s maker follows', () => {
+    const model = made({
+      nodes: [
+        w.node('Relu', ['x'], ['a']),
+        w.node('Neg', ['a'], ['left']),
+        w.node('Abs', ['left'], ['over']),
+        w.node('Exp', ['a'], ['y']),
+      ],
+    });
+    const why = cutsOf(model).map((cut) => cutFault(model, cut, new Map([...known, ['left', F4]])));
+    expect(why.map((fault) => fault?.slice(0, 31))).toEqual([
+      undefined,
+      'the node before it is constant ',
+      'the node before it is constant ',
+    ]);
+  });
+
+  it('names every tensor that cannot cross, and why', () => {
+    const model = made({
+      nodes: [w.node('Op', ['x'], ['a', 'b', 'c', 'd', 'e', 'f']), w.node('Op', [...'abcdef'], ['y'])],
+      values: [ofKind('a', 4), ofKind('b', 5), ofKind('c', 7), ofKind('d', 8), ofKind('e', 9)],
+    });
+    const cut = cutsOf(model)[0] as Cut;
+    expect(cutFault(model, cut, new Map())?.split('; ')).toEqual([
+      '"a" is a sequence, which cannot be sent',
+      '"b" is a map, which cannot be sent',
+      '"c" is an opaque, which cannot be sent',
+      '"d" is a sparse, which cannot be sent',
+      '"e" is an optional, which cannot be sent',
+      'the type of "f" is not known',
+    ]);
+  });
+
+  it('goes by a measured type before a declared one, and by declared ones of every kind', () => {
+    const string = 8;
+    const why = (parts: w.GraphParts, types: ReadonlyMap<string, TensorType>) => {
+      const model = made({
+        nodes: [w.node('Op', ['x'], ['a']), w.node('Op', ['a', 'z'], ['y'])],
+        inputs: [x, w.value('z', string, [1])],
+        ...parts,
+      });
+      return cutFault(model, cutsOf(model)[0] as Cut, types);
+    };
+    const strings = ', which cannot be sent; ';
+    const ofZ = `"z" is string${strings}`;
+    expect(why({}, known)).toContain(ofZ);
+    expect(why({}, new Map([...known, ['z', F4]]))).toBeUndefined();
+    const z = new Map([['z', F4]]);
+    expect(why({}, z)).toBe('the type of "a" is not known');
+    expect(why({ values: [w.value('a', w.FLOAT, [4])] }, z)).toBeUndefined();
+    expect(why({ values: [w.value('a', string, [4])] }, z)).toContain(`"a" is string${strings}`);
+    expect(why({ outputs: [y, w.value('a', w.INT64, [4])] }, z)).toBeUndefined();
+    expect(why({ outputs: [y, w.value('a', string, [4])] }, z)).toContain(`"a" is string${strings}`);
+  });
+});

@@ -1,0 +1,236 @@
+import { describe, expect, it } from 'vitest';
+import { InputError } from '../../src/artifacts/index.js';
+import { streamOf } from '../../src/random/index.js';
+import { parseTrace, type TraceOptions } from '../../src/workload/index.js';
+
+/** A trace as plain values, or its faults. */
+function told(text: string, options: TraceOptions = {}) {
+  try {
+    const trace = parseTrace(text, options);
+    return trace.kind === 'arrivals'
+      ? { format: trace.format, times: [...trace.timesNs] }
+      : { format: trace.format, seconds: [...trace.intervalS], counts: [...trace.counts] };
+  } catch (error) {
+    if (error instanceof InputError) return error.faults.map(({ path, message }) => `${path}: ${message}`);
+    throw error;
+  }
+}
+const timesOf = (text: string) => (told(text) as { times: number[] }).times;
+const unknown = expect.arrayContaining([expect.stringContaining('begins no trace that is known')]);
+
+describe('numbers of a trace', () => {
+  it('are decimals with or without point, sign and exponent', () => {
+    for (const [text, seconds] of [
+      ['7', 7],
+      ['+7', 7],
+      ['7.', 7],
+      ['.25', 0.25],
+      ['12.5', 12.5],
+      ['25e1', 250],
+      ['25E-2', 0.25],
+      ['.5e+1', 5],
+      ['  3  ', 3],
+    ] as const)
+      expect([text, timesOf(`arrival_s\n${text}`)]).toEqual([text, [seconds * 1e9 + 0]]);
+  });
+
+  it('are nothing else, not even what JavaScript takes for one', () => {
+    for (const text of [
+      '.',
+      '1e',
+      'e5',
+      '1.2.3',
+      '--1',
+      '1_0',
+      '0x1',
+      '1 0',
+      'Infinity',
+      '1e5.5',
+      'x1',
+      '1x',
+    ])
+      expect([text, told(`arrival_s\n${text}`)]).toEqual([
+        text,
+        [`line 2: arrival_s is "${text}"; it must be a number`],
+      ]);
+  });
+
+  it('may be meant by a first line that holds none: it is data with a fault, no header', () => {
+    for (const text of ['nan', 'NaN', '-inf', '+Infinity', 'INF', '+x', '-', '-5s'])
+      expect([text, told(text)]).toEqual([text, [`line 1: arrival_s is "${text}"; it must be a number`]]);
+    for (const text of ['nano', 'info', 'banana', 'ainf', 'x+']) expect(told(text)).toEqual(unknown);
+    expect(told('nan,1')).toEqual(['line 1: interval_s is "nan"; it must be a number']);
+    expect(told('1,x')).toEqual(unknown);
+  });
+});
+
+describe('headers of a trace', () => {
+  it('may be written in any case, with spaces around names', () => {
+    expect(told('Arrival_S\n2')).toEqual({ format: 'arrivals', times: [2e9] });
+    expect(told(' INTERVAL_S , Count \n2,3')).toEqual({ format: 'counts', seconds: [2], counts: [3] });
+  });
+
+  it('name the format of the trace that is read', () => {
+    const formats = [
+      ['1', 'arrivals'],
+      ['1,2', 'counts'],
+      ['arrived_at,num_prefill_tokens,num_decode_tokens\n1,2,3', 'vidur'],
+      ['TIMESTAMP,ContextTokens,GeneratedTokens\n2024-01-01 00:00:00,1,1', 'azure-llm'],
+      ['TIMESTAMP,NumImages,ContextTokens,GeneratedTokens\n2024-01-01 00:00:00,1,1,1', 'azure-lmm'],
+      ['app,func,end_timestamp,duration\na,b,2,1', 'azure-functions-2021'],
+      ['HashOwner,HashApp,HashFunction,Trigger,1\na,b,c,d,1', 'azure-functions-2019'],
+      ['{"data":[{"timestamp":[1]}]}', 'fixed-schedule'],
+    ] as const;
+    for (const [text, format] of formats) expect(told(text)).toMatchObject({ format });
+    expect(told('1', { format: 'perf-analyzer-intervals' })).toMatchObject({
+      format: 'perf-analyzer-intervals',
+    });
+  });
+
+  it('may go on with more columns where the format is told by the first, and must be whole otherwise', () => {
+    expect(timesOf('arrived_at,anything\n1,2')).toEqual([1e9]);
+    expect(timesOf('TIMESTAMP,ContextTokens,GeneratedTokens,Extra\n2024-01-01 00:00:00,1,1,x')).toEqual([0]);
+    for (const text of [
+      'arrival_s,extra',
+      'interval_s',
+      'interval_s,count,extra',
+      'interval_s,counts',
+      'interval,count',
+      'timestamp,contexttokens',
+      'timestamp,numimages,contexttokens',
+      'timestamp,numimages,generatedtokens,contexttokens',
+      'app,func,end_timestamp',
+      'app,func,end_timestamp,duration,extra',
+      'app,func,start_timestamp,duration',
+      '1,2,3',
+    ])
+      expect([text, told(`${text}\n1,1,1,1,1`)]).toEqual([text, unknown]);
+  });
+
+  it('that are unknown are answered with every format there is, each once', () => {
+    const [fault] = told('when\n1') as [string];
+    const looks = (fault.split('known are ')[1] as string).split('; ');
+    expect(new Set(looks).size).toBe(looks.length);
+    for (const look of [
+      'arrival_s, one arrival per line',
+      'interval_s,count',
+      '(Vidur)',
+      '(Azure LLM)',
+      '(Azure LMM)',
+      '(Azure Functions 2021)',
+      '(Azure Functions 2019, counts per minute)',
+      '(perf_analyzer)',
+    ])
+      expect(looks.filter((known) => known.endsWith(look))).toHaveLength(1);
+    expect(looks).toHaveLength(8);
+  });
+});
+
+describe('stamps of Azure traces', () => {
+  const header = 'TIMESTAMP,ContextTokens,GeneratedTokens\n';
+  const gapOf = (from: string, to: string) => timesOf(`${header}${from},1,1\n${to},1,1`)[1];
+
+  it('are exact to the nanosecond, whatever digits are written', () => {
+    for (const [digits, ns] of [
+      ['', 0],
+      ['.1', 1e8],
+      ['.000000001', 1],
+      ['.123456789', 123_456_789],
+      ['.9799600', 979_960_000],
+    ] as const)
+      expect(gapOf('2023-11-16 18:17:03', `2023-11-16 18:17:03${digits}`)).toBe(ns);
+    expect(gapOf('2023-11-16 18:17:03.75', '2023-11-16 18:17:05.5')).toBe(1.75e9);
+  });
+
+  it('differ by what the calendar says, through leap days and ends of years', () => {
+    const stream = streamOf(1, 'stamps');
+    for (let i = 0; i < 200; i++) {
+      const from = 1000 * stream.integer(2e9);
+      const to = from + 1000 * stream.integer(100 * 86_400);
+      const [a, b] = [from, to].map((ms) => new Date(ms).toISOString().slice(0, 19)) as [string, string];
+      expect(gapOf(a, b)).toBe((to - from) * 1e6);
+    }
+    expect(gapOf('2024-02-28 23:59:59Z', '2024-03-01 00:00:00+00:00')).toBe(86_401e9);
+  });
+
+  it('are refused where the calendar has no such time, or they are not UTC', () => {
+    for (const stamp of [
+      '2023-02-29 00:00:00',
+      '2023-13-01 00:00:00',
+      '2023-00-10 00:00:00',
+      '2023-04-31 00:00:00',
+      '2023-04-30 24:00:00',
+      '2023-04-30 23:60:00',
+      '2023-04-30 23:59:60',
+      '2023-04-30 23:59:59+01:00',
+      '2023-04-30 23:59:59.1234567890',
+      '2023-04-30 23:59:59.',
+      '2023-04-30',
+      'x2023-04-30 23:59:59',
+      '2023-04-30 23:59:59 x',
+      '23-04-30 23:59:59',
+      '2023-4-30 23:59:59',
+    ])
+      expect(told(`${header}${stamp},1,1`)).toEqual([
+        expect.stringContaining(`line 2: TIMESTAMP is ${JSON.stringify(stamp)}; it must be like 2023-`),
+      ]);
+  });
+
+  it('begin anew with each trace that is read', () => {
+    expect(timesOf(`${header}2024-01-01 00:00:07,1,1`)).toEqual([0]);
+    expect(timesOf(`${header}2024-01-01 00:00:03,1,1\n2024-01-01 00:00:04,1,1`)).toEqual([0, 1e9]);
+  });
+});
+
+describe('Azure Functions traces', () => {
+  it('of 2019 have their keys in any order, with or without the trigger, and minutes by number', () => {
+    for (const header of [
+      'HashFunction,HashOwner,HashApp,1,2',
+      'HashOwner,HashApp,HashFunction,minute_1,minute_2',
+    ])
+      expect(told(`${header}\na,b,c,4,5`)).toEqual({
+        format: 'azure-functions-2019',
+        seconds: [60, 60],
+        counts: [4, 5],
+      });
+    for (const header of [
+      'HashOwner,HashApp,1,2',
+      'HashOwner,HashApp,HashFunction,Trigger,2,3',
+      'HashOwner,HashApp,HashFunction,Trigger,1,3',
+      'HashOwner,HashApp,HashFunction,Trigger,1,xminute_2',
+      'HashOwner,HashApp,HashFunction,Trigger,1,minutes',
+    ])
+      expect([header, told(`${header}\na,b,c,4,5,6`)]).toEqual([header, unknown]);
+  });
+
+  it('of 2019 add up functions minute by minute, and name the minute that is faulty', () => {
+    const header = 'HashOwner,HashApp,HashFunction,1,2,3\n';
+    expect(told(`${header}a,b,c,1,2,3\na,b,d,10,0,30\na,b,e,0,0,0`)).toMatchObject({ counts: [11, 2, 33] });
+    expect(told(`${header}a,b,c,1,x,y\na,b,d,1,2,1.5`)).toEqual([
+      'line 2: minute 2 is "x"; it must be a number',
+      'line 3: minute 3 is "1.5"; it must be a whole number',
+    ]);
+  });
+
+  it('of 2021 come sorted by when they began, those from before the start at 0', () => {
+    const header = 'app,func,end_timestamp,duration\n';
+    expect(timesOf(`${header}a,b,9,1\na,b,4,0.5\na,b,1,3\na,b,4,4`)).toEqual([0, 0, 3.5e9, 8e9]);
+    expect(told(`${header}a,b,x,y\na,b,1,-1`)).toEqual([
+      'line 2: end_timestamp is "x"; it must be a number',
+      'line 2: duration is "y"; it must be a number',
+      'line 3: duration is "-1"; it must not be negative',
+    ]);
+  });
+});
+
+describe('intervals of perf_analyzer', () => {
+  it('add up, each rounded to whole nanoseconds', () => {
+    expect(told('1.5\n0.0004\n0.0006\n2', { format: 'perf-analyzer-intervals' })).toMatchObject({
+      times: [1500, 1500, 1501, 3501],
+    });
+    expect(told('1\nx\n-2', { format: 'perf-analyzer-intervals' })).toEqual([
+      'line 2: the interval is "x"; it must be a number',
+      'line 3: the interval is "-2"; it must not be negative',
+    ]);
+  });
+});

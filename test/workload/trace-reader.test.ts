@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { InputError } from '../../src/artifacts/index.js';
+import { parseTrace, type TraceOptions, TraceReader } from '../../src/workload/index.js';
+
+function faultsOf(text: string, options: TraceOptions = {}): string[] {
+  try {
+    parseTrace(text, options);
+  } catch (error) {
+    if (error instanceof InputError) return error.faults.map(({ path, message }) => `${path}: ${message}`);
+    throw error;
+  }
+  return [];
+}
+function timesOf(...pieces: readonly string[]): number[] {
+  const reader = new TraceReader();
+  for (const piece of pieces) reader.push(piece);
+  const trace = reader.end();
+  return trace.kind === 'arrivals' ? [...trace.timesNs] : [];
+}
+
+describe('TraceReader', () => {
+  it('looks at the beginning of the text for a byte order mark and for JSON, and nowhere else', () => {
+    expect(timesOf('', '\uFEFF1\n2')).toEqual([1e9, 2e9]);
+    const json = '{"data":[{"timestamp":[1]},{"timestamp":2}]}';
+    for (const pieces of [[json], ['', json], [` \n${json}`], [`\uFEFF\t${json}\n`], [...json]])
+      expect(timesOf(...pieces)).toEqual([1e6, 2e6]);
+    expect(faultsOf('1\n{"data":[]}')).toHaveLength(1);
+  });
+
+  it('takes a byte order mark alone in its piece', () => {
+    expect(timesOf('\uFEFF', '1\n2')).toEqual([1e9, 2e9]);
+  });
+
+  it('ends lines by line feeds, with or without a carriage return before, and strips nothing else', () => {
+    expect(timesOf('1\r\n2\n3\r')).toEqual([1e9, 2e9, 3e9]);
+    expect(faultsOf('1\r2\n')).toEqual([expect.stringContaining('line 1: "1\\r2" begins no trace')]);
+    expect(faultsOf('1\n\r\n2')).toEqual(['line 2: it is empty']);
+    expect(faultsOf('1\n \t \n2')).toEqual(['line 2: it is empty']);
+  });
+
+  it('says nothing of the lines behind a first one that it does not know', () => {
+    expect(faultsOf('when\n\nx,y\n1,2,3\n')).toEqual([
+      expect.stringContaining('line 1: "when" begins no trace'),
+    ]);
+  });
+
+  it('shows at most 40 letters of what it does not understand', () => {
+    const shownOf = (text: string) => faultsOf(`arrival_s\n${text}`);
+    expect(shownOf('y'.repeat(40))).toEqual([
+      `line 2: arrival_s is "${'y'.repeat(40)}"; it must be a number`,
+    ]);
+    expect(shownOf('y'.repeat(41))).toEqual([
+      `line 2: arrival_s is "${'y'.repeat(39)}…"; it must be a number`,
+    ]);
+  });
+
+  it('names up to 50 faults without counting others', () => {
+    expect(faultsOf(`arrival_s\n${'x\n'.repeat(50)}`)).toHaveLength(50);
+    const faults = faultsOf(`arrival_s\n${'x\n'.repeat(51)}`);
+    expect(faults).toHaveLength(51);
+    expect(faults.at(-1)).toBe(': … and 1 more faults');
+  });
+
+  it('names the trace in its refusal only where it has a name', () => {
+    expect(() => parseTrace('')).toThrow('Cannot read the trace: ');
+    expect(() => parseTrace('', { name: 'a.csv' })).toThrow('Cannot read the trace a.csv: ');
+  });
+
+  it('takes equal arrivals and refuses those that go back, naming both times', () => {
+    expect(timesOf('2\n2\n3')).toEqual([2e9, 2e9, 3e9]);
+    expect(faultsOf('2\n1.5\n1.75\n2')).toEqual([
+      'line 2: its arrival at 1.5 s comes after one at 2 s: arrivals must ascend',
+      'line 3: its arrival at 1.75 s comes after one at 2 s: arrivals must ascend',
+    ]);
+  });
+
+  it('takes the last instant that is a whole number of nanoseconds, and none after it', () => {
+    const header = 'TIMESTAMP,ContextTokens,GeneratedTokens\n2024-01-01 00:00:00,1,1\n';
+    expect(timesOf(`${header}2024-04-14 05:59:59.254740991,1,1`).at(-1)).toBe(Number.MAX_SAFE_INTEGER);
+    expect(faultsOf(`${header}2024-04-14 05:59:59.254740992,1,1`)).toEqual([
+      expect.stringContaining('line 3: it is more than 104 days after the start'),
+    ]);
+  });
+
+  it('keeps all of many arrivals and intervals', () => {
+    const numbers = Array.from({ length: 1000 }, (_, i) => i);
+    expect(timesOf(numbers.join('\n'))).toEqual(numbers.map((i) => i * 1e9));
+    const counts = parseTrace(numbers.map((i) => `${i + 1},${i}`).join('\n'));
+    expect(counts).toEqual({
+      kind: 'counts',
+      format: 'counts',
+      intervalS: Float64Array.from(numbers, (i) => i + 1),
+      counts: Float64Array.from(numbers),
+    });
+  });
+});
+
+describe('a fixed schedule', () => {
+  it('says of every entry that is none what it is', () => {
+    const entries = '[1,2]|[]|"1"|null|[true]|[-0.5]|[3]'.split('|').map((t) => `{"timestamp":${t}}`);
+    const must = 'it must be a list of one number of milliseconds';
+    expect(faultsOf(`{"data":[null,5,${entries.join()}]}`)).toEqual([
+      ...[0, 1].map((i) => `/data/${i}/timestamp: is undefined; ${must}`),
+      ...['[1,2]', '[]', '"1"', 'null', '[true]', '[-0.5]'].map(
+        (text, i) => `/data/${i + 2}/timestamp: is ${text}; ${must}`,
+      ),
+    ]);
+  });
+
+  it('takes times to the nearest nanosecond, equal ones and 0 too', () => {
+    expect(
+      timesOf('{"data":[{"timestamp":[0]},{"timestamp":[0.0000014]},{"timestamp":[0.0000014]}]}'),
+    ).toEqual([0, 1, 1]);
+  });
+
+  it('is a list under "data"', () => {
+    for (const text of ['{}', '{"data":{}}', '{"data":null}', '{"dat":[]}'])
+      expect(faultsOf(text)).toEqual([expect.stringContaining('it has no list "data"')]);
+    expect(faultsOf('{"data":[]')).toEqual([expect.stringContaining('it is no JSON: ')]);
+  });
+});
