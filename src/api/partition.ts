@@ -54,7 +54,7 @@ export async function partitionModelFile(
   path: string,
   options: PartitionModelOptions,
 ): Promise<PartitionedModel> {
-  const { checkExtractFolder, prepareModel } = await import('../profiler/index.js');
+  const { checkExtractFolder, prepareModel, randomNote } = await import('../profiler/index.js');
   if (options.extract !== undefined) await checkExtractFolder(options.extract);
   if (options.output !== undefined) await checkWritable(options.output);
   const given = options.profile === undefined ? undefined : await loadArtifact(options.profile, ['profile']);
@@ -88,7 +88,14 @@ export async function partitionModelFile(
     const model = { ...profile.model, file: relativePath(path, options.output), sha256: prepared.sha256 };
     await saveArtifact<'profile'>(options.output, { ...profile, inputs, model });
   }
-  return { profile, notes, ...(told ? { boundaryChange: change } : {}), ...(extracted ? { extracted } : {}) };
+  const random = change === undefined ? undefined : randomNote(prepared.model);
+  const allNotes = random === undefined ? notes : [...notes, random];
+  return {
+    profile,
+    notes: allNotes,
+    ...(told ? { boundaryChange: change } : {}),
+    ...(extracted ? { extracted } : {}),
+  };
 }
 
 async function extract(

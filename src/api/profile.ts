@@ -40,6 +40,8 @@ export interface ProfileModelOptions {
   readonly minRuns: number;
   readonly minMs: number;
   readonly maxMs: number;
+  /** Most bytes of memory that the processes which run the model may take; what is available, less a reserve, by default. */
+  readonly memoryLimit?: number | undefined;
   /** Go on with an interrupted profile at `output`. */
   readonly resume?: boolean | undefined;
   /** Where the profile is written; `<model>.profile.json` beside the working folder by default. */
@@ -73,6 +75,7 @@ export async function profileModelFile(
     ...(options.dim ? { dims: options.dim } : {}),
     ...(options.fill ? { fill: options.fill } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
+    memoryLimitBytes: options.memoryLimit,
   });
   const placed = (profile: Profile): Profile => ({
     ...profile,
@@ -100,6 +103,7 @@ export async function profileModelFile(
       maxMs: options.maxMs,
     },
     ...(resume ? { resume } : {}),
+    memoryLimitBytes: options.memoryLimit,
     ...(options.signal ? { signal: options.signal } : {}),
     onProgress: (event) => follow(event, options),
     onCheckpoint: keep,

@@ -17,7 +17,7 @@ export {
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export { type Fault, fault, InputError, MissingError } from './errors.js';
 export { checkFolder, holdsManifest, type IsOurs, makeFolderWhole } from './folder.js';
-export { isRunning } from './leftovers.js';
+export { withTemporaryFolder } from './leftovers.js';
 export { type Loaded, loadArtifact, parseArtifact, unreadable } from './load.js';
 export type {
   ClassUse,

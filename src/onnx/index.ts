@@ -8,11 +8,14 @@
  */
 export { makeBatchSymbolic, type SymbolicBatch } from './batch.js';
 export { type BatchAxis, type BatchDim, batchDim } from './batch-dim.js';
+export { randomNodes } from './constants.js';
 export { type Cut, cutFault, cutsOf } from './cuts.js';
 export { bindDims, freeDims } from './dims.js';
 export { mayBranch } from './ends.js';
 export type { ExternalCopy } from './external.js';
 export { type Extracted, type ExtractOptions, extractPartition } from './extract.js';
+export { type LargestCut, largestCut, peakBytes } from './live.js';
+export { type Pick, type Probe, type Probed, probeTensors } from './probes.js';
 export { readModel } from './read.js';
 export { exposeTensors, nameNodes } from './rewrite.js';
 export type {
