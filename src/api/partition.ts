@@ -67,7 +67,7 @@ export async function partitionModelFile(
   path: string,
   options: PartitionModelOptions,
 ): Promise<PartitionedModel> {
-  const { checkExtractFolder, prepareModel } = await import('../profiler/index.js');
+  const { checkExtractFolder, prepareModel, randomNote } = await import('../profiler/index.js');
   const [given] = await everyInput(`partition ${path}`, [
     options.profile === undefined ? Promise.resolve(undefined) : loadArtifact(options.profile, ['profile']),
     checkReadable(path),
@@ -109,7 +109,14 @@ export async function partitionModelFile(
     model: { ...cut.model, file: relativePath(path, options.output), sha256: prepared.sha256 },
   };
   if (options.output !== undefined) await saveArtifact<'profile'>(options.output, profile);
-  return { profile, notes, ...(told ? { boundaryChange: change } : {}), ...(extracted ? { extracted } : {}) };
+  const random = change === undefined ? undefined : randomNote(prepared.model);
+  const allNotes = random === undefined ? notes : [...notes, random];
+  return {
+    profile,
+    notes: allNotes,
+    ...(told ? { boundaryChange: change } : {}),
+    ...(extracted ? { extracted } : {}),
+  };
 }
 
 function partitionOutputs({ extract: folder, output }: PartitionModelOptions): OutputPath[] {

@@ -50,6 +50,8 @@ export interface ProfileModelOptions {
   readonly minRuns: number;
   readonly minMs: number;
   readonly maxMs: number;
+  /** Most bytes of memory that the processes which run the model may take; what is available, less a reserve, by default. */
+  readonly memoryLimit?: number | undefined;
   /** Whether to continue an interrupted profile at `output`. */
   readonly resume?: boolean | undefined;
   /** The file of the profile: `<model>.profile.json` in the working folder by default; false writes none. */
@@ -98,6 +100,7 @@ export async function profileModelFile(
     ...(options.fill ? { fill: options.fill } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
     onDataFiles: (locations) => refuse(externalInputs(path, locations)),
+    memoryLimitBytes: options.memoryLimit,
   });
   const placed = (profile: Profile): Profile => ({
     ...profile,
@@ -126,6 +129,7 @@ export async function profileModelFile(
       maxMs: options.maxMs,
     },
     ...(resume ? { resume } : {}),
+    memoryLimitBytes: options.memoryLimit,
     ...(options.signal ? { signal: options.signal } : {}),
     onProgress: (event) => follow(event, options),
     onCheckpoint: keep,

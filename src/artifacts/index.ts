@@ -19,7 +19,7 @@ export { type Fault, fault, InputError, MissingError, option } from './errors.js
 export { checkReadable, everyInput } from './every-input.js';
 export { checkFolder, holdsManifest, type IsOurs, makeFolderWhole } from './folder.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
-export { isRunning } from './leftovers.js';
+export { withTemporaryFolder } from './leftovers.js';
 export { type Loaded, loadArtifact, parseArtifact, unreadable } from './load.js';
 export {
   type InputPath,

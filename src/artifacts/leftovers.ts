@@ -1,4 +1,5 @@
-import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 
 /** Where what takes a path's place is made, beside it: the process is in the name, so that the next can tell whose it was. */
@@ -35,6 +36,37 @@ function leftoverOf(name: string, target: string): { pid: number; kind: string }
   if (!name.startsWith(prefix)) return undefined;
   const match = /^(\d{1,10})\.(tmp|old)$/.exec(name.slice(prefix.length));
   return match === null ? undefined : { pid: Number(match[1]), kind: match[2] as string };
+}
+
+/** Folders of ours in the system's temporary one: the process is in the name, so that the next can tell whose it was. */
+const TEMPORARY_FOLDER = /^inferplan-(?:profile|timings)-(\d{1,10})-\w{6}$/;
+
+/**
+ * A temporary folder for the time of `use`; removed afterwards, also on failure and abort. What killed processes of ours left
+ * is removed before.
+ */
+export async function withTemporaryFolder<T>(
+  purpose: 'profile' | 'timings',
+  use: (folder: string) => Promise<T>,
+): Promise<T> {
+  await removeAbandoned();
+  const folder = await mkdtemp(join(tmpdir(), `inferplan-${purpose}-${process.pid}-`));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** Removes what killed processes of ours left in the temporary folder, as far as this user may. */
+async function removeAbandoned(): Promise<void> {
+  const names = await readdir(tmpdir()).catch(() => []);
+  const abandoned = names.filter((name) => {
+    const pid = TEMPORARY_FOLDER.exec(name)?.[1];
+    return pid !== undefined && !isRunning(Number(pid));
+  });
+  const gone = abandoned.map((name) => rm(join(tmpdir(), name), { recursive: true, force: true }));
+  await Promise.allSettled(gone);
 }
 
 /** Whether a process is there; one that may not be signalled is there all the same. */

@@ -55,6 +55,17 @@ export function seconds(text: string): number {
   return value;
 }
 
+const BYTES_OF = { MiB: 2 ** 20, GiB: 2 ** 30, MB: 1e6, GB: 1e9 };
+
+/** Parses an amount of memory with its unit, in bytes: `800MiB`, `1.5GiB`. */
+export function memoryBytes(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*(MiB|GiB|MB|GB)$/.exec(text.trim());
+  const value = Math.floor(Number(match?.[1]) * BYTES_OF[(match?.[2] ?? 'MiB') as keyof typeof BYTES_OF]);
+  if (!(value > 0))
+    throw new InvalidArgumentError(`"${text}" is not an amount of memory, such as 800MiB or 1.5GiB.`);
+  return value;
+}
+
 /** Parses a port, 0 for any free one. */
 export function portNumber(text: string): number {
   const value = countingNumber(text);

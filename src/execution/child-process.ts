@@ -34,7 +34,8 @@ const KEPT_CHARACTERS = 2000;
 export function startChild(device: Device, virtual: number, cores: readonly number[] | undefined): Child {
   const entry = createRequire(import.meta.url).resolve('#dist/src/execution/child.js');
   const pinned = pinnable(cores);
-  const node = [process.execPath, entry];
+  // Tensors that a model leaves behind are given back when it is released, not some time later.
+  const node = [process.execPath, '--expose-gc', entry];
   const command = pinned === undefined ? node : [tasksetPath()!, '-c', pinned.join(','), ...node];
   const child = spawn(command[0]!, command.slice(1), {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],

@@ -1,23 +1,21 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { fault, MissingError } from '../artifacts/index.js';
+import { resolve } from 'node:path';
+import { fault, MissingError, withTemporaryFolder } from '../artifacts/index.js';
 import { type Child, type Exit, startChild } from './child-process.js';
 import { type Device, deviceText, virtualThreads } from './device.js';
-import { ExecutionError } from './errors.js';
+import { ExecutionError, OutOfMemoryError } from './errors.js';
 import {
   encodeMessage,
-  joinTensors,
   MessageReader,
   type RawMessage,
   splitTensors,
   tensorsOf,
   uncleared,
 } from './frames.js';
+import { type Failure, failureOfEnd, failureOfRefusal } from './lost.js';
+import type { MemoryGuard } from './memory-guard.js';
 import { whatIsMissing } from './missing.js';
 import type {
   Answers,
-  Described,
   LoadedModel,
   MeasureStop,
   NodeTiming,
@@ -27,16 +25,11 @@ import type {
   RunTimes,
   Tensors,
 } from './protocol.js';
+import type { SessionChoice } from './session-options.js';
 
 /** A run's outputs by name, and the device's time as an outside observer sees it: an emulated device's hold-back included. */
 export interface RunResult extends RunTimes {
   readonly outputs: Tensors;
-}
-
-/** A loaded model that takes its turn in a rotation, and what it is fed. */
-export interface RotationPart {
-  readonly model: number;
-  readonly feeds: Tensors;
 }
 
 /** Start (CLOCK_MONOTONIC ns) and duration of every measured run, in order. */
@@ -72,19 +65,19 @@ export interface Executor {
   readonly pid: number;
   /** The cores it is pinned to; undefined where it is not. */
   readonly cores: readonly number[] | undefined;
-  /** Makes a session of an ONNX file. `optimization` is `all` by default. */
-  load(modelPath: string, options?: { readonly optimization?: Optimization }): Promise<LoadedModel>;
+  /** Makes a session of an ONNX file, as served unless options say otherwise. */
+  load(modelPath: string, options?: Partial<SessionChoice>): Promise<LoadedModel>;
   /** Runs a model once. Without `fetches`, every output that is a tensor. */
   run(model: number, feeds: Tensors, fetches?: readonly string[]): Promise<RunResult>;
+  /** Hands over what a model is fed in `measureRotation`; it is kept until the model is released. */
+  hold(model: number, feeds: Tensors): Promise<void>;
   /**
-   * Runs loaded models in turn inside the child, the first to the last and again from the first, and times every run:
-   * all get as many runs, and each finds in the caches what is left there when the others have run.
+   * Runs loaded models in turn inside the child on what they hold, the first to the last and again from the first, and times
+   * every run: all get as many runs, and each finds in the caches what is left there when the others have run.
    */
-  measureRotation(parts: readonly RotationPart[], stop: MeasureStop): Promise<Measured[]>;
+  measureRotation(models: readonly number[], stop: MeasureStop): Promise<Measured[]>;
   /** Times of each node of a file's graph, in a session of their own. Keep runs × nodes below 100,000. */
   nodeTimings(modelPath: string, feeds: Tensors, options: NodeTimingOptions): Promise<NodeTimings>;
-  /** Runs a model once for the dtypes and shapes of what is fetched; what is not a tensor is said to be none. */
-  describe(model: number, feeds: Tensors, fetches: readonly string[]): Promise<Described[]>;
   release(model: number): Promise<void>;
   /** Releases all and ends the child; kills it when it has not gone within the grace time. Never rejects. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
@@ -99,6 +92,8 @@ export interface ExecutorOptions {
   readonly cores?: readonly number[];
   /** What errors call it; the device's text by default. */
   readonly name?: string;
+  /** Watches what it holds; an executor that the guard ends fails with OutOfMemoryError. */
+  readonly memory?: MemoryGuard;
 }
 
 const GRACE_MS = 5000;
@@ -120,7 +115,12 @@ export async function openExecutor(
 ): Promise<{ executor: Executor; backends: readonly string[] }> {
   const virtual = options.virtual ?? 1;
   const name = options.name ?? deviceText(device);
-  const executor = new ChildExecutor(name, device, startChild(device, virtual, options.cores));
+  const executor = new ChildExecutor(
+    name,
+    device,
+    startChild(device, virtual, options.cores),
+    options.memory,
+  );
   const threads = virtualThreads(device, virtual);
   try {
     const { backends } = await executor.open(threads);
@@ -153,14 +153,18 @@ class ChildExecutor implements Executor {
   readonly exited: Promise<Exit>;
   #pending = new Map<number, Pending>();
   #nextId = 0;
-  #gone: ExecutionError | undefined;
+  #gone: Failure | undefined;
+  /** Whether we have killed the child, so that its end says nothing of memory. */
+  #killing = false;
   #closing: Promise<void> | undefined;
 
   constructor(
     readonly name: string,
     readonly device: Device,
     private readonly child: Child,
+    private readonly memory: MemoryGuard | undefined,
   ) {
+    this.memory?.watch(this.pid, () => this.child.process.kill('SIGKILL'));
     const reader = new MessageReader<Reply>((message) => this.#settle(message), uncleared);
     child.socket.on('data', (chunk: Uint8Array) => reader.push(chunk));
     // A write to a child that is gone: its end says more, and is told below.
@@ -185,7 +189,7 @@ class ChildExecutor implements Executor {
   }
 
   async open(threads: number): Promise<Answers['open']> {
-    const kill = setTimeout(() => this.child.process.kill('SIGKILL'), START_MS);
+    const kill = setTimeout(() => this.#kill(), START_MS);
     try {
       return (await this.#call('start', { op: 'open', device: this.device, threads })).answer;
     } finally {
@@ -195,10 +199,10 @@ class ChildExecutor implements Executor {
 
   async load(
     modelPath: string,
-    { optimization = 'all' }: { readonly optimization?: Optimization } = {},
+    { optimization = 'all', memoryPattern = true }: Partial<SessionChoice> = {},
   ): Promise<LoadedModel> {
     const path = resolve(modelPath);
-    return (await this.#call(`load ${modelPath}`, { op: 'load', path, optimization })).answer;
+    return (await this.#call(`load ${modelPath}`, { op: 'load', path, optimization, memoryPattern })).answer;
   }
 
   async run(model: number, feeds: Tensors, fetches?: readonly string[]): Promise<RunResult> {
@@ -207,11 +211,13 @@ class ChildExecutor implements Executor {
     return { ...answer, outputs: tensors };
   }
 
-  async measureRotation(parts: readonly RotationPart[], stop: MeasureStop): Promise<Measured[]> {
-    const models = parts.map(({ model }) => model);
-    const feeds = joinTensors(parts.map((part) => part.feeds));
-    const { tensors } = await this.#call('measure models', { op: 'measureRotation', models, stop }, feeds);
-    return splitTensors(tensors, parts.length).map((columns) => ({
+  async hold(model: number, feeds: Tensors): Promise<void> {
+    await this.#call('feed a model', { op: 'hold', model }, feeds);
+  }
+
+  async measureRotation(models: readonly number[], stop: MeasureStop): Promise<Measured[]> {
+    const { tensors } = await this.#call('measure models', { op: 'measureRotation', models, stop });
+    return splitTensors(tensors, models.length).map((columns) => ({
       startedNs: columns.startedNs!.data as Float64Array,
       durationUs: columns.durationUs!.data as Float64Array,
     }));
@@ -222,20 +228,13 @@ class ChildExecutor implements Executor {
     feeds: Tensors,
     { runs, warmupRuns = 1, optimization = 'all' }: NodeTimingOptions,
   ): Promise<NodeTimings> {
-    const folder = await mkdtemp(join(tmpdir(), 'inferplan-timings-'));
-    try {
+    return await withTemporaryFolder('timings', async (folder) => {
       const path = resolve(modelPath);
       const request = { op: 'nodeTimings', path, folder, runs, warmupRuns, optimization } as const;
       const { answer, tensors } = await this.#call(`time the nodes of ${modelPath}`, request, feeds);
       const optimizedModel = tensors.optimizedModel?.data as Uint8Array | undefined;
       return { ...answer, ...(optimizedModel === undefined ? {} : { optimizedModel }) };
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  }
-
-  async describe(model: number, feeds: Tensors, fetches: readonly string[]): Promise<Described[]> {
-    return (await this.#call('run a model', { op: 'describe', model, fetches }, feeds)).answer.described;
+    });
   }
 
   async release(model: number): Promise<void> {
@@ -248,10 +247,16 @@ class ChildExecutor implements Executor {
   }
 
   async #close(graceMs: number): Promise<void> {
-    const kill = setTimeout(() => this.child.process.kill('SIGKILL'), graceMs);
+    const kill = setTimeout(() => this.#kill(), graceMs);
+    this.child.process.ref();
     this.#call('close', { op: 'close' }).catch(() => {});
     await this.exited;
     clearTimeout(kill);
+  }
+
+  #kill(): void {
+    this.#killing = true;
+    this.child.process.kill('SIGKILL');
   }
 
   #call<Op extends Request['op']>(
@@ -261,7 +266,7 @@ class ChildExecutor implements Executor {
   ): Promise<{ answer: Answers[Op]; tensors: Tensors }> {
     return new Promise((resolve, reject) => {
       if (this.#gone !== undefined) {
-        reject(this.#failure(request.op, what, this.#gone.message));
+        reject(this.#failure(request.op, what, this.#gone));
         return;
       }
       const id = this.#nextId++;
@@ -286,23 +291,22 @@ class ChildExecutor implements Executor {
   }
 
   /** The child is gone: everything that waits for it fails. */
-  #end({ code, signal }: Exit): void {
-    const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
-    const words = this.lastWords();
-    this.#gone = new ExecutionError(
-      `its process ${this.pid} ended ${how}${words === '' ? '' : `\n${words}`}`,
-    );
-    for (const { op, what, reject } of this.#pending.values())
-      reject(this.#failure(op, what, this.#gone.message));
+  #end(exit: Exit): void {
+    const memory = this.memory?.unwatch(this.pid);
+    const end = { words: this.lastWords(), killing: this.#killing, memory };
+    this.#gone = failureOfEnd(this.pid, exit, end);
+    for (const { op, what, reject } of this.#pending.values()) reject(this.#failure(op, what, this.#gone));
     this.#pending.clear();
   }
 
-  #failure(op: Request['op'], what: string, why: string): ExecutionError {
-    return new ExecutionError(`Cannot ${what} on ${this.name}: ${why}`, why, op === 'load');
+  #failure(op: Request['op'], what: string, { why, outOfMemory }: Failure): ExecutionError {
+    const Kind = outOfMemory ? OutOfMemoryError : ExecutionError;
+    return new Kind(`Cannot ${what} on ${this.name}: ${why}`, why, op === 'load');
   }
 
-  #refusal({ op, what }: Pending, why: string): ExecutionError {
-    return op === 'open' ? new RefusedError(why) : this.#failure(op, what, why);
+  #refusal({ op, what }: Pending, said: string): ExecutionError {
+    if (op === 'open') return new RefusedError(said);
+    return this.#failure(op, what, failureOfRefusal(said));
   }
 
   /**

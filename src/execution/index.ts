@@ -26,21 +26,21 @@ export {
   oipDatatype,
   STRING_DTYPE,
 } from './dtype.js';
-export { ExecutionError, firstLine } from './errors.js';
+export { ExecutionError, firstLine, OutOfMemoryError } from './errors.js';
 export {
   type Executor,
   type ExecutorOptions,
   type Measured,
   type NodeTimingOptions,
   type NodeTimings,
-  type RotationPart,
   type RunResult,
   startExecutor,
 } from './executor.js';
 export { allowedCores, assignCores, hostThreads } from './host.js';
+export { memoryText } from './memory.js';
+export { MemoryGuard, type MemoryGuardOptions } from './memory-guard.js';
 export { type DeviceReport, probeDevices } from './probe.js';
 export type {
-  Described,
   LoadedModel,
   MeasureStop,
   NodeTiming,

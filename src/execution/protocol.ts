@@ -20,10 +20,15 @@ export interface MeasureStop {
 /** What the parent asks of the child. Tensors travel beside it, by name. */
 export type Request =
   | { readonly op: 'open'; readonly device: Device; readonly threads: number }
-  | { readonly op: 'load'; readonly path: string; readonly optimization: Optimization }
+  | {
+      readonly op: 'load';
+      readonly path: string;
+      readonly optimization: Optimization;
+      readonly memoryPattern: boolean;
+    }
   | { readonly op: 'run'; readonly model: number; readonly fetches?: readonly string[] }
   | { readonly op: 'measureRotation'; readonly models: readonly number[]; readonly stop: MeasureStop }
-  | { readonly op: 'describe'; readonly model: number; readonly fetches: readonly string[] }
+  | { readonly op: 'hold'; readonly model: number }
   | {
       readonly op: 'nodeTimings';
       readonly path: string;
@@ -52,10 +57,6 @@ export interface LoadedModel {
   readonly outputInfo: readonly ValueInfo[];
 }
 
-export type Described =
-  | { readonly name: string; readonly dtype: string; readonly dims: number[]; readonly notTensor?: never }
-  | { readonly name: string; readonly notTensor: true };
-
 /** One node's times, a figure a run in µs; nodes inside an If, Loop or Scan are part of that node's. */
 export interface NodeTiming {
   readonly name: string;
@@ -82,7 +83,7 @@ export interface Answers {
   load: LoadedModel;
   run: RunTimes;
   measureRotation: Record<string, never>;
-  describe: { readonly described: Described[] };
+  hold: Record<string, never>;
   nodeTimings: { readonly runUs: number[]; readonly nodes: NodeTiming[] };
   release: Record<string, never>;
   close: Record<string, never>;

@@ -3,22 +3,14 @@ import { InferenceSession, listSupportedBackends, Tensor } from 'onnxruntime-nod
 import { monotonicNs, waitUntil } from './clock.js';
 import type { Device } from './device.js';
 import { dtypeInfo, STRING_DTYPE } from './dtype.js';
-import { joinTensors, splitTensors } from './frames.js';
+import { joinTensors } from './frames.js';
 import { profiledTimings } from './node-timings.js';
-import type {
-  Answers,
-  Described,
-  LoadedModel,
-  MeasureStop,
-  Optimization,
-  Request,
-  RunTimes,
-  Tensors,
-  ValueInfo,
-} from './protocol.js';
-import { sessionOptions } from './session-options.js';
+import type { Answers, LoadedModel, MeasureStop, Request, RunTimes, Tensors, ValueInfo } from './protocol.js';
+import { type SessionChoice, sessionOptions } from './session-options.js';
 import { smallestModel } from './smallest-model.js';
 import type { TensorData } from './tensor.js';
+
+const AS_SERVED: SessionChoice = { optimization: 'all', memoryPattern: true };
 
 interface Handled {
   readonly answer: Answers[keyof Answers];
@@ -41,6 +33,8 @@ export class SessionHolder {
   #device: Device = { provider: 'cpu' };
   #threads = 1;
   #models = new Map<number, InferenceSession>();
+  /** What models are fed when they are measured. */
+  #held = new Map<number, OrtValues>();
   #nextModel = 0;
 
   /** Does one request. Throws what ONNX Runtime throws. */
@@ -49,13 +43,15 @@ export class SessionHolder {
       case 'open':
         return { answer: await this.#open(request.device, request.threads) };
       case 'load':
-        return { answer: await this.#load(request.path, request.optimization) };
+        return { answer: await this.#load(request.path, request) };
       case 'run':
         return this.#run(this.#session(request.model), tensors, request.fetches);
       case 'measureRotation':
-        return this.#measureRotation(request.models, tensors, request.stop);
-      case 'describe':
-        return { answer: await describe(this.#session(request.model), tensors, request.fetches) };
+        return this.#measureRotation(request.models, request.stop);
+      case 'hold':
+        this.#session(request.model);
+        this.#held.set(request.model, toOrt(tensors));
+        return { answer: {} };
       case 'nodeTimings':
         return this.#nodeTimings(request, tensors);
       case 'release':
@@ -74,7 +70,7 @@ export class SessionHolder {
     if (!backends.includes(device.provider)) {
       throw new Error(`backend not found; this build of ONNX Runtime has ${backends.join(', ')}`);
     }
-    const session = await InferenceSession.create(smallestModel(), this.#options('all'));
+    const session = await InferenceSession.create(smallestModel(), this.#options(AS_SERVED));
     try {
       const { y } = await session.run({ x: new Tensor('float32', [1, 2, 3, 4], [4]) });
       if (y?.data[3] !== 8) throw new Error(`1-2-3-4 doubled gave ${y?.data.toString()}`);
@@ -84,9 +80,9 @@ export class SessionHolder {
     return { backends };
   }
 
-  async #load(path: string, optimization: Optimization): Promise<LoadedModel> {
+  async #load(path: string, choice: SessionChoice): Promise<LoadedModel> {
     const startedNs = monotonicNs();
-    const session = await InferenceSession.create(path, this.#options(optimization));
+    const session = await InferenceSession.create(path, this.#options(choice));
     const loadMs = (monotonicNs() - startedNs) / 1e6;
     const model = this.#nextModel++;
     this.#models.set(model, session);
@@ -118,11 +114,11 @@ export class SessionHolder {
     return { values, times: { executionUs: (endedNs - startedNs) / 1000, startedNs, endedNs } };
   }
 
-  async #measureRotation(models: readonly number[], tensors: Tensors, stop: MeasureStop): Promise<Handled> {
-    const feeds = splitTensors(tensors, models.length).map(toOrt);
-    const turns = models.map((model, i): Turn => {
+  async #measureRotation(models: readonly number[], stop: MeasureStop): Promise<Handled> {
+    const turns = models.map((model): Turn => {
       const session = this.#session(model);
-      return { session, feeds: feeds[i]!, fetches: tensorOutputs(session), startedNs: [], durationUs: [] };
+      const feeds = this.#held.get(model) ?? {};
+      return { session, feeds, fetches: tensorOutputs(session), startedNs: [], durationUs: [] };
     });
     for (let i = 0; i < stop.warmupRuns; i++) await this.#rotate(turns);
     for (const { startedNs, durationUs } of turns) startedNs.length = durationUs.length = 0;
@@ -149,7 +145,7 @@ export class SessionHolder {
   }
 
   async #nodeTimings(request: Extract<Request, { op: 'nodeTimings' }>, tensors: Tensors): Promise<Handled> {
-    const options = this.#options(request.optimization);
+    const options = this.#options({ ...AS_SERVED, optimization: request.optimization });
     const { optimizedModelPath, ...answer } = await profiledTimings(request, options, async (session) => {
       await session.run(toOrt(tensors), tensorOutputs(session));
     });
@@ -161,7 +157,9 @@ export class SessionHolder {
   async #release(model: number): Promise<Record<string, never>> {
     const session = this.#session(model);
     this.#models.delete(model);
+    this.#held.delete(model);
     await session.release();
+    globalThis.gc?.();
     return {};
   }
 
@@ -171,55 +169,9 @@ export class SessionHolder {
     return session;
   }
 
-  #options(optimization: Optimization): InferenceSession.SessionOptions {
-    return sessionOptions(this.#device, this.#threads, optimization);
+  #options(choice: SessionChoice): InferenceSession.SessionOptions {
+    return sessionOptions(this.#device, this.#threads, choice);
   }
-}
-
-/**
- * The dtypes and shapes of what is fetched. ONNX Runtime for Node cannot hand out what is not a tensor and fails the
- * whole run for it, so after a failure each is tried alone.
- */
-async function describe(
-  session: InferenceSession,
-  tensors: Tensors,
-  fetches: readonly string[],
-): Promise<Answers['describe']> {
-  const feeds = toOrt(tensors);
-  const declared = new Map(session.outputMetadata.map((value) => [value.name, value.isTensor]));
-  const asked = fetches.filter((name) => declared.get(name) !== false);
-  const found = asked.length === 0 ? new Map() : await shapes(session, feeds, asked);
-  const described = fetches.map((name): Described => found.get(name) ?? { name, notTensor: true });
-  return { described };
-}
-
-async function shapes(
-  session: InferenceSession,
-  feeds: OrtValues,
-  names: readonly string[],
-): Promise<Map<string, Described>> {
-  try {
-    const values = (await session.run(feeds, names)) as OrtValues;
-    const tensors = names.flatMap((name) =>
-      values[name] === undefined ? [] : [{ name, value: values[name] }],
-    );
-    return new Map(
-      tensors.map(({ name, value }) => [name, { name, dtype: value.type, dims: [...value.dims] }]),
-    );
-  } catch (error) {
-    if (names.length === 1) {
-      if (isNotTensor(error)) return new Map();
-      throw error;
-    }
-    if (!isNotTensor(error)) throw error;
-    const found = new Map<string, Described>();
-    for (const name of names) for (const entry of await shapes(session, feeds, [name])) found.set(...entry);
-    return found;
-  }
-}
-
-function isNotTensor(error: unknown): boolean {
-  return error instanceof Error && /non tensor/i.test(error.message);
 }
 
 function tensorOutputs(session: InferenceSession): string[] {

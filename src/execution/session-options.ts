@@ -5,6 +5,16 @@ import type { Optimization } from './protocol.js';
 /** Only errors: warnings of the optimizer are many and say nothing a person can act on. */
 const LOG_ERRORS = 3;
 
+/** How a session is made. */
+export interface SessionChoice {
+  readonly optimization: Optimization;
+  /**
+   * Whether ONNX Runtime lays out all of a run's tensors in one piece of memory from the second run on, as it does by
+   * itself. The piece comes on top of what the first run took: up to half as much again.
+   */
+  readonly memoryPattern: boolean;
+}
+
 /**
  * The session options of everything measured and everything served. Spinning is off: threads that spin after a run
  * slow the neighbours that share the host's cores.
@@ -12,7 +22,7 @@ const LOG_ERRORS = 3;
 export function sessionOptions(
   device: Device,
   threads: number,
-  optimization: Optimization,
+  { optimization, memoryPattern }: SessionChoice,
 ): InferenceSession.SessionOptions {
   return {
     executionProviders: executionProviders(device),
@@ -20,6 +30,7 @@ export function sessionOptions(
     interOpNumThreads: 1,
     executionMode: 'sequential',
     graphOptimizationLevel: optimization,
+    enableMemPattern: memoryPattern,
     logSeverityLevel: LOG_ERRORS,
     extra: { session: { intra_op: { allow_spinning: '0' }, inter_op: { allow_spinning: '0' } } },
   };

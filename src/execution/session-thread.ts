@@ -20,9 +20,12 @@ port.on('message', (message: RawMessage<Call>) => {
   queue = queue.then(() => answer(message));
 });
 
+const NOTHING = new ArrayBuffer(0);
+
 async function answer(message: RawMessage<Call>): Promise<void> {
   const { id, request } = message.head;
-  const used = message.payload;
+  // What is held stays in use after the request.
+  const used = request.op === 'hold' ? NOTHING : message.payload;
   try {
     const { answer, tensors = {} } = await holder.handle(request, tensorsOf(message));
     send({ reply: { id, answer }, tensors, used });

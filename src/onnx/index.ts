@@ -24,11 +24,18 @@ export {
   type ExtractOptions,
   exposeTensors,
   extractPartition,
+  type LargestCut,
+  largestCut,
   mayBranch,
   nameNodes,
+  type Pick,
+  type Probe,
+  type Probed,
+  peakBytes,
+  probeTensors,
 } from './cut/index.js';
 export type { ExternalCopy } from './read/index.js';
-export { externalLocations, readModel } from './read/index.js';
+export { externalLocations, randomNodes, readModel } from './read/index.js';
 export type {
   ExternalData,
   Initializer,

@@ -37,6 +37,16 @@ function same({ data: a }: TensorData, { data: b }: TensorData): boolean {
   return a.length === b.length && a.every((value, i) => value === b[i]);
 }
 
+/** A tensor's type and shape without its values. */
+export type Shaped = Pick<TensorData, 'dtype' | 'dims'>;
+
+/** Something of one tensor in two different requests and in both at once. */
+export interface Seen<T> {
+  readonly first: T;
+  readonly second: T;
+  readonly both: T;
+}
+
 /**
  * How a tensor is batched, told from its values in two different requests and in both at once. It is *stacked* when
  * exactly one axis grows and joining the two along it gives the tensor of both. It is *common* when all three are
@@ -45,15 +55,16 @@ function same({ data: a }: TensorData, { data: b }: TensorData): boolean {
  * data, or rows are mixed.
  */
 export function batchingOf(first: TensorData, second: TensorData, both: TensorData): Batching {
+  const seen = { first, second, both };
+  const asShaped = batchingOfShapes(seen);
+  return asShaped.kind === 'mixed' ? asShaped : confirmed(asShaped, seen, both);
+}
+
+/** The only way a tensor of these shapes can be batched: `mixed` is certain, the others are for its values to confirm. */
+export function batchingOfShapes({ first, second, both }: Seen<Shaped>): Batching {
   if (first.dims.join() !== second.dims.join())
     return { kind: 'mixed', why: `its size depends on the data (${shown(first)} and ${shown(second)})` };
-  if (first.dims.join() === both.dims.join()) {
-    if (agree(first, both) && agree(second, both)) return { kind: 'common' };
-    return {
-      kind: 'mixed',
-      why: `it has no batch axis (${shown(both)}) but its values change with the batch`,
-    };
-  }
+  if (first.dims.join() === both.dims.join()) return { kind: 'common' };
   const grown = both.dims.flatMap((dim, axis) => (dim === first.dims[axis] ? [] : [axis]));
   const [axis] = grown;
   if (both.dims.length !== first.dims.length || axis === undefined || grown.length > 1)
@@ -63,11 +74,33 @@ export function batchingOf(first: TensorData, second: TensorData, both: TensorDa
     };
   if (both.dims[axis] !== 2 * first.dims[axis]!)
     return { kind: 'mixed', why: `axis ${axis} is ${first.dims[axis]}, and ${both.dims[axis]} at batch 2` };
-  if (!agree(stackBatch([first, second], axis), both))
-    return { kind: 'mixed', why: `at batch 2 (${shown(both)}) it is not the two requests' tensors in a row` };
   return { kind: 'stacked', axis };
 }
 
-function shown({ dtype, dims }: TensorData): string {
+/**
+ * The batching that shapes allow, where the values bear it out.
+ * @param values the tensor's, or the same part of each along axes other than the stacked one
+ * @param whole the tensor of both requests, for the message
+ */
+export function confirmed(
+  asShaped: Exclude<Batching, { kind: 'mixed' }>,
+  { first, second, both }: Seen<TensorData>,
+  whole: Shaped,
+): Batching {
+  if (asShaped.kind === 'stacked') {
+    if (agree(stackBatch([first, second], asShaped.axis), both)) return asShaped;
+    return {
+      kind: 'mixed',
+      why: `at batch 2 (${shown(whole)}) it is not the two requests' tensors in a row`,
+    };
+  }
+  if (agree(first, both) && agree(second, both)) return asShaped;
+  return {
+    kind: 'mixed',
+    why: `it has no batch axis (${shown(whole)}) but its values change with the batch`,
+  };
+}
+
+function shown({ dtype, dims }: Shaped): string {
   return `${dtype}[${dims.join(', ')}]`;
 }

@@ -4,12 +4,14 @@ import { checkFolder, makeFolderWhole } from '../artifacts/index.js';
 import {
   type Device,
   type Executor,
+  MemoryGuard,
   startExecutor,
   type TensorData,
   type Tensors,
 } from '../execution/index.js';
 import { extractPartition } from '../onnx/index.js';
 import { numbersOf } from './agreement.js';
+import { tellingMemory } from './memory-need.js';
 import { copyPieces, withScratch, writeData, writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
 
@@ -61,27 +63,32 @@ async function writeChain(
   ends: readonly number[],
   { folder, device, signal }: { folder: string; device: Device; signal?: AbortSignal },
 ): Promise<Chain> {
-  return withScratch(async (scratch) => {
-    await writeData(scratch, prepared.source);
-    const blocks: Block[] = [];
-    for (const [k, to] of ends.entries()) {
-      signal?.throwIfAborted();
-      const range = { from: ends[k - 1] ?? 0, to };
-      const name = `${String(k).padStart(String(ends.length - 1).length, '0')}.onnx`;
-      blocks.push(await writeBlock(prepared, range, { path: join(folder, name), dataFolder: scratch }));
-    }
-    const wholePath = await writeModel(scratch, 'whole', prepared.model.bytes);
-    const whole = { path: wholePath, outputs: prepared.outputs.map(({ name }) => name) };
-    const executor = await startExecutor(device);
-    try {
-      const expected = await runChain(executor, prepared.request, [whole]);
-      const chained = await runChain(executor, prepared.request, blocks);
-      const differences = whole.outputs.map((name) => difference(expected[name], chained[name]));
-      return { files: blocks.map(({ path }) => path), largestDifference: Math.max(0, ...differences) };
-    } finally {
-      await executor.close();
-    }
-  });
+  const task = `run the blocks of ${prepared.name} one after another`;
+  return tellingMemory(task, () =>
+    withScratch(async (scratch) => {
+      await writeData(scratch, prepared.source);
+      const blocks: Block[] = [];
+      for (const [k, to] of ends.entries()) {
+        signal?.throwIfAborted();
+        const range = { from: ends[k - 1] ?? 0, to };
+        const name = `${String(k).padStart(String(ends.length - 1).length, '0')}.onnx`;
+        blocks.push(await writeBlock(prepared, range, { path: join(folder, name), dataFolder: scratch }));
+      }
+      const wholePath = await writeModel(scratch, 'whole', prepared.model.bytes);
+      const wanted = prepared.outputs.map(({ name }) => name);
+      const whole = { path: wholePath, inputs: Object.keys(prepared.request), outputs: wanted };
+      const executor = await startExecutor(device, { memory: new MemoryGuard() });
+      try {
+        const given = { request: prepared.request, wanted };
+        const expected = await runChain(executor, [whole], given);
+        const chained = await runChain(executor, blocks, given);
+        const differences = wanted.map((name) => difference(expected[name], chained[name]));
+        return { files: blocks.map(({ path }) => path), largestDifference: Math.max(0, ...differences) };
+      } finally {
+        await executor.close();
+      }
+    }),
+  );
 }
 
 /**
@@ -100,6 +107,7 @@ export function boundaryChange(
 
 interface Block {
   readonly path: string;
+  readonly inputs: readonly string[];
   readonly outputs: readonly string[];
 }
 
@@ -110,7 +118,7 @@ async function writeBlock(
 ): Promise<Block> {
   const { types, boundary } = prepared;
   const dataFile = `${basename(path)}.data`;
-  const { bytes, outputs, external } = extractPartition(prepared.model, {
+  const { bytes, inputs, outputs, external } = extractPartition(prepared.model, {
     ...range,
     types,
     boundary,
@@ -118,18 +126,27 @@ async function writeBlock(
   });
   await writeFile(path, bytes);
   await copyPieces(external, { fromFolder: dataFolder, toFile: join(dirname(path), dataFile) });
-  return { path, outputs: outputs.filter((name) => prepared.tensors.get(name)?.kind !== 'not-a-tensor') };
+  const sent = outputs.filter((name) => prepared.tensors.get(name)?.kind !== 'not-a-tensor');
+  return { path, inputs, outputs: sent };
 }
 
-async function runChain(executor: Executor, request: Tensors, blocks: readonly Block[]): Promise<Tensors> {
-  let live: Tensors = { ...request };
-  for (const { path, outputs } of blocks) {
-    const { model, inputs } = await executor.load(path, { optimization: 'disabled' });
-    const feeds = Object.fromEntries(inputs.map((name) => [name, live[name] as TensorData]));
-    live = { ...live, ...(await executor.run(model, feeds, outputs)).outputs };
+/** The values of `wanted`. What no later block reads is let go on the way. */
+async function runChain(
+  executor: Executor,
+  blocks: readonly Block[],
+  { request, wanted }: { readonly request: Tensors; readonly wanted: readonly string[] },
+): Promise<Tensors> {
+  const live = new Map(Object.entries(request));
+  for (const [k, { path, inputs, outputs }] of blocks.entries()) {
+    const { model } = await executor.load(path, { optimization: 'disabled', memoryPattern: false });
+    const feeds = Object.fromEntries(inputs.map((name) => [name, live.get(name)!]));
+    const made = (await executor.run(model, feeds, outputs)).outputs;
     await executor.release(model);
+    for (const [name, value] of Object.entries(made)) live.set(name, value);
+    const needed = new Set([...wanted, ...blocks.slice(k + 1).flatMap((block) => block.inputs)]);
+    for (const name of live.keys()) if (!needed.has(name)) live.delete(name);
   }
-  return live;
+  return Object.fromEntries(live);
 }
 
 function difference(whole: TensorData | undefined, chained: TensorData | undefined): number {

@@ -1,136 +1,97 @@
 import type { TensorSpec } from '../artifacts/index.js';
 import {
-  type Described,
   dtypeInfo,
   type Executor,
   elementCount,
   STRING_DTYPE,
   type TensorData,
   type Tensors,
+  type ValueInfo,
 } from '../execution/index.js';
-import { exposeTensors, type OnnxModel } from '../onnx/index.js';
-import { batchingOf } from './agreement.js';
+import { exposeTensors, type OnnxModel, type Probe, probeTensors } from '../onnx/index.js';
+import { agree, batchingOfShapes, confirmed, type Seen, type Shaped } from './agreement.js';
+import { randomBatching } from './random-values.js';
+import { samplePicks } from './sampling.js';
 import { writeModel } from './source.js';
 import type { Batching, TensorFinding } from './types.js';
 
-/** A session holds every tensor that is exposed while it runs: so many, and no more bytes than this where there are several. */
-const SESSION_TENSORS = 256;
-const SESSION_BYTES = 512 * 1024 * 1024;
-/** What is fetched from a run at once. */
-const FETCH_BYTES = 128 * 1024 * 1024;
+/** Values that are fetched from a run at once, for one request; a fetched tensor lives several times over. */
+const FETCH_BYTES = 16 * 2 ** 20;
+/** A model whose tensors are no larger in all is compared in all their elements; of another, about half as much. */
+const WHOLE_BYTES = 64 * 2 ** 20;
+const SAMPLED_BYTES = 32 * 2 ** 20;
+/** What is compared of a large tensor, whatever the number of tensors. */
+const LEAST_SAMPLE_BYTES = 16 * 2 ** 10;
+const MOST_SAMPLE_BYTES = 2 ** 20;
 
-export interface Probe {
+/** Where a model is run to find out about its tensors. */
+export interface Trial {
   readonly executor: Executor;
   readonly model: OnnxModel;
-  /** Temporary folder for the exposed models. */
+  /** Temporary folder for the models with probes. */
   readonly folder: string;
   /** Two different requests, and both at once; the last undefined where it does not batch. */
   readonly first: Tensors;
   readonly second: Tensors;
   readonly both: Tensors | undefined;
   readonly signal?: AbortSignal;
+  /** Told before the first run what ONNX Runtime infers: throws where that cannot fit. */
+  readonly checkFits?: (inferred: ReadonlyMap<string, ValueInfo>) => void;
+}
+
+/** A tensor's shape for each request and both at once. */
+type Shapes = Omit<Seen<Shaped>, 'both'> & { readonly both: Shaped | undefined };
+
+/** A tensor whose values have to confirm what its shapes say. */
+interface Candidate {
+  readonly name: string;
+  readonly shapes: Seen<Shaped>;
+  readonly asShaped: Exclude<Batching, { kind: 'mixed' }>;
 }
 
 /**
- * Dtype, shape and batching of tensors of the graph, by running it with them exposed: once for their sizes, then for their
- * values, in pieces of bounded size. Two sessions for 256 tensors or 512 MiB, about four runs for 128 MiB.
+ * Dtype, shape and batching of tensors of the graph, by loading and running it with probes: what ONNX Runtime infers of
+ * types, then the shapes of all tensors in one run a request, then as many values as the comparison takes. The model's
+ * tensors stay inner ones, which ONNX Runtime frees after their last use; what is fetched is bounded. Costs three runs
+ * (four requests) for all shapes, and as many for every 16 MiB of values: of all tensors where they are 64 MiB or less,
+ * else of a sample of every tensor, 32 MiB in all or 16 KiB each.
  */
 export async function findTensors(
-  probe: Probe,
+  trial: Trial,
   names: readonly string[],
 ): Promise<Map<string, TensorFinding>> {
-  const described = await describeAll(probe, names);
+  const types = await typesOf(trial, names);
+  trial.checkFits?.(types);
+  const tensors = names.filter((name) => types.get(name)?.dtype !== undefined);
+  const shapes = await shapesOf(trial, tensors, (name) => types.get(name)!.dtype!);
   const found = new Map<string, TensorFinding>();
-  const comparable: string[] = [];
+  const candidates: Candidate[] = [];
   for (const name of names) {
-    const entry = described.get(name);
-    if (entry === undefined || entry.notTensor) found.set(name, { kind: 'not-a-tensor' });
-    else if (dtypeInfo(entry.dtype) === undefined && entry.dtype !== STRING_DTYPE)
-      found.set(name, unsendable(entry));
-    else comparable.push(name);
+    const seen = shapes.get(name);
+    if (seen === undefined) found.set(name, { kind: 'not-a-tensor' });
+    else {
+      const batching = batchingAsShaped(seen);
+      found.set(name, findingOf(name, seen.first, batching));
+      if (batching.kind !== 'mixed' && seen.both !== undefined)
+        candidates.push({ name, shapes: { ...seen, both: seen.both }, asShaped: batching });
+    }
   }
-  const size = (name: string) => sizeOf(described.get(name));
-  for (const session of chunks(comparable, size, { bytes: SESSION_BYTES, count: SESSION_TENSORS })) {
-    await exposed(probe, session, async (model) => {
-      for (const fetches of chunks(session, size, { bytes: FETCH_BYTES, count: SESSION_TENSORS }))
-        for (const entry of await compare(probe, model, fetches)) found.set(...entry);
-    });
-  }
+  for await (const { name, batching } of compared(trial, candidates))
+    found.set(name, findingOf(name, shapes.get(name)!.first, batching));
   return found;
 }
 
-async function describeAll(probe: Probe, names: readonly string[]): Promise<Map<string, Described>> {
-  const described = new Map<string, Described>();
-  for (const session of chunks(names, () => 0, { bytes: SESSION_BYTES, count: SESSION_TENSORS })) {
-    await exposed(probe, session, async (model) => {
-      for (const entry of await probe.executor.describe(model, probe.first, session))
-        described.set(entry.name, entry);
-    });
-  }
-  return described;
-}
-
-function sizeOf(entry: Described | undefined): number {
-  if (entry === undefined || entry.notTensor) return 0;
-  return elementCount(entry.dims) * (dtypeInfo(entry.dtype)?.bytes ?? 1);
-}
-
-function unsendable(entry: { name: string; dtype: string; dims: number[] }): TensorFinding {
-  const spec = { name: entry.name, dtype: entry.dtype, shape: entry.dims };
-  return {
-    kind: 'tensor',
-    spec,
-    batching: { kind: 'mixed', why: `tensors of ${entry.dtype} cannot be joined` },
-  };
-}
-
-/** Names in pieces of at most so many bytes (but for a single one) and so many names. */
-function* chunks(
-  names: readonly string[],
-  size: (name: string) => number,
-  most: { readonly bytes: number; readonly count: number },
-): Generator<string[]> {
-  let chunk: string[] = [];
-  let bytes = 0;
-  for (const name of names) {
-    if (chunk.length > 0 && (bytes + size(name) > most.bytes || chunk.length >= most.count)) {
-      yield chunk;
-      chunk = [];
-      bytes = 0;
-    }
-    chunk.push(name);
-    bytes += size(name);
-  }
-  if (chunk.length > 0) yield chunk;
-}
-
-async function compare(
-  probe: Probe,
-  model: number,
-  names: readonly string[],
-): Promise<[string, TensorFinding][]> {
-  probe.signal?.throwIfAborted();
-  const run = async (feeds: Tensors) => (await probe.executor.run(model, feeds, names)).outputs;
-  const first = await run(probe.first);
-  const second = await run(probe.second);
-  const both = probe.both === undefined ? undefined : await run(probe.both);
-  return names.map((name) => [name, finding(name, first[name]!, second[name]!, both?.[name])]);
-}
-
-function finding(
-  name: string,
-  first: TensorData,
-  second: TensorData,
-  both: TensorData | undefined,
-): TensorFinding {
-  const batching = both === undefined ? unbatched(first, second) : batchingOf(first, second, both);
+function findingOf(name: string, { dtype, dims }: Shaped, batching: Batching): TensorFinding {
   const axis = batching.kind === 'stacked' ? { batchAxis: batching.axis } : {};
-  const spec: TensorSpec = { name, dtype: first.dtype, shape: [...first.dims], ...axis };
+  const spec: TensorSpec = { name, dtype, shape: [...dims], ...axis };
   return { kind: 'tensor', spec, batching };
 }
 
-/** Without batching every size must be the same for every request, and that is all. */
-function unbatched(first: TensorData, second: TensorData): Batching {
+/** What shapes alone say. Without batching every size must be the same for every request, and that is all. */
+function batchingAsShaped({ first, second, both }: Shapes): Batching {
+  if (dtypeInfo(first.dtype) === undefined && first.dtype !== STRING_DTYPE)
+    return { kind: 'mixed', why: `tensors of ${first.dtype} cannot be joined` };
+  if (both !== undefined) return batchingOfShapes({ first, second, both });
   if (first.dims.join() === second.dims.join()) return { kind: 'common' };
   return {
     kind: 'mixed',
@@ -138,18 +99,152 @@ function unbatched(first: TensorData, second: TensorData): Batching {
   };
 }
 
-/** Runs the model with tensors exposed, unoptimized: so that all of them are made as the graph says. */
-async function exposed<T>(
-  probe: Probe,
+/** What ONNX Runtime infers of tensors when it loads the model; it runs nothing. */
+async function typesOf(trial: Trial, names: readonly string[]): Promise<Map<string, ValueInfo>> {
+  return await loaded(trial, exposeTensors(trial.model, names), async ({ outputInfo }) => {
+    return new Map(outputInfo.map((info) => [info.name, info]));
+  });
+}
+
+async function shapesOf(
+  trial: Trial,
   names: readonly string[],
-  use: (model: number) => Promise<T>,
+  dtypeOf: (name: string) => string,
+): Promise<Map<string, Shapes>> {
+  if (names.length === 0) return new Map();
+  const probes = names.map((tensor): Probe => ({ tensor, asks: 'shape' }));
+  const seen = await observed(trial, probes, (values): Shaped[] =>
+    values.map(({ data }, i) => ({ dtype: dtypeOf(names[i]!), dims: Array.from(data, Number) })),
+  );
+  const shapes = (i: number): Shapes => ({
+    first: seen.first[i]!,
+    second: seen.second[i]!,
+    both: seen.both?.[i],
+  });
+  return new Map(names.map((name, i) => [name, shapes(i)]));
+}
+
+/** What the values of tensors say of their batching. */
+async function* compared(
+  trial: Trial,
+  candidates: readonly Candidate[],
+): AsyncGenerator<{ name: string; batching: Batching }> {
+  const most = mostBytesOfEach(candidates);
+  const sampled = candidates.map((candidate) => ({ ...candidate, probe: probeOf(candidate, most) }));
+  for (const chunk of chunks(sampled, ({ shapes, probe }) => probedBytes(shapes.first, probe))) {
+    const seen = await observed(
+      trial,
+      chunk.map(({ probe }) => probe),
+      (values) => values,
+    );
+    const { first, second, both = [] } = seen;
+    const findings = chunk.map(({ name, shapes, asShaped }, i) => {
+      const values = { first: first[i]!, second: second[i]!, both: both[i]! };
+      return { name, batching: confirmed(asShaped, values, shapes.both) };
+    });
+    const mixed = findings.flatMap(({ batching }, i) => (batching.kind === 'mixed' ? [i] : []));
+    const random = await randomAmong(trial, chunk, { indices: mixed, values: first });
+    yield* findings.map((found, i) =>
+      random.has(i) ? { ...found, batching: randomBatching(trial.model) } : found,
+    );
+  }
+}
+
+/** Which of these tensors have other values when the same request is run again. */
+async function randomAmong(
+  trial: Trial,
+  chunk: readonly { readonly probe: Probe }[],
+  { indices, values }: { readonly indices: readonly number[]; readonly values: readonly TensorData[] },
+): Promise<Set<number>> {
+  if (indices.length === 0) return new Set();
+  const probes = indices.map((i) => chunk[i]!.probe);
+  const { first } = await observed({ ...trial, both: undefined }, probes, (again) => again);
+  return new Set(indices.filter((i, k) => !agree(values[i]!, first[k]!)));
+}
+
+/** What is compared of each tensor: all of it where there is little in all. */
+function mostBytesOfEach(candidates: readonly Candidate[]): number {
+  const total = candidates.reduce((sum, { shapes }) => sum + bytesOf(shapes.first), 0);
+  if (total <= WHOLE_BYTES) return FETCH_BYTES;
+  const share = SAMPLED_BYTES / candidates.length;
+  return Math.min(MOST_SAMPLE_BYTES, Math.max(LEAST_SAMPLE_BYTES, share));
+}
+
+function probeOf({ name, shapes, asShaped }: Candidate, mostBytes: number): Probe {
+  const mostElements = Math.floor(mostBytes / elementBytes(shapes.first.dtype));
+  const whole = asShaped.kind === 'stacked' ? asShaped.axis : undefined;
+  return {
+    tensor: name,
+    asks: 'elements',
+    picks: samplePicks(shapes.first.dims, { mostElements, whole }),
+  };
+}
+
+function probedBytes({ dtype, dims }: Shaped, probe: Probe): number {
+  const picks = new Map(
+    probe.asks === 'shape' ? [] : probe.picks.map(({ axis, indices }) => [axis, indices.length]),
+  );
+  return bytesOf({ dtype, dims: dims.map((dim, axis) => picks.get(axis) ?? dim) });
+}
+
+function bytesOf({ dtype, dims }: Shaped): number {
+  return elementCount(dims) * elementBytes(dtype);
+}
+
+/** Of a text, a guess. */
+function elementBytes(dtype: string): number {
+  return dtypeInfo(dtype)?.bytes ?? 16;
+}
+
+/** Pieces of at most so many bytes, but for a single one. */
+function* chunks<T>(items: readonly T[], sizeOf: (item: T) => number): Generator<T[]> {
+  let chunk: T[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const size = sizeOf(item);
+    if (chunk.length > 0 && bytes + size > FETCH_BYTES) {
+      yield chunk;
+      chunk = [];
+      bytes = 0;
+    }
+    chunk.push(item);
+    bytes += size;
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+/** What probes answer for each request and both at once. */
+async function observed<T>(
+  trial: Trial,
+  probes: readonly Probe[],
+  read: (values: TensorData[]) => T,
+): Promise<{ first: T; second: T; both: T | undefined }> {
+  const { bytes, outputs } = probeTensors(trial.model, probes);
+  return await loaded(trial, bytes, async ({ model }) => {
+    const run = async (feeds: Tensors) => {
+      trial.signal?.throwIfAborted();
+      const { outputs: values } = await trial.executor.run(model, feeds, [...new Set(outputs)]);
+      return read(outputs.map((name) => values[name]!));
+    };
+    // The largest first: what ONNX Runtime's arena takes for it has room for the others, and not the other way round.
+    const both = trial.both === undefined ? undefined : await run(trial.both);
+    return { first: await run(trial.first), second: await run(trial.second), both };
+  });
+}
+
+/** Loads a model unoptimized, so that all of its tensors are made as the graph says, and with the least memory. */
+async function loaded<T>(
+  { executor, folder, signal }: Trial,
+  bytes: Uint8Array,
+  use: (model: Awaited<ReturnType<Executor['load']>>) => Promise<T>,
 ): Promise<T> {
-  probe.signal?.throwIfAborted();
-  const path = await writeModel(probe.folder, 'exposed', exposeTensors(probe.model, names));
-  const { model } = await probe.executor.load(path, { optimization: 'disabled' });
+  signal?.throwIfAborted();
+  const path = await writeModel(folder, 'probed', bytes);
+  const model = await executor.load(path, { optimization: 'disabled', memoryPattern: false });
   try {
     return await use(model);
   } finally {
-    await probe.executor.release(model);
+    // An executor that is gone has said why.
+    await executor.release(model.model).catch(() => {});
   }
 }

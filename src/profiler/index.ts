@@ -16,6 +16,7 @@ export { type LayerTimes, layerTimes } from './layer-times.js';
 export { mergeProfiles, type NamedProfile } from './merge.js';
 export { prepareModel } from './prepare-model.js';
 export { profileModel } from './profile-model.js';
+export { randomNote } from './random-values.js';
 export { copyPieces, externalFaults } from './source.js';
 export { timeLayers } from './time-layers.js';
 export type {

@@ -9,7 +9,7 @@ import {
 import { type DeviceReport, hostThreads, type NamedDevice } from '../execution/index.js';
 import type { Campaign } from './campaign.js';
 import type { Timed } from './measure-group.js';
-import { disagreement, roundUs, sumOverWhole, unfitness } from './statistics.js';
+import { disagreement, figureOf, roundUs, sumOverWhole, unfitness } from './statistics.js';
 import type { PreparedModel } from './types.js';
 
 /** A virtual size and batch size of a class: what is measured together. */
@@ -73,6 +73,17 @@ export class Ledger {
     this.#warnings = this.#warnings.filter((warning) => !warning.startsWith(beginning));
   }
 
+  /** Takes back what was said of a group's figures that are measured again; a line about others too stands. */
+  #unwarnGroup(group: Group, ids: readonly Timed['id'][]): void {
+    const again = new Set(ids.map(figureName));
+    for (const id of ids) this.#unwarn(`${nameOf(group, id)} `);
+    this.#warnings = this.#warnings.filter((warning) => {
+      if (!warning.startsWith(`${groupName(group)}: `)) return true;
+      const unfit = unfitNames(warning);
+      return unfit.length > 0 && !unfit.every((name) => again.has(name));
+    });
+  }
+
   /** Makes room for a class's figures: null where there is none yet. */
   open(report: DeviceReport & { available: true }): void {
     const { className } = report;
@@ -118,10 +129,13 @@ export class Ledger {
   record(group: Group, timed: readonly Timed[]): string[] {
     const device = this.#profile.devices[group.className]!;
     const { virtual, batch } = group;
-    const warnings: string[] = [];
-    this.#unwarn(`${groupName(group)}: `);
-    for (const { id, figure, loadMs } of timed) {
-      this.#unwarn(`${nameOf(group, id)} `);
+    const unfit: Unfit[] = [];
+    this.#unwarnGroup(
+      group,
+      timed.map(({ id }) => id),
+    );
+    for (const { id, durationsUs, loadMs } of timed) {
+      const figure = figureOf(durationsUs);
       if (id === 'whole') {
         this.#recordWhole(device, group, figure.medianUs);
       } else {
@@ -130,8 +144,9 @@ export class Ledger {
         device.loadMs![id] ??= Math.round(loadMs * 1000) / 1000;
       }
       const why = unfitness(figure, this.campaign.limits);
-      if (why !== undefined) warnings.push(`${nameOf(group, id)} is unfit: ${why}`);
+      if (why !== undefined) unfit.push({ id, why });
     }
+    const warnings = unfitLines(group, unfit, timed.length);
     const row = device.blockLatencyUs[virtual]?.[batch] ?? [];
     const why = disagreement(row, device.wholeLatencyUs?.[virtual]?.[batch] ?? 0);
     if (why !== undefined) warnings.push(`${groupName(group)}: ${why}`);
@@ -168,11 +183,36 @@ export function layersOf(className: string): string {
 }
 
 /** A block of a group, or the whole model there, as warnings call it. */
-export function nameOf(group: Group, id: number | 'whole'): string {
-  return `${groupName(group)} ${id === 'whole' ? 'whole model' : `block ${id}`}`;
+export function nameOf(group: Group, id: Timed['id']): string {
+  return `${groupName(group)} ${figureName(id)}`;
 }
 
-function groupName({ className, virtual, batch }: Group): string {
+function figureName(id: Timed['id']): string {
+  return id === 'whole' ? 'whole model' : `block ${id}`;
+}
+
+interface Unfit {
+  readonly id: Timed['id'];
+  readonly why: string;
+}
+
+/** One line, however many figures of a group are unfit: a busy machine spoils all of them at once. */
+function unfitLines(group: Group, unfit: readonly Unfit[], measured: number): string[] {
+  const [first, ...others] = unfit;
+  if (first === undefined) return [];
+  if (others.length === 0) return [`${nameOf(group, first.id)} is unfit: ${first.why}`];
+  const names = unfit.map(({ id }) => figureName(id)).join(', ');
+  const count = `${unfit.length} of ${measured} figures are unfit`;
+  return [`${groupName(group)}: ${count} (${names}), as ${figureName(first.id)}: ${first.why}`];
+}
+
+/** The figures that a line about several of them names. */
+function unfitNames(warning: string): string[] {
+  return / figures are unfit \(([^)]*)\)/.exec(warning)?.[1]?.split(', ') ?? [];
+}
+
+/** A group, as warnings call it. */
+export function groupName({ className, virtual, batch }: Group): string {
   return `${className} 1/${virtual} batch ${batch}`;
 }
 

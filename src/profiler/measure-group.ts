@@ -1,6 +1,5 @@
 import type { MeasureStop, Tensors } from '../execution/index.js';
 import type { LoadedCopies, Stand } from './stand.js';
-import { type Figure, figureOf } from './statistics.js';
 import type { Limits } from './types.js';
 
 /** How long rotations go on between two looks at the signal, but for the last one's end. */
@@ -13,9 +12,10 @@ export interface Part {
   feeds(): Tensors;
 }
 
+/** What came of a part: the durations of its runs. */
 export interface Timed {
-  readonly id: number | 'whole';
-  readonly figure: Figure;
+  readonly id: Part['id'];
+  readonly durationsUs: readonly number[];
   readonly loadMs: number;
 }
 
@@ -40,14 +40,16 @@ export async function measureGroup(
   const { signal } = options;
   const loaded: LoadedCopies[] = [];
   try {
-    for (const { path } of parts) {
+    for (const { path, feeds } of parts) {
       signal?.throwIfAborted();
-      loaded.push(await stand.load(path));
+      const copies = await stand.load(path);
+      loaded.push(copies);
+      // One part's at a time: each is handed over before the next is made.
+      await copies.hold(feeds());
     }
-    const turns = parts.map((part, i) => ({ models: loaded[i]!.models, feeds: part.feeds() }));
-    const rotate = (stop: MeasureStop) => unlessAborted(stand.rotate(turns, stop), signal);
+    const rotate = (stop: MeasureStop) => unlessAborted(stand.rotate(loaded, stop), signal);
     const runs = await inRounds(rotate, parts.length, options);
-    return parts.map(({ id }, i) => ({ id, figure: figureOf(runs[i]!), loadMs: loaded[i]!.loadMs }));
+    return parts.map(({ id }, i) => ({ id, durationsUs: runs[i]!, loadMs: loaded[i]!.loadMs }));
   } finally {
     // An aborted stand is busy: its models go with it.
     if (!signal?.aborted) await Promise.allSettled(loaded.map((copies) => copies.release()));

@@ -1,10 +1,19 @@
 import { basename } from 'node:path';
 import { type Boundary, fault, InputError, option, sha256Of, type TensorSpec } from '../artifacts/index.js';
-import { ExecutionError, type Executor, firstLine, startExecutor, type Tensors } from '../execution/index.js';
+import {
+  ExecutionError,
+  firstLine,
+  MemoryGuard,
+  OutOfMemoryError,
+  startExecutor,
+  type Tensors,
+  type ValueInfo,
+} from '../execution/index.js';
 import { cutsOf, externalLocations, type OnnxModel, type TensorType, zeroDims } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
-import { findTensors, type Probe } from './find-tensors.js';
+import { findTensors, type Trial } from './find-tensors.js';
 import { layersOf } from './layers.js';
+import { inferredBytes, memoryError, memoryShortage } from './memory-need.js';
 import { inputBatching, requestFor, stackRequests } from './requests.js';
 import { dataFilesOf, gathered, readFileOf, type Source, withScratch, writeData } from './source.js';
 import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
@@ -16,7 +25,8 @@ import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
  * size it runs and `fixedBatchReason` why.
  *
  * Runs the model on `options.device`: see `findTensors` for the cost. Temporary files are removed also on failure.
- * @throws InputError for a file that is not a model ONNX Runtime runs, or dimensions without a size (naming `dim`);
+ * @throws InputError for a file that is not a model ONNX Runtime runs, one that memory does not suffice for at one request, or
+ *   dimensions without a size (naming `dim`);
  *   MissingError for a missing file or device; the signal's reason on abort
  */
 export async function prepareModel(path: string, options: PrepareOptions): Promise<PreparedModel> {
@@ -44,10 +54,9 @@ async function findAll(
   const path = file.name;
   const bound = bindModel(bytes, file);
   await options.onDataFiles?.(externalLocations(bound.model));
-  const { slowdown: _heldBack, ...device } = options.device;
-  const executor = await startExecutor(device);
+  const memory = new MemoryGuard({ limitBytes: options.memoryLimitBytes });
+  const common = { path, options, memory };
   try {
-    const common = { path, options, executor };
     const batched = await tryBatching(bound, common);
     if (batched.kind === 'batches') return { ...batched, reason: undefined };
     if (bound.fileBatch === 0) throw new InputError(`run ${path}`, [fault(batched.why)], adviceOf(bound));
@@ -55,15 +64,13 @@ async function findAll(
     return { ...found, reason: batched.why };
   } catch (error) {
     throw notRunnable(path, error, adviceOf(bound));
-  } finally {
-    await executor.close();
   }
 }
 
 interface Common {
   readonly path: string;
   readonly options: PrepareOptions;
-  readonly executor: Executor;
+  readonly memory: MemoryGuard;
 }
 
 interface Found {
@@ -92,7 +99,8 @@ async function tryBatching(
     return faults.length === 0 ? found : { kind: 'fails', why: faults.join('; ') };
   } catch (error) {
     if (!(error instanceof ExecutionError) || common.options.signal?.aborted) throw error;
-    return { kind: 'fails', why: `it does not run at batch 2: ${firstLine(error.message)}` };
+    const said = error instanceof OutOfMemoryError ? error.why : error.message;
+    return { kind: 'fails', why: `it does not run at batch 2: ${firstLine(said)}` };
   }
 }
 
@@ -107,20 +115,33 @@ function unbatchedModel(
 
 async function find(bound: BoundModel, common: Common, batching: boolean): Promise<Found> {
   const { model, source } = gathered(bound.model, common.path);
-  const { signal, feeds: given = {}, fill = {} } = common.options;
+  const { signal, feeds: given = {}, fill = {}, device } = common.options;
   const first = requestFor(bound.shaped, bound.batch, { which: 0, given, fill });
   const second = requestFor(bound.shaped, bound.batch, { which: 1, given, fill });
   const both = batching ? stackRequests([first, second], inputBatching(bound.batch)) : undefined;
+  const { slowdown: _heldBack, ...probed } = device;
+  const executor = await startExecutor(probed, { memory: common.memory });
   const tensors = await withScratch(async (folder) => {
     await writeData(folder, source);
-    const probe: Probe = {
-      ...{ executor: common.executor, model, folder, first, second, both },
+    const trial: Trial = {
+      ...{ executor, model, folder, first, second, both },
       ...(signal === undefined ? {} : { signal }),
+      checkFits: (inferred) => checkFits(model, inferred, { requests: batching ? 2 : 1, ...common }),
     };
-    return await findTensors(probe, liveTensors(model));
-  });
+    return await findTensors(trial, liveTensors(model));
+  }).finally(() => executor.close());
   const fixedBatch = batching ? undefined : bound.batch.kind === 'fixed' ? bound.batch.size : 1;
   return { kind: 'batches', model, source, request: first, tensors, fixedBatch };
+}
+
+/** Told before anything is run, where what ONNX Runtime infers shows that it cannot end well. */
+function checkFits(
+  model: OnnxModel,
+  inferred: ReadonlyMap<string, ValueInfo>,
+  { path, requests, memory }: Common & { readonly requests: number },
+): void {
+  const why = memoryShortage(model, inferredBytes(inferred, requests), { requests, memory });
+  if (why !== undefined) throw new OutOfMemoryError(`Cannot run ${path}: ${why}`, why);
 }
 
 /** Inputs, outputs, and whatever crosses some cut. */
@@ -187,6 +208,7 @@ function typesOf(tensors: ReadonlyMap<string, TensorFinding>): Map<string, Tenso
 /** ONNX Runtime's refusal to run the model on inputs of ours, as something to act on; other errors pass through. */
 function notRunnable(path: string, error: unknown, advice: string): unknown {
   if (!(error instanceof ExecutionError)) return error;
+  if (error instanceof OutOfMemoryError) return memoryError(`run ${path}`, error);
   if (error.isLoading) {
     // What is loaded is a temporary model made of the person's: its path says nothing to them.
     const why = firstLine(error.why).replace(/^Load model from .*? failed:/, '');

@@ -2,24 +2,28 @@ import { fault, InputError, MissingError, type Profile } from '../artifacts/inde
 import {
   ExecutionError,
   type Executor,
+  firstLine,
+  MemoryGuard,
+  OutOfMemoryError,
   probeDevices,
   startExecutor,
-  type TensorData,
-  type Tensors,
 } from '../execution/index.js';
-import { exposeTensors, extractPartition } from '../onnx/index.js';
 import { DEFAULT_BLOCKS, partitionLayers } from '../partition/index.js';
+import { BlockFeeds, type BlockFile, writeBlockFiles } from './block-files.js';
 import { blocksAt, endsOfProfile } from './blocks.js';
 import { type Campaign, campaignOf } from './campaign.js';
 import { Checkpoints } from './checkpoints.js';
 import { layerTimes } from './layer-times.js';
-import { type Available, type Group, Ledger, layersOf, nameOf } from './ledger.js';
-import { measureGroup, type Part } from './measure-group.js';
+import { type Available, type Group, groupName, Ledger, layersOf, nameOf } from './ledger.js';
+import type { Part } from './measure-group.js';
+import { measureInSteps } from './measure-steps.js';
+import { MEMORY_ADVICE, measuredBytes, memoryShortage } from './memory-need.js';
 import { Pace } from './pace.js';
-import { stackRequests } from './requests.js';
+import { randomNote } from './random-values.js';
+import { batchOf, requestsOf } from './requests.js';
 import { withScratch, writeData, writeModel } from './source.js';
 import { type Stand, startStand } from './stand.js';
-import type { Batching, PreparedModel, ProfileOptions } from './types.js';
+import type { PreparedModel, ProfileOptions } from './types.js';
 
 /**
  * Measures a model's layers and blocks on every device, batch size and virtual size.
@@ -28,13 +32,14 @@ import type { Batching, PreparedModel, ProfileOptions } from './types.js';
  *   latency at each virtual size.
  * - Blocks: from `resume` or `blocksOf`, else by `partitionLayers` from the layers at the smallest batch size. Each is
  *   extracted, and all are timed in rotation: the whole model, every block once, and again (`measureGroup`), so that they sum to the
- *   whole model also where its weights overflow the cache. With v virtual GPUs, v copies rotate at once on 1/v of the device
+ *   whole model also where its weights overflow the cache; in several rotations where the tensors of one would take much more
+ *   memory than the whole model does (`stepsOf`). With v virtual GPUs, v copies rotate at once on 1/v of the device
  *   each, and only runs that all of them were busy for count. Blocks are fed the model's real intermediate tensors.
  *   Also under boundary `float16` they are measured as they are, without casts; only `cutBytes` counts what is sent.
  * - Figures are medians and 95th percentiles after warm-up (`Limits`); unfit ones are named in `measurement.warnings`
  *   (`unfitness`).
  *
- * On abort what is done comes back with `measurement.complete` false; `resume` goes on with it. Before the blocks are known
+ * What memory does not suffice for is left out and told. On abort what is done comes back with `measurement.complete` false; `resume` goes on with it. Before the blocks are known
  * there is nothing to keep, and the signal's reason is thrown. What no abort announces (a crash, a device that vanishes) costs
  * what was measured since the last `onCheckpoint`. Devices that are not there are told to `onProgress`.
  * @throws InputError for options that cannot be measured or a profile that cannot be resumed, MissingError where no device is there
@@ -47,7 +52,8 @@ export async function profileModel(prepared: PreparedModel, options: ProfileOpti
   return await withScratch(async (folder) => {
     await writeData(folder, prepared.source);
     const whole = await writeModel(folder, 'whole', prepared.model.bytes);
-    const run = new ProfileRun({ prepared, options, campaign, devices, folder, whole });
+    const memory = new MemoryGuard({ limitBytes: options.memoryLimitBytes });
+    const run = new ProfileRun({ prepared, options, campaign, devices, folder, whole, memory });
     return await run.profile(ends);
   });
 }
@@ -77,6 +83,7 @@ interface Setting {
   readonly folder: string;
   /** Path of the whole prepared model. */
   readonly whole: string;
+  readonly memory: MemoryGuard;
 }
 
 const ABORTED_GRACE_MS = 200;
@@ -87,6 +94,10 @@ class ProfileRun {
   readonly #failures: string[] = [];
   /** What a person should know, failures aside. */
   readonly #remarks: string[] = [];
+  /** Where memory ran out while a group was measured. */
+  readonly #tooLarge: Group[] = [];
+  /** Whether memory ran out anywhere. */
+  #outOfMemory = false;
 
   constructor(private readonly at: Setting) {}
 
@@ -106,6 +117,8 @@ class ProfileRun {
     for (const device of devices) ledger.open(device);
     if (prepared.fixedBatchReason !== undefined)
       this.#remarks.push(`the model runs at batch ${prepared.fixedBatch} only: ${prepared.fixedBatchReason}`);
+    const random = randomNote(prepared.model);
+    if (random !== undefined) this.#remarks.push(random);
     for (const name of notTensors(prepared))
       ledger.warn(`output ${name} is not a tensor: it is neither measured nor served`);
     const checkpoints = new Checkpoints(options.onCheckpoint, () => this.#told(ledger));
@@ -133,10 +146,12 @@ class ProfileRun {
     );
     const measured = rows.flatMap((row) => Object.values(row)).some((row) => row.some((us) => us !== null));
     if (measured || this.#failures.length === 0 || this.at.options.signal?.aborted) return profile;
-    throw new InputError(
-      `profile ${this.at.prepared.name}`,
-      this.#failures.map((why) => fault(why)),
-    );
+    throw this.#failed(`profile ${this.at.prepared.name}`);
+  }
+
+  #failed(task: string): InputError {
+    const faults = this.#failures.map((why) => fault(why));
+    return new InputError(task, faults, this.#outOfMemory ? MEMORY_ADVICE : undefined);
   }
 
   #partition(): number[] {
@@ -145,11 +160,7 @@ class ProfileRun {
       const first = this.#layerUs.get(className)?.values().next().value;
       return first === undefined ? [] : [[className, first] as const];
     });
-    if (latencies.length === 0)
-      throw new InputError(
-        `time the layers of ${prepared.name}`,
-        this.#failures.map((why) => fault(why)),
-      );
+    if (latencies.length === 0) throw this.#failed(`time the layers of ${prepared.name}`);
     const { ends, notes } = partitionLayers(
       {
         layerLatencyUs: Object.fromEntries(latencies),
@@ -173,7 +184,7 @@ class ProfileRun {
       await this.#withExecutor(device, async (executor) => {
         for (const batch of missing) {
           options.signal?.throwIfAborted();
-          const feeds = this.#batchOf(prepared.request, batch);
+          const feeds = batchOf(prepared, prepared.request, batch);
           const times = await layerTimes(executor, { model: prepared.model, path: whole, feeds });
           this.#layerUs.set(className, known.set(batch, times.layerUs));
         }
@@ -196,10 +207,11 @@ class ProfileRun {
       cells.reduce((a, b) => a + b, 0),
       options.onProgress,
     );
-    const files = await this.#blockFiles(ends);
+    const files = await writeBlockFiles(this.at.prepared, ends, this.at.folder);
+    const feeds = this.#blockFeeds(files);
     for (const device of devices) {
       const lacking = groupsOf(campaign, device.className).filter(
-        (group) => ledger.missing(group).length > 0,
+        (group) => ledger.missing(group).length > 0 && this.#mayFit(group),
       );
       const batches = [...new Set(lacking.map(({ batch }) => batch))];
       await this.#timeLayers(
@@ -209,7 +221,7 @@ class ProfileRun {
       for (const [batch, layerUs] of this.#layerUs.get(device.className) ?? [])
         ledger.shares(device.className, batch, layerUs);
       options.onProgress?.({ kind: 'phase', phase: 'blocks', className: device.className });
-      await this.#measureClass(device, { ledger, checkpoints, files, groups: lacking, pace });
+      await this.#measureClass(device, { ledger, checkpoints, files, feeds, groups: lacking, pace });
     }
   }
 
@@ -218,15 +230,19 @@ class ProfileRun {
     try {
       for (const group of work.groups) {
         this.at.options.signal?.throwIfAborted();
+        if (!this.#mayFit(group)) continue;
         if (stand?.virtual !== group.virtual) {
           await stand?.stand.close();
           stand = undefined;
-          stand = { virtual: group.virtual, stand: await startStand(device, group.virtual) };
+          stand = {
+            virtual: group.virtual,
+            stand: await startStand(device, group.virtual, this.at.memory),
+          };
         }
         try {
           await this.#measureGroup(stand.stand, group, work);
         } catch (error) {
-          this.#forgive(error, nameOf(group, 'whole'));
+          this.#forgiveGroup(error, group);
           await stand.stand.close();
           stand = undefined;
         }
@@ -238,24 +254,45 @@ class ProfileRun {
     }
   }
 
-  async #measureGroup(stand: Stand, group: Group, { ledger, checkpoints, files, pace }: Work): Promise<void> {
-    const { options, campaign, prepared, whole } = this.at;
-    const wholePart: Part = {
-      id: 'whole',
-      path: whole,
-      feeds: () => this.#batchOf(prepared.request, group.batch),
-    };
-    const blockParts = ledger.missing(group).map((id): Part => {
-      const { path, feeds } = files[id]!;
-      return { id, path, feeds: () => this.#batchOf(feeds, group.batch) };
-    });
-    const cells = { ...group, count: blockParts.length + 1 };
+  /** Whether a group may have enough memory, as far as can be told before it is tried; where not, that is told once. */
+  #mayFit(group: Group): boolean {
+    const why = this.#shortage(group);
+    if (why === undefined) return true;
+    this.#outOfMemory = true;
+    this.#fail(`${groupName(group)}: not measured: ${why}`);
+    return false;
+  }
+
+  #shortage(group: Group): string | undefined {
+    const smaller = this.#tooLarge.find(
+      ({ className, virtual, batch }) =>
+        className === group.className && virtual <= group.virtual && batch <= group.batch,
+    );
+    if (smaller !== undefined) return `memory ran out at ${groupName(smaller)}`;
+    const { prepared, memory } = this.at;
+    const requests = requestsOf(prepared, group.batch);
+    const bytesOf = measuredBytes(prepared.tensors, requests);
+    return memoryShortage(prepared.model, bytesOf, { requests, copies: group.virtual, memory });
+  }
+
+  async #measureGroup(
+    stand: Stand,
+    group: Group,
+    { ledger, checkpoints, files, feeds, pace }: Work,
+  ): Promise<void> {
+    const { prepared, whole, options, campaign, memory } = this.at;
+    const ids: Part['id'][] = ['whole', ...ledger.missing(group)];
+    const cells = { ...group, count: ids.length };
     try {
-      const timed = await measureGroup(stand, [wholePart, ...blockParts], {
-        limits: campaign.limits,
-        ...(options.signal === undefined ? {} : { signal: options.signal }),
-        onRound: (fraction) => pace.tell(cells, fraction),
-      });
+      const timed = await measureInSteps(
+        stand,
+        { group, ids, prepared, whole, files, feeds, memory },
+        {
+          limits: campaign.limits,
+          ...(options.signal === undefined ? {} : { signal: options.signal }),
+          onRound: (fraction) => pace.tell(cells, fraction),
+        },
+      );
       const warnings = ledger.record(group, timed);
       checkpoints.measured();
       for (const message of warnings) options.onProgress?.({ kind: 'warning', message });
@@ -264,67 +301,48 @@ class ProfileRun {
     }
   }
 
-  /** Every block as a file of its own, with the model's own tensors for one request at its inputs. */
-  async #blockFiles(ends: readonly number[]): Promise<BlockFile[]> {
-    const { prepared, folder } = this.at;
-    const extracted = ends.map((to, k) =>
-      extractPartition(prepared.model, { from: ends[k - 1] ?? 0, to, types: prepared.types }),
-    );
-    const values = await this.#tensorsOf([...new Set(extracted.flatMap(({ inputs }) => inputs))]);
-    const files: BlockFile[] = [];
-    for (const [k, { bytes, inputs }] of extracted.entries()) {
-      const path = await writeModel(folder, `block-${k}`, bytes);
-      files.push({ path, feeds: Object.fromEntries(inputs.map((name) => [name, values.get(name)!])) });
-    }
-    return files;
-  }
-
-  /** Values of tensors for one request: the request's own, others from a run of the model with them exposed. */
-  async #tensorsOf(names: readonly string[]): Promise<Map<string, TensorData>> {
+  #blockFeeds(files: readonly BlockFile[]): BlockFeeds {
     const { prepared, folder, devices } = this.at;
-    const values = new Map(Object.entries(prepared.request));
-    const inner = names.filter((name) => !values.has(name));
-    if (inner.length === 0) return values;
-    const path = await writeModel(folder, 'exposed', exposeTensors(prepared.model, inner));
     const { slowdown: _heldBack, ...device } = devices[0]!.device;
-    await this.#withExecutor(device, async (executor) => {
-      const { model } = await executor.load(path, { optimization: 'disabled' });
-      const { outputs } = await executor.run(model, prepared.request, inner);
-      for (const [name, value] of Object.entries(outputs)) values.set(name, value);
-    });
-    return values;
-  }
-
-  /** The same request b times over: rows that are equal take as long as rows that are not. */
-  #batchOf(request: Tensors, batch: number): Tensors {
-    const { fixedBatch, tensors } = this.at.prepared;
-    if (fixedBatch !== undefined || batch === 1) return request;
-    return stackRequests(new Array<Tensors>(batch).fill(request), (name): Batching => {
-      const finding = tensors.get(name);
-      return finding?.kind === 'tensor' ? finding.batching : { kind: 'common' };
+    return new BlockFeeds(prepared, files, {
+      folder,
+      runOnce: (path, fetches) =>
+        this.#withExecutor(device, async (executor) => {
+          const { model } = await executor.load(path, { optimization: 'disabled', memoryPattern: false });
+          return (await executor.run(model, prepared.request, fetches)).outputs;
+        }),
     });
   }
 
-  async #withExecutor(
-    device: Available['device'],
-    use: (executor: Executor) => Promise<void>,
-  ): Promise<void> {
-    const executor = await startExecutor(device);
+  async #withExecutor<T>(device: Available['device'], use: (executor: Executor) => Promise<T>): Promise<T> {
+    const executor = await startExecutor(device, { memory: this.at.memory });
     try {
-      await use(executor);
+      return await use(executor);
     } finally {
       await executor.close();
     }
   }
 
+  /** Memory that ran out for a group has run out for larger ones too. */
+  #forgiveGroup(error: unknown, group: Group): void {
+    const outOfMemory = error instanceof OutOfMemoryError;
+    if (outOfMemory) this.#tooLarge.push(group);
+    this.#forgive(error, outOfMemory ? `${groupName(group)}: it` : nameOf(group, 'whole'));
+  }
+
   /** A measurement that ONNX Runtime could not make leaves a gap and a warning; anything else is thrown. */
   #forgive(error: unknown, what: string): void {
-    const { signal, onProgress } = this.at.options;
+    const { signal } = this.at.options;
     if (signal?.aborted) throw signal.reason;
     if (!(error instanceof ExecutionError)) throw error;
-    const message = `${what} could not be measured: ${error.message}`;
+    const outOfMemory = error instanceof OutOfMemoryError;
+    this.#outOfMemory ||= outOfMemory;
+    this.#fail(`${what} could not be measured: ${outOfMemory ? firstLine(error.why) : error.message}`);
+  }
+
+  #fail(message: string): void {
     this.#failures.push(message);
-    onProgress?.({ kind: 'warning', message });
+    this.at.options.onProgress?.({ kind: 'warning', message });
   }
 }
 
@@ -341,13 +359,8 @@ interface Books {
 
 interface Work extends Books {
   readonly files: readonly BlockFile[];
+  readonly feeds: BlockFeeds;
   readonly pace: Pace;
-}
-
-interface BlockFile {
-  readonly path: string;
-  /** Its inputs for one request. */
-  readonly feeds: Tensors;
 }
 
 function groupsOf(campaign: Campaign, className: string): Group[] {

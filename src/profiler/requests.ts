@@ -10,7 +10,7 @@ import {
 } from '../execution/index.js';
 import type { BatchDim, OnnxModel } from '../onnx/index.js';
 import { streamOf } from '../random/index.js';
-import type { Batching } from './types.js';
+import type { Batching, PreparedModel } from './types.js';
 
 const SEED = 1;
 const MOST_INPUT_BYTES = 2 ** 30;
@@ -106,4 +106,19 @@ export function inputBatching(batch: BatchDim): (name: string) => Batching {
     const axis = axes.get(name);
     return axis === undefined || batch.kind !== 'symbolic' ? { kind: 'common' } : { kind: 'stacked', axis };
   };
+}
+
+/** How many requests a run at a batch size takes: one, where the batch is fixed and the request is a whole run. */
+export function requestsOf({ fixedBatch }: PreparedModel, batch: number): number {
+  return fixedBatch === undefined ? batch : 1;
+}
+
+/** Feeds of one request b times over: rows that are equal take as long as rows that are not. */
+export function batchOf(prepared: PreparedModel, request: Tensors, batch: number): Tensors {
+  const requests = requestsOf(prepared, batch);
+  if (requests === 1) return request;
+  return stackRequests(new Array<Tensors>(requests).fill(request), (name): Batching => {
+    const finding = prepared.tensors.get(name);
+    return finding?.kind === 'tensor' ? finding.batching : { kind: 'common' };
+  });
 }

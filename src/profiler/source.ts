@@ -1,14 +1,13 @@
-import { type FileHandle, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { type FileHandle, open, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import {
   type DataFile,
   type Fault,
   fault,
   InputError,
-  isRunning,
   sha256OfFile,
   unreadable,
+  withTemporaryFolder,
 } from '../artifacts/index.js';
 import { type ExternalCopy, extractPartition, type OnnxModel, readModel } from '../onnx/index.js';
 
@@ -20,31 +19,11 @@ export interface Source {
 
 /** The name under which every temporary model finds its external tensors. */
 const DATA_FILE = 'model.data';
-/** The process is in the name, so that the next can tell whose it was. */
-const SCRATCH = 'inferplan-profile-';
-const OF_PROCESS = new RegExp(`^${SCRATCH}(\\d{1,10})-\\w{6}$`);
 const COPY_BYTES = 8 * 1024 * 1024;
 
 /** A temporary folder for the time of `use`; removed afterwards, also on failure and abort. */
-export async function withScratch<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  await removeAbandoned();
-  const folder = await mkdtemp(join(tmpdir(), `${SCRATCH}${process.pid}-`));
-  try {
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  }
-}
-
-/** Removes what killed processes of ours left in the temporary folder, as far as this user may. */
-async function removeAbandoned(): Promise<void> {
-  const names = await readdir(tmpdir()).catch(() => []);
-  const abandoned = names.filter((name) => {
-    const pid = OF_PROCESS.exec(name)?.[1];
-    return pid !== undefined && !isRunning(Number(pid));
-  });
-  const gone = abandoned.map((name) => rm(join(tmpdir(), name), { recursive: true, force: true }));
-  await Promise.allSettled(gone);
+export function withScratch<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  return withTemporaryFolder('profile', use);
 }
 
 /** Bytes of a file a person named. @throws MissingError or InputError saying why it cannot be read */

@@ -3,10 +3,10 @@ import {
   type Device,
   type Executor,
   type MeasureStop,
+  type MemoryGuard,
   monotonicNs,
   startExecutor,
   type Tensors,
-  tensorBytes,
   virtualThreads,
 } from '../execution/index.js';
 import { commonWindow, rotationsOf, spanMs } from './statistics.js';
@@ -15,8 +15,8 @@ import { commonWindow, rotationsOf, spanMs } from './statistics.js';
 export interface Stand {
   /** Loads a model on every virtual GPU. */
   load(path: string): Promise<LoadedCopies>;
-  /** Every virtual GPU runs the parts in turn, again and again. */
-  rotate(parts: readonly StandPart[], stop: MeasureStop): Promise<Rotated>;
+  /** Every virtual GPU runs the models in turn on what they hold, again and again. */
+  rotate(parts: readonly LoadedCopies[], stop: MeasureStop): Promise<Rotated>;
   /** Waits no longer than `graceMs` for what is under way. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
@@ -26,13 +26,9 @@ export interface LoadedCopies {
   readonly loadMs: number;
   /** What each executor calls it. */
   readonly models: readonly number[];
+  /** Hands over to every copy what it is fed. */
+  hold(feeds: Tensors): Promise<void>;
   release(): Promise<void>;
-}
-
-/** A model as each executor calls it, and what it is fed. */
-export interface StandPart {
-  readonly models: readonly number[];
-  readonly feeds: Tensors;
 }
 
 export interface Rotated {
@@ -44,17 +40,16 @@ export interface Rotated {
   readonly elapsedMs: number;
 }
 
-/** Time for the slowest copy to be told before all start, and for each byte it is sent. */
+/** Time for the slowest copy to be told before all start. */
 const LEAD_NS = 5e6;
-const LEAD_NS_PER_BYTE = 2;
 
 /** Starts v executors on their shares of the device, pinned to cores of their own where the system allows. */
-export async function startStand(device: Device, virtual: number): Promise<Stand> {
+export async function startStand(device: Device, virtual: number, memory: MemoryGuard): Promise<Stand> {
   const threads = virtualThreads(device, virtual);
   const cores = device.provider === 'cpu' ? assignCores(new Array<number>(virtual).fill(threads)) : [];
   const started = await Promise.allSettled(
     Array.from({ length: virtual }, (_, i) =>
-      startExecutor(device, { virtual, ...(cores[i] === undefined ? {} : { cores: cores[i] }) }),
+      startExecutor(device, { virtual, memory, ...(cores[i] === undefined ? {} : { cores: cores[i] }) }),
     ),
   );
   const executors = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -79,6 +74,9 @@ async function loadCopies(executors: readonly Executor[], path: string): Promise
   return {
     models,
     loadMs: Math.max(...loaded.map(({ loadMs }) => loadMs)),
+    hold: async (feeds) => {
+      await Promise.all(executors.map((executor, i) => executor.hold(models[i]!, feeds)));
+    },
     release: async () => {
       await Promise.all(executors.map((executor, i) => executor.release(models[i]!)));
     },
@@ -87,14 +85,14 @@ async function loadCopies(executors: readonly Executor[], path: string): Promise
 
 async function rotate(
   executors: readonly Executor[],
-  parts: readonly StandPart[],
+  parts: readonly LoadedCopies[],
   stop: MeasureStop,
 ): Promise<Rotated> {
-  const startAt = executors.length === 1 ? {} : { startAtNs: startTime(executors.length, parts) };
+  const startAt = executors.length === 1 ? {} : { startAtNs: monotonicNs() + LEAD_NS };
   const copies = await Promise.all(
     executors.map((executor, i) =>
       executor.measureRotation(
-        parts.map(({ models, feeds }) => ({ model: models[i]!, feeds })),
+        parts.map(({ models }) => models[i]!),
         { ...stop, ...startAt },
       ),
     ),
@@ -104,12 +102,4 @@ async function rotate(
     rotations: Math.min(...copies.map(rotationsOf)),
     elapsedMs: Math.max(...copies.map(spanMs)),
   };
-}
-
-/** When every copy will have what it is sent. */
-function startTime(copies: number, parts: readonly StandPart[]): number {
-  const bytes = parts
-    .flatMap(({ feeds }) => Object.values(feeds))
-    .reduce((sum, tensor) => sum + tensorBytes(tensor), 0);
-  return monotonicNs() + LEAD_NS + LEAD_NS_PER_BYTE * bytes * copies;
 }

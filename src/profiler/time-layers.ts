@@ -1,13 +1,14 @@
 import { InputError } from '../artifacts/index.js';
-import { checkThreads, type NamedDevice, startExecutor } from '../execution/index.js';
+import { checkThreads, MemoryGuard, type NamedDevice, startExecutor } from '../execution/index.js';
 import { layerTimes } from './layer-times.js';
+import { tellingMemory } from './memory-need.js';
 import { withScratch, writeData, writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
 
 /**
  * Mean µs of every layer by device class, for one request: enough to group layers into blocks without measuring blocks.
  * ONNX Runtime's times know no hold-back, so those of an emulated device are multiplied.
- * @throws MissingError where a device is not there, InputError where one has more CPU threads than the host
+ * @throws MissingError where a device is not there, InputError where one has more CPU threads than the host or memory ran out
  */
 export async function timeLayers(
   prepared: PreparedModel,
@@ -16,24 +17,27 @@ export async function timeLayers(
 ): Promise<Record<string, number[]>> {
   const faults = devices.flatMap(({ device }) => checkThreads([{ device, virtual: 1, count: 1 }]));
   if (faults.length > 0) throw new InputError(`time the layers of ${prepared.name}`, faults);
-  return withScratch(async (folder) => {
-    await writeData(folder, prepared.source);
-    const path = await writeModel(folder, 'whole', prepared.model.bytes);
-    const byClass: Record<string, number[]> = {};
-    for (const { className, device } of devices) {
-      signal?.throwIfAborted();
-      const executor = await startExecutor(device);
-      try {
-        const { layerUs } = await layerTimes(executor, {
-          model: prepared.model,
-          path,
-          feeds: prepared.request,
-        });
-        byClass[className] = layerUs.map((us) => us * (device.slowdown ?? 1));
-      } finally {
-        await executor.close();
+  const memory = new MemoryGuard();
+  return tellingMemory(`time the layers of ${prepared.name}`, () =>
+    withScratch(async (folder) => {
+      await writeData(folder, prepared.source);
+      const path = await writeModel(folder, 'whole', prepared.model.bytes);
+      const byClass: Record<string, number[]> = {};
+      for (const { className, device } of devices) {
+        signal?.throwIfAborted();
+        const executor = await startExecutor(device, { memory });
+        try {
+          const { layerUs } = await layerTimes(executor, {
+            model: prepared.model,
+            path,
+            feeds: prepared.request,
+          });
+          byClass[className] = layerUs.map((us) => us * (device.slowdown ?? 1));
+        } finally {
+          await executor.close();
+        }
       }
-    }
-    return byClass;
-  });
+      return byClass;
+    }),
+  );
 }

@@ -15,6 +15,8 @@ export interface PrepareOptions {
   readonly feeds?: Tensors;
   /** One number for every element of an input: for inputs such as a sampling rate. */
   readonly fill?: Readonly<Record<string, number>>;
+  /** The most memory that the processes which run the model may take; by default what is available, less a reserve. */
+  readonly memoryLimitBytes?: number | undefined;
   readonly signal?: AbortSignal;
   /** Told the files that hold the external tensors, relative to the model, before it is run; what it throws ends the work. */
   readonly onDataFiles?: (locations: readonly string[]) => Promise<void>;
@@ -90,6 +92,8 @@ export interface ProfileOptions {
   /** Measure the blocks of this profile (known by their nodes) instead. */
   readonly blocksOf?: import('../artifacts/index.js').Profile;
   readonly limits?: Partial<Limits>;
+  /** The most memory that the processes which run the model may take; by default what is available, less a reserve. */
+  readonly memoryLimitBytes?: number | undefined;
   /** An interrupted profile to go on with: only its missing figures are measured. */
   readonly resume?: import('../artifacts/index.js').Profile;
   readonly signal?: AbortSignal;

@@ -9,7 +9,6 @@ import {
   type Executor,
   type ExecutorOptions,
   monotonicNs,
-  type RotationPart,
   randomTensor,
   startExecutor,
   type TensorData,
@@ -96,8 +95,9 @@ describe('Executor.run()', () => {
     const ratio = async (slowdown: number) => {
       const executor = await start({ slowdown });
       const { model } = await executor.load(chain);
+      await executor.hold(model, chainFeeds);
       const stop = { warmupRuns: 5, minRuns: 30, minMs: 0, maxMs: 2000 };
-      const [measured] = await executor.measureRotation([{ model, feeds: chainFeeds }], stop);
+      const [measured] = await executor.measureRotation([model], stop);
       const wallNs = monotonicNs();
       const { executionUs } = await executor.run(model, chainFeeds);
       expect((monotonicNs() - wallNs) / 1000).toBeGreaterThanOrEqual(executionUs);
@@ -124,14 +124,14 @@ describe('Executor.run()', () => {
     });
     const { model, outputs, outputInfo } = await executor.load(folder.write('list.onnx', bytes));
     expect(outputs).toEqual(['list', 'y', 'z']);
-    expect(outputInfo[0]).toEqual({ name: 'list' });
+    expect(outputInfo).toEqual([
+      { name: 'list' },
+      { name: 'y', dtype: 'float32', shape: [2] },
+      { name: 'z', dtype: 'float32', shape: [2] },
+    ]);
     const feeds = { x: floats([1, -2]) };
     expect(Object.keys((await executor.run(model, feeds)).outputs)).toEqual(['y', 'z']);
     expect((await executor.run(model, feeds, ['z'])).outputs).toEqual({ z: floats([1, 2]) });
-    expect(await executor.describe(model, feeds, ['z', 'list'])).toEqual([
-      { name: 'z', dtype: 'float32', dims: [2] },
-      { name: 'list', notTensor: true },
-    ]);
   });
 
   it('rejects with what ONNX Runtime says, and goes on', async () => {
@@ -158,15 +158,21 @@ describe('Executor.run()', () => {
   });
 });
 
+async function loadFed(executor: Executor, path: string, feeds: Record<string, TensorData>): Promise<number> {
+  const { model } = await executor.load(path);
+  await executor.hold(model, feeds);
+  return model;
+}
+
 describe('Executor.measureRotation()', () => {
   /** Models of 1, 12 and 3 multiplications, whose inputs bear the same name. */
-  async function threeParts(executor: Executor): Promise<RotationPart[]> {
+  async function threeParts(executor: Executor): Promise<number[]> {
     const paths = [folder.write('one.onnx', matmulChain(1, 96)), chain];
     paths.push(folder.write('wide3.onnx', matmulChain(3, 64)));
     const feeds = [chainFeeds, chainFeeds, { x: floats(new Array(64).fill(0.5), [1, 64]) }];
-    const loaded = [];
-    for (const path of paths) loaded.push(await executor.load(path));
-    return loaded.map(({ model }, i) => ({ model, feeds: feeds[i]! }));
+    const models: number[] = [];
+    for (const [i, path] of paths.entries()) models.push(await loadFed(executor, path, feeds[i]!));
+    return models;
   }
 
   it('runs its parts in turn, each as often as the others, none before the one ahead of it is done', async () => {
@@ -194,19 +200,26 @@ describe('Executor.measureRotation()', () => {
       inputs: { '1/x': ['float32', ['n']], '/x': ['float32', ['n']] },
       outputs: { y: ['float32', ['n']] },
     });
-    const { model } = await executor.load(folder.write('slashes.onnx', bytes));
+    const path = folder.write('slashes.onnx', bytes);
     const stop = { warmupRuns: 0, minRuns: 2, minMs: 0, maxMs: 60_000 };
-    const part = (n: number) => ({
-      model,
-      feeds: { '1/x': floats(new Array(n).fill(1)), '/x': floats(new Array(n).fill(2)) },
-    });
-    expect(await executor.measureRotation([part(3), part(5)], stop)).toHaveLength(2);
-    const odd = { model, feeds: { ...part(3).feeds, '/x': floats([1, 2, 3, 4]) } };
-    await expect(executor.measureRotation([part(4), odd], stop)).rejects.toThrow(
+    const ones = (n: number) => floats(new Array(n).fill(1));
+    const three = await loadFed(executor, path, { '1/x': ones(3), '/x': ones(3) });
+    const five = await loadFed(executor, path, { '1/x': ones(5), '/x': ones(5) });
+    expect(await executor.measureRotation([three, five], stop)).toHaveLength(2);
+    await executor.hold(five, { '1/x': ones(3), '/x': ones(4) });
+    await expect(executor.measureRotation([three, five], stop)).rejects.toThrow(
       /Cannot measure models on cpu:1: .*(3|4) by (3|4)/s,
     );
-    const unknown = { ...part(1), model: 99 };
-    await expect(executor.measureRotation([part(1), unknown], stop)).rejects.toThrow(/99 is not loaded/);
+  });
+
+  it('refuses models that are not loaded, or no longer', async () => {
+    const executor = await start();
+    const stop = { warmupRuns: 0, minRuns: 1, minMs: 0, maxMs: 60_000 };
+    const model = await loadFed(executor, chain, chainFeeds);
+    await expect(executor.measureRotation([model, 99], stop)).rejects.toThrow(/99 is not loaded/);
+    await expect(executor.hold(99, chainFeeds)).rejects.toThrow(/99 is not loaded/);
+    await executor.release(model);
+    await expect(executor.measureRotation([model], stop)).rejects.toThrow(/is not loaded/);
   });
 
   it('stops after minRuns rotations and minMs, or at maxMs, with one rotation at least', async () => {
@@ -237,13 +250,11 @@ describe('Executor.measureRotation()', () => {
 
   it('starts no run before startAtNs, in two processes at once', async () => {
     const pair = [await start(), await start()];
-    const models = await Promise.all(pair.map((executor) => executor.load(chain)));
+    const models = await Promise.all(pair.map((executor) => loadFed(executor, chain, chainFeeds)));
     const startAtNs = monotonicNs() + 150e6;
     const stop = { warmupRuns: 1, minRuns: 3, minMs: 5, maxMs: 1000, startAtNs };
     const measured = await Promise.all(
-      pair.map((executor, i) =>
-        executor.measureRotation([{ model: models[i]!.model, feeds: chainFeeds }], stop),
-      ),
+      pair.map((executor, i) => executor.measureRotation([models[i]!], stop)),
     );
     for (const [copy] of measured) expect(copy!.startedNs[0]).toBeGreaterThanOrEqual(startAtNs);
   });
@@ -326,10 +337,9 @@ function residentMiB(pid: number): number {
 describe('an executor’s process', () => {
   it('takes nothing but itself along when it is killed: pending calls reject, exited resolves', async () => {
     const [victim, other] = [await start({}, { name: 'victim' }), await start()];
-    const { model } = await victim.load(chain);
+    const model = await loadFed(victim, chain, chainFeeds);
     const stop = { warmupRuns: 0, minRuns: 1, minMs: 60_000, maxMs: 60_000 };
-    const parts = [{ model, feeds: chainFeeds }];
-    const pending = [victim.measureRotation(parts, stop), victim.run(model, chainFeeds)];
+    const pending = [victim.measureRotation([model], stop), victim.run(model, chainFeeds)];
     const outcomes = Promise.allSettled(pending);
     process.kill(victim.pid, 'SIGKILL');
     expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
@@ -355,11 +365,9 @@ describe('an executor’s process', () => {
 
   it('is killed by close() when a run does not end within the grace time', async () => {
     const executor = await start();
-    const { model } = await executor.load(chain);
+    const model = await loadFed(executor, chain, chainFeeds);
     const stop = { warmupRuns: 0, minRuns: 1, minMs: 60_000, maxMs: 60_000 };
-    const endless = executor
-      .measureRotation([{ model, feeds: chainFeeds }], stop)
-      .catch((error: unknown) => error);
+    const endless = executor.measureRotation([model], stop).catch((error: unknown) => error);
     await executor.close({ graceMs: 100 });
     expect(await executor.exited).toEqual({ code: null, signal: 'SIGKILL' });
     expect(await endless).toBeInstanceOf(ExecutionError);

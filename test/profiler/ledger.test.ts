@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import type { Profile } from '../../src/artifacts/index.js';
 import { Ledger } from '../../src/profiler/ledger.js';
 import type { Timed } from '../../src/profiler/measure-group.js';
-import { figureOf } from '../../src/profiler/statistics.js';
 import { DEFAULT_LIMITS, type PreparedModel } from '../../src/profiler/types.js';
 
 const GROUP = { className: 'cpu', virtual: 1, batch: 4 };
@@ -32,7 +31,7 @@ function ledger(resume?: Profile): Ledger {
 }
 
 function timed(id: Timed['id'], us: number): Timed {
-  return { id, figure: figureOf(new Array<number>(12).fill(us)), loadMs: 1 };
+  return { id, durationsUs: new Array<number>(12).fill(us), loadMs: 1 };
 }
 
 test('record() warns when blocks do not sum to their model, once all are there', () => {
@@ -76,4 +75,17 @@ test('record() and shares() take back what was said of figures that are measured
   made.shares('cpu', 4, [1]);
   made.record(GROUP, [timed('whole', 4000), timed(0, 2000), timed(1, 2000)]);
   expect(made.profile().measurement?.warnings).toEqual(kept);
+});
+
+test('record() tells of a group whose figures are unfit in one line, until all of those are measured again', () => {
+  const few = (id: Timed['id']): Timed => ({ id, durationsUs: [2000, 2000, 2000], loadMs: 1 });
+  const why = '3 runs came within 2000 ms, 10 are wanted';
+  const made = ledger();
+  const all = `cpu 1/1 batch 4: 3 of 3 figures are unfit (whole model, block 0, block 1), as whole model: ${why}`;
+  expect(made.record(GROUP, [few('whole'), few(0), few(1)])[0]).toBe(all);
+  const one = `cpu 1/1 batch 4 block 0 is unfit: ${why}`;
+  expect(made.record(GROUP, [timed('whole', 4000), few(0)])).toEqual([one]);
+  expect(made.profile().measurement?.warnings).toEqual([all, one]);
+  made.record(GROUP, [timed('whole', 4000), timed(0, 2000), timed(1, 2000)]);
+  expect(made.profile().measurement?.warnings).toBeUndefined();
 });

@@ -214,6 +214,94 @@ test('a model that ONNX Runtime does not load is refused by its own path, withou
   expect(refused).not.toMatch(/inferplan-profile-|`fill`/);
 });
 
+/** x[batch, 4] → tiles of `times` × 16 bytes for each request → y[batch, 1]. */
+function tiled(times: number): string {
+  const nodes = [
+    w.node('Tile', ['x', 'repeats'], ['large'], { name: 'enlarge' }),
+    w.node('ReduceMax', ['large'], ['y'], { attributes: [w.attribute.ints('axes', [1])] }),
+  ];
+  return made(nodes, [w.int64s('repeats', [2], [1, times])], ['batch', 1]);
+}
+
+test('a model that memory does not suffice for is refused before it runs, as what it is', async () => {
+  const path = tiled(2 ** 23);
+  const refused = await prepareModel(path, { device: CPU, memoryLimitBytes: 2 ** 26 }).catch(
+    (error: unknown) => error,
+  );
+  expect(refused).toBeInstanceOf(InputError);
+  const { message } = refused as InputError;
+  expect(message).toMatch(
+    /^Cannot run .*made\.onnx: the tensors that are needed after node enlarge \(large, 128 MiB\) take 128 MiB for one request, and 64 MiB are allowed\n.*--dim.*--batch/,
+  );
+  expect(message).not.toMatch(/does not take/);
+});
+
+test.runIf(process.platform === 'linux')(
+  'a model that takes more memory than its shapes tell is stopped, and told as that',
+  async () => {
+    // The number of tiles comes of a computation that ONNX Runtime does not follow when it loads the model.
+    const nodes = [
+      w.node('ReduceMax', ['x'], ['most'], { attributes: [w.attribute.int('keepdims', 0)] }),
+      w.node('Sub', ['most', 'most'], ['zero']),
+      w.node('Cast', ['zero'], ['whole'], { attributes: [w.attribute.int('to', w.INT64)] }),
+      w.node('Add', ['whole', 'repeats'], ['count']),
+      w.node('Tile', ['x', 'count'], ['large']),
+      w.node('ReduceMax', ['large'], ['y'], { attributes: [w.attribute.ints('axes', [1])] }),
+    ];
+    const path = made(nodes, [w.int64s('repeats', [2], [1, 2 ** 24])], ['batch', 1]);
+    await expect(prepareModel(path, { device: CPU, memoryLimitBytes: 150 * 2 ** 20 })).rejects.toThrow(
+      /^Cannot run .*made\.onnx: memory ran out: its process took .*, and 150 MiB are allowed\n.*--dim/,
+    );
+  },
+);
+
+test('a model that memory suffices for at one request but not at two is profiled at batch 1, with the reason', async () => {
+  // 128 MiB for a request.
+  const prepared = await prepareModel(tiled(2 ** 23), { device: CPU, memoryLimitBytes: 250 * 2 ** 20 });
+  expect(prepared.fixedBatch).toBe(1);
+  expect(prepared.fixedBatchReason).toMatch(
+    /^it does not run at batch 2: the tensors that are needed .* take 256 MiB for 2 requests at once, and 250 MiB are allowed$/,
+  );
+});
+
+test('batch sizes that memory does not suffice for are left out, and told', async () => {
+  const prepared = await prepareModel(tiled(2 ** 18), { device: CPU });
+  const options = {
+    devices: [{ className: 'cpu', device: CPU }],
+    partition: { method: 'min-transfer', blocks: 2 },
+    limits: QUICK,
+    memoryLimitBytes: 400 * 2 ** 20,
+  } as const;
+  const profile = await profileModel(prepared, { ...options, batchSizes: [1, 128, 256] });
+  const rows = profile.devices.cpu?.blockLatencyUs['1'] ?? {};
+  expect(rows['1']).not.toContain(null);
+  expect(rows['128']).toEqual([null, null]);
+  expect(profile.measurement?.complete).toBe(false);
+  const told = profile.measurement?.warnings?.filter((warning) => warning.includes('not measured'));
+  expect(told).toHaveLength(2);
+  for (const warning of told!)
+    expect(warning).toMatch(
+      /^cpu 1\/1 batch (128|256): not measured: .* for \1 requests at once, and 400 MiB are allowed$/,
+    );
+  await expect(profileModel(prepared, { ...options, batchSizes: [128] })).rejects.toThrow(
+    /Cannot time the layers of made: .*memory ran out[\s\S]*--batch/,
+  );
+});
+
+test('a model that draws random numbers is told as that, and not only as one that does not batch', async () => {
+  const draw = w.node('RandomUniformLike', ['x'], ['noise'], { name: 'draw' });
+  const prepared = await prepareModel(made([draw, w.node('Add', ['x', 'noise'], ['y'])]), { device: CPU });
+  expect(prepared.fixedBatch).toBe(1);
+  expect(prepared.fixedBatchReason).toMatch(
+    /^output y: its values are random, drawn by RandomUniformLike draw/,
+  );
+  const devices = [{ className: 'cpu', device: CPU }];
+  const profile = await profileModel(prepared, { devices, batchSizes: [1], limits: QUICK });
+  expect(profile.measurement?.warnings?.join('\n')).toMatch(
+    /the model draws random numbers \(RandomUniformLike draw\)/,
+  );
+});
+
 test('the scratch folder of a killed process is removed, that of a living one is kept', async () => {
   const { pid: gone } = spawnSync(process.execPath, ['-e', '']);
   const [left, living, others] = [`${gone}-abcdef`, `${process.ppid}-abcdef`, 'results'].map((name) =>

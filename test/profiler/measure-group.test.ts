@@ -20,7 +20,7 @@ class MadeStand implements Stand {
     const release = async () => {
       this.released++;
     };
-    return { loadMs: 1, models, release };
+    return { loadMs: 1, models, hold: async () => {}, release };
   }
 
   async rotate(parts: Parameters<Stand['rotate']>[0], stop: MeasureStop): Promise<Rotated> {
@@ -57,7 +57,7 @@ describe('measureGroup()', () => {
   test('gives every part as many runs, for minMs of each on average', async () => {
     const { timed } = await measure(new MadeStand(1), DEFAULT_LIMITS);
     // 3 parts × 200 ms in rotations of 1 + 2 + 3 ms.
-    expect(timed.map(({ id, figure }) => [id, figure.runs, figure.medianUs])).toEqual([
+    expect(timed.map(({ id, durationsUs }) => [id, durationsUs.length, durationsUs[0]])).toEqual([
       ['whole', 100, 1000],
       [0, 100, 2000],
       [1, 100, 3000],
@@ -68,7 +68,7 @@ describe('measureGroup()', () => {
     const stand = new MadeStand(50);
     const { timed, fractions } = await measure(stand, DEFAULT_LIMITS);
     // Rotations of 300 ms: four to a round, ten in all; the call that warms up is not among them.
-    expect(timed.map(({ figure }) => figure.runs)).toEqual([10, 10, 10]);
+    expect(timed.map(({ durationsUs }) => durationsUs.length)).toEqual([10, 10, 10]);
     expect(stand.stops.map(({ minRuns }) => minRuns)).toEqual([1, 10, 6, 2]);
     expect(fractions).toEqual([0, 0, 0.4, 0.8]);
     for (const { maxMs } of stand.stops) expect(maxMs).toBeLessThanOrEqual(1000);
@@ -76,7 +76,9 @@ describe('measureGroup()', () => {
 
   test('ends at maxMs for each part on average, with one rotation at least', async () => {
     const runs = async (unitMs: number) =>
-      (await measure(new MadeStand(unitMs), DEFAULT_LIMITS)).timed.map(({ figure }) => figure.runs);
+      (await measure(new MadeStand(unitMs), DEFAULT_LIMITS)).timed.map(
+        ({ durationsUs }) => durationsUs.length,
+      );
     // 3 parts × 2000 ms.
     expect(await runs(200)).toEqual([5, 5, 5]);
     expect(await runs(60_000)).toEqual([1, 1, 1]);
@@ -85,10 +87,10 @@ describe('measureGroup()', () => {
   test('warms up for warmupRuns rotations that do not count, or not at all', async () => {
     const limits = { warmupRuns: 3, minRuns: 5, minMs: 0, maxMs: 1000 };
     const warm = new MadeStand(1);
-    expect((await measure(warm, limits)).timed[0]?.figure.runs).toBe(5);
+    expect((await measure(warm, limits)).timed[0]?.durationsUs).toHaveLength(5);
     expect(warm.stops[0]).toMatchObject({ warmupRuns: 2, minRuns: 1, maxMs: 0 });
     const cold = new MadeStand(1);
-    expect((await measure(cold, { ...limits, warmupRuns: 0 })).timed[0]?.figure.runs).toBe(5);
+    expect((await measure(cold, { ...limits, warmupRuns: 0 })).timed[0]?.durationsUs).toHaveLength(5);
     expect(cold.stops).toHaveLength(1);
   });
 

@@ -45,9 +45,9 @@ export class Waiting {
 
   /** @returns the task of a new request, in its place in the queue */
   add(queue: number, deadline: number, { queuedAt = 0, tries = 0 } = {}): number {
-    const task = this.requests.first(this.requests.add(0, deadline, 1));
-    this.requests.queuedAt[task] = queuedAt;
-    this.requests.tries[task] = tries;
+    const task = this.requests.firstTask(this.requests.add(0, deadline, 1));
+    this.requests.setQueuedAt(task, queuedAt);
+    this.requests.loseTask(task, tries);
     this.queues.insert(queue, task);
     return task;
   }

@@ -4,6 +4,7 @@ import { EXIT } from '../exit.js';
 import {
   dimension,
   each,
+  memoryBytes,
   namedNumber,
   notNegative,
   positiveNumber,
@@ -29,6 +30,7 @@ interface Options {
   minRuns: number;
   minMs: number;
   maxMs: number;
+  memoryLimit?: number;
   resume?: boolean;
   output?: string;
 }
@@ -80,6 +82,11 @@ export function profileCommand(): Command {
       .option('--min-runs <runs>', 'least runs measured in each cell', wholeNumber, 10)
       .option('--min-ms <ms>', 'least time measured in each cell', notNegative, 200)
       .option('--max-ms <ms>', 'most time spent on a cell', positiveNumber, 2000)
+      .option(
+        '--memory-limit <size>',
+        'most memory that the processes which run the model may take (what is available, less a reserve)',
+        memoryBytes,
+      )
       .option('--resume', 'go on with the output file of an interrupted run')
       .option('-o, --output <file>', 'where the profile goes (<model>.profile.json); - is stdout')
       .addCommand(profileImportCommand())

@@ -9,7 +9,7 @@ export interface Cut {
 }
 
 /** Where a tensor that is not constant is made and last needed, in places between nodes. */
-interface Span {
+export interface Span {
   /** The first cut it can cross: 0 for graph inputs, k + 1 for what node k makes. */
   readonly made: number;
   /** The last cut it must cross. */
@@ -32,7 +32,8 @@ export function cutsOf(model: OnnxModel): Cut[] {
   return crossing.map((tensors, index) => ({ position: index + 1, tensors }));
 }
 
-function spansOf(model: OnnxModel): Map<string, Span> {
+/** Spans of all tensors that are made by nodes that are not constant, or given, and are needed. */
+export function spansOf(model: OnnxModel): Map<string, Span> {
   const { nodes, inputs, outputs } = model.graph;
   const made = new Map(inputs.map((input) => [input.name, 0]));
   const needed = new Map<string, number>();

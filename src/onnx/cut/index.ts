@@ -4,4 +4,6 @@
 export { type Cut, cutFault, cutsOf } from './cuts.js';
 export { mayBranch } from './ends.js';
 export { type Extracted, type ExtractOptions, extractPartition, withGraph } from './extract.js';
+export { type LargestCut, largestCut, peakBytes } from './live.js';
+export { type Pick, type Probe, type Probed, probeTensors } from './probes.js';
 export { exposeTensors, nameNodes } from './rewrite.js';

@@ -22,13 +22,7 @@ import { withGraph } from './extract.js';
  */
 export function exposeTensors(model: OnnxModel, names: readonly string[]): Uint8Array {
   const { graph } = model;
-  const known = new Set([...graph.inputs, ...graph.initializers.values()].map((value) => value.name));
-  for (const node of graph.nodes) for (const name of node.outputs) known.add(name);
-  const unknown = names.filter((name) => name === '' || !known.has(name));
-  if (unknown.length > 0) {
-    const faults = unknown.map((name) => fault(`${quoted(name)} is no tensor of its graph`));
-    throw new InputError(`expose tensors of ${model.name}`, faults);
-  }
+  checkTensors(model, names);
   const already = new Set(graph.outputs.map((output) => output.name));
   const added = [...new Set(names)].filter((name) => !already.has(name));
   const declared = new Map(
@@ -38,6 +32,20 @@ export function exposeTensors(model: OnnxModel, names: readonly string[]): Uint8
     delimited(GRAPH.output, declared.get(name) ?? valueInfoBytes(name)),
   );
   return concat(withGraph(model, [graph.encoded, ...outputs]));
+}
+
+/**
+ * The names of a graph's tensors, all of them.
+ * @throws InputError where one of `names` is not among them
+ */
+export function checkTensors(model: OnnxModel, names: readonly string[]): Set<string> {
+  const { graph } = model;
+  const known = new Set([...graph.inputs, ...graph.initializers.values()].map((value) => value.name));
+  for (const node of graph.nodes) for (const name of node.outputs) known.add(name);
+  const unknown = names.filter((name) => name === '' || !known.has(name));
+  if (unknown.length === 0) return known;
+  const faults = unknown.map((name) => fault(`${quoted(name)} is no tensor of its graph`));
+  throw new InputError(`expose tensors of ${model.name}`, faults);
 }
 
 /**

@@ -1,6 +1,5 @@
-import type { OnnxFunction } from '../wire/index.js';
-import type { RawNode } from './node.js';
-import { callKey } from './node.js';
+import type { OnnxFunction, OnnxModel, OnnxNode } from '../wire/index.js';
+import { callKey, type RawNode } from './node.js';
 
 /** Operators that draw random numbers, or may (Dropout in training mode). */
 const RANDOM_OPS = new Set(
@@ -41,8 +40,17 @@ function determinism(functions: readonly OnnxFunction[]): (call: string) => bool
   return deterministic;
 }
 
+/** Nodes that draw random numbers, or may: as far as their operators are known. */
+export function randomNodes(model: OnnxModel): OnnxNode[] {
+  return model.graph.nodes.filter(({ domain, op }) => isRandom(domain, op));
+}
+
+function isRandom(domain: string, op: string): boolean {
+  return RANDOM_OPS.has(op) || (domain === 'com.microsoft' && RANDOM_CONTRIB.test(op));
+}
+
 function isDeterministic(call: string): boolean {
   const [domain = '', op = ''] = call.split('\0');
   if (!KNOWN_DOMAINS.has(domain)) return false;
-  return !(RANDOM_OPS.has(op) || (domain === 'com.microsoft' && RANDOM_CONTRIB.test(op)));
+  return !isRandom(domain, op);
 }

@@ -19,7 +19,7 @@ function background(rule: LateRule = RULE) {
     ]),
   );
   const requests = new Requests();
-  const taskOf = (model: number, deadline: number) => requests.first(requests.add(model, deadline, 1));
+  const taskOf = (model: number, deadline: number) => requests.firstTask(requests.add(model, deadline, 1));
   return { requests, taskOf, late: new Background(rule, topology, requests, 2) };
 }
 
@@ -65,10 +65,10 @@ describe('Background', () => {
     const [a, b, c] = [taskOf(0, 30), taskOf(0, 20), taskOf(0, 10)] as const;
     expect(late.first(1)).toBe(NONE);
     for (const task of [a, b, c]) late.add(1, task);
-    expect([...requests.late.slice(0, 3)]).toEqual([1, 1, 1]);
+    expect([a, b, c].map((task) => requests.isLate(task))).toEqual([true, true, true]);
     expect([late.first(0), late.first(1)]).toEqual([NONE, a]);
     late.remove(1, a);
-    expect([...requests.late.slice(0, 3)]).toEqual([0, 1, 1]);
+    expect([a, b, c].map((task) => requests.isLate(task))).toEqual([false, true, true]);
     expect(late.first(1)).toBe(b);
     late.remove(1, c);
     late.remove(1, b);
@@ -86,7 +86,7 @@ describe('Background', () => {
   it('batchSize() ends before one that is tried alone, and is one where that is the first', () => {
     const { late, requests, taskOf } = background();
     const [a, b, c] = [taskOf(0, 0), taskOf(0, 0), taskOf(0, 0)] as const;
-    requests.tries[c] = 1;
+    requests.loseTask(c, 1);
     for (const task of [a, b, c]) late.add(0, task);
     expect(late.batchSize(0, 0)).toBe(2);
     late.remove(0, a);

@@ -48,14 +48,14 @@ describe('EarliestFree', () => {
   it('has a queue per model before its first stages, then one per pool', () => {
     const { place, requests } = earliestFree(twoModels, [0, 1, 2]);
     for (const model of [0, 1]) {
-      const task = requests.first(requests.add(model, 0, 1));
+      const task = requests.firstTask(requests.add(model, 0, 1));
       place.goOn(0, task, 1);
       expect(place.queueOf(task)).toBe(3);
       place.begin(0, task);
-      expect(requests.pool[task]).toBe(NONE);
+      expect(requests.poolOf(task)).toBe(NONE);
       expect(place.queueOf(task)).toBe(model);
     }
-    const other = requests.first(requests.add(0, 0, 1));
+    const other = requests.firstTask(requests.add(0, 0, 1));
     place.goOn(0, other, 1);
     expect([place.queueOf(other), place.queueBefore(1)]).toEqual([3, 3]);
     // What stands before all first stages stands at no pool.
@@ -64,14 +64,14 @@ describe('EarliestFree', () => {
 
   it('goOn() begins again where the pool has no device, or is none', () => {
     const { place, requests } = earliestFree(twoModels, [0]);
-    const task = requests.first(requests.add(0, 0, 1));
+    const task = requests.firstTask(requests.add(0, 0, 1));
     place.goOn(0, task, 1);
-    expect(requests.pool[task]).toBe(NONE);
+    expect(requests.poolOf(task)).toBe(NONE);
     place.deviceUp(0, 1);
     place.goOn(0, task, 1);
-    expect(requests.pool[task]).toBe(1);
+    expect(requests.poolOf(task)).toBe(1);
     place.goOn(0, task, NONE);
-    expect(requests.pool[task]).toBe(NONE);
+    expect(requests.poolOf(task)).toBe(NONE);
   });
 
   it('device() is the one of all first stages that is free first, the lowest of equals', () => {

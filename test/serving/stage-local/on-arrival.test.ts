@@ -29,7 +29,7 @@ function onArrival(topology: Topology, up: number[], choice: PipelineChoice = { 
   };
   /** A new task begins its way; @returns it */
   const begin = (latestEnd = FAR) => {
-    const task = requests.first(requests.add(0, latestEnd, 1));
+    const task = requests.firstTask(requests.add(0, latestEnd, 1));
     place.begin(0, task);
     return task;
   };
@@ -49,9 +49,9 @@ describe('OnArrival', () => {
     expect([place.queueBefore(1), place.placeOf(2)]).toEqual([1, 2]);
     const [first, second] = [begin(), begin()];
     expect([first, second].map((task) => place.queueOf(task))).toEqual([0, 2]);
-    expect([requests.entry[first], requests.entry[second]]).toEqual([0, 2]);
+    expect([requests.entryOf(first), requests.entryOf(second)]).toEqual([0, 2]);
     place.goOn(5, first, 1);
-    expect([place.queueOf(first), requests.entry[first]]).toEqual([1, 0]);
+    expect([place.queueOf(first), requests.entryOf(first)]).toEqual([1, 0]);
   });
 
   it('device() is the one that has been idle longest', () => {
@@ -177,17 +177,17 @@ describe('OnArrival', () => {
   it('ended() counts nothing of a task that never began', () => {
     const { place, begin, requests } = onArrival(twoPipelines, [0, 1, 2]);
     begin();
-    place.ended(requests.first(requests.add(0, FAR, 1)));
+    place.ended(requests.firstTask(requests.add(0, FAR, 1)));
     expect(place.queueOf(begin())).toBe(2);
   });
 
   it('goOn() begins again in another pipeline where its own is broken, as if it came now', () => {
     const { place, begin, requests } = onArrival(twoPipelines, [0, 1, 2]);
     const task = begin();
-    requests.queuedAt[task] = 3;
+    requests.setQueuedAt(task, 3);
     place.deviceDown(1);
     place.goOn(8, task, 1);
-    expect([place.queueOf(task), requests.entry[task], requests.queuedAt[task]]).toEqual([2, 2, 8]);
+    expect([place.queueOf(task), requests.entryOf(task), requests.queuedAt(task)]).toEqual([2, 2, 8]);
     // It is in flight there and no longer here.
     place.deviceUp(9, 1);
     expect([begin(), begin()].map((next) => place.queueOf(next))).toEqual([0, 0]);
@@ -196,11 +196,11 @@ describe('OnArrival', () => {
   it('goOn() stays in a broken pipeline where there is no other, and stays in flight there', () => {
     const { place, begin, requests } = onArrival(twoPipelines, [0, 1, 2]);
     const task = begin();
-    requests.queuedAt[task] = 3;
+    requests.setQueuedAt(task, 3);
     place.deviceDown(1);
     place.deviceDown(2);
     place.goOn(8, task, 1);
-    expect([place.queueOf(task), requests.entry[task], requests.queuedAt[task]]).toEqual([1, 0, 3]);
+    expect([place.queueOf(task), requests.entryOf(task), requests.queuedAt(task)]).toEqual([1, 0, 3]);
     place.deviceUp(9, 1);
     place.deviceUp(9, 2);
     expect([begin(), begin()].map((next) => place.queueOf(next))).toEqual([2, 0]);

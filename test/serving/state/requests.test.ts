@@ -1,50 +1,50 @@
 import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
-import { Requests, TaskState } from '../../../src/serving/state/requests.js';
+import { Requests } from '../../../src/serving/state/requests.js';
 
 function tasksOf(requests: Requests, request: number): number[] {
   const tasks: number[] = [];
-  for (let task = requests.first(request); task !== NONE; task = requests.nextOf(task)) tasks.push(task);
+  for (let task = requests.firstTask(request); task !== NONE; task = requests.nextTask(task))
+    tasks.push(task);
   return tasks;
 }
 
-/** All that is known of a request and of its first task. */
+/** All that can be read of a request and of its first task. */
 function known(requests: Requests, request: number) {
-  const task = requests.first(request);
+  const task = requests.firstTask(request);
   return {
-    model: requests.model[request],
-    deadline: requests.deadline[request],
-    settled: requests.settled[request],
-    strict: requests.strict[request],
-    missed: requests.missed[request],
-    tried: requests.tried[request],
-    left: requests.left[request],
-    out: requests.out[request],
-    request: requests.request[task],
-    state: requests.state[task],
-    pool: requests.pool[task],
-    entry: requests.entry[task],
-    tries: requests.tries[task],
-    late: requests.late[task],
+    model: requests.modelOf(request),
+    deadline: requests.deadlineOf(request),
+    settled: requests.isSettled(request),
+    strict: requests.isStrict(request),
+    missed: requests.isMissed(request),
+    tried: requests.wasTried(request),
+    request: requests.requestOf(task),
+    queued: requests.isQueued(task),
+    inBatch: requests.isInBatch(task),
+    pool: requests.poolOf(task),
+    entry: requests.entryOf(task),
+    tries: requests.triesOf(task),
+    late: requests.isLate(task),
   };
 }
 
 const FRESH = {
-  settled: 0,
-  strict: 0,
-  missed: 0,
-  tried: 0,
-  out: 0,
-  state: TaskState.ended,
+  settled: false,
+  strict: false,
+  missed: false,
+  tried: false,
+  queued: false,
+  inBatch: false,
   pool: NONE,
   entry: NONE,
   tries: 0,
-  late: 0,
+  late: false,
 };
 
 function end(requests: Requests, request: number): void {
-  requests.settled[request] = 1;
-  requests.retire(request);
+  requests.settle(request);
+  requests.retireIfDone(request);
 }
 
 describe('Requests', () => {
@@ -55,33 +55,81 @@ describe('Requests', () => {
     expect([requests.requestCount, requests.taskCount]).toEqual([2, 3]);
     expect(tasksOf(requests, one)).toEqual([1, 0]);
     expect(tasksOf(requests, other)).toEqual([2]);
-    expect(known(requests, one)).toEqual({ ...FRESH, model: 3, deadline: 500, left: 2, request: one });
-    expect(known(requests, other)).toEqual({ ...FRESH, model: 4, deadline: 600, left: 1, request: other });
+    expect(known(requests, one)).toEqual({ ...FRESH, model: 3, deadline: 500, request: one });
+    expect(known(requests, other)).toEqual({ ...FRESH, model: 4, deadline: 600, request: other });
   });
 
-  it('add() remembers nothing of whom the numbers were before', () => {
+  it('add() remembers nothing of the request that had the number before', () => {
     const requests = new Requests();
     const request = requests.add(1, 100, 1);
-    const task = requests.first(request);
-    for (const column of ['strict', 'missed', 'tried'] as const) requests[column][request] = 1;
-    for (const column of ['state', 'pool', 'entry', 'tries', 'late'] as const) requests[column][task] = 1;
+    const task = requests.firstTask(request);
+    requests.setStrict(request, true);
+    requests.setMissed(request);
+    requests.setPool(task, 1);
+    requests.setEntry(task, 1);
+    requests.setLate(task, true);
+    requests.loseTask(task, 1);
+    expect(known(requests, request)).toMatchObject({
+      strict: true,
+      missed: true,
+      tried: true,
+      pool: 1,
+      tries: 1,
+    });
     end(requests, request);
     requests.flush();
-    requests.out[request] = 5;
     expect(requests.add(2, 200, 1)).toBe(request);
-    expect(known(requests, request)).toEqual({ ...FRESH, model: 2, deadline: 200, left: 1, request });
+    expect(known(requests, request)).toEqual({ ...FRESH, model: 2, deadline: 200, request });
     expect(tasksOf(requests, request)).toEqual([task]);
   });
 
-  it('retire() takes only requests that have their outcome and nothing out', () => {
+  it('retireIfDone() refuses a request without an outcome, and waits for its tasks in batches', () => {
+    const requests = new Requests();
+    const request = requests.add(0, 0, 2);
+    expect(() => requests.retireIfDone(request)).toThrow('retired before its end');
+    const [one, other] = tasksOf(requests, request) as [number, number];
+    requests.enterBatch(one);
+    requests.enterBatch(other);
+    requests.leaveBatch(one);
+    end(requests, request);
+    requests.flush();
+    expect(requests.requestCount).toBe(1);
+    requests.leaveBatch(other);
+    requests.retireIfDone(request);
+    requests.flush();
+    expect(requests.requestCount).toBe(0);
+  });
+
+  it('endTask() tells the last task of a request from the others', () => {
+    const requests = new Requests();
+    const request = requests.add(0, 0, 3);
+    expect([1, 2, 3].map(() => requests.endTask(request))).toEqual([false, false, true]);
+  });
+
+  it('loseTask() counts a try only where the batch had begun', () => {
     const requests = new Requests();
     const request = requests.add(0, 0, 1);
-    expect(() => requests.retire(request)).toThrow('retired before its end');
-    requests.settled[request] = 1;
-    requests.out[request] = 1;
-    expect(() => requests.retire(request)).toThrow('retired before its end');
-    requests.out[request] = 0;
-    requests.retire(request);
+    const task = requests.firstTask(request);
+    requests.loseTask(task, 0);
+    expect([requests.triesOf(task), requests.wasTried(request)]).toEqual([0, false]);
+    requests.loseTask(task, 1);
+    requests.loseTask(task, 1);
+    expect([requests.triesOf(task), requests.wasTried(request)]).toEqual([2, true]);
+  });
+
+  it('takes a task from its queue into a batch and out again', () => {
+    const requests = new Requests();
+    const task = requests.firstTask(requests.add(0, 0, 1));
+    const states = () => [requests.isQueued(task), requests.isInBatch(task)];
+    requests.enterQueue(task);
+    expect(states()).toEqual([true, false]);
+    requests.enterBatch(task);
+    expect(states()).toEqual([false, true]);
+    requests.leaveBatch(task);
+    expect(states()).toEqual([false, false]);
+    requests.enterQueue(task);
+    requests.endWaiting(task);
+    expect(states()).toEqual([false, false]);
   });
 
   it('flush() gives back the numbers of what has retired, and not before', () => {
@@ -112,21 +160,32 @@ describe('Requests', () => {
 
   it('keeps everything while it makes room for more', () => {
     const requests = new Requests();
-    const requestColumns = ['settled', 'strict', 'missed', 'tried', 'out'] as const;
-    const taskColumns = ['state', 'pool', 'entry', 'queuedAt', 'tries', 'late'] as const;
     for (let i = 0; i < 70; i++) {
       const request = requests.add(i, 1000 + i, 2);
-      for (const column of requestColumns) requests[column][request] = i;
-      for (const task of tasksOf(requests, request))
-        for (const column of taskColumns) requests[column][task] = task;
+      requests.setStrict(request, i % 2 === 1);
+      for (const task of tasksOf(requests, request)) {
+        requests.setPool(task, task);
+        requests.setEntry(task, 2 * task);
+        requests.setQueuedAt(task, 3 * task);
+        requests.setLate(task, task % 3 === 0);
+        requests.loseTask(task, task % 5);
+      }
     }
     for (let i = 0; i < 70; i++) {
-      expect([requests.model[i], requests.deadline[i], requests.left[i]]).toEqual([i, 1000 + i, 2]);
-      expect(requestColumns.map((column) => requests[column][i])).toEqual([i, i, i, i, i]);
+      expect([requests.modelOf(i), requests.deadlineOf(i), requests.isStrict(i)]).toEqual([
+        i,
+        1000 + i,
+        i % 2 === 1,
+      ]);
       expect(tasksOf(requests, i)).toEqual([2 * i + 1, 2 * i]);
       for (const task of tasksOf(requests, i)) {
-        expect(requests.request[task]).toBe(i);
-        expect(taskColumns.map((column) => requests[column][task])).toEqual(new Array(6).fill(task));
+        expect(requests.requestOf(task)).toBe(i);
+        expect([requests.poolOf(task), requests.entryOf(task), requests.queuedAt(task)]).toEqual([
+          task,
+          2 * task,
+          3 * task,
+        ]);
+        expect([requests.isLate(task), requests.triesOf(task)]).toEqual([task % 3 === 0, task % 5]);
       }
     }
   });

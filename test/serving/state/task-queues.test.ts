@@ -6,8 +6,8 @@ function queuesOf(kind: QueueOrder['kind'], slackNs = 0) {
   const requests = new Requests();
   const queues = new TaskQueues(2, requests, { order: { kind }, slackNs });
   const insert = (deadline: number, queuedAt: number, queue = 0) => {
-    const task = requests.first(requests.add(0, deadline, 1));
-    requests.queuedAt[task] = queuedAt;
+    const task = requests.firstTask(requests.add(0, deadline, 1));
+    requests.setQueuedAt(task, queuedAt);
     return { task, isLast: queues.insert(queue, task) };
   };
   const inOrder = (queue = 0) => {
@@ -51,7 +51,7 @@ describe('TaskQueues', () => {
     const { requests, queues, insert } = queuesOf('deadline');
     const { task } = insert(50, 0);
     expect(queues.isAlone(task)).toBe(false);
-    requests.tries[task] = 1;
+    requests.loseTask(task, 1);
     expect(queues.isAlone(task)).toBe(true);
   });
 });

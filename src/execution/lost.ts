@@ -1,0 +1,55 @@
+import type { Exit } from './child-process.js';
+import { isAboutMemory } from './errors.js';
+import { availableMemoryBytes, memoryText } from './memory.js';
+
+/** Why requests to an executor fail. */
+export interface Failure {
+  readonly why: string;
+  readonly outOfMemory: boolean;
+}
+
+/** What is known of a child's end besides its exit. */
+export interface End {
+  /** Its last words. */
+  readonly words: string;
+  /** Whether we have killed it because it did not go. */
+  readonly killing: boolean;
+  /** What the memory guard says of it, where one watched it. */
+  readonly memory: { readonly why: string | undefined; readonly bytes: number } | undefined;
+}
+
+/** What the end of an executor's child says to those who wait for it. */
+export function failureOfEnd(pid: number, { code, signal }: Exit, { words, killing, memory }: End): Failure {
+  if (memory?.why !== undefined) return { why: memory.why, outOfMemory: true };
+  // Nobody but the system, or a person, kills an executor that is watched.
+  if (memory !== undefined && signal === 'SIGKILL' && !killing)
+    return { why: killedText(memory.bytes), outOfMemory: true };
+  const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+  const ended = `its process ${pid} ended ${how}${words === '' ? '' : `\n${words}`}`;
+  return outOfMemoryIfSo(ended, words);
+}
+
+function killedText(bytes: number): string {
+  const took = bytes === 0 ? '' : ` when it had taken ${memoryText(bytes)}`;
+  const free = memoryText(availableMemoryBytes());
+  return `its process was killed${took}, as a system does when memory runs out; ${free} are free now`;
+}
+
+/** ONNX Runtime's arena names the piece of memory that it could not get. */
+const REFUSED_PIECE = /requested buffer of size (\d+)/;
+
+/** What a child answered to a request that it could not do. */
+export function failureOfRefusal(said: string): Failure {
+  const piece = REFUSED_PIECE.exec(said)?.[1];
+  if (piece === undefined) return outOfMemoryIfSo(said, said);
+  const [asked, free] = [Number(piece), availableMemoryBytes()].map(memoryText);
+  return {
+    why: `memory ran out: ${asked} in one piece were asked for, and ${free} are free`,
+    outOfMemory: true,
+  };
+}
+
+function outOfMemoryIfSo(why: string, words: string): Failure {
+  const outOfMemory = isAboutMemory(words);
+  return { why: outOfMemory ? `memory ran out: ${why}` : why, outOfMemory };
+}

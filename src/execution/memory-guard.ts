@@ -1,0 +1,95 @@
+import { availableMemoryBytes, heldBytes, memoryText } from './memory.js';
+
+/** How often it looks. At 2 GB/s, which one thread reaches, 100 MB are taken between two looks. */
+const INTERVAL_MS = 50;
+/** What is left to the others on the machine: this part of what is available at the start, and no more than that. */
+const RESERVE_SHARE = 0.1;
+const MOST_RESERVE_BYTES = 2 * 2 ** 30;
+
+export interface MemoryGuardOptions {
+  /** The most that the processes may hold; by default what is available at the start, less a reserve. */
+  readonly limitBytes?: number | undefined;
+  /** Bytes that a process holds, and those that are available: the system's unless given. */
+  readonly held?: (pid: number) => number | undefined;
+  readonly available?: () => number;
+}
+
+interface Watched {
+  readonly kill: () => void;
+  bytes: number;
+  /** Why the guard killed it. */
+  why?: string;
+}
+
+/**
+ * Keeps child processes from taking memory until the system kills one of its own choice: kills the largest of them when
+ * together they pass the limit, or when the system has nearly none left. Looks every 50 ms while there are any. Where the
+ * system does not say what another process holds (not Linux), only the latter.
+ */
+export class MemoryGuard {
+  readonly limitBytes: number;
+  readonly #given: boolean;
+  readonly #leastLeftBytes: number;
+  readonly #held: (pid: number) => number | undefined;
+  readonly #available: () => number;
+  readonly #watched = new Map<number, Watched>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ limitBytes, held = heldBytes, available = availableMemoryBytes }: MemoryGuardOptions = {}) {
+    const now = available();
+    const reserve = Math.min(MOST_RESERVE_BYTES, now * RESERVE_SHARE);
+    this.limitBytes = limitBytes ?? now - reserve;
+    this.#given = limitBytes !== undefined;
+    this.#leastLeftBytes = reserve / 2;
+    this.#held = held;
+    this.#available = available;
+  }
+
+  /** What the limit is, in words. */
+  get limitText(): string {
+    return `${memoryText(this.limitBytes)} ${this.#given ? 'are allowed' : 'are available here'}`;
+  }
+
+  watch(pid: number, kill: () => void): void {
+    this.#watched.set(pid, { kill, bytes: 0 });
+    this.#timer ??= setInterval(() => this.look(), INTERVAL_MS).unref();
+  }
+
+  /** Ends the watch of a process. @returns why the guard killed it, if it did, and what it last held */
+  unwatch(pid: number): { readonly why: string | undefined; readonly bytes: number } {
+    const { why, bytes } = this.#watched.get(pid) ?? { why: undefined, bytes: 0 };
+    this.#watched.delete(pid);
+    if (this.#watched.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+    return { why, bytes };
+  }
+
+  /** Looks once, and kills the largest process where there is need. */
+  look(): void {
+    let total = 0;
+    for (const [pid, watched] of this.#watched) {
+      watched.bytes = this.#held(pid) ?? watched.bytes;
+      total += watched.bytes;
+    }
+    const largest = [...this.#watched.values()].reduce<Watched | undefined>(
+      (most, one) => (most === undefined || one.bytes > most.bytes ? one : most),
+      undefined,
+    );
+    if (largest === undefined || largest.why !== undefined) return;
+    const why = this.#fault(total, largest);
+    if (why === undefined) return;
+    largest.why = why;
+    largest.kill();
+  }
+
+  #fault(total: number, { bytes }: Watched): string | undefined {
+    const all = this.#watched.size === 1 ? '' : ` (${memoryText(total)} with the others)`;
+    const took = bytes === 0 ? '' : `its process took ${memoryText(bytes)}${all}, and `;
+    if (total > this.limitBytes) return `memory ran out: ${took}${this.limitText}`;
+    const left = this.#available();
+    if (left >= this.#leastLeftBytes) return undefined;
+    return `memory ran out: ${took}${memoryText(left)} were left on this machine`;
+  }
+}

@@ -1,0 +1,76 @@
+import type { TensorData, Tensors } from '../execution/index.js';
+import { exposeTensors, extractPartition } from '../onnx/index.js';
+import { measuredBytes } from './memory-need.js';
+import { writeModel } from './source.js';
+import type { PreparedModel } from './types.js';
+
+/** Values that are kept when they have been found once; more than that are found again for those who need them. */
+const KEPT_BYTES = 32 * 2 ** 20;
+
+/** A block as an ONNX file: nodes [from, to) of the model. */
+export interface BlockFile {
+  readonly from: number;
+  readonly to: number;
+  readonly path: string;
+  readonly inputs: readonly string[];
+}
+
+/** Runs a model once, on the model's own request, for what is fetched. */
+export type RunOnce = (path: string, fetches: readonly string[]) => Promise<Tensors>;
+
+/** Every block as a file of its own. */
+export async function writeBlockFiles(
+  prepared: PreparedModel,
+  ends: readonly number[],
+  folder: string,
+): Promise<BlockFile[]> {
+  const files: BlockFile[] = [];
+  for (const [k, to] of ends.entries()) {
+    const from = ends[k - 1] ?? 0;
+    const { bytes, inputs } = extractPartition(prepared.model, { from, to, types: prepared.types });
+    files.push({ from, to, inputs, path: await writeModel(folder, `block-${k}`, bytes) });
+  }
+  return files;
+}
+
+/**
+ * The model's own tensors for one request at the inputs of blocks: the request's, others from a run of the model with them
+ * exposed. Few bytes are found at once and kept; many are found for the blocks asked for, and are theirs alone to hold.
+ */
+export class BlockFeeds {
+  readonly #keeps: boolean;
+  #kept: ReadonlyMap<string, TensorData> | undefined;
+
+  constructor(
+    private readonly prepared: PreparedModel,
+    private readonly files: readonly BlockFile[],
+    private readonly at: { readonly folder: string; readonly runOnce: RunOnce },
+  ) {
+    const bytesOf = measuredBytes(prepared.tensors, 1);
+    const names = new Set(files.flatMap(({ inputs }) => inputs));
+    this.#keeps = [...names].reduce((sum, name) => sum + bytesOf(name), 0) <= KEPT_BYTES;
+  }
+
+  /** By block, its feeds for one request. */
+  async of(blocks: readonly number[]): Promise<Map<number, Tensors>> {
+    const values = this.#kept ?? (await this.#find(this.#keeps ? [...this.files.keys()] : blocks));
+    if (this.#keeps) this.#kept = values;
+    return new Map(
+      blocks.map((block) => {
+        const { inputs } = this.files[block]!;
+        return [block, Object.fromEntries(inputs.map((name) => [name, values.get(name)!]))];
+      }),
+    );
+  }
+
+  async #find(blocks: readonly number[]): Promise<Map<string, TensorData>> {
+    const { prepared, at } = this;
+    const values = new Map(Object.entries(prepared.request));
+    const names = new Set(blocks.flatMap((block) => this.files[block]!.inputs));
+    const inner = [...names].filter((name) => !values.has(name));
+    if (inner.length === 0) return values;
+    const path = await writeModel(at.folder, 'exposed', exposeTensors(prepared.model, inner));
+    for (const [name, value] of Object.entries(await at.runOnce(path, inner))) values.set(name, value);
+    return values;
+  }
+}

@@ -1,0 +1,91 @@
+import type { MemoryGuard } from '../execution/index.js';
+import { peakBytes } from '../onnx/index.js';
+import type { BlockFeeds, BlockFile } from './block-files.js';
+import type { Group } from './ledger.js';
+import { type GroupOptions, measureGroup, type Part, type Timed } from './measure-group.js';
+import { measuredBytes } from './memory-need.js';
+import { batchOf, requestsOf } from './requests.js';
+import { type Need, stepsOf } from './rotations.js';
+import type { Stand } from './stand.js';
+import type { Limits, PreparedModel } from './types.js';
+
+/**
+ * What a session takes of memory for its tensors, over the most bytes of them that are there at once: its arena grows in powers
+ * of two, and from the second run on all is laid out once more in one piece.
+ */
+const ARENA_FACTOR = 3;
+
+/** What is measured together, and where it comes from. */
+export interface GroupParts {
+  readonly group: Group;
+  readonly ids: readonly Part['id'][];
+  readonly prepared: PreparedModel;
+  /** Path of the whole model. */
+  readonly whole: string;
+  readonly files: readonly BlockFile[];
+  readonly feeds: BlockFeeds;
+  readonly memory: MemoryGuard;
+}
+
+/**
+ * Times the parts of a group: all in one rotation, or in several one after the other where the tensors of all would take much
+ * more memory than the whole model does. What one rotation was fed is gone when the next begins.
+ */
+export async function measureInSteps(
+  stand: Stand,
+  parts: GroupParts,
+  { limits, signal, onRound }: GroupOptions,
+): Promise<Timed[]> {
+  const { ids, group, memory } = parts;
+  const needOf = (id: Part['id']) => needOfPart(id, parts);
+  const limitBytes = memory.limitBytes / group.virtual;
+  const steps = stepsOf(ids, { compared: 'whole' as Part['id'], needOf, limitBytes });
+  const timed = new Map<Part['id'], Timed>();
+  let before = 0;
+  for (const step of steps) {
+    const weight = (step.parts.length * step.share) / ids.length;
+    const measured = await measureGroup(stand, await partsOf(step.parts, parts), {
+      limits: shareOf(limits, step.share),
+      ...(signal === undefined ? {} : { signal }),
+      onRound: (fraction) => onRound(before + fraction * weight),
+    });
+    before += weight;
+    for (const one of measured) timed.set(one.id, joined(timed.get(one.id), one));
+  }
+  return ids.map((id) => timed.get(id)!);
+}
+
+function joined(before: Timed | undefined, now: Timed): Timed {
+  if (before === undefined) return now;
+  return { ...before, durationsUs: [...before.durationsUs, ...now.durationsUs] };
+}
+
+function shareOf({ warmupRuns, minRuns, minMs, maxMs }: Limits, share: number): Limits {
+  return { warmupRuns, minRuns: Math.ceil(minRuns * share), minMs: minMs * share, maxMs: maxMs * share };
+}
+
+function needOfPart(id: Part['id'], { group, prepared, files }: GroupParts): Need {
+  const { model, tensors } = prepared;
+  const range = id === 'whole' ? { from: 0, to: model.graph.nodes.length } : files[id]!;
+  const bytesOf = measuredBytes(tensors, requestsOf(prepared, group.batch));
+  const weightBytes = model.graph.nodes
+    .slice(range.from, range.to)
+    .reduce((sum, node) => sum + node.weightBytes, 0);
+  return { workingBytes: ARENA_FACTOR * group.virtual * peakBytes(model, range, bytesOf), weightBytes };
+}
+
+/** What is run in a rotation, and what it is fed: values are let go as soon as they have been handed over. */
+async function partsOf(
+  ids: readonly Part['id'][],
+  { group, prepared, whole, files, feeds }: GroupParts,
+): Promise<Part[]> {
+  const values = await feeds.of(ids.filter((id) => id !== 'whole'));
+  return ids.map((id): Part => {
+    const take = () => {
+      const request = id === 'whole' ? prepared.request : values.get(id)!;
+      if (id !== 'whole') values.delete(id);
+      return batchOf(prepared, request, group.batch);
+    };
+    return { id, path: id === 'whole' ? whole : files[id]!.path, feeds: take };
+  });
+}

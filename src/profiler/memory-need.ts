@@ -1,0 +1,80 @@
+import { fault, InputError } from '../artifacts/index.js';
+import {
+  dtypeInfo,
+  elementCount,
+  type MemoryGuard,
+  memoryText,
+  OutOfMemoryError,
+  type ValueInfo,
+} from '../execution/index.js';
+import { largestCut, type OnnxModel } from '../onnx/index.js';
+import type { TensorFinding } from './types.js';
+
+/** Bytes of a tensor; 0 where that is not known. */
+export type BytesOf = (tensor: string) => number;
+
+/** As measured, for so many requests at once. */
+export function measuredBytes(tensors: ReadonlyMap<string, TensorFinding>, requests: number): BytesOf {
+  return (name) => {
+    const finding = tensors.get(name);
+    if (finding?.kind !== 'tensor') return 0;
+    const { dtype, shape } = finding.spec;
+    const times = finding.batching.kind === 'common' ? 1 : requests;
+    return elementCount(shape) * times * (dtypeInfo(dtype)?.bytes ?? 0);
+  };
+}
+
+/**
+ * At least, as ONNX Runtime infers it before it runs anything: of the sizes it does not know one counts as the number of
+ * requests, the others as 1.
+ */
+export function inferredBytes(inferred: ReadonlyMap<string, ValueInfo>, requests: number): BytesOf {
+  return (name) => {
+    const { dtype, shape } = inferred.get(name) ?? {};
+    if (dtype === undefined || shape === undefined) return 0;
+    const known = shape.filter((dim) => typeof dim === 'number');
+    const times = known.length < shape.length ? requests : 1;
+    return elementCount(known.map((size) => Math.max(0, size))) * times * (dtypeInfo(dtype)?.bytes ?? 0);
+  };
+}
+
+/**
+ * Why a model cannot run on so many requests at once, in so many copies side by side, within a guard's limit, told before it is tried; undefined where it may.
+ * Only tensors that must be there at once are counted: a run may need more.
+ */
+export function memoryShortage(
+  model: OnnxModel,
+  bytesOf: BytesOf,
+  {
+    requests,
+    copies = 1,
+    memory,
+  }: { readonly requests: number; readonly copies?: number; readonly memory: MemoryGuard },
+): string | undefined {
+  const cut = largestCut(model, bytesOf);
+  if (cut === undefined || cut.bytes * copies <= memory.limitBytes) return undefined;
+  const [largest = '', ...others] = cut.tensors;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  const held = `the tensors that are needed after node ${cut.node} (${largest}, ${memoryText(bytesOf(largest))}${more})`;
+  const whose = requests === 1 ? 'one request' : `${requests} requests at once`;
+  const times = copies === 1 ? '' : ` in each of ${copies} copies`;
+  return `${held} take ${memoryText(cut.bytes)} for ${whose}${times}, and ${memory.limitText}`;
+}
+
+/** What to do where memory does not suffice. */
+export const MEMORY_ADVICE =
+  'Give smaller sizes (--dim) or fewer requests at once (--batch, --virtual), free memory or allow more of it (--memory-limit), or use a machine that has more.';
+
+/** That memory ran out, as something to act on: it is no fault of the model. */
+export function memoryError(task: string, { why }: OutOfMemoryError): InputError {
+  return new InputError(task, [fault(why)], MEMORY_ADVICE);
+}
+
+/** Does something with executors; what memory it lacks is thrown as an InputError. */
+export async function tellingMemory<T>(task: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    throw error instanceof OutOfMemoryError ? memoryError(task, error) : error;
+  }
+}

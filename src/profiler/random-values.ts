@@ -1,0 +1,17 @@
+import { type OnnxModel, randomNodes } from '../onnx/index.js';
+import type { Batching } from './types.js';
+
+/** That a tensor's values cannot be compared, for they are random. */
+export function randomBatching(model: OnnxModel): Batching {
+  const [node] = randomNodes(model);
+  const by = node === undefined ? '' : `, drawn by ${node.op} ${node.name}`;
+  const why = `its values are random${by}: they differ between two runs of one request, so two requests at once cannot be compared`;
+  return { kind: 'mixed', why };
+}
+
+/** What is to be told of a model that draws random numbers; undefined of others. A Dropout that infers draws none. */
+export function randomNote(model: OnnxModel): string | undefined {
+  const [node] = randomNodes(model).filter(({ op }) => op !== 'Dropout');
+  if (node === undefined) return undefined;
+  return `the model draws random numbers (${node.op} ${node.name}): two runs of one request differ, so a difference that is told of its outputs may be chance`;
+}

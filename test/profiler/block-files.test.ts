@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { TensorData } from '../../src/execution/index.js';
+import { readModel } from '../../src/onnx/index.js';
+import { BlockFeeds, type BlockFile } from '../../src/profiler/block-files.js';
+import type { PreparedModel, TensorFinding } from '../../src/profiler/types.js';
+import * as w from '../onnx/writer.js';
+
+const NAMES = ['x', 'a', 'b', 'c'];
+
+/** Blocks of one node each, whose inputs are x, a, and both b and x. */
+const files: BlockFile[] = [['x'], ['a'], ['b', 'x']].map((inputs, k) => ({
+  ...{ from: k, to: k + 1, path: `${k}.onnx`, inputs },
+}));
+
+function tensorOf(name: string): TensorData {
+  return { dtype: 'float32', dims: [1], data: Float32Array.of(NAMES.indexOf(name)) };
+}
+
+/** Feeds of a model whose tensors are said to have so many elements, and what its runs were asked for. */
+function feedsOf(elements: number, folder: string) {
+  const graph = w.graph({
+    nodes: [w.node('Neg', ['x'], ['a']), w.node('Neg', ['a'], ['b']), w.node('Add', ['b', 'x'], ['c'])],
+    inputs: [w.value('x', w.FLOAT, [1])],
+    outputs: [w.value('c', w.FLOAT, [1])],
+  });
+  const findings = NAMES.map((name): [string, TensorFinding] => [
+    name,
+    { kind: 'tensor', spec: { name, dtype: 'float32', shape: [elements] }, batching: { kind: 'common' } },
+  ]);
+  const prepared = {
+    model: readModel(w.model(graph)),
+    request: { x: tensorOf('x') },
+    tensors: new Map(findings),
+  };
+  const asked: string[][] = [];
+  const runOnce = async (_path: string, fetches: readonly string[]) => {
+    asked.push([...fetches]);
+    return Object.fromEntries(fetches.map((name) => [name, tensorOf(name)]));
+  };
+  const feeds = new BlockFeeds(prepared as unknown as PreparedModel, files, { folder, runOnce });
+  return { feeds, asked };
+}
+
+function inFolder(use: (folder: string) => Promise<void>): () => Promise<void> {
+  return async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'inferplan-feeds-'));
+    await use(folder).finally(() => rmSync(folder, { recursive: true }));
+  };
+}
+
+test(
+  'BlockFeeds finds small tensors once for all blocks',
+  inFolder(async (folder) => {
+    const { feeds, asked } = feedsOf(10, folder);
+    expect(await feeds.of([2, 1])).toEqual(
+      new Map([
+        [2, { b: tensorOf('b'), x: tensorOf('x') }],
+        [1, { a: tensorOf('a') }],
+      ]),
+    );
+    expect(await feeds.of([1])).toEqual(new Map([[1, { a: tensorOf('a') }]]));
+    expect(asked).toEqual([['a', 'b']]);
+  }),
+);
+
+test(
+  'BlockFeeds finds large tensors for the blocks that are asked for, and keeps none',
+  inFolder(async (folder) => {
+    const { feeds, asked } = feedsOf(4 * 2 ** 20, folder);
+    await feeds.of([1]);
+    await feeds.of([2]);
+    await feeds.of([1]);
+    expect(asked).toEqual([['a'], ['b'], ['a']]);
+  }),
+);
+
+test(
+  'BlockFeeds runs nothing for what the request has',
+  inFolder(async (folder) => {
+    const { feeds, asked } = feedsOf(4 * 2 ** 20, folder);
+    expect(await feeds.of([0])).toEqual(new Map([[0, { x: tensorOf('x') }]]));
+    expect(asked).toEqual([]);
+  }),
+);

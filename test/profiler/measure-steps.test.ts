@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import { MemoryGuard, type TensorData, type Tensors, tensorBytes } from '../../src/execution/index.js';
+import { readModel } from '../../src/onnx/index.js';
+import type { BlockFeeds, BlockFile } from '../../src/profiler/block-files.js';
+import { measureInSteps } from '../../src/profiler/measure-steps.js';
+import type { Stand } from '../../src/profiler/stand.js';
+import type { PreparedModel, TensorFinding } from '../../src/profiler/types.js';
+import * as w from '../onnx/writer.js';
+
+const MIB = 2 ** 20;
+const BLOCKS = 4;
+const NAMES = Array.from({ length: BLOCKS + 1 }, (_, i) => `t${i}`);
+
+/** t0 → t1 → … → t4, of tensors that are said to take so many bytes for a request: a block for each node. */
+function preparedOf(bytes: number): PreparedModel {
+  const graph = w.graph({
+    nodes: NAMES.slice(1).map((name, i) => w.node('Neg', [NAMES[i]!], [name])),
+    inputs: [w.value('t0', w.FLOAT, ['n', 1])],
+    outputs: [w.value('t4', w.FLOAT, ['n', 1])],
+  });
+  const findings = NAMES.map((name): [string, TensorFinding] => [
+    name,
+    {
+      ...{ kind: 'tensor', batching: { kind: 'stacked', axis: 0 } },
+      spec: { name, dtype: 'float32', shape: [1, bytes / 4], batchAxis: 0 },
+    },
+  ]);
+  const prepared = { model: readModel(w.model(graph)), tensors: new Map(findings), request: { t0: value() } };
+  return prepared as unknown as PreparedModel;
+}
+
+function value(): TensorData {
+  return { dtype: 'float32', dims: [1, 1], data: new Float32Array(1) };
+}
+
+/** A stand that tells what is loaded at once, and what is fed. */
+function madeStand() {
+  const loaded: string[] = [];
+  const together: string[][] = [];
+  const fed: number[] = [];
+  const load: Stand['load'] = async (path) => {
+    loaded.push(path);
+    return {
+      ...{ models: [0], loadMs: loaded.length },
+      hold: async (feeds: Tensors) => {
+        fed.push(Object.values(feeds).reduce((sum, tensor) => sum + tensorBytes(tensor), 0));
+      },
+      release: async () => void loaded.splice(loaded.indexOf(path), 1),
+    };
+  };
+  const rotate: Stand['rotate'] = async (parts, { minRuns }) => {
+    together.push([...loaded]);
+    const durationsUs = parts.map(() => new Array<number>(minRuns).fill(together.length));
+    return { durationsUs, rotations: minRuns, elapsedMs: 1 };
+  };
+  const stand: Stand = { load, rotate, close: async () => {} };
+  return { stand, together, fed };
+}
+
+function partsOf(prepared: PreparedModel, batch: number) {
+  const files = Array.from({ length: BLOCKS }, (_, k): BlockFile => {
+    return { from: k, to: k + 1, path: `block ${k}`, inputs: [NAMES[k]!] };
+  });
+  const asked: (readonly number[])[] = [];
+  const of: BlockFeeds['of'] = async (blocks) => {
+    asked.push(blocks);
+    return new Map(blocks.map((block) => [block, { [NAMES[block]!]: value() }]));
+  };
+  const ids = ['whole', ...files.keys()] as const;
+  const group = { className: 'cpu', virtual: 1, batch };
+  const feeds = { of } as unknown as BlockFeeds;
+  const memory = new MemoryGuard({ limitBytes: 2 ** 40 });
+  return { parts: { group, ids, prepared, whole: 'whole', files, feeds, memory }, asked };
+}
+
+const LIMITS = { warmupRuns: 0, minRuns: 10, minMs: 0, maxMs: 1e9 };
+
+test('measureInSteps() measures all parts in one rotation where their tensors are small', async () => {
+  const { stand, together, fed } = madeStand();
+  const { parts } = partsOf(preparedOf(MIB), 4);
+  const timed = await measureInSteps(stand, parts, { limits: LIMITS, onRound: () => {} });
+  expect(together).toEqual([['whole', 'block 0', 'block 1', 'block 2', 'block 3']]);
+  expect(timed.map(({ id, durationsUs }) => [id, durationsUs.length])).toEqual(
+    ['whole', 0, 1, 2, 3].map((id) => [id, 10]),
+  );
+  // Every part's input, four times over.
+  expect(fed).toEqual(new Array(5).fill(16));
+});
+
+test('measureInSteps() has only some loaded and fed at once where they are large, and the whole model before and after', async () => {
+  const { stand, together } = madeStand();
+  const { parts, asked } = partsOf(preparedOf(12 * MIB), 8);
+  const fractions: number[] = [];
+  const onRound = (fraction: number) => void fractions.push(fraction);
+  const timed = await measureInSteps(stand, parts, { limits: LIMITS, onRound });
+  expect(together[0]).toEqual(['whole']);
+  expect(together.at(-1)).toEqual(['whole']);
+  for (const loaded of together) expect(loaded).toHaveLength(1);
+  expect(asked.flat().sort()).toEqual([0, 1, 2, 3]);
+  expect(timed.map(({ id }) => id)).toEqual(['whole', 0, 1, 2, 3]);
+  // Half of the whole model's runs are of the first rotation, half of the last.
+  expect(timed[0]?.durationsUs).toEqual([1, 1, 1, 1, 1, 6, 6, 6, 6, 6]);
+  expect(timed[1]?.durationsUs).toHaveLength(10);
+  expect(fractions).toEqual([0, 0.1, 0.3, 0.5, 0.7, 0.9].map((part) => expect.closeTo(part)));
+});

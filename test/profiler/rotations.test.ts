@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { type Need, rotationsOf, stepsOf } from '../../src/profiler/rotations.js';
+import { streamOf } from '../../src/random/index.js';
+
+const MIB = 2 ** 20;
+
+function needs(...mebibytes: number[]) {
+  const needOf = (part: number): Need => ({ workingBytes: mebibytes[part]! * MIB, weightBytes: MIB });
+  return { parts: [...mebibytes.keys()], needOf };
+}
+
+describe('rotationsOf()', () => {
+  test('puts all parts into one where they take little', () => {
+    const { parts, needOf } = needs(90, 30, 30, 50, 56);
+    expect(rotationsOf(parts, { needOf, limitBytes: 2 ** 40 })).toEqual([parts]);
+  });
+
+  test('takes no more in any than the largest part alone, and fills them evenly', () => {
+    const { parts, needOf } = needs(1000, 600, 700, 300, 400, 500);
+    const rotations = rotationsOf(parts, { needOf, limitBytes: 2 ** 40 });
+    expect(rotations[0]).toEqual([0]);
+    expect(rotations.flat().sort()).toEqual(parts);
+    expect(rotations).toHaveLength(4);
+    for (const rotation of rotations.slice(1)) {
+      const mebibytes = rotation.reduce((sum, part) => sum + needOf(part).workingBytes, 0) / MIB;
+      expect(mebibytes).toBeLessThanOrEqual(1000);
+      expect(mebibytes).toBeGreaterThanOrEqual(700);
+    }
+  });
+
+  test('divides what the limit has no room for, weights counted, as far as single parts', () => {
+    const { parts, needOf } = needs(50, 40, 40);
+    expect(rotationsOf(parts, { needOf, limitBytes: 133 * MIB })).toEqual([parts]);
+    expect(rotationsOf(parts, { needOf, limitBytes: 132 * MIB })).toHaveLength(2);
+    expect(rotationsOf(parts, { needOf, limitBytes: MIB })).toEqual([[0], [1], [2]]);
+  });
+
+  test('holds every part once, in order, whatever they need', () => {
+    const { uniform } = streamOf(5, 'needs');
+    for (let k = 0; k < 100; k++) {
+      const { parts, needOf } = needs(
+        ...Array.from({ length: 1 + Math.floor(uniform() * 9) }, () => uniform() * 900),
+      );
+      const rotations = rotationsOf(parts, { needOf, limitBytes: uniform() * 3000 * MIB });
+      expect(rotations.flat().sort((a, b) => a - b)).toEqual(parts);
+      for (const rotation of rotations) expect([...rotation].sort((a, b) => a - b)).toEqual(rotation);
+    }
+  });
+});
+
+describe('stepsOf()', () => {
+  test('measures a part that is alone and compared half before the others and half after', () => {
+    const { parts, needOf } = needs(1000, 600, 700);
+    const steps = stepsOf(parts, { compared: 0, needOf, limitBytes: 2 ** 40 });
+    expect(steps.map(({ parts, share }) => [parts, share])).toEqual([
+      [[0], 0.5],
+      [[1], 1],
+      [[2], 1],
+      [[0], 0.5],
+    ]);
+  });
+
+  test('measures it once where it is not alone, or all there is', () => {
+    const { parts, needOf } = needs(100, 90, 90, 30);
+    const steps = stepsOf(parts, { compared: 0, needOf, limitBytes: 2 ** 40 });
+    expect(steps.every(({ share }) => share === 1)).toBe(true);
+    expect(steps.flatMap((step) => step.parts).sort()).toEqual(parts);
+    const alone = stepsOf([0], { compared: 0, needOf, limitBytes: 2 ** 40 });
+    expect(alone).toEqual([{ parts: [0], share: 1 }]);
+  });
+});
