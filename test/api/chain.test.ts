@@ -151,7 +151,7 @@ describe('profileModelFile() and loadServer()', () => {
 describe('profileModelFile()', () => {
   it('refuses --method when the blocks come from another profile', async () => {
     const options = { ...PROFILE, blocks: at('model.profile.json'), output: at('again.json') };
-    await expect(profileModelFile(at('model.onnx'), options)).rejects.toThrow('Cannot use --method');
+    await expect(profileModelFile(at('model.onnx'), options)).rejects.toThrow('Cannot use `method`');
   });
 });
 
@@ -233,7 +233,8 @@ describe('partitionModelFile()', () => {
     expect(await readdir(at('blocks'))).toEqual(['0.onnx', '1.onnx']);
     await writeFile(at('blocks/notes.txt'), 'mine');
     const before = await contents(at('blocks'));
-    const refused = partitionModelFile(at('absent.onnx'), again);
+    await writeFile(at('empty.onnx'), '');
+    const refused = partitionModelFile(at('empty.onnx'), again);
     await expect(refused).rejects.toThrow('the folder holds other files');
     expect(await contents(at('blocks'))).toEqual(before);
   });

@@ -154,7 +154,7 @@ describe('solveSpec() plans baselines', () => {
   it('and refuses options that a baseline does not have', async () => {
     await expect(
       solveSpec(EXAMPLE, { baseline: 'dart-r', explain: true, formulation: 'literal' }),
-    ).rejects.toThrow(/--explain: .*\n.*--formulation literal: /);
+    ).rejects.toThrow(/`explain`: .*\n.*`formulation` literal: /);
     const { path } = await writeRandomSpec(folder, 3, {}, { objective: 'cost' });
     await expect(solveSpec(path, { baseline: 'dart-r' })).rejects.toThrow("the spec's objective is cost");
   });
