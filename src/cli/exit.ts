@@ -1,4 +1,4 @@
-/** Exit codes, as DESIGN's "Commands" fixes them. */
+/** Exit codes, as docs/design.md fixes them. */
 export const EXIT = {
   done: 0,
   fault: 1,

@@ -52,7 +52,7 @@ const START_PARTITIONS = 3;
 const MOST_LISTED = 400_000;
 
 /**
- * Plans pooled pipelines: the LP over columns gives a proven bound, a search over integer counts the plan (DESIGN.md, idea
+ * Plans pooled pipelines: the LP over columns gives a proven bound, a search over integer counts the plan (docs/design.md, idea
  * 2; PPipe §3, A.2). Same problem and options, same plan, unless a time limit or an interruption ended it.
  */
 export function planPooled(problem: PooledProblem, options: PlanOptions): PooledOutcome {

@@ -123,7 +123,9 @@ export function stampOf(text: string): { seconds: number; ns: number } | undefin
     number,
     number,
   ];
+  // biome-ignore lint/style/noRestrictedGlobals: the calendar is arithmetic on what the trace says; no clock is read
   const ms = Date.UTC(year, month - 1, day, hour, minute, second);
+  // biome-ignore lint/style/noRestrictedGlobals: as above
   const told = new Date(ms).toISOString().slice(0, 19);
   if (told !== `${text.slice(0, 10)}T${text.slice(11, 19)}`) return undefined;
   return { seconds: ms / 1000 - STAMP_ZERO_S, ns: Number((parts[7] ?? '').padEnd(9, '0')) };

@@ -21,7 +21,7 @@ export interface ColumnPart {
   readonly rps: number;
 }
 
-/** One fully specified pooled pipeline: cuts, device class, virtual size and batch of every partition (DESIGN.md, idea 2). */
+/** One fully specified pooled pipeline: cuts, device class, virtual size and batch of every partition (docs/design.md, idea 2). */
 export interface Column {
   readonly model: number;
   readonly parts: readonly ColumnPart[];

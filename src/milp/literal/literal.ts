@@ -57,7 +57,7 @@ export interface LiteralResult {
 }
 
 /**
- * PPipe A.1/A.2 as printed, one binary per (pipeline, partition, v, b, i, j), repaired where it is too strict (DESIGN.md,
+ * PPipe A.1/A.2 as printed, one binary per (pipeline, partition, v, b, i, j), repaired where it is too strict (docs/design.md,
  * Departures): a slot may be empty (Eqs. (2), (16) sum to `used` instead of 1), the SLO binds when it is used (nothing
  * else is summed then), and every sequence of classes has several copies. Our own rows are added: whole GPUs per pool,
  * position or class, batch formation in (13), (27), the link's share in X, minimum shares, prices. It is the oracle small

@@ -31,7 +31,7 @@ const LARGEST_ENTRY = 1e12;
 
 /**
  * Solves the LP over columns by column generation: the restricted LP's duals price columns, the cheapest are added, until
- * none is cheaper than its model's price (DESIGN.md, idea 2).
+ * none is cheaper than its model's price (docs/design.md, idea 2).
  * @param start columns known to be good
  * @param stop asked after every round; true ends with the bound proved so far
  */
