@@ -261,8 +261,12 @@ describe('simulate(), of cores that break their word', () => {
 
   it('takes a wake-up ahead, and none that is now or was before', () => {
     expect(run({ 0: [[wakeAt, 1]], 1e-6: ends })).not.toThrow();
-    expect(run({ 0: [[wakeAt, 0]] })).toThrow('Broken promise of the serving core: a wake-up at 0, it is 0');
-    expect(run({ 0: [[wakeAt, 5]], 5e-6: [[wakeAt, 4]] })).toThrow('a wake-up at 4, it is 5');
+    expect(run({ 0: [[wakeAt, 0]] })).toThrow(
+      'Broken promise of the serving core: a wake-up is asked for at 0 ns, but it is 0 ns already',
+    );
+    expect(run({ 0: [[wakeAt, 5]], 5e-6: [[wakeAt, 4]] })).toThrow(
+      'a wake-up is asked for at 4 ns, but it is 5 ns already',
+    );
   });
 
   it('says how many requests have no outcome at the end', () => {

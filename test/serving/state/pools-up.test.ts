@@ -80,6 +80,6 @@ describe('PoolsUp', () => {
   });
 
   it('refuses a device that is up already', () => {
-    expect(() => withUp(0).deviceUp(0)).toThrow('came up that is up');
+    expect(() => withUp(0).deviceUp(0)).toThrow('a device that was up came up again');
   });
 });
