@@ -40,7 +40,7 @@ export function spansOf(model: OnnxModel): Map<string, Span> {
   nodes.forEach((node, index) => {
     if (node.constant) return;
     for (const name of usedBy(node)) needed.set(name, index);
-    for (const name of node.outputs) if (name !== '') made.set(name, index + 1);
+    for (const name of node.outputs) made.set(name, index + 1);
   });
   for (const { name } of outputs) needed.set(name, nodes.length);
   return new Map(

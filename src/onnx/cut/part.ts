@@ -24,12 +24,7 @@ export function partOf(model: OnnxModel, from: number, to: number): Part {
   const working = nodes.filter(ours);
   const chosen = withConstants(model, working, last ? namesOf(outputs) : []);
   const made = new Set(working.flatMap((node) => node.outputs));
-  const usedLater = new Set(
-    nodes
-      .slice(to)
-      .filter((node) => !node.constant)
-      .flatMap(usedBy),
-  );
+  const usedLater = new Set(nodes.slice(to).flatMap(usedBy));
   for (const name of namesOf(outputs)) usedLater.add(name);
   const used = new Set(working.flatMap(usedBy));
   const given = namesOf(inputs).filter((name) => used.has(name));

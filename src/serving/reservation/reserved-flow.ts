@@ -120,8 +120,7 @@ export class ReservedFlow implements Flow {
     const { table } = this.booking;
     for (let i = 0; i < table.count(device); i++) {
       const batch = this.journeys.batchOf(table.owner(device, i));
-      const leg = this.journeys.leg[batch] as number;
-      if (this.batches.device(batch) === device && leg <= Leg.executing) lost.push(batch);
+      if (this.batches.device(batch) === device) lost.push(batch);
     }
     for (const batch of lost) this.forget(at, batch, this.journeys.stage[batch] as number);
     this.ready[device] = 0;
@@ -145,7 +144,6 @@ export class ReservedFlow implements Flow {
     if (batch === NONE) return;
     this.ready[device]! -= 1;
     if (!this.isWanted(batch)) {
-      this.journeys.leg[batch] = Leg.executing;
       this.forget(at, batch, this.journeys.stage[batch] as number);
       this.batches.close(batch);
       return;
@@ -322,8 +320,7 @@ export class ReservedFlow implements Flow {
   private arrivalAt(step: number, at: number): number {
     const batch = this.journeys.batchOf(step);
     const stage = this.journeys.stageOf(step);
-    if (stage === 0 || (this.journeys.stage[batch] === stage && this.journeys.leg[batch] === Leg.toExecute))
-      return at;
+    if (this.journeys.stage[batch] === stage) return at;
     const pool = (this.journeys.entry[batch] as number) + stage - 1;
     return this.journeys.sendAt(batch, stage) + this.durations.transferNs(pool, this.batches.size(batch));
   }

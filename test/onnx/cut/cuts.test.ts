@@ -72,6 +72,20 @@ describe('cutFault()', () => {
     ]);
   });
 
+  it('knows work by any of a node’s outputs, and refuses a cut behind the last of it', () => {
+    const model = made({
+      nodes: [
+        w.node('Split', ['x'], ['unused', 'a']),
+        w.node('Split', ['a'], ['y', 'left']),
+        w.node('Neg', ['a'], ['over']),
+      ],
+    });
+    expect(cutsOf(model).map((cut) => cutFault(model, cut, known))).toEqual([
+      undefined,
+      'nothing is left to compute after it',
+    ]);
+  });
+
   it('names every tensor that cannot cross, and why', () => {
     const model = made({
       nodes: [w.node('Op', ['x'], ['a', 'b', 'c', 'd', 'e', 'f']), w.node('Op', [...'abcdef'], ['y'])],

@@ -34,6 +34,8 @@ const extract = (model: OnnxModel, from: number, to: number, more: Partial<Extra
 
 /** What onnx-proto, which shares nothing with our reader, makes of it, as plain JSON. */
 function decoded(bytes: Uint8Array) {
+  // There is no field 0: it would be bytes that do not belong there.
+  for (const message of [bytes, payload(bytes, 7)]) expect(fieldBytes(message, (n) => n === 0)).toEqual([]);
   const { graph, ...model } = JSON.parse(JSON.stringify(onnxProto.onnx.ModelProto.decode(bytes)));
   const named = (values: readonly { name?: string }[] = []) => values.map(({ name }) => name);
   return {
@@ -99,6 +101,18 @@ describe('the range of extractPartition()', () => {
     expect(() => extract(model, 0, 1, { types: odd })).not.toThrow();
   });
 
+  it('is refused where nothing it computes is used elsewhere', () => {
+    const model = made({ nodes: [...LINE, w.node('Abs', ['a'], ['left'])] });
+    expect(() => extract(model, 3, 4)).toThrow('what these nodes compute is used nowhere else');
+    expect(extract(model, 2, 4).outputs).toEqual(['y']);
+  });
+
+  it('may be all of a model that does not say the types of its inputs', () => {
+    const model = made({ nodes: LINE, inputs: [w.message([1, 'x'])] });
+    expect(extract(model, 0, 3).inputs).toEqual(['x']);
+    expect(() => extract(model, 0, 2)).toThrow('the type of "x" is not known');
+  });
+
   it('may end at a graph output whose type nobody knows, and start at none', () => {
     const early = w.message([1, 'a']);
     const model = made({ nodes: LINE, outputs: [early, y] });
@@ -121,6 +135,25 @@ describe('the graph that extractPartition() makes', () => {
     expect(typeOf(first.graph.input[0])).toEqual([w.FLOAT, [{ dimParam: 'batch' }]]);
     const last = decoded(extract(model, 2, 3).bytes);
     expect(typeOf(last.graph.output[0])).toEqual([w.FLOAT, [{ dimParam: 'batch' }]]);
+  });
+
+  it('takes outputs and inputs that are left out for no tensors', () => {
+    const model = made({
+      nodes: [
+        w.node('Op', ['x'], ['a', '']),
+        w.node('Op', ['a', '', 'x'], ['b', '']),
+        w.node('Op', ['b', ''], ['y']),
+      ],
+    });
+    const ends = [0, 1, 2].map((from) => {
+      const { inputs, outputs } = extract(model, from, from + 1);
+      return [inputs, outputs];
+    });
+    expect(ends).toEqual([
+      [['x'], ['a']],
+      [['x', 'a'], ['b']],
+      [['b'], ['y']],
+    ]);
   });
 
   it('repeats the constants it needs, wherever they stand, and leaves the others out', () => {
@@ -146,6 +179,53 @@ describe('the graph that extractPartition() makes', () => {
     ]);
     expect(parts.map(({ inputs }) => inputs)).toEqual([['x'], ['a'], ['b']]);
     expect(parts.map(({ initializers }) => initializers)).toEqual([['k'], ['k'], ['k']]);
+  });
+
+  it('takes a constant node for any of its outputs', () => {
+    const model = made({
+      nodes: [
+        w.node('Split', ['k'], ['k1', 'k2']),
+        w.node('Add', ['x', 'k1'], ['a']),
+        w.node('Add', ['a', 'k2'], ['y']),
+      ],
+      initializers: [w.floats('k', [2], [1, 2])],
+    });
+    for (const [from, to] of [
+      [0, 2],
+      [2, 3],
+    ] as const)
+      expect(decoded(extract(model, from, to).bytes).nodes[0]).toEqual(['Split', ['k'], ['k1', 'k2']]);
+  });
+
+  it('takes initializers along that are sparse, or may be overridden, as they are', () => {
+    const sparse = w.message([1, w.floats('s', [1], [5])], [2, w.int64s('', [1], [2])], [3, 4]);
+    const overridable = w.value('o', w.FLOAT, [4]);
+    const model = made({
+      nodes: [
+        w.node('Relu', ['x'], ['a']),
+        w.node('Op', ['a', 's', 'o'], ['b']),
+        w.node('Exp', ['b'], ['y']),
+      ],
+      inputs: [x, overridable],
+      initializers: [w.floats('o', [4], [1, 2, 3, 4])],
+      sparse: [sparse],
+    });
+    const fieldsOf = (from: number, to: number, number: number) =>
+      fieldBytes(payload(extract(model, from, to).bytes, 7), (n) => n === number);
+    expect([fieldsOf(0, 1, 15), fieldsOf(1, 2, 15)]).toEqual([[], fieldBytes(w.message([15, sparse]))]);
+    expect(fieldsOf(0, 1, 11)).toEqual(fieldBytes(w.message([11, x])));
+    expect(fieldsOf(1, 2, 11).at(-1)).toEqual(fieldBytes(w.message([11, overridable]))[0]);
+    expect(decoded(extract(model, 1, 2).bytes).inputs).toEqual(['a', 'o']);
+    expect(extract(model, 1, 2).inputs).toEqual(['a']);
+  });
+
+  it('declares what is an end of the whole model too with the file’s own bytes', () => {
+    const told = (name: string) => w.message([1, name], [2, w.message([1, w.message([1, 1])])], [3, 'doc']);
+    const model = made({ nodes: LINE, inputs: [told('x')], outputs: [told('y')] });
+    const ends = (from: number, to: number, number: number) =>
+      fieldBytes(payload(extract(model, from, to).bytes, 7), (n) => n === number);
+    expect(ends(0, 1, 11)).toEqual(fieldBytes(w.message([11, told('x')])));
+    expect(ends(2, 3, 12)).toEqual(fieldBytes(w.message([12, told('y')])));
   });
 
   it('gives constant graph outputs from its last partition alone, initializers too', () => {
@@ -187,17 +267,17 @@ describe('the graph that extractPartition() makes', () => {
   });
 
   it('bears the name it is given once, the model’s own otherwise', () => {
-    const model = made({ nodes: LINE });
+    const model = made({ nodes: LINE, extra: [[10, 'doc']] });
     for (const [from, to] of [
       [0, 2],
       [0, 3],
     ] as const) {
-      const names = (graphName?: string) => {
+      const told = (graphName?: string) => {
         const { bytes } = extract(model, from, to, graphName === undefined ? {} : { graphName });
-        return fieldBytes(payload(bytes, 7), (number) => number === 2);
+        return fieldBytes(payload(bytes, 7), (number) => number === 2 || number === 10);
       };
-      expect(names()).toEqual(fieldBytes(w.message([2, 'g'])));
-      expect(names('renamed')).toEqual(fieldBytes(w.message([2, 'renamed'])));
+      expect(told()).toEqual(fieldBytes(w.message([2, 'g'], [10, 'doc'])));
+      expect(told('renamed')).toEqual(fieldBytes(w.message([2, 'renamed'], [10, 'doc'])));
     }
   });
 
@@ -333,6 +413,25 @@ describe('extractPartition() of nodes that may branch', () => {
     }
   });
 
+  it('declares what is no tensor as the file does', () => {
+    const sequence = w.message(
+      [1, 'a'],
+      [2, w.message([4, w.message([1, w.message([1, w.message([1, 1])])])])],
+    );
+    const model = made({
+      nodes: [
+        LINE[0] as Uint8Array,
+        w.node('If', ['a'], ['b'], { attributes: [branch] }),
+        LINE[2] as Uint8Array,
+      ],
+      values: [sequence],
+    });
+    const part = extract(model, 1, 2, { types: new Map([['b', F4]]) });
+    expect(fieldBytes(payload(part.bytes, 7), (n) => n === 11)).toEqual(
+      fieldBytes(w.message([11, sequence])),
+    );
+  });
+
   it('sends float16 without a shape there too', () => {
     const part = extractPartition(withOp('If'), { from: 1, to: 2, types: TYPES, boundary: 'float16' });
     const { input, output } = decoded(part.bytes).graph;
@@ -438,5 +537,10 @@ describe('nameNodes()', () => {
     expect(second).toContain(Buffer.from('kept').toString('hex'));
     expect(second).not.toContain(Buffer.from('first').toString('hex'));
     expect(second.split(Buffer.from('second').toString('hex'))).toHaveLength(2);
+    const repeated = made({
+      nodes: LINE.map((_, i) => w.node('Op', ['xab'[i]!], ['aby'[i]!], { name: 'n' })),
+    });
+    const names = decoded(nameNodes(repeated)).graph.node.map(({ name }: { name: string }) => name);
+    expect(names).toEqual(['n', 'n_1', 'n_2']);
   });
 });

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { Answer, Decision, Decisions, DROP_REASONS, DropCode } from '../../src/serving/decisions.js';
+
+describe('Decisions', () => {
+  it('keeps what was appended, in order, until it is cleared', () => {
+    const decisions = new Decisions();
+    const rows = Array.from({ length: 300 }, (_, i) => [1 + (i % 5), i, i + 0.5, -i, 1e15 + i] as const);
+    for (const [kind, a, b, c, d] of rows) decisions.push(kind, a, b, c, d);
+    expect(decisions.count).toBe(300);
+    const read = rows.map((_, i) => [
+      decisions.kind(i),
+      decisions.a(i),
+      decisions.b(i),
+      decisions.c(i),
+      decisions.d(i),
+    ]);
+    expect(read).toEqual(rows);
+    decisions.clear();
+    expect(decisions.count).toBe(0);
+    decisions.push(Decision.answer, 7, Answer.late);
+    expect([decisions.count, decisions.kind(0), decisions.a(0), decisions.b(0)]).toEqual([1, 3, 7, 1]);
+  });
+
+  it('has 0 for what is not said, whatever stood there before', () => {
+    const decisions = new Decisions();
+    decisions.push(Decision.transfer, 1, 2, 3, 4);
+    decisions.clear();
+    decisions.push(Decision.wakeAt, 5);
+    expect([decisions.b(0), decisions.c(0), decisions.d(0)]).toEqual([0, 0, 0]);
+  });
+
+  it('keeps the numbers that logs are written with', () => {
+    expect(Decision).toEqual({ execute: 1, transfer: 2, answer: 3, drop: 4, wakeAt: 5 });
+    expect(Answer).toEqual({ inTime: 0, late: 1, failed: 2 });
+    expect(DROP_REASONS).toEqual(['deadline', 'device-down', 'queue-full', 'draining', 'overload']);
+    expect(DropCode).toEqual({ deadline: 0, deviceDown: 1, queueFull: 2, draining: 3, overload: 4 });
+  });
+});

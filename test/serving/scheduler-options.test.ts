@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest';
+import { ToldFaults } from '../../src/artifacts/index.js';
+import {
+  chosenScheduler,
+  DEFAULT_POLICY,
+  Decisions,
+  FIFO_POLICY,
+  makeCore,
+  PUBLISHED_POLICY,
+  PUBLISHED_REACTIVE_POLICY,
+  REACTIVE_POLICY,
+  RESERVATION_POLICY,
+  ReservationCore,
+  type SchedulerOptions,
+  StageLocalCore,
+  topologyRulesOf,
+} from '../../src/serving/index.js';
+import { chainOf, stage } from './by-hand.js';
+
+/** What was chosen, or the message of all that is wrong. */
+function choose(options: SchedulerOptions) {
+  const told = new ToldFaults();
+  const chosen = chosenScheduler(options, told);
+  return { chosen, wrong: told.count === 0 ? undefined : told.error('simulate').message };
+}
+
+/** The policy of the stage-local scheduler with these choices, which have to be right. */
+function policyWith(...policy: string[]) {
+  const { chosen, wrong } = choose({ scheduler: 'stage-local', policy });
+  expect(wrong).toBeUndefined();
+  return chosen?.policy;
+}
+
+/** What is wrong with these choices. */
+const wrongWith = (scheduler: string, ...policy: string[]) => choose({ scheduler, policy }).wrong;
+
+describe('chosenScheduler()', () => {
+  it('is the reservation scheduler where none is named', () => {
+    expect(choose({})).toEqual({
+      chosen: { name: 'reservation', policy: RESERVATION_POLICY },
+      wrong: undefined,
+    });
+  });
+
+  it('is the one named, with its own policy', () => {
+    for (const [scheduler, policy] of Object.entries({
+      reservation: RESERVATION_POLICY,
+      reactive: REACTIVE_POLICY,
+      'stage-local': DEFAULT_POLICY,
+      fifo: FIFO_POLICY,
+    }))
+      expect(choose({ scheduler }).chosen).toStrictEqual({ name: scheduler, policy });
+  });
+
+  it('is the preset named, and a topology by its rules', () => {
+    for (const [scheduler, policy] of Object.entries({
+      reservation: PUBLISHED_POLICY,
+      reactive: PUBLISHED_REACTIVE_POLICY,
+    })) {
+      const { chosen } = choose({ scheduler, preset: 'published' });
+      expect(chosen).toEqual({ name: scheduler, preset: 'published', policy });
+      expect(topologyRulesOf(chosen!)).toBe('published');
+    }
+    expect(topologyRulesOf(choose({}).chosen!)).toBe('own');
+  });
+
+  it('names what there is where a scheduler or preset is not known', () => {
+    expect(choose({ scheduler: 'best' })).toMatchObject({ chosen: undefined });
+    expect(choose({ scheduler: 'best' }).wrong).toMatch(
+      /--scheduler: is "best".*reservation, reactive, stage-local, fifo/,
+    );
+    expect(choose({ scheduler: 'constructor' }).chosen).toBeUndefined();
+    expect(choose({ preset: 'best' })).toMatchObject({ chosen: undefined });
+    expect(choose({ preset: 'best' }).wrong).toMatch(/--preset: is "best".*reservation.*published/);
+    expect(choose({ preset: 'constructor' }).chosen).toBeUndefined();
+    expect(choose({ scheduler: 'fifo', preset: 'published' }).wrong).toMatch(/fifo.*no presets/);
+  });
+
+  it('leaves the policies it begins with as they are', () => {
+    policyWith('drop=never', 'slackNs=7', 'late.window=3');
+    expect(choose({ scheduler: 'stage-local' }).chosen?.policy).toEqual(DEFAULT_POLICY);
+  });
+
+  it('takes numbers, whole ones, and words', () => {
+    expect(policyWith('slackNs=1000', 'mostTries=0', 'placement=earliest-free', 'instant=by-place')).toEqual({
+      ...DEFAULT_POLICY,
+      slackNs: 1000,
+      mostTries: 0,
+      placement: 'earliest-free',
+      instant: 'by-place',
+    });
+    for (const value of ['-1', 'x', ' ', 'Infinity', 'NaN', '0.5', '9007199254740992'])
+      expect([value, wrongWith('stage-local', `slackNs=${value}`)]).toEqual([
+        value,
+        expect.stringContaining(`${value} is not a `),
+      ]);
+    expect(wrongWith('stage-local', 'slackNs=0.5')).toContain('0.5 is not a whole number');
+    expect(wrongWith('stage-local', 'slackNs=-1')).toContain('-1 is not a number of 0 or more');
+  });
+
+  it('takes true and false and nothing else where that is the choice', () => {
+    const policyOf = (value: string) => choose({ policy: [`askOthers=${value}`] });
+    expect(policyOf('false').chosen?.policy).toEqual({ ...RESERVATION_POLICY, askOthers: false });
+    expect(choose({ preset: 'published', policy: ['askOthers=true'] }).chosen?.policy).toEqual({
+      ...PUBLISHED_POLICY,
+      askOthers: true,
+    });
+    for (const value of ['yes', '1', 'True'])
+      expect(policyOf(value).wrong).toContain('neither true nor false');
+  });
+
+  it('takes a kind, and keeps of the one before the numbers that both take', () => {
+    // A share of 1 is that of full-batch; spares is asked for.
+    expect(policyWith('drop=queueing', 'drop.spares=last-waited')).toMatchObject({
+      drop: { kind: 'queueing', share: 1, spares: 'last-waited' },
+    });
+    expect(policyWith('drop=hopeless')).toEqual({ ...DEFAULT_POLICY, drop: { kind: 'hopeless' } });
+    expect(policyWith('drop=hopeless', 'drop=full-batch', 'drop.share=0.5')).toMatchObject({
+      drop: { kind: 'full-batch', share: 0.5 },
+    });
+    expect(policyWith('correction=steps', 'correction.deviations=2')).toMatchObject({
+      correction: { kind: 'steps', weight: 0.1, deviations: 2 },
+    });
+  });
+
+  it('asks for every number that a kind needs and has not', () => {
+    expect(wrongWith('stage-local', 'formation=wait')).toContain('formation.share=… is needed');
+    expect(wrongWith('stage-local', 'formation=last-moment')).toContain(
+      'formation.leaves=… and formation.stepNs=… is needed',
+    );
+    expect(wrongWith('stage-local', 'drop=queueing')).toMatch(/drop: drop\.spares=… is needed/);
+    expect(wrongWith('stage-local', 'formation=last-moment', 'formation.leaves=nothing')).toMatch(
+      /: formation\.stepNs=… is needed/,
+    );
+  });
+
+  it('takes numbers of a kind, shares up to one', () => {
+    expect(policyWith('late.patience=9.5', 'late.mostMissed=1', 'late.window=1000')).toMatchObject({
+      late: { kind: 'background', patience: 9.5, mostMissed: 1, window: 1000 },
+    });
+    for (const key of ['late.mostMissed', 'drop.share', 'correction.weight'])
+      expect(wrongWith('stage-local', `${key}=1.01`)).toContain('1.01 is more than 1');
+    expect(wrongWith('stage-local', 'formation=wait', 'formation.share=1.01')).toContain('more than 1');
+    expect(wrongWith('reservation', 'firstSight.share=1.01')).toContain('more than 1');
+    expect(wrongWith('stage-local', 'late.window=-1')).toContain('-1 is not a number of 0 or more');
+    expect(wrongWith('stage-local', 'late.window=Infinity')).toContain(
+      'Infinity is not a number of 0 or more',
+    );
+    expect(wrongWith('reactive', 'formation.stepNs=0.5')).toContain('0.5 is not a whole number');
+    expect(wrongWith('reactive', 'formation.stepNs=5')).toBeUndefined();
+    // What is no share nor a time may be any number.
+    expect(wrongWith('reactive', 'correction.deviations=2.5')).toBeUndefined();
+  });
+
+  it('takes words of a kind', () => {
+    expect(
+      choose({ scheduler: 'reactive', policy: ['formation.leaves=nothing'] }).chosen?.policy,
+    ).toMatchObject({ formation: { kind: 'last-moment', leaves: 'nothing', stepNs: 1 } });
+    expect(wrongWith('reactive', 'formation.leaves=all')).toContain('there are transfer, nothing');
+    expect(wrongWith('reactive', 'drop.spares=1')).toContain('there are all-waited, last-waited');
+  });
+
+  it('names what a choice takes where it does not take that', () => {
+    expect(wrongWith('stage-local', 'drop.spares=all-waited')).toContain('drop=full-batch takes share');
+    expect(wrongWith('stage-local', 'order.share=1')).toContain('order=deadline takes nothing more');
+    expect(wrongWith('stage-local', 'slackNs.share=1')).toContain('slackNs takes nothing more');
+    expect(wrongWith('stage-local', 'placement.share=1')).toContain('placement takes nothing more');
+    expect(wrongWith('stage-local', 'placement=best')).toContain('there are on-arrival, earliest-free');
+    expect(wrongWith('stage-local', 'drop=constructor')).toContain('there is no constructor');
+    expect(wrongWith('stage-local', 'drops=never')).toContain(
+      'there is no drops; there are order, placement',
+    );
+    expect(wrongWith('stage-local', 'constructor=never')).toContain(
+      'there is no constructor; there are order',
+    );
+  });
+
+  it('wants key=value', () => {
+    for (const text of ['drop', 'drop=', '=never', 'drop never', '1=2', 'a.b.c=1', ''])
+      expect([text, wrongWith('stage-local', text)]).toEqual([
+        text,
+        expect.stringContaining(`--policy "${text}": is not key=value`),
+      ]);
+  });
+
+  it('tells all that is wrong at once, each with what was written', () => {
+    const wrong = wrongWith('stage-local', 'drop=x', 'slackNs=y', 'formation=wait');
+    expect(wrong).toContain('--policy "drop=x"');
+    expect(wrong).toContain('--policy "slackNs=y"');
+    expect(wrong).toContain('--policy formation: formation.share');
+  });
+});
+
+describe('makeCore()', () => {
+  it('makes the core of a scheduler, with the tables of its policy', () => {
+    const topology = chainOf(100, stage([10]));
+    const made = (options: SchedulerOptions) => makeCore(choose(options).chosen!, topology, new Decisions());
+    for (const scheduler of ['reactive', 'stage-local', 'fifo'])
+      expect(made({ scheduler })).toBeInstanceOf(StageLocalCore);
+    for (const options of [{}, { preset: 'published' }, { policy: ['tables=busy-until'] }])
+      expect(made(options)).toBeInstanceOf(ReservationCore);
+    // A core refuses tables that its policy does not name.
+    expect(() => new ReservationCore(topology, new Decisions(), { tables: 'busy-until' })).toThrow(
+      'other tables',
+    );
+  });
+});
