@@ -145,6 +145,6 @@ describe('replay()', () => {
   });
 
   it('refuses a word that no core knows', () => {
-    expect(() => replay([['wouldDrop', 1, 2, 3, 4]], makeCore)).toThrow('the core knows no wouldDrop');
+    expect(() => replay([['wouldDrop', 1, 2, 3, 4]], makeCore)).toThrow('wouldDrop is no event of a core');
   });
 });

@@ -67,11 +67,11 @@ describe('chosenScheduler()', () => {
   it('names what there is where a scheduler or preset is not known', () => {
     expect(choose({ scheduler: 'best' })).toMatchObject({ chosen: undefined });
     expect(choose({ scheduler: 'best' }).wrong).toMatch(
-      /--scheduler: is "best".*reservation, reactive, stage-local, fifo/,
+      /`scheduler`: is "best".*reservation, reactive, stage-local, fifo/,
     );
     expect(choose({ scheduler: 'constructor' }).chosen).toBeUndefined();
     expect(choose({ preset: 'best' })).toMatchObject({ chosen: undefined });
-    expect(choose({ preset: 'best' }).wrong).toMatch(/--preset: is "best".*reservation.*published/);
+    expect(choose({ preset: 'best' }).wrong).toMatch(/`preset`: is "best".*reservation.*published/);
     expect(choose({ preset: 'constructor' }).chosen).toBeUndefined();
     expect(choose({ scheduler: 'fifo', preset: 'published' }).wrong).toMatch(/fifo.*no presets/);
   });
@@ -179,15 +179,15 @@ describe('chosenScheduler()', () => {
     for (const text of ['drop', 'drop=', '=never', 'drop never', '1=2', 'a.b.c=1', ''])
       expect([text, wrongWith('stage-local', text)]).toEqual([
         text,
-        expect.stringContaining(`--policy "${text}": is not key=value`),
+        expect.stringContaining(`\`policy\` "${text}": is not key=value`),
       ]);
   });
 
   it('tells all that is wrong at once, each with what was written', () => {
     const wrong = wrongWith('stage-local', 'drop=x', 'slackNs=y', 'formation=wait');
-    expect(wrong).toContain('--policy "drop=x"');
-    expect(wrong).toContain('--policy "slackNs=y"');
-    expect(wrong).toContain('--policy formation: formation.share');
+    expect(wrong).toContain('`policy` "drop=x"');
+    expect(wrong).toContain('`policy` "slackNs=y"');
+    expect(wrong).toContain('`policy` formation: formation.share');
   });
 });
 

@@ -1,0 +1,589 @@
+import { describe, expect, it } from 'vitest';
+import {
+  REACTIVE_POLICY,
+  StageLocalCore,
+  type StageLocalPolicy,
+  type Topology,
+  topologyOf,
+} from '../../../src/serving/index.js';
+import { BYTES_PER_MS, chainOf, MS, modelOf, stage } from '../by-hand.js';
+import { planOf } from '../plans.js';
+import { cancels, comes, down, drains, due, ends, fails, isThere, starts, Told, up } from '../told.js';
+
+const FOUR = [10, 14, 18, 22];
+const NANO = 1e-6;
+
+/** Eager batches of those that are all in time; what cannot be is dropped at once. */
+const PLAIN = { drop: { kind: 'hopeless' }, late: { kind: 'drop' }, correction: { kind: 'none' } } as const;
+const LATE = { kind: 'background', patience: 4, mostMissed: 0.25, window: 4 } as const;
+
+const plain = (topology: Topology, policy: Partial<StageLocalPolicy> = {}) =>
+  new Told((decisions) => new StageLocalCore(topology, decisions, { ...PLAIN, ...policy }));
+const background = (topology: Topology, policy: Partial<StageLocalPolicy> = {}) =>
+  plain(topology, { late: LATE, ...policy });
+const reactive = (topology: Topology, policy: Partial<StageLocalPolicy> = {}) =>
+  new Told((decisions) => new StageLocalCore(topology, decisions, { ...REACTIVE_POLICY, ...policy }));
+
+const single = chainOf(100, stage([10]));
+
+describe('StageLocalCore starts', () => {
+  it('those that wait, as many as are in time together, when a device falls idle', () => {
+    const one = plain(chainOf(100, stage(FOUR)));
+    expect(one.at(0, up(0), comes(100))).toEqual(['run 0 on 0: 0']);
+    expect(one.at(1, comes(31), comes(32), comes(100))).toEqual([`wake ${21 + NANO}`]);
+    // Three end at 28 ms, the last in time.
+    expect(one.at(10, starts(0), ends(0, 10))).toEqual(['answer 0 inTime', 'run 0 on 0: 1 2 3']);
+    const two = plain(chainOf(100, stage(FOUR)));
+    two.at(0, up(0), comes(100));
+    two.at(1, comes(27), comes(28), comes(100));
+    // Three would end at 28 ms, and the first is to end at 27 ms.
+    expect(two.at(10, starts(0), ends(0, 10))).toEqual([
+      'answer 0 inTime',
+      'run 0 on 0: 1 2',
+      `wake ${90 + NANO}`,
+    ]);
+  });
+
+  it('one batch on every idle device', () => {
+    const one = plain(chainOf(100, stage([10], { virtualGpus: 3 })));
+    expect(one.at(0, up(0, 1, 2), comes(100), comes(100))).toEqual(['run 0 on 0: 0', 'run 1 on 1: 1']);
+    expect(one.at(1, comes(100), comes(100))).toEqual(['run 2 on 2: 2', `wake ${90 + NANO}`]);
+  });
+
+  it('batches of any pool, however they differ in size', () => {
+    const one = plain(
+      modelOf(
+        100,
+        { throughputRps: 1, parts: [stage([10])] },
+        { throughputRps: 100, parts: [stage([10, 11, 12])] },
+      ),
+    );
+    expect(one.at(0, up(0, 1), comes(99), comes(99), comes(99))).toEqual(['run 0 on 1: 0 1 2']);
+  });
+
+  it('what is sent on in the next pool, in the order of deadlines', () => {
+    const one = plain(chainOf(100, stage([10, 11]), stage([5])));
+    expect(one.at(0, up(0, 1), comes(98), comes(97))).toEqual(['run 0 on 0: 1 0']);
+    expect(one.at(11, starts(0), ends(0, 11))).toEqual(['move 0 from 0 to -1: 1 0']);
+    expect(one.at(11, isThere(0))).toEqual(['run 0 on 1: 1', `wake ${93 + NANO}`]);
+    expect(one.at(16, starts(0), ends(0, 5))).toEqual(['answer 1 inTime', 'run 0 on 1: 0']);
+  });
+
+  it('later stages in the order in which tasks came there under fifo', () => {
+    const one = plain(chainOf(100, stage([10], { virtualGpus: 2 }), stage([5])), { order: { kind: 'fifo' } });
+    one.at(0, up(0, 1), comes(98));
+    one.at(1, comes(97));
+    one.at(11, starts(1), ends(1, 10));
+    one.at(12, starts(0), ends(0, 12));
+    // Both wait before the second stage's device is up: the second came there first.
+    one.at(13, isThere(1));
+    one.at(14, isThere(0));
+    expect(one.at(15, up(2))[0]).toBe('run 0 on 2: 1');
+  });
+
+  it('drops a request whose model has no pipeline', () => {
+    const topology = topologyOf(
+      planOf([
+        { sloMs: 100, pipelines: [{ throughputRps: 1, parts: [stage([10])] }] },
+        { sloMs: 100, pipelines: [] },
+      ]),
+    );
+    expect(plain(topology).at(0, up(0), comes(100, { model: 1 }))).toEqual(['drop 0 device-down at -1']);
+  });
+
+  it('what is sent on but for whom has left on the way', () => {
+    const one = plain(chainOf(100, stage([10, 11]), stage([5, 6])));
+    one.at(0, up(0, 1), comes(98), comes(97));
+    one.at(11, starts(0), ends(0, 11));
+    one.at(12, cancels(1));
+    expect(one.at(13, isThere(0))).toEqual(['run 0 on 1: 0']);
+    expect(one.core.inUse).toEqual({ requests: 1, tasks: 1, batches: 1 });
+  });
+
+  it('in the pipeline with the fewest in flight, those that have ended not counted', () => {
+    const parts = [stage([10], { virtualGpus: 2 })];
+    const one = plain(modelOf(100, { throughputRps: 100, parts }, { throughputRps: 100, parts }));
+    expect(one.at(0, up(0, 1, 2, 3), comes(99))).toEqual(['run 0 on 0: 0']);
+    one.at(10, starts(0), ends(0, 10));
+    // None is in flight: the first of equals; then the other.
+    expect(one.at(10, comes(99), comes(99))).toEqual(['run 0 on 1: 0', 'run 1 on 2: 1']);
+  });
+
+  it('refuses news of what is not moving', () => {
+    const one = plain(chainOf(100, stage([10]), stage([5])));
+    one.at(0, up(0, 1), comes(100));
+    expect(() => one.core.transferred(5, 0, 0, 5)).toThrow('not moving');
+  });
+});
+
+describe('StageLocalCore waits', () => {
+  const WAIT = { formation: { kind: 'wait', share: 1 } } as const;
+
+  it('for company until a batch of one more could not be in time', () => {
+    const one = plain(chainOf(100, stage(FOUR)), WAIT);
+    // Two take 14 ms.
+    expect(one.at(0, up(0), comes(50))).toEqual(['wake 36']);
+    // Three take 18 ms, all but the first to end at 52 ms; the head is the one of 50 ms.
+    expect(one.at(1, comes(52))).toEqual(['wake 32']);
+    expect(one.at(32 - NANO, due)).toEqual(['wake 32']);
+    expect(one.at(32, due)).toEqual(['run 0 on 0: 0 1']);
+  });
+
+  it('for a share of the time from when it came', () => {
+    const one = plain(chainOf(100, stage(FOUR)), { formation: { kind: 'wait', share: 0.5 } });
+    // Half of the way from 6 to 36 ms.
+    expect(one.at(6, up(0), comes(50))).toEqual(['wake 21']);
+  });
+
+  it('at a later stage for a share of the time from when it came there', () => {
+    const one = plain(chainOf(100, stage([10]), stage(FOUR)), { formation: { kind: 'wait', share: 0.5 } });
+    one.at(0, up(0, 1), comes(50));
+    one.at(10, starts(0), ends(0, 10));
+    // Half of the way from 12 to 36 ms.
+    expect(one.at(12, isThere(0))).toEqual(['wake 24']);
+  });
+
+  it('no longer than a planned batch is there', () => {
+    const one = plain(chainOf(100, stage(FOUR)), WAIT);
+    one.at(0, up(0), comes(50), comes(50), comes(50));
+    expect(one.at(1, comes(50))).toEqual(['run 0 on 0: 0 1 2 3']);
+  });
+
+  it('for nothing once it drains', () => {
+    const one = plain(chainOf(100, stage(FOUR)), WAIT);
+    expect(one.at(0, up(0), comes(50))).toEqual(['wake 36']);
+    expect(one.at(1, drains)).toEqual(['run 0 on 0: 0']);
+  });
+
+  it('for less when company has left, and for the last moment of those that stay', () => {
+    const one = reactive(chainOf(100, stage(FOUR)), { correction: { kind: 'none' } });
+    // A step past the last moment of two, 86 ms; then of three, 82 ms.
+    expect(one.at(0, up(0), comes(100))).toEqual([`wake ${86 + NANO}`]);
+    expect(one.at(1, comes(100))).toEqual([`wake ${82 + NANO}`]);
+    expect(one.at(2, cancels(1))).toEqual([`wake ${86 + NANO}`]);
+  });
+
+  it('looks again only at queues that something has changed for', () => {
+    const topology = modelOf(
+      100,
+      { throughputRps: 100, parts: [stage(FOUR)] },
+      { throughputRps: 1, parts: [stage([90])] },
+    );
+    const one = plain(topology, { ...WAIT, choice: { kind: 'least-loaded' } });
+    expect(one.at(0, up(0), comes(50))).toEqual(['wake 36']);
+    expect(one.at(5, up(1))).toEqual([]);
+    expect(one.at(36, due)).toEqual(['run 0 on 0: 0']);
+  });
+});
+
+describe('StageLocalCore gives up', () => {
+  it('a head a nanosecond after it could have been in time alone, and starts the next', () => {
+    const one = plain(single);
+    one.at(0, up(0), comes(100));
+    expect(one.at(1, comes(25), comes(60))).toEqual([`wake ${15 + NANO}`]);
+    expect(one.at(15, due)).toEqual([`wake ${15 + NANO}`]);
+    expect(one.at(15 + NANO, due)).toEqual(['drop 1 deadline at 0', `wake ${50 + NANO}`]);
+  });
+
+  it('what a full batch forbids, while more wait', () => {
+    const one = plain(chainOf(100, stage(FOUR)), { drop: { kind: 'full-batch', share: 1 } });
+    one.at(0, up(0), comes(100));
+    one.at(1, comes(30), comes(40), comes(40), comes(40), comes(40));
+    expect(one.at(10, starts(0), ends(0, 10))).toEqual([
+      'answer 0 inTime',
+      'drop 1 deadline at 0',
+      'run 0 on 0: 2 3 4 5',
+    ]);
+  });
+
+  it('at first sight what only a small batch could save, and not whom it has waited on', () => {
+    const drop = { kind: 'nearly-full', share: 1, spares: 'all-waited' } as const;
+    const make = () => reactive(chainOf(30, stage([8, 12, 16, 20])), { drop, correction: { kind: 'none' } });
+    const one = make();
+    // It waits until two could not be in time, 18 ms, when four could not be for long.
+    expect(one.at(0, up(0), comes(30))).toEqual([`wake ${18 + NANO}`]);
+    expect(one.at(18 + NANO, due)).toEqual(['run 0 on 0: 0']);
+    const other = make();
+    expect(other.at(18 + NANO, up(0), comes(30))).toEqual([expect.stringMatching(/^drop 0 deadline/)]);
+    // Nor is it spared for having the number of one that was waited on.
+    const again = make();
+    again.at(0, up(0), comes(30));
+    again.at(1, cancels(0));
+    expect(again.at(18 + NANO, comes(30))).toEqual([expect.stringMatching(/^drop 0 deadline/)]);
+  });
+
+  it('keeps a slack before every deadline, and judges without it', () => {
+    const one = plain(single, { slackNs: 3 * MS });
+    expect(one.at(0, up(0), comes(13))).toEqual(['run 0 on 0: 0']);
+    expect(one.at(13, starts(0), ends(0, 13))).toEqual(['answer 0 inTime']);
+    expect(one.at(13, comes(26, { exact: -1 }))).toEqual(['drop 0 deadline at 0']);
+  });
+
+  it('at a later stage what is late there', () => {
+    const one = plain(chainOf(100, stage([10]), stage([5])));
+    one.at(0, up(0, 1), comes(30));
+    one.at(20, starts(0), ends(0, 20));
+    expect(one.at(25 + NANO, isThere(0))).toEqual(['drop 0 deadline at 1']);
+  });
+});
+
+describe('StageLocalCore answers late in the background', () => {
+  it('what has the whole SLO, and drops what has less, by a nanosecond', () => {
+    for (const [exact, said] of [
+      [0, []],
+      [-1, ['drop 1 deadline at 0']],
+    ] as const) {
+      const one = background(chainOf(100, stage([60])));
+      one.at(0, up(0), comes(100));
+      // It would begin at 60 ms and end at 120 ms.
+      one.at(1, comes(101, { exact }));
+      const given = one.at(41 + NANO, due).filter((words) => !words.startsWith('wake'));
+      expect(given).toEqual(said);
+      const last = one.at(60, starts(0), ends(0, 60));
+      expect(last[1]).toBe(exact === 0 ? 'run 0 on 0: 1' : undefined);
+    }
+  });
+
+  it('behind those that can be in time, in batches of those that were given up first', () => {
+    const one = background(chainOf(30, stage([20, 21])), { late: { ...LATE, mostMissed: 1 } });
+    one.at(0, up(0), comes(30));
+    // Given up at 11, 12 and 13 ms, and a nanosecond.
+    one.at(1, comes(31));
+    one.at(2, comes(32));
+    one.at(3, comes(33));
+    for (const at of [11, 12, 13]) one.at(at + NANO, due);
+    one.at(14, comes(44));
+    expect(one.at(20, starts(0), ends(0, 20)).slice(0, 2)).toEqual(['answer 0 inTime', 'run 0 on 0: 4']);
+    expect(one.at(40, starts(0), ends(0, 20)).slice(0, 2)).toEqual(['answer 4 inTime', 'run 0 on 0: 1 2']);
+    expect(one.at(61, starts(0), ends(0, 21)).slice(0, 3)).toEqual([
+      'answer 1 late',
+      'answer 2 late',
+      'run 0 on 0: 3',
+    ]);
+  });
+
+  it('gives up for good what is past its patience, on a device or none', () => {
+    const one = background(chainOf(30, stage([20])), { late: { ...LATE, patience: 1 } });
+    one.at(0, up(0), comes(30), comes(30));
+    // Alone it could begin until 10 ms; its patience ends 30 ms after its deadline.
+    expect(one.at(10 + NANO, due)).toEqual([`wake ${60 + NANO}`]);
+    expect(one.at(60, due)).toEqual([`wake ${60 + NANO}`]);
+    expect(one.at(60 + NANO, due)).toEqual(['drop 1 deadline at 0']);
+  });
+
+  it('counts once of each request whether it was in time', () => {
+    // One in four may be missed: the average of 4 is 1/4 after the first, 7/16 after the second.
+    const one = background(chainOf(30, stage([20])), { late: { ...LATE, patience: 100 } });
+    one.at(0, up(0), comes(30, { rows: 1 }), comes(30, { rows: 3 }));
+    // All three rows are given up at one time; that is one request.
+    expect(one.at(10 + NANO, due)).toEqual([`wake ${30 + 3000 + NANO}`]);
+    const waits = one.at(11, comes(41));
+    expect(waits).toEqual([`wake ${21 + NANO}`]);
+    // The second that is missed is one too many.
+    expect(one.at(21 + NANO, due)[0]).toBe('drop 2 deadline at 0');
+  });
+
+  it('counts those in time, those turned away, and no late answer twice', () => {
+    const one = background(single, { late: { ...LATE, mostMissed: 0.2 } });
+    one.at(0, up(0));
+    expect(one.core.wouldDrop(0, 0, 100 * MS, 0)).toBe(false);
+    for (let i = 0; i < 9; i++) one.core.arrived(0, 0, 100 * MS, 1);
+    one.at(0);
+    // A tenth could still be in time, an eleventh would end at 110 ms: it would be answered late.
+    const would = () => one.core.wouldDrop(0, 0, 100 * MS, 1);
+    expect(would()).toBe(false);
+    // One in four turned away is more than a fifth.
+    one.core.turnedAway(0, 0);
+    expect(would()).toBe(true);
+    // One in time makes it 3/16.
+    one.at(10, starts(0), ends(0, 10));
+    expect(one.core.wouldDrop(10 * MS, 0, 110 * MS, 9)).toBe(false);
+  });
+
+  it('does not take what has no device, and drops it when it cannot be in time', () => {
+    const one = background(single);
+    one.at(0, comes(100));
+    expect(one.at(90 + NANO, due)).toEqual(['drop 0 device-down at 0']);
+  });
+
+  it('counts a late answer once, when it was given up', () => {
+    const one = background(chainOf(100, stage([60])), { late: { ...LATE, mostMissed: 0.3 } });
+    one.at(0, up(0), comes(100), comes(100));
+    // Given up at 40 ms: a quarter missed. Answered in time: 3/16. Answered late: no more.
+    one.at(40 + NANO, due);
+    one.at(60, starts(0), ends(0, 60));
+    expect(one.at(120, starts(0), ends(0, 60))).toEqual(['answer 1 late']);
+    // One more missed is 1/4 + 3/4 · 3/16 = 25/64: too many. Twice counted it would have been so before.
+    one.at(120, comes(220), comes(220));
+    expect(one.at(160 + NANO, due)[0]).toMatch(/^drop . deadline/);
+    const other = background(chainOf(100, stage([60])), { late: { ...LATE, mostMissed: 0.4 } });
+    other.at(0, up(0), comes(100), comes(100));
+    other.at(40 + NANO, due);
+    other.at(60, starts(0), ends(0, 60));
+    other.at(120, starts(0), ends(0, 60));
+    other.at(120, comes(220), comes(220));
+    expect(other.at(160 + NANO, due).filter((words) => words.startsWith('drop'))).toEqual([]);
+  });
+
+  it('cancels what waits there', () => {
+    const one = background(chainOf(30, stage([20])));
+    one.at(0, up(0), comes(30), comes(30));
+    one.at(10 + NANO, due);
+    one.at(15, cancels(1));
+    expect(one.at(20, starts(0), ends(0, 20))).toEqual(['answer 0 inTime']);
+    expect(one.core.inUse).toEqual({ requests: 0, tasks: 0, batches: 0 });
+  });
+
+  it('goes with the others where its pool is lost, to another pipeline', () => {
+    const topology = modelOf(
+      30,
+      { throughputRps: 100, parts: [stage([20, 21])] },
+      { throughputRps: 1, parts: [stage([25, 26])] },
+    );
+    const one = background(topology, { late: { ...LATE, mostMissed: 1 } });
+    one.at(0, up(0), comes(30));
+    // These two cannot be in time any more, as is seen at 10 ms.
+    one.at(1, comes(31), comes(31));
+    one.at(11 + NANO, due);
+    one.at(12, up(1));
+    // The one that ran is tried alone, the others wait for the device that is left.
+    expect(one.at(13, starts(0), down(0))[0]).toBe('run 0 on 1: 0');
+    expect(one.at(38, starts(0), ends(0, 25)).slice(0, 2)).toEqual(['answer 0 late', 'run 0 on 1: 1 2']);
+    expect(one.at(64, starts(0), ends(0, 26))).toEqual(['answer 1 late', 'answer 2 late']);
+  });
+
+  it('leaves those that wait in front when one is cancelled', () => {
+    const one = background(chainOf(30, stage([20])));
+    one.at(0, up(0), comes(30), comes(30));
+    one.at(10 + NANO, due);
+    one.at(15, comes(45));
+    one.at(16, cancels(1));
+    expect(one.at(20, starts(0), ends(0, 20))).toEqual(['answer 0 inTime', 'run 0 on 0: 2']);
+  });
+
+  it('waits for a device to be free, by whole nanoseconds', () => {
+    const one = reactive(chainOf(30, stage([20])), {
+      late: { ...LATE, mostMissed: 1 },
+      correction: { kind: 'average', weight: 0.5 },
+    });
+    one.at(0, up(0), comes(30));
+    // It takes a nanosecond longer than planned: half a nanosecond more is expected from now on.
+    one.at(20 + NANO, starts(0), ends(0, 20 + NANO));
+    expect(one.at(30, comes(60))).toEqual(['run 0 on 0: 0']);
+    // The device is free at 50 ms and half a nanosecond.
+    expect(one.at(30, comes(60))).toEqual([`wake ${50 + NANO}`]);
+    expect(one.at(50, due)).toEqual([`wake ${50 + NANO}`]);
+  });
+});
+
+describe('StageLocalCore.wouldDrop()', () => {
+  it('says whether one more would be late behind what waits, its slack kept', () => {
+    const busy = (policy: Partial<StageLocalPolicy> = {}) => {
+      const one = plain(single, policy);
+      one.at(0, up(0), comes(100), comes(100));
+      return one.core;
+    };
+    // The device is busy until 10 ms and then until 20 ms.
+    expect(busy().wouldDrop(0, 0, 30 * MS, 0)).toBe(false);
+    expect(busy().wouldDrop(0, 0, 30 * MS - 1, 0)).toBe(true);
+    expect(busy({ slackNs: 2 }).wouldDrop(0, 0, 30 * MS + 1, 0)).toBe(true);
+    expect(busy({ slackNs: 2 }).wouldDrop(0, 0, 30 * MS + 2, 0)).toBe(false);
+    expect(busy({ drop: { kind: 'never' } }).wouldDrop(0, 0, 0, 9)).toBe(false);
+  });
+
+  it('drops in the background only what has less than the SLO', () => {
+    const one = background(single);
+    one.at(0, up(0), ...Array.from({ length: 20 }, () => comes(1000)));
+    expect(one.core.wouldDrop(0, 0, 100 * MS, 0)).toBe(false);
+    expect(one.core.wouldDrop(0, 0, 100 * MS - 1, 0)).toBe(true);
+  });
+
+  it('hears of one that has left', () => {
+    const one = plain(single);
+    one.at(0, up(0), comes(100), comes(100));
+    expect(one.core.wouldDrop(0, 0, 29 * MS, 0)).toBe(true);
+    one.core.cancelled(0, 1);
+    expect(one.core.wouldDrop(0, 0, 20 * MS, 0)).toBe(false);
+    expect(one.core.wouldDrop(0, 0, 20 * MS - 1, 0)).toBe(true);
+  });
+
+  it('hears of a task that came before others', () => {
+    const one = plain(single);
+    one.at(0, up(0), comes(100), comes(100));
+    expect(one.core.wouldDrop(0, 0, 30 * MS, 0)).toBe(false);
+    // Its deadline is sooner: it stands before the one that waits.
+    one.core.arrived(0, 0, 25 * MS, 1);
+    expect(one.core.wouldDrop(0, 0, 40 * MS - 1, 0)).toBe(true);
+    expect(one.core.wouldDrop(0, 0, 40 * MS, 0)).toBe(false);
+  });
+});
+
+describe('StageLocalCore learns', () => {
+  it('from executions how long a pool takes, and from transfers how long they take', () => {
+    const one = new Told(
+      (decisions) =>
+        new StageLocalCore(
+          chainOf(100, stage([10], { transferBytes: 5 * BYTES_PER_MS }), stage([6])),
+          decisions,
+          {
+            ...PLAIN,
+            correction: { kind: 'steps', weight: 1, deviations: 0 },
+          },
+        ),
+    );
+    one.at(0, up(0, 1), comes(99));
+    expect(one.at(0, comes(99))).toEqual([`wake ${99 - 21 + NANO}`]);
+    // 12 in place of 10 ms.
+    one.at(12, starts(0), ends(0, 12));
+    one.at(12, cancels(1), due);
+    expect(one.at(13, comes(113, { rows: 2 })).at(-1)).toBe(`wake ${113 - 23 + NANO}`);
+    // 8 in place of 5 ms.
+    one.at(20, isThere(0, 8));
+    expect(one.at(21, comes(121), due).at(-1)).toBe(`wake ${113 - 26 + NANO}`);
+  });
+});
+
+describe('StageLocalCore when devices are lost', () => {
+  it('tries a batch again that ran, and takes it ill to hear of the loss twice', () => {
+    const one = plain(chainOf(100, stage([10, 14], { virtualGpus: 2 })));
+    one.at(0, up(0, 1), comes(98), comes(99));
+    expect(one.at(3, starts(0), down(0))).toEqual(['run 0 on 1: 0', `wake ${89 + NANO}`]);
+    expect(one.at(3, down(0))).toEqual([]);
+    expect(one.at(13, starts(0), ends(0, 10))).toEqual(['answer 0 inTime', 'run 0 on 1: 1']);
+  });
+
+  it('begins again elsewhere what stood before a pool that is gone, in its order', () => {
+    const topology = modelOf(
+      100,
+      { throughputRps: 100, parts: [stage([10]), stage([10])] },
+      { throughputRps: 1, parts: [stage([20])] },
+    );
+    const one = plain(topology);
+    one.at(0, up(0, 1, 2), comes(98), comes(97), comes(96));
+    // The last is served, the second waits, the first is at the second stage's door.
+    const said = one.at(5, starts(0), down(1));
+    expect(said[0]).toBe('run 1 on 2: 1');
+    expect(one.at(25, starts(1), ends(1, 20))).toEqual(
+      ['answer 1 inTime', 'run 1 on 2: 0', expect.anything()].slice(0, 2),
+    );
+  });
+
+  it('serves on when a pool that nobody waited for comes back', () => {
+    const one = plain(chainOf(100, stage([10, 14])));
+    one.at(0, up(0));
+    one.at(1, down(0));
+    one.at(2, up(0));
+    expect(one.at(3, comes(99), comes(99))).toEqual(['run 0 on 0: 0 1']);
+  });
+
+  it('counts as tried what ran, and not what waited on the device', () => {
+    const one = reactive(single, { mostTries: 1, correction: { kind: 'none' } });
+    expect(one.at(0, up(0), comes(50), comes(50))).toEqual(['run 0 on 0: 0', 'run 1 on 0: 1']);
+    expect(one.at(5, starts(0), down(0))).toEqual(['answer 0 failed', `drop 1 device-down at -1`]);
+    const two = reactive(chainOf(100, stage([10], { virtualGpus: 2 })), {
+      mostTries: 1,
+      correction: { kind: 'none' },
+    });
+    two.at(0, up(0, 1), comes(50), comes(50), comes(50), comes(50));
+    // The third waited behind the first.
+    expect(two.at(5, starts(0), starts(1), down(0))).toEqual(['answer 0 failed', 'run 2 on 1: 2']);
+  });
+});
+
+describe('StageLocalCore, when several things happen at one instant', () => {
+  /** Two devices that send over uplinks 0 and 1 to one. */
+  const twoSenders = () =>
+    chainOf(1000, stage([10], { virtualGpus: 2, transferBytes: BYTES_PER_MS }), stage([10, 11]));
+  const byPlace = (instant: StageLocalPolicy['instant']) => {
+    const one = plain(twoSenders(), { instant, order: { kind: 'fifo' } });
+    one.at(0, up(0, 1, 2), comes(900), comes(900));
+    return one;
+  };
+
+  it('sends on what has executed as it was told, or in the order of devices', () => {
+    expect(byPlace('told').at(10, starts(0), starts(1), ends(1, 10), ends(0, 10))).toEqual([
+      'move 1 from 1 to -1: 1',
+      'move 0 from 0 to -1: 0',
+    ]);
+    expect(byPlace('by-place').at(10, starts(0), starts(1), ends(1, 10), ends(0, 10))).toEqual([
+      'move 0 from 0 to -1: 0',
+      'move 1 from 1 to -1: 1',
+    ]);
+  });
+
+  it('lets what was delivered in together, or one by one in the order of uplinks', () => {
+    for (const [instant, said] of [
+      ['told', ['run 1 on 2: 1 0']],
+      ['by-place', ['run 0 on 2: 0']],
+    ] as const) {
+      const one = byPlace(instant);
+      one.at(10, starts(0), starts(1), ends(0, 10), ends(1, 10));
+      const words = one.at(11, isThere(1, 1), isThere(0, 1)).filter((word) => word.startsWith('run'));
+      expect(words.map((word) => word.replace(/run \d/, 'run'))).toEqual(
+        said.map((word) => word.replace(/run \d/, 'run')),
+      );
+      // Nothing is told twice.
+      expect(one.at(12).filter((word) => !word.startsWith('wake'))).toEqual([]);
+    }
+  });
+});
+
+describe('StageLocalCore gives a pool another chance', () => {
+  const AVERAGE = { kind: 'average', weight: 0.5 } as const;
+
+  /** An SLO of 30 ms; once 10 ms took 90 ms, 50 ms are expected. */
+  const slowed = (sloMs = 30) => {
+    const one = plain(chainOf(sloMs, stage([10])), { correction: AVERAGE });
+    one.at(0, up(0), comes(sloMs));
+    one.at(90, starts(0), ends(0, 90));
+    return one;
+  };
+
+  it('once its record has kept it from work for an SLO, to the nanosecond', () => {
+    const before = slowed();
+    expect(before.at(120 - NANO, comes(150))).toEqual(['drop 0 deadline at 0']);
+    // Nothing has changed: 1 + 0.5 · 8 times 10 ms are expected.
+    expect(before.at(120 - NANO, comes(160))).toEqual(['drop 0 deadline at 0']);
+    expect(before.at(120 - NANO, comes(170))).toEqual(['run 0 on 0: 0']);
+    const one = slowed();
+    expect(one.at(120, comes(150))).toEqual(['drop 0 deadline at 0']);
+    // 30 ms are expected from now on: 5 − 0.5 · 4 = 3 times 10 ms.
+    expect(one.at(120, comes(150))).toEqual(['run 0 on 0: 0']);
+  });
+
+  it('not where the plan would not allow it either, by a nanosecond', () => {
+    const late = slowed();
+    expect(late.at(120, comes(130, { exact: -1 }))).toEqual(['drop 0 deadline at 0']);
+    expect(late.at(120, comes(150))).toEqual(['drop 0 deadline at 0']);
+    const one = slowed();
+    expect(one.at(120, comes(130))).toEqual(['drop 0 deadline at 0']);
+    expect(one.at(120, comes(150))).toEqual(['run 0 on 0: 0']);
+  });
+
+  it('not where it is load that keeps it', () => {
+    const policy = { formation: { kind: 'eager' }, drop: { kind: 'unservable' } } as const;
+    const one = reactive(chainOf(30, stage([10])), {
+      ...policy,
+      correction: { kind: 'steps', weight: 0.5, deviations: 0 },
+    });
+    one.at(0, up(0), comes(300), comes(300), comes(300));
+    one.at(20, starts(0), ends(0, 20));
+    one.at(20, starts(1));
+    // 15 ms are expected of each; the last handed at 0 ms, an SLO ago: this one is late for the load.
+    expect(one.at(30, comes(50))).toEqual(['drop 0 deadline at -1']);
+    one.at(35, ends(1, 15));
+    one.at(35, starts(2));
+    one.at(50, ends(2, 15));
+    expect(one.at(50, comes(65, { exact: -1 }))).toEqual([expect.stringMatching(/^drop/)]);
+    expect(one.at(50, comes(65))).toEqual([expect.stringMatching(/^run/)]);
+  });
+});
+
+describe('StageLocalCore fails', () => {
+  it('a batch of one, and tries those of a larger one alone', () => {
+    const one = plain(chainOf(100, stage([10, 14])), { mostTries: 9 });
+    one.at(0, up(0), comes(98), comes(99));
+    expect(one.at(4, starts(0), fails(0))).toEqual(['run 0 on 0: 0', `wake ${89 + NANO}`]);
+    expect(one.at(6, starts(0), fails(0))).toEqual(['answer 0 failed', 'run 0 on 0: 1']);
+  });
+});
