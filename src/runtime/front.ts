@@ -267,7 +267,7 @@ function dropWords({ reason, place }: Extract<Ending, { kind: 'dropped' }>): Rec
 
 const DROP_WORDS = {
   deadline: 'it could not be answered by its deadline',
-  'device-down': 'no device that could serve it came up in time',
+  'device-down': 'its device went down, or none came up, and no other could serve it in time',
   'queue-full': 'more requests are in flight than are held',
   draining: 'the server is closing',
   overload: 'more comes than can be answered in time',

@@ -1,29 +1,19 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { fault, InputError, option } from '../artifacts/index.js';
-import {
-  type Decisions,
-  ReservationCore,
-  type ServingCore,
-  StageLocalCore,
-  type Topology,
-} from '../serving/index.js';
+import { makeCore } from '../serving/index.js';
 import { Counters } from './counters.js';
 import { makeFront } from './front.js';
 import { LiveDevice, planDevices } from './live-device.js';
 import { LiveDriver } from './live-driver.js';
 import { type OpenedBundle, openBundle } from './opened-bundle.js';
+import { liveScheduler } from './scheduler.js';
 import type { RunningServer, ServeEvent, ServeOptions } from './types.js';
 
 const DEFAULT_PORT = 8000;
 /** How long a connection may stay open after every request has its outcome. */
 const CLOSE_MS = 2000;
 const DEFAULT_MOST_BODY_BYTES = 64 * 1024 * 1024;
-/**
- * The most slack kept before deadlines for work outside the core: reading, answering and inexact timers. The
- * slack is a fiftieth of the SLO, and at most this.
- */
-const MOST_SLACK_NS = 3e6;
 
 /**
  * serveBundle serves a bundle over HTTP until it is closed. It checks every file, starts and warms an
@@ -74,10 +64,11 @@ class Server implements RunningServer {
         restarted: () => this.counters.restarted(device),
       });
     });
+    const scheduler = liveScheduler(options, bundle.topology);
     this.driver = new LiveDriver(
       bundle,
       this.devices,
-      coreOf(bundle.topology, options),
+      (decisions) => makeCore(scheduler, bundle.topology, decisions),
       {
         batch: (record) => this.counters.batch(record),
         failure: (device, why) => {
@@ -181,19 +172,6 @@ class Server implements RunningServer {
     this.driver.deviceDown(device);
     this.log({ kind: 'deviceDown', device: this.nameOf(device), why });
   }
-}
-
-/**
- * coreOf makes the core. Reservations need no slack, because the time of reading and answering lengthens the
- * measured executions and is expected from then on.
- */
-function coreOf(
-  topology: Topology,
-  { scheduler, policy }: ServeOptions,
-): (decisions: Decisions) => ServingCore {
-  if (scheduler === 'reservation') return (decisions) => new ReservationCore(topology, decisions);
-  const slackNs = Math.min(MOST_SLACK_NS, ...topology.models.map(({ sloNs }) => Math.floor(sloNs / 50)));
-  return (decisions) => new StageLocalCore(topology, decisions, { slackNs, ...policy });
 }
 
 /** settleAll waits for all starts before it throws the first error, so that no start goes on after it. */

@@ -1,6 +1,10 @@
-import type { LogEntry, StageLocalPolicy } from '../serving/index.js';
+import type { LogEntry, SchedulerOptions } from '../serving/index.js';
 
-export interface ServeOptions {
+/**
+ * ServeOptions says how a bundle is served. The scheduler is `stage-local` unless another is named: every pool
+ * decides for itself.
+ */
+export interface ServeOptions extends Omit<SchedulerOptions, 'preset'> {
   /** The address to listen on; the default is 127.0.0.1. */
   host?: string;
   /** The port; the default is 8000, and 0 takes any free port. */
@@ -9,13 +13,6 @@ export interface ServeOptions {
   maxBodyBytes?: number;
   /** An SLO that replaces those of the plan for every model. */
   sloMs?: number;
-  /**
-   * The scheduler: every pool decides for itself (the default), or batches reserve their whole way (PPipe,
-   * section 5.4).
-   */
-  scheduler?: 'stage-local' | 'reservation';
-  /** The policy of the stage-local scheduler; src/serving holds the defaults. */
-  policy?: Partial<StageLocalPolicy>;
   /**
    * onLog is called when a device comes up, goes down or restarts, when a batch fails, and when the server
    * closes.

@@ -14,7 +14,7 @@ beforeAll(async () => {
   server = await serveBundle(bundle.folder, {
     port: 0,
     maxBodyBytes: LIMIT,
-    policy: { formation: { kind: 'eager' } },
+    policy: ['formation=eager'],
   });
 });
 afterAll(async () => {
@@ -300,7 +300,7 @@ describe('a request that its model refuses', () => {
     });
     const failing = await serveBundle(folder, {
       port: 0,
-      policy: { formation: { kind: 'wait', share: 0.1 } },
+      policy: ['formation=wait', 'formation.share=0.1'],
     });
     try {
       const ask = async (ids: number[]) => {
@@ -333,7 +333,7 @@ describe('a client that leaves', () => {
     const waiting = await writeBundle(twoPartitions(4, 60_000));
     const patient = await serveBundle(waiting.folder, {
       port: 0,
-      policy: { formation: { kind: 'wait', share: 1 } },
+      policy: ['formation=wait', 'formation.share=1'],
     });
     try {
       const body = JSON.stringify({ inputs: [jsonInput] });

@@ -128,7 +128,7 @@ describe('serveBundle() under driveLoad()', () => {
       devices: { cpu: { provider: 'cpu', threads: 1 }, slow: { provider: 'cpu', threads: 1, slowdown: 3 } },
       sloMs: 3000,
     };
-    const { server } = await serve(shape, { policy: { choice: { kind: 'proportional' } } });
+    const { server } = await serve(shape, { policy: ['choice=proportional'] });
     const report = await driveLoad(server.url, { rps: 100, durationS: 1, inputs, check });
     expect(report.answered).toBe(report.sent);
     const text = await server.metricsText();
@@ -225,7 +225,7 @@ describe('serveBundle() under driveLoad()', () => {
 
   it('stops when told, and counts open requests as cancelled', async () => {
     const { server } = await serve(twoPartitions(4, 5000, 1e6, 2000), {
-      policy: { formation: { kind: 'wait', share: 1 } },
+      policy: ['formation=wait', 'formation.share=1'],
     });
     const signal = AbortSignal.timeout(300);
     const report = await driveLoad(server.url, { rps: 100, durationS: 20, inputs, signal });

@@ -1,17 +1,16 @@
 import { once } from 'node:events';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import type { ServeEvent } from '../../api/index.js';
 import { EXIT } from '../exit.js';
-import { portNumber, wholeNumber, withJson } from '../options.js';
+import { each, portNumber, wholeNumber, withJson } from '../options.js';
 import type { Step } from '../progress.js';
 import { action } from '../run.js';
-
-const SCHEDULERS = ['stage-local', 'reservation'] as const;
 
 interface Options {
   host: string;
   port: number;
-  scheduler: (typeof SCHEDULERS)[number];
+  scheduler: string;
+  policy?: string[];
   maxBody: number;
 }
 
@@ -25,14 +24,12 @@ export function serveCommand(): Command {
       .argument('<bundle>', 'folder of the bundle')
       .option('--host <address>', 'address to listen on', '127.0.0.1')
       .option('--port <number>', 'port to listen on; 0 takes any free one', portNumber, 8000)
-      .addOption(
-        new Option(
-          '--scheduler <name>',
-          'stage-local: every pool decides for itself; reservation: devices are reserved over the whole way, as plan simulate does by default',
-        )
-          .choices(SCHEDULERS)
-          .default('stage-local'),
+      .option(
+        '--scheduler <name>',
+        'stage-local: every pool decides for itself; reservation (what plan simulate runs unless told otherwise), reactive or fifo',
+        'stage-local',
       )
+      .option('--policy <key=value>', 'a choice of the scheduler, such as drop=never (repeatable)', each)
       .option('--max-body <MiB>', 'largest request body', wholeNumber, 64)
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, bundle) => {
@@ -44,6 +41,7 @@ export function serveCommand(): Command {
             host: options.host,
             port: options.port,
             scheduler: options.scheduler,
+            policy: options.policy,
             maxBodyBytes: options.maxBody * 1024 * 1024,
             signal,
             onLog: (event) => {

@@ -72,7 +72,7 @@ export interface ReservationPolicy {
   wakeStepNs: number;
   /** `mostTasks` is how many tasks may be in flight; a request beyond them is refused. */
   mostTasks: number;
-  /** `mostTries` is how many executions a task may be lost in before its request fails. */
+  /** `mostTries` is how many executions of a task may fail or be lost before its request ends. */
   mostTries: number;
 }
 

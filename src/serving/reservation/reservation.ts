@@ -53,7 +53,7 @@ export class ReservationCore implements ServingCore {
   private readonly poolsUp: PoolsUp;
   /** `holes` tells whether a request ever ended while a task of it was in a batch. */
   private holes = false;
-  /** `retried` tells whether a batch was ever lost. */
+  /** `retried` tells whether the execution of a batch ever failed or was lost, so that tasks are tried alone. */
   private retried = false;
   /** `dispatches` is the number of batches dispatched so far. */
   dispatches = 0;
@@ -179,12 +179,13 @@ export class ReservationCore implements ServingCore {
     const pool = this.batches.pool(batch);
     this.durations.observeTransfer(pool, this.batches.size(batch), endedAt - startedAt);
     // The next stage has lost its devices. The batch's tasks start again, since the driver has their inputs.
-    if (!this.flow.transferred(at, batch)) this.life.retry(at, batch, 0, false);
+    if (!this.flow.transferred(at, batch)) this.life.lostWithDevice(at, batch, false);
   }
 
   failed(at: number, batch: number): void {
     this.flow.lost(at, batch);
-    this.retryAlone(at, batch, this.batches.size(batch) === 1);
+    this.retried = true;
+    this.life.executionFailed(at, batch);
   }
 
   deviceUp(_at: number, device: number): void {
@@ -199,8 +200,9 @@ export class ReservationCore implements ServingCore {
     this.poolsUp.deviceDown(device);
     this.booking.deviceDown(device);
     for (const batch of this.flow.deviceDown(at, device)) {
-      if (this.journeys.leg[batch] === Leg.executing) this.retryAlone(at, batch, false);
-      else this.life.retry(at, batch, 0, false);
+      const wasRunning = this.journeys.leg[batch] === Leg.executing;
+      if (wasRunning) this.retried = true;
+      this.life.lostWithDevice(at, batch, wasRunning);
     }
     this.touchAll();
   }
@@ -373,12 +375,6 @@ export class ReservationCore implements ServingCore {
     const model = this.requests.modelOf(this.requests.requestOf(task));
     this.queues.remove(model, task);
     if (this.seen[model] === task) this.seen[model] = NONE;
-  }
-
-  /** retryAlone queues the tasks of a batch that was lost while it ran again, each to be tried alone. */
-  private retryAlone(at: number, batch: number, givenUp: boolean): void {
-    this.retried = true;
-    this.life.retry(at, batch, 1, givenUp);
   }
 
   private isWanted(batch: number): boolean {

@@ -175,7 +175,7 @@ export class StageLocalCore implements ServingCore {
 
   failed(at: number, batch: number): void {
     this.placement.failed(at, batch);
-    this.life.retry(at, batch, 1, this.batches.size(batch) === 1);
+    this.life.executionFailed(at, batch);
   }
 
   transferred(at: number, batch: number, startedAt: number, endedAt: number): void {
@@ -207,7 +207,7 @@ export class StageLocalCore implements ServingCore {
     if (!this.placement.isDeviceUp(device)) return;
     const running = this.placement.running(device);
     for (const batch of this.placement.deviceDown(device))
-      this.life.retry(at, batch, batch === running ? 1 : 0, false);
+      this.life.lostWithDevice(at, batch, batch === running);
     for (const queue of this.placement.broken(this.topology.devices[device]?.pool as number))
       this.moveOn(at, queue);
   }

@@ -9,7 +9,7 @@ import { Requests } from './requests.js';
 export interface LifeLimits {
   /** `mostTasks` is how many tasks may be in flight; a request beyond them is refused. */
   readonly mostTasks: number;
-  /** `mostTries` is how many executions a task may be lost in before its request fails. */
+  /** `mostTries` is how many executions of a task may fail or be lost before its request ends. */
   readonly mostTries: number;
 }
 
@@ -140,13 +140,17 @@ export class RequestLife {
   }
 
   /**
-   * giveUp ends the request of a task that is too late or can no longer be served. The request is dropped, or
-   * fails where a task of it was lost in an execution before.
+   * giveUp ends the request of a task that is too late or can no longer be served. The request fails where an
+   * execution of it has failed, and else is dropped: for a device that went down while it executed the
+   * request, or because none is up, or because of the deadline.
    */
   giveUp(task: number, pool: number, isUp: boolean): void {
     const request = this.requests.requestOf(task);
-    if (this.requests.wasTried(request)) this.answer(request, Answer.failed);
-    else this.drop(request, isUp ? DropCode.deadline : DropCode.deviceDown, pool);
+    if (this.requests.hasFailed(request)) this.answer(request, Answer.failed);
+    else {
+      const isDown = !isUp || this.requests.wasLost(request);
+      this.drop(request, isDown ? DropCode.deviceDown : DropCode.deadline, pool);
+    }
   }
 
   /**
@@ -232,19 +236,39 @@ export class RequestLife {
   }
 
   /**
-   * retry queues the tasks of a lost batch again, or fails their requests, and closes the batch.
-   * @param tries how many lost executions this counts for each task: 1 where the batch was running, else 0
-   * @param isGivenUp whether all its requests fail at once
+   * executionFailed queues the tasks of a batch again whose execution failed, and closes the batch. A request
+   * fails where its task was alone in the batch, or out of tries.
    */
-  retry(at: number, batch: number, tries: number, isGivenUp: boolean): void {
+  executionFailed(at: number, batch: number): void {
+    const isAlone = this.batches.size(batch) === 1;
     for (let i = 0; i < this.batches.size(batch); i++) {
       const task = this.batches.task(batch, i);
       if (!this.cameBack(task)) continue;
-      this.requests.loseTask(task, tries);
-      if (isGivenUp || this.requests.triesOf(task) >= this.limits.mostTries)
-        this.answer(this.requests.requestOf(task), Answer.failed);
+      this.requests.failTask(task);
+      if (isAlone || this.isOutOfTries(task)) this.answer(this.requests.requestOf(task), Answer.failed);
       else this.keeper.requeue(at, task);
     }
     this.batches.close(batch);
+  }
+
+  /**
+   * lostWithDevice queues the tasks of a batch again that was on a device that went down, or on its way to
+   * one, and closes the batch. A request is dropped where its task is out of tries.
+   * @param wasRunning whether the device was executing the batch, which counts as a try
+   */
+  lostWithDevice(at: number, batch: number, wasRunning: boolean): void {
+    for (let i = 0; i < this.batches.size(batch); i++) {
+      const task = this.batches.task(batch, i);
+      if (!this.cameBack(task)) continue;
+      this.requests.loseTask(task, wasRunning ? 1 : 0);
+      if (this.isOutOfTries(task))
+        this.drop(this.requests.requestOf(task), DropCode.deviceDown, this.batches.pool(batch));
+      else this.keeper.requeue(at, task);
+    }
+    this.batches.close(batch);
+  }
+
+  private isOutOfTries(task: number): boolean {
+    return this.requests.triesOf(task) >= this.limits.mostTries;
   }
 }

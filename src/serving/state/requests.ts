@@ -21,7 +21,8 @@ export class Requests {
   private readonly settled = new FlagColumn();
   private readonly strict = new FlagColumn();
   private readonly missed = new FlagColumn();
-  private readonly tried = new FlagColumn();
+  private readonly failed = new FlagColumn();
+  private readonly lost = new FlagColumn();
   /**
    * `left` counts the tasks of each request that have not been served to their end, and `out` those that are
    * in batches.
@@ -78,9 +79,14 @@ export class Requests {
     return this.missed.has(request);
   }
 
-  /** wasTried tells whether a task of the request was lost in an execution. */
-  wasTried(request: number): boolean {
-    return this.tried.has(request);
+  /** hasFailed tells whether an execution of a task of the request failed. */
+  hasFailed(request: number): boolean {
+    return this.failed.has(request);
+  }
+
+  /** wasLost tells whether a device went down while it executed a task of the request. */
+  wasLost(request: number): boolean {
+    return this.lost.has(request);
   }
 
   /** firstTask is the first task of a request; the others follow by `nextTask`. */
@@ -141,7 +147,8 @@ export class Requests {
     this.settled.set(request, false);
     this.strict.set(request, false);
     this.missed.set(request, false);
-    this.tried.set(request, false);
+    this.failed.set(request, false);
+    this.lost.set(request, false);
     this.left.set(request, rows);
     this.out.set(request, 0);
     this.first.set(request, NONE);
@@ -219,13 +226,19 @@ export class Requests {
     return this.left.get(request) === 0;
   }
 
+  /** failTask is a transition: the execution of the task's batch failed. */
+  failTask(task: number): void {
+    this.tries.add(task, 1);
+    this.failed.set(this.request.get(task), true);
+  }
+
   /**
-   * loseTask is a transition: the task was lost with its batch.
+   * loseTask is a transition: the task's device went down.
    * @param tries how many lost executions this counts, 0 where the batch had not begun
    */
   loseTask(task: number, tries: number): void {
     this.tries.add(task, tries);
-    if (tries > 0) this.tried.set(this.request.get(task), true);
+    if (tries > 0) this.lost.set(this.request.get(task), true);
   }
 
   /** settle is a transition: the outcome of the request is decided. */
@@ -263,7 +276,8 @@ export class Requests {
     this.settled.reach(length);
     this.strict.reach(length);
     this.missed.reach(length);
-    this.tried.reach(length);
+    this.failed.reach(length);
+    this.lost.reach(length);
     this.left.reach(length);
     this.out.reach(length);
     this.first.reach(length);

@@ -479,14 +479,14 @@ describe('StageLocalCore when devices are lost', () => {
   it('counts as tried what ran, and not what waited on the device', () => {
     const one = reactive(single, { mostTries: 1, correction: { kind: 'none' } });
     expect(one.at(0, up(0), comes(50), comes(50))).toEqual(['run 0 on 0: 0', 'run 1 on 0: 1']);
-    expect(one.at(5, starts(0), down(0))).toEqual(['answer 0 failed', `drop 1 device-down at -1`]);
+    expect(one.at(5, starts(0), down(0))).toEqual(['drop 0 device-down at 0', `drop 1 device-down at -1`]);
     const two = reactive(chainOf(100, stage([10], { virtualGpus: 2 })), {
       mostTries: 1,
       correction: { kind: 'none' },
     });
     two.at(0, up(0, 1), comes(50), comes(50), comes(50), comes(50));
     // The third waited behind the first.
-    expect(two.at(5, starts(0), starts(1), down(0))).toEqual(['answer 0 failed', 'run 2 on 1: 2']);
+    expect(two.at(5, starts(0), starts(1), down(0))).toEqual(['drop 0 device-down at 0', 'run 2 on 1: 2']);
   });
 });
 

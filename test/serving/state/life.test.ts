@@ -177,7 +177,14 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     expect(one.core.inUse).toMatchObject({ requests: 0, tasks: 0, batches: 0 });
   });
 
-  it('may be lost on as many devices as tries say, and fails with the last', () => {
+  it('is tried again on another device while its deadline allows', () => {
+    const one = told(chainOf(100, stage([10], { virtualGpus: 2 })));
+    expect(but(one.at(0, up(0, 1), comes(30)))).toEqual(['run 0 on 0: 0']);
+    expect(but(one.at(5, starts(0), down(0)))).toEqual(['run 0 on 1: 0']);
+    expect(but(one.at(15, starts(0), ends(0, 10)))).toEqual(['answer 0 inTime']);
+  });
+
+  it('may be lost on as many devices as tries say, and is dropped with the last', () => {
     for (const mostTries of [1, 2, 3]) {
       const one = told(single, { mostTries });
       one.at(0, up(0), comes(99));
@@ -185,16 +192,24 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
         expect(but(one.at(tries, starts(0), down(0)))).toEqual([]);
         expect(but(one.at(tries, up(0)))).toEqual(['run 0 on 0: 0']);
       }
-      expect(but(one.at(5, starts(0), down(0)))).toEqual(['answer 0 failed']);
+      expect(but(one.at(5, starts(0), down(0)))).toEqual([expect.stringMatching(/^drop 0 device-down at/)]);
     }
   });
 
-  it('has failed, and is not dropped, where it was lost before', () => {
+  it('is dropped for its device, and not for its deadline, where it was lost before', () => {
     const one = told(single);
     one.at(0, up(0), comes(30));
     one.at(1, starts(0), down(0));
     expect(but(one.at(20 - 1e-6, due))).toEqual([]);
-    expect(but(one.at(lastMs, due))).toEqual(['answer 0 failed']);
+    expect(but(one.at(21, up(0), due))).toEqual([expect.stringMatching(/^drop 0 device-down at/)]);
+    expect(one.core.inUse).toMatchObject({ requests: 0, tasks: 0, batches: 0 });
+  });
+
+  it('has failed, and is not dropped, where an execution of it failed and its time runs out', () => {
+    const one = told(chainOf(100, stage([10, 14])));
+    one.at(0, up(0), comes(30), comes(30));
+    expect(but(one.at(9, starts(0), fails(0), down(0)))).toEqual([]);
+    expect(but(one.at(21, due)).sort()).toEqual(['answer 0 failed', 'answer 1 failed']);
     expect(one.core.inUse).toMatchObject({ requests: 0, tasks: 0, batches: 0 });
   });
 
@@ -246,6 +261,6 @@ describe.each(Object.entries(CORES).slice(1))('a request under the %s core', (_,
     const one = new Told(make(single));
     one.at(0, up(0), comes(40), comes(40));
     one.at(1, starts(0), down(0));
-    expect(but(one.at(30, due))).toEqual(['answer 0 failed', 'drop 1 device-down at -1']);
+    expect(but(one.at(30, due))).toEqual(['drop 0 device-down at -1', 'drop 1 device-down at -1']);
   });
 });

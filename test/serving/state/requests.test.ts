@@ -18,7 +18,8 @@ function known(requests: Requests, request: number) {
     settled: requests.isSettled(request),
     strict: requests.isStrict(request),
     missed: requests.isMissed(request),
-    tried: requests.wasTried(request),
+    failed: requests.hasFailed(request),
+    lost: requests.wasLost(request),
     request: requests.requestOf(task),
     queued: requests.isQueued(task),
     inBatch: requests.isInBatch(task),
@@ -33,7 +34,8 @@ const FRESH = {
   settled: false,
   strict: false,
   missed: false,
-  tried: false,
+  failed: false,
+  lost: false,
   queued: false,
   inBatch: false,
   pool: NONE,
@@ -69,12 +71,14 @@ describe('Requests', () => {
     requests.setEntry(task, 1);
     requests.setLate(task, true);
     requests.loseTask(task, 1);
+    requests.failTask(task);
     expect(known(requests, request)).toMatchObject({
       strict: true,
       missed: true,
-      tried: true,
+      failed: true,
+      lost: true,
       pool: 1,
-      tries: 1,
+      tries: 2,
     });
     end(requests, request);
     requests.flush();
@@ -111,10 +115,23 @@ describe('Requests', () => {
     const request = requests.add(0, 0, 1);
     const task = requests.firstTask(request);
     requests.loseTask(task, 0);
-    expect([requests.triesOf(task), requests.wasTried(request)]).toEqual([0, false]);
+    expect([requests.triesOf(task), requests.wasLost(request)]).toEqual([0, false]);
     requests.loseTask(task, 1);
     requests.loseTask(task, 1);
-    expect([requests.triesOf(task), requests.wasTried(request)]).toEqual([2, true]);
+    expect([requests.triesOf(task), requests.wasLost(request)]).toEqual([2, true]);
+    expect(requests.hasFailed(request)).toBe(false);
+  });
+
+  it('failTask() counts a try that did not lose the device', () => {
+    const requests = new Requests();
+    const request = requests.add(0, 0, 1);
+    const task = requests.firstTask(request);
+    requests.failTask(task);
+    expect([requests.triesOf(task), requests.hasFailed(request), requests.wasLost(request)]).toEqual([
+      1,
+      true,
+      false,
+    ]);
   });
 
   it('takes a task from its queue into a batch and out again', () => {

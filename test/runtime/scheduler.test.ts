@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { InputError } from '../../src/artifacts/index.js';
+import { liveScheduler } from '../../src/runtime/scheduler.js';
+import { topologyOf } from '../../src/serving/index.js';
+import { planOf } from '../serving/plans.js';
+
+const topologyWith = (...slosMs: number[]) => {
+  const parts = [{ batch: 1, latencyUs: () => 500 }];
+  const models = slosMs.map((sloMs) => ({ sloMs, pipelines: [{ throughputRps: 1, parts }] }));
+  return topologyOf(planOf(models), { transfers: 'none' });
+};
+
+describe('liveScheduler()', () => {
+  it('lets every pool decide for itself unless another scheduler is named', () => {
+    expect(liveScheduler({}, topologyWith(200)).name).toBe('stage-local');
+    for (const scheduler of ['stage-local', 'reservation', 'reactive', 'fifo'])
+      expect(liveScheduler({ scheduler }, topologyWith(200)).name).toBe(scheduler);
+  });
+
+  it('keeps a fiftieth of the shortest SLO free, and 3 ms at most', () => {
+    const slackNs = (...slosMs: number[]) => liveScheduler({}, topologyWith(...slosMs)).policy.slackNs;
+    expect([slackNs(100, 50), slackNs(50, 100), slackNs(400)]).toEqual([1e6, 1e6, 3e6]);
+  });
+
+  it('keeps the slack that is asked for, and none under reservations', () => {
+    const topology = topologyWith(100);
+    expect(liveScheduler({ policy: ['slackNs=7'] }, topology).policy.slackNs).toBe(7);
+    expect(liveScheduler({ scheduler: 'reservation' }, topology).policy).not.toHaveProperty('slackNs');
+  });
+
+  it('applies choices, and refuses all wrong ones at once', () => {
+    const topology = topologyWith(100);
+    expect(liveScheduler({ policy: ['drop=never'] }, topology).policy.drop).toEqual({ kind: 'never' });
+    const wrong = () => liveScheduler({ policy: ['drop=x', 'speed=2'] }, topology);
+    expect(wrong).toThrow(InputError);
+    expect(wrong).toThrow(/there is no x[\s\S]*there is no speed/);
+    expect(() => liveScheduler({ scheduler: 'best' }, topology)).toThrow('is "best"; valid are reservation');
+  });
+});
