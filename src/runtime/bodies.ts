@@ -18,23 +18,37 @@ class BodyError extends Error {
   }
 }
 
-/** Bodies reads bodies into memory that is used again. Each byte is copied once. */
+/** BodyLimits bounds the memory of bodies. */
+export interface BodyLimits {
+  /** `oneBytes` is the largest body. */
+  readonly oneBytes: number;
+  /** `allBytes` is the most that all bodies take together, from their first byte until their answer is sent. */
+  readonly allBytes: number;
+}
+
+/**
+ * Bodies reads bodies into memory that is used again. Each byte is copied once. The memory that is held
+ * follows the bytes that have come, and is at most 1 MiB ahead of them, whatever was announced.
+ */
 export class Bodies {
   private readonly kept: ArrayBuffer[] = [];
   private keptBytes = 0;
+  private readonly held = new Map<IncomingMessage, number>();
+  private heldBytes = 0;
 
-  constructor(private readonly mostBytes: number) {}
+  constructor(private readonly limits: BodyLimits) {}
 
   /**
-   * read reads a request's body whole.
+   * read reads a request's body whole. The body counts as held until `release`.
    * @param headerLength the length of its JSON part, when known, so that the bytes after it are aligned
-   * @param done receives the body, or a BodyError where it is too large or breaks off
+   * @param done receives the body, or a BodyError where it or all bodies together are too large, or it breaks off
    */
   read(raw: IncomingMessage, headerLength: number, done: (error: Error | null, body?: Buffer) => void): void {
     const told = raw.headers['content-length'];
     const announced = told === undefined ? undefined : Number(told);
-    if (announced !== undefined && announced > this.mostBytes) {
-      done(this.tooLarge());
+    const refusal = this.refusal(announced ?? 0, announced ?? 0);
+    if (refusal !== undefined) {
+      done(refusal);
       return;
     }
     const offset = headerLength > 0 ? (ALIGNMENT - (headerLength % ALIGNMENT)) % ALIGNMENT : 0;
@@ -42,12 +56,20 @@ export class Bodies {
     let end = offset;
     const onData = (chunk: Buffer) => {
       const needed = end + chunk.length;
-      if (needed - offset > this.mostBytes) {
+      const bytes =
+        needed > target.length
+          ? this.sizeFor(target.length, needed, offset + (announced ?? needed))
+          : target.length;
+      const refusal = this.refusal(needed - offset, bytes - target.length);
+      if (refusal !== undefined) {
         leave();
-        done(this.tooLarge());
+        done(refusal);
         return;
       }
-      if (needed > target.length) target = this.larger(target, end, needed, offset + (announced ?? needed));
+      if (bytes > target.length) {
+        this.hold(raw, bytes - target.length);
+        target = this.larger(target, end, bytes);
+      }
       target.set(chunk, end);
       end = needed;
     };
@@ -65,6 +87,12 @@ export class Bodies {
     raw.on('data', onData).on('end', onEnd).on('error', onError);
   }
 
+  /** release tells that the request is over, so that its body is held no more. */
+  release(raw: IncomingMessage): void {
+    this.heldBytes -= this.held.get(raw) ?? 0;
+    this.held.delete(raw);
+  }
+
   /** giveBack returns the memory of a body that nothing uses any more. */
   giveBack(body: Buffer): void {
     const memory = body.buffer as ArrayBuffer;
@@ -74,24 +102,38 @@ export class Bodies {
     this.kept.push(memory);
   }
 
-  private larger(target: Buffer, used: number, needed: number, expected: number): Buffer {
-    const wanted = Math.max(needed, Math.min(expected, Math.max(FIRST_BYTES, 2 * target.length)));
-    const larger = this.take(wanted);
+  private hold(raw: IncomingMessage, bytes: number): void {
+    this.held.set(raw, (this.held.get(raw) ?? 0) + bytes);
+    this.heldBytes += bytes;
+  }
+
+  /** refusal says why a body of `bytes`, for which `more` memory is needed now, is not taken, if it is not. */
+  private refusal(bytes: number, more: number): BodyError | undefined {
+    const { oneBytes, allBytes } = this.limits;
+    if (bytes > oneBytes)
+      return new BodyError(413, `The body is too large; at most ${oneBytes} bytes are taken`);
+    if (this.heldBytes + more > allBytes)
+      return new BodyError(503, `The bodies of all open requests take more than ${allBytes} bytes together`);
+    return undefined;
+  }
+
+  /** sizeFor is the memory for a body that has grown to `needed` bytes and is expected to grow to `expected`. */
+  private sizeFor(now: number, needed: number, expected: number): number {
+    const wanted = Math.max(needed, Math.min(expected, Math.max(FIRST_BYTES, 2 * now)));
+    return wanted < CLASS_BYTES / 2 ? wanted : Math.ceil(wanted / CLASS_BYTES) * CLASS_BYTES;
+  }
+
+  private larger(target: Buffer, used: number, bytes: number): Buffer {
+    const larger = this.take(bytes);
     larger.set(target.subarray(0, used));
     return larger;
   }
 
   private take(bytes: number): Buffer {
     // Small buffers must not come from the pool that Node shares between them.
-    if (bytes < CLASS_BYTES / 2) return Buffer.allocUnsafeSlow(bytes);
-    const size = Math.ceil(bytes / CLASS_BYTES) * CLASS_BYTES;
-    const i = this.kept.findLastIndex(({ byteLength }) => byteLength === size);
-    if (i < 0) return Buffer.allocUnsafeSlow(size);
-    this.keptBytes -= size;
+    const i = this.kept.findLastIndex(({ byteLength }) => byteLength === bytes);
+    if (i < 0) return Buffer.allocUnsafeSlow(bytes);
+    this.keptBytes -= bytes;
     return Buffer.from(this.kept.splice(i, 1)[0]!);
-  }
-
-  private tooLarge(): BodyError {
-    return new BodyError(413, `The body is too large; at most ${this.mostBytes} bytes are taken`);
   }
 }

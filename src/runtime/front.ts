@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { InputError, thisTool } from '../artifacts/index.js';
 import { Admission, answerAndClose, endIfSlow, worthKeeping } from './admission.js';
-import { Bodies } from './bodies.js';
+import { Bodies, type BodyLimits } from './bodies.js';
 import type { Counters } from './counters.js';
 import { readInferRequest } from './infer-request.js';
 import { writeInferResponse } from './infer-response.js';
@@ -11,6 +11,8 @@ import type { LiveModel, OpenedBundle } from './opened-bundle.js';
 
 const HEADER_LENGTH = 'inference-header-content-length';
 const RETRY_AFTER_S = '1';
+/** How often connections are looked at whose request is overdue. */
+const MOST_CHECKING_MS = 5000;
 const NO_BODY = Buffer.alloc(0);
 const EXTENSIONS = [
   'binary_tensor_data',
@@ -21,7 +23,9 @@ const EXTENSIONS = [
 ];
 
 export interface FrontOptions {
-  maxBodyBytes: number;
+  bodies: BodyLimits;
+  /** requestTimeoutMs is how long a client may take to send a request, from its connection or the last request on. */
+  requestTimeoutMs: number;
   /** ready says whether every pipeline can serve and the server is not closing. */
   ready: () => boolean;
 }
@@ -51,18 +55,28 @@ export function makeFront(
   counters: Counters,
   options: FrontOptions,
 ): FastifyInstance {
+  const { requestTimeoutMs } = options;
   const app = fastify({
-    bodyLimit: options.maxBodyBytes,
+    bodyLimit: options.bodies.oneBytes,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
+    requestTimeout: requestTimeoutMs,
+    http: {
+      headersTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: Math.min(MOST_CHECKING_MS, requestTimeoutMs / 4),
+    },
   });
-  const bodies = new Bodies(options.maxBodyBytes);
+  const bodies = new Bodies(options.bodies);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request, _payload, done) =>
     bodies.read(request.raw, Number(request.headers[HEADER_LENGTH] ?? 0), done),
   );
   addErrors(app);
-  addContinue(app, options.maxBodyBytes);
+  addContinue(app, options.bodies.oneBytes);
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    reply.raw.once('close', () => bodies.release(request.raw));
+    done(null, payload);
+  });
   addServerRoutes(app, bundle, counters, options);
   addModelRoutes(app, bundle, counters, options);
   addInferRoutes(app, bundle, driver, counters, bodies);
@@ -277,7 +291,10 @@ function addErrors(app: FastifyInstance): void {
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     if (error instanceof InputError) return reply.code(400).send({ error: error.message });
     const status = error.statusCode ?? 500;
-    return reply.code(status).send({ error: status < 500 ? error.message : 'A fault of the server' });
+    if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
+    return reply
+      .code(status)
+      .send({ error: status < 500 || status === 503 ? error.message : 'A fault of the server' });
   });
   app.setNotFoundHandler((request, reply) => {
     const allowed = ['GET', 'POST'].filter(

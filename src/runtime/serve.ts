@@ -13,7 +13,10 @@ import type { RunningServer, ServeEvent, ServeOptions } from './types.js';
 const DEFAULT_PORT = 8000;
 /** How long a connection may stay open after every request has its outcome. */
 const CLOSE_MS = 2000;
-const DEFAULT_MOST_BODY_BYTES = 64 * 1024 * 1024;
+const MIB = 1024 * 1024;
+const DEFAULT_BODY_BYTES = 64 * MIB;
+const DEFAULT_BODIES_BYTES = 512 * MIB;
+const DEFAULT_REQUEST_TIMEOUT_MS = 60_000;
 
 /**
  * serveBundle serves a bundle over HTTP until it is closed. It checks every file, starts and warms an
@@ -79,7 +82,11 @@ class Server implements RunningServer {
       options.onDecision,
     );
     this.front = makeFront(bundle, this.driver, this.counters, {
-      maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MOST_BODY_BYTES,
+      bodies: {
+        oneBytes: options.maxBodyBytes ?? DEFAULT_BODY_BYTES,
+        allBytes: options.maxBodiesBytes ?? DEFAULT_BODIES_BYTES,
+      },
+      requestTimeoutMs: options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
       ready: () => this.closing === undefined && this.everyPoolUp(),
     });
   }

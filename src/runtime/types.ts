@@ -11,6 +11,13 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'> {
   port?: number;
   /** The largest request body; the default is 64 MiB. */
   maxBodyBytes?: number;
+  /**
+   * The most memory for the bodies of all open requests; the default is 512 MiB. A request beyond it is
+   * answered with 503.
+   */
+  maxBodiesBytes?: number;
+  /** The longest time a client may take to send a request; the default is one minute, and 408 ends the wait. */
+  requestTimeoutMs?: number;
   /** An SLO that replaces those of the plan for every model. */
   sloMs?: number;
   /**

@@ -2,9 +2,11 @@ import { once } from 'node:events';
 import { Command } from 'commander';
 import type { ServeEvent } from '../../api/index.js';
 import { EXIT } from '../exit.js';
-import { each, portNumber, wholeNumber, withJson } from '../options.js';
+import { each, portNumber, seconds, wholeNumber, withJson } from '../options.js';
 import type { Step } from '../progress.js';
 import { action } from '../run.js';
+
+const MIB = 1024 * 1024;
 
 interface Options {
   host: string;
@@ -12,6 +14,8 @@ interface Options {
   scheduler: string;
   policy?: string[];
   maxBody: number;
+  maxBodies: number;
+  requestTimeout: number;
 }
 
 /** `plan serve`: the runtime, until Ctrl-C. */
@@ -31,6 +35,8 @@ export function serveCommand(): Command {
       )
       .option('--policy <key=value>', 'a choice of the scheduler, such as drop=never (repeatable)', each)
       .option('--max-body <MiB>', 'largest request body', wholeNumber, 64)
+      .option('--max-bodies <MiB>', 'most memory for the bodies of all open requests', wholeNumber, 512)
+      .option('--request-timeout <time>', 'how long a client may take to send a request', seconds, 60)
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, bundle) => {
           const { serveBundle } = await import('../../api/index.js');
@@ -42,7 +48,9 @@ export function serveCommand(): Command {
             port: options.port,
             scheduler: options.scheduler,
             policy: options.policy,
-            maxBodyBytes: options.maxBody * 1024 * 1024,
+            maxBodyBytes: options.maxBody * MIB,
+            maxBodiesBytes: options.maxBodies * MIB,
+            requestTimeoutMs: Math.ceil(options.requestTimeout * 1000),
             signal,
             onLog: (event) => {
               if (event.kind === 'loading') shown.show(loadingStep(event));

@@ -1,0 +1,96 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { Bodies } from '../../src/runtime/bodies.js';
+
+const KIB = 1024;
+
+/** Sending is a request whose body is sent piece by piece, and what became of it. */
+class Sending {
+  private readonly stream = new PassThrough({ highWaterMark: 16 * 1024 * KIB });
+  readonly raw: IncomingMessage;
+  outcome: { status?: number | undefined; body?: Buffer | undefined } | undefined;
+
+  constructor(
+    bodies: Bodies,
+    { announced, headerLength = 0 }: { announced?: number; headerLength?: number } = {},
+  ) {
+    const headers = announced === undefined ? {} : { 'content-length': String(announced) };
+    this.raw = Object.assign(this.stream, { headers }) as unknown as IncomingMessage;
+    bodies.read(this.raw, headerLength, (error, body) => {
+      const status = (error as { statusCode?: number } | null)?.statusCode;
+      this.outcome = { status, body };
+    });
+  }
+
+  async send(piece: Buffer): Promise<void> {
+    await new Promise<void>((done) => this.stream.write(piece, () => done()));
+    await new Promise(setImmediate);
+  }
+
+  async end(): Promise<void> {
+    this.stream.end();
+    await new Promise((done) => setTimeout(done, 5));
+  }
+}
+
+const piece = (bytes: number, of = 7): Buffer => Buffer.alloc(bytes, of);
+
+describe('Bodies', () => {
+  it('reads a body that comes in pieces, announced or not, aligned behind its JSON part', async () => {
+    const bodies = new Bodies({ oneBytes: 400 * KIB, allBytes: 1000 * KIB });
+    for (const announced of [undefined, 300 * KIB]) {
+      const sending = new Sending(bodies, {
+        ...(announced !== undefined && { announced }),
+        headerLength: 13,
+      });
+      for (const of of [1, 2, 3]) await sending.send(piece(100 * KIB, of));
+      await sending.end();
+      const { body } = sending.outcome ?? {};
+      expect(body!.equals(Buffer.concat([1, 2, 3].map((of) => piece(100 * KIB, of))))).toBe(true);
+      expect((body!.byteOffset + 13) % 8).toBe(0);
+      bodies.release(sending.raw);
+    }
+  });
+
+  it('refuses a body of one byte more than one may have, though its memory has room', async () => {
+    const bodies = new Bodies({ oneBytes: 100_000, allBytes: 10_000_000 });
+    const fits = new Sending(bodies);
+    await fits.send(piece(100_000));
+    await fits.end();
+    expect(fits.outcome?.body).toHaveLength(100_000);
+    const one = new Sending(bodies);
+    await one.send(piece(100_000));
+    expect(one.outcome).toBeUndefined();
+    await one.send(piece(1));
+    expect(one.outcome).toEqual({ status: 413, body: undefined });
+    expect(new Sending(bodies, { announced: 100_001 }).outcome?.status).toBe(413);
+  });
+
+  it('refuses bodies that together take more than all may, until some are released', async () => {
+    const bodies = new Bodies({ oneBytes: 256 * KIB, allBytes: 512 * KIB });
+    const sendings = [1, 2].map(() => new Sending(bodies));
+    for (const sending of sendings) await sending.send(piece(192 * KIB));
+    expect(new Sending(bodies, { announced: 129 * KIB }).outcome?.status).toBe(503);
+    expect(new Sending(bodies, { announced: 128 * KIB }).outcome).toBeUndefined();
+    const third = new Sending(bodies);
+    await third.send(piece(100 * KIB));
+    expect(third.outcome).toBeUndefined();
+    await third.send(piece(100 * KIB));
+    expect(third.outcome?.status).toBe(503);
+    for (const { raw } of [...sendings, third]) bodies.release(raw);
+    const later = [1, 2].map(() => new Sending(bodies));
+    for (const sending of later) {
+      await sending.send(piece(256 * KIB));
+      await sending.end();
+      expect(sending.outcome?.body).toHaveLength(256 * KIB);
+    }
+  });
+
+  it('holds no more than 1 MiB of a body before that has come', async () => {
+    const bodies = new Bodies({ oneBytes: 8 * KIB * KIB, allBytes: 8 * KIB * KIB });
+    const slow = Array.from({ length: 20 }, () => new Sending(bodies, { announced: 4 * KIB * KIB }));
+    for (const sending of slow) await sending.send(piece(10));
+    expect(slow.filter(({ outcome }) => outcome !== undefined).length).toBe(slow.length - 8);
+  });
+});
