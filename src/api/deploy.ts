@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   type DataFile,
@@ -14,12 +13,13 @@ import {
   loadArtifact,
   MissingError,
   option,
+  partFault,
   pathFrom,
   profileInputs,
+  readWhole,
   refuseReplacing,
   sha256Of,
   sha256OfFile,
-  unreadable,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
 import type { Step } from './profile.js';
@@ -59,7 +59,7 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
     inputs.push(inputFile('profile', profile, holder));
     inputs.push(inputFile('model', (models[i] as DeployableModel).file, holder));
   });
-  const planBytes = await readFile(path);
+  const planBytes = await readWhole(path);
   options.signal?.throwIfAborted();
   options.onProgress?.({ doing: `writing ${options.output}` });
   const deployed = models.map((model) => model.deployed);
@@ -168,10 +168,9 @@ async function changedData(
 ): Promise<Fault[]> {
   const faults = await Promise.all(
     data.map(async ({ path, sha256 }) => {
-      const there = await sha256OfFile(join(folder, path), signal).catch(() => undefined);
-      if (there === undefined)
-        return [fault('it holds external data of the model, and cannot be read', path)];
-      return there === sha256
+      const wrong = await partFault(folder, path);
+      if (wrong !== undefined) return [fault(`it holds external data of the model: ${wrong}`, path)];
+      return (await sha256OfFile(join(folder, path), signal)) === sha256
         ? []
         : [fault('is not the external data that was profiled: its digest differs', path)];
     }),
@@ -181,13 +180,12 @@ async function changedData(
 
 async function readModelFile(path: string, name: string): Promise<Uint8Array> {
   try {
-    return await readFile(path);
+    return await readWhole(path);
   } catch (error) {
-    const told = unreadable(path, error);
-    if (!(told instanceof MissingError)) throw told;
+    if (!(error instanceof MissingError)) throw error;
     throw new MissingError(
       `read ${path}`,
-      told.faults,
+      error.faults,
       `Name the model's file with ${option('model')} ${name}=<file>.`,
     );
   }

@@ -1,5 +1,5 @@
-import { readFile, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import {
   ARTIFACT_KINDS,
   type Fault,
@@ -9,8 +9,8 @@ import {
   loadArtifact,
   MissingError,
   pathFrom,
+  readWhole,
   sha256OfFile,
-  unreadable,
 } from '../artifacts/index.js';
 import { loadProblem } from './solve/index.js';
 
@@ -95,12 +95,7 @@ async function describeFile(named: string): Promise<string> {
 
 async function describeOnnx(path: string): Promise<string> {
   const { readModel } = await import('../onnx/index.js');
-  let bytes: Uint8Array;
-  try {
-    bytes = await readFile(path);
-  } catch (error) {
-    throw unreadable(path, error);
-  }
+  const bytes = await readWhole(path);
   const model = readModel(bytes, { name: path });
   const { externalFaults } = await import('../profiler/index.js');
   const faults = await externalFaults(model, path);
@@ -116,6 +111,8 @@ async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promi
   const which = plan.baseline === undefined ? 'pooled plan' : `plan of the baseline ${plan.baseline}`;
   const head = `${which} of ${plan.models.map(({ name }) => name).join(', ')}`;
   const spec = plan.inputs?.find(({ role }) => role === 'spec');
+  const { topologyOf } = await import('../serving/index.js');
+  topologyOf(plan, { transfers: 'none' });
   if (!spec) return `${head}; it names no spec, so its figures were not recomputed`;
   const changed = await changedInputs(plan.inputs ?? [], path);
   if (changed.length > 0) throw new InputError(`check ${path} against its inputs`, changed, 'Solve again.');
@@ -127,14 +124,10 @@ async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promi
   return `${head}; recomputed from its spec and profiles`;
 }
 
+/** describeBundle checks a bundle as the server does, up to the start of its executors. */
 async function describeBundle({ value: bundle, path }: Loaded<'bundle'>): Promise<string> {
-  const files = [
-    bundle.plan,
-    ...bundle.partitions.flatMap(({ file, sha256, data = [] }) => [{ path: file, sha256 }, ...data]),
-  ];
-  const faults = await changedInputs(files, path);
-  if (faults.length > 0)
-    throw new InputError(`confirm bundle ${basename(dirname(path))}`, faults, 'Deploy it again.');
+  const { openBundle } = await import('../runtime/index.js');
+  await openBundle(dirname(path));
   return `bundle of ${bundle.models.map(({ name }) => name).join(', ')}: ${bundle.partitions.length} partitions`;
 }
 

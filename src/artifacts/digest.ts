@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { DataFile } from './profile.js';
+import { checkPlainFile } from './read-file.js';
 
 /** SHA-256 of bytes or text, in hex. */
 export function sha256Of(bytes: Uint8Array | string): string {
@@ -10,6 +11,7 @@ export function sha256Of(bytes: Uint8Array | string): string {
 
 /** SHA-256 of a file of any size, in hex; reads it in pieces, until the signal says otherwise. */
 export async function sha256OfFile(path: string, signal?: AbortSignal): Promise<string> {
+  await checkPlainFile(path);
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash, signal === undefined ? {} : { signal });
   return hash.digest('hex');

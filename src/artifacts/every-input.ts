@@ -1,6 +1,6 @@
 import { access, constants } from 'node:fs/promises';
 import { type Fault, InputError, MissingError } from './errors.js';
-import { unreadable } from './load.js';
+import { checkPlainFile, unreadable } from './read-file.js';
 
 /**
  * Waits for inputs that are read at the same time, and tells of all that cannot be read.
@@ -41,6 +41,7 @@ function placed({ task, faults }: InputError): Fault[] {
 
 /** Whether a file can be read, asked together with other inputs before it is read. @throws as reading it would */
 export async function checkReadable(path: string): Promise<void> {
+  await checkPlainFile(path);
   try {
     await access(path, constants.R_OK);
   } catch (error) {

@@ -20,7 +20,7 @@ export { checkReadable, everyInput } from './every-input.js';
 export { checkFolder, holdsManifest, type IsOurs, makeFolderWhole } from './folder.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { withTemporaryFolder } from './leftovers.js';
-export { type Loaded, loadArtifact, parseArtifact, unreadable } from './load.js';
+export { type Loaded, loadArtifact, parseArtifact } from './load.js';
 export {
   type InputPath,
   type OutputPath,
@@ -28,6 +28,7 @@ export {
   refuseReplacing,
   replacingFaults,
 } from './outputs.js';
+export { partFault } from './part-files.js';
 export type {
   ClassUse,
   Placement,
@@ -55,6 +56,7 @@ export type {
   ProfiledModel,
   WholeLatency,
 } from './profile.js';
+export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
 export {
   artifactText,
   checkWritable,

@@ -1,9 +1,9 @@
-import type { Buffer } from 'node:buffer';
-import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import type { Document, LineCounter, Node } from 'yaml';
 import { sha256Of } from './digest.js';
-import { type Fault, fault, InputError, MissingError } from './errors.js';
+import { type Fault, fault, InputError } from './errors.js';
 import { schemaFaults } from './faults.js';
+import { readWhole } from './read-file.js';
 import { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, validatorOf } from './schemas.js';
 import { textOf } from './text.js';
 
@@ -17,6 +17,12 @@ const MOST_BYTES = 512 * 1024 * 1024;
 
 const SUPPORTED_MAJOR = 1;
 
+/** No field of ours is nested deeper, by far. */
+const MOST_LEVELS = 64;
+const TOO_DEEP = `it is nested more than ${MOST_LEVELS} levels deep`;
+/** A short YAML text with anchors can stand for more values than memory holds. */
+const MOST_ALIASES = 100;
+
 /**
  * Reads and validates an artifact or a spec.
  * @param path the file, in UTF-8; JSON, or YAML when it ends in .yaml or .yml
@@ -26,7 +32,7 @@ export async function loadArtifact<K extends ArtifactKind>(
   path: string,
   kinds: readonly K[],
 ): Promise<Loaded<K>> {
-  const bytes = await readBytes(path);
+  const bytes = await readWhole(path, MOST_BYTES);
   const { kind, value } = parseArtifact(textOf(bytes, path), path, kinds);
   return { kind, value, path, sha256: sha256Of(bytes) } as Loaded<K>;
 }
@@ -42,47 +48,14 @@ export function parseArtifact<K extends ArtifactKind>(
 ): { kind: K; value: ArtifactTypes[K] } {
   const task = `read ${path}`;
   const value = parseText(text, path);
+  const wrong = valueFaults(value);
+  if (wrong.length > 0) throw new InputError(task, wrong);
   const kind = kindOf(value, kinds, task);
   const versionFaults = checkVersion(value as { version?: unknown });
   if (versionFaults.length > 0) throw new InputError(task, versionFaults);
   const validate = validatorOf(kind);
   if (!validate(value)) throw new InputError(task, schemaFaults(validate.errors ?? []));
-  const numbers = notFinite(value);
-  if (numbers.length > 0) throw new InputError(task, numbers);
   return { kind, value: value as ArtifactTypes[K] };
-}
-
-async function readBytes(path: string): Promise<Buffer> {
-  let bytes: Buffer;
-  try {
-    bytes = await readFile(path);
-  } catch (error) {
-    throw unreadable(path, error);
-  }
-  if (bytes.length > MOST_BYTES) {
-    throw new InputError(`read ${path}`, [
-      fault(`it has ${bytes.length} bytes; at most ${MOST_BYTES} are read`),
-    ]);
-  }
-  return bytes;
-}
-
-/** The error of a file system call on a file a person named, as something to act on; others pass through. */
-export function unreadable(path: string, error: unknown): unknown {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'ENOENT':
-      return new MissingError(`read ${path}`, [fault('there is no such file')]);
-    case 'EISDIR':
-      return new InputError(`read ${path}`, [fault('it is a folder, not a file')]);
-    case 'ELOOP':
-      return new InputError(`read ${path}`, [fault('it is a symbolic link that leads back to itself')]);
-    case 'EACCES':
-      return new InputError(`read ${path}`, [fault('permission denied')]);
-    case 'ERR_FS_FILE_TOO_LARGE':
-      return new InputError(`read ${path}`, [fault('the file is larger than 2 GiB')]);
-    default:
-      return error;
-  }
 }
 
 function parseText(text: string, path: string): unknown {
@@ -99,13 +72,49 @@ function parseJson(text: string, path: string): unknown {
 }
 
 function parseYaml(text: string, path: string): unknown {
-  const { parseDocument } = createRequire(import.meta.url)('yaml') as typeof import('yaml');
-  const document = parseDocument(text, { prettyErrors: true });
-  if (document.errors.length > 0) {
-    const faults = document.errors.map((error) => fault(error.message.split('\n')[0] ?? error.message));
-    throw new InputError(`read ${path}`, faults);
+  const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
+  try {
+    // The library compares each key with all others of its map; repeatedKeys does it in one pass.
+    const lineCounter = new yaml.LineCounter();
+    const document = yaml.parseDocument(text, { prettyErrors: true, uniqueKeys: false, lineCounter });
+    const faults = document.errors.map(({ message }) => fault(yamlWords(message)));
+    faults.push(...repeatedKeys(document, lineCounter, yaml));
+    if (faults.length > 0) throw new InputError(`read ${path}`, faults);
+    return document.toJS({ maxAliasCount: MOST_ALIASES });
+  } catch (error) {
+    const why = yamlRefusal(error);
+    if (why === undefined) throw error;
+    throw new InputError(`read ${path}`, [fault(why)]);
   }
-  return document.toJS({ maxAliasCount: 100 });
+}
+
+function yamlWords(message: string): string {
+  return message.startsWith('Maximum call stack') ? TOO_DEEP : (message.split('\n')[0] ?? message);
+}
+
+/** yamlRefusal says why the library could not make a value of a text: too many aliases, or too deep for its stack. */
+function yamlRefusal(error: unknown): string | undefined {
+  if (error instanceof RangeError) return TOO_DEEP;
+  if (error instanceof ReferenceError) return `its anchors cannot be followed: ${error.message}`;
+  return undefined;
+}
+
+function repeatedKeys(document: Document.Parsed, lines: LineCounter, yaml: typeof import('yaml')): Fault[] {
+  const faults: Fault[] = [];
+  yaml.visit(document, {
+    Map(_, map) {
+      const seen = new Set<unknown>();
+      for (const { key } of map.items) {
+        const name = yaml.isScalar(key) ? key.value : key;
+        if (seen.has(name)) {
+          const { line } = lines.linePos((key as Node).range?.[0] ?? 0);
+          faults.push(fault(`the key ${JSON.stringify(name)} is given twice in one map`, `line ${line}`));
+        }
+        seen.add(name);
+      }
+    },
+  });
+  return faults;
 }
 
 function kindOf<K extends ArtifactKind>(value: unknown, kinds: readonly K[], task: string): K {
@@ -139,10 +148,21 @@ function checkVersion(value: { version?: unknown }): Fault[] {
   ];
 }
 
-/** YAML can say .nan and .inf, JSON 1e999; no field of ours means them. */
-function notFinite(value: unknown, path = ''): Fault[] {
-  if (typeof value === 'number')
-    return Number.isFinite(value) ? [] : [fault(`is ${value}, not a finite number`, path)];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, part]) => notFinite(part, `${path}/${key}`));
+/**
+ * valueFaults finds what no file of ours may hold: numbers that are not finite (YAML can say .nan and .inf, JSON
+ * 1e999), and nesting without end (a YAML anchor may hold itself).
+ */
+function valueFaults(value: unknown): Fault[] {
+  const faults: Fault[] = [];
+  const left: { value: unknown; path: string; levels: number }[] = [{ value, path: '', levels: 0 }];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { value, path, levels } = next;
+    if (typeof value === 'number' && !Number.isFinite(value))
+      faults.push(fault(`is ${value}, not a finite number`, path));
+    if (typeof value !== 'object' || value === null) continue;
+    if (levels === MOST_LEVELS) return [fault(TOO_DEEP)];
+    for (const [key, part] of Object.entries(value))
+      left.push({ value: part, path: `${path}/${key}`, levels: levels + 1 });
+  }
+  return faults.reverse();
 }

@@ -7,6 +7,7 @@ import stringify from 'json-stringify-pretty-compact';
 import { FORMAT_VERSION, type InputFile, type Tool } from './common.js';
 import { fault, InputError } from './errors.js';
 import { removeLeftovers, temporaryBeside } from './leftovers.js';
+import { wordsOf } from './read-file.js';
 import { type ArtifactKind, type ArtifactTypes, schemaId } from './schemas.js';
 
 /** Name and version of this program, as emitted files carry them. */
@@ -111,7 +112,8 @@ function notPlain(path: string): InputError {
 
 /** What the system said of a path that was to be written, as something to act on; what is nobody's fault as it came. */
 export function unwritable(path: string, error: unknown): unknown {
-  switch ((error as NodeJS.ErrnoException).code) {
+  const { code } = error as NodeJS.ErrnoException;
+  switch (code) {
     case 'ENOENT':
       return new InputError(`write ${path}`, [fault(`there is no folder ${dirname(path)}`)]);
     case 'EISDIR':
@@ -123,6 +125,10 @@ export function unwritable(path: string, error: unknown): unknown {
       return new InputError(`write ${path}`, [fault('permission denied')]);
     case 'EROFS':
       return new InputError(`write ${path}`, [fault('the file system is read-only')]);
+    case 'ENAMETOOLONG':
+    case 'ELOOP':
+    case 'ERR_INVALID_ARG_VALUE':
+      return new InputError(`write ${path}`, [fault(wordsOf(code) as string)]);
     case 'ENOSPC':
     case 'EDQUOT':
       // Only what opens a file names it, and then the temporary one.

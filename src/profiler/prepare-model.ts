@@ -1,5 +1,13 @@
 import { basename } from 'node:path';
-import { type Boundary, fault, InputError, option, sha256Of, type TensorSpec } from '../artifacts/index.js';
+import {
+  type Boundary,
+  fault,
+  InputError,
+  option,
+  readWhole,
+  sha256Of,
+  type TensorSpec,
+} from '../artifacts/index.js';
 import {
   ExecutionError,
   firstLine,
@@ -15,7 +23,7 @@ import { findTensors, type Trial } from './find-tensors.js';
 import { layersOf } from './layers.js';
 import { inferredBytes, memoryError, memoryShortage } from './memory-need.js';
 import { inputBatching, requestFor, stackRequests } from './requests.js';
-import { dataFilesOf, gathered, readFileOf, type Source, withScratch, writeData } from './source.js';
+import { dataFilesOf, gathered, type Source, withScratch, writeData } from './source.js';
 import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
 
 /**
@@ -30,7 +38,7 @@ import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
  *   MissingError for a missing file or device; the signal's reason on abort
  */
 export async function prepareModel(path: string, options: PrepareOptions): Promise<PreparedModel> {
-  const bytes = await readFileOf(path);
+  const bytes = await readWhole(path);
   const name = basename(path).replace(/\.onnx$/i, '');
   const dims = options.dims ?? {};
   const read = {

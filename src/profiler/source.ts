@@ -1,10 +1,11 @@
-import { type FileHandle, open, readFile, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import {
   type DataFile,
   type Fault,
   fault,
   InputError,
+  partFault,
   sha256OfFile,
   unreadable,
   withTemporaryFolder,
@@ -24,15 +25,6 @@ const COPY_BYTES = 8 * 1024 * 1024;
 /** A temporary folder for the time of `use`; removed afterwards, also on failure and abort. */
 export function withScratch<T>(use: (folder: string) => Promise<T>): Promise<T> {
   return withTemporaryFolder('profile', use);
-}
-
-/** Bytes of a file a person named. @throws MissingError or InputError saying why it cannot be read */
-export async function readFileOf(path: string): Promise<Uint8Array> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    throw unreadable(path, error);
-  }
 }
 
 /**
@@ -56,9 +48,15 @@ export async function writeData(folder: string, { folder: from, external }: Sour
   await copyPieces(external, { fromFolder: from, toFile: join(folder, DATA_FILE) });
 }
 
-/** The files that hold a model's external tensors, in the order of their names, with their digests. Reads them whole. */
+/**
+ * The files that hold a model's external tensors, in the order of their names, with their digests. Reads them whole.
+ * @throws InputError with every file that is missing or lies outside the model's folder
+ */
 export async function dataFilesOf({ folder, external }: Source): Promise<DataFile[]> {
   const locations = [...new Set(external.map(({ location }) => location))].sort();
+  const faults = await Promise.all(locations.map((path) => partFault(folder, path)));
+  const wrong = faults.flatMap((message, i) => (message === undefined ? [] : [fault(message, locations[i])]));
+  if (wrong.length > 0) throw new InputError(`read the external data in ${folder}`, wrong);
   return await Promise.all(
     locations.map(async (path) => ({ path, sha256: await sha256OfFile(resolve(folder, path)) })),
   );
@@ -72,11 +70,10 @@ export async function externalFaults(model: OnnxModel, path: string): Promise<Fa
     ends.set(location, Math.max(ends.get(location) ?? 0, offset + length));
   const faults = await Promise.all(
     [...ends].map(async ([location, end]) => {
-      const file = await stat(resolve(folder, location)).catch(() => undefined);
-      if (file === undefined) return fault('there is no such file', location);
-      return file.size >= end
-        ? undefined
-        : fault(`it has ${file.size} bytes, and the model wants ${end}`, location);
+      const wrong = await partFault(folder, location);
+      if (wrong !== undefined) return fault(wrong, location);
+      const { size } = await stat(resolve(folder, location));
+      return size >= end ? undefined : fault(`it has ${size} bytes, and the model wants ${end}`, location);
     }),
   );
   return faults.filter((found) => found !== undefined);
@@ -109,10 +106,8 @@ async function copyPiece(
   { fromFolder: folder, signal }: CopyWay,
 ): Promise<void> {
   const path = resolve(folder, copy.location);
-  if (relative(folder, path).startsWith('..'))
-    throw new InputError(`read external data ${copy.location}`, [
-      fault("it lies outside the model's folder"),
-    ]);
+  const wrong = await partFault(folder, copy.location);
+  if (wrong !== undefined) throw new InputError(`read external data ${copy.location}`, [fault(wrong)]);
   const file = await open(path).catch((error: unknown) => {
     throw unreadable(path, error);
   });

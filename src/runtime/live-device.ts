@@ -205,12 +205,15 @@ function mismatch(spec: TensorSpec, single: Tensors, full: Tensors, batch: numbe
   if (one === undefined || many === undefined)
     return [fault('is no output of the file, or no tensor', spec.name)];
   if (one.dtype !== spec.dtype) return [fault(`is ${one.dtype}; the manifest says ${spec.dtype}`, spec.name)];
+  if (one.dims.length !== spec.shape.length)
+    return [fault(`is [${one.dims.join(', ')}]; the manifest says [${spec.shape.join(', ')}]`, spec.name)];
   if (spec.batchAxis === undefined) {
     if (batch === 1 || sameTensor(one, many)) return [];
     return [fault(`has no batch axis and yet differs between batches of 1 and ${batch}`, spec.name)];
   }
-  const grown = spec.shape[spec.batchAxis]! * batch;
-  if (many.dims[spec.batchAxis] === grown) return [];
+  const alone = spec.shape[spec.batchAxis]!;
+  const grown = alone * batch;
+  if (one.dims[spec.batchAxis] === alone && many.dims[spec.batchAxis] === grown) return [];
   return [
     fault(
       `is [${many.dims.join(', ')}] at batch ${batch}; axis ${spec.batchAxis} should be ${grown}`,

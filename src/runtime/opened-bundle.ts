@@ -8,6 +8,7 @@ import {
   InputError,
   loadArtifact,
   type PooledPlan,
+  partFault,
   sha256OfFile,
   type TensorSpec,
 } from '../artifacts/index.js';
@@ -84,18 +85,14 @@ async function damagedFiles(folder: string, manifest: Bundle): Promise<Fault[]> 
 }
 
 async function damage(folder: string, { path, sha256 }: BundleFile): Promise<Fault | undefined> {
-  try {
-    const found = await sha256OfFile(join(folder, path));
-    if (found === sha256) return undefined;
-    return fault(
-      `is not the file that was deployed: its sha256 is ${found}, the manifest says ${sha256}`,
-      path,
-    );
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === undefined) throw error;
-    return fault(code === 'ENOENT' ? 'is missing' : `cannot be read: ${code}`, path);
-  }
+  const wrong = await partFault(folder, path);
+  if (wrong !== undefined) return fault(wrong, path);
+  const found = await sha256OfFile(join(folder, path));
+  if (found === sha256) return undefined;
+  return fault(
+    `is not the file that was deployed: its sha256 is ${found}, the manifest says ${sha256}`,
+    path,
+  );
 }
 
 function liveModel(
@@ -161,21 +158,28 @@ function checkFeeds(
     const model = models[pool.model]!;
     const chain: number[] = [];
     for (let at: number | undefined = first; at !== undefined; at = topology.pools[at]!.next) chain.push(at);
-    const known = new Map(model.inputs.map((spec) => [spec.name, spec.dtype]));
+    const known = new Map(model.inputs.map((spec) => [spec.name, spec]));
     const check = (spec: TensorSpec, taker: string) => {
-      const dtype = known.get(spec.name);
+      const given = known.get(spec.name);
       const place = `model ${model.name}, pipeline ${pool.pipeline}`;
-      if (dtype === undefined)
+      if (given === undefined)
         faults.push(fault(`${taker} needs ${spec.name}, which nothing before it gives`, place));
-      else if (dtype !== spec.dtype)
-        faults.push(fault(`${taker} needs ${spec.name} as ${spec.dtype}, it is ${dtype}`, place));
+      else if (typeText(given) !== typeText(spec))
+        faults.push(
+          fault(`${taker} needs ${spec.name} as ${typeText(spec)}, it is ${typeText(given)}`, place),
+        );
     };
     chain.forEach((at, k) => {
       for (const spec of partitions[at]!.inputs) check(spec, `partition ${k}`);
-      for (const spec of partitions[at]!.outputs) known.set(spec.name, spec.dtype);
+      for (const spec of partitions[at]!.outputs) known.set(spec.name, spec);
       const later = chain.slice(k + 1).flatMap((i) => partitions[i]!.inputs.map(({ name }) => name));
       partitions[at]!.carried = [...new Set([...later, ...model.outputs.map(({ name }) => name)])];
     });
     for (const spec of model.outputs) check(spec, 'the answer');
   });
+}
+
+/** typeText says what a tensor is, the size of the batch's axis marked: `float32[1*, 16]`. */
+function typeText({ dtype, shape, batchAxis }: TensorSpec): string {
+  return `${dtype}[${shape.map((size, axis) => (axis === batchAxis ? `${size}*` : size)).join(', ')}]`;
 }

@@ -228,14 +228,20 @@ function devicesOf(plan: PooledPlan, pools: Pool[], { rules }: TopologyOptions):
 }
 
 /**
- * contradictions finds the faults that the schema cannot: every pool must be placed as often as planned, on
- * its class, and must have a latency for its batch.
+ * contradictions finds the faults that the schema cannot: every model must have a name of its own, by which
+ * requests and options find it, and every pool must be placed as often as planned, on its class, and must have
+ * a latency for its batch.
  */
 function contradictions(plan: PooledPlan): Fault[] {
   const faults: Fault[] = [];
   const placed = new Map<string, number>();
   if (plan.placement.length === 0)
     faults.push({ path: '/placement', message: 'is empty: the plan serves nothing' });
+  const names = plan.models.map(({ name }) => name);
+  names.forEach((name, m) => {
+    if (names.indexOf(name) !== m)
+      faults.push({ path: `/models/${m}/name`, message: `${name} is the name of another model too` });
+  });
   plan.placement.forEach((place, i) => {
     const part = plan.models[place.model]?.pipelines[place.pipeline]?.partitions[place.partition];
     const path = `/placement/${i}`;

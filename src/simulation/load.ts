@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import type { ToldFaults } from '../artifacts/index.js';
-import { fault, InputError, MissingError, option, refuseForeign, unreadable } from '../artifacts/index.js';
+import { fault, InputError, MissingError, option, readInPieces, refuseForeign } from '../artifacts/index.js';
 import { type ArrivalProcess, meanRps, rescaledTrace, type Trace, TraceReader } from '../workload/index.js';
 import { byWeight, isServed, type LoadedModels, modelOf, plannedRates, weightsOf } from './models.js';
 import { phasesOf, variationFault } from './phases.js';
@@ -43,6 +42,8 @@ export interface LoadOptions {
    * `60s,detector=200`.
    */
   readonly phases?: readonly string[] | undefined;
+  /** Ends the reading of traces when aborted. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** TraceFile is a file that the load was read from. */
@@ -89,7 +90,7 @@ export async function resolvedWorkload(
           : rps.byModel;
     return { workload: { kind: 'drawn', ...common, durationNs, rps: asked }, files: [] };
   }
-  const read = await readSources(models, traces, options.traceFormat, told);
+  const read = await readSources(models, options, told);
   refuseSpread(read, options, told);
   refuseUntraced(models, read, rps, told);
   const sources = read.map(({ source }) => scaled(source, models, rps, load, told));
@@ -139,21 +140,24 @@ interface ReadSource {
 
 async function readSources(
   models: LoadedModels,
-  texts: readonly string[],
-  format: LoadOptions['traceFormat'],
+  options: Pick<LoadOptions, 'traces' | 'traceFormat' | 'signal'>,
   told: ToldFaults,
 ): Promise<ReadSource[]> {
   const read: ReadSource[] = [];
-  for (const text of texts) {
+  for (const text of options.traces ?? []) {
     const at = `${option('traces')} "${text}"`;
     const { name, path } = namedTrace(models, text);
     const named = name !== undefined;
     const model = named ? modelOf(models, name, at, told) : undefined;
-    const source = await readSource(path, model, format, told);
+    const found = await readTraceFile(path, options, told);
     if (named && model === undefined) continue;
     if (read.some((before) => before.source.model === model))
       told.add(fault(named ? 'that model has a trace already' : 'there is a trace for all models', at));
-    if (source !== undefined) read.push(source);
+    if (found !== undefined)
+      read.push({
+        source: { trace: found.trace, ...(model === undefined ? {} : { model }) },
+        file: found.file,
+      });
   }
   if (read.length > 1 && read.some(({ source }) => source.model === undefined))
     told.add(
@@ -176,22 +180,20 @@ function namedTrace(models: LoadedModels, text: string): { name?: string; path: 
   return named ? { name: text.slice(0, cut), path: text.slice(cut + 1) } : { path: text };
 }
 
-async function readSource(
+async function readTraceFile(
   path: string,
-  model: number | undefined,
-  format: LoadOptions['traceFormat'],
+  options: Pick<LoadOptions, 'traceFormat' | 'signal'>,
   told: ToldFaults,
-): Promise<ReadSource | undefined> {
+): Promise<{ trace: Trace; file: TraceFile } | undefined> {
   try {
-    const { trace, sha256 } = await readTrace(path, format);
-    return { source: { trace, ...(model === undefined ? {} : { model }) }, file: { path, sha256 } };
+    const { trace, sha256 } = await readTrace(path, options);
+    return { trace, file: { path, sha256 } };
   } catch (error) {
-    const known = unreadable(path, error);
-    if (!(known instanceof InputError)) throw known;
-    const faults = known.faults.map(({ path: where, message }) =>
+    if (!(error instanceof InputError)) throw error;
+    const faults = error.faults.map(({ path: where, message }) =>
       fault(message, where === '' ? path : `${path} ${where}`),
     );
-    if (known instanceof MissingError) told.missing(...faults);
+    if (error instanceof MissingError) told.missing(...faults);
     else told.add(...faults);
     return undefined;
   }
@@ -200,17 +202,17 @@ async function readSource(
 /** readTrace reads the file once, so that it may be a pipe. */
 async function readTrace(
   path: string,
-  format: LoadOptions['traceFormat'],
+  { traceFormat: format, signal }: Pick<LoadOptions, 'traceFormat' | 'signal'>,
 ): Promise<{ trace: Trace; sha256: string }> {
   const reader = new TraceReader({ name: path, ...(format === undefined ? {} : { format }) });
   const hash = createHash('sha256');
   const decoder = new StringDecoder('utf8');
   let begun = false;
-  for await (const bytes of createReadStream(path)) {
-    if (!begun) refuseForeign(bytes as Buffer, path);
+  for await (const bytes of readInPieces(path, signal)) {
+    if (!begun) refuseForeign(bytes, path);
     begun = true;
-    hash.update(bytes as Buffer);
-    reader.push(decoder.write(bytes as Buffer));
+    hash.update(bytes);
+    reader.push(decoder.write(bytes));
   }
   reader.push(decoder.end());
   return { trace: reader.end(), sha256: hash.digest('hex') };

@@ -84,7 +84,7 @@ export async function prepareSimulation(
   const scheduler = chosenScheduler(options, told);
   const load = await resolvedWorkload(plan.value.models, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
-  told.add(...contradictions(plan.value), ...namesakes(plan.value), ...numberFaults(options));
+  told.add(...contradictions(plan.value), ...numberFaults(options));
   const read = [
     { what: 'the plan', path },
     ...profiles.flatMap((profile) => profileInputs(profile)),
@@ -180,14 +180,6 @@ function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationOp
     faults.push(fault(`is ${seed}; it must be a whole number of 0 or more`, option('seed')));
   if (!(load > 0)) faults.push(fault(`is ${load}; it must be above 0`, option('load')));
   return faults;
-}
-
-/** namesakes refuses models of the same name, because options and random streams find models by name. */
-function namesakes({ models }: PooledPlan): Fault[] {
-  const names = models.map(({ name }) => name);
-  return names.flatMap((name, m) =>
-    names.indexOf(name) === m ? [] : [fault(`${name} is the name of another model too`, `/models/${m}/name`)],
-  );
 }
 
 function contradictions(plan: PooledPlan): readonly Fault[] {

@@ -13,6 +13,9 @@ const MOST_FAULTS = 50;
 const NS_PER_MS = 1e6;
 const BYTE_ORDER_MARK = '\uFEFF';
 const LONGEST_SHOWN = 40;
+/** Beyond these lengths a file is no trace, or one that does not fit into one text. */
+const MOST_LINE = 1 << 20;
+const MOST_JSON = 1 << 28;
 const TOO_LATE = 'it is more than 104 days after the start, which is more than can be simulated';
 
 export interface TraceOptions {
@@ -43,6 +46,7 @@ export class TraceReader implements LineSink {
   private left = '';
   private started = false;
   private json: string[] | undefined;
+  private jsonLength = 0;
   private readonly faults: Fault[] = [];
   private faultCount = 0;
   private readonly times = new Numbers();
@@ -55,7 +59,10 @@ export class TraceReader implements LineSink {
     if (options.format === 'perf-analyzer-intervals') this.format = perfAnalyzerIntervals();
   }
 
-  /** push adds the next piece of text. A piece may end anywhere, also within a line. */
+  /**
+   * push adds the next piece of text. A piece may end anywhere, also within a line.
+   * @throws InputError where a line or JSON is so long that the file is no trace
+   */
   push(text: string): void {
     let rest = text;
     if (!this.started && text.length > 0) {
@@ -63,7 +70,7 @@ export class TraceReader implements LineSink {
       if (text.startsWith(BYTE_ORDER_MARK)) rest = text.slice(1);
       if (rest.trimStart().startsWith('{')) this.json = [];
     }
-    if (this.json !== undefined) this.json.push(rest);
+    if (this.json !== undefined) this.keepJson(rest);
     else this.readLines(rest);
   }
 
@@ -135,6 +142,15 @@ export class TraceReader implements LineSink {
     if (this.faults.length < MOST_FAULTS) this.faults.push({ path, message });
   }
 
+  private keepJson(text: string): void {
+    this.jsonLength += text.length;
+    if (this.jsonLength > MOST_JSON) {
+      this.addFault('', `it is JSON of more than ${MOST_JSON} characters`);
+      throw this.refusal();
+    }
+    this.json?.push(text);
+  }
+
   private readLines(text: string): void {
     let from = 0;
     for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', from)) {
@@ -143,6 +159,10 @@ export class TraceReader implements LineSink {
       from = end + 1;
     }
     this.left += text.slice(from);
+    if (this.left.length <= MOST_LINE) return;
+    this.line += 1;
+    this.fault(`it has more than ${MOST_LINE} characters`);
+    throw this.refusal();
   }
 
   private readLine(text: string): void {

@@ -130,6 +130,40 @@ planner: { objective: speed }
 
   it('says what is wrong with text that does not parse', () => {
     expect(faultsOf('{"kind": ', 'x.json')[0]?.message).toContain('it is not JSON');
-    expect(faultsOf('a: 1\na: 2\n', 'x.yaml')[0]?.message).toContain('unique');
+    expect(faultsOf('a: 1\na: 2\n', 'x.yaml')).toEqual([
+      { path: 'line 2', message: 'the key "a" is given twice in one map' },
+    ]);
+  });
+
+  it('refuses text that is nested without end, or whose anchors multiply', () => {
+    const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    const said = [
+      ['x.json', `{"kind": "pooled", "models": ${deep(2000)}}`, 'nested more than 64 levels deep'],
+      ['x.yaml', `kind: pooled\nmodels: ${deep(2000)}`, 'nested more than 64 levels deep'],
+      ['x.yaml', `kind: pooled\nmodels: ${deep(100_000)}`, 'nested more than 64 levels deep'],
+      ['x.yaml', 'kind: pooled\nmodels: &a [*a]', 'nested more than 64 levels deep'],
+      ['x.yaml', 'kind: pooled\nmodels: [*b]', 'anchors cannot be followed'],
+      [
+        'x.yaml',
+        `a0: &a0 [x]\n${Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`).join('\n')}`,
+        'anchors cannot be followed: Excessive alias count',
+      ],
+    ] as const;
+    for (const [path, text, words] of said)
+      expect(() => parseArtifact(text, path, ['pooled'])).toThrow(words);
+  });
+
+  it('names every key of a YAML map that is given twice, in a map of any size', () => {
+    const keys = Array.from({ length: 40_000 }, (_, i) => `k${i}: 1`).join('\n');
+    expect(() => parseArtifact(`${keys}\nk7: 2\nk9: 2`, 'x.yaml', ['cluster'])).toThrow(
+      /the key "k7" is given twice[\s\S]*the key "k9" is given twice/,
+    );
+  });
+
+  it('shows a number that is none as it was written', () => {
+    const text = 'devices: { L4: { count: .nan } }\nnetworkGbps: 10';
+    expect(() => parseArtifact(text, 'x.yaml', ['cluster'])).toThrow(
+      '/devices/L4/count: is NaN, not a finite number',
+    );
   });
 });

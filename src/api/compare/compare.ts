@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import {
   checkWritable,
@@ -6,9 +5,9 @@ import {
   InputError,
   option,
   outputFiles,
+  readWhole,
   refuseReplacing,
   textOf,
-  unreadable,
 } from '../../artifacts/index.js';
 import type { PooledProblem } from '../../milp/index.js';
 import {
@@ -104,10 +103,7 @@ function wholeCatalogue({ cluster }: LoadedPooled, replaced: boolean): LoadedPoo
 async function writtenMixes({ mixes = [], mixFile }: CompareOptions): Promise<WrittenMix[]> {
   const given = mixes.map((text) => ({ text, at: `${option('mixes')} "${text}"` }));
   if (mixFile === undefined) return given;
-  const bytes = await readFile(mixFile).catch((error: unknown) => {
-    throw unreadable(mixFile, error);
-  });
-  const text = textOf(bytes, mixFile);
+  const text = textOf(await readWhole(mixFile), mixFile);
   const lines = text.split('\n').map((line, i) => ({ text: line.trim(), at: `${mixFile}:${i + 1}` }));
   return [...given, ...lines.filter((line) => line.text !== '' && !line.text.startsWith('#'))];
 }

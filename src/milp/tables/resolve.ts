@@ -37,6 +37,8 @@ export function resolvePooled(
   const planner = resolvedPlanner(spec);
   const models = spec.models.map((model, i) => resolvedModel(model, cluster, named(profiles, i, task), spec));
   const faults = [
+    ...namesakeFaults(models),
+    ...marginFaults(spec),
     ...clusterFaults(cluster, planner, models),
     ...weightFaults(models, planner),
     ...spec.models.flatMap((model, i) => modelFaults(model, `/models/${i}`, cluster, planner)),
@@ -45,6 +47,30 @@ export function resolvePooled(
   if (faults.length > 0) throw new InputError(task, faults);
   refuseMissing(models, cluster, profiles, task);
   return { cluster, models, planner };
+}
+
+/** namesakeFaults refuses a model that is listed twice: plans, options and requests find models by name. */
+function namesakeFaults(models: readonly ProblemModel[]): Fault[] {
+  const names = models.map(({ name }) => name);
+  return names.flatMap((name, i) => {
+    const first = names.indexOf(name);
+    return first === i
+      ? []
+      : [fault(`is the model ${name}, as is /models/${first}: list it once`, `/models/${i}`)];
+  });
+}
+
+/** marginFaults refuses two margins for one SLO. */
+function marginFaults({ planner = {}, models }: PooledSpec): Fault[] {
+  const margins = [
+    { margins: planner, at: '/planner' },
+    ...models.map((model, i) => ({ margins: model, at: `/models/${i}` })),
+  ];
+  return margins.flatMap(({ margins: { sloMargin, sloMarginMs }, at }) =>
+    sloMargin === undefined || sloMarginMs === undefined
+      ? []
+      : [fault('has both sloMargin and sloMarginMs: give one', at)],
+  );
 }
 
 function named(profiles: readonly NamedProfile[], i: number, task: string): NamedProfile {

@@ -1,0 +1,112 @@
+import type { Buffer } from 'node:buffer';
+import { constants, createReadStream, type Stats } from 'node:fs';
+import { open, readFile, stat } from 'node:fs/promises';
+import { fault, InputError, MissingError } from './errors.js';
+
+/** The most bytes that Node reads into one buffer. */
+const MOST_BYTES = 2 ** 31 - 1;
+
+/**
+ * readWhole reads a file that a person named. Its kind and size are looked at before any byte of it.
+ * @throws MissingError where there is no such file; InputError where it is no plain file, is larger than
+ *   `mostBytes`, or cannot be read
+ */
+export async function readWhole(path: string, mostBytes = MOST_BYTES): Promise<Buffer> {
+  const { size } = await checkPlainFile(path);
+  if (size > mostBytes)
+    throw new InputError(`read ${path}`, [fault(`it has ${size} bytes; at most ${mostBytes} are read`)]);
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+/**
+ * checkPlainFile looks at a path before anything is read of it.
+ * @throws MissingError where there is no such file; InputError where it is a folder, a pipe or a device
+ */
+export async function checkPlainFile(path: string): Promise<Stats> {
+  const found = await statOf(path);
+  if (!found.isFile()) throw notPlain(path, found);
+  return found;
+}
+
+/**
+ * readInPieces gives the bytes of a plain file or a pipe, piece by piece.
+ * @param signal ends the reading, also while a pipe waits for its writer
+ * @throws as readWhole does, and the signal's reason on abort
+ */
+export async function* readInPieces(path: string, signal?: AbortSignal): AsyncGenerator<Buffer> {
+  const found = await statOf(path);
+  if (!found.isFile() && !found.isFIFO()) throw notPlain(path, found);
+  const wake = () => void endWaiting(path);
+  if (found.isFIFO()) signal?.addEventListener('abort', wake);
+  try {
+    for await (const piece of createReadStream(path)) {
+      signal?.throwIfAborted();
+      yield piece as Buffer;
+    }
+    signal?.throwIfAborted();
+  } catch (error) {
+    throw unreadable(path, error);
+  } finally {
+    signal?.removeEventListener('abort', wake);
+  }
+}
+
+/** endWaiting opens and closes the writing end of a pipe, so that whoever waits for a writer waits no more. */
+async function endWaiting(path: string): Promise<void> {
+  const writer = await open(path, constants.O_WRONLY | constants.O_NONBLOCK).catch(() => undefined);
+  await writer?.close();
+}
+
+async function statOf(path: string): Promise<Stats> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+function notPlain(path: string, found: Stats): InputError {
+  return new InputError(`read ${path}`, [fault(`it is ${kindOf(found)}, not a file`)]);
+}
+
+/** kindOf names what is no plain file. */
+export function kindOf(found: Stats): string {
+  if (found.isDirectory()) return 'a folder';
+  if (found.isFIFO()) return 'a pipe';
+  return found.isSocket() ? 'a socket' : 'a device';
+}
+
+/** unreadable turns the error of a file system call on a path that a person named into one to act on. */
+export function unreadable(path: string, error: unknown): unknown {
+  const { code, syscall, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return new MissingError(`read ${path}`, [fault('there is no such file')]);
+  const said = wordsOf(code) ?? (syscall === undefined ? undefined : message.split(',')[0]);
+  return said === undefined ? error : new InputError(`read ${path}`, [fault(said)]);
+}
+
+/** wordsOf says what an error code of the file system means for a path that was to be read or written. */
+export function wordsOf(code: string | undefined): string | undefined {
+  switch (code) {
+    case 'EISDIR':
+      return 'it is a folder, not a file';
+    case 'ENOTDIR':
+      return 'a part of its path is a file, not a folder';
+    case 'ELOOP':
+      return 'it is a symbolic link that leads back to itself';
+    case 'ENAMETOOLONG':
+      return 'its name is longer than the file system takes';
+    case 'ERR_INVALID_ARG_VALUE':
+      return 'its path holds a NUL character';
+    case 'EACCES':
+    case 'EPERM':
+      return 'permission denied';
+    case 'ERR_FS_FILE_TOO_LARGE':
+      return 'the file is larger than 2 GiB';
+    default:
+      return undefined;
+  }
+}

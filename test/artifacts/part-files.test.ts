@@ -1,0 +1,42 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { partFault } from '../../src/artifacts/part-files.js';
+
+let root: string;
+let folder: string;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'inferplan-parts-'));
+  folder = join(root, 'bundle');
+  await mkdir(join(folder, 'inner'), { recursive: true });
+  await writeFile(join(folder, 'a'), 'a');
+  await writeFile(join(folder, '..b'), 'b');
+  await writeFile(join(root, 'secret'), 'x');
+  await symlink('../secret', join(folder, 'out'));
+  await symlink('../a', join(folder, 'inner', 'in'));
+  await symlink(folder, join(root, 'link'));
+});
+afterAll(() => rm(root, { recursive: true }));
+
+describe('partFault()', () => {
+  it('finds nothing wrong with files of the folder, links to such files, and a linked folder', async () => {
+    for (const path of ['a', './a', 'inner/../a', '..b', 'inner/in'])
+      expect([path, await partFault(folder, path)]).toEqual([path, undefined]);
+    expect(await partFault(join(root, 'link'), 'a')).toBeUndefined();
+  });
+
+  it('refuses what lies outside, however it is written', async () => {
+    for (const path of ['../secret', 'inner/../../secret', '..', join(root, 'secret'), join(folder, 'a')])
+      expect([path, await partFault(folder, path)]).toEqual([path, 'it lies outside the folder']);
+    expect(await partFault(folder, 'out')).toBe('it is a link that leads outside the folder');
+  });
+
+  it('says what is missing, or no file', async () => {
+    expect(await partFault(folder, 'nowhere')).toBe('is missing');
+    expect(await partFault(folder, '.')).toBe('it is a folder, not a file');
+    expect(await partFault(folder, '')).toBe('it is a folder, not a file');
+    expect(await partFault(folder, 'a\0')).toBe('its path holds a NUL character');
+    expect(await partFault(folder, 'a/x')).toBe('a part of its path is a file, not a folder');
+  });
+});

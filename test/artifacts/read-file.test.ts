@@ -1,0 +1,87 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { InputError, MissingError } from '../../src/artifacts/index.js';
+import { readInPieces, readWhole } from '../../src/artifacts/read-file.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-read-'));
+  await writeFile(join(folder, 'file'), 'some text');
+  await mkdir(join(folder, 'folder'));
+  execFileSync('mkfifo', [join(folder, 'pipe')]);
+  await symlink('loop', join(folder, 'loop'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const at = (name: string): string => join(folder, name);
+const refusal = async (path: string, mostBytes?: number): Promise<unknown> =>
+  await readWhole(path, mostBytes).then(
+    (bytes) => bytes.toString(),
+    (error: unknown) => error,
+  );
+
+describe('readWhole()', () => {
+  it('reads a file of as many bytes as are allowed, and refuses one more by the size alone', async () => {
+    expect(await refusal(at('file'), 9)).toBe('some text');
+    expect((await refusal(at('file'), 8)) as Error).toMatchObject({
+      message: `Cannot read ${at('file')}: it has 9 bytes; at most 8 are read`,
+    });
+    await writeFile(at('sparse'), '');
+    await truncate(at('sparse'), 2 ** 40);
+    expect((await refusal(at('sparse'))) as Error).toMatchObject({
+      message: expect.stringContaining('it has 1099511627776 bytes'),
+    });
+  });
+
+  it('says what a path is that is no file, and does not wait for it', async () => {
+    const server = createServer().listen(at('socket'));
+    const said = [
+      ['folder', 'it is a folder, not a file'],
+      ['pipe', 'it is a pipe, not a file'],
+      ['socket', 'it is a socket, not a file'],
+      ['/dev/zero', 'it is a device, not a file'],
+      ['loop', 'it is a symbolic link that leads back to itself'],
+      ['file/x', 'a part of its path is a file, not a folder'],
+      ['n'.repeat(256), 'its name is longer than the file system takes'],
+      ['a\0b', 'its path holds a NUL character'],
+    ] as const;
+    for (const [name, words] of said) {
+      const path = name.startsWith('/') ? name : at(name);
+      const error = await refusal(path);
+      expect(error).toBeInstanceOf(InputError);
+      expect(error).toMatchObject({ faults: [{ message: words }] });
+    }
+    server.close();
+  });
+
+  it('tells a missing file from one that cannot be used', async () => {
+    expect(await refusal(at('nowhere'))).toBeInstanceOf(MissingError);
+    expect(await refusal(at('folder'))).not.toBeInstanceOf(MissingError);
+  });
+});
+
+describe('readInPieces()', () => {
+  const all = async (path: string, signal?: AbortSignal): Promise<string> => {
+    let text = '';
+    for await (const piece of readInPieces(path, signal)) text += piece.toString();
+    return text;
+  };
+
+  it('reads files and pipes, and no devices', async () => {
+    expect(await all(at('file'))).toBe('some text');
+    const fed = writeFile(at('pipe'), 'fed');
+    expect(await all(at('pipe'))).toBe('fed');
+    await fed;
+    await expect(all('/dev/zero')).rejects.toThrow('it is a device, not a file');
+  });
+
+  it('ends when it is aborted while a pipe has no writer', async () => {
+    const leaving = new AbortController();
+    setTimeout(() => leaving.abort(new Error('interrupted')), 50);
+    await expect(all(at('pipe'), leaving.signal)).rejects.toThrow('interrupted');
+  });
+});
