@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -63,8 +63,16 @@ it('deployPlan() and partitionModelFile() refuse external data that changed sinc
   await expect(partitionModelFile(at('model.onnx'), again)).rejects.toThrow('other external data');
   await rm(at('weights.bin'));
   await expect(deployPlan(at('plan.json'), { output: at('other') })).rejects.toThrow(
-    /weights\.bin.*cannot be read/,
+    /weights\.bin.*is missing/,
   );
+
+  await writeFile(`${folder}-outside.bin`, weights);
+  await symlink(`${folder}-outside.bin`, at('weights.bin'));
+  const leadsOut = /weights\.bin.*a link that leads outside the folder/;
+  await expect(deployPlan(at('plan.json'), { output: at('other') })).rejects.toThrow(leadsOut);
+  await expect(partitionModelFile(at('model.onnx'), again)).rejects.toThrow(leadsOut);
+  await rm(`${folder}-outside.bin`);
+  await rm(at('weights.bin'));
 
   await writeFile(at('weights.bin'), weights);
   await deployPlan(at('plan.json'), { output: at('other') });

@@ -283,7 +283,7 @@ describe('a folder that holds an input is not replaced', () => {
   }
 
   it('by plan deploy: one that holds the plan, a profile or a model', async () => {
-    for (const name of ['of-plan', 'of-model', 'of-data', 'of-profile']) await bundleFolder(name);
+    for (const name of ['of-plan', 'of-model', 'of-profile']) await bundleFolder(name);
     await solveSpec(at('spec.json'), { output: at('of-plan/plan.json') });
     for (const output of ways('of-plan'))
       await refused(
@@ -299,12 +299,13 @@ describe('a folder that holds an input is not replaced', () => {
         /holds .*: the model model, an input/,
       );
 
-    await mkdir(at('apart'));
+    await mkdir(at('apart/of-data'), { recursive: true });
+    await json('apart/of-data/manifest.json', { kind: 'bundle' });
     await copyFile(at('model.onnx'), at('apart/model.onnx'));
-    await copyFile(at('weights.bin'), at('of-data/weights.bin'));
-    await symlink('../of-data/weights.bin', at('apart/weights.bin'));
+    await copyFile(at('weights.bin'), at('apart/of-data/weights.bin'));
+    await symlink('of-data/weights.bin', at('apart/weights.bin'));
     const apart = ['--model', `model=${at('apart/model.onnx')}`];
-    for (const output of ways('of-data'))
+    for (const output of [at('apart/of-data'), `${folder}/aliases/../apart/of-data/`])
       await refused(
         ['deploy', at('plan.json'), ...apart, '-o', output],
         /holds .*: external data of the model, an input/,
