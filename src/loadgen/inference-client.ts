@@ -1,5 +1,5 @@
 import { Pool } from 'undici';
-import { type Fault, fault, InputError, MissingError, type TensorSpec } from '../artifacts/index.js';
+import { type Fault, fault, InputError, MissingError, option, type TensorSpec } from '../artifacts/index.js';
 import { dtypeOfOip, elementCount, oipDatatype, type TensorData, type Tensors } from '../execution/index.js';
 import { bytesOf, jsonOf, tensorFromBytes, tensorFromJson, WireFault } from '../protocol/index.js';
 
@@ -114,7 +114,7 @@ export class InferenceClient {
     if (names.length === 1) return names[0] as string;
     const told =
       names.length === 0 ? 'does not say which models it has' : `has several models: ${names.join(', ')}`;
-    throw this.refused([fault(told)], 'Name one with --model.');
+    throw this.refused([fault(told)], `Name one with ${option('model')}.`);
   }
 
   private async json(method: 'GET' | 'POST', path: string): Promise<{ status: number; json: unknown }> {

@@ -7,6 +7,10 @@ import type { LoadReport } from './types.js';
  */
 const LATE_CLIENT_MS = 5;
 
+/** Different reasons of failure that are kept; a server may tell each request another. */
+const MOST_REASONS = 20;
+const OTHER_REASONS = 'other reasons';
+
 /** LoadTally counts how the requests of a load ended. */
 export class LoadTally {
   readonly counts = noOutcomes();
@@ -40,7 +44,9 @@ export class LoadTally {
   }
 
   countFailure(why: string, endMs: number): void {
-    this.failures[why] = (this.failures[why] ?? 0) + 1;
+    const isKnown = Object.hasOwn(this.failures, why) || Object.keys(this.failures).length < MOST_REASONS;
+    const reason = isKnown ? why : OTHER_REASONS;
+    this.failures[reason] = (this.failures[reason] ?? 0) + 1;
     this.countEnd('failed', endMs);
   }
 

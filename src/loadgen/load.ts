@@ -64,6 +64,11 @@ function optionFaults(url: string, options: LoadOptions): Fault[] {
   }
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     faults.push(fault(`${url} is no http URL`, 'url'));
+  else {
+    const { origin, pathname, search } = new URL(url);
+    if (pathname !== '/' || search !== '')
+      faults.push(fault(`${url} is more than a server; give ${origin} alone`, 'url'));
+  }
   return faults;
 }
 

@@ -12,6 +12,7 @@ export function loadTable(report: LoadReport): Table {
     ['late', String(report.late), share(report.late)],
     ['dropped', String(report.dropped), share(report.dropped)],
     ['failed', String(report.failed), share(report.failed)],
+    ...failureRows(report),
     ['throughput', figure(report.throughputRps), 'answered/s'],
     [
       'goodput',
@@ -26,6 +27,19 @@ export function loadTable(report: LoadReport): Table {
     ['sent late p99', ms(lateness?.p99), 'by this client'],
   ];
   if (report.cancelled > 0)
-    rows.splice(5, 0, ['cancelled', String(report.cancelled), 'still open when it ended']);
+    rows.splice(4, 0, ['cancelled', String(report.cancelled), 'still open when it ended']);
   return { columns: ['load', '', ''], rows };
+}
+
+/** Reasons of failure that are shown, the most frequent first. */
+const MOST_REASONS = 5;
+const LONGEST_REASON = 200;
+
+function failureRows({ failures }: LoadReport): [string, string, string][] {
+  const reasons = Object.entries(failures).sort(([, a], [, b]) => b - a);
+  const shown = reasons
+    .slice(0, MOST_REASONS)
+    .map(([why, count]): [string, string, string] => ['', String(count), why.slice(0, LONGEST_REASON)]);
+  const left = reasons.slice(MOST_REASONS).reduce((sum, [, count]) => sum + count, 0);
+  return left === 0 ? shown : [...shown, ['', String(left), 'for other reasons']];
 }

@@ -129,6 +129,18 @@ describe('driveLoad()', () => {
     expect(report.latencyMs).toBeUndefined();
   });
 
+  it('keeps twenty reasons of failure, however many a server tells', async () => {
+    let count = 0;
+    const url = await respond((request, response) => {
+      request.resume();
+      if (request.method === 'GET') response.end(metadata);
+      else response.writeHead(500).end(JSON.stringify({ error: `fault ${count++ % 25}` }));
+    });
+    const report = await driveLoad(url, { model: 'm', rps: 100, durationS: 0.5, arrivals: 'uniform' });
+    expect(Object.keys(report.failures)).toHaveLength(21);
+    expect(report.failures['other reasons']).toBe(10);
+  });
+
   it('accepts an answer only with every output of the model', async () => {
     const binary = ANSWER.replace('"data":[1]', '"parameters":{"binary_data_size":4}');
     const ways: readonly [body: string, headerLength?: number][] = [
@@ -166,6 +178,14 @@ describe('driveLoad()', () => {
       'status 200: a header longer than it': 10,
       'status 200: no JSON with outputs': 20,
     });
+  });
+
+  it('refuses a URL that is more than a server', async () => {
+    const load = { rps: 1, durationS: 1 };
+    for (const more of ['v2', 'v2/models/m', '?model=m'])
+      await expect(driveLoad(`http://127.0.0.1:9/${more}`, load)).rejects.toThrow(
+        `url: http://127.0.0.1:9/${more} is more than a server; give http://127.0.0.1:9 alone`,
+      );
   });
 
   it('refuses invalid options, all at once, and a server that is not there', async () => {

@@ -21,7 +21,7 @@ export function loadCommand(): Command {
   return withJson(
     new Command('load')
       .description(
-        'Drive a server with an open-loop load: throughput, latency from the intended send times, attainment, drops.',
+        'Drive a server with an open-loop load: throughput, latency from the intended send times, attainment, drops. Exits with 6 when a request failed.',
       )
       .argument('<url>', 'server, such as http://127.0.0.1:8000')
       .requiredOption('--rps <rate>', 'requests per second', positiveNumber)
@@ -61,9 +61,8 @@ export function loadCommand(): Command {
           terminal.document(report);
           if (signal.aborted) return EXIT.interrupted;
           for (const warning of report.warnings) await terminal.warn(warning);
-          return options.failUnder !== undefined && (report.attainment ?? 0) < options.failUnder
-            ? EXIT.checkFailed
-            : EXIT.done;
+          const isUnder = options.failUnder !== undefined && (report.attainment ?? 0) < options.failUnder;
+          return isUnder || report.failed > 0 ? EXIT.checkFailed : EXIT.done;
         }),
       ),
   );
