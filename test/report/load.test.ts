@@ -32,7 +32,7 @@ describe('loadTable()', () => {
     const rows = rowsOf(REPORT);
     const failed = rows.findIndex(([name]) => name === 'failed');
     expect(rows.slice(failed, failed + 7)).toEqual([
-      ['failed', '60', '60 %'],
+      ['failed', '60', '60.0 %'],
       ['', '45', 'status 400: b'],
       ['', '10', 'status 500: a'],
       ['', '1', 'c'],
