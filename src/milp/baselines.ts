@@ -1,5 +1,6 @@
 import { fault, InputError } from '../artifacts/index.js';
 import { type Column, enumerateColumns } from './columns/index.js';
+import { isOver, limitOf } from './integer/index.js';
 import { LinearModel, type Term } from './lp/index.js';
 import { withoutCuts } from './no-partitioning.js';
 import type { PlanOptions } from './options.js';
@@ -8,7 +9,8 @@ import type { UsedColumn } from './plan/index.js';
 import { assemblePlan } from './plan/index.js';
 import type { PooledOutcome, PooledProblem } from './problem.js';
 import { planPooled, tablesOf } from './solve.js';
-import { type ClassTable, classTable, type ModelTable, type Slot } from './tables/index.js';
+import { type ClassTable, classTable, type ModelTable, powerOfTwo, type Slot } from './tables/index.js';
+import { allowedSteps, milpWork, type Stop, stopAfter } from './work.js';
 
 export type Baseline = 'no-partitioning' | 'dart-r';
 
@@ -37,6 +39,12 @@ export function planBaseline(
   const { kind, version, status, ...rest } = outcome.plan;
   return { ...outcome, plan: { kind, version, status, baseline, ...rest } };
 }
+
+/** Pairs of GPUs of one model, with every cut and batch, that are looked at. */
+const MOST_PAIRS_LISTED = 5_000_000;
+
+/** Of the MILP that counts pairs: it has a variable for each pair of classes, and needs few. */
+const MOST_NODES = 100_000;
 
 function refuseForDart({ planner, models }: PooledProblem): void {
   const faults = [
@@ -94,10 +102,13 @@ function dart(
   const classes = classTable(pairs);
   const shares = divided(classes, uses);
   const tables = tablesOf(pairs, options);
-  const used = phases.time('pairs', () =>
-    tables.flatMap((table, m) => bestPairs(pairs, table, shares[m] as number[], options)),
+  const stop = stopAfter(allowedSteps(options.work), () => isOver(options, phases));
+  const best = phases.time('pairs', () =>
+    tables.map((table, m) => bestPairs(pairs, table, shares[m] as number[], options, stop)),
   );
+  const used = best.flatMap((one) => one ?? []);
   const solver = { ms: phases.elapsed(), phases: phases.ms, columns: used.length, rounds: 0, nodes: 0 };
+  if (best.includes(undefined)) return { status: 'no-plan-in-time', limit: limitOf(options, phases), solver };
   const unknown = problem.models.map(() => undefined);
   if (used.length === 0) {
     const reasons = ['no pair of GPUs and no GPU alone meets the SLO'];
@@ -121,17 +132,19 @@ function dart(
   };
 }
 
-/** One model: how many of each pair and of each GPU alone. */
+/** One model: how many of each pair and of each GPU alone; undefined where it was stopped. */
 function bestPairs(
   problem: PooledProblem,
   table: ModelTable,
   gpus: readonly number[],
   options: PlanOptions,
-): UsedColumn[] {
-  const columns = enumerateColumns(table, problem.planner, Infinity);
+  stop: Stop,
+): UsedColumn[] | undefined {
+  const columns = enumerateColumns(table, problem.planner, MOST_PAIRS_LISTED, stop);
+  if (columns === undefined) return undefined;
   const kept = new Map<string, { column: Column; rps: number; classes: number[] }>();
-  for (let c = 0; c < (columns?.count ?? 0); c++) {
-    const column = columns?.column(c) as Column;
+  for (let c = 0; c < columns.count; c++) {
+    const column = columns.column(c);
     const classes = column.parts.map(({ slot }) => (table.slots[slot] as Slot).classIndex);
     if (new Set(classes).size < classes.length) continue;
     const rps = Math.min(...column.parts.map((part) => part.rps));
@@ -149,11 +162,13 @@ function bestPairs(
     );
     model.addConstraint(`GPUs of class ${k}`, -Infinity, terms, n);
   });
+  const unit = powerOfTwo(Math.max(0, ...items.map(({ rps }) => rps)));
   model.addObjective(
     'maximize',
-    items.map(({ rps }, i): Term => [counts[i] as number, rps]),
+    items.map(({ rps }, i): Term => [counts[i] as number, rps / unit]),
   );
-  const outcome = options.highs.solve(model);
+  const outcome = options.highs.solve(model, milpWork(MOST_NODES));
+  if (outcome.status === 'stopped' || outcome.status === 'feasible') return undefined;
   if (outcome.status !== 'optimal') return [];
   return items.flatMap(({ column }, i): UsedColumn[] => {
     const n = Math.round(outcome.values[counts[i] as number] as number);

@@ -7,6 +7,7 @@ import {
   LabelPricing,
   ListedColumns,
   plannedColumn,
+  roundSteps,
 } from './columns/index.js';
 import { infeasibility } from './infeasible.js';
 import {
@@ -43,13 +44,16 @@ import {
   normalised,
   type Scale,
 } from './tables/index.js';
-import { type Stop, Work } from './work.js';
+import { allowedSteps, stopAfter } from './work.js';
 
 /** Partitions of the plan that pricing starts from, where columns are too many to list. */
 const START_PARTITIONS = 3;
 
 /** Columns of one model that are listed at most; past them they are priced. */
 const MOST_LISTED = 400_000;
+
+/** Cuts looked at to list them: where most beginnings of a pipeline lead nowhere, pricing is quicker. */
+const MOST_LISTING_STEPS = 1e8;
 
 /**
  * Plans pooled pipelines: the LP over columns gives a proven bound, a search over integer counts the plan (docs/design.md, idea
@@ -65,8 +69,10 @@ export function planPooled(problem: PooledProblem, options: PlanOptions): Pooled
   const { classes, tables, scale } = normalised(spec.classes, spec.tables, kind);
   options.onProgress?.({ phase: 'columns' });
   const isStopped = () => isOver(options, phases);
-  const pricing = stopAfter(new Work(options.work), isStopped);
-  const sources = phases.time('columns', () => tables.map((table) => sourceOf(problem, table, pricing)));
+  const steps = allowedSteps(options.work);
+  const sources = phases.time('columns', () =>
+    tables.map((table) => sourceOf(problem, table, steps / tables.length, isStopped)),
+  );
   const empty = tables.filter(
     (_, m) => (sources[m] as ColumnSource).cheapest(freePrices(classes), Infinity) === Infinity,
   );
@@ -81,18 +87,13 @@ export function planPooled(problem: PooledProblem, options: PlanOptions): Pooled
   if (masters.length > 1 && (masters[0] as MasterResult).bound < 1 - PROVEN)
     return infeasibility(problem, spec.classes, spec.tables, masters, solver);
   base.options.onProgress?.({ phase: 'search', bound: master.bound });
-  const search: IntegerSearch = { ...base, master, stop: stopAfter(new Work(options.work), isStopped) };
+  const search: IntegerSearch = { ...base, master, stop: stopAfter(steps, isStopped) };
   const result = phases.time('search', () => searchPlan(search));
   return outcome(search, spec, result);
 }
 
 /** Tables in the units of the spec. */
 type SpecTables = Pick<Normalised, 'classes' | 'tables'>;
-
-/** Ends with the work, or with what else ends planning. */
-function stopAfter(work: Work, isStopped: () => boolean): Stop {
-  return (steps) => work.spend(steps) || isStopped();
-}
 
 /** Whoever is told of progress is told in the units of the spec. */
 function inSearchUnits(options: PlanOptions, { value: unit }: Scale): PlanOptions {
@@ -151,10 +152,17 @@ function noPartitioningRps(problem: PooledProblem, options: PlanOptions): number
 }
 
 /** All columns where they are blocks and few enough; exact pricing over the cuts elsewhere. */
-function sourceOf({ planner }: PooledProblem, table: ModelTable, stop: Stop): ColumnSource {
+function sourceOf(
+  { planner }: PooledProblem,
+  table: ModelTable,
+  steps: number,
+  isStopped: () => boolean,
+): ColumnSource {
+  const listing = stopAfter(MOST_LISTING_STEPS, isStopped);
   const listed =
-    planner.granularity === 'block' ? enumerateColumns(table, planner, MOST_LISTED, stop) : undefined;
-  return listed === undefined ? new LabelPricing(table, planner, stop) : new ListedColumns(listed);
+    planner.granularity === 'block' ? enumerateColumns(table, planner, MOST_LISTED, listing) : undefined;
+  if (listed !== undefined) return new ListedColumns(listed);
+  return new LabelPricing(table, planner, stopAfter(steps, isStopped));
 }
 
 /**
@@ -189,7 +197,9 @@ function bounds(
   { problem, options, phases, classes, tables, sources }: Omit<IntegerSearch, 'master' | 'stop'>,
   known: readonly Column[],
 ): MasterResult[] {
-  const stop = () => isOver(options, phases);
+  const made = roundSteps(sources);
+  const isLate = stopAfter(allowedSteps(options.work), () => isOver(options, phases));
+  const stop = () => isLate(made);
   // How much can be served knows no prices.
   const free: ClassTable = { ...classes, unitCost: classes.names.map(() => 0) };
   const solve = (goal: MasterGoal, start: readonly Column[]) =>

@@ -3,11 +3,10 @@ import { type Fault, fault, type PlannedPartition, type Profile } from '../../ar
 /** Faults found so far. */
 export type Told = Fault[];
 
-/** Tells a figure that is not what it should be. */
+/** Tells a figure that is not what it should be, to a part in 10⁹: 0 is 0 whatever the units. */
 export function same(told: Told, at: string, is: number, should: number, tolerance = 1e-9): void {
   const off = Math.abs(is - should);
-  if (!(off <= tolerance * Math.max(1, Math.abs(should))))
-    told.push(fault(`is ${is}, recomputed ${should}`, at));
+  if (!(off <= tolerance * Math.abs(should))) told.push(fault(`is ${is}, recomputed ${should}`, at));
 }
 
 /** What a partition's blocks or layers come to, read from the profile. */

@@ -24,6 +24,8 @@ export interface ColumnSource {
   cheapest(prices: ColumnPrices, known: number): number;
   /** At most `count` columns cheaper than `below`, cheapest first; ties in the source's own order. */
   cheaperThan(below: number, prices: ColumnPrices, count: number): PricedColumn[];
+  /** At most `count` of the cheapest. Prices that differ by rounding are the same: ties in the source's own order. */
+  cheapestOf(prices: ColumnPrices, count: number): PricedColumn[];
 }
 
 /** All columns, listed; pricing is a scan over flat arrays. */
@@ -46,9 +48,19 @@ export class ListedColumns implements ColumnSource {
     const found: number[] = [];
     for (let c = 0; c < this.prices.length; c++) if ((this.prices[c] as number) < below) found.push(c);
     found.sort((a, b) => (this.prices[a] as number) - (this.prices[b] as number) || a - b);
-    return found
-      .slice(0, count)
-      .map((c) => ({ column: this.set.column(c), price: this.prices[c] as number }));
+    return found.slice(0, count).map((c) => this.priced(c));
+  }
+
+  cheapestOf(prices: ColumnPrices, count: number): PricedColumn[] {
+    this.scan(prices);
+    const ranks = Float32Array.from(this.prices);
+    const all = Array.from(ranks.keys());
+    all.sort((a, b) => (ranks[a] as number) - (ranks[b] as number) || a - b);
+    return all.slice(0, count).map((c) => this.priced(c));
+  }
+
+  private priced(c: number): PricedColumn {
+    return { column: this.set.column(c), price: this.prices[c] as number };
   }
 
   private scan({ perGpu, perUse }: ColumnPrices): void {
@@ -71,4 +83,12 @@ export class ListedColumns implements ColumnSource {
       prices[c] = price;
     }
   }
+}
+
+/** Steps of a round that prices all columns that are listed; what is priced by labels counts its own. */
+export function roundSteps(sources: readonly ColumnSource[]): number {
+  return sources.reduce(
+    (sum, source) => sum + (source instanceof ListedColumns ? 2 * source.set.count * source.set.width : 0),
+    0,
+  );
 }

@@ -4,7 +4,7 @@
  * `columns.ts` enumerates them at block level; `label-pricing.ts` finds the best one under given duals at layer level, exactly.
  */
 
-export { type ColumnSource, ListedColumns, type PricedColumn } from './column-source.js';
+export { type ColumnSource, ListedColumns, type PricedColumn, roundSteps } from './column-source.js';
 export { type Column, type ColumnPart, ColumnSet, columnSetOf, enumerateColumns } from './columns.js';
 export { LabelPricing } from './label-pricing.js';
 export { blockEnds, plannedColumn } from './planned-columns.js';

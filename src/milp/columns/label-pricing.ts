@@ -64,6 +64,10 @@ export class LabelPricing implements ColumnSource {
     return this.priced(below, prices).slice(0, count);
   }
 
+  cheapestOf(prices: ColumnPrices, count: number): PricedColumn[] {
+    return this.cheaperThan(Infinity, prices, count);
+  }
+
   /** Columns as varied as they come, up to a price: for the search over whole numbers. */
   variedBelow(below: number, prices: ColumnPrices, count: number): PricedColumn[] {
     return this.search(below, prices, 0).found.slice(0, count);

@@ -1,6 +1,5 @@
 import { type UsedColumn, usedRps } from '../plan/index.js';
-import type { SearchLimit } from '../problem.js';
-import type { IntegerSearch, SearchResult } from './search-types.js';
+import { type IntegerSearch, limitOf, type SearchResult } from './search-types.js';
 
 /** A gap that rounding may leave. */
 export const PROVEN = 1e-9;
@@ -18,6 +17,9 @@ export interface Candidate {
   /** Of what proved the bound, where it is more than rounding. */
   readonly tolerance?: number;
 }
+
+/** What a way to find a plan came to: one, the proof that there is none, or neither. */
+export type Tried = Candidate | 'infeasible' | undefined;
 
 export function isMaximised({ problem }: IntegerSearch): boolean {
   return problem.planner.objective === 'throughput';
@@ -45,12 +47,10 @@ export function consistent(search: IntegerSearch, bound: number, value: number, 
 }
 
 /** Of two plans the one that does more, with the work of both. */
-export function better(
-  search: IntegerSearch,
-  a: Candidate | undefined,
-  b: Candidate | undefined,
-): Candidate | undefined {
+export function better(search: IntegerSearch, a: Tried, b: Tried): Tried {
   if (a === undefined || b === undefined) return a ?? b;
+  if (a === 'infeasible') return b;
+  if (b === 'infeasible') return a;
   const bIsBetter = isMaximised(search) ? b.value > a.value : b.value < a.value;
   const nodes = a.nodes + b.nodes;
   const { bound, tolerance } = b.bound === undefined ? a : b;
@@ -82,25 +82,16 @@ export function planValue(search: IntegerSearch, used: readonly UsedColumn[], pr
 }
 
 /** The result of a search that ends with a plan, or with none. @param proven a bound of all plans */
-export function finish(
-  search: IntegerSearch,
-  found: Candidate | undefined,
-  proven: number,
-  gap: number,
-): SearchResult {
-  if (found === undefined) return { status: 'none', limit: limitOf(search), nodes: 0 };
+export function finish(search: IntegerSearch, found: Tried, proven: number, gap: number): SearchResult {
+  if (found === 'infeasible') return { status: 'infeasible', nodes: 0 };
+  if (found === undefined) return { status: 'none', limit: limitOf(search.options, search.phases), nodes: 0 };
   const tightest = found.bound === undefined ? proven : tighter(search, found.bound, proven);
   if (isMaximised(search) && found.value <= 0)
     return tightest <= 0
       ? { status: 'infeasible', nodes: found.nodes }
-      : { status: 'none', limit: limitOf(search), nodes: found.nodes };
+      : { status: 'none', limit: limitOf(search.options, search.phases), nodes: found.nodes };
   const bound = consistent(search, tightest, found.value, found.tolerance);
   const off = gapOf(search, found.value, bound);
-  const limit = off <= PROVEN ? undefined : off <= gap ? 'gap' : limitOf(search);
+  const limit = off <= PROVEN ? undefined : off <= gap ? 'gap' : limitOf(search.options, search.phases);
   return { status: 'found', used: found.used, value: found.value, bound, limit, nodes: found.nodes };
-}
-
-function limitOf({ options, phases }: IntegerSearch): SearchLimit {
-  if (options.interrupted?.() === true) return 'interrupted';
-  return options.timeLimitMs !== undefined && phases.elapsed() >= options.timeLimitMs ? 'time' : 'work';
 }

@@ -3,68 +3,93 @@ import { ListedColumns } from '../columns/index.js';
 import type { SolveOutcome } from '../lp/index.js';
 import { columnKey } from '../lp/index.js';
 import { DEFAULT_GAP } from '../options.js';
-import { compareColumns, type PlanGoal, planModel, usedColumns } from '../plan/index.js';
-import { DEFAULT_WORK } from '../work.js';
+import { compareColumns, type PlanGoal, planModel, settledShares, usedColumns } from '../plan/index.js';
+import { DEFAULT_WORK, milpWork } from '../work.js';
 import {
   better,
   type Candidate,
   consistent,
   gapOf,
   isMaximised,
+  PROVEN,
   planValue,
   SOLVER_TOLERANCE,
+  type Tried,
 } from './candidates.js';
+import { meetsRates } from './rounded.js';
 import { type IntegerSearch, isStopped, timeLeft } from './search-types.js';
 
 /** Columns by model of the MILPs, one after another while they end before their work does. */
 const COLUMNS_PER_MODEL = [60, 240, 960];
+/** Columns of all models together: the first LP of a larger MILP takes longer than its nodes are worth. */
+const MOST_COLUMNS = 12_000;
 const MOST_INTEGERS_TIMES_NODES = 100_000;
 
 /** A MILP over the columns cheapest at the LP's prices; with all of them where they are few, and then its bound counts. */
-export function milpPlan(search: IntegerSearch, proven: number): Candidate | undefined {
+export function milpPlan(search: IntegerSearch, proven: number): Tried {
   const { options } = search;
   const gap = options.gap ?? DEFAULT_GAP;
-  let found: Candidate | undefined;
+  let found: Tried;
   let work = options.work ?? Infinity;
+  const most = Math.max(1, Math.floor(MOST_COLUMNS / search.tables.length));
   for (const count of COLUMNS_PER_MODEL) {
     if (isStopped(search) || work < 1) break;
-    const columns = bestColumns(search, count);
+    const columns = bestColumns(search, Math.min(count, most));
     const wider = milpOver(search, columns, work);
     found = better(search, found, wider);
-    work -= wider?.nodes ?? 0;
-    if (columns.all || wider === undefined || !wider.ended) break;
+    if (columns.all || wider === undefined || wider === 'infeasible' || !wider.ended || count >= most) break;
+    work -= wider.nodes;
     if (gapOf(search, (found as Candidate).value, proven) <= gap) break;
   }
   return found;
 }
 
+type Solved = Candidate & { readonly ended: boolean };
+
+/** Rates are asked for once more with so much added, where the solver's tolerance left a plan short of them. */
+const MORE = 1 + 10 * SOLVER_TOLERANCE;
+
 /** @returns `ended` where the work sufficed */
 function milpOver(
   search: IntegerSearch,
-  { columns, all }: { columns: Column[]; all: boolean },
+  chosen: { columns: Column[]; all: boolean },
   work: number,
-): (Candidate & { ended: boolean }) | undefined {
+): Solved | 'infeasible' | undefined {
+  const goal = goalOf(search);
+  const found = solved(search, chosen, goal, work);
+  if (found === undefined || found === 'infeasible') return found;
+  if (goal.kind === 'throughput' || meetsRates(search, found.used, PROVEN)) return found;
+  const left = Math.max(1, work - found.nodes);
+  const more = solved(search, chosen, { ...goal, rps: goal.rps.map((rps) => rps * MORE) }, left);
+  if (more === undefined || more === 'infeasible' || !meetsRates(search, more.used, PROVEN)) return undefined;
+  const { bound: _, tolerance: __, ...plan } = more;
+  return { ...plan, nodes: found.nodes + more.nodes };
+}
+
+function solved(
+  search: IntegerSearch,
+  { columns, all }: { columns: Column[]; all: boolean },
+  goal: PlanGoal,
+  work: number,
+): Solved | 'infeasible' | undefined {
   const { problem, classes, tables, options } = search;
-  const plan = planModel(classes, tables, columns, problem.planner, goalOf(search));
+  const plan = planModel(classes, tables, columns, problem.planner, goal);
   const outcome: SolveOutcome = options.highs.solve(plan.model, {
     gap: (options.gap ?? DEFAULT_GAP) / 4,
-    maxNodes: Number.isFinite(work) ? work : defaultNodes(plan.model.integer.filter(Boolean).length),
+    ...milpWork(Number.isFinite(work) ? work : defaultNodes(plan.model.integer.filter(Boolean).length)),
     ...timeLeft(search),
     ...(options.interrupted === undefined ? {} : { interrupted: options.interrupted }),
-    ...progressOf(search),
+    ...progressOf(search, plan.scale.value),
   });
+  const isProof = all && plan.isProof;
+  if (outcome.status === 'infeasible' && isProof) return 'infeasible';
   if (outcome.status !== 'optimal' && outcome.status !== 'feasible') return undefined;
-  const used = usedColumns(plan, outcome.values, tables);
-  const value = planValue(search, used, outcome.objective);
-  return {
-    used,
-    value,
-    nodes: outcome.nodes,
-    ended: outcome.status === 'optimal',
-    ...(all
-      ? { bound: consistent(search, outcome.bound, value, SOLVER_TOLERANCE), tolerance: SOLVER_TOLERANCE }
-      : {}),
-  };
+  const used = settledShares(usedColumns(plan, outcome.values, tables), tables);
+  const value = planValue(search, used, plan.priceOf(outcome.values));
+  const proved = { used, value, nodes: outcome.nodes, ended: outcome.status === 'optimal' };
+  if (!isProof) return proved;
+  const bound = consistent(search, outcome.bound * plan.scale.value, value, SOLVER_TOLERANCE);
+  return { ...proved, bound, tolerance: SOLVER_TOLERANCE };
 }
 
 /** A node of a large MILP takes longer and finds less. */
@@ -76,15 +101,18 @@ function defaultNodes(integers: number): number {
 }
 
 /** A solver tells its own bound, over its own columns; ours is the LP's. */
-function progressOf({ options, master }: IntegerSearch): { onProgress?: (value: number) => void } {
+function progressOf(
+  { options, master }: IntegerSearch,
+  unit: number,
+): { onProgress?: (value: number) => void } {
   const { onProgress } = options;
   if (onProgress === undefined) return {};
-  return { onProgress: (value) => onProgress({ phase: 'search', value, bound: master.bound }) };
+  return { onProgress: (value) => onProgress({ phase: 'search', value: value * unit, bound: master.bound }) };
 }
 
 function goalOf(search: IntegerSearch): PlanGoal {
   return isMaximised(search)
-    ? { kind: 'throughput', weights: search.tables.map(({ weight }) => weight) }
+    ? { kind: 'throughput', weights: search.tables.map(({ weight }) => weight), most: search.master.bound }
     : { kind: 'price', rps: search.tables.map(({ rps = 0 }) => rps) };
 }
 
@@ -95,8 +123,7 @@ function bestColumns({ sources, master }: IntegerSearch, count: number): { colum
   });
   sources.forEach((source, m) => {
     const prices = { perGpu: master.gpuPrices, perUse: master.usePrices[m] as readonly number[] };
-    for (const { column } of source.cheaperThan(Infinity, prices, count))
-      chosen.set(columnKey(column), column);
+    for (const { column } of source.cheapestOf(prices, count)) chosen.set(columnKey(column), column);
   });
   // What is priced is never known to be all there is.
   const all = sources.every((source) => source instanceof ListedColumns && source.set.count <= count);

@@ -6,4 +6,4 @@
 
 export { consistent, gapOf, isMaximised, PROVEN, SOLVER_TOLERANCE } from './candidates.js';
 export { searchPlan } from './search.js';
-export { type IntegerSearch, isOver, type SearchResult } from './search-types.js';
+export { type IntegerSearch, isOver, limitOf, type SearchResult } from './search-types.js';

@@ -1,8 +1,8 @@
-import type { Column } from '../columns/index.js';
+import { type Column, roundSteps } from '../columns/index.js';
 import type { MasterGoal } from '../lp/index.js';
 import { boundAt, solveMaster } from '../lp/index.js';
 import type { ClassTable } from '../tables/index.js';
-import { type IntegerSearch, isStopped } from './search-types.js';
+import type { IntegerSearch } from './search-types.js';
 
 /** A bound on prices that knows GPUs are bought whole, and the columns that showed it. */
 export interface PriceBound {
@@ -38,7 +38,7 @@ export function wholeGpuBound(search: IntegerSearch, most: number): PriceBound {
   let lps = 0;
   for (const { gpus, price } of clusters) {
     if (cuts.some(({ perGpu, need }) => worthOf(perGpu, gpus) < need * (1 - 1e-9))) continue;
-    if (++lps > MOST_LPS || isStopped(search)) return { bound: price, columns: [...columns] };
+    if (++lps > MOST_LPS || search.stop(0)) return { bound: price, columns: [...columns] };
     const known = [...master.columns, ...columns];
     const tried = tryCluster(search, goal, gpus, known);
     for (const column of tried.columns) columns.add(column);
@@ -57,7 +57,8 @@ function tryCluster(
 ): { reach: number; cut: Cut | undefined; columns: readonly Column[] } {
   const { options, tables, sources, classes } = search;
   const cluster: ClassTable = { ...classes, available: gpus, unitCost: gpus.map(() => 0) };
-  const stop = () => isStopped(search);
+  const made = roundSteps(sources);
+  const stop = () => search.stop(made);
   const { bound, gpuPrices, modelPrices, columns, rps } = solveMaster(
     options.highs,
     cluster,

@@ -18,10 +18,14 @@ export function gpusUsed({ classes, master, tables }: IntegerSearch): number[] {
 }
 
 /** Whether columns in use serve every model's rate. */
-function meetsRates({ tables }: IntegerSearch, used: readonly UsedColumn[]): boolean {
+export function meetsRates(
+  { tables }: IntegerSearch,
+  used: readonly UsedColumn[],
+  tolerance = ROUNDING,
+): boolean {
   return tables.every(({ rps = 0 }, m) => {
     const own = used.filter(({ column }) => column.model === m);
-    return own.reduce((sum, one) => sum + usedRps(one), 0) >= rps * (1 - ROUNDING);
+    return own.reduce((sum, one) => sum + usedRps(one), 0) >= rps * (1 - tolerance);
   });
 }
 

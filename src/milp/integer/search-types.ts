@@ -38,6 +38,12 @@ export function isOver({ interrupted, timeLimitMs }: PlanOptions, phases: Phases
   return interrupted?.() === true || (timeLimitMs !== undefined && phases.elapsed() >= timeLimitMs);
 }
 
+/** What ended a search that came to no end of its own. */
+export function limitOf(options: PlanOptions, phases: Phases): SearchLimit {
+  if (options.interrupted?.() === true) return 'interrupted';
+  return isOver(options, phases) ? 'time' : 'work';
+}
+
 /** What is left of the time limit, for a solver. */
 export function timeLeft({ options, phases }: IntegerSearch): { maxSeconds?: number } {
   if (options.timeLimitMs === undefined) return {};

@@ -3,6 +3,7 @@ import { solveLiteral } from '../literal/index.js';
 import { columnKey } from '../lp/index.js';
 import { DEFAULT_GAP } from '../options.js';
 import { fitsServers, type UsedColumn, usedRps } from '../plan/index.js';
+import { DEFAULT_WORK, milpWork } from '../work.js';
 import {
   better,
   type Candidate,
@@ -27,7 +28,7 @@ import {
   type TableRule,
 } from './grid-search.js';
 import { wholeGpuBound } from './price-bound.js';
-import { usefulGpus } from './rounded.js';
+import { meetsRates, usefulGpus } from './rounded.js';
 import { type IntegerSearch, type SearchResult, timeLeft } from './search-types.js';
 
 /** A gap by model at which a large cluster's plan is not worth a MILP. */
@@ -146,12 +147,14 @@ function literalPlan(search: IntegerSearch, gap: number): SearchResult {
   const { outcome, used } = solveLiteral(options.highs, problem, classes, tables, {
     copies: options.copies ?? 2,
     gap,
-    ...(options.work === undefined ? {} : { maxNodes: options.work }),
+    ...milpWork(options.work ?? DEFAULT_WORK),
     ...timeLeft(search),
     ...(options.interrupted === undefined ? {} : { interrupted: options.interrupted }),
   });
   if (outcome.status === 'infeasible') return { status: 'infeasible', nodes: 0 };
   if (outcome.status !== 'optimal' && outcome.status !== 'feasible')
+    return finish(search, undefined, search.master.bound, gap);
+  if (!isMaximised(search) && !meetsRates(search, used, PROVEN))
     return finish(search, undefined, search.master.bound, gap);
   const value = planValue(search, used, outcome.objective);
   return finish(
@@ -237,6 +240,19 @@ function largePlan(search: IntegerSearch, gap: number): SearchResult {
   return finish(search, better(search, bulk, milp), master.bound, gap);
 }
 
+/** No plan by pools: where there is none by fractions either, there is none at all. */
+function withoutPools(
+  search: IntegerSearch,
+  sets: GridColumns['sets'],
+  complete: boolean,
+  useful: readonly number[],
+  gap: number,
+): SearchResult {
+  const upper = search.phases.time('fractions', () => gridPlan(search, sets, FRACTIONS, undefined, useful));
+  const isNone = complete && upper !== undefined && (upper.used.length === 0 || upper.value <= 0);
+  return isNone ? { status: 'infeasible', nodes: 0 } : largePlan(search, gap);
+}
+
 /** Of two values the one that bounds both. */
 function loosest(search: IntegerSearch, a: number, b: number): number {
   return isMaximised(search) ? Math.max(a, b) : Math.min(a, b);
@@ -254,7 +270,7 @@ function positions(
     pools !== undefined && pools.used.length > 0
       ? { used: pools.used, value: planValue(search, pools.used, pools.value), nodes: 0 }
       : undefined;
-  if (lower === undefined) return largePlan(search, gap);
+  if (lower === undefined) return withoutPools(search, sets, complete, useful, gap);
   const upper = phases.time('fractions', () => gridPlan(search, sets, FRACTIONS, lower.value, useful));
   // The tables leave out what is no better than the plan there is: they may find less than it.
   const proved = upper === undefined || !complete ? master.bound : loosest(search, upper.value, lower.value);

@@ -1,7 +1,7 @@
 import type { Column } from '../columns/index.js';
 import type { HighsEngine, SolveOptions, SolveOutcome } from '../lp/index.js';
 import { LinearModel, type Term } from '../lp/index.js';
-import type { UsedColumn } from '../plan/index.js';
+import { settledShares, type UsedColumn } from '../plan/index.js';
 import type { PooledProblem, ResolvedPlanner } from '../problem.js';
 import {
   type ClassTable,
@@ -73,7 +73,7 @@ export function solveLiteral(
   const literal = literalModel(problem, classes, tables, options.copies);
   const outcome = engine.solve(literal.model, options);
   const found = outcome.status === 'optimal' || outcome.status === 'feasible';
-  return { outcome, used: found ? chosen(literal, outcome.values) : [] };
+  return { outcome, used: found ? settledShares(chosen(literal, outcome.values), tables) : [] };
 }
 
 /** The formulation itself; `toText()` of its model prints it. */

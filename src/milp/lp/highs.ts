@@ -28,6 +28,8 @@ export interface SolveOptions {
   /** Relative gap at which a MIP stops; 0 proves the optimum. */
   readonly gap?: number;
   readonly maxNodes?: number;
+  /** Counted work of a MIP besides its nodes: the solver's checkpoints, of which it passes some at every node. */
+  readonly maxCheckpoints?: number;
   readonly maxSeconds?: number;
   /** Simplex iterations of an LP. */
   readonly maxIterations?: number;
@@ -168,13 +170,19 @@ function nativeOptions(options: SolveOptions): Record<string, OptionValue> {
   };
 }
 
-function callbacksOf(highs: Highs, { interrupted, onProgress }: SolveOptions): HighsCallbackMap {
+function callbacksOf(
+  highs: Highs,
+  { interrupted, onProgress, maxCheckpoints = Infinity }: SolveOptions,
+): HighsCallbackMap {
   const { simplexInterrupt, mipInterrupt, mipLogging } = highs.constants.callbackType;
+  let checkpoints = 0;
   const stop = (event: { interrupt(): void }): undefined => {
-    if (interrupted?.()) event.interrupt();
+    if (++checkpoints > maxCheckpoints || interrupted?.()) event.interrupt();
   };
+  const isLimited = interrupted !== undefined || maxCheckpoints < Infinity;
   return {
-    ...(interrupted === undefined ? {} : { [simplexInterrupt]: stop, [mipInterrupt]: stop }),
+    ...(isLimited ? { [mipInterrupt]: stop } : {}),
+    ...(interrupted === undefined ? {} : { [simplexInterrupt]: stop }),
     ...(onProgress === undefined
       ? {}
       : {

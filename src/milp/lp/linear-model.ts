@@ -70,6 +70,14 @@ export class LinearModel {
     for (const [variable, coefficient] of terms) this.objective[variable] = coefficient;
   }
 
+  /** Of all rows and the objective, by size; Infinity where there is none. */
+  smallestCoefficient(): number {
+    let least = Infinity;
+    for (const list of [this.coefficients, this.objective])
+      for (const a of list) if (a !== 0) least = Math.min(least, Math.abs(a));
+    return least;
+  }
+
   objectiveOf(values: ArrayLike<number>): number {
     return this.objective.reduce((sum, cost, variable) => sum + cost * (values[variable] as number), 0);
   }

@@ -6,5 +6,7 @@
 export { type Change, diffPlans, type PipelineChange, type PlanDiff } from './diff.js';
 export { type PlacementRules, type PoolToPlace, placeVirtualGpus } from './placement.js';
 export { assemblePlan, compareColumns, fitsServers } from './plan.js';
-export { type PlanGoal, planModel, type UsedColumn, usedColumns, usedRps } from './plan-model.js';
+export { planModel, type UsedColumn, usedColumns, usedRps } from './plan-model.js';
+export type { PlanGoal } from './plan-units.js';
+export { settledShares } from './settled-shares.js';
 export { inSpecUnits } from './spec-units.js';

@@ -2,6 +2,7 @@ import type { Column } from '../columns/index.js';
 import { LinearModel, type Term } from '../lp/index.js';
 import type { ResolvedPlanner } from '../problem.js';
 import type { ClassTable, ModelTable, Slot } from '../tables/index.js';
+import { coefficient, type PlanGoal, type PlanUnits, planUnits } from './plan-units.js';
 
 /** A column in use: virtual GPUs of each of its partitions. */
 export interface UsedColumn {
@@ -20,13 +21,18 @@ export interface PlanModel {
   /** Virtual GPUs, or whole GPUs where each pool fills its own (`perUnit` virtual GPUs a unit). */
   readonly units: readonly (readonly number[])[];
   readonly perUnit: readonly (readonly number[])[];
+  /** What the model counts as 1: its variables of throughput and its objective are in these. */
+  readonly scale: PlanUnits;
+  /** Whether the solver sees all of its figures: what it takes for zero could be served, and its bound would be false. */
+  readonly isProof: boolean;
+  /** Price of the whole GPUs of a solution. */
+  readonly priceOf: (values: ArrayLike<number>) => number;
 }
 
-export type PlanGoal =
-  | { readonly kind: 'throughput'; readonly weights: readonly number[] }
-  /** The sum of throughputs, each model's throughput/weight at least `least`. */
-  | { readonly kind: 'sum'; readonly weights: readonly number[]; readonly least: number }
-  | { readonly kind: 'price'; readonly rps: readonly number[] };
+type Draft = Omit<PlanModel, 'priceOf' | 'isProof'>;
+
+/** The solver drops entries of 10⁻⁹, and a row is kept to within 10⁻⁷. */
+const LEAST_SEEN = 1e-5;
 
 /**
  * PPipe A.2 over given columns: the columns fix p, t and n of the printed formulation, so that Eqs. (16)–(20), (24), (26)
@@ -43,15 +49,20 @@ export function planModel(
   const model = new LinearModel();
   const least = goal.kind === 'throughput' ? model.addVariable('least throughput/weight') : undefined;
   const throughput = model.addVariables(columns.map((column, c) => `x[${columnName(column, c)}]`));
-  const plan = { model, columns, least, throughput, ...addUnits(model, tables, columns, planner) };
-  addRates(plan);
+  const { units, perUnit } = addUnits(model, tables, columns, planner);
+  const unitRps = columns.map(({ parts }, c) => parts.map(({ rps }, d) => rps * (perUnit[c]?.[d] as number)));
+  const scale = planUnits(columns, unitRps, classes, goal);
+  const plan: Draft = { model, columns, least, throughput, units, perUnit, scale };
+  addRates(plan, unitRps);
   const wholeGpus = addWholeGpus(plan, classes, tables, planner);
   addClassLimits(plan, classes, wholeGpus);
   if (planner.virtualPer === 'server') addServers(plan, classes, wholeGpus);
   addDemands(plan, tables, goal);
   addMinShares(plan, tables, classes);
-  addGoal(plan, classes, wholeGpus, goal);
-  return plan;
+  const price = addGoal(plan, classes, wholeGpus);
+  const priceOf = (values: ArrayLike<number>) =>
+    price.reduce((sum, [variable, cost]) => sum + cost * Math.round(values[variable] as number), 0);
+  return { ...plan, priceOf, isProof: model.smallestCoefficient() > LEAST_SEEN };
 }
 
 function columnName({ model, parts }: Column, c: number): string {
@@ -78,13 +89,17 @@ function slotOf(tables: readonly ModelTable[], model: number, slot: number): Slo
   return (tables[model] as ModelTable).slots[slot] as Slot;
 }
 
-/** Eqs. (25), (28): x_l ≤ X·g for every partition. */
-function addRates({ model, columns, throughput, units, perUnit }: PlanModel): void {
+/** Eqs. (25), (28): x_l ≤ X·g for every partition; X no more than a model can need. */
+function addRates(
+  { model, columns, throughput, units, scale }: Draft,
+  unitRps: readonly (readonly number[])[],
+): void {
   columns.forEach((column, c) => {
-    column.parts.forEach(({ rps }, d) => {
+    column.parts.forEach((_, d) => {
+      const rps = (unitRps[c]?.[d] as number) / (scale.rps[column.model] as number);
       const terms: Term[] = [
         [throughput[c] as number, 1],
-        [units[c]?.[d] as number, -rps * (perUnit[c]?.[d] as number)],
+        [units[c]?.[d] as number, -coefficient(Math.min(1, rps))],
       ];
       model.addConstraint(`rate[${columnName(column, c)},${d}]`, -Infinity, terms, 0);
     });
@@ -101,7 +116,7 @@ interface WholeGpus {
 
 /** Groups partitions that fill whole GPUs together: n_G ≥ Σ g/v, n_G whole. A pool's units are whole GPUs already. */
 function addWholeGpus(
-  plan: PlanModel,
+  plan: Draft,
   classes: ClassTable,
   tables: readonly ModelTable[],
   planner: ResolvedPlanner,
@@ -128,7 +143,7 @@ function addWholeGpus(
 }
 
 /** Eqs. (9), (23): the GPUs there are of each class. */
-function addClassLimits({ model }: PlanModel, classes: ClassTable, wholeGpus: readonly WholeGpus[]): void {
+function addClassLimits({ model }: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus[]): void {
   classes.names.forEach((name, k) => {
     const terms = wholeGpus.filter((group) => group.classIndex === k).flatMap((group) => group.terms);
     model.addConstraint(`GPUs of ${name}`, -Infinity, terms, classes.available[k] as number);
@@ -136,7 +151,7 @@ function addClassLimits({ model }: PlanModel, classes: ClassTable, wholeGpus: re
 }
 
 /** One virtual size per server: every size has servers of its own; a last, smaller server goes to one of them. */
-function addServers({ model }: PlanModel, classes: ClassTable, wholeGpus: readonly WholeGpus[]): void {
+function addServers({ model }: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus[]): void {
   classes.names.forEach((name, k) => {
     const perServer = classes.perServer[k] as number;
     const available = classes.available[k] as number;
@@ -157,36 +172,28 @@ function addServers({ model }: PlanModel, classes: ClassTable, wholeGpus: readon
   });
 }
 
-function throughputTerms({ columns, throughput }: PlanModel, m: number): Term[] {
+function throughputTerms({ columns, throughput }: Draft, m: number): Term[] {
   return columns.flatMap((column, c): Term[] => (column.model === m ? [[throughput[c] as number, 1]] : []));
 }
 
 /** Several models: each one's throughput carries its weight (§3, Objective); or meets its rate. */
-function addDemands(plan: PlanModel, tables: readonly ModelTable[], goal: PlanGoal): void {
+function addDemands(plan: Draft, tables: readonly ModelTable[], goal: PlanGoal): void {
   tables.forEach(({ name }, m) => {
     const terms = throughputTerms(plan, m);
-    switch (goal.kind) {
-      case 'throughput':
-        terms.push([plan.least as number, -(goal.weights[m] as number)]);
-        plan.model.addConstraint(`throughput of ${name}`, 0, terms, Infinity);
-        break;
-      case 'sum':
-        plan.model.addConstraint(
-          `throughput of ${name}`,
-          goal.least * (goal.weights[m] as number),
-          terms,
-          Infinity,
-        );
-        break;
-      case 'price':
-        plan.model.addConstraint(`throughput of ${name}`, goal.rps[m] as number, terms, Infinity);
-        break;
+    const unit = plan.scale.rps[m] as number;
+    if (goal.kind === 'price') {
+      const least = coefficient((goal.rps[m] as number) / unit);
+      plan.model.addConstraint(`throughput of ${name}`, least, terms, Infinity);
+      return;
     }
+    const share = coefficient(((goal.weights[m] as number) * plan.scale.value) / unit);
+    terms.push([plan.least as number, -share]);
+    plan.model.addConstraint(`throughput of ${name}`, 0, terms, Infinity);
   });
 }
 
 /** The least share of a model's throughput whose pipelines use a class. */
-function addMinShares(plan: PlanModel, tables: readonly ModelTable[], classes: ClassTable): void {
+function addMinShares(plan: Draft, tables: readonly ModelTable[], classes: ClassTable): void {
   tables.forEach((table, m) => {
     classes.names.forEach((name, k) => {
       const share = table.minShare[k] as number;
@@ -201,32 +208,19 @@ function addMinShares(plan: PlanModel, tables: readonly ModelTable[], classes: C
   });
 }
 
-/** Eqs. (1), (15), or the price of the whole GPUs in use. */
-function addGoal(
-  plan: PlanModel,
-  classes: ClassTable,
-  wholeGpus: readonly WholeGpus[],
-  goal: PlanGoal,
-): void {
-  switch (goal.kind) {
-    case 'throughput':
-      plan.model.addObjective('maximize', [[plan.least as number, 1]]);
-      break;
-    case 'sum':
-      plan.model.addObjective(
-        'maximize',
-        plan.throughput.map((x): Term => [x, 1]),
-      );
-      break;
-    case 'price':
-      plan.model.addObjective(
-        'minimize',
-        wholeGpus.flatMap(({ classIndex, terms }) =>
-          terms.map(([v, a]): Term => [v, a * (classes.unitCost[classIndex] as number)]),
-        ),
-      );
-      break;
-  }
+/** Eqs. (1), (15), or the price of the whole GPUs in use. @returns the price's terms, in the problem's unit */
+function addGoal(plan: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus[]): Term[] {
+  const { model, least, scale } = plan;
+  const price = wholeGpus.flatMap(({ classIndex, terms }) =>
+    terms.map(([v, a]): Term => [v, a * (classes.unitCost[classIndex] as number)]),
+  );
+  if (least === undefined)
+    model.addObjective(
+      'minimize',
+      price.map(([v, cost]): Term => [v, coefficient(cost / scale.value)]),
+    );
+  else model.addObjective('maximize', [[least, 1]]);
+  return price;
 }
 
 /** The columns a solution uses, with their virtual GPUs. */
@@ -241,9 +235,8 @@ export function usedColumns(
     );
     if (!virtualGpus.every((g) => g > 0)) return [];
     const shared = tables[column.model]?.minShare.some((share) => share > 0) === true;
-    return [
-      { column, virtualGpus, ...(shared ? { rps: values[plan.throughput[c] as number] as number } : {}) },
-    ];
+    const rps = (values[plan.throughput[c] as number] as number) * (plan.scale.rps[column.model] as number);
+    return [{ column, virtualGpus, ...(shared ? { rps } : {}) }];
   });
 }
 

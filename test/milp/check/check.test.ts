@@ -12,6 +12,7 @@ import {
   type HighsEngine,
   loadHighs,
   type PlanBody,
+  type ProblemModel,
   planPooled,
 } from '../../../src/milp/index.js';
 import { randomProblem, type Shape } from '../random-problem.js';
@@ -119,6 +120,32 @@ describe('checkPlan()', () => {
         .map(({ message }) => message)
         .join(),
     ).toMatch(/the SLO leaves/);
+  });
+});
+
+describe('checkPlan() counts the time that batches take to fill', () => {
+  /** The plan of a spec whose batches fill at once, as if each request waited so long for the next. */
+  function filling(seed: number, part: number) {
+    const { plan, problem } = goodPlan(seed);
+    const rooms = plan.models.flatMap(({ pipelines }, m) => {
+      const { sloUs, sloMarginUs } = problem.models[m] as ProblemModel;
+      return pipelines.flatMap(({ batch, latencyUs }) =>
+        batch > 1 ? [(sloUs - sloMarginUs - latencyUs) / (batch - 1)] : [],
+      );
+    });
+    const perRequestUs = part * Math.min(...rooms);
+    const batchFormation = { factor: 1, estimatedRps: 1e6 / perRequestUs };
+    const models = problem.models.map((model) => ({ ...model, batchFormation }));
+    const draft = structuredClone(plan) as Draft;
+    for (const model of draft.models) Object.assign(model, { batchFormationUsPerRequest: perRequestUs });
+    return checkPlan(draft, { ...problem, models }).map(({ message }) => message);
+  }
+
+  test('up to the last microsecond that the SLO leaves', () => {
+    for (const seed of [1, 2, 4, 5]) {
+      expect(filling(seed, 0.999999)).toEqual([]);
+      expect(filling(seed, 1.000001).join()).toMatch(/µs with batch formation; the SLO leaves/);
+    }
   });
 });
 

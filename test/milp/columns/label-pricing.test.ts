@@ -1,43 +1,84 @@
 import { describe, expect, test } from 'vitest';
-import { ListedColumns } from '../../../src/milp/columns/column-source.js';
+import type { DeviceClass, PooledSpec } from '../../../src/artifacts/index.js';
+import { type ColumnPrices, ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
 import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
+import type { PooledProblem } from '../../../src/milp/index.js';
 import { modelTable } from '../../../src/milp/tables/tables.js';
 import { randomProblem, type Shape, stream } from '../random-problem.js';
 
 const SHAPE: Shape = { classes: 3, blocks: 6, batches: 3, virtual: [1, 2], models: 1, mostGpus: 5 };
 
+type Planner = NonNullable<PooledSpec['planner']>;
+type Change = (problem: PooledProblem) => PooledProblem;
+
+const same: Change = (problem) => problem;
+
+function withDevice(problem: PooledProblem, name: string, change: Partial<DeviceClass>): PooledProblem {
+  const { devices } = problem.cluster;
+  const device = { ...(devices[name] as DeviceClass), ...change };
+  return { ...problem, cluster: { ...problem.cluster, devices: { ...devices, [name]: device } } };
+}
+
 describe('LabelPricing', () => {
+  /** Expects the price of the cheapest column that labels find to be that of all columns, listed. */
+  function expectCheapest(seed: number, planner: Planner, prices: ColumnPrices, change: Change = same): void {
+    const next = stream(seed);
+    const random = randomProblem(seed, SHAPE, {
+      ...planner,
+      batchFormation: { factor: 1, estimatedRps: 900 },
+    });
+    const problem = change(random);
+    const table = modelTable(problem, 0);
+    const all = new ListedColumns(enumerateColumns(table, problem.planner, 1e6) as ColumnSet);
+    const labels = new LabelPricing(table, problem.planner);
+    const cheapest = all.cheapest(prices, Infinity);
+    const below = cheapest === Infinity ? Infinity : cheapest + Math.abs(cheapest) * next();
+    const found = labels.cheapest(prices, below === Infinity ? 1 : below);
+    if (cheapest === Infinity) expect({ seed, found }).toEqual({ seed, found: 1 });
+    else expect({ seed, found: found / cheapest }).toEqual({ seed, found: expect.closeTo(1, 9) });
+    expect(labels.cheaperThan(cheapest - 1e-9 * Math.abs(cheapest), prices, 10)).toEqual([]);
+  }
+
   test('finds the cheapest column of all when prices are random', () => {
-    for (let seed = 1; seed <= 150; seed++) {
+    for (let seed = 1; seed <= 120; seed++) {
       const next = stream(seed * 7919);
       const planner = {
         maxPartitions: 1 + (seed % 4),
         unifiedBatch: seed % 3 !== 0,
         linkThroughput: seed % 2 === 0,
       };
-      const problem = randomProblem(seed, SHAPE, {
-        ...planner,
-        batchFormation: { factor: 1, estimatedRps: 900 },
-      });
-      const unlike = { ...problem.cluster.devices };
-      if (seed % 5 === 0) unlike.C0 = { ...(unlike.C0 as { count: number }), linkGbps: 1 + next() };
-      const cluster = { ...problem.cluster, devices: unlike };
-      const table = modelTable({ ...problem, cluster }, 0);
-      const all = new ListedColumns(enumerateColumns(table, problem.planner, 1e6) as ColumnSet);
-      const labels = new LabelPricing(table, problem.planner);
-      const perUse = [0, 1, 2].map(() => (seed % 4 === 0 ? next() * 1e-4 : 0));
-      const prices = { perGpu: [next(), next(), next()], perUse };
-      const cheapest = all.cheapest(prices, Infinity);
-      const below = cheapest === Infinity ? Infinity : cheapest + Math.abs(cheapest) * next();
-      const found = labels.cheapest(prices, below === Infinity ? 1 : below);
-      if (cheapest === Infinity) expect({ seed, found }).toEqual({ seed, found: 1 });
-      else
-        expect({ seed, off: Math.abs(found - cheapest) <= 1e-9 * Math.abs(cheapest) }).toEqual({
-          seed,
-          off: true,
-        });
-      expect(labels.cheaperThan(cheapest * (1 - 1e-9), prices, 10)).toEqual([]);
+      const prices = { perGpu: [next(), next(), next()], perUse: [0, 0, 0] };
+      const linkGbps = 1 + next();
+      expectCheapest(seed, planner, prices, (problem) =>
+        seed % 5 === 0 ? withDevice(problem, 'C0', { linkGbps }) : problem,
+      );
+    }
+  });
+
+  test('finds it when classes that a pipeline uses make it cheaper, each of them once', () => {
+    for (let seed = 1; seed <= 200; seed++) {
+      const next = stream(seed * 7919);
+      const prices = {
+        perGpu: [next(), next(), next()],
+        perUse: [next() * 4e-4, next() * 4e-4, next() * 4e-4],
+      };
+      expectCheapest(seed, { maxPartitions: 2 + (seed % 2), unifiedBatch: seed % 3 !== 0 }, prices);
+    }
+  });
+
+  test('finds it when batches are free and a large one takes long to cross a cut', () => {
+    for (let seed = 1; seed <= 120; seed++) {
+      const next = stream(seed * 104729);
+      const prices = { perGpu: [next(), 0.2 * next(), next()], perUse: [0, 0, 0] };
+      const planner = { maxPartitions: 2 + (seed % 2), unifiedBatch: false, linkThroughput: false };
+      const networkGbps = 2 + 6 * next();
+      const sloFactor = 1 + 2 * next();
+      expectCheapest(seed, planner, prices, (problem) => ({
+        ...problem,
+        cluster: { ...problem.cluster, networkGbps },
+        models: problem.models.map((model) => ({ ...model, sloUs: model.sloUs * sloFactor })),
+      }));
     }
   });
 

@@ -1,0 +1,56 @@
+import { ROUNDING } from '../rounding.js';
+import type { ModelTable } from '../tables/index.js';
+import { type UsedColumn, usedRps } from './plan-model.js';
+
+/** How far a solver's rates are from what its rows ask for, at most. */
+const TOLERANCE = 1e-6;
+
+/** Classes with shares of their own pull at one another: each is put right some times. */
+const ROUNDS = 8;
+
+/**
+ * The rates of models that share them out between classes, as a solver meant them: minimum shares kept to the last digits,
+ * and then all a little larger as far as the GPUs allow, no more than the solver's tolerance.
+ */
+export function settledShares(
+  used: readonly UsedColumn[],
+  tables: readonly ModelTable[],
+): readonly UsedColumn[] {
+  const rates = used.map(({ rps }) => rps);
+  for (const table of tables) {
+    if (table.minShare.every((share) => share === 0)) continue;
+    const own = [...used.keys()].filter((i) => used[i]?.column.model === table.index);
+    keepShares(used, table, own, rates);
+    const room = own.flatMap((i) => {
+      const { column, virtualGpus } = used[i] as UsedColumn;
+      const rps = rates[i] ?? 0;
+      return rps > 0 ? [usedRps({ column, virtualGpus }) / rps] : [];
+    });
+    const more = Math.min(1 + TOLERANCE, ...room);
+    for (const i of own) rates[i] = (rates[i] ?? 0) * more;
+  }
+  return used.map((one, i) => {
+    const rps = rates[i];
+    return rps === undefined ? one : { ...one, rps };
+  });
+}
+
+/** Columns without a class wait for those with it. */
+function keepShares(
+  used: readonly UsedColumn[],
+  table: ModelTable,
+  own: readonly number[],
+  rates: (number | undefined)[],
+): void {
+  for (let round = 0; round < ROUNDS; round++)
+    table.minShare.forEach((share, k) => {
+      const uses = (i: number) =>
+        used[i]?.column.parts.some(({ slot }) => table.slots[slot]?.classIndex === k) === true;
+      const others = own.filter((i) => !uses(i));
+      const sum = (list: readonly number[]) => list.reduce((total, i) => total + (rates[i] ?? 0), 0);
+      const most = share > 0 ? (sum(own.filter(uses)) * (1 - share)) / share : Infinity;
+      const waiting = sum(others);
+      if (waiting <= most) return;
+      for (const i of others) rates[i] = (rates[i] ?? 0) * (most / waiting) * (1 - ROUNDING);
+    });
+}

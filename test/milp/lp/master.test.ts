@@ -1,0 +1,182 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ListedColumns } from '../../../src/milp/columns/column-source.js';
+import { type Column, type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
+import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
+import type { HighsEngine, PooledProblem } from '../../../src/milp/index.js';
+import { loadHighs } from '../../../src/milp/index.js';
+import { LinearModel, type Term } from '../../../src/milp/lp/linear-model.js';
+import { boundAt, gpusByClass, type MasterResult, solveMaster } from '../../../src/milp/lp/master.js';
+import type { MasterGoal } from '../../../src/milp/lp/master-rows.js';
+import { type ClassTable, classTable, type ModelTable, modelTable } from '../../../src/milp/tables/tables.js';
+import { randomProblem, type Shape } from '../random-problem.js';
+
+const SHAPE: Shape = { classes: 2, blocks: 4, batches: 2, virtual: [1, 2], models: 2, mostGpus: 4 };
+
+let highs: HighsEngine;
+beforeAll(async () => {
+  highs = await loadHighs();
+});
+
+interface Case {
+  readonly classes: ClassTable;
+  readonly tables: readonly ModelTable[];
+  readonly columns: readonly (readonly Column[])[];
+  readonly goal: MasterGoal;
+  readonly problem: PooledProblem;
+}
+
+/** Prices per GPU and rates of a few; every other case asks for a minimum share of a class. */
+function caseOf(seed: number, kind: 'throughput' | 'price', rpsFactor = 1): Case {
+  const objective = kind === 'price' ? 'cost' : 'throughput';
+  const random = randomProblem(seed, SHAPE, { maxPartitions: 2, objective });
+  const minShare: Record<string, number> = seed % 2 === 0 ? { C1: 0.4 } : {};
+  const problem = { ...random, models: random.models.map((model) => ({ ...model, minShare })) };
+  const classes = classTable(problem);
+  const tables = problem.models.map((_, m) => modelTable(problem, m));
+  const columns = tables.map((table) => {
+    const set = enumerateColumns(table, problem.planner, 1e5) as ColumnSet;
+    return Array.from({ length: set.count }, (_, c) => set.column(c));
+  });
+  const goal: MasterGoal =
+    kind === 'throughput'
+      ? { kind, weights: tables.map(({ weight }) => weight) }
+      : { kind, rps: tables.map(({ rps = 0 }) => rps * rpsFactor) };
+  return { classes, tables, columns, goal, problem };
+}
+
+/** The LP over all columns at once, stated here: GPUs there are, shares that are kept, what models get. */
+function statedLp({ classes, tables, columns, goal }: Case): number | 'infeasible' {
+  const model = new LinearModel();
+  const least = goal.kind === 'throughput' ? model.addVariable('least') : undefined;
+  const all = columns.flat();
+  const rates = model.addVariables(all.map((_, c) => `x${c}`));
+  const gpus = all.map((one) => gpusByClass(one, tables[one.model] as ModelTable, classes.names.length));
+  classes.available.forEach((there, k) => {
+    const terms = rates.map((x, c): Term => [x, gpus[c]?.[k] as number]);
+    model.addConstraint(`GPUs ${k}`, -Infinity, terms, there);
+  });
+  tables.forEach((table, m) => {
+    const own = all.flatMap((one, c) => (one.model === m ? [c] : []));
+    const terms = own.map((c): Term => [rates[c] as number, 1]);
+    if (goal.kind === 'throughput') terms.push([least as number, -(goal.weights[m] as number)]);
+    const lower = goal.kind === 'price' ? (goal.rps[m] as number) : 0;
+    model.addConstraint(`rate ${m}`, lower, terms, Infinity);
+    table.minShare.forEach((share, k) => {
+      if (share === 0) return;
+      const parts = own.map(
+        (c): Term => [rates[c] as number, ((gpus[c]?.[k] as number) > 0 ? 1 : 0) - share],
+      );
+      model.addConstraint(`share ${m} ${k}`, 0, parts, Infinity);
+    });
+  });
+  if (least !== undefined) model.addObjective('maximize', [[least, 1]]);
+  else
+    model.addObjective(
+      'minimize',
+      rates.map(
+        (x, c): Term => [
+          x,
+          (gpus[c] as number[]).reduce((sum, n, k) => sum + n * (classes.unitCost[k] as number), 0),
+        ],
+      ),
+    );
+  const outcome = highs.solve(model);
+  if (outcome.status === 'infeasible') return 'infeasible';
+  if (outcome.status !== 'optimal') throw new Error(outcome.status);
+  return outcome.objective;
+}
+
+function solved({ classes, tables, goal, problem }: Case, how: 'listed' | 'priced'): MasterResult {
+  const sources = tables.map((table) =>
+    how === 'listed'
+      ? new ListedColumns(enumerateColumns(table, problem.planner, 1e5) as ColumnSet)
+      : new LabelPricing(table, problem.planner),
+  );
+  if (goal.kind === 'throughput') return solveMaster(highs, classes, tables, sources, goal, []);
+  // Prices start from columns that can meet the rates, as the planner does.
+  const free = { ...classes, unitCost: classes.unitCost.map(() => 0) };
+  const reach: MasterGoal = { kind: 'throughput', weights: goal.rps, enough: 1 };
+  const { columns } = solveMaster(highs, free, tables, sources, reach, []);
+  return solveMaster(highs, classes, tables, sources, goal, columns);
+}
+
+/** GPUs by class that the LP's plan takes. */
+function gpusOf({ classes, tables }: Case, { columns, rps }: MasterResult): number[] {
+  const used = classes.names.map(() => 0);
+  columns.forEach((column, c) => {
+    const gpus = gpusByClass(column, tables[column.model] as ModelTable, used.length);
+    gpus.forEach((n, k) => {
+      used[k] = (used[k] as number) + n * (rps[c] as number);
+    });
+  });
+  return used;
+}
+
+describe('solveMaster() proves the optimum of the LP over all columns', () => {
+  for (const how of ['listed', 'priced'] as const)
+    test(`of the least throughput/weight, with columns ${how}`, () => {
+      for (let seed = 1; seed <= 20; seed++) {
+        const one = caseOf(seed, 'throughput');
+        const result = solved(one, how);
+        const best = statedLp(one);
+        expect({ seed, bound: result.bound / (best as number) }).toEqual({
+          seed,
+          bound: expect.closeTo(1, 6),
+        });
+        gpusOf(one, result).forEach((n, k) => {
+          expect(n).toBeLessThanOrEqual((one.classes.available[k] as number) * (1 + 1e-6));
+          // A GPU of which some are left is worth nothing.
+          if (n < 0.999 * (one.classes.available[k] as number))
+            expect((result.gpuPrices[k] as number) / result.bound).toBeCloseTo(0, 6);
+        });
+      }
+    });
+
+  for (const how of ['listed', 'priced'] as const)
+    test(`of the price, with GPUs that are scarce and columns ${how}`, () => {
+      let scarce = 0;
+      let feasible = 0;
+      for (let seed = 1; seed <= 30; seed++) {
+        const one = caseOf(seed, 'price', 0.5 + (seed % 5));
+        const best = statedLp(one);
+        if (best === 'infeasible') continue;
+        feasible++;
+        const result = solved(one, how);
+        expect({ seed, bound: result.bound / best }).toEqual({ seed, bound: expect.closeTo(1, 6) });
+        result.gpuPrices.forEach((price, k) => {
+          const own = one.classes.unitCost[k] as number;
+          expect(price).toBeGreaterThanOrEqual(own);
+          if (price > own * (1 + 1e-6)) scarce++;
+        });
+      }
+      expect(feasible).toBeGreaterThan(10);
+      expect(scarce).toBeGreaterThan(3);
+    });
+});
+
+describe('boundAt()', () => {
+  test('holds at whatever prices of GPUs, with every model at the price of its cheapest column', () => {
+    for (let seed = 1; seed <= 15; seed += 2)
+      for (const kind of ['throughput', 'price'] as const) {
+        const one = caseOf(seed, kind);
+        const best = statedLp(one);
+        if (best === 'infeasible') continue;
+        for (let i = 1; i <= 10; i++) {
+          const perGpu = one.classes.unitCost.map((cost, k) => cost + ((i * (k + 3)) % 7) / 7);
+          const perModel = one.columns.map((own) =>
+            Math.min(
+              ...own.map((column) =>
+                gpusByClass(column, one.tables[column.model] as ModelTable, perGpu.length).reduce(
+                  (sum, n, k) => sum + n * (perGpu[k] as number),
+                  0,
+                ),
+              ),
+            ),
+          );
+          const bound = boundAt(one.classes, one.goal, perGpu, perModel);
+          if (kind === 'throughput') expect(bound).toBeGreaterThanOrEqual(best * (1 - 1e-6));
+          else expect(bound).toBeLessThanOrEqual(best * (1 + 1e-6));
+        }
+      }
+  });
+});
