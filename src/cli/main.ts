@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-import { CommanderError } from 'commander';
 import { EXIT } from './exit.js';
-import { buildProgram, heardArguments } from './program.js';
+import { runProgram } from './program.js';
 
 // A reader that has seen enough (`plan … | head`) is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -12,15 +11,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // What cannot be told is not told; the exit code still says how it ended.
 process.stderr.on('error', () => {});
 
-try {
-  const program = buildProgram();
-  await program.parseAsync(heardArguments(program, process.argv.slice(2)), { from: 'user' });
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
-  process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.badInput;
-  if (error.exitCode !== 0 && process.argv.includes('--json')) {
-    process.stdout.write(
-      `${JSON.stringify({ error: { message: error.message.replace(/^error: /, ''), faults: [] } }, undefined, 2)}\n`,
-    );
-  }
-}
+await runProgram(process.argv.slice(2));

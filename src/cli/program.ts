@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { compareCommand } from './commands/compare.js';
 import { deployCommand } from './commands/deploy.js';
 import { devicesCommand } from './commands/devices.js';
@@ -12,6 +12,7 @@ import { serveCommand } from './commands/serve.js';
 import { simulateCommand } from './commands/simulate.js';
 import { solveCommand } from './commands/solve.js';
 import { validateCommand } from './commands/validate.js';
+import { EXIT } from './exit.js';
 import { harmless } from './harmless.js';
 import { columnsOf } from './screen.js';
 
@@ -52,6 +53,21 @@ export function buildProgram(): Command {
   for (const command of commands) program.addCommand(command());
   for (const command of everyCommand(program)) command.exitOverride().copyInheritedSettings(program);
   return program;
+}
+
+/** runProgram runs the command that these arguments name to its end, and leaves the exit code in `process.exitCode`. */
+export async function runProgram(args: readonly string[]): Promise<void> {
+  try {
+    const program = buildProgram();
+    await program.parseAsync(heardArguments(program, args), { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.badInput;
+    if (error.exitCode !== 0 && args.includes('--json')) {
+      const message = error.message.replace(/^error: /, '');
+      process.stdout.write(`${JSON.stringify({ error: { message, faults: [] } }, undefined, 2)}\n`);
+    }
+  }
 }
 
 /**

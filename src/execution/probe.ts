@@ -45,7 +45,18 @@ function oneOfEach(): NamedDevice[] {
   return PROVIDERS.map((provider) => ({ className: provider, device: { provider } }));
 }
 
-async function listedProviders(): Promise<readonly string[]> {
+let providersOfBuild: Promise<readonly string[]> | undefined;
+
+/** The providers that the installed ONNX Runtime was built with: they stay the same while this process runs. */
+function listedProviders(): Promise<readonly string[]> {
+  providersOfBuild ??= askForProviders().catch((error) => {
+    providersOfBuild = undefined;
+    throw error;
+  });
+  return providersOfBuild;
+}
+
+async function askForProviders(): Promise<readonly string[]> {
   const { executor, backends } = await openExecutor({ provider: 'cpu', threads: 1 });
   await executor.close();
   return backends;

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { resnet18 } from '../../examples/models/index.js';
 import { validateFiles } from '../../src/api/index.js';
 import type { Profile } from '../../src/artifacts/index.js';
-import { PLAN_PROGRAM, plan } from '../cli/plan.js';
+import { PLAN_PROGRAM, planProcess } from '../cli/plan.js';
 
 let folder: string;
 const at = (file: string): string => join(folder, file);
@@ -76,11 +76,11 @@ it('plan profile --resume continues with the measurements of a killed run', asyn
       ?.every((us) => us === null),
   ).toBe(true);
 
-  const other = await plan([...command('killed.json'), '--resume', '--blocks', '5'], environment());
+  const other = await planProcess([...command('killed.json'), '--resume', '--blocks', '5'], environment());
   expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('begun with 3 blocks, not 5') });
   expect(await readProfile('killed.json')).toEqual(part);
 
-  expect((await plan([...command('killed.json'), '--resume'], environment())).code).toBe(0);
+  expect((await planProcess([...command('killed.json'), '--resume'], environment())).code).toBe(0);
   const whole = await readProfile('killed.json');
   expect(whole.measurement?.complete).toBe(true);
   expect(whole.blocks).toEqual(part.blocks);

@@ -12,10 +12,9 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join, relative } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deployPlan, partitionModelFile, profileModelFile, solveSpec } from '../../src/api/index.js';
 import { type Profile, sha256OfFile } from '../../src/artifacts/index.js';
-import { buildProgram } from '../../src/cli/program.js';
 import * as w from '../onnx/writer.js';
 import { plan } from './plan.js';
 
@@ -70,31 +69,6 @@ async function profileOf(name: string): Promise<Profile> {
 
 function specOf(profile: string): object {
   return { kind: 'pooled', cluster: 'cluster.json', models: [{ profile, sloMs: 2000 }] };
-}
-
-interface Ended {
-  readonly code: unknown;
-  readonly stderr: string;
-}
-
-/** The program in this process: hundreds of runs would take minutes in processes of their own. */
-async function run(args: readonly string[]): Promise<Ended> {
-  let stderr = '';
-  const hear = (text: unknown): boolean => {
-    stderr += String(text);
-    return true;
-  };
-  const spies = [
-    vi.spyOn(process.stderr, 'write').mockImplementation(hear),
-    vi.spyOn(process.stdout, 'write').mockImplementation(() => true),
-  ];
-  try {
-    await buildProgram().parseAsync(['node', 'plan', ...args]);
-    return { code: process.exitCode, stderr };
-  } finally {
-    process.exitCode = undefined;
-    for (const spy of spies) spy.mockRestore();
-  }
 }
 
 /** All that is in the folder: names, links and bytes. */
@@ -241,7 +215,7 @@ describe('a command whose output is one of its inputs ends with 2, says so and w
       const paths = await pathsOf(file);
       const before = await everything();
       for (const [how, output] of Object.entries(paths)) {
-        const { code, stderr } = await run([...absolute, option, output]);
+        const { code, stderr } = await plan([...absolute, option, output]);
         const told = { file, how, code, stderr };
         expect(told).toEqual({ file, how, code: 2, stderr: expect.stringContaining(`${option}: ${output}`) });
         expect(stderr).toContain(`is ${what}`);
@@ -270,7 +244,7 @@ describe('a folder that holds an input is not replaced', () => {
 
   async function refused(args: readonly string[], said: RegExp): Promise<void> {
     const before = await everything();
-    const { code, stderr } = await run(args);
+    const { code, stderr } = await plan(args);
     expect({ args, code, stderr }).toEqual({ args, code: 2, stderr: expect.stringMatching(said) });
     expect(await everything()).toEqual(before);
   }
@@ -345,7 +319,7 @@ describe('a folder that holds an input is not replaced', () => {
 describe('two outputs of one command are not one file', () => {
   it('not even where it is not there yet', async () => {
     const before = await everything();
-    const ran = await run([
+    const ran = await plan([
       'simulate',
       at('plan.json'),
       '-o',
@@ -357,7 +331,7 @@ describe('two outputs of one command are not one file', () => {
     expect(ran.stderr).toContain('is to hold two things');
     const partition = ['partition', at('model.onnx'), '--profile', at('model.profile.json'), '--blocks', '2'];
     for (const output of [at('new'), at('here/new')]) {
-      const { code, stderr } = await run([...partition, '--extract', at('new'), '-o', output]);
+      const { code, stderr } = await plan([...partition, '--extract', at('new'), '-o', output]);
       expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('two things') });
     }
     expect(await everything()).toEqual(before);
@@ -398,6 +372,6 @@ describe('outputs beside the inputs', () => {
   ])('are written, and written again: plan %s', async (args) => {
     const absolute = args.split(' ').map((arg) => (FILE.test(arg) ? at(arg) : arg));
     for (let i = 0; i < 2; i++)
-      expect(await run([...absolute, '-o', at('again.json')])).toMatchObject({ code: 0 });
+      expect(await plan([...absolute, '-o', at('again.json')])).toMatchObject({ code: 0 });
   });
 });

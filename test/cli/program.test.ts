@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PLAN_PROGRAM, plan } from './plan.js';
+import { PLAN_PROGRAM, plan, planProcess } from './plan.js';
 
 const BUILD_MODEL = createRequire(import.meta.url).resolve('#dist/examples/models/build.js');
 
@@ -37,6 +37,11 @@ describe('plan', () => {
     ]) {
       expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
     }
+  });
+
+  it('is answered by the built program as it is in this process', async () => {
+    for (const args of [['--version'], ['solv', '--json'], ['solve', join(folder, 'none.yaml'), '--json']])
+      expect(await planProcess(args)).toEqual(await plan(args));
   });
 
   it.each([
@@ -136,7 +141,7 @@ describe('plan', () => {
 
   it.runIf(existsSync('/dev/full'))('says that stdout is full, without a stack trace', async () => {
     const full = openSync('/dev/full', 'w');
-    const { code, stderr } = await plan(['schema', 'bundle'], { stdio: ['ignore', full, 'pipe'] });
+    const { code, stderr } = await planProcess(['schema', 'bundle'], { stdio: ['ignore', full, 'pipe'] });
     closeSync(full);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^error: Cannot write to stdout: ENOSPC[^\n]*\n$/);
@@ -144,7 +149,7 @@ describe('plan', () => {
 
   it.runIf(existsSync('/dev/full'))('exits as it would when stderr takes nothing', async () => {
     const full = openSync('/dev/full', 'w');
-    const { code } = await plan(['solve', 'no-such-spec.yaml'], { stdio: ['ignore', 'pipe', full] });
+    const { code } = await planProcess(['solve', 'no-such-spec.yaml'], { stdio: ['ignore', 'pipe', full] });
     closeSync(full);
     expect(code).toBe(7);
   });

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PLAN_PROGRAM, plan } from './plan.js';
+import { PLAN_PROGRAM, plan, planProcess } from './plan.js';
 
 const EXAMPLE = new URL('../../examples/pooled/expected-plan.json', import.meta.url).pathname;
 
@@ -54,7 +54,7 @@ describe('plan simulate', () => {
     expect(saved).toEqual(printed);
     expect([inputs, named]).toMatchObject([[{ role: 'plan' }], [{ role: 'plan' }]]);
     const elsewhere = { ...process.env, TZ: 'Asia/Tokyo', LC_ALL: 'de_DE.UTF-8' };
-    const again = await plan(['simulate', EXAMPLE, ...options, '--json'], { env: elsewhere });
+    const again = await planProcess(['simulate', EXAMPLE, ...options, '--json'], { env: elsewhere });
     expect(again.stdout).toBe(json.stdout);
     expect((await plan(['validate', output])).stdout).toContain('simulation report of detector, segmenter');
   });

@@ -15,6 +15,7 @@ const OPEN_SIZES: Record<string, number> = {
 const SPECIAL: Record<string, (size: number, at: number) => number> = {
   input_ids: (_, at) => (at * 7 + 3) % 20,
   token_type_ids: (_, at) => at % 2,
+  attention_mask: (size, at) => (at % size < size / 2 ? 1 : 0),
   input_mask: (size, at) => (at % 12 < 9 || size < 12 ? 1 : 0),
   sr: () => 16000,
 };

@@ -1,8 +1,9 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { resnet18 } from '../../examples/models/index.js';
 import { InputError, MissingError, type Profile, parseArtifact } from '../../src/artifacts/index.js';
 import { type Device, type NamedDevice, startExecutor } from '../../src/execution/index.js';
 import {
@@ -12,11 +13,13 @@ import {
   prepareModel,
   profileModel,
 } from '../../src/profiler/index.js';
+import { cases, LONG } from '../cases.js';
+import { convChain, openSizes, ownShape } from '../onnx/made-models.js';
 
 const MODELS = fileURLToPath(new URL('../../../shared/models/', import.meta.url));
-const present = existsSync(fileURLToPath(new URL('../../../shared/', import.meta.url)));
+const present = existsSync(MODELS);
 const CPU: Device = { provider: 'cpu', threads: 1 };
-const QUICK = { warmupRuns: 1, minRuns: 2, minMs: 5, maxMs: 60 };
+const QUICK = { warmupRuns: 1, minRuns: 2, minMs: 1, maxMs: 60 };
 const fast: NamedDevice = { className: 'fast', device: CPU };
 const slow: NamedDevice = { className: 'slow', device: { ...CPU, slowdown: 3 } };
 
@@ -35,7 +38,19 @@ afterAll(() => {
   else process.env.TMPDIR = outer;
 });
 
-function prepare(name: string, dims: Record<string, number> = {}): Promise<PreparedModel> {
+/** written writes a model beside the scratch of the profiler, and gives its path. */
+function written(name: string, bytes: Uint8Array): string {
+  const path = join(scratch, `${name}.onnx`);
+  writeFileSync(path, bytes);
+  return path;
+}
+
+function prepare(name: string, bytes: Uint8Array, dims: Record<string, number> = {}): Promise<PreparedModel> {
+  return prepareModel(written(name, bytes), { dims, device: CPU });
+}
+
+/** A model that others have published. */
+function prepareShared(name: string, dims: Record<string, number> = {}): Promise<PreparedModel> {
   return prepareModel(join(MODELS, `${name}.onnx`), { dims, device: CPU });
 }
 
@@ -43,104 +58,142 @@ function total(values: readonly (number | null)[]): number {
   return values.reduce((sum: number, value) => sum + (value ?? Number.NaN), 0);
 }
 
-describe.runIf(present)('prepareModel()', () => {
+describe('prepareModel()', () => {
   test('makes a fixed batch symbolic and finds the batch axis of every tensor', async () => {
-    const prepared = await prepare('light_squeezenet');
+    const prepared = await prepare('fixed', convChain(3));
     expect(prepared.fixedBatch).toBeUndefined();
-    expect(prepared.inputs).toEqual([
-      { name: 'data_0', dtype: 'float32', shape: [1, 3, 224, 224], batchAxis: 0 },
-    ]);
-    const cuts = prepared.layers.slice(0, -1).filter(({ cutBytes }) => cutBytes !== undefined);
-    expect(cuts.length).toBeGreaterThan(60);
-    for (const layer of prepared.layers)
-      expect((layer.cutBytes === undefined) !== (layer.noCut === undefined)).toBe(true);
+    expect(prepared.inputs).toEqual([{ name: 'data', dtype: 'float32', shape: [1, 3, 8, 8], batchAxis: 0 }]);
+    // A request's bytes after each node: four channels of 8 × 8, then of 1 × 1, then five classes.
+    const bytes = [...Array<number>(6).fill(4 * 64 * 4), 16, 16, 20, 20];
+    expect(prepared.layers.map(({ cutBytes }) => cutBytes)).toEqual(bytes);
   });
 
   test('names every free dimension that has no size and how to give it', async () => {
-    await expect(prepare('yunet_n_dynamic')).rejects.toThrow(
+    const path = written('open', openSizes());
+    await expect(prepareModel(path, { device: CPU })).rejects.toThrow(
       /height is not given[\s\S]*width is not given[\s\S]*`dim` height=/,
     );
-    await expect(prepare('yunet_n_dynamic', { height: 64, depth: 3 })).rejects.toBeInstanceOf(InputError);
+    const dims = { height: 64, depth: 3 };
+    await expect(prepareModel(path, { device: CPU, dims })).rejects.toBeInstanceOf(InputError);
   });
 
   test('refuses cuts that a tensor with the batch size in it crosses, and says which', async () => {
-    const { layers } = await prepare('tinyvit_demo');
-    const reasons = layers.flatMap(({ noCut }) => noCut ?? []);
-    expect(reasons.join('\n')).toMatch(
-      /Shape_output_0: it has no batch axis \(int64\[4\]\) but its values change/,
-    );
-    expect(layers.filter(({ cutBytes }) => cutBytes !== undefined).length).toBeGreaterThan(100);
+    const { layers } = await prepare('shape', ownShape());
+    const reasons = layers.map(({ noCut }) => noCut ?? '');
+    const size = expect.stringMatching(/size: it has no batch axis \(int64\[2\]\) but its values change/);
+    expect(reasons).toEqual(['', size, size, '', '']);
   });
 
   test('counts float32 that crosses as float16 half, but not the model’s own inputs and outputs', async () => {
-    const path = join(MODELS, 'dtln_stage1.onnx');
+    const path = written('halved', convChain(3));
     const exact = await prepareModel(path, { device: CPU });
     const halved = await prepareModel(path, { device: CPU, boundary: 'float16' });
-    const last = exact.layers.length - 1;
-    expect(halved.layers[last]?.cutBytes).toBe(exact.layers[last]?.cutBytes);
-    const ends = new Set([...exact.inputs, ...exact.outputs].map(({ name }) => name));
-    const { blocks } = await profileModel(exact, {
-      devices: [fast],
-      batchSizes: [1],
-      limits: QUICK,
-      partition: { blocks: 3 },
-    });
-    const after = (blocks[0]?.nodes?.length ?? 0) - 1;
-    const inner = blocks[0]?.tensors?.filter(({ name }) => !ends.has(name)) ?? [];
-    const saved = total(inner.map(({ shape }) => shape.reduce((a, b) => a * b, 1) * 2));
-    expect((exact.layers[after]?.cutBytes ?? 0) - (halved.layers[after]?.cutBytes ?? 0)).toBe(saved);
-    expect(saved).toBeGreaterThan(0);
+    const bytes = ({ layers }: PreparedModel) => layers.map(({ cutBytes }) => cutBytes ?? Number.NaN);
+    const inner = bytes(exact).slice(0, -1);
+    expect(bytes(halved)).toEqual([...inner.map((count) => count / 2), bytes(exact).at(-1)]);
   });
 
   test('refuses values of the wrong shape for an input', async () => {
     const feeds = { data: { dtype: 'float32', dims: [1], data: new Float32Array(1) } };
-    const run = prepareModel(join(MODELS, 'squeezenet.onnx'), { device: CPU, feeds });
-    await expect(run).rejects.toThrow(/given for data are float32\[1\]; float32\[1, 3, 227, 227\] is needed/);
+    const run = prepareModel(written('fed', convChain(1)), { device: CPU, feeds });
+    await expect(run).rejects.toThrow(/given for data are float32\[1\]; float32\[1, 3, 8, 8\] is needed/);
   });
 
   test('says that a file is missing', async () => {
-    await expect(prepareModel(join(MODELS, 'none.onnx'), { device: CPU })).rejects.toBeInstanceOf(
+    await expect(prepareModel(join(scratch, 'none.onnx'), { device: CPU })).rejects.toBeInstanceOf(
       MissingError,
     );
   });
 });
 
-describe.runIf(present)('layerTimes()', () => {
-  test.each([
-    ['squeezenet', {}],
-    ['shufflenet-v2-12-int8', {}],
-    ['yunet_n_dynamic', { height: 320, width: 320 }],
-  ])('accounts for a run of %s within 10 %%, every node in the list', { retry: 3 }, async (name, dims) => {
-    const prepared = await prepare(name, dims);
-    const { writeFileSync } = await import('node:fs');
-    const path = join(scratch, 'layers.onnx');
-    writeFileSync(path, prepared.model.bytes);
-    const executor = await startExecutor(CPU);
-    try {
-      const times = await layerTimes(executor, {
-        model: prepared.model,
-        path,
-        feeds: prepared.request,
-        runs: 3,
+if (LONG)
+  describe.runIf(present)('prepareModel() on published models', () => {
+    test('makes a fixed batch symbolic and finds the batch axis of every tensor', async () => {
+      const prepared = await prepareShared('light_squeezenet');
+      expect(prepared.fixedBatch).toBeUndefined();
+      expect(prepared.inputs).toEqual([
+        { name: 'data_0', dtype: 'float32', shape: [1, 3, 224, 224], batchAxis: 0 },
+      ]);
+      const cuts = prepared.layers.slice(0, -1).filter(({ cutBytes }) => cutBytes !== undefined);
+      expect(cuts.length).toBeGreaterThan(60);
+      for (const layer of prepared.layers)
+        expect((layer.cutBytes === undefined) !== (layer.noCut === undefined)).toBe(true);
+    });
+
+    test('refuses cuts that a tensor with the batch size in it crosses, and says which', async () => {
+      const { layers } = await prepareShared('tinyvit_demo');
+      const reasons = layers.flatMap(({ noCut }) => noCut ?? []);
+      expect(reasons.join('\n')).toMatch(
+        /Shape_output_0: it has no batch axis \(int64\[4\]\) but its values change/,
+      );
+      expect(layers.filter(({ cutBytes }) => cutBytes !== undefined).length).toBeGreaterThan(100);
+    });
+
+    test('counts float32 that crosses as float16 half, but not the model’s own inputs and outputs', async () => {
+      const path = join(MODELS, 'dtln_stage1.onnx');
+      const exact = await prepareModel(path, { device: CPU });
+      const halved = await prepareModel(path, { device: CPU, boundary: 'float16' });
+      const last = exact.layers.length - 1;
+      expect(halved.layers[last]?.cutBytes).toBe(exact.layers[last]?.cutBytes);
+      const ends = new Set([...exact.inputs, ...exact.outputs].map(({ name }) => name));
+      const { blocks } = await profileModel(exact, {
+        devices: [fast],
+        batchSizes: [1],
+        limits: QUICK,
+        partition: { blocks: 3 },
       });
-      expect(times.layerUs).toHaveLength(prepared.layers.length);
-      expect(times.accountedFor).toBeGreaterThan(0.9);
-      expect(times.accountedFor).toBeLessThan(1.1);
-      expect(times.unmapped).toBe(0);
-      expect(times.layerUs.filter((us) => us > 0).length).toBeGreaterThan(0.95 * prepared.layers.length);
-    } finally {
-      await executor.close();
-      rmSync(path);
-    }
+      const after = (blocks[0]?.nodes?.length ?? 0) - 1;
+      const inner = blocks[0]?.tensors?.filter(({ name }) => !ends.has(name)) ?? [];
+      const saved = total(inner.map(({ shape }) => shape.reduce((a, b) => a * b, 1) * 2));
+      expect((exact.layers[after]?.cutBytes ?? 0) - (halved.layers[after]?.cutBytes ?? 0)).toBe(saved);
+      expect(saved).toBeGreaterThan(0);
+    });
   });
+
+const ACCOUNTED: [string, () => Promise<PreparedModel>][] = [
+  ['resnet18', () => prepare('resnet18', resnet18({ image: 64, classes: 10, widthMultiplier: 0.5 }))],
+];
+const ACCOUNTED_SHARED: [string, () => Promise<PreparedModel>][] = [
+  ['squeezenet', () => prepareShared('squeezenet')],
+  ['shufflenet-v2-12-int8', () => prepareShared('shufflenet-v2-12-int8')],
+  ['yunet_n_dynamic', () => prepareShared('yunet_n_dynamic', { height: 320, width: 320 })],
+];
+
+describe('layerTimes()', () => {
+  test.each(LONG && present ? [...ACCOUNTED, ...ACCOUNTED_SHARED] : ACCOUNTED)(
+    'accounts for a run of %s within 10 %%, every node in the list',
+    { retry: 3 },
+    async (_, prepareIt) => {
+      const prepared = await prepareIt();
+      const path = join(scratch, 'layers.onnx');
+      writeFileSync(path, prepared.model.bytes);
+      const executor = await startExecutor(CPU);
+      try {
+        const times = await layerTimes(executor, {
+          model: prepared.model,
+          path,
+          feeds: prepared.request,
+          runs: 3,
+        });
+        expect(times.layerUs).toHaveLength(prepared.layers.length);
+        expect(times.accountedFor).toBeGreaterThan(0.9);
+        expect(times.accountedFor).toBeLessThan(1.1);
+        expect(times.unmapped).toBe(0);
+        expect(times.layerUs.filter((us) => us > 0).length).toBeGreaterThan(0.95 * prepared.layers.length);
+      } finally {
+        await executor.close();
+        rmSync(path);
+      }
+    },
+  );
 });
 
-describe.runIf(present)('profileModel()', () => {
+describe('profileModel()', () => {
   let prepared: PreparedModel;
   let profile: Profile;
   const events: ProgressEvent[] = [];
   beforeAll(async () => {
-    prepared = await prepare('yunet_n_dynamic', { height: 96, width: 96 });
+    prepared = await prepare('chain', convChain(6));
     const gpu: NamedDevice = { className: 'gpu', device: { provider: 'cuda', deviceId: 0 } };
     profile = await profileModel(prepared, {
       devices: [fast, slow, gpu],
@@ -257,7 +310,7 @@ describe.runIf(present)('profileModel()', () => {
   });
 
   test('ends with what its checkpoint could not do, but tells an earlier fault rather than that', async () => {
-    const options = { devices: [fast], batchSizes: [1, 2], limits: QUICK, blocksOf: profile };
+    const options = { devices: [fast], batchSizes: [1], limits: QUICK, blocksOf: profile };
     const full = new Error('the disk is full');
     const onCheckpoint = () => Promise.reject(full);
     await expect(profileModel(prepared, { ...options, onCheckpoint })).rejects.toBe(full);
@@ -275,7 +328,8 @@ describe.runIf(present)('profileModel()', () => {
   test('keeps the blocks of the profile it goes on with, and refuses others that are asked for', async () => {
     const options = { devices: [fast], batchSizes: [1], limits: QUICK, resume: profile };
     expect(profile.measurement?.partition).toEqual({ method: 'greedy', blocks: 3 });
-    for (const partition of [undefined, {}, { blocks: 3 }, { method: 'greedy', blocks: 3 }] as const) {
+    const whole = { method: 'greedy', blocks: 3 } as const;
+    for (const partition of cases([undefined, whole], [undefined, {}, { blocks: 3 }, whole])) {
       const resumed = await profileModel(prepared, { ...options, ...(partition ? { partition } : {}) });
       expect(resumed.blocks).toEqual(profile.blocks);
       expect(resumed.measurement?.partition).toEqual({ method: 'greedy', blocks: 3 });
@@ -291,11 +345,11 @@ describe.runIf(present)('profileModel()', () => {
     const run = profileModel(prepared, {
       devices: [{ className: 'slow', device: CPU }],
       batchSizes: [1],
-      limits: { ...QUICK, minMs: 6 },
+      limits: { ...QUICK, minMs: 7 },
       resume,
     });
     await expect(run).rejects.toThrow(
-      /digest differs[\s\S]*minMs 5, not 6[\s\S]*class slow .* another device/,
+      /digest differs[\s\S]*minMs 1, not 7[\s\S]*class slow .* another device/,
     );
   });
 
@@ -348,23 +402,20 @@ describe.runIf(present)('profileModel()', () => {
   });
 });
 
-test.runIf(present)(
-  'profileModel() measures virtual GPUs at once where the host has the threads',
-  async () => {
-    const { hostThreads } = await import('../../src/execution/index.js');
-    if (hostThreads() < 2) return;
-    const prepared = await prepare('dtln_stage1');
-    const pair: NamedDevice = { className: 'pair', device: { provider: 'cpu', threads: 2 } };
-    const profile = await profileModel(prepared, {
-      devices: [pair],
-      batchSizes: [1],
-      virtualSizes: { pair: [2, 1] },
-      partition: { blocks: 2 },
-      limits: QUICK,
-    });
-    const { blockLatencyUs, layerLatencyUs } = profile.devices.pair!;
-    expect(Object.keys(blockLatencyUs)).toEqual(['1', '2']);
-    expect(blockLatencyUs['2']?.['1']?.every((us) => (us ?? 0) > 0)).toBe(true);
-    expect(Object.keys(layerLatencyUs ?? {})).toEqual(['1', '2']);
-  },
-);
+test('profileModel() measures virtual GPUs at once where the host has the threads', async () => {
+  const { hostThreads } = await import('../../src/execution/index.js');
+  if (hostThreads() < 2) return;
+  const prepared = await prepare('pair', convChain(2));
+  const pair: NamedDevice = { className: 'pair', device: { provider: 'cpu', threads: 2 } };
+  const profile = await profileModel(prepared, {
+    devices: [pair],
+    batchSizes: [1],
+    virtualSizes: { pair: [2, 1] },
+    partition: { blocks: 2 },
+    limits: QUICK,
+  });
+  const { blockLatencyUs, layerLatencyUs } = profile.devices.pair!;
+  expect(Object.keys(blockLatencyUs)).toEqual(['1', '2']);
+  expect(blockLatencyUs['2']?.['1']?.every((us) => (us ?? 0) > 0)).toBe(true);
+  expect(Object.keys(layerLatencyUs ?? {})).toEqual(['1', '2']);
+});

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { mobilenetv2, unet } from '../../../examples/models/index.js';
 import {
   batchDim,
   bindDims,
@@ -7,7 +8,9 @@ import {
   type OnnxModel,
   readModel,
 } from '../../../src/onnx/index.js';
+import { cases } from '../../cases.js';
 import { feedsOf, sharedModel, tensorOutputs } from '../feeds.js';
+import { convChain, openSizes } from '../made-models.js';
 import { relativeError, run, runEach, type Tensors } from '../runtime.js';
 import { hasShared } from '../shared.js';
 import { rowOf, stacked } from '../stacking.js';
@@ -40,8 +43,7 @@ const FIXED = [
   'tinyvit_demo',
   'yolox_nano',
 ];
-/** Set to try the slow models at every size too: half a minute more. */
-const EVERY_SIZE = process.env.EVERY_SIZE === '1';
+const QUICK = ['bert_toy', 'dtln_stage1', 'dtln_stage2', 'mcunet', 'yunet_n_dynamic'];
 /** The models one run of which takes a tenth of a second or more are tried at the largest batch, three of its rows. */
 const SLOW = /dnsmos|densenet|resnet50|super_res|inception/;
 
@@ -69,51 +71,88 @@ function batchAxes(one: Tensors, many: Tensors): Map<string, number> {
   );
 }
 
-describe.skipIf(!hasShared)('batches of the shared models', () => {
-  it.each([
-    ...SYMBOLIC,
-    ...FIXED,
-  ])('makeBatchSymbolic() runs %s at batch 1, 2, 4 and 8, every row as alone', async (name) => {
-    const original = prepared(name);
-    const made = makeBatchSymbolic(original);
-    if (!made.ok) throw new Error(made.missing);
-    const batched = readModel(made.bytes, { name });
-    const axes = batchDim(batched);
-    if (axes.kind !== 'symbolic') throw new Error(`the batch of ${name} is ${axes.kind}`);
-    expect(made.changes.length > 0).toBe(FIXED.includes(name));
+/** MADE gives models made for tests, and whether the batch of each is fixed. */
+const MADE: Record<string, { fixed: boolean; build: () => OnnxModel }> = {
+  convChain: { fixed: true, build: () => readModel(convChain(4)) },
+  openSizes: { fixed: false, build: () => bound(openSizes(), { height: 6, width: 4 }) },
+  mobilenetv2: {
+    fixed: true,
+    build: () => bound(mobilenetv2({ image: 32, widthMultiplier: 0.25 }), { batch: 1 }),
+  },
+  unet: { fixed: true, build: () => bound(unet({ image: 16, widthMultiplier: 0.25 }), { batch: 1 }) },
+};
 
-    const level = 'all';
-    const outputs = tensorOutputs(original).filter((output) => output !== 'classLabel');
-    const rows = Array.from({ length: 8 }, (_, seed) => feedsOf(name, original, seed));
-    const slow = SLOW.test(name) && !EVERY_SIZE;
-    const checked = slow ? [0, 3, 7] : rows.map((_, row) => row);
-    const answers = await runEach(
-      original.bytes,
-      checked.map((row) => rows[row]!),
-      { level, outputs },
-    );
-    const alone = new Map(checked.map((row, index) => [row, answers[index]!]));
-    const [first, second] = answers as [Tensors, Tensors];
-    for (const size of slow ? [8] : BATCHES) {
-      const together = await run(batched.bytes, stacked(rows.slice(0, size), axes.inputs), {
-        level,
-        outputs,
-      });
-      if (size === 1) {
-        for (const output of outputs) expect(together[output]!.dims).toEqual(first[output]!.dims);
-        continue;
-      }
-      for (const [output, axis] of batchAxes(first, together)) {
-        expect(together[output]!.dims[axis], output).toBe(size);
-        for (const row of checked.filter((at) => at < size)) {
-          const error = relativeError(rowOf(together[output]!, axis, row), alone.get(row)![output]!);
-          expect(error, `${output}, row ${row} of ${size}`).toBeLessThan(TOLERANCE);
-        }
+function bound(bytes: Uint8Array, dims: Record<string, number>): OnnxModel {
+  return readModel(bindDims(readModel(bytes), dims));
+}
+
+/** expectRowsAsAlone runs a model made symbolic at each size, and compares its rows with runs of one request each. */
+async function expectRowsAsAlone(
+  original: OnnxModel,
+  { name, fixed, slow }: { name: string; fixed: boolean; slow: boolean },
+): Promise<void> {
+  const made = makeBatchSymbolic(original);
+  if (!made.ok) throw new Error(made.missing);
+  const batched = readModel(made.bytes, { name });
+  const axes = batchDim(batched);
+  if (axes.kind !== 'symbolic') throw new Error(`the batch of ${name} is ${axes.kind}`);
+  expect(made.changes.length > 0).toBe(fixed);
+
+  const level = 'all';
+  const outputs = tensorOutputs(original).filter((output) => output !== 'classLabel');
+  const rows = Array.from({ length: 8 }, (_, seed) => feedsOf(name, original, seed));
+  const checked = slow ? [0, 3, 7] : rows.map((_, row) => row);
+  const answers = await runEach(
+    original.bytes,
+    checked.map((row) => rows[row]!),
+    { level, outputs },
+  );
+  const alone = new Map(checked.map((row, index) => [row, answers[index]!]));
+  const [first, second] = answers as [Tensors, Tensors];
+  for (const size of slow ? [8] : BATCHES) {
+    const together = await run(batched.bytes, stacked(rows.slice(0, size), axes.inputs), { level, outputs });
+    if (size === 1) {
+      for (const output of outputs) expect(together[output]!.dims).toEqual(first[output]!.dims);
+      continue;
+    }
+    for (const [output, axis] of batchAxes(first, together)) {
+      expect(together[output]!.dims[axis], output).toBe(size);
+      for (const row of checked.filter((at) => at < size)) {
+        const error = relativeError(rowOf(together[output]!, axis, row), alone.get(row)![output]!);
+        expect(error, `${output}, row ${row} of ${size}`).toBeLessThan(TOLERANCE);
       }
     }
-    // Rows must differ, or mixing them up would go unseen.
-    const differences = outputs.map((output) => relativeError(first[output]!, second[output]!));
-    expect(Math.max(...differences)).toBeGreaterThan(0);
+  }
+  // Rows must differ, or mixing them up would go unseen.
+  const differences = outputs.map((output) => relativeError(first[output]!, second[output]!));
+  expect(Math.max(...differences)).toBeGreaterThan(0);
+}
+
+describe('batches of made models', () => {
+  it.each(
+    Object.entries(MADE),
+  )('makeBatchSymbolic() runs %s at batch 1, 2, 4 and 8, every row as alone', async (name, {
+    fixed,
+    build,
+  }) => {
+    await expectRowsAsAlone(build(), { name, fixed, slow: false });
+  });
+
+  it('makeBatchSymbolic() changes the constant of convChain’s Reshape and says so', () => {
+    const made = makeBatchSymbolic(readModel(convChain(1)));
+    expect(made.ok && made.changes).toEqual([
+      'the batch of "data", "probabilities" is "batch"',
+      expect.stringMatching(/^Reshape "\S+": \[1, 4\] is \[0, 4\]$/),
+    ]);
+  });
+});
+
+describe.skipIf(!hasShared)('batches of the shared models', () => {
+  it.each(
+    cases(QUICK, [...SYMBOLIC, ...FIXED]),
+  )('makeBatchSymbolic() runs %s at batch 1, 2, 4 and 8, every row as alone', async (name) => {
+    const options = { name, fixed: FIXED.includes(name), slow: SLOW.test(name) };
+    await expectRowsAsAlone(prepared(name), options);
   });
 
   it('makeBatchSymbolic() changes the constant of light_resnet50’s Reshape and says so', () => {

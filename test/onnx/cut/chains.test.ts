@@ -2,7 +2,9 @@ import onnxProto from 'onnx-proto';
 import * as ort from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
 import { exposeTensors, extractPartition, type OnnxModel, readModel } from '../../../src/onnx/index.js';
+import { cases } from '../../cases.js';
 import { feedsOf, sharedModel, tensorOutputs } from '../feeds.js';
+import { MADE_MODELS } from '../made-models.js';
 import { relativeError, run, runChain, spread, type Tensors, validCuts } from '../runtime.js';
 import { hasShared, sharedBytes, sharedModels } from '../shared.js';
 
@@ -11,6 +13,11 @@ const CUTS = 20;
 const SLOW = /dnsmos|densenet|resnet50|inception|gpt2|super_res/;
 const FEWER_CUTS = 2;
 const TOLERANCE = 1e-4;
+const QUICK_MODELS = ['bert_toy', 'dtln_stage1', 'dtln_stage2', 'light_squeezenet', 'mcunet', 'silero_vad'];
+const MODELS = cases(
+  QUICK_MODELS.map((name) => `${name}.onnx`),
+  sharedModels(),
+);
 
 /** squeezenet answers with a class's name and a sequence of maps: its probabilities are what can be compared. */
 function comparable(name: string): OnnxModel {
@@ -40,34 +47,94 @@ function expectNear(actual: Tensors, expected: Tensors): void {
   }
 }
 
-describe.skipIf(!hasShared)('partitions of the shared models, chained', () => {
-  it.each(
-    sharedModels(),
-  )('extractPartition() cuts %s at up to 20 places without changing its answer', async (name) => {
-    const model = comparable(name);
-    const feeds = feedsOf(name, model);
-    const outputs = tensorOutputs(model);
-    const { types, cuts } = await validCuts(model, feeds);
-    const positions = spread(cuts, CUTS).map((cut) => cut.position);
-    expect(positions.length).toBeGreaterThan(name.startsWith('silero') ? 2 : 8);
+/** expectChains cuts a model at each of the cuts, and at all of them at once, and compares the answers. */
+async function expectChains(
+  { model, feeds }: { model: OnnxModel; feeds: Tensors },
+  { leastCuts, singleCuts = CUTS }: { leastCuts: number; singleCuts?: number },
+): Promise<void> {
+  const outputs = tensorOutputs(model);
+  const { types, cuts } = await validCuts(model, feeds);
+  const positions = spread(cuts, CUTS).map((cut) => cut.position);
+  expect(positions.length).toBeGreaterThanOrEqual(leastCuts);
 
-    const exact = { level: 'disabled', types, outputs } as const;
-    const unoptimized = await run(model.bytes, feeds, exact);
-    expectSame(await runChain(model, positions, feeds, exact), unoptimized);
-    for (const position of SLOW.test(name) ? spread(positions, FEWER_CUTS) : positions)
-      expectSame(await runChain(model, [position], feeds, exact), unoptimized);
+  const exact = { level: 'disabled', types, outputs } as const;
+  const unoptimized = await run(model.bytes, feeds, exact);
+  expectSame(await runChain(model, positions, feeds, exact), unoptimized);
+  for (const position of spread(positions, singleCuts))
+    expectSame(await runChain(model, [position], feeds, exact), unoptimized);
 
-    const optimized = await run(model.bytes, feeds, { level: 'all', outputs });
-    expectNear(await runChain(model, positions, feeds, { ...exact, level: 'all' }), optimized);
+  const optimized = await run(model.bytes, feeds, { level: 'all', outputs });
+  expectNear(await runChain(model, positions, feeds, { ...exact, level: 'all' }), optimized);
+}
+
+/** expectLittleChange cuts a model at five places, sends float16, and expects answers that change, but by little. */
+async function expectLittleChange(model: OnnxModel, feeds: Tensors): Promise<void> {
+  const outputs = tensorOutputs(model);
+  const { types, cuts } = await validCuts(model, feeds);
+  const positions = spread(cuts, 5).map((cut) => cut.position);
+  const options = { level: 'all', types, outputs, boundary: 'float16' } as const;
+  const halved = await runChain(model, positions, feeds, options);
+  const whole = await run(model.bytes, feeds, { level: 'all', outputs });
+  const errors = outputs.map((output) => relativeError(halved[output]!, whole[output]!));
+  expect(Math.max(...errors)).toBeGreaterThan(0);
+  expect(Math.max(...errors)).toBeLessThan(0.02);
+}
+
+/** madeModel gives one of the models made for tests, and its inputs. */
+function madeModel(name: string): { model: OnnxModel; feeds: Tensors } {
+  const model = readModel(MADE_MODELS[name]!(), { name });
+  return { model, feeds: feedsOf(name, model) };
+}
+
+describe('partitions of made models, chained', () => {
+  it.each([
+    ['convChain', 13],
+    ['ownShape', 4],
+    ['choosing', 3],
+    ['quantised', 4],
+  ])('extractPartition() cuts %s at %i places or more without changing its answer', async (name, leastCuts) => {
+    await expectChains(madeModel(name), { leastCuts });
   });
 
-  it.each([
-    'resnet50',
-    'squeezenet',
-    'densenet121',
-    'inception_v1',
-    'shufflenet',
-  ])('extractPartition() of light_%s gives the published output through four partitions', async (short) => {
+  it('extractPartition() with boundary float16 sends half the bytes under one name on both sides', async () => {
+    const { model, feeds } = madeModel('convChain');
+    const { types, cuts } = await validCuts(model, feeds);
+    const { position, tensors } = cuts[5]!;
+    const options = { types, boundary: 'float16' } as const;
+    const first = extractPartition(model, { from: 0, to: position, ...options });
+    const second = extractPartition(model, { from: position, to: model.graph.nodes.length, ...options });
+    expect(first.outputs).toEqual(tensors.map((tensor) => `${tensor}/float16`));
+    expect(second.inputs).toEqual(first.outputs);
+    const sent = await run(first.bytes, feeds, { level: 'all' });
+    for (const name of first.outputs) expect(sent[name]!.type).toBe('float16');
+  });
+
+  it('extractPartition() with boundary float16 changes convChain by little', async () => {
+    const { model, feeds } = madeModel('convChain');
+    await expectLittleChange(model, feeds);
+  });
+});
+
+describe.skipIf(!hasShared)('partitions of the shared models, chained', () => {
+  it.each(
+    MODELS,
+  )('extractPartition() cuts %s at up to 20 places without changing its answer', async (name) => {
+    const model = comparable(name);
+    await expectChains(
+      { model, feeds: feedsOf(name, model) },
+      {
+        leastCuts: name.startsWith('silero') ? 3 : 9,
+        singleCuts: SLOW.test(name) ? FEWER_CUTS : CUTS,
+      },
+    );
+  });
+
+  it.each(
+    cases(
+      ['squeezenet', 'inception_v1'],
+      ['resnet50', 'squeezenet', 'densenet121', 'inception_v1', 'shufflenet'],
+    ),
+  )('extractPartition() of light_%s gives the published output through four partitions', async (short) => {
     const model = sharedModel(`light_${short}.onnx`);
     const input = model.graph.inputs[0]!;
     const size = 3 * 224 * 224;
@@ -84,36 +151,10 @@ describe.skipIf(!hasShared)('partitions of the shared models, chained', () => {
     expect(error).toBeLessThan(TOLERANCE);
   });
 
-  it('extractPartition() with boundary float16 sends half the bytes under one name on both sides', async () => {
-    const model = sharedModel('squeezenet.onnx');
-    const feeds = feedsOf('squeezenet.onnx', model);
-    const { types, cuts } = await validCuts(model, feeds);
-    const { position, tensors } = cuts[30]!;
-    const options = { types, boundary: 'float16' } as const;
-    const first = extractPartition(model, { from: 0, to: position, ...options });
-    const second = extractPartition(model, { from: position, to: model.graph.nodes.length, ...options });
-    expect(first.outputs).toEqual(tensors.map((tensor) => `${tensor}/float16`));
-    expect(second.inputs).toEqual(first.outputs);
-    const sent = await run(first.bytes, feeds, { level: 'all' });
-    for (const name of first.outputs) expect(sent[name]!.type).toBe('float16');
-  });
-
-  it.each([
-    'yolox_nano.onnx',
-    'tinyvit_demo.onnx',
-    'bert_toy.onnx',
-    'gpt2_past.onnx',
-  ])('extractPartition() with boundary float16 changes %s by little', async (name) => {
-    const model = sharedModel(name);
-    const feeds = feedsOf(name, model);
-    const outputs = tensorOutputs(model);
-    const { types, cuts } = await validCuts(model, feeds);
-    const positions = spread(cuts, 5).map((cut) => cut.position);
-    const options = { level: 'all', types, outputs, boundary: 'float16' } as const;
-    const halved = await runChain(model, positions, feeds, options);
-    const whole = await run(model.bytes, feeds, { level: 'all', outputs });
-    const errors = outputs.map((output) => relativeError(halved[output]!, whole[output]!));
-    expect(Math.max(...errors)).toBeGreaterThan(0);
-    expect(Math.max(...errors)).toBeLessThan(0.02);
+  it.each(
+    cases(['bert_toy'], ['yolox_nano', 'tinyvit_demo', 'bert_toy', 'gpt2_past']),
+  )('extractPartition() with boundary float16 changes %s by little', async (name) => {
+    const model = sharedModel(`${name}.onnx`);
+    await expectLittleChange(model, feedsOf(name, model));
   });
 });
