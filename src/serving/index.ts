@@ -22,8 +22,8 @@ export {
   RESERVATION_POLICY,
   ReservationCore,
   type ReservationPolicy,
+  type ReservationTableRule,
   type ReviewRule,
-  type TableRule,
 } from './reservation/index.js';
 export { chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
 export {

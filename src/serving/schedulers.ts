@@ -115,12 +115,10 @@ export const SCHEDULERS = {
     presets: { published: PUBLISHED_POLICY },
     choices: RESERVATION,
     core: (topology, decisions, policy) =>
-      new ReservationCore(
-        topology,
-        decisions,
-        policy,
-        policy.tables === 'gaps' ? gapTables : busyUntilTables,
-      ),
+      new ReservationCore(topology, decisions, {
+        ...policy,
+        makeTables: policy.tables === 'gaps' ? gapTables : busyUntilTables,
+      }),
   }),
   /** The scheduler `reactive` lets every stage decide for itself without looking at links (PPipe §7.4). */
   reactive: scheduler<StageLocalPolicy>({

@@ -31,7 +31,8 @@ const SCHEDULERS: Record<string, MakeCore> = {
       correction: { kind: 'none' },
     }),
   'reservation by planned shares': (t) => (d) => new ReservationCore(t, d, { offer: 'behind-share' }),
-  'published reservation': (t) => (d) => new ReservationCore(t, d, PUBLISHED_POLICY, busyUntilTables),
+  'published reservation': (t) => (d) =>
+    new ReservationCore(t, d, { ...PUBLISHED_POLICY, makeTables: busyUntilTables }),
   reactive: (t) => (d) => new StageLocalCore(t, d, REACTIVE_POLICY),
   'published reactive': (t) => (d) => new StageLocalCore(t, d, PUBLISHED_REACTIVE_POLICY),
   fifo: (t) => (d) => new StageLocalCore(t, d, FIFO_POLICY),

@@ -13,7 +13,7 @@ import {
   type Topology,
   topologyOf,
 } from '../../src/serving/index.js';
-import { OutcomeCode, type SimulationOptions, simulate } from '../../src/simulator/index.js';
+import { OutcomeCode, type SimulatorOptions, simulate } from '../../src/simulator/index.js';
 import {
   type Arrivals,
   arrivalsAt,
@@ -79,7 +79,7 @@ const stageLocal =
   (decisions: Decisions) =>
     new StageLocalCore(topology, decisions, policy);
 
-const watched = (options: SimulationOptions) => {
+const watched = (options: SimulatorOptions) => {
   const watcher = new OutsideObserver(options.topology, options.execution === undefined);
   const summary = simulate({ ...options, observers: [...(options.observers ?? []), watcher] });
   watcher.close();

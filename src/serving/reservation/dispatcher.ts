@@ -4,6 +4,7 @@ import { fullBatches, mostStages, type ServedModel, type Topology } from '../top
 import type { Booking } from './booking.js';
 import { Path } from './path.js';
 import type { ReservationPolicy } from './policy.js';
+import type { ReservationState } from './reservation-state.js';
 
 /** MOST_DEBT limits how far a pipeline can be behind its share, in full batches. */
 const MOST_DEBT = 64;
@@ -41,13 +42,17 @@ export class Dispatcher {
   private readonly behind: Float64Array;
   private readonly share: Float64Array;
 
+  private readonly topology: Topology;
+  private readonly durations: Durations;
+
   constructor(
-    private readonly topology: Topology,
+    { topology, durations }: Pick<ReservationState, 'topology' | 'durations'>,
     private readonly policy: ReservationPolicy,
-    private readonly durations: Durations,
     private readonly booking: Booking,
   ) {
     const { pools, models } = topology;
+    this.topology = topology;
+    this.durations = durations;
     this.path = new Path(mostStages(pools));
     this.planned = fullBatches(pools);
     this.mostPlanned = this.planned.reduce((most, batch) => Math.max(most, batch), 1);

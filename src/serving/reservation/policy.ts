@@ -1,14 +1,14 @@
 import type { ReservationCorrection } from '../state/index.js';
 
 /**
- * TableRule says what is remembered of the reservations of a resource.
+ * ReservationTableRule says what is remembered of the reservations of a resource.
  * - gaps: every reservation, and the free time between them (A.3). Each resource serves its reservations in
  *   their order.
  * - busy-until: only the end of the last. Reservations then have no order to be kept: a batch is handed on as
  *   soon as it is there, first come, first served, and an accepted request can be late (the published
  *   simulator).
  */
-export type TableRule = 'gaps' | 'busy-until';
+export type ReservationTableRule = 'gaps' | 'busy-until';
 
 /**
  * OfferRule says which pipeline a batch is offered to first.
@@ -56,7 +56,7 @@ export type ReviewRule = 'when-due' | 'every-arrival';
 
 /** ReservationPolicy holds the choices that a reservation scheduler is put together from. */
 export interface ReservationPolicy {
-  tables: TableRule;
+  tables: ReservationTableRule;
   offer: OfferRule;
   lateSingles: LateSingleRule;
   /** `askOthers` tells whether the other pipelines are asked before a request is dropped. */

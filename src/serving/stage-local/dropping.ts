@@ -3,6 +3,7 @@ import type { Durations, TaskQueues } from '../state/index.js';
 import type { Pool } from '../topology.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { DropRule } from './policy.js';
+import type { SharedState } from './shared-state.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 const NOW = Number.NEGATIVE_INFINITY;
@@ -36,13 +37,12 @@ export interface Dropping {
   waitedOn(queue: number, head: number): void;
 }
 
+type DroppingState = Pick<SharedState, 'topology' | 'queues' | 'durations' | 'planned'>;
+
 /** droppingOf makes the Dropping of a rule. */
 export function droppingOf(
   rule: DropRule,
-  pools: readonly Pool[],
-  queues: TaskQueues,
-  durations: Durations,
-  planned: PlannedBatches,
+  { topology: { pools }, queues, durations, planned }: DroppingState,
 ): Dropping {
   switch (rule.kind) {
     case 'unservable':

@@ -2,6 +2,7 @@ import type { Durations, TaskQueues } from '../state/index.js';
 import type { Pool } from '../topology.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { FormationRule } from './policy.js';
+import type { SharedState } from './shared-state.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 const NOW = Number.NEGATIVE_INFINITY;
@@ -20,13 +21,12 @@ export interface Formation {
   waitUntil(queue: number, pool: number, size: number): number;
 }
 
+type FormationState = Pick<SharedState, 'topology' | 'queues' | 'durations' | 'planned'>;
+
 /** formationOf makes the Formation of a rule. */
 export function formationOf(
   rule: FormationRule,
-  pools: readonly Pool[],
-  queues: TaskQueues,
-  durations: Durations,
-  planned: PlannedBatches,
+  { topology: { pools }, queues, durations, planned }: FormationState,
 ): Formation {
   return rule.kind === 'last-moment'
     ? new LastMoment(rule, pools, queues, planned)

@@ -45,7 +45,7 @@ function dispatcher(pipelines: PipelineShape[], policy: Partial<ReservationPolic
   const durations = new Durations(topology, { kind: 'none' });
   const booking = new Told(durations);
   for (const entry of pipelines.keys()) booking.waitMs[entry] = 0;
-  const chosen = new Dispatcher(topology, { ...RESERVATION_POLICY, ...policy }, durations, booking);
+  const chosen = new Dispatcher({ topology, durations }, { ...RESERVATION_POLICY, ...policy }, booking);
   const offer = (
     deadlineMs: number,
     { at = 0, firstSight = true, most = Number.POSITIVE_INFINITY, exact = 0 } = {},
@@ -394,9 +394,8 @@ describe('Dispatcher.offer() of a model without pipelines', () => {
       );
       const durations = new Durations(topology, { kind: 'none' });
       const chosen = new Dispatcher(
-        topology,
+        { topology, durations },
         { ...RESERVATION_POLICY, offer },
-        durations,
         new Told(durations),
       );
       expect([chosen.offer(0, 1, 100 * MS, true, 9), chosen.entry]).toEqual([0, NONE]);

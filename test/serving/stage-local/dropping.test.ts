@@ -14,7 +14,7 @@ const single = chainOf(100, stage([10, 14, 18, 22]));
 function dropping(rule: DropRule, waiting = new Waiting(single)) {
   const { topology, queues, durations } = waiting;
   const planned = new PlannedBatches(topology.pools, durations);
-  return { waiting, drops: droppingOf(rule, topology.pools, queues, durations, planned) };
+  return { waiting, drops: droppingOf(rule, { topology, queues, durations, planned }) };
 }
 
 describe('Dropping by deadline', () => {

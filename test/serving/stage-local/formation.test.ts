@@ -14,7 +14,7 @@ const twoStages = chainOf(100, stage([10, 14], { transferBytes: BYTES_PER_MS }),
 function formation(rule: FormationRule, waiting = new Waiting(single)) {
   const { topology, queues, durations } = waiting;
   const planned = new PlannedBatches(topology.pools, durations);
-  return { waiting, forms: formationOf(rule, topology.pools, queues, durations, planned) };
+  return { waiting, forms: formationOf(rule, { topology, queues, durations, planned }) };
 }
 
 describe('Formation of all that are in time (eager, wait)', () => {
