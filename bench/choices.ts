@@ -29,16 +29,13 @@ const PUBLISHED = new URL('../../../shared/data/ppipe/', import.meta.url);
 const CHOICES: readonly (readonly [scheduler: string, policy: readonly string[]])[] = [
   ['stage-local', ['drop=expired']],
   ['stage-local', ['drop=hopeless']],
-  ['stage-local', ['drop=unservable']],
-  ['stage-local', ['formation=wait', 'formation.share=0.1']],
-  ['stage-local', ['formation=wait', 'formation.share=0.5']],
-  ['stage-local', ['formation=wait', 'formation.share=1']],
+  ['stage-local', ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1']],
   ['reactive', ['drop=expired']],
   ['reactive', ['drop=hopeless']],
-  ['reactive', ['drop=unservable']],
-  ['reactive', ['formation=wait', 'formation.share=1']],
-  ['reservation', ['offer=behind-share']],
+  ['reactive', ['drop.share=0']],
   ['reservation', ['lateSingles=as-others']],
+  ['reservation', ['firstSight=never']],
+  ['reservation', ['askOthers=false']],
 ];
 const USAGE =
   'node dist/bench/choices.js [--loads 0.5,0.9,1.1] [--seconds 20] [--seeds 5] [--jitter 0] [--only word]';

@@ -18,7 +18,6 @@ export { busyUntilTables, PUBLISHED_POLICY, PUBLISHED_REACTIVE_POLICY } from './
 export {
   type FirstSightRule,
   gapTables,
-  type OfferRule,
   RESERVATION_POLICY,
   ReservationCore,
   type ReservationPolicy,

@@ -72,13 +72,12 @@ const STAGE_LOCAL: Choices<StageLocalPolicy> = {
   order: { fifo: [], deadline: [] },
   placement: { 'on-arrival': [], 'earliest-free': [] },
   choice: { proportional: [], 'least-loaded': [] },
-  formation: { eager: [], wait: ['share'], 'last-moment': ['leaves', 'stepNs'] },
+  formation: { eager: [], 'last-moment': ['leaves', 'stepNs'] },
   drop: {
     never: [],
     expired: [],
     hopeless: [],
     'full-batch': ['share'],
-    unservable: [],
     'nearly-full': ['share', 'spares'],
     queueing: ['share', 'spares'],
   },
@@ -92,7 +91,6 @@ const STAGE_LOCAL: Choices<StageLocalPolicy> = {
 
 const RESERVATION: Choices<ReservationPolicy> = {
   tables: { gaps: [], 'busy-until': [] },
-  offer: { 'least-waiting': [], 'behind-share': [] },
   lateSingles: { 'as-others': [], shunned: [] },
   askOthers: 'boolean',
   firstSight: { never: [], 'nearly-full': ['share'], queueing: ['share'] },

@@ -97,7 +97,11 @@ describe('simulate()', () => {
       const pick = <T>(...choices: T[]): T => choices[stream.integer(choices.length)]!;
       const policy: Partial<StageLocalPolicy> = {
         order: { kind: pick('fifo', 'deadline') },
-        formation: pick({ kind: 'eager' }, { kind: 'wait', share: 0.5 }, { kind: 'wait', share: 1 }),
+        formation: pick(
+          { kind: 'eager' },
+          { kind: 'last-moment', leaves: 'transfer', stepNs: 1 },
+          { kind: 'last-moment', leaves: 'nothing', stepNs: 1000 },
+        ),
         drop: pick(
           { kind: 'never' },
           { kind: 'expired' },

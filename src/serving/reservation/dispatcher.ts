@@ -73,10 +73,7 @@ export class Dispatcher {
    */
   offer(at: number, model: number, deadline: number, firstSight: boolean, most: number): number {
     const entries = this.topology.models[model]?.entries as number[];
-    this.entry =
-      this.policy.offer === 'least-waiting'
-        ? this.leastWaiting(at, model, deadline)
-        : this.behindMost(entries);
+    this.entry = this.leastWaiting(at, model, deadline);
     if (this.entry === NONE) return 0;
     const size = this.largest(at, this.entry, deadline, firstSight, most);
     if (size > 0 || !this.policy.askOthers) return size;
@@ -116,15 +113,6 @@ export class Dispatcher {
     const free = this.booking.freeFrom(entry, planned);
     this.startsAt[entry] = Math.max(this.startsAt[entry] as number, free);
     this.changed[entry] = 0;
-  }
-
-  private behindMost(entries: number[]): number {
-    let best = entries[0] ?? NONE;
-    for (let i = 1; i < entries.length; i++) {
-      const entry = entries[i] as number;
-      if ((this.behind[entry] as number) > (this.behind[best] as number)) best = entry;
-    }
-    return best;
   }
 
   /**

@@ -14,7 +14,6 @@ export type { Forwarding } from './forwarding.js';
 export { Journeys, Leg, Path } from './path.js';
 export {
   type FirstSightRule,
-  type OfferRule,
   RESERVATION_POLICY,
   type ReservationPolicy,
   type ReservationTableRule,

@@ -11,16 +11,10 @@ import type { ReservationCorrection } from '../state/index.js';
 export type ReservationTableRule = 'gaps' | 'busy-until';
 
 /**
- * OfferRule says which pipeline a batch is offered to first.
- * - least-waiting: the pipeline whose full batch waits least for devices and links (Algorithm 1).
- * - behind-share: the pipeline furthest behind its planned share of what was dispatched.
- */
-export type OfferRule = 'least-waiting' | 'behind-share';
-
-/**
- * LateSingleRule says how least-waiting judges a pipeline of batch 1 in which the request would be late.
- * - as-others: by its wait.
- * - shunned: as if its wait were an SLO longer.
+ * LateSingleRule says how a pipeline of batch 1 in which the request would be late is compared with others by
+ * how long its batch waits.
+ * - as-others: by its wait (Algorithm 1).
+ * - shunned: as if its wait were an SLO longer (the published simulator).
  */
 export type LateSingleRule = 'as-others' | 'shunned';
 
@@ -57,7 +51,6 @@ export type ReviewRule = 'when-due' | 'every-arrival';
 /** ReservationPolicy holds the choices that a reservation scheduler is put together from. */
 export interface ReservationPolicy {
   tables: ReservationTableRule;
-  offer: OfferRule;
   lateSingles: LateSingleRule;
   /** `askOthers` tells whether the other pipelines are asked before a request is dropped. */
   askOthers: boolean;
@@ -79,7 +72,6 @@ export interface ReservationPolicy {
 /** RESERVATION_POLICY is the default policy; docs/serving.md says how it differs from the published one. */
 export const RESERVATION_POLICY: ReservationPolicy = {
   tables: 'gaps',
-  offer: 'least-waiting',
   lateSingles: 'shunned',
   askOthers: true,
   firstSight: { kind: 'queueing', share: 1 },

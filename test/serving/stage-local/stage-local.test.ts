@@ -58,8 +58,8 @@ const one = (latencyUs: number, sloMs: number, batch = 1, virtualGpus = 1) =>
 const BACKGROUND = { late: { kind: 'background', patience: 4, mostMissed: 0.25, window: 128 } } as const;
 const NO_LATE = { late: { kind: 'drop' } } as const;
 
-/** Batches smaller than planned wait for company half of the time they could. */
-const WAITING = { formation: { kind: 'wait', share: 0.5 } } as const;
+/** Batches smaller than planned wait for company till the last moment. */
+const WAITING = { formation: { kind: 'last-moment', leaves: 'transfer', stepNs: 1 } } as const;
 
 describe('StageLocalCore, watched from outside', () => {
   it('serves nearly all in time below the planned load, and lets none wait for ever above it', () => {
@@ -84,7 +84,7 @@ describe('StageLocalCore, watched from outside', () => {
 
   it('keeps every rule under every combination of choices', () => {
     const orders = ['fifo', 'deadline'] as const;
-    const formations = [{ kind: 'eager' }, { kind: 'wait', share: 1 }] as const;
+    const formations = [{ kind: 'eager' }, WAITING.formation] as const;
     const drops = [
       { kind: 'never' },
       { kind: 'expired' },
@@ -113,7 +113,6 @@ describe('StageLocalCore, watched from outside', () => {
     const placements = ['on-arrival', 'earliest-free'] as const;
     const formations: StageLocalPolicy['formation'][] = [
       { kind: 'eager' },
-      { kind: 'wait', share: 0.7 },
       { kind: 'last-moment', leaves: 'transfer', stepNs: 1 },
       { kind: 'last-moment', leaves: 'nothing', stepNs: 1000 },
     ];
@@ -122,7 +121,7 @@ describe('StageLocalCore, watched from outside', () => {
       { kind: 'expired' },
       { kind: 'hopeless' },
       { kind: 'full-batch', share: 0.5 },
-      { kind: 'unservable' },
+      { kind: 'nearly-full', share: 0, spares },
       { kind: 'nearly-full', share: 0.95, spares: 'last-waited' },
       { kind: 'queueing', share: 1, spares },
     ];
@@ -209,7 +208,7 @@ describe('StageLocalCore, watched from outside', () => {
         },
       ]),
     );
-    const wait = { formation: { kind: 'wait', share: 1 } } as const;
+    const wait = { formation: { ...WAITING.formation, stepNs: 0 } };
     const { executed, ended } = runVirtual({ topology, arrivals: [{ at: 0 }], policy: wait });
     expect(executed[0]!.from).toBe(45 * MS);
     expect(ended[0]!.outcome).toBe('inTime');
