@@ -2,7 +2,7 @@
  * This benchmark compares choices that no preset makes with the policy of their scheduler, over the same
  * arrivals:
  *
- *     node dist/bench/choices.js [--loads 0.5,0.9,1.1] [--seconds 20] [--seeds 5] [--jitter 0] [--only word]
+ *     node dist/bench/choices.js [--loads 0.5,0.9,1.1] [--seconds 5] [--seeds 4] [--jitter 0] [--only word]
  *
  * The plans are that of examples/pooled and, where the published data lie beside the checkout, the published
  * ones; the published one-model plans are shown as their mean, and so are those of three models. `--jitter`
@@ -38,12 +38,12 @@ const CHOICES: readonly (readonly [scheduler: string, policy: readonly string[]]
   ['reservation', ['askOthers=false']],
 ];
 const USAGE =
-  'node dist/bench/choices.js [--loads 0.5,0.9,1.1] [--seconds 20] [--seeds 5] [--jitter 0] [--only word]';
+  'node dist/bench/choices.js [--loads 0.5,0.9,1.1] [--seconds 5] [--seeds 4] [--jitter 0] [--only word]';
 
 const { values } = benchArguments(USAGE, {
   loads: { type: 'string', default: '0.5,0.9,1.1' },
-  seconds: { type: 'string', default: '20' },
-  seeds: { type: 'string', default: '5' },
+  seconds: { type: 'string', default: '5' },
+  seeds: { type: 'string', default: '4' },
   jitter: { type: 'string', default: '0' },
   only: { type: 'string', default: '' },
 });
