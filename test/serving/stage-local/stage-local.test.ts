@@ -214,7 +214,7 @@ describe('StageLocalCore, watched from outside', () => {
   it('matches M/D/1 (mean wait ρ/(2(1 − ρ)) services) with one server, no batching and no dropping', () => {
     const policy: Partial<StageLocalPolicy> = { drop: { kind: 'never' }, formation: { kind: 'eager' } };
     for (const load of [0.5, 0.8]) {
-      const { ended } = runVirtual({ topology: one(1000, 1e5), arrivals: poisson(load * 1000, 200), policy });
+      const { ended } = runVirtual({ topology: one(1000, 1e5), arrivals: poisson(load * 1000, 50), policy });
       const wait = ended.reduce((sum, e) => sum + e.at - e.arrivedAt - MS, 0) / ended.length / MS;
       expect(Math.abs(wait / (load / (2 * (1 - load))) - 1)).toBeLessThan(0.04);
     }
