@@ -161,8 +161,7 @@ export class Attainment {
       return new ReservationCore(
         topology,
         decisions,
-        published ? PUBLISHED_POLICY : options.policy?.reservation,
-        published ? busyUntilTables : undefined,
+        published ? { ...PUBLISHED_POLICY, makeTables: busyUntilTables } : options.policy?.reservation,
       );
     const policy = published
       ? PUBLISHED_REACTIVE_POLICY

@@ -1,4 +1,4 @@
-import { noOutcomes, type Outcome, outcomeRates, summarizeLatencies } from '../metrics/index.js';
+import { noOutcomes, outcomeRates, type RequestOutcome, summarizeLatencies } from '../metrics/index.js';
 import type { LoadReport } from './types.js';
 
 /**
@@ -37,7 +37,7 @@ export class LoadTally {
    * @param endMs the time since the first intended send
    * @param latencyMs the time since the request's intended send, for an answer
    */
-  countEnd(outcome: Outcome, endMs: number, latencyMs?: number): void {
+  countEnd(outcome: RequestOutcome, endMs: number, latencyMs?: number): void {
     this.counts[outcome] += 1;
     this.lastEndMs = Math.max(this.lastEndMs, endMs);
     if (latencyMs !== undefined) this.latencyMs.push(latencyMs);

@@ -51,7 +51,7 @@ export class Histogram implements Values {
     const bucket = (asWords[HIGH] as number) >>> SHIFT;
     let at = bucket - this.first;
     if (at < 0 || at >= this.counts.length) {
-      this.cover(bucket, bucket);
+      this.cover(bucket, bucket + 1);
       at = bucket - this.first;
     }
     this.counts[at]! += 1;
@@ -65,7 +65,7 @@ export class Histogram implements Values {
     this.least = Math.min(this.least, other.least);
     this.greatest = Math.max(this.greatest, other.greatest);
     if (other.counts.length === 0) return;
-    this.cover(other.first, other.first + other.counts.length - 1);
+    this.cover(other.first, other.first + other.counts.length);
     const shift = other.first - this.first;
     for (let i = 0; i < other.counts.length; i++) this.counts[i + shift]! += other.counts[i] as number;
   }
@@ -96,15 +96,14 @@ export class Histogram implements Values {
     this.greatest = 0;
   }
 
-  /** cover makes room for the buckets from..to, in whole octaves. */
-  private cover(from: number, to: number): void {
+  /** cover makes room for the buckets from `from` to before `until`, in whole octaves. */
+  private cover(from: number, until: number): void {
     const empty = this.counts.length === 0;
     const low = Math.min(Math.floor(from / PER_OCTAVE) * PER_OCTAVE, empty ? from : this.first);
     const end = Math.max(
-      (Math.floor(to / PER_OCTAVE) + 1) * PER_OCTAVE,
+      Math.ceil(until / PER_OCTAVE) * PER_OCTAVE,
       empty ? 0 : this.first + this.counts.length,
     );
-    if (!empty && low === this.first && end === this.first + this.counts.length) return;
     const wider = new Float64Array(end - low);
     if (!empty) wider.set(this.counts, this.first - low);
     this.counts = wider;

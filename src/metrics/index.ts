@@ -9,10 +9,10 @@ export type { ClassFigures, LinkFigures, PoolFigures } from './device-fold.js';
 export { HISTOGRAM_RELATIVE_ERROR, Histogram } from './histogram.js';
 export {
   noOutcomes,
-  type Outcome,
   type OutcomeCounts,
   type OutcomeRates,
   outcomeRates,
+  type RequestOutcome,
 } from './outcomes.js';
 export { type LatencySummary, quantileOfSorted, summarizeLatencies } from './percentiles.js';
 export type { DropCount, LatencySplit, RequestFigures } from './request-fold.js';

@@ -1,8 +1,8 @@
 /** OUTCOMES lists how a request can end (docs/metrics.md). */
 export const OUTCOMES = ['inTime', 'late', 'dropped', 'failed', 'cancelled'] as const;
-export type Outcome = (typeof OUTCOMES)[number];
+export type RequestOutcome = (typeof OUTCOMES)[number];
 
-export type OutcomeCounts = Record<Outcome, number>;
+export type OutcomeCounts = Record<RequestOutcome, number>;
 
 export interface OutcomeRates {
   /** in time / (in time + late + dropped + failed); undefined when nothing was counted. */

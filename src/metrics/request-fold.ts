@@ -74,12 +74,17 @@ class Latencies {
   }
 
   figures(): Pick<RequestFigures, 'latencyMs' | 'splitMs'> {
-    const latencyMs = summaryOf(this.whole, NS_PER_MS);
-    const queueing = summaryOf(this.queueing, NS_PER_MS);
-    const transfer = summaryOf(this.transfer, NS_PER_MS);
-    const compute = summaryOf(this.compute, NS_PER_MS);
-    if (!latencyMs || !queueing || !transfer || !compute) return {};
-    return { latencyMs, splitMs: { queueing, transfer, compute } };
+    if (this.whole.count === 0) return {};
+    // Every answered request has all of the parts.
+    const summary = (values: Values) => summaryOf(values, NS_PER_MS) as LatencySummary;
+    return {
+      latencyMs: summary(this.whole),
+      splitMs: {
+        queueing: summary(this.queueing),
+        transfer: summary(this.transfer),
+        compute: summary(this.compute),
+      },
+    };
   }
 }
 
@@ -94,7 +99,7 @@ export class RequestFold {
    * Drops by model, then by 1 + the pool where they happened, then by reason. A row is made at a model's
    * first drop.
    */
-  private readonly drops: (Float64Array | undefined)[];
+  private readonly drops: Float64Array[] = [];
   private readonly latencies: Latencies[];
 
   constructor(
@@ -105,7 +110,6 @@ export class RequestFold {
     this.outcomes = new Float64Array(shape.models * OUTCOME_KINDS);
     this.deviceNs = new Float64Array(shape.models);
     this.wastedNs = new Float64Array(shape.models);
-    this.drops = new Array<Float64Array | undefined>(shape.models).fill(undefined);
     this.latencies = Array.from({ length: shape.models }, () => new Latencies(make));
   }
 
@@ -161,7 +165,7 @@ export class RequestFold {
   dropCounts(): DropCount[] {
     const { dropReasons } = this.shape;
     return this.drops.flatMap((counts, model) =>
-      Array.from(counts ?? []).flatMap((count, i) =>
+      Array.from(counts).flatMap((count, i) =>
         count === 0 ? [] : [{ model, reason: i % dropReasons, pool: Math.floor(i / dropReasons) - 1, count }],
       ),
     );

@@ -19,7 +19,8 @@ export interface Values {
  */
 export class ExactValues implements Values {
   private values = new Float64Array(256);
-  private sorted = true;
+  /** `sorted` is how many values were sorted when a quantile was last asked for. */
+  private sorted = 0;
   count = 0;
   sum = 0;
   greatest = 0;
@@ -29,7 +30,6 @@ export class ExactValues implements Values {
     this.values[this.count] = value;
     this.count += 1;
     this.sum += value;
-    this.sorted = false;
     if (value > this.greatest) this.greatest = value;
   }
 
@@ -39,15 +39,14 @@ export class ExactValues implements Values {
     this.values.set(other.values.subarray(0, other.count), this.count);
     this.count = together;
     this.sum += other.sum;
-    this.sorted = false;
     this.greatest = Math.max(this.greatest, other.greatest);
   }
 
   quantile(p: number): number | undefined {
     if (this.count === 0) return undefined;
     const held = this.values.subarray(0, this.count);
-    if (!this.sorted) held.sort();
-    this.sorted = true;
+    if (this.sorted !== this.count) held.sort();
+    this.sorted = this.count;
     return held[rankOf(p, this.count) - 1];
   }
 
@@ -55,7 +54,7 @@ export class ExactValues implements Values {
     this.count = 0;
     this.sum = 0;
     this.greatest = 0;
-    this.sorted = true;
+    this.sorted = 0;
   }
 
   private grow(capacity: number): void {

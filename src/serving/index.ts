@@ -18,12 +18,11 @@ export { busyUntilTables, PUBLISHED_POLICY, PUBLISHED_REACTIVE_POLICY } from './
 export {
   type FirstSightRule,
   gapTables,
-  type OfferRule,
   RESERVATION_POLICY,
   ReservationCore,
   type ReservationPolicy,
+  type ReservationTableRule,
   type ReviewRule,
-  type TableRule,
 } from './reservation/index.js';
 export { chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
 export {

@@ -9,13 +9,7 @@ import {
 } from './schedulers.js';
 
 /** AT_MOST_1 lists the parts of choices that are shares, so that more than 1 is a fault. */
-const AT_MOST_1 = new Set([
-  'formation.share',
-  'drop.share',
-  'firstSight.share',
-  'late.mostMissed',
-  'correction.weight',
-]);
+const AT_MOST_1 = new Set(['drop.share', 'firstSight.share', 'late.mostMissed', 'correction.weight']);
 
 /** WORDS lists the parts of choices that are words rather than numbers, with the valid words. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
@@ -55,8 +49,8 @@ export interface SchedulerOptions {
   readonly scheduler?: string | undefined;
   readonly preset?: string | undefined;
   /**
-   * `policy` holds the choices that differ from the preset: `drop=hopeless`, `formation=wait`,
-   * `formation.share=0.5`, `slackNs=1000000`.
+   * `policy` holds the choices that differ from the preset: `drop=full-batch`, `drop.share=0.5`,
+   * `slackNs=1000000`.
    */
   readonly policy?: readonly string[] | undefined;
 }

@@ -72,13 +72,12 @@ const STAGE_LOCAL: Choices<StageLocalPolicy> = {
   order: { fifo: [], deadline: [] },
   placement: { 'on-arrival': [], 'earliest-free': [] },
   choice: { proportional: [], 'least-loaded': [] },
-  formation: { eager: [], wait: ['share'], 'last-moment': ['leaves', 'stepNs'] },
+  formation: { eager: [], 'last-moment': ['leaves', 'stepNs'] },
   drop: {
     never: [],
     expired: [],
     hopeless: [],
     'full-batch': ['share'],
-    unservable: [],
     'nearly-full': ['share', 'spares'],
     queueing: ['share', 'spares'],
   },
@@ -92,7 +91,6 @@ const STAGE_LOCAL: Choices<StageLocalPolicy> = {
 
 const RESERVATION: Choices<ReservationPolicy> = {
   tables: { gaps: [], 'busy-until': [] },
-  offer: { 'least-waiting': [], 'behind-share': [] },
   lateSingles: { 'as-others': [], shunned: [] },
   askOthers: 'boolean',
   firstSight: { never: [], 'nearly-full': ['share'], queueing: ['share'] },
@@ -115,12 +113,10 @@ export const SCHEDULERS = {
     presets: { published: PUBLISHED_POLICY },
     choices: RESERVATION,
     core: (topology, decisions, policy) =>
-      new ReservationCore(
-        topology,
-        decisions,
-        policy,
-        policy.tables === 'gaps' ? gapTables : busyUntilTables,
-      ),
+      new ReservationCore(topology, decisions, {
+        ...policy,
+        makeTables: policy.tables === 'gaps' ? gapTables : busyUntilTables,
+      }),
   }),
   /** The scheduler `reactive` lets every stage decide for itself without looking at links (PPipe §7.4). */
   reactive: scheduler<StageLocalPolicy>({

@@ -3,8 +3,8 @@ import type { Arrivals } from '../workload/index.js';
 import type { SimulationObserver } from './observer.js';
 import { type SimulationSummary, VirtualDriver } from './virtual-driver.js';
 
-/** SimulationOptions holds what a simulation is made from. */
-export interface SimulationOptions {
+/** SimulatorOptions holds what a simulation is made from. */
+export interface SimulatorOptions {
   topology: Topology;
   /** `makeCore` makes the core to be driven, over the buffer it is given. */
   makeCore: (decisions: Decisions) => ServingCore;
@@ -30,7 +30,7 @@ export interface SimulationOptions {
  * @throws Error where the core breaks its contract: an outcome twice or never, or a wake-up that is not ahead
  * @throws RangeError where arrivals go back in time, are no whole nanoseconds or name no model
  */
-export function simulate(options: SimulationOptions): SimulationSummary {
+export function simulate(options: SimulatorOptions): SimulationSummary {
   const { topology, makeCore, arrivals, observers = [], execution, log } = options;
   const decisions = new Decisions();
   const bare = makeCore(decisions);

@@ -76,12 +76,14 @@ export function mixedLoads(phases: readonly MixPhase[], models: number): Load[] 
   const faults = [...phaseFaults(phases), ...weightFaults(phases, models)];
   if (faults.length > 0) throw new InputError('use the phases of the load', faults);
   return Array.from({ length: models }, (_, model) =>
-    loadOf(piecesOf(phases.map((phase) => ({ ...phase, rps: phase.rps * shareOf(phase.weights, model) })))),
+    loadOf(
+      piecesOf(phases.map((phase) => ({ ...phase, rps: phase.rps * shareByWeight(phase.weights, model) }))),
+    ),
   );
 }
 
-/** shareOf gives a weight's share of the sum of all weights. */
-export function shareOf(weights: readonly number[], index: number): number {
+/** shareByWeight gives a weight's share of the sum of all weights. */
+export function shareByWeight(weights: readonly number[], index: number): number {
   return (weights[index] as number) / weights.reduce((sum, weight) => sum + weight, 0);
 }
 

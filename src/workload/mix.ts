@@ -1,5 +1,5 @@
 import { InputError } from '../artifacts/index.js';
-import { shareOf } from './load.js';
+import { shareByWeight } from './load.js';
 import type { Arrivals } from './stream-of-arrivals.js';
 
 /** UniformSource is where a request's model is drawn. A Stream of src/random is one. */
@@ -69,7 +69,7 @@ export function sharedByWeight(
   }
   let sum = 0;
   const upTo = Float64Array.from(weights, (_, i) => {
-    sum += shareOf(weights, i);
+    sum += shareByWeight(weights, i);
     return sum;
   });
   // The last model with a weight takes what rounding leaves.

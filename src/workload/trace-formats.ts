@@ -15,15 +15,19 @@ export interface LineSink {
 
 export interface TraceFormat {
   name: string;
-  /** A description of the format that error messages show. */
-  looks: string;
-  /** matches says whether these are the fields of the format's first line, in lower case. */
-  matches: (fields: readonly string[]) => boolean;
   /** Whether the first line is a header rather than data. */
   header: boolean;
   /** Whether the arrivals may come in any order. They are sorted then. */
   unsorted?: true;
   read: (fields: readonly string[], sink: LineSink) => void;
+}
+
+/** KnownFormat is a format that is known by its first line. */
+interface KnownFormat extends TraceFormat {
+  /** A description of the format that error messages show. */
+  looks: string;
+  /** matches says whether these are the fields of the format's first line, in lower case. */
+  matches: (fields: readonly string[]) => boolean;
 }
 
 const NS_PER_S = 1e9;
@@ -42,6 +46,10 @@ export function isNumber(field: string): boolean {
 
 function isData(field: string): boolean {
   return isNumber(field) || NEARLY_A_NUMBER.test(field);
+}
+
+function data(count: number): (fields: readonly string[]) => boolean {
+  return (fields) => fields.length === count && fields.every(isData);
 }
 
 function header(...names: string[]): (fields: readonly string[]) => boolean {
@@ -165,8 +173,6 @@ export function perfAnalyzerIntervals(): TraceFormat {
   let at = 0;
   return {
     name: 'perf-analyzer-intervals',
-    looks: 'one interval in microseconds per line (perf_analyzer --request-intervals)',
-    matches: (fields) => fields.length === 1,
     header: false,
     read: (fields, sink) => {
       const us = sink.number(fields, 0, 'the interval');
@@ -177,15 +183,15 @@ export function perfAnalyzerIntervals(): TraceFormat {
   };
 }
 
-function formats(keys: number): TraceFormat[] {
+function formats(keys: number): KnownFormat[] {
   const arrivals = { name: 'arrivals', looks: 'arrival_s, one arrival per line' };
   const counts = { name: 'counts', looks: 'interval_s,count' };
   const arrival: TraceFormat['read'] = (fields, sink) => readArrival(fields, sink, 'arrival_s');
   return [
     { ...arrivals, matches: header('arrival_s'), header: true, read: arrival },
-    { ...arrivals, matches: (f) => f.length === 1 && f.every(isData), header: false, read: arrival },
+    { ...arrivals, matches: data(1), header: false, read: arrival },
     { ...counts, matches: header('interval_s', 'count'), header: true, read: readInterval },
-    { ...counts, matches: (f) => f.length === 2 && f.every(isData), header: false, read: readInterval },
+    { ...counts, matches: data(2), header: false, read: readInterval },
     {
       name: 'vidur',
       looks: 'arrived_at,num_prefill_tokens,num_decode_tokens (Vidur)',

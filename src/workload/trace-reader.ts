@@ -199,7 +199,7 @@ export class TraceReader implements LineSink {
 
   /** readSchedule reads the fixed schedule of perf_analyzer: `{"data":[{"timestamp":[ms]}]}`. */
   private readSchedule(text: string): void {
-    this.format = { name: 'fixed-schedule', looks: '', matches: () => false, header: false, read: () => {} };
+    this.format = { name: 'fixed-schedule', header: false, read: () => {} };
     const entries = scheduleOf(text);
     if (typeof entries === 'string') {
       this.addFault('', entries);

@@ -295,12 +295,12 @@ describe('a request that its model refuses', () => {
     const { folder, remove } = await writeBundle({
       pipelines: [{ shape: { throughputRps: 1000, parts: [part] }, blocks: [1] }],
       devices: { cpu: { provider: 'cpu', threads: 1 } },
-      sloMs: 5000,
+      sloMs: 2000,
       model: lookup(),
     });
     const failing = await serveBundle(folder, {
       port: 0,
-      policy: ['formation=wait', 'formation.share=0.1'],
+      policy: ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'],
     });
     try {
       const ask = async (ids: number[]) => {
@@ -333,7 +333,7 @@ describe('a client that leaves', () => {
     const waiting = await writeBundle(twoPartitions(4, 60_000));
     const patient = await serveBundle(waiting.folder, {
       port: 0,
-      policy: ['formation=wait', 'formation.share=1'],
+      policy: ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'],
     });
     try {
       const body = JSON.stringify({ inputs: [jsonInput] });

@@ -225,7 +225,7 @@ describe('serveBundle() under driveLoad()', () => {
 
   it('stops when told, and counts open requests as cancelled', async () => {
     const { server } = await serve(twoPartitions(4, 5000, 1e6, 2000), {
-      policy: ['formation=wait', 'formation.share=1'],
+      policy: ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'],
     });
     const signal = AbortSignal.timeout(300);
     const report = await driveLoad(server.url, { rps: 100, durationS: 20, inputs, signal });

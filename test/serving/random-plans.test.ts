@@ -30,8 +30,8 @@ const SCHEDULERS: Record<string, MakeCore> = {
       askOthers: false,
       correction: { kind: 'none' },
     }),
-  'reservation by planned shares': (t) => (d) => new ReservationCore(t, d, { offer: 'behind-share' }),
-  'published reservation': (t) => (d) => new ReservationCore(t, d, PUBLISHED_POLICY, busyUntilTables),
+  'published reservation': (t) => (d) =>
+    new ReservationCore(t, d, { ...PUBLISHED_POLICY, makeTables: busyUntilTables }),
   reactive: (t) => (d) => new StageLocalCore(t, d, REACTIVE_POLICY),
   'published reactive': (t) => (d) => new StageLocalCore(t, d, PUBLISHED_REACTIVE_POLICY),
   fifo: (t) => (d) => new StageLocalCore(t, d, FIFO_POLICY),

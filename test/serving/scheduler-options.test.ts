@@ -124,7 +124,6 @@ describe('chosenScheduler()', () => {
   });
 
   it('asks for every number that a kind needs and has not', () => {
-    expect(wrongWith('stage-local', 'formation=wait')).toContain('formation.share=… is needed');
     expect(wrongWith('stage-local', 'formation=last-moment')).toContain(
       'formation.leaves=… and formation.stepNs=… is needed',
     );
@@ -140,7 +139,6 @@ describe('chosenScheduler()', () => {
     });
     for (const key of ['late.mostMissed', 'drop.share', 'correction.weight'])
       expect(wrongWith('stage-local', `${key}=1.01`)).toContain('1.01 is more than 1');
-    expect(wrongWith('stage-local', 'formation=wait', 'formation.share=1.01')).toContain('more than 1');
     expect(wrongWith('reservation', 'firstSight.share=1.01')).toContain('more than 1');
     expect(wrongWith('stage-local', 'late.window=-1')).toContain('-1 is not a number of 0 or more');
     expect(wrongWith('stage-local', 'late.window=Infinity')).toContain(
@@ -184,10 +182,10 @@ describe('chosenScheduler()', () => {
   });
 
   it('tells all that is wrong at once, each with what was written', () => {
-    const wrong = wrongWith('stage-local', 'drop=x', 'slackNs=y', 'formation=wait');
+    const wrong = wrongWith('stage-local', 'drop=x', 'slackNs=y', 'drop=nearly-full');
     expect(wrong).toContain('`policy` "drop=x"');
     expect(wrong).toContain('`policy` "slackNs=y"');
-    expect(wrong).toContain('`policy` formation: formation.share');
+    expect(wrong).toContain('`policy` drop: drop.spares');
   });
 });
 

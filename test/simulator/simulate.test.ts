@@ -13,7 +13,7 @@ import {
   type Topology,
   topologyOf,
 } from '../../src/serving/index.js';
-import { OutcomeCode, type SimulationOptions, simulate } from '../../src/simulator/index.js';
+import { OutcomeCode, type SimulatorOptions, simulate } from '../../src/simulator/index.js';
 import {
   type Arrivals,
   arrivalsAt,
@@ -79,7 +79,7 @@ const stageLocal =
   (decisions: Decisions) =>
     new StageLocalCore(topology, decisions, policy);
 
-const watched = (options: SimulationOptions) => {
+const watched = (options: SimulatorOptions) => {
   const watcher = new OutsideObserver(options.topology, options.execution === undefined);
   const summary = simulate({ ...options, observers: [...(options.observers ?? []), watcher] });
   watcher.close();
@@ -97,7 +97,11 @@ describe('simulate()', () => {
       const pick = <T>(...choices: T[]): T => choices[stream.integer(choices.length)]!;
       const policy: Partial<StageLocalPolicy> = {
         order: { kind: pick('fifo', 'deadline') },
-        formation: pick({ kind: 'eager' }, { kind: 'wait', share: 0.5 }, { kind: 'wait', share: 1 }),
+        formation: pick(
+          { kind: 'eager' },
+          { kind: 'last-moment', leaves: 'transfer', stepNs: 1 },
+          { kind: 'last-moment', leaves: 'nothing', stepNs: 1000 },
+        ),
         drop: pick(
           { kind: 'never' },
           { kind: 'expired' },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
-import { arrivals, arrivalTimes } from '../../src/workload/index.js';
+import { arrivals, arrivalsAt, arrivalTimes } from '../../src/workload/index.js';
 
 const poisson = (seed: number, rps = 1000, durationS = 50) =>
   arrivalTimes({ process: 'poisson', rps, durationS, stream: streamOf(seed, 'arrivals') });
@@ -44,5 +44,15 @@ describe('arrivalTimes()', () => {
   it('refuses rates and durations that are not positive', () => {
     expect(() => poisson(1, 0)).toThrow('the rate 0 is not positive');
     expect(() => poisson(1, 1, Number.NaN)).toThrow('the duration NaN');
+  });
+});
+
+describe('arrivalsAt()', () => {
+  it('gives each time once, and keeps the last time and the model after the end', () => {
+    const given = arrivalsAt([3, 3, 8], 2);
+    const seen = Array.from({ length: 3 }, () => [given.next(), given.atNs, given.model]);
+    expect(seen).toEqual([3, 3, 8].map((at) => [true, at, 2]));
+    for (let i = 0; i < 2; i++) expect([given.next(), given.atNs, given.model]).toEqual([false, 8, 2]);
+    expect(arrivalsAt([5]).model).toBe(0);
   });
 });

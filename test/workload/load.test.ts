@@ -99,8 +99,8 @@ describe('loads', () => {
     expect(() => steadyLoad(infinite, infinite, infinite)).toThrow(
       /the rate Infinity .*\n.*the duration Infinity .*\n.*variation Infinity/,
     );
-    expect(() => steadyLoad(1, 0)).toThrow('the duration 0 is not positive');
-    expect(() => steadyLoad(1, 1, -0.1)).toThrow('variation -0.1 is negative');
+    expect(() => steadyLoad(1, 0)).toThrow('arrivals: the duration 0 is not positive');
+    expect(() => steadyLoad(1, 1, -0.1)).toThrow('arrivals: the coefficient of variation -0.1 is negative');
   });
 
   it('of a mix are refused with weights that are too few, negative, infinite or nothing', () => {
@@ -125,9 +125,9 @@ describe('loads', () => {
     expect(() => steadyLoad(0, -1, Number.NaN)).toThrow(
       /rate 0 is not positive\n.*duration -1 is not positive\n.*variation NaN/,
     );
-    expect(() => phasedLoad([])).toThrow('there are no phases');
-    expect(() => phasedLoad([{ rps: 0, durationS: 5 }])).toThrow('the rate of every phase is 0');
-    expect(() => phasedLoad([{ rps: 1, durationS: 0 }])).toThrow('no phase has a duration');
+    expect(() => phasedLoad([])).toThrow('load: there are no phases');
+    expect(() => phasedLoad([{ rps: 0, durationS: 5 }])).toThrow('load: the rate of every phase is 0');
+    expect(() => phasedLoad([{ rps: 1, durationS: 0 }])).toThrow('load: no phase has a duration');
     expect(() =>
       phasedLoad([
         { rps: -1, durationS: 1, transitionS: 2 },

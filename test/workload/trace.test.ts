@@ -192,6 +192,18 @@ describe('rescaledTrace()', () => {
     expect(peakOf('2,8\n1,3')).toBe(4);
   });
 
+  it('refuses as an input error that is about the whole trace', () => {
+    const infinite = Number.POSITIVE_INFINITY;
+    for (const rescale of [
+      () => rescaledTrace(parseTrace('1,2\n'), { peakRps: infinite }),
+      () => rescaledTrace(parseTrace('1\n2\n'), { peakRps: 5 }),
+      () => rescaledTrace(parseTrace('1\n1\n'), { meanRps: 5 }),
+    ]) {
+      expect(rescale).toThrow(InputError);
+      expect(rescale).toThrow('rescale the trace: ');
+    }
+  });
+
   it('refuses rates that are infinite', () => {
     const infinite = Number.POSITIVE_INFINITY;
     for (const to of [{ meanRps: infinite }, { peakRps: infinite }])
@@ -200,10 +212,10 @@ describe('rescaledTrace()', () => {
 
   it('refuses what has no rate', () => {
     expect(() => rescaledTrace(parseTrace('1\n1\n'), { meanRps: 5 })).toThrow(
-      'all its requests come at one instant',
+      'rescale the trace: all its requests come at one instant',
     );
     expect(() => rescaledTrace(parseTrace('1\n2\n'), { meanRps: 0 })).toThrow('the rate 0 is not positive');
-    expect(() => rescaledTrace(parseTrace('1\n2\n'), { peakRps: 5 })).toThrow('a peak rate');
+    expect(() => rescaledTrace(parseTrace('1\n2\n'), { peakRps: 5 })).toThrow('rescale the trace: it has arrival times; a peak rate');
   });
 });
 

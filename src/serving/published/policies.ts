@@ -7,7 +7,6 @@ import { REACTIVE_POLICY, type StageLocalPolicy } from '../stage-local/index.js'
  */
 export const PUBLISHED_POLICY: ReservationPolicy = {
   tables: 'busy-until',
-  offer: 'least-waiting',
   lateSingles: 'shunned',
   askOthers: false,
   firstSight: { kind: 'nearly-full', share: 0.95 },

@@ -4,6 +4,7 @@ import { fullBatches, mostStages, type ServedModel, type Topology } from '../top
 import type { Booking } from './booking.js';
 import { Path } from './path.js';
 import type { ReservationPolicy } from './policy.js';
+import type { ReservationState } from './reservation-state.js';
 
 /** MOST_DEBT limits how far a pipeline can be behind its share, in full batches. */
 const MOST_DEBT = 64;
@@ -41,13 +42,17 @@ export class Dispatcher {
   private readonly behind: Float64Array;
   private readonly share: Float64Array;
 
+  private readonly topology: Topology;
+  private readonly durations: Durations;
+
   constructor(
-    private readonly topology: Topology,
+    { topology, durations }: Pick<ReservationState, 'topology' | 'durations'>,
     private readonly policy: ReservationPolicy,
-    private readonly durations: Durations,
     private readonly booking: Booking,
   ) {
     const { pools, models } = topology;
+    this.topology = topology;
+    this.durations = durations;
     this.path = new Path(mostStages(pools));
     this.planned = fullBatches(pools);
     this.mostPlanned = this.planned.reduce((most, batch) => Math.max(most, batch), 1);
@@ -68,10 +73,7 @@ export class Dispatcher {
    */
   offer(at: number, model: number, deadline: number, firstSight: boolean, most: number): number {
     const entries = this.topology.models[model]?.entries as number[];
-    this.entry =
-      this.policy.offer === 'least-waiting'
-        ? this.leastWaiting(at, model, deadline)
-        : this.behindMost(entries);
+    this.entry = this.leastWaiting(at, model, deadline);
     if (this.entry === NONE) return 0;
     const size = this.largest(at, this.entry, deadline, firstSight, most);
     if (size > 0 || !this.policy.askOthers) return size;
@@ -111,15 +113,6 @@ export class Dispatcher {
     const free = this.booking.freeFrom(entry, planned);
     this.startsAt[entry] = Math.max(this.startsAt[entry] as number, free);
     this.changed[entry] = 0;
-  }
-
-  private behindMost(entries: number[]): number {
-    let best = entries[0] ?? NONE;
-    for (let i = 1; i < entries.length; i++) {
-      const entry = entries[i] as number;
-      if ((this.behind[entry] as number) > (this.behind[best] as number)) best = entry;
-    }
-    return best;
   }
 
   /**

@@ -10,15 +10,15 @@
  * pipeline, how large a batch) and `gap-booking.ts` (where devices and links have room).
  */
 export type { Booking } from './booking.js';
-export type { Flow } from './flow.js';
+export type { Forwarding } from './forwarding.js';
 export { Journeys, Leg, Path } from './path.js';
 export {
   type FirstSightRule,
-  type OfferRule,
   RESERVATION_POLICY,
   type ReservationPolicy,
+  type ReservationTableRule,
   type ReviewRule,
-  type TableRule,
 } from './policy.js';
-export { ReservationCore } from './reservation.js';
+export { ReservationCore, type ReservationOptions } from './reservation.js';
+export type { ReservationState } from './reservation-state.js';
 export { gapTables, type ReservationTables } from './tables.js';

@@ -1,26 +1,20 @@
 import type { ReservationCorrection } from '../state/index.js';
 
 /**
- * TableRule says what is remembered of the reservations of a resource.
+ * ReservationTableRule says what is remembered of the reservations of a resource.
  * - gaps: every reservation, and the free time between them (A.3). Each resource serves its reservations in
  *   their order.
  * - busy-until: only the end of the last. Reservations then have no order to be kept: a batch is handed on as
  *   soon as it is there, first come, first served, and an accepted request can be late (the published
  *   simulator).
  */
-export type TableRule = 'gaps' | 'busy-until';
+export type ReservationTableRule = 'gaps' | 'busy-until';
 
 /**
- * OfferRule says which pipeline a batch is offered to first.
- * - least-waiting: the pipeline whose full batch waits least for devices and links (Algorithm 1).
- * - behind-share: the pipeline furthest behind its planned share of what was dispatched.
- */
-export type OfferRule = 'least-waiting' | 'behind-share';
-
-/**
- * LateSingleRule says how least-waiting judges a pipeline of batch 1 in which the request would be late.
- * - as-others: by its wait.
- * - shunned: as if its wait were an SLO longer.
+ * LateSingleRule says how a pipeline of batch 1 in which the request would be late is compared with others by
+ * how long its batch waits.
+ * - as-others: by its wait (Algorithm 1).
+ * - shunned: as if its wait were an SLO longer (the published simulator).
  */
 export type LateSingleRule = 'as-others' | 'shunned';
 
@@ -56,8 +50,7 @@ export type ReviewRule = 'when-due' | 'every-arrival';
 
 /** ReservationPolicy holds the choices that a reservation scheduler is put together from. */
 export interface ReservationPolicy {
-  tables: TableRule;
-  offer: OfferRule;
+  tables: ReservationTableRule;
   lateSingles: LateSingleRule;
   /** `askOthers` tells whether the other pipelines are asked before a request is dropped. */
   askOthers: boolean;
@@ -79,7 +72,6 @@ export interface ReservationPolicy {
 /** RESERVATION_POLICY is the default policy; docs/serving.md says how it differs from the published one. */
 export const RESERVATION_POLICY: ReservationPolicy = {
   tables: 'gaps',
-  offer: 'least-waiting',
   lateSingles: 'shunned',
   askOthers: true,
   firstSight: { kind: 'queueing', share: 1 },

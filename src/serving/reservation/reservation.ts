@@ -2,17 +2,30 @@ import { NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 import type { ServingCore } from '../core.js';
 import type { Decisions } from '../decisions.js';
-import { type Batches, Durations, PoolsUp, RequestLife, type Requests, TaskQueues } from '../state/index.js';
+import {
+  Durations,
+  type OpenBatches,
+  PoolsUp,
+  RequestLife,
+  type Requests,
+  TaskQueues,
+} from '../state/index.js';
 import { mostStages, type ServedModel, stagesFrom, type Topology } from '../topology.js';
 import type { Booking } from './booking.js';
 import { Dispatcher } from './dispatcher.js';
-import type { Flow } from './flow.js';
+import type { Forwarding } from './forwarding.js';
 import { Journeys, Leg } from './path.js';
 import { RESERVATION_POLICY, type ReservationPolicy } from './policy.js';
 import { gapTables, type ReservationTables } from './tables.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 const NOT_DOWN = Number.NEGATIVE_INFINITY;
+
+/** ReservationOptions holds the choices that differ from RESERVATION_POLICY. */
+export interface ReservationOptions extends Partial<ReservationPolicy> {
+  /** `makeTables` makes the tables that `tables` names; gapTables where absent. */
+  readonly makeTables?: ReservationTables;
+}
 
 /**
  * ReservationCore is PPipe's reservation-based adaptive batching (§5.4, A.3), with one queue per model. A
@@ -25,7 +38,7 @@ const NOT_DOWN = Number.NEGATIVE_INFINITY;
 export class ReservationCore implements ServingCore {
   private readonly life: RequestLife;
   private readonly requests: Requests;
-  private readonly batches: Batches;
+  private readonly batches: OpenBatches;
   private readonly policy: ReservationPolicy;
   private readonly journeys: Journeys;
   private readonly durations: Durations;
@@ -33,7 +46,7 @@ export class ReservationCore implements ServingCore {
   private readonly stages: Int32Array;
   private readonly dispatcher: Dispatcher;
   private readonly booking: Booking;
-  private readonly flow: Flow;
+  private readonly forwarding: Forwarding;
   /** `queues` holds one queue per model, in the order of deadlines. */
   private readonly queues: TaskQueues;
   /** `touched` is 1 for each model whose queue is to be looked at again in this `decide`. */
@@ -60,29 +73,29 @@ export class ReservationCore implements ServingCore {
 
   /**
    * @param decisions the driver's buffer, where decisions are appended
-   * @param policy the choices that differ from RESERVATION_POLICY
-   * @param tables makes the tables that `policy.tables` names
    */
   constructor(
     private readonly topology: Topology,
     decisions: Decisions,
-    policy: Partial<ReservationPolicy> = {},
-    tables: ReservationTables = gapTables,
+    { makeTables = gapTables, ...policy }: ReservationOptions = {},
   ) {
     const chosen = { ...RESERVATION_POLICY, ...policy };
-    const life = new RequestLife(topology, decisions, chosen, {
-      leaveQueue: (task) => this.leaveQueue(task),
-      requeue: (at, task) => this.requeue(at, task),
-      ended: (task) => {
-        if (this.requests.isInBatch(task)) this.holes = true;
+    const life = new RequestLife(
+      { topology, decisions, limits: chosen },
+      {
+        leaveQueue: (task) => this.leaveQueue(task),
+        requeue: (at, task) => this.requeue(at, task),
+        ended: (task) => {
+          if (this.requests.isInBatch(task)) this.holes = true;
+        },
+        judged: () => {},
       },
-      judged: () => {},
-    });
+    );
     this.life = life;
     this.requests = life.requests;
     this.batches = life.batches;
     must(
-      (chosen.tables === 'gaps') === (tables === gapTables),
+      (chosen.tables === 'gaps') === (makeTables === gapTables),
       'a reservation scheduler has other tables than its policy says',
     );
     this.policy = chosen;
@@ -92,10 +105,10 @@ export class ReservationCore implements ServingCore {
     this.journeys = new Journeys(mostStages(pools));
     const isWanted = (batch: number) => this.isWanted(batch);
     const { batches, journeys, durations } = this;
-    const made = tables({ topology, decisions, batches, journeys, durations, isWanted });
+    const made = makeTables({ topology, decisions, batches, journeys, durations, isWanted });
     this.booking = made.booking;
-    this.flow = made.flow;
-    this.dispatcher = new Dispatcher(topology, this.policy, this.durations, this.booking);
+    this.forwarding = made.forwarding;
+    this.dispatcher = new Dispatcher({ topology, durations }, chosen, this.booking);
     this.poolsUp = new PoolsUp(topology);
     const byDeadline = { order: { kind: 'deadline' }, slackNs: 0 } as const;
     this.queues = new TaskQueues(models.length, this.requests, byDeadline);
@@ -163,7 +176,7 @@ export class ReservationCore implements ServingCore {
   }
 
   started(at: number, batch: number): void {
-    this.flow.started(at, batch);
+    this.forwarding.started(at, batch);
   }
 
   executed(at: number, batch: number, startedAt: number, endedAt: number): void {
@@ -171,7 +184,7 @@ export class ReservationCore implements ServingCore {
     this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
     const last = this.stages[pool] === 1;
     if (last) this.life.endTasks(at, batch);
-    this.flow.executed(at, batch, last);
+    this.forwarding.executed(at, batch, last);
     if (last) this.batches.close(batch);
   }
 
@@ -179,11 +192,11 @@ export class ReservationCore implements ServingCore {
     const pool = this.batches.pool(batch);
     this.durations.observeTransfer(pool, this.batches.size(batch), endedAt - startedAt);
     // The next stage has lost its devices. The batch's tasks start again, since the driver has their inputs.
-    if (!this.flow.transferred(at, batch)) this.life.lostWithDevice(at, batch, false);
+    if (!this.forwarding.transferred(at, batch)) this.life.lostWithDevice(at, batch, false);
   }
 
   failed(at: number, batch: number): void {
-    this.flow.lost(at, batch);
+    this.forwarding.lost(at, batch);
     this.retried = true;
     this.life.executionFailed(at, batch);
   }
@@ -191,7 +204,7 @@ export class ReservationCore implements ServingCore {
   deviceUp(_at: number, device: number): void {
     this.poolsUp.deviceUp(device);
     this.booking.deviceUp(device);
-    this.flow.deviceUp(device);
+    this.forwarding.deviceUp(device);
     this.touchAll();
   }
 
@@ -199,7 +212,7 @@ export class ReservationCore implements ServingCore {
     if (!this.poolsUp.isDeviceUp(device)) return;
     this.poolsUp.deviceDown(device);
     this.booking.deviceDown(device);
-    for (const batch of this.flow.deviceDown(at, device)) {
+    for (const batch of this.forwarding.deviceDown(at, device)) {
       const wasRunning = this.journeys.leg[batch] === Leg.executing;
       if (wasRunning) this.retried = true;
       this.life.lostWithDevice(at, batch, wasRunning);
@@ -226,7 +239,7 @@ export class ReservationCore implements ServingCore {
       }
       earliest = Math.min(earliest, this.wake[model] as number);
     }
-    this.flow.decide(at);
+    this.forwarding.decide(at);
     this.life.decided(earliest);
   }
 
@@ -351,7 +364,7 @@ export class ReservationCore implements ServingCore {
     this.seen[model] = NONE;
     this.booking.reserve(path, entry, size, 0, this.journeys.step(batch, 0));
     this.journeys.begin(batch, entry, path);
-    this.flow.begin(batch);
+    this.forwarding.begin(batch);
     this.dispatcher.dispatched(model, entry, size);
     this.dispatches += 1;
   }

@@ -2,6 +2,7 @@ import { Lists, NONE } from '../../collections/index.js';
 import type { Requests } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import type { LateRule } from './policy.js';
+import type { SharedState } from './shared-state.js';
 
 /**
  * Background holds the tasks that will be late and are answered all the same, on devices that have nothing
@@ -13,13 +14,16 @@ export class Background {
   /** `missedShare` is the share of each model's last requests that were not in time: a moving average. */
   private readonly missedShare: Float64Array;
 
+  private readonly topology: Topology;
+  private readonly requests: Requests;
+
   constructor(
     private readonly rule: LateRule,
-    private readonly topology: Topology,
-    private readonly requests: Requests,
-    queues: number,
+    { topology, requests, queues }: Pick<SharedState, 'topology' | 'requests' | 'queues'>,
   ) {
-    this.waiting = new Lists(queues);
+    this.topology = topology;
+    this.requests = requests;
+    this.waiting = new Lists(queues.count);
     this.missedShare = new Float64Array(topology.models.length);
   }
 

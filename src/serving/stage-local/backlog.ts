@@ -2,6 +2,7 @@ import { NONE } from '../../collections/index.js';
 import type { Durations, TaskQueues } from '../state/index.js';
 import type { Pool } from '../topology.js';
 import type { Dropping } from './dropping.js';
+import type { SharedState } from './shared-state.js';
 
 /**
  * Backlog estimates how soon a pool could start a task that joined its queue now. It puts the tasks before it
@@ -24,14 +25,19 @@ export class Backlog {
   /** `earliest` is the index of the earliest in `free`, per pool. */
   private readonly earliest: Int32Array;
 
+  private readonly pools: readonly Pool[];
+  private readonly queues: TaskQueues;
+  private readonly durations: Durations;
+
+  /** @param freeAt when a device is expected to take its next batch; undefined while it is down */
   constructor(
-    private readonly pools: readonly Pool[],
-    private readonly queues: TaskQueues,
+    { topology: { pools }, queues, durations }: Pick<SharedState, 'topology' | 'queues' | 'durations'>,
     private readonly dropping: Dropping,
-    private readonly durations: Durations,
-    /** `freeAt` is when a device is expected to take its next batch; undefined while it is down. */
     private readonly freeAt: (device: number) => number | undefined,
   ) {
+    this.pools = pools;
+    this.queues = queues;
+    this.durations = durations;
     this.valid = new Uint8Array(pools.length);
     this.walkedTo = new Int32Array(pools.length);
     this.fill = new Int32Array(pools.length);

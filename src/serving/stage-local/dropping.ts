@@ -3,6 +3,7 @@ import type { Durations, TaskQueues } from '../state/index.js';
 import type { Pool } from '../topology.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { DropRule } from './policy.js';
+import type { SharedState } from './shared-state.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 const NOW = Number.NEGATIVE_INFINITY;
@@ -36,16 +37,14 @@ export interface Dropping {
   waitedOn(queue: number, head: number): void;
 }
 
+type DroppingState = Pick<SharedState, 'topology' | 'queues' | 'durations' | 'planned'>;
+
 /** droppingOf makes the Dropping of a rule. */
 export function droppingOf(
   rule: DropRule,
-  pools: readonly Pool[],
-  queues: TaskQueues,
-  durations: Durations,
-  planned: PlannedBatches,
+  { topology: { pools }, queues, durations, planned }: DroppingState,
 ): Dropping {
   switch (rule.kind) {
-    case 'unservable':
     case 'nearly-full':
     case 'queueing':
       return new ByDevice(rule, pools, queues, durations, planned);
@@ -54,7 +53,7 @@ export function droppingOf(
   }
 }
 
-type DeviceRule = Extract<DropRule, { kind: 'unservable' | 'nearly-full' | 'queueing' }>;
+type DeviceRule = Extract<DropRule, { kind: 'nearly-full' | 'queueing' }>;
 
 /**
  * ByDeadline gives tasks up by their deadline alone, or by it and the length of the queue: never, expired,
@@ -104,8 +103,8 @@ class ByDeadline implements Dropping {
 }
 
 /**
- * ByDevice gives tasks up by what the device that takes them next can still do in time: unservable,
- * nearly-full and queueing.
+ * ByDevice gives tasks up by what the device that takes them next can still do in time: nearly-full and
+ * queueing.
  */
 class ByDevice implements Dropping {
   /** `lastWaitedOn` is the task that each queue waited on last. */
@@ -160,13 +159,11 @@ class ByDevice implements Dropping {
 
   /** isSpared tells whether the rules for first sight leave the head alone. */
   private isSpared(queue: number, head: number): boolean {
-    const isLastOnly = 'spares' in this.rule && this.rule.spares === 'last-waited';
-    return isLastOnly ? this.lastWaitedOn[queue] === head : this.waited[head] === 1;
+    return this.rule.spares === 'last-waited' ? this.lastWaitedOn[queue] === head : this.waited[head] === 1;
   }
 
   /** leastAtFirstSight is the smallest batch worth serving for a head that is not spared. */
   private leastAtFirstSight(at: number, pool: number, latestEnd: number): number {
-    if (this.rule.kind === 'unservable') return 1;
     const nearlyFull = shareOfBatch(this.rule.share, this.pools[pool] as Pool);
     if (this.rule.kind === 'nearly-full') return nearlyFull;
     return at <= this.planned.lastStart(pool, nearlyFull, latestEnd, 'transfer') ? nearlyFull : 1;

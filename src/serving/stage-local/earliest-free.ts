@@ -1,17 +1,18 @@
 import { grownCapacity, grownColumn, Lists, NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
-import type { Batches, Durations, Requests } from '../state/index.js';
+import type { Durations, OpenBatches, Requests } from '../state/index.js';
 import { PoolsUp } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import { EarliestDevices } from './earliest-devices.js';
-import type { Placement } from './placement.js';
+import type { SharedState } from './shared-state.js';
+import type { TaskPlacement } from './task-placement.js';
 
 /**
  * EarliestFree hands batches ahead to the device that is free first. There is one queue per model before all
  * its first stages, numbered by model, and then one before every pool (those of entries stay empty). A change
  * costs time logarithmic in a queue's devices.
  */
-export class EarliestFree implements Placement {
+export class EarliestFree implements TaskPlacement {
   readonly touched: Uint8Array;
   private readonly models: number;
   private readonly poolsUp: PoolsUp;
@@ -29,15 +30,21 @@ export class EarliestFree implements Placement {
   /** `lastUse` is when each pool was last handed a batch. */
   private readonly lastUse: Float64Array;
 
+  private readonly topology: Topology;
+  private readonly requests: Requests;
+  private readonly batches: OpenBatches;
+  private readonly durations: Durations;
+
   /** @param corrects whether the times at which devices are free follow what happened */
   constructor(
-    private readonly topology: Topology,
+    { topology, requests, batches, durations }: Omit<SharedState, 'planned' | 'queues'>,
     private readonly corrects: boolean,
-    private readonly requests: Requests,
-    private readonly batches: Batches,
-    private readonly durations: Durations,
   ) {
     const { devices, models, pools } = topology;
+    this.topology = topology;
+    this.requests = requests;
+    this.batches = batches;
+    this.durations = durations;
     const firsts = models.map(({ entries }) => entries.flatMap((entry) => pools[entry]?.devices ?? []));
     const laters = pools.map((pool) => (pool.partition === 0 ? [] : pool.devices));
     this.models = models.length;

@@ -2,6 +2,7 @@ import type { Durations, TaskQueues } from '../state/index.js';
 import type { Pool } from '../topology.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { FormationRule } from './policy.js';
+import type { SharedState } from './shared-state.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 const NOW = Number.NEGATIVE_INFINITY;
@@ -20,23 +21,21 @@ export interface Formation {
   waitUntil(queue: number, pool: number, size: number): number;
 }
 
+type FormationState = Pick<SharedState, 'topology' | 'queues' | 'durations' | 'planned'>;
+
 /** formationOf makes the Formation of a rule. */
 export function formationOf(
   rule: FormationRule,
-  pools: readonly Pool[],
-  queues: TaskQueues,
-  durations: Durations,
-  planned: PlannedBatches,
+  { topology: { pools }, queues, durations, planned }: FormationState,
 ): Formation {
   return rule.kind === 'last-moment'
     ? new LastMoment(rule, pools, queues, planned)
-    : new AllInTime(rule, pools, queues, durations);
+    : new Eager(pools, queues, durations);
 }
 
-/** AllInTime takes as many of the waiting tasks as are all in time: eager and wait. */
-class AllInTime implements Formation {
+/** Eager takes as many of the waiting tasks as are all in time, and waits for nothing: eager. */
+class Eager implements Formation {
   constructor(
-    private readonly rule: Exclude<FormationRule, { kind: 'last-moment' }>,
     private readonly pools: readonly Pool[],
     private readonly queues: TaskQueues,
     private readonly durations: Durations,
@@ -63,14 +62,8 @@ class AllInTime implements Formation {
     return best > 0 ? best : size;
   }
 
-  waitUntil(queue: number, pool: number, size: number): number {
-    if (this.rule.kind === 'eager') return NOW;
-    const head = this.queues.first(queue);
-    const full = size === this.pools[pool]?.batch || size < this.queues.size(queue);
-    if (full || this.queues.isAlone(head)) return NOW;
-    const last = this.queues.latestEnd(head) - this.durations.workNs(pool, size + 1);
-    const since = this.queues.queuedAt(head);
-    return Math.floor(since + this.rule.share * (last - since));
+  waitUntil(): number {
+    return NOW;
   }
 }
 

@@ -1,19 +1,20 @@
 import { Lists, NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
-import type { Batches, Durations, Requests, TaskQueues } from '../state/index.js';
+import type { Durations, OpenBatches, Requests, TaskQueues } from '../state/index.js';
 import { PoolsUp } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import { Backlog } from './backlog.js';
 import type { Dropping } from './dropping.js';
 import { Pipelines } from './pipelines.js';
-import type { Placement } from './placement.js';
 import type { PipelineChoice } from './policy.js';
+import type { SharedState } from './shared-state.js';
+import type { TaskPlacement } from './task-placement.js';
 
 /**
  * OnArrival gives a task its pipeline when it comes. There is one queue per pool, and idle devices take one
  * batch at a time. A change takes constant time.
  */
-export class OnArrival implements Placement {
+export class OnArrival implements TaskPlacement {
   readonly touched: Uint8Array;
   private readonly poolsUp: PoolsUp;
   private readonly pipelines: Pipelines;
@@ -27,20 +28,24 @@ export class OnArrival implements Placement {
   /** `lastUse` is when the last execution of each pool ended. */
   private readonly lastUse: Float64Array;
 
-  constructor(
-    private readonly topology: Topology,
-    choice: PipelineChoice,
-    private readonly requests: Requests,
-    private readonly batches: Batches,
-    private readonly durations: Durations,
-    private readonly queues: TaskQueues,
-    dropping: Dropping,
-  ) {
+  private readonly topology: Topology;
+  private readonly requests: Requests;
+  private readonly batches: OpenBatches;
+  private readonly durations: Durations;
+  private readonly queues: TaskQueues;
+
+  constructor(state: Omit<SharedState, 'planned'>, choice: PipelineChoice, dropping: Dropping) {
+    const { topology, requests, batches, durations, queues } = state;
     const { devices, pools } = topology;
+    this.topology = topology;
+    this.requests = requests;
+    this.batches = batches;
+    this.durations = durations;
+    this.queues = queues;
     this.touched = new Uint8Array(pools.length);
     this.poolsUp = new PoolsUp(topology);
-    this.pipelines = new Pipelines(topology, choice, durations, this.poolsUp);
-    this.backlog = new Backlog(pools, queues, dropping, durations, (device) =>
+    this.pipelines = new Pipelines(choice, this.poolsUp, state);
+    this.backlog = new Backlog(state, dropping, (device) =>
       this.poolsUp.isDeviceUp(device) ? this.freeAt(device) : undefined,
     );
     this.idle = new Lists(pools.length);

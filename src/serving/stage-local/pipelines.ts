@@ -1,6 +1,7 @@
 import type { Durations, PoolsUp } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import type { PipelineChoice } from './policy.js';
+import type { SharedState } from './shared-state.js';
 
 /**
  * Pipelines counts how loaded each pipeline is, and chooses one for a request. Pipelines are known by their
@@ -11,12 +12,16 @@ export class Pipelines {
   /** `credit` is how far each pipeline is behind its weighted turn (smooth weighted round robin). */
   private readonly credit: Float64Array;
 
+  private readonly topology: Topology;
+  private readonly durations: Durations;
+
   constructor(
-    private readonly topology: Topology,
     private readonly choice: PipelineChoice,
-    private readonly durations: Durations,
     private readonly poolsUp: PoolsUp,
+    { topology, durations }: Pick<SharedState, 'topology' | 'durations'>,
   ) {
+    this.topology = topology;
+    this.durations = durations;
     this.inFlight = new Int32Array(topology.pools.length);
     this.credit = new Float64Array(topology.pools.length);
   }

@@ -14,9 +14,6 @@ export type PlacementRule = 'on-arrival' | 'earliest-free';
  * nothing else waits.
  * - eager: it takes as many of the waiting tasks as are all in time, and starts at once (InferLine; PARD's
  *   pull).
- * - wait: it takes the same tasks, but waits for company for `share` of the time that the head could still
- *   wait. That time ends when a batch with one task more would be late. A share of 1 is PPipe's "till the
- *   last moment" (§5.4), and 0 is eager.
  * - last-moment: it is the largest batch in which the head is in time if the later stages execute full
  *   batches. Where fewer tasks wait, it waits for more until `stepNs` past the last moment at which a batch
  *   with one task more would be in time on a free device, and then takes those that wait. `leaves` says
@@ -26,20 +23,18 @@ export type PlacementRule = 'on-arrival' | 'earliest-free';
  */
 export type FormationRule =
   | { kind: 'eager' }
-  | { kind: 'wait'; share: number }
   | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
 
 /**
  * DropRule says which head of a queue is given up.
  * - never: none is.
- * - expired: one whose deadline is past.
- * - hopeless: one that would miss its deadline even alone and without queueing.
+ * - expired: one whose deadline is past (Clipper).
+ * - hopeless: one that would miss its deadline even alone and without queueing (DREAM, as PARD §6 says).
  * - full-batch: a hopeless one. And while more than `share` of a planned batch wait, also one that would be
  *   late in a batch of that share. Serving it would force a small batch under overload, when all others need
  *   throughput (Nexus' early drop; PPipe's published rule at first sight has the same aim).
- * - unservable: one that the next device cannot have in time, even alone.
- * - nearly-full: an unservable one. At first sight, also one that the device cannot have in time in at least
- *   `share` of a planned batch (the published simulator).
+ * - nearly-full: one that the next device cannot have in time, even alone. At first sight, also one that the
+ *   device cannot have in time in at least `share` of a planned batch (the published simulator).
  * - queueing: as nearly-full, but at first sight only where such a batch would be in time on a free device.
  *   Then it is load that makes it late.
  *
@@ -51,7 +46,6 @@ export type DropRule =
   | { kind: 'expired' }
   | { kind: 'hopeless' }
   | { kind: 'full-batch'; share: number }
-  | { kind: 'unservable' }
   | { kind: 'nearly-full'; share: number; spares: 'all-waited' | 'last-waited' }
   | { kind: 'queueing'; share: number; spares: 'all-waited' | 'last-waited' };
 

@@ -2,16 +2,17 @@ import { NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 import type { ServingCore } from '../core.js';
 import { Decision, type Decisions, DropCode } from '../decisions.js';
-import { type Batches, Durations, RequestLife, type Requests, TaskQueues } from '../state/index.js';
+import { Durations, type OpenBatches, RequestLife, type Requests, TaskQueues } from '../state/index.js';
 import type { Pool, Topology } from '../topology.js';
 import { Background } from './background.js';
 import { type Dropping, droppingOf } from './dropping.js';
 import { EarliestFree } from './earliest-free.js';
 import { type Formation, formationOf } from './formation.js';
 import { OnArrival } from './on-arrival.js';
-import type { Placement } from './placement.js';
 import { PlannedBatches } from './planned-batches.js';
 import { DEFAULT_POLICY, type StageLocalPolicy } from './policy.js';
+import type { SharedState } from './shared-state.js';
+import type { TaskPlacement } from './task-placement.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -27,14 +28,14 @@ const NEVER = Number.POSITIVE_INFINITY;
 export class StageLocalCore implements ServingCore {
   private readonly life: RequestLife;
   private readonly requests: Requests;
-  private readonly batches: Batches;
+  private readonly batches: OpenBatches;
   private readonly policy: StageLocalPolicy;
   private readonly pools: readonly Pool[];
   private readonly durations: Durations;
   private readonly queues: TaskQueues;
   private readonly formation: Formation;
   private readonly dropping: Dropping;
-  private readonly placement: Placement;
+  private readonly placement: TaskPlacement;
   private readonly background: Background;
   /**
    * `touched` is 1 for each queue that is to be looked at again in this `decide`; `wake` is when each queue
@@ -59,12 +60,15 @@ export class StageLocalCore implements ServingCore {
     policy: Partial<StageLocalPolicy> = {},
   ) {
     const chosen = { ...DEFAULT_POLICY, ...policy };
-    const life = new RequestLife(topology, decisions, chosen, {
-      leaveQueue: (task) => this.leave(this.placement.queueOf(task), task),
-      requeue: (at, task) => this.requeue(at, task),
-      ended: (task) => this.placement.ended(task),
-      judged: (request, inTime) => this.judged(request, inTime),
-    });
+    const life = new RequestLife(
+      { topology, decisions, limits: chosen },
+      {
+        leaveQueue: (task) => this.leave(this.placement.queueOf(task), task),
+        requeue: (at, task) => this.requeue(at, task),
+        ended: (task) => this.placement.ended(task),
+        judged: (request, inTime) => this.judged(request, inTime),
+      },
+    );
     const { models, pools } = topology;
     const { requests, batches } = life;
     this.life = life;
@@ -78,12 +82,13 @@ export class StageLocalCore implements ServingCore {
     this.pools = pools;
     this.durations = durations;
     this.queues = queues;
-    this.formation = formationOf(chosen.formation, pools, queues, durations, planned);
-    this.dropping = droppingOf(chosen.drop, pools, queues, durations, planned);
+    const state: SharedState = { topology, requests, batches, queues, durations, planned };
+    this.formation = formationOf(chosen.formation, state);
+    this.dropping = droppingOf(chosen.drop, state);
     this.placement = isOnArrival
-      ? new OnArrival(topology, chosen.choice, requests, batches, durations, queues, this.dropping)
-      : new EarliestFree(topology, chosen.correction.kind !== 'none', requests, batches, durations);
-    this.background = new Background(chosen.late, topology, requests, queues.count);
+      ? new OnArrival(state, chosen.choice, this.dropping)
+      : new EarliestFree(state, chosen.correction.kind !== 'none');
+    this.background = new Background(chosen.late, state);
     this.touched = this.placement.touched;
     this.wake = new Float64Array(queues.count).fill(NEVER);
   }

@@ -6,10 +6,11 @@
  * chooses no pipeline, no device and no batch size. Start with `life.ts`, which owns every transition between
  * a request's arrival and its one outcome, then read `requests.ts` for the columns.
  */
-export { Batches } from './batches.js';
+
 export type { FeedbackCorrection, ReservationCorrection } from './corrections.js';
 export { Durations } from './durations.js';
 export { RequestLife } from './life.js';
+export { OpenBatches } from './open-batches.js';
 export { PoolsUp } from './pools-up.js';
 export { Requests } from './requests.js';
 export { type QueueOrder, TaskQueues } from './task-queues.js';

@@ -2,7 +2,7 @@ import { NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 import { Answer, Decision, type Decisions, DropCode } from '../decisions.js';
 import type { Topology } from '../topology.js';
-import { Batches } from './batches.js';
+import { OpenBatches } from './open-batches.js';
 import { Requests } from './requests.js';
 
 /** LifeLimits holds the limits that every scheduler's policy has. */
@@ -11,6 +11,13 @@ export interface LifeLimits {
   readonly mostTasks: number;
   /** `mostTries` is how many executions of a task may fail or be lost before its request ends. */
   readonly mostTries: number;
+}
+
+/** LifeOptions holds what a RequestLife is made from. */
+export interface LifeOptions {
+  readonly topology: Topology;
+  readonly decisions: Decisions;
+  readonly limits: LifeLimits;
 }
 
 /** TaskKeeper is what RequestLife asks of the scheduler, which holds the queues. */
@@ -32,18 +39,23 @@ export interface TaskKeeper {
  */
 export class RequestLife {
   readonly requests = new Requests();
-  readonly batches: Batches;
+  readonly batches: OpenBatches;
   private isDraining = false;
   private unsettled = 0;
   private wakeTold = Number.POSITIVE_INFINITY;
 
+  private readonly topology: Topology;
+  private readonly decisions: Decisions;
+  private readonly limits: LifeLimits;
+
   constructor(
-    private readonly topology: Topology,
-    private readonly decisions: Decisions,
-    private readonly limits: LifeLimits,
+    { topology, decisions, limits }: LifeOptions,
     private readonly keeper: TaskKeeper,
   ) {
-    this.batches = new Batches(Math.max(...topology.pools.map(({ batch }) => batch)));
+    this.topology = topology;
+    this.decisions = decisions;
+    this.limits = limits;
+    this.batches = new OpenBatches(Math.max(...topology.pools.map(({ batch }) => batch)));
   }
 
   /** pending counts the requests without an outcome. */

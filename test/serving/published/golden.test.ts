@@ -28,7 +28,7 @@ const coreOf =
   (decisions: Decisions): ServingCore =>
     scheduler === 'reactive'
       ? new StageLocalCore(topology, decisions, PUBLISHED_REACTIVE_POLICY)
-      : new ReservationCore(topology, decisions, PUBLISHED_POLICY, busyUntilTables);
+      : new ReservationCore(topology, decisions, { ...PUBLISHED_POLICY, makeTables: busyUntilTables });
 
 /** How many rows differ, with the first that does. */
 function differences(ours: readonly string[], theirs: readonly string[]) {

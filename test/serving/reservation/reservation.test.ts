@@ -35,12 +35,10 @@ const one = (batch: number, sloMs: number, virtualGpus = 1) =>
 const coreOf =
   (policy: Partial<ReservationPolicy> = {}) =>
   (topology: Topology, decisions: Decisions) =>
-    new ReservationCore(
-      topology,
-      decisions,
-      policy,
-      policy.tables === 'busy-until' ? busyUntilTables : gapTables,
-    );
+    new ReservationCore(topology, decisions, {
+      ...policy,
+      makeTables: policy.tables === 'busy-until' ? busyUntilTables : gapTables,
+    });
 
 const times = (...ms: number[]): Arrival[] => ms.map((at) => ({ at: at * MS }));
 const serve = (topology: Topology, list: Arrival[], policy: Partial<ReservationPolicy> = {}) =>

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
 import { topologyOf } from '../../../src/serving/index.js';
 import { Background } from '../../../src/serving/stage-local/background.js';
-import type { LateRule } from '../../../src/serving/stage-local/policy.js';
-import { Requests } from '../../../src/serving/state/index.js';
+import { DEFAULT_POLICY, type LateRule } from '../../../src/serving/stage-local/policy.js';
+import { Requests, TaskQueues } from '../../../src/serving/state/index.js';
 import { MS, stage } from '../by-hand.js';
 import { planOf } from '../plans.js';
 
@@ -19,8 +19,9 @@ function background(rule: LateRule = RULE) {
     ]),
   );
   const requests = new Requests();
+  const queues = new TaskQueues(2, requests, { order: { kind: 'deadline' }, slackNs: 0 });
   const taskOf = (model: number, deadline: number) => requests.firstTask(requests.add(model, deadline, 1));
-  return { requests, taskOf, late: new Background(rule, topology, requests, 2) };
+  return { requests, taskOf, late: new Background(rule, { topology, requests, queues }) };
 }
 
 describe('Background', () => {
@@ -45,6 +46,16 @@ describe('Background', () => {
     const { late } = background({ ...RULE, mostMissed: 0.2 });
     late.observe(0, true);
     expect(late.takes(0)).toBe(false);
+  });
+
+  it('takes() by default while at most a quarter of about 128 requests was missed, and waits 4 SLOs', () => {
+    const { late, taskOf } = background(DEFAULT_POLICY.late);
+    // After k misses the share is 1 − (127/128)^k: 0.246 after 36, and 0.252 after 37.
+    for (let k = 0; k < 36; k++) late.observe(0, true);
+    expect(late.takes(0)).toBe(true);
+    late.observe(0, true);
+    expect(late.takes(0)).toBe(false);
+    expect(late.dropTime(taskOf(0, 7))).toBe(7 + 4 * 20 * MS + 1);
   });
 
   it('takes() by model', () => {

@@ -21,8 +21,8 @@ function backlog(topology: Topology, freeMs: (number | undefined)[], rule: DropR
   const { queues, durations } = waiting;
   const { pools, models } = topology;
   const planned = new PlannedBatches(pools, durations);
-  const drops = droppingOf(rule, pools, queues, durations, planned);
-  const log = new Backlog(pools, queues, drops, durations, (device) => {
+  const state = { topology, queues, durations, planned };
+  const log = new Backlog(state, droppingOf(rule, state), (device) => {
     const free = freeMs[device];
     return free === undefined ? undefined : free * MS;
   });

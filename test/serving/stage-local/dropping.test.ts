@@ -11,10 +11,13 @@ const NOW = Number.NEGATIVE_INFINITY;
 /** One stage of batch 4. */
 const single = chainOf(100, stage([10, 14, 18, 22]));
 
+/** A head is given up only where not even it alone can be in time. */
+const ALONE = { kind: 'nearly-full', share: 0, spares: 'all-waited' } as const;
+
 function dropping(rule: DropRule, waiting = new Waiting(single)) {
   const { topology, queues, durations } = waiting;
   const planned = new PlannedBatches(topology.pools, durations);
-  return { waiting, drops: droppingOf(rule, topology.pools, queues, durations, planned) };
+  return { waiting, drops: droppingOf(rule, { topology, queues, durations, planned }) };
 }
 
 describe('Dropping by deadline', () => {
@@ -122,19 +125,19 @@ describe('Dropping by device', () => {
   ] as const;
 
   it('dropTime() is never while a device takes the batch, whenever that is', () => {
-    const { waiting, drops } = dropping({ kind: 'unservable' });
+    const { waiting, drops } = dropping(ALONE);
     expect(drops.dropTime(waiting.add(0, 50 * MS), 0, 1e15)).toBe(NEVER);
   });
 
   it('dropTime() without a device is the past where no pool is known, and else when the head is hopeless', () => {
-    const { waiting, drops } = dropping({ kind: 'unservable' });
+    const { waiting, drops } = dropping(ALONE);
     const head = waiting.add(0, 50 * MS);
     expect(drops.dropTime(head, NONE, NEVER)).toBe(NOW);
     expect(drops.dropTime(head, 0, NEVER)).toBe(40 * MS + 1);
   });
 
-  it('refuses() under unservable what the device cannot have in time even alone, by a nanosecond', () => {
-    const { waiting, drops } = dropping({ kind: 'unservable' });
+  it('refuses() with a share of 0 what the device cannot have in time even alone, by a nanosecond', () => {
+    const { waiting, drops } = dropping(ALONE);
     waiting.add(0, 50 * MS);
     expect(drops.refuses(0, 40 * MS, 0, 0)).toBe(false);
     expect(drops.refuses(0, 40 * MS + 1, 0, 0)).toBe(true);
@@ -184,7 +187,7 @@ describe('Dropping by device', () => {
   });
 
   it('refuses() and forbids() a head that is tried alone though a larger batch would be faster', () => {
-    const { waiting, drops } = dropping({ kind: 'unservable' }, new Waiting(chainOf(100, stage([20, 10]))));
+    const { waiting, drops } = dropping(ALONE, new Waiting(chainOf(100, stage([20, 10]))));
     const head = waiting.add(0, 50 * MS, { tries: 1 });
     expect(drops.refuses(0, 35 * MS, 0, 0)).toBe(true);
     expect(drops.forbids(35 * MS, head, 0)).toBe(true);
@@ -265,7 +268,7 @@ describe('Dropping by device', () => {
   });
 
   it('forbids() where a free device could not have the head in time alone', () => {
-    const { waiting, drops } = dropping({ kind: 'unservable' });
+    const { waiting, drops } = dropping(ALONE);
     const head = waiting.add(0, 50 * MS);
     expect(drops.forbids(40 * MS, head, 0)).toBe(false);
     expect(drops.forbids(40 * MS + 1, head, 0)).toBe(true);

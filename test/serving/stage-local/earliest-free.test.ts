@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
 import { topologyOf } from '../../../src/serving/index.js';
 import { EarliestFree } from '../../../src/serving/stage-local/earliest-free.js';
-import { Batches, Durations, Requests } from '../../../src/serving/state/index.js';
+import { Durations, OpenBatches, Requests } from '../../../src/serving/state/index.js';
 import type { Topology } from '../../../src/serving/topology.js';
 import { chainOf, MS, modelOf, stage } from '../by-hand.js';
 import { planOf } from '../plans.js';
@@ -11,9 +11,9 @@ const FOUR = [10, 14, 18, 22];
 
 function earliestFree(topology: Topology, up: number[], corrects = true) {
   const requests = new Requests();
-  const batches = new Batches(4);
+  const batches = new OpenBatches(4);
   const durations = new Durations(topology, { kind: 'none' });
-  const place = new EarliestFree(topology, corrects, requests, batches, durations);
+  const place = new EarliestFree({ topology, requests, batches, durations }, corrects);
   for (const device of up) place.deviceUp(0, device);
   place.touched.fill(0);
   const open = (device: number, size = 1) => {
@@ -132,9 +132,9 @@ describe('EarliestFree', () => {
   it('takes a batch to take what it was expected to when it was handed over', () => {
     const topology = chainOf(100, stage([10]));
     const requests = new Requests();
-    const batches = new Batches(1);
+    const batches = new OpenBatches(1);
     const durations = new Durations(topology, { kind: 'average', weight: 0.5 });
-    const place = new EarliestFree(topology, true, requests, batches, durations);
+    const place = new EarliestFree({ topology, requests, batches, durations }, true);
     place.deviceUp(0, 0);
     const hand = () => {
       const batch = batches.open(0, 0);

@@ -14,10 +14,10 @@ const twoStages = chainOf(100, stage([10, 14], { transferBytes: BYTES_PER_MS }),
 function formation(rule: FormationRule, waiting = new Waiting(single)) {
   const { topology, queues, durations } = waiting;
   const planned = new PlannedBatches(topology.pools, durations);
-  return { waiting, forms: formationOf(rule, topology.pools, queues, durations, planned) };
+  return { waiting, forms: formationOf(rule, { topology, queues, durations, planned }) };
 }
 
-describe('Formation of all that are in time (eager, wait)', () => {
+describe('Formation of all that are in time (eager)', () => {
   it('size() is the largest batch whose every deadline is met, to the nanosecond', () => {
     const { waiting, forms } = formation({ kind: 'eager' });
     for (let i = 0; i < 4; i++) waiting.add(0, 50 * MS);
@@ -90,38 +90,10 @@ describe('Formation of all that are in time (eager, wait)', () => {
     expect(forms.waitUntil(0, 0, 1)).toBe(NOW);
   });
 
-  it('waitUntil() is the share of the way from its coming to the last start of a batch of one more', () => {
-    // One more, two, takes 14 ms: it could begin at 36 ms.
-    for (const [share, until] of [
-      [0, 4 * MS],
-      [0.25, 12 * MS],
-      [1, 36 * MS],
-    ] as const) {
-      const { waiting, forms } = formation({ kind: 'wait', share });
-      waiting.add(0, 50 * MS, { queuedAt: 4 * MS });
-      expect(forms.waitUntil(0, 0, 1)).toBe(until);
-    }
-    // Of two the next takes 18 ms.
-    const { waiting, forms } = formation({ kind: 'wait', share: 1 });
-    for (let i = 0; i < 2; i++) waiting.add(0, 50 * MS);
-    expect(forms.waitUntil(0, 0, 2)).toBe(32 * MS);
-  });
-
-  it('waitUntil() is a whole nanosecond, the one before', () => {
-    const { waiting, forms } = formation({ kind: 'wait', share: 0.5 });
-    waiting.add(0, 50 * MS, { queuedAt: 1 });
-    // Half of the way from 1 ns to 36 ms is 18 ms and half a nanosecond.
-    expect(forms.waitUntil(0, 0, 1)).toBe(18 * MS);
-  });
-
-  it('waitUntil() is the past for a full batch, for one of fewer than wait, and for a head tried alone', () => {
-    const { waiting, forms } = formation({ kind: 'wait', share: 1 });
-    for (let i = 0; i < 4; i++) waiting.add(0, 50 * MS);
-    expect(forms.waitUntil(0, 0, 4)).toBe(NOW);
-    expect(forms.waitUntil(0, 0, 3)).toBe(NOW);
-    const alone = formation({ kind: 'wait', share: 1 });
-    alone.waiting.add(0, 50 * MS, { tries: 1 });
-    expect(alone.forms.waitUntil(0, 0, 1)).toBe(NOW);
+  it('waitUntil() is the past, even for a batch of one', () => {
+    const { waiting, forms } = formation({ kind: 'eager' });
+    waiting.add(0, 50 * MS, { queuedAt: 4 * MS });
+    expect(forms.waitUntil(0, 0, 1)).toBe(NOW);
   });
 });
 

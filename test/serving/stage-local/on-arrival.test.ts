@@ -4,7 +4,7 @@ import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
 import { OnArrival } from '../../../src/serving/stage-local/on-arrival.js';
 import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
 import type { PipelineChoice } from '../../../src/serving/stage-local/policy.js';
-import { Batches } from '../../../src/serving/state/index.js';
+import { OpenBatches } from '../../../src/serving/state/index.js';
 import type { Topology } from '../../../src/serving/topology.js';
 import { chainOf, MS, modelOf, stage, Waiting } from '../by-hand.js';
 
@@ -14,10 +14,10 @@ const FAR = 1000 * MS;
 function onArrival(topology: Topology, up: number[], choice: PipelineChoice = { kind: 'least-loaded' }) {
   const waiting = new Waiting(topology);
   const { requests, queues, durations } = waiting;
-  const batches = new Batches(4);
+  const batches = new OpenBatches(4);
   const planned = new PlannedBatches(topology.pools, durations);
-  const drops = droppingOf({ kind: 'hopeless' }, topology.pools, queues, durations, planned);
-  const place = new OnArrival(topology, choice, requests, batches, durations, queues, drops);
+  const state = { topology, requests, batches, queues, durations, planned };
+  const place = new OnArrival(state, choice, droppingOf({ kind: 'hopeless' }, state));
   for (const device of up) place.deviceUp(0, device);
   place.touched.fill(0);
   /** Hands a device a batch of so many tasks. */

@@ -13,7 +13,7 @@ function pipelines(kind: PipelineChoice['kind'], rates: number[], up = rates.map
   const poolsUp = new PoolsUp(topology);
   for (const device of up) poolsUp.deviceUp(device);
   const durations = new Durations(topology, { kind: 'none' });
-  const chosen = new Pipelines(topology, { kind }, durations, poolsUp);
+  const chosen = new Pipelines({ kind }, poolsUp, { topology, durations });
   /** One after another, each of which stays. */
   const choose = (times: number, latestEnd = 100 * MS, at = 0) =>
     Array.from({ length: times }, () => {

@@ -99,7 +99,7 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
         outcome === 'dropped' ? [arrival] : [],
       );
     expect(dropped({})).toEqual([4]);
-    expect(dropped({ drop: { kind: 'unservable' } })).toEqual([]);
+    expect(dropped({ drop: { kind: 'nearly-full', share: 0, spares: 'all-waited' } })).toEqual([]);
     // A request alone waits for company to the last moment, when a batch of 4 no longer fits.
     expect(serve(topology, times(0)).ended[0]?.outcome).toBe('inTime');
     // Where no full batch could ever be in time, load is not the reason. Only the published rule drops the
@@ -123,7 +123,7 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
 
   it('gives each request its one outcome under every combination of choices', () => {
     const drops = [
-      { kind: 'unservable' },
+      { kind: 'nearly-full', share: 0, spares: 'all-waited' },
       ...(['nearly-full', 'queueing'] as const).flatMap((kind) =>
         (['all-waited', 'last-waited'] as const).map((spares) => ({ kind, share: 1, spares })),
       ),

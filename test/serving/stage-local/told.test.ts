@@ -117,7 +117,7 @@ describe('StageLocalCore starts', () => {
 });
 
 describe('StageLocalCore waits', () => {
-  const WAIT = { formation: { kind: 'wait', share: 1 } } as const;
+  const WAIT = { formation: { kind: 'last-moment', leaves: 'transfer', stepNs: 0 } } as const;
 
   it('for company until a batch of one more could not be in time', () => {
     const one = plain(chainOf(100, stage(FOUR)), WAIT);
@@ -127,20 +127,6 @@ describe('StageLocalCore waits', () => {
     expect(one.at(1, comes(52))).toEqual(['wake 32']);
     expect(one.at(32 - NANO, due)).toEqual(['wake 32']);
     expect(one.at(32, due)).toEqual(['run 0 on 0: 0 1']);
-  });
-
-  it('for a share of the time from when it came', () => {
-    const one = plain(chainOf(100, stage(FOUR)), { formation: { kind: 'wait', share: 0.5 } });
-    // Half of the way from 6 to 36 ms.
-    expect(one.at(6, up(0), comes(50))).toEqual(['wake 21']);
-  });
-
-  it('at a later stage for a share of the time from when it came there', () => {
-    const one = plain(chainOf(100, stage([10]), stage(FOUR)), { formation: { kind: 'wait', share: 0.5 } });
-    one.at(0, up(0, 1), comes(50));
-    one.at(10, starts(0), ends(0, 10));
-    // Half of the way from 12 to 36 ms.
-    expect(one.at(12, isThere(0))).toEqual(['wake 24']);
   });
 
   it('no longer than a planned batch is there', () => {
@@ -561,7 +547,10 @@ describe('StageLocalCore gives a pool another chance', () => {
   });
 
   it('not where it is load that keeps it', () => {
-    const policy = { formation: { kind: 'eager' }, drop: { kind: 'unservable' } } as const;
+    const policy = {
+      formation: { kind: 'eager' },
+      drop: { kind: 'nearly-full', share: 0, spares: 'all-waited' },
+    } as const;
     const one = reactive(chainOf(30, stage([10])), {
       ...policy,
       correction: { kind: 'steps', weight: 0.5, deviations: 0 },

@@ -27,12 +27,12 @@ const CORES: Record<string, MakeCore> = {
   reservation: (topology, bounds) => (decisions) =>
     new ReservationCore(topology, decisions, { correction: { kind: 'none' }, ...bounds }),
   'published reservation': (topology, bounds) => (decisions) =>
-    new ReservationCore(
-      topology,
-      decisions,
-      { tables: 'busy-until', correction: { kind: 'none' }, ...bounds },
-      busyUntilTables,
-    ),
+    new ReservationCore(topology, decisions, {
+      tables: 'busy-until',
+      makeTables: busyUntilTables,
+      correction: { kind: 'none' },
+      ...bounds,
+    }),
 };
 
 /** What is said but for when to be woken. */

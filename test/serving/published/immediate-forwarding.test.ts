@@ -1,18 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
 import { Decision, Decisions } from '../../../src/serving/decisions.js';
-import { HandedOnFlow } from '../../../src/serving/published/handed-on-flow.js';
+import { ImmediateForwarding } from '../../../src/serving/published/immediate-forwarding.js';
 import { Journeys, Leg, Path } from '../../../src/serving/reservation/index.js';
-import { Batches } from '../../../src/serving/state/index.js';
+import { OpenBatches } from '../../../src/serving/state/index.js';
 
-/** A flow of two pools over four devices, all of which are up. */
-function flowOf() {
+/** A forwarding of two pools over four devices, all of which are up. */
+function forwardingOf() {
   const decisions = new Decisions();
-  const batches = new Batches(4);
+  const batches = new OpenBatches(4);
   const journeys = new Journeys(2);
   const unwanted = new Set<number>();
-  const flow = new HandedOnFlow(decisions, batches, journeys, 4, (batch) => !unwanted.has(batch));
-  for (const device of [0, 1, 2, 3]) flow.deviceUp(device);
+  const forwarding = new ImmediateForwarding(
+    { decisions, batches, journeys, isWanted: (batch) => !unwanted.has(batch) },
+    4,
+  );
+  for (const device of [0, 1, 2, 3]) forwarding.deviceUp(device);
   const begin = (...devices: number[]) => {
     const path = new Path(2);
     path.stages = devices.length;
@@ -20,7 +23,7 @@ function flowOf() {
     const batch = batches.open(0, devices[0]!);
     batches.add(batch, 0);
     journeys.begin(batch, 0, path);
-    flow.begin(batch);
+    forwarding.begin(batch);
     return batch;
   };
   const said = () => {
@@ -31,64 +34,64 @@ function flowOf() {
     decisions.clear();
     return all;
   };
-  return { flow, batches, journeys, unwanted, begin, said };
+  return { forwarding, batches, journeys, unwanted, begin, said };
 }
 
-describe('HandedOnFlow', () => {
+describe('ImmediateForwarding', () => {
   it('hands every batch on at once, busy or not, and says nothing when all is told', () => {
-    const { flow, begin, said } = flowOf();
+    const { forwarding, begin, said } = forwardingOf();
     const [first, second] = [begin(0, 2), begin(0, 2)];
     expect(said()).toEqual([`${first} on 0`, `${second} on 0`]);
-    flow.decide();
+    forwarding.decide();
     expect(said()).toEqual([]);
   });
 
   it('sends what has executed on, unless that was the last stage', () => {
-    const { flow, begin, said, batches, journeys } = flowOf();
+    const { forwarding, begin, said, batches, journeys } = forwardingOf();
     const batch = begin(0, 2);
     expect(journeys.leg[batch]).toBe(Leg.toExecute);
-    flow.started(0, batch);
+    forwarding.started(0, batch);
     expect(journeys.leg[batch]).toBe(Leg.executing);
     said();
-    flow.executed(10, batch, false);
+    forwarding.executed(10, batch, false);
     expect(said()).toEqual([`${batch} from 0 to ${NONE}`]);
-    expect(flow.transferred(11, batch)).toBe(true);
+    expect(forwarding.transferred(11, batch)).toBe(true);
     expect(said()).toEqual([`${batch} on 2`]);
     expect([batches.pool(batch), batches.device(batch)]).toEqual([1, 2]);
     expect([journeys.stage[batch], journeys.leg[batch]]).toEqual([1, Leg.toExecute]);
-    flow.executed(20, batch, true);
+    forwarding.executed(20, batch, true);
     expect(said()).toEqual([]);
-    expect([flow.deviceDown(20, 0), flow.deviceDown(20, 2)]).toEqual([[], []]);
+    expect([forwarding.deviceDown(20, 0), forwarding.deviceDown(20, 2)]).toEqual([[], []]);
   });
 
   it('ends a batch that nobody wants any more when it has been sent', () => {
-    const { flow, begin, said, batches, unwanted } = flowOf();
+    const { forwarding, begin, said, batches, unwanted } = forwardingOf();
     const batch = begin(0, 2);
-    flow.executed(10, batch, false);
+    forwarding.executed(10, batch, false);
     unwanted.add(batch);
     said();
-    expect(flow.transferred(11, batch)).toBe(true);
-    expect([said(), batches.count, flow.deviceDown(12, 2)]).toEqual([[], 0, []]);
+    expect(forwarding.transferred(11, batch)).toBe(true);
+    expect([said(), batches.count, forwarding.deviceDown(12, 2)]).toEqual([[], 0, []]);
   });
 
   it('says where a batch was sent to a device that is gone, of which nothing is known there', () => {
-    const { flow, begin, said, batches } = flowOf();
+    const { forwarding, begin, said, batches } = forwardingOf();
     const batch = begin(0, 2);
-    flow.executed(10, batch, false);
-    expect(flow.deviceDown(10, 2)).toEqual([]);
+    forwarding.executed(10, batch, false);
+    expect(forwarding.deviceDown(10, 2)).toEqual([]);
     said();
-    expect(flow.transferred(11, batch)).toBe(false);
+    expect(forwarding.transferred(11, batch)).toBe(false);
     expect([said(), batches.pool(batch), batches.device(batch)]).toEqual([[], 1, 2]);
-    flow.deviceUp(2);
-    expect(flow.deviceDown(12, 2)).toEqual([]);
+    forwarding.deviceUp(2);
+    expect(forwarding.deviceDown(12, 2)).toEqual([]);
   });
 
   it('deviceDown() gives all that the device was handed, in order, once', () => {
-    const { flow, begin } = flowOf();
+    const { forwarding, begin } = forwardingOf();
     const [first, other, second, third] = [begin(0, 2), begin(1, 2), begin(0, 2), begin(0, 2)];
-    flow.lost(5, second);
-    expect(flow.deviceDown(6, 0)).toEqual([first, third]);
-    expect(flow.deviceDown(6, 0)).toEqual([]);
-    expect(flow.deviceDown(6, 1)).toEqual([other]);
+    forwarding.lost(5, second);
+    expect(forwarding.deviceDown(6, 0)).toEqual([first, third]);
+    expect(forwarding.deviceDown(6, 0)).toEqual([]);
+    expect(forwarding.deviceDown(6, 1)).toEqual([other]);
   });
 });

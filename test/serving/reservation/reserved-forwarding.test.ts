@@ -3,8 +3,8 @@ import { NONE } from '../../../src/collections/index.js';
 import { Decision, Decisions } from '../../../src/serving/decisions.js';
 import { GapBooking } from '../../../src/serving/reservation/gap-booking.js';
 import { Journeys, Leg, Path } from '../../../src/serving/reservation/path.js';
-import { ReservedFlow } from '../../../src/serving/reservation/reserved-flow.js';
-import { Batches, Durations } from '../../../src/serving/state/index.js';
+import { ReservedForwarding } from '../../../src/serving/reservation/reserved-forwarding.js';
+import { Durations, OpenBatches } from '../../../src/serving/state/index.js';
 import { topologyOf } from '../../../src/serving/topology.js';
 import { BYTES_PER_MS, MS, stage } from '../by-hand.js';
 import { type PartShape, planOf } from '../plans.js';
@@ -12,10 +12,10 @@ import { type PartShape, planOf } from '../plans.js';
 const SENDS = { transferBytes: BYTES_PER_MS };
 
 /**
- * A flow over one pipeline, told and read in milliseconds. A row takes one to be sent where a stage SENDS; devices are on the servers
- * named, or each on its own.
+ * A forwarding over one pipeline, told and read in milliseconds. A row takes one to be sent where a stage
+ * SENDS; devices are on the servers named, or each on its own.
  */
-function flowOf(parts: PartShape[], { servers, up }: { servers?: string; up?: number[] } = {}) {
+function forwardingOf(parts: PartShape[], { servers, up }: { servers?: string; up?: number[] } = {}) {
   const plan = planOf([{ sloMs: 1000, pipelines: [{ throughputRps: 1, parts }] }], 1);
   if (servers !== undefined)
     plan.placement.forEach((place, i) => {
@@ -23,16 +23,19 @@ function flowOf(parts: PartShape[], { servers, up }: { servers?: string; up?: nu
     });
   const topology = topologyOf(plan);
   const decisions = new Decisions();
-  const batches = new Batches(8);
+  const batches = new OpenBatches(8);
   const journeys = new Journeys(parts.length);
   const durations = new Durations(topology, { kind: 'none' });
   const booking = new GapBooking(topology, durations);
   const unwanted = new Set<number>();
   const isWanted = (batch: number) => !unwanted.has(batch);
-  const flow = new ReservedFlow(topology, decisions, batches, journeys, durations, booking, isWanted);
+  const forwarding = new ReservedForwarding(
+    { topology, decisions, batches, journeys, durations, isWanted },
+    booking,
+  );
   const deviceUp = (device: number) => {
     booking.deviceUp(device);
-    flow.deviceUp(device);
+    forwarding.deviceUp(device);
   };
   for (const device of up ?? topology.devices.keys()) deviceUp(device);
 
@@ -46,7 +49,7 @@ function flowOf(parts: PartShape[], { servers, up }: { servers?: string; up?: nu
     return all;
   };
   const decide = (at: number) => {
-    flow.decide(at * MS);
+    forwarding.decide(at * MS);
     return said();
   };
   /** Reserves the way of a batch that is ready then, and sends it on it. */
@@ -57,15 +60,15 @@ function flowOf(parts: PartShape[], { servers, up }: { servers?: string; up?: nu
     for (let i = 0; i < size; i++) batches.add(batch, i);
     booking.reserve(path, 0, size, 0, journeys.step(batch, 0));
     journeys.begin(batch, 0, path);
-    flow.begin(batch);
+    forwarding.begin(batch);
     return batch;
   };
   const executed = (at: number, batch: number) => {
     const last = batches.pool(batch) === parts.length - 1;
-    flow.executed(at * MS, batch, last);
+    forwarding.executed(at * MS, batch, last);
     if (last) batches.close(batch);
   };
-  const transferred = (at: number, batch: number) => flow.transferred(at * MS, batch);
+  const transferred = (at: number, batch: number) => forwarding.transferred(at * MS, batch);
   /** Batch and time of all that is kept of a device or link. */
   const row = (resource: number) =>
     Array.from({ length: booking.table.count(resource) }, (_, i) => [
@@ -77,10 +80,10 @@ function flowOf(parts: PartShape[], { servers, up }: { servers?: string; up?: nu
   const downlink = (device: number) => row(booking.downlink(device));
   const deviceDown = (at: number, device: number) => {
     booking.deviceDown(device);
-    return flow.deviceDown(at * MS, device);
+    return forwarding.deviceDown(at * MS, device);
   };
   return {
-    ...{ booking, batches, journeys, flow, unwanted, row, uplink, downlink },
+    ...{ booking, batches, journeys, forwarding, unwanted, row, uplink, downlink },
     ...{ said, decide, dispatch, executed, transferred, deviceUp, deviceDown },
   };
 }
@@ -89,9 +92,9 @@ const single = (more: Partial<PartShape> = {}) => [stage([10, 14], more)];
 /** Both of two devices send what takes 10 ms in 1 ms to one of two more, where it takes 6 ms. */
 const twoStages = () => [stage([10, 14], { ...SENDS, virtualGpus: 2 }), stage([6, 8], { virtualGpus: 2 })];
 
-describe('ReservedFlow on one device', () => {
+describe('ReservedForwarding on one device', () => {
   it('begins a batch when everything of the instant is told, the next when that is done', () => {
-    const { dispatch, decide, executed, row, said } = flowOf(single());
+    const { dispatch, decide, executed, row, said } = forwardingOf(single());
     const [first, second] = [dispatch(0), dispatch(0)];
     expect(said()).toEqual([]);
     expect(decide(0)).toEqual([`${first} on 0`]);
@@ -106,7 +109,7 @@ describe('ReservedFlow on one device', () => {
   });
 
   it('begins nothing more on a device that is busy', () => {
-    const { dispatch, decide, executed } = flowOf(single());
+    const { dispatch, decide, executed } = forwardingOf(single());
     const first = dispatch(0);
     decide(0);
     const second = dispatch(5);
@@ -116,7 +119,7 @@ describe('ReservedFlow on one device', () => {
   });
 
   it('begins on every device by itself', () => {
-    const { dispatch, decide, executed } = flowOf(single({ virtualGpus: 2 }));
+    const { dispatch, decide, executed } = forwardingOf(single({ virtualGpus: 2 }));
     const batches = [dispatch(0), dispatch(0), dispatch(0)];
     expect(decide(0)).toEqual([`${batches[0]} on 0`, `${batches[1]} on 1`]);
     executed(9, batches[1]!);
@@ -126,7 +129,7 @@ describe('ReservedFlow on one device', () => {
   });
 
   it('moves the others up when one is done sooner, and back when it is done later', () => {
-    const { dispatch, decide, executed, row } = flowOf(single());
+    const { dispatch, decide, executed, row } = forwardingOf(single());
     const [first, second, third] = [dispatch(0), dispatch(0, 2), dispatch(0)];
     decide(0);
     executed(7, first);
@@ -140,7 +143,7 @@ describe('ReservedFlow on one device', () => {
   });
 
   it('drops a batch that nobody wants any more when its turn comes, and begins the next', () => {
-    const { dispatch, decide, unwanted, row, batches, executed } = flowOf(single());
+    const { dispatch, decide, unwanted, row, batches, executed } = forwardingOf(single());
     const [first, second, third] = [dispatch(0), dispatch(0), dispatch(0)];
     unwanted.add(second);
     expect(decide(0)).toEqual([`${first} on 0`]);
@@ -152,7 +155,7 @@ describe('ReservedFlow on one device', () => {
   });
 
   it('drops any number of batches that nobody wants at one instant', () => {
-    const { dispatch, decide, unwanted, booking } = flowOf(single());
+    const { dispatch, decide, unwanted, booking } = forwardingOf(single());
     for (let i = 0; i < 9; i++) unwanted.add(dispatch(0));
     const last = dispatch(0);
     expect(decide(0)).toEqual([`${last} on 0`]);
@@ -160,17 +163,19 @@ describe('ReservedFlow on one device', () => {
   });
 
   it('lost() frees the device, and others run on it', () => {
-    const { dispatch, decide, flow, row } = flowOf(single());
+    const { dispatch, decide, forwarding, row } = forwardingOf(single());
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
-    flow.lost(4 * MS, first);
+    forwarding.lost(4 * MS, first);
     expect(row(0)).toEqual([[second, 10, 20]]);
     // It is there before its time, and nobody comes before.
     expect(decide(4)).toEqual([`${second} on 0`]);
   });
 
   it('deviceDown() gives all that were to run or ran on the device, and forgets them', () => {
-    const { dispatch, decide, deviceDown, deviceUp, row, journeys } = flowOf(single({ virtualGpus: 2 }));
+    const { dispatch, decide, deviceDown, deviceUp, row, journeys } = forwardingOf(
+      single({ virtualGpus: 2 }),
+    );
     const batches = [dispatch(0), dispatch(0), dispatch(0), dispatch(0)] as const;
     decide(0);
     expect(deviceDown(3, 0)).toEqual([batches[0], batches[2]]);
@@ -189,9 +194,9 @@ describe('ReservedFlow on one device', () => {
   });
 });
 
-describe('ReservedFlow over two stages', () => {
+describe('ReservedForwarding over two stages', () => {
   it('takes a batch along: executed, sent when both links are free, executed', () => {
-    const { dispatch, decide, executed, transferred, uplink, downlink, row, booking, batches } = flowOf(
+    const { dispatch, decide, executed, transferred, uplink, downlink, row, booking, batches } = forwardingOf(
       twoStages(),
     );
     const batch = dispatch(0, 2);
@@ -216,7 +221,7 @@ describe('ReservedFlow over two stages', () => {
 
   it('sends one batch at a time over a link that devices share, in the order reserved', () => {
     // The devices of the first stage are on one server.
-    const { dispatch, decide, executed, transferred } = flowOf(twoStages(), { servers: 'aabc' });
+    const { dispatch, decide, executed, transferred } = forwardingOf(twoStages(), { servers: 'aabc' });
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
     // The second is done sooner, but the link is kept for the first until 11 ms.
@@ -230,7 +235,7 @@ describe('ReservedFlow over two stages', () => {
 
   it('waits for the device that receives as for the one that sends', () => {
     // The devices of the second stage are on one server.
-    const { dispatch, decide, executed, transferred } = flowOf(twoStages(), { servers: 'abcc' });
+    const { dispatch, decide, executed, transferred } = forwardingOf(twoStages(), { servers: 'abcc' });
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
     executed(10, first);
@@ -241,7 +246,7 @@ describe('ReservedFlow over two stages', () => {
   });
 
   it('waits for a device that receives another batch already', () => {
-    const { dispatch, decide, executed, transferred } = flowOf(twoStages(), { servers: 'abcc' });
+    const { dispatch, decide, executed, transferred } = forwardingOf(twoStages(), { servers: 'abcc' });
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
     executed(10, first);
@@ -253,7 +258,7 @@ describe('ReservedFlow over two stages', () => {
   });
 
   it('lets no batch pass another that has the link before it and is to be there in time', () => {
-    const { dispatch, decide, executed } = flowOf(twoStages(), { servers: 'aacc' });
+    const { dispatch, decide, executed } = forwardingOf(twoStages(), { servers: 'aacc' });
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
     // The second is done at 8 ms; the link is kept for the first from 10 ms on. A link is not used in between.
@@ -269,7 +274,7 @@ describe('ReservedFlow over two stages', () => {
       [10, false],
       [10 + 1e-6, true],
     ] as const) {
-      const { dispatch, decide, executed } = flowOf(twoStages(), { servers: 'aabc' });
+      const { dispatch, decide, executed } = forwardingOf(twoStages(), { servers: 'aabc' });
       const [, second] = [dispatch(0), dispatch(0)] as const;
       decide(0);
       executed(at, second);
@@ -279,7 +284,7 @@ describe('ReservedFlow over two stages', () => {
 
   it('sends a batch that takes no time at once, and over no link', () => {
     const parts = [stage([10, 14]), stage([6, 8])];
-    const { dispatch, decide, executed, transferred, said, uplink } = flowOf(parts);
+    const { dispatch, decide, executed, transferred, said, uplink } = forwardingOf(parts);
     const batch = dispatch(0, 2);
     decide(0);
     executed(14, batch);
@@ -291,7 +296,7 @@ describe('ReservedFlow over two stages', () => {
   it('gives back the links of a batch that has become too small to need them', () => {
     // A row takes 0.4 ns: one none, two one.
     const parts = [stage([10, 14], { transferBytes: 0.05 }), stage([6, 8])];
-    const { dispatch, decide, executed, said, uplink, downlink, batches } = flowOf(parts);
+    const { dispatch, decide, executed, said, uplink, downlink, batches } = forwardingOf(parts);
     const batch = dispatch(0, 2);
     decide(0);
     expect([uplink(0).length, downlink(1).length]).toEqual([1, 1]);
@@ -302,7 +307,7 @@ describe('ReservedFlow over two stages', () => {
   });
 
   it('leaves the others where one is done on time', () => {
-    const { dispatch, decide, executed, row, booking } = flowOf(single());
+    const { dispatch, decide, executed, row, booking } = forwardingOf(single());
     const [first, second] = [dispatch(0), dispatch(0)];
     // Nobody says that the second comes any sooner, though it could.
     booking.table.moveTo(0, 1, 30 * MS);
@@ -313,7 +318,7 @@ describe('ReservedFlow over two stages', () => {
 
   it('moves up what is reserved where a batch comes sooner, and back where it comes later', () => {
     for (const at of [10.5, 14]) {
-      const one = flowOf([stage([10, 14], SENDS), stage([6, 8])]);
+      const one = forwardingOf([stage([10, 14], SENDS), stage([6, 8])]);
       const [first, second, third] = [one.dispatch(0), one.dispatch(0), one.dispatch(0)];
       one.decide(0);
       one.executed(10, first);
@@ -329,7 +334,7 @@ describe('ReservedFlow over two stages', () => {
   });
 
   it('leaves the others where a batch comes on time', () => {
-    const { dispatch, decide, executed, transferred, row, booking } = flowOf([
+    const { dispatch, decide, executed, transferred, row, booking } = forwardingOf([
       stage([10], SENDS),
       stage([6]),
     ]);
@@ -347,7 +352,7 @@ describe('ReservedFlow over two stages', () => {
   });
 
   it('leaves what is under way where the next comes sooner', () => {
-    const { dispatch, decide, executed, transferred, row } = flowOf([stage([10], SENDS), stage([6])]);
+    const { dispatch, decide, executed, transferred, row } = forwardingOf([stage([10], SENDS), stage([6])]);
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
     executed(10, first);
@@ -369,7 +374,7 @@ describe('ReservedFlow over two stages', () => {
     // A row takes 0.4 ns: one none, eight three. All leave by one link.
     const eight = new Array<number>(8).fill(10);
     const parts = [stage(eight, { transferBytes: 0.05, virtualGpus: 3 }), stage(eight, { virtualGpus: 3 })];
-    const { dispatch, decide, executed, transferred, said } = flowOf(parts, { servers: 'aaabcd' });
+    const { dispatch, decide, executed, transferred, said } = forwardingOf(parts, { servers: 'aaabcd' });
     const [sent, small, next] = [dispatch(0, 8), dispatch(0, 1), dispatch(0, 8)] as const;
     decide(0);
     executed(10, sent);
@@ -384,7 +389,7 @@ describe('ReservedFlow over two stages', () => {
   });
 
   it('keeps the way of a batch that is late, and moves it back as far as it must', () => {
-    const { dispatch, decide, executed, uplink, downlink, row, journeys } = flowOf(twoStages());
+    const { dispatch, decide, executed, uplink, downlink, row, journeys } = forwardingOf(twoStages());
     const batch = dispatch(0);
     decide(0);
     executed(13, batch);
@@ -402,12 +407,12 @@ describe('ReservedFlow over two stages', () => {
   });
 
   it('moves back the links of a batch that is late, be it for a nanosecond, and none where it needs none', () => {
-    const brief = flowOf([stage([10], { transferBytes: 0.125 }), stage([6])]);
+    const brief = forwardingOf([stage([10], { transferBytes: 0.125 }), stage([6])]);
     const batch = brief.dispatch(0);
     brief.decide(0);
     brief.executed(13, batch);
     expect(brief.uplink(0)).toEqual([[batch, 13, 13 + 1e-6]]);
-    const without = flowOf([stage([10]), stage([6]), stage([3])]);
+    const without = forwardingOf([stage([10]), stage([6]), stage([3])]);
     const other = without.dispatch(0);
     without.decide(0);
     without.executed(13, other);
@@ -417,7 +422,7 @@ describe('ReservedFlow over two stages', () => {
   });
 
   it('moves back nobody else with a batch that is late', () => {
-    const { dispatch, decide, executed, row, journeys } = flowOf([stage([10], SENDS), stage([6])]);
+    const { dispatch, decide, executed, row, journeys } = forwardingOf([stage([10], SENDS), stage([6])]);
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
     executed(13, first);
@@ -433,7 +438,7 @@ describe('ReservedFlow over two stages', () => {
       stage([3], { virtualGpus: 2 }),
     ];
     // The devices of the second stage share their links.
-    const { dispatch, decide, executed, transferred } = flowOf(parts, { servers: 'abccde' });
+    const { dispatch, decide, executed, transferred } = forwardingOf(parts, { servers: 'abccde' });
     const [late, other] = [dispatch(0), dispatch(0)];
     decide(0);
     executed(10, other);
@@ -445,7 +450,7 @@ describe('ReservedFlow over two stages', () => {
     expect(decide(14)).toEqual([]);
     executed(15, late);
     expect(decide(15).sort()).toEqual([`${late} from 0 to 2`, `${other} from 3 to 5`]);
-    const device = flowOf([stage([10, 14], { ...SENDS, virtualGpus: 2 }), stage([6, 8])]);
+    const device = forwardingOf([stage([10, 14], { ...SENDS, virtualGpus: 2 }), stage([6, 8])]);
     // The device is kept from 20 ms on for the first, then for the second, which takes 8 ms.
     device.booking.execute(2, 0, 20 * MS, 900);
     const [first, second] = [device.dispatch(0), device.dispatch(0, 2)];
@@ -461,7 +466,7 @@ describe('ReservedFlow over two stages', () => {
 
   it('moves back no more of a way than is late', () => {
     const parts = [stage([10], SENDS), stage([6], SENDS), stage([3])];
-    const { dispatch, decide, executed, uplink, row, booking, journeys } = flowOf(parts);
+    const { dispatch, decide, executed, uplink, row, booking, journeys } = forwardingOf(parts);
     // The second device is kept until 15 ms, the third until 40 ms.
     booking.execute(1, 0, 15 * MS, 900);
     booking.execute(2, 0, 40 * MS, 901);
@@ -472,7 +477,7 @@ describe('ReservedFlow over two stages', () => {
     // Sent at 12 ms in place of 10 ms, it is still there before 15 ms: nothing else moves.
     expect([uplink(0), row(1)[1]]).toEqual([[[batch, 12, 13]], [batch, 15, 21]]);
     booking.release(1, 900, 13 * MS);
-    const late = flowOf(parts);
+    const late = forwardingOf(parts);
     late.booking.execute(2, 0, 40 * MS, 901);
     const other = late.dispatch(0);
     late.decide(0);
@@ -488,7 +493,7 @@ describe('ReservedFlow over two stages', () => {
   });
 
   it('leaves the way of a batch that is not late as it is', () => {
-    const { dispatch, decide, executed, uplink, row } = flowOf(twoStages());
+    const { dispatch, decide, executed, uplink, row } = forwardingOf(twoStages());
     const batch = dispatch(0);
     decide(0);
     executed(8, batch);
@@ -503,7 +508,7 @@ describe('ReservedFlow over two stages', () => {
       [18 - 1e-6, false],
     ] as const) {
       const parts = [stage([10], { ...SENDS, virtualGpus: 2 }), stage([6])];
-      const { booking, dispatch, decide, executed, transferred } = flowOf(parts);
+      const { booking, dispatch, decide, executed, transferred } = forwardingOf(parts);
       const [absent, batch] = [dispatch(0), dispatch(0)];
       decide(0);
       executed(10, batch);
@@ -520,7 +525,7 @@ describe('ReservedFlow over two stages', () => {
 
   it('fills a device with the first that fits, not with a longer one before it', () => {
     const parts = [stage([10, 14], { ...SENDS, virtualGpus: 3 }), stage([6, 8])];
-    const { booking, dispatch, decide, executed, transferred } = flowOf(parts);
+    const { booking, dispatch, decide, executed, transferred } = forwardingOf(parts);
     const [, long, short] = [dispatch(0), dispatch(0, 2), dispatch(0)] as const;
     decide(0);
     executed(10, short);
@@ -538,7 +543,7 @@ describe('ReservedFlow over two stages', () => {
 
   it('fills a device with none that is not there', () => {
     const parts = [stage([10, 14], { ...SENDS, virtualGpus: 3 }), stage([6, 8])];
-    const { booking, dispatch, decide, executed, transferred } = flowOf(parts);
+    const { booking, dispatch, decide, executed, transferred } = forwardingOf(parts);
     const [, , short] = [dispatch(0), dispatch(0, 2), dispatch(0)] as const;
     decide(0);
     executed(10, short);
@@ -549,9 +554,9 @@ describe('ReservedFlow over two stages', () => {
   });
 });
 
-describe('ReservedFlow when devices are lost', () => {
+describe('ReservedForwarding when devices are lost', () => {
   it('takes a batch to another device where the next is lost before it is sent', () => {
-    const { dispatch, decide, executed, transferred, deviceDown, row, uplink, downlink } = flowOf(
+    const { dispatch, decide, executed, transferred, deviceDown, row, uplink, downlink } = forwardingOf(
       twoStages(),
     );
     const batch = dispatch(0);
@@ -573,7 +578,7 @@ describe('ReservedFlow when devices are lost', () => {
   });
 
   it('reserves the links of the device that the batch is on', () => {
-    const { dispatch, decide, executed, deviceDown, uplink } = flowOf(twoStages());
+    const { dispatch, decide, executed, deviceDown, uplink } = forwardingOf(twoStages());
     const batches = [dispatch(0), dispatch(0)] as const;
     decide(0);
     deviceDown(4, 3);
@@ -582,7 +587,7 @@ describe('ReservedFlow when devices are lost', () => {
   });
 
   it('sends a batch nowhere where the next stage has no device left, and says so when it is there', () => {
-    const { dispatch, decide, executed, transferred, deviceDown, booking, batches, said } = flowOf(
+    const { dispatch, decide, executed, transferred, deviceDown, booking, batches, said } = forwardingOf(
       twoStages(),
     );
     const batch = dispatch(0);
@@ -597,7 +602,7 @@ describe('ReservedFlow when devices are lost', () => {
   });
 
   it('forgets a batch whose device was lost while it was sent there', () => {
-    const { dispatch, decide, executed, transferred, deviceDown, booking } = flowOf(twoStages());
+    const { dispatch, decide, executed, transferred, deviceDown, booking } = forwardingOf(twoStages());
     const batch = dispatch(0);
     decide(0);
     executed(10, batch);
@@ -608,7 +613,7 @@ describe('ReservedFlow when devices are lost', () => {
   });
 
   it('loses no batch that has left the device or is being sent from it', () => {
-    const { dispatch, decide, executed, transferred, deviceDown } = flowOf(twoStages());
+    const { dispatch, decide, executed, transferred, deviceDown } = forwardingOf(twoStages());
     const batch = dispatch(0);
     decide(0);
     executed(10, batch);
@@ -619,7 +624,7 @@ describe('ReservedFlow when devices are lost', () => {
   });
 
   it('forgets with a lost batch its whole way', () => {
-    const { dispatch, decide, deviceDown, booking } = flowOf(twoStages());
+    const { dispatch, decide, deviceDown, booking } = forwardingOf(twoStages());
     dispatch(0);
     decide(0);
     expect(deviceDown(4, 0)).toEqual([0]);
@@ -627,17 +632,17 @@ describe('ReservedFlow when devices are lost', () => {
   });
 
   it('lets those go on that had to wait for what was lost', () => {
-    const { dispatch, decide, executed, flow } = flowOf(twoStages(), { servers: 'aabc' });
+    const { dispatch, decide, executed, forwarding } = forwardingOf(twoStages(), { servers: 'aabc' });
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
     executed(8, second);
     expect(decide(8)).toEqual([]);
-    flow.lost(9 * MS, first);
+    forwarding.lost(9 * MS, first);
     expect(decide(9)).toEqual([`${second} from 1 to 3`]);
   });
 
   it('lets those begin that had to wait for what was lost', () => {
-    const { dispatch, decide, executed, transferred, flow, booking } = flowOf([
+    const { dispatch, decide, executed, transferred, forwarding, booking } = forwardingOf([
       stage([10, 14], { ...SENDS, virtualGpus: 2 }),
       stage([6, 8]),
     ]);
@@ -649,7 +654,7 @@ describe('ReservedFlow when devices are lost', () => {
     decide(14);
     transferred(16, second);
     expect(decide(16)).toEqual([]);
-    flow.lost(17 * MS, first);
+    forwarding.lost(17 * MS, first);
     expect(decide(17)).toEqual([`${second} on 2`]);
   });
 });

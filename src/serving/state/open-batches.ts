@@ -2,10 +2,10 @@ import { FlagColumn, Int32Column, Slots } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 
 /**
- * Batches holds the batches on devices or between them, as columns by batch number. A batch holds at most
+ * OpenBatches holds the batches on devices or between them, as columns by batch number. A batch holds at most
  * `mostTasks` tasks.
  */
-export class Batches {
+export class OpenBatches {
   private readonly slots = new Slots();
   private readonly poolOf = new Int32Column();
   private readonly deviceOf = new Int32Column();

@@ -1,5 +1,5 @@
-/** Flow takes dispatched batches along their paths. */
-export interface Flow {
+/** Forwarding takes dispatched batches along their paths. */
+export interface Forwarding {
   /** begin tells that a batch was dispatched and its path reserved. */
   begin(batch: number): void;
   started(at: number, batch: number): void;
@@ -10,7 +10,7 @@ export interface Flow {
   executed(at: number, batch: number, last: boolean): void;
   /**
    * transferred tells that a batch is with the next pool.
-   * @returns false where its next device is gone: the flow has then forgotten the batch
+   * @returns false where its next device is gone: the forwarding has then forgotten the batch
    */
   transferred(at: number, batch: number): boolean;
   /** lost forgets a batch that gave no results on its device. */

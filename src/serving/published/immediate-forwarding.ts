@@ -1,27 +1,34 @@
 import { Lists, NONE } from '../../collections/index.js';
 import { Decision, type Decisions } from '../decisions.js';
-import { type Flow, type Journeys, Leg } from '../reservation/index.js';
-import type { Batches } from '../state/index.js';
+import { type Forwarding, type Journeys, Leg, type ReservationState } from '../reservation/index.js';
+import type { OpenBatches } from '../state/index.js';
 
 /**
- * HandedOnFlow hands every batch on as soon as it is there. Devices and links serve the batches they are
+ * ImmediateForwarding hands every batch on as soon as it is there. Devices and links serve the batches they are
  * handed, first come, first served.
  */
-export class HandedOnFlow implements Flow {
+export class ImmediateForwarding implements Forwarding {
   private readonly handed: Lists;
   private readonly up: Uint8Array;
 
+  private readonly decisions: Decisions;
+  private readonly batches: OpenBatches;
+  private readonly journeys: Journeys;
+  private readonly isWanted: (batch: number) => boolean;
+
   constructor(
-    private readonly decisions: Decisions,
-    private readonly batches: Batches,
-    private readonly journeys: Journeys,
+    {
+      decisions,
+      batches,
+      journeys,
+      isWanted,
+    }: Pick<ReservationState, 'decisions' | 'batches' | 'journeys' | 'isWanted'>,
     devices: number,
-    /**
-     * `isWanted` removes the tasks that their clients no longer want from a batch, and tells whether any are
-     * left.
-     */
-    private readonly isWanted: (batch: number) => boolean,
   ) {
+    this.decisions = decisions;
+    this.batches = batches;
+    this.journeys = journeys;
+    this.isWanted = isWanted;
     this.handed = new Lists(devices);
     this.up = new Uint8Array(devices);
   }

@@ -1,8 +1,8 @@
 /**
- * Placement says where tasks wait and which device serves them next (PlacementRule). Queues are numbered, and
+ * TaskPlacement says where tasks wait and which device serves them next (PlacementRule). Queues are numbered, and
  * those that a change of devices concerns are marked in `touched`.
  */
-export interface Placement {
+export interface TaskPlacement {
   /** `touched` is 1 for each queue that is to be looked at again. */
   readonly touched: Uint8Array;
   /** queueOf is the queue in which a task stands, as `begin` or `goOn` decided last. */

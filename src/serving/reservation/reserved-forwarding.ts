@@ -1,17 +1,18 @@
 import { grownColumn, NONE } from '../../collections/index.js';
 import { Decision, type Decisions } from '../decisions.js';
-import type { Batches, Durations } from '../state/index.js';
-import { mostStages, stagesFrom, type Topology } from '../topology.js';
-import type { Flow } from './flow.js';
+import type { Durations, OpenBatches } from '../state/index.js';
+import { mostStages, stagesFrom } from '../topology.js';
+import type { Forwarding } from './forwarding.js';
 import type { GapBooking } from './gap-booking.js';
 import { type Journeys, Leg, Path } from './path.js';
+import type { ReservationState } from './reservation-state.js';
 
 /**
- * ReservedFlow lets every device and link serve its reservations in their order, each as soon as its batch is
+ * ReservedForwarding lets every device and link serve its reservations in their order, each as soon as its batch is
  * there. Where everything takes as long as expected, that is at the reserved times. Where it does not, the
  * reservations are corrected by what happened (§5.4).
  */
-export class ReservedFlow implements Flow {
+export class ReservedForwarding implements Forwarding {
   /**
    * `underWay` is the batch that each resource works on. Resources are numbered as in the booking's table.
    */
@@ -29,20 +30,22 @@ export class ReservedFlow implements Flow {
   /** `stages` is the number of stages of the pipeline from each pool on. */
   private readonly stages: Int32Array;
 
+  private readonly decisions: Decisions;
+  private readonly batches: OpenBatches;
+  private readonly journeys: Journeys;
+  private readonly durations: Durations;
+  private readonly isWanted: (batch: number) => boolean;
+
   constructor(
-    topology: Topology,
-    private readonly decisions: Decisions,
-    private readonly batches: Batches,
-    private readonly journeys: Journeys,
-    private readonly durations: Durations,
+    state: ReservationState,
     private readonly booking: GapBooking,
-    /**
-     * `isWanted` removes the tasks that their clients no longer want from a batch, and tells whether any are
-     * left.
-     */
-    private readonly isWanted: (batch: number) => boolean,
   ) {
-    const { devices, links, pools } = topology;
+    const { devices, links, pools } = state.topology;
+    this.decisions = state.decisions;
+    this.batches = state.batches;
+    this.journeys = state.journeys;
+    this.durations = state.durations;
+    this.isWanted = state.isWanted;
     const resources = devices.length + links.uplinkCount + links.downlinkCount;
     this.underWay = new Int32Array(resources).fill(NONE);
     this.ready = new Int32Array(resources);

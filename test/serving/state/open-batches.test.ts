@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
-import { Batches } from '../../../src/serving/state/batches.js';
+import { OpenBatches } from '../../../src/serving/state/open-batches.js';
 
-const tasksOf = (batches: Batches, batch: number) =>
+const tasksOf = (batches: OpenBatches, batch: number) =>
   Array.from({ length: batches.size(batch) }, (_, i) => batches.task(batch, i));
 
-describe('Batches', () => {
+describe('OpenBatches', () => {
   it('keeps the tasks of each batch in the order they were added, and its pool and device', () => {
-    const batches = new Batches(3);
+    const batches = new OpenBatches(3);
     const [one, other] = [batches.open(4, 7), batches.open(5, 8)];
     for (const task of [30, 10, 20]) batches.add(one, task);
     batches.add(other, 40);
@@ -17,7 +17,7 @@ describe('Batches', () => {
   });
 
   it('add() refuses one task more than the largest batch holds', () => {
-    const batches = new Batches(2);
+    const batches = new OpenBatches(2);
     const batch = batches.open(0, 0);
     batches.add(batch, 1);
     batches.add(batch, 2);
@@ -26,7 +26,7 @@ describe('Batches', () => {
   });
 
   it('set() and truncate() keep what was put at the front', () => {
-    const batches = new Batches(3);
+    const batches = new OpenBatches(3);
     batches.open(0, 0);
     const batch = batches.open(0, 0);
     for (const task of [10, 20, 30]) batches.add(batch, task);
@@ -39,7 +39,7 @@ describe('Batches', () => {
   });
 
   it('moveTo() is on to another pool and a device of it, or none yet', () => {
-    const batches = new Batches(1);
+    const batches = new OpenBatches(1);
     const batch = batches.open(1, 2);
     batches.moveTo(batch, 3, NONE);
     expect([batches.pool(batch), batches.device(batch)]).toEqual([3, NONE]);
@@ -48,7 +48,7 @@ describe('Batches', () => {
   });
 
   it('isMoving() from when it was said until its number is used again', () => {
-    const batches = new Batches(1);
+    const batches = new OpenBatches(1);
     const batch = batches.open(0, 0);
     expect(batches.isMoving(batch)).toBe(false);
     batches.setMoving(batch);
@@ -59,7 +59,7 @@ describe('Batches', () => {
   });
 
   it('close() empties a batch and gives its number to the next', () => {
-    const batches = new Batches(2);
+    const batches = new OpenBatches(2);
     const [one, other] = [batches.open(0, 0), batches.open(0, 0)];
     batches.add(one, 10);
     expect(batches.count).toBe(2);
@@ -71,7 +71,7 @@ describe('Batches', () => {
   });
 
   it('open() empties a batch whose number was used before, whatever was done to it since', () => {
-    const batches = new Batches(2);
+    const batches = new OpenBatches(2);
     const batch = batches.open(0, 0);
     batches.close(batch);
     batches.truncate(batch, 1);
@@ -79,7 +79,7 @@ describe('Batches', () => {
   });
 
   it('keeps everything while it makes room for more batches', () => {
-    const batches = new Batches(3);
+    const batches = new OpenBatches(3);
     for (let i = 0; i < 70; i++) {
       const batch = batches.open(i, 2 * i);
       if (i % 2 === 0) batches.setMoving(batch);

@@ -1,0 +1,13 @@
+import type { Durations, OpenBatches, Requests, TaskQueues } from '../state/index.js';
+import type { Topology } from '../topology.js';
+import type { PlannedBatches } from './planned-batches.js';
+
+/** SharedState is the state of one stage-local scheduler that its parts work on together. */
+export interface SharedState {
+  readonly topology: Topology;
+  readonly requests: Requests;
+  readonly batches: OpenBatches;
+  readonly queues: TaskQueues;
+  readonly durations: Durations;
+  readonly planned: PlannedBatches;
+}
