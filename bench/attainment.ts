@@ -4,6 +4,7 @@
  *     node dist/bench/attainment.js [--table attainment|largest] [--cases 'word word']
  *                                   [--rules published,own] [--runs n] [--seconds 30] [--most 1.2] [--seed 0]
  *                                   [--policy '{…}'] [--threads n] [--data folder]
+ *                                   [--json file]
  *
  * The table `attainment` simulates every cell of attainment.csv under the published rules. A cell is met when
  * it is within three standard deviations and half a point. The table `largest` finds the largest load factor
@@ -34,6 +35,7 @@ import {
   publishedInstances,
   publishedRps,
 } from './ppipe/plans.js';
+import { inputsAt, measuresOf, saveResult } from './results/result.js';
 
 interface Job {
   setting: Omit<Setting, 'instance'> & { instance: string };
@@ -48,7 +50,7 @@ interface Job {
 type Answer = { attained: Attained } | { largest: number };
 
 const USAGE = `node dist/bench/attainment.js [--table attainment|largest] [--cases 'word word'] [--rules published,own] [--runs n]
-  [--seconds 30] [--most 1.2] [--seed 0] [--policy '{…}'] [--threads n] [--data folder]`;
+  [--seconds 30] [--most 1.2] [--seed 0] [--policy '{…}'] [--threads n] [--data folder] [--json file]`;
 const SCHEDULERS: readonly Scheduler[] = ['reservation', 'reactive'];
 
 if (isMainThread) await bench();
@@ -87,6 +89,7 @@ async function bench(): Promise<void> {
     seed: { type: 'string', default: '0' },
     policy: { type: 'string', default: '{}' },
     threads: { type: 'string', default: `${availableParallelism()}` },
+    json: { type: 'string' },
     data: { type: 'string', default: new URL('../../../shared/data/ppipe/', import.meta.url).href },
   });
   const number = (name: 'seconds' | 'most' | 'seed' | 'threads') =>
@@ -99,7 +102,7 @@ async function bench(): Promise<void> {
   };
   const runs = values.runs === undefined ? undefined : benchNumber(USAGE, '--runs', values.runs);
   const run = (jobs: Job[]) => runJobs(jobs, folder, number('threads'));
-  const tables: Record<string, unknown> = {};
+  const tables: { attainment?: AttainmentRow[]; largest?: LargestRow[] } = {};
   if (values.table !== 'largest') {
     const cells = readAttainment(folder).filter((cell) => isWanted(cell, values.cases));
     tables.attainment = await attainmentTable(cells, { ...base, runs }, run);
@@ -111,7 +114,22 @@ async function bench(): Promise<void> {
     const options = { ...base, runs: runs ?? 3 };
     tables.largest = await largestTable(settings, options, number('most'), run);
   }
-  process.stdout.write(`${JSON.stringify({ ...base, ...tables }, null, 1)}\n`);
+  if (values.json !== '-') process.stdout.write(`${JSON.stringify({ ...base, ...tables }, null, 1)}\n`);
+  const { table, cases, rules, most } = values;
+  saveResult(values.json, {
+    bench: 'attainment',
+    options: { ...base, table, cases, rules, runs, most },
+    inputs: inputsAt(folder, 'published plans'),
+    measures: [
+      ...measuresOf(tables.attainment ?? [], (row) => `${nameOf(row)} at ${row.loadFactor}`, {
+        attainment: (row) => row.ours.attainment,
+      }),
+      ...measuresOf(tables.largest ?? [], (row) => `${nameOf(row)}, ${row.rules} rules`, {
+        'largest load factor': (row) => row.largest,
+      }),
+    ],
+    rows: tables,
+  });
 }
 
 type Run = (jobs: Job[]) => Promise<Answer[]>;
@@ -160,6 +178,12 @@ function nameOf({
 /** setOf names the set of an instance: `ablation/…` has one model, `maf19/…` has three. */
 function setOf(instance: string): string {
   return instance.startsWith('ablation') ? 'one-model' : 'three-model';
+}
+
+interface AttainmentRow extends PublishedCell {
+  ours: Attained;
+  off: number;
+  met: boolean;
 }
 
 async function attainmentTable(
