@@ -4,6 +4,7 @@
  *     node dist/bench/attainment.js [--table attainment|largest] [--cases 'word word']
  *                                   [--rules published,own] [--runs n] [--seconds 30] [--most 1.2] [--seed 0]
  *                                   [--policy '{…}'] [--threads n] [--data folder]
+ *                                   [--json file]
  *
  * The table `attainment` simulates every cell of attainment.csv under the published rules. A cell is met when
  * it is within three standard deviations and half a point. The table `largest` finds the largest load factor
@@ -12,7 +13,9 @@
  * made. Tables go to stderr, JSON to stdout.
  */
 import { availableParallelism } from 'node:os';
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
+import { isMainThread } from 'node:worker_threads';
+import { JobPool, serveJobs } from '../src/jobs/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import {
   type Attained,
@@ -32,9 +35,9 @@ import {
   publishedInstances,
   publishedRps,
 } from './ppipe/plans.js';
+import { inputsAt, measuresOf, saveResult } from './results/result.js';
 
 interface Job {
-  index: number;
   setting: Omit<Setting, 'instance'> & { instance: string };
   options: RunOptions;
   /** The rate to simulate; without it, the largest load factor up to `most` is searched. */
@@ -44,28 +47,35 @@ interface Job {
   cost: number;
 }
 
-type Answer = { index: number } & ({ attained: Attained } | { largest: number });
+type Answer = { attained: Attained } | { largest: number };
 
 const USAGE = `node dist/bench/attainment.js [--table attainment|largest] [--cases 'word word'] [--rules published,own] [--runs n]
-  [--seconds 30] [--most 1.2] [--seed 0] [--policy '{…}'] [--threads n] [--data folder]`;
+  [--seconds 30] [--most 1.2] [--seed 0] [--policy '{…}'] [--threads n] [--data folder] [--json file]`;
 const SCHEDULERS: readonly Scheduler[] = ['reservation', 'reactive'];
 
 if (isMainThread) await bench();
-else serveJobs(new URL(workerData as string));
+else serveSettings();
 
-function serveJobs(folder: URL): void {
+/** serveSettings simulates on a thread of the pool. The thread reads the published data once. */
+function serveSettings(): void {
+  let attainmentOf: ReturnType<typeof attainments> | undefined;
+  serveJobs<Job, Answer, never, string>(({ setting, options, offeredRps, most }, { data }) => {
+    attainmentOf ??= attainments(new URL(data));
+    const attainment = attainmentOf(setting, options);
+    return offeredRps === undefined
+      ? { largest: largestLoad(attainment, most) }
+      : { attained: attainment.at(offeredRps) };
+  });
+}
+
+function attainments(folder: URL): (setting: Job['setting'], options: RunOptions) => Attainment {
   const profileOf = profilesIn(folder);
   const instances = new Map(publishedInstances(folder).map((instance) => [instance.id, instance]));
-  parentPort?.on('message', ({ index, setting, options, offeredRps, most }: Job) => {
+  return (setting, options) => {
     const instance = instances.get(setting.instance);
     if (instance === undefined) throw new Error(`there is no instance ${setting.instance}`);
-    const attainment = new Attainment({ ...setting, instance }, profileOf, options);
-    const answer: Answer =
-      offeredRps === undefined
-        ? { index, largest: largestLoad(attainment, most) }
-        : { index, attained: attainment.at(offeredRps) };
-    parentPort?.postMessage(answer);
-  });
+    return new Attainment({ ...setting, instance }, profileOf, options);
+  };
 }
 
 async function bench(): Promise<void> {
@@ -79,6 +89,7 @@ async function bench(): Promise<void> {
     seed: { type: 'string', default: '0' },
     policy: { type: 'string', default: '{}' },
     threads: { type: 'string', default: `${availableParallelism()}` },
+    json: { type: 'string' },
     data: { type: 'string', default: new URL('../../../shared/data/ppipe/', import.meta.url).href },
   });
   const number = (name: 'seconds' | 'most' | 'seed' | 'threads') =>
@@ -91,7 +102,7 @@ async function bench(): Promise<void> {
   };
   const runs = values.runs === undefined ? undefined : benchNumber(USAGE, '--runs', values.runs);
   const run = (jobs: Job[]) => runJobs(jobs, folder, number('threads'));
-  const tables: Record<string, unknown> = {};
+  const tables: { attainment?: AttainmentRow[]; largest?: LargestRow[] } = {};
   if (values.table !== 'largest') {
     const cells = readAttainment(folder).filter((cell) => isWanted(cell, values.cases));
     tables.attainment = await attainmentTable(cells, { ...base, runs }, run);
@@ -103,32 +114,44 @@ async function bench(): Promise<void> {
     const options = { ...base, runs: runs ?? 3 };
     tables.largest = await largestTable(settings, options, number('most'), run);
   }
-  process.stdout.write(`${JSON.stringify({ ...base, ...tables }, null, 1)}\n`);
+  if (values.json !== '-') process.stdout.write(`${JSON.stringify({ ...base, ...tables }, null, 1)}\n`);
+  const { table, cases, rules, most } = values;
+  saveResult(values.json, {
+    bench: 'attainment',
+    options: { ...base, table, cases, rules, runs, most },
+    inputs: inputsAt(folder, 'published plans'),
+    measures: [
+      ...measuresOf(tables.attainment ?? [], (row) => `${nameOf(row)} at ${row.loadFactor}`, {
+        attainment: (row) => row.ours.attainment,
+      }),
+      ...measuresOf(tables.largest ?? [], (row) => `${nameOf(row)}, ${row.rules} rules`, {
+        'largest load factor': (row) => row.largest,
+      }),
+    ],
+    rows: tables,
+  });
 }
 
 type Run = (jobs: Job[]) => Promise<Answer[]>;
 
-/** runJobs gives jobs to threads, the longest first. Answers come in the order of the jobs. */
+/** runJobs simulates on a pool of threads, the longest jobs first. Answers come in the order of the jobs. */
 async function runJobs(jobs: Job[], folder: URL, threads: number): Promise<Answer[]> {
-  const waiting = [...jobs].sort((a, b) => a.cost - b.cost);
+  const longestFirst = jobs.map((_, i) => i).sort((a, b) => jobs[b]!.cost - jobs[a]!.cost);
   const answers: Answer[] = [];
   const started = Date.now();
-  const thread = () =>
-    new Promise<void>((resolve, reject) => {
-      const worker = new Worker(new URL(import.meta.url), { workerData: folder.href });
-      const next = () => {
-        const job = waiting.pop();
-        if (job === undefined) void worker.terminate().then(() => resolve());
-        else worker.postMessage(job);
-      };
-      worker.on('error', reject);
-      worker.on('message', (answer: Answer) => {
-        answers[answer.index] = answer;
-        next();
-      });
-      next();
+  const pool = new JobPool<Job, Answer, never>(fileURLToPath(import.meta.url), {
+    what: 'simulation',
+    data: folder.href,
+    threads,
+  });
+  try {
+    const named = longestFirst.map((i) => ({ name: nameOf(jobs[i]!.setting), job: jobs[i]! }));
+    await pool.runAll(named, (answer, j) => {
+      answers[longestFirst[j]!] = answer;
     });
-  await Promise.all(Array.from({ length: Math.min(threads, jobs.length) }, thread));
+  } finally {
+    await pool.close();
+  }
   process.stderr.write(`${jobs.length} jobs in ${((Date.now() - started) / 1000).toFixed(0)} s\n`);
   return answers;
 }
@@ -157,14 +180,19 @@ function setOf(instance: string): string {
   return instance.startsWith('ablation') ? 'one-model' : 'three-model';
 }
 
+interface AttainmentRow extends PublishedCell {
+  ours: Attained;
+  off: number;
+  met: boolean;
+}
+
 async function attainmentTable(
   cells: PublishedCell[],
   options: Omit<RunOptions, 'runs'> & { runs: number | undefined },
   run: Run,
 ) {
   const answers = await run(
-    cells.map(({ instance, model, plan, scheduler, offeredRps, runs }, index) => ({
-      index,
+    cells.map(({ instance, model, plan, scheduler, offeredRps, runs }) => ({
       setting: { instance, model, plan, scheduler, rules: 'published' },
       options: { ...options, runs: options.runs ?? runs },
       offeredRps,
@@ -212,8 +240,7 @@ function settingsOf(folder: URL, rules: readonly Rules[]): Setting[] {
 
 async function largestTable(settings: Setting[], options: RunOptions, most: number, run: Run) {
   const answers = await run(
-    settings.map((setting, index) => ({
-      index,
+    settings.map((setting) => ({
       setting: { ...setting, instance: setting.instance.id },
       options,
       most,

@@ -2,7 +2,7 @@
  * This benchmark measures what feedback correction is worth, on the published one-model plans at a load
  * factor, when every execution is longer or shorter than profiled, by a factor and by chance.
  *
- *     node dist/bench/correction.js [--load 0.85] [--seconds 8] [--seed 1] [--json]
+ *     node dist/bench/correction.js [--load 0.85] [--seconds 8] [--seed 1] [--json file]
  *
  * It prints the attainment without correction and by our defaults, for the mean over the plans and for the
  * worst, and a bound on the mean that no policy passes. The bound assumes that nobody waits and links are
@@ -24,8 +24,9 @@ import { simulate } from '../src/simulator/index.js';
 import { DrawnArrivals, steadyLoad } from '../src/workload/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import { profilesIn, publishedInstances, publishedPlan } from './ppipe/plans.js';
+import { inputsAt, measuresOf, saveResult } from './results/result.js';
 
-const USAGE = 'node dist/bench/correction.js [--load 0.85] [--seconds 8] [--seed 1] [--json]';
+const USAGE = 'node dist/bench/correction.js [--load 0.85] [--seconds 8] [--seed 1] [--json file]';
 const FOLDER = new URL('../../../shared/data/ppipe/', import.meta.url);
 /**
  * Each case has the factor by which executions are longer, and the coefficient of variation of a normal
@@ -54,7 +55,7 @@ const { values } = benchArguments(USAGE, {
   load: { type: 'string', default: '0.85' },
   seconds: { type: 'string', default: '8' },
   seed: { type: 'string', default: '1' },
-  json: { type: 'boolean', default: false },
+  json: { type: 'string' },
 });
 const load = benchNumber(USAGE, '--load', values.load);
 const seconds = benchNumber(USAGE, '--seconds', values.seconds);
@@ -66,7 +67,20 @@ if (!existsSync(FOLDER)) {
 const plans = publishedTopologies();
 const highs = await loadHighs();
 const rows = CASES.map(rowOf);
-process.stdout.write(values.json ? `${JSON.stringify(rows)}\n` : table(rows));
+if (values.json !== '-') process.stdout.write(table(rows));
+saveResult(values.json, {
+  bench: 'correction',
+  options: { load, seconds, seed },
+  inputs: inputsAt(FOLDER, 'published plans'),
+  measures: measuresOf(rows, ({ factor, cv }) => `executions × ${factor}, jitter ${100 * cv} %`, {
+    bound: (row) => row.bound,
+    'attainment, corrected': (row) => row.corrected,
+    'worst attainment, corrected': (row) => row.worstCorrected,
+    'attainment, uncorrected': (row) => row.none,
+    'worst attainment, uncorrected': (row) => row.worstNone,
+  }),
+  rows,
+});
 
 function publishedTopologies(): Topology[] {
   const profileOf = profilesIn(FOLDER);

@@ -2,7 +2,7 @@
  * This benchmark measures the cost of one dispatch of the reservation scheduler, on the published one-model
  * plans at load factor 0.9:
  *
- *     node dist/bench/dispatch.js [requests, default 1000000]
+ *     node dist/bench/dispatch.js [requests, default 1000000] [--json file]
  *
  * It takes a sampling profile of a simulated run: the time of choosing the pipeline, probing, reserving and
  * forming the batch, over the batches dispatched. Releasing reservations counts too, and so do waits that end
@@ -12,11 +12,12 @@ import { existsSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector/promises';
 import { basename } from 'node:path';
 import { streamOf } from '../src/random/index.js';
-import { ReservationCore, topologyOf } from '../src/serving/index.js';
+import { ReservationCore, type Topology, topologyOf } from '../src/serving/index.js';
 import { simulate } from '../src/simulator/index.js';
 import { DrawnArrivals, steadyLoad } from '../src/workload/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import { profilesIn, publishedInstances, publishedPlan } from './ppipe/plans.js';
+import { inputsAt, measuresOf, saveResult } from './results/result.js';
 
 const FOLDER = new URL('../../../shared/data/ppipe/', import.meta.url);
 const LOAD = 0.9;
@@ -27,42 +28,79 @@ if (!existsSync(FOLDER)) {
   process.stderr.write('The published plans are not here: nothing to measure.\n');
   process.exit(2);
 }
-const USAGE = 'node dist/bench/dispatch.js [requests, default 1000000]';
-const { positionals } = benchArguments(USAGE, {});
-await bench(benchNumber(USAGE, 'requests', positionals[0] ?? '1e6'));
+const USAGE = 'node dist/bench/dispatch.js [requests, default 1000000] [--json file]';
+const { values, positionals } = benchArguments(USAGE, { json: { type: 'string' } });
+await bench(benchNumber(USAGE, 'requests', positionals[0] ?? '1e6'), values.json);
 
-async function bench(requests: number): Promise<void> {
+interface Row {
+  readonly plan: string;
+  readonly nsPerDispatch: number;
+  readonly probesPerDispatch: number;
+  readonly meanBatch: number;
+  readonly cpuNsPerRequest: number;
+}
+
+async function bench(requests: number, json: string | undefined): Promise<void> {
   const profileOf = profilesIn(FOLDER);
-  process.stdout.write('ns/dispatch  probes/dispatch  mean batch  CPU ns/request  plan\n');
+  const rows: Row[] = [];
+  if (json !== '-') process.stdout.write('ns/dispatch  probes/dispatch  mean batch  CPU ns/request  plan\n');
   for (const instance of publishedInstances(FOLDER).filter(({ models }) => models.length === 1)) {
     const plan = publishedPlan(instance, 'reference', profileOf, 0);
     if (plan === undefined) continue;
-    const topology = topologyOf(plan);
-    const rps = LOAD * (topology.models[0]?.throughputRps as number);
-    const run = () => {
-      const load = steadyLoad(rps, requests / rps);
-      let core: ReservationCore | undefined;
-      simulate({
-        topology,
-        makeCore: (decisions) => {
-          core = new ReservationCore(topology, decisions);
-          return core;
-        },
-        arrivals: new DrawnArrivals({ process: 'poisson', load, stream: streamOf(1, 'arrivals'), model: 0 }),
-      });
-      return core as unknown as ReservationCore;
-    };
-    run();
-    const { core, totalUs, dispatchUs } = await sampled(run);
-    const cells = [
-      ((1e3 * dispatchUs) / core.dispatches).toFixed(0).padStart(11),
-      (core.probes / core.dispatches).toFixed(2).padStart(15),
-      (requests / core.dispatches).toFixed(2).padStart(10),
-      ((1e3 * totalUs) / requests).toFixed(0).padStart(14),
-      instance.id.slice(0, 60),
-    ];
-    process.stdout.write(`${cells.join('  ')}\n`);
+    const row = await measured(instance.id, topologyOf(plan), requests);
+    rows.push(row);
+    if (json !== '-') process.stdout.write(lineOf(row));
   }
+  saveResult(json, {
+    bench: 'dispatch',
+    options: { requests },
+    inputs: inputsAt(FOLDER, 'published plans'),
+    measures: measuresOf(rows, (row) => row.plan, {
+      'ns/dispatch': (row) => row.nsPerDispatch,
+      'probes/dispatch': (row) => row.probesPerDispatch,
+      'mean batch': (row) => row.meanBatch,
+      'CPU ns/request': (row) => row.cpuNsPerRequest,
+    }),
+    rows,
+  });
+}
+
+/** measured samples a run after one that warms up the code. */
+async function measured(plan: string, topology: Topology, requests: number): Promise<Row> {
+  const rps = LOAD * (topology.models[0]?.throughputRps as number);
+  const run = () => {
+    const load = steadyLoad(rps, requests / rps);
+    let core: ReservationCore | undefined;
+    simulate({
+      topology,
+      makeCore: (decisions) => {
+        core = new ReservationCore(topology, decisions);
+        return core;
+      },
+      arrivals: new DrawnArrivals({ process: 'poisson', load, stream: streamOf(1, 'arrivals'), model: 0 }),
+    });
+    return core as unknown as ReservationCore;
+  };
+  run();
+  const { core, totalUs, dispatchUs } = await sampled(run);
+  return {
+    plan,
+    nsPerDispatch: (1e3 * dispatchUs) / core.dispatches,
+    probesPerDispatch: core.probes / core.dispatches,
+    meanBatch: requests / core.dispatches,
+    cpuNsPerRequest: (1e3 * totalUs) / requests,
+  };
+}
+
+function lineOf({ plan, nsPerDispatch, probesPerDispatch, meanBatch, cpuNsPerRequest }: Row): string {
+  const cells = [
+    nsPerDispatch.toFixed(0).padStart(11),
+    probesPerDispatch.toFixed(2).padStart(15),
+    meanBatch.toFixed(2).padStart(10),
+    cpuNsPerRequest.toFixed(0).padStart(14),
+    plan.slice(0, 60),
+  ];
+  return `${cells.join('  ')}\n`;
 }
 
 async function sampled(run: () => ReservationCore) {

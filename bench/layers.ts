@@ -3,7 +3,7 @@
  * covers every shared model whose run takes 2 ms or more, on one CPU thread at batch 1. A table goes to
  * stderr, JSON to stdout.
  *
- *     node dist/bench/layers.js [models folder] [--all] [model…]
+ *     node dist/bench/layers.js [models folder] [--all] [--json file] [model…]
  */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { type Device, startExecutor } from '../src/execution/index.js';
 import { type LayerTimes, layerTimes, prepareModel, profileModel } from '../src/profiler/index.js';
 import { benchArguments } from './arguments.js';
+import { inputsAt, measuresOf, saveResult } from './results/result.js';
 
 /** DIMS gives the sizes of free dimensions for the models that have them. */
 const DIMS: Readonly<Record<string, Record<string, number>>> = {
@@ -88,8 +89,8 @@ function round(ratio: number): number {
 }
 
 const { values, positionals } = benchArguments(
-  'node dist/bench/layers.js [models folder, default ../shared/models] [--all: short ones too] [model…]',
-  { all: { type: 'boolean', default: false } },
+  'node dist/bench/layers.js [models folder, default ../shared/models] [--all: short ones too] [--json file] [model…]',
+  { all: { type: 'boolean', default: false }, json: { type: 'string' } },
 );
 const [folder = '../shared/models', ...chosen] = positionals;
 const names =
@@ -108,4 +109,17 @@ for (const name of names) {
 }
 console.error();
 new console.Console(process.stderr).table(rows);
-console.log(JSON.stringify(rows, null, 2));
+if (values.json !== '-') console.log(JSON.stringify(rows, null, 2));
+saveResult(values.json, {
+  bench: 'layers',
+  options: { all: values.all, models: chosen },
+  inputs: Object.assign({}, ...rows.map(({ model }) => inputsAt(join(folder, `${model}.onnx`)))),
+  measures: measuresOf(rows, ({ model }) => model, {
+    'run µs': (row) => row.runUs,
+    'kernels over run': (row) => row.kernelsOverRun,
+    'layers over run': (row) => row.layersOverRun,
+    unmapped: (row) => row.unmapped,
+    'blocks over whole': (row) => row.blockSumOverWhole,
+  }),
+  rows,
+});

@@ -12,10 +12,11 @@ import {
 } from '../src/milp/index.js';
 import { benchArguments } from './arguments.js';
 import { type Instance, readInstances, readModelList, readProfile, specOf } from './ppipe/instances.js';
+import { inputsAt, measuresOf, saveResult } from './results/result.js';
 
 /**
  * This benchmark runs the planner on PPipe's published instances and larger ones: `node dist/bench/planner.js
- * [part of a case's name]`. A table goes to stderr, JSON to stdout. `checkPlan` checks every plan. Times are
+ * [part of a case's name] [--json file]`. A table goes to stderr, JSON to stdout. `checkPlan` checks every plan. Times are
  * wall clock in this process, after one warm-up solve.
  */
 interface Row {
@@ -232,7 +233,10 @@ function print(rows: readonly Row[]): void {
 }
 
 const highs = await loadHighs();
-const { positionals } = benchArguments("node dist/bench/planner.js [part of a case's name]", {});
+const { values, positionals } = benchArguments(
+  "node dist/bench/planner.js [part of a case's name] [--json file]",
+  { json: { type: 'string' } },
+);
 const wanted = positionals[0] ?? '';
 const cases = [...instanceCases(), ...ownCases(highs)].filter(({ suite, name }) =>
   `${suite} ${name}`.includes(wanted),
@@ -244,4 +248,16 @@ const peakMb = process.resourceUsage().maxRSS / 1024;
 process.stderr.write(
   `\npeak memory ${peakMb.toFixed(0)} MB; ${rows.filter(({ met }) => met).length} of ${rows.length} targets met\n`,
 );
-process.stdout.write(`${JSON.stringify({ highs: highs.version, peakMb, rows }, null, 1)}\n`);
+if (values.json !== '-')
+  process.stdout.write(`${JSON.stringify({ highs: highs.version, peakMb, rows }, null, 1)}\n`);
+saveResult(values.json, {
+  bench: 'planner',
+  options: { cases: wanted },
+  inputs: inputsAt(FOLDER, 'published instances'),
+  measures: measuresOf(rows, ({ suite, name }) => `${suite}, ${name}`, {
+    ms: (row) => row.ms,
+    value: (row) => row.value,
+    gap: (row) => row.gap,
+  }),
+  rows,
+});

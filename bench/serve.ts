@@ -1,7 +1,7 @@
 /**
  * This benchmark serves a bundle and drives it at half and at three times its planned rate:
  *
- *     node dist/bench/serve.js bundle/ [--model m] [--seconds 10] [--load 0.5,3] [--seed 0] [--json out.json]
+ *     node dist/bench/serve.js bundle/ [--model m] [--seconds 10] [--load 0.5,3] [--seed 0] [--json file]
  *
  * It prints attainment, latencies, drops, the core's time per request, and the server process's CPU time per
  * request. The server process holds HTTP, the core and stacking; executors and the client are other
@@ -9,14 +9,13 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadArtifact } from '../src/artifacts/index.js';
 import { driveLoad, type LoadReport } from '../src/loadgen/index.js';
 import { type RunningServer, serveBundle } from '../src/runtime/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
+import { inputsAt, measuresOf, saveResult } from './results/result.js';
 
 interface Row {
   load: number;
@@ -34,7 +33,7 @@ interface Order {
 }
 
 const USAGE =
-  'node dist/bench/serve.js <bundle folder> [--model m] [--seconds 10] [--load 0.5,3] [--seed 0] [--json out.json]';
+  'node dist/bench/serve.js <bundle folder> [--model m] [--seconds 10] [--load 0.5,3] [--seed 0] [--json file]';
 
 if (process.send === undefined) await bench();
 else process.once('message', (order: Order) => void client(order));
@@ -76,15 +75,21 @@ async function bench(): Promise<void> {
     rows.push({ load, ...(await measured(server, order)) });
   }
   await server.close();
-  process.stdout.write(tableOf(rows, model.throughputRps));
-  const about = {
-    node: process.version,
-    cpu: cpus()[0]?.model,
-    cpus: cpus().length,
-    plannedRps: model.throughputRps,
-  };
-  if (values.json !== undefined)
-    await writeFile(values.json, `${JSON.stringify({ ...about, rows }, undefined, 2)}\n`);
+  if (values.json !== '-') process.stdout.write(tableOf(rows, model.throughputRps));
+  saveResult(values.json, {
+    bench: 'serve',
+    options: { model: model.name, seconds: values.seconds, load: values.load, seed: values.seed },
+    inputs: inputsAt(join(folder, 'manifest.json'), 'the bundle'),
+    measures: measuresOf(rows, ({ load }) => `load ${load}`, {
+      attainment: ({ report }) => report.attainment,
+      'goodput requests/s': ({ report }) => report.goodputRps,
+      'p50 ms': ({ report }) => report.latencyMs?.p50,
+      'p99 ms': ({ report }) => report.latencyMs?.p99,
+      'core µs/request': (row) => row.decideUsPerRequest,
+      'server CPU µs/request': (row) => row.serverCpuUsPerRequest,
+    }),
+    rows,
+  });
 }
 
 async function measured(server: RunningServer, order: Order): Promise<Omit<Row, 'load'>> {

@@ -2,7 +2,7 @@
  * This benchmark measures how fast the simulator is and what memory it takes:
  *
  *     node dist/bench/simulate.js [part of a case's name] [--scheduler reservation,stage-local]
- *                                 [--requests 2000000] [--repeat 3] [--json]
+ *                                 [--requests 2000000] [--repeat 3] [--json file]
  *
  * Every case runs in its own process, so that none profits or suffers from another's compiled code and
  * memory. Rates are requests over wall-clock time with the drawing of arrivals, in the best of the repeats,
@@ -26,6 +26,7 @@ import { simulate } from '../src/simulator/index.js';
 import { DrawnArrivals, mergedArrivals, steadyLoad } from '../src/workload/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import { profilesIn, publishedInstances, publishedPlan } from './ppipe/plans.js';
+import { inputsAt, measuresOf, saveResult } from './results/result.js';
 import { FifoCore } from './simulate/fifo-core.js';
 import { shapeOf, topologyWith } from './simulate/topologies.js';
 
@@ -64,7 +65,7 @@ const SCHEDULERS: Record<string, (topology: Topology, decisions: Decisions) => S
 };
 
 const USAGE =
-  "node dist/bench/simulate.js [part of a case's name] [--scheduler reservation,stage-local] [--requests 2000000] [--repeat 3] [--json]";
+  "node dist/bench/simulate.js [part of a case's name] [--scheduler reservation,stage-local] [--requests 2000000] [--repeat 3] [--json file]";
 
 if (process.send === undefined) await bench();
 else process.once('message', (name: { name: string; requests: number }) => process.send?.(run(name)));
@@ -185,19 +186,36 @@ async function bench(): Promise<void> {
     scheduler: { type: 'string', default: 'reservation' },
     requests: { type: 'string', default: '2000000' },
     repeat: { type: 'string', default: '3' },
-    json: { type: 'boolean', default: false },
+    json: { type: 'string' },
   });
   const requests = benchNumber(USAGE, '--requests', values.requests);
   const repeat = Math.max(1, benchNumber(USAGE, '--repeat', values.repeat));
   const rows: Row[] = [];
+  const repeats: Row[][] = [];
   for (const { name, once } of cases(values.scheduler.split(','))) {
     if (!name.includes(positionals[0] ?? '')) continue;
     const tries: Row[] = [];
     for (let i = 0; i < (once ? 1 : repeat); i++) tries.push(await inChild(name, requests));
     rows.push(tries.reduce((best, row) => (row.rps > best.rps ? row : best)));
-    if (!values.json) process.stderr.write('.');
+    repeats.push(tries);
+    process.stderr.write('.');
   }
-  process.stdout.write(values.json ? `${JSON.stringify(rows, undefined, 2)}\n` : `\n${table(rows)}`);
+  process.stderr.write('\n');
+  if (values.json !== '-') process.stdout.write(table(rows));
+  const each = (figure: (row: Row) => number) => (tries: readonly Row[]) => tries.map(figure);
+  saveResult(values.json, {
+    bench: 'simulate',
+    options: { cases: positionals[0] ?? '', scheduler: values.scheduler, requests, repeat },
+    inputs: inputsAt(FOLDER, 'published plans'),
+    measures: measuresOf(repeats, ([row]) => row?.name ?? '', {
+      'requests/s': each((row) => row.rps),
+      'CPU ns/request': each((row) => row.cpuNsPerRequest),
+      'in time': each((row) => row.inTime),
+      'heap MB': each((row) => row.heapMb),
+      'resident MB': each((row) => row.residentMb),
+    }),
+    rows,
+  });
 }
 
 function inChild(name: string, requests: number): Promise<Row> {

@@ -1,6 +1,6 @@
 /**
  * This benchmark compares simulated waits with those of queueing theory: `node dist/bench/theory.js [--scale
- * 1] [--seed 1] [--json]`.
+ * 1] [--seed 1] [--json file]`.
  *
  * There is one pool with batches of one row. Nothing is dropped, and nothing waits for company. Each case is
  * so long that three standard deviations of its mean wait are 1 % of it; `--scale` multiplies the length.
@@ -10,6 +10,7 @@ import { StageLocalCore } from '../src/serving/index.js';
 import { type SimulationView, simulate } from '../src/simulator/index.js';
 import { DrawnArrivals, steadyLoad } from '../src/workload/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
+import { measuresOf, saveResult } from './results/result.js';
 import { topologyWith } from './simulate/topologies.js';
 
 interface Case {
@@ -30,11 +31,11 @@ const CASES: readonly Case[] = [
 const SERVICE_MS = 1;
 const SERVICE_NS = 1e6;
 
-const USAGE = 'node dist/bench/theory.js [--scale 1] [--seed 1] [--json]';
+const USAGE = 'node dist/bench/theory.js [--scale 1] [--seed 1] [--json file]';
 const { values } = benchArguments(USAGE, {
   scale: { type: 'string', default: '1' },
   seed: { type: 'string', default: '1' },
-  json: { type: 'boolean', default: false },
+  json: { type: 'string' },
 });
 const scale = benchNumber(USAGE, '--scale', values.scale);
 const seed = benchNumber(USAGE, '--seed', values.seed);
@@ -43,7 +44,15 @@ const rows = CASES.map((c) => {
   const exact = exactWait(c);
   return { ...c, measured, exact, error: measured / exact - 1 };
 });
-process.stdout.write(values.json ? `${JSON.stringify(rows)}\n` : rows.map(line).join(''));
+if (values.json !== '-') process.stdout.write(rows.map(line).join(''));
+saveResult(values.json, {
+  bench: 'theory',
+  options: { scale, seed },
+  measures: measuresOf(rows, ({ queue, servers, utilisation }) => `${queue} c=${servers} ρ=${utilisation}`, {
+    'mean wait in services': ({ measured }) => measured,
+  }),
+  rows,
+});
 
 function line({ queue, servers, utilisation, measured, exact, error }: (typeof rows)[number]): string {
   const told = `${queue} c=${servers} ρ=${utilisation}: mean wait ${measured.toFixed(5)} services`;

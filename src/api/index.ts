@@ -15,6 +15,7 @@ export {
   type SimulationSweep,
   schemaText,
 } from '../artifacts/index.js';
+export type { JobsProgress } from '../jobs/index.js';
 export type { LoadReport } from '../loadgen/index.js';
 export type {
   Baseline,
@@ -24,11 +25,10 @@ export type {
   PlanExplanation,
 } from '../milp/index.js';
 export type { RunningServer, ServeEvent } from '../runtime/index.js';
-export type { SimulationProgress, SweepOptions, SweepProgress } from '../simulation/index.js';
+export type { SimulationProgress, SweepOptions } from '../simulation/index.js';
 export type { CompareRow, ComparisonDocument } from './compare/index.js';
 export {
   type CompareOptions,
-  type CompareProgress,
   type Comparison,
   compareSpec,
 } from './compare/index.js';

@@ -34,14 +34,14 @@ export interface Simulated {
 export async function simulatePlan(path: string, options: SimulateOptions = {}): Promise<Simulated> {
   const { windows, timeline, output, signal, onProgress } = options;
   const { prepareSimulation, windowFaults } = await import('../simulation/index.js');
-  const { SimulationThread } = await import('../simulation/index.js');
+  const { SimulationPool } = await import('../simulation/index.js');
   const { simulationReport } = await import('../simulation/index.js');
   const { setup, inputs } = await prepareSimulation(path, options, outputFiles({ output, timeline }), {
     check: (plan, workload) => windowFaults(plan, workload, windows),
   });
-  const thread = new SimulationThread(setup, signal);
+  const pool = new SimulationPool(setup, { threads: 1, signal });
   try {
-    const run = await thread.run(
+    const run = await pool.run(
       {
         ...(windows === undefined ? {} : { windowNs: Math.round(windows * 1e9) }),
         ...(timeline === undefined ? {} : { timeline: { path: timeline } }),
@@ -52,7 +52,7 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
     if (output !== undefined) await saveArtifact<'simulation-report'>(output, report);
     return { report, warnings: timelineWarnings(run.timeline?.cutAtNs, report, timeline) };
   } finally {
-    await thread.close();
+    await pool.close();
   }
 }
 

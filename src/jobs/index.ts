@@ -1,11 +1,13 @@
 /**
- * This room runs worker threads that do one job after another. It holds both ends: `JobThread` outside the
- * thread and `serveJobs` inside.
+ * This room runs jobs on worker threads, side by side. It holds both ends: `JobPool` outside the threads and
+ * `serveJobs` inside.
  *
- * It takes the file that runs on the thread, the data that the thread starts with, and then jobs. It gives
- * progress and answers. An abort is passed on to the running job, which ends with what it has. What a job
- * does is up to the caller. Start reading at `job-thread.ts`.
+ * It takes the file that runs on every thread, the data that a thread starts with, and then jobs. It gives
+ * progress, and answers in the order of the jobs. An abort is passed on to the running jobs, which end with
+ * what they have. A job that fails is told with its name. What a job does is up to the caller. Start reading
+ * at `job-pool.ts`; `job-thread.ts` is one of its threads.
  */
 
-export { JobThread } from './job-thread.js';
+export { JobPool, type JobPoolOptions, type NamedJob } from './job-pool.js';
+export { type JobsProgress, jobsProgress } from './jobs-progress.js';
 export { type JobContext, serveJobs } from './serve-jobs.js';

@@ -23,35 +23,25 @@ interface FailedJob {
 
 /** JobThreadData is what the thread starts with. */
 export interface JobThreadData<Data> {
-  /** Set to 1 to make the running job end with what it has. */
+  /** Set to 1 to make the running job end with what it has. All threads of a pool share it. */
   readonly interrupt: Int32Array;
   readonly data: Data;
 }
 
-/** JobThread is a thread that does one job at a time. The caller closes it. `serveJobs` is the other end. */
+/** JobThread is a thread that does one job at a time. A `JobPool` owns it; `serveJobs` is the other end. */
 export class JobThread<Job, Answer, Progress> {
-  private readonly interrupt = new Int32Array(new SharedArrayBuffer(4));
   private readonly worker: Worker;
   private failed: Error | undefined;
   private onFailure: ((error: Error) => void) | undefined;
 
   /**
-   * @param entry the built file that runs on the thread, `#dist/src/…`
-   * @param data what the thread starts with
-   * @param signal when it is aborted, the running job and all later ones end with what they have
+   * @param entry the built file that runs on the thread, `#dist/src/…` or a path
+   * @param what names the thread in a message, as in "the solver thread ended without an answer"
    */
-  constructor(
-    entry: string,
-    what: string,
-    data: unknown,
-    private readonly signal?: AbortSignal,
-  ) {
-    const workerData: JobThreadData<unknown> = { interrupt: this.interrupt, data };
+  constructor(entry: string, what: string, workerData: JobThreadData<unknown>) {
     this.worker = new Worker(createRequire(import.meta.url).resolve(entry), { workerData });
     this.worker.once('error', (error) => this.fail(error as Error));
     this.worker.once('exit', () => this.fail(new Error(`the ${what} thread ended without an answer`)));
-    if (signal?.aborted) this.onAbort();
-    signal?.addEventListener('abort', this.onAbort, { once: true });
   }
 
   /**
@@ -78,13 +68,8 @@ export class JobThread<Job, Answer, Progress> {
   }
 
   async close(): Promise<void> {
-    this.signal?.removeEventListener('abort', this.onAbort);
     await this.worker.terminate();
   }
-
-  private readonly onAbort = (): void => {
-    Atomics.store(this.interrupt, 0, 1);
-  };
 
   private fail(error: Error): void {
     this.failed ??= error;

@@ -10,6 +10,6 @@
 export { simulationReport } from './document.js';
 export type { SimulationProgress } from './run.js';
 export { lengthFaults, prepareSimulation, type SimulationOptions, windowFaults } from './setup.js';
-export { runSweep, type SweepOptions, type SweepProgress, sweptLoads } from './sweep.js';
-export { SimulationThread } from './thread.js';
+export { SimulationPool } from './simulation-pool.js';
+export { runSweep, type SweepOptions, sweptLoads } from './sweep.js';
 export { atLoadFactor } from './workload.js';

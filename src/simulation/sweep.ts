@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import type { ToldFaults } from '../artifacts/index.js';
 import {
   emittedHead,
@@ -11,10 +10,11 @@ import {
   type SweptPoint,
 } from '../artifacts/index.js';
 import { evenlySpaced } from '../collections/index.js';
+import { type JobsProgress, jobsProgress } from '../jobs/index.js';
 import { describedExecution } from './execution.js';
 import type { SimulationRun, SimulationSetup } from './run.js';
 import type { SimulationOptions } from './setup.js';
-import { SimulationThread } from './thread.js';
+import { SimulationPool } from './simulation-pool.js';
 import { spreadOf } from './workload.js';
 
 export interface SweepOptions extends Omit<SimulationOptions, 'load' | 'rps' | 'phases'> {
@@ -27,14 +27,7 @@ export interface SweepOptions extends Omit<SimulationOptions, 'load' | 'rps' | '
   readonly threads?: number;
   /** When it is aborted, the points that are done are reported. */
   readonly signal?: AbortSignal;
-  readonly onProgress?: (progress: SweepProgress) => void;
-}
-
-export interface SweepProgress {
-  readonly done: number;
-  /** The number of points known so far. The search for the largest load adds to it. */
-  readonly of: number;
-  readonly leftMs: number | undefined;
+  readonly onProgress?: (progress: JobsProgress) => void;
 }
 
 const SWEEP = /^load=(\d*\.?\d+)(?:\.\.(\d*\.?\d+))?(?::(\d+))?$/;
@@ -44,7 +37,6 @@ const MOST_LOAD = 100;
 /** The largest load is found to 1/GRID. */
 const GRID = 100;
 const TARGET = 0.99;
-const MOST_THREADS = 16;
 
 /**
  * sweptLoads reads `load=0.05..1.0`, `load=0.5..1.2:15` or `load=0.8`. Points are evenly spaced, both ends
@@ -83,55 +75,39 @@ export async function runSweep(
 ): Promise<SimulationSweep> {
   const { target = TARGET, signal } = options;
   const runs = new Map<number, SimulationRun>();
-  const asked = Math.max(1, Math.floor(options.threads ?? availableParallelism()));
-  const count = Math.min(asked, MOST_THREADS, loads.length);
-  const threads = Array.from({ length: count }, () => new SimulationThread(setup, signal));
-  const tell = progressOf(options.onProgress);
+  const pool = new SimulationPool(setup, { threads: options.threads, signal });
+  const tell = jobsProgress(options.onProgress);
   try {
     for (
       let wanted = [...loads];
       wanted.length > 0 && !signal?.aborted;
       wanted = nextLoads(runs, target, setup)
     ) {
-      await runAll(threads, wanted, runs, tell, signal);
+      await runLoads(pool, wanted, runs, tell);
     }
   } finally {
-    await Promise.all(threads.map((thread) => thread.close()));
+    await pool.close();
   }
   const complete =
     signal?.aborted !== true || (runs.size >= loads.length && nextLoads(runs, target, setup).length === 0);
   return document(setup, runs, target, complete, inputs);
 }
 
-/** runAll runs the largest loads first, because they take longest. */
-async function runAll(
-  threads: readonly SimulationThread[],
+/** runLoads runs the largest loads first, because they take longest. It adds the runs that came to their end. */
+async function runLoads(
+  pool: SimulationPool,
   wanted: readonly number[],
   runs: Map<number, SimulationRun>,
   tell: (done: number, of: number) => void,
-  signal: AbortSignal | undefined,
 ): Promise<void> {
-  const queue = [...wanted].sort((a, b) => a - b);
-  const of = runs.size + queue.length;
+  const loads = [...wanted].sort((a, b) => b - a);
+  const of = runs.size + loads.length;
   tell(runs.size, of);
-  const work = async (thread: SimulationThread): Promise<void> => {
-    for (let load = queue.pop(); load !== undefined && !signal?.aborted; load = queue.pop()) {
-      const run = await thread.run({ loadFactor: load });
-      if (run.complete) runs.set(load, run);
-      tell(runs.size, of);
-    }
-  };
-  await Promise.all(threads.map(work));
-}
-
-function progressOf(onProgress: SweepOptions['onProgress']): (done: number, of: number) => void {
-  const start = performance.now();
-  return (done, of) =>
-    onProgress?.({
-      done,
-      of,
-      leftMs: done === 0 ? undefined : ((performance.now() - start) / done) * (of - done),
-    });
+  const jobs = loads.map((loadFactor) => ({ name: `load factor ${loadFactor}`, job: { loadFactor } }));
+  await pool.runAll(jobs, (run, i) => {
+    if (run.complete) runs.set(loads[i] as number, run);
+    tell(runs.size, of);
+  });
 }
 
 type AttainmentOf = (run: SimulationRun) => number | undefined;

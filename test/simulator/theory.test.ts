@@ -12,15 +12,15 @@ interface Row {
 }
 
 /** The runs are long, so they have a process of their own, which runs the built code. */
-const rows = JSON.parse(
+const { rows } = JSON.parse(
   execFileSync(
     process.execPath,
-    [createRequire(import.meta.url).resolve('#dist/bench/theory.js'), '--json'],
+    [createRequire(import.meta.url).resolve('#dist/bench/theory.js'), '--json', '-'],
     {
       encoding: 'utf8',
     },
   ),
-) as Row[];
+) as { rows: Row[] };
 const of = (queue: string) => rows.filter((row) => row.queue === queue);
 
 describe('simulate(), against queueing theory', () => {

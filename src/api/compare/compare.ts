@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import {
   checkWritable,
   everyInput,
@@ -9,18 +8,20 @@ import {
   refuseReplacing,
   textOf,
 } from '../../artifacts/index.js';
-import type { PooledProblem } from '../../milp/index.js';
+import { type JobsProgress, jobsProgress, type NamedJob } from '../../jobs/index.js';
+import type { PooledOutcome, PooledProblem } from '../../milp/index.js';
 import {
   type LoadedPooled,
   loadPooled,
   missedWhatWasAsked,
+  type SolveJob,
   type SolveLimits,
-  SolverThread,
+  SolverPool,
   searchLimits,
 } from '../solve/index.js';
 import { type CompareCase, compareCases } from './cases.js';
 import { type ComparisonDocument, comparisonDocument, refuseUnknownEnding, saveComparison } from './file.js';
-import { type WrittenMix, withMix } from './mixes.js';
+import { mixText, type WrittenMix, withMix } from './mixes.js';
 import { type CompareRow, refusedRow, rowOf, withFrontier } from './rows.js';
 
 export interface CompareOptions extends SolveLimits {
@@ -38,14 +39,7 @@ export interface CompareOptions extends SolveLimits {
   readonly threads?: number;
   /** When it is aborted, the rows that are done are returned. */
   readonly signal?: AbortSignal;
-  readonly onProgress?: (progress: CompareProgress) => void;
-}
-
-export interface CompareProgress {
-  readonly done: number;
-  readonly of: number;
-  /** An estimate from the cases that are done; undefined before the first. */
-  readonly leftMs: number | undefined;
+  readonly onProgress?: (progress: JobsProgress) => void;
 }
 
 export interface Comparison {
@@ -53,9 +47,6 @@ export interface Comparison {
   /** Whether any row missed a limit or gap that was asked for. */
   readonly limitReached: boolean;
 }
-
-/** Each thread holds a solver of its own, which takes about 100 MB. */
-const MOST_THREADS = 16;
 
 /**
  * compareSpec plans one spec for several clusters, SLOs or margins, side by side on solver threads. Rows come
@@ -113,69 +104,81 @@ interface SolvedCase {
   readonly missed: boolean;
 }
 
+/**
+ * solveAll solves all cases on a pool of solvers. What it gives has the place of its case.
+ * @returns undefined for a case that an interruption ended or left unstarted
+ */
 async function solveAll(
   cases: readonly CompareCase[],
   resolve: (asked: CompareCase) => PooledProblem,
   options: CompareOptions,
 ): Promise<(SolvedCase | undefined)[]> {
-  const count = Math.min(options.threads ?? availableParallelism(), cases.length, MOST_THREADS);
-  const threads = Array.from({ length: count }, () => new SolverThread(options.signal));
+  const solver = new SolverPool({ threads: options.threads, signal: options.signal });
   const solved = new Array<SolvedCase | undefined>(cases.length).fill(undefined);
-  const report = progressOf(cases.length, options.onProgress);
-  let next = 0;
-  const work = async (thread: SolverThread): Promise<void> => {
-    while (next < cases.length && options.signal?.aborted !== true) {
-      const i = next++;
-      solved[i] = await solveCase(thread, cases[i] as CompareCase, resolve, options);
-      report();
-    }
+  const tell = jobsProgress(options.onProgress);
+  let done = 0;
+  const keep = (i: number, one: SolvedCase | undefined): void => {
+    solved[i] = one;
+    tell(++done, cases.length);
   };
+  /** The case of each job: a case that is refused has none. */
+  const caseOfJob: number[] = [];
+  function* jobs(): Generator<NamedJob<Extract<SolveJob, { kind: 'plan' }>>> {
+    for (const [i, asked] of cases.entries()) {
+      const problem = problemOrRow(asked, resolve);
+      if ('row' in problem) {
+        keep(i, problem);
+        continue;
+      }
+      caseOfJob.push(i);
+      yield { name: caseText(asked), job: { kind: 'plan', problem, ...searchLimits(options) } };
+    }
+  }
+  tell(done, cases.length);
   try {
-    await Promise.all(threads.map(work));
+    await solver.runAll<'plan'>(jobs(), (outcome, j) => {
+      const i = caseOfJob[j] as number;
+      keep(i, solvedCase(cases[i] as CompareCase, outcome, options));
+    });
   } finally {
-    next = cases.length;
-    await Promise.all(threads.map((thread) => thread.close()));
+    await solver.close();
   }
   return solved;
 }
 
-function progressOf(of: number, onProgress: CompareOptions['onProgress']): () => void {
-  const start = performance.now();
-  let done = 0;
-  onProgress?.({ done, of, leftMs: undefined });
-  return () => {
-    done += 1;
-    onProgress?.({ done, of, leftMs: ((performance.now() - start) / done) * (of - done) });
-  };
-}
-
-/**
- * solveCase solves one case.
- * @returns undefined where an interruption ended it, because an unfinished search gives no figure to compare
- */
-async function solveCase(
-  thread: SolverThread,
+/** problemOrRow gives the problem of a case, or the row of a case whose input is refused. */
+function problemOrRow(
   asked: CompareCase,
   resolve: (asked: CompareCase) => PooledProblem,
-  options: CompareOptions,
-): Promise<SolvedCase | undefined> {
-  let problem: PooledProblem;
+): PooledProblem | SolvedCase {
   try {
-    problem = resolve(asked);
+    return resolve(asked);
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    return {
-      row: refusedRow(
-        asked,
-        error.faults.map(({ message }) => message),
-      ),
-      missed: false,
-    };
+    const reasons = error.faults.map(({ message }) => message);
+    return { row: refusedRow(asked, reasons), missed: false };
   }
-  const outcome = await thread.run({ kind: 'plan', problem, ...searchLimits(options) });
+}
+
+/** solvedCase is undefined where an interruption ended the search: it gives no figure to compare. */
+function solvedCase(
+  asked: CompareCase,
+  outcome: PooledOutcome,
+  options: CompareOptions,
+): SolvedCase | undefined {
   const limit = 'limit' in outcome ? outcome.limit : undefined;
   if (limit === 'interrupted' || (options.signal?.aborted && outcome.status === 'infeasible'))
     return undefined;
   const gap = 'plan' in outcome ? outcome.plan.objective.gap : 0;
   return { row: rowOf(asked, outcome), missed: missedWhatWasAsked(limit, gap, options) };
+}
+
+/** caseText names a case: `L4=25,T4=75, slo 5x, margin 0.1`. */
+function caseText({ mix, slo, margin }: CompareCase): string {
+  const parts = [
+    mixText(mix),
+    slo === undefined ? '' : `slo ${slo}`,
+    margin === undefined ? '' : `margin ${margin}`,
+  ];
+  return parts.filter((part) => part !== '').join(', ');
 }

@@ -13,4 +13,5 @@ export {
   searchLimits,
   solveSpec,
 } from './solve.js';
-export { SolverThread } from './solve-thread.js';
+export type { SolveJob } from './solve-worker.js';
+export { SolverPool } from './solver-pool.js';

@@ -13,12 +13,13 @@ import type {
   Baseline,
   InfeasibilityExplanation,
   PlanExplanation,
+  PlanProgress,
   PooledOutcome,
   SolverReport,
 } from '../../milp/index.js';
 import { type LoadedProblem, loadProblem } from './pooled.js';
-import { progressText, SolverThread } from './solve-thread.js';
 import type { InfeasibleOutcome, SearchLimits } from './solve-worker.js';
+import { SolverPool } from './solver-pool.js';
 
 export interface SolveLimits {
   /** The relative gap at which the search may stop. */
@@ -90,19 +91,19 @@ export async function solveSpec(path: string, options: SolveOptions = {}): Promi
   const loaded = await loadProblem(path);
   await refuseReplacing(`solve ${path}`, outputFiles({ output: options.output }), loaded.read);
   if (options.formulation === 'literal') await refuseLarge(path, loaded);
-  const thread = new SolverThread(options.signal);
+  const solver = new SolverPool({ threads: 1, signal: options.signal });
   try {
-    const outcome = await search(thread, loaded, options);
+    const outcome = await search(solver, loaded, options);
     switch (outcome.status) {
       case 'infeasible':
-        return await infeasible(thread, loaded, outcome, options);
+        return await infeasible(solver, loaded, outcome, options);
       case 'no-plan-in-time':
         return { outcome: 'no-plan-in-time', document: outcome };
       default:
-        return await planned(thread, loaded, outcome, options);
+        return await planned(solver, loaded, outcome, options);
     }
   } finally {
-    await thread.close();
+    await solver.close();
   }
 }
 
@@ -136,17 +137,23 @@ export function searchLimits({ gap, work, timeLimit }: SolveLimits): SearchLimit
 }
 
 async function search(
-  thread: SolverThread,
+  solver: SolverPool,
   { problem }: LoadedProblem,
   options: SolveOptions,
 ): Promise<PooledOutcome> {
   const { baseline, formulation = 'columns', onProgress } = options;
-  const tell = (progress: Parameters<typeof progressText>[0]): void => onProgress?.(progressText(progress));
+  const tell = (progress: PlanProgress): void => onProgress?.(progressText(progress));
   const limits = searchLimits(options);
-  if (baseline !== undefined) return thread.run({ kind: 'baseline', problem, baseline, ...limits }, tell);
+  if (baseline !== undefined) return solver.run({ kind: 'baseline', problem, baseline, ...limits }, tell);
   const work = formulation === 'literal' ? { work: LITERAL_WORK } : {};
-  const outcome = await thread.run({ kind: 'plan', problem, formulation, ...work, ...limits }, tell);
+  const outcome = await solver.run({ kind: 'plan', problem, formulation, ...work, ...limits }, tell);
   return formulation === 'literal' ? markedLiteral(outcome) : outcome;
+}
+
+/** progressText describes the progress of a search to a person. */
+function progressText({ phase, value, bound }: PlanProgress): string {
+  const best = value === undefined ? '' : `, best ${value.toPrecision(6)}`;
+  return `solving: ${phase}${best}${bound === undefined ? '' : `, bound ${bound.toPrecision(6)}`}`;
 }
 
 function markedLiteral(outcome: PooledOutcome): PooledOutcome {
@@ -161,14 +168,14 @@ function markedLiteral(outcome: PooledOutcome): PooledOutcome {
 }
 
 async function infeasible(
-  thread: SolverThread,
+  solver: SolverPool,
   { problem }: LoadedProblem,
   outcome: InfeasibleOutcome,
   { explain, onProgress, ...options }: SolveOptions,
 ): Promise<Solved> {
   const { reasons } = outcome;
   if (!explain) return { outcome: 'infeasible', reasons, document: outcome };
-  const explanation = await thread.run(
+  const explanation = await solver.run(
     { kind: 'explain-infeasible', problem, outcome, ...searchLimits(options) },
     ({ phase }) => onProgress?.(phase),
   );
@@ -178,7 +185,7 @@ async function infeasible(
 type FoundOutcome = Extract<PooledOutcome, { status: 'optimal' | 'feasible' }>;
 
 async function planned(
-  thread: SolverThread,
+  solver: SolverPool,
   loaded: LoadedProblem,
   outcome: FoundOutcome,
   options: SolveOptions,
@@ -190,15 +197,14 @@ async function planned(
   if (output !== undefined) await saveArtifact<'pooled-plan'>(output, found);
   const limitReached = missedWhatWasAsked(outcome.limit, found.objective.gap, options);
   const common = { outcome: 'plan', warnings: outcome.notes, limitReached } as const;
-  const solver = outcome.solver;
-  if (!explain) return { ...common, plan: found, document: { ...found, solver } };
-  const explanation = await thread.run(
+  if (!explain) return { ...common, plan: found, document: { ...found, solver: outcome.solver } };
+  const explanation = await solver.run(
     { kind: 'explain', problem: loaded.problem, plan: outcome.plan, ...searchLimits(options) },
     ({ phase }) => onProgress?.(phase),
   );
   const plan = withOneMore(found, explanation);
   if (output !== undefined) await saveArtifact<'pooled-plan'>(output, plan);
-  return { ...common, plan, explanation, document: { ...plan, solver, explanation } };
+  return { ...common, plan, explanation, document: { ...plan, solver: outcome.solver, explanation } };
 }
 
 /** withOneMore adds to a plan what one GPU more of each class would give, where the explanation found it. */

@@ -1,0 +1,130 @@
+import { availableParallelism } from 'node:os';
+import { InputError } from '../artifacts/index.js';
+import { JobThread } from './job-thread.js';
+
+export interface JobPoolOptions {
+  /** What a thread is called in a message, as in "the solver thread ended without an answer". */
+  readonly what: string;
+  /** What every thread starts with. */
+  readonly data?: unknown;
+  /** The most threads. By default there are as many as the machine has cores; there are never more than 16. */
+  readonly threads?: number | undefined;
+  /** When it is aborted, running jobs end with what they have, and `runAll` starts no more. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** NamedJob is one of many jobs. The name tells a person which of them failed. */
+export interface NamedJob<Job> {
+  readonly name: string;
+  readonly job: Job;
+}
+
+/** A thread holds a solver or a simulation of its own, which takes about 100 MB. */
+const MOST_THREADS = 16;
+
+/**
+ * JobPool runs jobs side by side on worker threads that all run the same file. A thread starts with the first
+ * job that finds no other one idle, and does one job after another until the caller closes the pool.
+ */
+export class JobPool<Job, Answer, Progress> {
+  private readonly most: number;
+  private readonly interrupt = new Int32Array(new SharedArrayBuffer(4));
+  private readonly threads: JobThread<Job, Answer, Progress>[] = [];
+  private readonly idle: JobThread<Job, Answer, Progress>[] = [];
+  private readonly waiting: ((thread: JobThread<Job, Answer, Progress>) => void)[] = [];
+
+  /** @param entry the built file that runs on every thread and calls `serveJobs`: `#dist/src/…` or a path */
+  constructor(
+    private readonly entry: string,
+    private readonly options: JobPoolOptions,
+  ) {
+    const { threads = availableParallelism(), signal } = options;
+    this.most = Math.min(MOST_THREADS, Math.max(1, Math.floor(threads)));
+    if (signal?.aborted) this.onAbort();
+    signal?.addEventListener('abort', this.onAbort, { once: true });
+  }
+
+  /**
+   * run does one job to its end, as soon as a thread is idle. After an abort the job still runs, and ends with
+   * what it has.
+   * @throws InputError where the job refuses its input
+   */
+  async run(job: Job, onProgress?: (progress: Progress) => void): Promise<Answer> {
+    const thread = await this.idleThread();
+    try {
+      return await thread.run(job, onProgress);
+    } finally {
+      const next = this.waiting.shift();
+      if (next === undefined) this.idle.push(thread);
+      else next(thread);
+    }
+  }
+
+  /**
+   * runAll does many jobs and gives their answers in the order of the jobs, whichever end first. Jobs are taken
+   * from `jobs` only when a thread is idle, so that a generator can make each when its turn has come.
+   * @param onAnswer is called with each answer when it is there, and with the place of its job
+   * @returns fewer answers than there are jobs where an abort left the last ones unstarted
+   * @throws the error of the job that failed first, with the name of the job; no job is started after it
+   */
+  async runAll(
+    jobs: Iterable<NamedJob<Job>>,
+    onAnswer?: (answer: Answer, index: number) => void,
+  ): Promise<Answer[]> {
+    const queue = jobs[Symbol.iterator]();
+    const answers: Answer[] = [];
+    let started = 0;
+    let failed = false;
+    const runSome = async (): Promise<void> => {
+      while (!failed && this.options.signal?.aborted !== true) {
+        const next = queue.next();
+        if (next.done === true) return;
+        const index = started++;
+        const answer = await this.run(next.value.job).catch((error: Error) => {
+          failed = true;
+          throw withName(error, next.value.name);
+        });
+        answers[index] = answer;
+        onAnswer?.(answer, index);
+      }
+    };
+    await Promise.all(Array.from({ length: this.most }, runSome));
+    return answers;
+  }
+
+  /** close ends all threads. A job that is running fails. */
+  async close(): Promise<void> {
+    this.options.signal?.removeEventListener('abort', this.onAbort);
+    await Promise.all(this.threads.map((thread) => thread.close()));
+  }
+
+  private async idleThread(): Promise<JobThread<Job, Answer, Progress>> {
+    const idle = this.idle.pop();
+    if (idle !== undefined) return idle;
+    if (this.threads.length === this.most) return new Promise((resolve) => this.waiting.push(resolve));
+    const { interrupt, options } = this;
+    const thread = new JobThread<Job, Answer, Progress>(this.entry, options.what, {
+      interrupt,
+      data: options.data,
+    });
+    this.threads.push(thread);
+    return thread;
+  }
+
+  private readonly onAbort = (): void => {
+    Atomics.store(this.interrupt, 0, 1);
+  };
+}
+
+/** withName adds a job's name to what its error tells: to every fault of a refusal, or to the message. */
+function withName(error: Error, name: string): Error {
+  if (error instanceof InputError) {
+    const faults = error.faults.map(({ path, message }) => ({
+      path: path === '' ? name : `${name}, ${path}`,
+      message,
+    }));
+    return new InputError(error.task, faults, error.advice);
+  }
+  error.message = `${name}: ${error.message}`;
+  return error;
+}

@@ -1,0 +1,21 @@
+import { performance } from 'node:perf_hooks';
+
+/** JobsProgress says how many of many jobs are done. */
+export interface JobsProgress {
+  readonly done: number;
+  /** The number of jobs known so far. It grows where answers lead to further jobs. */
+  readonly of: number;
+  /** An estimate from the jobs that are done; undefined before the first. */
+  readonly leftMs: number | undefined;
+}
+
+/** jobsProgress gives a function that tells how many jobs are done, and estimates the time left. */
+export function jobsProgress(
+  onProgress: ((progress: JobsProgress) => void) | undefined,
+): (done: number, of: number) => void {
+  const start = performance.now();
+  return (done, of) => {
+    const leftMs = done === 0 ? undefined : ((performance.now() - start) / done) * (of - done);
+    onProgress?.({ done, of, leftMs });
+  };
+}

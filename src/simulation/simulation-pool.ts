@@ -1,0 +1,9 @@
+import { JobPool, type JobPoolOptions } from '../jobs/index.js';
+import type { SimulationJob, SimulationProgress, SimulationRun, SimulationSetup } from './run.js';
+
+/** SimulationPool runs simulations of one setup on threads, side by side. The caller closes it. */
+export class SimulationPool extends JobPool<SimulationJob, SimulationRun, SimulationProgress> {
+  constructor(setup: SimulationSetup, options: Pick<JobPoolOptions, 'threads' | 'signal'> = {}) {
+    super('#dist/src/simulation/worker.js', { ...options, what: 'simulation', data: setup });
+  }
+}
