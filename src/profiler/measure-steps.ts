@@ -6,12 +6,12 @@ import { type GroupOptions, measureGroup, type Part, type Timed } from './measur
 import { measuredBytes } from './memory-need.js';
 import { batchOf, requestsOf } from './requests.js';
 import { type Need, stepsOf } from './rotations.js';
-import type { Stand } from './stand.js';
+import type { OneStand } from './stand.js';
 import type { Limits, PreparedModel } from './types.js';
 
 /**
- * What a session takes of memory for its tensors, over the most bytes of them that are there at once: its arena grows in powers
- * of two, and from the second run on all is laid out once more in one piece.
+ * What a session takes of memory for the tensors it makes, over the most bytes of them that are there at once: its arena grows
+ * in powers of two, and from the second run on all is laid out once more in one piece.
  */
 const ARENA_FACTOR = 3;
 
@@ -29,10 +29,10 @@ export interface GroupParts {
 
 /**
  * Times the parts of a group: all in one rotation, or in several one after the other where the tensors of all would take much
- * more memory than the whole model does. What one rotation was fed is gone when the next begins.
+ * more memory than the whole model does. Then each rotation has processes of its own, and what the one before was fed is gone.
  */
 export async function measureInSteps(
-  stand: Stand,
+  stands: Pick<OneStand, 'of' | 'close'>,
   parts: GroupParts,
   { limits, signal, onRound }: GroupOptions,
 ): Promise<Timed[]> {
@@ -43,8 +43,10 @@ export async function measureInSteps(
   const timed = new Map<Part['id'], Timed>();
   let before = 0;
   for (const step of steps) {
+    if (steps.length > 1) await stands.close();
     const weight = (step.parts.length * step.share) / ids.length;
-    const measured = await measureGroup(stand, await partsOf(step.parts, parts), {
+    const fed = await partsOf(step.parts, parts);
+    const measured = await measureGroup(await stands.of(group.virtual), fed, {
       limits: shareOf(limits, step.share),
       ...(signal === undefined ? {} : { signal }),
       onRound: (fraction) => onRound(before + fraction * weight),
@@ -65,13 +67,16 @@ function shareOf({ warmupRuns, minRuns, minMs, maxMs }: Limits, share: number): 
 }
 
 function needOfPart(id: Part['id'], { group, prepared, files }: GroupParts): Need {
-  const { model, tensors } = prepared;
+  const { model, tensors, request } = prepared;
   const range = id === 'whole' ? { from: 0, to: model.graph.nodes.length } : files[id]!;
+  const inputs = id === 'whole' ? Object.keys(request) : files[id]!.inputs;
   const bytesOf = measuredBytes(tensors, requestsOf(prepared, group.batch));
+  const fedBytes = inputs.reduce((sum, name) => sum + bytesOf(name), 0);
+  const madeBytes = peakBytes(model, range, bytesOf) - fedBytes;
   const weightBytes = model.graph.nodes
     .slice(range.from, range.to)
     .reduce((sum, node) => sum + node.weightBytes, 0);
-  return { workingBytes: ARENA_FACTOR * group.virtual * peakBytes(model, range, bytesOf), weightBytes };
+  return { workingBytes: group.virtual * (fedBytes + ARENA_FACTOR * madeBytes), weightBytes };
 }
 
 /** What is run in a rotation, and what it is fed: values are let go as soon as they have been handed over. */

@@ -22,8 +22,8 @@ import { Pace } from './pace.js';
 import { randomNote } from './random-values.js';
 import { batchOf, requestsOf } from './requests.js';
 import { withScratch, writeData, writeModel } from './source.js';
-import { type Stand, startStand } from './stand.js';
-import type { PreparedModel, ProfileOptions } from './types.js';
+import { OneStand } from './stand.js';
+import type { Cells, PreparedModel, ProfileOptions } from './types.js';
 
 /**
  * Measures a model's layers and blocks on every device, batch size and virtual size.
@@ -195,25 +195,23 @@ class ProfileRun {
   }
 
   async #measure({ ledger, checkpoints }: Books, ends: readonly number[]): Promise<void> {
-    const { campaign, devices, options } = this.at;
-    const cells = devices.flatMap(({ className }) =>
-      groupsOf(campaign, className).map((group) => {
-        const missing = ledger.missing(group).length;
-        return missing === 0 ? 0 : missing + 1;
-      }),
+    const { campaign, devices, options, prepared, folder } = this.at;
+    const lacking = devices.map(({ className }) =>
+      groupsOf(campaign, className).filter(
+        (group) => ledger.missing(group).length > 0 && this.#mayFit(group),
+      ),
     );
-    if (cells.every((count) => count === 0)) return;
+    const counts = lacking.flat().map((group) => cellsOf(ledger, group).count);
+    if (counts.length === 0) return;
     const pace = new Pace(
-      cells.reduce((a, b) => a + b, 0),
+      counts.reduce((a, b) => a + b, 0),
       options.onProgress,
     );
-    const files = await writeBlockFiles(this.at.prepared, ends, this.at.folder);
+    const files = await writeBlockFiles(prepared, ends, folder);
     const feeds = this.#blockFeeds(files);
-    for (const device of devices) {
-      const lacking = groupsOf(campaign, device.className).filter(
-        (group) => ledger.missing(group).length > 0 && this.#mayFit(group),
-      );
-      const batches = [...new Set(lacking.map(({ batch }) => batch))];
+    for (const [k, device] of devices.entries()) {
+      const groups = lacking[k]!;
+      const batches = [...new Set(groups.map(({ batch }) => batch))];
       await this.#timeLayers(
         device,
         batches.filter((batch) => ledger.lacksLayers(device.className, batch)),
@@ -221,36 +219,30 @@ class ProfileRun {
       for (const [batch, layerUs] of this.#layerUs.get(device.className) ?? [])
         ledger.shares(device.className, batch, layerUs);
       options.onProgress?.({ kind: 'phase', phase: 'blocks', className: device.className });
-      await this.#measureClass(device, { ledger, checkpoints, files, feeds, groups: lacking, pace });
+      await this.#measureClass(device, { ledger, checkpoints, files, feeds, groups, pace });
     }
   }
 
   async #measureClass({ device }: Available, work: Work & { groups: readonly Group[] }): Promise<void> {
-    let stand: { virtual: number; stand: Stand } | undefined;
+    const { options, memory } = this.at;
+    const stands = new OneStand(device, memory);
     try {
       for (const group of work.groups) {
-        this.at.options.signal?.throwIfAborted();
-        if (!this.#mayFit(group)) continue;
-        if (stand?.virtual !== group.virtual) {
-          await stand?.stand.close();
-          stand = undefined;
-          stand = {
-            virtual: group.virtual,
-            stand: await startStand(device, group.virtual, this.at.memory),
-          };
-        }
+        options.signal?.throwIfAborted();
+        const cells = cellsOf(work.ledger, group);
         try {
-          await this.#measureGroup(stand.stand, group, work);
+          if (this.#mayFit(group)) await this.#measureGroup(stands, group, work);
         } catch (error) {
           this.#forgiveGroup(error, group);
-          await stand.stand.close();
-          stand = undefined;
+          await stands.close();
+        } finally {
+          work.pace.finish(cells);
         }
         await work.checkpoints.keepIfDue();
       }
     } finally {
       // An aborted stand may be busy for seconds more, and has nothing to lose.
-      await stand?.stand.close(this.at.options.signal?.aborted ? { graceMs: ABORTED_GRACE_MS } : {});
+      await stands.close(options.signal?.aborted ? { graceMs: ABORTED_GRACE_MS } : {});
     }
   }
 
@@ -276,29 +268,22 @@ class ProfileRun {
   }
 
   async #measureGroup(
-    stand: Stand,
+    stands: OneStand,
     group: Group,
     { ledger, checkpoints, files, feeds, pace }: Work,
   ): Promise<void> {
     const { prepared, whole, options, campaign, memory } = this.at;
     const ids: Part['id'][] = ['whole', ...ledger.missing(group)];
-    const cells = { ...group, count: ids.length };
-    try {
-      const timed = await measureInSteps(
-        stand,
-        { group, ids, prepared, whole, files, feeds, memory },
-        {
-          limits: campaign.limits,
-          ...(options.signal === undefined ? {} : { signal: options.signal }),
-          onRound: (fraction) => pace.tell(cells, fraction),
-        },
-      );
-      const warnings = ledger.record(group, timed);
-      checkpoints.measured();
-      for (const message of warnings) options.onProgress?.({ kind: 'warning', message });
-    } finally {
-      pace.finish(cells);
-    }
+    const parts = { group, ids, prepared, whole, files, feeds, memory };
+    const cells = cellsOf(ledger, group);
+    const timed = await measureInSteps(stands, parts, {
+      limits: campaign.limits,
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      onRound: (fraction) => pace.tell(cells, fraction),
+    });
+    const warnings = ledger.record(group, timed);
+    checkpoints.measured();
+    for (const message of warnings) options.onProgress?.({ kind: 'warning', message });
   }
 
   #blockFeeds(files: readonly BlockFile[]): BlockFeeds {
@@ -361,6 +346,11 @@ interface Work extends Books {
   readonly files: readonly BlockFile[];
   readonly feeds: BlockFeeds;
   readonly pace: Pace;
+}
+
+/** What is to be measured of a group: the blocks that are missing, and the whole model. */
+function cellsOf(ledger: Ledger, group: Group): Cells {
+  return { ...group, count: ledger.missing(group).length + 1 };
 }
 
 function groupsOf(campaign: Campaign, className: string): Group[] {

@@ -15,8 +15,8 @@ export interface Step<Part> {
 }
 
 /**
- * The rotations that parts are measured in, one after the other (`rotationsOf`). A part that is alone in its rotation and is
- * what the others are compared with is measured half before them and half after, so that drift hits it as it hits them.
+ * The rotations that parts are measured in, one after the other (`rotationsOf`). The one with the part that the others are
+ * compared with is half before the others and half after, so that drift hits that part as it hits them.
  */
 export function stepsOf<Part>(
   parts: readonly Part[],
@@ -26,10 +26,11 @@ export function stepsOf<Part>(
   }: { readonly compared: Part; readonly needOf: (part: Part) => Need; readonly limitBytes: number },
 ): Step<Part>[] {
   const rotations = rotationsOf(parts, how);
-  const alone = rotations.find(({ length, 0: only }) => length === 1 && only === compared);
-  if (alone === undefined || rotations.length === 1) return rotations.map((parts) => ({ parts, share: 1 }));
-  const others = rotations.filter((rotation) => rotation !== alone);
-  const half = { parts: alone, share: 1 / 2 };
+  const [first, ...others] = rotations.toSorted(
+    (a, b) => Number(b.includes(compared)) - Number(a.includes(compared)),
+  );
+  if (first === undefined || others.length === 0) return rotations.map((parts) => ({ parts, share: 1 }));
+  const half = { parts: first, share: 1 / 2 };
   return [half, ...others.map((parts) => ({ parts, share: 1 })), half];
 }
 

@@ -43,8 +43,33 @@ export interface Rotated {
 /** Time for the slowest copy to be told before all start. */
 const LEAD_NS = 5e6;
 
+/** The stand of a device that is open, at most one at a time. */
+export class OneStand {
+  #open: { readonly virtual: number; readonly stand: Stand } | undefined;
+
+  constructor(
+    private readonly device: Device,
+    private readonly memory: MemoryGuard,
+  ) {}
+
+  /** The stand with so many virtual GPUs: the one that is open, or a new one in its place. */
+  async of(virtual: number): Promise<Stand> {
+    if (this.#open?.virtual === virtual) return this.#open.stand;
+    await this.close();
+    const stand = await startStand(this.device, virtual, this.memory);
+    this.#open = { virtual, stand };
+    return stand;
+  }
+
+  async close(options?: { readonly graceMs?: number }): Promise<void> {
+    const open = this.#open;
+    this.#open = undefined;
+    await open?.stand.close(options);
+  }
+}
+
 /** Starts v executors on their shares of the device, pinned to cores of their own where the system allows. */
-export async function startStand(device: Device, virtual: number, memory: MemoryGuard): Promise<Stand> {
+async function startStand(device: Device, virtual: number, memory: MemoryGuard): Promise<Stand> {
   const threads = virtualThreads(device, virtual);
   const cores = device.provider === 'cpu' ? assignCores(new Array<number>(virtual).fill(threads)) : [];
   const started = await Promise.allSettled(
