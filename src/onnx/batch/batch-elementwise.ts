@@ -25,7 +25,7 @@ export function unary(node: RuleNode): Outcome {
   return flowing(node, withBatch(data?.batch, data?.dims));
 }
 
-/** Numpy's broadcasting: axes are matched from the last. What has no batch must be 1 or absent where the batch is. */
+/** broadcast matches axes from the last, as NumPy does. An input without the batch must have 1 or no size on its axis. */
 export function broadcast(node: RuleNode, operands: readonly (Flow | undefined)[]): Outcome {
   const given = operands.filter((flow) => flow !== undefined);
   if (given.some((flow) => flow.sized)) return shapeArithmetic(node, given);
@@ -62,7 +62,7 @@ function dimsOfBroadcast(given: readonly Flow[]): { dims?: Dims } {
   return { dims };
 }
 
-/** Products with the batch's size in them stay multiples of it; anything else is lost. */
+/** shapeArithmetic keeps products with the batch's size as multiples of it; every other result is unknown. */
 function shapeArithmetic(node: RuleNode, given: readonly Flow[]): Outcome {
   const [a, b] = given;
   if (node.op !== 'Mul' || a?.values === undefined || b?.values === undefined || given.length !== 2)

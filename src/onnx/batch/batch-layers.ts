@@ -53,7 +53,7 @@ export function argExtreme(node: RuleNode): Outcome {
   return flowAfterReduction(node, data, [axis], node.int('keepdims', 1) === 1);
 }
 
-/** Before operator set 13 everything from `axis` on is one vector; since then `axis` alone. */
+/** softmax normalizes everything from `axis` on as one vector before operator set 13, and since then `axis` alone. */
 export function softmax(node: RuleNode): Outcome {
   const data = node.flows[0];
   if (data?.batch === undefined) return flowing(node, withBatch(undefined, data?.dims));
@@ -78,7 +78,10 @@ export function normalization(node: RuleNode): Outcome {
   };
 }
 
-/** X [sequence, batch, size] and initial states [directions, batch, size]; outputs have the batch before the last axis. */
+/**
+ * recurrent follows X [sequence, batch, size] and initial states [directions, batch, size]. Outputs have the batch
+ * before the last axis.
+ */
 export function recurrent(node: RuleNode): Outcome {
   const [data, w, r, bias, lengths, ...initial] = node.flows;
   if (data?.batch === undefined)
@@ -96,7 +99,7 @@ export function recurrent(node: RuleNode): Outcome {
   return { flows: [y, state, state] };
 }
 
-/** [… , m, k] × [k, n] with shared weights; or both batched on an axis that is not multiplied over. */
+/** matMul follows [… , m, k] × [k, n] with shared weights, or two batched inputs that are not summed over the batch. */
 export function matMul(node: RuleNode, a: Flow | undefined, b: Flow | undefined): Outcome {
   if (a?.batch === undefined && b?.batch === undefined) return flowing(node, {});
   if (a?.dims === undefined || b?.dims === undefined) return 'the shapes of its inputs are not known';
@@ -141,7 +144,7 @@ export function gemm(node: RuleNode): Outcome {
     !(c.batch.axis === 0 && c.batch.factor === a.batch.factor && c.dims?.length === 2)
   )
     return 'what it adds has the batch elsewhere';
-  // C is broadcast to [rows, columns]: with two axes, its first must leave the rows free.
+  // C is broadcast to [rows, columns]: if it has two axes, its first must leave the rows free.
   if (
     c?.batch === undefined &&
     c !== undefined &&
@@ -152,7 +155,7 @@ export function gemm(node: RuleNode): Outcome {
   return flowing(node, withBatch(a.batch, [a.dims?.[0], columns]));
 }
 
-/** Resizing by scales leaves a batch scaled by 1 alone; target sizes name the batch, unless axes leave it out. */
+/** resize accepts scales that are 1 on the batch. Target sizes name the batch's size, unless axes leave it out. */
 export function resize(node: RuleNode): Outcome {
   const [data, , , sizes] = node.flows;
   if (data?.batch === undefined) return flowing(node, {});
@@ -174,7 +177,7 @@ export function resize(node: RuleNode): Outcome {
   );
 }
 
-/** Works along one axis, each vector by itself: fine so long as that axis is not the batch's. */
+/** along follows operators that work along one axis, each vector by itself: the axis must not be the batch's. */
 function along(node: RuleNode, axis: number | undefined, keepsLength: boolean): Outcome {
   const data = node.flows[0];
   if (data?.batch === undefined) return flowing(node, {});

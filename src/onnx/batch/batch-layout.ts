@@ -148,7 +148,7 @@ export function slice(node: RuleNode): Outcome {
   );
 }
 
-/** Exporters write "to the end" as the largest 32- or 64-bit integer. */
+/** Exporters write "to the end" as the largest 32-bit or 64-bit integer. */
 const TO_THE_END = 2 ** 31 - 1;
 
 function takesAll(start?: number | Batches, end?: number | Batches, step?: number | Batches): boolean {
@@ -227,7 +227,7 @@ export function shape(node: RuleNode): Outcome {
   return flowing(node, { values, dims: [values.length], ...(sized ? { sized } : {}) });
 }
 
-/** A target of 1 on the batch's axis keeps it; a target computed from the batch's size does too. */
+/** expand keeps the batch where the target is 1 on its axis, or is computed from the batch's size. */
 export function expand(node: RuleNode): Outcome {
   const [data, target] = node.flows;
   if (data?.batch === undefined && !target?.sized) return flowing(node, {});
@@ -241,7 +241,7 @@ export function expand(node: RuleNode): Outcome {
   return flowing(node, { batch: { axis, factor: data.batch.factor } });
 }
 
-/** A tensor of one value in a computed shape: its rows are alike. */
+/** filled follows a tensor of one value in a computed shape: its rows are alike. */
 export function filled(node: RuleNode): Outcome {
   const values = node.flows[0]?.values;
   if (node.flows[0]?.batch !== undefined) return 'its shape has the batch';

@@ -1,9 +1,10 @@
 import type { Batches, Flow, Outcome, RuleNode } from './batch-flow.js';
 
 /**
- * Reshape keeps elements in row-major order, so where the batch is on axis 0 each row stays together, and an output
- * whose first axis is a multiple m of the batch has m entries of it for each row. A constant target then needs its
- * first element changed: to 0 ("as in the input") where the input's first axis is what it is to be, else to −1.
+ * reshape follows Reshape, which keeps elements in row-major order. Where the batch is on axis 0, each row therefore
+ * stays together, and an output whose first axis is a multiple m of the batch has m entries of it for each row. The
+ * first element of a constant target must change: to 0 ("as in the input") where the input's first axis already has
+ * that size, else to −1.
  */
 export function reshape(node: RuleNode): Outcome {
   const [data, target] = node.flows;
@@ -31,7 +32,7 @@ function plain(node: RuleNode, data: Flow | undefined, target: Flow | undefined)
   return { flows: [{ ...flow, values: data.values, ...(data.sized ? { sized: true } : {}) }] };
 }
 
-/** The output's shape at the fixed batch, as far as the target and the input's shape tell. */
+/** resolve gives the output's shape at the fixed batch, as far as the target and the input's shape say. */
 function resolve(values: readonly number[], data: Flow, allowZero: boolean): (number | undefined)[] {
   const copied = values.map((value, axis) => (value === 0 && !allowZero ? data.dims?.[axis] : value));
   const total = product(data.dims ?? [undefined]);
@@ -44,7 +45,10 @@ function product(dims: readonly (number | undefined)[]): number | undefined {
   return dims.reduce((all, dim) => (all === undefined || dim === undefined ? undefined : all * dim), 1);
 }
 
-/** A leading 0 copies the batch and a leading −1 takes it up; how often, only the shapes could tell for −1. */
+/**
+ * leadUnknown follows a Reshape of an input of unknown shape. A leading 0 copies the batch and a leading −1 takes it
+ * up; only the shapes could say how many rows a −1 holds.
+ */
 function leadUnknown(data: Flow, values: readonly number[], allowZero: boolean): Outcome {
   if (values[0] === 0 && !allowZero)
     return { flows: [{ batch: data.batch!, dims: values.map((v) => (v > 0 ? v : undefined)) }] };

@@ -17,12 +17,13 @@ export type SymbolicBatch =
   | { readonly ok: false; readonly missing: string };
 
 /**
- * A model that takes any batch, made from one with a fixed batch (usually 1), where every row can be shown to go its own
- * way from input to output; or the tensor, node and axis where it cannot. Follows the batch's axis through the graph, op
- * by op, and lets loose the declared shapes and the constants of Reshape that have the batch in them. A model whose batch
- * is symbolic already comes back as it is. The batch's rules are `batchDim`'s.
+ * makeBatchSymbolic turns a model with a fixed batch (usually 1) into one that takes any batch. It does so where it can
+ * show that every row goes its own way from input to output, and otherwise names the tensor, node and axis where it
+ * cannot. It follows the batch's axis through the graph, node by node, and opens the declared shapes and the constants
+ * of Reshape that have the batch in them. A model whose batch is symbolic already is returned as it is. `batchDim` says
+ * which dimension is the batch.
  *
- * @param options.types types of inner tensors as measured at the fixed batch; they decide cases the file's own
+ * @param options.types types of inner tensors as measured at the fixed batch; they decide cases that the file's own
  *   declarations leave open (how many rows a −1 stands for, what broadcasts against the batch)
  */
 export function makeBatchSymbolic(
@@ -110,7 +111,7 @@ function knownDims(type: TensorType | undefined): (number | undefined)[] | undef
   return type?.dims?.map((dim) => (typeof dim === 'number' ? dim : undefined));
 }
 
-/** The batched input a node gets, and on which axis: what to look at in the model. */
+/** about names the batched input of a node and its axis: where a person should look in the model. */
 function about(node: OnnxNode, flows: ReadonlyMap<string, Flow>): string {
   const name = node.inputs.find((input) => flows.get(input)?.batch !== undefined);
   const batch = name === undefined ? undefined : flows.get(name)?.batch;

@@ -2,12 +2,13 @@ import { type Problems, quoted, short } from '../wire/index.js';
 import type { RawGraph, RawNode } from './node.js';
 import { orderOf } from './order.js';
 
-/** Cycles are told by their first nodes. */
+/** A cycle is described by its first nodes. */
 const MOST_TOLD_NODES = 6;
 
 /**
- * The faults of a graph's names: made twice, made by nobody, in a circle; also in its subgraphs. `outer` is what the
- * graph may use from around it: everything, for a subgraph, whose captures its node answers for.
+ * checkNames finds the faults of a graph's names, and of its subgraphs' names: a name made twice or by nobody, and
+ * nodes in a circle. `outer` says what the graph may use from around it. A subgraph may use everything: the node
+ * that holds it answers for what it captures.
  */
 export function checkNames(
   graph: RawGraph,
@@ -26,8 +27,9 @@ export function checkNames(
 }
 
 /**
- * Exporters of attention models emit several Constant nodes for one name. ONNX Runtime takes Constant nodes for
- * initializers, of which the last counts, so they are let through, and all of a name are extracted together.
+ * isConstant finds Constant nodes. Exporters of attention models write several of them for one name.
+ * ONNX Runtime takes Constant nodes for initializers, of which the last counts. So they are accepted, and all nodes of
+ * one name are extracted together.
  */
 function isConstant(node: RawNode): boolean {
   return node.op === 'Constant' && node.domain === '';
@@ -74,7 +76,7 @@ function checkMade(graph: RawGraph, made: ReadonlySet<string>, path: string, pro
   }
 }
 
-/** Faults for every domain that nodes use and the model imports no operator set of. */
+/** checkDomains adds a fault for every domain that nodes use and that the model imports no operator set of. */
 export function checkDomains(
   nodes: readonly RawNode[],
   opsets: ReadonlyMap<string, number>,

@@ -17,12 +17,12 @@ import {
 } from '../wire/index.js';
 
 /**
- * Protobuf's own parsers stop at 100 nested messages; a subgraph takes three (graph, node, attribute), so no runtime
- * reads deeper ones.
+ * Protobuf's own parsers stop at 100 nested messages. A subgraph takes three of them (graph, node, attribute), so no
+ * runtime reads deeper ones.
  */
 const MOST_SUBGRAPH_DEPTH = 32;
 
-/** A NodeProto as it stands in the file. */
+/** RawNode is a NodeProto as it stands in the file. */
 export interface RawNode {
   readonly name: string;
   readonly op: string;
@@ -31,16 +31,16 @@ export interface RawNode {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly subgraphs: readonly RawGraph[];
-  /** Outer values its subgraphs use, however deeply nested, in order of first use. */
+  /** The outer values that its subgraphs use, however deeply nested, in order of first use. */
   readonly captures: readonly string[];
-  /** Keys (`callKey`) of its operator and of those in its subgraphs. */
+  /** The keys (`callKey`) of its operator and of the operators in its subgraphs. */
   readonly calls: readonly string[];
-  /** Bytes of tensors held in its attributes and its subgraphs' initializers. */
+  /** The bytes of the tensors in its attributes and its subgraphs' initializers. */
   readonly heldBytes: number;
   readonly encoded: Uint8Array;
 }
 
-/** A GraphProto as it stands in the file, nodes in file order. */
+/** RawGraph is a GraphProto as it stands in the file, with nodes in file order. */
 export interface RawGraph {
   readonly encoded: Uint8Array;
   readonly nodes: readonly RawNode[];
@@ -84,7 +84,7 @@ export function readGraph(encoded: Uint8Array, path: string, problems: Problems,
   return { encoded, nodes, inputs, outputs, initializers, valueInfo };
 }
 
-/** The tensor that a TensorAnnotation is about. */
+/** annotatedTensor names the tensor that a TensorAnnotation is about. */
 export function annotatedTensor(annotation: Uint8Array): string {
   let name = '';
   for (const field of fieldsOf(annotation)) {
@@ -115,12 +115,12 @@ export function readNode(encoded: Uint8Array, path: string, problems: Problems, 
   return { ...texts, inputs, outputs, captures, calls, ...held, encoded };
 }
 
-/** What a node calls: an operator of a domain, or a local function of that name. */
+/** callKey identifies what a node calls: an operator of a domain, or a local function of that name. */
 export function callKey(domain: string, op: string, overload: string): string {
   return [domain, op, overload].join('\0');
 }
 
-/** Names a subgraph uses and does not define: they come from the graphs around it. */
+/** outerNames lists the names that a subgraph uses and does not define: they come from the graphs around it. */
 function outerNames(graph: RawGraph): string[] {
   const own = new Set([...graph.inputs, ...graph.initializers].map((value) => value.name));
   for (const node of graph.nodes) for (const output of node.outputs) own.add(output);
@@ -130,7 +130,7 @@ function outerNames(graph: RawGraph): string[] {
   );
 }
 
-/** The default domain has two spellings. */
+/** domainOf gives the two spellings of the default domain one form. */
 export function domainOf(text: string): string {
   return text === 'ai.onnx' ? '' : text;
 }

@@ -1,4 +1,4 @@
-/** What order looks at: the names a node uses, captured ones included, and those it makes. */
+/** NodeNames are the names that a node uses, captured ones included, and those that it makes. */
 export interface Step {
   readonly inputs: readonly string[];
   readonly captures: readonly string[];
@@ -10,12 +10,12 @@ export type Order =
   | { readonly kind: 'cyclic'; readonly cycle: readonly number[] };
 
 /**
- * Topological order of nodes: file order where that is one, else every node right after what it waits for. Linear in
- * nodes and edges; a walk with its own stack, since graphs may be as deep as they are long.
+ * orderOf puts nodes in topological order: in file order where that is one, else every node right after those it waits
+ * for. It is linear in nodes and edges. It walks with its own stack, because graphs may be as deep as they are long.
  */
 export function orderOf(steps: readonly Step[]): Order {
   const makers = makersOf(steps);
-  const state = new Uint8Array(steps.length); // 0 unseen, 1 on the stack, 2 placed
+  const state = new Uint8Array(steps.length); // 0: not seen, 1: on the stack, 2: placed
   const indices: number[] = [];
   for (let start = 0; start < steps.length; start++) {
     if (state[start] !== 0) continue;
