@@ -25,7 +25,9 @@ export function unary(node: RuleNode): Outcome {
   return flowing(node, withBatch(data?.batch, data?.dims));
 }
 
-/** broadcast matches axes from the last, as NumPy does. An input without the batch must have 1 or no size on its axis. */
+/**
+ * broadcast matches axes from the last, as NumPy does. An input without the batch must have 1 or no size on its axis.
+ */
 export function broadcast(node: RuleNode, operands: readonly (Flow | undefined)[]): Outcome {
   const given = operands.filter((flow) => flow !== undefined);
   if (given.some((flow) => flow.sized)) return shapeArithmetic(node, given);

@@ -22,7 +22,9 @@ export interface Pick {
   readonly indices: readonly number[];
 }
 
-/** Probe asks for a tensor's shape, or for its elements: those at the crossings of all `picks`; all if there are none. */
+/**
+ * Probe asks for a tensor's shape, or for its elements: those at the crossings of all `picks`; all if there are none.
+ */
 export type Probe =
   | { readonly tensor: string; readonly asks: 'shape' }
   | { readonly tensor: string; readonly asks: 'elements'; readonly picks: readonly Pick[] };

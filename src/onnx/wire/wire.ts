@@ -188,7 +188,9 @@ export function delimited(number: number, payload: Uint8Array): Uint8Array[] {
   return delimitedParts(number, [payload]);
 }
 
-/** delimitedParts gives a length-delimited field with its payload in pieces, which are joined with the whole message. */
+/**
+ * delimitedParts gives a length-delimited field with its payload in pieces, which are joined with the whole message.
+ */
 export function delimitedParts(number: number, payload: readonly Uint8Array[]): Uint8Array[] {
   const length = payload.reduce((sum, part) => sum + part.length, 0);
   return [varintBytes(number * 8 + LENGTH_DELIMITED), varintBytes(length), ...payload];
