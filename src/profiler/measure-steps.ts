@@ -10,17 +10,17 @@ import type { OneStand } from './stand.js';
 import type { Limits, PreparedModel } from './types.js';
 
 /**
- * What a session takes of memory for the tensors it makes, over the most bytes of them that are there at once: its arena grows
- * in powers of two, and from the second run on all is laid out once more in one piece.
+ * A session takes this much memory for the tensors it makes, over the most bytes of them that it holds at once. Its
+ * arena grows in powers of two, and from the second run on all tensors are laid out once more in one piece.
  */
 const ARENA_FACTOR = 3;
 
-/** What is measured together, and where it comes from. */
+/** GroupParts are what is measured together, and where it comes from. */
 export interface GroupParts {
   readonly group: Group;
   readonly ids: readonly Part['id'][];
   readonly prepared: PreparedModel;
-  /** Path of the whole model. */
+  /** The path of the whole model. */
   readonly whole: string;
   readonly files: readonly BlockFile[];
   readonly feeds: BlockFeeds;
@@ -28,8 +28,9 @@ export interface GroupParts {
 }
 
 /**
- * Times the parts of a group: all in one rotation, or in several one after the other where the tensors of all would take much
- * more memory than the whole model does. Then each rotation has processes of its own, and what the one before was fed is gone.
+ * measureInSteps times the parts of a group: in one rotation, or in several one after the other where the tensors of
+ * all would take much more memory than the whole model does. Each of several rotations has its own processes, and the
+ * feeds of the one before are gone.
  */
 export async function measureInSteps(
   stands: Pick<OneStand, 'of' | 'close'>,
@@ -79,7 +80,7 @@ function needOfPart(id: Part['id'], { group, prepared, files }: GroupParts): Nee
   return { workingBytes: group.virtual * (fedBytes + ARENA_FACTOR * madeBytes), weightBytes };
 }
 
-/** What is run in a rotation, and what it is fed: values are let go as soon as they have been handed over. */
+/** partsOf gives the parts of a rotation with their feeds, which are let go as soon as they have been sent. */
 async function partsOf(
   ids: readonly Part['id'][],
   { group, prepared, whole, files, feeds }: GroupParts,

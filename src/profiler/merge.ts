@@ -9,19 +9,19 @@ import {
 } from '../artifacts/index.js';
 import { sameBlocks } from './campaign.js';
 
-/** A profile and what faults call it. */
+/** MeasuredProfile is a profile to merge, with its path for faults. */
 export interface NamedProfile {
   readonly profile: Profile;
   readonly path: string;
 }
 
 /**
- * One profile of what several machines measured: the same model (by digest) and the same blocks (by nodes), each
- * machine with its device classes. A class that two profiles share is joined where both measured it with the same
- * settings and no figure differs; figures of a virtual or batch size that only one has are taken from it. `inputs` is left
- * to the caller, who knows the files.
+ * mergeProfiles makes one profile of what several machines measured: the same model (by digest) and the same blocks
+ * (by nodes), each machine with its device classes. A class that two profiles share is joined where both measured it
+ * with the same settings and no figure differs; a virtual or batch size that only one has is taken from that one.
+ * `inputs` is left to the caller, who knows the files.
  *
- * Measurement settings are kept where all agree; each host is listed under the classes it measured.
+ * Measurement settings are kept where all agree. Each host is listed under the classes that it measured.
  * @throws InputError with every conflict: another model, dimensions, boundary, blocks, or a class measured twice
  */
 export function mergeProfiles(profiles: readonly NamedProfile[]): Profile {
@@ -95,7 +95,7 @@ const SETTINGS = [
 ] as const;
 const TABLES = ['blockLatencyUs', 'blockLatencyP95Us', 'layerLatencyUs', 'wholeLatencyUs'] as const;
 
-/** Adds a class's figures to those of another profile. @returns conflicts; then `into` is of no use */
+/** join adds a class's figures to those of another profile. @returns conflicts; with any, `into` is of no use */
 function join(
   into: DeviceProfile,
   from: DeviceProfile,
@@ -125,7 +125,7 @@ function join(
   return faults;
 }
 
-/** Two rows (or figures) of the same cell: where one has none the other's; undefined where both have and they differ. */
+/** joinRows joins two rows (or figures) of a cell: one fills the other's gaps; undefined where both differ. */
 function joinRows(a: unknown, b: unknown): unknown {
   if (a === undefined || a === null || a === b) return b;
   if (b === null) return a;

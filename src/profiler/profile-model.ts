@@ -26,23 +26,28 @@ import { OneStand } from './stand.js';
 import type { Cells, PreparedModel, ProfileOptions } from './types.js';
 
 /**
- * Measures a model's layers and blocks on every device, batch size and virtual size.
+ * profileModel measures a model's layers and blocks on every device, batch size and virtual size.
  *
- * - Layers: ONNX Runtime's node times on the whole device at each batch size (`layerTimes`), as shares of the whole model's
- *   latency at each virtual size.
- * - Blocks: from `resume` or `blocksOf`, else by `partitionLayers` from the layers at the smallest batch size. Each is
- *   extracted, and all are timed in rotation: the whole model, every block once, and again (`measureGroup`), so that they sum to the
- *   whole model also where its weights overflow the cache; in several rotations where the tensors of one would take much more
- *   memory than the whole model does (`stepsOf`). With v virtual GPUs, v copies rotate at once on 1/v of the device
- *   each, and only runs that all of them were busy for count. Blocks are fed the model's real intermediate tensors.
- *   Also under boundary `float16` they are measured as they are, without casts; only `cutBytes` counts what is sent.
- * - Figures are medians and 95th percentiles after warm-up (`Limits`); unfit ones are named in `measurement.warnings`
+ * - Layers: ONNX Runtime's node times on the whole device at each batch size (`sessionLayerTimes`) give the layers'
+ *   shares of the whole model's latency at each virtual size.
+ * - Blocks: they come from `resume` or `blocksOf`, else from `partitionLayers` by the layers at the smallest batch
+ *   size.
+ *   Each is extracted, and all are timed in rotation (`measureGroup`): the whole model, every block once, and again. So
+ * they sum to the whole model also where its weights overflow the cache. There are several rotations where the
+ * tensors
+ *   of one would take much more memory than the whole model does (`stepsOf`). With v virtual GPUs, v copies rotate at
+ *   once on 1/v of the device each, and only runs during which all of them were busy count. Blocks are fed the model's
+ *   real intermediate tensors. With boundary `float16` too, they are measured as they are, without casts; only
+ *   `cutBytes` counts what is sent.
+ * - Figures are medians and 95th percentiles after warm-up (`Limits`). `measurement.warnings` names unfit ones
  *   (`unfitness`).
  *
- * What memory does not suffice for is left out and told. On abort what is done comes back with `measurement.complete` false; `resume` goes on with it. Before the blocks are known
- * there is nothing to keep, and the signal's reason is thrown. What no abort announces (a crash, a device that vanishes) costs
- * what was measured since the last `onCheckpoint`. Devices that are not there are told to `onProgress`.
- * @throws InputError for options that cannot be measured or a profile that cannot be resumed, MissingError where no device is there
+ * A size that does not fit in memory is left out and reported. On abort, the profile so far is returned with
+ * `measurement.complete` false, and `resume` continues it. Before the blocks are known there is nothing to keep, and
+ * the signal's reason is thrown. An end without an abort (a crash, a device that vanishes) costs what was measured
+ * since the last `onCheckpoint`. Devices that this machine lacks are reported to `onProgress`.
+ * @throws InputError for options that cannot be measured or a profile that cannot be resumed; MissingError where no
+ *   device is available
  */
 export async function profileModel(prepared: PreparedModel, options: ProfileOptions): Promise<Profile> {
   const campaign = campaignOf(prepared, options);
@@ -81,20 +86,20 @@ interface Setting {
   readonly campaign: Campaign;
   readonly devices: readonly Available[];
   readonly folder: string;
-  /** Path of the whole prepared model. */
+  /** The path of the whole prepared model. */
   readonly whole: string;
   readonly memory: MemoryGuard;
 }
 
 const ABORTED_GRACE_MS = 200;
 
-/** One call of `profileModel`. */
+/** ProfileRun is one call of `profileModel`. */
 class ProfileRun {
   readonly #layerUs = new Map<string, Map<number, readonly number[]>>();
   readonly #failures: string[] = [];
-  /** What a person should know, failures aside. */
+  /** Notes for a person, besides failures. */
   readonly #remarks: string[] = [];
-  /** Where memory ran out while a group was measured. */
+  /** The groups at which memory ran out. */
   readonly #tooLarge: Group[] = [];
   /** Whether memory ran out anywhere. */
   #outOfMemory = false;
@@ -133,7 +138,7 @@ class ProfileRun {
     return this.#result(ledger);
   }
 
-  /** The profile as it stands, with all that is to be told of it. */
+  /** Gives the profile as it stands, with all remarks and failures. */
   #told(ledger: Ledger): Profile {
     for (const message of [...this.#remarks, ...this.#failures]) ledger.warn(message);
     return ledger.profile();
@@ -173,7 +178,7 @@ class ProfileRun {
     return ends;
   }
 
-  /** Times the layers of a class at batch sizes where that has not been done; a failure leaves the class without layers. */
+  /** Times the layers of a class at batch sizes that are not timed yet; after a failure the class has no layers. */
   async #timeLayers({ className, device }: Available, batches: readonly number[]): Promise<void> {
     const { prepared, options, whole } = this.at;
     const known = this.#layerUs.get(className) ?? new Map<number, readonly number[]>();
@@ -241,12 +246,12 @@ class ProfileRun {
         await work.checkpoints.keepIfDue();
       }
     } finally {
-      // An aborted stand may be busy for seconds more, and has nothing to lose.
+      // After an abort the stand may be busy for seconds more, and it has nothing to lose.
       await stands.close(options.signal?.aborted ? { graceMs: ABORTED_GRACE_MS } : {});
     }
   }
 
-  /** Whether a group may have enough memory, as far as can be told before it is tried; where not, that is told once. */
+  /** Says whether a group may fit in memory, as far as that is known before it is tried. If not, it reports so once. */
   #mayFit(group: Group): boolean {
     const why = this.#shortage(group);
     if (why === undefined) return true;
@@ -308,14 +313,14 @@ class ProfileRun {
     }
   }
 
-  /** Memory that ran out for a group has run out for larger ones too. */
+  /** If memory ran out for a group, larger groups are not tried. */
   #forgiveGroup(error: unknown, group: Group): void {
     const outOfMemory = error instanceof OutOfMemoryError;
     if (outOfMemory) this.#tooLarge.push(group);
     this.#forgive(error, outOfMemory ? `${groupName(group)}: it` : nameOf(group, 'whole'));
   }
 
-  /** A measurement that ONNX Runtime could not make leaves a gap and a warning; anything else is thrown. */
+  /** A measurement that ONNX Runtime could not make leaves a gap and a warning; any other error is thrown. */
   #forgive(error: unknown, what: string): void {
     const { signal } = this.at.options;
     if (signal?.aborted) throw signal.reason;
@@ -336,7 +341,7 @@ function notTensors({ model, outputs }: PreparedModel): string[] {
   return model.graph.outputs.map(({ name }) => name).filter((name) => !tensors.has(name));
 }
 
-/** Where figures are written down, and who is told of them meanwhile. */
+/** Books are where figures are recorded, and who receives them meanwhile. */
 interface Books {
   readonly ledger: Ledger;
   readonly checkpoints: Checkpoints;
@@ -348,7 +353,7 @@ interface Work extends Books {
   readonly pace: Pace;
 }
 
-/** What is to be measured of a group: the blocks that are missing, and the whole model. */
+/** cellsOf says what is to be measured of a group: the blocks that are missing, and the whole model. */
 function cellsOf(ledger: Ledger, group: Group): Cells {
   return { ...group, count: ledger.missing(group).length + 1 };
 }
