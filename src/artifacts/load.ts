@@ -7,18 +7,18 @@ import { schemaFaults } from './faults.js';
 import { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, validatorOf } from './schemas.js';
 import { textOf } from './text.js';
 
-/** A file of one of the wanted kinds, with where it came from and the digest of its bytes. */
+/** Loaded is a file of one of the wanted kinds, with its path and the digest of its bytes. */
 export type Loaded<K extends ArtifactKind> = {
   [Kind in K]: { kind: Kind; value: ArtifactTypes[Kind]; path: string; sha256: string };
 }[K];
 
-/** The largest file read as an artifact: past it V8 cannot hold the text as one string. */
+/** No larger file is read as an artifact, because V8 could not hold its text as one string. */
 const MOST_BYTES = 512 * 1024 * 1024;
 
 const SUPPORTED_MAJOR = 1;
 
 /**
- * Reads and validates an artifact or a spec.
+ * loadArtifact reads and validates an artifact or a spec.
  * @param path the file, in UTF-8; JSON, or YAML when it ends in .yaml or .yml
  * @throws MissingError when there is no such file, InputError with every fault of the file
  */
@@ -32,8 +32,8 @@ export async function loadArtifact<K extends ArtifactKind>(
 }
 
 /**
- * Parses and validates the text of an artifact.
- * @param path named in faults; decides between JSON and YAML
+ * parseArtifact parses and validates the text of an artifact.
+ * @param path quoted in faults; it decides between JSON and YAML
  */
 export function parseArtifact<K extends ArtifactKind>(
   text: string,
@@ -67,7 +67,7 @@ async function readBytes(path: string): Promise<Buffer> {
   return bytes;
 }
 
-/** The error of a file system call on a file a person named, as something to act on; others pass through. */
+/** unreadable turns the system's error about a file that a person named into one with advice; others pass through. */
 export function unreadable(path: string, error: unknown): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOENT':
@@ -139,7 +139,9 @@ function checkVersion(value: { version?: unknown }): Fault[] {
   ];
 }
 
-/** YAML can say .nan and .inf, JSON 1e999; no field of ours means them. */
+/**
+ * notFinite finds infinite numbers and .nan: YAML can say .nan and .inf, JSON 1e999, and no field of ours means them.
+ */
 function notFinite(value: unknown, path = ''): Fault[] {
   if (typeof value === 'number')
     return Number.isFinite(value) ? [] : [fault(`is ${value}, not a finite number`, path)];
