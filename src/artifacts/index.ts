@@ -91,5 +91,5 @@ export type {
   SweptPoint,
   SweptWorkload,
 } from './simulation-sweep.js';
-export { refuseForeign, textOf } from './text.js';
+export { decodedText, refuseForeign } from './text.js';
 export { ToldFaults } from './told-faults.js';

@@ -5,7 +5,7 @@ import { sha256Of } from './digest.js';
 import { type Fault, fault, InputError, MissingError } from './errors.js';
 import { schemaFaults } from './faults.js';
 import { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, validatorOf } from './schemas.js';
-import { textOf } from './text.js';
+import { decodedText } from './text.js';
 
 /** Loaded is a file of one of the wanted kinds, with its path and the digest of its bytes. */
 export type Loaded<K extends ArtifactKind> = {
@@ -27,7 +27,7 @@ export async function loadArtifact<K extends ArtifactKind>(
   kinds: readonly K[],
 ): Promise<Loaded<K>> {
   const bytes = await readBytes(path);
-  const { kind, value } = parseArtifact(textOf(bytes, path), path, kinds);
+  const { kind, value } = parseArtifact(decodedText(bytes, path), path, kinds);
   return { kind, value, path, sha256: sha256Of(bytes) } as Loaded<K>;
 }
 

@@ -36,7 +36,7 @@ export interface SimulatedWorkload {
 
 export interface SimulatedPhase {
   durationS: number;
-  /** The time that rates and variation took before it to get here from the phase before. */
+  /** The time before the phase in which rates and variation change from those of the phase before. */
   transitionS: number;
   /** The rates by model. */
   rps: number[];

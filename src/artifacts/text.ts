@@ -12,7 +12,7 @@ const MARKS: readonly [name: string, bytes: readonly number[]][] = [
  * textOf gives the text of a file in UTF-8, without a byte order mark at its beginning.
  * @throws InputError that names the encoding where it is another
  */
-export function textOf(bytes: Uint8Array, path: string): string {
+export function decodedText(bytes: Uint8Array, path: string): string {
   refuseForeign(bytes, path);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

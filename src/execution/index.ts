@@ -46,8 +46,8 @@ export type {
   NodeTiming,
   Optimization,
   RunTimes,
+  TensorInfo,
   Tensors,
-  ValueInfo,
 } from './protocol.js';
 export { splitBatch, stackBatch } from './stacking.js';
 export {

@@ -41,7 +41,7 @@ export type Request =
   | { readonly op: 'close' };
 
 /** TensorInfo is an input or output as a model declares it, with free dimensions by name (empty where unnamed). */
-export interface ValueInfo {
+export interface TensorInfo {
   readonly name: string;
   /** The element type; undefined where this is no tensor (a sequence, a map, an optional). */
   readonly dtype?: string;
@@ -53,8 +53,8 @@ export interface LoadedModel {
   readonly loadMs: number;
   readonly inputs: string[];
   readonly outputs: string[];
-  readonly inputInfo: readonly ValueInfo[];
-  readonly outputInfo: readonly ValueInfo[];
+  readonly inputInfo: readonly TensorInfo[];
+  readonly outputInfo: readonly TensorInfo[];
 }
 
 /** NodeTiming holds one node's times, a figure per run in µs. Nodes inside an If, Loop or Scan are part of its time. */

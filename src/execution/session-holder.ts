@@ -5,7 +5,15 @@ import type { Device } from './device.js';
 import { dtypeInfo, STRING_DTYPE } from './dtype.js';
 import { joinTensors } from './frames.js';
 import { profiledTimings } from './node-timings.js';
-import type { Answers, LoadedModel, MeasureStop, Request, RunTimes, Tensors, ValueInfo } from './protocol.js';
+import type {
+  Answers,
+  LoadedModel,
+  MeasureStop,
+  Request,
+  RunTimes,
+  TensorInfo,
+  Tensors,
+} from './protocol.js';
 import { type SessionChoice, sessionOptions } from './session-options.js';
 import { smallestModel } from './smallest-model.js';
 import type { TensorData } from './tensor.js';
@@ -178,7 +186,7 @@ function tensorOutputs(session: InferenceSession): string[] {
   return session.outputMetadata.filter((value) => value.isTensor).map((value) => value.name);
 }
 
-function valueInfo(value: InferenceSession.ValueMetadata): ValueInfo {
+function valueInfo(value: InferenceSession.ValueMetadata): TensorInfo {
   return value.isTensor
     ? { name: value.name, dtype: value.type, shape: value.shape.map((dim) => dim ?? '') }
     : { name: value.name };

@@ -16,7 +16,7 @@ const FLOAT16_TOLERANCE = 2 ** -8;
  */
 export function agree(a: TensorData, b: TensorData): boolean {
   if (a.dtype !== b.dtype || a.dims.join() !== b.dims.join()) return false;
-  const [x, y] = [numbersOf(a), numbersOf(b)];
+  const [x, y] = [numericValues(a), numericValues(b)];
   if (!(a.dtype.startsWith('float') && x !== undefined && y !== undefined)) return same(a, b);
   let largest = 0;
   for (const value of x) if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(Number(value)));
@@ -26,7 +26,7 @@ export function agree(a: TensorData, b: TensorData): boolean {
 }
 
 /** numericValues gives a tensor's elements as numbers; for float16, what its bits stand for. Undefined for texts. */
-export function numbersOf({ dtype, data }: TensorData): NumericArray | undefined {
+export function numericValues({ dtype, data }: TensorData): NumericArray | undefined {
   if (isStrings(data)) return undefined;
   if (dtype !== 'float16') return data;
   return Float32Array.from(new Float16Array(data.buffer as ArrayBuffer, data.byteOffset, data.length));
@@ -60,7 +60,7 @@ export interface Seen<T> {
 export function batchingOf(first: TensorData, second: TensorData, both: TensorData): Batching {
   const seen = { first, second, both };
   const asShaped = batchingOfShapes(seen);
-  return asShaped.kind === 'mixed' ? asShaped : confirmed(asShaped, seen, both);
+  return asShaped.kind === 'mixed' ? asShaped : confirmedBatching(asShaped, seen, both);
 }
 
 /** batchingOfShapes gives the one batching that shapes allow. `mixed` is certain; values must confirm the others. */
@@ -85,7 +85,7 @@ export function batchingOfShapes({ first, second, both }: Seen<Shaped>): Batchin
  * @param values the tensor's values, or the same part of each along axes other than the stacked one
  * @param whole the tensor of both requests, for the message
  */
-export function confirmed(
+export function confirmedBatching(
   asShaped: Exclude<Batching, { kind: 'mixed' }>,
   { first, second, both }: Seen<TensorData>,
   whole: Shaped,

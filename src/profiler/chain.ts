@@ -10,7 +10,7 @@ import {
   type Tensors,
 } from '../execution/index.js';
 import { extractPartition } from '../onnx/index.js';
-import { numbersOf } from './agreement.js';
+import { numericValues } from './agreement.js';
 import { tellingMemory } from './memory-need.js';
 import { copyPieces, withScratch, writeData, writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
@@ -154,7 +154,7 @@ async function runChain(
 function difference(whole: TensorData | undefined, chained: TensorData | undefined): number {
   if (whole === undefined || chained === undefined || whole.dims.join() !== chained.dims.join())
     return Number.POSITIVE_INFINITY;
-  const [a, b] = [numbersOf(whole), numbersOf(chained)];
+  const [a, b] = [numericValues(whole), numericValues(chained)];
   if (a === undefined || b === undefined)
     return whole.data.every((value, i) => value === chained.data[i]) ? 0 : Number.POSITIVE_INFINITY;
   let most = 0;

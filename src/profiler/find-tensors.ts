@@ -5,11 +5,11 @@ import {
   elementCount,
   STRING_DTYPE,
   type TensorData,
+  type TensorInfo,
   type Tensors,
-  type ValueInfo,
 } from '../execution/index.js';
 import { exposeTensors, type OnnxModel, type Probe, probeTensors } from '../onnx/index.js';
-import { agree, batchingOfShapes, confirmed, type Seen, type Shaped } from './agreement.js';
+import { agree, batchingOfShapes, confirmedBatching, type Seen, type Shaped } from './agreement.js';
 import { randomBatching } from './random-values.js';
 import { samplePicks } from './sampling.js';
 import { writeModel } from './source.js';
@@ -36,7 +36,7 @@ export interface Trial {
   readonly both: Tensors | undefined;
   readonly signal?: AbortSignal;
   /** Receives what ONNX Runtime infers before the first run; throws where that cannot fit. */
-  readonly checkFits?: (inferred: ReadonlyMap<string, ValueInfo>) => void;
+  readonly checkFits?: (inferred: ReadonlyMap<string, TensorInfo>) => void;
 }
 
 /** Shapes are a tensor's shapes for each request and for both at once. */
@@ -100,7 +100,7 @@ function batchingAsShaped({ first, second, both }: Shapes): Batching {
 }
 
 /** typesOf gives what ONNX Runtime infers of tensors when it loads the model; nothing is run. */
-async function typesOf(trial: Trial, names: readonly string[]): Promise<Map<string, ValueInfo>> {
+async function typesOf(trial: Trial, names: readonly string[]): Promise<Map<string, TensorInfo>> {
   return await loaded(trial, exposeTensors(trial.model, names), async ({ outputInfo }) => {
     return new Map(outputInfo.map((info) => [info.name, info]));
   });
@@ -140,7 +140,7 @@ async function* compared(
     const { first, second, both = [] } = seen;
     const findings = chunk.map(({ name, shapes, asShaped }, i) => {
       const values = { first: first[i]!, second: second[i]!, both: both[i]! };
-      return { name, batching: confirmed(asShaped, values, shapes.both) };
+      return { name, batching: confirmedBatching(asShaped, values, shapes.both) };
     });
     const mixed = findings.flatMap(({ batching }, i) => (batching.kind === 'mixed' ? [i] : []));
     const random = await randomAmong(trial, chunk, { indices: mixed, values: first });

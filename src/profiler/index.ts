@@ -12,13 +12,13 @@ export { type CsvOptions, type CsvTable, importCsv, readCutBytes } from './impor
 export { importOrtProfile } from './import-ort.js';
 export { importTrtexec } from './import-trtexec.js';
 export type { MeasuredFile, MeasuredOptions } from './imported.js';
-export { type LayerTimes, layerTimes } from './layer-times.js';
-export { mergeProfiles, type NamedProfile } from './merge.js';
+export { type LayerTimes, sessionLayerTimes } from './layer-times.js';
+export { type MeasuredProfile, mergeProfiles } from './merge.js';
 export { prepareModel } from './prepare-model.js';
 export { profileModel } from './profile-model.js';
 export { randomNote } from './random-values.js';
 export { copyPieces, externalFaults } from './source.js';
-export { timeLayers } from './time-layers.js';
+export { timeLayersByClass } from './time-layers.js';
 export type {
   Batching,
   Cells,

@@ -34,7 +34,7 @@ const MOST_EVENTS = 50_000;
  * in that ratio. There are two sessions: one with three unoptimized runs, and one with up to `runs` optimized ones, as
  * far as two seconds allow.
  */
-export async function layerTimes(
+export async function sessionLayerTimes(
   executor: Executor,
   { model, path, feeds, runs = 12 }: { model: OnnxModel; path: string; feeds: Tensors; runs?: number },
 ): Promise<LayerTimes> {

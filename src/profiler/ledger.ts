@@ -117,7 +117,7 @@ export class Ledger {
 
   /** Notes the layers' times of a class at a batch size, in any unit: they are scaled to the whole model's latency. */
   shares(className: string, batch: number, layerUs: readonly number[]): void {
-    this.#unwarn(`${layersOf(className)} `);
+    this.#unwarn(`${layersName(className)} `);
     const total = layerUs.reduce((a, b) => a + b, 0);
     if (total > 0)
       this.#shares.set(
@@ -178,7 +178,7 @@ export class Ledger {
 }
 
 /** layersName names the layers of a class in warnings. */
-export function layersOf(className: string): string {
+export function layersName(className: string): string {
   return `layers of ${className}`;
 }
 

@@ -6,7 +6,7 @@ import type { Limits } from './types.js';
 const ROUND_MS = 1000;
 
 /** TimedPart is one thing to time: a file and its feeds. */
-export interface Part {
+export interface TimedPart {
   readonly id: number | 'whole';
   readonly path: string;
   feeds(): Tensors;
@@ -14,7 +14,7 @@ export interface Part {
 
 /** Timed holds the durations of a part's runs. */
 export interface Timed {
-  readonly id: Part['id'];
+  readonly id: TimedPart['id'];
   readonly durationsUs: readonly number[];
   readonly loadMs: number;
 }
@@ -34,7 +34,7 @@ export interface GroupOptions {
  */
 export async function measureGroup(
   stand: Stand,
-  parts: readonly Part[],
+  parts: readonly TimedPart[],
   options: GroupOptions,
 ): Promise<Timed[]> {
   const { signal } = options;

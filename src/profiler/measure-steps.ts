@@ -2,7 +2,7 @@ import type { MemoryGuard } from '../execution/index.js';
 import { peakBytes } from '../onnx/index.js';
 import type { BlockFeeds, BlockFile } from './block-files.js';
 import type { Group } from './ledger.js';
-import { type GroupOptions, measureGroup, type Part, type Timed } from './measure-group.js';
+import { type GroupOptions, measureGroup, type Timed, type TimedPart } from './measure-group.js';
 import { measuredBytes } from './memory-need.js';
 import { batchOf, requestsOf } from './requests.js';
 import { type Need, stepsOf } from './rotations.js';
@@ -18,7 +18,7 @@ const ARENA_FACTOR = 3;
 /** GroupParts are what is measured together, and where it comes from. */
 export interface GroupParts {
   readonly group: Group;
-  readonly ids: readonly Part['id'][];
+  readonly ids: readonly TimedPart['id'][];
   readonly prepared: PreparedModel;
   /** The path of the whole model. */
   readonly whole: string;
@@ -38,10 +38,10 @@ export async function measureInSteps(
   { limits, signal, onRound }: GroupOptions,
 ): Promise<Timed[]> {
   const { ids, group, memory } = parts;
-  const needOf = (id: Part['id']) => needOfPart(id, parts);
+  const needOf = (id: TimedPart['id']) => needOfPart(id, parts);
   const limitBytes = memory.limitBytes / group.virtual;
-  const steps = stepsOf(ids, { compared: 'whole' as Part['id'], needOf, limitBytes });
-  const timed = new Map<Part['id'], Timed>();
+  const steps = stepsOf(ids, { compared: 'whole' as TimedPart['id'], needOf, limitBytes });
+  const timed = new Map<TimedPart['id'], Timed>();
   let before = 0;
   for (const step of steps) {
     if (steps.length > 1) await stands.close();
@@ -67,7 +67,7 @@ function shareOf({ warmupRuns, minRuns, minMs, maxMs }: Limits, share: number): 
   return { warmupRuns, minRuns: Math.ceil(minRuns * share), minMs: minMs * share, maxMs: maxMs * share };
 }
 
-function needOfPart(id: Part['id'], { group, prepared, files }: GroupParts): Need {
+function needOfPart(id: TimedPart['id'], { group, prepared, files }: GroupParts): Need {
   const { model, tensors, request } = prepared;
   const range = id === 'whole' ? { from: 0, to: model.graph.nodes.length } : files[id]!;
   const inputs = id === 'whole' ? Object.keys(request) : files[id]!.inputs;
@@ -82,11 +82,11 @@ function needOfPart(id: Part['id'], { group, prepared, files }: GroupParts): Nee
 
 /** partsOf gives the parts of a rotation with their feeds, which are let go as soon as they have been sent. */
 async function partsOf(
-  ids: readonly Part['id'][],
+  ids: readonly TimedPart['id'][],
   { group, prepared, whole, files, feeds }: GroupParts,
-): Promise<Part[]> {
+): Promise<TimedPart[]> {
   const values = await feeds.of(ids.filter((id) => id !== 'whole'));
-  return ids.map((id): Part => {
+  return ids.map((id): TimedPart => {
     const take = () => {
       const request = id === 'whole' ? prepared.request : values.get(id)!;
       if (id !== 'whole') values.delete(id);

@@ -5,7 +5,7 @@ import {
   type MemoryGuard,
   memoryText,
   OutOfMemoryError,
-  type ValueInfo,
+  type TensorInfo,
 } from '../execution/index.js';
 import { largestCut, type OnnxModel } from '../onnx/index.js';
 import type { TensorFinding } from './types.js';
@@ -28,7 +28,7 @@ export function measuredBytes(tensors: ReadonlyMap<string, TensorFinding>, reque
  * inferredBytes gives a lower bound on the bytes of tensors, as ONNX Runtime infers it before it runs anything. Of the
  * sizes it does not know, one counts as the number of requests, and the others count as 1.
  */
-export function inferredBytes(inferred: ReadonlyMap<string, ValueInfo>, requests: number): BytesOf {
+export function inferredBytes(inferred: ReadonlyMap<string, TensorInfo>, requests: number): BytesOf {
   return (name) => {
     const { dtype, shape } = inferred.get(name) ?? {};
     if (dtype === undefined || shape === undefined) return 0;

@@ -10,7 +10,7 @@ import {
 import { sameBlocks } from './campaign.js';
 
 /** MeasuredProfile is a profile to merge, with its path for faults. */
-export interface NamedProfile {
+export interface MeasuredProfile {
   readonly profile: Profile;
   readonly path: string;
 }
@@ -24,7 +24,7 @@ export interface NamedProfile {
  * Measurement settings are kept where all agree. Each host is listed under the classes that it measured.
  * @throws InputError with every conflict: another model, dimensions, boundary, blocks, or a class measured twice
  */
-export function mergeProfiles(profiles: readonly NamedProfile[]): Profile {
+export function mergeProfiles(profiles: readonly MeasuredProfile[]): Profile {
   const [first, ...others] = profiles;
   if (first === undefined) throw new InputError('merge profiles', [fault('none are given')]);
   const faults = others.flatMap((other) => differences(first, other));
@@ -52,7 +52,7 @@ export function mergeProfiles(profiles: readonly NamedProfile[]): Profile {
   };
 }
 
-function differences(first: NamedProfile, other: NamedProfile): Fault[] {
+function differences(first: MeasuredProfile, other: MeasuredProfile): Fault[] {
   const [a, b] = [first.profile, other.profile];
   const faults: Fault[] = [];
   const differs = (what: string, x: unknown, y: unknown) => {
@@ -134,7 +134,7 @@ function joinRows(a: unknown, b: unknown): unknown {
   return joined.includes(undefined) ? undefined : joined;
 }
 
-function mergedMeasurement(profiles: readonly NamedProfile[]): Measurement {
+function mergedMeasurement(profiles: readonly MeasuredProfile[]): Measurement {
   const all = profiles.map(({ profile }) => profile.measurement ?? {});
   const agreed = (['warmupRuns', 'minRuns', 'minMs', 'maxMs', 'date'] as const).flatMap((key) => {
     const [value] = all.map((measurement) => measurement[key]);

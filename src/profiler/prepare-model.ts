@@ -6,8 +6,8 @@ import {
   MemoryGuard,
   OutOfMemoryError,
   startExecutor,
+  type TensorInfo,
   type Tensors,
-  type ValueInfo,
 } from '../execution/index.js';
 import { cutsOf, externalLocations, type OnnxModel, type TensorType, zeroDims } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
@@ -138,7 +138,7 @@ async function find(bound: BoundModel, common: Common, batching: boolean): Promi
 /** checkFits throws before anything is run, where what ONNX Runtime infers shows that a run cannot fit in memory. */
 function checkFits(
   model: OnnxModel,
-  inferred: ReadonlyMap<string, ValueInfo>,
+  inferred: ReadonlyMap<string, TensorInfo>,
   { path, requests, memory }: Common & { readonly requests: number },
 ): void {
   const why = memoryShortage(model, inferredBytes(inferred, requests), { requests, memory });

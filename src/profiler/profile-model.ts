@@ -13,9 +13,9 @@ import { BlockFeeds, type BlockFile, writeBlockFiles } from './block-files.js';
 import { blocksAt, endsOfProfile } from './blocks.js';
 import { type Campaign, campaignOf } from './campaign.js';
 import { Checkpoints } from './checkpoints.js';
-import { layerTimes } from './layer-times.js';
-import { type Available, type Group, groupName, Ledger, layersOf, nameOf } from './ledger.js';
-import type { Part } from './measure-group.js';
+import { sessionLayerTimes } from './layer-times.js';
+import { type Available, type Group, groupName, Ledger, layersName, nameOf } from './ledger.js';
+import type { TimedPart } from './measure-group.js';
 import { measureInSteps } from './measure-steps.js';
 import { MEMORY_ADVICE, measuredBytes, memoryShortage } from './memory-need.js';
 import { Pace } from './pace.js';
@@ -126,7 +126,7 @@ class ProfileRun {
     if (random !== undefined) this.#remarks.push(random);
     for (const name of notTensors(prepared))
       ledger.warn(`output ${name} is not a tensor: it is neither measured nor served`);
-    const checkpoints = new Checkpoints(options.onCheckpoint, () => this.#told(ledger));
+    const checkpoints = new Checkpoints(options.onCheckpoint, () => this.#currentProfile(ledger));
     try {
       await this.#measure({ ledger, checkpoints }, ends);
     } catch (error) {
@@ -139,22 +139,22 @@ class ProfileRun {
   }
 
   /** Gives the profile as it stands, with all remarks and failures. */
-  #told(ledger: Ledger): Profile {
+  #currentProfile(ledger: Ledger): Profile {
     for (const message of [...this.#remarks, ...this.#failures]) ledger.warn(message);
     return ledger.profile();
   }
 
   #result(ledger: Ledger): Profile {
-    const profile = this.#told(ledger);
+    const profile = this.#currentProfile(ledger);
     const rows = Object.values(profile.devices).flatMap(({ blockLatencyUs }) =>
       Object.values(blockLatencyUs),
     );
     const measured = rows.flatMap((row) => Object.values(row)).some((row) => row.some((us) => us !== null));
     if (measured || this.#failures.length === 0 || this.at.options.signal?.aborted) return profile;
-    throw this.#failed(`profile ${this.at.prepared.name}`);
+    throw this.#errorOfFailures(`profile ${this.at.prepared.name}`);
   }
 
-  #failed(task: string): InputError {
+  #errorOfFailures(task: string): InputError {
     const faults = this.#failures.map((why) => fault(why));
     return new InputError(task, faults, this.#outOfMemory ? MEMORY_ADVICE : undefined);
   }
@@ -165,7 +165,7 @@ class ProfileRun {
       const first = this.#layerUs.get(className)?.values().next().value;
       return first === undefined ? [] : [[className, first] as const];
     });
-    if (latencies.length === 0) throw this.#failed(`time the layers of ${prepared.name}`);
+    if (latencies.length === 0) throw this.#errorOfFailures(`time the layers of ${prepared.name}`);
     const { ends, notes } = partitionLayers(
       {
         layerLatencyUs: Object.fromEntries(latencies),
@@ -190,12 +190,12 @@ class ProfileRun {
         for (const batch of missing) {
           options.signal?.throwIfAborted();
           const feeds = batchOf(prepared, prepared.request, batch);
-          const times = await layerTimes(executor, { model: prepared.model, path: whole, feeds });
+          const times = await sessionLayerTimes(executor, { model: prepared.model, path: whole, feeds });
           this.#layerUs.set(className, known.set(batch, times.layerUs));
         }
       });
     } catch (error) {
-      this.#forgive(error, layersOf(className));
+      this.#leaveOut(error, layersName(className));
     }
   }
 
@@ -238,7 +238,7 @@ class ProfileRun {
         try {
           if (this.#mayFit(group)) await this.#measureGroup(stands, group, work);
         } catch (error) {
-          this.#forgiveGroup(error, group);
+          this.#leaveGroupOut(error, group);
           await stands.close();
         } finally {
           work.pace.finish(cells);
@@ -256,7 +256,7 @@ class ProfileRun {
     const why = this.#shortage(group);
     if (why === undefined) return true;
     this.#outOfMemory = true;
-    this.#fail(`${groupName(group)}: not measured: ${why}`);
+    this.#reportFailure(`${groupName(group)}: not measured: ${why}`);
     return false;
   }
 
@@ -278,7 +278,7 @@ class ProfileRun {
     { ledger, checkpoints, files, feeds, pace }: Work,
   ): Promise<void> {
     const { prepared, whole, options, campaign, memory } = this.at;
-    const ids: Part['id'][] = ['whole', ...ledger.missing(group)];
+    const ids: TimedPart['id'][] = ['whole', ...ledger.missing(group)];
     const parts = { group, ids, prepared, whole, files, feeds, memory };
     const cells = cellsOf(ledger, group);
     const timed = await measureInSteps(stands, parts, {
@@ -314,23 +314,25 @@ class ProfileRun {
   }
 
   /** If memory ran out for a group, larger groups are not tried. */
-  #forgiveGroup(error: unknown, group: Group): void {
+  #leaveGroupOut(error: unknown, group: Group): void {
     const outOfMemory = error instanceof OutOfMemoryError;
     if (outOfMemory) this.#tooLarge.push(group);
-    this.#forgive(error, outOfMemory ? `${groupName(group)}: it` : nameOf(group, 'whole'));
+    this.#leaveOut(error, outOfMemory ? `${groupName(group)}: it` : nameOf(group, 'whole'));
   }
 
   /** A measurement that ONNX Runtime could not make leaves a gap and a warning; any other error is thrown. */
-  #forgive(error: unknown, what: string): void {
+  #leaveOut(error: unknown, what: string): void {
     const { signal } = this.at.options;
     if (signal?.aborted) throw signal.reason;
     if (!(error instanceof ExecutionError)) throw error;
     const outOfMemory = error instanceof OutOfMemoryError;
     this.#outOfMemory ||= outOfMemory;
-    this.#fail(`${what} could not be measured: ${outOfMemory ? firstLine(error.why) : error.message}`);
+    this.#reportFailure(
+      `${what} could not be measured: ${outOfMemory ? firstLine(error.why) : error.message}`,
+    );
   }
 
-  #fail(message: string): void {
+  #reportFailure(message: string): void {
     this.#failures.push(message);
     this.at.options.onProgress?.({ kind: 'warning', message });
   }

@@ -9,7 +9,7 @@ export interface Need {
 }
 
 /** RotationStep is a rotation, and the share of the time for each of its parts that it gets. */
-export interface Step<Part> {
+export interface RotationStep<Part> {
   readonly parts: readonly Part[];
   readonly share: number;
 }
@@ -25,7 +25,7 @@ export function stepsOf<Part>(
     compared,
     ...how
   }: { readonly compared: Part; readonly needOf: (part: Part) => Need; readonly limitBytes: number },
-): Step<Part>[] {
+): RotationStep<Part>[] {
   const rotations = rotationsOf(parts, how);
   const [first, ...others] = rotations.toSorted(
     (a, b) => Number(b.includes(compared)) - Number(a.includes(compared)),

@@ -9,7 +9,7 @@ import {
   type Tensors,
   virtualThreads,
 } from '../execution/index.js';
-import { commonWindow, rotationsOf, spanMs } from './statistics.js';
+import { commonWindow, rotationCount, spanMs } from './statistics.js';
 
 /** Stand is a whole device as v virtual GPUs: executors with 1/v of it each, all running the same at the same time. */
 export interface Stand {
@@ -124,7 +124,7 @@ async function rotate(
   );
   return {
     durationsUs: commonWindow(copies),
-    rotations: Math.min(...copies.map(rotationsOf)),
+    rotations: Math.min(...copies.map(rotationCount)),
     elapsedMs: Math.max(...copies.map(spanMs)),
   };
 }

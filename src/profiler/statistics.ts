@@ -108,7 +108,7 @@ function lastEndNs(rotation: Rotation): number {
 }
 
 /** rotationCount says how many times a copy ran every part. */
-export function rotationsOf(rotation: Rotation): number {
+export function rotationCount(rotation: Rotation): number {
   return rotation[0]!.startedNs.length;
 }
 

@@ -1,6 +1,6 @@
 import { InputError } from '../artifacts/index.js';
 import { checkThreads, MemoryGuard, type NamedDevice, startExecutor } from '../execution/index.js';
-import { layerTimes } from './layer-times.js';
+import { sessionLayerTimes } from './layer-times.js';
 import { tellingMemory } from './memory-need.js';
 import { withScratch, writeData, writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
@@ -12,7 +12,7 @@ import type { PreparedModel } from './types.js';
  * @throws MissingError where a device is missing; InputError where one has more CPU threads than the host, or memory
  *   ran out
  */
-export async function timeLayers(
+export async function timeLayersByClass(
   prepared: PreparedModel,
   devices: readonly NamedDevice[],
   signal?: AbortSignal,
@@ -29,7 +29,7 @@ export async function timeLayers(
         signal?.throwIfAborted();
         const executor = await startExecutor(device, { memory });
         try {
-          const { layerUs } = await layerTimes(executor, {
+          const { layerUs } = await sessionLayerTimes(executor, {
             model: prepared.model,
             path,
             feeds: prepared.request,

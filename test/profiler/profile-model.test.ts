@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { InputError, MissingError, type Profile, parseArtifact } from '../../src/artifacts/index.js';
 import { type Device, type NamedDevice, startExecutor } from '../../src/execution/index.js';
 import {
-  layerTimes,
   type PreparedModel,
   type ProgressEvent,
   prepareModel,
   profileModel,
+  sessionLayerTimes,
 } from '../../src/profiler/index.js';
 
 const MODELS = fileURLToPath(new URL('../../../shared/models/', import.meta.url));
@@ -105,7 +105,7 @@ describe.runIf(present)('prepareModel()', () => {
   });
 });
 
-describe.runIf(present)('layerTimes()', () => {
+describe.runIf(present)('sessionLayerTimes()', () => {
   test.each([
     ['squeezenet', {}],
     ['shufflenet-v2-12-int8', {}],
@@ -117,7 +117,7 @@ describe.runIf(present)('layerTimes()', () => {
     writeFileSync(path, prepared.model.bytes);
     const executor = await startExecutor(CPU);
     try {
-      const times = await layerTimes(executor, {
+      const times = await sessionLayerTimes(executor, {
         model: prepared.model,
         path,
         feeds: prepared.request,

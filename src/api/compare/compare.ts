@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import {
   checkWritable,
+  decodedText,
   everyInput,
   InputError,
   option,
   outputFiles,
   refuseReplacing,
-  textOf,
   unreadable,
 } from '../../artifacts/index.js';
 import type { PooledProblem } from '../../milp/index.js';
@@ -107,7 +107,7 @@ async function writtenMixes({ mixes = [], mixFile }: CompareOptions): Promise<Wr
   const bytes = await readFile(mixFile).catch((error: unknown) => {
     throw unreadable(mixFile, error);
   });
-  const text = textOf(bytes, mixFile);
+  const text = decodedText(bytes, mixFile);
   const lines = text.split('\n').map((line, i) => ({ text: line.trim(), at: `${mixFile}:${i + 1}` }));
   return [...given, ...lines.filter((line) => line.text !== '' && !line.text.startsWith('#'))];
 }

@@ -21,7 +21,7 @@ import {
   VALUE_INFO,
   valueInfoBytes,
 } from '../wire/index.js';
-import type { Flow, NodeEdit } from './batch-flow.js';
+import type { BatchFlow, NodeEdit } from './batch-flow.js';
 
 /** Up to this IR version, initializers stand among the graph's inputs too. */
 const LAST_IR_WITH_INITIALIZER_INPUTS = 3;
@@ -30,7 +30,7 @@ const INT64 = 7;
 /** relaxed gives the model with its declared shapes opened along the batch, and with the edited constants. */
 export function relaxed(
   model: OnnxModel,
-  flows: ReadonlyMap<string, Flow>,
+  flows: ReadonlyMap<string, BatchFlow>,
   edits: readonly NodeEdit[],
 ): { bytes: Uint8Array; changes: string[] } {
   const symbol = batchSymbol(model);
@@ -112,7 +112,7 @@ function constant(model: OnnxModel, name: string, values: readonly number[]): Ui
 }
 
 /** looseValue names the batch's axis in a declared type, or opens it where each request has several entries there. */
-function looseValue(value: Uint8Array, flows: ReadonlyMap<string, Flow>, symbol: string): Uint8Array {
+function looseValue(value: Uint8Array, flows: ReadonlyMap<string, BatchFlow>, symbol: string): Uint8Array {
   const nameField = [...fieldsOf(value)].findLast((field) => field.number === VALUE_INFO.name);
   const batch = nameField === undefined ? undefined : flows.get(textOf(value, nameField))?.batch;
   if (batch === undefined) return value;

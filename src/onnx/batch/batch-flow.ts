@@ -11,18 +11,18 @@ export interface Batched {
 }
 
 /** BatchMultiple is an element of a shape vector that is computed while the model runs: `times` × the batch. */
-export interface Batches {
+export interface BatchMultiple {
   readonly times: number;
 }
 
 /** BatchFlow is what is known of a tensor when the batch is free. */
-export interface Flow {
+export interface BatchFlow {
   /** The batch's axis; absent where the tensor is the same for any batch. */
   readonly batch?: Batched;
   /** The tensor's shape at the fixed batch, as far as it is known. */
   readonly dims?: Dims;
   /** The tensor's elements, where it is a short vector of numbers, as shapes, axes and scales are. */
-  readonly values?: readonly (number | Batches)[];
+  readonly values?: readonly (number | BatchMultiple)[];
   /** Whether its elements, and not its rows, depend on the size of the batch, as the output of Shape does. */
   readonly sized?: boolean;
 }
@@ -37,7 +37,7 @@ export interface RuleNode {
   /** The fixed batch. */
   readonly size: number;
   /** The flow of each input; undefined for an optional input that is left out. */
-  readonly flows: readonly (Flow | undefined)[];
+  readonly flows: readonly (BatchFlow | undefined)[];
   readonly inputs: readonly string[];
   readonly outputCount: number;
   int(name: string, otherwise: number): number;
@@ -61,18 +61,18 @@ export interface NodeEdit extends Edit {
  * RuleResult is a rule's answer. It holds what flows out of each output, with an edit where a constant has the batch
  * in it; or it is a text that says why nothing can be told.
  */
-export type Outcome = { readonly flows: readonly Flow[]; readonly edit?: Edit } | string;
+export type RuleResult = { readonly flows: readonly BatchFlow[]; readonly edit?: Edit } | string;
 
 export type Dims = readonly (number | undefined)[];
 
 export const COMPUTES_WITH_SIZE = 'it computes with the size of the batch';
 
 /** flowing gives every output the same flow. */
-export function flowing(node: RuleNode, flow: Flow): Outcome {
+export function flowing(node: RuleNode, flow: BatchFlow): RuleResult {
   return { flows: Array.from({ length: Math.max(1, node.outputCount) }, () => flow) };
 }
 
-export function withBatch(batch: Batched | undefined, dims: Dims | undefined): Flow {
+export function withBatch(batch: Batched | undefined, dims: Dims | undefined): BatchFlow {
   return { ...(batch === undefined ? {} : { batch }), ...(dims === undefined ? {} : { dims }) };
 }
 
@@ -81,13 +81,13 @@ export function axisWithin(axis: number, rank: number | undefined): number | und
   return axis >= 0 ? axis : rank === undefined ? undefined : axis + rank;
 }
 
-export function constantFlow(initializer: Initializer): Flow {
+export function constantFlow(initializer: Initializer): BatchFlow {
   if (initializer.sparse) return { dims: initializer.dims };
   return tensorFlow(initializer.encoded, initializer);
 }
 
 /** tensorFlow gives the shape of a TensorProto and, where it is a short vector, its elements. */
-function tensorFlow(encoded: Uint8Array, known: { dtype: string; dims: readonly number[] }): Flow {
+function tensorFlow(encoded: Uint8Array, known: { dtype: string; dims: readonly number[] }): BatchFlow {
   const count = known.dims.reduce((product, dim) => product * dim, 1);
   if (known.dims.length > 1 || count > MOST_VALUES) return { dims: known.dims };
   const values = decoded(() => numbers(onnx.TensorProto.decode(encoded), known.dtype));
@@ -141,8 +141,14 @@ function decoded<T>(decode: () => T): T | undefined {
 export function ruleNode(
   node: OnnxNode,
   attributes: Attributes,
-  flows: ReadonlyMap<string, Flow>,
-  model: { opset: number; size: number },
+  {
+    flows,
+    ...model
+  }: {
+    readonly flows: ReadonlyMap<string, BatchFlow>;
+    readonly opset: number;
+    readonly size: number;
+  },
 ): RuleNode {
   const find = (name: string) => attributes.find((attribute) => attribute.name === name);
   return {
@@ -161,7 +167,7 @@ export function ruleNode(
 }
 
 /** constantNodeFlow gives what a Constant node holds. */
-export function constantNodeFlow(attributes: Attributes): Flow {
+export function constantNodeFlow(attributes: Attributes): BatchFlow {
   for (const attribute of attributes) {
     if (attribute.name === 'value' && attribute.t) {
       const dims = (attribute.t.dims ?? []).map(Number);

@@ -1,5 +1,5 @@
 import { broadcast, unary } from './batch-elementwise.js';
-import { COMPUTES_WITH_SIZE, flowing, type Outcome, type RuleNode } from './batch-flow.js';
+import { COMPUTES_WITH_SIZE, flowing, type RuleNode, type RuleResult } from './batch-flow.js';
 import {
   argExtreme,
   cumulate,
@@ -31,7 +31,7 @@ import {
 } from './batch-layout.js';
 import { reshape } from './batch-reshape.js';
 
-type Rule = (node: RuleNode) => Outcome;
+type Rule = (node: RuleNode) => RuleResult;
 
 /** These work element by element on one tensor; further inputs are parameters (bounds, scales) without the batch. */
 const UNARY =
@@ -97,7 +97,7 @@ function each(ops: string, rule: Rule): [string, Rule][] {
 }
 
 /** follow gives what comes out of a node when the batch is free, or why its operator may mix rows. */
-export function follow(node: RuleNode, domain: string): Outcome {
+export function follow(node: RuleNode, domain: string): RuleResult {
   const touched = node.flows.some((flow) => flow?.batch !== undefined || flow?.sized === true);
   const rule = domain === '' || domain === 'com.microsoft' ? RULES.get(node.op) : undefined;
   if (node.flows.some((flow) => flow?.sized) && !KEEPS_SIZES.has(node.op)) return COMPUTES_WITH_SIZE;

@@ -4,9 +4,9 @@ import { batchDim } from './batch-dim.js';
 import { relaxed } from './batch-edit.js';
 import {
   attributesOf,
+  type BatchFlow,
   constantFlow,
   constantNodeFlow,
-  type Flow,
   type NodeEdit,
   ruleNode,
 } from './batch-flow.js';
@@ -40,7 +40,7 @@ export function makeBatchSymbolic(
   return { ok: true, ...relaxed(model, followed.flows, followed.edits) };
 }
 
-function lostOutput(name: string, flow: Flow | undefined): string | undefined {
+function lostOutput(name: string, flow: BatchFlow | undefined): string | undefined {
   if (flow?.batch === undefined) return `output ${quoted(name)} has no batch axis`;
   if (flow.batch.factor === 1) return undefined;
   const { axis, factor } = flow.batch;
@@ -51,7 +51,7 @@ function followBatch(
   model: OnnxModel,
   size: number,
   types: ReadonlyMap<string, TensorType>,
-): { flows: Map<string, Flow>; edits: NodeEdit[] } | string {
+): { flows: Map<string, BatchFlow>; edits: NodeEdit[] } | string {
   const { graph } = model;
   const flows = new Map(
     [...graph.initializers.values()].map((tensor) => [tensor.name, constantFlow(tensor)]),
@@ -73,7 +73,7 @@ function followBatch(
 }
 
 interface Following {
-  readonly flows: Map<string, Flow>;
+  readonly flows: Map<string, BatchFlow>;
   readonly known: ReadonlyMap<string, TensorType>;
   readonly edits: NodeEdit[];
   readonly size: number;
@@ -92,7 +92,7 @@ function followNode(model: OnnxModel, node: OnnxNode, state: Following): string 
     return undefined;
   }
   const opset = model.opsets.get('') ?? 1;
-  const outcome = follow(ruleNode(node, attributes, flows, { opset, size }), node.domain);
+  const outcome = follow(ruleNode(node, attributes, { flows, opset, size }), node.domain);
   if (typeof outcome === 'string') return outcome;
   if (outcome.edit !== undefined) {
     const before = flows.get(node.inputs[outcome.edit.input] ?? '')?.values ?? [];
@@ -112,7 +112,7 @@ function knownDims(type: TensorType | undefined): (number | undefined)[] | undef
 }
 
 /** about names the batched input of a node and its axis: where a person should look in the model. */
-function about(node: OnnxNode, flows: ReadonlyMap<string, Flow>): string {
+function about(node: OnnxNode, flows: ReadonlyMap<string, BatchFlow>): string {
   const name = node.inputs.find((input) => flows.get(input)?.batch !== undefined);
   const batch = name === undefined ? undefined : flows.get(name)?.batch;
   return batch === undefined ? '' : ` on ${quoted(name!)} (batch on axis ${batch.axis})`;

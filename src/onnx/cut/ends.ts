@@ -3,7 +3,7 @@ import type { OnnxModel, TensorType } from '../wire/index.js';
 import { valueInfoBytes } from '../wire/index.js';
 import { typeOf, usedBy } from './cuts.js';
 import { castFromHalf, castToHalf, halfName } from './half.js';
-import { namesOf, type Part, usedFunctions } from './part.js';
+import { namesOf, type PartitionParts, usedFunctions } from './part.js';
 
 /** EndOptions decide how a partition's ends look. */
 interface EndOptions {
@@ -21,7 +21,7 @@ export interface Ends {
   readonly castsOut: readonly Uint8Array[];
 }
 
-export function endsOf(model: OnnxModel, part: Part, options: EndOptions): Ends {
+export function endsOf(model: OnnxModel, part: PartitionParts, options: EndOptions): Ends {
   const halves = halvesOf(model, part, options);
   const name = (tensor: string) => halves.get(tensor) ?? tensor;
   const loose = looseInputs(model, part);
@@ -46,7 +46,7 @@ export function endsOf(model: OnnxModel, part: Part, options: EndOptions): Ends 
 }
 
 /** halvesOf gives names to the tensors at a partition's ends that cross as float16. */
-function halvesOf(model: OnnxModel, part: Part, options: EndOptions): Map<string, string> {
+function halvesOf(model: OnnxModel, part: PartitionParts, options: EndOptions): Map<string, string> {
   if (options.boundary !== 'float16' || part.whole) return new Map();
   const { inputs, outputs, nodes } = model.graph;
   const fixed = new Set([...namesOf(inputs), ...namesOf(outputs)]);
@@ -59,7 +59,7 @@ function halvesOf(model: OnnxModel, part: Part, options: EndOptions): Map<string
 }
 
 /** looseInputs lists the inputs that are declared without their measured shape (`mayBranch`). */
-function looseInputs(model: OnnxModel, part: Part): Set<string> {
+function looseInputs(model: OnnxModel, part: PartitionParts): Set<string> {
   if (part.whole || !mayBranch(model, part.nodes)) return new Set();
   const given = new Set(namesOf(model.graph.inputs));
   return new Set(part.inputs.filter((tensor) => !given.has(tensor)));

@@ -18,7 +18,7 @@ import {
 } from '../wire/index.js';
 import { typeOf } from './cuts.js';
 import { type Ends, endsOf } from './ends.js';
-import { namesOf, type Part, partOf, usedFunctions } from './part.js';
+import { namesOf, type PartitionParts, partitionParts, usedFunctions } from './part.js';
 
 export interface ExtractOptions {
   /** The nodes of the partition are [from, to) in topological order. */
@@ -63,7 +63,7 @@ export interface Extracted {
  */
 export function extractPartition(model: OnnxModel, options: ExtractOptions): Extracted {
   const { from, to } = options;
-  const part = partOf(model, from, to);
+  const part = partitionParts(model, from, to);
   const faults = partFaults(model, part, options);
   if (faults.length > 0) throw new InputError(`extract nodes [${from}, ${to}) of ${model.name}`, faults);
   const external = new ExternalPlan(options.dataFile);
@@ -76,7 +76,7 @@ export function extractPartition(model: OnnxModel, options: ExtractOptions): Ext
   return { bytes, inputs: ends.inputs, outputs: ends.outputs, external: external.copies };
 }
 
-function partFaults(model: OnnxModel, part: Part, options: ExtractOptions): Fault[] {
+function partFaults(model: OnnxModel, part: PartitionParts, options: ExtractOptions): Fault[] {
   const { from, to, types } = options;
   const count = model.graph.nodes.length;
   if (
@@ -116,7 +116,7 @@ const SELECTED: ReadonlySet<number> = new Set([
 
 function partGraph(
   model: OnnxModel,
-  part: Part,
+  part: PartitionParts,
   ends: Ends,
   external: ExternalPlan,
   options: ExtractOptions,
@@ -176,7 +176,12 @@ function wholeGraph(model: OnnxModel, external: ExternalPlan, graphName: string 
 /** Where a model imports no default operator set, this one is imported for Cast: the first with today's casts. */
 const CAST_OPSET = 13;
 
-function modelBytes(model: OnnxModel, graph: readonly Uint8Array[], part: Part, casts: boolean): Uint8Array {
+function modelBytes(
+  model: OnnxModel,
+  graph: readonly Uint8Array[],
+  part: PartitionParts,
+  casts: boolean,
+): Uint8Array {
   const functions = part.whole ? undefined : usedFunctions(model, part.nodes);
   const lacksCast = casts && !model.opsets.has('');
   const imported = lacksCast ? delimited(MODEL.opsetImport, numberField(OPSET.version, CAST_OPSET)) : [];

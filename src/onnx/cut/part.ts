@@ -3,7 +3,7 @@ import type { OnnxModel, OnnxNode } from '../wire/index.js';
 import { usedBy } from './cuts.js';
 
 /** PartitionParts are a partition's nodes and the tensors at its ends, by the model's names. */
-export interface Part {
+export interface PartitionParts {
   readonly whole: boolean;
   readonly nodes: readonly OnnxNode[];
   readonly inputs: readonly string[];
@@ -12,8 +12,8 @@ export interface Part {
   readonly names: ReadonlySet<string>;
 }
 
-/** partOf finds what nodes [from, to) need to stand alone. */
-export function partOf(model: OnnxModel, from: number, to: number): Part {
+/** partitionParts finds what nodes [from, to) need to stand alone. */
+export function partitionParts(model: OnnxModel, from: number, to: number): PartitionParts {
   const { nodes, inputs, outputs } = model.graph;
   const last = to === nodes.length;
   if (from === 0 && last) {

@@ -14,7 +14,7 @@ export function checkNames(
   graph: RawGraph,
   path: string,
   problems: Problems,
-  outer: 'none' | 'any' = 'none',
+  { outer = 'none' }: { readonly outer?: 'none' | 'any' } = {},
 ): void {
   const made = checkMadeOnce(graph, path, problems);
   if (outer === 'none') checkMade(graph, made, path, problems);
@@ -22,7 +22,7 @@ export function checkNames(
   if (order.kind === 'cyclic') problems.add(path, `has a cycle: ${circle(graph, order.cycle)}`);
   for (const [index, node] of graph.nodes.entries()) {
     for (const subgraph of node.subgraphs)
-      checkNames(subgraph, `${nodeAt(path, index, node)}.subgraph`, problems, 'any');
+      checkNames(subgraph, `${nodeAt(path, index, node)}.subgraph`, problems, { outer: 'any' });
   }
 }
 
@@ -76,11 +76,10 @@ function checkMade(graph: RawGraph, made: ReadonlySet<string>, path: string, pro
   }
 }
 
-/** checkDomains adds a fault for every domain that nodes use and that the model imports no operator set of. */
+/** checkDomains adds a fault for every domain that the graph's nodes use and that has no imported operator set. */
 export function checkDomains(
   nodes: readonly RawNode[],
   opsets: ReadonlyMap<string, number>,
-  path: string,
   problems: Problems,
 ): void {
   const told = new Set<string>();
@@ -90,7 +89,7 @@ export function checkDomains(
       if (opsets.has(domain) || told.has(domain)) continue;
       told.add(domain);
       const called = domain === '' ? 'the default operator set' : `the operator set ${quoted(domain)}`;
-      problems.add(nodeAt(`${path}.`, index, node), `uses ${short(op)} of ${called}, which is not imported`);
+      problems.add(nodeAt('graph.', index, node), `uses ${short(op)} of ${called}, which is not imported`);
     }
   }
 }

@@ -22,6 +22,11 @@ import {
  */
 const MOST_SUBGRAPH_DEPTH = 32;
 
+/** Nesting says how many graphs around this one hold it. */
+interface Nesting {
+  readonly depth?: number;
+}
+
 /** RawNode is a NodeProto as it stands in the file. */
 export interface RawNode {
   readonly name: string;
@@ -50,7 +55,12 @@ export interface RawGraph {
   readonly valueInfo: readonly ValueInfo[];
 }
 
-export function readGraph(encoded: Uint8Array, path: string, problems: Problems, depth = 0): RawGraph {
+export function readGraph(
+  encoded: Uint8Array,
+  path: string,
+  problems: Problems,
+  { depth = 0 }: Nesting = {},
+): RawGraph {
   const nodes: RawNode[] = [];
   const inputs: ValueInfo[] = [];
   const outputs: ValueInfo[] = [];
@@ -58,7 +68,7 @@ export function readGraph(encoded: Uint8Array, path: string, problems: Problems,
   const valueInfo: ValueInfo[] = [];
   const value = (bytes: Uint8Array, at: string) => readValueInfo(bytes, at, problems);
   const readers = new Map<number, (bytes: Uint8Array) => void>([
-    [GRAPH.node, into(nodes, `${path}.node`, (bytes, at) => readNode(bytes, at, problems, depth))],
+    [GRAPH.node, into(nodes, `${path}.node`, (bytes, at) => readNode(bytes, at, problems, { depth }))],
     [
       GRAPH.initializer,
       into(initializers, `${path}.initializer`, (bytes, at) => readTensor(bytes, at, problems)),
@@ -93,7 +103,12 @@ export function annotatedTensor(annotation: Uint8Array): string {
   return name;
 }
 
-export function readNode(encoded: Uint8Array, path: string, problems: Problems, depth = 0): RawNode {
+export function readNode(
+  encoded: Uint8Array,
+  path: string,
+  problems: Problems,
+  { depth = 0 }: Nesting = {},
+): RawNode {
   const texts = { name: '', op: '', domain: '', overload: '' };
   const inputs: string[] = [];
   const outputs: string[] = [];
@@ -156,7 +171,7 @@ function readAttributes(
     for (const graph of held.graphs) {
       if (depth >= MOST_SUBGRAPH_DEPTH)
         throw new WireError(`nests subgraphs more than ${MOST_SUBGRAPH_DEPTH} deep, which no runtime reads`);
-      subgraphs.push(readGraph(graph, `${path}.subgraph`, problems, depth + 1));
+      subgraphs.push(readGraph(graph, `${path}.subgraph`, problems, { depth: depth + 1 }));
     }
   }
   for (const graph of subgraphs) heldBytes += graphBytes(graph);

@@ -74,7 +74,7 @@ function readWhole(bytes: Uint8Array, name: string, problems: Problems): OnnxMod
   );
   const raw = readGraph(parts.graph, 'graph', problems);
   checkNames(raw, 'graph', problems);
-  checkDomains(raw.nodes, parts.opsets, 'graph', problems);
+  checkDomains(raw.nodes, parts.opsets, problems);
   if (raw.outputs.length === 0) problems.add('graph', 'has no outputs');
   const graph = problems.faults.length === 0 ? graphOf(raw, functions) : undefined;
   return graph && { name, bytes, irVersion: parts.irVersion, opsets: parts.opsets, graph, functions };
