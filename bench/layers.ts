@@ -9,7 +9,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Device, startExecutor } from '../src/execution/index.js';
-import { type LayerTimes, layerTimes, prepareModel, profileModel } from '../src/profiler/index.js';
+import { type LayerTimes, prepareModel, profileModel, sessionLayerTimes } from '../src/profiler/index.js';
 import { benchArguments } from './arguments.js';
 import { inputsAt, measuresOf, saveResult } from './results/result.js';
 
@@ -64,10 +64,10 @@ async function measure(folder: string, name: string, all: boolean): Promise<Row 
   };
 }
 
-async function timesOf(work: Parameters<typeof layerTimes>[1]): Promise<LayerTimes> {
+async function timesOf(work: Parameters<typeof sessionLayerTimes>[1]): Promise<LayerTimes> {
   const executor = await startExecutor(DEVICE);
   try {
-    return await layerTimes(executor, work);
+    return await sessionLayerTimes(executor, work);
   } finally {
     await executor.close();
   }

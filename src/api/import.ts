@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import {
+  decodedText,
   everyInput,
   fault,
   InputError,
@@ -10,7 +11,6 @@ import {
   refuseReplacing,
   saveArtifact,
   sha256Of,
-  textOf,
   unreadable,
 } from '../artifacts/index.js';
 
@@ -110,7 +110,7 @@ async function fromTrtexec(
 async function readText(path: string): Promise<TextFile> {
   try {
     const bytes = await readFile(path);
-    return { path, text: textOf(bytes, path), sha256: sha256Of(bytes) };
+    return { path, text: decodedText(bytes, path), sha256: sha256Of(bytes) };
   } catch (error) {
     throw unreadable(path, error);
   }

@@ -154,11 +154,11 @@ function ofProfile({ value: profile, path }: Loaded<'profile'>, prepared: Prepar
 
 async function measuredNow(prepared: PreparedModel, options: PartitionModelOptions): Promise<Profile> {
   const { parseDevice } = await import('../execution/index.js');
-  const { timeLayers } = await import('../profiler/index.js');
+  const { timeLayersByClass } = await import('../profiler/index.js');
   const { emittedHead } = await import('../artifacts/index.js');
   const devices = options.devices.map(parseDevice);
   options.onProgress?.({ doing: 'measuring layers' });
-  const layerUs = await timeLayers(prepared, devices, options.signal);
+  const layerUs = await timeLayersByClass(prepared, devices, options.signal);
   const batch = String(prepared.fixedBatch ?? 1);
   return {
     ...emittedHead('profile', []),

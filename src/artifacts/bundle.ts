@@ -1,6 +1,6 @@
 import type { Emitted, TensorSpec } from './common.js';
 
-/** manifest.json of a bundle: the plan, the partitions' ONNX files, and how to run each device class. */
+/** Bundle is a bundle's manifest.json: the plan, the partitions' ONNX files, and how to run each device class. */
 export interface Bundle extends Emitted {
   kind: 'bundle';
   target: 'local';
@@ -21,31 +21,31 @@ export interface BundledModel {
   outputs: TensorSpec[];
 }
 
-/** One distinct partition; several pipelines may use it. */
+/** BundledPartition is one distinct partition; several pipelines may use it. */
 export interface BundledPartition {
-  /** Relative to the manifest. */
+  /** The path of its ONNX file, relative to the manifest. */
   file: string;
   sha256: string;
-  /** External data files beside it. */
+  /** The external data files beside it. */
   data?: BundleFile[];
-  /** Index into models. */
+  /** The index of its model in `models`. */
   model: number;
-  /** First block. */
+  /** Its first block. */
   from: number;
-  /** Block after the last. */
+  /** The block after its last. */
   to: number;
-  /** What it is fed, by name; as sent. */
+  /** The tensors it is fed, by name; as sent. */
   inputs: TensorSpec[];
-  /** What it answers, by name; as sent. */
+  /** The tensors it answers, by name; as sent. */
   outputs: TensorSpec[];
 }
 
-/** How an executor of this class is started. */
+/** BundledDevice says how an executor of this class is started. */
 export interface BundledDevice {
   provider: string;
   threads?: number;
   deviceId?: number;
-  /** Emulated: results are held back to this multiple of the measured time. */
+  /** The factor of an emulated device: results are held back to this multiple of the measured time. */
   slowdown?: number;
   emulated?: true;
 }

@@ -4,12 +4,15 @@ import { pipeline } from 'node:stream/promises';
 import type { DataFile } from './profile.js';
 import { checkPlainFile } from './read-file.js';
 
-/** SHA-256 of bytes or text, in hex. */
+/** sha256Of gives the SHA-256 of bytes or text, in hex. */
 export function sha256Of(bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** SHA-256 of a file of any size, in hex; reads it in pieces, until the signal says otherwise. */
+/**
+ * sha256OfFile gives the SHA-256 of a file of any size, in hex. It reads it in pieces and stops when the signal
+ * aborts.
+ */
 export async function sha256OfFile(path: string, signal?: AbortSignal): Promise<string> {
   await checkPlainFile(path);
   const hash = createHash('sha256');
@@ -17,7 +20,9 @@ export async function sha256OfFile(path: string, signal?: AbortSignal): Promise<
   return hash.digest('hex');
 }
 
-/** Whether external data has the digests that a profile gives; one that gives none is of a model without. */
+/**
+ * sameData says whether external data has a profile's digests. A profile without digests is of a model without data.
+ */
 export function sameData(given: readonly DataFile[] | undefined, found: readonly DataFile[]): boolean {
   const text = (files: readonly DataFile[]) =>
     JSON.stringify(files.map(({ path, sha256 }) => [path, sha256]));

@@ -1,19 +1,19 @@
-/** One thing wrong with an input: where, and what. `path` is a JSON pointer, a line, an option or a file; may be empty. */
+/** Fault is one thing wrong with an input. `path` is a JSON pointer, a line, an option or a file; it may be empty. */
 export interface Fault {
   readonly path: string;
   readonly message: string;
 }
 
 /**
- * Input that cannot be used: a file, an option, a request. Carries every fault found, so that they can be mended at once.
- * The command line prints `message` alone and exits with 2.
+ * InputError reports input that cannot be used: a file, an option, a request. It carries every fault found, so that all
+ * can be mended at once. The command line prints `message` alone and exits with 2.
  */
 export class InputError extends Error {
   override readonly name: string = 'InputError';
 
   /**
    * @param task what could not be done: completes "Cannot …"
-   * @param advice what to do about it
+   * @param advice what a person can do about it
    */
   constructor(
     readonly task: string,
@@ -24,17 +24,20 @@ export class InputError extends Error {
   }
 }
 
-/** A device, profile or model that is needed and not here. The command line exits with 7. */
+/** MissingError reports a device, profile or model that is needed and missing. The command line exits with 7. */
 export class MissingError extends InputError {
   override readonly name = 'MissingError';
 }
 
-/** An option by its name in the library, as texts of faults quote it; the command line puts its own flag in its place. */
+/**
+ * option writes an option by its name in the library, as faults quote it. The command line puts its flag in its
+ * place.
+ */
 export function option(name: string): string {
   return `\`${name}\``;
 }
 
-/** A fault with no place of its own. */
+/** fault makes a fault; by default it has no place of its own. */
 export function fault(message: string, path = ''): Fault {
   return { path, message };
 }

@@ -3,10 +3,10 @@ import { type Fault, InputError, MissingError } from './errors.js';
 import { checkPlainFile, unreadable } from './read-file.js';
 
 /**
- * Waits for inputs that are read at the same time, and tells of all that cannot be read.
+ * everyInput waits for inputs that are read at the same time, and reports all that cannot be read.
  * @param task what all of them are for: completes "Cannot …" where several cannot be read
- * @throws the error of the one that cannot be read; of several, one with the faults of all: MissingError where they are
- *   only missing, InputError otherwise
+ * @throws the error of the one input that cannot be read; where there are several, one error with the faults of all:
+ *   MissingError where they are only missing, InputError otherwise
  */
 export async function everyInput<T extends readonly unknown[]>(
   task: string,
@@ -30,7 +30,9 @@ function together(task: string, errors: readonly InputError[]): InputError {
     : new InputError(task, [...faults.values()], advice);
 }
 
-/** The faults of one error, each with the file it is of: the error of a file that cannot be read names that in its task. */
+/**
+ * placed gives an error's faults with their file: the error of a file that cannot be read names the file in its task.
+ */
 function placed({ task, faults }: InputError): Fault[] {
   const file = /^read (.+)$/s.exec(task)?.[1];
   return faults.map(({ path, message }) => {
@@ -39,7 +41,7 @@ function placed({ task, faults }: InputError): Fault[] {
   });
 }
 
-/** Whether a file can be read, asked together with other inputs before it is read. @throws as reading it would */
+/** checkReadable asks, together with other inputs, whether a file can be read. @throws as reading it would */
 export async function checkReadable(path: string): Promise<void> {
   await checkPlainFile(path);
   try {

@@ -3,7 +3,7 @@ import type { Fault } from './errors.js';
 
 const MOST_FAULTS = 50;
 
-/** ajv's errors as faults a person can act on: the place, what is wrong with the value that is there, what is valid. */
+/** schemaFaults turns ajv's errors into faults for a person: the place, what is wrong with the value, what is valid. */
 export function schemaFaults(errors: readonly ErrorObject[]): Fault[] {
   const told = errors
     .filter((error) => !(error.keyword === 'if' || error.keyword === 'oneOf' || hasDeeper(error, errors)))
@@ -15,7 +15,7 @@ export function schemaFaults(errors: readonly ErrorObject[]): Fault[] {
   return [...distinct.slice(0, MOST_FAULTS), { path: '', message: `… and ${left} more faults` }];
 }
 
-/** In a oneOf, the arm that went deeper is the one that was meant; the others' complaints about the type are noise. */
+/** In a oneOf, the arm that went deepest is the one that was meant; the other arms' complaints are noise. */
 function hasDeeper(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
   if (error.keyword !== 'type' && error.keyword !== 'const') return false;
   if (!error.schemaPath.includes('/oneOf/')) return false;

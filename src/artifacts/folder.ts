@@ -4,14 +4,14 @@ import { fault, InputError } from './errors.js';
 import { exists, removeLeftovers, replacedBeside, temporaryBeside } from './leftovers.js';
 import { unwritable } from './save.js';
 
-/** Whether a folder holds nothing but what this program wrote there before. */
+/** IsOurs says whether a folder holds nothing but what this program wrote there before. */
 export type IsOurs = (folder: string) => Promise<boolean>;
 
 /**
- * Makes a folder whole or not at all: `fill` writes into a temporary folder beside it, which then takes its place.
- * A folder that is there already is replaced only when it is empty or `isOurs` says so. What a killed process left beside
- * it is removed first.
- * @throws InputError where the folder is somebody else's, or its parent is missing
+ * makeFolderWhole makes a folder whole or not at all: `fill` writes into a temporary folder beside it, which then takes
+ * its place. An existing folder is replaced only when it is empty or `isOurs` allows it. Leftovers of a killed process
+ * beside it are removed first.
+ * @throws InputError where the folder holds other files, or its parent is missing
  */
 export async function makeFolderWhole(
   target: string,
@@ -45,7 +45,7 @@ function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * Whether `makeFolderWhole` would make the folder, asked before long work whose result goes there.
+ * checkFolder asks whether `makeFolderWhole` would make the folder, before long work whose result goes there.
  * @throws InputError where it would not
  */
 export async function checkFolder(target: string, isOurs: IsOurs): Promise<void> {
@@ -63,7 +63,7 @@ export async function checkFolder(target: string, isOurs: IsOurs): Promise<void>
   );
 }
 
-/** Whether a folder holds a manifest of the given kind. */
+/** holdsManifest says whether a folder holds a manifest of the given kind. */
 export async function holdsManifest(folder: string, kind: string): Promise<boolean> {
   try {
     const manifest = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as { kind?: unknown };

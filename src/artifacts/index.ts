@@ -1,8 +1,8 @@
 /**
- * The files: their types, loading, validation, saving, digests, and the errors a person sees.
+ * This room owns the files: their types, loading, validation, saving and digests, and the errors that a person sees.
  *
- * In go paths and text, out come validated values (or every fault of the file at once); in go values, out come files
- * written whole or not at all. It knows nothing of what the values mean to a planner or a runtime.
+ * Paths and text go in, and validated values come out, or every fault of the file at once. Values go in, and files come
+ * out, written whole or not at all. The room knows nothing of what the values mean to a planner or a runtime.
  */
 export type { Bundle, BundledDevice, BundledModel, BundledPartition, BundleFile } from './bundle.js';
 export type { Cluster, DeviceClass } from './cluster.js';
@@ -93,5 +93,5 @@ export type {
   SweptPoint,
   SweptWorkload,
 } from './simulation-sweep.js';
-export { refuseForeign, textOf } from './text.js';
+export { decodedText, refuseForeign } from './text.js';
 export { ToldFaults } from './told-faults.js';

@@ -3,7 +3,7 @@ import type { InputFile } from './common.js';
 import type { Loaded } from './load.js';
 import type { InputPath } from './outputs.js';
 
-/** A file an artifact is made from, by a path that resolves against the folder of the file that will hold it. */
+/** inputFile names a file that an artifact is made from, relative to the folder of the file that will hold the name. */
 export function inputFile(
   role: string,
   file: { readonly path: string; readonly sha256: string },
@@ -12,18 +12,21 @@ export function inputFile(
   return { role, path: relativePath(file.path, holder), sha256: file.sha256 };
 }
 
-/** `path` as written in a file at `holder` (in the working folder where there is none yet), with forward slashes. */
+/**
+ * relativePath writes `path` relative to the file at `holder` (without one, the working folder), with forward
+ * slashes.
+ */
 export function relativePath(path: string, holder: string | undefined): string {
   const folder = holder === undefined ? process.cwd() : dirname(resolve(holder));
   return relative(folder, resolve(path)).split(sep).join('/');
 }
 
-/** A path that a file at `holder` names. */
+/** pathFrom resolves a path that a file at `holder` names. */
 export function pathFrom(holder: string, path: string): string {
   return relative(process.cwd(), resolve(dirname(holder), path)) || '.';
 }
 
-/** The files that hold the external data of the model at `path`, by their paths from its folder. */
+/** externalInputs lists the files with the external data of the model at `path`; `locations` are relative to it. */
 export function externalInputs(path: string, locations: readonly string[]): InputPath[] {
   return locations.map((location) => ({
     what: 'external data of the model',
@@ -31,7 +34,7 @@ export function externalInputs(path: string, locations: readonly string[]): Inpu
   }));
 }
 
-/** A profile, and the files of the model that it names, which an output may not replace either. */
+/** profileInputs lists a profile and the model files that it names: an output may replace none of them. */
 export function profileInputs(
   { value: { model }, path }: Loaded<'profile'>,
   what = 'the profile',

@@ -2,12 +2,12 @@ import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 
-/** Where what takes a path's place is made, beside it: the process is in the name, so that the next can tell whose it was. */
+/** temporaryBeside names the place beside a path where its successor is made. The name tells which process made it. */
 export function temporaryBeside(path: string): string {
   return beside(path, 'tmp');
 }
 
-/** Where a folder waits for a moment while another takes its place. */
+/** replacedBeside names the place where a folder waits for a moment while another takes its place. */
 export function replacedBeside(path: string): string {
   return beside(path, 'old');
 }
@@ -17,8 +17,8 @@ function beside(path: string, what: 'tmp' | 'old'): string {
 }
 
 /**
- * Removes what processes that are gone left beside a path when they were killed while they wrote it. A folder that was
- * moved aside is moved back where nothing has taken its place. What living processes write is left alone.
+ * removeLeftovers removes what killed processes left beside a path while they wrote it. It moves a folder back that was
+ * moved aside, where nothing has taken its place. It leaves alone what living processes write.
  */
 export async function removeLeftovers(path: string): Promise<void> {
   const folder = dirname(path);
@@ -38,12 +38,12 @@ function leftoverOf(name: string, target: string): { pid: number; kind: string }
   return match === null ? undefined : { pid: Number(match[1]), kind: match[2] as string };
 }
 
-/** Folders of ours in the system's temporary one: the process is in the name, so that the next can tell whose it was. */
+/** Our folders in the system's temporary folder have these names, which tell which process made them. */
 const TEMPORARY_FOLDER = /^inferplan-(?:profile|timings)-(\d{1,10})-\w{6}$/;
 
 /**
- * A temporary folder for the time of `use`; removed afterwards, also on failure and abort. What killed processes of ours left
- * is removed before.
+ * withTemporaryFolder gives `use` a temporary folder, which is removed afterwards, also on failure and abort. First it
+ * removes what killed processes of this program left.
  */
 export async function withTemporaryFolder<T>(
   purpose: 'profile' | 'timings',
@@ -58,7 +58,7 @@ export async function withTemporaryFolder<T>(
   }
 }
 
-/** Removes what killed processes of ours left in the temporary folder, as far as this user may. */
+/** removeAbandoned removes what killed processes of this program left, as far as this user may. */
 async function removeAbandoned(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => []);
   const abandoned = names.filter((name) => {
@@ -69,7 +69,7 @@ async function removeAbandoned(): Promise<void> {
   await Promise.allSettled(gone);
 }
 
-/** Whether a process is there; one that may not be signalled is there all the same. */
+/** isRunning says whether a process exists; one that may not be signalled exists all the same. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -79,7 +79,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Whether there is anything at a path. */
+/** exists says whether there is anything at a path. */
 export async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,

@@ -5,14 +5,14 @@ import { type Fault, fault, InputError } from './errors.js';
 import { schemaFaults } from './faults.js';
 import { readWhole } from './read-file.js';
 import { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, validatorOf } from './schemas.js';
-import { textOf } from './text.js';
+import { decodedText } from './text.js';
 
-/** A file of one of the wanted kinds, with where it came from and the digest of its bytes. */
+/** Loaded is a file of one of the wanted kinds, with its path and the digest of its bytes. */
 export type Loaded<K extends ArtifactKind> = {
   [Kind in K]: { kind: Kind; value: ArtifactTypes[Kind]; path: string; sha256: string };
 }[K];
 
-/** The largest file read as an artifact: past it V8 cannot hold the text as one string. */
+/** No larger file is read as an artifact, because V8 could not hold its text as one string. */
 const MOST_BYTES = 512 * 1024 * 1024;
 
 const SUPPORTED_MAJOR = 1;
@@ -24,7 +24,7 @@ const TOO_DEEP = `it is nested more than ${MOST_LEVELS} levels deep`;
 const MOST_ALIASES = 100;
 
 /**
- * Reads and validates an artifact or a spec.
+ * loadArtifact reads and validates an artifact or a spec.
  * @param path the file, in UTF-8; JSON, or YAML when it ends in .yaml or .yml
  * @throws MissingError when there is no such file, InputError with every fault of the file
  */
@@ -33,13 +33,13 @@ export async function loadArtifact<K extends ArtifactKind>(
   kinds: readonly K[],
 ): Promise<Loaded<K>> {
   const bytes = await readWhole(path, MOST_BYTES);
-  const { kind, value } = parseArtifact(textOf(bytes, path), path, kinds);
+  const { kind, value } = parseArtifact(decodedText(bytes, path), path, kinds);
   return { kind, value, path, sha256: sha256Of(bytes) } as Loaded<K>;
 }
 
 /**
- * Parses and validates the text of an artifact.
- * @param path named in faults; decides between JSON and YAML
+ * parseArtifact parses and validates the text of an artifact.
+ * @param path quoted in faults; it decides between JSON and YAML
  */
 export function parseArtifact<K extends ArtifactKind>(
   text: string,

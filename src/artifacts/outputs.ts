@@ -2,7 +2,7 @@ import { readlink, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path';
 import { type Fault, fault, InputError, option } from './errors.js';
 
-/** A file that a command is to write, or a folder that it is to write as a whole. */
+/** OutputPath is a file that a command is to write, or a folder that it is to write as a whole. */
 export interface OutputPath {
   /** The option that names it, as the library spells it: `output`. */
   readonly field: string;
@@ -10,20 +10,23 @@ export interface OutputPath {
   readonly isFolder?: boolean;
 }
 
-/** A file that a command reads, or that a file it reads names. */
+/** InputPath is a file that a command reads, or that a file it reads names. */
 export interface InputPath {
-  /** What it is to the command: `the spec`. */
+  /** The file's role in the command: `the spec`. */
   readonly what: string;
   readonly path: string;
 }
 
-/** The files that are to be written, by the options that name them; an option that is not given names none. */
+/**
+ * outputFiles lists the files that are to be written, by the options that name them, without options that are absent.
+ */
 export function outputFiles(paths: Readonly<Record<string, string | undefined>>): OutputPath[] {
   return Object.entries(paths).flatMap(([field, path]) => (path === undefined ? [] : [{ field, path }]));
 }
 
 /**
- * Refuses to begin where an output would take the place of an input, or of another output. Asked before long work.
+ * refuseReplacing refuses to begin where an output would replace an input or another output. It is called before long
+ * work.
  * @param task what could not be done: completes "Cannot …"
  * @throws InputError with a fault for each such output
  */
@@ -37,9 +40,9 @@ export async function refuseReplacing(
 }
 
 /**
- * A fault for each output that would take the place of an input or of an earlier output, or that has no name. A file is
- * the same by whatever path: through links of either kind, and through linked folders. A folder takes the place of all
- * that lies in it. An input that is not there cannot be replaced.
+ * replacingFaults gives a fault for each output that would replace an input or an earlier output, or that has no
+ * name. A file is the same by whatever path: through links of either kind, and through linked folders. A folder
+ * replaces all that lies in it. An input that does not exist cannot be replaced.
  */
 export async function replacingFaults(
   outputs: readonly OutputPath[],
@@ -84,14 +87,14 @@ function onOutput(output: LocatedOutput, others: readonly LocatedOutput[]): stri
   return `the folder ${path} is written as a whole, and ${inside.path} would lie in it; name another folder`;
 }
 
-/** Whether a folder that is written as a whole takes away an entry that a path leads through. */
+/** wouldTake says whether a folder that is written as a whole removes an entry that a path leads through. */
 function wouldTake({ taken }: LocatedOutput, { entries }: Located): boolean {
   return taken !== undefined && entries.some(taken);
 }
 
 interface Located {
   readonly path: string;
-  /** Equal for two paths of one file or folder, whether it is there yet or not. */
+  /** A text that is equal for two paths of one file or folder, whether it exists yet or not. */
   readonly identity: string;
   readonly exists: boolean;
   readonly entries: readonly string[];
@@ -124,7 +127,7 @@ async function located(path: string): Promise<Located> {
   return { path, identity: `${found.dev} ${found.ino}`, exists: true, entries };
 }
 
-/** A folder that is replaced takes along all that is in it; of a link to a folder, the link itself is replaced too. */
+/** takenBy says which entries go with a replaced folder: all that is in it, and a link that the path is. */
 async function takenBy(folder: string): Promise<(entry: string) => boolean> {
   const place = join((await wayOf(dirname(folder))).end, basename(folder));
   const { end } = await wayOf(folder);
@@ -136,14 +139,14 @@ function isInside(entry: string, folder: string): boolean {
   return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** Links on the way of one path at most, as the system has it. */
+/** A path may lead through at most this many links, as in the system. */
 const MOST_LINKS = 40;
 
 const SEPARATOR = sep === '/' ? /\/+/ : /[\\/]+/;
 
 /**
- * Where a path leads, whether anything is there or not, and every folder entry that it leads through, links included:
- * without one of them it would lead elsewhere.
+ * wayOf finds where a path leads, whether anything is there or not, and every folder entry that it leads through, links
+ * included: without one of them it would lead elsewhere.
  */
 async function wayOf(path: string): Promise<{ end: string; entries: string[] }> {
   const entries: string[] = [];

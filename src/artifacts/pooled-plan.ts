@@ -2,17 +2,20 @@ import type { Cluster } from './cluster.js';
 import type { Boundary, Emitted, TensorSpec } from './common.js';
 import type { ObjectiveKind, PlannerOptions } from './pooled-spec.js';
 
-/** How models are cut into partitions over pools of GPUs. It needs nothing else to be simulated. */
+/** PooledPlan says how models are cut into partitions over pools of GPUs. It alone is enough for a simulation. */
 export interface PooledPlan extends Emitted {
   kind: 'pooled-plan';
   status: 'optimal' | 'feasible';
-  /** false when a wall-clock limit ended the search. */
+  /** Whether the search can be repeated: false when a wall-clock limit ended it. */
   reproducible?: boolean;
-  /** The baseline this is a plan of; its bound is then the baseline's own. */
+  /** The baseline that made this plan; its bound is then the baseline's own. */
   baseline?: 'no-partitioning' | 'dart-r';
-  /** literal: solved as PPipe A.1/A.2 is printed; its bound holds for plans of as few pipelines per sequence of classes. */
+  /**
+   * `literal` means that PPipe A.1/A.2 was solved as printed; the bound holds for as few pipelines per class
+   * sequence.
+   */
   formulation?: 'literal';
-  /** What is to be known of the plan: classes a model cannot use, figures that were derived rather than measured. */
+  /** Notes on the plan: classes that a model cannot use, figures that were derived rather than measured. */
   notes?: string[];
   objective: PlanObjective;
   cluster: Cluster;
@@ -25,9 +28,9 @@ export interface PooledPlan extends Emitted {
 
 export interface PlanObjective {
   kind: ObjectiveKind;
-  /** Throughput: the least of throughput/weight over the models, per second. Cost: per hour. Power: watts. */
+  /** For throughput, the least throughput/weight over the models, per second. For cost: per hour. For power: watts. */
   value: number;
-  /** Proven bound on the value of any plan. */
+  /** A proven bound on the value of any plan. */
   bound: number;
   /** bound/value − 1 for throughput, value/bound − 1 for cost and power. */
   gap: number;
@@ -36,15 +39,15 @@ export interface PlanObjective {
 export interface PlannedModel {
   name: string;
   sloMs: number;
-  /** Withheld from the SLO when planning. */
+  /** The time that is withheld from the SLO when planning. */
   sloMarginMs: number;
   weight: number;
-  /** The rate asked for. */
+  /** The rate that was asked for. */
   rps?: number;
   throughputRps: number;
-  /** Time withheld for each request of a batch after the first. */
+  /** The time that is withheld for each request of a batch after the first. */
   batchFormationUsPerRequest?: number;
-  /** Number of blocks the model has. */
+  /** The number of blocks of the model. */
   blocks: number;
   boundary?: Boundary;
   inputs?: TensorSpec[];
@@ -55,17 +58,17 @@ export interface PlannedModel {
 
 export interface PlannedPipeline {
   throughputRps: number;
-  /** The unified batch size; of the first partition where batches are free. */
+  /** The unified batch size; where batches are free, that of the first partition. */
   batch: number;
-  /** Execution and transfer of one full batch from end to end, batch formation not counted. */
+  /** The time for execution and transfer of one full batch from end to end, without batch formation. */
   latencyUs: number;
   partitions: PlannedPartition[];
 }
 
 export interface PlannedPartition {
-  /** Half-open range [first, end) of blocks. */
+  /** The half-open range [first, end) of blocks. */
   blocks?: [number, number];
-  /** Half-open range [first, end) of layers, at layer granularity. */
+  /** The half-open range [first, end) of layers, at layer granularity. */
   layers?: [number, number];
   device: string;
   /** v: its virtual GPUs are 1/v of a GPU each. */
@@ -74,40 +77,40 @@ export interface PlannedPartition {
   /** virtualGpus / virtual. */
   gpus: number;
   batch: number;
-  /** Execution latency at batch 1 … batch; null where the profile has no such batch. */
+  /** The execution latency at batch 1 … batch; null where the profile has no such batch. */
   latencyUsByBatch: (number | null)[];
-  /** Of all its virtual GPUs together. */
+  /** The throughput of all its virtual GPUs together. */
   throughputRps: number;
-  /** Bytes one request sends on after this partition, as sent; 0 after the last. */
+  /** The bytes that one request sends on after this partition, as sent; 0 after the last. */
   transferBytes: number;
   /** The tensors that cross after this partition, before any conversion of the boundary. */
   tensors?: TensorSpec[];
 }
 
 export interface ClassUse {
-  /** An emulated device class, as its profiles say. */
+  /** Whether the class is emulated, as its profiles say. */
   emulated?: true;
-  /** Whole GPUs the plan occupies. */
+  /** The whole GPUs that the plan occupies. */
   used: number;
-  /** GPUs there are, less those taken. */
+  /** The GPUs that exist, less those taken. */
   count: number;
-  /** Change of the LP bound per GPU more. */
+  /** The change of the LP bound per additional GPU. */
   shadowPrice?: number;
-  /** Change of the objective's value, re-solved, with one GPU more. */
+  /** The change of the objective's value, solved again, with one GPU more. */
   oneMore?: number;
 }
 
 export interface Placement {
-  /** Name of the server, e.g. `L4-0`. */
+  /** The name of the server, e.g. `L4-0`. */
   server: string;
-  /** GPU on the server, from 0. */
+  /** The GPU on the server, counted from 0. */
   gpu: number;
   class: string;
   virtual: number;
-  /** Index into models. */
+  /** The index of the model in `models`. */
   model: number;
-  /** Index into the model's pipelines. */
+  /** The index of the pipeline in the model's pipelines. */
   pipeline: number;
-  /** Index into the pipeline's partitions. */
+  /** The index of the partition in the pipeline's partitions. */
   partition: number;
 }

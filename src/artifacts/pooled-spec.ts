@@ -1,35 +1,35 @@
 import type { Cluster } from './cluster.js';
 
-/** The question `plan solve` answers for pooled pipelines (PPipe §3). */
+/** PooledSpec is the question that `plan solve` answers for pooled pipelines (PPipe §3). */
 export interface PooledSpec {
   $schema?: string;
   kind: 'pooled';
   version?: string;
-  /** A cluster file's path, relative to the spec, or the cluster itself. */
+  /** The path of a cluster file, relative to the spec, or the cluster itself. */
   cluster: string | Cluster;
   models: PooledSpecModel[];
   planner?: PlannerOptions;
 }
 
 export interface PooledSpecModel {
-  /** Path relative to the spec. */
+  /** The path of the profile, relative to the spec. */
   profile: string;
   sloMs: number;
-  /** Share of the load; the least throughput/weight is maximised. Default 1. */
+  /** The model's share of the load; the least throughput/weight is maximised. Default 1. */
   weight?: number;
-  /** Rate that must be met (objectives cost and power). */
+  /** The rate that must be met (objectives cost and power). */
   rps?: number;
-  /** Device classes this model may use; all where absent or empty. */
+  /** The device classes that this model may use; all where absent or empty. */
   only?: string[];
   not?: string[];
-  /** Least share of the model's throughput whose pipelines use the class, 0 to 1. */
+  /** The least share of the model's throughput, 0 to 1, whose pipelines use the class. */
   minShare?: Record<string, number>;
   sloMargin?: number;
   sloMarginMs?: number;
   batchFormation?: BatchFormation;
 }
 
-/** Time withheld from the SLO for a batch to fill: factor·(b − 1)/estimatedRps. */
+/** BatchFormation is time withheld from the SLO for a batch to fill: factor·(b − 1)/estimatedRps. */
 export type BatchFormation = 'none' | { factor: number; estimatedRps: 'no-partitioning' | number };
 
 export type ObjectiveKind = 'throughput' | 'cost' | 'power';

@@ -1,12 +1,12 @@
 import type { Boundary, Emitted, TensorSpec } from './common.js';
 
-/** Microseconds by virtual size v, then batch size; one figure per block (or layer), null where not measured. */
+/** LatencyTable has µs by virtual size v, then batch size: one figure per block (or layer), null where not measured. */
 export type LatencyTable = Record<string, Record<string, (number | null)[]>>;
 
-/** Microseconds of the whole model (or a ratio to it) by virtual size v, then batch size. */
+/** WholeLatency has µs of the whole model (or a ratio to it) by virtual size v, then batch size. */
 export type WholeLatency = Record<string, Record<string, number>>;
 
-/** What one model costs on each device class. See docs/formats.md. */
+/** Profile says what one model costs on each device class. See docs/formats.md. */
 export interface Profile extends Emitted {
   kind: 'profile';
   model: ProfiledModel;
@@ -24,33 +24,33 @@ export interface DataFile {
 
 export interface ProfiledModel {
   name: string;
-  /** Path of the ONNX file, relative to the profile. */
+  /** The path of the ONNX file, relative to the profile. */
   file?: string;
   sha256?: string;
-  /** Files that hold its external tensors, relative to the ONNX file. */
+  /** The files that hold its external tensors, relative to the ONNX file. */
   data?: DataFile[];
   inputs?: TensorSpec[];
   outputs?: TensorSpec[];
-  /** Values given to the model's free dimensions. */
+  /** The values given to the model's free dimensions. */
   dims?: Record<string, number>;
-  /** The only batch size the graph runs at, where it could not be made symbolic. */
+  /** The only batch size that the graph runs at, where it could not be made symbolic. */
   fixedBatch?: number;
 }
 
 export interface ProfiledLayer {
   name: string;
   op: string;
-  /** Bytes that cross for one request, as sent, when cut after this layer; absent where it cannot be cut. */
+  /** The bytes that cross for one request, as sent, when cut after this layer; absent where it cannot be cut. */
   cutBytes?: number;
-  /** Why the model cannot be cut after this layer. */
+  /** The reason why the model cannot be cut after this layer. */
   noCut?: string;
   weightBytes?: number;
 }
 
 export interface ProfiledBlock {
-  /** Names of the nodes it holds, in order. */
+  /** The names of the nodes it holds, in order. */
   nodes?: string[];
-  /** Bytes that cross after it for one request, as sent; the last block's is the output's size, or 0. */
+  /** The bytes that cross after it for one request, as sent; for the last block, the output's size or 0. */
   cutBytes: number;
   weightBytes?: number;
   /** The tensors that cross after it, before any conversion of the boundary. */
@@ -59,10 +59,10 @@ export interface ProfiledBlock {
 
 export interface DeviceProfile {
   provider?: string;
-  /** CPU threads of one whole device. */
+  /** The CPU threads of one whole device. */
   threads?: number;
   deviceId?: number;
-  /** An emulated device: results are held back to this multiple of the measured time. */
+  /** The factor of an emulated device: results are held back to this multiple of the measured time. */
   slowdown?: number;
   emulated?: true;
   driver?: string;
@@ -71,7 +71,7 @@ export interface DeviceProfile {
   blockLatencyP95Us?: LatencyTable;
   layerLatencyUs?: LatencyTable;
   wholeLatencyUs?: WholeLatency;
-  /** Milliseconds to load each block. */
+  /** The milliseconds to load each block. */
   loadMs?: (number | null)[];
 }
 
@@ -84,12 +84,12 @@ export interface Measurement {
   maxMs?: number;
   /** How its blocks were asked for; absent where they are another profile's. */
   partition?: { method: 'greedy' | 'min-transfer'; blocks: number };
-  /** false when it was interrupted; profiling with `resume` goes on. */
+  /** Whether everything was measured; false when it was interrupted, and profiling with `resume` goes on. */
   complete?: boolean;
-  /** Sum of the blocks' medians over the whole model's, by class, virtual size and batch. */
+  /** The sum of the blocks' medians over the whole model's, by class, virtual size and batch. */
   blockSumOverWhole?: Record<string, WholeLatency>;
   /**
-   * With boundary float16: the largest change of any output element when every block's boundary is converted, over the
+   * The largest change of any output element, with boundary float16, when every block's boundary is converted, over the
    * largest magnitude of that output.
    */
   boundaryChange?: number;

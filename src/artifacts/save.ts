@@ -10,7 +10,7 @@ import { removeLeftovers, temporaryBeside } from './leftovers.js';
 import { wordsOf } from './read-file.js';
 import { type ArtifactKind, type ArtifactTypes, schemaId } from './schemas.js';
 
-/** Name and version of this program, as emitted files carry them. */
+/** thisTool gives name and version of this program, as emitted files carry them. */
 export function thisTool(): Tool {
   const require = createRequire(import.meta.url);
   const levels = import.meta.url.includes('/dist/src/') ? '../../../' : '../../';
@@ -18,7 +18,7 @@ export function thisTool(): Tool {
   return { name, version };
 }
 
-/** The head every emitted file begins with. */
+/** emittedHead makes the head with which every emitted file begins. */
 export function emittedHead<K extends ArtifactKind>(
   kind: K,
   inputs: InputFile[],
@@ -26,17 +26,17 @@ export function emittedHead<K extends ArtifactKind>(
   return { $schema: schemaId(kind), kind, version: FORMAT_VERSION, tool: thisTool(), inputs };
 }
 
-/** An artifact as the text of its file. */
+/** artifactText gives an artifact as the text of its file. */
 export function artifactText<K extends ArtifactKind>(value: ArtifactTypes[K]): string {
   return jsonText(value);
 }
 
-/** JSON as files of ours have it: two spaces, short lists on one line, keys in the order they were made. */
+/** jsonText writes JSON as our files have it: two spaces, short lists on one line, keys in the order they were made. */
 export function jsonText(value: object): string {
   return `${stringify(value, { maxLength: 120 })}\n`;
 }
 
-/** Writes an artifact whole or not at all. */
+/** saveArtifact writes an artifact whole or not at all. */
 export async function saveArtifact<K extends ArtifactKind>(
   path: string,
   value: ArtifactTypes[K],
@@ -45,9 +45,10 @@ export async function saveArtifact<K extends ArtifactKind>(
 }
 
 /**
- * Writes a file whole or not at all: a temporary file beside it, flushed, then renamed. A link stays one: the file it leads to
- * is written. What a killed process left of such a file is removed.
- * @throws InputError where the folder cannot be written, or the path is a folder, a device or a pipe; what the disk says (ENOSPC, …) otherwise
+ * writeWhole writes a file whole or not at all: a temporary file beside it is flushed, then renamed. A link stays a
+ * link, and the file that it leads to is written. Leftovers of a killed process are removed.
+ * @throws InputError where the folder cannot be written, or the path is a folder, a device or a pipe; the disk's own
+ *   error (ENOSPC, …) otherwise
  */
 export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   const target = await targetOf(path);
@@ -69,8 +70,8 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
 }
 
 /**
- * Whether `writeWhole` could write there, asked before long work whose result goes there.
- * @throws InputError where the folder is not there or cannot be written, or the path is a folder, a device or a pipe
+ * checkWritable asks whether `writeWhole` could write there, before long work whose result goes there.
+ * @throws InputError where the folder is missing or cannot be written, or the path is a folder, a device or a pipe
  */
 export async function checkWritable(path: string): Promise<void> {
   try {
@@ -80,13 +81,13 @@ export async function checkWritable(path: string): Promise<void> {
   }
 }
 
-/** Links from one path to a file at most. */
+/** A path may lead to its file through at most this many links. */
 const MOST_LINKS = 40;
 
-/** A link of the system's, such as that of a terminal, leads to what is open; a file would take the link's place. */
+/** A link of the system's, such as that of a terminal, leads to an open file; a file would take the link's place. */
 const SYSTEM_LINK = /^\/(dev|proc)(\/|$)/;
 
-/** The file to write, behind links. A folder cannot be replaced by a file; a device or a pipe can, which nobody means. */
+/** targetOf finds the file to write, behind links. A file could replace a device or a pipe, but nobody means that. */
 async function targetOf(path: string): Promise<string> {
   let target = path;
   for (let i = 0; i < MOST_LINKS; i++) {
@@ -110,7 +111,7 @@ function notPlain(path: string): InputError {
   return new InputError(`write ${path}`, [fault('it is no plain file, and would be replaced by one')]);
 }
 
-/** What the system said of a path that was to be written, as something to act on; what is nobody's fault as it came. */
+/** unwritable turns the system's error about a path to be written into one with advice; other errors stay. */
 export function unwritable(path: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   switch (code) {
@@ -131,7 +132,7 @@ export function unwritable(path: string, error: unknown): unknown {
       return new InputError(`write ${path}`, [fault(wordsOf(code) as string)]);
     case 'ENOSPC':
     case 'EDQUOT':
-      // Only what opens a file names it, and then the temporary one.
+      // Only the call that opens a file names it, and it names the temporary one.
       return Object.assign(error as Error, { path });
     default:
       return error;
@@ -139,11 +140,11 @@ export function unwritable(path: string, error: unknown): unknown {
 }
 
 /**
- * A file written piece by piece that appears whole or not at all: pieces go to a temporary file beside it, `finish` renames
- * it. Synchronous, for threads of their own.
+ * StreamedFile is a file written piece by piece that appears whole or not at all. Pieces go to a temporary file beside
+ * it, and `finish` renames that. It is synchronous, for threads of their own.
  */
 export class StreamedFile {
-  /** Bytes written. */
+  /** The bytes written so far. */
   bytes = 0;
   private readonly temporary: string;
   private descriptor: number | undefined;
@@ -175,7 +176,7 @@ export class StreamedFile {
     this.bytes += bytes.length;
   }
 
-  /** @throws what the disk says (ENOSPC, …); the file is then as it was before */
+  /** @throws the disk's own error (ENOSPC, …); the file is then as it was before */
   finish(): void {
     try {
       fsyncSync(this.descriptor as number);
@@ -187,7 +188,7 @@ export class StreamedFile {
     }
   }
 
-  /** Leaves what was there before. */
+  /** Drops the pieces and leaves what was there before. */
   discard(): void {
     this.close();
     rmSync(this.temporary, { force: true });

@@ -9,7 +9,7 @@ import type { Profile } from './profile.js';
 import type { SimulationReport } from './simulation-report.js';
 import type { SimulationSweep } from './simulation-sweep.js';
 
-/** The kinds of file there are, and the type of each. */
+/** ArtifactTypes lists the kinds of file, with the type of each. */
 export interface ArtifactTypes {
   profile: Profile;
   cluster: Cluster;
@@ -22,7 +22,7 @@ export interface ArtifactTypes {
 
 export type ArtifactKind = keyof ArtifactTypes;
 
-/** In the order in which schemas refer to one another. */
+/** The kinds stand in the order in which schemas refer to one another. */
 export const ARTIFACT_KINDS = [
   'profile',
   'cluster',
@@ -33,31 +33,31 @@ export const ARTIFACT_KINDS = [
   'simulation-sweep',
 ] as const satisfies ArtifactKind[];
 
-/** The `$schema` an emitted file of this kind carries: the schema's `$id`. */
+/** schemaId gives the `$schema` that an emitted file of this kind carries: the schema's `$id`. */
 export function schemaId(kind: ArtifactKind): string {
   return `urn:inferplan:schema:${kind}:1`;
 }
 
-/** The JSON Schema (draft-07) of a kind, as text. */
+/** schemaText gives the JSON Schema (draft-07) of a kind. */
 export function schemaText(kind: ArtifactKind): string {
   return readFileSync(new URL(`${schemaFolder()}/${kind}.schema.json`, import.meta.url), 'utf8');
 }
 
-/** Schemas lie beside the package's package.json, from sources and from the build alike. */
+/** schemaFolder finds the schemas beside the package's package.json, from sources and from the build alike. */
 function schemaFolder(): string {
   return import.meta.url.includes('/dist/src/') ? '../../../schemas' : '../../schemas';
 }
 
 let validators: Map<ArtifactKind, ValidateFunction> | undefined;
 
-/** The compiled validator of a kind. The first call loads ajv and compiles every schema (tens of milliseconds). */
+/** validatorOf gives a kind's compiled validator. The first call loads ajv and compiles every schema (some 10 ms). */
 export function validatorOf(kind: ArtifactKind): ValidateFunction {
   validators ??= compileAll();
   return validators.get(kind) as ValidateFunction;
 }
 
 function compileAll(): Map<ArtifactKind, ValidateFunction> {
-  // Loaded here, not at the top: a command that reads no artifact does not pay for it.
+  // ajv is loaded here, not at the top, so that a command that reads no artifact does not pay for it.
   const { default: Ajv } = createRequire(import.meta.url)('ajv') as typeof import('ajv');
   const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true, strictTypes: false });
   for (const kind of ARTIFACT_KINDS) ajv.addSchema(JSON.parse(schemaText(kind)) as object);

@@ -1,16 +1,16 @@
 import type { Emitted } from './common.js';
 
-/** What became of the requests of a simulated run. docs/metrics.md defines every figure. */
+/** SimulationReport says what became of the requests of a simulated run. docs/metrics.md defines every figure. */
 export interface SimulationReport extends Emitted {
   kind: 'simulation-report';
-  /** Enough, with the inputs and options here, to get the same bytes again. */
+  /** The seed; with the inputs and options here, it gives the same bytes again. */
   seed: number;
-  /** false when it was interrupted: figures are of what arrived until then. */
+  /** Whether the run was finished; false when it was interrupted: figures are of what arrived until then. */
   complete: boolean;
   workload: SimulatedWorkload;
   scheduler: SimulatedScheduler;
   execution: SimulatedExecution;
-  /** No percentile is further off than this share of itself; 0 where they are exact. */
+  /** No percentile differs from the exact one by more than this share; 0 where percentiles are exact. */
   percentileError: number;
   overall: SimulatedRequests;
   models: SimulatedModel[];
@@ -23,29 +23,29 @@ export interface SimulationReport extends Emitted {
 
 export interface SimulatedWorkload {
   arrivals: 'poisson' | 'uniform' | 'gamma' | 'trace';
-  /** Coefficient of variation of the gaps of gamma arrivals. */
+  /** The coefficient of variation of the gaps between gamma arrivals. */
   cv?: number;
   /** Requests arrive in [0, durationS). */
   durationS: number;
   /** How the requests of a trace's intervals were placed in them; absent where it has none. */
   spread?: 'poisson' | 'uniform' | 'gamma';
-  /** Of a load that changed over time, in their order. */
+  /** The phases of a load that changed over time, in their order. */
   phases?: SimulatedPhase[];
   models: SimulatedLoad[];
 }
 
 export interface SimulatedPhase {
   durationS: number;
-  /** Before that, how long rates and variation took to get here from the phase before. */
+  /** The time before the phase in which rates and variation change from those of the phase before. */
   transitionS: number;
-  /** By model. */
+  /** The rates by model. */
   rps: number[];
   cv?: number;
 }
 
 export interface SimulatedLoad {
   name: string;
-  /** Mean rate asked for. */
+  /** The mean rate that was asked for. */
   rps: number;
   /** rps over the plan's throughput of this model. */
   loadFactor: number;
@@ -53,16 +53,16 @@ export interface SimulatedLoad {
 
 export interface SimulatedScheduler {
   name: string;
-  /** Where the policy began; absent where it was the scheduler's own. */
+  /** The preset that the policy began with; absent where it was the scheduler's own. */
   preset?: string;
-  /** Every choice, as it was. */
+  /** Every choice of the policy, as it was. */
   policy: Record<string, unknown>;
 }
 
 export interface SimulatedExecution {
   /** Executions take this multiple of the planned time. */
   slow: number;
-  /** none, drawn from the profile's spread, or of a stated cv. */
+  /** Whether execution times vary: not at all, by the profile's spread, or with a stated cv. */
   jitter: 'none' | 'profile' | 'cv';
   cv?: number;
 }
@@ -73,11 +73,11 @@ export interface SimulatedRequests {
   late: number;
   dropped: number;
   failed: number;
-  /** In time / all that ended; absent where none did. */
+  /** The requests served in time over all that ended; absent where none did. */
   attainment?: number;
-  /** (Dropped + late) / the same. */
+  /** The requests dropped or late over all that ended; absent where none did. */
   dropRate?: number;
-  /** Device time of requests dropped or late over that of all; absent where there was none. */
+  /** The device time of requests dropped or late over that of all; absent where there was none. */
   invalidRate?: number;
   offeredRps: number;
   throughputRps: number;
@@ -86,7 +86,7 @@ export interface SimulatedRequests {
   splitMs?: SimulatedSplit;
 }
 
-/** Over answered requests. */
+/** SimulatedLatency is over answered requests. */
 export interface SimulatedLatency {
   count: number;
   mean: number;
@@ -97,7 +97,7 @@ export interface SimulatedLatency {
   max: number;
 }
 
-/** Where the latency went; the means add up to its mean. */
+/** SimulatedSplit says where the latency went; the means add up to its mean. */
 export interface SimulatedSplit {
   queueing: SimulatedLatency;
   transfer: SimulatedLatency;
@@ -114,18 +114,18 @@ export interface SimulatedModel {
 export interface SimulatedDrop {
   model: string;
   reason: string;
-  /** entry, or pipeline<i>/partition<k> in whose queue it stood. */
+  /** The place is `entry`, or the `pipeline<i>/partition<k>` in whose queue the request stood. */
   place: string;
   count: number;
 }
 
 export interface SimulatedClass {
-  /** An emulated device class, as its profiles say. */
+  /** Whether the class is emulated, as its profiles say. */
   emulated?: true;
   virtualGpus: number;
-  /** Their worth in GPUs: the sum of 1/v. */
+  /** What they are worth in GPUs: the sum of 1/v. */
   gpus: number;
-  /** GPU seconds with a batch on them. */
+  /** The GPU seconds with a batch on them. */
   busyGpuS: number;
   utilisation: number;
 }
@@ -137,12 +137,12 @@ export interface SimulatedPool {
   class: string;
   virtual: number;
   virtualGpus: number;
-  /** The largest planned. */
+  /** The largest planned batch size. */
   batch: number;
   batches: number;
   requests: number;
   meanBatch?: number;
-  /** Batches of 1, 2, … batch requests. */
+  /** The numbers of batches of 1, 2, … `batch` requests. */
   sizes: number[];
   utilisation: number;
 }
@@ -152,7 +152,7 @@ export interface SimulatedLinks {
   downlink: SimulatedLinkUse;
 }
 
-/** Share of the time that servers' links were taken. */
+/** SimulatedLinkUse is the share of the time that servers' links were taken. */
 export interface SimulatedLinkUse {
   mean: number;
   busiest: number;
@@ -163,7 +163,7 @@ export interface SimulatedWindows {
   rows: SimulatedWindow[];
 }
 
-/** Requests that arrived in it, batches that began in it, device time that fell in it. */
+/** SimulatedWindow holds the requests that arrived in it, the batches that began in it, and the device time in it. */
 export interface SimulatedWindow {
   fromS: number;
   arrived: number;
@@ -176,12 +176,12 @@ export interface SimulatedWindow {
   offeredRps: number;
   goodputRps: number;
   latencyMs?: { mean: number; p50: number; p99: number; max: number };
-  /** Means over answered requests. */
+  /** The means over answered requests. */
   splitMs?: { queueing: number; transfer: number; compute: number };
   batches: number;
   meanBatch?: number;
-  /** By class, in the order of classes. */
+  /** The figures by class, in the order of classes. */
   utilisation: number[];
-  /** By model; null where none of its requests ended. */
+  /** The attainments by model; null where none of its requests ended. */
   attainments: (number | null)[];
 }

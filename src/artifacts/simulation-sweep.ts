@@ -1,18 +1,18 @@
 import type { Emitted } from './common.js';
 import type { SimulatedExecution, SimulatedScheduler, SimulatedWorkload } from './simulation-report.js';
 
-/** A plan simulated at many load factors, and the largest at which its attainment holds. */
+/** SimulationSweep is a plan simulated at many load factors, with the largest at which its attainment holds. */
 export interface SimulationSweep extends Emitted {
   kind: 'simulation-sweep';
   seed: number;
-  /** false when it was interrupted: points are missing. */
+  /** Whether the sweep was finished; false when it was interrupted: points are missing. */
   complete: boolean;
   workload: SweptWorkload;
   scheduler: SimulatedScheduler;
   execution: SimulatedExecution;
-  /** The attainment asked for. */
+  /** The attainment that was asked for. */
   target: number;
-  /** By load factor; those asked for, and those between them that the search went to. */
+  /** The points by load factor: those that were asked for, and those between them that the search tried. */
   points: SweptPoint[];
   largest?: LargestLoad;
   models: SweptModel[];
@@ -34,15 +34,18 @@ export interface SweptPoint {
   offeredRps: number;
   goodputRps: number;
   p99Ms?: number;
-  /** By model. */
+  /** The attainments by model. */
   attainments: (number | null)[];
 }
 
-/** Of the load factors in steps of 0.01; absent where the target is missed at every one tried. */
+/**
+ * LargestLoad is among the load factors in steps of 0.01; it is absent where every one that was tried misses the
+ * target.
+ */
 export interface LargestLoad {
-  /** The target is reached here and, unless atLeast, missed 0.01 above. */
+  /** The target is reached at this load factor and, unless `atLeast`, missed 0.01 above. */
   loadFactor: number;
-  /** It is the largest that was tried. */
+  /** Whether it is the largest that was tried. */
   atLeast: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { fault, InputError } from './errors.js';
 
-/** Bytes that some encodings of text begin with; the longer ones first, since one begins as another. */
+/** Some encodings of text begin with these bytes; the longer ones come first, since one begins as another. */
 const MARKS: readonly [name: string, bytes: readonly number[]][] = [
   ['UTF-32', [0xff, 0xfe, 0, 0]],
   ['UTF-32', [0, 0, 0xfe, 0xff]],
@@ -9,10 +9,10 @@ const MARKS: readonly [name: string, bytes: readonly number[]][] = [
 ];
 
 /**
- * The text of a file that is UTF-8; a byte order mark at its beginning is not part of it.
+ * textOf gives the text of a file in UTF-8, without a byte order mark at its beginning.
  * @throws InputError that names the encoding where it is another
  */
-export function textOf(bytes: Uint8Array, path: string): string {
+export function decodedText(bytes: Uint8Array, path: string): string {
   refuseForeign(bytes, path);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -23,7 +23,7 @@ export function textOf(bytes: Uint8Array, path: string): string {
 }
 
 /**
- * Looks at the beginning of a file whose text is read piece by piece.
+ * refuseForeign checks the beginning of a file whose text is read piece by piece.
  * @throws InputError where it is text in UTF-16 or UTF-32
  */
 export function refuseForeign(beginning: Uint8Array, path: string): void {
@@ -33,7 +33,7 @@ export function refuseForeign(beginning: Uint8Array, path: string): void {
     throw new InputError(`read ${path}`, [fault(`it is text in ${found}; save it as UTF-8`)]);
 }
 
-/** What UTF-16 without a mark looks like where it begins with two characters of ASCII. */
+/** hasEverySecondByteZero recognises UTF-16 without a mark that begins with two characters of ASCII. */
 function hasEverySecondByteZero([a, b, c, d]: Uint8Array): boolean {
   const little = b === 0 && d === 0 && a !== 0 && c !== 0 && c !== undefined;
   const big = a === 0 && c === 0 && b !== 0 && d !== 0 && d !== undefined;

@@ -1,6 +1,6 @@
 import { type Fault, InputError, MissingError } from './errors.js';
 
-/** Faults of one input gathered from many places, so that they are told all at once; each once. */
+/** ToldFaults gathers faults of one input from many places, each once, so that all are reported together. */
 export class ToldFaults {
   private readonly faults: Fault[] = [];
   private onlyMissing = true;
@@ -16,12 +16,12 @@ export class ToldFaults {
     }
   }
 
-  /** A file that is needed and not there. */
+  /** Adds a file that is needed and missing. */
   missing(...faults: readonly Fault[]): void {
     for (const fault of faults) this.keep(fault);
   }
 
-  /** MissingError where nothing is wrong but that files are missing. */
+  /** Gives a MissingError where nothing is wrong but missing files. */
   error(task: string): InputError {
     return this.onlyMissing ? new MissingError(task, this.faults) : new InputError(task, this.faults);
   }

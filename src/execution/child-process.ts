@@ -5,21 +5,21 @@ import { type Device, deviceText } from './device.js';
 import { ExecutionError } from './errors.js';
 import { allowedCores, tasksetPath } from './host.js';
 
-/** How an executor's child ended: its exit code, or the signal that ended it. */
+/** Exit says how an executor's child ended: with an exit code, or by the signal that ended it. */
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A started child: its socket, its last words, its end. */
+/** Child is a started child process: its socket, its last words, its end. */
 export interface Child {
   readonly process: ChildProcess;
   readonly socket: Socket;
-  /** The cores it is pinned to; undefined where it is not. */
+  /** The cores that it is pinned to; undefined where it is not pinned. */
   readonly cores: readonly number[] | undefined;
-  /** The last lines it wrote to stdout or stderr. */
+  /** The last lines that it wrote to stdout or stderr. */
   lastWords(): string;
-  /** Resolves when it is gone and all it wrote has been read. */
+  /** Resolves when the child is gone and all its output has been read. */
   readonly exited: Promise<Exit>;
 }
 
@@ -28,13 +28,13 @@ const KEPT_LINES = 12;
 const KEPT_CHARACTERS = 2000;
 
 /**
- * Starts the child process of a virtual GPU, pinned with `taskset` where that can be done. It is in a process group of
- * its own, so that a terminal's Ctrl-C reaches the parent alone.
+ * startChild starts the child process of a virtual GPU, pinned with `taskset` where the system has it. The child is
+ * in a process group of its own, so that a terminal's Ctrl-C reaches the parent alone.
  */
 export function startChild(device: Device, virtual: number, cores: readonly number[] | undefined): Child {
   const entry = createRequire(import.meta.url).resolve('#dist/src/execution/child.js');
   const pinned = pinnable(cores);
-  // Tensors that a model leaves behind are given back when it is released, not some time later.
+  // With this flag, tensors that a model leaves behind are freed when the model is released, not some time later.
   const node = [process.execPath, '--expose-gc', entry];
   const command = pinned === undefined ? node : [tasksetPath()!, '-c', pinned.join(','), ...node];
   const child = spawn(command[0]!, command.slice(1), {
@@ -43,7 +43,7 @@ export function startChild(device: Device, virtual: number, cores: readonly numb
     windowsHide: true,
     env: childEnvironment(device, virtual),
   });
-  // Out of file descriptors or processes: there are no streams, and the reason comes later, if at all.
+  // The system is out of file descriptors or processes: there are no streams, and the reason comes later, if at all.
   if (child.stdio?.[SOCKET_FD] === undefined) {
     child.once('error', () => {});
     throw new ExecutionError(
@@ -65,8 +65,9 @@ function pinnable(cores: readonly number[] | undefined): readonly number[] | und
 }
 
 /**
- * ONNX Runtime's telemetry is off: it would call home, and leaves a log per process in the temporary folder. Under
- * NVIDIA's MPS a virtual GPU gets its share of the multiprocessors; without it the share is by time.
+ * childEnvironment turns ONNX Runtime's telemetry off: it would connect to its maker, and it leaves a log per process
+ * in the temporary folder. Under NVIDIA's MPS a virtual GPU gets its share of the multiprocessors; without MPS the
+ * share is by time.
  */
 function childEnvironment(device: Device, virtual: number): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: _ofTheParent, ...inherited } = process.env;

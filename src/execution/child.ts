@@ -1,6 +1,7 @@
 /**
- * Entry of an executor's child process: carries messages between the parent's socket and the thread that holds the
- * sessions, so that the next request's tensors arrive while one runs. When the parent is gone, so is this process.
+ * This is the entry of an executor's child process. It carries messages between the parent's socket and the thread that
+ * holds the sessions, so that the next request's tensors arrive while one runs. When the parent is gone, this process
+ * ends.
  */
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import { Worker } from 'node:worker_threads';
@@ -17,7 +18,7 @@ process.on('SIGINT', () => {});
 const pool = new BufferPool();
 const thread = new Worker(new URL('./session-thread.js', import.meta.url), { stdout: false, stderr: false });
 const reader = new MessageReader<Call>(hand, (bytes) => pool.take(bytes));
-// Read into one buffer, rather than a new one for every 64 KB.
+// All chunks are read into one buffer, rather than into a new one for every 64 KB.
 const onread: OnReadOpts = {
   buffer: Buffer.allocUnsafeSlow(READ_BYTES),
   callback: (bytes, buffer) => {
@@ -52,7 +53,7 @@ thread.on('exit', () => {
   released = true;
   socket.end(() => process.exit(0));
 });
-// A run may be under way in the thread: leaving in good order would wait for it, and process.exit() would abort.
+// The thread may be running a model. An orderly exit would wait for it, and process.exit() would abort.
 const parentIsGone = () => {
   if (!released) process.kill(process.pid, 'SIGKILL');
 };

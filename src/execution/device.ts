@@ -2,21 +2,23 @@ import { type Fault, InputError } from '../artifacts/index.js';
 import { hostThreads } from './host.js';
 
 export const PROVIDERS = ['cpu', 'webgpu', 'cuda', 'tensorrt', 'coreml', 'dml'] as const;
-/** An execution provider of ONNX Runtime. */
+/** Provider names an execution provider of ONNX Runtime. */
 export type Provider = (typeof PROVIDERS)[number];
 
-/** What a session runs on. */
+/** Device is what a session runs on. */
 export interface Device {
   readonly provider: Provider;
-  /** CPU threads; all of the host's when absent. Of `cpu` alone. */
+  /** The number of CPU threads, for `cpu` only; absent, it means all of the host's threads. */
   readonly threads?: number;
-  /** Which of several alike. Of `cuda`, `tensorrt` and `dml`. */
+  /** Which of several equal devices is meant, for `cuda`, `tensorrt` and `dml` only. */
   readonly deviceId?: number;
-  /** At least 1: an emulated slower device. A result is held back until this many times its measured time. */
+  /**
+   * The factor of an emulated slower device, at least 1: results are held back to this multiple of the measured time.
+   */
   readonly slowdown?: number;
 }
 
-/** A device under the name of the device class it stands for. */
+/** NamedDevice is a device under the name of the device class that it stands for. */
 export interface NamedDevice {
   readonly className: string;
   readonly device: Device;
@@ -27,8 +29,9 @@ const GRAMMAR =
   'A device is [class=]provider[:argument][,slowdown=factor]: cpu:<threads>, webgpu, cuda:<id>, tensorrt:<id>, coreml, dml:<id>.';
 
 /**
- * Reads `[class=]provider[:argument][,slowdown=factor]`: `cpu:1`, `slow=cpu:1,slowdown=3`, `cuda:0`.
- * The class is called as the text where it has no name of its own. Throws InputError with all faults.
+ * parseDevice reads `[class=]provider[:argument][,slowdown=factor]`: `cpu:1`, `slow=cpu:1,slowdown=3`, `cuda:0`. A
+ * class without a name of its own is named after the text.
+ * @throws InputError with all faults
  */
 export function parseDevice(text: string): NamedDevice {
   const named = /^([^=,:]*)=(.*)$/s.exec(text);
@@ -80,21 +83,22 @@ function readOptions(options: readonly string[], faults: Fault[]): { slowdown?: 
   return slowdown === undefined ? {} : { slowdown };
 }
 
-/** The device as text, without a class: what `parseDevice` reads. */
+/** deviceText writes a device as `parseDevice` reads it, without a class. */
 export function deviceText(device: Device): string {
   const argument = device.provider === 'cpu' ? device.threads : device.deviceId;
   const slowdown = device.slowdown === undefined ? '' : `,slowdown=${device.slowdown}`;
   return `${device.provider}${argument === undefined ? '' : `:${argument}`}${slowdown}`;
 }
 
-/** CPU threads of a virtual GPU that is 1/v of the device; 1 for devices other than CPUs. */
+/** virtualThreads gives the CPU threads of a virtual GPU that is 1/v of the device; 1 for devices other than CPUs. */
 export function virtualThreads(device: Device, virtual = 1): number {
   return device.provider === 'cpu' ? Math.max(1, Math.floor((device.threads ?? hostThreads()) / virtual)) : 1;
 }
 
 /**
- * What is wrong with using these devices at once: more CPU threads than the host has, or a CPU whose threads do not
- * divide into its virtual GPUs. `count` is the number of whole devices, each running all of its `virtual` parts.
+ * checkThreads says what is wrong with using these devices at once: more CPU threads than the host has, or a CPU whose
+ * threads do not divide into its virtual GPUs. `count` is the number of whole devices, each with all `virtual` parts
+ * running.
  */
 export function checkThreads(
   devices: readonly { device: Device; virtual: number; count: number }[],

@@ -1,8 +1,8 @@
-/** The storage of one element type: as ONNX Runtime for Node keeps it, and as the Open Inference Protocol calls it. */
+/** DtypeInfo says how ONNX Runtime for Node stores an element type, and what the Open Inference Protocol calls it. */
 export interface DtypeInfo {
   readonly bytes: number;
   readonly array: NumericArrayConstructor;
-  /** Datatype name of the Open Inference Protocol. */
+  /** The datatype's name in the Open Inference Protocol. */
   readonly oip: string;
 }
 
@@ -25,9 +25,9 @@ export interface NumericArrayConstructor {
 }
 
 /**
- * Element types that tensors at a model's boundary may have, by ONNX Runtime's names. `bool` is a byte of 0 or 1;
- * `float16` is its 16 bits (a Uint16Array, also where the platform has a Float16Array). Strings have no fixed size
- * and are not in the table: see `isString`.
+ * DTYPES holds the element types that tensors at a model's boundary may have, by ONNX Runtime's names. `bool` is a
+ * byte of 0 or 1. `float16` is its 16 bits (a Uint16Array, also where the platform has a Float16Array). Strings have
+ * no fixed size and are not in the table.
  */
 export const DTYPES: Readonly<Record<string, DtypeInfo>> = {
   float32: { bytes: 4, array: Float32Array, oip: 'FP32' },
@@ -47,17 +47,19 @@ export const DTYPES: Readonly<Record<string, DtypeInfo>> = {
 export const STRING_DTYPE = 'string';
 const STRING_OIP = 'BYTES';
 
-/** What is known of a numeric dtype; undefined for `string` and for types that cannot cross a model's boundary here. */
+/**
+ * dtypeInfo gives a numeric dtype's storage; undefined for `string` and for types that cannot cross a boundary here.
+ */
 export function dtypeInfo(dtype: string): DtypeInfo | undefined {
   return Object.hasOwn(DTYPES, dtype) ? DTYPES[dtype] : undefined;
 }
 
-/** The Open Inference Protocol's name of a dtype (`float32` is `FP32`, `string` is `BYTES`), or undefined. */
+/** oipDatatype gives the Open Inference Protocol's name of a dtype (`float32` → `FP32`, `string` → `BYTES`), if any. */
 export function oipDatatype(dtype: string): string | undefined {
   return dtype === STRING_DTYPE ? STRING_OIP : dtypeInfo(dtype)?.oip;
 }
 
-/** The dtype that the Open Inference Protocol calls `datatype`, or undefined. */
+/** dtypeOfOip gives the dtype that the Open Inference Protocol calls `datatype`, or undefined. */
 export function dtypeOfOip(datatype: string): string | undefined {
   if (datatype === STRING_OIP) return STRING_DTYPE;
   return Object.keys(DTYPES).find((dtype) => DTYPES[dtype]!.oip === datatype);

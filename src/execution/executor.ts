@@ -27,88 +27,89 @@ import type {
 } from './protocol.js';
 import type { SessionChoice } from './session-options.js';
 
-/** A run's outputs by name, and the device's time as an outside observer sees it: an emulated device's hold-back included. */
+/** RunResult holds a run's outputs by name, and the device's time with the hold-back of an emulated device. */
 export interface RunResult extends RunTimes {
   readonly outputs: Tensors;
 }
 
-/** Start (CLOCK_MONOTONIC ns) and duration of every measured run, in order. */
+/** Measured holds the start (CLOCK_MONOTONIC, ns) and the duration of every measured run, in order. */
 export interface Measured {
   readonly startedNs: Float64Array;
   readonly durationUs: Float64Array;
 }
 
-/** ONNX Runtime's own times. An emulated device's hold-back is not in them. */
+/** NodeTimings are ONNX Runtime's own times, without the hold-back of an emulated device. */
 export interface NodeTimings {
   readonly runUs: number[];
   readonly nodes: NodeTiming[];
-  /** The graph as optimized, whose names the nodes bear; absent where the provider compiles it. */
+  /** The optimized graph, which gives the nodes their names; absent where the provider compiles the graph. */
   readonly optimizedModel?: Uint8Array;
 }
 
 export interface NodeTimingOptions {
   readonly runs: number;
-  /** Runs before those that count. */
+  /** The number of runs before those that count. */
   readonly warmupRuns?: number;
   readonly optimization?: Optimization;
 }
 
 /**
- * A virtual GPU: one child process with its sessions. Requests are done in the order they are made, and one made while
- * another runs is already over there when its turn comes. A request rejects with ExecutionError when it fails or the
- * child ends. The memory of feeds must be left alone until their request is answered. An idle executor does not keep
- * the program running; a program that ends takes its executors with it.
+ * Executor is a virtual GPU: one child process with its sessions. It handles requests in the order in which they are
+ * made; while one runs, the next is already sent over. A request rejects with ExecutionError when it fails or the child
+ * ends. The memory of feeds must not be changed until their request is answered. An idle executor does not keep the
+ * program running, and a program that ends takes its executors with it.
  */
 export interface Executor {
   readonly name: string;
   readonly device: Device;
   readonly pid: number;
-  /** The cores it is pinned to; undefined where it is not. */
+  /** The cores that it is pinned to; undefined where it is not pinned. */
   readonly cores: readonly number[] | undefined;
-  /** Makes a session of an ONNX file, as served unless options say otherwise. */
+  /** Makes a session of an ONNX file, with the settings that serving uses unless options change them. */
   load(modelPath: string, options?: Partial<SessionChoice>): Promise<LoadedModel>;
-  /** Runs a model once. Without `fetches`, every output that is a tensor. */
+  /** Runs a model once. Without `fetches` it returns every output that is a tensor. */
   run(model: number, feeds: Tensors, fetches?: readonly string[]): Promise<RunResult>;
-  /** Hands over what a model is fed in `measureRotation`; it is kept until the model is released. */
+  /** Sends the feeds of a model for `measureRotation`; the child keeps them until the model is released. */
   hold(model: number, feeds: Tensors): Promise<void>;
   /**
-   * Runs loaded models in turn inside the child on what they hold, the first to the last and again from the first, and times
-   * every run: all get as many runs, and each finds in the caches what is left there when the others have run.
+   * Runs loaded models in turn inside the child, each on its held feeds: the first to the last, and again from the
+   * first. It times every run. All models get equally many runs, and each finds the caches as the others left them.
    */
   measureRotation(models: readonly number[], stop: MeasureStop): Promise<Measured[]>;
-  /** Times of each node of a file's graph, in a session of their own. Keep runs × nodes below 100,000. */
+  /** Times each node of a file's graph in a session of its own. Keep runs × nodes below 100,000. */
   nodeTimings(modelPath: string, feeds: Tensors, options: NodeTimingOptions): Promise<NodeTimings>;
   release(model: number): Promise<void>;
-  /** Releases all and ends the child; kills it when it has not gone within the grace time. Never rejects. */
+  /** Releases everything and ends the child; kills it when it is not gone within the grace time. Never rejects. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
   /** Resolves when the child is gone, for whatever reason. */
   readonly exited: Promise<Exit>;
 }
 
 export interface ExecutorOptions {
-  /** This is 1/v of the device: of a CPU, that share of its threads. */
+  /** v: the executor is 1/v of the device; of a CPU, that share of its threads. */
   readonly virtual?: number;
-  /** Cores to pin it to; disregarded where the system cannot. */
+  /** The cores to pin it to; ignored where the system cannot pin. */
   readonly cores?: readonly number[];
-  /** What errors call it; the device's text by default. */
+  /** The executor's name in errors; by default the device's text. */
   readonly name?: string;
-  /** Watches what it holds; an executor that the guard ends fails with OutOfMemoryError. */
+  /** The guard that watches its memory; an executor that the guard ends fails with OutOfMemoryError. */
   readonly memory?: MemoryGuard;
 }
 
 const GRACE_MS = 5000;
-/** TensorRT may build its engine for seconds; what takes longer hangs. */
+/** TensorRT may build its engine for many seconds; a start that takes longer than this hangs. */
 const START_MS = 60_000;
 
 /**
- * Starts an executor and its device's provider. Throws MissingError when the provider is not there or cannot start
- * (saying what is missing), ExecutionError when the child process ends or has not started it within a minute.
+ * startExecutor starts an executor and its device's provider.
+ * @throws MissingError when the provider is missing or cannot start (saying what is missing); ExecutionError when the
+ *   child process ends, or does not start the provider within a minute
  */
 export async function startExecutor(device: Device, options: ExecutorOptions = {}): Promise<Executor> {
   return (await openExecutor(device, options)).executor;
 }
 
-/** An executor, and the providers that its build of ONNX Runtime lists. */
+/** openExecutor starts an executor and lists the providers of its build of ONNX Runtime. */
 export async function openExecutor(
   device: Device,
   options: ExecutorOptions = {},
@@ -129,7 +130,7 @@ export async function openExecutor(
     const words = executor.lastWords();
     await executor.close({ graceMs: 500 });
     if (!(error instanceof RefusedError)) {
-      // A sandbox may have taskset and forbid what it does.
+      // A sandbox may have taskset and forbid its use.
       if (executor.cores === undefined) throw error;
       const { cores: _notAllowed, ...unpinned } = options;
       return await openExecutor(device, unpinned);
@@ -139,7 +140,7 @@ export async function openExecutor(
   }
 }
 
-/** What the child answered when it could not do a request; told apart from its having ended. */
+/** RefusedError is what the child answered when it could not do a request, as opposed to the child's end. */
 class RefusedError extends ExecutionError {}
 
 interface Pending {
@@ -154,7 +155,7 @@ class ChildExecutor implements Executor {
   #pending = new Map<number, Pending>();
   #nextId = 0;
   #gone: Failure | undefined;
-  /** Whether we have killed the child, so that its end says nothing of memory. */
+  /** Whether this executor has killed the child, so that the child's end says nothing about memory. */
   #killing = false;
   #closing: Promise<void> | undefined;
 
@@ -167,7 +168,7 @@ class ChildExecutor implements Executor {
     this.memory?.watch(this.pid, () => this.child.process.kill('SIGKILL'));
     const reader = new MessageReader<Reply>((message) => this.#settle(message), uncleared);
     child.socket.on('data', (chunk: Uint8Array) => reader.push(chunk));
-    // A write to a child that is gone: its end says more, and is told below.
+    // A write to a child that is gone fails here. The child's end says more, and is reported below.
     child.socket.on('error', () => {});
     this.exited = child.exited.then((exit) => {
       this.#end(exit);
@@ -290,7 +291,7 @@ class ChildExecutor implements Executor {
     else pending.resolve({ answer: reply.answer, tensors: tensorsOf(message) });
   }
 
-  /** The child is gone: everything that waits for it fails. */
+  /** The child is gone, so everything that waits for it fails. */
   #end(exit: Exit): void {
     const memory = this.memory?.unwatch(this.pid);
     const end = { words: this.lastWords(), killing: this.#killing, memory };
@@ -310,8 +311,9 @@ class ChildExecutor implements Executor {
   }
 
   /**
-   * Only a request under way keeps the program running, and closing until the child is gone: by all that tells of the child's end too, since a child that is
-   * killed closes its socket first, and a program that nothing keeps would end before the request has failed.
+   * Only a request under way keeps the program running, or closing until the child is gone. Every handle that reports
+   * the child's end counts, because a killed child closes its socket first, and a program without handles would end
+   * before the request has failed.
    */
   #keepAlive(yes: boolean): void {
     const { process, socket } = this.child;

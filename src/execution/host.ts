@@ -2,12 +2,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 
-/** CPU threads this process may use at once: not the machine's count, but its affinity and, in a container, its quota. */
+/** hostThreads gives the CPU threads that this process may use: by its affinity and, in a container, its quota. */
 export function hostThreads(): number {
   return Math.max(1, Math.min(availableParallelism(), Math.floor(cpuQuota() ?? Number.POSITIVE_INFINITY)));
 }
 
-/** CPUs' worth of time that the control group grants; undefined where it sets no limit. */
+/** cpuQuota gives the CPUs' worth of time that the control group grants; undefined where it sets no limit. */
 function cpuQuota(): number | undefined {
   if (process.platform !== 'linux') return undefined;
   try {
@@ -17,22 +17,22 @@ function cpuQuota(): number | undefined {
   }
 }
 
-/** Reads the kernel's `cpu.max`: `<quota µs|max> <period µs>`. */
+/** parseCpuQuota reads the kernel's `cpu.max`: `<quota µs|max> <period µs>`. */
 export function parseCpuQuota(text: string): number | undefined {
   const [quota = '', period = ''] = text.trim().split(' ');
   return /^\d+$/.test(quota) && Number(period) > 0 ? Number(quota) / Number(period) : undefined;
 }
 
 /**
- * One set of cores for each executor, none shared: `threads[i]` cores for the i-th. Undefined entries where the
- * system cannot pin (no `taskset`, not Linux) or the cores are used up: those run unpinned.
+ * assignCores gives each executor a set of cores, none shared: `threads[i]` cores to the i-th. An entry is undefined
+ * where the system cannot pin (no `taskset`, not Linux) or the cores are used up; that executor runs unpinned.
  */
 export function assignCores(threads: readonly number[]): (readonly number[] | undefined)[] {
   const free = tasksetPath() === undefined ? [] : [...allowedCores()];
   return threads.map((count) => (count <= free.length ? free.splice(0, count) : undefined));
 }
 
-/** The cores this process may run on; empty where the system does not say. */
+/** allowedCores lists the cores that this process may run on; the list is empty where the system does not say. */
 export function allowedCores(): readonly number[] {
   if (process.platform !== 'linux') return [];
   try {
@@ -43,7 +43,7 @@ export function allowedCores(): readonly number[] {
   }
 }
 
-/** Reads the kernel's `0-3,8` notation. */
+/** parseCoreList reads the kernel's `0-3,8` notation. */
 export function parseCoreList(list: string): number[] {
   return list.split(',').flatMap((range) => {
     const [first = Number.NaN, last = first] = range.split('-').map(Number);
@@ -51,7 +51,7 @@ export function parseCoreList(list: string): number[] {
   });
 }
 
-/** Where `taskset` (util-linux) lies, or undefined where there is none. */
+/** tasksetPath finds `taskset` (util-linux), or gives undefined. */
 export function tasksetPath(): string | undefined {
   if (process.platform !== 'linux') return undefined;
   const folders = (process.env.PATH ?? '').split(delimiter);

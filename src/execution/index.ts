@@ -1,10 +1,10 @@
 /**
- * ONNX Runtime as we use it: devices and their providers, session options, tensors, stacking into batches, and the
+ * This room wraps ONNX Runtime: devices and their providers, session options, tensors, stacking into batches, and the
  * isolation of a virtual GPU in a child process of its own.
  *
- * In go a device, model files and tensors; out come outputs, the device's time for them, and ONNX Runtime's times of
- * single nodes. What is profiled and what is served go through the same executor, so what is measured is what runs.
- * It does not decide what runs when, looks into no model, and writes no file but a temporary one.
+ * A device, model files and tensors go in. Outputs, the device's time for them, and ONNX Runtime's times of single
+ * nodes come out. Profiling and serving use the same executor, so what is measured is what runs. The room does not
+ * decide what runs when, does not look into models, and writes only temporary files.
  */
 export type { Exit } from './child-process.js';
 export { monotonicNs } from './clock.js';
@@ -46,8 +46,8 @@ export type {
   NodeTiming,
   Optimization,
   RunTimes,
+  TensorInfo,
   Tensors,
-  ValueInfo,
 } from './protocol.js';
 export { splitBatch, stackBatch } from './stacking.js';
 export {

@@ -2,26 +2,26 @@ import type { Exit } from './child-process.js';
 import { isAboutMemory } from './errors.js';
 import { availableMemoryBytes, memoryText } from './memory.js';
 
-/** Why requests to an executor fail. */
+/** Failure says why requests to an executor fail. */
 export interface Failure {
   readonly why: string;
   readonly outOfMemory: boolean;
 }
 
-/** What is known of a child's end besides its exit. */
+/** End is what is known of a child's end besides its exit. */
 export interface End {
-  /** Its last words. */
+  /** The last lines that the child wrote. */
   readonly words: string;
-  /** Whether we have killed it because it did not go. */
+  /** Whether the executor has killed the child because it did not end by itself. */
   readonly killing: boolean;
-  /** What the memory guard says of it, where one watched it. */
+  /** The memory guard's account, where a guard watched the child. */
   readonly memory: { readonly why: string | undefined; readonly bytes: number } | undefined;
 }
 
-/** What the end of an executor's child says to those who wait for it. */
+/** failureOfEnd says why requests fail after the end of an executor's child. */
 export function failureOfEnd(pid: number, { code, signal }: Exit, { words, killing, memory }: End): Failure {
   if (memory?.why !== undefined) return { why: memory.why, outOfMemory: true };
-  // Nobody but the system, or a person, kills an executor that is watched.
+  // An executor that is watched is killed by nobody but the system, or a person.
   if (memory !== undefined && signal === 'SIGKILL' && !killing)
     return { why: killedText(memory.bytes), outOfMemory: true };
   const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
@@ -38,7 +38,7 @@ function killedText(bytes: number): string {
 /** ONNX Runtime's arena names the piece of memory that it could not get. */
 const REFUSED_PIECE = /requested buffer of size (\d+)/;
 
-/** What a child answered to a request that it could not do. */
+/** failureOfRefusal says why a request fails that the child answered with an error. */
 export function failureOfRefusal(said: string): Failure {
   const piece = REFUSED_PIECE.exec(said)?.[1];
   if (piece === undefined) return outOfMemoryIfSo(said, said);

@@ -1,15 +1,15 @@
 import { availableMemoryBytes, heldBytes, memoryText } from './memory.js';
 
-/** How often it looks. At 2 GB/s, which one thread reaches, 100 MB are taken between two looks. */
+/** The guard looks this often. One thread reaches 2 GB/s, so that 100 MB may be taken between two looks. */
 const INTERVAL_MS = 50;
-/** What is left to the others on the machine: this part of what is available at the start, and no more than that. */
+/** This share of the memory that is available at the start is left to the rest of the machine, but at most 2 GiB. */
 const RESERVE_SHARE = 0.1;
 const MOST_RESERVE_BYTES = 2 * 2 ** 30;
 
 export interface MemoryGuardOptions {
   /** The most that the processes may hold; by default what is available at the start, less a reserve. */
   readonly limitBytes?: number | undefined;
-  /** Bytes that a process holds, and those that are available: the system's unless given. */
+  /** These give the bytes that a process holds, and those that are available; by default they ask the system. */
   readonly held?: (pid: number) => number | undefined;
   readonly available?: () => number;
 }
@@ -17,14 +17,15 @@ export interface MemoryGuardOptions {
 interface Watched {
   readonly kill: () => void;
   bytes: number;
-  /** Why the guard killed it. */
+  /** The reason for which the guard killed it. */
   why?: string;
 }
 
 /**
- * Keeps child processes from taking memory until the system kills one of its own choice: kills the largest of them when
- * together they pass the limit, or when the system has nearly none left. Looks every 50 ms while there are any. Where the
- * system does not say what another process holds (not Linux), only the latter.
+ * MemoryGuard keeps child processes from taking memory until the system kills a process of its own choice. It kills the
+ * largest child when all together pass the limit, or when the machine has almost no memory left. It looks every 50 ms
+ * while there are children. Where the system does not say what another process holds (all but Linux), only the
+ * machine's memory counts.
  */
 export class MemoryGuard {
   readonly limitBytes: number;
@@ -45,7 +46,7 @@ export class MemoryGuard {
     this.#available = available;
   }
 
-  /** What the limit is, in words. */
+  /** The limit in words. */
   get limitText(): string {
     return `${memoryText(this.limitBytes)} ${this.#given ? 'are allowed' : 'are available here'}`;
   }
@@ -55,7 +56,9 @@ export class MemoryGuard {
     this.#timer ??= setInterval(() => this.look(), INTERVAL_MS).unref();
   }
 
-  /** Ends the watch of a process. @returns why the guard killed it, if it did, and what it last held */
+  /**
+   * Ends the watch of a process. @returns why the guard killed it, if it did, and the bytes it held at the last look
+   */
   unwatch(pid: number): { readonly why: string | undefined; readonly bytes: number } {
     const { why, bytes } = this.#watched.get(pid) ?? { why: undefined, bytes: 0 };
     this.#watched.delete(pid);
@@ -66,7 +69,7 @@ export class MemoryGuard {
     return { why, bytes };
   }
 
-  /** Looks once, and kills the largest process where there is need. */
+  /** Looks once, and kills the largest process if need be. */
   look(): void {
     let total = 0;
     for (const [pid, watched] of this.#watched) {

@@ -5,8 +5,9 @@ const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
 /**
- * Bytes of memory that new work can take: what the system has free, and no more than the control group's limit leaves.
- * Files that the system only caches count as free. macOS does not say what could be freed: there it is the whole memory.
+ * availableMemoryBytes gives the memory that new work can take: what the system has free, but no more than the control
+ * group's limit leaves. Files that the system only caches count as free. macOS does not say what could be freed, so
+ * that all of its memory counts.
  */
 export function availableMemoryBytes(): number {
   const free = process.platform === 'darwin' ? totalmem() : freemem();
@@ -15,7 +16,7 @@ export function availableMemoryBytes(): number {
   return Math.min(free, process.availableMemory() + cachedFileBytes());
 }
 
-/** What this process's control group has in the page cache. */
+/** cachedFileBytes gives the bytes that this process's control group has in the page cache. */
 function cachedFileBytes(): number {
   for (const path of memoryStatPaths()) {
     try {
@@ -41,7 +42,7 @@ function memoryStatPaths(): string[] {
   }
 }
 
-/** Reads the bytes of cached files from the kernel's `memory.stat`, of either version of control groups. */
+/** parseCachedFileBytes reads the bytes of cached files from `memory.stat`, of either version of control groups. */
 export function parseCachedFileBytes(text: string): number {
   const values = new Map(
     text.split('\n').map((line): [string, number] => {
@@ -53,7 +54,7 @@ export function parseCachedFileBytes(text: string): number {
   return of('inactive_file') + of('active_file');
 }
 
-/** Bytes that a process holds for itself, without what it shares with files; undefined where the system does not say. */
+/** heldBytes gives a process's memory without what it shares with files; undefined where the system does not say. */
 export function heldBytes(pid: number): number | undefined {
   if (process.platform !== 'linux') return undefined;
   try {
@@ -63,7 +64,7 @@ export function heldBytes(pid: number): number | undefined {
   }
 }
 
-/** Reads the kernel's `/proc/<pid>/status`; undefined for a process that holds no memory any more. */
+/** parseHeldBytes reads the kernel's `/proc/<pid>/status`; undefined for a process that holds no memory any more. */
 export function parseHeldBytes(status: string): number | undefined {
   const of = (key: string) => {
     const kib = new RegExp(`^${key}:\\s*(\\d+) kB$`, 'm').exec(status)?.[1];
@@ -73,7 +74,7 @@ export function parseHeldBytes(status: string): number | undefined {
   return anonymous === undefined ? of('VmRSS') : anonymous + (of('RssShmem') ?? 0);
 }
 
-/** Bytes as a person reads them: `850 MiB`, `1.25 GiB`, `12.5 GiB`. */
+/** memoryText writes bytes as a person reads them: `850 MiB`, `1.25 GiB`, `12.5 GiB`. */
 export function memoryText(bytes: number): string {
   if (bytes < GIB) return `${Math.ceil(bytes / MIB)} MiB`;
   return `${(bytes / GIB).toFixed(bytes < 10 * GIB ? 2 : 1)} GiB`;

@@ -14,7 +14,7 @@ const ADVICE: Readonly<Record<Provider, string>> = {
   dml: 'DirectML is there on Windows alone.',
 };
 
-/** Why a provider could not start, in one line, and what to do about it. */
+/** whatIsMissing says in one line why a provider could not start, and what to do about it. */
 export function whatIsMissing(
   provider: Provider,
   message: string,

@@ -21,10 +21,10 @@ interface Timings {
 }
 
 /**
- * ONNX Runtime's own times of every node over several runs, and the optimized graph of the same session, whose names
- * they bear (names made by the optimizer change from session to session). Files are written to `request.folder`.
- * No optimized graph comes from providers that compile it. Throws when ONNX Runtime did not record every run: it keeps
- * at most a million events.
+ * profiledTimings gives ONNX Runtime's own times of every node over several runs, and the optimized graph of the same
+ * session, whose node names they carry (names that the optimizer makes differ from session to session). It writes files
+ * to `request.folder`. Providers that compile the graph give no optimized one.
+ * @throws when ONNX Runtime did not record every run: it keeps at most a million events
  */
 export async function profiledTimings(
   request: Extract<Request, { op: 'nodeTimings' }>,
@@ -60,7 +60,10 @@ async function createDumping(
   }
 }
 
-/** The one profile in the folder that has events: a session that failed to start may have left an empty one. */
+/**
+ * parseTrace reads the one profile in the folder with events: a session that did not start may have left an empty
+ * one.
+ */
 function parseTrace(folder: string): TraceEvent[] {
   const files = readdirSync(folder).filter((file) => file.startsWith(PREFIX) && file.endsWith('.json'));
   const texts = files.map((file) => readFileSync(join(folder, file), 'utf8')).filter((text) => text !== '');
@@ -68,15 +71,15 @@ function parseTrace(folder: string): TraceEvent[] {
   return JSON.parse(texts[0]!) as TraceEvent[];
 }
 
-/** One run of the model: its own event, and those of its nodes. */
+/** Run is one run of the model: its own event, and those of its nodes. */
 interface Run {
   readonly whole: TraceEvent;
   readonly nodes: readonly TraceEvent[];
 }
 
 /**
- * Folds a trace into a figure per node and run. A node's time is the host's, but for nodes whose kernels the provider
- * timed on the device (WebGPU does): there the host's is only that of handing them over, and the device's counts.
+ * readTrace makes a figure per node and run from a trace. A node's time is the host's. For nodes whose kernels the
+ * provider timed on the device (as WebGPU does), the device's time counts: there the host only hands them over.
  */
 export function readTrace(events: readonly TraceEvent[], warmupRuns: number): Timings {
   const runs = runsOf(events);
@@ -97,14 +100,14 @@ export function readTrace(events: readonly TraceEvent[], warmupRuns: number): Ti
   return { runUs: runs.slice(warmupRuns).map(({ whole }) => whole.dur), nodes: [...nodes.values()] };
 }
 
-/** To the next node's start, or to the run's end. */
+/** gapAfter gives the time to the next node's start, or to the run's end. */
 function gapAfter({ whole, nodes }: Run, position: number): number {
   const event = nodes[position]!;
   const next = nodes[position + 1]?.ts ?? whole.ts + whole.dur;
   return Math.max(0, next - event.ts - event.dur);
 }
 
-/** Node and run events come in the order in which they ended. */
+/** runsOf groups events into runs. Node and run events come in the order in which they ended. */
 function runsOf(events: readonly TraceEvent[]): Run[] {
   const runs: Run[] = [];
   let nodes: TraceEvent[] = [];
@@ -120,14 +123,14 @@ function runsOf(events: readonly TraceEvent[]): Run[] {
   return runs;
 }
 
-/** An If, Loop or Scan ends after the nodes of its subgraphs, whose times it contains. */
+/** withoutInner drops the nodes inside an If, Loop or Scan, which ends after them and contains their times. */
 function withoutInner(events: readonly TraceEvent[], outer: TraceEvent): TraceEvent[] {
   let kept = events.length;
   while (kept > 0 && events[kept - 1]!.ts >= outer.ts) kept--;
   return events.slice(0, kept);
 }
 
-/** Kernels' µs on the device by node name, a figure a run. They come after all runs, named `node&operator&program`. */
+/** deviceTimes gives kernels' µs on the device by node and run. Their events come last, as `node&operator&program`. */
 function deviceTimes(events: readonly TraceEvent[], runs: readonly Run[]): Map<string, number[]> {
   const times = new Map<string, number[]>();
   for (const { cat, name, ts, dur } of events) {

@@ -13,13 +13,13 @@ import {
 import { openExecutor } from './executor.js';
 import { whatIsMissing } from './missing.js';
 
-/** What a device is, or what is missing for it to be one. */
+/** DeviceReport says what a device is, or what is missing for it to work. */
 export type DeviceReport =
   | {
       readonly device: Device;
       readonly className: string;
       readonly available: true;
-      /** Model of the CPU or GPU, as the system calls it. */
+      /** The model of the CPU or GPU, as the system calls it. */
       readonly name: string;
       readonly threads?: number;
       readonly memoryBytes?: number;
@@ -28,13 +28,14 @@ export type DeviceReport =
       readonly device: Device;
       readonly className: string;
       readonly available: false;
-      /** What is missing and what to install. */
+      /** The thing that is missing, and what to install. */
       readonly missing: string;
     };
 
 /**
- * Tries each device with a real session of a tiny model in a child process of its own, so that a provider that is
- * listed but cannot start is told as unavailable, with its reason. By default every provider, one device each.
+ * probeDevices tries each device with a session of a tiny model in a child process of its own. A provider that is
+ * listed but cannot start is therefore reported as unavailable, with its reason. By default it tries every provider,
+ * with one device each.
  */
 export async function probeDevices(devices: readonly NamedDevice[] = oneOfEach()): Promise<DeviceReport[]> {
   const listed = await listedProviders();

@@ -4,20 +4,20 @@ import type { TensorData } from './tensor.js';
 export type Optimization = 'disabled' | 'basic' | 'extended' | 'all';
 
 /**
- * When a measurement ends: after `minRuns` rotations and `minMs`, or after `maxMs` whatever came. Rotations are whole, and
- * there is one at least.
+ * MeasureStop says when a measurement ends: after `minRuns` rotations and `minMs`, or after `maxMs` in any case.
+ * Rotations are whole, and at least one is made.
  */
 export interface MeasureStop {
-  /** Rotations before those that count; not part of the times. */
+  /** The number of rotations before those that count; they are not part of the times. */
   readonly warmupRuns: number;
   readonly minRuns: number;
   readonly minMs: number;
   readonly maxMs: number;
-  /** CLOCK_MONOTONIC (`process.hrtime`) nanoseconds before which no measured run starts; so that copies start together. */
+  /** No measured run starts before this moment (CLOCK_MONOTONIC, ns), so that copies start together. */
   readonly startAtNs?: number;
 }
 
-/** What the parent asks of the child. Tensors travel beside it, by name. */
+/** Request is what the parent asks of the child. Tensors travel beside it, by name. */
 export type Request =
   | { readonly op: 'open'; readonly device: Device; readonly threads: number }
   | {
@@ -40,10 +40,10 @@ export type Request =
   | { readonly op: 'release'; readonly model: number }
   | { readonly op: 'close' };
 
-/** An input or output of a model as it declares it: free dimensions by name (empty where unnamed). */
-export interface ValueInfo {
+/** TensorInfo is an input or output as a model declares it, with free dimensions by name (empty where unnamed). */
+export interface TensorInfo {
   readonly name: string;
-  /** Undefined for what is not a tensor (a sequence, a map, an optional). */
+  /** The element type; undefined where this is no tensor (a sequence, a map, an optional). */
   readonly dtype?: string;
   readonly shape?: readonly (number | string)[];
 }
@@ -53,31 +53,31 @@ export interface LoadedModel {
   readonly loadMs: number;
   readonly inputs: string[];
   readonly outputs: string[];
-  readonly inputInfo: readonly ValueInfo[];
-  readonly outputInfo: readonly ValueInfo[];
+  readonly inputInfo: readonly TensorInfo[];
+  readonly outputInfo: readonly TensorInfo[];
 }
 
-/** One node's times, a figure a run in µs; nodes inside an If, Loop or Scan are part of that node's. */
+/** NodeTiming holds one node's times, a figure per run in µs. Nodes inside an If, Loop or Scan are part of its time. */
 export interface NodeTiming {
   readonly name: string;
   readonly op: string;
   readonly us: number[];
   /**
-   * From the node's end to the next one's start: freeing of tensors, dispatch, and 2 to 4 µs of ONNX Runtime's own
-   * recording. With it the nodes account for the whole run; without it, of many small nodes, for 85 to 90 %.
-   * Absent where `us` is the device's time.
+   * The time from the node's end to the next one's start: freeing of tensors, dispatch, and 2 to 4 µs of ONNX Runtime's
+   * own recording. With it the nodes account for the whole run; without it, many small nodes account for 85 to 90 %.
+   * It is absent where `us` is the device's time.
    */
   readonly gapUs?: number[];
 }
 
-/** Device time of one run: `executionUs` with the hold-back of an emulated device, and when, in CLOCK_MONOTONIC ns. */
+/** RunTimes holds the device time of one run, hold-back of an emulated device included, and when the run was. */
 export interface RunTimes {
   readonly executionUs: number;
   readonly startedNs: number;
   readonly endedNs: number;
 }
 
-/** What each request is answered with, besides tensors. */
+/** Answers are what each request is answered with, besides tensors. */
 export interface Answers {
   open: { readonly backends: readonly string[] };
   load: LoadedModel;
@@ -89,12 +89,12 @@ export interface Answers {
   close: Record<string, never>;
 }
 
-/** A reply's head: the answer, or what went wrong. */
+/** Reply is the head of a reply: the answer, or what went wrong. */
 export type Reply =
   | { readonly id: number; readonly answer: Answers[keyof Answers] }
   | { readonly id: number; readonly error: string };
 
-/** A request's head as sent. */
+/** Call is the head of a request as sent. */
 export interface Call {
   readonly id: number;
   readonly request: Request;

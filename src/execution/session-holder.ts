@@ -5,7 +5,15 @@ import type { Device } from './device.js';
 import { dtypeInfo, STRING_DTYPE } from './dtype.js';
 import { joinTensors } from './frames.js';
 import { profiledTimings } from './node-timings.js';
-import type { Answers, LoadedModel, MeasureStop, Request, RunTimes, Tensors, ValueInfo } from './protocol.js';
+import type {
+  Answers,
+  LoadedModel,
+  MeasureStop,
+  Request,
+  RunTimes,
+  TensorInfo,
+  Tensors,
+} from './protocol.js';
 import { type SessionChoice, sessionOptions } from './session-options.js';
 import { smallestModel } from './smallest-model.js';
 import type { TensorData } from './tensor.js';
@@ -19,7 +27,7 @@ interface Handled {
 
 type OrtValues = Record<string, Tensor>;
 
-/** A model in a rotation, and its runs so far. */
+/** Turn is a model in a rotation, with its runs so far. */
 interface Turn {
   readonly session: InferenceSession;
   readonly feeds: OrtValues;
@@ -28,16 +36,16 @@ interface Turn {
   readonly durationUs: number[];
 }
 
-/** The sessions of one virtual GPU, in the child process. */
+/** SessionHolder holds the sessions of one virtual GPU in the child process. */
 export class SessionHolder {
   #device: Device = { provider: 'cpu' };
   #threads = 1;
   #models = new Map<number, InferenceSession>();
-  /** What models are fed when they are measured. */
+  /** The feeds of models that are measured. */
   #held = new Map<number, OrtValues>();
   #nextModel = 0;
 
-  /** Does one request. Throws what ONNX Runtime throws. */
+  /** Handles one request. Throws what ONNX Runtime throws. */
   async handle(request: Request, tensors: Tensors): Promise<Handled> {
     switch (request.op) {
       case 'open':
@@ -62,7 +70,7 @@ export class SessionHolder {
     }
   }
 
-  /** Starts the provider in earnest: one that is listed may still lack its libraries or its hardware. */
+  /** Starts the provider for real, because one that is listed may still lack its libraries or its hardware. */
   async #open(device: Device, threads: number): Promise<Answers['open']> {
     this.#device = device;
     this.#threads = threads;
@@ -178,7 +186,7 @@ function tensorOutputs(session: InferenceSession): string[] {
   return session.outputMetadata.filter((value) => value.isTensor).map((value) => value.name);
 }
 
-function valueInfo(value: InferenceSession.ValueMetadata): ValueInfo {
+function valueInfo(value: InferenceSession.ValueMetadata): TensorInfo {
   return value.isTensor
     ? { name: value.name, dtype: value.type, shape: value.shape.map((dim) => dim ?? '') }
     : { name: value.name };

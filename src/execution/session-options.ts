@@ -2,22 +2,22 @@ import type { InferenceSession } from 'onnxruntime-node';
 import type { Device } from './device.js';
 import type { Optimization } from './protocol.js';
 
-/** Only errors: warnings of the optimizer are many and say nothing a person can act on. */
+/** Only errors are logged: warnings of the optimizer are many, and a person can do nothing about them. */
 const LOG_ERRORS = 3;
 
-/** How a session is made. */
+/** SessionChoice says how a session is made. */
 export interface SessionChoice {
   readonly optimization: Optimization;
   /**
-   * Whether ONNX Runtime lays out all of a run's tensors in one piece of memory from the second run on, as it does by
-   * itself. The piece comes on top of what the first run took: up to half as much again.
+   * Whether ONNX Runtime lays out all tensors of a run in one piece of memory from the second run on, as is its
+   * default. The piece comes on top of what the first run took: up to half as much again.
    */
   readonly memoryPattern: boolean;
 }
 
 /**
- * The session options of everything measured and everything served. Spinning is off: threads that spin after a run
- * slow the neighbours that share the host's cores.
+ * sessionOptions gives the session options of everything that is measured or served. Spinning is off: threads that spin
+ * after a run slow the neighbours that share the host's cores.
  */
 export function sessionOptions(
   device: Device,
@@ -36,7 +36,7 @@ export function sessionOptions(
   };
 }
 
-/** TensorRT leaves to CUDA what it cannot compile; all leave to the CPU what they do not implement. */
+/** TensorRT leaves to CUDA what it cannot compile; all providers leave to the CPU what they do not implement. */
 function executionProviders(device: Device): InferenceSession.ExecutionProviderConfig[] {
   const id = device.deviceId ?? 0;
   switch (device.provider) {

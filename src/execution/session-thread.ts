@@ -1,10 +1,10 @@
-/** The thread of an executor's child process that holds the sessions: one request at a time, in order. */
+/** This thread of an executor's child process holds the sessions. It handles one request at a time, in order. */
 import { parentPort } from 'node:worker_threads';
 import { type RawMessage, tensorsOf } from './frames.js';
 import type { Call, Reply, Tensors } from './protocol.js';
 import { SessionHolder } from './session-holder.js';
 
-/** To the child's main thread: what to send, and the request's memory to use again. */
+/** ThreadReply goes to the child's main thread: what to send, and the request's memory for reuse. */
 export interface ThreadReply {
   readonly reply: Reply;
   readonly tensors: Tensors;
@@ -24,7 +24,7 @@ const NOTHING = new ArrayBuffer(0);
 
 async function answer(message: RawMessage<Call>): Promise<void> {
   const { id, request } = message.head;
-  // What is held stays in use after the request.
+  // Held feeds stay in use after the request.
   const used = request.op === 'hold' ? NOTHING : message.payload;
   try {
     const { answer, tensors = {} } = await holder.handle(request, tensorsOf(message));
@@ -35,7 +35,7 @@ async function answer(message: RawMessage<Call>): Promise<void> {
   if (request.op === 'close') port.close();
 }
 
-/** Outputs go without a copy; should a later ONNX Runtime own their memory, they are cloned instead. */
+/** Outputs are moved without a copy; if a later ONNX Runtime owns their memory, they are cloned instead. */
 function send(reply: ThreadReply): void {
   const buffers = new Set<ArrayBuffer>([reply.used]);
   for (const { data } of Object.values(reply.tensors)) {

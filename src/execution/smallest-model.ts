@@ -1,4 +1,4 @@
-/** A model of one node, y = x + x over four floats, that any provider runs: shows that a provider can start. */
+/** smallestModel is one node, y = x + x over four floats, which any provider runs: it shows that a provider starts. */
 export function smallestModel(): Uint8Array {
   return Uint8Array.from([
     ...integer(1, 8), // ir_version
@@ -18,7 +18,7 @@ function fourFloats(name: string): number[] {
   return [...text(1, name), ...message(2, message(1, tensorType))];
 }
 
-/** Protobuf by hand, of fields below 16 and values below 128. */
+/** Protobuf is written by hand here, for fields below 16 and values below 128. */
 function integer(field: number, value: number): number[] {
   return [field << 3, value];
 }

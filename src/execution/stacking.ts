@@ -3,9 +3,9 @@ import type { NumericArray } from './dtype.js';
 import { elementCount, emptyTensor, isStrings, type TensorData } from './tensor.js';
 
 /**
- * One tensor of several requests', joined along the batch axis in the order given. Along axis 0 that is one copy per
- * part; along a later axis one copy per part and outer row. A single part comes back as it is.
- * Throws InputError when dtypes or other dimensions differ.
+ * stackBatch joins one tensor of several requests along the batch axis, in the order given. Along axis 0 this is one
+ * copy per part; along a later axis, one copy per part and outer row. A single part is returned as it is.
+ * @throws InputError when dtypes or other dimensions differ
  */
 export function stackBatch(parts: readonly TensorData[], batchAxis: number): TensorData {
   const first = parts[0];
@@ -29,8 +29,9 @@ export function stackBatch(parts: readonly TensorData[], batchAxis: number): Ten
 }
 
 /**
- * The parts of a stacked tensor: `rowsPerPart` rows along the batch axis each, in order. Along axis 0 the parts are
- * views of the tensor's memory, not copies. Throws InputError when the rows do not add up to the axis.
+ * splitBatch gives the parts of a stacked tensor, each with its `rowsPerPart` rows along the batch axis, in order.
+ * Along axis 0 the parts are views of the tensor's memory, not copies.
+ * @throws InputError when the rows do not add up to the axis
  */
 export function splitBatch(
   tensor: TensorData,

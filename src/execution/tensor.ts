@@ -2,19 +2,19 @@ import { setFloat16 } from '@petamoriken/float16';
 import { InputError } from '../artifacts/index.js';
 import { DTYPES, type DtypeInfo, dtypeInfo, type NumericArray, STRING_DTYPE } from './dtype.js';
 
-/** A tensor's values with its element type and shape, row-major. Strings are an array of strings. */
+/** TensorData is a tensor's values with its element type and shape, row-major. Strings are an array of strings. */
 export interface TensorData {
   readonly dtype: string;
   readonly dims: readonly number[];
   readonly data: NumericArray | readonly string[];
 }
 
-/** Number of elements of a shape; 1 for a scalar. */
+/** elementCount gives the number of elements of a shape; 1 for a scalar. */
 export function elementCount(dims: readonly number[]): number {
   return dims.reduce((product, dim) => product * dim, 1);
 }
 
-/** Bytes of the tensor as sent: of a string, four for its length and its UTF-8 bytes (as the Open Inference Protocol). */
+/** tensorBytes gives a tensor's bytes as sent. A string takes four for its length, plus its UTF-8 bytes. */
 export function tensorBytes(tensor: TensorData): number {
   if (isStrings(tensor.data)) {
     return tensor.data.reduce((bytes, text) => bytes + 4 + Buffer.byteLength(text), 0);
@@ -26,7 +26,7 @@ export function isStrings(data: TensorData['data']): data is readonly string[] {
   return Array.isArray(data);
 }
 
-/** A numeric dtype's storage. Throws InputError naming the known ones where there is none. */
+/** numericDtype gives a numeric dtype's storage. @throws InputError naming the known dtypes where there is none */
 export function numericDtype(dtype: string): DtypeInfo {
   const info = dtypeInfo(dtype);
   if (info !== undefined) return info;
@@ -34,26 +34,26 @@ export function numericDtype(dtype: string): DtypeInfo {
   throw new InputError('make a tensor', [{ path: '', message: `dtype is "${dtype}"; known are ${known}` }]);
 }
 
-/** A tensor of zeros (empty strings, false). */
+/** emptyTensor makes a tensor of zeros (or of empty strings, or false). */
 export function emptyTensor(dtype: string, dims: readonly number[]): TensorData {
   const length = elementCount(dims);
   if (dtype === STRING_DTYPE) return { dtype, dims, data: new Array<string>(length).fill('') };
   return { dtype, dims, data: new (numericDtype(dtype).array)(length) };
 }
 
-/** A tensor whose every element is `value`. */
+/** filledTensor makes a tensor whose every element is `value`. */
 export function filledTensor(dtype: string, dims: readonly number[], value: number): TensorData {
   return randomTensor(dtype, dims, () => 0, { low: value, high: value });
 }
 
-/** The bounds [low, high) that random values are drawn from. */
+/** ValueRange is the bounds [low, high) of random values. */
 export interface ValueRange {
   readonly low: number;
   readonly high: number;
 }
 
 /**
- * A tensor of values drawn uniformly from `range`: by default [0, 1) for floating types and {0, 1} for the others,
+ * randomTensor draws values uniformly from `range`: by default [0, 1) for floating types and {0, 1} for the others,
  * which is valid for masks and for indices into anything of two rows or more. Strings are the integers' digits.
  * @param nextUnit a stream of numbers in [0, 1)
  */
@@ -90,7 +90,7 @@ function drawer(dtype: string, next: () => number): () => number | bigint | stri
   }
 }
 
-/** The 16 bits of the half-precision float nearest to a value. */
+/** float16Bits gives the 16 bits of the half-precision float nearest to a value. */
 function float16Bits(value: number): number {
   setFloat16(FLOAT16_VIEW, 0, value);
   return FLOAT16_VIEW.getUint16(0);

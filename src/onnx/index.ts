@@ -1,10 +1,10 @@
 /**
- * ONNX files: read, order, cut, extract.
+ * This room reads ONNX files, puts their nodes in order, finds where they can be cut, and extracts partitions.
  *
- * Bytes go in; out come the graph's nodes in topological order, the tensors that live at every cut, and models made of
- * parts of the file's own bytes. Only names, types and shapes are decoded: weights, attributes and fields newer than
- * this code are copied as they are, and external data is pointed to, never read. It runs nothing, measures nothing and
- * opens no files.
+ * Bytes go in. Out come the graph's nodes in topological order, the tensors that live at every cut, and models made of
+ * parts of the file's own bytes. Only names, types and shapes are decoded. Weights, attributes and fields newer than
+ * this code are copied as they are, and external data is pointed to, never read. The room runs nothing, measures
+ * nothing and opens no files.
  */
 export {
   type BatchAxis,

@@ -2,11 +2,13 @@
 const TOLERANCE = 0.1;
 
 /**
- * greedyEnds groups layers by PPipe's rule (section 5.2). With W the whole runtime, every block's share is
- * W/N. From the first layer that is not yet in a block, the block ends at the valid cut that brings its
- * runtime closest to W/N. Where cuts lie within ±10 % of W/N, it ends at the one of them that the fewest
- * bytes cross (then the closest, then the earliest). The model's end counts as a cut that 0 bytes cross. This
- * is repeated to the last layer. The Nth block takes whatever is left, so there are never more than N.
+ * greedyEnds groups consecutive layers into blocks of about equal runtime. With W the whole runtime, every
+ * block's share is W/N. By PPipe's rule (section 5.2), a block begins at the first layer that is not yet in one,
+ * and ends where its runtime is closest to W/N; this is repeated to the last layer.
+ *
+ * These rules are ours. A block ends only at a valid cut. Where cuts bring its runtime within ±10 % of W/N, it
+ * ends at the one of them that the fewest bytes cross (then the closest, then the earliest). The model's end
+ * counts as a cut that 0 bytes cross. The Nth block takes whatever is left, so there are never more than N.
  *
  * A layer longer than its share is a block of its own, or shares one with a few short neighbours. Later
  * blocks keep the same share, so that fewer than N blocks may come out. Layers of 0 µs go where the fewest

@@ -2,18 +2,21 @@ import { Float16Array } from '@petamoriken/float16';
 import { isStrings, type NumericArray, stackBatch, type TensorData } from '../execution/index.js';
 import type { Batching } from './types.js';
 
-/** Kernels sum in another order at another batch size; beyond this part of the largest value it is another result. */
+/** Kernels sum in another order at another batch size; beyond this share of the largest value, results differ. */
 const TOLERANCE = 1e-3;
-/** A float16 has 11 significant bits: each rounding is up to 2^-11, and a model rounds after every node; 8 of them pass. */
+/**
+ * A float16 has 11 significant bits. Each rounding is up to 2^-11, and a model rounds after every node; 8 are
+ * allowed.
+ */
 const FLOAT16_TOLERANCE = 2 ** -8;
 
 /**
- * Whether two tensors hold the same values, but for rounding: within 1e-3 of the largest magnitude (float16: 2^-8);
- * not-a-number equals itself. Integers, truth values and texts are equal or not.
+ * agree says whether two tensors hold the same values up to rounding: within 1e-3 of the largest magnitude (float16:
+ * 2^-8). Not-a-number equals itself. Integers, truth values and texts are equal or not.
  */
 export function agree(a: TensorData, b: TensorData): boolean {
   if (a.dtype !== b.dtype || a.dims.join() !== b.dims.join()) return false;
-  const [x, y] = [numbersOf(a), numbersOf(b)];
+  const [x, y] = [numericValues(a), numericValues(b)];
   if (!(a.dtype.startsWith('float') && x !== undefined && y !== undefined)) return same(a, b);
   let largest = 0;
   for (const value of x) if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(Number(value)));
@@ -22,8 +25,8 @@ export function agree(a: TensorData, b: TensorData): boolean {
   return true;
 }
 
-/** A tensor's elements as numbers: of float16, the values that its bits stand for. Undefined for texts. */
-export function numbersOf({ dtype, data }: TensorData): NumericArray | undefined {
+/** numericValues gives a tensor's elements as numbers; for float16, what its bits stand for. Undefined for texts. */
+export function numericValues({ dtype, data }: TensorData): NumericArray | undefined {
   if (isStrings(data)) return undefined;
   if (dtype !== 'float16') return data;
   return Float32Array.from(new Float16Array(data.buffer as ArrayBuffer, data.byteOffset, data.length));
@@ -37,10 +40,10 @@ function same({ data: a }: TensorData, { data: b }: TensorData): boolean {
   return a.length === b.length && a.every((value, i) => value === b[i]);
 }
 
-/** A tensor's type and shape without its values. */
+/** Shaped is a tensor's type and shape without its values. */
 export type Shaped = Pick<TensorData, 'dtype' | 'dims'>;
 
-/** Something of one tensor in two different requests and in both at once. */
+/** Seen holds something of one tensor in two different requests and in both at once. */
 export interface Seen<T> {
   readonly first: T;
   readonly second: T;
@@ -48,19 +51,19 @@ export interface Seen<T> {
 }
 
 /**
- * How a tensor is batched, told from its values in two different requests and in both at once. It is *stacked* when
- * exactly one axis grows and joining the two along it gives the tensor of both. It is *common* when all three are
- * equal: that holds for what depends on common inputs only, and not for a vector that holds the batch size (a shape
- * to reshape to), which differs at batch 2. Anything else cannot cross a cut between batches: its size depends on the
- * data, or rows are mixed.
+ * batchingOf says how a tensor is batched, by its values in two different requests and in both at once. It is *stacked*
+ * when exactly one axis grows and joining the two along it gives the tensor of both. It is *common* when all three are
+ * equal. That holds for what depends on common inputs only, and not for a vector that holds the batch size (a shape to
+ * reshape to), which differs at batch 2. Any other tensor cannot cross a cut between batches: its size depends on the
+ * data, or it mixes rows.
  */
 export function batchingOf(first: TensorData, second: TensorData, both: TensorData): Batching {
   const seen = { first, second, both };
   const asShaped = batchingOfShapes(seen);
-  return asShaped.kind === 'mixed' ? asShaped : confirmed(asShaped, seen, both);
+  return asShaped.kind === 'mixed' ? asShaped : confirmedBatching(asShaped, seen, both);
 }
 
-/** The only way a tensor of these shapes can be batched: `mixed` is certain, the others are for its values to confirm. */
+/** batchingOfShapes gives the one batching that shapes allow. `mixed` is certain; values must confirm the others. */
 export function batchingOfShapes({ first, second, both }: Seen<Shaped>): Batching {
   if (first.dims.join() !== second.dims.join())
     return { kind: 'mixed', why: `its size depends on the data (${shown(first)} and ${shown(second)})` };
@@ -78,11 +81,11 @@ export function batchingOfShapes({ first, second, both }: Seen<Shaped>): Batchin
 }
 
 /**
- * The batching that shapes allow, where the values bear it out.
- * @param values the tensor's, or the same part of each along axes other than the stacked one
+ * confirmedBatching gives the batching that shapes allow, if the values confirm it.
+ * @param values the tensor's values, or the same part of each along axes other than the stacked one
  * @param whole the tensor of both requests, for the message
  */
-export function confirmed(
+export function confirmedBatching(
   asShaped: Exclude<Batching, { kind: 'mixed' }>,
   { first, second, both }: Seen<TensorData>,
   whole: Shaped,

@@ -1,6 +1,6 @@
 import type { OnnxModel, OnnxNode } from '../onnx/index.js';
 
-/** A node of the optimized graph, as far as attribution looks at it. */
+/** OptimizedNode is a node of the optimized graph, as far as attribution needs it. */
 export interface OptimizedNode {
   readonly name: string;
   readonly inputs: readonly string[];
@@ -8,14 +8,15 @@ export interface OptimizedNode {
 }
 
 /**
- * Which original nodes each node of an optimized graph stands for, by index into `original.graph.nodes`.
+ * originalsOf finds the original nodes that each node of an optimized graph stands for, by index into
+ * `original.graph.nodes`.
  *
  * An optimized node that makes a tensor of the original graph stands for the original nodes between that tensor and the
- * nearest tensors that other optimized nodes make (its backward closure; nodes that only constants feed are left out
- * unless there is nothing else). `<tensor>_nchwc`, the same tensor in blocked layout, counts as the tensor. A node that
- * makes no original tensor (a reorder of layouts, a part of a fusion) stands for what its first consumer does, or for
- * what its producer does where nobody consumes it.
- * @returns per optimized node its original nodes; empty only where the graphs have nothing in common
+ * nearest tensors that other optimized nodes make: its backward closure. (Nodes that only constants feed are left out
+ * unless there is nothing else.) `<tensor>_nchwc`, the same tensor in blocked layout, counts as the tensor. A node that
+ * makes no original tensor (a reorder of layouts, a part of a fusion) stands for the same nodes as its first consumer,
+ * or as its producer where nobody consumes it.
+ * @returns the original nodes of each optimized node; empty only where the graphs have nothing in common
  */
 export function originalsOf(original: OnnxModel, optimized: readonly OptimizedNode[]): number[][] {
   const graph = indexed(original);
@@ -53,7 +54,7 @@ function indexed(model: OnnxModel): Indexed {
   return { nodes: model.graph.nodes, producer, canonical };
 }
 
-/** Original nodes from these tensors back to tensors that are available, not counting these themselves. */
+/** closureOf lists the original nodes from these tensors back to the tensors that are available. */
 function closureOf(
   graph: Indexed,
   outputs: readonly (string | undefined)[],
@@ -75,7 +76,7 @@ function closureOf(
   return [...found].sort((a, b) => a - b);
 }
 
-/** Gives nodes without originals those of their first consumer, else of their first producer. */
+/** adopted gives nodes without originals those of their first consumer, else of their first producer. */
 function adopted(optimized: readonly OptimizedNode[], own: readonly number[][]): number[][] {
   const result = own.map((list) => [...list]);
   const producer = new Map<string, number>();

@@ -11,25 +11,27 @@ import {
   readModel,
 } from '../onnx/index.js';
 
-/** A model with its nodes named and every dimension but the batch bound. */
+/** BoundModel is a model with named nodes and every dimension but the batch bound. */
 export interface BoundModel {
-  /** What is run and cut. Where it has branches, the file's dimensions stay open in it: see `openWhereBranching`. */
+  /**
+   * The model that is run and cut. Where it has branches, it keeps the file's open dimensions: `openWhereBranching`.
+   */
   readonly model: OnnxModel;
-  /** The same with every dimension but the batch bound: the shapes of its inputs. */
+  /** The same model with every dimension but the batch bound. It gives the shapes of the inputs. */
   readonly shaped: OnnxModel;
   /** The batch as the graph has it now. */
   readonly batch: BatchDim;
-  /** The size the batch had in the file, where it was fixed. */
+  /** The size that the batch had in the file, where it was fixed. */
   readonly fileBatch: number | undefined;
-  /** Why the batch could not be made symbolic; undefined where it is. */
+  /** Why the batch could not be made symbolic; undefined where it is symbolic. */
   readonly notSymbolic: string | undefined;
 }
 
 /**
- * Names the nodes, binds the free dimensions and makes a fixed batch symbolic where the graph allows it. Pure: the same
- * bytes and dimensions give the same model, so that what is deployed is what was profiled.
- * @param options.batching false leaves a fixed batch as it is; so does giving the batch's own dimension a size
- * @throws InputError naming the dimensions that lack a size, or those given that the model does not have
+ * bindModel names the nodes, binds the free dimensions and makes a fixed batch symbolic where the graph allows it. It
+ * is pure: the same bytes and dimensions give the same model, so that what is deployed is what was profiled.
+ * @param options.batching false leaves a fixed batch as it is; so does a size for the batch's own dimension
+ * @throws InputError naming the dimensions that lack a size, or given ones that the model does not have
  */
 export function bindModel(
   bytes: Uint8Array,
@@ -56,14 +58,15 @@ export function bindModel(
 }
 
 /**
- * ONNX Runtime infers shapes in branches that are not taken too, and refuses a model in which a size that was given
- * contradicts one of them; with the dimension open it runs. So in a model with branches sizes are not written into the file.
+ * openWhereBranching picks the model that is run. ONNX Runtime infers shapes also in branches that are not taken, and
+ * refuses a model in which a given size contradicts one of them; with the dimension open, the model runs. So sizes are
+ * not written into a model with branches.
  */
 function openWhereBranching(read: OnnxModel, shaped: OnnxModel): OnnxModel {
   return mayBranch(read) ? readModel(nameNodes(read), { name: read.name }) : shaped;
 }
 
-/** Why a fixed batch is left as it is: nobody asked for another, or its size is the one that was asked for. */
+/** leftFixed says why a fixed batch stays: nobody asked for another, or its size is the one that was asked for. */
 function leftFixed(
   read: OnnxModel,
   dims: Readonly<Record<string, number>>,

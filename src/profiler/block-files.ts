@@ -4,10 +4,10 @@ import { measuredBytes } from './memory-need.js';
 import { writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
 
-/** Values that are kept when they have been found once; more than that are found again for those who need them. */
+/** Up to this size, found values are kept; larger ones are found again for the blocks that need them. */
 const KEPT_BYTES = 32 * 2 ** 20;
 
-/** A block as an ONNX file: nodes [from, to) of the model. */
+/** BlockFile is a block as an ONNX file: nodes [from, to) of the model. */
 export interface BlockFile {
   readonly from: number;
   readonly to: number;
@@ -15,10 +15,10 @@ export interface BlockFile {
   readonly inputs: readonly string[];
 }
 
-/** Runs a model once, on the model's own request, for what is fetched. */
+/** RunOnce runs a model once, on the model's own request, and gives the tensors that are fetched. */
 export type RunOnce = (path: string, fetches: readonly string[]) => Promise<Tensors>;
 
-/** Every block as a file of its own. */
+/** writeBlockFiles writes every block as a file of its own. */
 export async function writeBlockFiles(
   prepared: PreparedModel,
   ends: readonly number[],
@@ -34,8 +34,9 @@ export async function writeBlockFiles(
 }
 
 /**
- * The model's own tensors for one request at the inputs of blocks: the request's, others from a run of the model with them
- * exposed. Few bytes are found at once and kept; many are found for the blocks asked for, and are theirs alone to hold.
+ * BlockFeeds gives the model's own tensors for one request at the inputs of blocks. They are the request's tensors, or
+ * they come from a run of the model with its inner tensors exposed. Small values are found at once and kept. Large ones
+ * are found for the blocks that are asked for, and only the caller holds them.
  */
 export class BlockFeeds {
   readonly #keeps: boolean;
@@ -51,7 +52,7 @@ export class BlockFeeds {
     this.#keeps = [...names].reduce((sum, name) => sum + bytesOf(name), 0) <= KEPT_BYTES;
   }
 
-  /** By block, its feeds for one request. */
+  /** Gives each block's feeds for one request. */
   async of(blocks: readonly number[]): Promise<Map<number, Tensors>> {
     const values = this.#kept ?? (await this.#find(this.#keeps ? [...this.files.keys()] : blocks));
     if (this.#keeps) this.#kept = values;

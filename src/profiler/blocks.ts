@@ -2,7 +2,7 @@ import { type Fault, fault, InputError, type Profile, type ProfiledBlock } from 
 import { crossingSpecs } from './layers.js';
 import type { PreparedModel } from './types.js';
 
-/** The blocks that end at these layers, as a profile lists them. */
+/** blocksAt lists the blocks that end at these layers, as a profile holds them. */
 export function blocksAt(prepared: PreparedModel, ends: readonly number[]): ProfiledBlock[] {
   return ends.map((end, k) => {
     const layers = prepared.layers.slice(ends[k - 1] ?? 0, end);
@@ -16,8 +16,9 @@ export function blocksAt(prepared: PreparedModel, ends: readonly number[]): Prof
 }
 
 /**
- * Where another profile's blocks end in this model, by the nodes they hold.
- * @throws InputError with every fault: blocks without nodes, nodes that are missing or elsewhere, ends where it cannot be cut
+ * endsOfProfile finds where another profile's blocks end in this model, by the nodes that they hold.
+ * @throws InputError with every fault: blocks without nodes, nodes that are missing or elsewhere, ends at which the
+ *   model cannot be cut
  */
 export function endsOfProfile(prepared: PreparedModel, { blocks }: Profile): number[] {
   const faults: Fault[] = [];

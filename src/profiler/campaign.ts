@@ -2,7 +2,7 @@ import { type Fault, fault, InputError, type Profile, sameData } from '../artifa
 import { checkThreads, type NamedDevice } from '../execution/index.js';
 import { DEFAULT_LIMITS, type Limits, type PreparedModel, type ProfileOptions } from './types.js';
 
-/** What will be measured: options with their defaults, checked. */
+/** Campaign is what will be measured: the options with their defaults, checked. */
 export interface Campaign {
   readonly devices: readonly NamedDevice[];
   readonly batchSizes: readonly number[];
@@ -11,9 +11,11 @@ export interface Campaign {
 }
 
 /**
- * The options with their defaults. A model with a fixed batch is measured at that batch only, whatever sizes are asked for.
+ * campaignOf completes the options with their defaults. A model with a fixed batch is measured at that batch only,
+ * whatever sizes are asked for.
  * @throws InputError with every fault: sizes that are no positive integers, classes named twice, threads that do not
- *   divide among virtual GPUs or are more than the host has, limits that cannot be met, a profile to resume of other measurements
+ *   divide among virtual GPUs or are more than the host has, limits that cannot be met, a profile to resume whose
+ *   measurements differ from these
  */
 export function campaignOf(prepared: PreparedModel, options: ProfileOptions): Campaign {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -67,7 +69,9 @@ function limitFaults({ warmupRuns, minRuns, minMs, maxMs }: Limits): Fault[] {
   return faults;
 }
 
-/** Why a profile cannot be gone on with: figures of other models, blocks or limits do not belong in one table. */
+/**
+ * resumeFaults says why a profile cannot be resumed: figures of other models, blocks or limits would mix in a table.
+ */
 function resumeFaults(
   prepared: PreparedModel,
   resume: Profile,
@@ -100,7 +104,7 @@ function resumeFaults(
   return [...faults, ...options.devices.flatMap((named) => otherDevice(resume, named))];
 }
 
-/** How blocks are asked for, where that is said, against how they were: the profile's own are kept. */
+/** otherPartition compares how blocks are asked for, where that is said, with how the profile's blocks were made. */
 function otherPartition(
   { blocks, measurement }: Profile,
   { method, blocks: count }: NonNullable<ProfileOptions['partition']> = {},
@@ -132,7 +136,7 @@ function sameEntries(a: Readonly<Record<string, number>>, b: Readonly<Record<str
   return [...names].every((name) => a[name] === b[name]);
 }
 
-/** Whether two lists of blocks hold the same nodes. */
+/** sameBlocks says whether two lists of blocks hold the same nodes. */
 export function sameBlocks(a: Profile['blocks'], b: Profile['blocks']): boolean {
   const text = (blocks: Profile['blocks']) => JSON.stringify(blocks.map(({ nodes }) => nodes ?? null));
   return text(a) === text(b);

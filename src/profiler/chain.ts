@@ -10,22 +10,23 @@ import {
   type Tensors,
 } from '../execution/index.js';
 import { extractPartition } from '../onnx/index.js';
-import { numbersOf } from './agreement.js';
+import { numericValues } from './agreement.js';
 import { tellingMemory } from './memory-need.js';
 import { copyPieces, withScratch, writeData, writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
 
-/** The blocks as files, and how far their chain's outputs are from the whole model's. */
+/** Chain is the blocks as files, and how far the chain's outputs are from the whole model's. */
 export interface Chain {
   readonly files: string[];
-  /** Largest difference of any output element, over the largest magnitude of that output; 0 where bit for bit the same. */
+  /** The largest difference of any output element over the largest magnitude of that output; 0 for equal bits. */
   readonly largestDifference: number;
 }
 
 /**
- * Writes every block as an ONNX file of its own, runs them one after another on one request, and compares with the whole
- * model, both with graph optimizations off. The folder appears whole or not at all; one that is there is replaced only
- * where it holds nothing but blocks' files (`<number>.onnx`, `<number>.onnx.data`). With boundary `float16` the difference is what rounding at the cuts changes.
+ * extractChain writes every block as an ONNX file of its own, runs them one after another on one request, and compares
+ * the outputs with those of the whole model, both with graph optimizations off. The folder appears whole or not at all.
+ * An existing folder is replaced only where it holds nothing but blocks' files (`<number>.onnx`, `<number>.onnx.data`).
+ * With boundary `float16` the difference is what rounding at the cuts changes.
  * @param ends exclusive layer index of each block
  * @throws InputError where the folder holds other files or its parent is missing; the signal's reason on abort
  */
@@ -43,8 +44,8 @@ export async function extractChain(
 }
 
 /**
- * Whether blocks could be extracted to a folder, asked before layers are measured.
- * @throws InputError where it holds other files or its parent is missing
+ * checkExtractFolder checks that blocks could be extracted to a folder. It is called before layers are measured.
+ * @throws InputError where the folder holds other files or its parent is missing
  */
 export function checkExtractFolder(folder: string): Promise<void> {
   return checkFolder(folder, holdsBlocks);
@@ -52,7 +53,7 @@ export function checkExtractFolder(folder: string): Promise<void> {
 
 const BLOCK_FILE = /^\d+\.onnx(\.data)?$/;
 
-/** Whether every entry is a file named as a block's. */
+/** holdsBlocks says whether every entry of a folder is a file with a block's name. */
 async function holdsBlocks(folder: string): Promise<boolean> {
   const entries = await readdir(folder, { withFileTypes: true });
   return entries.every((entry) => entry.isFile() && BLOCK_FILE.test(entry.name));
@@ -92,7 +93,8 @@ async function writeChain(
 }
 
 /**
- * What converting tensors at every block's boundary changes in the outputs, as `Chain.largestDifference`; nothing is kept.
+ * boundaryChange measures what converting tensors at every block's boundary changes in the outputs, as
+ * `Chain.largestDifference`. It keeps no files.
  */
 export function boundaryChange(
   prepared: PreparedModel,
@@ -130,7 +132,7 @@ async function writeBlock(
   return { path, inputs, outputs: sent };
 }
 
-/** The values of `wanted`. What no later block reads is let go on the way. */
+/** runChain gives the values of `wanted`. It frees the tensors that no later block reads on the way. */
 async function runChain(
   executor: Executor,
   blocks: readonly Block[],
@@ -152,7 +154,7 @@ async function runChain(
 function difference(whole: TensorData | undefined, chained: TensorData | undefined): number {
   if (whole === undefined || chained === undefined || whole.dims.join() !== chained.dims.join())
     return Number.POSITIVE_INFINITY;
-  const [a, b] = [numbersOf(whole), numbersOf(chained)];
+  const [a, b] = [numericValues(whole), numericValues(chained)];
   if (a === undefined || b === undefined)
     return whole.data.every((value, i) => value === chained.data[i]) ? 0 : Number.POSITIVE_INFINITY;
   let most = 0;

@@ -1,12 +1,12 @@
 import type { Profile } from '../artifacts/index.js';
 import { monotonicNs } from '../execution/index.js';
 
-/** Work that may be lost: long against the time a checkpoint takes. */
+/** This much work may be lost; it is long compared with the time that a checkpoint takes. */
 const INTERVAL_NS = 5e9;
 
-/** Hands out the profile while it is measured: after the first measurement, then at most every 5 s. */
+/** Checkpoints hands out the profile while it is measured: after the first measurement, then at most every 5 s. */
 export class Checkpoints {
-  /** When the last one was; undefined before the first. */
+  /** The time of the last checkpoint; undefined before the first. */
   #keptNs: number | undefined;
   /** Whether something was measured since. */
   #unkept = false;
@@ -16,7 +16,7 @@ export class Checkpoints {
     private readonly profile: () => Profile,
   ) {}
 
-  /** Something was measured. */
+  /** Notes that something was measured. */
   measured(): void {
     this.#unkept = true;
   }
@@ -25,7 +25,7 @@ export class Checkpoints {
     if (this.#keptNs === undefined || monotonicNs() - this.#keptNs >= INTERVAL_NS) await this.#keep();
   }
 
-  /** Before an error that ends the run: it is the one to tell, whatever becomes of the checkpoint. */
+  /** Keeps the last figures before an error ends the run. That error is the one to report, whatever happens here. */
   async keepLast(): Promise<void> {
     try {
       await this.#keep();

@@ -5,44 +5,44 @@ import {
   elementCount,
   STRING_DTYPE,
   type TensorData,
+  type TensorInfo,
   type Tensors,
-  type ValueInfo,
 } from '../execution/index.js';
 import { exposeTensors, type OnnxModel, type Probe, probeTensors } from '../onnx/index.js';
-import { agree, batchingOfShapes, confirmed, type Seen, type Shaped } from './agreement.js';
+import { agree, batchingOfShapes, confirmedBatching, type Seen, type Shaped } from './agreement.js';
 import { randomBatching } from './random-values.js';
 import { samplePicks } from './sampling.js';
 import { writeModel } from './source.js';
 import type { Batching, TensorFinding } from './types.js';
 
-/** Values that are fetched from a run at once, for one request; a fetched tensor lives several times over. */
+/** One run fetches values of at most this size for a request, because a fetched tensor lives several times over. */
 const FETCH_BYTES = 16 * 2 ** 20;
-/** A model whose tensors are no larger in all is compared in all their elements; of another, about half as much. */
+/** Up to this size in all, a model's tensors are compared in all elements; of a larger model, about half as much is. */
 const WHOLE_BYTES = 64 * 2 ** 20;
 const SAMPLED_BYTES = 32 * 2 ** 20;
-/** What is compared of a large tensor, whatever the number of tensors. */
+/** At least this much of a large tensor is compared, whatever the number of tensors. */
 const LEAST_SAMPLE_BYTES = 16 * 2 ** 10;
 const MOST_SAMPLE_BYTES = 2 ** 20;
 
-/** Where a model is run to find out about its tensors. */
+/** Trial is where a model is run to find out about its tensors. */
 export interface Trial {
   readonly executor: Executor;
   readonly model: OnnxModel;
-  /** Temporary folder for the models with probes. */
+  /** A temporary folder for the models with probes. */
   readonly folder: string;
-  /** Two different requests, and both at once; the last undefined where it does not batch. */
+  /** Two different requests, and both at once; `both` is undefined where the model does not batch. */
   readonly first: Tensors;
   readonly second: Tensors;
   readonly both: Tensors | undefined;
   readonly signal?: AbortSignal;
-  /** Told before the first run what ONNX Runtime infers: throws where that cannot fit. */
-  readonly checkFits?: (inferred: ReadonlyMap<string, ValueInfo>) => void;
+  /** Receives what ONNX Runtime infers before the first run; throws where that cannot fit. */
+  readonly checkFits?: (inferred: ReadonlyMap<string, TensorInfo>) => void;
 }
 
-/** A tensor's shape for each request and both at once. */
+/** Shapes are a tensor's shapes for each request and for both at once. */
 type Shapes = Omit<Seen<Shaped>, 'both'> & { readonly both: Shaped | undefined };
 
-/** A tensor whose values have to confirm what its shapes say. */
+/** Candidate is a tensor whose values must confirm what its shapes say. */
 interface Candidate {
   readonly name: string;
   readonly shapes: Seen<Shaped>;
@@ -50,11 +50,11 @@ interface Candidate {
 }
 
 /**
- * Dtype, shape and batching of tensors of the graph, by loading and running it with probes: what ONNX Runtime infers of
- * types, then the shapes of all tensors in one run a request, then as many values as the comparison takes. The model's
- * tensors stay inner ones, which ONNX Runtime frees after their last use; what is fetched is bounded. Costs three runs
- * (four requests) for all shapes, and as many for every 16 MiB of values: of all tensors where they are 64 MiB or less,
- * else of a sample of every tensor, 32 MiB in all or 16 KiB each.
+ * findTensors finds dtype, shape and batching of tensors of the graph, by loading and running it with probes. It asks
+ * for the types that ONNX Runtime infers, then for the shapes of all tensors in one run per request, then for as many
+ * values as the comparison takes. The model's tensors stay inner ones, which ONNX Runtime frees after their last use,
+ * and what is fetched is bounded. All shapes cost three runs (four requests), and so do every 16 MiB of values. All
+ * values are compared where they are 64 MiB or less; else a sample of every tensor is, of 32 MiB in all or 16 KiB each.
  */
 export async function findTensors(
   trial: Trial,
@@ -87,7 +87,7 @@ function findingOf(name: string, { dtype, dims }: Shaped, batching: Batching): T
   return { kind: 'tensor', spec, batching };
 }
 
-/** What shapes alone say. Without batching every size must be the same for every request, and that is all. */
+/** batchingAsShaped says what shapes alone say. Without batching, every request must have the same sizes. */
 function batchingAsShaped({ first, second, both }: Shapes): Batching {
   if (dtypeInfo(first.dtype) === undefined && first.dtype !== STRING_DTYPE)
     return { kind: 'mixed', why: `tensors of ${first.dtype} cannot be joined` };
@@ -99,8 +99,8 @@ function batchingAsShaped({ first, second, both }: Shapes): Batching {
   };
 }
 
-/** What ONNX Runtime infers of tensors when it loads the model; it runs nothing. */
-async function typesOf(trial: Trial, names: readonly string[]): Promise<Map<string, ValueInfo>> {
+/** typesOf gives what ONNX Runtime infers of tensors when it loads the model; nothing is run. */
+async function typesOf(trial: Trial, names: readonly string[]): Promise<Map<string, TensorInfo>> {
   return await loaded(trial, exposeTensors(trial.model, names), async ({ outputInfo }) => {
     return new Map(outputInfo.map((info) => [info.name, info]));
   });
@@ -124,7 +124,7 @@ async function shapesOf(
   return new Map(names.map((name, i) => [name, shapes(i)]));
 }
 
-/** What the values of tensors say of their batching. */
+/** compared says what the values of tensors say of their batching. */
 async function* compared(
   trial: Trial,
   candidates: readonly Candidate[],
@@ -140,7 +140,7 @@ async function* compared(
     const { first, second, both = [] } = seen;
     const findings = chunk.map(({ name, shapes, asShaped }, i) => {
       const values = { first: first[i]!, second: second[i]!, both: both[i]! };
-      return { name, batching: confirmed(asShaped, values, shapes.both) };
+      return { name, batching: confirmedBatching(asShaped, values, shapes.both) };
     });
     const mixed = findings.flatMap(({ batching }, i) => (batching.kind === 'mixed' ? [i] : []));
     const random = await randomAmong(trial, chunk, { indices: mixed, values: first });
@@ -150,7 +150,7 @@ async function* compared(
   }
 }
 
-/** Which of these tensors have other values when the same request is run again. */
+/** randomAmong finds the tensors that have other values when the same request is run again. */
 async function randomAmong(
   trial: Trial,
   chunk: readonly { readonly probe: Probe }[],
@@ -162,7 +162,7 @@ async function randomAmong(
   return new Set(indices.filter((i, k) => !agree(values[i]!, first[k]!)));
 }
 
-/** What is compared of each tensor: all of it where there is little in all. */
+/** mostBytesOfEach gives the bytes of each tensor to compare: all of them where there are few in all. */
 function mostBytesOfEach(candidates: readonly Candidate[]): number {
   const total = candidates.reduce((sum, { shapes }) => sum + bytesOf(shapes.first), 0);
   if (total <= WHOLE_BYTES) return FETCH_BYTES;
@@ -191,12 +191,12 @@ function bytesOf({ dtype, dims }: Shaped): number {
   return elementCount(dims) * elementBytes(dtype);
 }
 
-/** Of a text, a guess. */
+/** elementBytes gives an element's size, and a guess for texts. */
 function elementBytes(dtype: string): number {
   return dtypeInfo(dtype)?.bytes ?? 16;
 }
 
-/** Pieces of at most so many bytes, but for a single one. */
+/** chunks gives pieces of at most FETCH_BYTES; a larger item is a piece by itself. */
 function* chunks<T>(items: readonly T[], sizeOf: (item: T) => number): Generator<T[]> {
   let chunk: T[] = [];
   let bytes = 0;
@@ -213,7 +213,7 @@ function* chunks<T>(items: readonly T[], sizeOf: (item: T) => number): Generator
   if (chunk.length > 0) yield chunk;
 }
 
-/** What probes answer for each request and both at once. */
+/** observed gives what probes answer for each request and for both at once. */
 async function observed<T>(
   trial: Trial,
   probes: readonly Probe[],
@@ -226,13 +226,13 @@ async function observed<T>(
       const { outputs: values } = await trial.executor.run(model, feeds, [...new Set(outputs)]);
       return read(outputs.map((name) => values[name]!));
     };
-    // The largest first: what ONNX Runtime's arena takes for it has room for the others, and not the other way round.
+    // The largest run comes first: what ONNX Runtime's arena takes for it has room for the others.
     const both = trial.both === undefined ? undefined : await run(trial.both);
     return { first: await run(trial.first), second: await run(trial.second), both };
   });
 }
 
-/** Loads a model unoptimized, so that all of its tensors are made as the graph says, and with the least memory. */
+/** loaded loads a model without optimization, so that it makes all tensors of the graph, and with the least memory. */
 async function loaded<T>(
   { executor, folder, signal }: Trial,
   bytes: Uint8Array,
@@ -244,7 +244,7 @@ async function loaded<T>(
   try {
     return await use(model);
   } finally {
-    // An executor that is gone has said why.
+    // If the executor is gone, an earlier error has said why.
     await executor.release(model.model).catch(() => {});
   }
 }

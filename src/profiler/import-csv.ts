@@ -8,20 +8,20 @@ import {
   type Profile,
 } from '../artifacts/index.js';
 
-/** A table's text and its file name, which says whose latencies they are and is named in faults. */
+/** CsvTable is a table's text and its file name, which says whose latencies it holds and is quoted in faults. */
 export interface CsvTable {
   readonly path: string;
   readonly text: string;
 }
 
 export interface CsvOptions {
-  /** Batch size of each column; where a table has fewer columns than sizes (a small virtual GPU), the first ones. */
+  /** The batch size of each column; a table with fewer columns (a small virtual GPU) has the first ones. */
   readonly batchSizes: readonly number[];
-  /** Bytes that cross after each block for one request: see `readCutBytes`. */
+  /** The bytes that cross after each block for one request: see `readCutBytes`. */
   readonly cutBytes: CsvTable;
-  /** Name of the model; from the file names unless given. */
+  /** The name of the model; by default it comes from the file names. */
   readonly model?: string;
-  /** Unit of the tables' figures; µs unless given. */
+  /** The unit of the tables' figures; µs by default. */
   readonly unit?: 'us' | 'ms' | 's';
 }
 
@@ -36,10 +36,11 @@ interface Named {
 }
 
 /**
- * Latency tables as PPipe's artifact has them: one file per device class and virtual GPU size, named
- * `<model>-<class>-<mps>.csv`, without a header, a line per block and a column per batch size. In the file name, mps
- * counts from 0: `mps` 0 is the whole GPU, 3 is 1/4 of it (v = mps + 1).
- * @throws InputError with every fault of every file, by line: names that do not parse, cells that are no latency, tables
+ * importCsv reads latency tables as PPipe's artifact has them: one file per device class and virtual GPU size, named
+ * `<model>-<class>-<mps>.csv`, without a header, with a line per block and a column per batch size. In the file name,
+ * mps counts from 0: `mps` 0 is the whole GPU, 3 is 1/4 of it (v = mps + 1).
+ * @throws InputError with every fault of every file, by line: names that do not parse, cells that are no latency,
+ *   tables
  *   of unlike size, the same class and size twice
  */
 export function importCsv(tables: readonly CsvTable[], options: CsvOptions): Profile {
@@ -79,7 +80,7 @@ function readTable({ path, text }: CsvTable, toUs: number, faults: Fault[]): Nam
   return { path, model: match[1]!, device: match[2]!, virtual: Number(match[3]) + 1, rows };
 }
 
-/** The numbers of a CSV file with the lines they stand on; what is none goes to `faults`. */
+/** readNumbers gives the numbers of a CSV file with their lines; cells that are no numbers become faults. */
 function readNumbers(
   { path, text }: CsvTable,
   what: string,
@@ -125,8 +126,9 @@ function oneModel(named: readonly Named[], faults: Fault[]): string {
 }
 
 /**
- * Bytes that cross after each block, from a file with one figure a line; one line fewer than blocks leaves the last at 0.
- * @throws InputError with every line that is none
+ * readCutBytes reads the bytes that cross after each block, from a file with one figure a line. If the file has one
+ * line fewer than there are blocks, the last block has 0.
+ * @throws InputError with every line that is no such figure
  */
 export function readCutBytes(table: CsvTable, blocks: number): number[] {
   const faults: Fault[] = [];

@@ -3,11 +3,12 @@ import { importMeasured, type MeasuredFile, type MeasuredOptions } from './impor
 import { figureOf } from './statistics.js';
 
 /**
- * A profile from ONNX Runtime's own profiles (`enable_profiling`), one per block, class, virtual size and batch size. The latency is
- * the median of the `model_run` events, the first left out as warm-up where there are several. Profiling makes runs longer, by 10 to
- * 30 % for convolutional networks and more for many small nodes. Nodes bear the optimizer's names, so no layers are taken over.
+ * importOrtProfile makes a profile from ONNX Runtime's own profiles (`enable_profiling`), one per block, class,
+ * virtual size and batch size. The latency is the median of the `model_run` events; of several, the first is left out
+ * as warm-up. Profiling makes runs longer, by 10 to 30 % for convolutional networks and by more for many small nodes.
+ * Nodes carry the optimizer's names, so the profile has no layers.
  *
- * Cells without a file are null and `measurement.complete` is then false.
+ * Cells without a file are null, and `measurement.complete` is then false.
  * @throws InputError with every fault of every file
  */
 export function importOrtProfile(files: readonly MeasuredFile[], options: MeasuredOptions): Profile {

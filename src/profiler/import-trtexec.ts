@@ -5,14 +5,14 @@ import { figureOf, roundUs } from './statistics.js';
 const US_PER_MS = 1000;
 
 /**
- * A profile from trtexec's JSON files, one per block, class, virtual GPU size and batch size. Both kinds are read and told
- * apart by what they hold:
- * - `--exportTimes`: a list of runs; the latency is the median of `computeMs` (GPU time, without copies to and from
- *   the host), with its 95th percentile;
- * - `--exportProfile`: `{ count }`, then layers; the latency is the sum of their `medianMs` (`averageMs` in versions that do
- *   not write it). TensorRT's layer names are of its own fusions, so no layers are taken over.
+ * importTrtexec makes a profile from trtexec's JSON files, one per block, class, virtual GPU size and batch size. It
+ * reads two kinds of file, which it recognises by their content:
+ * - `--exportTimes` gives a list of runs. The latency is the median of `computeMs` (GPU time, without copies to and
+ *   from the host), with its 95th percentile.
+ * - `--exportProfile` gives `{ count }`, then layers. The latency is the sum of their `medianMs` (`averageMs` in
+ *   versions that do not write it). TensorRT's layer names are of its own fusions, so the profile has no layers.
  *
- * Cells without a file are null and `measurement.complete` is then false.
+ * Cells without a file are null, and `measurement.complete` is then false.
  * @throws InputError with every fault of every file, by entry
  */
 export function importTrtexec(files: readonly MeasuredFile[], options: MeasuredOptions): Profile {

@@ -1,31 +1,31 @@
 import { emittedHead, type Fault, fault, InputError, type Profile } from '../artifacts/index.js';
 
-/** What another tool's run of one block wrote, and what it was a run of. */
+/** MeasuredFile is what another tool's run of one block wrote, and what it was a run of. */
 export interface MeasuredFile {
   readonly path: string;
   readonly text: string;
-  /** Device class it ran on. */
+  /** The device class that it ran on. */
   readonly device: string;
-  /** 1/v of the device; 1 unless given. */
+  /** v: the run had 1/v of the device; 1 by default. */
   readonly virtual?: number;
   readonly batch: number;
-  /** Which block, counting from 0; 0 unless given (the whole model as one block). */
+  /** The index of the block, counting from 0; 0 by default (the whole model as one block). */
   readonly block?: number;
 }
 
 export interface MeasuredOptions {
   readonly model: string;
-  /** Bytes that cross after each block for one request; also says how many blocks there are. */
+  /** The bytes that cross after each block for one request; their number is the number of blocks. */
   readonly cutBytes: readonly number[];
 }
 
-/** A block's latency as a file tells it. */
+/** Latency is a block's latency as a file gives it. */
 export interface Latency {
   readonly medianUs: number;
   readonly p95Us?: number;
 }
 
-/** Reads a file's list of entries; what is wrong goes to `faults`, and then nothing comes back. */
+/** LatencyReader reads a file's list of entries. If anything is wrong, it adds to `faults` and gives nothing. */
 export type LatencyReader = (
   entries: readonly Record<string, unknown>[],
   path: string,
@@ -33,9 +33,9 @@ export type LatencyReader = (
 ) => Latency | undefined;
 
 /**
- * A profile of one file per block, class, virtual size and batch size, each a JSON list of objects. Cells without a file are null
- * and `measurement.complete` is then false.
- * @param format what the tool is called, and the provider it ran
+ * importMeasured makes a profile from one file per block, class, virtual size and batch size, each a JSON list of
+ * objects. Cells without a file are null, and `measurement.complete` is then false.
+ * @param format the tool's name, and the provider that it ran
  * @throws InputError with every fault of every file, by entry
  */
 export function importMeasured(

@@ -1,9 +1,9 @@
 /**
- * What a model costs on a device: layers and blocks measured, one machine's profile joined with another's, and figures
- * measured by other tools brought in.
+ * This room finds what a model costs on a device. It measures layers and blocks, merges the profiles of several
+ * machines, and imports figures that other tools measured.
  *
- * In go an ONNX file and devices, or tables of other tools; out comes a profile. What is timed here runs through the
- * same executor, session options and stacking as what is served. It plans nothing, and prints nothing.
+ * An ONNX file and devices go in, or tables of other tools; a profile comes out. Everything that is timed here runs
+ * through the same executor, session options and stacking as what is served. The room plans nothing and prints nothing.
  */
 export { type BoundModel, bindModel } from './bind-model.js';
 export { blocksAt } from './blocks.js';
@@ -12,13 +12,13 @@ export { type CsvOptions, type CsvTable, importCsv, readCutBytes } from './impor
 export { importOrtProfile } from './import-ort.js';
 export { importTrtexec } from './import-trtexec.js';
 export type { MeasuredFile, MeasuredOptions } from './imported.js';
-export { type LayerTimes, layerTimes } from './layer-times.js';
-export { mergeProfiles, type NamedProfile } from './merge.js';
+export { type LayerTimes, sessionLayerTimes } from './layer-times.js';
+export { type MeasuredProfile, mergeProfiles } from './merge.js';
 export { prepareModel } from './prepare-model.js';
 export { profileModel } from './profile-model.js';
 export { randomNote } from './random-values.js';
 export { copyPieces, externalFaults } from './source.js';
-export { timeLayers } from './time-layers.js';
+export { timeLayersByClass } from './time-layers.js';
 export type {
   Batching,
   Cells,

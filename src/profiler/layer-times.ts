@@ -2,38 +2,39 @@ import type { Executor, NodeTimingOptions, NodeTimings, Tensors } from '../execu
 import { type OnnxModel, readModel } from '../onnx/index.js';
 import { type OptimizedNode, originalsOf } from './attribution.js';
 
-/** What one profiled session says of a model's layers. */
+/** LayerTimes is what one profiled session says of a model's layers. */
 export interface LayerTimes {
-  /** µs of one run per original node, mean over the quiet runs; 0 for those folded away. */
+  /** The µs of one run per original node, as a mean over the quiet runs; 0 for nodes that were folded away. */
   readonly layerUs: number[];
-  /** µs of one run of the model in the same session (`model_run`), mean over the same runs. */
+  /** The µs of one run of the model in the same session (`model_run`), as a mean over the same runs. */
   readonly runUs: number;
-  /** Sum of the layers over `runUs`: what part of the run they account for. */
+  /** The sum of the layers over `runUs`: the share of the run that they account for. */
   readonly accountedFor: number;
-  /** Sum of the kernels alone over `runUs`, without the gaps between them. */
+  /** The sum of the kernels alone over `runUs`, without the gaps between them. */
   readonly kernelsOverRun: number;
-  /** Part of the layers' time that could not be mapped to a node and was spread over all by their shares. */
+  /** The share of the layers' time that belongs to no known node and was spread over all in proportion. */
   readonly unmapped: number;
 }
 
-/** Layers' times are means over this part of the runs, the fastest: where nothing else on the host came between. */
+/** Layers' times are means over this share of the runs, the fastest: nothing else on the host disturbed those. */
 const QUIET = 1 / 4;
 
-/** Unoptimized runs, which only divide fused times; and the time that optimized runs may take. */
+/** Unoptimized runs only divide fused times, so that few suffice. */
 const PLAIN_RUNS = 3;
 const LONGEST_US = 2e6;
 
-/** Runs × nodes are kept below this: ONNX Runtime keeps every event in memory. */
+/** Runs × nodes stay below this number, because ONNX Runtime keeps every event in memory. */
 const MOST_EVENTS = 50_000;
 
 /**
- * Times of the original nodes at full optimization: each optimized node's time goes to the nodes it stands for
- * (`originalsOf`), divided in the ratio of their times in an unoptimized session (equally where those are all 0). A node's
- * time goes on to the next one's start: freeing, dispatch and ONNX Runtime's recording are part of the run. Nothing is
- * lost: what cannot be mapped is spread over all nodes in that ratio. Two sessions: three runs unoptimized, and up to
- * `runs` optimized as far as two seconds allow.
+ * sessionLayerTimes times the original nodes at full optimization, in sessions of one executor. Each optimized node's
+ * time goes to the nodes that it stands for (`originalsOf`), divided in the ratio of their times in an unoptimized
+ * session (equally where those are all 0). A node's time lasts until the next node starts, since freeing, dispatch and
+ * ONNX Runtime's recording are part of the run. Nothing is lost: time that belongs to no node is spread over all nodes
+ * in that ratio. There are two sessions: one with three unoptimized runs, and one with up to `runs` optimized ones, as
+ * far as two seconds allow.
  */
-export async function layerTimes(
+export async function sessionLayerTimes(
   executor: Executor,
   { model, path, feeds, runs = 12 }: { model: OnnxModel; path: string; feeds: Tensors; runs?: number },
 ): Promise<LayerTimes> {
@@ -46,7 +47,7 @@ export async function layerTimes(
   return attribute(model, plain, full);
 }
 
-/** The pure part of `layerTimes`. */
+/** attribute is the pure part of `sessionLayerTimes`. */
 export function attribute(model: OnnxModel, plain: NodeTimings, full: NodeTimings): LayerTimes {
   const quiet = quietRuns(full.runUs);
   const runUs = mean(quiet.map((run) => full.runUs[run]!));
@@ -72,13 +73,13 @@ export function attribute(model: OnnxModel, plain: NodeTimings, full: NodeTiming
   };
 }
 
-/** Indices of the fastest runs. */
+/** quietRuns gives the indices of the fastest runs. */
 function quietRuns(runUs: readonly number[]): number[] {
   const order = [...runUs.keys()].sort((a, b) => runUs[a]! - runUs[b]!);
   return order.slice(0, Math.max(1, Math.floor(runUs.length * QUIET)));
 }
 
-/** A node's time a run, over the quiet runs; over all where it did not run once in each. */
+/** meanOver gives a node's time per run over the quiet runs; over all runs where it did not run once in each. */
 function meanOver(us: readonly number[], quiet: readonly number[], runs: number): number {
   return us.length === runs ? mean(quiet.map((run) => us[run]!)) : sum(us) / runs;
 }
@@ -87,7 +88,9 @@ function mean(values: readonly number[]): number {
   return sum(values) / values.length;
 }
 
-/** Original nodes by the name of an optimized node; by the same name where there is no optimized graph. */
+/**
+ * standsFor gives the original nodes of each optimized node's name; without an optimized graph, names stay the same.
+ */
 function standsFor(model: OnnxModel, full: NodeTimings): Map<string, number[]> {
   const nodes: readonly OptimizedNode[] =
     full.optimizedModel === undefined

@@ -11,9 +11,10 @@ interface Known {
 }
 
 /**
- * The model's nodes as layers: bytes that cross after each for one request, or why it cannot be cut there. A cut is
- * valid when the graph allows it and every crossing tensor is stacked from its requests' or common to all of them
- * (`batchingOf`); at a fixed batch, when its size does not depend on the data. The last layer's bytes are the outputs'.
+ * layersOf lists the model's nodes as layers: the bytes that cross after each for one request, or why the model cannot
+ * be cut there. A cut is valid when the graph allows it and every crossing tensor is stacked from its requests' tensors
+ * or common to all of them (`batchingOf`). At a fixed batch, a cut is valid when no size depends on the data. The last
+ * layer's bytes are those of the outputs.
  */
 export function layersOf(model: OnnxModel, known: Known): ProfiledLayer[] {
   const cuts = new Map(cutsOf(model).map((cut) => [cut.position, cut]));
@@ -27,7 +28,9 @@ export function layersOf(model: OnnxModel, known: Known): ProfiledLayer[] {
   });
 }
 
-/** The tensors that cross after a node (the outputs, after the last), as far as they are tensors. */
+/**
+ * crossingSpecs gives the tensors that cross after a node (after the last, the outputs), as far as they are tensors.
+ */
 export function crossingSpecs(
   model: OnnxModel,
   position: number,
@@ -57,8 +60,9 @@ function specsOf(names: readonly string[], tensors: ReadonlyMap<string, TensorFi
 }
 
 /**
- * Bytes of tensors as sent for one request. With boundary `float16`, float32 counts two bytes, but for the model's own
- * inputs and outputs, which keep their type. Of a fixed batch of b requests, each one's part.
+ * sentBytes gives the bytes of tensors as sent for one request. With boundary `float16`, float32 counts two bytes,
+ * except in the model's own inputs and outputs, which keep their type. At a fixed batch of b requests, each request has
+ * its share.
  */
 function sentBytes(
   specs: readonly TensorSpec[],

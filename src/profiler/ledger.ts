@@ -12,26 +12,26 @@ import type { Timed } from './measure-group.js';
 import { disagreement, figureOf, roundUs, sumOverWhole, unfitness } from './statistics.js';
 import type { PreparedModel } from './types.js';
 
-/** A virtual size and batch size of a class: what is measured together. */
+/** Group is a virtual size and a batch size of a class: its cells are measured together. */
 export interface Group {
   readonly className: string;
   readonly virtual: number;
   readonly batch: number;
 }
 
-/** What a ledger begins with. */
+/** Beginning is what a ledger starts with. */
 interface Beginning {
   readonly blocks: ProfiledBlock[];
-  /** How the blocks were asked for; not where they are another profile's. */
+  /** How the blocks were asked for; absent where they are another profile's. */
   readonly partition?: NonNullable<Measurement['partition']>;
   readonly resume?: Profile;
   readonly date?: string;
 }
 
-/** The profile while it is being measured: what is known, what is missing. */
+/** Ledger holds the profile while it is being measured: what is known, and what is missing. */
 export class Ledger {
   readonly #profile: Profile;
-  /** Part of a run that each layer takes, by class and batch. */
+  /** The share of a run that each layer takes, by class and batch. */
   readonly #shares = new Map<string, readonly number[]>();
   #warnings: string[];
 
@@ -68,12 +68,12 @@ export class Ledger {
     if (!this.#warnings.includes(message)) this.#warnings.push(message);
   }
 
-  /** Takes back warnings that begin so: what they are about has been measured again. */
+  /** Takes back the warnings with this beginning, because their figures have been measured again. */
   #unwarn(beginning: string): void {
     this.#warnings = this.#warnings.filter((warning) => !warning.startsWith(beginning));
   }
 
-  /** Takes back what was said of a group's figures that are measured again; a line about others too stands. */
+  /** Takes back the warnings about a group's figures that are measured again; a line about others too stays. */
   #unwarnGroup(group: Group, ids: readonly Timed['id'][]): void {
     const again = new Set(ids.map(figureName));
     for (const id of ids) this.#unwarn(`${nameOf(group, id)} `);
@@ -84,7 +84,7 @@ export class Ledger {
     });
   }
 
-  /** Makes room for a class's figures: null where there is none yet. */
+  /** Makes room for a class's figures: each is null until it is measured. */
   open(report: DeviceReport & { available: true }): void {
     const { className } = report;
     const before = this.#profile.devices[className];
@@ -103,13 +103,13 @@ export class Ledger {
     device.layerLatencyUs ??= {};
   }
 
-  /** Blocks of a group without a figure. */
+  /** Lists the blocks of a group without a figure. */
   missing({ className, virtual, batch }: Group): number[] {
     const row = this.#profile.devices[className]?.blockLatencyUs[virtual]?.[batch] ?? [];
     return row.flatMap((us, block) => (us === null ? [block] : []));
   }
 
-  /** Whether a class lacks the layers' latencies at a batch size. */
+  /** Says whether a class lacks the layers' latencies at a batch size. */
   lacksLayers(className: string, batch: number): boolean {
     const table = this.#profile.devices[className]?.layerLatencyUs;
     return this.campaign.virtualSizesOf(className).some((virtual) => table?.[virtual]?.[batch] === undefined);
@@ -117,7 +117,7 @@ export class Ledger {
 
   /** Notes the layers' times of a class at a batch size, in any unit: they are scaled to the whole model's latency. */
   shares(className: string, batch: number, layerUs: readonly number[]): void {
-    this.#unwarn(`${layersOf(className)} `);
+    this.#unwarn(`${layersName(className)} `);
     const total = layerUs.reduce((a, b) => a + b, 0);
     if (total > 0)
       this.#shares.set(
@@ -161,7 +161,7 @@ export class Ledger {
     rowsOf(device.layerLatencyUs ?? {}, virtual)[batch] = shares.map((share) => roundUs(share * us));
   }
 
-  /** The profile as it stands. */
+  /** Gives the profile as it stands. */
   profile(): Profile {
     const { devices } = this.#profile;
     const rows = Object.values(devices).flatMap(({ blockLatencyUs }) =>
@@ -177,12 +177,12 @@ export class Ledger {
   }
 }
 
-/** Layers of a class, as warnings call them. */
-export function layersOf(className: string): string {
+/** layersName names the layers of a class in warnings. */
+export function layersName(className: string): string {
   return `layers of ${className}`;
 }
 
-/** A block of a group, or the whole model there, as warnings call it. */
+/** nameOf names a block of a group, or the whole model there, in warnings. */
 export function nameOf(group: Group, id: Timed['id']): string {
   return `${groupName(group)} ${figureName(id)}`;
 }
@@ -196,7 +196,7 @@ interface Unfit {
   readonly why: string;
 }
 
-/** One line, however many figures of a group are unfit: a busy machine spoils all of them at once. */
+/** unfitLines makes one line of all unfit figures of a group, because a busy machine spoils all of them at once. */
 function unfitLines(group: Group, unfit: readonly Unfit[], measured: number): string[] {
   const [first, ...others] = unfit;
   if (first === undefined) return [];
@@ -206,12 +206,12 @@ function unfitLines(group: Group, unfit: readonly Unfit[], measured: number): st
   return [`${groupName(group)}: ${count} (${names}), as ${figureName(first.id)}: ${first.why}`];
 }
 
-/** The figures that a line about several of them names. */
+/** unfitNames lists the figures that a line about several of them names. */
 function unfitNames(warning: string): string[] {
   return / figures are unfit \(([^)]*)\)/.exec(warning)?.[1]?.split(', ') ?? [];
 }
 
-/** A group, as warnings call it. */
+/** groupName names a group in warnings. */
 export function groupName({ className, virtual, batch }: Group): string {
   return `${className} 1/${virtual} batch ${batch}`;
 }
@@ -267,5 +267,5 @@ function describeHost(): Record<string, unknown> {
   };
 }
 
-/** A device of a campaign that is there. */
+/** Available is a device of a campaign that this machine has. */
 export type Available = DeviceReport & { available: true } & NamedDevice;

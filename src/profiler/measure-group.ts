@@ -2,19 +2,19 @@ import type { MeasureStop, Tensors } from '../execution/index.js';
 import type { LoadedCopies, Stand } from './stand.js';
 import type { Limits } from './types.js';
 
-/** How long rotations go on between two looks at the signal, but for the last one's end. */
+/** Rotations run this long between two looks at the signal; the last one is finished. */
 const ROUND_MS = 1000;
 
-/** One thing to time: a file and what it is fed. */
-export interface Part {
+/** TimedPart is one thing to time: a file and its feeds. */
+export interface TimedPart {
   readonly id: number | 'whole';
   readonly path: string;
   feeds(): Tensors;
 }
 
-/** What came of a part: the durations of its runs. */
+/** Timed holds the durations of a part's runs. */
 export interface Timed {
-  readonly id: Part['id'];
+  readonly id: TimedPart['id'];
   readonly durationsUs: readonly number[];
   readonly loadMs: number;
 }
@@ -22,19 +22,19 @@ export interface Timed {
 export interface GroupOptions {
   readonly limits: Limits;
   readonly signal?: AbortSignal;
-  /** Called before each round of rotations with the part of the work that is done. */
+  /** Called before each round of rotations, with the share of the work that is done. */
   readonly onRound: (fraction: number) => void;
 }
 
 /**
- * Times parts in rotation: every part once, and again from the first, so that drift hits all alike and none finds its weights
- * in the cache because nothing else has run. (A block alone in a loop may take half of what it takes between the others.)
- * All parts stay loaded meanwhile. The limits' times hold for each part on average. On abort the signal's reason is thrown at
- * once, with the stand still busy.
+ * measureGroup times parts in rotation: every part once, and again from the first. So drift hits all of them alike,
+ * and none finds its weights in the cache because nothing else has run. (A block alone in a loop may take half the
+ * time that it takes between the others.) All parts stay loaded meanwhile. The limits' times hold for each part on
+ * average. On abort, the signal's reason is thrown at once, with the stand still busy.
  */
 export async function measureGroup(
   stand: Stand,
-  parts: readonly Part[],
+  parts: readonly TimedPart[],
   options: GroupOptions,
 ): Promise<Timed[]> {
   const { signal } = options;
@@ -44,19 +44,19 @@ export async function measureGroup(
       signal?.throwIfAborted();
       const copies = await stand.load(path);
       loaded.push(copies);
-      // One part's at a time: each is handed over before the next is made.
+      // One part's feeds are made at a time: they are sent before the next are made.
       await copies.hold(feeds());
     }
     const rotate = (stop: MeasureStop) => unlessAborted(stand.rotate(loaded, stop), signal);
     const runs = await inRounds(rotate, parts.length, options);
     return parts.map(({ id }, i) => ({ id, durationsUs: runs[i]!, loadMs: loaded[i]!.loadMs }));
   } finally {
-    // An aborted stand is busy: its models go with it.
+    // After an abort the stand is busy; its models end with it.
     if (!signal?.aborted) await Promise.allSettled(loaded.map((copies) => copies.release()));
   }
 }
 
-/** Durations in µs of every part's runs. */
+/** inRounds gives the durations in µs of every part's runs. */
 async function inRounds(
   rotate: (stop: MeasureStop) => ReturnType<Stand['rotate']>,
   parts: number,
@@ -73,7 +73,7 @@ async function inRounds(
     signal?.throwIfAborted();
     return await rotate(stop);
   };
-  // The runs of the call that warms up are dropped: copies do not end their warming together.
+  // The runs of the warm-up call are dropped, because copies do not end their warm-up together.
   if (warmupRuns > 0) await round({ warmupRuns: warmupRuns - 1, minRuns: 1, minMs: 0, maxMs: 0 });
   while (elapsedMs < maxMs && (rotations < minRuns || elapsedMs < minMs)) {
     const done = await round({
@@ -91,7 +91,7 @@ async function inRounds(
   return runs;
 }
 
-/** What a promise gives, or the signal's reason as soon as it is aborted. */
+/** unlessAborted gives a promise's value, or throws the signal's reason as soon as it is aborted. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await promise;
   let abort = () => {};

@@ -2,25 +2,25 @@ import type { MemoryGuard } from '../execution/index.js';
 import { peakBytes } from '../onnx/index.js';
 import type { BlockFeeds, BlockFile } from './block-files.js';
 import type { Group } from './ledger.js';
-import { type GroupOptions, measureGroup, type Part, type Timed } from './measure-group.js';
+import { type GroupOptions, measureGroup, type Timed, type TimedPart } from './measure-group.js';
 import { measuredBytes } from './memory-need.js';
 import { batchOf, requestsOf } from './requests.js';
 import { type Need, stepsOf } from './rotations.js';
-import type { Stand } from './stand.js';
+import type { OneStand } from './stand.js';
 import type { Limits, PreparedModel } from './types.js';
 
 /**
- * What a session takes of memory for its tensors, over the most bytes of them that are there at once: its arena grows in powers
- * of two, and from the second run on all is laid out once more in one piece.
+ * A session takes this much memory for the tensors it makes, over the most bytes of them that it holds at once. Its
+ * arena grows in powers of two, and from the second run on all tensors are laid out once more in one piece.
  */
 const ARENA_FACTOR = 3;
 
-/** What is measured together, and where it comes from. */
+/** GroupParts are what is measured together, and where it comes from. */
 export interface GroupParts {
   readonly group: Group;
-  readonly ids: readonly Part['id'][];
+  readonly ids: readonly TimedPart['id'][];
   readonly prepared: PreparedModel;
-  /** Path of the whole model. */
+  /** The path of the whole model. */
   readonly whole: string;
   readonly files: readonly BlockFile[];
   readonly feeds: BlockFeeds;
@@ -28,23 +28,26 @@ export interface GroupParts {
 }
 
 /**
- * Times the parts of a group: all in one rotation, or in several one after the other where the tensors of all would take much
- * more memory than the whole model does. What one rotation was fed is gone when the next begins.
+ * measureInSteps times the parts of a group: in one rotation, or in several one after the other where the tensors of
+ * all would take much more memory than the whole model does. Each of several rotations has its own processes, and the
+ * feeds of the one before are gone.
  */
 export async function measureInSteps(
-  stand: Stand,
+  stands: Pick<OneStand, 'of' | 'close'>,
   parts: GroupParts,
   { limits, signal, onRound }: GroupOptions,
 ): Promise<Timed[]> {
   const { ids, group, memory } = parts;
-  const needOf = (id: Part['id']) => needOfPart(id, parts);
+  const needOf = (id: TimedPart['id']) => needOfPart(id, parts);
   const limitBytes = memory.limitBytes / group.virtual;
-  const steps = stepsOf(ids, { compared: 'whole' as Part['id'], needOf, limitBytes });
-  const timed = new Map<Part['id'], Timed>();
+  const steps = stepsOf(ids, { compared: 'whole' as TimedPart['id'], needOf, limitBytes });
+  const timed = new Map<TimedPart['id'], Timed>();
   let before = 0;
   for (const step of steps) {
+    if (steps.length > 1) await stands.close();
     const weight = (step.parts.length * step.share) / ids.length;
-    const measured = await measureGroup(stand, await partsOf(step.parts, parts), {
+    const fed = await partsOf(step.parts, parts);
+    const measured = await measureGroup(await stands.of(group.virtual), fed, {
       limits: shareOf(limits, step.share),
       ...(signal === undefined ? {} : { signal }),
       onRound: (fraction) => onRound(before + fraction * weight),
@@ -64,23 +67,26 @@ function shareOf({ warmupRuns, minRuns, minMs, maxMs }: Limits, share: number): 
   return { warmupRuns, minRuns: Math.ceil(minRuns * share), minMs: minMs * share, maxMs: maxMs * share };
 }
 
-function needOfPart(id: Part['id'], { group, prepared, files }: GroupParts): Need {
-  const { model, tensors } = prepared;
+function needOfPart(id: TimedPart['id'], { group, prepared, files }: GroupParts): Need {
+  const { model, tensors, request } = prepared;
   const range = id === 'whole' ? { from: 0, to: model.graph.nodes.length } : files[id]!;
+  const inputs = id === 'whole' ? Object.keys(request) : files[id]!.inputs;
   const bytesOf = measuredBytes(tensors, requestsOf(prepared, group.batch));
+  const fedBytes = inputs.reduce((sum, name) => sum + bytesOf(name), 0);
+  const madeBytes = peakBytes(model, range, bytesOf) - fedBytes;
   const weightBytes = model.graph.nodes
     .slice(range.from, range.to)
     .reduce((sum, node) => sum + node.weightBytes, 0);
-  return { workingBytes: ARENA_FACTOR * group.virtual * peakBytes(model, range, bytesOf), weightBytes };
+  return { workingBytes: group.virtual * (fedBytes + ARENA_FACTOR * madeBytes), weightBytes };
 }
 
-/** What is run in a rotation, and what it is fed: values are let go as soon as they have been handed over. */
+/** partsOf gives the parts of a rotation with their feeds, which are let go as soon as they have been sent. */
 async function partsOf(
-  ids: readonly Part['id'][],
+  ids: readonly TimedPart['id'][],
   { group, prepared, whole, files, feeds }: GroupParts,
-): Promise<Part[]> {
+): Promise<TimedPart[]> {
   const values = await feeds.of(ids.filter((id) => id !== 'whole'));
-  return ids.map((id): Part => {
+  return ids.map((id): TimedPart => {
     const take = () => {
       const request = id === 'whole' ? prepared.request : values.get(id)!;
       if (id !== 'whole') values.delete(id);

@@ -5,15 +5,15 @@ import {
   type MemoryGuard,
   memoryText,
   OutOfMemoryError,
-  type ValueInfo,
+  type TensorInfo,
 } from '../execution/index.js';
 import { largestCut, type OnnxModel } from '../onnx/index.js';
 import type { TensorFinding } from './types.js';
 
-/** Bytes of a tensor; 0 where that is not known. */
+/** BytesOf gives the bytes of a tensor; 0 where they are not known. */
 export type BytesOf = (tensor: string) => number;
 
-/** As measured, for so many requests at once. */
+/** measuredBytes gives the bytes of tensors as measured, for this number of requests at once. */
 export function measuredBytes(tensors: ReadonlyMap<string, TensorFinding>, requests: number): BytesOf {
   return (name) => {
     const finding = tensors.get(name);
@@ -25,10 +25,10 @@ export function measuredBytes(tensors: ReadonlyMap<string, TensorFinding>, reque
 }
 
 /**
- * At least, as ONNX Runtime infers it before it runs anything: of the sizes it does not know one counts as the number of
- * requests, the others as 1.
+ * inferredBytes gives a lower bound on the bytes of tensors, as ONNX Runtime infers it before it runs anything. Of the
+ * sizes it does not know, one counts as the number of requests, and the others count as 1.
  */
-export function inferredBytes(inferred: ReadonlyMap<string, ValueInfo>, requests: number): BytesOf {
+export function inferredBytes(inferred: ReadonlyMap<string, TensorInfo>, requests: number): BytesOf {
   return (name) => {
     const { dtype, shape } = inferred.get(name) ?? {};
     if (dtype === undefined || shape === undefined) return 0;
@@ -39,8 +39,9 @@ export function inferredBytes(inferred: ReadonlyMap<string, ValueInfo>, requests
 }
 
 /**
- * Why a model cannot run on so many requests at once, in so many copies side by side, within a guard's limit, told before it is tried; undefined where it may.
- * Only tensors that must be there at once are counted: a run may need more.
+ * memoryShortage says why a model cannot run within a guard's limit, on this number of requests at once and in this
+ * number of copies side by side. It gives undefined where the model may fit. It counts only tensors that must be held
+ * at once, before anything is run: a run may need more.
  */
 export function memoryShortage(
   model: OnnxModel,
@@ -61,16 +62,16 @@ export function memoryShortage(
   return `${held} take ${memoryText(cut.bytes)} for ${whose}${times}, and ${memory.limitText}`;
 }
 
-/** What to do where memory does not suffice. */
+/** A person can do this where memory does not suffice. */
 export const MEMORY_ADVICE =
   'Give smaller sizes (--dim) or fewer requests at once (--batch, --virtual), free memory or allow more of it (--memory-limit), or use a machine that has more.';
 
-/** That memory ran out, as something to act on: it is no fault of the model. */
+/** memoryError reports that memory ran out, with advice: it is no fault of the model. */
 export function memoryError(task: string, { why }: OutOfMemoryError): InputError {
   return new InputError(task, [fault(why)], MEMORY_ADVICE);
 }
 
-/** Does something with executors; what memory it lacks is thrown as an InputError. */
+/** tellingMemory does something with executors. If memory runs out, it throws an InputError. */
 export async function tellingMemory<T>(task: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();

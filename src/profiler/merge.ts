@@ -9,22 +9,22 @@ import {
 } from '../artifacts/index.js';
 import { sameBlocks } from './campaign.js';
 
-/** A profile and what faults call it. */
-export interface NamedProfile {
+/** MeasuredProfile is a profile to merge, with its path for faults. */
+export interface MeasuredProfile {
   readonly profile: Profile;
   readonly path: string;
 }
 
 /**
- * One profile of what several machines measured: the same model (by digest) and the same blocks (by nodes), each
- * machine with its device classes. A class that two profiles share is joined where both measured it with the same
- * settings and no figure differs; figures of a virtual or batch size that only one has are taken from it. `inputs` is left
- * to the caller, who knows the files.
+ * mergeProfiles makes one profile of what several machines measured: the same model (by digest) and the same blocks
+ * (by nodes), each machine with its device classes. A class that two profiles share is joined where both measured it
+ * with the same settings and no figure differs; a virtual or batch size that only one has is taken from that one.
+ * `inputs` is left to the caller, who knows the files.
  *
- * Measurement settings are kept where all agree; each host is listed under the classes it measured.
+ * Measurement settings are kept where all agree. Each host is listed under the classes that it measured.
  * @throws InputError with every conflict: another model, dimensions, boundary, blocks, or a class measured twice
  */
-export function mergeProfiles(profiles: readonly NamedProfile[]): Profile {
+export function mergeProfiles(profiles: readonly MeasuredProfile[]): Profile {
   const [first, ...others] = profiles;
   if (first === undefined) throw new InputError('merge profiles', [fault('none are given')]);
   const faults = others.flatMap((other) => differences(first, other));
@@ -52,7 +52,7 @@ export function mergeProfiles(profiles: readonly NamedProfile[]): Profile {
   };
 }
 
-function differences(first: NamedProfile, other: NamedProfile): Fault[] {
+function differences(first: MeasuredProfile, other: MeasuredProfile): Fault[] {
   const [a, b] = [first.profile, other.profile];
   const faults: Fault[] = [];
   const differs = (what: string, x: unknown, y: unknown) => {
@@ -95,7 +95,7 @@ const SETTINGS = [
 ] as const;
 const TABLES = ['blockLatencyUs', 'blockLatencyP95Us', 'layerLatencyUs', 'wholeLatencyUs'] as const;
 
-/** Adds a class's figures to those of another profile. @returns conflicts; then `into` is of no use */
+/** join adds a class's figures to those of another profile. @returns conflicts; with any, `into` is of no use */
 function join(
   into: DeviceProfile,
   from: DeviceProfile,
@@ -125,7 +125,7 @@ function join(
   return faults;
 }
 
-/** Two rows (or figures) of the same cell: where one has none the other's; undefined where both have and they differ. */
+/** joinRows joins two rows (or figures) of a cell: one fills the other's gaps; undefined where both differ. */
 function joinRows(a: unknown, b: unknown): unknown {
   if (a === undefined || a === null || a === b) return b;
   if (b === null) return a;
@@ -134,7 +134,7 @@ function joinRows(a: unknown, b: unknown): unknown {
   return joined.includes(undefined) ? undefined : joined;
 }
 
-function mergedMeasurement(profiles: readonly NamedProfile[]): Measurement {
+function mergedMeasurement(profiles: readonly MeasuredProfile[]): Measurement {
   const all = profiles.map(({ profile }) => profile.measurement ?? {});
   const agreed = (['warmupRuns', 'minRuns', 'minMs', 'maxMs', 'date'] as const).flatMap((key) => {
     const [value] = all.map((measurement) => measurement[key]);

@@ -1,7 +1,7 @@
 import { monotonicNs } from '../execution/index.js';
 import type { Cells, ProgressEvent } from './types.js';
 
-/** Tells how far a count of measurements of about equal length has come. */
+/** Pace reports how much of a number of measurements of about equal length is done. */
 export class Pace {
   readonly #startedNs = monotonicNs();
   #finished = 0;
@@ -12,7 +12,7 @@ export class Pace {
     private readonly onProgress: ((event: ProgressEvent) => void) | undefined,
   ) {}
 
-  /** Of the cells that are being measured together, that part is done. */
+  /** Reports that this fraction of the cells that are being measured together is done. */
   tell(cells: Cells, fraction: number): void {
     const exact = this.#finished + cells.count * fraction;
     this.#shown = Math.max(this.#shown, Math.floor(exact));
@@ -22,7 +22,7 @@ export class Pace {
     this.onProgress?.({ kind: 'progress', done: this.#shown, total, leftMs, cells });
   }
 
-  /** They are done, or given up. */
+  /** Counts these cells as done, or given up. */
   finish({ count }: Cells): void {
     this.#finished += count;
   }

@@ -14,8 +14,8 @@ import {
   MemoryGuard,
   OutOfMemoryError,
   startExecutor,
+  type TensorInfo,
   type Tensors,
-  type ValueInfo,
 } from '../execution/index.js';
 import { cutsOf, externalLocations, type OnnxModel, type TensorType, zeroDims } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
@@ -27,15 +27,16 @@ import { dataFilesOf, gathered, type Source, withScratch, writeData } from './so
 import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
 
 /**
- * Reads a model and finds out all that profiling needs to know of it: nodes named, dimensions bound, a fixed batch
- * made symbolic where the graph allows it and two requests at once give each its own result, type, shape and batch axis
- * of every tensor that could cross a cut, and which cuts are valid. Where it cannot batch, `fixedBatch` says at which
- * size it runs and `fixedBatchReason` why.
+ * prepareModel reads a model and finds out all that profiling needs to know of it. It names nodes, binds dimensions
+ * and makes a fixed batch symbolic where the graph allows it and two requests at once give each its own result. It
+ * finds the type, shape and batch axis of every tensor that could cross a cut, and which cuts are valid. Where the
+ * model cannot batch, `fixedBatch` says at which size it runs and `fixedBatchReason` says why.
  *
- * Runs the model on `options.device`: see `findTensors` for the cost. Temporary files are removed also on failure.
- * @throws InputError for a file that is not a model ONNX Runtime runs, one that memory does not suffice for at one request, or
- *   dimensions without a size (naming `dim`);
- *   MissingError for a missing file or device; the signal's reason on abort
+ * It runs the model on `options.device`; `findTensors` says what that costs. Temporary files are removed also on
+ * failure.
+ * @throws InputError for a file that is not a model ONNX Runtime runs, for one that does not fit in memory at one
+ *   request, or for dimensions without a size (naming `dim`); MissingError for a missing file or device; the signal's
+ *   reason on abort
  */
 export async function prepareModel(path: string, options: PrepareOptions): Promise<PreparedModel> {
   const bytes = await readWhole(path);
@@ -53,7 +54,7 @@ export async function prepareModel(path: string, options: PrepareOptions): Promi
   return await assemble({ ...read, ...found });
 }
 
-/** Runs the model on a device of its own, by two requests at once where it batches. */
+/** findAll runs the model on a device of its own, with two requests at once where it batches. */
 async function findAll(
   bytes: Uint8Array,
   file: { name: string; dims: Readonly<Record<string, number>> },
@@ -90,7 +91,7 @@ interface Found {
   readonly fixedBatch: number | undefined;
 }
 
-/** The tensors of a model that batches, or why it does not. */
+/** tryBatching gives the tensors of a model that batches, or says why it does not. */
 async function tryBatching(
   bound: BoundModel,
   common: Common,
@@ -112,7 +113,7 @@ async function tryBatching(
   }
 }
 
-/** The model as it is in the file, where batching it failed. */
+/** unbatchedModel gives the model as it is in the file, where batching it failed. */
 function unbatchedModel(
   bytes: Uint8Array,
   names: { name: string; dims: Readonly<Record<string, number>> },
@@ -142,17 +143,17 @@ async function find(bound: BoundModel, common: Common, batching: boolean): Promi
   return { kind: 'batches', model, source, request: first, tensors, fixedBatch };
 }
 
-/** Told before anything is run, where what ONNX Runtime infers shows that it cannot end well. */
+/** checkFits throws before anything is run, where what ONNX Runtime infers shows that a run cannot fit in memory. */
 function checkFits(
   model: OnnxModel,
-  inferred: ReadonlyMap<string, ValueInfo>,
+  inferred: ReadonlyMap<string, TensorInfo>,
   { path, requests, memory }: Common & { readonly requests: number },
 ): void {
   const why = memoryShortage(model, inferredBytes(inferred, requests), { requests, memory });
   if (why !== undefined) throw new OutOfMemoryError(`Cannot run ${path}: ${why}`, why);
 }
 
-/** Inputs, outputs, and whatever crosses some cut. */
+/** liveTensors lists inputs, outputs, and the tensors that cross some cut. */
 function liveTensors(model: OnnxModel): string[] {
   const crossing = cutsOf(model).flatMap(({ tensors }) => tensors);
   const ends = [...model.graph.inputs, ...model.graph.outputs].map(({ name }) => name);
@@ -202,7 +203,7 @@ function withFill(spec: TensorSpec, fill: number | undefined): TensorSpec {
   return fill === undefined ? spec : { ...spec, fill };
 }
 
-/** Types as a partition declares them at its ends: the batch axis is open. */
+/** typesOf gives types as a partition declares them at its ends: with the batch axis open. */
 function typesOf(tensors: ReadonlyMap<string, TensorFinding>): Map<string, TensorType> {
   const types = new Map<string, TensorType>();
   for (const [name, finding] of tensors) {
@@ -213,19 +214,19 @@ function typesOf(tensors: ReadonlyMap<string, TensorFinding>): Map<string, Tenso
   return types;
 }
 
-/** ONNX Runtime's refusal to run the model on inputs of ours, as something to act on; other errors pass through. */
+/** notRunnable turns ONNX Runtime's refusal of the model into an error with advice; other errors pass through. */
 function notRunnable(path: string, error: unknown, advice: string): unknown {
   if (!(error instanceof ExecutionError)) return error;
   if (error instanceof OutOfMemoryError) return memoryError(`run ${path}`, error);
   if (error.isLoading) {
-    // What is loaded is a temporary model made of the person's: its path says nothing to them.
+    // ONNX Runtime names a temporary model that was made from the person's file: its path means nothing to them.
     const why = firstLine(error.why).replace(/^Load model from .*? failed:/, '');
     return new InputError(`load ${path}`, [fault(why)], 'ONNX Runtime does not take this model.');
   }
   return new InputError(`run ${path}`, [fault(firstLine(error.message))], advice);
 }
 
-/** What may help a model that does not run on inputs of ours. */
+/** adviceOf says what may help a model that does not run on generated inputs. */
 function adviceOf({ batch, fileBatch, shaped }: BoundModel): string {
   const emptyBatches = fileBatch === 0 && batch.kind !== 'none' ? batch.inputs : [];
   const batches = emptyBatches.flatMap(({ name, axis }) => (axis === undefined ? [] : [`${name}.${axis}`]));

@@ -13,36 +13,41 @@ import { BlockFeeds, type BlockFile, writeBlockFiles } from './block-files.js';
 import { blocksAt, endsOfProfile } from './blocks.js';
 import { type Campaign, campaignOf } from './campaign.js';
 import { Checkpoints } from './checkpoints.js';
-import { layerTimes } from './layer-times.js';
-import { type Available, type Group, groupName, Ledger, layersOf, nameOf } from './ledger.js';
-import type { Part } from './measure-group.js';
+import { sessionLayerTimes } from './layer-times.js';
+import { type Available, type Group, groupName, Ledger, layersName, nameOf } from './ledger.js';
+import type { TimedPart } from './measure-group.js';
 import { measureInSteps } from './measure-steps.js';
 import { MEMORY_ADVICE, measuredBytes, memoryShortage } from './memory-need.js';
 import { Pace } from './pace.js';
 import { randomNote } from './random-values.js';
 import { batchOf, requestsOf } from './requests.js';
 import { withScratch, writeData, writeModel } from './source.js';
-import { type Stand, startStand } from './stand.js';
-import type { PreparedModel, ProfileOptions } from './types.js';
+import { OneStand } from './stand.js';
+import type { Cells, PreparedModel, ProfileOptions } from './types.js';
 
 /**
- * Measures a model's layers and blocks on every device, batch size and virtual size.
+ * profileModel measures a model's layers and blocks on every device, batch size and virtual size.
  *
- * - Layers: ONNX Runtime's node times on the whole device at each batch size (`layerTimes`), as shares of the whole model's
- *   latency at each virtual size.
- * - Blocks: from `resume` or `blocksOf`, else by `partitionLayers` from the layers at the smallest batch size. Each is
- *   extracted, and all are timed in rotation: the whole model, every block once, and again (`measureGroup`), so that they sum to the
- *   whole model also where its weights overflow the cache; in several rotations where the tensors of one would take much more
- *   memory than the whole model does (`stepsOf`). With v virtual GPUs, v copies rotate at once on 1/v of the device
- *   each, and only runs that all of them were busy for count. Blocks are fed the model's real intermediate tensors.
- *   Also under boundary `float16` they are measured as they are, without casts; only `cutBytes` counts what is sent.
- * - Figures are medians and 95th percentiles after warm-up (`Limits`); unfit ones are named in `measurement.warnings`
+ * - Layers: ONNX Runtime's node times on the whole device at each batch size (`sessionLayerTimes`) give the layers'
+ *   shares of the whole model's latency at each virtual size.
+ * - Blocks: they come from `resume` or `blocksOf`, else from `partitionLayers` by the layers at the smallest batch
+ *   size.
+ *   Each is extracted, and all are timed in rotation (`measureGroup`): the whole model, every block once, and again. So
+ * they sum to the whole model also where its weights overflow the cache. There are several rotations where the
+ * tensors
+ *   of one would take much more memory than the whole model does (`stepsOf`). With v virtual GPUs, v copies rotate at
+ *   once on 1/v of the device each, and only runs during which all of them were busy count. Blocks are fed the model's
+ *   real intermediate tensors. With boundary `float16` too, they are measured as they are, without casts; only
+ *   `cutBytes` counts what is sent.
+ * - Figures are medians and 95th percentiles after warm-up (`Limits`). `measurement.warnings` names unfit ones
  *   (`unfitness`).
  *
- * What memory does not suffice for is left out and told. On abort what is done comes back with `measurement.complete` false; `resume` goes on with it. Before the blocks are known
- * there is nothing to keep, and the signal's reason is thrown. What no abort announces (a crash, a device that vanishes) costs
- * what was measured since the last `onCheckpoint`. Devices that are not there are told to `onProgress`.
- * @throws InputError for options that cannot be measured or a profile that cannot be resumed, MissingError where no device is there
+ * A size that does not fit in memory is left out and reported. On abort, the profile so far is returned with
+ * `measurement.complete` false, and `resume` continues it. Before the blocks are known there is nothing to keep, and
+ * the signal's reason is thrown. An end without an abort (a crash, a device that vanishes) costs what was measured
+ * since the last `onCheckpoint`. Devices that this machine lacks are reported to `onProgress`.
+ * @throws InputError for options that cannot be measured or a profile that cannot be resumed; MissingError where no
+ *   device is available
  */
 export async function profileModel(prepared: PreparedModel, options: ProfileOptions): Promise<Profile> {
   const campaign = campaignOf(prepared, options);
@@ -81,20 +86,20 @@ interface Setting {
   readonly campaign: Campaign;
   readonly devices: readonly Available[];
   readonly folder: string;
-  /** Path of the whole prepared model. */
+  /** The path of the whole prepared model. */
   readonly whole: string;
   readonly memory: MemoryGuard;
 }
 
 const ABORTED_GRACE_MS = 200;
 
-/** One call of `profileModel`. */
+/** ProfileRun is one call of `profileModel`. */
 class ProfileRun {
   readonly #layerUs = new Map<string, Map<number, readonly number[]>>();
   readonly #failures: string[] = [];
-  /** What a person should know, failures aside. */
+  /** Notes for a person, besides failures. */
   readonly #remarks: string[] = [];
-  /** Where memory ran out while a group was measured. */
+  /** The groups at which memory ran out. */
   readonly #tooLarge: Group[] = [];
   /** Whether memory ran out anywhere. */
   #outOfMemory = false;
@@ -121,7 +126,7 @@ class ProfileRun {
     if (random !== undefined) this.#remarks.push(random);
     for (const name of notTensors(prepared))
       ledger.warn(`output ${name} is not a tensor: it is neither measured nor served`);
-    const checkpoints = new Checkpoints(options.onCheckpoint, () => this.#told(ledger));
+    const checkpoints = new Checkpoints(options.onCheckpoint, () => this.#currentProfile(ledger));
     try {
       await this.#measure({ ledger, checkpoints }, ends);
     } catch (error) {
@@ -133,23 +138,23 @@ class ProfileRun {
     return this.#result(ledger);
   }
 
-  /** The profile as it stands, with all that is to be told of it. */
-  #told(ledger: Ledger): Profile {
+  /** Gives the profile as it stands, with all remarks and failures. */
+  #currentProfile(ledger: Ledger): Profile {
     for (const message of [...this.#remarks, ...this.#failures]) ledger.warn(message);
     return ledger.profile();
   }
 
   #result(ledger: Ledger): Profile {
-    const profile = this.#told(ledger);
+    const profile = this.#currentProfile(ledger);
     const rows = Object.values(profile.devices).flatMap(({ blockLatencyUs }) =>
       Object.values(blockLatencyUs),
     );
     const measured = rows.flatMap((row) => Object.values(row)).some((row) => row.some((us) => us !== null));
     if (measured || this.#failures.length === 0 || this.at.options.signal?.aborted) return profile;
-    throw this.#failed(`profile ${this.at.prepared.name}`);
+    throw this.#errorOfFailures(`profile ${this.at.prepared.name}`);
   }
 
-  #failed(task: string): InputError {
+  #errorOfFailures(task: string): InputError {
     const faults = this.#failures.map((why) => fault(why));
     return new InputError(task, faults, this.#outOfMemory ? MEMORY_ADVICE : undefined);
   }
@@ -160,7 +165,7 @@ class ProfileRun {
       const first = this.#layerUs.get(className)?.values().next().value;
       return first === undefined ? [] : [[className, first] as const];
     });
-    if (latencies.length === 0) throw this.#failed(`time the layers of ${prepared.name}`);
+    if (latencies.length === 0) throw this.#errorOfFailures(`time the layers of ${prepared.name}`);
     const { ends, notes } = partitionLayers(
       {
         layerLatencyUs: Object.fromEntries(latencies),
@@ -173,7 +178,7 @@ class ProfileRun {
     return ends;
   }
 
-  /** Times the layers of a class at batch sizes where that has not been done; a failure leaves the class without layers. */
+  /** Times the layers of a class at batch sizes that are not timed yet; after a failure the class has no layers. */
   async #timeLayers({ className, device }: Available, batches: readonly number[]): Promise<void> {
     const { prepared, options, whole } = this.at;
     const known = this.#layerUs.get(className) ?? new Map<number, readonly number[]>();
@@ -185,35 +190,33 @@ class ProfileRun {
         for (const batch of missing) {
           options.signal?.throwIfAborted();
           const feeds = batchOf(prepared, prepared.request, batch);
-          const times = await layerTimes(executor, { model: prepared.model, path: whole, feeds });
+          const times = await sessionLayerTimes(executor, { model: prepared.model, path: whole, feeds });
           this.#layerUs.set(className, known.set(batch, times.layerUs));
         }
       });
     } catch (error) {
-      this.#forgive(error, layersOf(className));
+      this.#leaveOut(error, layersName(className));
     }
   }
 
   async #measure({ ledger, checkpoints }: Books, ends: readonly number[]): Promise<void> {
-    const { campaign, devices, options } = this.at;
-    const cells = devices.flatMap(({ className }) =>
-      groupsOf(campaign, className).map((group) => {
-        const missing = ledger.missing(group).length;
-        return missing === 0 ? 0 : missing + 1;
-      }),
+    const { campaign, devices, options, prepared, folder } = this.at;
+    const lacking = devices.map(({ className }) =>
+      groupsOf(campaign, className).filter(
+        (group) => ledger.missing(group).length > 0 && this.#mayFit(group),
+      ),
     );
-    if (cells.every((count) => count === 0)) return;
+    const counts = lacking.flat().map((group) => cellsOf(ledger, group).count);
+    if (counts.length === 0) return;
     const pace = new Pace(
-      cells.reduce((a, b) => a + b, 0),
+      counts.reduce((a, b) => a + b, 0),
       options.onProgress,
     );
-    const files = await writeBlockFiles(this.at.prepared, ends, this.at.folder);
+    const files = await writeBlockFiles(prepared, ends, folder);
     const feeds = this.#blockFeeds(files);
-    for (const device of devices) {
-      const lacking = groupsOf(campaign, device.className).filter(
-        (group) => ledger.missing(group).length > 0 && this.#mayFit(group),
-      );
-      const batches = [...new Set(lacking.map(({ batch }) => batch))];
+    for (const [k, device] of devices.entries()) {
+      const groups = lacking[k]!;
+      const batches = [...new Set(groups.map(({ batch }) => batch))];
       await this.#timeLayers(
         device,
         batches.filter((batch) => ledger.lacksLayers(device.className, batch)),
@@ -221,45 +224,39 @@ class ProfileRun {
       for (const [batch, layerUs] of this.#layerUs.get(device.className) ?? [])
         ledger.shares(device.className, batch, layerUs);
       options.onProgress?.({ kind: 'phase', phase: 'blocks', className: device.className });
-      await this.#measureClass(device, { ledger, checkpoints, files, feeds, groups: lacking, pace });
+      await this.#measureClass(device, { ledger, checkpoints, files, feeds, groups, pace });
     }
   }
 
   async #measureClass({ device }: Available, work: Work & { groups: readonly Group[] }): Promise<void> {
-    let stand: { virtual: number; stand: Stand } | undefined;
+    const { options, memory } = this.at;
+    const stands = new OneStand(device, memory);
     try {
       for (const group of work.groups) {
-        this.at.options.signal?.throwIfAborted();
-        if (!this.#mayFit(group)) continue;
-        if (stand?.virtual !== group.virtual) {
-          await stand?.stand.close();
-          stand = undefined;
-          stand = {
-            virtual: group.virtual,
-            stand: await startStand(device, group.virtual, this.at.memory),
-          };
-        }
+        options.signal?.throwIfAborted();
+        const cells = cellsOf(work.ledger, group);
         try {
-          await this.#measureGroup(stand.stand, group, work);
+          if (this.#mayFit(group)) await this.#measureGroup(stands, group, work);
         } catch (error) {
-          this.#forgiveGroup(error, group);
-          await stand.stand.close();
-          stand = undefined;
+          this.#leaveGroupOut(error, group);
+          await stands.close();
+        } finally {
+          work.pace.finish(cells);
         }
         await work.checkpoints.keepIfDue();
       }
     } finally {
-      // An aborted stand may be busy for seconds more, and has nothing to lose.
-      await stand?.stand.close(this.at.options.signal?.aborted ? { graceMs: ABORTED_GRACE_MS } : {});
+      // After an abort the stand may be busy for seconds more, and it has nothing to lose.
+      await stands.close(options.signal?.aborted ? { graceMs: ABORTED_GRACE_MS } : {});
     }
   }
 
-  /** Whether a group may have enough memory, as far as can be told before it is tried; where not, that is told once. */
+  /** Says whether a group may fit in memory, as far as that is known before it is tried. If not, it reports so once. */
   #mayFit(group: Group): boolean {
     const why = this.#shortage(group);
     if (why === undefined) return true;
     this.#outOfMemory = true;
-    this.#fail(`${groupName(group)}: not measured: ${why}`);
+    this.#reportFailure(`${groupName(group)}: not measured: ${why}`);
     return false;
   }
 
@@ -276,29 +273,22 @@ class ProfileRun {
   }
 
   async #measureGroup(
-    stand: Stand,
+    stands: OneStand,
     group: Group,
     { ledger, checkpoints, files, feeds, pace }: Work,
   ): Promise<void> {
     const { prepared, whole, options, campaign, memory } = this.at;
-    const ids: Part['id'][] = ['whole', ...ledger.missing(group)];
-    const cells = { ...group, count: ids.length };
-    try {
-      const timed = await measureInSteps(
-        stand,
-        { group, ids, prepared, whole, files, feeds, memory },
-        {
-          limits: campaign.limits,
-          ...(options.signal === undefined ? {} : { signal: options.signal }),
-          onRound: (fraction) => pace.tell(cells, fraction),
-        },
-      );
-      const warnings = ledger.record(group, timed);
-      checkpoints.measured();
-      for (const message of warnings) options.onProgress?.({ kind: 'warning', message });
-    } finally {
-      pace.finish(cells);
-    }
+    const ids: TimedPart['id'][] = ['whole', ...ledger.missing(group)];
+    const parts = { group, ids, prepared, whole, files, feeds, memory };
+    const cells = cellsOf(ledger, group);
+    const timed = await measureInSteps(stands, parts, {
+      limits: campaign.limits,
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      onRound: (fraction) => pace.tell(cells, fraction),
+    });
+    const warnings = ledger.record(group, timed);
+    checkpoints.measured();
+    for (const message of warnings) options.onProgress?.({ kind: 'warning', message });
   }
 
   #blockFeeds(files: readonly BlockFile[]): BlockFeeds {
@@ -323,24 +313,26 @@ class ProfileRun {
     }
   }
 
-  /** Memory that ran out for a group has run out for larger ones too. */
-  #forgiveGroup(error: unknown, group: Group): void {
+  /** If memory ran out for a group, larger groups are not tried. */
+  #leaveGroupOut(error: unknown, group: Group): void {
     const outOfMemory = error instanceof OutOfMemoryError;
     if (outOfMemory) this.#tooLarge.push(group);
-    this.#forgive(error, outOfMemory ? `${groupName(group)}: it` : nameOf(group, 'whole'));
+    this.#leaveOut(error, outOfMemory ? `${groupName(group)}: it` : nameOf(group, 'whole'));
   }
 
-  /** A measurement that ONNX Runtime could not make leaves a gap and a warning; anything else is thrown. */
-  #forgive(error: unknown, what: string): void {
+  /** A measurement that ONNX Runtime could not make leaves a gap and a warning; any other error is thrown. */
+  #leaveOut(error: unknown, what: string): void {
     const { signal } = this.at.options;
     if (signal?.aborted) throw signal.reason;
     if (!(error instanceof ExecutionError)) throw error;
     const outOfMemory = error instanceof OutOfMemoryError;
     this.#outOfMemory ||= outOfMemory;
-    this.#fail(`${what} could not be measured: ${outOfMemory ? firstLine(error.why) : error.message}`);
+    this.#reportFailure(
+      `${what} could not be measured: ${outOfMemory ? firstLine(error.why) : error.message}`,
+    );
   }
 
-  #fail(message: string): void {
+  #reportFailure(message: string): void {
     this.#failures.push(message);
     this.at.options.onProgress?.({ kind: 'warning', message });
   }
@@ -351,7 +343,7 @@ function notTensors({ model, outputs }: PreparedModel): string[] {
   return model.graph.outputs.map(({ name }) => name).filter((name) => !tensors.has(name));
 }
 
-/** Where figures are written down, and who is told of them meanwhile. */
+/** Books are where figures are recorded, and who receives them meanwhile. */
 interface Books {
   readonly ledger: Ledger;
   readonly checkpoints: Checkpoints;
@@ -361,6 +353,11 @@ interface Work extends Books {
   readonly files: readonly BlockFile[];
   readonly feeds: BlockFeeds;
   readonly pace: Pace;
+}
+
+/** cellsOf says what is to be measured of a group: the blocks that are missing, and the whole model. */
+function cellsOf(ledger: Ledger, group: Group): Cells {
+  return { ...group, count: ledger.missing(group).length + 1 };
 }
 
 function groupsOf(campaign: Campaign, className: string): Group[] {

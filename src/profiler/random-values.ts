@@ -1,7 +1,7 @@
 import { type OnnxModel, randomNodes } from '../onnx/index.js';
 import type { Batching } from './types.js';
 
-/** That a tensor's values cannot be compared, for they are random. */
+/** randomBatching says that a tensor's values cannot be compared, because they are random. */
 export function randomBatching(model: OnnxModel): Batching {
   const [node] = randomNodes(model);
   const by = node === undefined ? '' : `, drawn by ${node.op} ${node.name}`;
@@ -9,7 +9,7 @@ export function randomBatching(model: OnnxModel): Batching {
   return { kind: 'mixed', why };
 }
 
-/** What is to be told of a model that draws random numbers; undefined of others. A Dropout that infers draws none. */
+/** randomNote warns of a model that draws random numbers; undefined for others. A Dropout in inference draws none. */
 export function randomNote(model: OnnxModel): string | undefined {
   const [node] = randomNodes(model).filter(({ op }) => op !== 'Dropout');
   if (node === undefined) return undefined;

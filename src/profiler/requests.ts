@@ -15,16 +15,16 @@ import type { Batching, PreparedModel } from './types.js';
 const SEED = 1;
 const MOST_INPUT_BYTES = 2 ** 30;
 
-/** Where each input has the batch; undefined where it is common to all requests. */
+/** inputAxes says where each input has the batch; undefined where the input is common to all requests. */
 export function inputAxes(batch: BatchDim): ReadonlyMap<string, number | undefined> {
   return new Map(batch.kind === 'none' ? [] : batch.inputs.map(({ name, axis }) => [name, axis]));
 }
 
 /**
- * Values of every input for one request (a whole run where the batch is fixed): those given, one number throughout where
- * `fill` has it, else seeded random ones.
- * @param which requests differ by their number in the inputs that have a batch axis; common inputs are the same for all
- * @throws InputError for given values that are of no input or of another type or shape
+ * requestFor makes values of every input for one request (for a whole run where the batch is fixed). Given values are
+ * used, then one number throughout where `fill` has it, and seeded random values otherwise.
+ * @param which the number of the request; requests differ in the inputs that have a batch axis, common inputs do not
+ * @throws InputError for given values that belong to no input or have another type or shape
  */
 export function requestFor(
   model: OnnxModel,
@@ -57,7 +57,7 @@ export function requestFor(
   );
 }
 
-/** Values are made in memory: what no array holds is refused before. */
+/** checkSizes refuses inputs that no array can hold, because their values are made in memory. */
 function checkSizes(model: string, shapes: ReadonlyMap<string, { dtype: string; shape: number[] }>): void {
   const faults = [...shapes].flatMap(([name, { dtype, shape }]) => {
     const bytes = elementCount(shape) * (dtypeInfo(dtype)?.bytes ?? 1);
@@ -87,7 +87,9 @@ function checkGiven(
   if (faults.length > 0) throw new InputError(`run ${model} with the values given`, faults);
 }
 
-/** The values of several requests at once: stacked where a batch axis is, the first's where it is common. */
+/**
+ * stackRequests joins the values of several requests: stacked along a batch axis, the first's where they are common.
+ */
 export function stackRequests(requests: readonly Tensors[], batchingOf: (name: string) => Batching): Tensors {
   const names = Object.keys(requests[0] ?? {});
   return Object.fromEntries(
@@ -99,7 +101,7 @@ export function stackRequests(requests: readonly Tensors[], batchingOf: (name: s
   );
 }
 
-/** How the model's inputs are batched. */
+/** inputBatching says how the model's inputs are batched. */
 export function inputBatching(batch: BatchDim): (name: string) => Batching {
   const axes = inputAxes(batch);
   return (name) => {
@@ -108,12 +110,12 @@ export function inputBatching(batch: BatchDim): (name: string) => Batching {
   };
 }
 
-/** How many requests a run at a batch size takes: one, where the batch is fixed and the request is a whole run. */
+/** requestsOf gives the requests of a run at a batch size: one where the batch is fixed, since one request is a run. */
 export function requestsOf({ fixedBatch }: PreparedModel, batch: number): number {
   return fixedBatch === undefined ? batch : 1;
 }
 
-/** Feeds of one request b times over: rows that are equal take as long as rows that are not. */
+/** batchOf repeats the feeds of one request b times: equal rows take as long as different ones. */
 export function batchOf(prepared: PreparedModel, request: Tensors, batch: number): Tensors {
   const requests = requestsOf(prepared, batch);
   if (requests === 1) return request;

@@ -1,22 +1,23 @@
-/** Memory that is not worth saving: what a rotation may take besides what the whole model takes. */
+/** Less memory than this is not worth saving: a rotation may take so much, whatever the whole model takes. */
 const SPARE_BYTES = 256 * 2 ** 20;
 
-/** What a part takes while it is loaded and run. */
+/** Need is the memory that a part takes while it is loaded and run. */
 export interface Need {
-  /** Its tensors. */
+  /** The bytes of its tensors. */
   readonly workingBytes: number;
   readonly weightBytes: number;
 }
 
-/** A rotation, and the share of the time for each of its parts that it gets. */
-export interface Step<Part> {
+/** RotationStep is a rotation, and the share of the time for each of its parts that it gets. */
+export interface RotationStep<Part> {
   readonly parts: readonly Part[];
   readonly share: number;
 }
 
 /**
- * The rotations that parts are measured in, one after the other (`rotationsOf`). A part that is alone in its rotation and is
- * what the others are compared with is measured half before them and half after, so that drift hits it as it hits them.
+ * stepsOf gives the rotations in which parts are measured, one after the other (`rotationsOf`). The rotation with the
+ * part that the others are compared with runs half before the others and half after, so that drift hits it as it hits
+ * them.
  */
 export function stepsOf<Part>(
   parts: readonly Part[],
@@ -24,20 +25,22 @@ export function stepsOf<Part>(
     compared,
     ...how
   }: { readonly compared: Part; readonly needOf: (part: Part) => Need; readonly limitBytes: number },
-): Step<Part>[] {
+): RotationStep<Part>[] {
   const rotations = rotationsOf(parts, how);
-  const alone = rotations.find(({ length, 0: only }) => length === 1 && only === compared);
-  if (alone === undefined || rotations.length === 1) return rotations.map((parts) => ({ parts, share: 1 }));
-  const others = rotations.filter((rotation) => rotation !== alone);
-  const half = { parts: alone, share: 1 / 2 };
+  const [first, ...others] = rotations.toSorted(
+    (a, b) => Number(b.includes(compared)) - Number(a.includes(compared)),
+  );
+  if (first === undefined || others.length === 0) return rotations.map((parts) => ({ parts, share: 1 }));
+  const half = { parts: first, share: 1 / 2 };
   return [half, ...others.map((parts) => ({ parts, share: 1 })), half];
 }
 
 /**
- * Parts to be measured, in as few rotations as memory allows, in the order given within each. All go into one where their
- * tensors take little, or little more than those of the largest part alone (the whole model); otherwise each rotation takes
- * about as much as that part. Loads are even, so that no rotation is so small that its weights stay in the cache.
- * @param limitBytes what a rotation may take, weights too; a single part is not divided
+ * rotationsOf divides parts into as few rotations as memory allows, and keeps their order within each. All parts share
+ * one rotation where their tensors take little, or no more than those of the largest part alone (the whole model).
+ * Otherwise each rotation takes about as much as that part. Loads are even, so that no rotation is so small that its
+ * weights stay in the cache.
+ * @param limitBytes the most that a rotation may take, weights included; a single part is not divided
  */
 export function rotationsOf<Part>(
   parts: readonly Part[],
@@ -58,7 +61,7 @@ export function rotationsOf<Part>(
   return parts.map((part) => [part]);
 }
 
-/** Each part, the largest first, goes where there is least so far. */
+/** evenly puts each part, the largest first, into the rotation with the fewest bytes so far. */
 function evenly<Part>(parts: readonly Part[], count: number, bytesOf: (part: Part) => number): Part[][] {
   const bins = Array.from({ length: count }, () => ({ bytes: 0, parts: new Set<Part>() }));
   for (const part of [...parts].sort((a, b) => bytesOf(b) - bytesOf(a))) {

@@ -2,14 +2,15 @@ import type { Pick } from '../onnx/index.js';
 import { streamOf } from '../random/index.js';
 
 const SEED = 1;
-/** Of an axis that is thinned out, this many places are kept while another axis is longer. */
+/** While another axis is longer, an axis that is thinned out keeps at least this many places. */
 const LEAST_PLACES = 2;
 
 /**
- * Places along a tensor's axes whose crossings are at most so many elements, spread evenly over the whole tensor and shifted
- * at random within their stretches, so that no regular pattern hides between them. The longest axes are thinned out first,
- * so that short ones (channels, heads) are seen whole. Empty where the tensor is no larger.
- * @param whole the axis that must be kept as it is: the one that grows with the batch
+ * samplePicks chooses places along a tensor's axes that cross in at most `mostElements` elements. The places are spread
+ * evenly over the whole tensor and shifted at random within their stretches, so that no regular pattern escapes them.
+ * The longest axes are thinned out first, so that short ones (channels, heads) are seen whole. The list is empty where
+ * the tensor is no larger.
+ * @param whole the axis that must be kept whole: the one that grows with the batch
  */
 export function samplePicks(
   dims: readonly number[],
@@ -36,7 +37,7 @@ function longestAxis(kept: readonly number[], whole: number | undefined): number
   return longest;
 }
 
-/** `count` places of `size`, one in each of as many equal stretches. */
+/** spread picks `count` places of `size`, one in each of as many equal stretches. */
 function spread(size: number, count: number, axis: number): number[] {
   const stream = streamOf(SEED, `places along axis ${axis} of ${size}`);
   const stretch = size / count;

@@ -12,24 +12,24 @@ import {
 } from '../artifacts/index.js';
 import { type ExternalCopy, extractPartition, type OnnxModel, readModel } from '../onnx/index.js';
 
-/** Where a model's external tensors lie, and where in one data file they go. */
+/** Source says where a model's external tensors lie, and where in one data file they go. */
 export interface Source {
   readonly folder: string;
   readonly external: readonly ExternalCopy[];
 }
 
-/** The name under which every temporary model finds its external tensors. */
+/** Every temporary model finds its external tensors under this name. */
 const DATA_FILE = 'model.data';
 const COPY_BYTES = 8 * 1024 * 1024;
 
-/** A temporary folder for the time of `use`; removed afterwards, also on failure and abort. */
+/** withScratch gives `use` a temporary folder, which is removed afterwards, also on failure and abort. */
 export function withScratch<T>(use: (folder: string) => Promise<T>): Promise<T> {
   return withTemporaryFolder('profile', use);
 }
 
 /**
- * The same model with all its external tensors in one data file, which `writeData` fills: so that every model made
- * from it can lie in one folder with that file.
+ * gathered gives the same model with all its external tensors in one data file, which `writeData` fills. So every model
+ * that is made from it can lie in one folder with that file.
  */
 export function gathered(model: OnnxModel, path: string): { model: OnnxModel; source: Source } {
   const whole = { from: 0, to: model.graph.nodes.length, types: new Map(), dataFile: DATA_FILE };
@@ -41,7 +41,7 @@ export function gathered(model: OnnxModel, path: string): { model: OnnxModel; so
 }
 
 /**
- * Writes the data file that models in a folder share; nothing where the model has none.
+ * writeData writes the data file that models in a folder share; nothing where the model has no external tensors.
  * @throws InputError when a tensor points outside the model's folder, at a missing file or past its end
  */
 export async function writeData(folder: string, { folder: from, external }: Source): Promise<void> {
@@ -49,7 +49,7 @@ export async function writeData(folder: string, { folder: from, external }: Sour
 }
 
 /**
- * The files that hold a model's external tensors, in the order of their names, with their digests. Reads them whole.
+ * dataFilesOf lists the files that hold a model's external tensors, by name, with digests. It reads them whole.
  * @throws InputError with every file that is missing or lies outside the model's folder
  */
 export async function dataFilesOf({ folder, external }: Source): Promise<DataFile[]> {
@@ -62,7 +62,7 @@ export async function dataFilesOf({ folder, external }: Source): Promise<DataFil
   );
 }
 
-/** What is wrong with the files that hold a model's external tensors: missing, or too short. Reads none of them. */
+/** externalFaults lists the files of external tensors that are missing or too short. It reads none of them. */
 export async function externalFaults(model: OnnxModel, path: string): Promise<Fault[]> {
   const { folder, external } = gathered(model, path).source;
   const ends = new Map<string, number>();
@@ -79,7 +79,7 @@ export async function externalFaults(model: OnnxModel, path: string): Promise<Fa
   return faults.filter((found) => found !== undefined);
 }
 
-/** From where to where external data is copied, and what may stop it. */
+/** CopyWay says from where to where external data is copied, and which signal stops it. */
 interface CopyWay {
   readonly fromFolder: string;
   readonly toFile: string;
@@ -87,8 +87,10 @@ interface CopyWay {
 }
 
 /**
- * Copies pieces of external data into one file, a chunk at a time: none is held whole. Writes nothing where there are none.
- * @throws InputError when a piece lies outside the folder, in a missing file or past its end; the signal's reason on abort
+ * copyPieces copies pieces of external data into one file, a chunk at a time, so that none is held whole. It writes
+ * nothing where there are no pieces.
+ * @throws InputError when a piece lies outside the folder, in a missing file or past its end; the signal's reason on
+ *   abort
  */
 export async function copyPieces(pieces: readonly ExternalCopy[], way: CopyWay): Promise<void> {
   if (pieces.length === 0) return;
@@ -131,7 +133,7 @@ function shortFile(path: string, copy: ExternalCopy): InputError {
   return new InputError(`read external data ${path}`, [fault(message)]);
 }
 
-/** Writes a temporary model. @returns its path */
+/** writeModel writes a temporary model. @returns its path */
 export async function writeModel(folder: string, name: string, bytes: Uint8Array): Promise<string> {
   const path = join(folder, `${name}.onnx`);
   await writeFile(path, bytes);

@@ -9,42 +9,67 @@ import {
   type Tensors,
   virtualThreads,
 } from '../execution/index.js';
-import { commonWindow, rotationsOf, spanMs } from './statistics.js';
+import { commonWindow, rotationCount, spanMs } from './statistics.js';
 
-/** A whole device as v virtual GPUs, each an executor with 1/v of it, all running the same at the same time. */
+/** Stand is a whole device as v virtual GPUs: executors with 1/v of it each, all running the same at the same time. */
 export interface Stand {
   /** Loads a model on every virtual GPU. */
   load(path: string): Promise<LoadedCopies>;
   /** Every virtual GPU runs the models in turn on what they hold, again and again. */
   rotate(parts: readonly LoadedCopies[], stop: MeasureStop): Promise<Rotated>;
-  /** Waits no longer than `graceMs` for what is under way. */
+  /** Closes all executors. It waits no longer than `graceMs` for what is under way. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 export interface LoadedCopies {
-  /** The slowest copy's. */
+  /** The load time of the slowest copy. */
   readonly loadMs: number;
-  /** What each executor calls it. */
+  /** The index of the model in each executor. */
   readonly models: readonly number[];
-  /** Hands over to every copy what it is fed. */
+  /** Sends every copy its feeds. */
   hold(feeds: Tensors): Promise<void>;
   release(): Promise<void>;
 }
 
 export interface Rotated {
-  /** By part, the durations in µs of the runs that all copies were busy for. */
+  /** By part, the durations in µs of the runs during which all copies were busy. */
   readonly durationsUs: number[][];
-  /** Of the copy that made the fewest. */
+  /** The rotations of the copy that made the fewest. */
   readonly rotations: number;
-  /** Of the copy that took longest. */
+  /** The time of the copy that took longest. */
   readonly elapsedMs: number;
 }
 
-/** Time for the slowest copy to be told before all start. */
+/** The slowest copy receives the call within this time before all start. */
 const LEAD_NS = 5e6;
 
-/** Starts v executors on their shares of the device, pinned to cores of their own where the system allows. */
-export async function startStand(device: Device, virtual: number, memory: MemoryGuard): Promise<Stand> {
+/** OneStand keeps at most one stand of a device open. */
+export class OneStand {
+  #open: { readonly virtual: number; readonly stand: Stand } | undefined;
+
+  constructor(
+    private readonly device: Device,
+    private readonly memory: MemoryGuard,
+  ) {}
+
+  /** Gives the stand with this many virtual GPUs: the one that is open, or a new one in its place. */
+  async of(virtual: number): Promise<Stand> {
+    if (this.#open?.virtual === virtual) return this.#open.stand;
+    await this.close();
+    const stand = await startStand(this.device, virtual, this.memory);
+    this.#open = { virtual, stand };
+    return stand;
+  }
+
+  async close(options?: { readonly graceMs?: number }): Promise<void> {
+    const open = this.#open;
+    this.#open = undefined;
+    await open?.stand.close(options);
+  }
+}
+
+/** startStand starts v executors on their shares of the device, each pinned to its own cores where that is possible. */
+async function startStand(device: Device, virtual: number, memory: MemoryGuard): Promise<Stand> {
   const threads = virtualThreads(device, virtual);
   const cores = device.provider === 'cpu' ? assignCores(new Array<number>(virtual).fill(threads)) : [];
   const started = await Promise.allSettled(
@@ -99,7 +124,7 @@ async function rotate(
   );
   return {
     durationsUs: commonWindow(copies),
-    rotations: Math.min(...copies.map(rotationsOf)),
+    rotations: Math.min(...copies.map(rotationCount)),
     elapsedMs: Math.max(...copies.map(spanMs)),
   };
 }

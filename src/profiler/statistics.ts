@@ -2,7 +2,7 @@ import { quantileSorted } from 'simple-statistics';
 import type { Measured } from '../execution/index.js';
 import type { Limits } from './types.js';
 
-/** A measured latency with its spread. */
+/** Figure is a measured latency with its spread. */
 export interface Figure {
   readonly medianUs: number;
   readonly p95Us: number;
@@ -11,10 +11,10 @@ export interface Figure {
   readonly spread: number;
 }
 
-/** Past this spread the middle half of the runs differ so much that the median says little. */
+/** Beyond this spread, the middle half of the runs differ so much that the median says little. */
 const WIDEST_SPREAD = 0.3;
 
-/** Median, 95th percentile and spread of durations; at least one. Figures to a thousandth of a µs. */
+/** figureOf gives median, 95th percentile and spread of at least one duration, to a thousandth of a µs. */
 export function figureOf(durationsUs: readonly number[]): Figure {
   const sorted = [...durationsUs].sort((a, b) => a - b);
   const [p25, median, p75, p95] = [0.25, 0.5, 0.75, 0.95].map((p) => quantileSorted(sorted, p)) as [
@@ -32,8 +32,8 @@ export function roundUs(us: number): number {
 }
 
 /**
- * Why a figure is unfit, or undefined where it is fit: fewer runs than `minRuns` came within `maxMs`, or the middle
- * half of the runs spreads over more than 30 % of the median.
+ * unfitness says why a figure is unfit; it gives undefined where the figure is fit. A figure is unfit when fewer runs
+ * than `minRuns` came within `maxMs`, or when the middle half of the runs spreads over more than 30 % of the median.
  */
 export function unfitness(figure: Figure, limits: Limits): string | undefined {
   const faults: string[] = [];
@@ -46,13 +46,13 @@ export function unfitness(figure: Figure, limits: Limits): string | undefined {
   return faults.length === 0 ? undefined : faults.join('; ');
 }
 
-/** Below this the calls' own time weighs, and blocks sum to more. */
+/** Below this time the calls themselves weigh, and blocks sum to more than the whole model. */
 const LEAST_COMPARED_US = 2000;
-/** A planner that sums blocks is misled by a sum outside these. */
+/** A sum outside these bounds misleads a planner that sums blocks. */
 const LEAST_RATIO = 0.8;
 const MOST_RATIO = 1.25;
 
-/** The blocks' latencies in sum over the whole model's, to a thousandth; undefined where one is missing. */
+/** sumOverWhole divides the blocks' summed latencies by the whole model's, to a thousandth; undefined with gaps. */
 export function sumOverWhole(row: readonly (number | null)[], whole: number): number | undefined {
   if (whole === 0 || row.length === 0 || row.includes(null)) return undefined;
   const sum = row.reduce((a: number, b) => a + (b ?? 0), 0);
@@ -60,8 +60,8 @@ export function sumOverWhole(row: readonly (number | null)[], whole: number): nu
 }
 
 /**
- * Why blocks' latencies in µs do not stand for their model's: they sum to less than 0.8 or more than 1.25 of it. Undefined
- * where they do, one is missing, or the model takes less than 2 ms.
+ * disagreement says why blocks' latencies in µs do not stand for their model's: they sum to less than 0.8 or more than
+ * 1.25 of it. It gives undefined where they agree, one is missing, or the model takes less than 2 ms.
  */
 export function disagreement(row: readonly (number | null)[], whole: number): string | undefined {
   const ratio = sumOverWhole(row, whole);
@@ -72,12 +72,13 @@ export function disagreement(row: readonly (number | null)[], whole: number): st
   return `sum of blocks is ${ratio} of the whole model: ${consequence}`;
 }
 
-/** One copy's runs, by part of a rotation. */
+/** Rotation holds one copy's runs, by part of a rotation. */
 export type Rotation = readonly Measured[];
 
 /**
- * By part, the durations of runs that all copies were busy for: those that lie between the last copy's first start and the
- * first copy's last end, of whichever part. Where no run of a part lies within (copies barely overlapped), all of it.
+ * commonWindow gives, by part, the durations of runs during which all copies were busy: those between the last copy's
+ * first start and the first copy's last end, of whichever part. Where no run of a part lies within (copies barely
+ * overlapped), it gives all of its runs.
  */
 export function commonWindow(copies: readonly Rotation[]): number[][] {
   const from = Math.max(...copies.map(firstStartNs));
@@ -106,12 +107,12 @@ function lastEndNs(rotation: Rotation): number {
   return startedNs.at(-1)! + durationUs.at(-1)! * 1000;
 }
 
-/** How many times a copy ran every part. */
-export function rotationsOf(rotation: Rotation): number {
+/** rotationCount says how many times a copy ran every part. */
+export function rotationCount(rotation: Rotation): number {
   return rotation[0]!.startedNs.length;
 }
 
-/** From a copy's first start to its last end. */
+/** spanMs gives the time from a copy's first start to its last end. */
 export function spanMs(rotation: Rotation): number {
   return (lastEndNs(rotation) - firstStartNs(rotation)) / 1e6;
 }

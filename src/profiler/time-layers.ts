@@ -1,16 +1,18 @@
 import { InputError } from '../artifacts/index.js';
 import { checkThreads, MemoryGuard, type NamedDevice, startExecutor } from '../execution/index.js';
-import { layerTimes } from './layer-times.js';
+import { sessionLayerTimes } from './layer-times.js';
 import { tellingMemory } from './memory-need.js';
 import { withScratch, writeData, writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
 
 /**
- * Mean µs of every layer by device class, for one request: enough to group layers into blocks without measuring blocks.
- * ONNX Runtime's times know no hold-back, so those of an emulated device are multiplied.
- * @throws MissingError where a device is not there, InputError where one has more CPU threads than the host or memory ran out
+ * timeLayersByClass gives the mean µs of every layer by device class, for one request. That is enough to group layers
+ * into blocks without measuring blocks. It starts an executor for each device and calls `sessionLayerTimes`. ONNX
+ * Runtime's times lack the hold-back of an emulated device, so those are multiplied.
+ * @throws MissingError where a device is missing; InputError where one has more CPU threads than the host, or memory
+ *   ran out
  */
-export async function timeLayers(
+export async function timeLayersByClass(
   prepared: PreparedModel,
   devices: readonly NamedDevice[],
   signal?: AbortSignal,
@@ -27,7 +29,7 @@ export async function timeLayers(
         signal?.throwIfAborted();
         const executor = await startExecutor(device, { memory });
         try {
-          const { layerUs } = await layerTimes(executor, {
+          const { layerUs } = await sessionLayerTimes(executor, {
             model: prepared.model,
             path,
             feeds: prepared.request,

@@ -7,27 +7,33 @@ import type { Source } from './source.js';
 export interface PrepareOptions {
   /** Sizes of the model's free dimensions other than the batch. */
   readonly dims?: Readonly<Record<string, number>>;
-  /** Where the model is run to find shapes and to try batching; hold-back of an emulated device is not used. */
+  /**
+   * The device on which the model is run to find shapes and to try batching; an emulated device's hold-back is not
+   * used.
+   */
   readonly device: Device;
-  /** How tensors will cross a cut: decides what `cutBytes` counts. `exact` unless given. */
+  /** How tensors will cross a cut; it decides what `cutBytes` counts. By default `exact`. */
   readonly boundary?: Boundary;
-  /** Values of inputs for one request, in place of random ones: for inputs that only some values are valid for. */
+  /** Values of inputs for one request in place of random ones, for inputs that take certain values only. */
   readonly feeds?: Tensors;
-  /** One number for every element of an input: for inputs such as a sampling rate. */
+  /** One number for every element of an input, for inputs such as a sampling rate. */
   readonly fill?: Readonly<Record<string, number>>;
   /** The most memory that the processes which run the model may take; by default what is available, less a reserve. */
   readonly memoryLimitBytes?: number | undefined;
   readonly signal?: AbortSignal;
-  /** Told the files that hold the external tensors, relative to the model, before it is run; what it throws ends the work. */
+  /**
+   * Receives the files of external tensors, relative to the model, before it is run; an error thrown here ends the
+   * work.
+   */
   readonly onDataFiles?: (locations: readonly string[]) => Promise<void>;
 }
 
-/** A model that is ready to be profiled: named nodes, dimensions bound, batch symbolic, tensors known. */
+/** PreparedModel is a model that is ready to be profiled: named nodes, bound dimensions, known tensors. */
 export interface PreparedModel {
   readonly name: string;
-  /** The ONNX file it came from. */
+  /** The path of the ONNX file. */
   readonly path: string;
-  /** Digest of that file. */
+  /** The digest of that file. */
   readonly sha256: string;
   /** The files that hold its external tensors, relative to it. */
   readonly data: readonly DataFile[];
@@ -35,30 +41,30 @@ export interface PreparedModel {
   readonly model: OnnxModel;
   readonly source: Source;
   readonly dims: Readonly<Record<string, number>>;
-  /** The only batch size it runs at; undefined where it takes any. */
+  /** The only batch size that the model runs at; undefined where it takes any. */
   readonly fixedBatch: number | undefined;
   readonly fixedBatchReason: string | undefined;
   readonly boundary: Boundary;
-  /** At batch 1, or at the fixed batch. */
+  /** The model's inputs at batch 1, or at the fixed batch. */
   readonly inputs: readonly TensorSpec[];
   readonly outputs: readonly TensorSpec[];
-  /** What was found of every tensor that crosses some cut, of inputs and of outputs. */
+  /** What was found of inputs, outputs, and every tensor that crosses some cut. */
   readonly tensors: ReadonlyMap<string, TensorFinding>;
-  /** The tensors' types for extraction: the batch axis open. */
+  /** The tensors' types for extraction, with the batch axis open. */
   readonly types: ReadonlyMap<string, TensorType>;
   readonly layers: readonly ProfiledLayer[];
   /** Values of the model's inputs for one request (a whole run, where the batch is fixed). */
   readonly request: Tensors;
 }
 
-/** A tensor as it was seen when the model ran. */
+/** TensorFinding is what was found of a tensor when the model ran. */
 export type TensorFinding =
   | { readonly kind: 'tensor'; readonly spec: TensorSpec; readonly batching: Batching }
   | { readonly kind: 'not-a-tensor' };
 
 /**
- * How a tensor of several requests comes of theirs: joined along `axis` (which is `spec.batchAxis`), the same for
- * all, or neither, for a reason.
+ * Batching says how a tensor of several requests follows from theirs: it is joined along `axis` (which is
+ * `spec.batchAxis`), it is the same for all, or it is neither, for a reason.
  */
 export type Batching =
   | { readonly kind: 'stacked'; readonly axis: number }
@@ -66,8 +72,9 @@ export type Batching =
   | { readonly kind: 'mixed'; readonly why: string };
 
 /**
- * When a cell has been measured enough: after `minRuns` runs and `minMs`, or after `maxMs`. Cells of a batch size and virtual size
- * are measured in rotation, each once before any is again: all get as many runs, and the times hold for each on average.
+ * Limits say when a cell has been measured enough: after `minRuns` runs and `minMs`, or after `maxMs`. The cells of a
+ * batch size and virtual size are measured in rotation, each once before any is again: all get as many runs, and the
+ * times hold for each on average.
  */
 export interface Limits {
   readonly warmupRuns: number;
@@ -81,29 +88,30 @@ export const DEFAULT_LIMITS: Limits = { warmupRuns: 3, minRuns: 10, minMs: 200, 
 export interface ProfileOptions {
   readonly devices: readonly NamedDevice[];
   readonly batchSizes: readonly number[];
-  /** Virtual GPU sizes v (1/v of the device) by class; [1] unless given. */
+  /** Virtual GPU sizes v (1/v of the device) by class; by default [1]. */
   readonly virtualSizes?: Readonly<Record<string, readonly number[]>>;
-  /** How layers are grouped into blocks; `greedy` into 10 unless given. */
+  /** How layers are grouped into blocks; by default `greedy` into 10. */
   readonly partition?: {
     readonly method?: PartitionMethod;
     readonly blocks?: number;
     readonly device?: string;
   };
-  /** Measure the blocks of this profile (known by their nodes) instead. */
+  /** A profile whose blocks (known by their nodes) are measured instead. */
   readonly blocksOf?: import('../artifacts/index.js').Profile;
   readonly limits?: Partial<Limits>;
   /** The most memory that the processes which run the model may take; by default what is available, less a reserve. */
   readonly memoryLimitBytes?: number | undefined;
-  /** An interrupted profile to go on with: only its missing figures are measured. */
+  /** An interrupted profile to continue: only its missing figures are measured. */
   readonly resume?: import('../artifacts/index.js').Profile;
   readonly signal?: AbortSignal;
   readonly onProgress?: (event: ProgressEvent) => void;
   /**
-   * Given the profile as it stands when a batch size and virtual size is measured, but at most every 5 s, and before an
-   * error is thrown: what is saved here can be gone on with. Measuring waits for it; what it throws ends the profiling.
+   * Receives the profile as it stands when a batch size and virtual size is measured, but at most every 5 s, and before
+   * an error is thrown. A profile that is saved here can be resumed. Measuring waits for it, and an error thrown here
+   * ends the profiling.
    */
   readonly onCheckpoint?: (profile: import('../artifacts/index.js').Profile) => Promise<void>;
-  /** Written to `measurement.date`; nothing is written unless given. */
+  /** The value of `measurement.date`; by default nothing is written. */
   readonly date?: string;
 }
 
@@ -113,20 +121,20 @@ export type ProgressEvent =
   | { readonly kind: 'partitioned'; readonly blocks: number; readonly notes: readonly string[] }
   | {
       readonly kind: 'progress';
-      /** Measurements made and to be made. */
+      /** The measurements that are done, and all of them. */
       readonly done: number;
       readonly total: number;
-      /** Estimated from the pace so far; undefined before anything is done. */
+      /** An estimate from the pace so far; undefined before anything is done. */
       readonly leftMs: number | undefined;
       readonly cells: Cells;
     }
   | { readonly kind: 'warning'; readonly message: string };
 
-/** What is being measured: blocks and the whole model, in rotation. */
+/** Cells are what is being measured: blocks and the whole model, in rotation. */
 export interface Cells {
   readonly className: string;
   readonly virtual: number;
   readonly batch: number;
-  /** How many: the blocks that were missing, and the whole model. */
+  /** The number of cells: the blocks that were missing, and the whole model. */
   readonly count: number;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InputError, refuseForeign, textOf } from '../../src/artifacts/index.js';
+import { decodedText, InputError, refuseForeign } from '../../src/artifacts/index.js';
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const little = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'utf16le'));
@@ -7,7 +7,7 @@ const big = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'utf
 
 function refusal(bytes: Uint8Array): string {
   try {
-    return `accepted: ${textOf(bytes, 'x.yaml')}`;
+    return `accepted: ${decodedText(bytes, 'x.yaml')}`;
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     return error.message;
@@ -16,11 +16,11 @@ function refusal(bytes: Uint8Array): string {
 
 describe('textOf()', () => {
   it.each(['', 'a', 'kind: pooled\n', 'é — 模型 👩‍🔬', '\0', '{"a":"\0"}'])('reads %j', (text) => {
-    expect(textOf(utf8(text), 'x')).toBe(text);
+    expect(decodedText(utf8(text), 'x')).toBe(text);
   });
 
   it('reads text after a byte order mark as if it were not there', () => {
-    expect(textOf(utf8('\uFEFF{}'), 'x')).toBe('{}');
+    expect(decodedText(utf8('\uFEFF{}'), 'x')).toBe('{}');
   });
 
   it.each([

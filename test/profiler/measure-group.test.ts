@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { MeasureStop } from '../../src/execution/index.js';
-import { measureGroup, type Part } from '../../src/profiler/measure-group.js';
+import { measureGroup, type TimedPart } from '../../src/profiler/measure-group.js';
 import type { Rotated, Stand } from '../../src/profiler/stand.js';
 import { DEFAULT_LIMITS, type Limits } from '../../src/profiler/types.js';
 
@@ -38,7 +38,7 @@ class MadeStand implements Stand {
   async close() {}
 }
 
-const parts: Part[] = (['whole', 0, 1] as const).map((id) => ({ id, path: `${id}`, feeds: () => ({}) }));
+const parts: TimedPart[] = (['whole', 0, 1] as const).map((id) => ({ id, path: `${id}`, feeds: () => ({}) }));
 
 async function measure(stand: MadeStand, limits: Limits, abortAt = Number.POSITIVE_INFINITY) {
   const fractions: number[] = [];

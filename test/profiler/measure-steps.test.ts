@@ -54,7 +54,17 @@ function madeStand() {
     return { durationsUs, rotations: minRuns, elapsedMs: 1 };
   };
   const stand: Stand = { load, rotate, close: async () => {} };
-  return { stand, together, fed };
+  let opened = 0;
+  let open = false;
+  const of = async () => {
+    if (!open) opened++;
+    open = true;
+    return stand;
+  };
+  const close = async () => {
+    open = false;
+  };
+  return { stands: { of, close }, together, fed, opened: () => opened };
 }
 
 function partsOf(prepared: PreparedModel, batch: number) {
@@ -76,26 +86,28 @@ function partsOf(prepared: PreparedModel, batch: number) {
 const LIMITS = { warmupRuns: 0, minRuns: 10, minMs: 0, maxMs: 1e9 };
 
 test('measureInSteps() measures all parts in one rotation where their tensors are small', async () => {
-  const { stand, together, fed } = madeStand();
+  const { stands, together, fed, opened } = madeStand();
   const { parts } = partsOf(preparedOf(MIB), 4);
-  const timed = await measureInSteps(stand, parts, { limits: LIMITS, onRound: () => {} });
+  const timed = await measureInSteps(stands, parts, { limits: LIMITS, onRound: () => {} });
   expect(together).toEqual([['whole', 'block 0', 'block 1', 'block 2', 'block 3']]);
   expect(timed.map(({ id, durationsUs }) => [id, durationsUs.length])).toEqual(
     ['whole', 0, 1, 2, 3].map((id) => [id, 10]),
   );
   // Every part's input, four times over.
   expect(fed).toEqual(new Array(5).fill(16));
+  expect(opened()).toBe(1);
 });
 
 test('measureInSteps() has only some loaded and fed at once where they are large, and the whole model before and after', async () => {
-  const { stand, together } = madeStand();
+  const { stands, together, opened } = madeStand();
   const { parts, asked } = partsOf(preparedOf(12 * MIB), 8);
   const fractions: number[] = [];
   const onRound = (fraction: number) => void fractions.push(fraction);
-  const timed = await measureInSteps(stand, parts, { limits: LIMITS, onRound });
+  const timed = await measureInSteps(stands, parts, { limits: LIMITS, onRound });
   expect(together[0]).toEqual(['whole']);
   expect(together.at(-1)).toEqual(['whole']);
   for (const loaded of together) expect(loaded).toHaveLength(1);
+  expect(opened()).toBe(together.length);
   expect(asked.flat().sort()).toEqual([0, 1, 2, 3]);
   expect(timed.map(({ id }) => id)).toEqual(['whole', 0, 1, 2, 3]);
   // Half of the whole model's runs are of the first rotation, half of the last.

@@ -7,11 +7,11 @@ import { resnet18 } from '../../examples/models/index.js';
 import { InputError, MissingError, type Profile, parseArtifact } from '../../src/artifacts/index.js';
 import { type Device, type NamedDevice, startExecutor } from '../../src/execution/index.js';
 import {
-  layerTimes,
   type PreparedModel,
   type ProgressEvent,
   prepareModel,
   profileModel,
+  sessionLayerTimes,
 } from '../../src/profiler/index.js';
 import { cases, LONG } from '../cases.js';
 import { convChain, openSizes, ownShape } from '../onnx/made-models.js';
@@ -159,7 +159,7 @@ const ACCOUNTED_SHARED: [string, () => Promise<PreparedModel>][] = [
   ['yunet_n_dynamic', () => prepareShared('yunet_n_dynamic', { height: 320, width: 320 })],
 ];
 
-describe('layerTimes()', () => {
+describe('sessionLayerTimes()', () => {
   test.each(LONG && present ? [...ACCOUNTED, ...ACCOUNTED_SHARED] : ACCOUNTED)(
     'accounts for a run of %s within 10 %%, every node in the list',
     { retry: 3 },
@@ -169,7 +169,7 @@ describe('layerTimes()', () => {
       writeFileSync(path, prepared.model.bytes);
       const executor = await startExecutor(CPU);
       try {
-        const times = await layerTimes(executor, {
+        const times = await sessionLayerTimes(executor, {
           model: prepared.model,
           path,
           feeds: prepared.request,

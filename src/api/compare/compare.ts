@@ -1,12 +1,12 @@
 import {
   checkWritable,
+  decodedText,
   everyInput,
   InputError,
   option,
   outputFiles,
   readWhole,
   refuseReplacing,
-  textOf,
 } from '../../artifacts/index.js';
 import { type JobsProgress, jobsProgress, type NamedJob } from '../../jobs/index.js';
 import type { PooledOutcome, PooledProblem } from '../../milp/index.js';
@@ -94,7 +94,7 @@ function wholeCatalogue({ cluster }: LoadedPooled, replaced: boolean): LoadedPoo
 async function writtenMixes({ mixes = [], mixFile }: CompareOptions): Promise<WrittenMix[]> {
   const given = mixes.map((text) => ({ text, at: `${option('mixes')} "${text}"` }));
   if (mixFile === undefined) return given;
-  const text = textOf(await readWhole(mixFile), mixFile);
+  const text = decodedText(await readWhole(mixFile), mixFile);
   const lines = text.split('\n').map((line, i) => ({ text: line.trim(), at: `${mixFile}:${i + 1}` }));
   return [...given, ...lines.filter((line) => line.text !== '' && !line.text.startsWith('#'))];
 }

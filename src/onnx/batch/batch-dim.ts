@@ -1,14 +1,16 @@
 import type { OnnxModel, ValueInfo } from '../wire/index.js';
 
-/** Where a graph input or output has the batch; undefined where it has none. */
+/** BatchAxis says on which axis a graph input or output has the batch; the axis is undefined where it has none. */
 export interface BatchAxis {
   readonly name: string;
   readonly axis: number | undefined;
 }
 
 /**
- * Which dimension is the batch. `symbolic`: the model takes any, under that name (as `freeDims` gives it). `fixed`: it
- * takes `size` only. `none`: it has none, or which one it is cannot be told.
+ * BatchDim says which dimension is the batch.
+ * - `symbolic`: the model takes any batch, under that name (as `freeDims` gives it).
+ * - `fixed`: the model takes `size` only.
+ * - `none`: the model has no batch, or the rules cannot say which dimension it is.
  */
 export type BatchDim =
   | {
@@ -28,14 +30,16 @@ export type BatchDim =
 type Dims = readonly (number | string | undefined)[];
 
 /**
- * The batch by these rules, never a guess:
+ * batchDim finds the batch by these rules and never guesses:
  *
- * - the first input that has axes says what the batch is called: its axis 0;
- * - a symbol there is the batch; every other input must have that symbol on exactly one axis (not always the first: the
- *   past of an attention model), or have fixed dimensions only and so be common to the whole batch;
- * - an unnamed open axis 0 is the batch where there is one input only: of two, nobody says they grow together;
- * - a number there is the fixed batch if all inputs with axes have that number at axis 0;
- * - anything else is `none`, with the reason.
+ * - The first input that has axes says what the batch is called: its axis 0 decides.
+ * - If that axis is a symbol, the symbol is the batch. Every other input must have it on exactly one axis (which
+ *   need not be the first: the past of an attention model has it elsewhere), or have fixed dimensions only and so be
+ *   common to the whole batch.
+ * - If that axis is open and unnamed, it is the batch where there is one input only. Of two inputs, nothing says that
+ *   they grow together.
+ * - If that axis is a number, it is the fixed batch where all inputs with axes have that number at axis 0.
+ * - Anything else is `none`, with the reason.
  */
 export function batchDim(model: OnnxModel): BatchDim {
   const shapes = new Map<string, Dims>();
@@ -104,7 +108,7 @@ function axisOf(dims: Dims | undefined, symbol: string): number | undefined {
   return axis === -1 ? undefined : axis;
 }
 
-/** An output whose first axis the file leaves open grows with an unnamed batch. */
+/** openLead gives axis 0 of an output where the file leaves that axis open: it grows with an unnamed batch. */
 function openLead(type: ValueInfo['type']): number | undefined {
   const dims = dimsOf(type);
   return dims !== undefined && dims.length > 0 && typeof dims[0] !== 'number' ? 0 : undefined;

@@ -21,16 +21,16 @@ import {
   VALUE_INFO,
   valueInfoBytes,
 } from '../wire/index.js';
-import type { Flow, NodeEdit } from './batch-flow.js';
+import type { BatchFlow, NodeEdit } from './batch-flow.js';
 
-/** Initializers stand among the graph's inputs too, up to IR version 3. */
+/** Up to this IR version, initializers stand among the graph's inputs too. */
 const LAST_IR_WITH_INITIALIZER_INPUTS = 3;
 const INT64 = 7;
 
-/** The model with its declared shapes let loose along the batch, and with the edited constants. */
+/** relaxed gives the model with its declared shapes opened along the batch, and with the edited constants. */
 export function relaxed(
   model: OnnxModel,
-  flows: ReadonlyMap<string, Flow>,
+  flows: ReadonlyMap<string, BatchFlow>,
   edits: readonly NodeEdit[],
 ): { bytes: Uint8Array; changes: string[] } {
   const symbol = batchSymbol(model);
@@ -61,7 +61,7 @@ function changesOf(model: OnnxModel, symbol: string, edits: readonly NodeEdit[])
   ];
 }
 
-/** `batch`, unless the file uses that symbol for something else. */
+/** batchSymbol gives `batch`, or a longer name where the file uses that symbol for something else. */
 function batchSymbol(model: OnnxModel): string {
   const { inputs, outputs, valueInfo } = model.graph;
   const used = new Set(
@@ -74,7 +74,7 @@ function batchSymbol(model: OnnxModel): string {
   return symbol;
 }
 
-/** Every edited constant is a new initializer of its own: the old one may have other users. */
+/** namesOfEdits names a new initializer for every edited constant, because the old one may have other users. */
 function namesOfEdits(model: OnnxModel, edits: readonly NodeEdit[]): string[] {
   const { nodes, inputs, initializers } = model.graph;
   const taken = new Set([
@@ -111,8 +111,8 @@ function constant(model: OnnxModel, name: string, values: readonly number[]): Ui
   return [...delimited(GRAPH.initializer, tensor), ...listed];
 }
 
-/** A declared type with the batch's axis named, or left open where each request has several entries there. */
-function looseValue(value: Uint8Array, flows: ReadonlyMap<string, Flow>, symbol: string): Uint8Array {
+/** looseValue names the batch's axis in a declared type, or opens it where each request has several entries there. */
+function looseValue(value: Uint8Array, flows: ReadonlyMap<string, BatchFlow>, symbol: string): Uint8Array {
   const nameField = [...fieldsOf(value)].findLast((field) => field.number === VALUE_INFO.name);
   const batch = nameField === undefined ? undefined : flows.get(textOf(value, nameField))?.batch;
   if (batch === undefined) return value;

@@ -1,15 +1,15 @@
 import {
-  type Batches,
+  type BatchFlow,
+  type BatchMultiple,
   COMPUTES_WITH_SIZE,
   type Dims,
-  type Flow,
   flowing,
-  type Outcome,
   type RuleNode,
+  type RuleResult,
   withBatch,
 } from './batch-flow.js';
 
-export function unary(node: RuleNode): Outcome {
+export function unary(node: RuleNode): RuleResult {
   const [data, ...rest] = node.flows;
   if (rest.some((flow) => flow?.batch !== undefined)) return 'a parameter of it has the batch';
   if (
@@ -25,8 +25,10 @@ export function unary(node: RuleNode): Outcome {
   return flowing(node, withBatch(data?.batch, data?.dims));
 }
 
-/** Numpy's broadcasting: axes are matched from the last. What has no batch must be 1 or absent where the batch is. */
-export function broadcast(node: RuleNode, operands: readonly (Flow | undefined)[]): Outcome {
+/**
+ * broadcast matches axes from the last, as NumPy does. An input without the batch must have 1 or no size on its axis.
+ */
+export function broadcast(node: RuleNode, operands: readonly (BatchFlow | undefined)[]): RuleResult {
   const given = operands.filter((flow) => flow !== undefined);
   if (given.some((flow) => flow.sized)) return shapeArithmetic(node, given);
   const batched = given.filter((flow) => flow.batch !== undefined);
@@ -48,7 +50,7 @@ export function broadcast(node: RuleNode, operands: readonly (Flow | undefined)[
   return flowing(node, withBatch(batch, dimsOfBroadcast(given).dims));
 }
 
-function dimsOfBroadcast(given: readonly Flow[]): { dims?: Dims } {
+function dimsOfBroadcast(given: readonly BatchFlow[]): { dims?: Dims } {
   if (given.some((flow) => flow.dims === undefined)) return {};
   const rank = Math.max(...given.map((flow) => flow.dims!.length));
   const dims = Array.from({ length: rank }, (_, axis) => {
@@ -62,14 +64,14 @@ function dimsOfBroadcast(given: readonly Flow[]): { dims?: Dims } {
   return { dims };
 }
 
-/** Products with the batch's size in them stay multiples of it; anything else is lost. */
-function shapeArithmetic(node: RuleNode, given: readonly Flow[]): Outcome {
+/** shapeArithmetic keeps products with the batch's size as multiples of it; every other result is unknown. */
+function shapeArithmetic(node: RuleNode, given: readonly BatchFlow[]): RuleResult {
   const [a, b] = given;
   if (node.op !== 'Mul' || a?.values === undefined || b?.values === undefined || given.length !== 2)
     return COMPUTES_WITH_SIZE;
   const length = Math.max(a.values.length, b.values.length);
-  const at = (flow: Flow, i: number) => (flow.values!.length === 1 ? flow.values![0] : flow.values![i]);
-  const values: (number | Batches)[] = [];
+  const at = (flow: BatchFlow, i: number) => (flow.values!.length === 1 ? flow.values![0] : flow.values![i]);
+  const values: (number | BatchMultiple)[] = [];
   for (let i = 0; i < length; i++) {
     const value = product(at(a, i), at(b, i));
     if (value === undefined) return COMPUTES_WITH_SIZE;
@@ -80,9 +82,9 @@ function shapeArithmetic(node: RuleNode, given: readonly Flow[]): Outcome {
 }
 
 function product(
-  a: number | Batches | undefined,
-  b: number | Batches | undefined,
-): number | Batches | undefined {
+  a: number | BatchMultiple | undefined,
+  b: number | BatchMultiple | undefined,
+): number | BatchMultiple | undefined {
   if (a === undefined || b === undefined) return undefined;
   if (typeof a === 'number') return typeof b === 'number' ? a * b : { times: a * b.times };
   return typeof b === 'number' ? { times: a.times * b } : undefined;

@@ -4,40 +4,40 @@ import { dtypeOf } from '../wire/index.js';
 
 const { onnx } = onnxProto;
 
-/** The axis of a tensor that grows with the batch, and how many entries each row of the batch has there. */
+/** Batched is the axis of a tensor that grows with the batch, and how many entries each row of the batch has there. */
 export interface Batched {
   readonly axis: number;
   readonly factor: number;
 }
 
-/** An element of a shape vector that is computed while the model runs: `times` × the batch. */
-export interface Batches {
+/** BatchMultiple is an element of a shape vector that is computed while the model runs: `times` × the batch. */
+export interface BatchMultiple {
   readonly times: number;
 }
 
-/** What we know of a tensor when the batch is let free. */
-export interface Flow {
-  /** Absent where the tensor is the same for any batch. */
+/** BatchFlow is what is known of a tensor when the batch is free. */
+export interface BatchFlow {
+  /** The batch's axis; absent where the tensor is the same for any batch. */
   readonly batch?: Batched;
-  /** Its shape at the fixed batch, as far as it is known. */
+  /** The tensor's shape at the fixed batch, as far as it is known. */
   readonly dims?: Dims;
-  /** Its elements, where it is a short vector of numbers, as shapes, axes and scales are. */
-  readonly values?: readonly (number | Batches)[];
-  /** Its elements, not its rows, depend on the size of the batch: what Shape gives. */
+  /** The tensor's elements, where it is a short vector of numbers, as shapes, axes and scales are. */
+  readonly values?: readonly (number | BatchMultiple)[];
+  /** Whether its elements, and not its rows, depend on the size of the batch, as the output of Shape does. */
   readonly sized?: boolean;
 }
 
-/** Shape vectors are as long as a rank; longer constants are weights. */
+/** A shape vector is no longer than a rank; longer constants are weights. */
 const MOST_VALUES = 64;
 
-/** What a rule sees of a node. */
+/** RuleNode is a node as the rules see it. */
 export interface RuleNode {
   readonly op: string;
   readonly opset: number;
   /** The fixed batch. */
   readonly size: number;
-  /** One for each input; undefined for an optional one that is left out. */
-  readonly flows: readonly (Flow | undefined)[];
+  /** The flow of each input; undefined for an optional input that is left out. */
+  readonly flows: readonly (BatchFlow | undefined)[];
   readonly inputs: readonly string[];
   readonly outputCount: number;
   int(name: string, otherwise: number): number;
@@ -45,46 +45,49 @@ export interface RuleNode {
   text(name: string, otherwise: string): string;
 }
 
-/** New elements for the shape vector at one of a node's inputs. */
+/** Edit holds new elements for the shape vector at one of a node's inputs. */
 export interface Edit {
   readonly input: number;
   readonly values: readonly number[];
 }
 
-/** An edit in its place: a Reshape's constant that has to change. */
+/** NodeEdit is an edit in its place: a Reshape's constant that has to change. */
 export interface NodeEdit extends Edit {
   readonly node: OnnxNode;
   readonly before: readonly number[];
 }
 
-/** A rule's answer: what flows out of each output, with an edit where a constant has the batch in it; or why not. */
-export type Outcome = { readonly flows: readonly Flow[]; readonly edit?: Edit } | string;
+/**
+ * RuleResult is a rule's answer. It holds what flows out of each output, with an edit where a constant has the batch
+ * in it; or it is a text that says why nothing can be told.
+ */
+export type RuleResult = { readonly flows: readonly BatchFlow[]; readonly edit?: Edit } | string;
 
 export type Dims = readonly (number | undefined)[];
 
 export const COMPUTES_WITH_SIZE = 'it computes with the size of the batch';
 
-/** The same flow out of every output. */
-export function flowing(node: RuleNode, flow: Flow): Outcome {
+/** flowing gives every output the same flow. */
+export function flowing(node: RuleNode, flow: BatchFlow): RuleResult {
   return { flows: Array.from({ length: Math.max(1, node.outputCount) }, () => flow) };
 }
 
-export function withBatch(batch: Batched | undefined, dims: Dims | undefined): Flow {
+export function withBatch(batch: Batched | undefined, dims: Dims | undefined): BatchFlow {
   return { ...(batch === undefined ? {} : { batch }), ...(dims === undefined ? {} : { dims }) };
 }
 
-/** An axis counted from the front; undefined where it counts from the back of an unknown rank. */
+/** axisWithin counts an axis from the front. It is undefined where the axis counts from the back of an unknown rank. */
 export function axisWithin(axis: number, rank: number | undefined): number | undefined {
   return axis >= 0 ? axis : rank === undefined ? undefined : axis + rank;
 }
 
-export function constantFlow(initializer: Initializer): Flow {
+export function constantFlow(initializer: Initializer): BatchFlow {
   if (initializer.sparse) return { dims: initializer.dims };
   return tensorFlow(initializer.encoded, initializer);
 }
 
-/** Shape and, where it is a short vector, elements of a TensorProto. */
-function tensorFlow(encoded: Uint8Array, known: { dtype: string; dims: readonly number[] }): Flow {
+/** tensorFlow gives the shape of a TensorProto and, where it is a short vector, its elements. */
+function tensorFlow(encoded: Uint8Array, known: { dtype: string; dims: readonly number[] }): BatchFlow {
   const count = known.dims.reduce((product, dim) => product * dim, 1);
   if (known.dims.length > 1 || count > MOST_VALUES) return { dims: known.dims };
   const values = decoded(() => numbers(onnx.TensorProto.decode(encoded), known.dtype));
@@ -118,7 +121,10 @@ function numbers(tensor: Tensor, dtype: string): number[] {
 
 type Attributes = NonNullable<ReturnType<typeof onnx.NodeProto.decode>['attribute']>;
 
-/** A node's attributes; undefined where onnx-proto cannot decode them, since reading looks at tensors and graphs only. */
+/**
+ * attributesOf decodes a node's attributes. They are undefined where onnx-proto cannot decode them, since reading a
+ * file checks only tensors and graphs.
+ */
 export function attributesOf(node: OnnxNode): Attributes | undefined {
   return decoded(() => onnx.NodeProto.decode(node.encoded).attribute ?? []);
 }
@@ -131,12 +137,18 @@ function decoded<T>(decode: () => T): T | undefined {
   }
 }
 
-/** A node as rules see it. */
+/** ruleNode makes the node that rules see. */
 export function ruleNode(
   node: OnnxNode,
   attributes: Attributes,
-  flows: ReadonlyMap<string, Flow>,
-  model: { opset: number; size: number },
+  {
+    flows,
+    ...model
+  }: {
+    readonly flows: ReadonlyMap<string, BatchFlow>;
+    readonly opset: number;
+    readonly size: number;
+  },
 ): RuleNode {
   const find = (name: string) => attributes.find((attribute) => attribute.name === name);
   return {
@@ -154,8 +166,8 @@ export function ruleNode(
   };
 }
 
-/** What a Constant node holds. */
-export function constantNodeFlow(attributes: Attributes): Flow {
+/** constantNodeFlow gives what a Constant node holds. */
+export function constantNodeFlow(attributes: Attributes): BatchFlow {
   for (const attribute of attributes) {
     if (attribute.name === 'value' && attribute.t) {
       const dims = (attribute.t.dims ?? []).map(Number);

@@ -1,17 +1,17 @@
 import {
   axisWithin,
+  type BatchFlow,
   COMPUTES_WITH_SIZE,
   type Dims,
-  type Flow,
   flowing,
-  type Outcome,
   type RuleNode,
+  type RuleResult,
   withBatch,
 } from './batch-flow.js';
 
 const GLOBAL_POOLS = new Set(['GlobalAveragePool', 'GlobalMaxPool', 'GlobalLpPool']);
 
-export function spatial(node: RuleNode): Outcome {
+export function spatial(node: RuleNode): RuleResult {
   const [data, ...rest] = node.flows;
   if (rest.some((flow) => flow?.batch !== undefined)) return 'its weights have the batch';
   if (data?.batch !== undefined && (data.batch.axis !== 0 || data.batch.factor !== 1))
@@ -24,7 +24,7 @@ export function spatial(node: RuleNode): Outcome {
   return flowing(node, withBatch(data?.batch, dims));
 }
 
-export function reduce(node: RuleNode): Outcome {
+export function reduce(node: RuleNode): RuleResult {
   const data = node.flows[0];
   const rank = data?.dims?.length;
   const given = node.ints('axes') ?? node.flows[1]?.values;
@@ -37,7 +37,12 @@ export function reduce(node: RuleNode): Outcome {
   return flowAfterReduction(node, data, axes as number[], keep);
 }
 
-function flowAfterReduction(node: RuleNode, data: Flow, axes: readonly number[], keep: boolean): Outcome {
+function flowAfterReduction(
+  node: RuleNode,
+  data: BatchFlow,
+  axes: readonly number[],
+  keep: boolean,
+): RuleResult {
   const { axis, factor } = data.batch!;
   if (axes.includes(axis)) return `it reduces over axis ${axis}, the batch`;
   const dims = data.dims?.flatMap((dim, at) => (axes.includes(at) ? (keep ? [1] : []) : [dim]));
@@ -45,7 +50,7 @@ function flowAfterReduction(node: RuleNode, data: Flow, axes: readonly number[],
   return flowing(node, withBatch({ axis: moved, factor }, dims));
 }
 
-export function argExtreme(node: RuleNode): Outcome {
+export function argExtreme(node: RuleNode): RuleResult {
   const data = node.flows[0];
   if (data?.batch === undefined) return data?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
   const axis = axisWithin(node.int('axis', 0), data.dims?.length);
@@ -53,8 +58,8 @@ export function argExtreme(node: RuleNode): Outcome {
   return flowAfterReduction(node, data, [axis], node.int('keepdims', 1) === 1);
 }
 
-/** Before operator set 13 everything from `axis` on is one vector; since then `axis` alone. */
-export function softmax(node: RuleNode): Outcome {
+/** softmax normalizes everything from `axis` on as one vector before operator set 13, and since then `axis` alone. */
+export function softmax(node: RuleNode): RuleResult {
   const data = node.flows[0];
   if (data?.batch === undefined) return flowing(node, withBatch(undefined, data?.dims));
   const since13 = node.opset >= 13;
@@ -64,7 +69,7 @@ export function softmax(node: RuleNode): Outcome {
   return mixes ? 'it normalizes over the batch' : flowing(node, withBatch(data.batch, data.dims));
 }
 
-export function normalization(node: RuleNode): Outcome {
+export function normalization(node: RuleNode): RuleResult {
   const [data, ...rest] = node.flows;
   if (rest.some((flow) => flow?.batch !== undefined)) return 'a parameter of it has the batch';
   const axis = axisWithin(node.int('axis', -1), data?.dims?.length);
@@ -78,8 +83,11 @@ export function normalization(node: RuleNode): Outcome {
   };
 }
 
-/** X [sequence, batch, size] and initial states [directions, batch, size]; outputs have the batch before the last axis. */
-export function recurrent(node: RuleNode): Outcome {
+/**
+ * recurrent follows X [sequence, batch, size] and initial states [directions, batch, size]. Outputs have the batch
+ * before the last axis.
+ */
+export function recurrent(node: RuleNode): RuleResult {
   const [data, w, r, bias, lengths, ...initial] = node.flows;
   if (data?.batch === undefined)
     return node.flows.some((flow) => flow?.batch) ? 'its input lacks the batch' : flowing(node, {});
@@ -96,8 +104,8 @@ export function recurrent(node: RuleNode): Outcome {
   return { flows: [y, state, state] };
 }
 
-/** [… , m, k] × [k, n] with shared weights; or both batched on an axis that is not multiplied over. */
-export function matMul(node: RuleNode, a: Flow | undefined, b: Flow | undefined): Outcome {
+/** matMul follows [… , m, k] × [k, n] with shared weights, or two batched inputs that are not summed over the batch. */
+export function matMul(node: RuleNode, a: BatchFlow | undefined, b: BatchFlow | undefined): RuleResult {
   if (a?.batch === undefined && b?.batch === undefined) return flowing(node, {});
   if (a?.dims === undefined || b?.dims === undefined) return 'the shapes of its inputs are not known';
   const rank = Math.max(a.dims.length, b.dims.length);
@@ -130,7 +138,7 @@ function matMulDims(a: Dims, b: Dims, rank: number): Dims | undefined {
   return [...lead, a.at(-2), b.at(-1)];
 }
 
-export function gemm(node: RuleNode): Outcome {
+export function gemm(node: RuleNode): RuleResult {
   const [a, b, c] = node.flows;
   if (b?.batch !== undefined || (c?.batch !== undefined && a?.batch === undefined))
     return 'its weights have the batch';
@@ -141,7 +149,7 @@ export function gemm(node: RuleNode): Outcome {
     !(c.batch.axis === 0 && c.batch.factor === a.batch.factor && c.dims?.length === 2)
   )
     return 'what it adds has the batch elsewhere';
-  // C is broadcast to [rows, columns]: with two axes, its first must leave the rows free.
+  // C is broadcast to [rows, columns]: if it has two axes, its first must leave the rows free.
   if (
     c?.batch === undefined &&
     c !== undefined &&
@@ -152,8 +160,8 @@ export function gemm(node: RuleNode): Outcome {
   return flowing(node, withBatch(a.batch, [a.dims?.[0], columns]));
 }
 
-/** Resizing by scales leaves a batch scaled by 1 alone; target sizes name the batch, unless axes leave it out. */
-export function resize(node: RuleNode): Outcome {
+/** resize accepts scales that are 1 on the batch. Target sizes name the batch's size, unless axes leave it out. */
+export function resize(node: RuleNode): RuleResult {
   const [data, , , sizes] = node.flows;
   if (data?.batch === undefined) return flowing(node, {});
   if (data.batch.axis !== 0 || data.batch.factor !== 1)
@@ -174,8 +182,8 @@ export function resize(node: RuleNode): Outcome {
   );
 }
 
-/** Works along one axis, each vector by itself: fine so long as that axis is not the batch's. */
-function along(node: RuleNode, axis: number | undefined, keepsLength: boolean): Outcome {
+/** along follows operators that work along one axis, each vector by itself: the axis must not be the batch's. */
+function along(node: RuleNode, axis: number | undefined, keepsLength: boolean): RuleResult {
   const data = node.flows[0];
   if (data?.batch === undefined) return flowing(node, {});
   if (axis === undefined) return 'the axis it works along is not known';
@@ -184,15 +192,15 @@ function along(node: RuleNode, axis: number | undefined, keepsLength: boolean): 
   return flowing(node, withBatch(data.batch, dims));
 }
 
-export function topK(node: RuleNode): Outcome {
+export function topK(node: RuleNode): RuleResult {
   return along(node, axisWithin(node.int('axis', -1), node.flows[0]?.dims?.length), false);
 }
 
-export function lpNormalization(node: RuleNode): Outcome {
+export function lpNormalization(node: RuleNode): RuleResult {
   return along(node, axisWithin(node.int('axis', -1), node.flows[0]?.dims?.length), true);
 }
 
-export function cumulate(node: RuleNode): Outcome {
+export function cumulate(node: RuleNode): RuleResult {
   const axis = node.flows[1]?.values?.[0];
   return along(
     node,
@@ -201,7 +209,7 @@ export function cumulate(node: RuleNode): Outcome {
   );
 }
 
-export function tile(node: RuleNode): Outcome {
+export function tile(node: RuleNode): RuleResult {
   const [data, repeats] = node.flows;
   if (data?.batch === undefined) return flowing(node, {});
   const times = repeats?.values?.[data.batch.axis];

@@ -1,15 +1,15 @@
 import {
   axisWithin,
-  type Batches,
+  type BatchFlow,
+  type BatchMultiple,
   COMPUTES_WITH_SIZE,
-  type Flow,
   flowing,
-  type Outcome,
   type RuleNode,
+  type RuleResult,
   withBatch,
 } from './batch-flow.js';
 
-export function transpose(node: RuleNode): Outcome {
+export function transpose(node: RuleNode): RuleResult {
   const data = node.flows[0];
   const rank = data?.dims?.length;
   const perm =
@@ -23,7 +23,7 @@ export function transpose(node: RuleNode): Outcome {
   return flowing(node, withBatch(batch, dims));
 }
 
-export function flatten(node: RuleNode): Outcome {
+export function flatten(node: RuleNode): RuleResult {
   const data = node.flows[0];
   if (data?.batch === undefined) return flowing(node, {});
   const axis = axisWithin(node.int('axis', 1), data.dims?.length);
@@ -34,11 +34,11 @@ export function flatten(node: RuleNode): Outcome {
   return 'it joins the batch with other axes';
 }
 
-function axesOf(node: RuleNode): readonly (number | Batches)[] | undefined {
+function axesOf(node: RuleNode): readonly (number | BatchMultiple)[] | undefined {
   return node.ints('axes') ?? node.flows[1]?.values;
 }
 
-export function squeeze(node: RuleNode): Outcome {
+export function squeeze(node: RuleNode): RuleResult {
   const data = node.flows[0];
   if (data?.sized) return flowing(node, { ...data, dims: [] });
   const rank = data?.dims?.length;
@@ -63,7 +63,7 @@ export function squeeze(node: RuleNode): Outcome {
   });
 }
 
-export function unsqueeze(node: RuleNode): Outcome {
+export function unsqueeze(node: RuleNode): RuleResult {
   const data = node.flows[0];
   const given = axesOf(node);
   if (data?.dims === undefined || given === undefined)
@@ -80,7 +80,7 @@ export function unsqueeze(node: RuleNode): Outcome {
   return flowing(node, { ...withBatch(batch, dims), ...values, ...(data.sized ? { sized: true } : {}) });
 }
 
-export function concatenate(node: RuleNode): Outcome {
+export function concatenate(node: RuleNode): RuleResult {
   const given = node.flows.filter((flow) => flow !== undefined);
   if (given.every((flow) => flow.batch === undefined)) return joinedValues(node, given);
   const rank = given.find((flow) => flow.dims !== undefined)?.dims?.length;
@@ -102,7 +102,7 @@ function sum(dims: readonly (number | undefined)[]): number | undefined {
   return dims.reduce((total, dim) => (total === undefined || dim === undefined ? undefined : total + dim), 0);
 }
 
-function joinedValues(node: RuleNode, given: readonly Flow[]): Outcome {
+function joinedValues(node: RuleNode, given: readonly BatchFlow[]): RuleResult {
   const sized = given.some((flow) => flow.sized);
   if (given.every((flow) => flow.values !== undefined)) {
     const values = given.flatMap((flow) => flow.values!);
@@ -111,7 +111,7 @@ function joinedValues(node: RuleNode, given: readonly Flow[]): Outcome {
   return sized ? COMPUTES_WITH_SIZE : flowing(node, {});
 }
 
-export function split(node: RuleNode): Outcome {
+export function split(node: RuleNode): RuleResult {
   const data = node.flows[0];
   if (data?.batch === undefined) return data?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
   const axis = axisWithin(node.int('axis', 0), data.dims?.length);
@@ -127,7 +127,7 @@ export function split(node: RuleNode): Outcome {
   return { flows: Array.from({ length: node.outputCount }, (_, at) => withBatch(data.batch, out(at))) };
 }
 
-export function slice(node: RuleNode): Outcome {
+export function slice(node: RuleNode): RuleResult {
   const data = node.flows[0];
   const starts = node.ints('starts') ?? node.flows[1]?.values;
   const ends = node.ints('ends') ?? node.flows[2]?.values;
@@ -148,21 +148,25 @@ export function slice(node: RuleNode): Outcome {
   );
 }
 
-/** Exporters write "to the end" as the largest 32- or 64-bit integer. */
+/** Exporters write "to the end" as the largest 32-bit or 64-bit integer. */
 const TO_THE_END = 2 ** 31 - 1;
 
-function takesAll(start?: number | Batches, end?: number | Batches, step?: number | Batches): boolean {
+function takesAll(
+  start?: number | BatchMultiple,
+  end?: number | BatchMultiple,
+  step?: number | BatchMultiple,
+): boolean {
   return start === 0 && typeof end === 'number' && end >= TO_THE_END && (step === undefined || step === 1);
 }
 
 function sliceValues(
   node: RuleNode,
-  data: Flow | undefined,
+  data: BatchFlow | undefined,
   range: {
-    starts: readonly (number | Batches)[] | undefined;
-    ends: readonly (number | Batches)[] | undefined;
+    starts: readonly (number | BatchMultiple)[] | undefined;
+    ends: readonly (number | BatchMultiple)[] | undefined;
   },
-): Outcome {
+): RuleResult {
   const start = range.starts?.[0];
   const end = range.ends?.[0];
   const plain = (node.flows[4]?.values?.[0] ?? 1) === 1 && range.starts?.length === 1;
@@ -173,7 +177,7 @@ function sliceValues(
   return data?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
 }
 
-export function gather(node: RuleNode): Outcome {
+export function gather(node: RuleNode): RuleResult {
   const [data, indices] = node.flows;
   const axis = axisWithin(node.int('axis', 0), data?.dims?.length);
   if (data?.values !== undefined && indices?.values !== undefined) return pick(node, data, indices);
@@ -193,13 +197,13 @@ export function gather(node: RuleNode): Outcome {
   return flowing(node, withBatch({ ...batch, axis: batch.axis + indices.dims.length - 1 }, dims));
 }
 
-function pick(node: RuleNode, data: Flow, indices: Flow): Outcome {
+function pick(node: RuleNode, data: BatchFlow, indices: BatchFlow): RuleResult {
   const values = indices.values!.flatMap((index) => data.values!.at(Number(index)) ?? []);
   const sized = values.some((value) => typeof value !== 'number');
   return flowing(node, { values, dims: indices.dims ?? [values.length], ...(sized ? { sized } : {}) });
 }
 
-export function pad(node: RuleNode): Outcome {
+export function pad(node: RuleNode): RuleResult {
   const data = node.flows[0];
   if (data?.batch === undefined) return data?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
   const pads = node.ints('pads') ?? node.flows[1]?.values;
@@ -212,11 +216,11 @@ export function pad(node: RuleNode): Outcome {
   return flowing(node, withBatch(data.batch, dims));
 }
 
-export function shape(node: RuleNode): Outcome {
+export function shape(node: RuleNode): RuleResult {
   const data = node.flows[0];
   if (data?.dims === undefined)
     return data?.batch === undefined ? flowing(node, {}) : 'the rank of its input is not known';
-  const all: (number | Batches)[] = [];
+  const all: (number | BatchMultiple)[] = [];
   for (const [axis, dim] of data.dims.entries()) {
     if (data.batch?.axis === axis) all.push({ times: data.batch.factor });
     else if (dim !== undefined) all.push(dim);
@@ -227,8 +231,8 @@ export function shape(node: RuleNode): Outcome {
   return flowing(node, { values, dims: [values.length], ...(sized ? { sized } : {}) });
 }
 
-/** A target of 1 on the batch's axis keeps it; a target computed from the batch's size does too. */
-export function expand(node: RuleNode): Outcome {
+/** expand keeps the batch where the target is 1 on its axis, or is computed from the batch's size. */
+export function expand(node: RuleNode): RuleResult {
   const [data, target] = node.flows;
   if (data?.batch === undefined && !target?.sized) return flowing(node, {});
   if (data?.batch === undefined || data.dims === undefined || target?.values === undefined)
@@ -241,15 +245,15 @@ export function expand(node: RuleNode): Outcome {
   return flowing(node, { batch: { axis, factor: data.batch.factor } });
 }
 
-/** A tensor of one value in a computed shape: its rows are alike. */
-export function filled(node: RuleNode): Outcome {
+/** filled follows a tensor of one value in a computed shape: its rows are alike. */
+export function filled(node: RuleNode): RuleResult {
   const values = node.flows[0]?.values;
   if (node.flows[0]?.batch !== undefined) return 'its shape has the batch';
   if (values === undefined) return node.flows[0]?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
   const axes = values.flatMap((value, axis) => (typeof value === 'number' ? [] : [axis]));
   if (axes.length > 1) return 'it has the batch on more than one axis';
   const [axis] = axes;
-  const batch = axis === undefined ? undefined : { axis, factor: (values[axis] as Batches).times };
+  const batch = axis === undefined ? undefined : { axis, factor: (values[axis] as BatchMultiple).times };
   const dims = values.map((value) => (typeof value === 'number' ? value : value.times * node.size));
   return flowing(node, withBatch(batch, dims));
 }

@@ -1,11 +1,12 @@
-import type { Batches, Flow, Outcome, RuleNode } from './batch-flow.js';
+import type { BatchFlow, BatchMultiple, RuleNode, RuleResult } from './batch-flow.js';
 
 /**
- * Reshape keeps elements in row-major order, so where the batch is on axis 0 each row stays together, and an output
- * whose first axis is a multiple m of the batch has m entries of it for each row. A constant target then needs its
- * first element changed: to 0 ("as in the input") where the input's first axis is what it is to be, else to −1.
+ * reshape follows Reshape, which keeps elements in row-major order. Where the batch is on axis 0, each row therefore
+ * stays together, and an output whose first axis is a multiple m of the batch has m entries of it for each row. The
+ * first element of a constant target must change: to 0 ("as in the input") where the input's first axis already has
+ * that size, else to −1.
  */
-export function reshape(node: RuleNode): Outcome {
+export function reshape(node: RuleNode): RuleResult {
   const [data, target] = node.flows;
   if (data?.batch === undefined)
     return target?.sized ? 'it lays out by the size of the batch' : plain(node, data, target);
@@ -19,11 +20,11 @@ export function reshape(node: RuleNode): Outcome {
   const lead = resolved[0];
   if (lead === undefined) return leadUnknown(data, values as number[], allowZero);
   if (lead % node.size !== 0 || lead === 0) return `its first axis of ${lead} is no multiple of the batch`;
-  const flow: Flow = { batch: { axis: 0, factor: lead / node.size }, dims: resolved };
+  const flow: BatchFlow = { batch: { axis: 0, factor: lead / node.size }, dims: resolved };
   return changed(node, data, flow, { values: values as number[], resolved, allowZero });
 }
 
-function plain(node: RuleNode, data: Flow | undefined, target: Flow | undefined): Outcome {
+function plain(node: RuleNode, data: BatchFlow | undefined, target: BatchFlow | undefined): RuleResult {
   const values = (node.ints('shape') ?? target?.values) as number[] | undefined;
   if (values === undefined) return { flows: [{}] };
   const flow = { dims: resolve(values, data ?? {}, node.int('allowzero', 0) === 1) };
@@ -31,8 +32,8 @@ function plain(node: RuleNode, data: Flow | undefined, target: Flow | undefined)
   return { flows: [{ ...flow, values: data.values, ...(data.sized ? { sized: true } : {}) }] };
 }
 
-/** The output's shape at the fixed batch, as far as the target and the input's shape tell. */
-function resolve(values: readonly number[], data: Flow, allowZero: boolean): (number | undefined)[] {
+/** resolve gives the output's shape at the fixed batch, as far as the target and the input's shape say. */
+function resolve(values: readonly number[], data: BatchFlow, allowZero: boolean): (number | undefined)[] {
   const copied = values.map((value, axis) => (value === 0 && !allowZero ? data.dims?.[axis] : value));
   const total = product(data.dims ?? [undefined]);
   const others = product(copied.filter((value) => value !== -1));
@@ -44,14 +45,17 @@ function product(dims: readonly (number | undefined)[]): number | undefined {
   return dims.reduce((all, dim) => (all === undefined || dim === undefined ? undefined : all * dim), 1);
 }
 
-/** A leading 0 copies the batch and a leading −1 takes it up; how often, only the shapes could tell for −1. */
-function leadUnknown(data: Flow, values: readonly number[], allowZero: boolean): Outcome {
+/**
+ * leadUnknown follows a Reshape of an input of unknown shape. A leading 0 copies the batch and a leading −1 takes it
+ * up; only the shapes could say how many rows a −1 holds.
+ */
+function leadUnknown(data: BatchFlow, values: readonly number[], allowZero: boolean): RuleResult {
   if (values[0] === 0 && !allowZero)
     return { flows: [{ batch: data.batch!, dims: values.map((v) => (v > 0 ? v : undefined)) }] };
   return 'the shape of its input is not known, so neither is how many of its rows are one of the batch';
 }
 
-function computedTarget(data: Flow, values: readonly (number | Batches)[]): Outcome {
+function computedTarget(data: BatchFlow, values: readonly (number | BatchMultiple)[]): RuleResult {
   const [lead, ...rest] = values;
   const one = rest.every((value) => typeof value === 'number');
   const dims = values.map((value) => (typeof value === 'number' && value > 0 ? value : undefined));
@@ -63,10 +67,10 @@ function computedTarget(data: Flow, values: readonly (number | Batches)[]): Outc
 
 function changed(
   node: RuleNode,
-  data: Flow,
-  flow: Flow,
+  data: BatchFlow,
+  flow: BatchFlow,
   target: { values: readonly number[]; resolved: readonly (number | undefined)[]; allowZero: boolean },
-): Outcome {
+): RuleResult {
   const { values, resolved, allowZero } = target;
   const lead = values[0] as number;
   if (lead === -1 || (lead === 0 && !allowZero)) return { flows: [flow] };

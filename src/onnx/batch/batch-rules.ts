@@ -1,5 +1,5 @@
 import { broadcast, unary } from './batch-elementwise.js';
-import { COMPUTES_WITH_SIZE, flowing, type Outcome, type RuleNode } from './batch-flow.js';
+import { COMPUTES_WITH_SIZE, flowing, type RuleNode, type RuleResult } from './batch-flow.js';
 import {
   argExtreme,
   cumulate,
@@ -31,25 +31,25 @@ import {
 } from './batch-layout.js';
 import { reshape } from './batch-reshape.js';
 
-type Rule = (node: RuleNode) => Outcome;
+type Rule = (node: RuleNode) => RuleResult;
 
-/** Element by element, one tensor; further inputs are parameters (bounds, scales) that must not have the batch. */
+/** These work element by element on one tensor; further inputs are parameters (bounds, scales) without the batch. */
 const UNARY =
   'Relu LeakyRelu Elu Selu Celu Gelu QuickGelu Mish HardSigmoid HardSwish Swish Softplus Softsign ThresholdedRelu Sigmoid Tanh Erf Exp Log Sqrt Neg Abs Floor Ceil Round Sign Reciprocal Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Not IsNaN IsInf Cast CastLike Identity Clip Dropout Shrink QuantizeLinear DequantizeLinear BitwiseNot Trilu';
 const BROADCAST =
   'BiasGelu Add Sub Mul Div Pow Max Min Sum Mean Mod And Or Xor Equal Greater Less GreaterOrEqual LessOrEqual Where PRelu BitShift BitwiseAnd BitwiseOr BitwiseXor';
-/** [batch, channels, …]: each row by itself, so long as the batch is the first axis. */
+/** These take [batch, channels, …] and work on each row by itself, as long as the batch is the first axis. */
 const SPATIAL =
   'Conv FusedConv ConvTranspose ConvInteger QLinearConv MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool LRN BatchNormalization InstanceNormalization GroupNormalization DepthToSpace SpaceToDepth ImageScaler';
 const REDUCTIONS =
   'ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare';
 
-/** Operators whose rules can follow elements that are the size of the batch. */
+/** The rules of these operators can follow elements that hold the size of the batch. */
 const KEEPS_SIZES = new Set(
   'Identity Cast Mul Squeeze Unsqueeze Concat Slice Gather Reshape Expand Shape ConstantOfShape'.split(' '),
 );
 
-/** Operators whose inputs after the first say what to do, not what to do it to. */
+/** The inputs after the first of these operators say what to do, not what to do it to. */
 const PARAMETERIZED = new Set(
   `Split Slice Pad Tile TopK CumSum CumProd Reshape Expand Squeeze Unsqueeze Resize Upsample ${REDUCTIONS}`.split(
     ' ',
@@ -96,8 +96,8 @@ function each(ops: string, rule: Rule): [string, Rule][] {
   return ops.split(' ').map((op) => [op, rule]);
 }
 
-/** What comes out of a node when the batch is free, or why its operator cannot be shown to keep rows apart. */
-export function follow(node: RuleNode, domain: string): Outcome {
+/** follow gives what comes out of a node when the batch is free, or why its operator may mix rows. */
+export function follow(node: RuleNode, domain: string): RuleResult {
   const touched = node.flows.some((flow) => flow?.batch !== undefined || flow?.sized === true);
   const rule = domain === '' || domain === 'com.microsoft' ? RULES.get(node.op) : undefined;
   if (node.flows.some((flow) => flow?.sized) && !KEEPS_SIZES.has(node.op)) return COMPUTES_WITH_SIZE;

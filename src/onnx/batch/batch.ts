@@ -4,9 +4,9 @@ import { batchDim } from './batch-dim.js';
 import { relaxed } from './batch-edit.js';
 import {
   attributesOf,
+  type BatchFlow,
   constantFlow,
   constantNodeFlow,
-  type Flow,
   type NodeEdit,
   ruleNode,
 } from './batch-flow.js';
@@ -17,12 +17,13 @@ export type SymbolicBatch =
   | { readonly ok: false; readonly missing: string };
 
 /**
- * A model that takes any batch, made from one with a fixed batch (usually 1), where every row can be shown to go its own
- * way from input to output; or the tensor, node and axis where it cannot. Follows the batch's axis through the graph, op
- * by op, and lets loose the declared shapes and the constants of Reshape that have the batch in them. A model whose batch
- * is symbolic already comes back as it is. The batch's rules are `batchDim`'s.
+ * makeBatchSymbolic turns a model with a fixed batch (usually 1) into one that takes any batch. It does so where it can
+ * show that every row goes its own way from input to output, and otherwise names the tensor, node and axis where it
+ * cannot. It follows the batch's axis through the graph, node by node, and opens the declared shapes and the constants
+ * of Reshape that have the batch in them. A model whose batch is symbolic already is returned as it is. `batchDim` says
+ * which dimension is the batch.
  *
- * @param options.types types of inner tensors as measured at the fixed batch; they decide cases the file's own
+ * @param options.types types of inner tensors as measured at the fixed batch; they decide cases that the file's own
  *   declarations leave open (how many rows a −1 stands for, what broadcasts against the batch)
  */
 export function makeBatchSymbolic(
@@ -39,7 +40,7 @@ export function makeBatchSymbolic(
   return { ok: true, ...relaxed(model, followed.flows, followed.edits) };
 }
 
-function lostOutput(name: string, flow: Flow | undefined): string | undefined {
+function lostOutput(name: string, flow: BatchFlow | undefined): string | undefined {
   if (flow?.batch === undefined) return `output ${quoted(name)} has no batch axis`;
   if (flow.batch.factor === 1) return undefined;
   const { axis, factor } = flow.batch;
@@ -50,7 +51,7 @@ function followBatch(
   model: OnnxModel,
   size: number,
   types: ReadonlyMap<string, TensorType>,
-): { flows: Map<string, Flow>; edits: NodeEdit[] } | string {
+): { flows: Map<string, BatchFlow>; edits: NodeEdit[] } | string {
   const { graph } = model;
   const flows = new Map(
     [...graph.initializers.values()].map((tensor) => [tensor.name, constantFlow(tensor)]),
@@ -72,7 +73,7 @@ function followBatch(
 }
 
 interface Following {
-  readonly flows: Map<string, Flow>;
+  readonly flows: Map<string, BatchFlow>;
   readonly known: ReadonlyMap<string, TensorType>;
   readonly edits: NodeEdit[];
   readonly size: number;
@@ -91,7 +92,7 @@ function followNode(model: OnnxModel, node: OnnxNode, state: Following): string 
     return undefined;
   }
   const opset = model.opsets.get('') ?? 1;
-  const outcome = follow(ruleNode(node, attributes, flows, { opset, size }), node.domain);
+  const outcome = follow(ruleNode(node, attributes, { flows, opset, size }), node.domain);
   if (typeof outcome === 'string') return outcome;
   if (outcome.edit !== undefined) {
     const before = flows.get(node.inputs[outcome.edit.input] ?? '')?.values ?? [];
@@ -110,8 +111,8 @@ function knownDims(type: TensorType | undefined): (number | undefined)[] | undef
   return type?.dims?.map((dim) => (typeof dim === 'number' ? dim : undefined));
 }
 
-/** The batched input a node gets, and on which axis: what to look at in the model. */
-function about(node: OnnxNode, flows: ReadonlyMap<string, Flow>): string {
+/** about names the batched input of a node and its axis: where a person should look in the model. */
+function about(node: OnnxNode, flows: ReadonlyMap<string, BatchFlow>): string {
   const name = node.inputs.find((input) => flows.get(input)?.batch !== undefined);
   const batch = name === undefined ? undefined : flows.get(name)?.batch;
   return batch === undefined ? '' : ` on ${quoted(name!)} (batch on axis ${batch.axis})`;

@@ -23,16 +23,16 @@ import {
 } from '../wire/index.js';
 
 /**
- * The dimensions of graph inputs that the file leaves open, in order of first appearance: symbolic ones by name,
- * unnamed ones as `<input>.<axis>`. An input that declares no shape at all has none to list.
+ * freeDims lists the dimensions of graph inputs that the file leaves open, in order of first appearance: symbolic ones
+ * by name, unnamed ones as `<input>.<axis>`. An input that declares no shape has none to list.
  */
 export function freeDims(model: OnnxModel): string[] {
   return [...new Set(model.graph.inputs.flatMap(openDims))];
 }
 
 /**
- * The dimensions of graph inputs that are 0 in the file, as `<input>.<axis>`. ONNX Runtime takes nothing but empty tensors
- * there, which is what few files mean: some exporters write 0 for "any".
+ * zeroDims lists the dimensions of graph inputs that are 0 in the file, as `<input>.<axis>`. ONNX Runtime takes only
+ * empty tensors there. Few files mean that: some exporters write 0 for "any".
  */
 export function zeroDims(model: OnnxModel): string[] {
   return model.graph.inputs.flatMap((input) => namedDims(input, (dim) => dim === 0));
@@ -53,9 +53,9 @@ function namedDims(
 }
 
 /**
- * The model with open dimensions given: symbols become numbers in every declared type of inputs, outputs and inner
- * tensors, nested types too; an unnamed one, or one that is 0, where it stands. Symbols written as expressions (`2*seq`)
- * stay as they are.
+ * bindDims gives open dimensions their sizes. A symbol becomes a number in every declared type of inputs, outputs and
+ * inner tensors, nested types too. A dimension that is unnamed or 0 changes only where it stands. Symbols written as
+ * expressions (`2*seq`) stay as they are.
  *
  * @throws InputError where a name is no free dimension (listing those that are) or a size is not a positive integer
  */
@@ -83,7 +83,7 @@ function checkDims(model: OnnxModel, dims: Readonly<Record<string, number>>): vo
   if (faults.length > 0) throw new InputError(`set dimensions of ${model.name}`, faults);
 }
 
-/** What becomes of one dimension: its new size, or undefined to stay. `axis` counts within the outermost tensor. */
+/** DimChange gives a dimension's new size, or undefined to keep it. `axis` counts within the outermost tensor. */
 type DimChange = (dim: { readonly param: string; readonly axis: number }) => Uint8Array | undefined;
 
 function boundValue(value: Uint8Array, sizes: ReadonlyMap<string, number>, isInput: boolean): Uint8Array {
@@ -95,7 +95,7 @@ function boundValue(value: Uint8Array, sizes: ReadonlyMap<string, number>, isInp
   });
 }
 
-/** A ValueInfoProto with its open dimensions passed through `change`; denotations and unknown fields are kept. */
+/** changeDims passes the open dimensions of a ValueInfoProto through `change`; denotations and unknown fields stay. */
 function changeDims(value: Uint8Array, change: DimChange): Uint8Array {
   return rewritten(value, (field) =>
     field.number === VALUE_INFO.type

@@ -1,5 +1,6 @@
 /**
- * Axes: a fixed batch made symbolic where the graph allows it (`batch.ts` and its rules by operator), free dimensions given values (`dims.ts`).
+ * This folder makes a fixed batch symbolic where the graph allows it (`batch.ts`, with its rules by operator) and gives
+ * free dimensions their sizes (`dims.ts`).
  */
 
 export { makeBatchSymbolic, type SymbolicBatch } from './batch.js';

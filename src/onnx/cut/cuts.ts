@@ -1,14 +1,14 @@
 import type { OnnxModel, OnnxNode, TensorType, ValueType } from '../wire/index.js';
 import { quoted, travellingTypes, travels } from '../wire/index.js';
 
-/** The place after the `position`-th node, and what must be handed on there. */
+/** Cut is the place after the `position`-th node, with the tensors that must be handed on there. */
 export interface Cut {
   readonly position: number;
-  /** Live tensors in the order they are made, graph inputs first. */
+  /** The live tensors in the order they are made, graph inputs first. */
   readonly tensors: readonly string[];
 }
 
-/** Where a tensor that is not constant is made and last needed, in places between nodes. */
+/** Span says where a tensor that is not constant is made and last needed, in places between nodes. */
 export interface Span {
   /** The first cut it can cross: 0 for graph inputs, k + 1 for what node k makes. */
   readonly made: number;
@@ -17,10 +17,11 @@ export interface Span {
 }
 
 /**
- * Every cut, one after each node but the last, with its live tensors: graph inputs still needed, and what was made
- * before by nodes that are not constant and is used later (by a subgraph too, so a residual edge counts) or is a graph
- * output (the runtime carries it to the end; no later partition passes it through). What only constants feed does not
- * cross: constant nodes are repeated in every partition that uses them. Costs nodes + the sum of the cuts' sizes.
+ * cutsOf lists every cut, one after each node but the last, with its live tensors. A tensor is live if it is a graph
+ * input that is still needed, or if a node before the cut that is not constant made it and it is used later or is a
+ * graph output. Use by a subgraph counts, and so does a residual edge. (The runtime carries a graph output to the end;
+ * no later partition passes it through.) Tensors that only constants feed do not cross: constant nodes are repeated
+ * in every partition that uses them. The cost is the number of nodes plus the sum of the cuts' sizes.
  */
 export function cutsOf(model: OnnxModel): Cut[] {
   const last = model.graph.nodes.length - 1;
@@ -32,7 +33,7 @@ export function cutsOf(model: OnnxModel): Cut[] {
   return crossing.map((tensors, index) => ({ position: index + 1, tensors }));
 }
 
-/** Spans of all tensors that are made by nodes that are not constant, or given, and are needed. */
+/** spansOf gives the spans of all needed tensors that are graph inputs or made by nodes that are not constant. */
 export function spansOf(model: OnnxModel): Map<string, Span> {
   const { nodes, inputs, outputs } = model.graph;
   const made = new Map(inputs.map((input) => [input.name, 0]));
@@ -51,12 +52,12 @@ export function spansOf(model: OnnxModel): Map<string, Span> {
   );
 }
 
-/** Names a node reads: its inputs that are there, and what its subgraphs capture. */
+/** usedBy lists the names a node reads: its inputs that are not left out, and what its subgraphs capture. */
 export function usedBy(node: OnnxNode): string[] {
   return [...node.inputs, ...node.captures].filter((name) => name !== '');
 }
 
-/** Whether each node computes something the answer depends on: constants and what nobody uses do not. */
+/** workingNodes says for each node whether the answer depends on it: constant nodes and unused ones do not count. */
 function workingNodes(model: OnnxModel): boolean[] {
   const wanted = new Set(model.graph.outputs.map((output) => output.name));
   const working = model.graph.nodes.map(() => false);
@@ -80,10 +81,11 @@ function working(model: OnnxModel): readonly boolean[] {
 }
 
 /**
- * Why a cut is not valid, or undefined where it is. Between any two valid cuts, before the first and after the last
- * lies at least one node whose result is used beyond it, so every partition they make has work and outputs.
+ * cutFault says why a cut is not valid; it gives undefined where the cut is valid. Between any two valid cuts, before
+ * the first and after the last lies at least one node whose result is used beyond it. So every partition that they make
+ * has work and outputs.
  *
- * @param types types of crossing tensors as measured; where one is missing the file's own declaration counts
+ * @param types types of crossing tensors as measured; where one is missing, the file's own declaration counts
  */
 export function cutFault(
   model: OnnxModel,
@@ -118,7 +120,7 @@ function article(kind: string): string {
   return /^[aeiou]/.test(kind) ? `an ${kind}` : `a ${kind}`;
 }
 
-/** A tensor's type as measured, else as the file declares it. */
+/** typeOf gives a tensor's type as measured, else as the file declares it. */
 export function typeOf(
   model: OnnxModel,
   name: string,

@@ -3,15 +3,15 @@ import type { OnnxModel, TensorType } from '../wire/index.js';
 import { valueInfoBytes } from '../wire/index.js';
 import { typeOf, usedBy } from './cuts.js';
 import { castFromHalf, castToHalf, halfName } from './half.js';
-import { namesOf, type Part, usedFunctions } from './part.js';
+import { namesOf, type PartitionParts, usedFunctions } from './part.js';
 
-/** What decides how a partition's ends look. */
+/** EndOptions decide how a partition's ends look. */
 interface EndOptions {
   readonly types: ReadonlyMap<string, TensorType>;
   readonly boundary?: Boundary;
 }
 
-/** A partition's graph-level ends: the names there, ValueInfo for each, and the casts in between. */
+/** Ends are the graph-level ends of a partition: the names there, a ValueInfo for each, and the casts in between. */
 export interface Ends {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
@@ -21,7 +21,7 @@ export interface Ends {
   readonly castsOut: readonly Uint8Array[];
 }
 
-export function endsOf(model: OnnxModel, part: Part, options: EndOptions): Ends {
+export function endsOf(model: OnnxModel, part: PartitionParts, options: EndOptions): Ends {
   const halves = halvesOf(model, part, options);
   const name = (tensor: string) => halves.get(tensor) ?? tensor;
   const loose = looseInputs(model, part);
@@ -45,8 +45,8 @@ export function endsOf(model: OnnxModel, part: Part, options: EndOptions): Ends 
   };
 }
 
-/** The names of the tensors at a partition's ends that cross as float16. */
-function halvesOf(model: OnnxModel, part: Part, options: EndOptions): Map<string, string> {
+/** halvesOf gives names to the tensors at a partition's ends that cross as float16. */
+function halvesOf(model: OnnxModel, part: PartitionParts, options: EndOptions): Map<string, string> {
   if (options.boundary !== 'float16' || part.whole) return new Map();
   const { inputs, outputs, nodes } = model.graph;
   const fixed = new Set([...namesOf(inputs), ...namesOf(outputs)]);
@@ -58,8 +58,8 @@ function halvesOf(model: OnnxModel, part: Part, options: EndOptions): Map<string
   return new Map(halved.map((tensor) => [tensor, halfName(tensor, taken)]));
 }
 
-/** Inputs whose measured shape is better not told. */
-function looseInputs(model: OnnxModel, part: Part): Set<string> {
+/** looseInputs lists the inputs that are declared without their measured shape (`mayBranch`). */
+function looseInputs(model: OnnxModel, part: PartitionParts): Set<string> {
   if (part.whole || !mayBranch(model, part.nodes)) return new Set();
   const given = new Set(namesOf(model.graph.inputs));
   return new Set(part.inputs.filter((tensor) => !given.has(tensor)));
@@ -68,16 +68,16 @@ function looseInputs(model: OnnxModel, part: Part): Set<string> {
 const BRANCHING = new Set(['If', 'Loop', 'Scan', 'SequenceMap']);
 
 /**
- * Whether there are branches that may not be taken, in nodes or local functions. ONNX Runtime infers shapes in those
- * too, and refuses a model where a measured shape contradicts them; the whole model never told so much, so a partition
- * must not either.
+ * mayBranch says whether there are branches that may not be taken, in nodes or local functions. ONNX Runtime infers
+ * shapes in those too, and refuses a model where a measured shape contradicts them. The whole model declares no such
+ * shapes, so a partition must not either.
  */
 export function mayBranch(model: OnnxModel, nodes = model.graph.nodes): boolean {
   if (nodes.some((node) => node.domain === '' && BRANCHING.has(node.op))) return true;
   return model.functions.length > 0 && usedFunctions(model, nodes).size > 0;
 }
 
-/** The file's own ValueInfo of a graph input or output, else one with the type that is known. */
+/** declared gives the file's own ValueInfo of a graph input or output, else one with the type that is known. */
 function declared(model: OnnxModel, name: string, types: ReadonlyMap<string, TensorType>): Uint8Array {
   const { inputs, outputs, valueInfo } = model.graph;
   const ends = [...inputs, ...outputs].find((value) => value.name === name && value.type !== undefined);

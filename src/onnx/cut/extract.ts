@@ -18,49 +18,52 @@ import {
 } from '../wire/index.js';
 import { typeOf } from './cuts.js';
 import { type Ends, endsOf } from './ends.js';
-import { namesOf, type Part, partOf, usedFunctions } from './part.js';
+import { namesOf, type PartitionParts, partitionParts, usedFunctions } from './part.js';
 
 export interface ExtractOptions {
-  /** Nodes [from, to) in topological order. */
+  /** The nodes of the partition are [from, to) in topological order. */
   readonly from: number;
   readonly to: number;
-  /** Types of the tensors that cross, as measured; the file's own declarations fill in. */
+  /** The types of the tensors that cross, as measured; the file's own declarations fill in. */
   readonly types: ReadonlyMap<string, TensorType>;
   readonly boundary?: Boundary;
   /** The extracted graph's name; the model's own by default. */
   readonly graphName?: string;
-  /** The file that the partition's external tensors shall name; by default they go on naming the model's. */
+  /** The file that the partition's external tensors name; by default they name the model's own files. */
   readonly dataFile?: string;
 }
 
 export interface Extracted {
   readonly bytes: Uint8Array;
-  /** Graph-level names in order; where float32 crosses as float16, `<tensor>/float16` on both sides. */
+  /** Graph-level names in order; where float32 crosses as float16, the name is `<tensor>/float16` on both sides. */
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** What to copy from the model's external files, and to where in `dataFile`. */
+  /** The pieces to copy from the model's external files, with their places in `dataFile`. */
   readonly external: readonly ExternalCopy[];
 }
 
 /**
- * Nodes [from, to) as a valid model of their own, with the constant nodes, initializers and local functions they use;
- * nodes, tensors and functions are the file's own bytes, and fields we do not know come along.
+ * extractPartition makes a valid model of nodes [from, to), with the constant nodes, initializers and local functions
+ * that they use. Nodes, tensors and functions are the file's own bytes, and unknown fields are kept.
  *
- * Its inputs are the tensors it uses and does not make; it never passes one through. Its outputs are what it makes that
- * is used after it or is a graph output; a graph output that is constant comes from the last partition, and one that is
- * a graph input from the request itself. [0, n) is the whole model: everything in it stays, in topological order.
+ * Its inputs are the tensors that it uses and does not make; it never passes one through. Its outputs are the tensors
+ * it makes that are used after it or are graph outputs. A graph output that is constant comes from the last partition,
+ * and one that is a graph input comes from the request itself. [0, n) is the whole model: everything in it stays, in
+ * topological order.
  *
- * With boundary `float16`, float32 tensors made in one partition and used in another cross as float16, cast at both
- * ends, under the name `<tensor>/float16`. Graph inputs and graph outputs keep their type wherever they cross, since the
- * caller gives and gets them so. Values beyond ±65504 become infinite.
+ * With boundary `float16`, float32 tensors that are made in one partition and used in another cross as float16, under
+ * the name `<tensor>/float16`, and are cast at both ends. Graph inputs and graph outputs keep their type wherever they
+ * cross, because the caller gives and gets them so. Values beyond ±65504 become infinite.
  *
- * Ends are declared with the type given, but inputs of a partition with subgraphs or local functions without a shape.
+ * Ends are declared with the given type. In a partition with subgraphs or local functions, inputs are declared without
+ * a shape.
  *
- * @throws InputError where the range is none, holds nothing to compute, or the type of a crossing tensor is not known
+ * @throws InputError where the range does not exist or holds nothing to compute, or the type of a crossing tensor is
+ *   not known
  */
 export function extractPartition(model: OnnxModel, options: ExtractOptions): Extracted {
   const { from, to } = options;
-  const part = partOf(model, from, to);
+  const part = partitionParts(model, from, to);
   const faults = partFaults(model, part, options);
   if (faults.length > 0) throw new InputError(`extract nodes [${from}, ${to}) of ${model.name}`, faults);
   const external = new ExternalPlan(options.dataFile);
@@ -73,7 +76,7 @@ export function extractPartition(model: OnnxModel, options: ExtractOptions): Ext
   return { bytes, inputs: ends.inputs, outputs: ends.outputs, external: external.copies };
 }
 
-function partFaults(model: OnnxModel, part: Part, options: ExtractOptions): Fault[] {
+function partFaults(model: OnnxModel, part: PartitionParts, options: ExtractOptions): Fault[] {
   const { from, to, types } = options;
   const count = model.graph.nodes.length;
   if (
@@ -88,7 +91,7 @@ function partFaults(model: OnnxModel, part: Part, options: ExtractOptions): Faul
     return [fault(`there is no such range; the model has nodes 0 to ${count - 1}`)];
   if (part.whole) return [];
   if (part.outputs.length === 0) return [fault('what these nodes compute is used nowhere else')];
-  // A graph output may go without a type, which ONNX Runtime infers; what crosses may not.
+  // A graph output may go without a type, which ONNX Runtime infers; a tensor that crosses a cut may not.
   const ends = new Set(namesOf(model.graph.outputs));
   const crossing = part.outputs.filter((name) => !ends.has(name));
   return [...part.inputs, ...crossing].flatMap((name) => {
@@ -100,7 +103,7 @@ function partFaults(model: OnnxModel, part: Part, options: ExtractOptions): Faul
   });
 }
 
-/** Fields of a graph that a partition selects from; all others are copied. */
+/** A partition selects from these fields of a graph; all others are copied. */
 const SELECTED: ReadonlySet<number> = new Set([
   GRAPH.node,
   GRAPH.initializer,
@@ -113,7 +116,7 @@ const SELECTED: ReadonlySet<number> = new Set([
 
 function partGraph(
   model: OnnxModel,
-  part: Part,
+  part: PartitionParts,
   ends: Ends,
   external: ExternalPlan,
   options: ExtractOptions,
@@ -149,7 +152,7 @@ function otherFields(graph: Uint8Array, graphName: string | undefined): Uint8Arr
   return [...named, ...fields.map((field) => rawField(graph, field))];
 }
 
-/** Quantization annotations of tensors the partition holds. */
+/** annotations selects the quantization annotations of tensors that the partition holds. */
 function annotations(graph: Uint8Array, names: ReadonlySet<string>): Uint8Array[] {
   return [...fieldsOf(graph)].flatMap((field) => {
     if (field.number !== GRAPH.quantizationAnnotation) return [];
@@ -157,7 +160,7 @@ function annotations(graph: Uint8Array, names: ReadonlySet<string>): Uint8Array[
   });
 }
 
-/** The graph with its nodes in topological order and every other field as it was. */
+/** wholeGraph gives the graph with its nodes in topological order and every other field as it was. */
 function wholeGraph(model: OnnxModel, external: ExternalPlan, graphName: string | undefined): Uint8Array[] {
   const { encoded, nodes } = model.graph;
   const others = [...fieldsOf(encoded)].filter(
@@ -170,10 +173,15 @@ function wholeGraph(model: OnnxModel, external: ExternalPlan, graphName: string 
   ];
 }
 
-/** The operator set imported for Cast where a model imports no default one: the first with today's casts. */
+/** Where a model imports no default operator set, this one is imported for Cast: the first with today's casts. */
 const CAST_OPSET = 13;
 
-function modelBytes(model: OnnxModel, graph: readonly Uint8Array[], part: Part, casts: boolean): Uint8Array {
+function modelBytes(
+  model: OnnxModel,
+  graph: readonly Uint8Array[],
+  part: PartitionParts,
+  casts: boolean,
+): Uint8Array {
   const functions = part.whole ? undefined : usedFunctions(model, part.nodes);
   const lacksCast = casts && !model.opsets.has('');
   const imported = lacksCast ? delimited(MODEL.opsetImport, numberField(OPSET.version, CAST_OPSET)) : [];
@@ -186,7 +194,7 @@ function modelBytes(model: OnnxModel, graph: readonly Uint8Array[], part: Part, 
   ]);
 }
 
-/** The model's fields with another graph in place of its own; those `keep` refuses are left out. */
+/** withGraph gives the model's fields with another graph in place of its own, without those that `keep` refuses. */
 export function withGraph(
   model: OnnxModel,
   graph: readonly Uint8Array[],

@@ -1,7 +1,7 @@
 import type { OnnxModel } from '../wire/index.js';
 import { ATTRIBUTE, concat, messageField, NODE, numberField, textField } from '../wire/index.js';
 
-/** Cast takes the target as an element type's number from this operator set on, before as its name. */
+/** From this operator set on, Cast takes its target as an element type's number; before, as its name. */
 const CAST_BY_NUMBER_SINCE = 6;
 const CODES = { FLOAT: 1, FLOAT16: 10 } as const;
 /** AttributeProto.AttributeType. */
@@ -9,8 +9,8 @@ const ATTRIBUTE_INT = 2;
 const ATTRIBUTE_STRING = 3;
 
 /**
- * The graph-level name of a float32 tensor where it crosses a cut as float16, the same at the producer's and the
- * consumer's end: `<tensor>/float16`, with underscores added while the model itself uses that name.
+ * halfName names a float32 tensor where it crosses a cut as float16, the same at the producer's and the consumer's end:
+ * `<tensor>/float16`, with underscores added while the model itself uses that name.
  */
 export function halfName(tensor: string, taken: ReadonlySet<string>): string {
   let name = `${tensor}/float16`;
@@ -18,12 +18,12 @@ export function halfName(tensor: string, taken: ReadonlySet<string>): string {
   return name;
 }
 
-/** A Cast node at the producer's end: float32 `tensor` → float16 `half`. */
+/** castToHalf makes a Cast node for the producer's end: float32 `tensor` → float16 `half`. */
 export function castToHalf(model: OnnxModel, tensor: string, half: string): Uint8Array {
   return castNode(model, { from: tensor, to: half, type: 'FLOAT16' });
 }
 
-/** A Cast node at the consumer's end: float16 `half` → float32 `tensor`, the name the consumer's nodes use. */
+/** castFromHalf makes a Cast node for the consumer's end: float16 `half` → float32 `tensor`, the name its nodes use. */
 export function castFromHalf(model: OnnxModel, tensor: string, half: string): Uint8Array {
   return castNode(model, { from: half, to: tensor, type: 'FLOAT' });
 }

@@ -1,5 +1,6 @@
 /**
- * Cuts: where a graph can be cut (`cuts.ts`) and the partition between two cuts as an ONNX file (`extract.ts`), bytes copied.
+ * This folder finds where a graph can be cut (`cuts.ts`) and writes the partition between two cuts as an ONNX file made
+ * of copied bytes (`extract.ts`).
  */
 export { type Cut, cutFault, cutsOf } from './cuts.js';
 export { mayBranch } from './ends.js';

@@ -1,21 +1,21 @@
 import type { OnnxModel } from '../wire/index.js';
 import { cutsOf, spansOf, usedBy } from './cuts.js';
 
-/** Where most bytes cross from one node to those after it. */
+/** LargestCut is the place where most bytes cross from one node to those after it. */
 export interface LargestCut {
   readonly bytes: number;
   /** The name of the node before the cut. */
   readonly node: string;
-  /** What crosses, the largest first. */
+  /** The tensors that cross, the largest first. */
   readonly tensors: readonly string[];
 }
 
-/** Operators whose output may be their input's memory under another name. */
+/** The output of these operators may be their input's memory under another name. */
 const SAME_MEMORY = new Set(['Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', 'Identity', 'Dropout']);
 
 /**
- * The cut where most bytes cross: all of them are needed later, so that any run of the model holds them at once. Tensors
- * that may share memory count once. Undefined for a model of fewer than two nodes.
+ * largestCut finds the cut where most bytes cross. All of them are needed later, so any run of the model holds them at
+ * once. Tensors that may share memory count once. It is undefined for a model of fewer than two nodes.
  */
 export function largestCut(model: OnnxModel, bytesOf: (tensor: string) => number): LargestCut | undefined {
   const memoryOf = sharedMemory(model);
@@ -30,7 +30,7 @@ export function largestCut(model: OnnxModel, bytesOf: (tensor: string) => number
   return { ...largest, tensors: largest.tensors.toSorted((a, b) => bytesOf(b) - bytesOf(a)) };
 }
 
-/** The tensor whose memory another may be, for those where that can be. */
+/** sharedMemory maps a tensor that may share another's memory to that other tensor. */
 function sharedMemory(model: OnnxModel): Map<string, string> {
   const shared = new Map<string, string>();
   for (const { op, domain, inputs, outputs } of model.graph.nodes) {
@@ -41,8 +41,9 @@ function sharedMemory(model: OnnxModel): Map<string, string> {
 }
 
 /**
- * Most bytes of tensors that nodes [from, to) have at once when they run by themselves in order: at each node what it reads
- * and makes, what was made before and is used later, and all of their inputs. What only passes by does not count.
+ * peakBytes gives the most bytes of tensors that nodes [from, to) hold at once when they run by themselves in order. At
+ * each node these are what it reads and makes, what was made before and is used later, and the inputs of all nodes.
+ * Tensors that only pass by do not count.
  */
 export function peakBytes(
   model: OnnxModel,
@@ -50,7 +51,7 @@ export function peakBytes(
   bytesOf: (tensor: string) => number,
 ): number {
   const used = new Set(model.graph.nodes.slice(from, to).flatMap(usedBy));
-  /** By node, bytes that are there from it on, less those that were last used by the node before. */
+  /** By node, the bytes that are held from it on, less those that the node before used last. */
   const changes = new Float64Array(to - from + 1);
   for (const [name, { made, needed }] of spansOf(model)) {
     const maker = made - 1;

@@ -2,18 +2,18 @@ import { callKey } from '../read/index.js';
 import type { OnnxModel, OnnxNode } from '../wire/index.js';
 import { usedBy } from './cuts.js';
 
-/** A partition's nodes and the tensors at its ends, by the model's names. */
-export interface Part {
+/** PartitionParts are a partition's nodes and the tensors at its ends, by the model's names. */
+export interface PartitionParts {
   readonly whole: boolean;
   readonly nodes: readonly OnnxNode[];
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** Every tensor its nodes name. */
+  /** All tensors that its nodes name. */
   readonly names: ReadonlySet<string>;
 }
 
-/** What nodes [from, to) need to stand alone. */
-export function partOf(model: OnnxModel, from: number, to: number): Part {
+/** partitionParts finds what nodes [from, to) need to stand alone. */
+export function partitionParts(model: OnnxModel, from: number, to: number): PartitionParts {
   const { nodes, inputs, outputs } = model.graph;
   const last = to === nodes.length;
   if (from === 0 && last) {
@@ -50,7 +50,7 @@ function isConstant(model: OnnxModel, name: string): boolean {
   return model.graph.nodes.some((node) => node.constant && node.outputs.includes(name));
 }
 
-/** The working nodes and every constant node that they or `outputs` need, in topological order. */
+/** withConstants gives the working nodes and every constant node that they or `outputs` need, in topological order. */
 function withConstants(
   model: OnnxModel,
   working: readonly OnnxNode[],
@@ -66,7 +66,7 @@ function withConstants(
   return model.graph.nodes.filter((node) => chosen.has(node));
 }
 
-/** Where in the file the local functions lie that nodes call, directly or through one another. */
+/** usedFunctions gives the indices of the local functions that nodes call, directly or through one another. */
 export function usedFunctions(model: OnnxModel, nodes: readonly OnnxNode[]): Set<number> {
   const calls = new Set(nodes.flatMap((node) => node.calls));
   const local = new Map(model.functions.map((f) => [callKey(f.domain, f.name, f.overload), f]));

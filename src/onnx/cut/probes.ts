@@ -16,13 +16,15 @@ import {
 import { withGraph } from './extract.js';
 import { checkTensors } from './rewrite.js';
 
-/** The places along one axis that are looked at, in ascending order. */
+/** Pick holds the places along one axis that are looked at, in ascending order. */
 export interface Pick {
   readonly axis: number;
   readonly indices: readonly number[];
 }
 
-/** What is asked of a tensor: its shape, or its elements (only those at all `picks`; all where there are none). */
+/**
+ * Probe asks for a tensor's shape, or for its elements: those at the crossings of all `picks`; all if there are none.
+ */
 export type Probe =
   | { readonly tensor: string; readonly asks: 'shape' }
   | { readonly tensor: string; readonly asks: 'elements'; readonly picks: readonly Pick[] };
@@ -33,7 +35,7 @@ export interface Probed {
   readonly outputs: readonly string[];
 }
 
-/** The operator set imported where a model imports no default one; Shape, Gather and Constant are in all of them. */
+/** Where a model imports no default operator set, this one is imported. All have Shape, Gather and Constant. */
 const DEFAULT_OPSET = 13;
 const INT64 = 7;
 /** AttributeProto.AttributeType. */
@@ -41,10 +43,10 @@ const ATTRIBUTE_TENSOR = 4;
 const ATTRIBUTE_INT = 2;
 
 /**
- * The whole model with probes as graph outputs too, after its own. A tensor whose shape or some of whose elements are asked
- * for stays an inner tensor: ONNX Runtime frees it after its last use. For that the probes' nodes stand last and in the
- * reverse of the order in which their tensors are made: ONNX Runtime orders nodes depth first from the graph's ends, the
- * last one first, so each probe runs as soon as its tensor is there.
+ * probeTensors gives the whole model with probes as graph outputs too, after its own outputs. A probed tensor stays an
+ * inner tensor, which ONNX Runtime frees after its last use. For that, the probes' nodes stand last, in the reverse of
+ * the order in which their tensors are made. ONNX Runtime orders nodes depth first from the graph's ends, the last end
+ * first, so that each probe runs as soon as its tensor is made.
  *
  * @throws InputError where a name is no tensor of the graph
  */

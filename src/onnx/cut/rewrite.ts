@@ -15,8 +15,8 @@ import {
 import { withGraph } from './extract.js';
 
 /**
- * The whole model with these tensors as graph outputs too, after its own. Where the file does not declare a tensor's
- * type the output has a name alone, and ONNX Runtime infers the rest.
+ * exposeTensors gives the whole model with these tensors as graph outputs too, after its own outputs. Where the file
+ * does not declare a tensor's type, the output has only a name, and ONNX Runtime infers the rest.
  *
  * @throws InputError where a name is no tensor of the graph
  */
@@ -35,7 +35,7 @@ export function exposeTensors(model: OnnxModel, names: readonly string[]): Uint8
 }
 
 /**
- * The names of a graph's tensors, all of them.
+ * checkTensors gives the names of all tensors of the graph.
  * @throws InputError where one of `names` is not among them
  */
 export function checkTensors(model: OnnxModel, names: readonly string[]): Set<string> {
@@ -49,8 +49,8 @@ export function checkTensors(model: OnnxModel, names: readonly string[]): Set<st
 }
 
 /**
- * The same model with every node under its unique `OnnxNode.name`, in topological order, so that what a runtime says of
- * nodes can be mapped back.
+ * nameNodes gives the same model with every node under its unique `OnnxNode.name`, in topological order, so that what a
+ * runtime says of nodes can be mapped back.
  */
 export function nameNodes(model: OnnxModel): Uint8Array {
   const { encoded, nodes } = model.graph;

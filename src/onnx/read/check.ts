@@ -2,18 +2,19 @@ import { type Problems, quoted, short } from '../wire/index.js';
 import type { RawGraph, RawNode } from './node.js';
 import { orderOf } from './order.js';
 
-/** Cycles are told by their first nodes. */
+/** A cycle is described by its first nodes. */
 const MOST_TOLD_NODES = 6;
 
 /**
- * The faults of a graph's names: made twice, made by nobody, in a circle; also in its subgraphs. `outer` is what the
- * graph may use from around it: everything, for a subgraph, whose captures its node answers for.
+ * checkNames finds the faults of a graph's names, and of its subgraphs' names: a name made twice or by nobody, and
+ * nodes in a circle. `outer` says what the graph may use from around it. A subgraph may use everything: the node
+ * that holds it answers for what it captures.
  */
 export function checkNames(
   graph: RawGraph,
   path: string,
   problems: Problems,
-  outer: 'none' | 'any' = 'none',
+  { outer = 'none' }: { readonly outer?: 'none' | 'any' } = {},
 ): void {
   const made = checkMadeOnce(graph, path, problems);
   if (outer === 'none') checkMade(graph, made, path, problems);
@@ -21,13 +22,14 @@ export function checkNames(
   if (order.kind === 'cyclic') problems.add(path, `has a cycle: ${circle(graph, order.cycle)}`);
   for (const [index, node] of graph.nodes.entries()) {
     for (const subgraph of node.subgraphs)
-      checkNames(subgraph, `${nodeAt(path, index, node)}.subgraph`, problems, 'any');
+      checkNames(subgraph, `${nodeAt(path, index, node)}.subgraph`, problems, { outer: 'any' });
   }
 }
 
 /**
- * Exporters of attention models emit several Constant nodes for one name. ONNX Runtime takes Constant nodes for
- * initializers, of which the last counts, so they are let through, and all of a name are extracted together.
+ * isConstant finds Constant nodes. Exporters of attention models write several of them for one name.
+ * ONNX Runtime takes Constant nodes for initializers, of which the last counts. So they are accepted, and all nodes of
+ * one name are extracted together.
  */
 function isConstant(node: RawNode): boolean {
   return node.op === 'Constant' && node.domain === '';
@@ -74,11 +76,10 @@ function checkMade(graph: RawGraph, made: ReadonlySet<string>, path: string, pro
   }
 }
 
-/** Faults for every domain that nodes use and the model imports no operator set of. */
+/** checkDomains adds a fault for every domain that the graph's nodes use and that has no imported operator set. */
 export function checkDomains(
   nodes: readonly RawNode[],
   opsets: ReadonlyMap<string, number>,
-  path: string,
   problems: Problems,
 ): void {
   const told = new Set<string>();
@@ -88,7 +89,7 @@ export function checkDomains(
       if (opsets.has(domain) || told.has(domain)) continue;
       told.add(domain);
       const called = domain === '' ? 'the default operator set' : `the operator set ${quoted(domain)}`;
-      problems.add(nodeAt(`${path}.`, index, node), `uses ${short(op)} of ${called}, which is not imported`);
+      problems.add(nodeAt('graph.', index, node), `uses ${short(op)} of ${called}, which is not imported`);
     }
   }
 }

@@ -1,15 +1,15 @@
 import type { OnnxFunction, OnnxModel, OnnxNode } from '../wire/index.js';
 import { callKey, type RawNode } from './node.js';
 
-/** Operators that draw random numbers, or may (Dropout in training mode). */
+/** These operators draw random numbers, or may (Dropout in training mode). */
 const RANDOM_OPS = new Set(
   'RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial Dropout'.split(' '),
 );
-/** Domains whose other operators are known to give the same every time; of any other domain we cannot know. */
+/** In these domains, all other operators give the same every time; in any other domain nothing is known. */
 const KNOWN_DOMAINS = new Set(['', 'ai.onnx.ml', 'com.microsoft']);
 const RANDOM_CONTRIB = /^(Random|Sampling|BeamSearch|GreedySearch|.*Dropout)/;
 
-/** Whether each node is constant: fed by `given` names and other constant nodes only, and deterministic. In order. */
+/** constantNodes says of each node whether it is deterministic and fed only by `given` names and constant nodes. */
 export function constantNodes(
   nodes: readonly RawNode[],
   given: Iterable<string>,
@@ -32,7 +32,7 @@ function determinism(functions: readonly OnnxFunction[]): (call: string) => bool
     const before = known.get(call);
     if (before !== undefined) return before;
     const body = local.get(call);
-    // Told before its calls are looked at, so that functions which call one another come to an end.
+    // The answer is set before the calls are visited, so that functions that call one another come to an end.
     known.set(call, body === undefined && isDeterministic(call));
     if (body !== undefined) known.set(call, body.calls.every(deterministic));
     return known.get(call) === true;
@@ -40,7 +40,7 @@ function determinism(functions: readonly OnnxFunction[]): (call: string) => bool
   return deterministic;
 }
 
-/** Nodes that draw random numbers, or may: as far as their operators are known. */
+/** randomNodes lists the nodes that draw random numbers, or may, as far as their operators are known. */
 export function randomNodes(model: OnnxModel): OnnxNode[] {
   return model.graph.nodes.filter(({ domain, op }) => isRandom(domain, op));
 }

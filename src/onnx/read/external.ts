@@ -20,12 +20,12 @@ import {
   textField,
 } from '../wire/index.js';
 
-/** A piece of external data and where it lies in the partition's own data file. */
+/** ExternalCopy is a piece of external data with its place in the partition's own data file. */
 export interface ExternalCopy extends ExternalData {
   readonly toOffset: number;
 }
 
-/** The files that hold a model's external tensors, as the model names them: from its own folder, each once. */
+/** externalLocations lists the files that hold a model's external tensors, relative to its folder, each once. */
 export function externalLocations({ graph }: OnnxModel): string[] {
   const plan = new ExternalPlan(undefined);
   plan.moved(graph.encoded, 'graph');
@@ -34,7 +34,7 @@ export function externalLocations({ graph }: OnnxModel): string[] {
 
 type Message = 'graph' | 'node' | 'attribute' | 'sparse' | 'tensor';
 
-/** Which fields of a message lead to tensors. */
+/** INSIDE says which fields of a message lead to tensors. */
 const INSIDE: Record<Message, ReadonlyMap<number, Message>> = {
   graph: new Map([
     [GRAPH.node, 'node'],
@@ -57,30 +57,30 @@ const INSIDE: Record<Message, ReadonlyMap<number, Message>> = {
   tensor: new Map(),
 };
 
-/** Data large enough to be mapped starts at a page, the rest at a cache line. */
+/** Data that is large enough to be mapped starts at a page, the rest at a cache line. */
 const PAGE_BYTES = 4096;
 const LINE_BYTES = 64;
 
-/** Gathers a partition's external data into one file, or leaves it where it is. */
+/** ExternalPlan gathers a partition's external data into one file, or leaves it where it is. */
 export class ExternalPlan {
   readonly #copies = new Map<string, ExternalCopy>();
   #end = 0;
 
-  /** @param dataFile the file that the partition's tensors shall name; undefined leaves them as they are */
+  /** @param dataFile the file that the partition's tensors will name; undefined leaves their names as they are */
   constructor(private readonly dataFile: string | undefined) {}
 
   get copies(): ExternalCopy[] {
     return [...this.#copies.values()];
   }
 
-  /** The message with every external tensor in it noted, and told its new place. Others' bytes stay the very same. */
+  /** moved notes every external tensor in a message and gives it its new place. All other bytes stay the same. */
   moved(message: Uint8Array, kind: Message): Uint8Array {
     if (!holdsExternal(message, kind)) return message;
     if (kind === 'tensor') return this.#movedTensor(message);
     return concat([...fieldsOf(message)].flatMap((field) => this.movedField(message, field, kind)));
   }
 
-  /** One field of a message of a kind, likewise. */
+  /** movedField does the same for one field of a message of a kind. */
   movedField(message: Uint8Array, field: Field, kind: Message): Uint8Array[] {
     const inner = innerOf(field, kind);
     const payload = inner === undefined ? undefined : payloadOf(message, field);

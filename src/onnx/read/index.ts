@@ -1,7 +1,7 @@
 /**
- * An ONNX file read: its graph, the order of its nodes, its constants and external data, checked.
+ * This folder reads an ONNX file: its graph, the order of its nodes, its constants and its external data, all checked.
  *
- * In go bytes, out comes a Model. Start with `read.ts`.
+ * Bytes go in, and an OnnxModel comes out. Start with `read.ts`.
  */
 
 export { randomNodes } from './constants.js';

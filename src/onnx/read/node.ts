@@ -17,12 +17,17 @@ import {
 } from '../wire/index.js';
 
 /**
- * Protobuf's own parsers stop at 100 nested messages; a subgraph takes three (graph, node, attribute), so no runtime
- * reads deeper ones.
+ * Protobuf's own parsers stop at 100 nested messages. A subgraph takes three of them (graph, node, attribute), so no
+ * runtime reads deeper ones.
  */
 const MOST_SUBGRAPH_DEPTH = 32;
 
-/** A NodeProto as it stands in the file. */
+/** Nesting says how many graphs around this one hold it. */
+interface Nesting {
+  readonly depth?: number;
+}
+
+/** RawNode is a NodeProto as it stands in the file. */
 export interface RawNode {
   readonly name: string;
   readonly op: string;
@@ -31,16 +36,16 @@ export interface RawNode {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly subgraphs: readonly RawGraph[];
-  /** Outer values its subgraphs use, however deeply nested, in order of first use. */
+  /** The outer values that its subgraphs use, however deeply nested, in order of first use. */
   readonly captures: readonly string[];
-  /** Keys (`callKey`) of its operator and of those in its subgraphs. */
+  /** The keys (`callKey`) of its operator and of the operators in its subgraphs. */
   readonly calls: readonly string[];
-  /** Bytes of tensors held in its attributes and its subgraphs' initializers. */
+  /** The bytes of the tensors in its attributes and its subgraphs' initializers. */
   readonly heldBytes: number;
   readonly encoded: Uint8Array;
 }
 
-/** A GraphProto as it stands in the file, nodes in file order. */
+/** RawGraph is a GraphProto as it stands in the file, with nodes in file order. */
 export interface RawGraph {
   readonly encoded: Uint8Array;
   readonly nodes: readonly RawNode[];
@@ -50,7 +55,12 @@ export interface RawGraph {
   readonly valueInfo: readonly ValueInfo[];
 }
 
-export function readGraph(encoded: Uint8Array, path: string, problems: Problems, depth = 0): RawGraph {
+export function readGraph(
+  encoded: Uint8Array,
+  path: string,
+  problems: Problems,
+  { depth = 0 }: Nesting = {},
+): RawGraph {
   const nodes: RawNode[] = [];
   const inputs: ValueInfo[] = [];
   const outputs: ValueInfo[] = [];
@@ -58,7 +68,7 @@ export function readGraph(encoded: Uint8Array, path: string, problems: Problems,
   const valueInfo: ValueInfo[] = [];
   const value = (bytes: Uint8Array, at: string) => readValueInfo(bytes, at, problems);
   const readers = new Map<number, (bytes: Uint8Array) => void>([
-    [GRAPH.node, into(nodes, `${path}.node`, (bytes, at) => readNode(bytes, at, problems, depth))],
+    [GRAPH.node, into(nodes, `${path}.node`, (bytes, at) => readNode(bytes, at, problems, { depth }))],
     [
       GRAPH.initializer,
       into(initializers, `${path}.initializer`, (bytes, at) => readTensor(bytes, at, problems)),
@@ -84,7 +94,7 @@ export function readGraph(encoded: Uint8Array, path: string, problems: Problems,
   return { encoded, nodes, inputs, outputs, initializers, valueInfo };
 }
 
-/** The tensor that a TensorAnnotation is about. */
+/** annotatedTensor names the tensor that a TensorAnnotation is about. */
 export function annotatedTensor(annotation: Uint8Array): string {
   let name = '';
   for (const field of fieldsOf(annotation)) {
@@ -93,7 +103,12 @@ export function annotatedTensor(annotation: Uint8Array): string {
   return name;
 }
 
-export function readNode(encoded: Uint8Array, path: string, problems: Problems, depth = 0): RawNode {
+export function readNode(
+  encoded: Uint8Array,
+  path: string,
+  problems: Problems,
+  { depth = 0 }: Nesting = {},
+): RawNode {
   const texts = { name: '', op: '', domain: '', overload: '' };
   const inputs: string[] = [];
   const outputs: string[] = [];
@@ -115,12 +130,12 @@ export function readNode(encoded: Uint8Array, path: string, problems: Problems, 
   return { ...texts, inputs, outputs, captures, calls, ...held, encoded };
 }
 
-/** What a node calls: an operator of a domain, or a local function of that name. */
+/** callKey identifies what a node calls: an operator of a domain, or a local function of that name. */
 export function callKey(domain: string, op: string, overload: string): string {
   return [domain, op, overload].join('\0');
 }
 
-/** Names a subgraph uses and does not define: they come from the graphs around it. */
+/** outerNames lists the names that a subgraph uses and does not define: they come from the graphs around it. */
 function outerNames(graph: RawGraph): string[] {
   const own = new Set([...graph.inputs, ...graph.initializers].map((value) => value.name));
   for (const node of graph.nodes) for (const output of node.outputs) own.add(output);
@@ -130,7 +145,7 @@ function outerNames(graph: RawGraph): string[] {
   );
 }
 
-/** The default domain has two spellings. */
+/** domainOf gives the two spellings of the default domain one form. */
 export function domainOf(text: string): string {
   return text === 'ai.onnx' ? '' : text;
 }
@@ -156,7 +171,7 @@ function readAttributes(
     for (const graph of held.graphs) {
       if (depth >= MOST_SUBGRAPH_DEPTH)
         throw new WireError(`nests subgraphs more than ${MOST_SUBGRAPH_DEPTH} deep, which no runtime reads`);
-      subgraphs.push(readGraph(graph, `${path}.subgraph`, problems, depth + 1));
+      subgraphs.push(readGraph(graph, `${path}.subgraph`, problems, { depth: depth + 1 }));
     }
   }
   for (const graph of subgraphs) heldBytes += graphBytes(graph);

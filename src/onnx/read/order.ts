@@ -1,5 +1,5 @@
-/** What order looks at: the names a node uses, captured ones included, and those it makes. */
-export interface Step {
+/** NodeNames are the names that a node uses, captured ones included, and those that it makes. */
+export interface NodeNames {
   readonly inputs: readonly string[];
   readonly captures: readonly string[];
   readonly outputs: readonly string[];
@@ -10,16 +10,16 @@ export type Order =
   | { readonly kind: 'cyclic'; readonly cycle: readonly number[] };
 
 /**
- * Topological order of nodes: file order where that is one, else every node right after what it waits for. Linear in
- * nodes and edges; a walk with its own stack, since graphs may be as deep as they are long.
+ * orderOf puts nodes in topological order: in file order where that is one, else every node right after those it waits
+ * for. It is linear in nodes and edges. It walks with its own stack, because graphs may be as deep as they are long.
  */
-export function orderOf(steps: readonly Step[]): Order {
+export function orderOf(steps: readonly NodeNames[]): Order {
   const makers = makersOf(steps);
-  const state = new Uint8Array(steps.length); // 0 unseen, 1 on the stack, 2 placed
+  const state = new Uint8Array(steps.length); // 0: not seen, 1: on the stack, 2: placed
   const indices: number[] = [];
   for (let start = 0; start < steps.length; start++) {
     if (state[start] !== 0) continue;
-    const stack = [{ index: start, needs: needsOf(steps[start] as Step, makers), next: 0 }];
+    const stack = [{ index: start, needs: needsOf(steps[start] as NodeNames, makers), next: 0 }];
     state[start] = 1;
     while (stack.length > 0) {
       const top = stack.at(-1)!;
@@ -32,14 +32,14 @@ export function orderOf(steps: readonly Step[]): Order {
         return { kind: 'cyclic', cycle: cycleFrom(need, stack) };
       } else if (state[need] === 0) {
         state[need] = 1;
-        stack.push({ index: need, needs: needsOf(steps[need] as Step, makers), next: 0 });
+        stack.push({ index: need, needs: needsOf(steps[need] as NodeNames, makers), next: 0 });
       }
     }
   }
   return { kind: 'ordered', indices };
 }
 
-function makersOf(steps: readonly Step[]): Map<string, number> {
+function makersOf(steps: readonly NodeNames[]): Map<string, number> {
   const makers = new Map<string, number>();
   steps.forEach((step, index) => {
     for (const name of step.outputs) if (name !== '' && !makers.has(name)) makers.set(name, index);
@@ -47,7 +47,7 @@ function makersOf(steps: readonly Step[]): Map<string, number> {
   return makers;
 }
 
-function needsOf(step: Step, makers: ReadonlyMap<string, number>): number[] {
+function needsOf(step: NodeNames, makers: ReadonlyMap<string, number>): number[] {
   return [...step.inputs, ...step.captures].flatMap((name) => makers.get(name) ?? []);
 }
 

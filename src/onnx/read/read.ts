@@ -18,10 +18,10 @@ import { domainOf, type RawGraph, type RawNode, readGraph, readNode } from './no
 import { orderOf } from './order.js';
 
 /**
- * Reads an ONNX file's ModelProto, external tensors' bytes excepted. Linear in the file; weights are looked past, not
- * decoded, and everything returned views `bytes`, which must not change.
+ * readModel reads an ONNX file's ModelProto, without the bytes of external tensors. It is linear in the file. Weights
+ * are skipped, not decoded, and everything returned is a view of `bytes`, which must not change.
  *
- * @param options.name what messages call the model; a file name, usually
+ * @param options.name what messages call the model; usually a file name
  * @throws InputError with every fault found: bytes that are not protobuf or are cut off, no graph, no operator set, a
  *   cycle, a tensor made twice or by nobody, dimensions that do not fit the values
  */
@@ -35,7 +35,7 @@ export function readModel(bytes: Uint8Array, options: { name?: string } = {}): O
   return model;
 }
 
-/** Where the file is something else altogether, that is the one fault worth telling. */
+/** adviceFirst gives one fault where the file is something else altogether: that one fault says it all. */
 function adviceFirst(bytes: Uint8Array, problems: Problems) {
   const other = otherKind(bytes);
   return other === undefined ? problems.faults : [{ path: '', message: other }];
@@ -74,7 +74,7 @@ function readWhole(bytes: Uint8Array, name: string, problems: Problems): OnnxMod
   );
   const raw = readGraph(parts.graph, 'graph', problems);
   checkNames(raw, 'graph', problems);
-  checkDomains(raw.nodes, parts.opsets, 'graph', problems);
+  checkDomains(raw.nodes, parts.opsets, problems);
   if (raw.outputs.length === 0) problems.add('graph', 'has no outputs');
   const graph = problems.faults.length === 0 ? graphOf(raw, functions) : undefined;
   return graph && { name, bytes, irVersion: parts.irVersion, opsets: parts.opsets, graph, functions };
@@ -157,7 +157,7 @@ function graphOf(raw: RawGraph, functions: readonly OnnxFunction[]): OnnxGraph {
   };
 }
 
-/** The file's name where a node is the first to bear it; else the operator and the place in the file, made unique. */
+/** uniqueNames keeps the file's name for the first node that has it. Others get the operator and the file position. */
 function uniqueNames(nodes: readonly RawNode[]): string[] {
   const inFile = new Set(nodes.map((node) => node.name));
   const taken = new Set<string>(['']);

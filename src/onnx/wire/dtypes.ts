@@ -1,9 +1,9 @@
-/** Element types of onnx.proto's TensorProto.DataType, as ONNX Runtime names them. */
+/** ElementType is an entry of onnx.proto's TensorProto.DataType, under ONNX Runtime's name. */
 interface ElementType {
   readonly code: number;
   readonly dtype: string;
   readonly bits: number;
-  /** The typed field that holds its values where raw_data does not, and how many entries an element takes there. */
+  /** The typed field that holds the values where raw_data does not. `entriesPerElement` counts its entries. */
   readonly field: 'floatData' | 'int32Data' | 'stringData' | 'int64Data' | 'doubleData' | 'uint64Data';
   readonly entriesPerElement: number;
 }
@@ -49,7 +49,7 @@ const ELEMENTS: readonly ElementType[] = [
 const BY_CODE = new Map(ELEMENTS.map((element) => [element.code, element]));
 const BY_DTYPE = new Map(ELEMENTS.map((element) => [element.dtype, element]));
 
-/** What moves between sessions as a plain array of whole bytes per element; strings and packed 4-bit values do not. */
+/** These types move between sessions as a plain array of whole bytes per element; strings and packed types do not. */
 const TRAVELLING = new Set(
   'float32 float64 float16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool'.split(' '),
 );
@@ -58,18 +58,18 @@ export function elementOf(code: number): ElementType | undefined {
   return BY_CODE.get(code);
 }
 
-/** The name of an element type; one that is newer than this table is called by its number. */
+/** dtypeOf names an element type. A type that is newer than this table is named by its number. */
 export function dtypeOf(code: number): string {
   return BY_CODE.get(code)?.dtype ?? `type${code}`;
 }
 
-/** The number onnx.proto has for an element type's name, or undefined for an unknown name. */
+/** codeOf gives the number that onnx.proto has for an element type's name, or undefined for an unknown name. */
 export function codeOf(dtype: string): number | undefined {
   const unnamed = /^type(\d+)$/.exec(dtype)?.[1];
   return BY_DTYPE.get(dtype)?.code ?? (unnamed === undefined ? undefined : Number(unnamed));
 }
 
-/** Whether tensors of this type can be sent from one partition to the next. */
+/** travels says whether tensors of this type can be sent from one partition to the next. */
 export function travels(dtype: string): boolean {
   return TRAVELLING.has(dtype);
 }

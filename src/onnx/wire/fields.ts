@@ -1,4 +1,4 @@
-/** Field numbers of onnx.proto that we read or write (IR version 13). Everything else is copied without a look. */
+/** These fields of onnx.proto (IR version 13) are read or written. All other fields are only copied. */
 export const MODEL = {
   irVersion: 1,
   producerName: 2,

@@ -1,7 +1,8 @@
 /**
- * Protobuf messages on the wire: fields, tensors, value infos and their types, without decoding what need not be decoded.
+ * This folder reads and writes protobuf messages on the wire: fields, tensors, value infos and their types. It decodes
+ * only what it must.
  *
- * Start with `wire.ts`; limits on hostile files are named constants beside what they limit (`problems.ts`).
+ * Start with `wire.ts`. Limits on hostile files are named constants beside what they limit (`problems.ts`).
  */
 
 export { codeOf, dtypeOf, travellingTypes, travels } from './dtypes.js';

@@ -1,15 +1,15 @@
 import type { Fault } from '../../artifacts/index.js';
 import { WireError } from './wire.js';
 
-/** A file can be wrong in as many places as it has tensors; a person reads this many. */
+/** A file can be wrong in as many places as it has tensors. A person reads this many faults. */
 const MOST_FAULTS = 50;
 
-/** The faults of one file, gathered while reading goes on past each. */
+/** Problems gathers the faults of one file while reading goes on past each of them. */
 export class Problems {
   readonly #faults: Fault[] = [];
   #more = 0;
 
-  /** @param message what the thing at `path` has or is; with no path, the file */
+  /** @param message what the thing at `path` has or is; without a path, what the file has or is */
   add(path: string, message: string): void {
     if (path === '') this.#keep('', `the file ${message}`);
     else this.#keep(path, message);
@@ -25,7 +25,7 @@ export class Problems {
     return [...this.#faults, { path: '', message: `… and ${this.#more} more faults` }];
   }
 
-  /** What `read` gives, or undefined with a fault at `path` where the bytes are not the message they should be. */
+  /** reading gives what `read` gives. Where the bytes are not the expected message, it adds a fault at `path`. */
   reading<T>(path: string, read: () => T): T | undefined {
     try {
       return read();
@@ -37,7 +37,7 @@ export class Problems {
   }
 }
 
-/** A text from a file, short enough for a message. */
+/** quoted gives a text from a file, short enough for a message. */
 export function quoted(text: string): string {
   return JSON.stringify(short(text));
 }
@@ -46,10 +46,10 @@ export function short(text: string): string {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 
-/** Shapes are told by their first axes. */
+/** A shape is described by its first axes. */
 const MOST_TOLD_AXES = 8;
 
-/** A shape, short enough for a message. */
+/** shapeText gives a shape, short enough for a message. */
 export function shapeText(dims: readonly (number | string | undefined)[]): string {
   const told = dims.slice(0, MOST_TOLD_AXES).map((dim) => dim ?? '?');
   return `[${[...told, ...(dims.length > MOST_TOLD_AXES ? ['…'] : [])].join(', ')}]`;

@@ -22,19 +22,19 @@ const TYPED_FIELDS = new Map<number, TypedField>(
     name,
   ]),
 );
-/** Bytes of one entry of the fields that are not varints. */
+/** These are the bytes of one entry of the fields that are not varints. */
 const FIXED_BYTES: Partial<Record<TypedField, number>> = { floatData: 4, doubleData: 8 };
 
 /** No runtime has tensors of more axes than a machine word has bits; a hostile file could list millions. */
 const MOST_AXES = 64;
 
-/** What a TensorProto says of itself; its values are counted, not decoded. */
+/** TensorParts are what a TensorProto says about itself. Its values are counted, not decoded. */
 interface TensorParts {
   name: string;
   code: number;
   dims: number[];
   rawBytes: number | undefined;
-  /** Entries in each typed field; for texts also their bytes. */
+  /** The number of entries in each typed field. */
   entries: Map<TypedField, number>;
   textBytes: number;
   external: Map<string, string>;
@@ -42,7 +42,7 @@ interface TensorParts {
   segmented: boolean;
 }
 
-/** Reads a TensorProto's head and checks that its dimensions fit the values it holds or points to. */
+/** readTensor reads a TensorProto's head and checks that its dimensions fit the values it holds or points to. */
 export function readTensor(encoded: Uint8Array, path: string, problems: Problems): Initializer {
   const parts = tensorParts(encoded);
   const where = parts.name === '' ? path : `${path} ${quoted(parts.name)}`;
@@ -62,7 +62,7 @@ export function readTensor(encoded: Uint8Array, path: string, problems: Problems
   };
 }
 
-/** Reads a SparseTensorProto: named by its values, shaped by its own dims. */
+/** readSparse reads a SparseTensorProto, which is named by its values and shaped by its own dims. */
 export function readSparse(encoded: Uint8Array, path: string, problems: Problems): Initializer {
   const parts: { values?: Uint8Array; indices?: Uint8Array } = {};
   const dims: number[] = [];
@@ -132,7 +132,7 @@ function readPart(parts: TensorParts, encoded: Uint8Array, field: Field): void {
   }
 }
 
-/** One occurrence of the dims field, after `before` axes from others. */
+/** dimsOf reads one occurrence of the dims field; earlier occurrences gave `before` axes. */
 function dimsOf(encoded: Uint8Array, field: Field, before: number): number[] {
   const count = field.wireType === LENGTH_DELIMITED ? countVarints(payloadOf(encoded, field)) : 1;
   if (before + count > MOST_AXES) throw new WireError(`has more than ${MOST_AXES} axes`);
@@ -152,7 +152,7 @@ function entriesIn(typed: TypedField, encoded: Uint8Array, field: Field): number
   return fixed === undefined ? countVarints(packed) : packed.length / fixed;
 }
 
-/** A StringStringEntryProto. */
+/** entryOf reads a StringStringEntryProto. */
 export function entryOf(encoded: Uint8Array): [string, string] {
   const entry: [string, string] = ['', ''];
   for (const field of fieldsOf(encoded)) {
@@ -168,7 +168,7 @@ function elementCount(dims: readonly number[], where: string, problems: Problems
     problems.add(where, `has a negative dimension: ${shapeText(dims)}`);
     return undefined;
   }
-  // Zero first: an empty tensor may have any other dimensions.
+  // Zero is looked for first: an empty tensor may have any other dimensions.
   const count = dims.includes(0) ? 0 : dims.reduce((product, dim) => product * dim, 1);
   if (Number.isSafeInteger(count) && dims.every(Number.isSafeInteger)) return count;
   problems.add(where, `has dimensions no memory can hold: ${shapeText(dims)}`);
@@ -178,7 +178,7 @@ function elementCount(dims: readonly number[], where: string, problems: Problems
 function bytesOf(parts: TensorParts, count: number, where: string, problems: Problems): number {
   const element = elementOf(parts.code);
   if (parts.code === 0) problems.add(where, 'has no element type');
-  // A type newer than ours: its bytes are whatever is there.
+  // Of a type that this table does not know, the bytes are whatever the file holds.
   if (element === undefined) return parts.rawBytes ?? wholeNumber(parts.external.get('length') ?? '') ?? 0;
   return element.dtype === 'string' ? parts.textBytes : Math.ceil((count * element.bits) / 8);
 }

@@ -1,6 +1,6 @@
-/** A model as read: views into its bytes, so that what is extracted is what was there. */
+/** OnnxModel is a model as read: views into its bytes, so that what is extracted is what was there. */
 export interface OnnxModel {
-  /** What messages call it. */
+  /** The model's name in messages. */
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly irVersion: number;
@@ -13,34 +13,34 @@ export interface OnnxModel {
 export interface OnnxGraph {
   /** The GraphProto's bytes. */
   readonly encoded: Uint8Array;
-  /** In topological order; file order is kept where it is one. */
+  /** The nodes in topological order; file order is kept where it is one. */
   readonly nodes: readonly OnnxNode[];
-  /** What a caller must give: graph inputs that no initializer backs. */
+  /** The inputs that a caller must give: graph inputs that no initializer backs. */
   readonly inputs: readonly ValueInfo[];
   readonly outputs: readonly ValueInfo[];
   readonly initializers: ReadonlyMap<string, Initializer>;
-  /** Types the file declares for inner tensors. */
+  /** The types that the file declares for inner tensors. */
   readonly valueInfo: ReadonlyMap<string, ValueInfo>;
-  /** Graph inputs that are initializers too, so a caller may override them; we treat them as the constants they hold. */
+  /** Graph inputs that are initializers too. A caller may override them, but we treat them as constants. */
   readonly overridable: ReadonlyMap<string, ValueInfo>;
 }
 
 export interface OnnxNode {
-  /** Unique in the graph; made from the operator and the place in the file where the file has none or repeats one. */
+  /** A name that is unique in the graph: made of operator and file position where the file has none or repeats one. */
   readonly name: string;
   readonly op: string;
   readonly domain: string;
   readonly overload: string;
-  /** As in the file: an empty name is an optional input that is left out. */
+  /** The names as in the file: an empty name is an optional input that is left out. */
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** Outer values its subgraphs use, however deeply nested. */
+  /** The outer values that its subgraphs use, however deeply nested. */
   readonly captures: readonly string[];
-  /** Keys of its operator and of those in its subgraphs: domain, operator and overload, NUL between. */
+  /** The keys of its operator and of those in its subgraphs: domain, operator and overload, with NUL between. */
   readonly calls: readonly string[];
-  /** Only constants feed it and it gives the same every time. */
+  /** Whether only constants feed it and it gives the same every time. */
   readonly constant: boolean;
-  /** Bytes of the initializers first used here, and of the tensors the node carries itself. */
+  /** The bytes of the initializers first used here, and of the tensors that the node carries itself. */
   readonly weightBytes: number;
   /** The NodeProto's bytes. */
   readonly encoded: Uint8Array;
@@ -50,14 +50,14 @@ export interface OnnxFunction {
   readonly domain: string;
   readonly name: string;
   readonly overload: string;
-  /** Keys, as of `OnnxNode.calls`, of everything its nodes call. */
+  /** The keys, as in `OnnxNode.calls`, of everything that its nodes call. */
   readonly calls: readonly string[];
   readonly encoded: Uint8Array;
 }
 
 export interface ValueInfo {
   readonly name: string;
-  /** Undefined where the file does not say. */
+  /** The type; undefined where the file does not say it. */
   readonly type: ValueType | undefined;
   /** The ValueInfoProto's bytes. */
   readonly encoded: Uint8Array;
@@ -68,9 +68,9 @@ export type ValueType =
   | { readonly kind: 'sequence' | 'map' | 'optional' | 'sparse' | 'opaque' };
 
 export interface TensorType {
-  /** As ONNX Runtime names it: `float32`, `int64`, `bool`, … */
+  /** The element type as ONNX Runtime names it: `float32`, `int64`, `bool`, … */
   readonly dtype: string;
-  /** A number, the name of a symbolic dimension, or undefined for an unnamed one; absent where not even the rank is known. */
+  /** Each size is a number, a symbol, or undefined where it is unnamed. The list is absent for an unknown rank. */
   readonly dims?: readonly (number | string | undefined)[];
 }
 
@@ -78,15 +78,15 @@ export interface Initializer {
   readonly name: string;
   readonly dtype: string;
   readonly dims: readonly number[];
-  /** Bytes of its values in memory; of a string tensor, of its texts. Of a sparse tensor, of values and indices. */
+  /** The bytes of its values in memory: of the texts in a string tensor, of values and indices in a sparse one. */
   readonly byteLength: number;
   readonly sparse: boolean;
   readonly external?: ExternalData;
-  /** The TensorProto's (or SparseTensorProto's) bytes. */
+  /** The bytes of the TensorProto or SparseTensorProto. */
   readonly encoded: Uint8Array;
 }
 
-/** Where in another file a tensor's bytes lie. */
+/** ExternalData says where in another file a tensor's bytes lie. */
 export interface ExternalData {
   readonly location: string;
   readonly offset: number;

@@ -24,7 +24,7 @@ const CONTAINERS = new Map<number, 'sequence' | 'map' | 'optional' | 'sparse' | 
   [TYPE.opaque, 'opaque'],
 ]);
 
-/** Reads a ValueInfoProto. A negative dimension, such as the −1 that many exporters write for "any", is read as unknown. */
+/** readValueInfo reads a ValueInfoProto. A negative dimension, which exporters write for "any", is read as unknown. */
 export function readValueInfo(encoded: Uint8Array, path: string, problems: Problems): ValueInfo {
   let name = '';
   const types: Uint8Array[] = [];
@@ -39,7 +39,7 @@ export function readValueInfo(encoded: Uint8Array, path: string, problems: Probl
 
 function readType(encoded: Uint8Array, where: string, problems: Problems): ValueType | undefined {
   const tensors: Uint8Array[] = [];
-  // Of a oneof, the arm that comes last counts.
+  // In a oneof, the last arm counts.
   let kind: ValueType['kind'] | undefined;
   for (const field of fieldsOf(encoded)) {
     const container = CONTAINERS.get(field.number);
@@ -53,10 +53,10 @@ function readType(encoded: Uint8Array, where: string, problems: Problems): Value
   return kind === 'tensor' ? readTensorType(concat(tensors), where, problems) : { kind };
 }
 
-/** Sequences of maps of sequences: no operator takes types deeper than this. */
+/** No operator takes types nested deeper than this, as sequences of maps of sequences are. */
 const MOST_TYPE_DEPTH = 16;
 
-/** Looks through a type and the types nested in it for bytes that are none, since later changes walk them all. */
+/** checkNested looks for malformed bytes in a type and the types nested in it, since later changes walk them all. */
 function checkNested(type: Uint8Array, depth = 0): void {
   if (depth > MOST_TYPE_DEPTH) throw new WireError(`nests types more than ${MOST_TYPE_DEPTH} deep`);
   for (const field of fieldsOf(type)) {
@@ -77,7 +77,7 @@ function checkTensorType(tensor: Uint8Array): void {
   }
 }
 
-/** Which fields of a TypeProto's arms lead to a further TypeProto. */
+/** NESTED_TYPES says which fields of a TypeProto's arms lead to a further TypeProto. */
 export const NESTED_TYPES: ReadonlyMap<number, number> = new Map<number, number>([
   [TYPE.sequence, CONTAINER_TYPE.elemType],
   [TYPE.map, MAP_TYPE.valueType],
@@ -119,7 +119,7 @@ function readDim(encoded: Uint8Array): number | string | undefined {
   return dim === '' || (typeof dim === 'number' && dim < 0) ? undefined : dim;
 }
 
-/** A ValueInfoProto with a tensor's type, or with the name alone, which leaves the type to the runtime's inference. */
+/** valueInfoBytes makes a ValueInfoProto with a tensor's type, or with the name alone: then the runtime infers it. */
 export function valueInfoBytes(name: string, type?: TensorType): Uint8Array {
   const named = textField(VALUE_INFO.name, name);
   const code = type === undefined ? undefined : codeOf(type.dtype);

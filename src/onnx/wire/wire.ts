@@ -1,17 +1,20 @@
-/** Bytes that are not protobuf, or not the message they are read as. `readModel` turns it into a fault of the file. */
+/**
+ * WireError is thrown for bytes that are not protobuf, or not the expected message. `readModel` makes it a fault of
+ * the file.
+ */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }
 
-/** One field of a message, as it lies in the message's bytes. */
+/** Field is one field of a message, as it lies in the message's bytes. */
 export interface Field {
   readonly number: number;
   readonly wireType: WireType;
-  /** Offset of the tag. */
+  /** The offset of the tag. */
   readonly start: number;
-  /** Offset of the value: past the tag and, for length-delimited fields, past the length. */
+  /** The offset of the value: past the tag and, for length-delimited fields, past the length. */
   readonly from: number;
-  /** Offset past the value. */
+  /** The offset past the value. */
   readonly end: number;
 }
 
@@ -30,7 +33,7 @@ const MOST_FIELD_NUMBER = 2 ** 29 - 1;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const encoder = new TextEncoder();
 
-/** The fields of a message in file order. Looks at tags and lengths only, never inside a value. */
+/** fieldsOf lists the fields of a message in file order. It reads tags and lengths only, never inside a value. */
 export function* fieldsOf(message: Uint8Array): Generator<Field> {
   let at = 0;
   while (at < message.length) {
@@ -88,7 +91,7 @@ function varintEnd(message: Uint8Array, from: number): number {
   throw new WireError(`is cut off inside a number at byte ${from}`);
 }
 
-/** The signed 64-bit varint at `from`: exact up to 2^53, the nearest double (never a safe integer) beyond. */
+/** varintAt reads the signed 64-bit varint at `from`: exactly up to 2^53, else as the nearest double (never safe). */
 export function varintAt(message: Uint8Array, from: number): number {
   const end = varintEnd(message, from);
   if (end - from > EXACT_VARINT_BYTES) return longVarint(message, from, end);
@@ -103,13 +106,13 @@ function longVarint(message: Uint8Array, from: number, end: number): number {
   return Number(BigInt.asIntN(64, value));
 }
 
-/** The value of a length-delimited field: a view into the message, not a copy. */
+/** payloadOf gives the value of a length-delimited field: a view into the message, not a copy. */
 export function payloadOf(message: Uint8Array, field: Field): Uint8Array {
   if (field.wireType !== LENGTH_DELIMITED) throw new WireError(mistyped(field));
   return message.subarray(field.from, field.end);
 }
 
-/** The whole field, tag included, to be copied as it is. */
+/** rawField gives the whole field, tag included, to be copied as it is. */
 export function rawField(message: Uint8Array, field: Field): Uint8Array {
   return message.subarray(field.start, field.end);
 }
@@ -131,7 +134,7 @@ export function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** The numbers of one occurrence of a repeated integer field, packed or not. */
+/** numbersOf reads the numbers of one occurrence of a repeated integer field, packed or not. */
 export function numbersOf(message: Uint8Array, field: Field): number[] {
   if (field.wireType === VARINT) return [numberOf(message, field)];
   const packed = payloadOf(message, field);
@@ -140,7 +143,7 @@ export function numbersOf(message: Uint8Array, field: Field): number[] {
   return numbers;
 }
 
-/** How many varints a packed field holds: one for each byte that ends one. */
+/** countVarints counts the varints in a packed field: one for each byte that ends one. */
 export function countVarints(packed: Uint8Array): number {
   let count = 0;
   for (const byte of packed) if (byte < 0x80) count++;
@@ -152,8 +155,8 @@ function mistyped(field: Field): string {
 }
 
 /**
- * The value of a message field that may be split: protobuf merges repeated occurrences of one message, and joining
- * their bytes is that merge.
+ * merged joins the parts of a message field that may be split. Protobuf merges repeated occurrences of one message, and
+ * joining their bytes is that merge.
  */
 export function merged(parts: readonly Uint8Array[]): Uint8Array | undefined {
   return parts.length <= 1 ? parts[0] : concat(parts);
@@ -180,12 +183,14 @@ export function varintBytes(value: number): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** A length-delimited field as head and payload, so that large payloads are copied once, at the end. */
+/** delimited gives a length-delimited field as head and payload, so that a large payload is copied once, at the end. */
 export function delimited(number: number, payload: Uint8Array): Uint8Array[] {
   return delimitedParts(number, [payload]);
 }
 
-/** A length-delimited field whose payload is in pieces, which are joined with the whole message, not before. */
+/**
+ * delimitedParts gives a length-delimited field with its payload in pieces, which are joined with the whole message.
+ */
 export function delimitedParts(number: number, payload: readonly Uint8Array[]): Uint8Array[] {
   const length = payload.reduce((sum, part) => sum + part.length, 0);
   return [varintBytes(number * 8 + LENGTH_DELIMITED), varintBytes(length), ...payload];
@@ -204,7 +209,7 @@ export function messageField(number: number, payload: Uint8Array): Uint8Array {
 }
 
 /**
- * The message with its fields passed through `change`: undefined keeps a field's bytes, an array takes its place.
+ * rewritten passes a message's fields through `change`: undefined keeps a field's bytes, an array takes its place.
  */
 export function rewritten(
   message: Uint8Array,
