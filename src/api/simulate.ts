@@ -35,7 +35,7 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
   const { windows, timeline, output, signal, onProgress } = options;
   const { prepareSimulation, windowFaults } = await import('../simulation/index.js');
   const { SimulationPool } = await import('../simulation/index.js');
-  const { simulationReport } = await import('../simulation/index.js');
+  const { silenceNs, simulationReport } = await import('../simulation/index.js');
   const { setup, inputs } = await prepareSimulation(path, options, outputFiles({ output, timeline }), {
     check: (plan, workload) => windowFaults(plan, workload, windows),
   });
@@ -50,7 +50,11 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
     );
     const report = simulationReport(setup, run, windows, inputs(output));
     if (output !== undefined) await saveArtifact<'simulation-report'>(output, report);
-    return { report, warnings: timelineWarnings(run.timeline?.cutAtNs, report, timeline) };
+    const warnings = [
+      ...silenceWarnings(silenceNs(setup.workload), report),
+      ...timelineWarnings(run.timeline?.cutAtNs, report, timeline),
+    ];
+    return { report, warnings };
   } finally {
     await pool.close();
   }
@@ -83,6 +87,14 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   const document = await runSweep(setup, loads, options, inputs(output));
   if (output !== undefined) await saveArtifact<'simulation-sweep'>(output, document);
   return document;
+}
+
+function silenceWarnings(silentNs: number, { workload }: SimulationReport): string[] {
+  if (silentNs === 0) return [];
+  const [silentS, wholeS] = [silentNs / 1e9, workload.durationS];
+  return [
+    `the trace ends before ${option('duration')}: nothing arrives in the last ${silentS.toPrecision(3)} s of ${wholeS} s, which counts in all rates`,
+  ];
 }
 
 function timelineWarnings(

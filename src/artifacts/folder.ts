@@ -1,26 +1,28 @@
-import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { fault, InputError } from './errors.js';
 import { exists, removeLeftovers, replacedBeside, temporaryBeside } from './leftovers.js';
 import { unwritable } from './save.js';
 
-/** IsOurs says whether a folder holds nothing but what this program wrote there before. */
-export type IsOurs = (folder: string) => Promise<boolean>;
+/** OthersIn lists what a folder holds besides what this program wrote there before. */
+export type OthersIn = (folder: string) => Promise<readonly string[]>;
+
+const MOST_SHOWN = 5;
 
 /**
  * makeFolderWhole makes a folder whole or not at all: `fill` writes into a temporary folder beside it, which then takes
- * its place. An existing folder is replaced only when it is empty or `isOurs` allows it. Leftovers of a killed process
- * beside it are removed first.
+ * its place. An existing folder is replaced only where `othersIn` finds nothing in it; behind a link, the folder that the
+ * link leads to is replaced. Leftovers of a killed process beside it are removed first.
  * @throws InputError where the folder holds other files, or its parent is missing
  */
 export async function makeFolderWhole(
   target: string,
-  isOurs: IsOurs,
+  othersIn: OthersIn,
   fill: (folder: string) => Promise<void>,
 ): Promise<void> {
-  const path = resolve(target);
+  const path = await realpath(target).catch(() => resolve(target));
   await removeLeftovers(path);
-  await checkFolder(target, isOurs);
+  await checkFolder(target, othersIn);
   const temporary = temporaryBeside(path);
   const old = replacedBeside(path);
   try {
@@ -48,27 +50,24 @@ function isDiskFull(error: unknown): boolean {
  * checkFolder asks whether `makeFolderWhole` would make the folder, before long work whose result goes there.
  * @throws InputError where it would not
  */
-export async function checkFolder(target: string, isOurs: IsOurs): Promise<void> {
+export async function checkFolder(target: string, othersIn: OthersIn): Promise<void> {
   const path = resolve(target);
   const task = `write ${target}`;
   if (!(await exists(dirname(path))))
     throw new InputError(task, [fault(`there is no folder ${dirname(target)}`)]);
   if (!(await exists(path))) return;
   if (!(await stat(path)).isDirectory()) throw new InputError(task, [fault('it is a file')]);
-  if ((await readdir(path)).length === 0 || (await isOurs(path))) return;
+  const others = await othersIn(path);
+  if (others.length === 0) return;
   throw new InputError(
     task,
-    [fault('the folder holds other files')],
+    [fault(`the folder holds other files: ${shownNames(others)}`)],
     'Name a new folder, or empty this one.',
   );
 }
 
-/** holdsManifest says whether a folder holds a manifest of the given kind. */
-export async function holdsManifest(folder: string, kind: string): Promise<boolean> {
-  try {
-    const manifest = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as { kind?: unknown };
-    return manifest.kind === kind;
-  } catch {
-    return false;
-  }
+/** shownNames names the first few of some files, and how many more there are. */
+function shownNames(names: readonly string[]): string {
+  const more = names.length - MOST_SHOWN;
+  return more > 0 ? `${names.slice(0, MOST_SHOWN).join(', ')} and ${more} more` : names.join(', ');
 }

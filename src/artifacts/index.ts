@@ -17,7 +17,7 @@ export {
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export { type Fault, fault, InputError, MissingError, option } from './errors.js';
 export { checkReadable, everyInput } from './every-input.js';
-export { checkFolder, holdsManifest, type IsOurs, makeFolderWhole } from './folder.js';
+export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { withTemporaryFolder } from './leftovers.js';
 export { type Loaded, loadArtifact, parseArtifact } from './load.js';

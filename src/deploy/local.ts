@@ -7,7 +7,6 @@ import {
   type BundledPartition,
   emittedHead,
   fault,
-  holdsManifest,
   InputError,
   type InputFile,
   MissingError,
@@ -19,6 +18,7 @@ import {
 } from '../artifacts/index.js';
 import { type Extracted, extractPartition, type OnnxModel } from '../onnx/index.js';
 import { copyPieces } from '../profiler/index.js';
+import { othersThanBundle } from './bundle-folder.js';
 import { crossingTypes, nodeRange, tensorSpecs } from './tensors.js';
 
 /**
@@ -58,13 +58,9 @@ export interface WrittenBundle {
  */
 export async function writeLocalBundle(target: string, bundle: LocalBundle): Promise<WrittenBundle> {
   let written: WrittenBundle | undefined;
-  await makeFolderWhole(
-    target,
-    (folder) => holdsManifest(folder, 'bundle'),
-    async (folder) => {
-      written = await fill(folder, bundle);
-    },
-  );
+  await makeFolderWhole(target, othersThanBundle, async (folder) => {
+    written = await fill(folder, bundle);
+  });
   return written as WrittenBundle;
 }
 

@@ -36,7 +36,7 @@ export async function extractChain(
   { folder, device, signal }: { folder: string; device: Device; signal?: AbortSignal },
 ): Promise<Chain> {
   let chain: Chain | undefined;
-  await makeFolderWhole(folder, holdsBlocks, async (inside) => {
+  await makeFolderWhole(folder, othersThanBlocks, async (inside) => {
     chain = await writeChain(prepared, ends, { folder: inside, device, ...(signal ? { signal } : {}) });
   });
   const { files, largestDifference } = chain as Chain;
@@ -48,15 +48,15 @@ export async function extractChain(
  * @throws InputError where the folder holds other files or its parent is missing
  */
 export function checkExtractFolder(folder: string): Promise<void> {
-  return checkFolder(folder, holdsBlocks);
+  return checkFolder(folder, othersThanBlocks);
 }
 
 const BLOCK_FILE = /^\d+\.onnx(\.data)?$/;
 
-/** holdsBlocks says whether every entry of a folder is a file with a block's name. */
-async function holdsBlocks(folder: string): Promise<boolean> {
+/** othersThanBlocks lists the entries of a folder that are no files with a block's name. */
+async function othersThanBlocks(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
-  return entries.every((entry) => entry.isFile() && BLOCK_FILE.test(entry.name));
+  return entries.filter((entry) => !entry.isFile() || !BLOCK_FILE.test(entry.name)).map(({ name }) => name);
 }
 
 async function writeChain(

@@ -61,6 +61,9 @@ export function makeFront(
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
     requestTimeout: requestTimeoutMs,
+    // A path that cannot be decoded has no route, and so comes to no error handler of a route.
+    frameworkErrors: (error, _request, reply) =>
+      void (reply as FastifyReply).code(error.statusCode ?? 400).send({ error: error.message }),
     http: {
       headersTimeout: requestTimeoutMs,
       connectionsCheckingInterval: Math.min(MOST_CHECKING_MS, requestTimeoutMs / 4),

@@ -12,4 +12,4 @@ export type { SimulationProgress } from './run.js';
 export { lengthFaults, prepareSimulation, type SimulationOptions, windowFaults } from './setup.js';
 export { SimulationPool } from './simulation-pool.js';
 export { runSweep, type SweepOptions, sweptLoads } from './sweep.js';
-export { atLoadFactor } from './workload.js';
+export { atLoadFactor, silenceNs } from './workload.js';

@@ -179,6 +179,11 @@ export function wholeNs(sources: readonly TraceSource[]): number {
   return Math.max(...sources.map(({ trace }) => endNs(trace)));
 }
 
+/** silenceNs is how long nothing can arrive at the end of a workload, because its traces end before it does. */
+export function silenceNs(workload: Workload): number {
+  return workload.kind === 'trace' ? Math.max(0, workload.durationNs - wholeNs(workload.sources)) : 0;
+}
+
 /** endNs gives the instant just after the last arrival, or the end of the last interval. */
 function endNs(trace: Trace): number {
   const end = Math.round(traceDurationS(trace) * NS_PER_S);

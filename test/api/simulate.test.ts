@@ -362,6 +362,15 @@ describe('simulatePlan()', () => {
     expect(shared.workload.spread).toBeUndefined();
   });
 
+  it('says for how long nothing arrives when a trace ends before the duration', async () => {
+    const traces = [join(folder, 'short.csv')];
+    await writeFile(traces[0]!, 'arrival_s\n0.5\n1.5\n');
+    const { warnings } = await simulatePlan(EXAMPLE, { traces, duration: 4 });
+    expect(warnings).toEqual([expect.stringContaining('nothing arrives in the last 2.50 s of 4 s')]);
+    expect((await simulatePlan(EXAMPLE, { traces })).warnings).toEqual([]);
+    expect((await simulatePlan(EXAMPLE, { traces, duration: 1 })).warnings).toEqual([]);
+  });
+
   it('replays a trace from a pipe, which can be read only once, and reports its digest', async () => {
     const text = 'arrival_s\n0.5\n1.5\n';
     const pipe = join(folder, 'pipe');

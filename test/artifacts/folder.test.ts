@@ -1,20 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  checkFolder,
-  holdsManifest,
-  InputError,
-  makeFolderWhole,
-  writeWhole,
-} from '../../src/artifacts/index.js';
+import { checkFolder, InputError, makeFolderWhole, writeWhole } from '../../src/artifacts/index.js';
 
 let parent: string;
 const at = (name: string): string => join(parent, name);
-const mine = async (): Promise<boolean> => true;
-const others = async (): Promise<boolean> => false;
+const mine = async (): Promise<string[]> => [];
+const others = (folder: string): Promise<string[]> => readdir(folder);
 
 beforeEach(async () => {
   parent = await mkdtemp(join(tmpdir(), 'inferplan-folder-'));
@@ -55,6 +49,23 @@ describe('makeFolderWhole()', () => {
     expect(await readFile(at('new/file'), 'utf8')).toBe('1');
   });
 
+  it('names the other files that a folder holds, the first five of them', async () => {
+    await mkdir(at('full'));
+    for (const name of 'abcdefg') await writeFile(at(`full/${name}`), '');
+    await expect(checkFolder(at('full'), others)).rejects.toThrow('other files: a, b, c, d, e and 2 more');
+  });
+
+  it('fills the folder behind a link, and the link stays', async () => {
+    await mkdir(at('real'));
+    await symlink('real', at('link'));
+    for (const text of ['1', '2']) {
+      await makeFolderWhole(at('link'), mine, writes(text));
+      expect(await readFile(at('real/file'), 'utf8')).toBe(text);
+      expect((await lstat(at('link'))).isSymbolicLink()).toBe(true);
+    }
+    expect((await readdir(parent)).sort()).toEqual(['link', 'real']);
+  });
+
   it('leaves what was there, and nothing else, when filling fails', async () => {
     await makeFolderWhole(at('new'), mine, writes('1'));
     const failing = async (folder: string): Promise<void> => {
@@ -93,16 +104,5 @@ describe('writeWhole()', () => {
     await writeFile(at(`.p.json.${deadPid()}.tmp`), 'half');
     await writeWhole(at('p.json'), 'whole');
     expect(await readdir(parent)).toEqual(['p.json']);
-  });
-});
-
-describe('holdsManifest()', () => {
-  it('tells the kind of a manifest, and none from no manifest', async () => {
-    expect(await holdsManifest(parent, 'bundle')).toBe(false);
-    await writeFile(at('manifest.json'), '{ "kind": "bundle" }');
-    expect(await holdsManifest(parent, 'bundle')).toBe(true);
-    expect(await holdsManifest(parent, 'plan')).toBe(false);
-    await writeFile(at('manifest.json'), '{');
-    expect(await holdsManifest(parent, 'bundle')).toBe(false);
   });
 });

@@ -284,7 +284,7 @@ async function isWritten(path: string, isFolder: boolean): Promise<boolean> {
   const write = isFolder
     ? makeFolderWhole(
         path,
-        async () => true,
+        async () => [],
         async () => {},
       )
     : writeWhole(path, 'written');

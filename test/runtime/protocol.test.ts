@@ -265,6 +265,9 @@ describe('the Open Inference Protocol', () => {
     expect((await call('POST', '/v2/models/none/infer', '{}')).status).toBe(404);
     expect((await call('GET', '/v2/models/tiny/versions/7')).status).toBe(404);
     expect((await call('GET', '/elsewhere')).json).toEqual({ error: 'There is nothing at /elsewhere' });
+    const unreadable = await call('GET', '/v2/models/%ff');
+    expect(unreadable).toMatchObject({ status: 400, json: { error: expect.stringContaining('%ff') } });
+    expect(Object.keys(unreadable.json)).toEqual(['error']);
     const wrong = await call('GET', INFER);
     expect(wrong.status).toBe(405);
     expect(wrong.headers.allow).toBe('POST');

@@ -1,0 +1,45 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { othersThanBundle } from '../../src/deploy/bundle-folder.js';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-bundle-'));
+  await mkdir(join(folder, 'models/m'), { recursive: true });
+  for (const file of ['plan.json', 'models/m/0-1.onnx', 'models/m/0-1.onnx.data'])
+    await writeFile(join(folder, file), '');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const manifest = {
+  kind: 'bundle',
+  plan: { path: 'plan.json' },
+  partitions: [{ file: './models/m/0-1.onnx', data: [{ path: 'models/m/0-1.onnx.data' }] }],
+};
+const written = (value: unknown) => writeFile(join(folder, 'manifest.json'), JSON.stringify(value));
+
+describe('othersThanBundle()', () => {
+  it('finds nothing in an empty folder, nor in a bundle as it was written', async () => {
+    await written(manifest);
+    expect(await othersThanBundle(folder)).toEqual([]);
+    await rm(folder, { recursive: true });
+    await mkdir(folder);
+    expect(await othersThanBundle(folder)).toEqual([]);
+  });
+
+  it('finds what a person added to a bundle, in its folders too', async () => {
+    await written(manifest);
+    await writeFile(join(folder, 'notes.txt'), '');
+    await writeFile(join(folder, 'models/m/mine.onnx'), '');
+    expect(await othersThanBundle(folder)).toEqual(['models/m/mine.onnx', 'notes.txt']);
+  });
+
+  it("takes everything for a person's own where the manifest is none of a bundle", async () => {
+    for (const value of [undefined, { ...manifest, kind: 'pooled-plan' }, { kind: 'bundle' }, 7]) {
+      if (value !== undefined) await written(value);
+      expect((await othersThanBundle(folder)).filter((file) => file !== 'manifest.json')).toHaveLength(3);
+    }
+  });
+});
