@@ -76,7 +76,7 @@ export async function externalFaults(model: OnnxModel, path: string): Promise<Fa
       if (file === undefined) return fault('there is no such file', location);
       return file.size >= end
         ? undefined
-        : fault(`it has ${file.size} bytes, and the model wants ${end}`, location);
+        : fault(`it has ${file.size} bytes, and the model needs ${end}`, location);
     }),
   );
   return faults.filter((found) => found !== undefined);
@@ -134,7 +134,7 @@ async function copyPiece(
 }
 
 function shortFile(path: string, copy: ExternalCopy): InputError {
-  const message = `it ends before the ${copy.length} bytes from ${copy.offset} on that the model wants`;
+  const message = `it ends before the ${copy.length} bytes from ${copy.offset} on that the model needs`;
   return new InputError(`read external data ${path}`, [fault(message)]);
 }
 

@@ -40,9 +40,9 @@ const FIXED = [
   'tinyvit_demo',
   'yolox_nano',
 ];
-/** Set to try the slow models at every size too: half a minute more. */
+/** Set this to try the slow models at every size too, which takes half a minute more. */
 const EVERY_SIZE = process.env.EVERY_SIZE === '1';
-/** The models one run of which takes a tenth of a second or more are tried at the largest batch, three of its rows. */
+/** One run of these models takes a tenth of a second or more, so they are tried on three rows of the largest batch. */
 const SLOW = /dnsmos|densenet|resnet50|super_res|inception/;
 
 /**
@@ -59,7 +59,7 @@ function prepared(name: string): OnnxModel {
   });
 }
 
-/** Where the outputs have the batch, as two runs at different batches show it. */
+/** batchAxes finds where the outputs have the batch, by two runs at different batches. */
 function batchAxes(one: Tensors, many: Tensors): Map<string, number> {
   return new Map(
     Object.keys(one).map((name) => [
@@ -111,7 +111,7 @@ describe.skipIf(!hasShared)('batches of the shared models', () => {
         }
       }
     }
-    // Rows must differ, or mixing them up would go unseen.
+    // Rows must differ, or nobody would see that they were mixed up.
     const differences = outputs.map((output) => relativeError(first[output]!, second[output]!));
     expect(Math.max(...differences)).toBeGreaterThan(0);
   });
