@@ -231,7 +231,7 @@ test('a model that does not fit in memory is refused before it runs, with that r
   expect(refused).toBeInstanceOf(InputError);
   const { message } = refused as InputError;
   expect(message).toMatch(
-    /^Cannot run .*made\.onnx: the tensors that are needed after node enlarge \(large, 128 MiB\) take 128 MiB for one request, and 64 MiB are allowed\n.*--dim.*--batch/,
+    /^Cannot run .*made\.onnx: the tensors that are needed after node enlarge \(large, 128 MiB\) take 128 MiB for one request, and 64 MiB are allowed\n.*`dim`.*`batch`/,
   );
   expect(message).not.toMatch(/does not take/);
 });
@@ -250,7 +250,7 @@ test.runIf(process.platform === 'linux')(
     ];
     const path = made(nodes, [w.int64s('repeats', [2], [1, 2 ** 24])], ['batch', 1]);
     await expect(prepareModel(path, { device: CPU, memoryLimitBytes: 150 * 2 ** 20 })).rejects.toThrow(
-      /^Cannot run .*made\.onnx: memory ran out: its process took .*, and 150 MiB are allowed\n.*--dim/,
+      /^Cannot run .*made\.onnx: memory ran out: its process took .*, and 150 MiB are allowed\n.*`dim`/,
     );
   },
 );
@@ -284,7 +284,7 @@ test('batch sizes that do not fit in memory are left out, with a warning', async
       /^cpu 1\/1 batch (128|256): not measured: .* for \1 requests at once, and 400 MiB are allowed$/,
     );
   await expect(profileModel(prepared, { ...options, batchSizes: [128] })).rejects.toThrow(
-    /Cannot time the layers of made: .*memory ran out[\s\S]*--batch/,
+    /Cannot time the layers of made: .*memory ran out[\s\S]*`batch`/,
   );
 });
 
