@@ -92,6 +92,6 @@ describe('startExecutor()', () => {
     const error = await startExecutor({ provider: absent }, { name: 'big' }).catch((error: unknown) => error);
     expect(error).toBeInstanceOf(MissingError);
     expect(String(error)).toContain(`Cannot use device big: ${absent}: backend not found`);
-    expect((error as InputError).advice).toMatch(/alone/);
+    expect((error as InputError).advice).toMatch(/exists only on/);
   });
 });
