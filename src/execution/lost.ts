@@ -32,7 +32,7 @@ export function failureOfEnd(pid: number, { code, signal }: Exit, { words, killi
 function killedText(bytes: number): string {
   const took = bytes === 0 ? '' : ` when it had taken ${memoryText(bytes)}`;
   const free = memoryText(availableMemoryBytes());
-  return `its process was killed${took}, as a system does when memory runs out; ${free} are free now`;
+  return `its process was killed${took}, as happens when a system runs out of memory; ${free} are free now`;
 }
 
 /** ONNX Runtime's arena names the piece of memory that it could not get. */
@@ -44,7 +44,7 @@ export function failureOfRefusal(said: string): Failure {
   if (piece === undefined) return outOfMemoryIfSo(said, said);
   const [asked, free] = [Number(piece), availableMemoryBytes()].map(memoryText);
   return {
-    why: `memory ran out: ${asked} in one piece were asked for, and ${free} are free`,
+    why: `memory ran out: one allocation of ${asked} failed, and ${free} are free`,
     outOfMemory: true,
   };
 }

@@ -10,8 +10,8 @@ const ADVICE: Readonly<Record<Provider, string>> = {
     'WebGPU needs a GPU with its driver: on Linux a Vulkan loader (libvulkan1) and a Vulkan driver, on Windows Direct3D 12, on macOS Metal.',
   cuda: GPU_LIBRARIES,
   tensorrt: `${GPU_LIBRARIES} TensorRT itself has to be installed too.`,
-  coreml: 'CoreML is there on macOS alone.',
-  dml: 'DirectML is there on Windows alone.',
+  coreml: 'CoreML exists only on macOS.',
+  dml: 'DirectML exists only on Windows.',
 };
 
 /** whatIsMissing says in one line why a provider could not start, and what to do about it. */

@@ -87,7 +87,7 @@ function checkNothingOpen(model: OnnxModel): void {
   });
   const faults = [...shapeless, ...open.map((dim) => fault(`the size of dimension ${dim} is not given`))];
   if (faults.length === 0) return;
-  const why = batch.kind === 'none' ? ` No batch axis can be told: ${batch.why}.` : '';
+  const why = batch.kind === 'none' ? ` No batch axis is known: ${batch.why}.` : '';
   const advice =
     open.length === 0
       ? undefined

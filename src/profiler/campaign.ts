@@ -61,7 +61,7 @@ function deviceFaults(
 function limitFaults({ warmupRuns, minRuns, minMs, maxMs }: Limits): Fault[] {
   const faults: Fault[] = [];
   if (!(Number.isSafeInteger(warmupRuns) && warmupRuns >= 0))
-    faults.push(fault(`${warmupRuns} warm-up runs are asked for`));
+    faults.push(fault(`${warmupRuns} warm-up runs are asked for; 0 or more is valid`));
   if (!(Number.isSafeInteger(minRuns) && minRuns >= 1))
     faults.push(fault(`at least ${minRuns} runs are asked for; 1 or more is valid`));
   if (!(minMs >= 0 && maxMs > 0 && maxMs >= minMs))

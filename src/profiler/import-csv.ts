@@ -121,7 +121,7 @@ function shapeFaults({ path, rows }: Named, blocks: number, sizes: number): Faul
 
 function oneModel(named: readonly Named[], faults: Fault[]): string {
   const models = [...new Set(named.map(({ model }) => model))];
-  if (models.length > 1) faults.push(fault(`the files' names tell of several models: ${models.join(', ')}`));
+  if (models.length > 1) faults.push(fault(`the files are named after several models: ${models.join(', ')}`));
   return models[0] ?? '';
 }
 

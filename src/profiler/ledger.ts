@@ -203,7 +203,7 @@ function unfitLines(group: Group, unfit: readonly Unfit[], measured: number): st
   if (others.length === 0) return [`${nameOf(group, first.id)} is unfit: ${first.why}`];
   const names = unfit.map(({ id }) => figureName(id)).join(', ');
   const count = `${unfit.length} of ${measured} figures are unfit`;
-  return [`${groupName(group)}: ${count} (${names}), as ${figureName(first.id)}: ${first.why}`];
+  return [`${groupName(group)}: ${count} (${names}), for example ${figureName(first.id)}: ${first.why}`];
 }
 
 /** unfitNames lists the figures that a line about several of them names. */

@@ -1,4 +1,4 @@
-import { fault, InputError } from '../artifacts/index.js';
+import { fault, InputError, option } from '../artifacts/index.js';
 import {
   dtypeInfo,
   elementCount,
@@ -63,8 +63,7 @@ export function memoryShortage(
 }
 
 /** A person can do this where memory does not suffice. */
-export const MEMORY_ADVICE =
-  'Give smaller sizes (--dim) or fewer requests at once (--batch, --virtual), free memory or allow more of it (--memory-limit), or use a machine that has more.';
+export const MEMORY_ADVICE = `Give smaller sizes (${option('dim')}) or fewer requests at once (${option('batch')}, ${option('virtual')}), free memory or allow more of it (${option('memoryLimit')}), or use a machine that has more.`;
 
 /** memoryError reports that memory ran out, with advice: it is no fault of the model. */
 export function memoryError(task: string, { why }: OutOfMemoryError): InputError {

@@ -221,7 +221,7 @@ function notRunnable(path: string, error: unknown, advice: string): unknown {
   if (error.isLoading) {
     // ONNX Runtime names a temporary model that was made from the person's file: its path means nothing to them.
     const why = firstLine(error.why).replace(/^Load model from .*? failed:/, '');
-    return new InputError(`load ${path}`, [fault(why)], 'ONNX Runtime does not take this model.');
+    return new InputError(`load ${path}`, [fault(why)], 'ONNX Runtime does not accept this model.');
   }
   return new InputError(`run ${path}`, [fault(firstLine(error.message))], advice);
 }

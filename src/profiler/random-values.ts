@@ -13,5 +13,5 @@ export function randomBatching(model: OnnxModel): Batching {
 export function randomNote(model: OnnxModel): string | undefined {
   const [node] = randomNodes(model).filter(({ op }) => op !== 'Dropout');
   if (node === undefined) return undefined;
-  return `the model draws random numbers (${node.op} ${node.name}): two runs of one request differ, so a difference that is told of its outputs may be chance`;
+  return `the model draws random numbers (${node.op} ${node.name}): two runs of one request differ, so a reported difference of its outputs may be chance`;
 }

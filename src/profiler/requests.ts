@@ -63,7 +63,7 @@ function checkSizes(model: string, shapes: ReadonlyMap<string, { dtype: string; 
     const bytes = elementCount(shape) * (dtypeInfo(dtype)?.bytes ?? 1);
     if (bytes <= MOST_INPUT_BYTES) return [];
     const size = `${dtype}[${shape.join(', ')}] is ${(bytes / 2 ** 30).toFixed(1)} GiB for one request`;
-    return [fault(`input ${name} ${size}; at most ${MOST_INPUT_BYTES / 2 ** 30} GiB are taken`)];
+    return [fault(`input ${name} ${size}; at most ${MOST_INPUT_BYTES / 2 ** 30} GiB are allowed`)];
   });
   if (faults.length > 0) throw new InputError(`run ${model}`, faults);
 }

@@ -73,7 +73,7 @@ export async function externalFaults(model: OnnxModel, path: string): Promise<Fa
       const wrong = await partFault(folder, location);
       if (wrong !== undefined) return fault(wrong, location);
       const { size } = await stat(resolve(folder, location));
-      return size >= end ? undefined : fault(`it has ${size} bytes, and the model wants ${end}`, location);
+      return size >= end ? undefined : fault(`it has ${size} bytes, and the model needs ${end}`, location);
     }),
   );
   return faults.filter((found) => found !== undefined);
@@ -129,7 +129,7 @@ async function copyPiece(
 }
 
 function shortFile(path: string, copy: ExternalCopy): InputError {
-  const message = `it ends before the ${copy.length} bytes from ${copy.offset} on that the model wants`;
+  const message = `it ends before the ${copy.length} bytes from ${copy.offset} on that the model needs`;
   return new InputError(`read external data ${path}`, [fault(message)]);
 }
 

@@ -68,7 +68,7 @@ export function disagreement(row: readonly (number | null)[], whole: number): st
   if (ratio === undefined || whole < LEAST_COMPARED_US) return undefined;
   if (ratio >= LEAST_RATIO && ratio <= MOST_RATIO) return undefined;
   const consequence =
-    ratio < 1 ? 'plans promise more than the device can do' : 'plans promise less than it does in one piece';
+    ratio < 1 ? 'plans promise more than the device can do' : 'plans promise less than the whole model does';
   return `sum of blocks is ${ratio} of the whole model: ${consequence}`;
 }
 

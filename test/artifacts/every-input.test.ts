@@ -11,19 +11,19 @@ async function refusal(...reads: readonly Promise<unknown>[]): Promise<unknown> 
 }
 
 describe('everyInput()', () => {
-  it('gives what is read, in order', async () => {
+  it('gives the inputs in order', async () => {
     expect(await everyInput<[number, string]>('do it', [Promise.resolve(1), Promise.resolve('b')])).toEqual([
       1,
       'b',
     ]);
   });
 
-  it('throws the error of one as it is', async () => {
+  it('throws the error of a single input as it is', async () => {
     const error = bad('a.json');
     expect(await refusal(Promise.resolve(1), Promise.reject(error))).toBe(error);
   });
 
-  it('throws one error of several that are missing, with every file once, and the advice', async () => {
+  it('throws one error for several missing files, with every file once, and the advice', async () => {
     const error = await refusal(
       Promise.reject(missing('a.json')),
       Promise.resolve(1),
@@ -36,7 +36,7 @@ describe('everyInput()', () => {
     );
   });
 
-  it('throws what is no MissingError where some file is there and bad', async () => {
+  it('throws no MissingError where one of the files exists and is bad', async () => {
     const error = await refusal(Promise.reject(missing('a.json')), Promise.reject(bad('b.json')));
     expect(error).toBeInstanceOf(InputError);
     expect(error).not.toBeInstanceOf(MissingError);
@@ -47,7 +47,7 @@ describe('everyInput()', () => {
     ]);
   });
 
-  it('throws what is no fault of an input before all else', async () => {
+  it('throws an error that is not about an input before all others', async () => {
     const bug = new TypeError('x');
     expect(await refusal(Promise.reject(missing('a.json')), Promise.reject(bug))).toBe(bug);
   });

@@ -19,7 +19,7 @@ function writes(text: string): (folder: string) => Promise<void> {
   return (folder) => writeFile(join(folder, 'file'), text);
 }
 
-/** The id of a process that has ended. */
+/** deadPid gives the id of a process that has ended. */
 function deadPid(): number {
   return spawnSync(process.execPath, ['-e', '']).pid;
 }
@@ -35,7 +35,7 @@ describe('makeFolderWhole()', () => {
     expect((await readdir(parent)).sort()).toEqual(['empty', 'new']);
   });
 
-  it('refuses a folder of others, a file, and a parent that is missing', async () => {
+  it('refuses a folder with other files, a file, and a missing parent', async () => {
     await makeFolderWhole(at('new'), others, writes('1'));
     await writeFile(at('plain'), '');
     for (const [target, why] of [
@@ -77,7 +77,7 @@ describe('makeFolderWhole()', () => {
     expect(await readdir(parent)).toEqual(['new']);
   });
 
-  it('removes what killed processes left beside it, and of living ones nothing', async () => {
+  it('removes what killed processes left beside it, and nothing of living processes', async () => {
     const dead = deadPid();
     const kept = [`.new.${process.ppid}.tmp`, `.newer.${dead}.tmp`, `.new.x.tmp`];
     for (const name of [`.new.${dead}.tmp`, ...kept]) await mkdir(at(name));
@@ -85,7 +85,7 @@ describe('makeFolderWhole()', () => {
     expect((await readdir(parent)).sort()).toEqual([...kept, 'new'].sort());
   });
 
-  it('moves back what a process had moved aside when it was killed, and removes it where another took its place', async () => {
+  it('moves back a folder that a killed process had moved aside, and removes it where another took its place', async () => {
     const dead = deadPid();
     await mkdir(at(`.new.${dead}.old`));
     await writes('old')(at(`.new.${dead}.old`));

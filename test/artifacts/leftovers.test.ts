@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { withTemporaryFolder } from '../../src/artifacts/index.js';
 
-/** A temporary folder of the test's own. */
+/** The test has a temporary folder of its own. */
 let outer: string | undefined;
 let folder = '';
 beforeEach(() => {

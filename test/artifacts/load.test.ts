@@ -53,7 +53,7 @@ describe('loadArtifact()', () => {
     await expect(write('wide.yaml', CLUSTER, 'utf16le')).rejects.toThrow('it is text in UTF-16');
   });
 
-  it('says that a file is missing, a folder, empty', async () => {
+  it('says that a file is missing, is a folder, or is empty', async () => {
     await expect(loadArtifact(join(folder, 'none.json'), ['profile'])).rejects.toThrow(MissingError);
     await expect(loadArtifact(join(folder, 'none.json'), ['profile'])).rejects.toThrow(
       'there is no such file',
@@ -84,7 +84,7 @@ planner: { objective: speed }
     expect(text).toContain('(is -1)');
   });
 
-  it('reports what is wrong inside an inline cluster, not that it is no string', () => {
+  it('reports what is wrong inside an inline cluster, not that the cluster is no string', () => {
     const faults = faultsOf(
       'kind: pooled\ncluster: { devices: { L4: { count: -2 } } }\nmodels: [{ profile: a, sloMs: 1 }]\n',
     );
@@ -111,7 +111,7 @@ planner: { objective: speed }
     );
   });
 
-  it('refuses NaN and infinity where YAML can say them', () => {
+  it('refuses NaN and infinity, which YAML can express', () => {
     const faults = faultsOf(
       'devices: { L4: { count: 1, hourlyCost: .inf } }\nnetworkGbps: .nan\n',
       'c.yaml',
@@ -120,7 +120,7 @@ planner: { objective: speed }
     expect(faults.length).toBeGreaterThan(0);
   });
 
-  it('names the kinds that are valid where the kind is another', () => {
+  it('names the valid kinds where the kind is another', () => {
     expect(faultsOf('{"kind":"cluster","devices":{}}', 'x.json')[0]?.message).toContain(
       'here "pooled" is needed',
     );

@@ -25,7 +25,7 @@ import {
 import { type Stream, streamOf } from '../../src/random/index.js';
 
 let folder: string;
-/** A path in the folder, its dots left as they are. */
+/** at gives a path in the folder and leaves its dots as they are. */
 const at = (path: string): string => `${folder}/${path}`;
 
 beforeEach(async () => {
@@ -37,7 +37,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const SPEC = 'the spec';
 
-/** What is said of a file that is to be written while the spec is read. */
+/** saidOf gives the fault of a file that is to be written while the spec is read. */
 async function saidOf(path: string, input = at('spec.yaml')): Promise<string | undefined> {
   const faults = await replacingFaults(outputFiles({ output: path }), [{ what: SPEC, path: input }]);
   return faults[0]?.message;
@@ -70,7 +70,7 @@ describe('replacingFaults() of a file', () => {
     expect(await saidOf(at('link'))).toContain(`link, the same file as ${at('spec.yaml')}, is the spec`);
   });
 
-  it('lets other files be written: beside it, new ones, what leads nowhere, and an input that is not there', async () => {
+  it('allows other files: beside the input, new ones, links that lead nowhere, and an input that does not exist', async () => {
     await writeFile(at('other.yaml'), 'spec');
     await symlink('nowhere', at('loose'));
     await symlink('round', at('round'));
@@ -97,7 +97,7 @@ describe('replacingFaults() of two outputs', () => {
   const both = (output: string, timeline: string) =>
     replacingFaults(outputFiles({ output: at(output), timeline: at(timeline) }), []);
 
-  it('refuses one place for both, whether it is there yet or not', async () => {
+  it('refuses one place for both outputs, whether it exists yet or not', async () => {
     await symlink('.', at('here'));
     await symlink('new.json', at('loose'));
     await symlink(at('here/new.json'), at('sub/loose'));
@@ -126,7 +126,7 @@ describe('replacingFaults() of two outputs', () => {
 });
 
 describe('replacingFaults() of a folder', () => {
-  it('refuses one that holds an input, by whatever path either is named', async () => {
+  it('refuses a folder that holds an input, by whatever path either is named', async () => {
     await writeFile(at('sub/spec.yaml'), 'spec');
     await symlink('sub', at('linked'));
     await symlink('sub/spec.yaml', at('link'));
@@ -141,7 +141,7 @@ describe('replacingFaults() of a folder', () => {
     expect(await saidOfFolder(at('spec.yaml'))).toContain('is the spec');
   });
 
-  it('reads its own path as text, as it is written, and takes no name for a way up', async () => {
+  it('reads its own path as text, and takes no name for a way up', async () => {
     await mkdir(at('sub/deep'));
     await symlink('sub/deep', at('far'));
     expect(await saidOfFolder(at('far/../spec.yaml'))).toContain('is the spec');
@@ -149,7 +149,7 @@ describe('replacingFaults() of a folder', () => {
     expect(await saidOfFolder(at('sub'), at('sub/..spec'))).toContain('holds');
   });
 
-  it('lets one be written that holds another name of an input: that name goes, the input stays', async () => {
+  it('allows a folder that holds another name of an input: that name goes, the input stays', async () => {
     await mkdir(at('bundle'));
     await link(at('spec.yaml'), at('bundle/hard'));
     await symlink(at('spec.yaml'), at('bundle/soft'));
@@ -158,7 +158,7 @@ describe('replacingFaults() of a folder', () => {
     expect(await read(at('spec.yaml'))).toBe('spec');
   });
 
-  it('refuses one that holds a link which an input is read through', async () => {
+  it('refuses a folder that holds a link through which an input is read', async () => {
     await mkdir(at('bundle'));
     await symlink(at('spec.yaml'), at('bundle/link'));
     await symlink('..', at('bundle/up'));
@@ -169,7 +169,7 @@ describe('replacingFaults() of a folder', () => {
 });
 
 describe('refuseReplacing()', () => {
-  it('tells the faults of all outputs at once, and says nothing where there are none', async () => {
+  it('reports the faults of all outputs at once, and none where all are fine', async () => {
     const inputs = [{ what: SPEC, path: at('spec.yaml') }];
     const outputs = outputFiles({
       output: at('spec.yaml'),
@@ -183,7 +183,7 @@ describe('refuseReplacing()', () => {
   });
 });
 
-/** Some folders, files and links; every path in it that somebody could name. */
+/** randomTree makes folders, files and links, and gives every path in them that somebody could name. */
 async function randomTree(stream: Stream): Promise<string[]> {
   const pick = <T>(items: readonly T[]): T => items[Math.floor(stream.uniform() * items.length)] as T;
   const folders = ['', 'a/', 'b/', 'a/c/'];
@@ -236,7 +236,7 @@ describe('replacingFaults() of random trees', () => {
       await mkdir(folder);
       const paths = (await randomTree(stream)).map(at);
       const inputs = await readable(paths);
-      // What is there is likelier to change something than what is not.
+      // A path that exists is more likely to change something than one that does not.
       const there = isFolder ? await foldersOf(paths) : inputs.map(({ path }) => path);
       const candidates = stream.uniform() < 0.2 ? paths : there;
       const output = candidates[Math.floor(stream.uniform() * candidates.length)] as string;
@@ -249,7 +249,7 @@ describe('replacingFaults() of random trees', () => {
       for (const [i, { path, before }] of inputs.entries()) {
         const changed = (await read(path)) !== before;
         seen[changed ? 'changed' : 'kept'] += 1;
-        // The folder behind a link, or above it, may outlast the link: then too much is refused, never too little.
+        // The folder behind a link, or above it, may outlast the link. Then too much is refused, never too little.
         if (changed || !(cautious || (isFolder && path.includes('..'))))
           expect({ trial, output, path, told: told[i] }).toEqual({ trial, output, path, told: changed });
       }
@@ -279,7 +279,7 @@ async function isLink(path: string): Promise<boolean> {
   );
 }
 
-/** Writes there, whatever is lost; false where that cannot be. */
+/** isWritten writes to a path, whatever is lost; it gives false where that is not possible. */
 async function isWritten(path: string, isFolder: boolean): Promise<boolean> {
   const write = isFolder
     ? makeFolderWhole(

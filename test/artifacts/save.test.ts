@@ -62,7 +62,7 @@ describe('writeWhole() to a path that names a folder', () => {
 });
 
 describe('writeWhole() to what is no plain file', () => {
-  it('does not replace a device, a pipe or a folder, nor go through a file', async () => {
+  it('does not replace a device, a pipe or a folder, and does not lead through a file', async () => {
     const socket = join(folder, 'socket');
     const server = createServer().listen(socket);
     await once(server, 'listening');
@@ -78,7 +78,7 @@ describe('writeWhole() to what is no plain file', () => {
 });
 
 describe('writeWhole() to a link', () => {
-  it('writes the file it leads to, there or not, and leaves the link', async () => {
+  it('writes the file that the link leads to, whether it exists or not, and leaves the link', async () => {
     const [real, link, loose] = ['real.json', 'link.json', 'loose.json'].map((name) =>
       join(folder, name),
     ) as [string, string, string];
@@ -100,7 +100,7 @@ describe('writeWhole() to a link', () => {
     await expect(writeWhole(round, 'text')).rejects.toThrow();
   });
 
-  it.runIf(existsSync('/proc/self/fd'))('takes the place of no terminal and no open file', async () => {
+  it.runIf(existsSync('/proc/self/fd'))('replaces no terminal and no open file', async () => {
     const open = openSync(join(folder, 'open.txt'), 'w');
     const link = join(folder, 'stdout');
     await symlink(`/proc/self/fd/${open}`, link);
@@ -115,7 +115,7 @@ describe('writeWhole() to a link', () => {
 });
 
 describe('unwritable()', () => {
-  it('names the path when the disk is full, which the system does not', () => {
+  it('names the path when the disk is full, which the system does not name', () => {
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
     expect(unwritable('out/plan.json', full)).toMatchObject({ code: 'ENOSPC', path: 'out/plan.json' });
   });
@@ -123,14 +123,14 @@ describe('unwritable()', () => {
   it.each([
     ['EROFS', 'Cannot write x: the file system is read-only'],
     ['EPERM', 'Cannot write x: permission denied'],
-  ])('tells %s in words', (code, message) => {
+  ])('puts %s into words', (code, message) => {
     const told = unwritable('x', Object.assign(new Error('raw'), { code }));
     expect((told as Error).message).toBe(message);
   });
 });
 
 describe('checkWritable()', () => {
-  it('says before any work that a folder is not there, and writes nothing', async () => {
+  it('says before any work that a folder is missing, and writes nothing', async () => {
     await expect(checkWritable(join(folder, 'none', 'x.json'))).rejects.toThrow('there is no folder');
     const before = await readdir(folder);
     await checkWritable(join(folder, 'new.json'));

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('StreamedFile', () => {
-  it('appears whole when it is finished, in place of what was there', async () => {
+  it('appears whole when it is finished, in place of the old file', async () => {
     const path = join(folder, 'whole.txt');
     await writeFile(path, 'before');
     const file = await StreamedFile.open(path);
@@ -24,7 +24,7 @@ describe('StreamedFile', () => {
     expect(await readdir(folder)).toEqual(['whole.txt']);
   });
 
-  it('leaves what was there, and nothing else, when it is discarded', async () => {
+  it('leaves the old file, and nothing else, when it is discarded', async () => {
     const path = join(folder, 'whole.txt');
     const file = await StreamedFile.open(path);
     file.write('half');
@@ -33,7 +33,7 @@ describe('StreamedFile', () => {
     expect(await readdir(folder)).toEqual(['whole.txt']);
   });
 
-  it('says that a folder is not there, or in its place', async () => {
+  it('says that its folder is missing, or that a folder is in its place', async () => {
     await expect(StreamedFile.open(join(folder, 'none', 'x'))).rejects.toThrow(InputError);
     await expect(StreamedFile.open(folder)).rejects.toThrow(/it is a folder/);
     const place = join(folder, 'place');

@@ -30,17 +30,17 @@ describe('textOf()', () => {
     ['big-endian UTF-16 without a mark', big('ki'), 'UTF-16'],
     ['little-endian UTF-32', Uint8Array.of(0xff, 0xfe, 0, 0, 0x7b, 0, 0, 0), 'UTF-32'],
     ['big-endian UTF-32', Uint8Array.of(0, 0, 0xfe, 0xff, 0, 0, 0, 0x7b), 'UTF-32'],
-  ])('refuses %s as what it is', (_, bytes, name) => {
+  ])('refuses %s by its name', (_, bytes, name) => {
     expect(refusal(bytes)).toBe(`Cannot read x.yaml: it is text in ${name}; save it as UTF-8`);
   });
 
-  it('refuses what is no UTF-8', () => {
+  it('refuses bytes that are not UTF-8', () => {
     expect(refusal(Uint8Array.of(0x63, 0xe9, 0x0a))).toBe('Cannot read x.yaml: it is not text in UTF-8');
   });
 });
 
 describe('refuseForeign()', () => {
-  it('takes beginnings of any length', () => {
+  it('accepts beginnings of any length', () => {
     for (let length = 0; length < 4; length++) refuseForeign(utf8('abc').slice(0, length), 'x');
     expect(() => refuseForeign(Uint8Array.of(0xfe, 0xff), 'x')).toThrow('UTF-16');
   });

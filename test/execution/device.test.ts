@@ -28,7 +28,7 @@ describe('parseDevice()', () => {
     expect(parseDevice('webgpu').device).toEqual({ provider: 'webgpu' });
   });
 
-  it('reads back what deviceText() writes', () => {
+  it('reads what deviceText() writes', () => {
     for (const text of [
       'cpu',
       'cpu:4',
@@ -43,7 +43,7 @@ describe('parseDevice()', () => {
     }
   });
 
-  it('tells every fault of a text at once, with what is valid', () => {
+  it('reports every fault of a text at once, with the valid values', () => {
     const told = faultsOf('=gpu:x,slowdown=0.5,speed=2');
     expect(told).toContain('class has no name');
     expect(told).toContain('"gpu"; valid are cpu, webgpu, cuda, tensorrt, coreml, dml');

@@ -64,7 +64,7 @@ describe('Executor.run()', () => {
     expect(result.executionUs).toBeCloseTo((result.endedNs - result.startedNs) / 1000, 3);
   });
 
-  it('carries every dtype there and back, empty tensors too', async () => {
+  it('sends every dtype to the child and back, empty tensors too', async () => {
     const executor = await start();
     let next = 0;
     for (const dtype of [...Object.keys(DTYPES), 'string']) {
@@ -77,7 +77,7 @@ describe('Executor.run()', () => {
     }
   });
 
-  it('does requests in order, sent ahead or not', async () => {
+  it('handles requests in order, whether they are sent ahead or not', async () => {
     const executor = await start();
     const { model } = await executor.load(folder.write('abs.onnx', unary('Abs', 'float32', ['n'])));
     const results = await Promise.all(
@@ -103,11 +103,11 @@ describe('Executor.run()', () => {
       expect((monotonicNs() - wallNs) / 1000).toBeGreaterThanOrEqual(executionUs);
       return measured!.durationUs.toSorted()[0]!;
     };
-    // The fastest run of each, the true time twice or more over: even a noisy host does not make that up.
+    // The fastest runs are compared. The true times differ far more than a noisy host makes them differ.
     expect(await ratio(8)).toBeGreaterThan(4 * (await ratio(1)));
   });
 
-  it('leaves outputs out that are not tensors, and gives those asked for by name', async () => {
+  it('leaves out outputs that are not tensors, and gives only those that are asked for by name', async () => {
     const executor = await start();
     const bytes = tinyModel({
       nodes: [
@@ -165,7 +165,7 @@ async function loadFed(executor: Executor, path: string, feeds: Record<string, T
 }
 
 describe('Executor.measureRotation()', () => {
-  /** Models of 1, 12 and 3 multiplications, whose inputs bear the same name. */
+  /** threeParts loads models of 1, 12 and 3 multiplications whose inputs have the same name. */
   async function threeParts(executor: Executor): Promise<number[]> {
     const paths = [folder.write('one.onnx', matmulChain(1, 96)), chain];
     paths.push(folder.write('wide3.onnx', matmulChain(3, 64)));
@@ -175,7 +175,7 @@ describe('Executor.measureRotation()', () => {
     return models;
   }
 
-  it('runs its parts in turn, each as often as the others, none before the one ahead of it is done', async () => {
+  it('runs its parts in turn, all equally often, each after the one before is done', async () => {
     const executor = await start();
     const parts = await threeParts(executor);
     const stop = { warmupRuns: 2, minRuns: 9, minMs: 0, maxMs: 60_000 };
@@ -222,7 +222,7 @@ describe('Executor.measureRotation()', () => {
     await expect(executor.measureRotation([model], stop)).rejects.toThrow(/is not loaded/);
   });
 
-  it('stops after minRuns rotations and minMs, or at maxMs, with one rotation at least', async () => {
+  it('stops after minRuns rotations and minMs, or at maxMs, after at least one rotation', async () => {
     const executor = await start();
     const parts = await threeParts(executor);
     const measure = async (minRuns: number, minMs: number, maxMs: number) =>
@@ -261,7 +261,7 @@ describe('Executor.measureRotation()', () => {
 });
 
 describe('Executor.nodeTimings()', () => {
-  it('times every node in every run, no more in sum than the run, and leaves nothing behind', async () => {
+  it('times every node in every run, sums to no more than the run, and leaves no files behind', async () => {
     const executor = await start();
     const leftBefore = timingFolders();
     const timings = await executor.nodeTimings(chain, chainFeeds, { runs: 4, optimization: 'disabled' });
@@ -278,7 +278,7 @@ describe('Executor.nodeTimings()', () => {
     expect(timingFolders()).toEqual(leftBefore);
   });
 
-  it('counts what runs inside a Loop as the Loop’s', async () => {
+  it('counts nodes inside a Loop as part of the Loop', async () => {
     const executor = await start();
     const path = folder.write('loop.onnx', loopModel());
     const trips: TensorData = { dtype: 'int64', dims: [], data: BigInt64Array.of(50n) };
@@ -335,7 +335,7 @@ function residentMiB(pid: number): number {
 }
 
 describe('an executor’s process', () => {
-  it('takes nothing but itself along when it is killed: pending calls reject, exited resolves', async () => {
+  it('ends alone when it is killed: pending calls reject, and exited resolves', async () => {
     const [victim, other] = [await start({}, { name: 'victim' }), await start()];
     const model = await loadFed(victim, chain, chainFeeds);
     const stop = { warmupRuns: 0, minRuns: 1, minMs: 60_000, maxMs: 60_000 };
@@ -354,7 +354,7 @@ describe('an executor’s process', () => {
     expect((await other.run(alive, chainFeeds)).outputs.y!.dims).toEqual([8, 96]);
   });
 
-  it('ends in good order on close(), what was asked before still answered', async () => {
+  it('ends on close() after it has answered what was asked before', async () => {
     const executor = await start();
     const { model } = await executor.load(chain);
     const last = executor.run(model, chainFeeds);

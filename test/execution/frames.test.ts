@@ -5,7 +5,7 @@ import { BufferPool, encodeMessage, MessageReader, tensorsOf } from '../../src/e
 import { DTYPES, randomTensor, type Tensors } from '../../src/execution/index.js';
 
 describe('MessageReader', () => {
-  it('puts messages together whatever the chunks they come in', () => {
+  it('puts messages together from chunks of any size', () => {
     for (let seed = 0; seed < 60; seed++) {
       const generator = xoroshiro128plus(seed);
       const int = (low: number, high: number) => uniformInt(generator, low, high);
@@ -39,7 +39,7 @@ function someTensors(int: (low: number, high: number) => number): Tensors {
 }
 
 describe('BufferPool', () => {
-  it('gives the memory that was given back, for sizes of one class', () => {
+  it('reuses memory that was given back, for sizes of one class', () => {
     const pool = new BufferPool();
     const first = pool.take(600_000);
     expect(first.byteLength).toBeGreaterThanOrEqual(600_000);

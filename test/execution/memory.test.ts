@@ -27,19 +27,22 @@ afterEach(async () => {
 afterAll(() => folder.remove());
 
 describe('memory of the system', () => {
-  it('availableMemoryBytes() is some of what there is', () => {
+  it('availableMemoryBytes() is more than nothing and at most the whole memory', () => {
     expect(availableMemoryBytes()).toBeGreaterThan(0);
     expect(availableMemoryBytes()).toBeLessThanOrEqual(totalmem());
   });
 
-  it.runIf(linux)('heldBytes() is what a process has for itself, and unknown once it is gone', () => {
-    const own = heldBytes(process.pid)!;
-    expect(own).toBeGreaterThan(10 * MIB);
-    expect(own).toBeLessThanOrEqual(process.memoryUsage.rss());
-    expect(heldBytes(2 ** 30)).toBeUndefined();
-  });
+  it.runIf(linux)(
+    'heldBytes() is the memory of a process alone, and undefined once the process is gone',
+    () => {
+      const own = heldBytes(process.pid)!;
+      expect(own).toBeGreaterThan(10 * MIB);
+      expect(own).toBeLessThanOrEqual(process.memoryUsage.rss());
+      expect(heldBytes(2 ** 30)).toBeUndefined();
+    },
+  );
 
-  it('reads what the kernel says of a process, with and without the parts', () => {
+  it('parseHeldBytes() reads the status of a process with and without separate figures', () => {
     const status =
       'Name:\tnode\nVmRSS:\t  900 kB\nRssAnon:\t  500 kB\nRssFile:\t  380 kB\nRssShmem:\t  20 kB\n';
     expect(parseHeldBytes(status)).toBe(520 * 1024);
@@ -47,7 +50,7 @@ describe('memory of the system', () => {
     expect(parseHeldBytes('Name:\tgone\n')).toBeUndefined();
   });
 
-  it('reads cached files of a control group of either version', () => {
+  it('parseCachedFileBytes() reads the file of either version of control groups', () => {
     expect(parseCachedFileBytes('anon 7\ninactive_file 30\nactive_file 12\n')).toBe(42);
     const first = 'inactive_file 1\nactive_file 2\ntotal_inactive_file 30\ntotal_active_file 40\n';
     expect(parseCachedFileBytes(first)).toBe(70);
@@ -65,7 +68,7 @@ describe('memory of the system', () => {
 });
 
 describe('MemoryGuard', () => {
-  /** A guard over processes that hold what the table says. */
+  /** guarded makes a guard over processes that hold the bytes of the table. */
   function guarded(held: Record<number, number>, options: { limit?: number; available?: () => number }) {
     const killed: number[] = [];
     const guard = new MemoryGuard({
@@ -80,14 +83,14 @@ describe('MemoryGuard', () => {
     return { guard, killed, release };
   }
 
-  it('kills nothing while all together keep within the limit', () => {
+  it('kills no process while all together stay within the limit', () => {
     const { guard, killed, release } = guarded({ 1: 60 * MIB, 2: 40 * MIB }, { limit: 100 * MIB });
     guard.look();
     expect(killed).toEqual([]);
     release();
   });
 
-  it('kills the largest when all together pass it, once, and says what was taken and allowed', () => {
+  it('kills the largest process once when all together pass the limit, and says what was taken and allowed', () => {
     const held = { 1: 60 * MIB, 2: 41 * MIB };
     const { guard, killed, release } = guarded(held, { limit: 100 * MIB });
     guard.look();
@@ -102,7 +105,7 @@ describe('MemoryGuard', () => {
     release();
   });
 
-  it('leaves a tenth of what is available when no limit is given, and never lets the machine run out', () => {
+  it('leaves a tenth of the available memory without a limit, and kills before the machine runs out', () => {
     let available = 1000 * MIB;
     const { guard, killed, release } = guarded({ 7: 800 * MIB }, { available: () => available });
     expect(guard.limitBytes).toBe(900 * MIB);
@@ -119,7 +122,7 @@ describe('MemoryGuard', () => {
 });
 
 describe('an executor that is watched', () => {
-  /** x[n] → a tensor of n × 64 MiB, in a model of some hundred bytes. */
+  /** This model turns x[n] into a tensor of n × 64 MiB, in a file of some hundred bytes. */
   const large = folder.write(
     'large.onnx',
     tinyModel({
@@ -144,19 +147,22 @@ describe('an executor that is watched', () => {
     return executor;
   }
 
-  it.runIf(linux)('ends when it takes more than the limit, which is told; this process goes on', async () => {
-    const executor = await watched(300 * MIB);
-    const { model } = await executor.load(large);
-    expect((await executor.run(model, { x: x(1) })).outputs.y?.dims).toEqual([1]);
-    const error = await executor.run(model, { x: x(8) }).catch((error: unknown) => error);
-    expect(error).toBeInstanceOf(OutOfMemoryError);
-    expect((error as OutOfMemoryError).message).toMatch(
-      /^Cannot run a model on cpu:1: memory ran out: its process took .*, and 300 MiB are allowed$/,
-    );
-    await expect(executor.run(model, { x: x(1) })).rejects.toThrow(OutOfMemoryError);
-  });
+  it.runIf(linux)(
+    'ends with an error that names the limit when it takes more, and this process goes on',
+    async () => {
+      const executor = await watched(300 * MIB);
+      const { model } = await executor.load(large);
+      expect((await executor.run(model, { x: x(1) })).outputs.y?.dims).toEqual([1]);
+      const error = await executor.run(model, { x: x(8) }).catch((error: unknown) => error);
+      expect(error).toBeInstanceOf(OutOfMemoryError);
+      expect((error as OutOfMemoryError).message).toMatch(
+        /^Cannot run a model on cpu:1: memory ran out: its process took .*, and 300 MiB are allowed$/,
+      );
+      await expect(executor.run(model, { x: x(1) })).rejects.toThrow(OutOfMemoryError);
+    },
+  );
 
-  it('tells an allocation that fails as memory that ran out, and goes on', async () => {
+  it('reports a failed allocation as memory that ran out, and goes on', async () => {
     const executor = await watched(2 ** 50);
     const huge = tinyModel({
       nodes: [
@@ -171,14 +177,14 @@ describe('an executor that is watched', () => {
     const error = await executor.run(model, { x: x(1) }).catch((error: unknown) => error);
     expect(error).toBeInstanceOf(OutOfMemoryError);
     expect((error as OutOfMemoryError).why).toMatch(
-      /^memory ran out: 1048576\.0 GiB in one piece were asked for, and .* are free$/,
+      /^memory ran out: one allocation of 1048576\.0 GiB failed, and .* are free$/,
     );
     const { model: small } = await executor.load(folder.write('neg.onnx', unary('Neg', 'float32', ['n'])));
     expect((await executor.run(small, { x: x(1) })).outputs.y?.dims).toEqual([1]);
   });
 
   it.skipIf(process.platform === 'win32')(
-    'says of one that somebody kills that the system may have',
+    'says that memory may have run out when somebody else kills it',
     async () => {
       const executor = await watched(2 ** 50);
       const pending = executor.load(large).catch((error: unknown) => error);
@@ -186,12 +192,12 @@ describe('an executor that is watched', () => {
       const error = (await pending) as OutOfMemoryError;
       expect(error).toBeInstanceOf(OutOfMemoryError);
       expect(error.why).toMatch(
-        /^its process was killed.*, as a system does when memory runs out; .* are free now$/,
+        /^its process was killed.*, as happens when a system runs out of memory; .* are free now$/,
       );
     },
   );
 
-  it('says nothing of memory when we kill it ourselves', async () => {
+  it('does not mention memory when its own close() kills it', async () => {
     const executor = await watched(2 ** 50);
     process.kill(executor.pid, 'SIGSTOP');
     const pending = executor.load(large).catch((error: unknown) => error);

@@ -17,7 +17,7 @@ const run = (ts: number, dur: number): Event => ({ cat: 'Session', name: 'model_
 const kernel = (name: string, ts: number, dur: number): Event => ({ cat: 'Api', name, ts, dur, args: {} });
 
 describe('readTrace()', () => {
-  it('gives a figure per node and run, and the gap after it, without those of the warm-up', () => {
+  it('gives a figure and the gap after it per node and run, without the warm-up runs', () => {
     const trace = [0, 100, 200].flatMap((at) => [
       node('a', 'Conv', 0, [at + 1, 10 + at / 100]),
       node('b', 'Relu', 1, [at + 20, 5]),
@@ -32,7 +32,7 @@ describe('readTrace()', () => {
     });
   });
 
-  it('tells nodes of one name apart', () => {
+  it('distinguishes nodes of the same name', () => {
     const trace = [node('n', 'Add', 0, [1, 3]), node('n', 'Add', 1, [5, 7]), run(0, 20)];
     expect(readTrace(trace, 0).nodes.map(({ us }) => us)).toEqual([[3], [7]]);
   });
@@ -54,7 +54,7 @@ describe('readTrace()', () => {
     ]);
   });
 
-  it('takes the device’s times of kernels where the provider gives them, several a node summed', () => {
+  it('uses the device’s times of kernels where the provider gives them, summed over a node’s kernels', () => {
     const host = [0, 100].flatMap((at) => [
       node('a&b', 'Conv', 0, [at + 1, 1]),
       node('cpu', 'Shape', 1, [at + 3, 2]),

@@ -8,7 +8,7 @@ import { parseDevice, probeDevices, startExecutor } from '../../src/execution/in
 
 const built = pathToFileURL(createRequire(import.meta.url).resolve('#dist/src/execution/index.js')).href;
 
-/** A program of its own that starts an executor and prints its pid. */
+/** program runs a separate program that starts an executor and prints its pid. */
 function program(rest: string) {
   const code = `
     import { startExecutor } from ${JSON.stringify(built)};
@@ -33,7 +33,7 @@ async function gone(pid: number): Promise<boolean> {
 }
 
 describe('an executor', () => {
-  it('goes when its parent is killed', async () => {
+  it('ends when its parent is killed', async () => {
     const parent = program('setInterval(() => {}, 1000);');
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
     const pid = Number(line.toString());
@@ -42,7 +42,7 @@ describe('an executor', () => {
     expect(await gone(pid)).toBe(true);
   });
 
-  it('does not keep an idle program running, and goes with it', async () => {
+  it('does not keep an idle program running, and ends with it', async () => {
     const parent = program('');
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
     const [code] = (await once(parent, 'exit')) as [number];
@@ -68,7 +68,7 @@ describe('probeDevices()', () => {
     );
   });
 
-  it('tells of every provider, and what is missing where one is', async () => {
+  it('reports every provider, and what is missing where one is not available', async () => {
     const reports = await probeDevices();
     expect(reports.map(({ device }) => device.provider)).toEqual([
       'cpu',
@@ -87,11 +87,11 @@ describe('probeDevices()', () => {
 });
 
 describe('startExecutor()', () => {
-  it('throws MissingError with advice when the provider is not there', async () => {
+  it('throws MissingError with advice when the provider is missing', async () => {
     const absent = process.platform === 'win32' ? 'coreml' : 'dml';
     const error = await startExecutor({ provider: absent }, { name: 'big' }).catch((error: unknown) => error);
     expect(error).toBeInstanceOf(MissingError);
     expect(String(error)).toContain(`Cannot use device big: ${absent}: backend not found`);
-    expect((error as InputError).advice).toMatch(/alone/);
+    expect((error as InputError).advice).toMatch(/exists only on/);
   });
 });

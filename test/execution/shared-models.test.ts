@@ -16,7 +16,7 @@ describe.runIf(existsSync(models))('models from elsewhere', () => {
   });
   afterAll(() => executor.close());
 
-  it('squeezenet: strings come out, the list of maps beside them is left out and said to be no tensor', async () => {
+  it('squeezenet gives strings; the list of maps beside them is left out and described as no tensor', async () => {
     const { model, outputInfo } = await executor.load(path('squeezenet.onnx'));
     const result = await executor.run(model, { data: image(2) });
     expect(Object.keys(result.outputs)).toEqual(['classLabel']);
@@ -29,7 +29,7 @@ describe.runIf(existsSync(models))('models from elsewhere', () => {
     ]);
   });
 
-  it('squeezenet: its nodes and the gaps after them are the whole run, at every optimization', async () => {
+  it('squeezenet’s nodes and the gaps after them make up the whole run, at every optimization', async () => {
     for (const optimization of ['disabled', 'all'] as const) {
       const options = { runs: 5, optimization };
       const { nodes, runUs } = await executor.nodeTimings(
@@ -41,13 +41,13 @@ describe.runIf(existsSync(models))('models from elsewhere', () => {
         const sum = nodes.reduce((total, node) => total + node.us[run]! + node.gapUs![run]!, 0);
         return sum / us;
       });
-      // A machine that others keep busy may pause before the first node; not in every run.
+      // A machine that others keep busy may pause before the first node, but not in every run.
       expect(Math.max(...shares)).toBeGreaterThan(0.9);
       expect(Math.max(...shares)).toBeLessThanOrEqual(1);
     }
   });
 
-  it('silero_vad: what runs inside nested Ifs is counted once', async () => {
+  it('silero_vad’s nodes inside nested Ifs are counted once', async () => {
     const feeds = {
       input: randomTensor('float32', [1, 512], uniform),
       state: randomTensor('float32', [2, 1, 128], uniform),

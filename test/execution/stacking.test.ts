@@ -23,7 +23,7 @@ function stream(seed: number) {
   };
 }
 
-/** The element at a multi-index, by strides: the slow way. */
+/** at gives the element at a multi-index by strides, the slow way. */
 function at(tensor: TensorData, index: readonly number[]): unknown {
   return tensor.data[index.reduce((flat, i, axis) => flat * tensor.dims[axis]! + i, 0)];
 }

@@ -35,7 +35,7 @@ export interface TinyModel {
   initializers?: Record<string, { dims: number[]; values: number[] }>;
 }
 
-/** A model of a few nodes, as bytes. */
+/** tinyModel writes a model of a few nodes as bytes. */
 export function tinyModel({ nodes, inputs, outputs, initializers = {} }: TinyModel): Uint8Array {
   const graph = {
     name: 'tiny',
@@ -67,7 +67,7 @@ export function tensorType(dtype: string, dims: (number | string)[]): onnxProto.
   return { tensorType: { elemType: ELEM_TYPES[dtype]!, shape: { dim } } };
 }
 
-/** y = op(x), both of one dtype and shape. */
+/** unary writes a model y = op(x), with both of one dtype and shape. */
 export function unary(op: string, dtype: string, dims: (number | string)[]): Uint8Array {
   return tinyModel({
     nodes: [{ op, inputs: ['x'], outputs: ['y'] }],
@@ -76,7 +76,7 @@ export function unary(op: string, dtype: string, dims: (number | string)[]): Uin
   });
 }
 
-/** A chain of matrix products: enough work to be timed, and many nodes. */
+/** matmulChain writes a chain of matrix products: it has many nodes, and enough work to be timed. */
 export function matmulChain(length: number, width: number): Uint8Array {
   const values = Array.from({ length: width * width }, (_, i) => Math.sin(i) / Math.sqrt(width));
   const nodes = Array.from({ length }, (_, i) => ({
@@ -92,7 +92,7 @@ export function matmulChain(length: number, width: number): Uint8Array {
   });
 }
 
-/** A folder for a test file's models, and its removal. */
+/** modelFolder makes a folder for a test file's models, and removes it. */
 export function modelFolder(): { write(name: string, bytes: Uint8Array): string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'inferplan-execution-'));
   return {

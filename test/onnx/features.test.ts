@@ -39,7 +39,7 @@ function chain(...ops: [op: string, input: string, output: string][]): Uint8Arra
   return ops.map(([op, from, to]) => w.node(op, [from], [to]));
 }
 
-/** Every single valid cut, and all of them at once, give what the whole gives. */
+/** expectEveryCut checks that every single valid cut, and all of them at once, give the whole model's answer. */
 async function expectEveryCut(model: OnnxModel, feeds: Tensors = FEEDS): Promise<number[]> {
   const { types, cuts } = await validCuts(model, feeds);
   const outputs = model.graph.outputs.map((value) => value.name);
@@ -54,7 +54,7 @@ async function expectEveryCut(model: OnnxModel, feeds: Tensors = FEEDS): Promise
 }
 
 describe('readModel()', () => {
-  it('readModel() orders nodes that stand in any order, and leaves a valid order alone', () => {
+  it('readModel() puts nodes in order, and leaves a valid order as it is', () => {
     const nodes = chain(['Relu', 'x', 'a'], ['Neg', 'a', 'b'], ['Exp', 'b', 'y']);
     const ops = (order: number[]) =>
       made({ nodes: order.map((i) => nodes[i]!) }).graph.nodes.map((node) => node.op);
@@ -72,7 +72,7 @@ describe('readModel()', () => {
     expect(made({ nodes: forked }).graph.nodes.map((node) => node.op)).toEqual(['Relu', 'Exp', 'Add']);
   });
 
-  it('readModel() names nodes that have no name, or another’s', () => {
+  it('readModel() names nodes that have no name, or another node’s', () => {
     const nodes = [
       w.node('Relu', ['x'], ['a']),
       w.node('Neg', ['a'], ['b'], { name: 'n' }),
@@ -113,7 +113,7 @@ describe('readModel()', () => {
     );
   });
 
-  it('readModel() takes a graph written in two pieces for their union, and of a scalar the last', async () => {
+  it('readModel() joins a graph written in two pieces, and takes the last of two scalars', async () => {
     const [one, two] = chain(['Relu', 'x', 'a'], ['Neg', 'a', 'y']);
     const split = w.message(
       [1, 3],
@@ -127,13 +127,13 @@ describe('readModel()', () => {
     expect(model.opsets.get('')).toBe(17);
     expect(model.graph.nodes.map((node) => node.op)).toEqual(['Relu', 'Neg']);
     const whole = extractPartition(model, { from: 0, to: 2, types: new Map() });
-    // onnx-proto does not merge; ONNX Runtime does.
+    // onnx-proto does not merge the pieces, but ONNX Runtime does.
     const answers = [];
     for (const bytes of [split, whole.bytes]) answers.push(await run(bytes, FEEDS, { level: 'disabled' }));
     for (const { y } of answers) expect(y!.data).toEqual(Float32Array.of(-1, -0, -3, -0));
   });
 
-  it('readModel() knows as constant what only constants feed, unless it draws random numbers', () => {
+  it('readModel() finds nodes constant that only constants feed, unless they draw random numbers', () => {
     const shape = w.int64s('s', [1], [4]);
     const model = made({
       nodes: [
@@ -186,7 +186,7 @@ describe('cutsOf() and extractPartition()', () => {
     await expectEveryCut(model);
   });
 
-  it('cutFault() refuses cuts after constant nodes, beyond the work, and of what cannot be sent', () => {
+  it('cutFault() refuses cuts after constant nodes, after the last work, and of tensors that cannot be sent', () => {
     const nodes = [
       w.node('ConstantOfShape', ['s'], ['k']),
       w.node('Add', ['x', 'k'], ['a']),
@@ -249,7 +249,7 @@ describe('cutsOf() and extractPartition()', () => {
     expect(await expectEveryCut(model)).toEqual([1, 2, 3]);
   });
 
-  it('extractPartition() tells no measured shape that a branch not taken would contradict', async () => {
+  it('extractPartition() declares no measured shape that a branch not taken would contradict', async () => {
     const branch = (node: Uint8Array) => w.graph({ nodes: [node], outputs: [w.value('v', w.FLOAT)] });
     const model = made({
       nodes: [
@@ -303,7 +303,7 @@ describe('cutsOf() and extractPartition()', () => {
     expect(await expectEveryCut(model)).toEqual([1, 2, 3, 4]);
   });
 
-  it('extractPartition() takes along the local functions it calls and no others', async () => {
+  it('extractPartition() copies the local functions that its nodes call and no others', async () => {
     const body = (name: string, op: string, domain = '') =>
       w.message(
         [1, name],
@@ -331,7 +331,7 @@ describe('cutsOf() and extractPartition()', () => {
     expect(await expectEveryCut(model)).toEqual([1]);
   });
 
-  it('extractPartition() keeps fields it does not know, at every level', () => {
+  it('extractPartition() keeps unknown fields at every level', () => {
     const nodes = [w.node('Relu', ['x'], ['a'], { extra: [[900, 'node']] }), w.node('Neg', ['a'], ['y'])];
     const model = made(
       {
@@ -358,7 +358,7 @@ describe('cutsOf() and extractPartition()', () => {
     expect(kept(part, [1, 8, 14, 902])).toEqual(kept(model.bytes, [1, 8, 14, 902]));
   });
 
-  it('extractPartition() tells what external data to copy and where to, and rewrites the places', async () => {
+  it('extractPartition() says which external data to copy where, and rewrites the places', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'inferplan-external-'));
     const entries = (offset: number) => ({
       location: 'weights.bin',
@@ -394,7 +394,7 @@ describe('cutsOf() and extractPartition()', () => {
     });
   });
 
-  it('extractPartition() with boundary float16 casts what is made and used apart, not inputs and outputs', async () => {
+  it('extractPartition() with boundary float16 casts tensors between partitions, not inputs and outputs', async () => {
     const nodes = [
       ...chain(['Relu', 'x', 'early'], ['Neg', 'x', 'b'], ['Shape', 'x', 's']),
       w.node('Sum', ['early', 'b', 'x'], ['c']),
@@ -469,7 +469,7 @@ describe('exposeTensors(), freeDims() and bindDims()', () => {
     );
   });
 
-  it('negative dimensions are free, as ONNX Runtime has it, and are bound where they stand', async () => {
+  it('negative dimensions are free, as in ONNX Runtime, and are bound where they stand', async () => {
     const inputs = [w.value('x', w.FLOAT, [-1, -7])];
     const outputs = [w.value('y', w.FLOAT, [-1, -2])];
     const model = made({ nodes, inputs, outputs, initializers: [] });
@@ -484,7 +484,7 @@ describe('exposeTensors(), freeDims() and bindDims()', () => {
     await expect(run(bound, other, { level: 'disabled' })).rejects.toThrow(/x/);
   });
 
-  it('dimensions of 0 are not free, as ONNX Runtime has it, and can be bound', async () => {
+  it('dimensions of 0 are not free, as in ONNX Runtime, and can be bound', async () => {
     const inputs = [w.value('x', w.FLOAT, [1, 0])];
     const outputs = [w.value('y', w.FLOAT, [1, -1])];
     const model = made({ nodes, inputs, outputs, initializers: [] });

@@ -4,14 +4,14 @@ import { noise } from './noise.js';
 import type { Tensors } from './runtime.js';
 import { sharedBytes } from './shared.js';
 
-/** Sizes for the open dimensions of the shared models. */
+/** OPEN_SIZES holds sizes for the open dimensions of the shared models. */
 const OPEN_SIZES: Record<string, number> = {
   height: 64,
   width: 96,
   max_seq_len_in_batch: 12,
   seq_len: 5,
 };
-/** What tells one shared model's inputs from plain floats: indices within the vocabulary, masks, sampling rates. */
+/** SPECIAL makes the inputs that are no plain floats: indices within the vocabulary, masks, sampling rates. */
 const SPECIAL: Record<string, (size: number, at: number) => number> = {
   input_ids: (_, at) => (at * 7 + 3) % 20,
   token_type_ids: (_, at) => at % 2,
@@ -20,7 +20,7 @@ const SPECIAL: Record<string, (size: number, at: number) => number> = {
   sr: () => 16000,
 };
 
-/** Inputs of the right type and range for a shared model at batch 1; another seed gives other numbers. */
+/** feedsOf makes inputs of the right type and range for a shared model at batch 1; another seed gives other numbers. */
 export function feedsOf(name: string, model: OnnxModel, seed = 0): Tensors {
   return Object.fromEntries(
     model.graph.inputs.map((input, index) => {
@@ -33,7 +33,7 @@ export function feedsOf(name: string, model: OnnxModel, seed = 0): Tensors {
 
 function sizeOf(name: string, input: string, dim: number | string | undefined, axis: number) {
   if (typeof dim === 'number') return dim;
-  // silero_vad leaves its axes without names: input [batch, samples], state [2, batch, 128].
+  // silero_vad does not name its axes, which are input [batch, samples] and state [2, batch, 128].
   if (name.startsWith('silero') && input === 'input' && axis === 1) return 512;
   return OPEN_SIZES[dim ?? ''] ?? 1;
 }
@@ -62,7 +62,7 @@ export function sharedModel(name: string): OnnxModel {
   return readModel(sharedBytes(name), { name });
 }
 
-/** Graph outputs that can be fetched: squeezenet's probabilities are a sequence of maps. */
+/** tensorOutputs lists the graph outputs that can be fetched: squeezenet's probabilities are a sequence of maps. */
 export function tensorOutputs(model: OnnxModel): string[] {
   return model.graph.outputs
     .filter((output) => output.type === undefined || output.type.kind === 'tensor')

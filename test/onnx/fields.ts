@@ -1,6 +1,6 @@
 import protobuf from 'protobufjs/minimal.js';
 
-/** Fields of a message as `number: bytes in hex`, read by protobufjs: the oracle for what our own wire reader copies. */
+/** fieldBytes reads a message's fields by protobufjs as `number: bytes in hex`: the oracle for our own wire reader. */
 export function fieldBytes(message: Uint8Array, keep: (number: number) => boolean = () => true): string[] {
   const reader = protobuf.Reader.create(message);
   const fields: string[] = [];
@@ -13,7 +13,7 @@ export function fieldBytes(message: Uint8Array, keep: (number: number) => boolea
   return fields;
 }
 
-/** The payload of the one occurrence of a length-delimited field. */
+/** payload gives the payload of the one occurrence of a length-delimited field. */
 export function payload(message: Uint8Array, number: number): Uint8Array {
   const reader = protobuf.Reader.create(message);
   while (reader.pos < reader.len) {

@@ -70,7 +70,7 @@ describe.skipIf(!hasShared)('the ONNX project’s node tests', () => {
     }
   });
 
-  it('cutsOf() and nameNodes() take every model', () => {
+  it('cutsOf() and nameNodes() accept every model', () => {
     for (const { name, bytes } of files) {
       const model = readModel(bytes);
       expect(cutsOf(model), name).toHaveLength(Math.max(0, model.graph.nodes.length - 1));
@@ -90,7 +90,7 @@ function readOr(bytes: Uint8Array, name: string, refused: string[]) {
   }
 }
 
-/** The graph as onnx-proto understands it, whatever order its nodes stand in. */
+/** sameGraph gives the graph as onnx-proto understands it, whatever the order of its nodes. */
 function sameGraph(bytes: Uint8Array) {
   const model = onnx.ModelProto.decode(bytes);
   const graph = model.graph!;

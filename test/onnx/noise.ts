@@ -1,4 +1,4 @@
-/** Small multiplicative generator: tests need numbers that differ, the same ones each time. */
+/** noise is a small multiplicative generator: tests need numbers that differ, and the same ones each time. */
 export function noise(seed: number): () => number {
   let state = seed % 2147483647 || 1;
   return () => {

@@ -1,7 +1,7 @@
 import { type OnnxModel, readModel } from '../../src/onnx/index.js';
 import * as w from './writer.js';
 
-/** A node of a random graph, and what it computes, so that the oracle needs neither ONNX nor our code. */
+/** Step is a node of a random graph with what it computes, so that the oracle needs neither ONNX nor our code. */
 export interface Step {
   readonly op: 'Add' | 'Sub' | 'Max' | 'Neg' | 'Abs' | 'Relu';
   readonly from: readonly string[];

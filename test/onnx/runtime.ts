@@ -16,13 +16,13 @@ interface RunOptions {
   readonly outputs?: readonly string[];
 }
 
-/** Runs a model on one CPU thread and gives the outputs asked for, or all. */
+/** run executes a model on one CPU thread and gives the outputs that are asked for, or all. */
 export async function run(bytes: Uint8Array, feeds: Tensors, options: RunOptions): Promise<Tensors> {
   const [answer] = await runEach(bytes, [feeds], options);
   return answer!;
 }
 
-/** Runs a model once for each of several feeds, in one session. */
+/** runEach runs a model once for each of several feeds, in one session. */
 export async function runEach(
   bytes: Uint8Array,
   feeds: readonly Tensors[],
@@ -47,7 +47,7 @@ export async function runEach(
   }
 }
 
-/** Types of tensors as a run of the model with them exposed has them. */
+/** measuredTypes gives the types of tensors as a run of the model has them when they are exposed. */
 export async function measuredTypes(
   model: OnnxModel,
   names: readonly string[],
@@ -60,20 +60,20 @@ export async function measuredTypes(
   );
 }
 
-/** The model's valid cuts, with the types of all that crosses any cut. */
+/** validCuts gives the model's valid cuts, with the types of all tensors that cross any cut. */
 export async function validCuts(model: OnnxModel, feeds: Tensors) {
   const cuts = cutsOf(model);
   const types = await measuredTypes(model, [...new Set(cuts.flatMap((cut) => cut.tensors))], feeds);
   return { types, cuts: cuts.filter((cut) => cutFault(model, cut, types) === undefined) };
 }
 
-/** At most `count` items spread evenly over a list, first and last included. */
+/** spread picks at most `count` items evenly from a list, first and last included. */
 export function spread<T>(items: readonly T[], count: number): T[] {
   if (items.length <= count) return [...items];
   return Array.from({ length: count }, (_, i) => items[Math.round((i * (items.length - 1)) / (count - 1))]!);
 }
 
-/** Runs the partitions between `positions` one after the other, handing on by graph-level name what each gives. */
+/** runChain runs the partitions between `positions` in turn, and hands on what each gives by graph-level name. */
 export async function runChain(
   model: OnnxModel,
   positions: readonly number[],
@@ -96,7 +96,7 @@ export async function runChain(
   return Object.fromEntries(options.outputs.map((name) => [name, tensors[name]!]));
 }
 
-/** The largest |a − b| over the largest |b|; 0 only where all numbers are the same. */
+/** relativeError is the largest |a − b| over the largest |b|; it is 0 only where all numbers are the same. */
 export function relativeError(actual: ort.Tensor, expected: ort.Tensor): number {
   const a = actual.data as Float32Array;
   const b = expected.data as Float32Array;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of models nobody here wrote; tests that need it run wherever it is. */
+/** This folder holds published models that this project did not make; tests that need it are skipped without it. */
 const folder = fileURLToPath(new URL('../../../shared/models/', import.meta.url));
 
 export const hasShared = existsSync(folder);

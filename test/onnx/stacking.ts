@@ -4,7 +4,7 @@ import type { Tensors } from './runtime.js';
 
 type Numbers = Float32Array | BigInt64Array;
 
-/** Rows joined along each input's batch axis; inputs without one are the first row's. */
+/** stacked joins rows along each input's batch axis; inputs without one are the first row's. */
 export function stacked(rows: readonly Tensors[], axes: readonly BatchAxis[]): Tensors {
   return Object.fromEntries(
     axes.map(({ name, axis }) => {
@@ -30,7 +30,7 @@ function joined(parts: readonly ort.Tensor[], axis: number): ort.Tensor {
     : new ort.Tensor('float32', Float32Array.from(whole as number[]), shape);
 }
 
-/** One row of a batch, as a tensor with 1 on the batch's axis. */
+/** rowOf gives one row of a batch, as a tensor with 1 on the batch's axis. */
 export function rowOf(tensor: ort.Tensor, axis: number, row: number): ort.Tensor {
   const { dims } = tensor;
   const outer = product(dims.slice(0, axis));

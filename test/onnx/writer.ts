@@ -1,6 +1,6 @@
 import protobuf from 'protobufjs/minimal.js';
 
-/** Writes ONNX byte by byte with protobufjs's writer, valid or not: a field is its number and value. */
+/** These functions write ONNX byte by byte with protobufjs's writer, valid or not: a field is its number and value. */
 export type Value = string | number | Uint8Array;
 export type FieldOf = readonly [number, Value];
 
@@ -13,7 +13,7 @@ export function message(...fields: readonly (FieldOf | undefined)[]): Uint8Array
     else if (typeof value === 'string') writer.uint32(number * 8 + 2).string(value);
     else writer.uint32(number * 8 + 2).bytes(value);
   }
-  // A copy: what the writer gives on Node is a view into its pool.
+  // The result is a copy, because on Node the writer gives a view into its pool.
   return Uint8Array.from(writer.finish());
 }
 

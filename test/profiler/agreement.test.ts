@@ -6,7 +6,7 @@ import { agree, batchingOf } from '../../src/profiler/agreement.js';
 function float(dims: number[], data: number[]): TensorData {
   return { dtype: 'float32', dims, data: Float32Array.from(data) };
 }
-/** As ONNX Runtime gives float16: its bits. */
+/** half makes a float16 tensor as ONNX Runtime gives it: as bits. */
 function half(dims: number[], data: number[]): TensorData {
   const bits = new Uint16Array(Float16Array.from(data).buffer as ArrayBuffer);
   return { dtype: 'float16', dims, data: bits };
@@ -16,7 +16,7 @@ function int64(data: number[]): TensorData {
 }
 
 describe('batchingOf()', () => {
-  test('finds the axis when both requests in a row give the tensor of both', () => {
+  test('finds the axis when joining the two requests gives the tensor of both', () => {
     expect(batchingOf(float([1, 2], [1, 2]), float([1, 2], [3, 4]), float([2, 2], [1, 2, 3, 4]))).toEqual({
       kind: 'stacked',
       axis: 0,
@@ -29,7 +29,7 @@ describe('batchingOf()', () => {
     expect(batchingOf(first, second, float([4, 1], [1, 2, 3, 4]))).toEqual({ kind: 'stacked', axis: 0 });
     expect(batchingOf(first, second, float([4, 1], [1, 3, 2, 4]))).toMatchObject({ kind: 'mixed' });
   });
-  test('finds the axis of float16 whose kernels round otherwise at batch 2', () => {
+  test('finds the axis of float16 tensors whose kernels round differently at batch 2', () => {
     const ulp = 2 ** -10;
     const both = half([2, 2], [1 + ulp, 0.5, 0.25, 1 - ulp]);
     expect(batchingOf(half([1, 2], [1, 0.5]), half([1, 2], [0.25, 1]), both)).toEqual({
@@ -48,10 +48,10 @@ describe('batchingOf()', () => {
       why: expect.stringMatching(/values change with the batch/),
     });
   });
-  test('refuses a tensor without batch axis that differs between requests', () => {
+  test('refuses a tensor without a batch axis that differs between requests', () => {
     expect(batchingOf(float([1], [1]), float([1], [2]), float([1], [1]))).toMatchObject({ kind: 'mixed' });
   });
-  test('refuses sizes that depend on the data, grow by another factor or on two axes', () => {
+  test('refuses sizes that depend on the data, grow by another factor, or grow on two axes', () => {
     const one = float([1], [5]);
     expect(batchingOf(one, float([2], [5, 6]), float([3], [5, 5, 6]))).toMatchObject({
       why: expect.stringMatching(/depends on the data/),
@@ -67,18 +67,18 @@ describe('batchingOf()', () => {
 });
 
 describe('agree()', () => {
-  test('lets rounding pass, measured by the largest value, and nothing more', () => {
+  test('accepts rounding relative to the largest value, and nothing more', () => {
     expect(agree(float([2], [1000, 1]), float([2], [1000, 1.9]))).toBe(true);
     expect(agree(float([2], [1000, 1]), float([2], [1000, 2.1]))).toBe(false);
     expect(agree(float([2], [Number.NaN, 1]), float([2], [Number.NaN, 1]))).toBe(true);
     expect(agree(float([2], [Number.NaN, 1]), float([2], [1, 1]))).toBe(false);
   });
-  test('compares float16 by value: a few roundings pass, more does not', () => {
+  test('compares float16 by value: it accepts a few roundings and no more', () => {
     const ulp = 2 ** -10;
     expect(agree(half([2], [1, 0.25]), half([2], [1 + ulp, 0.25 - ulp]))).toBe(true);
     expect(agree(half([2], [1, 0.25]), half([2], [1, 0.25 + 4 * ulp]))).toBe(true);
     expect(agree(half([2], [1, 0.25]), half([2], [1, 0.25 + 5 * ulp]))).toBe(false);
-    // A sign apart is another value; the two zeros are one value, though far apart as bits.
+    // Another sign is another value. The two zeros are one value, though their bits are far apart.
     expect(agree(half([2], [1, -1]), half([2], [1, 1]))).toBe(false);
     expect(agree(half([1], [0]), half([1], [-0]))).toBe(true);
     const infinite = half([2], [Number.POSITIVE_INFINITY, 1]);
@@ -86,7 +86,7 @@ describe('agree()', () => {
     expect(agree(infinite, half([2], [65504, 1]))).toBe(false);
     expect(agree(half([1], [Number.NaN]), half([1], [Number.NaN]))).toBe(true);
   });
-  test('wants integers and texts to be equal', () => {
+  test('requires integers and texts to be equal', () => {
     expect(agree(int64([1, 2]), int64([1, 2]))).toBe(true);
     expect(agree(int64([1, 2]), int64([1, 3]))).toBe(false);
     const text = (data: string[]): TensorData => ({ dtype: 'string', dims: [data.length], data });

@@ -4,7 +4,7 @@ import type { OnnxModel } from '../../src/onnx/index.js';
 import { type OptimizedNode, originalsOf } from '../../src/profiler/attribution.js';
 import { attribute } from '../../src/profiler/layer-times.js';
 
-/** `name: inputs > outputs`, a `!` before the name of a constant node. */
+/** nodes reads lines of `name: inputs > outputs`, with a `!` before the name of a constant node. */
 function nodes(lines: readonly string[]): (OptimizedNode & { captures: string[]; constant: boolean })[] {
   return lines.map((line) => {
     const [, bang, name, inputs, outputs] = /^(!?)(\w+):(.*)>(.*)$/.exec(line)!;
@@ -23,7 +23,7 @@ function model(lines: readonly string[]): OnnxModel {
   return { graph: { nodes: nodes(lines) } } as unknown as OnnxModel;
 }
 
-/** Names of the original nodes by optimized node. */
+/** mapped gives the names of the original nodes by optimized node. */
 function mapped(original: readonly string[], optimized: readonly string[]): Record<string, string[]> {
   const graph = model(original);
   const found = originalsOf(graph, nodes(optimized));
@@ -35,12 +35,12 @@ function mapped(original: readonly string[], optimized: readonly string[]): Reco
 const CHAIN = ['conv: x w > a', 'norm: a s > b', 'relu: b > c', 'pool: c > y'];
 
 describe('originalsOf()', () => {
-  test('gives each node itself when nothing was optimized', () => {
+  test('maps each node to itself when nothing was optimized', () => {
     const same = mapped(CHAIN, CHAIN);
     expect(same).toEqual({ conv: ['conv'], norm: ['norm'], relu: ['relu'], pool: ['pool'] });
   });
 
-  test('gives a fused node everything back to the next tensor that is still made', () => {
+  test('gives a fused node all nodes back to the next tensor that is still made', () => {
     expect(mapped(CHAIN, ['conv: x w2 > c', 'pool: c > y'])).toEqual({
       conv: ['conv', 'norm', 'relu'],
       pool: ['pool'],
@@ -73,7 +73,7 @@ describe('originalsOf()', () => {
   });
 });
 
-/** Timings of one run: µs by node name. */
+/** timings gives the timings of one run from µs by node name. */
 function timings(us: Record<string, number>, runUs: number): NodeTimings {
   return {
     runUs: [runUs],
@@ -82,10 +82,10 @@ function timings(us: Record<string, number>, runUs: number): NodeTimings {
 }
 
 describe('attribute()', () => {
-  test('divides fused time by the unoptimized times and loses none of it', () => {
+  test('divides fused time in the ratio of the unoptimized times and loses none of it', () => {
     const graph = model(CHAIN);
     const plain = timings({ conv: 60, norm: 30, relu: 10, pool: 20 }, 120);
-    // Without an optimized graph nodes go by their names; `pool` is not among them, so its time is spread over all.
+    // Without an optimized graph, nodes are matched by name. `fused_pool` matches none, so its time is spread over all.
     const full = timings({ conv: 50, norm: 0, relu: 0, fused_pool: 24 }, 74);
     const found = attribute(graph, plain, full);
     expect(found.layerUs.map(Math.round)).toEqual([62, 6, 2, 4]);
@@ -93,7 +93,7 @@ describe('attribute()', () => {
     expect(found.unmapped).toBeCloseTo(24 / 74, 9);
   });
 
-  test('charges a node with the time until the next one starts', () => {
+  test('counts the time until the next node starts as a node’s own', () => {
     const graph = model(CHAIN);
     const plain = timings({ conv: 1, norm: 1, relu: 1, pool: 1 }, 4);
     const kernels = timings({ conv: 100, norm: 100, relu: 100, pool: 100 }, 412);

@@ -10,7 +10,7 @@ import * as w from '../onnx/writer.js';
 
 const NAMES = ['x', 'a', 'b', 'c'];
 
-/** Blocks of one node each, whose inputs are x, a, and both b and x. */
+/** These blocks have one node each; their inputs are x, a, and both b and x. */
 const files: BlockFile[] = [['x'], ['a'], ['b', 'x']].map((inputs, k) => ({
   ...{ from: k, to: k + 1, path: `${k}.onnx`, inputs },
 }));
@@ -19,7 +19,7 @@ function tensorOf(name: string): TensorData {
   return { dtype: 'float32', dims: [1], data: Float32Array.of(NAMES.indexOf(name)) };
 }
 
-/** Feeds of a model whose tensors are said to have so many elements, and what its runs were asked for. */
+/** feedsOf makes feeds of a model whose tensors have this many elements, and notes what its runs were asked for. */
 function feedsOf(elements: number, folder: string) {
   const graph = w.graph({
     nodes: [w.node('Neg', ['x'], ['a']), w.node('Neg', ['a'], ['b']), w.node('Add', ['b', 'x'], ['c'])],
@@ -78,7 +78,7 @@ test(
 );
 
 test(
-  'BlockFeeds runs nothing for what the request has',
+  'BlockFeeds runs nothing for tensors that the request has',
   inFolder(async (folder) => {
     const { feeds, asked } = feedsOf(4 * 2 ** 20, folder);
     expect(await feeds.of([0])).toEqual(new Map([[0, { x: tensorOf('x') }]]));

@@ -27,7 +27,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** The executor, and the bytes that every run of it gave. */
+/** counting wraps the executor and notes the bytes that every run fetched. */
 function counting(): { executor: Executor; fetched: number[] } {
   const fetched: number[] = [];
   const run: Executor['run'] = async (...args) => {
@@ -40,7 +40,7 @@ function counting(): { executor: Executor; fetched: number[] } {
   return { executor: { ...executor, load, run, release }, fetched };
 }
 
-/** Nodes of x[batch, 8, 64] → t0[batch, 8, 64 × times] → … → y, a few hundred bytes whatever the size. */
+/** wide makes a model x[batch, 8, 64] → t0[batch, 8, 64 × times] → … → y of a few hundred bytes, whatever the size. */
 function wide(times: number, inner: readonly Uint8Array[], last: string): Uint8Array {
   const graph = w.graph({
     nodes: [
@@ -80,12 +80,12 @@ test('findTensors() compares a model of small tensors in all their elements', as
   for (const name of names)
     expect(found.get(name)).toMatchObject({ kind: 'tensor', batching: { kind: 'stacked', axis: 0 } });
   expect(found.get('t1')).toMatchObject({ spec: { dtype: 'float32', shape: [1, 8, 512], batchAxis: 0 } });
-  // Of a request, x: 2 KiB, y: 32 bytes, the others 16 KiB each; twice as much of both.
+  // One request has 2 KiB in x, 32 bytes in y and 16 KiB in each other tensor; both at once have twice as much.
   const values = 2048 + 32 + 3 * 16384;
   expect(fetched.slice(3)).toEqual([2 * values, values, values]);
 });
 
-test('findTensors() compares 48 MiB whole too, a bounded part in each run', async () => {
+test('findTensors() compares all of 48 MiB too, a bounded part in each run', async () => {
   const { executor, fetched } = counting();
   const names = ['t0', 't1', 't2', 't3'];
   await findTensors(trialOf(wide(6144, chainOf(3), 't3'), executor), names);
@@ -93,9 +93,9 @@ test('findTensors() compares 48 MiB whole too, a bounded part in each run', asyn
   expect(runs).toEqual(names.flatMap(() => [24 * MIB, 12 * MIB, 12 * MIB]));
 });
 
-test('findTensors() fetches a bounded part of large tensors, and finds the same', async () => {
+test('findTensors() fetches a bounded part of large tensors, and finds the same as from all of them', async () => {
   const { executor, fetched } = counting();
-  // Seven tensors of 12 MiB.
+  // There are seven tensors of 12 MiB.
   const names = ['x', ...Array.from({ length: 7 }, (_, i) => `t${i}`), 'y'];
   const found = await findTensors(trialOf(wide(6144, chainOf(6), 't6'), executor), names);
   for (const name of names)
@@ -106,7 +106,7 @@ test('findTensors() fetches a bounded part of large tensors, and finds the same'
 });
 
 test.runIf(process.platform === 'linux')(
-  'findTensors() takes about the memory of the tensors that are there at once, not of all',
+  'findTensors() takes about the memory of the tensors that live at once, not of all',
   async () => {
     // An executor of its own, whose peak no other test has raised.
     const fresh = await startExecutor({ provider: 'cpu', threads: 1 });
@@ -128,12 +128,12 @@ function peakMiB(pid: number): number {
   return Number(/^VmHWM:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 }
 
-test('findTensors() sees requests that mix in one channel of a large tensor, and sizes that say so by themselves', async () => {
+test('findTensors() sees requests that mix in one channel of a large tensor, and mixing that sizes alone show', async () => {
   const axis = (value: number) => [w.attribute.int('axis', value)];
   const keep = [w.attribute.ints('axes', [0])];
   const inner = [
     ...chainOf(6),
-    // The mean over the batch, of the first channel alone, in the first channel's place.
+    // The first channel is replaced by its mean over the batch.
     w.node('Gather', ['t6', 'first'], ['channel'], { attributes: axis(1) }),
     w.node('ReduceMean', ['channel'], ['mean'], { attributes: keep }),
     w.node('Sub', ['channel', 'mean'], ['moved']),
@@ -154,7 +154,7 @@ test('findTensors() sees requests that mix in one channel of a large tensor, and
   ]);
 });
 
-test('findTensors() says of values that are random that they are', async () => {
+test('findTensors() says that random values are random', async () => {
   const inner = [
     w.node('RandomNormalLike', ['t0'], ['noise'], { name: 'draw' }),
     w.node('Add', ['t0', 'noise'], ['sum']),

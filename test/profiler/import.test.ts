@@ -76,7 +76,7 @@ test('readCutBytes() lets the last block be left out and nothing else', () => {
 
 const file = new URL('../../../shared/data/ppipe/models/repvgg-b3.json', import.meta.url);
 test.runIf(existsSync(new URL('../../../shared/', import.meta.url)))(
-  'importCsv() gives back the published figures when they are written as the artifact has them',
+  'importCsv() gives the published figures when they are written as in PPipe’s artifact',
   () => {
     const { blocks, blockLatencyUs } = JSON.parse(readFileSync(file, 'utf8')) as {
       blocks: { cutBytes: number }[];
@@ -121,7 +121,7 @@ const layers = JSON.stringify([
 ]);
 
 describe('importTrtexec()', () => {
-  test('takes GPU time from --exportTimes and the sum of layers from --exportProfile', () => {
+  test('reads GPU time from --exportTimes and the sum of layers from --exportProfile', () => {
     const on = { device: 'L4', batch: 4 };
     const profile = importTrtexec(
       [
@@ -137,7 +137,7 @@ describe('importTrtexec()', () => {
     expect(() => parseArtifact(JSON.stringify(profile), 'p.json', ['profile'])).not.toThrow();
   });
 
-  test('leaves blocks without a file null and says the profile is not complete', () => {
+  test('leaves blocks without a file null, and says that the profile is not complete', () => {
     const profile = importTrtexec(
       [{ path: 'a', text: times, device: 'L4', batch: 1, virtual: 2, block: 1 }],
       {
@@ -196,7 +196,7 @@ describe('importOrtProfile()', () => {
     dur,
     args: {},
   });
-  test('takes the median run, the first left out as warm-up', () => {
+  test('gives the median of the runs without the first, which is warm-up', () => {
     const events = [
       event('session_initialization', 5),
       ...[900, 10, 30, 20].map((us) => event('model_run', us)),

@@ -34,7 +34,7 @@ function timed(id: Timed['id'], us: number): Timed {
   return { id, durationsUs: new Array<number>(12).fill(us), loadMs: 1 };
 }
 
-test('record() warns when blocks do not sum to their model, once all are there', () => {
+test('record() warns when blocks do not sum to their model, once all are measured', () => {
   const made = ledger();
   expect(made.record(GROUP, [timed('whole', 4000), timed(0, 1000)])).toEqual([]);
   const said = [
@@ -46,13 +46,13 @@ test('record() warns when blocks do not sum to their model, once all are there',
   expect(measurement?.blockSumOverWhole).toEqual({ cpu: { '1': { '4': 0.525 } } });
 });
 
-test('record() says nothing of blocks that sum to their model', () => {
+test('record() does not warn about blocks that sum to their model', () => {
   const made = ledger();
   expect(made.record(GROUP, [timed('whole', 4000), timed(0, 2000), timed(1, 2100)])).toEqual([]);
   expect(made.profile().measurement?.warnings).toBeUndefined();
 });
 
-test('record() and shares() take back what was said of figures that are measured again, and nothing else', () => {
+test('record() and shares() take back the warnings about figures that are measured again, and no others', () => {
   const about = (what: string) => `${what} is unfit: 3 runs came within 9 ms, 10 are wanted`;
   const kept = [
     'the model runs at batch 4 only: why',
@@ -77,11 +77,11 @@ test('record() and shares() take back what was said of figures that are measured
   expect(made.profile().measurement?.warnings).toEqual(kept);
 });
 
-test('record() tells of a group whose figures are unfit in one line, until all of those are measured again', () => {
+test('record() reports all unfit figures of a group in one line, until all of them are measured again', () => {
   const few = (id: Timed['id']): Timed => ({ id, durationsUs: [2000, 2000, 2000], loadMs: 1 });
   const why = '3 runs came within 2000 ms, 10 are wanted';
   const made = ledger();
-  const all = `cpu 1/1 batch 4: 3 of 3 figures are unfit (whole model, block 0, block 1), as whole model: ${why}`;
+  const all = `cpu 1/1 batch 4: 3 of 3 figures are unfit (whole model, block 0, block 1), for example whole model: ${why}`;
   expect(made.record(GROUP, [few('whole'), few(0), few(1)])[0]).toBe(all);
   const one = `cpu 1/1 batch 4 block 0 is unfit: ${why}`;
   expect(made.record(GROUP, [timed('whole', 4000), few(0)])).toEqual([one]);

@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Writes a model of x[batch, 4] → y. */
+/** made writes a model x[batch, 4] → y. */
 function made(
   nodes: readonly Uint8Array[],
   initializers: readonly Uint8Array[] = [],
@@ -99,12 +99,12 @@ test('external data that is missing or too short is found without being read', a
   const faults = () => externalFaults(readModel(readFileSync(path)), path);
   expect(await faults()).toEqual([{ path: 'weights.bin', message: 'there is no such file' }]);
   writeFileSync(join(folder, 'weights.bin'), new Uint8Array(143));
-  expect((await faults())[0]?.message).toBe('it has 143 bytes, and the model wants 144');
+  expect((await faults())[0]?.message).toBe('it has 143 bytes, and the model needs 144');
   writeFileSync(join(folder, 'weights.bin'), new Uint8Array(144));
   expect(await faults()).toEqual([]);
 });
 
-test('a model that ONNX Runtime does not take, or does not run on such inputs, is named as the file it is', async () => {
+test('a model that ONNX Runtime does not load, or does not run on such inputs, is named by its own path', async () => {
   const unknown = made([w.node('Fancy', ['x'], ['y'])]);
   const told = `Cannot load ${unknown}: This is an invalid model. In Node, ("Fancy_0", Fancy`;
   await expect(prepareModel(unknown, { device: CPU })).rejects.toThrow(told);
@@ -138,7 +138,7 @@ test('a model that mixes the rows of a batch is profiled at batch 1, with the re
   expect(profile.measurement?.warnings?.join()).toMatch(/runs at batch 1 only/);
 });
 
-test('a batch that was given a size stays at it, and a request counts for its part of the bytes', async () => {
+test('a batch with a given size keeps it, and a request counts for its share of the bytes', async () => {
   const path = made([w.node('Relu', ['x'], ['a']), w.node('Neg', ['a'], ['y'])]);
   const prepared = await prepareModel(path, { device: CPU, dims: { batch: 2 } });
   expect(prepared.fixedBatch).toBe(2);
@@ -173,8 +173,8 @@ test('an abort ends the preparation with the signal’s reason', async () => {
   await expect(prepareModel(path, { device: CPU, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
 });
 
-test('the values that a block is fed are the model’s own: indices stay in range', async () => {
-  // The index is always −1: valid in a table of one row, as a random 1 is not.
+test('blocks are fed the model’s own values: indices stay in range', async () => {
+  // The index is always −1, which is valid in a table of one row; a random 1 is not.
   const nodes = [
     w.node('Cast', ['x'], ['i'], { attributes: [w.attribute.int('to', w.INT64)] }),
     w.node('Sub', ['i', 'back'], ['index']),
@@ -214,7 +214,7 @@ test('a model that ONNX Runtime does not load is refused by its own path, withou
   expect(refused).not.toMatch(/inferplan-profile-|`fill`/);
 });
 
-/** x[batch, 4] → tiles of `times` × 16 bytes for each request → y[batch, 1]. */
+/** tiled writes a model x[batch, 4] → tiles of `times` × 16 bytes for each request → y[batch, 1]. */
 function tiled(times: number): string {
   const nodes = [
     w.node('Tile', ['x', 'repeats'], ['large'], { name: 'enlarge' }),
@@ -223,7 +223,7 @@ function tiled(times: number): string {
   return made(nodes, [w.int64s('repeats', [2], [1, times])], ['batch', 1]);
 }
 
-test('a model that memory does not suffice for is refused before it runs, as what it is', async () => {
+test('a model that does not fit in memory is refused before it runs, with that reason', async () => {
   const path = tiled(2 ** 23);
   const refused = await prepareModel(path, { device: CPU, memoryLimitBytes: 2 ** 26 }).catch(
     (error: unknown) => error,
@@ -231,15 +231,15 @@ test('a model that memory does not suffice for is refused before it runs, as wha
   expect(refused).toBeInstanceOf(InputError);
   const { message } = refused as InputError;
   expect(message).toMatch(
-    /^Cannot run .*made\.onnx: the tensors that are needed after node enlarge \(large, 128 MiB\) take 128 MiB for one request, and 64 MiB are allowed\n.*--dim.*--batch/,
+    /^Cannot run .*made\.onnx: the tensors that are needed after node enlarge \(large, 128 MiB\) take 128 MiB for one request, and 64 MiB are allowed\n.*`dim`.*`batch`/,
   );
   expect(message).not.toMatch(/does not take/);
 });
 
 test.runIf(process.platform === 'linux')(
-  'a model that takes more memory than its shapes tell is stopped, and told as that',
+  'a model that takes more memory than its shapes say is stopped, with that reason',
   async () => {
-    // The number of tiles comes of a computation that ONNX Runtime does not follow when it loads the model.
+    // The number of tiles is computed in a way that ONNX Runtime does not follow when it loads the model.
     const nodes = [
       w.node('ReduceMax', ['x'], ['most'], { attributes: [w.attribute.int('keepdims', 0)] }),
       w.node('Sub', ['most', 'most'], ['zero']),
@@ -250,13 +250,13 @@ test.runIf(process.platform === 'linux')(
     ];
     const path = made(nodes, [w.int64s('repeats', [2], [1, 2 ** 24])], ['batch', 1]);
     await expect(prepareModel(path, { device: CPU, memoryLimitBytes: 150 * 2 ** 20 })).rejects.toThrow(
-      /^Cannot run .*made\.onnx: memory ran out: its process took .*, and 150 MiB are allowed\n.*--dim/,
+      /^Cannot run .*made\.onnx: memory ran out: its process took .*, and 150 MiB are allowed\n.*`dim`/,
     );
   },
 );
 
-test('a model that memory suffices for at one request but not at two is profiled at batch 1, with the reason', async () => {
-  // 128 MiB for a request.
+test('a model that fits in memory with one request but not with two is profiled at batch 1, with the reason', async () => {
+  // One request takes 128 MiB.
   const prepared = await prepareModel(tiled(2 ** 23), { device: CPU, memoryLimitBytes: 250 * 2 ** 20 });
   expect(prepared.fixedBatch).toBe(1);
   expect(prepared.fixedBatchReason).toMatch(
@@ -264,7 +264,7 @@ test('a model that memory suffices for at one request but not at two is profiled
   );
 });
 
-test('batch sizes that memory does not suffice for are left out, and told', async () => {
+test('batch sizes that do not fit in memory are left out, with a warning', async () => {
   const prepared = await prepareModel(tiled(2 ** 18), { device: CPU });
   const options = {
     devices: [{ className: 'cpu', device: CPU }],
@@ -284,11 +284,11 @@ test('batch sizes that memory does not suffice for are left out, and told', asyn
       /^cpu 1\/1 batch (128|256): not measured: .* for \1 requests at once, and 400 MiB are allowed$/,
     );
   await expect(profileModel(prepared, { ...options, batchSizes: [128] })).rejects.toThrow(
-    /Cannot time the layers of made: .*memory ran out[\s\S]*--batch/,
+    /Cannot time the layers of made: .*memory ran out[\s\S]*`batch`/,
   );
 });
 
-test('a model that draws random numbers is told as that, and not only as one that does not batch', async () => {
+test('a model that draws random numbers is reported as such, not only as one that does not batch', async () => {
   const draw = w.node('RandomUniformLike', ['x'], ['noise'], { name: 'draw' });
   const prepared = await prepareModel(made([draw, w.node('Add', ['x', 'noise'], ['y'])]), { device: CPU });
   expect(prepared.fixedBatch).toBe(1);
@@ -302,7 +302,7 @@ test('a model that draws random numbers is told as that, and not only as one tha
   );
 });
 
-test('the scratch folder of a killed process is removed, that of a living one is kept', async () => {
+test('the temporary folder of a killed process is removed, that of a living process is kept', async () => {
   const { pid: gone } = spawnSync(process.execPath, ['-e', '']);
   const [left, living, others] = [`${gone}-abcdef`, `${process.ppid}-abcdef`, 'results'].map((name) =>
     join(tmpdir(), `inferplan-profile-${name}`),

@@ -4,7 +4,7 @@ import { measureGroup, type TimedPart } from '../../src/profiler/measure-group.j
 import type { Rotated, Stand } from '../../src/profiler/stand.js';
 import { DEFAULT_LIMITS, type Limits } from '../../src/profiler/types.js';
 
-/** A stand whose part i takes (i + 1) × `unitMs` a run, in a time of its own. */
+/** MadeStand is a stand whose part i takes (i + 1) × `unitMs` per run, on a clock of its own. */
 class MadeStand implements Stand {
   readonly stops: MeasureStop[] = [];
   released = 0;
@@ -54,9 +54,9 @@ async function measure(stand: MadeStand, limits: Limits, abortAt = Number.POSITI
 }
 
 describe('measureGroup()', () => {
-  test('gives every part as many runs, for minMs of each on average', async () => {
+  test('gives every part equally many runs, until each has minMs on average', async () => {
     const { timed } = await measure(new MadeStand(1), DEFAULT_LIMITS);
-    // 3 parts × 200 ms in rotations of 1 + 2 + 3 ms.
+    // Three parts take 200 ms each, in rotations of 1 + 2 + 3 ms.
     expect(timed.map(({ id, durationsUs }) => [id, durationsUs.length, durationsUs[0]])).toEqual([
       ['whole', 100, 1000],
       [0, 100, 2000],
@@ -64,22 +64,22 @@ describe('measureGroup()', () => {
     ]);
   });
 
-  test('goes on past minMs until minRuns, in rounds of about a second that tell how far it is', async () => {
+  test('goes on past minMs until minRuns, in rounds of about a second that report progress', async () => {
     const stand = new MadeStand(50);
     const { timed, fractions } = await measure(stand, DEFAULT_LIMITS);
-    // Rotations of 300 ms: four to a round, ten in all; the call that warms up is not among them.
+    // Rotations take 300 ms: four make a round, ten are made in all, besides the warm-up call.
     expect(timed.map(({ durationsUs }) => durationsUs.length)).toEqual([10, 10, 10]);
     expect(stand.stops.map(({ minRuns }) => minRuns)).toEqual([1, 10, 6, 2]);
     expect(fractions).toEqual([0, 0, 0.4, 0.8]);
     for (const { maxMs } of stand.stops) expect(maxMs).toBeLessThanOrEqual(1000);
   });
 
-  test('ends at maxMs for each part on average, with one rotation at least', async () => {
+  test('ends when each part has taken maxMs on average, after at least one rotation', async () => {
     const runs = async (unitMs: number) =>
       (await measure(new MadeStand(unitMs), DEFAULT_LIMITS)).timed.map(
         ({ durationsUs }) => durationsUs.length,
       );
-    // 3 parts × 2000 ms.
+    // Three parts take 2000 ms each.
     expect(await runs(200)).toEqual([5, 5, 5]);
     expect(await runs(60_000)).toEqual([1, 1, 1]);
   });
@@ -94,7 +94,7 @@ describe('measureGroup()', () => {
     expect(cold.stops).toHaveLength(1);
   });
 
-  test('releases what it loaded', async () => {
+  test('releases the models that it loaded', async () => {
     const stand = new MadeStand(1);
     await measure(stand, DEFAULT_LIMITS);
     expect(stand.released).toBe(3);

@@ -11,7 +11,7 @@ const MIB = 2 ** 20;
 const BLOCKS = 4;
 const NAMES = Array.from({ length: BLOCKS + 1 }, (_, i) => `t${i}`);
 
-/** t0 → t1 → … → t4, of tensors that are said to take so many bytes for a request: a block for each node. */
+/** preparedOf makes a chain t0 → t1 → … → t4 whose tensors take this many bytes per request; each node is a block. */
 function preparedOf(bytes: number): PreparedModel {
   const graph = w.graph({
     nodes: NAMES.slice(1).map((name, i) => w.node('Neg', [NAMES[i]!], [name])),
@@ -33,7 +33,7 @@ function value(): TensorData {
   return { dtype: 'float32', dims: [1, 1], data: new Float32Array(1) };
 }
 
-/** A stand that tells what is loaded at once, and what is fed. */
+/** madeStand makes a stand that notes what is loaded at once, what is fed, and how often processes are started. */
 function madeStand() {
   const loaded: string[] = [];
   const together: string[][] = [];
@@ -93,12 +93,12 @@ test('measureInSteps() measures all parts in one rotation where their tensors ar
   expect(timed.map(({ id, durationsUs }) => [id, durationsUs.length])).toEqual(
     ['whole', 0, 1, 2, 3].map((id) => [id, 10]),
   );
-  // Every part's input, four times over.
+  // Every part is fed its input four times over.
   expect(fed).toEqual(new Array(5).fill(16));
   expect(opened()).toBe(1);
 });
 
-test('measureInSteps() has only some loaded and fed at once where they are large, and the whole model before and after', async () => {
+test('measureInSteps() loads and feeds only some parts at once where tensors are large, and the whole model first and last', async () => {
   const { stands, together, opened } = madeStand();
   const { parts, asked } = partsOf(preparedOf(12 * MIB), 8);
   const fractions: number[] = [];
@@ -110,7 +110,7 @@ test('measureInSteps() has only some loaded and fed at once where they are large
   expect(opened()).toBe(together.length);
   expect(asked.flat().sort()).toEqual([0, 1, 2, 3]);
   expect(timed.map(({ id }) => id)).toEqual(['whole', 0, 1, 2, 3]);
-  // Half of the whole model's runs are of the first rotation, half of the last.
+  // The first rotation has half of the whole model's runs, and the last has the other half.
   expect(timed[0]?.durationsUs).toEqual([1, 1, 1, 1, 1, 6, 6, 6, 6, 6]);
   expect(timed[1]?.durationsUs).toHaveLength(10);
   expect(fractions).toEqual([0, 0.1, 0.3, 0.5, 0.7, 0.9].map((part) => expect.closeTo(part)));

@@ -20,7 +20,7 @@ function profile(devices: Record<string, DeviceProfile>, change: Partial<Profile
 const cpu: DeviceProfile = { provider: 'cpu', threads: 2, blockLatencyUs: { 1: { 1: [5, 6] } } };
 const gpu: DeviceProfile = { provider: 'cuda', blockLatencyUs: { 1: { 1: [1, 2] } } };
 
-test('mergeProfiles() puts classes of several machines side by side and keeps whose host is whose', () => {
+test('mergeProfiles() puts classes of several machines side by side and lists the host of each', () => {
   const other = profile({ gpu }, { measurement: { host: { name: 'two' }, minRuns: 10, warnings: ['w'] } });
   const merged = mergeProfiles([
     { profile: profile({ cpu }), path: 'one' },
@@ -35,7 +35,7 @@ test('mergeProfiles() puts classes of several machines side by side and keeps wh
   expect(() => parseArtifact(JSON.stringify(merged), 'm.json', ['profile'])).not.toThrow();
 });
 
-test('mergeProfiles() joins cells of a class that each profile has a part of', () => {
+test('mergeProfiles() joins the cells of a class of which each profile has a part', () => {
   const half = { ...cpu, blockLatencyUs: { 1: { 1: [5, null] } } };
   const rest = { ...cpu, blockLatencyUs: { 1: { 1: [null, 6], 2: [8, 9] }, 2: { 1: [10, 11] } } };
   const merged = mergeProfiles([

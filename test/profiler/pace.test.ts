@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Pace } from '../../src/profiler/pace.js';
 import type { ProgressEvent } from '../../src/profiler/types.js';
 
-test('Pace has no estimate until something is done, and one of nothing at the end', () => {
+test('Pace has no estimate until something is done, and an estimate of 0 at the end', () => {
   const told: (number | undefined)[] = [];
   const pace = new Pace(4, (event: ProgressEvent) => {
     if (event.kind === 'progress') told.push(event.leftMs);

@@ -23,7 +23,7 @@ const QUICK = { warmupRuns: 1, minRuns: 2, minMs: 1, maxMs: 60 };
 const fast: NamedDevice = { className: 'fast', device: CPU };
 const slow: NamedDevice = { className: 'slow', device: { ...CPU, slowdown: 3 } };
 
-/** A temporary folder of the test's own, so that what is left behind shows. */
+/** The test has a temporary folder of its own, so that leftovers show. */
 let scratch = '';
 let outer: string | undefined;
 beforeAll(() => {
@@ -205,7 +205,7 @@ describe('profileModel()', () => {
     });
   });
 
-  test('fills every cell, and what comes out is a valid profile', () => {
+  test('fills every cell and gives a valid profile', () => {
     expect(() => parseArtifact(JSON.stringify(profile), 'p.json', ['profile'])).not.toThrow();
     expect(profile.measurement).toMatchObject({ complete: true, date: '2026-01-01', ...QUICK });
     expect(Object.keys(profile.devices)).toEqual(['fast', 'slow']);
@@ -234,14 +234,14 @@ describe('profileModel()', () => {
     }
   });
 
-  test('tells the sum of the blocks over the whole model', () => {
+  test('gives the sum of the blocks over the whole model', () => {
     const { fast: device } = profile.devices;
     const ratio =
       total(device?.blockLatencyUs['1']?.['1'] ?? []) / (device?.wholeLatencyUs?.['1']?.['1'] ?? 0);
     expect(profile.measurement?.blockSumOverWhole?.fast?.['1']?.['1']).toBeCloseTo(ratio, 2);
   });
 
-  test('names a device that is not there and goes on with the others', () => {
+  test('names a missing device and goes on with the others', () => {
     const gone = events.filter((event) => event.kind === 'unavailable');
     expect(gone).toMatchObject([{ className: 'gpu', missing: expect.stringMatching(/cuda/i) }]);
     const progress = events.flatMap((event) => (event.kind === 'progress' ? [event] : []));
@@ -257,7 +257,7 @@ describe('profileModel()', () => {
     expect(begun.map((event) => event?.done)).toEqual([0, 4, 8, 12]);
   });
 
-  test('goes on with an interrupted profile: keeps its figures and measures what is missing', async () => {
+  test('resumes an interrupted profile: it keeps the figures and measures what is missing', async () => {
     const options = { devices: [fast], batchSizes: [1, 2], partition: { blocks: 3 }, limits: QUICK };
     const abort = new AbortController();
     const part = await profileModel(prepared, {
@@ -285,7 +285,7 @@ describe('profileModel()', () => {
     expect(resumed.devices.fast?.layerLatencyUs?.['1']?.['2']).toHaveLength(prepared.layers.length);
   });
 
-  test('hands over what is measured before a fault that ends it, and goes on from there', async () => {
+  test('hands over what was measured before an error ends it, and resumes from there', async () => {
     const options = { devices: [fast], batchSizes: [1, 2], partition: { blocks: 3 }, limits: QUICK };
     const fault = new Error('the cable was pulled');
     const checkpoints: Profile[] = [];
@@ -325,7 +325,7 @@ describe('profileModel()', () => {
     await expect(run).rejects.toBe(fault);
   });
 
-  test('keeps the blocks of the profile it goes on with, and refuses others that are asked for', async () => {
+  test('keeps the blocks of the profile that it resumes, and refuses other blocks that are asked for', async () => {
     const options = { devices: [fast], batchSizes: [1], limits: QUICK, resume: profile };
     expect(profile.measurement?.partition).toEqual({ method: 'greedy', blocks: 3 });
     const whole = { method: 'greedy', blocks: 3 } as const;
@@ -340,7 +340,7 @@ describe('profileModel()', () => {
     );
   });
 
-  test('refuses to go on with a profile of another model, limits or device, naming all', async () => {
+  test('refuses to resume a profile of another model, limits or device, and names all differences', async () => {
     const resume = { ...profile, model: { ...profile.model, sha256: 'f'.repeat(64) } };
     const run = profileModel(prepared, {
       devices: [{ className: 'slow', device: CPU }],
@@ -384,14 +384,14 @@ describe('profileModel()', () => {
     await expect(run).rejects.toThrow(/at least 50 and at most 10 ms/);
   });
 
-  test('throws when none of the devices is there', async () => {
+  test('throws when all of the devices are missing', async () => {
     const gpu: NamedDevice = { className: 'gpu', device: { provider: 'cuda', deviceId: 0 } };
     await expect(profileModel(prepared, { devices: [gpu], batchSizes: [1] })).rejects.toBeInstanceOf(
       MissingError,
     );
   });
 
-  test('throws the reason when it is aborted before there are blocks', async () => {
+  test('throws the signal’s reason when it is aborted before the blocks are known', async () => {
     const reason = new Error('enough');
     const run = profileModel(prepared, {
       devices: [fast],

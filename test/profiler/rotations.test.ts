@@ -10,12 +10,12 @@ function needs(...mebibytes: number[]) {
 }
 
 describe('rotationsOf()', () => {
-  test('puts all parts into one where they take little', () => {
+  test('puts all parts into one rotation where they take little memory', () => {
     const { parts, needOf } = needs(90, 30, 30, 50, 56);
     expect(rotationsOf(parts, { needOf, limitBytes: 2 ** 40 })).toEqual([parts]);
   });
 
-  test('takes no more in any than the largest part alone, and fills them evenly', () => {
+  test('gives no rotation more memory than the largest part alone takes, and fills rotations evenly', () => {
     const { parts, needOf } = needs(1000, 600, 700, 300, 400, 500);
     const rotations = rotationsOf(parts, { needOf, limitBytes: 2 ** 40 });
     expect(rotations[0]).toEqual([0]);
@@ -28,14 +28,14 @@ describe('rotationsOf()', () => {
     }
   });
 
-  test('divides what the limit has no room for, weights counted, as far as single parts', () => {
+  test('divides parts, weights counted, until they fit within the limit or are single', () => {
     const { parts, needOf } = needs(50, 40, 40);
     expect(rotationsOf(parts, { needOf, limitBytes: 133 * MIB })).toEqual([parts]);
     expect(rotationsOf(parts, { needOf, limitBytes: 132 * MIB })).toHaveLength(2);
     expect(rotationsOf(parts, { needOf, limitBytes: MIB })).toEqual([[0], [1], [2]]);
   });
 
-  test('holds every part once, in order, whatever they need', () => {
+  test('holds every part once and in order, whatever the parts need', () => {
     const { uniform } = streamOf(5, 'needs');
     for (let k = 0; k < 100; k++) {
       const { parts, needOf } = needs(
@@ -49,7 +49,7 @@ describe('rotationsOf()', () => {
 });
 
 describe('stepsOf()', () => {
-  test('measures the rotation of the part that is compared half before the others and half after', () => {
+  test('puts half of the rotation with the compared part before the others and half after', () => {
     const { parts, needOf } = needs(600, 1000, 700);
     const steps = stepsOf(parts, { compared: 1, needOf, limitBytes: 2 ** 40 });
     expect(steps.map(({ parts, share }) => [parts, share])).toEqual([

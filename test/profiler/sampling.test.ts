@@ -6,7 +6,7 @@ function keptOf(dims: readonly number[], picks: ReturnType<typeof samplePicks>):
   return dims.map((size, axis) => picks.find((pick) => pick.axis === axis)?.indices.length ?? size);
 }
 
-test('samplePicks() leaves a tensor whole that is small enough', () => {
+test('samplePicks() takes a tensor whole if it is small enough', () => {
   expect(samplePicks([2, 3, 4], { mostElements: 24, whole: 0 })).toEqual([]);
   expect(samplePicks([], { mostElements: 1, whole: undefined })).toEqual([]);
 });
@@ -17,7 +17,7 @@ test('samplePicks() thins out the longest axes first, and never the one that is 
   expect(samplePicks([4096, 2], { mostElements: 16, whole: 0 })).toEqual([]);
 });
 
-test('samplePicks() keeps at most so many elements, each in a stretch of its own, from one end to the other', () => {
+test('samplePicks() keeps at most the given number of elements, each place in its own stretch of the axis', () => {
   const { uniform } = streamOf(3, 'shapes');
   for (let k = 0; k < 200; k++) {
     const dims = Array.from(

@@ -3,7 +3,7 @@ import { commonWindow, disagreement, figureOf, unfitness } from '../../src/profi
 import { DEFAULT_LIMITS } from '../../src/profiler/types.js';
 
 describe('figureOf()', () => {
-  test('gives the middle value as median and the 95th of a hundred as p95, whatever the order', () => {
+  test('gives the middle value as median and the 95th of a hundred as p95, in any order', () => {
     const values = Array.from({ length: 101 }, (_, i) => ((i * 37) % 101) + 1);
     const figure = figureOf(values);
     expect(figure.medianUs).toBe(51);
@@ -15,20 +15,20 @@ describe('figureOf()', () => {
 
 describe('unfitness()', () => {
   const steady = figureOf(Array.from({ length: 20 }, (_, i) => 100 + i));
-  test('finds nothing wrong when there are runs enough and they are alike', () => {
+  test('finds nothing wrong with enough runs of similar length', () => {
     expect(unfitness(steady, DEFAULT_LIMITS)).toBeUndefined();
   });
-  test('names too few runs and too wide a spread together', () => {
+  test('names too few runs and too wide a spread at once', () => {
     const why = unfitness(figureOf([10, 20, 30, 40]), DEFAULT_LIMITS);
     expect(why).toMatch(/4 runs came within 2000 ms, 10 are wanted; .* 60 % of the median/);
   });
-  test('lets a few outliers pass that the middle half does not see', () => {
+  test('accepts a few outliers outside the middle half', () => {
     expect(unfitness(figureOf([...Array(18).fill(100), 1000, 2000]), DEFAULT_LIMITS)).toBeUndefined();
   });
 });
 
 describe('disagreement()', () => {
-  test('says by how much blocks sum to too little or too much, and what that does to plans', () => {
+  test('says by how much blocks sum to too little or too much, and what that means for plans', () => {
     expect(disagreement([600, 500, 1099], 4000)).toMatch(/^sum of blocks is 0\.55 .* promise more/);
     expect(disagreement([3000, 2100], 4000)).toMatch(/^sum of blocks is 1\.275 .* promise less/);
   });
@@ -59,7 +59,7 @@ describe('commonWindow()', () => {
       copy(startNs + 10_000, count, 30, 40),
     ];
     const kept = commonWindow([turns(0, 5), turns(60_000, 2)]);
-    // Of the first copy: 80-90 and 120-130; 90-120. Of the second: all.
+    // The first copy keeps 80-90 and 120-130 of one part, and 90-120 of the other. The second keeps all.
     expect(kept.map((runs) => runs.length)).toEqual([2 + 2, 1 + 2]);
     expect(kept.map((runs) => new Set(runs))).toEqual([new Set([10]), new Set([30])]);
   });

@@ -52,7 +52,7 @@ function product(dims: readonly (number | undefined)[]): number | undefined {
 function leadUnknown(data: BatchFlow, values: readonly number[], allowZero: boolean): RuleResult {
   if (values[0] === 0 && !allowZero)
     return { flows: [{ batch: data.batch!, dims: values.map((v) => (v > 0 ? v : undefined)) }] };
-  return 'the shape of its input is not known, so neither is how many of its rows are one of the batch';
+  return 'the shape of its input is not known, so the number of its rows per request is not known either';
 }
 
 function computedTarget(data: BatchFlow, values: readonly (number | BatchMultiple)[]): RuleResult {

@@ -31,7 +31,7 @@ const reshapeTo = (...shape: number[]): Omit<Parts, 'dims'> => ({
   initializers: [w.int64s('s', [shape.length], shape)],
 });
 
-/** Graphs whose rows stay apart: each is run at batch 1, 2 and 3. */
+/** APART holds graphs whose rows stay apart; each is run at batch 1, 2 and 3. */
 const APART: [what: string, parts: Parts, change?: string][] = [
   ['a constant first axis', { dims: [1, 2, 6], ...reshapeTo(1, 3, 4) }, '[1, 3, 4] is [0, 3, 4]'],
   ['a −1 behind a constant first axis', { dims: [1, 2, 6], ...reshapeTo(1, -1) }, '[1, -1] is [0, -1]'],
@@ -64,7 +64,7 @@ const APART: [what: string, parts: Parts, change?: string][] = [
     '[1, 3, 2] is [-1, 3, 2]',
   ],
   [
-    'one constant for two Reshapes of different need, in a file of IR version 3',
+    'one constant that two Reshapes need to change differently, in a file of IR version 3',
     {
       dims: [1, 4],
       irVersion: 3,
@@ -152,7 +152,7 @@ const APART: [what: string, parts: Parts, change?: string][] = [
   ],
 ];
 
-/** Graphs in which rows meet, or may, and what is said of them. */
+/** TOGETHER holds graphs in which rows meet, or may, with the reason that is given. */
 const TOGETHER: [what: string, parts: Parts, why: RegExp][] = [
   [
     'all axes joined into one that is not the batch',
@@ -329,7 +329,7 @@ describe('makeBatchSymbolic()', () => {
     expect(made.ok ? made.changes : made.missing).toMatch(why);
   });
 
-  it('makeBatchSymbolic() decides with measured types what the file leaves open', () => {
+  it('makeBatchSymbolic() decides by measured types what the file leaves open', () => {
     const model = fixed({
       dims: [1, 1, 4, 4],
       nodes: [
@@ -341,7 +341,7 @@ describe('makeBatchSymbolic()', () => {
     expect(makeBatchSymbolic(model)).toEqual({
       ok: false,
       missing:
-        'Reshape "Reshape_1" on "p" (batch on axis 0): the shape of its input is not known, so neither is how many of its rows are one of the batch',
+        'Reshape "Reshape_1" on "p" (batch on axis 0): the shape of its input is not known, so the number of its rows per request is not known either',
     });
     const types = new Map([['p', { dtype: 'float32', dims: [1, 1, 3, 3] }]]);
     expect(makeBatchSymbolic(model, { types })).toMatchObject({ ok: true });
@@ -368,7 +368,7 @@ describe('batchDim()', () => {
       ),
     );
 
-  it('batchDim() finds the symbol of the first axis, on whatever axis others have it', () => {
+  it('batchDim() finds the symbol of the first input’s first axis on any axis of the others', () => {
     expect(of(['a', ['N', 4]], ['past', [2, 'N', 4]], ['rate', []])).toEqual({
       kind: 'symbolic',
       name: 'N',
@@ -381,7 +381,7 @@ describe('batchDim()', () => {
     });
   });
 
-  it('batchDim() says what is ambiguous', () => {
+  it('batchDim() says why the batch is ambiguous', () => {
     expect(of(['a', ['N', 4]], ['b', ['M', 4]])).toEqual({
       kind: 'none',
       why: 'input b has open axes, none of them N',

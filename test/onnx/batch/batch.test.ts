@@ -61,7 +61,7 @@ function prepared(name: string): OnnxModel {
   });
 }
 
-/** Where the outputs have the batch, as two runs at different batches show it. */
+/** batchAxes finds where the outputs have the batch, by two runs at different batches. */
 function batchAxes(one: Tensors, many: Tensors): Map<string, number> {
   return new Map(
     Object.keys(one).map((name) => [

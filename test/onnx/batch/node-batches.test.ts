@@ -12,10 +12,10 @@ import { rowOf, stacked } from '../stacking.js';
 
 const { onnx } = onnxProto;
 const FLOAT32 = 1;
-/** onnxruntime-node aborts the process on outputs of less than a byte an element. */
+/** onnxruntime-node aborts the process on outputs of less than a byte per element. */
 const ABORTS = /INT4|INT2|FLOAT4|FLOAT8/i;
 
-/** A node test's inputs, where all are float32. */
+/** floatInputs gives a node test's inputs where all are float32. */
 function floatInputs(folder: string, model: OnnxModel): Tensors | undefined {
   const feeds: Tensors = {};
   for (const [index, { name }] of model.graph.inputs.entries()) {
@@ -28,7 +28,7 @@ function floatInputs(folder: string, model: OnnxModel): Tensors | undefined {
   return feeds;
 }
 
-/** What ONNX Runtime gives, or nothing for the operators and types its CPU kernels lack. */
+/** answerOf gives ONNX Runtime's answer, or nothing for operators and types that its CPU kernels lack. */
 async function answerOf(model: OnnxModel, feeds: Tensors): Promise<Tensors | undefined> {
   try {
     return await run(model.bytes, feeds, { level: 'disabled' });
@@ -67,7 +67,7 @@ describe.skipIf(!hasShared)('the ONNX project’s node tests, batched', () => {
   });
 });
 
-/** Row i of the doubled answer, and row i of its second half, are row i of the single one. */
+/** expectTwice checks that both halves of the doubled answer are the single answer, row by row. */
 function expectTwice(once: ort.Tensor, twice: ort.Tensor, axis: number, name: string): void {
   const size = once.dims[axis]!;
   expect(twice.dims, name).toEqual(once.dims.map((dim, at) => (at === axis ? 2 * size : dim)));

@@ -9,7 +9,7 @@ import { relativeError, run, runChain, spread, type Tensors, validCuts } from '.
 import { hasShared, sharedBytes, sharedModels } from '../shared.js';
 
 const CUTS = 20;
-/** Models of which one run takes long, or which have thousands of nodes: two-partition chains at fewer of the cuts. */
+/** These models run long or have thousands of nodes, so fewer of their cuts are tried as two-partition chains. */
 const SLOW = /dnsmos|densenet|resnet50|inception|gpt2|super_res/;
 const FEWER_CUTS = 2;
 const TOLERANCE = 1e-4;
@@ -19,7 +19,7 @@ const MODELS = cases(
   sharedModels(),
 );
 
-/** squeezenet answers with a class's name and a sequence of maps: its probabilities are what can be compared. */
+/** comparable exposes squeezenet's probabilities, because its answer is a class's name and a sequence of maps. */
 function comparable(name: string): OnnxModel {
   const model = sharedModel(name);
   const maps = model.graph.nodes.filter((node) => node.op === 'ZipMap').flatMap((node) => node.inputs);

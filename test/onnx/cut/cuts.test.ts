@@ -6,12 +6,12 @@ const F4: TensorType = { dtype: 'float32', dims: [4] };
 const x = w.value('x', w.FLOAT, [4]);
 const y = w.value('y', w.FLOAT, [4]);
 
-/** A ValueInfo of a type that is no tensor, by its arm of the oneof. */
+/** ofKind makes a ValueInfo of a type that is no tensor, by its arm of the oneof. */
 const ofKind = (name: string, arm: number) => w.message([1, name], [2, w.message([arm, w.message()])]);
 
 const made = (parts: w.GraphParts) => readModel(w.model(w.graph({ inputs: [x], outputs: [y], ...parts })));
 
-/** x → a → b → y, with a and b of types nobody knows. */
+/** line is x → a → b → y, with a and b of unknown types. */
 const line = made({
   nodes: [w.node('Relu', ['x'], ['a']), w.node('Neg', ['a'], ['b']), w.node('Exp', ['b'], ['y'])],
 });
@@ -21,12 +21,12 @@ const known = new Map([
 ]);
 
 describe('cutsOf()', () => {
-  it('has no cut where there are fewer than two nodes', () => {
+  it('finds no cut in fewer than two nodes', () => {
     expect(cutsOf(made({ nodes: [], outputs: [x] }))).toEqual([]);
     expect(cutsOf(made({ nodes: [w.node('Relu', ['x'], ['y'])] }))).toEqual([]);
   });
 
-  it('counts no tensor before it is made, and none beyond its last use', () => {
+  it('counts no tensor before it is made or after its last use', () => {
     const model = made({
       nodes: [
         w.node('Relu', ['x'], ['a']),
@@ -44,18 +44,18 @@ describe('cutsOf()', () => {
 });
 
 describe('cutFault()', () => {
-  it('knows the cuts there are by number', () => {
+  it('knows the existing cuts by number', () => {
     const why = (position: number) => cutFault(line, { position, tensors: ['a'] }, known);
     for (const position of [0, -1, 3, 4, 1.5, Number.NaN])
       expect(why(position)).toBe(`there is no cut ${position}; cuts are 1 to 2`);
     for (const position of [1, 2]) expect(why(position)).toBeUndefined();
   });
 
-  it('refuses a cut that nothing crosses', () => {
+  it('refuses a cut that no tensor crosses', () => {
     expect(cutFault(line, { position: 1, tensors: [] }, known)).toBe('nothing crosses it');
   });
 
-  it('refuses a cut after work that no output needs, even where an output’s maker follows', () => {
+  it('refuses a cut after work that no output needs, even if an output is made after it', () => {
     const model = made({
       nodes: [
         w.node('Relu', ['x'], ['a']),
@@ -72,7 +72,7 @@ describe('cutFault()', () => {
     ]);
   });
 
-  it('knows work by any of a node’s outputs, and refuses a cut behind the last of it', () => {
+  it('counts a node as work by any of its outputs, and refuses a cut after the last work', () => {
     const model = made({
       nodes: [
         w.node('Split', ['x'], ['unused', 'a']),
@@ -102,7 +102,7 @@ describe('cutFault()', () => {
     ]);
   });
 
-  it('goes by a measured type before a declared one, and by declared ones of every kind', () => {
+  it('prefers a measured type to a declared one, and uses declared types of every kind', () => {
     const string = 8;
     const why = (parts: w.GraphParts, types: ReadonlyMap<string, TensorType>) => {
       const model = made({

@@ -32,9 +32,9 @@ const LINE = [
 const extract = (model: OnnxModel, from: number, to: number, more: Partial<ExtractOptions> = {}) =>
   extractPartition(model, { from, to, types: TYPES, ...more });
 
-/** What onnx-proto, which shares nothing with our reader, makes of it, as plain JSON. */
+/** decoded reads a model with onnx-proto, which shares nothing with our reader, into plain JSON. */
 function decoded(bytes: Uint8Array) {
-  // There is no field 0: it would be bytes that do not belong there.
+  // Protobuf has no field 0; one would be made of stray bytes.
   for (const message of [bytes, payload(bytes, 7)]) expect(fieldBytes(message, (n) => n === 0)).toEqual([]);
   const { graph, ...model } = JSON.parse(JSON.stringify(onnxProto.onnx.ModelProto.decode(bytes)));
   const named = (values: readonly { name?: string }[] = []) => values.map(({ name }) => name);
@@ -49,14 +49,14 @@ function decoded(bytes: Uint8Array) {
   };
 }
 
-/** A ValueInfo's element type and dimensions, `?` where it has no shape. */
+/** typeOf gives a ValueInfo's element type and dimensions, with `?` where it has no shape. */
 function typeOf(value: { type?: { tensorType?: { elemType: number; shape?: { dim?: unknown[] } } } }) {
   const tensor = value.type?.tensorType;
   return tensor === undefined ? undefined : [tensor.elemType, tensor.shape?.dim ?? '?'];
 }
 
 describe('the range of extractPartition()', () => {
-  it('is refused where it is none, with the nodes there are', () => {
+  it('is refused where it does not exist, with the existing nodes', () => {
     const model = made({ nodes: LINE });
     for (const [from, to] of [
       [-1, 1],
@@ -79,7 +79,7 @@ describe('the range of extractPartition()', () => {
     expect(() => extract(model, 1, 1)).toThrow(InputError);
   });
 
-  it('gives for all nodes the whole model, whatever is known of types', () => {
+  it('gives the whole model for all nodes, whatever types are known', () => {
     const model = made({ nodes: LINE });
     const whole = extractPartition(model, { from: 0, to: 3, types: new Map() });
     expect(whole).toMatchObject({ inputs: ['x'], outputs: ['y'] });
@@ -91,7 +91,7 @@ describe('the range of extractPartition()', () => {
       expect(() => extractPartition(model, { from, to, types: new Map() })).toThrow('is not known');
   });
 
-  it('needs the types of what comes in and of what goes on, each fault told', () => {
+  it('needs the types of the tensors that come in and go on, and reports each missing one', () => {
     const model = made({ nodes: LINE });
     expect(() => extract(model, 1, 2, { types: new Map() })).toThrow(
       /the type of "a" is not known\n.*the type of "b" is not known/,
@@ -101,7 +101,7 @@ describe('the range of extractPartition()', () => {
     expect(() => extract(model, 0, 1, { types: odd })).not.toThrow();
   });
 
-  it('is refused where nothing it computes is used elsewhere', () => {
+  it('is refused where none of its results is used elsewhere', () => {
     const model = made({ nodes: [...LINE, w.node('Abs', ['a'], ['left'])] });
     expect(() => extract(model, 3, 4)).toThrow('what these nodes compute is used nowhere else');
     expect(extract(model, 2, 4).outputs).toEqual(['y']);
@@ -113,7 +113,7 @@ describe('the range of extractPartition()', () => {
     expect(() => extract(model, 0, 2)).toThrow('the type of "x" is not known');
   });
 
-  it('may end at a graph output whose type nobody knows, and start at none', () => {
+  it('may end at a graph output of unknown type, but not start at one', () => {
     const early = w.message([1, 'a']);
     const model = made({ nodes: LINE, outputs: [early, y] });
     const part = extract(model, 0, 1, { types: new Map() });
@@ -137,7 +137,7 @@ describe('the graph that extractPartition() makes', () => {
     expect(typeOf(last.graph.output[0])).toEqual([w.FLOAT, [{ dimParam: 'batch' }]]);
   });
 
-  it('takes outputs and inputs that are left out for no tensors', () => {
+  it('does not take omitted outputs and inputs for tensors', () => {
     const model = made({
       nodes: [
         w.node('Op', ['x'], ['a', '']),
@@ -156,7 +156,7 @@ describe('the graph that extractPartition() makes', () => {
     ]);
   });
 
-  it('repeats the constants it needs, wherever they stand, and leaves the others out', () => {
+  it('repeats the constants that it needs, wherever they stand, and leaves the others out', () => {
     const constant = (from: string, to: string) => w.node('Cos', [from], [to]);
     const model = made({
       nodes: [
@@ -181,7 +181,7 @@ describe('the graph that extractPartition() makes', () => {
     expect(parts.map(({ initializers }) => initializers)).toEqual([['k'], ['k'], ['k']]);
   });
 
-  it('takes a constant node for any of its outputs', () => {
+  it('includes a constant node for any of its outputs', () => {
     const model = made({
       nodes: [
         w.node('Split', ['k'], ['k1', 'k2']),
@@ -197,7 +197,7 @@ describe('the graph that extractPartition() makes', () => {
       expect(decoded(extract(model, from, to).bytes).nodes[0]).toEqual(['Split', ['k'], ['k1', 'k2']]);
   });
 
-  it('takes initializers along that are sparse, or may be overridden, as they are', () => {
+  it('copies initializers that are sparse, or may be overridden, as they are', () => {
     const sparse = w.message([1, w.floats('s', [1], [5])], [2, w.int64s('', [1], [2])], [3, 4]);
     const overridable = w.value('o', w.FLOAT, [4]);
     const model = made({
@@ -219,7 +219,7 @@ describe('the graph that extractPartition() makes', () => {
     expect(extract(model, 1, 2).inputs).toEqual(['a']);
   });
 
-  it('declares what is an end of the whole model too with the file’s own bytes', () => {
+  it('declares an end that is also an end of the whole model with the file’s own bytes', () => {
     const told = (name: string) => w.message([1, name], [2, w.message([1, w.message([1, 1])])], [3, 'doc']);
     const model = made({ nodes: LINE, inputs: [told('x')], outputs: [told('y')] });
     const ends = (from: number, to: number, number: number) =>
@@ -228,7 +228,7 @@ describe('the graph that extractPartition() makes', () => {
     expect(ends(2, 3, 12)).toEqual(fieldBytes(w.message([12, told('y')])));
   });
 
-  it('gives constant graph outputs from its last partition alone, initializers too', () => {
+  it('gives constant graph outputs, initializers too, only from the last partition', () => {
     const model = made({
       nodes: [...LINE.slice(0, 2), w.node('Cos', ['k'], ['kc']), LINE[2] as Uint8Array],
       outputs: [y, w.value('kc', w.FLOAT, [4]), w.value('k', w.FLOAT, [4])],
@@ -242,7 +242,7 @@ describe('the graph that extractPartition() makes', () => {
     expect(decoded(last.bytes).nodes.map(([op]: string[]) => op)).toEqual(['Cos', 'Exp']);
   });
 
-  it('takes along what the file says of the tensors inside, and of no others', () => {
+  it('copies what the file says of the tensors inside, and of no others', () => {
     const annotation = (name: string) => w.message([1, name], [2, w.message([1, 'SCALE'], [2, 's'])]);
     const model = made({
       nodes: LINE,
@@ -266,7 +266,7 @@ describe('the graph that extractPartition() makes', () => {
     expect(partOf(1, 3)).toEqual({ values: ['b'], annotations: ['a', 'b', 'y'], doc: 'about the graph' });
   });
 
-  it('bears the name it is given once, the model’s own otherwise', () => {
+  it('has the given name, or else the model’s own', () => {
     const model = made({ nodes: LINE, extra: [[10, 'doc']] });
     for (const [from, to] of [
       [0, 2],
@@ -281,7 +281,7 @@ describe('the graph that extractPartition() makes', () => {
     }
   });
 
-  it('keeps the training of a whole model, and no partition has any', () => {
+  it('keeps the training information of a whole model, and gives none to partitions', () => {
     const model = made({ nodes: LINE }, { extra: [[20, w.message()]] });
     const training = (from: number, to: number) =>
       fieldBytes(extract(model, from, to).bytes, (number) => number === 20);
@@ -305,7 +305,7 @@ describe('extractPartition() with boundary float16', () => {
   const castOf = (bytes: Uint8Array) =>
     (decoded(bytes).graph.node as Record<string, unknown>[]).filter(({ opType }) => opType === 'Cast');
 
-  it('casts at both ends, what comes in before the nodes and what goes out after them', () => {
+  it('casts at both ends: inputs before the nodes, outputs after them', () => {
     const { bytes, inputs, outputs } = half(made({ nodes: LINE }), 1, 2);
     const part = decoded(bytes);
     expect([inputs, outputs]).toEqual([['a/float16'], ['b/float16']]);
@@ -396,7 +396,7 @@ describe('extractPartition() of nodes that may branch', () => {
       { opsets: { '': 17, m: 1 } },
     );
 
-  it('tells the type of what comes in and not its shape; of graph inputs and of what goes out it does', () => {
+  it('declares the type of what comes in without its shape, and graph inputs and outputs with it', () => {
     for (const op of ['If', 'Loop', 'Scan', 'SequenceMap']) {
       const model = withOp(op);
       expect(mayBranch(model)).toBe(true);
@@ -413,7 +413,7 @@ describe('extractPartition() of nodes that may branch', () => {
     }
   });
 
-  it('declares what is no tensor as the file does', () => {
+  it('declares an end that is no tensor as the file does', () => {
     const sequence = w.message(
       [1, 'a'],
       [2, w.message([4, w.message([1, w.message([1, w.message([1, 1])])])])],
@@ -442,7 +442,7 @@ describe('extractPartition() of nodes that may branch', () => {
     expect(output.map(typeOf)).toEqual([[10, [{ dimValue: '4' }]]]);
   });
 
-  it('goes by the operator of the default domain', () => {
+  it('counts only the branching operators of the default domain', () => {
     for (const model of [withOp('If', 'm'), withOp('Relu')]) {
       expect(mayBranch(model)).toBe(false);
       expect(decoded(extract(model, 1, 2).bytes).graph.input.map(typeOf)[1]).toEqual([
@@ -452,7 +452,7 @@ describe('extractPartition() of nodes that may branch', () => {
     }
   });
 
-  it('goes by the local functions that its nodes call', () => {
+  it('counts the branches in the local functions that its nodes call', () => {
     const body = w.message([1, 'F'], [4, 'p'], [5, 'q'], [7, LINE[0] as Uint8Array], [10, 'local']);
     const nodes = [
       LINE[0] as Uint8Array,
@@ -483,7 +483,7 @@ describe('the ends of partitions', () => {
     );
   });
 
-  it('that are graph outputs without a type go by what was measured', () => {
+  it('that are graph outputs without a type are declared as measured', () => {
     const model = made({ nodes: LINE, outputs: [w.message([1, 'a']), y] });
     expect(typeOf(decoded(extract(model, 0, 1).bytes).graph.output[0])).toEqual([
       w.FLOAT,
@@ -502,7 +502,7 @@ describe('exposeTensors()', () => {
     initializers: [w.floats('k', [4], [1, 2, 3, 4])],
   });
 
-  it('adds each tensor once, after the outputs there are, as the file declares it', () => {
+  it('adds each tensor once, after the existing outputs, as the file declares it', () => {
     const { graph, outputs } = decoded(exposeTensors(model, ['b', 'x', 'y', 'c', 'k', 'b']));
     expect(outputs).toEqual(['y', 'b', 'x', 'c', 'k']);
     expect(graph.output.map(typeOf)).toEqual([
@@ -523,12 +523,12 @@ describe('exposeTensors()', () => {
 });
 
 describe('nameNodes()', () => {
-  it('leaves nodes that bear their name alone, byte for byte', () => {
+  it('leaves nodes with a unique name as they are, byte for byte', () => {
     const model = made({ nodes: LINE });
     expect(fieldBytes(nameNodes(model)).sort()).toEqual(fieldBytes(model.bytes).sort());
   });
 
-  it('gives one name to each node that has none, two, or another’s, and keeps its other fields', () => {
+  it('gives one name to each node that has no name, two names, or another node’s, and keeps its other fields', () => {
     const twice = w.message([1, 'a'], [3, 'first'], [2, 'b'], [3, 'second'], [4, 'Neg'], [900, 'kept']);
     const model = made({ nodes: [w.node('Relu', ['x'], ['a']), twice, LINE[2] as Uint8Array] });
     const { graph } = decoded(nameNodes(model));

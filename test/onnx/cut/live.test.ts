@@ -3,7 +3,7 @@ import { cutsOf, largestCut, type OnnxModel, peakBytes, readModel } from '../../
 import { streamOf } from '../../../src/random/index.js';
 import * as w from '../writer.js';
 
-/** A node as the oracle sees it. */
+/** Step is a node as the oracle sees it. */
 interface Step {
   readonly from: readonly string[];
   readonly to: string;
@@ -31,7 +31,7 @@ function written(steps: readonly Step[], outputs: readonly string[]): OnnxModel 
   );
 }
 
-/** Runs nodes [from, to) with a set of tensors that are there: most bytes of it at any time. */
+/** simulated runs nodes [from, to) with a set of live tensors, and gives the most bytes in it at any time. */
 function simulated(
   steps: readonly Step[],
   outputs: readonly string[],
@@ -56,12 +56,12 @@ function simulated(
   return most;
 }
 
-test('peakBytes() is what a run of the nodes with a set of live tensors gives, whole models and parts', () => {
+test('peakBytes() equals a run of the nodes with a set of live tensors, for whole models and parts', () => {
   const { uniform } = streamOf(7, 'graphs');
   for (let k = 0; k < 60; k++) {
     const steps = randomSteps(uniform);
     const last = steps.at(-1)!.to;
-    // What nobody reads is no tensor that waits: it is an output here.
+    // A tensor that no node reads is an output here, so it does not wait for a reader.
     const read = new Set(steps.flatMap(({ from }) => from));
     const outputs = [...new Set([last, ...steps.map(({ to }) => to).filter((name) => !read.has(name))])];
     const model = written(steps, outputs);
@@ -79,7 +79,7 @@ test('peakBytes() is what a run of the nodes with a set of live tensors gives, w
   }
 });
 
-test('largestCut() is the cut of most bytes, with what crosses it', () => {
+test('largestCut() finds the cut of most bytes, with the tensors that cross it', () => {
   const { uniform } = streamOf(8, 'graphs');
   for (let k = 0; k < 40; k++) {
     const steps = randomSteps(uniform);
@@ -90,7 +90,7 @@ test('largestCut() is the cut of most bytes, with what crosses it', () => {
   }
 });
 
-test('largestCut() counts memory once that two tensors may share, and says where it is', () => {
+test('largestCut() counts memory that two tensors may share once, and says where the cut is', () => {
   const nodes = [
     w.node('Neg', ['x'], ['a'], { name: 'make' }),
     w.node('Reshape', ['a', 'flat'], ['b'], { name: 'view' }),

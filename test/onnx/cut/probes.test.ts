@@ -9,7 +9,7 @@ import * as w from '../writer.js';
 
 const LENGTH = 6;
 
-/** x[n, 4] → t1 … t6, each twice the one before. */
+/** chain makes a model x[n, 4] → t1 … t6, where each tensor is twice the one before. */
 function chain(parts: w.ModelParts = {}): OnnxModel {
   const steps = Array.from({ length: LENGTH }, (_, i) => i + 1);
   const graph = w.graph({
@@ -32,7 +32,7 @@ const feeds = {
   ),
 };
 
-/** Names of nodes in the order in which ONNX Runtime ran them. */
+/** ranInOrder lists the names of nodes in the order in which ONNX Runtime ran them. */
 async function ranInOrder(bytes: Uint8Array, outputs: readonly string[]): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'inferplan-order-'));
   try {
@@ -83,7 +83,7 @@ describe('probeTensors()', () => {
     expect(values.t1!.dims).toEqual([3, 4]);
   });
 
-  it('lets each probe run as soon as its tensor is there, so that the tensor can be freed', async () => {
+  it('lets each probe run as soon as its tensor is made, so that the tensor can be freed', async () => {
     const { bytes, outputs } = probeTensors(
       chain(),
       all
@@ -99,12 +99,12 @@ describe('probeTensors()', () => {
     outputs.forEach((output, i) => {
       const probe = order.indexOf(output);
       expect(probe).toBeGreaterThan(order.indexOf(`node ${i + 1}`));
-      // Its tensor is read by the next node, and by nothing after that.
+      // The next node reads its tensor, and nothing reads it after that.
       expect(probe).toBeLessThan(order.indexOf(`node ${i + 3}`) + (i + 3 > LENGTH ? order.length : 0));
     });
   });
 
-  it('takes names that the model does not have, and an operator set where it imports none', async () => {
+  it('uses names that the model does not have, and imports an operator set where the model has none', async () => {
     const graph = w.graph({
       nodes: [w.node('Gelu', ['x'], ['x/shape probe'], { domain: 'com.microsoft' })],
       inputs: [w.value('x', w.FLOAT, ['n', 4])],
@@ -117,7 +117,7 @@ describe('probeTensors()', () => {
     expect(values[outputs[0]!]!.dims).toEqual([2]);
   });
 
-  it('refuses what is no tensor of the graph', () => {
+  it('refuses names that are no tensors of the graph', () => {
     expect(() => probeTensors(chain(), [{ tensor: 'q', asks: 'shape' }])).toThrow(/"q" is no tensor/);
   });
 });

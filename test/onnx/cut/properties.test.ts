@@ -3,14 +3,14 @@ import { cutFault, cutsOf, extractPartition } from '../../../src/onnx/index.js';
 import { noise } from '../noise.js';
 import { type RandomGraph, randomGraph, written } from '../random-graph.js';
 
-/** Whether a tensor depends on any input, by recursion over its makers. */
+/** depends says whether a tensor depends on any input, by recursion over its makers. */
 function depends(graph: RandomGraph, name: string): boolean {
   if (graph.inputs.includes(name)) return true;
   const maker = graph.steps.find((step) => step.to === name);
   return maker?.from.some((from) => depends(graph, from)) ?? false;
 }
 
-/** Live at `position`, by the definition: made before, depends on the input, used after or given as an output. */
+/** liveAt follows the definition: a tensor is made before, depends on the input, and is used after or is an output. */
 function liveAt(graph: RandomGraph, position: number): string[] {
   const before = graph.steps.slice(0, position).map((step) => step.to);
   const after = graph.steps.slice(position).filter((step) => depends(graph, step.to));
@@ -25,7 +25,7 @@ describe('random graphs', () => {
   const SEEDS = Array.from({ length: 150 }, (_, i) => i + 1);
   const TYPE = { dtype: 'float32', dims: [2] } as const;
 
-  it('cutsOf() gives what is live by definition on 150 random graphs', () => {
+  it('cutsOf() gives the tensors that are live by definition, on 150 random graphs', () => {
     for (const seed of SEEDS) {
       const graph = randomGraph(noise(seed * 104729));
       const cuts = cutsOf(written(graph));
@@ -35,7 +35,7 @@ describe('random graphs', () => {
     }
   });
 
-  it('extractPartition() of any [i, j) takes what it uses and gives what is used after', () => {
+  it('extractPartition() of any [i, j) has the tensors it uses as inputs, and those used after it as outputs', () => {
     for (const seed of SEEDS) {
       const next = noise(seed * 15485863);
       const graph = randomGraph(next);

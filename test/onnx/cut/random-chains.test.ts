@@ -5,7 +5,7 @@ import { noise } from '../noise.js';
 import { type RandomGraph, randomGraph, type Step, written } from '../random-graph.js';
 import { runChain, type Tensors } from '../runtime.js';
 
-/** Every tensor's values, computed step by step. */
+/** computed gives every tensor's values, computed step by step. */
 function computed(graph: RandomGraph, feeds: ReadonlyMap<string, readonly number[]>): Map<string, number[]> {
   const values = new Map([...feeds].map(([name, list]) => [name, [...list]]));
   for (const [name, value] of graph.constants) values.set(name, [value, -value]);

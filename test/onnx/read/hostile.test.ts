@@ -36,7 +36,7 @@ function refusal(bytes: Uint8Array): string {
   return 'accepted';
 }
 
-/** One tensor with dims and raw bytes, as the small model's bias. */
+/** bias gives the small model one tensor with dims and raw bytes as its bias. */
 function bias(dims: readonly number[], bytes: number, code = w.FLOAT): Uint8Array {
   const fields = dims.map((dim): w.FieldOf => [1, dim]);
   const tensor = w.message(...fields, [2, code], [8, 'b'], [9, new Uint8Array(bytes)]);
@@ -55,7 +55,7 @@ function withNested(depth: number): Uint8Array {
   return small({ nodes, initializers: [condition] });
 }
 
-/** Subgraphs one in another, each the only branch, so that 10,000 of them are still small. */
+/** deep nests subgraphs in one another, each the only branch, so that 10,000 of them are still small. */
 function deep(depth: number): Uint8Array {
   let inner = w.graph({ outputs: [w.value('x', w.FLOAT)] });
   for (let i = 0; i < depth; i++) {
@@ -216,17 +216,17 @@ const CASES: [what: string, hostile: Uint8Array, why: RegExp, neighbour?: Uint8A
 ];
 
 describe('readModel() of hostile files', () => {
-  it('readModel() accepts the small model the others are made from', () => {
+  it('readModel() accepts the small model that the others are made from', () => {
     expect(refusal(small())).toBe('accepted');
   });
 
-  it.each(CASES)('readModel() refuses %s, and takes its neighbour', (_, hostile, why, neighbour) => {
+  it.each(CASES)('readModel() refuses %s, and accepts its valid neighbour', (_, hostile, why, neighbour) => {
     expect(refusal(hostile)).toMatch(/^Cannot read m\.onnx:/);
     expect(refusal(hostile)).toMatch(why);
     if (neighbour !== undefined) expect(refusal(neighbour)).toBe('accepted');
   });
 
-  it('readModel() tells all faults of a file at once', () => {
+  it('readModel() reports all faults of a file at once', () => {
     const broken = small(
       { nodes: [w.node('Add', ['x', 'q'], ['y'])], initializers: [w.message([1, -1], [2, 1], [8, 'b'])] },
       { opsets: {} },
@@ -234,7 +234,7 @@ describe('readModel() of hostile files', () => {
     expect(refusal(broken)).toMatch(/imports no operator set[\s\S]*negative dimension[\s\S]*"q"/);
   });
 
-  it('readModel() refuses the small model cut off anywhere', () => {
+  it('readModel() refuses the small model, wherever it is cut off', () => {
     const whole = small();
     for (let length = 0; length < whole.length; length++) {
       expect(refusal(whole.slice(0, length)), `at ${length}`).toMatch(/Cannot read/);
@@ -242,7 +242,7 @@ describe('readModel() of hostile files', () => {
   });
 });
 
-/** Everything the room does with a model; only InputErrors may come out of it. */
+/** exercise does everything that the room does with a model; only InputErrors may be thrown. */
 function exercise(bytes: Uint8Array): 'refused' | 'taken' {
   try {
     const model = readModel(bytes);
@@ -305,14 +305,14 @@ describe('a damaged file', () => {
     });
   };
 
-  it('readModel() and what follows throw nothing but InputErrors on 3,000 damaged small models', () => {
+  it('readModel() and the functions after it throw only InputErrors on 3,000 damaged small models', () => {
     const bytes = rich();
     expect(exercise(bytes)).toBe('taken');
     fuzz(bytes, 3000, 20261121);
   });
 
   it.skipIf(!hasShared)(
-    'readModel() and what follows throw nothing but InputErrors on 200 damaged real ones',
+    'readModel() and the functions after it throw only InputErrors on 200 damaged real ones',
     () => {
       fuzz(sharedBytes('light_squeezenet.onnx'), 150, 7);
       fuzz(sharedBytes('tinyvit_demo.onnx'), 50, 8);
