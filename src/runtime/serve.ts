@@ -26,13 +26,13 @@ const DEFAULT_MOST_BODY_BYTES = 64 * 1024 * 1024;
 const MOST_SLACK_NS = 3e6;
 
 /**
- * serveBundle serves a bundle over HTTP until it is closed. It checks every file, starts and warms an
+ * startServer serves a bundle over HTTP until it is closed. It checks every file, starts and warms an
  * executor per virtual GPU, and then listens. When it throws, everything that was started is released.
  * @param folder the folder that holds manifest.json
  * @throws MissingError where the bundle or a device is missing; InputError with every fault of the bundle,
  *   where the host has too few CPU threads, or where the port cannot be used
  */
-export async function serveBundle(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
+export async function startServer(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
   const log = options.onLog ?? (() => {});
   const bundle = await openBundle(folder, options.sloMs === undefined ? {} : { sloMs: options.sloMs });
   const server = new Server(bundle, options, log);
@@ -68,26 +68,31 @@ class Server implements RunningServer {
     this.counters = new Counters(bundle, () => this.driver);
     this.devices = planDevices(bundle).map((plan, device) => {
       const pool = bundle.topology.pools[plan.pool]!;
-      return new LiveDevice(plan, bundle.partitions[plan.pool]!, pool.batch, {
-        up: () => this.deviceUp(device),
-        down: (why) => this.deviceDown(device, why),
-        restarted: () => this.counters.restarted(device),
-      });
+      return new LiveDevice(
+        plan,
+        { partition: bundle.partitions[plan.pool]!, largestBatch: pool.batch },
+        {
+          up: () => this.deviceUp(device),
+          down: (why) => this.deviceDown(device, why),
+          restarted: () => this.counters.restarted(device),
+        },
+      );
     });
-    this.driver = new LiveDriver(
-      bundle,
-      this.devices,
-      coreOf(bundle.topology, options),
-      {
+    this.driver = new LiveDriver(bundle, this.devices, {
+      makeCore: coreOf(bundle.topology, options),
+      observer: {
         batch: (record) => this.counters.batch(record),
         failure: (device, why) => {
           this.counters.executionFailed(device);
           log({ kind: 'batchFailed', device: this.nameOf(device), why });
         },
       },
-      options.onDecision,
-    );
-    this.front = makeFront(bundle, this.driver, this.counters, {
+      log: options.onDecision,
+    });
+    this.front = makeFront({
+      bundle,
+      driver: this.driver,
+      counters: this.counters,
       maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MOST_BODY_BYTES,
       ready: () => this.closing === undefined && this.everyPoolUp(),
     });

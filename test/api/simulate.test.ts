@@ -364,7 +364,7 @@ describe('simulatePlan()', () => {
   });
 
   it('serves the requests that have arrived when it is interrupted, and says so', async () => {
-    const { setup } = await prepareSimulation(await planFile(PAIR), { duration: 1000, load: 0.8 }, []);
+    const { setup } = await prepareSimulation(await planFile(PAIR), { duration: 1000, load: 0.8 });
     let asked = 0;
     const run = await runSimulation(setup, { windowNs: 1e9 }, { interrupted: () => ++asked === 3 });
     const { overall, windows } = run.figures;
@@ -381,7 +381,7 @@ describe('simulatePlan()', () => {
 
   it('counts no device time after it is interrupted, so that no utilisation exceeds 1', async () => {
     const options = { duration: 1000, load: 3, scheduler: 'fifo' };
-    const { setup } = await prepareSimulation(await planFile(PAIR), options, []);
+    const { setup } = await prepareSimulation(await planFile(PAIR), options);
     let asked = 0;
     const run = await runSimulation(setup, { windowNs: 1e9 }, { interrupted: () => ++asked === 2 });
     const { classes, pools, links, windows } = run.figures;
@@ -454,7 +454,7 @@ describe('simulatePlan() by the spread of the profile', () => {
 
   it('uses the spread of the next larger batch for a batch that was not measured', async () => {
     const { plan } = await planWithProfile();
-    const { setup } = await prepareSimulation(plan, { jitter: 'profile' }, []);
+    const { setup } = await prepareSimulation(plan, { jitter: 'profile' });
     const { jitter } = setup.execution;
     if (jitter?.kind !== 'profile') throw new Error('no spread was read');
     const deviation = (ratio: number) => Math.log(ratio) / 1.6448536;
