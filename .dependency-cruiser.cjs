@@ -1,3 +1,6 @@
+const { existsSync, readdirSync } = require('node:fs');
+const { join } = require('node:path');
+
 // The arrows of ARCHITECTURE.md, as a check. A room may look at the rooms listed after it, and enters them by their index.ts.
 const ROOMS = [
   'cli',
@@ -50,6 +53,33 @@ const FOLDERS = {
   onnx: ['batch', 'cut', 'read', 'wire'],
   api: ['compare', 'solve'],
 };
+
+// A rule about a room that is gone would hold forever and keep nothing.
+const src = join(__dirname, 'src');
+const named = [
+  ...ROOMS,
+  ...SIDE_BY_SIDE.flat(),
+  ...APART,
+  ...PURE,
+  ...Object.values(ONLY_IN).flat(),
+  ...Object.entries(FOLDERS).flatMap(([room, folders]) => folders.map((folder) => `${room}/${folder}`)),
+];
+const gone = [...new Set(named)].filter((room) => !existsSync(join(src, room)));
+const foldersIn = (folder) =>
+  readdirSync(join(src, folder), { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? [join(folder, entry.name)] : [],
+  );
+const rooms = foldersIn('');
+// A folder without a door is a part of its room's list of files, as `cli/commands` is.
+const doors = rooms.flatMap(foldersIn).filter((folder) => existsSync(join(src, folder, 'index.ts')));
+const unnamed = [...rooms, ...doors].filter((room) => !named.includes(room.replaceAll('\\', '/')));
+if (gone.length + unnamed.length > 0) {
+  const faults = [
+    ...gone.map((room) => `it names ${room}, and there is no such folder in src`),
+    ...unnamed.map((room) => `it does not name ${room}, which is a folder of src`),
+  ];
+  throw new Error(`Cannot check the arrows by .dependency-cruiser.cjs:\n  ${faults.join('\n  ')}`);
+}
 
 const forbidden = [
   { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },

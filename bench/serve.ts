@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadArtifact } from '../src/artifacts/index.js';
 import { driveLoad, type LoadReport } from '../src/loadgen/index.js';
-import { type RunningServer, serveBundle } from '../src/runtime/index.js';
+import { type RunningServer, startServer } from '../src/runtime/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import { inputsAt, measuresOf, saveResult } from './results/result.js';
 
@@ -61,7 +61,7 @@ async function bench(): Promise<void> {
   const { value: manifest } = await loadArtifact(join(folder, 'manifest.json'), ['bundle']);
   const { value: plan } = await loadArtifact(join(folder, manifest.plan.path), ['pooled-plan']);
   const model = plan.models.find(({ name }) => name === values.model) ?? plan.models[0]!;
-  const server = await serveBundle(folder, { port: 0 });
+  const server = await startServer(folder, { port: 0 });
   const rows: Row[] = [];
   for (const load of values.load.split(',').map((load) => benchNumber(USAGE, '--load', load))) {
     const rps = load * model.throughputRps;

@@ -22,7 +22,7 @@ import {
   sha256OfFile,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
-import type { Step } from './profile.js';
+import type { ProgressStep } from './profile.js';
 
 export interface DeployOptions {
   /** The folder of the bundle. */
@@ -31,7 +31,7 @@ export interface DeployOptions {
   /** ONNX files by model name, for models that are not at the paths in their profiles. */
   readonly model?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
-  readonly onProgress?: (step: Step) => void;
+  readonly onProgress?: (step: ProgressStep) => void;
 }
 
 /**

@@ -38,7 +38,12 @@ export { diffPlanFiles } from './diff.js';
 export { type ImportOptions, importProfileFiles } from './import.js';
 export { loadServer } from './load.js';
 export { type PartitionedModel, type PartitionModelOptions, partitionModelFile } from './partition.js';
-export { mergeProfileFiles, type ProfileModelOptions, profileModelFile, type Step } from './profile.js';
+export {
+  mergeProfileFiles,
+  type ProfileModelOptions,
+  type ProgressStep,
+  profileModelFile,
+} from './profile.js';
 export { serveBundle } from './serve.js';
 export { type Simulated, type SimulateOptions, simulatePlan, sweepPlan } from './simulate.js';
 export { type Solved, type SolveLimits, type SolveOptions, solveSpec } from './solve/index.js';

@@ -24,7 +24,7 @@ import {
 import { partitionLayers } from '../partition/index.js';
 import type { Chain, PreparedModel } from '../profiler/index.js';
 import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
-import { PROBE_DEVICE, type Step } from './profile.js';
+import { PROBE_DEVICE, type ProgressStep } from './profile.js';
 
 export interface PartitionModelOptions {
   /** A profile of the model. Its layer latencies are used, so that nothing is measured. */
@@ -42,7 +42,7 @@ export interface PartitionModelOptions {
   /** The file for a profile with these blocks, whose latencies are sums over layers. */
   readonly output?: string | undefined;
   readonly signal?: AbortSignal;
-  readonly onProgress?: (step: Step) => void;
+  readonly onProgress?: (step: ProgressStep) => void;
 }
 
 export interface PartitionedModel {

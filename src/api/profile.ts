@@ -26,8 +26,8 @@ import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
 /** Models are run on this device to find out shapes and to compare outputs, because every machine has it. */
 export const PROBE_DEVICE = { provider: 'cpu', threads: 1 } as const;
 
-/** Step is a step of progress as it is shown to a person. */
-export interface Step {
+/** ProgressStep is a step of progress as it is shown to a person. */
+export interface ProgressStep {
   readonly doing: string;
   readonly fraction?: number;
   readonly leftMs?: number | undefined;
@@ -57,7 +57,7 @@ export interface ProfileModelOptions {
   /** The file of the profile: `<model>.profile.json` in the working folder by default; false writes none. */
   readonly output?: string | false | undefined;
   readonly signal?: AbortSignal;
-  readonly onProgress?: (step: Step) => void;
+  readonly onProgress?: (step: ProgressStep) => void;
   /**
    * onNote receives further notes: devices that are left out and what they lack, and what the grouping of
    * layers gave up.

@@ -6,5 +6,5 @@ import type { RunningServer, ServeOptions } from '../runtime/index.js';
  */
 export async function serveBundle(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
   const runtime = await import('../runtime/index.js');
-  return runtime.serveBundle(folder, options);
+  return runtime.startServer(folder, options);
 }

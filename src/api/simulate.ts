@@ -5,9 +5,9 @@ import {
   type SimulationSweep,
   saveArtifact,
 } from '../artifacts/index.js';
-import type { SimulationOptions, SimulationProgress, SweepOptions } from '../simulation/index.js';
+import type { SimulationProgress, SimulationSettings, SweepOptions } from '../simulation/index.js';
 
-export interface SimulateOptions extends SimulationOptions {
+export interface SimulateOptions extends SimulationSettings {
   /** Adds figures by windows of so many seconds. */
   readonly windows?: number | undefined;
   /** The file that the run's timeline is written to, as Chrome trace JSON. */
@@ -36,7 +36,8 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
   const { prepareSimulation, windowFaults } = await import('../simulation/index.js');
   const { SimulationPool } = await import('../simulation/index.js');
   const { silenceNs, simulationReport } = await import('../simulation/index.js');
-  const { setup, inputs } = await prepareSimulation(path, options, outputFiles({ output, timeline }), {
+  const { setup, inputs } = await prepareSimulation(path, options, {
+    outputs: outputFiles({ output, timeline }),
     check: (plan, workload) => windowFaults(plan, workload, windows),
   });
   const pool = new SimulationPool(setup, { threads: 1, signal });
@@ -48,7 +49,7 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
       },
       onProgress,
     );
-    const report = simulationReport(setup, run, windows, inputs(output));
+    const report = simulationReport(setup, run, { windowS: windows, inputs: inputs(output) });
     if (output !== undefined) await saveArtifact<'simulation-report'>(output, report);
     const warnings = [
       ...silenceWarnings(silenceNs(setup.workload), report),
@@ -75,7 +76,8 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   const told = new ToldFaults();
   const loads = sweptLoads(options.sweep, told);
   // A trace is longest at the smallest load and densest at the largest, so both are checked.
-  const { setup, inputs } = await prepareSimulation(path, options, outputFiles({ output }), {
+  const { setup, inputs } = await prepareSimulation(path, options, {
+    outputs: outputFiles({ output }),
     told,
     check: (plan, workload) =>
       loads.length === 0
@@ -84,7 +86,7 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
             lengthFaults(plan, atLoadFactor(workload, plan.models, load), options.exact),
           ),
   });
-  const document = await runSweep(setup, loads, options, inputs(output));
+  const document = await runSweep(setup, loads, { ...options, inputs: inputs(output) });
   if (output !== undefined) await saveArtifact<'simulation-sweep'>(output, document);
   return document;
 }

@@ -1,4 +1,5 @@
 import type { Ora } from 'ora';
+import type { ProgressStep } from '../api/index.js';
 import { harmlessLine } from './harmless.js';
 import { columnsOf, isColoured } from './screen.js';
 import type { Terminal } from './terminal.js';
@@ -7,13 +8,6 @@ const QUIET_BETWEEN_LINES_MS = 10_000;
 
 /** Columns that the spinner takes before its text. */
 const SPINNER_COLUMNS = 2;
-
-/** What is being done, how much of it is done (0 to 1), and how long the rest may take, as soon as that can be said. */
-export interface Step {
-  readonly doing: string;
-  readonly fraction?: number;
-  readonly leftMs?: number | undefined;
-}
 
 /** Progress of long work on stderr: a line that redraws on a terminal, a line every ten seconds elsewhere. */
 export class Progress {
@@ -35,7 +29,7 @@ export class Progress {
     return this;
   }
 
-  show(step: Step): void {
+  show(step: ProgressStep): void {
     if (this.stopped) return;
     const text = harmlessLine(describe(step));
     if (this.spinner) {
@@ -81,7 +75,7 @@ function clipped(text: string, columns: number): string {
   return columns < 1 ? '' : `${text.slice(0, columns - 1)}…`;
 }
 
-function describe({ doing, fraction, leftMs }: Step): string {
+function describe({ doing, fraction, leftMs }: ProgressStep): string {
   const percent = fraction === undefined ? '' : `${Math.floor(fraction * 100)} % · `;
   const left = leftMs === undefined || leftMs < 1 ? '' : ` · about ${duration(leftMs)} left`;
   return `${percent}${doing}${left}`;

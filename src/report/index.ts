@@ -16,7 +16,7 @@ export {
   sloExplanationTable,
 } from './explain.js';
 export { loadTable } from './load.js';
-export { classTable, pipelineTable, planHeadline, timesText } from './plan.js';
+export { classUseTable, pipelineTable, planHeadline, timesText } from './plan.js';
 export { blockTable, boundaryChangeLine, latencyTable, measuredText } from './profile.js';
 export {
   busyTable,

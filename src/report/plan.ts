@@ -64,9 +64,9 @@ export function pipelineTable(plan: PooledPlan): Table {
 }
 
 /**
- * classTable has one row per device class: how many GPUs the plan occupies, and what one more would be worth.
+ * classUseTable has one row per device class: how many GPUs the plan occupies, and what one more would be worth.
  */
-export function classTable(plan: PooledPlan): Table {
+export function classUseTable(plan: PooledPlan): Table {
   const more = plan.objective.kind === 'throughput' ? 'requests/s' : 'objective';
   const rows = Object.entries(plan.classes).map(([name, use]) => [
     className(plan, name),

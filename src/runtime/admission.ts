@@ -47,7 +47,7 @@ export class Admission {
       readings.delete(reading);
     }
     const readNs = Math.min(this.averageNs[model]!, soonNs);
-    return this.driver.wouldDrop(at, model, at + readNs + sloNs, readings.size);
+    return this.driver.wouldDrop({ at, model, deadlineNs: at + readNs + sloNs }, readings.size);
   }
 
   /**
@@ -88,6 +88,13 @@ export function endIfSlow(request: IncomingMessage): void {
   request.once('close', () => clearTimeout(timer));
 }
 
+/** WholeAnswer is an answer that is sent at once. */
+interface WholeAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
 /**
  * answerAndClose answers and ends the connection without keeping the body. A connection that is closed with
  * unread bytes is reset, and the client may lose the answer. So the answer is sent whole first, and the
@@ -96,9 +103,7 @@ export function endIfSlow(request: IncomingMessage): void {
 export function answerAndClose(
   request: IncomingMessage,
   response: ServerResponse,
-  status: number,
-  headers: Record<string, string>,
-  body: string,
+  { status, headers, body }: WholeAnswer,
 ): void {
   response.writeHead(status, { ...headers, connection: 'close', 'content-length': Buffer.byteLength(body) });
   response.write(body);

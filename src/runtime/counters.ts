@@ -77,8 +77,12 @@ export class Counters {
     this.nv.pending.inc(this.labels(model));
   }
 
-  /** ended counts a request that was answered, dropped or failed. */
-  ended(model: number, ending: Ending, tookUs: number, queueUs: number): void {
+  /** ended counts a request that was answered, dropped or failed, and the time that it took and waited. */
+  ended(
+    model: number,
+    ending: Ending,
+    { tookUs, queueUs }: { readonly tookUs: number; readonly queueUs: number },
+  ): void {
     const labels = this.labels(model);
     const sums = this.sums[model]!;
     this.nv.pending.dec(labels);

@@ -22,12 +22,22 @@ const EXTENSIONS = [
   'schedule_policy',
 ];
 
-export interface FrontOptions {
-  bodies: BodyLimits;
+/** FrontParts is what the HTTP server stands before. */
+export interface FrontParts {
+  readonly bundle: OpenedBundle;
+  readonly driver: LiveDriver;
+  readonly counters: Counters;
+  readonly bodyLimits: BodyLimits;
   /** requestTimeoutMs is how long a client may take to send a request, from its connection or the last request on. */
-  requestTimeoutMs: number;
+  readonly requestTimeoutMs: number;
   /** ready says whether every pipeline can serve and the server is not closing. */
   ready: () => boolean;
+}
+
+/** Exchange is a request and its reply, as fastify hands them over. */
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
 }
 
 interface ModelPath {
@@ -49,15 +59,10 @@ class StatusError extends Error {
  * makeFront makes the HTTP server: the Open Inference Protocol's REST routes, those of Triton's extensions
  * that clients ask for, and /metrics.
  */
-export function makeFront(
-  bundle: OpenedBundle,
-  driver: LiveDriver,
-  counters: Counters,
-  options: FrontOptions,
-): FastifyInstance {
-  const { requestTimeoutMs } = options;
+export function makeFront(parts: FrontParts): FastifyInstance {
+  const { requestTimeoutMs } = parts;
   const app = fastify({
-    bodyLimit: options.bodies.oneBytes,
+    bodyLimit: parts.bodyLimits.oneBytes,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
     requestTimeout: requestTimeoutMs,
@@ -69,35 +74,31 @@ export function makeFront(
       connectionsCheckingInterval: Math.min(MOST_CHECKING_MS, requestTimeoutMs / 4),
     },
   });
-  const bodies = new Bodies(options.bodies);
+  const bodies = new Bodies(parts.bodyLimits);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request, _payload, done) =>
     bodies.read(request.raw, Number(request.headers[HEADER_LENGTH] ?? 0), done),
   );
   addErrors(app);
-  addContinue(app, options.bodies.oneBytes);
+  addContinue(app, parts.bodyLimits.oneBytes);
   app.addHook('preParsing', (request, reply, payload, done) => {
     reply.raw.once('close', () => bodies.release(request.raw));
     done(null, payload);
   });
-  addServerRoutes(app, bundle, counters, options);
-  addModelRoutes(app, bundle, counters, options);
-  addInferRoutes(app, bundle, driver, counters, bodies);
+  addServerRoutes(app, parts);
+  addModelRoutes(app, parts);
+  addInferRoutes(app, parts, bodies);
   return app;
 }
 
-function addServerRoutes(
-  app: FastifyInstance,
-  bundle: OpenedBundle,
-  counters: Counters,
-  options: FrontOptions,
-): void {
+function addServerRoutes(app: FastifyInstance, parts: FrontParts): void {
+  const { bundle, counters } = parts;
   const about = { name: 'inferplan', version: thisTool().version, extensions: EXTENSIONS };
   app.get('/v2', () => about);
   app.get('/v2/', () => about);
   app.get('/v2/health/live', () => ({ live: true }));
   app.get('/v2/health/ready', (_request, reply) => {
-    const ready = options.ready();
+    const ready = parts.ready();
     return reply.code(ready ? 200 : 400).send({ ready });
   });
   app.post('/v2/repository/index', () =>
@@ -109,12 +110,8 @@ function addServerRoutes(
   });
 }
 
-function addModelRoutes(
-  app: FastifyInstance,
-  bundle: OpenedBundle,
-  counters: Counters,
-  options: FrontOptions,
-): void {
+function addModelRoutes(app: FastifyInstance, parts: FrontParts): void {
+  const { bundle, counters } = parts;
   const get = (path: string, handle: (model: LiveModel, index: number, reply: FastifyReply) => unknown) => {
     for (const route of [`/v2/models/:model${path}`, `/v2/models/:model/versions/:version${path}`]) {
       app.get<{ Params: ModelPath }>(route, (request, reply) => {
@@ -127,7 +124,7 @@ function addModelRoutes(
   get('/config', (model) => modelConfig(model));
   get('/stats', (model, index) => modelStatistics(model, counters.sums[index]!));
   get('/ready', (model, _index, reply) => {
-    const ready = options.ready();
+    const ready = parts.ready();
     return reply.code(ready ? 200 : 400).send({ name: model.name, ready });
   });
 }
@@ -159,13 +156,8 @@ function addContinue(app: FastifyInstance, mostBytes: number): void {
   });
 }
 
-function addInferRoutes(
-  app: FastifyInstance,
-  bundle: OpenedBundle,
-  driver: LiveDriver,
-  counters: Counters,
-  bodies: Bodies,
-): void {
+function addInferRoutes(app: FastifyInstance, parts: FrontParts, bodies: Bodies): void {
+  const { bundle, driver } = parts;
   const admission = new Admission(bundle, driver);
   const onRequest = (
     request: FastifyRequest<{ Params: ModelPath }>,
@@ -174,7 +166,7 @@ function addInferRoutes(
   ): void => {
     const index = modelIndex(bundle, request.params);
     if (admission.wouldDrop(index)) {
-      turnAway(index, driver, counters, request, reply);
+      turnAway(index, parts, { request, reply });
       return;
     }
     const ended = admission.reading(index);
@@ -184,23 +176,17 @@ function addInferRoutes(
   };
   const handle = (request: FastifyRequest<{ Params: ModelPath }>, reply: FastifyReply) => {
     const index = modelIndex(bundle, request.params);
-    return infer(bundle.models[index]!, index, driver, counters, bodies, request, reply);
+    return infer(index, { ...parts, bodies }, { request, reply });
   };
   app.post<{ Params: ModelPath }>('/v2/models/:model/infer', { onRequest }, handle);
   app.post<{ Params: ModelPath }>('/v2/models/:model/versions/:version/infer', { onRequest }, handle);
 }
 
 /** turnAway answers a request that would be dropped as soon as its headers are here, without its body. */
-function turnAway(
-  index: number,
-  driver: LiveDriver,
-  counters: Counters,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
+function turnAway(index: number, { driver, counters }: FrontParts, { request, reply }: Exchange): void {
   counters.arrived(index);
   driver.turnAway(index, (ending, queueUs) => {
-    counters.ended(index, ending, 0, queueUs);
+    counters.ended(index, ending, { tookUs: 0, queueUs });
     if (ending.kind !== 'dropped') return;
     if (worthKeeping(request.raw)) {
       sendFailure(reply, ending);
@@ -209,20 +195,18 @@ function turnAway(
     }
     reply.hijack();
     const headers = { 'content-type': 'application/json; charset=utf-8', 'retry-after': RETRY_AFTER_S };
-    answerAndClose(request.raw, reply.raw, 503, headers, JSON.stringify(dropWords(ending)));
+    const body = JSON.stringify(dropWords(ending));
+    answerAndClose(request.raw, reply.raw, { status: 503, headers, body });
   });
 }
 
 /** infer serves one inference: it reads the request, submits it, and answers when the core has decided. */
 function infer(
-  model: LiveModel,
   index: number,
-  driver: LiveDriver,
-  counters: Counters,
-  bodies: Bodies,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { bundle, driver, counters, bodies }: FrontParts & { readonly bodies: Bodies },
+  { request, reply }: Exchange,
 ): FastifyReply {
+  const model = bundle.models[index]!;
   const arrivedAt = driver.now();
   const header = request.headers[HEADER_LENGTH];
   const body = (request.body as Buffer | undefined) ?? NO_BODY;
@@ -231,8 +215,9 @@ function infer(
   );
   const allowedNs = Math.min(model.sloNs, 1e3 * (inference.timeoutUs ?? Number.POSITIVE_INFINITY));
   counters.arrived(index);
-  const ticket = driver.submit(arrivedAt, index, inference.rows, arrivedAt + allowedNs, (ending, queueUs) => {
-    counters.ended(index, ending, (driver.now() - arrivedAt) / 1e3, queueUs);
+  const arrival = { at: arrivedAt, model: index, deadlineNs: arrivedAt + allowedNs };
+  const ticket = driver.submit(arrival, inference.rows, (ending, queueUs) => {
+    counters.ended(index, ending, { tookUs: (driver.now() - arrivedAt) / 1e3, queueUs });
     reply.raw.off('close', left);
     if (ending.kind !== 'answered') {
       sendFailure(reply, ending);

@@ -6,7 +6,7 @@
  * and `execution` runs the models. Start reading at `serve.ts`, then `live-driver.ts`.
  */
 export { openBundle } from './opened-bundle.js';
-export { serveBundle } from './serve.js';
+export { startServer } from './serve.js';
 export type {
   RunningServer,
   ServeEvent,

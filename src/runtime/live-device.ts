@@ -78,6 +78,12 @@ function wholeDevices(plans: { device: Device; virtual: number; gpu: string }[])
   return new Map(plans.map(({ device, virtual, gpu }) => [gpu, { device, virtual, count: 1 }]));
 }
 
+/** DeviceWork is what the pool of a device gives it to do. */
+export interface DeviceWork {
+  readonly partition: LivePartition;
+  readonly largestBatch: number;
+}
+
 export interface DeviceEvents {
   up(): void;
   down(why: string): void;
@@ -89,6 +95,8 @@ export interface DeviceEvents {
  * when it ends by itself.
  */
 export class LiveDevice {
+  private readonly partition: LivePartition;
+  private readonly largestBatch: number;
   private executor: Executor | undefined;
   private model = -1;
   private closing = false;
@@ -99,10 +107,12 @@ export class LiveDevice {
 
   constructor(
     readonly plan: DevicePlan,
-    private readonly partition: LivePartition,
-    private readonly largestBatch: number,
+    { partition, largestBatch }: DeviceWork,
     private readonly events: DeviceEvents,
-  ) {}
+  ) {
+    this.partition = partition;
+    this.largestBatch = largestBatch;
+  }
 
   get pid(): number | undefined {
     return this.executor?.pid;

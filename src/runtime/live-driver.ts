@@ -41,6 +41,22 @@ export interface DriverObserver {
   failure(device: number, why: string): void;
 }
 
+/** DriverParts is what a driver is made of besides the bundle and its devices. */
+export interface DriverParts {
+  readonly makeCore: (decisions: Decisions) => ServingCore;
+  readonly observer: DriverObserver;
+  /** Where the core's events and decisions are told, so that they can be replayed. */
+  readonly log?: ((entry: LogEntry) => void) | undefined;
+}
+
+/** Arrival is a request as it comes in. */
+export interface Arrival {
+  /** The value of `now()` when the request came, within this turn of the event loop. */
+  readonly at: number;
+  readonly model: number;
+  readonly deadlineNs: number;
+}
+
 export interface Ticket {
   readonly request: number;
   /** cancel tells that the client is gone. `done` will not be called then. */
@@ -67,6 +83,7 @@ interface Running {
  */
 export class LiveDriver {
   private readonly decisions = new Decisions();
+  private readonly observer: DriverObserver;
   private readonly core: ServingCore;
   private readonly startedAt = performance.now();
   private readonly open: (OpenRequest | undefined)[] = [];
@@ -88,10 +105,9 @@ export class LiveDriver {
   constructor(
     private readonly bundle: OpenedBundle,
     private readonly devices: readonly LiveDevice[],
-    makeCore: (decisions: Decisions) => ServingCore,
-    private readonly observer: DriverObserver,
-    log?: (entry: LogEntry) => void,
+    { makeCore, observer, log }: DriverParts,
   ) {
+    this.observer = observer;
     const core = makeCore(this.decisions);
     this.stackMemory = devices.map(() => new StackMemory());
     this.core = log === undefined ? core : recorded(core, this.decisions, log);
@@ -109,21 +125,18 @@ export class LiveDriver {
 
   /**
    * submit takes a request in.
-   * @param at the value of `now()` when the request came, within this turn of the event loop
    * @param rows the inputs of each row
    * @param done called once with the request's ending and the time that its rows waited in queues
    */
   submit(
-    at: number,
-    model: number,
+    { at, model, deadlineNs }: Arrival,
     rows: readonly Tensors[],
-    deadlineNs: number,
     done: (ending: Ending, queueUs: number) => void,
   ): Ticket {
     const request = this.core.arrived(at, model, deadlineNs, rows.length);
     const tasks = rows.map((inputs, row) => {
       const task = this.core.taskOf(request, row);
-      this.rows.add(task, request, inputs, at);
+      this.rows.add(task, { request, inputs, at });
       return task;
     });
     const entry: OpenRequest = { tasks, model, lastFailure: '', done };
@@ -134,10 +147,9 @@ export class LiveDriver {
   }
 
   /**
-   * wouldDrop says whether a request of a model that came at `at` would be dropped, with `ahead` others being
-   * read before it.
+   * wouldDrop says whether a request that came now would be dropped, with `ahead` others being read before it.
    */
-  wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean {
+  wouldDrop({ at, model, deadlineNs }: Arrival, ahead: number): boolean {
     return this.core.wouldDrop(at, model, deadlineNs, ahead);
   }
 

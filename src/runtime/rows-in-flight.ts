@@ -1,5 +1,12 @@
 import type { TensorData, Tensors } from '../execution/index.js';
 
+/** NewRow is a row of a request that came at `at`. */
+interface NewRow {
+  readonly request: number;
+  readonly inputs: Tensors;
+  readonly at: number;
+}
+
 /**
  * RowsInFlight keeps, for each row (task) in flight, the tensors that it carries and the time that it has
  * waited. Rows are known by the core's numbers.
@@ -10,7 +17,7 @@ export class RowsInFlight {
   private readonly queuedAt: number[] = [];
   private readonly queuedUs: number[] = [];
 
-  add(task: number, request: number, inputs: Tensors, at: number): void {
+  add(task: number, { request, inputs, at }: NewRow): void {
     this.carried[task] = { ...inputs };
     this.owner[task] = request;
     this.queuedAt[task] = at;

@@ -19,13 +19,13 @@ const DEFAULT_BODIES_BYTES = 512 * MIB;
 const DEFAULT_REQUEST_TIMEOUT_MS = 60_000;
 
 /**
- * serveBundle serves a bundle over HTTP until it is closed. It checks every file, starts and warms an
+ * startServer serves a bundle over HTTP until it is closed. It checks every file, starts and warms an
  * executor per virtual GPU, and then listens. When it throws, everything that was started is released.
  * @param folder the folder that holds manifest.json
  * @throws MissingError where the bundle or a device is missing; InputError with every fault of the bundle,
  *   where the host has too few CPU threads, or where the port cannot be used
  */
-export async function serveBundle(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
+export async function startServer(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
   const log = options.onLog ?? (() => {});
   const bundle = await openBundle(folder, options.sloMs === undefined ? {} : { sloMs: options.sloMs });
   const server = new Server(bundle, options, log);
@@ -61,28 +61,33 @@ class Server implements RunningServer {
     this.counters = new Counters(bundle, () => this.driver);
     this.devices = planDevices(bundle).map((plan, device) => {
       const pool = bundle.topology.pools[plan.pool]!;
-      return new LiveDevice(plan, bundle.partitions[plan.pool]!, pool.batch, {
-        up: () => this.deviceUp(device),
-        down: (why) => this.deviceDown(device, why),
-        restarted: () => this.counters.restarted(device),
-      });
+      return new LiveDevice(
+        plan,
+        { partition: bundle.partitions[plan.pool]!, largestBatch: pool.batch },
+        {
+          up: () => this.deviceUp(device),
+          down: (why) => this.deviceDown(device, why),
+          restarted: () => this.counters.restarted(device),
+        },
+      );
     });
     const scheduler = liveScheduler(options, bundle.topology);
-    this.driver = new LiveDriver(
-      bundle,
-      this.devices,
-      (decisions) => makeCore(scheduler, bundle.topology, decisions),
-      {
+    this.driver = new LiveDriver(bundle, this.devices, {
+      makeCore: (decisions) => makeCore(scheduler, bundle.topology, decisions),
+      observer: {
         batch: (record) => this.counters.batch(record),
         failure: (device, why) => {
           this.counters.executionFailed(device);
           log({ kind: 'batchFailed', device: this.nameOf(device), why });
         },
       },
-      options.onDecision,
-    );
-    this.front = makeFront(bundle, this.driver, this.counters, {
-      bodies: {
+      log: options.onDecision,
+    });
+    this.front = makeFront({
+      bundle,
+      driver: this.driver,
+      counters: this.counters,
+      bodyLimits: {
         oneBytes: options.maxBodyBytes ?? DEFAULT_BODY_BYTES,
         allBytes: options.maxBodiesBytes ?? DEFAULT_BODIES_BYTES,
       },

@@ -15,8 +15,7 @@ import { describedWorkload } from './workload.js';
 export function simulationReport(
   setup: SimulationSetup,
   { figures, complete }: SimulationRun,
-  windowS: number | undefined,
-  inputs: InputFile[],
+  { windowS, inputs }: { readonly windowS: number | undefined; readonly inputs: InputFile[] },
 ): SimulationReport {
   const { plan, scheduler, execution, workload, seed, exact } = setup;
   const topology = topologyOf(plan, { rules: topologyRulesOf(scheduler) });

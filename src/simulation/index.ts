@@ -9,7 +9,7 @@
 
 export { simulationReport } from './document.js';
 export type { SimulationProgress } from './run.js';
-export { lengthFaults, prepareSimulation, type SimulationOptions, windowFaults } from './setup.js';
+export { lengthFaults, prepareSimulation, type SimulationSettings, windowFaults } from './setup.js';
 export { SimulationPool } from './simulation-pool.js';
 export { runSweep, type SweepOptions, sweptLoads } from './sweep.js';
 export { atLoadFactor, silenceNs } from './workload.js';

@@ -3,7 +3,7 @@ import { StringDecoder } from 'node:string_decoder';
 import type { ToldFaults } from '../artifacts/index.js';
 import { fault, InputError, MissingError, option, readInPieces, refuseForeign } from '../artifacts/index.js';
 import { type ArrivalProcess, meanRps, rescaledTrace, type Trace, TraceReader } from '../workload/index.js';
-import { byWeight, isServed, type LoadedModels, modelOf, plannedRates, weightsOf } from './models.js';
+import { byWeight, isServed, type LoadedModels, modelOf, modelWeights, plannedRates } from './models.js';
 import { phasesOf, variationFault } from './phases.js';
 import {
   phasedWorkload,
@@ -20,7 +20,7 @@ const NS_PER_S = 1e9;
 export const DEFAULT_LOAD = 0.9;
 export const DEFAULT_DURATION_S = 30;
 
-export interface LoadOptions {
+export interface SimulatedLoadOptions {
   /**
    * How requests arrive, or, for a trace of counts, how those of an interval are placed. The default is
    * poisson.
@@ -59,7 +59,7 @@ export interface TraceFile {
  */
 export async function resolvedWorkload(
   models: LoadedModels,
-  options: LoadOptions,
+  options: SimulatedLoadOptions,
   told: ToldFaults,
 ): Promise<{ workload: Workload; files: TraceFile[] } | undefined> {
   const before = told.count;
@@ -97,7 +97,7 @@ export async function resolvedWorkload(
   const durationNs = durationOf(sources, duration, told);
   if (told.count > before) return undefined;
   const whole = duration === undefined;
-  const weights = weightsOf(models);
+  const weights = modelWeights(models);
   const workload: TraceWorkload = { kind: 'trace', ...common, durationNs, whole, sources, weights };
   return { workload, files: read.map(({ file }) => file) };
 }
@@ -119,7 +119,7 @@ function ratesOf(models: LoadedModels, texts: readonly string[], told: ToldFault
       told.add(fault('is not a rate above 0, such as 500 or model=500', at));
     else if (cut === -1) total = rps;
     else {
-      const model = modelOf(models, text.slice(0, cut), at, told);
+      const model = modelOf(models, { name: text.slice(0, cut), at }, told);
       if (model === undefined) continue;
       if (seen.has(model)) told.add(fault('is given twice', at));
       seen.add(model);
@@ -140,7 +140,7 @@ interface ReadSource {
 
 async function readSources(
   models: LoadedModels,
-  options: Pick<LoadOptions, 'traces' | 'traceFormat' | 'signal'>,
+  options: Pick<SimulatedLoadOptions, 'traces' | 'traceFormat' | 'signal'>,
   told: ToldFaults,
 ): Promise<ReadSource[]> {
   const read: ReadSource[] = [];
@@ -148,7 +148,7 @@ async function readSources(
     const at = `${option('traces')} "${text}"`;
     const { name, path } = namedTrace(models, text);
     const named = name !== undefined;
-    const model = named ? modelOf(models, name, at, told) : undefined;
+    const model = named ? modelOf(models, { name, at }, told) : undefined;
     const found = await readTraceFile(path, options, told);
     if (named && model === undefined) continue;
     if (read.some((before) => before.source.model === model))
@@ -182,7 +182,7 @@ function namedTrace(models: LoadedModels, text: string): { name?: string; path: 
 
 async function readTraceFile(
   path: string,
-  options: Pick<LoadOptions, 'traceFormat' | 'signal'>,
+  options: Pick<SimulatedLoadOptions, 'traceFormat' | 'signal'>,
   told: ToldFaults,
 ): Promise<{ trace: Trace; file: TraceFile } | undefined> {
   try {
@@ -202,7 +202,7 @@ async function readTraceFile(
 /** readTrace reads the file once, so that it may be a pipe. */
 async function readTrace(
   path: string,
-  { traceFormat: format, signal }: Pick<LoadOptions, 'traceFormat' | 'signal'>,
+  { traceFormat: format, signal }: Pick<SimulatedLoadOptions, 'traceFormat' | 'signal'>,
 ): Promise<{ trace: Trace; sha256: string }> {
   const reader = new TraceReader({ name: path, ...(format === undefined ? {} : { format }) });
   const hash = createHash('sha256');
@@ -236,7 +236,11 @@ function refuseUntraced(
 }
 
 /** refuseSpread refuses options for placing requests in intervals when no trace has intervals. */
-function refuseSpread(read: readonly ReadSource[], { arrivals, cv }: LoadOptions, told: ToldFaults): void {
+function refuseSpread(
+  read: readonly ReadSource[],
+  { arrivals, cv }: SimulatedLoadOptions,
+  told: ToldFaults,
+): void {
   if (read.length === 0 || read.some(({ source }) => source.trace.kind === 'counts')) return;
   if (arrivals !== undefined || cv !== undefined)
     told.add(

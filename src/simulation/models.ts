@@ -13,25 +13,24 @@ export function plannedRates(models: LoadedModels, factor: number): number[] {
 }
 
 /**
- * weightsOf takes the models' weights where any served model has one, else their planned rates. Models that
+ * modelWeights takes the models' weights where any served model has one, else their planned rates. Models that
  * are not served get 0.
  */
-export function weightsOf(models: LoadedModels): number[] {
+export function modelWeights(models: LoadedModels): number[] {
   const weights = models.map((model) => (isServed(model) ? model.weight : 0));
   return weights.some((weight) => weight > 0) ? weights : plannedRates(models, 1);
 }
 
 export function byWeight(models: LoadedModels, total: number): number[] {
-  const weights = weightsOf(models);
+  const weights = modelWeights(models);
   const sum = weights.reduce((all, weight) => all + weight, 0);
   return weights.map((weight) => (total * weight) / sum);
 }
 
-/** modelOf finds the index of the model that an option names. Faults of the name are added to `told`. */
+/** modelOf finds the index of the model that an option names. Faults of the name are told at `at`. */
 export function modelOf(
   models: LoadedModels,
-  name: string,
-  at: string,
+  { name, at }: { readonly name: string; readonly at: string },
   told: ToldFaults,
 ): number | undefined {
   const model = models.findIndex((one) => one.name === name);

@@ -155,7 +155,7 @@ class PhaseText {
   private model(name: string): number | undefined {
     const names = this.models.map((model) => model.name);
     if (names.includes(name))
-      return modelOf(this.models, name, `${option('phases')} "${this.text}"`, this.told);
+      return modelOf(this.models, { name, at: `${option('phases')} "${this.text}"` }, this.told);
     this.fault(`there is no ${name}=; there are ${[...WORDS, ...names].join('=, ')}=`);
     return undefined;
   }

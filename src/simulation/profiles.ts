@@ -47,10 +47,10 @@ type UnitsOf = typeof import('../milp/index.js').unitsOf;
 const RELATIVE_ROUNDING = 1e-9;
 
 /**
- * profileFaults says where a plan contradicts the profiles it was made from, with the first contradiction of
+ * planProfileFaults says where a plan contradicts the profiles it was made from, with the first contradiction of
  * each partition. When a profile is missing it checks nothing, because the plan alone is enough to simulate.
  */
-export async function profileFaults(plan: PooledPlan, profiles: PlanProfiles): Promise<Fault[]> {
+export async function planProfileFaults(plan: PooledPlan, profiles: PlanProfiles): Promise<Fault[]> {
   if (profiles.length !== plan.models.length) return [];
   const { unitsOf } = await import('../milp/index.js');
   return plan.models.flatMap(({ pipelines }, m) =>

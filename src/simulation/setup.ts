@@ -16,13 +16,13 @@ import {
 import { windowCells } from '../metrics/index.js';
 import { chosenScheduler, type SchedulerOptions, topologyOf } from '../serving/index.js';
 import { type Jitter, profiledJitter } from './execution.js';
-import { type LoadOptions, resolvedWorkload } from './load.js';
-import { type PlanProfiles, profileFaults, profilesOf } from './profiles.js';
+import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
+import { type PlanProfiles, planProfileFaults, profilesOf } from './profiles.js';
 import type { SimulationSetup } from './run.js';
 import { expectedRequests, highestRps, type Workload } from './workload.js';
 
-/** SimulationOptions holds everything that decides a simulation besides the plan. */
-export interface SimulationOptions extends LoadOptions, SchedulerOptions {
+/** SimulationSettings holds everything that decides a simulation besides the plan. */
+export interface SimulationSettings extends SimulatedLoadOptions, SchedulerOptions {
   /** The seed of all random draws. The default is 0. */
   readonly seed?: number | undefined;
   /** Executions take this multiple of the planned time. The default is 1. */
@@ -62,25 +62,26 @@ const MOST_WINDOW_CELLS = 4_000_000;
 
 /**
  * prepareSimulation reads and checks everything that a simulation needs.
- * @param more faults that the caller has already found, and a check that it adds
+ * @param more the files that will be written, faults that the caller has already found, and a check that it adds
  * @throws InputError with every fault of plan, profiles, traces and options at once; MissingError where the
  *   plan is missing
  */
 export async function prepareSimulation(
   path: string,
-  options: SimulationOptions,
-  outputs: readonly OutputPath[],
+  options: SimulationSettings,
   more: {
+    readonly outputs?: readonly OutputPath[];
     readonly told?: ToldFaults;
     readonly check?: (plan: PooledPlan, workload: Workload) => Fault[];
   } = {},
 ): Promise<PreparedSimulation> {
+  const { outputs = [] } = more;
   for (const output of outputs) await checkWritable(output.path);
   const plan = await loadArtifact(path, ['pooled-plan']);
   const { told = new ToldFaults(), check } = more;
   const before = told.count;
   const profiles = await profilesOf(plan, told);
-  if (told.count === before) told.add(...(await profileFaults(plan.value, profiles)));
+  if (told.count === before) told.add(...(await planProfileFaults(plan.value, profiles)));
   const scheduler = chosenScheduler(options, told);
   const load = await resolvedWorkload(plan.value.models, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
@@ -159,7 +160,7 @@ export function windowFaults(
 function jitterOf(
   plan: PooledPlan,
   profiles: PlanProfiles,
-  { jitter }: SimulationOptions,
+  { jitter }: SimulationSettings,
   told: ToldFaults,
 ): Jitter | undefined {
   if (jitter === undefined || jitter === 0) return undefined;
@@ -170,7 +171,7 @@ function jitterOf(
  * numberFaults refuses numbers that cannot be simulated. The conditions are written so that NaN fails them
  * too.
  */
-function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationOptions): Fault[] {
+function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationSettings): Fault[] {
   const faults: Fault[] = [];
   if (!(slow > 0 && slow <= MOST_SLOW))
     faults.push(fault(`is ${slow}; it must be above 0 and at most ${MOST_SLOW}`, option('slow')));

@@ -13,11 +13,11 @@ import { evenlySpaced } from '../collections/index.js';
 import { type JobsProgress, jobsProgress } from '../jobs/index.js';
 import { describedExecution } from './execution.js';
 import type { SimulationRun, SimulationSetup } from './run.js';
-import type { SimulationOptions } from './setup.js';
+import type { SimulationSettings } from './setup.js';
 import { SimulationPool } from './simulation-pool.js';
 import { spreadOf } from './workload.js';
 
-export interface SweepOptions extends Omit<SimulationOptions, 'load' | 'rps' | 'phases'> {
+export interface SweepOptions extends Omit<SimulationSettings, 'load' | 'rps' | 'phases'> {
   /** The load factors: `load=0.05..1.0`, or `load=0.5..1.2:15` with the number of points. */
   readonly sweep: string;
   /** The attainment that the largest load must reach. The default is 0.99. */
@@ -70,10 +70,11 @@ export function sweptLoads(text: string, told: ToldFaults): number[] {
 export async function runSweep(
   setup: SimulationSetup,
   loads: readonly number[],
-  options: Pick<SweepOptions, 'target' | 'threads' | 'signal' | 'onProgress'>,
-  inputs: InputFile[],
+  options: Pick<SweepOptions, 'target' | 'threads' | 'signal' | 'onProgress'> & {
+    readonly inputs: InputFile[];
+  },
 ): Promise<SimulationSweep> {
-  const { target = TARGET, signal } = options;
+  const { target = TARGET, signal, inputs } = options;
   const runs = new Map<number, SimulationRun>();
   const pool = new SimulationPool(setup, { threads: options.threads, signal });
   const tell = jobsProgress(options.onProgress);

@@ -93,11 +93,11 @@ function lasting(options: SimulateOptions): SimulateOptions {
 /** simulated gives the report of a run as simulatePlan() does, but in this thread: starting one takes longer than most runs. */
 async function simulated(plan: PooledPlan, options: SimulateOptions = {}): Promise<SimulationReport> {
   const { windows } = options;
-  const { setup, inputs } = await prepareSimulation(await planFile(plan), lasting(options), [], {
+  const { setup, inputs } = await prepareSimulation(await planFile(plan), lasting(options), {
     check: (checked, workload) => windowFaults(checked, workload, windows),
   });
   const run = await runSimulation(setup, windows === undefined ? {} : { windowNs: windows * 1e9 });
-  return simulationReport(setup, run, windows, inputs(undefined));
+  return simulationReport(setup, run, { windowS: windows, inputs: inputs(undefined) });
 }
 
 function outcomes({ inTime, late, dropped, failed }: SimulatedRequests): number {
@@ -383,7 +383,7 @@ describe('simulatePlan()', () => {
   });
 
   it('serves the requests that have arrived when it is interrupted, and says so', async () => {
-    const { setup } = await prepareSimulation(await planFile(PAIR), { duration: 1000, load: 0.8 }, []);
+    const { setup } = await prepareSimulation(await planFile(PAIR), { duration: 1000, load: 0.8 });
     let asked = 0;
     const run = await runSimulation(setup, { windowNs: 1e9 }, { interrupted: () => ++asked === 3 });
     const { overall, windows } = run.figures;
@@ -400,7 +400,7 @@ describe('simulatePlan()', () => {
 
   it('counts no device time after it is interrupted, so that no utilisation exceeds 1', async () => {
     const options = { duration: 1000, load: 3, scheduler: 'fifo' };
-    const { setup } = await prepareSimulation(await planFile(PAIR), options, []);
+    const { setup } = await prepareSimulation(await planFile(PAIR), options);
     let asked = 0;
     const run = await runSimulation(setup, { windowNs: 1e9 }, { interrupted: () => ++asked === 2 });
     const { classes, pools, links, windows } = run.figures;
@@ -473,7 +473,7 @@ describe('simulatePlan() by the spread of the profile', () => {
 
   it('uses the spread of the next larger batch for a batch that was not measured', async () => {
     const { plan } = await planWithProfile();
-    const { setup } = await prepareSimulation(plan, { jitter: 'profile' }, []);
+    const { setup } = await prepareSimulation(plan, { jitter: 'profile' });
     const { jitter } = setup.execution;
     if (jitter?.kind !== 'profile') throw new Error('no spread was read');
     const deviation = (ratio: number) => Math.log(ratio) / 1.6448536;

@@ -1,6 +1,7 @@
 import chalk from 'chalk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Progress, type Step } from '../../src/cli/progress.js';
+import type { ProgressStep } from '../../src/api/index.js';
+import { Progress } from '../../src/cli/progress.js';
 import { Terminal } from '../../src/cli/terminal.js';
 import { FakeScreen } from './fake-screen.js';
 
@@ -20,7 +21,7 @@ afterEach(() => {
 });
 
 /** Shows the steps on a screen, a second of redrawing each. */
-async function shown(screen: FakeScreen, steps: readonly Step[]): Promise<FakeScreen> {
+async function shown(screen: FakeScreen, steps: readonly ProgressStep[]): Promise<FakeScreen> {
   vi.useFakeTimers();
   const terminal = new Terminal(new FakeScreen(80).stream, screen.stream);
   const progress = await new Progress(terminal).start();

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { PooledPlan } from '../../src/artifacts/index.js';
-import { classTable, diffHeadline, pipelineTable, planHeadline, timesText } from '../../src/report/index.js';
+import {
+  classUseTable,
+  diffHeadline,
+  pipelineTable,
+  planHeadline,
+  timesText,
+} from '../../src/report/index.js';
 
 const PLAN: PooledPlan = {
   kind: 'pooled-plan',
@@ -63,9 +69,9 @@ describe('pipelineTable()', () => {
   });
 });
 
-describe('classTable()', () => {
+describe('classUseTable()', () => {
   it('shows a dash where a figure is not known', () => {
-    expect(classTable(PLAN).rows).toEqual([
+    expect(classUseTable(PLAN).rows).toEqual([
       ['L4', '1 of 2', '31.5', '—'],
       ['P4', '1 of 3', '—', '12.0'],
     ]);

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadArtifact } from '../../src/artifacts/index.js';
-import { type RunningServer, serveBundle } from '../../src/runtime/index.js';
+import { type RunningServer, startServer } from '../../src/runtime/index.js';
 import { type LogEntry, replay, StageLocalCore, topologyOf } from '../../src/serving/index.js';
 import { answerOf, inputOf, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
 
@@ -19,7 +19,7 @@ const log: LogEntry[] = [];
 beforeAll(async () => {
   bundle = await writeBundle(twoPartitions(2, 600, 10_000, 700));
   const onDecision = (entry: LogEntry) => log.push(entry);
-  server = await serveBundle(bundle.folder, { port: 0, maxBodyBytes: LARGEST, onDecision });
+  server = await startServer(bundle.folder, { port: 0, maxBodyBytes: LARGEST, onDecision });
 });
 afterAll(async () => {
   await server.close();

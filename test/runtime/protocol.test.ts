@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
-import { type RunningServer, serveBundle } from '../../src/runtime/index.js';
+import { type RunningServer, startServer } from '../../src/runtime/index.js';
 import { answerOf, inputOf, lookup, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
 
 const LIMIT = 100_000;
@@ -11,7 +11,7 @@ let server: RunningServer;
 
 beforeAll(async () => {
   bundle = await writeBundle(twoPartitions(4, 5000));
-  server = await serveBundle(bundle.folder, {
+  server = await startServer(bundle.folder, {
     port: 0,
     maxBodyBytes: LIMIT,
     policy: ['formation=eager'],
@@ -301,7 +301,7 @@ describe('a request that its model refuses', () => {
       sloMs: 2000,
       model: lookup(),
     });
-    const failing = await serveBundle(folder, {
+    const failing = await startServer(folder, {
       port: 0,
       policy: ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'],
     });
@@ -334,7 +334,7 @@ describe('a request that its model refuses', () => {
 describe('a client that leaves', () => {
   it('is counted as cancelled and delays nothing', async () => {
     const waiting = await writeBundle(twoPartitions(4, 60_000));
-    const patient = await serveBundle(waiting.folder, {
+    const patient = await startServer(waiting.folder, {
       port: 0,
       policy: ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'],
     });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadArtifact } from '../../src/artifacts/index.js';
 import { driveLoad } from '../../src/loadgen/index.js';
-import { type RunningServer, type ServeEvent, serveBundle } from '../../src/runtime/index.js';
+import { type RunningServer, type ServeEvent, startServer } from '../../src/runtime/index.js';
 import {
   Decision,
   type LogEntry,
@@ -23,11 +23,11 @@ afterEach(async () => {
 
 async function serve(
   shape: BundleShape,
-  options: Parameters<typeof serveBundle>[1] = {},
+  options: Parameters<typeof startServer>[1] = {},
 ): Promise<{ server: RunningServer; folder: string }> {
   const { folder, remove } = await writeBundle(shape);
   closers.push(remove);
-  const server = await serveBundle(folder, { port: 0, ...options });
+  const server = await startServer(folder, { port: 0, ...options });
   closers.push(() => server.close());
   return { server, folder };
 }
@@ -87,7 +87,7 @@ async function expectAllAccounted(report: Awaited<ReturnType<typeof driveLoad>>,
   expect(metric(await server.metricsText(), 'nv_inference_pending_request_count')).toBe(0);
 }
 
-describe('serveBundle() under driveLoad()', () => {
+describe('startServer() under driveLoad()', () => {
   it("answers everything at a modest rate over two partitions, with the model's own answers", async () => {
     const { server } = await serve(twoPartitions(4, 3000));
     const report = await driveLoad(server.url, { rps: 150, durationS: 2, seed: 1, inputs, check });

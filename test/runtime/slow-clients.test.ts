@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RunningServer, serveBundle } from '../../src/runtime/index.js';
+import { type RunningServer, startServer } from '../../src/runtime/index.js';
 import { inputOf, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
 
 /** Memory comes in steps of 64 KiB. This is what two bodies of the announced length take together. */
@@ -14,7 +14,7 @@ let server: RunningServer;
 beforeAll(async () => {
   bundle = await writeBundle(twoPartitions(2, 5000));
   const limits = { maxBodyBytes: 1_000_000, maxBodiesBytes: TWO_BODIES, requestTimeoutMs: 600 };
-  server = await serveBundle(bundle.folder, { port: 0, ...limits });
+  server = await startServer(bundle.folder, { port: 0, ...limits });
 });
 afterAll(async () => {
   await server.close();

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { InputError, MissingError, sha256OfFile } from '../../src/artifacts/index.js';
-import { serveBundle } from '../../src/runtime/index.js';
+import { startServer } from '../../src/runtime/index.js';
 import { twoPartitions, writeBundle } from './tiny-bundle.js';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -19,7 +19,7 @@ async function bundle(shape = twoPartitions()): Promise<string> {
 }
 
 const failure = async (folder: string, options = {}): Promise<InputError> => {
-  const outcome = await serveBundle(folder, { port: 0, ...options }).then(
+  const outcome = await startServer(folder, { port: 0, ...options }).then(
     (server) => server.close().then(() => undefined),
     (error: unknown) => error,
   );
@@ -36,7 +36,7 @@ async function edit(folder: string, file: 'manifest.json' | 'plan.json', change:
   await writeFile(manifest, (await readFile(manifest, 'utf8')).replace(before, after));
 }
 
-describe('serveBundle() refuses', () => {
+describe('startServer() refuses', () => {
   it('a folder without a bundle', async () => {
     expect(await failure('nowhere')).toBeInstanceOf(MissingError);
   });

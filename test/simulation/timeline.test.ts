@@ -47,7 +47,7 @@ async function timelineOf(scheduler: string, mostBytes?: number) {
   const plan = join(folder, 'plan.json');
   await writeFile(plan, JSON.stringify(PLAN));
   const path = join(folder, `${scheduler}.json`);
-  const { setup } = await prepareSimulation(plan, { scheduler, duration: 3, load: 0.8, jitter: 0.1 }, []);
+  const { setup } = await prepareSimulation(plan, { scheduler, duration: 3, load: 0.8, jitter: 0.1 });
   const run = await runSimulation(setup, {
     timeline: { path, ...(mostBytes === undefined ? {} : { mostBytes }) },
   });
@@ -133,7 +133,7 @@ describe('TimelineWriter', () => {
     const plan = join(folder, 'plan.json');
     const path = join(folder, 'kept.json');
     await writeFile(path, 'before');
-    const { setup } = await prepareSimulation(plan, { duration: 3 }, []);
+    const { setup } = await prepareSimulation(plan, { duration: 3 });
     const broken = { ...setup, workload: { ...setup.workload, rps: [Number.NaN] } } as typeof setup;
     await expect(runSimulation(broken, { timeline: { path } })).rejects.toThrow();
     const failing = { ...setup, execution: { slow: Number.NaN } };

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { Command } from 'commander';
-import type { ServeEvent } from '../../api/index.js';
+import type { ProgressStep, ServeEvent } from '../../api/index.js';
 import { EXIT } from '../exit.js';
 import { each, portNumber, seconds, wholeNumber, withJson } from '../options.js';
-import type { Step } from '../progress.js';
 import { action } from '../run.js';
 
 const MIB = 1024 * 1024;
@@ -71,7 +70,7 @@ export function serveCommand(): Command {
   );
 }
 
-function loadingStep({ device, done, of }: Extract<ServeEvent, { kind: 'loading' }>): Step {
+function loadingStep({ device, done, of }: Extract<ServeEvent, { kind: 'loading' }>): ProgressStep {
   return { doing: `loading models on ${device}`, fraction: of === 0 ? 1 : done / of };
 }
 

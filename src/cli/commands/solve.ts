@@ -55,7 +55,7 @@ export function solveCommand(): Command {
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, spec) => {
           const { solveSpec } = await import('../../api/index.js');
-          const { classTable, pipelineTable, planHeadline, timesText } = await import(
+          const { classUseTable, pipelineTable, planHeadline, timesText } = await import(
             '../../report/index.js'
           );
           const shown = await progress();
@@ -84,7 +84,7 @@ export function solveCommand(): Command {
               terminal.line();
               await terminal.table(pipelineTable(solved.plan));
               if (solved.explanation) await showExplanation(terminal, solved.explanation);
-              else await terminal.table(classTable(solved.plan));
+              else await terminal.table(classUseTable(solved.plan));
               await terminal.artifact('plan', options.output, solved.plan);
               if (signal.aborted) return EXIT.interrupted;
               return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;

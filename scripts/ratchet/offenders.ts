@@ -1,0 +1,59 @@
+import { exportedNames } from './names.js';
+import type { Source } from './read.js';
+
+/** Offenders gives a figure to each offender of a rule, by the name that the list gives it. */
+export type Offenders = Readonly<Record<string, number>>;
+
+/** Rule is a limit, and how a figure beyond it is told. */
+export interface Rule {
+  readonly offenders: (sources: readonly Source[]) => Offenders;
+  readonly told: (figure: number) => string;
+}
+
+const MOST_LINES = 60;
+const MOST_PARAMETERS = 3;
+
+/** RULES are the limits that the list keeps, by their names in it. */
+export const RULES = {
+  lines: {
+    offenders: (sources) =>
+      largest(
+        sources.flatMap(({ path, functions }) =>
+          functions
+            .filter(({ lines }) => lines > MOST_LINES)
+            .map(({ name, lines }): [string, number] => [`${path} ${name}`, lines]),
+        ),
+      ),
+    told: (figure) => `has ${figure} lines; a function has at most ${MOST_LINES}`,
+  },
+  parameters: {
+    offenders: (sources) =>
+      largest(
+        sources.flatMap(({ path, functions }) =>
+          functions
+            .filter(({ exported, parameters }) => exported && parameters > MOST_PARAMETERS)
+            .map(({ name, parameters }): [string, number] => [`${path} ${name}`, parameters]),
+        ),
+      ),
+    told: (figure) =>
+      `takes ${figure} positional arguments; an exported function takes at most ${MOST_PARAMETERS}, then an options object`,
+  },
+  names: {
+    offenders: (sources) => {
+      const rooms = new Map<string, Set<string>>();
+      for (const { path, tree } of sources.filter(({ path }) => path.startsWith('src/'))) {
+        const room = path.split('/')[1] as string;
+        for (const name of exportedNames(tree)) rooms.set(name, (rooms.get(name) ?? new Set()).add(room));
+      }
+      return largest([...rooms].flatMap(([name, of]) => (of.size > 1 ? [[name, of.size]] : [])));
+    },
+    told: (figure) => `is exported by ${figure} folders of src, for different things; give each its own name`,
+  },
+} satisfies Record<string, Rule>;
+
+/** largest sorts offenders by name. Callbacks share a name with others beside them; the largest stands for all. */
+function largest(found: readonly (readonly [string, number])[]): Offenders {
+  const figures = new Map<string, number>();
+  for (const [name, figure] of found) figures.set(name, Math.max(figure, figures.get(name) ?? 0));
+  return Object.fromEntries([...figures].sort(([a], [b]) => (a < b ? -1 : 1)));
+}

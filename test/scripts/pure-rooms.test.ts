@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const require = createRequire(import.meta.url);
+const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The rooms that import no module with I/O, as the check of the arrows knows them. */
+const { forbidden } = require('../../.dependency-cruiser.cjs') as { forbidden: { name: string }[] };
+const PURE = forbidden.flatMap(({ name }) => /^no-io-in-(.+)$/.exec(name)?.[1] ?? []);
+
+/** What these rooms are handed instead of taking it themselves. */
+const IMPURE = ['Math.random()', 'Date.now()', 'performance.now()', 'setTimeout(() => 1, 1)', 'process.pid'];
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-lint-'));
+  const { vcs: _, ...config } = JSON.parse(await readFile(join(PROJECT, 'biome.json'), 'utf8'));
+  await writeFile(join(folder, 'biome.json'), JSON.stringify(config));
+  await cp(join(PROJECT, 'scripts/lint'), join(folder, 'scripts/lint'), { recursive: true });
+  for (const room of [...PURE, 'cli']) {
+    await mkdir(join(folder, 'src', room), { recursive: true });
+    for (const [i, text] of IMPURE.entries())
+      await writeFile(join(folder, 'src', room, `${i}.ts`), `export const value = ${text};\n`);
+    await writeFile(join(folder, 'src', room, 'pure.ts'), 'export const value = Math.max(1, 2);\n');
+  }
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('The lint of the pure rooms', () => {
+  it('refuses clocks, timers and randomness there, and nowhere else', () => {
+    const biome = join(PROJECT, 'node_modules/.bin/biome');
+    const args = ['lint', '--error-on-warnings', '--max-diagnostics=1000', '--reporter=json', 'src'];
+    const { stdout, status } = spawnSync(biome, args, { cwd: folder, encoding: 'utf8' });
+    expect(status).toBe(1);
+    const { diagnostics } = JSON.parse(stdout) as { diagnostics: { location: { path: unknown } }[] };
+    const refused = diagnostics.map(
+      ({ location }) => /src\/\w+\/\w+\.ts/.exec(JSON.stringify(location))?.[0],
+    );
+    const expected = PURE.flatMap((room) => IMPURE.map((_, i) => `src/${room}/${i}.ts`));
+    expect([...new Set(refused)].sort()).toEqual(expected.sort());
+  });
+});
