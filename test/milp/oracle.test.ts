@@ -8,6 +8,7 @@ import {
   type PooledProblem,
   planPooled,
 } from '../../src/milp/index.js';
+import { cases } from '../cases.js';
 import { bruteForce } from './brute-force.js';
 import { randomProblem, type Shape } from './random-problem.js';
 
@@ -52,28 +53,28 @@ function bothAgree(
 
 describe('planPooled() finds the optimum of the literal A.2', () => {
   for (const [wholeGpusPer, seeds] of [
-    ['pool', 30],
-    ['position', 20],
-    ['class', 8],
+    ['pool', cases(8, 30)],
+    ['position', cases(5, 20)],
+    ['class', cases(3, 8)],
   ] as const)
     test(`when whole GPUs are per ${wholeGpusPer}`, () => {
       for (let seed = 1; seed <= seeds; seed++) bothAgree(seed, TINY, { wholeGpusPer });
     });
 
   test('when two models share the cluster', () => {
-    for (let seed = 1; seed <= 40; seed++) {
+    for (let seed = 1; seed <= cases(9, 40); seed++) {
       const wholeGpusPer = RULES[seed % 3] as 'pool';
       bothAgree(seed, { ...TINY, models: 2, blocks: 2 }, { wholeGpusPer });
     }
   });
 
   test('when batches are free and take time to fill', () => {
-    for (let seed = 1; seed <= 40; seed++)
+    for (let seed = 1; seed <= cases(9, 40); seed++)
       bothAgree(seed, TINY, { unifiedBatch: false, batchFormation: { factor: 1.3, estimatedRps: 400 } });
   });
 
   test('when links do not bound rates, or there are three classes', () => {
-    for (let seed = 1; seed <= 20; seed++) {
+    for (let seed = 1; seed <= cases(6, 20); seed++) {
       const wholeGpusPer = RULES[seed % 3] as 'pool';
       bothAgree(seed, { ...TINY, blocks: 2 }, { wholeGpusPer, linkThroughput: false });
       bothAgree(seed, { ...TINY, classes: 3, blocks: 2, mostGpus: 1 }, { wholeGpusPer });
@@ -81,18 +82,18 @@ describe('planPooled() finds the optimum of the literal A.2', () => {
   });
 
   test('when two models share the cluster at the least cost', () => {
-    for (let seed = 1; seed <= 30; seed++) {
+    for (let seed = 1; seed <= cases(6, 30); seed++) {
       const wholeGpusPer = RULES[seed % 3] as 'pool';
       bothAgree(seed, { ...TINY, models: 2, blocks: 2, mostGpus: 3 }, { objective: 'cost', wholeGpusPer });
     }
   });
 
   test('when a class must take part', () => {
-    for (let seed = 1; seed <= 25; seed++) bothAgree(seed, TINY, {}, 2, { C1: 0.3 });
+    for (let seed = 1; seed <= cases(6, 25); seed++) bothAgree(seed, TINY, {}, 2, { C1: 0.3 });
   });
 
   test('when the objective is cost or power', () => {
-    for (let seed = 1; seed <= 21; seed++)
+    for (let seed = 1; seed <= cases(6, 21); seed++)
       bothAgree(
         seed,
         { ...TINY, mostGpus: 3 },
@@ -104,7 +105,7 @@ describe('planPooled() finds the optimum of the literal A.2', () => {
 describe('planPooled() finds the optimum of a brute force', () => {
   for (const wholeGpusPer of ['pool', 'position', 'class'] as const)
     test(`when whole GPUs are per ${wholeGpusPer}`, () => {
-      for (let seed = 1; seed <= 60; seed++) {
+      for (let seed = 1; seed <= cases(20, 60); seed++) {
         const problem = randomProblem(seed, { ...TINY, blocks: 2 }, { maxPartitions: 2, wholeGpusPer });
         const best = bruteForce(problem);
         const ours = found(planPooled(problem, { highs, gap: 0, work: 1e6 }));

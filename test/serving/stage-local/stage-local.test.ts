@@ -11,6 +11,7 @@ import {
   topologyOf,
 } from '../../../src/serving/index.js';
 import { arrivalTimes } from '../../../src/workload/index.js';
+import { cases } from '../../cases.js';
 import { affine, type PipelineShape, planOf } from '../plans.js';
 import { surviveStorm } from '../storm.js';
 import { type Arrival, type Ended, runVirtual } from '../virtual-driver.js';
@@ -139,7 +140,10 @@ describe('StageLocalCore, watched from outside', () => {
           for (const drop of drops)
             for (const late of lates)
               for (const correction of corrections) {
-                const stream = streamOf(++seed, 'any');
+                seed += 1;
+                // Five divides no list's length, so every pair of choices is among them.
+                if (seed % cases(5, 1) !== 0) continue;
+                const stream = streamOf(seed, 'any');
                 const instant = seed % 2 === 0 ? 'told' : 'by-place';
                 const arrivals = poisson(100 + 1500 * stream.uniform(), 0.1, seed).map((arrival) => ({
                   ...arrival,
