@@ -15,6 +15,10 @@ export default defineConfig({
     isolate: false,
     // Tests that ask ONNX Runtime directly: no telemetry, as in our executors.
     env: { ORT_DISABLE_TELEMETRY: '1' },
-    reporters: results ? ['default', ['json', { outputFile: results }]] : ['default'],
+    reporters: [
+      'default',
+      './test/skipped-reporter.ts',
+      ...(results ? [['json', { outputFile: results }] as const] : []),
+    ],
   },
 });
