@@ -4,7 +4,7 @@ import type { Reporter, TestModule } from 'vitest/node';
 const SHARED = new URL('../../shared/', import.meta.url);
 
 /** SkippedReporter ends a run with one line on what was skipped. */
-export default class SkippedReporter implements Reporter {
+export class SkippedReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const skipped = modules.map((module) => [...module.children.allTests('skipped')].length);
     const tests = skipped.reduce((sum, count) => sum + count, 0);
