@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { SkippedReporter } from './test/skipped-reporter.js';
 
 const results = process.env.TEST_RESULTS;
 
@@ -15,6 +16,8 @@ export default defineConfig({
     isolate: false,
     // Tests that ask ONNX Runtime directly: no telemetry, as in our executors.
     env: { ORT_DISABLE_TELEMETRY: '1' },
-    reporters: results ? ['default', ['json', { outputFile: results }]] : ['default'],
+    reporters: results
+      ? ['default', new SkippedReporter(), ['json', { outputFile: results }]]
+      : ['default', new SkippedReporter()],
   },
 });

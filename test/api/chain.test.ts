@@ -18,15 +18,15 @@ import {
 } from '../../src/api/index.js';
 import { sha256Of } from '../../src/artifacts/index.js';
 
-const IMAGE = 48;
-const QUICK = { warmup: 1, minRuns: 3, minMs: 5, maxMs: 100 };
+const IMAGE = 32;
+const QUICK = { warmup: 1, minRuns: 2, minMs: 2, maxMs: 100 };
 
 let folder: string;
 const at = (file: string): string => join(folder, file);
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inferplan-chain-'));
-  await writeFile(at('model.onnx'), resnet18({ image: IMAGE, classes: 10, widthMultiplier: 0.5 }));
+  await writeFile(at('model.onnx'), resnet18({ image: IMAGE, classes: 10, widthMultiplier: 0.25 }));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

@@ -19,9 +19,9 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const LIMITS = ['--warmup', '1', '--min-runs', '1', '--min-ms', '150', '--max-ms', '150'];
+const LIMITS = ['--warmup', '1', '--min-runs', '1', '--min-ms', '40', '--max-ms', '40'];
 function command(output: string): string[] {
-  return ['profile', at('model.onnx'), '-b', '1,2,3,4,5', ...LIMITS, '-o', at(output)];
+  return ['profile', at('model.onnx'), '-b', '1,2,3', ...LIMITS, '-o', at(output)];
 }
 const environment = () => ({ env: { ...process.env, TMPDIR: at('tmp') } });
 
@@ -85,7 +85,7 @@ it('plan profile --resume continues with the measurements of a killed run', asyn
   expect(whole.measurement?.complete).toBe(true);
   expect(whole.blocks).toEqual(part.blocks);
   expect(rows(whole)[0]).toEqual(rows(part)[0]);
-  expect(rows(whole)).toHaveLength(5);
+  expect(rows(whole)).toHaveLength(3);
   expect(rows(whole).flat()).not.toContain(null);
 });
 
@@ -96,7 +96,7 @@ it('plan profile keeps what is measured on SIGTERM, leaves nothing else behind, 
   await checkpoint('stopped.json', child);
   child.kill('SIGTERM');
   expect(await ended).toBe(130);
-  expect(told.text).toMatch(/[1-4] of 5 combinations of device, virtual size and batch size are measured/);
+  expect(told.text).toMatch(/[12] of 3 combinations of device, virtual size and batch size are measured/);
   const [, goOn = ''] = command('stopped.json')
     .join(' ')
     .split(/^profile /);

@@ -10,6 +10,7 @@ import {
   planPooled,
   resolvePooled,
 } from '../../src/milp/index.js';
+import { cases } from '../cases.js';
 
 const SHARED = new URL('../../../shared/', import.meta.url);
 const FOLDER = new URL('data/ppipe/', SHARED);
@@ -28,7 +29,7 @@ function problemOf(instance: Instance): PooledProblem {
 
 describe.runIf(there)('on the published instances', () => {
   test('planPooled() reaches every reference with a proven optimum', () => {
-    for (const instance of readInstances(FOLDER)) {
+    for (const instance of readInstances(FOLDER).filter((_, i) => i % cases(4, 1) === 0)) {
       const problem = problemOf(instance);
       const outcome = planPooled(problem, { highs });
       if (!('plan' in outcome)) throw new Error(`${instance.id}: ${outcome.status}`);

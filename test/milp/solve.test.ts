@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type ArtifactTypes, artifactText } from '../../src/artifacts/index.js';
 import { checkPlan, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
+import { cases } from '../cases.js';
 import { randomProblem, type Shape } from './random-problem.js';
 
 const SMALL: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 1, mostGpus: 5 };
@@ -14,7 +15,11 @@ describe('planPooled()', () => {
   for (const wholeGpusPer of ['pool', 'position', 'class'] as const)
     for (const virtualPer of ['gpu', 'server'] as const)
       test(`plans that the checker accepts when whole GPUs are per ${wholeGpusPer} and sizes per ${virtualPer}`, () => {
-        for (let seed = 1; seed <= (virtualPer === 'server' || wholeGpusPer === 'class' ? 4 : 12); seed++) {
+        for (
+          let seed = 1;
+          seed <= (virtualPer === 'server' || wholeGpusPer === 'class' ? cases(2, 4) : cases(4, 12));
+          seed++
+        ) {
           const models = 1 + (seed % 2);
           const problem = randomProblem(seed, { ...SMALL, models }, { wholeGpusPer, virtualPer });
           const outcome = planPooled(problem, { highs });
@@ -61,7 +66,7 @@ describe('planPooled()', () => {
   });
 
   test('finds the same least price when there are thousands of GPUs it does not need', () => {
-    for (let seed = 1; seed <= 12; seed++) {
+    for (let seed = 1; seed <= cases(6, 12); seed++) {
       const wholeGpusPer = (['pool', 'position', 'class'] as const)[seed % 3] as 'pool';
       const shape = { ...SMALL, models: 1 + (seed % 2), mostGpus: 30 };
       const some = randomProblem(seed, shape, { objective: 'cost', wholeGpusPer });

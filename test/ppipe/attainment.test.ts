@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { Attainment, largestLoad, readAttainment, type Setting } from '../../bench/ppipe/attainment.js';
 import { type ProfileOf, profilesIn, publishedInstances } from '../../bench/ppipe/plans.js';
+import { cases } from '../cases.js';
 
 const SHARED = new URL('../../../shared/', import.meta.url);
 const FOLDER = new URL('data/ppipe/', SHARED);
@@ -12,8 +13,8 @@ describe.runIf(existsSync(SHARED))('published attainments', () => {
     const profileOf = profilesIn(FOLDER);
     const instances = publishedInstances(FOLDER);
     const small = readAttainment(FOLDER).filter(({ offeredRps }) => offeredRps < 1500);
-    // The stride has no factor in common with the twenty load factors.
-    const sample = small.filter((_, i) => i % 117 === 0);
+    // No stride has a factor in common with the twenty load factors.
+    const sample = small.filter((_, i) => i % cases(351, 117) === 0);
     const kinds = new Set(sample.map(({ plan, scheduler }) => `${plan} ${scheduler}`));
     expect([...kinds].sort()).toEqual([
       'dart-r reservation',

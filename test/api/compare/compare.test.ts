@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CompareRow, compareSpec } from '../../../src/api/index.js';
 import { type PooledSpec, type Profile, parseArtifact } from '../../../src/artifacts/index.js';
 import { type HighsEngine, loadHighs, type PlanBody, planPooled } from '../../../src/milp/index.js';
+import { cases } from '../../cases.js';
 import { stream } from '../../milp/random-problem.js';
 import { EXAMPLE, withCounts, withSlos, writeRandomSpec, writeSpec } from '../specs.js';
 
@@ -35,7 +36,7 @@ function busyGpus(plan: PlanBody): number {
 describe('compareSpec()', () => {
   it('plans each mix as if it were the cluster, with its cost and utilisation', async () => {
     let plans = 0;
-    for (let seed = 1; seed <= 6; seed++) {
+    for (let seed = 1; seed <= cases(3, 6); seed++) {
       const { path, problem } = await writeRandomSpec(folder, seed, {}, { linkThroughput: false });
       const mixes = [{ C0: 1, C1: 1 }, { C0: 3 }, { C1: 2 }, { C0: 2, C1: 5 }];
       const texts = mixes.map((mix) =>
@@ -159,7 +160,7 @@ describe('compareSpec()', () => {
 
   it("gives the plan's own price where the objective is cost", async () => {
     let plans = 0;
-    for (let seed = 1; seed <= 3; seed++) {
+    for (let seed = 1; seed <= cases(2, 3); seed++) {
       const { path } = await writeRandomSpec(folder, 40 + seed, {}, { objective: 'cost' });
       const { document } = await compareSpec(path, { mixes: ['C0=4,C1=4', 'C0=1,C1=1'] });
       for (const row of document.rows) {
@@ -255,7 +256,7 @@ function fullMixes(prices: readonly number[], budget: number): string[] {
 describe('compareSpec() with a budget', () => {
   it('plans every mix to which no GPU can be added when they are few', async () => {
     const next = stream(7);
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < cases(3, 6); round++) {
       const prices = Array.from({ length: 1 + (round % 3) }, () => Math.ceil(20 * next()) / 10);
       const budget = Math.max(...prices) * (1 + 2 * next());
       const { document } = await compareSpec(await priced(prices), { budget });

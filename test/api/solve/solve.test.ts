@@ -10,6 +10,7 @@ import {
   type PooledProblem,
   planPooled,
 } from '../../../src/milp/index.js';
+import { cases } from '../../cases.js';
 import { EXAMPLE, withCounts, withSlos, writeRandomSpec } from '../specs.js';
 
 let folder: string;
@@ -33,7 +34,7 @@ function planned(solved: Solved): Extract<Solved, { outcome: 'plan' }> {
 describe('solveSpec() explains a plan', () => {
   it('with the value of one GPU more or less, and the SLOs at which the plan changes', async () => {
     let told = 0;
-    for (let seed = 1; seed <= 8; seed++) {
+    for (let seed = 1; seed <= cases(3, 8); seed++) {
       const { path, problem } = await writeRandomSpec(folder, seed);
       const solved = await solveSpec(path, { explain: true });
       if (solved.outcome !== 'plan') continue;
@@ -105,7 +106,7 @@ describe('solveSpec() explains a plan', () => {
 describe('solveSpec() explains that there is no plan', () => {
   it('with the smallest feasible SLO, which has a plan while smaller ones have none', async () => {
     let tried = 0;
-    for (let seed = 1; seed <= 10; seed++) {
+    for (let seed = 1; seed <= cases(4, 10); seed++) {
       const { problem } = await writeRandomSpec(folder, seed);
       const tight = withSlos(problem, [(problem.models[0]?.spec.sloMs as number) / 8]);
       const { path } = await writeTight(seed);
@@ -120,7 +121,7 @@ describe('solveSpec() explains that there is no plan', () => {
       expect(bestValue(withSlos(tight, [smallest * (1 - 1e-6)]))).toBeUndefined();
       tried += 1;
     }
-    expect(tried).toBeGreaterThan(5);
+    expect(tried).toBeGreaterThan(cases(2, 5));
   });
 
   async function writeTight(seed: number): Promise<{ path: string }> {
@@ -163,7 +164,7 @@ describe('solveSpec() plans baselines', () => {
 describe('solveSpec() by the literal formulation', () => {
   it('finds the same optimum on small specs, and its plan says so', async () => {
     let found = 0;
-    for (let seed = 1; seed <= 5; seed++) {
+    for (let seed = 1; seed <= cases(2, 5); seed++) {
       const shape = { blocks: 3, mostGpus: 2 };
       const { path } = await writeRandomSpec(folder, 100 + seed, shape, { maxPartitions: 2 });
       const literal = await solveSpec(path, { formulation: 'literal', gap: 0, work: 1e6 });
@@ -175,7 +176,7 @@ describe('solveSpec() by the literal formulation', () => {
       expect(literal.plan.objective.value).toBeCloseTo(columns.plan.objective.value, 6);
       expect(literal.warnings.join()).toContain('at most 2 pipelines');
     }
-    expect(found).toBeGreaterThan(2);
+    expect(found).toBeGreaterThan(cases(1, 2));
   });
 
   it('refuses a spec that is too large, with the sizes', async () => {

@@ -5,6 +5,7 @@ import { type ColumnSet, enumerateColumns } from '../../../src/milp/columns/colu
 import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
 import { modelTable } from '../../../src/milp/tables/tables.js';
+import { cases } from '../../cases.js';
 import { randomProblem, type Shape, stream } from '../random-problem.js';
 
 const SHAPE: Shape = { classes: 3, blocks: 6, batches: 3, virtual: [1, 2], models: 1, mostGpus: 5 };
@@ -41,7 +42,7 @@ describe('LabelPricing', () => {
   }
 
   test('finds the cheapest column of all when prices are random', () => {
-    for (let seed = 1; seed <= 120; seed++) {
+    for (let seed = 1; seed <= cases(60, 120); seed++) {
       const next = stream(seed * 7919);
       const planner = {
         maxPartitions: 1 + (seed % 4),

@@ -15,6 +15,7 @@ import {
 } from '../../../src/serving/index.js';
 import { type SimulationObserver, simulate } from '../../../src/simulator/index.js';
 import { arrivals, arrivalsAt } from '../../../src/workload/index.js';
+import { cases } from '../../cases.js';
 import { affine, type PipelineShape, planOf } from '../plans.js';
 import { surviveStorm } from '../storm.js';
 import { type Arrival, runVirtual } from '../virtual-driver.js';
@@ -239,7 +240,7 @@ describe('ReservationCore', () => {
   });
 
   it('is never late and never overlaps where steps take what was planned, on random plans and loads', () => {
-    for (let seed = 1; seed <= 60; seed++) {
+    for (let seed = 1; seed <= cases(20, 60); seed++) {
       const topology = randomTopology(streamOf(seed, 'plan'));
       for (const load of [0.3, 0.95, 2]) {
         const sum = simulate({
@@ -256,7 +257,7 @@ describe('ReservationCore', () => {
   });
 
   it('never overlaps and ends every request where no step takes what was planned', () => {
-    for (let seed = 1; seed <= 40; seed++) {
+    for (let seed = 1; seed <= cases(12, 40); seed++) {
       const topology = randomTopology(streamOf(seed, 'plan'));
       const jitter = streamOf(seed, 'jitter');
       for (const tables of ['gaps', 'busy-until'] as const) {
@@ -297,7 +298,7 @@ describe('ReservationCore', () => {
   });
 
   it('survives random storms of outages, failing batches, cancelled and many-row requests', () => {
-    for (let seed = 1; seed <= 60; seed++) {
+    for (let seed = 1; seed <= cases(20, 60); seed++) {
       const stream = streamOf(seed, 'plan');
       const topology = randomTopology(stream);
       const rps = topology.models[0]!.throughputRps * (0.3 + stream.uniform());

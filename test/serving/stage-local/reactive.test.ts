@@ -13,6 +13,7 @@ import {
 } from '../../../src/serving/index.js';
 import { simulate } from '../../../src/simulator/index.js';
 import { arrivals, arrivalsAt } from '../../../src/workload/index.js';
+import { cases } from '../../cases.js';
 import { affine, type PartShape, planOf } from '../plans.js';
 import { surviveStorm } from '../storm.js';
 import { type Arrival, runVirtual } from '../virtual-driver.js';
@@ -141,7 +142,7 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
   });
 
   it('survives random storms of outages, failing batches, cancelled and many-row requests', () => {
-    for (let seed = 1; seed <= 60; seed++) {
+    for (let seed = 1; seed <= cases(20, 60); seed++) {
       const makeCore = coreOf(seed % 3 === 0 ? PUBLISHED_REACTIVE_POLICY : {});
       const rps = 200 + 1500 * streamOf(seed, 'rate').uniform();
       surviveStorm(seed, pooled, rps, { makeCore, handsAhead: true });

@@ -11,6 +11,7 @@ import {
   topologyOf,
 } from '../../../src/serving/index.js';
 import { arrivalTimes } from '../../../src/workload/index.js';
+import { cases } from '../../cases.js';
 import { affine, type PipelineShape, planOf } from '../plans.js';
 import { surviveStorm } from '../storm.js';
 import { type Arrival, type Ended, runVirtual } from '../virtual-driver.js';
@@ -109,7 +110,7 @@ describe('StageLocalCore, watched from outside', () => {
 
   it('ends every request once under any policy, through outages, failures and cancels', () => {
     const spares = 'all-waited';
-    for (let seed = 1; seed <= 130; seed++) {
+    for (let seed = 1; seed <= cases(60, 600); seed++) {
       const stream = streamOf(seed, 'any');
       const pick = <T>(...choices: readonly T[]): T => choices[stream.integer(choices.length)]!;
       const policy: Partial<StageLocalPolicy> = {
@@ -166,7 +167,7 @@ describe('StageLocalCore, watched from outside', () => {
   });
 
   it('survives random storms of outages, failing batches, cancelled and many-row requests', () => {
-    for (let seed = 1; seed <= 40; seed++) {
+    for (let seed = 1; seed <= cases(15, 40); seed++) {
       const rps = 200 + 1500 * streamOf(seed, 'rate').uniform();
       surviveStorm(seed, pooled, rps, { shed: seed % 2 === 0 });
     }
