@@ -38,9 +38,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   // Tests of whole runs take minutes: a mutant that survives here may still be noticed by them.
   serving: {
     sources: sourcesOf('serving'),
-    tests: [
-      'test/serving/**/!(random-plans|recovery|stage-local|reactive|fifo|reservation|golden).test.ts',
-    ],
+    tests: ['test/serving/**/!(random-plans|recovery|stage-local|reactive|fifo|reservation|golden).test.ts'],
   },
   // The comparisons with brute force take minutes: a mutant that survives here may still be noticed by them.
   milp: {
