@@ -215,7 +215,9 @@ describe('rescaledTrace()', () => {
       'rescale the trace: all its requests come at one instant',
     );
     expect(() => rescaledTrace(parseTrace('1\n2\n'), { meanRps: 0 })).toThrow('the rate 0 is not positive');
-    expect(() => rescaledTrace(parseTrace('1\n2\n'), { peakRps: 5 })).toThrow('rescale the trace: it has arrival times; a peak rate');
+    expect(() => rescaledTrace(parseTrace('1\n2\n'), { peakRps: 5 })).toThrow(
+      'rescale the trace: it has arrival times; a peak rate',
+    );
   });
 });
 
