@@ -29,6 +29,7 @@ function optionsOf(asked: Asked, room: Room): PartialStrykerOptions {
     ignoreStatic: true,
     // Other work on the machine makes tests slow; a mutant that is called endless wrongly would count as noticed.
     timeoutMS: 8_000,
+    dryRunTimeoutMinutes: 20,
     timeoutFactor: 3,
     concurrency: asked.concurrency,
     disableTypeChecks: false,

@@ -35,10 +35,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     sources: sourcesOf('simulator'),
     tests: ['test/simulator/!(theory).test.ts'],
   },
-  // The storms over random plans take a minute and are covered by the storms of each family.
+  // Tests of whole runs take minutes: a mutant that survives here may still be noticed by them.
   serving: {
     sources: sourcesOf('serving'),
-    tests: ['test/serving/**/!(random-plans).test.ts'],
+    tests: ['test/serving/**/!(random-plans|recovery|stage-local|reactive|fifo|reservation|golden).test.ts'],
   },
   // The comparisons with brute force take minutes: a mutant that survives here may still be noticed by them.
   milp: {

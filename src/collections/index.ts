@@ -1,11 +1,11 @@
 /**
- * The room `collections` holds typed columns that grow, slots that are used again, linked lists of integers,
+ * The room `collections` holds typed arrays that grow, slots that are used again, linked lists of integers,
  * and evenly spaced numbers.
  *
  * In go integers, numbers and capacities, out come the same in order. Nothing here knows what the integers
  * stand for, and nothing does I/O. Start with `columns.ts`.
  */
-export { FlagColumn, Float64Column, grownCapacity, grownColumn, Int32Column } from './columns.js';
+export { grownCapacity, grownColumn } from './columns.js';
 export { evenlySpaced } from './evenly-spaced.js';
 export { IntList } from './int-list.js';
 export { Lists, NONE } from './lists.js';

@@ -1,8 +1,8 @@
-import { Int32Column } from './columns.js';
+import { grownColumn } from './columns.js';
 
 /** IntList is a growing row of integers that is emptied and filled again without allocation. */
 export class IntList {
-  private readonly items = new Int32Column(16);
+  private items = new Int32Array(16);
   private count = 0;
 
   get length(): number {
@@ -10,12 +10,12 @@ export class IntList {
   }
 
   get(index: number): number {
-    return this.items.get(index);
+    return this.items[index] as number;
   }
 
   push(item: number): void {
-    this.items.reach(this.count + 1);
-    this.items.set(this.count++, item);
+    if (this.count === this.items.length) this.items = grownColumn(this.items, 2 * this.count);
+    this.items[this.count++] = item;
   }
 
   clear(): void {

@@ -1,4 +1,4 @@
-import { Int32Column } from './columns.js';
+import { grownCapacity, grownColumn } from './columns.js';
 
 /** NONE is the index that stands for no item, no device or no pool in columns of integers. */
 export const NONE = -1;
@@ -8,16 +8,16 @@ export const NONE = -1;
  * item and removing one, from the middle too, take constant time and, but for growth, allocate nothing.
  */
 export class Lists {
-  private readonly head: Int32Column;
-  private readonly tail: Int32Column;
-  private readonly sizes: Int32Column;
-  private readonly nextOf = new Int32Column();
-  private readonly previousOf = new Int32Column();
+  private readonly head: Int32Array;
+  private readonly tail: Int32Array;
+  private readonly sizes: Int32Array;
+  private nextOf = new Int32Array(0);
+  private previousOf = new Int32Array(0);
 
   constructor(lists: number) {
-    this.head = new Int32Column(lists, NONE);
-    this.tail = new Int32Column(lists, NONE);
-    this.sizes = new Int32Column(lists);
+    this.head = new Int32Array(lists).fill(NONE);
+    this.tail = new Int32Array(lists).fill(NONE);
+    this.sizes = new Int32Array(lists);
   }
 
   get count(): number {
@@ -25,23 +25,23 @@ export class Lists {
   }
 
   size(list: number): number {
-    return this.sizes.get(list);
+    return this.sizes[list] as number;
   }
 
   first(list: number): number {
-    return this.head.get(list);
+    return this.head[list] as number;
   }
 
   last(list: number): number {
-    return this.tail.get(list);
+    return this.tail[list] as number;
   }
 
   next(item: number): number {
-    return this.nextOf.get(item);
+    return this.nextOf[item] as number;
   }
 
   previous(item: number): number {
-    return this.previousOf.get(item);
+    return this.previousOf[item] as number;
   }
 
   push(list: number, item: number): void {
@@ -50,26 +50,25 @@ export class Lists {
 
   /** insertAfter inserts an item behind `before`, or at the front where `before` is NONE. */
   insertAfter(list: number, before: number, item: number): void {
-    this.nextOf.reach(item + 1);
-    this.previousOf.reach(item + 1);
+    if (item >= this.nextOf.length) this.grow(item + 1);
     const after = before === NONE ? this.first(list) : this.next(before);
-    this.previousOf.set(item, before);
-    this.nextOf.set(item, after);
-    if (before === NONE) this.head.set(list, item);
-    else this.nextOf.set(before, item);
-    if (after === NONE) this.tail.set(list, item);
-    else this.previousOf.set(after, item);
-    this.sizes.add(list, 1);
+    this.previousOf[item] = before;
+    this.nextOf[item] = after;
+    if (before === NONE) this.head[list] = item;
+    else this.nextOf[before] = item;
+    if (after === NONE) this.tail[list] = item;
+    else this.previousOf[after] = item;
+    this.sizes[list]! += 1;
   }
 
   remove(list: number, item: number): void {
     const before = this.previous(item);
     const after = this.next(item);
-    if (before === NONE) this.head.set(list, after);
-    else this.nextOf.set(before, after);
-    if (after === NONE) this.tail.set(list, before);
-    else this.previousOf.set(after, before);
-    this.sizes.add(list, -1);
+    if (before === NONE) this.head[list] = after;
+    else this.nextOf[before] = after;
+    if (after === NONE) this.tail[list] = before;
+    else this.previousOf[after] = before;
+    this.sizes[list]! -= 1;
   }
 
   /**
@@ -79,9 +78,15 @@ export class Lists {
   takeAll(list: number): number[] {
     const items: number[] = [];
     for (let item = this.first(list); item !== NONE; item = this.next(item)) items.push(item);
-    this.head.set(list, NONE);
-    this.tail.set(list, NONE);
-    this.sizes.set(list, 0);
+    this.head[list] = NONE;
+    this.tail[list] = NONE;
+    this.sizes[list] = 0;
     return items;
+  }
+
+  private grow(length: number): void {
+    const capacity = grownCapacity(this.nextOf.length, length);
+    this.nextOf = grownColumn(this.nextOf, capacity);
+    this.previousOf = grownColumn(this.previousOf, capacity);
   }
 }

@@ -1,8 +1,8 @@
-import { Int32Column } from './columns.js';
+import { grownColumn } from './columns.js';
 
 /** Slots hands out small integers and takes them back. The last one returned is the next handed out. */
 export class Slots {
-  private readonly free = new Int32Column(16);
+  private free = new Int32Array(16);
   private freeCount = 0;
   private end = 0;
 
@@ -12,12 +12,12 @@ export class Slots {
   }
 
   take(): number {
-    if (this.freeCount > 0) return this.free.get(--this.freeCount);
+    if (this.freeCount > 0) return this.free[--this.freeCount] as number;
     return this.end++;
   }
 
   giveBack(slot: number): void {
-    this.free.reach(this.freeCount + 1);
-    this.free.set(this.freeCount++, slot);
+    if (this.freeCount === this.free.length) this.free = grownColumn(this.free, 2 * this.freeCount);
+    this.free[this.freeCount++] = slot;
   }
 }

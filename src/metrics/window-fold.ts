@@ -42,7 +42,7 @@ export interface WindowFigures {
 }
 
 /** How many numbers a window has besides those of its classes and models. */
-const COLUMNS = 11;
+const FIELDS = 11;
 const At = {
   arrived: 0,
   open: 1,
@@ -59,7 +59,7 @@ const At = {
 
 /** windowCells counts the numbers that a fold over so many windows keeps, at 8 bytes each. */
 export function windowCells(shape: Pick<RunShape, 'models' | 'classes'>, windows: number): number {
-  return windows * (COLUMNS + 1 + OUTCOME_KINDS * shape.models + shape.classes);
+  return windows * (FIELDS + 1 + OUTCOME_KINDS * shape.models + shape.classes);
 }
 
 /**
@@ -86,7 +86,7 @@ export class WindowFold {
   ) {
     this.untilNs = shape.durationNs;
     this.count = Math.max(1, Math.ceil(shape.durationNs / windowNs));
-    this.cells = new Float64Array(this.count * COLUMNS);
+    this.cells = new Float64Array(this.count * FIELDS);
     this.max = new Float64Array(this.count);
     this.outcomes = new Float64Array(this.count * shape.models * OUTCOME_KINDS);
     this.busyNs = new Float64Array(this.count * shape.classes);
@@ -98,8 +98,8 @@ export class WindowFold {
 
   arrived(atNs: number): void {
     const window = this.windowOf(atNs);
-    this.cells[window * COLUMNS + At.arrived]! += 1;
-    this.cells[window * COLUMNS + At.open]! += 1;
+    this.cells[window * FIELDS + At.arrived]! += 1;
+    this.cells[window * FIELDS + At.open]! += 1;
     for (let before = this.newest; before < window; before++) this.closeIfDone(before);
     this.newest = window;
   }
@@ -113,7 +113,7 @@ export class WindowFold {
     transferNs: number,
   ): void {
     const window = this.windowOf(arrivedNs);
-    const row = window * COLUMNS;
+    const row = window * FIELDS;
     this.cells[row + At.computeNs]! += computeNs;
     this.cells[row + At.transferNs]! += transferNs;
     this.cells[row + At.latencyNs]! += latencyNs;
@@ -127,7 +127,7 @@ export class WindowFold {
   }
 
   used(arrivedNs: number, deviceNs: number, wasted: boolean): void {
-    const row = this.windowOf(arrivedNs) * COLUMNS;
+    const row = this.windowOf(arrivedNs) * FIELDS;
     this.cells[row + At.deviceNs]! += deviceNs;
     if (wasted) this.cells[row + At.wastedNs]! += deviceNs;
   }
@@ -138,8 +138,8 @@ export class WindowFold {
     const index = deviceClass[device] as number;
     const share = deviceShare[device] as number;
     const first = this.windowOf(startNs);
-    this.cells[first * COLUMNS + At.batches]! += 1;
-    this.cells[first * COLUMNS + At.batched]! += size;
+    this.cells[first * FIELDS + At.batches]! += 1;
+    this.cells[first * FIELDS + At.batched]! += size;
     const end = Math.min(endNs, this.untilNs);
     let from = startNs;
     for (let window = first; from < end; window++) {
@@ -167,7 +167,7 @@ export class WindowFold {
   }
 
   private figuresOf(window: number, spanNs: number): WindowFigures {
-    const row = window * COLUMNS;
+    const row = window * FIELDS;
     const cell = (at: number): number => this.cells[row + at] as number;
     const fromNs = window * this.windowNs;
     const lengthNs = Math.min(this.windowNs, spanNs - fromNs);
@@ -228,7 +228,7 @@ export class WindowFold {
 
   private ended(model: number, window: number, outcome: number): void {
     this.outcomes[(window * this.shape.models + model) * OUTCOME_KINDS + outcome]! += 1;
-    this.cells[window * COLUMNS + At.open]! -= 1;
+    this.cells[window * FIELDS + At.open]! -= 1;
     if (window < this.newest) this.closeIfDone(window);
   }
 
@@ -247,14 +247,14 @@ export class WindowFold {
   }
 
   private closeIfDone(window: number): void {
-    if (this.cells[window * COLUMNS + At.open] === 0) this.close(window);
+    if (this.cells[window * FIELDS + At.open] === 0) this.close(window);
   }
 
   private close(window: number): void {
     const values = this.latencies[window];
     if (values === undefined) return;
-    this.cells[window * COLUMNS + At.p50] = values.quantile(0.5) as number;
-    this.cells[window * COLUMNS + At.p99] = values.quantile(0.99) as number;
+    this.cells[window * FIELDS + At.p50] = values.quantile(0.5) as number;
+    this.cells[window * FIELDS + At.p99] = values.quantile(0.99) as number;
     values.clear();
     this.spare.push(values);
     this.latencies[window] = undefined;

@@ -53,9 +53,8 @@ export class OpenRequests {
 
   private grow(request: number, task: number): void {
     const tasks = grownCapacity(this.requestOfTask.length, task + 1);
-    if (tasks > this.requestOfTask.length) this.requestOfTask = grownColumn(this.requestOfTask, tasks);
     const capacity = grownCapacity(this.isOpen.length, request + 1);
-    if (capacity === this.isOpen.length) return;
+    this.requestOfTask = grownColumn(this.requestOfTask, tasks);
     this.isOpen = grownColumn(this.isOpen, capacity);
     this.arrived = grownColumn(this.arrived, capacity);
     this.model = grownColumn(this.model, capacity);

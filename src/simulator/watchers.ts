@@ -34,7 +34,7 @@ export class Watchers {
   }
 
   arrived(atNs: number, model: number, request: number): void {
-    for (let i = 0; i < this.ofArrived.length; i++) this.ofArrived[i]?.arrived(atNs, model, request);
+    for (const observer of this.ofArrived) observer.arrived(atNs, model, request);
   }
 
   ended(
@@ -46,8 +46,8 @@ export class Watchers {
     reason: number,
     pool: number,
   ): void {
-    for (let i = 0; i < this.ofEnded.length; i++)
-      this.ofEnded[i]?.ended(atNs, model, request, arrivedAtNs, outcome, reason, pool);
+    for (const observer of this.ofEnded)
+      observer.ended(atNs, model, request, arrivedAtNs, outcome, reason, pool);
   }
 
   started(
@@ -58,8 +58,7 @@ export class Watchers {
     handedNs: number,
     startNs: number,
   ): void {
-    for (let i = 0; i < this.ofStarted.length; i++)
-      this.ofStarted[i]?.started(batch, pool, device, size, handedNs, startNs);
+    for (const observer of this.ofStarted) observer.started(batch, pool, device, size, handedNs, startNs);
   }
 
   executed(
@@ -71,8 +70,8 @@ export class Watchers {
     startNs: number,
     endNs: number,
   ): void {
-    for (let i = 0; i < this.ofExecuted.length; i++)
-      this.ofExecuted[i]?.executed(batch, pool, device, size, handedNs, startNs, endNs);
+    for (const observer of this.ofExecuted)
+      observer.executed(batch, pool, device, size, handedNs, startNs, endNs);
   }
 
   transferred(
@@ -85,7 +84,7 @@ export class Watchers {
     startNs: number,
     endNs: number,
   ): void {
-    for (let i = 0; i < this.ofTransferred.length; i++)
-      this.ofTransferred[i]?.transferred(batch, pool, fromDevice, toDevice, size, handedNs, startNs, endNs);
+    for (const observer of this.ofTransferred)
+      observer.transferred(batch, pool, fromDevice, toDevice, size, handedNs, startNs, endNs);
   }
 }

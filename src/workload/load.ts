@@ -105,15 +105,15 @@ export interface Piece {
 /** loadOf makes a load of these pieces. Pieces without a length are left out. */
 export function loadOf(pieces: readonly Piece[]): Load {
   const used = pieces.filter((piece) => piece.lengthS > 0);
-  const column = (of: (piece: Piece) => number) => Float64Array.from(used, of);
-  const lengthNs = column((piece) => piece.lengthS * NS_PER_S);
+  const byPiece = (of: (piece: Piece) => number) => Float64Array.from(used, of);
+  const lengthNs = byPiece((piece) => piece.lengthS * NS_PER_S);
   return {
     pieces: used.length,
     lengthNs,
-    startRate: column((piece) => piece.from.rps / NS_PER_S),
-    endRate: column((piece) => piece.to.rps / NS_PER_S),
-    startCv: column((piece) => piece.from.cv),
-    endCv: column((piece) => piece.to.cv),
+    startRate: byPiece((piece) => piece.from.rps / NS_PER_S),
+    endRate: byPiece((piece) => piece.to.rps / NS_PER_S),
+    startCv: byPiece((piece) => piece.from.cv),
+    endCv: byPiece((piece) => piece.to.cv),
     durationNs: lengthNs.reduce((sum, length) => sum + length, 0),
   };
 }

@@ -1,4 +1,4 @@
-import { FlagColumn, Int32Column, Slots } from '../../collections/index.js';
+import { grownCapacity, grownColumn, Slots } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 
 /**
@@ -7,11 +7,11 @@ import { must } from '../broken-promise.js';
  */
 export class OpenBatches {
   private readonly slots = new Slots();
-  private readonly poolOf = new Int32Column();
-  private readonly deviceOf = new Int32Column();
-  private readonly sizes = new Int32Column();
-  private readonly tasks = new Int32Column();
-  private readonly moving = new FlagColumn();
+  private poolOf = new Int32Array(0);
+  private deviceOf = new Int32Array(0);
+  private sizes = new Int32Array(0);
+  private tasks = new Int32Array(0);
+  private moving = new Uint8Array(0);
 
   constructor(private readonly mostTasks: number) {}
 
@@ -27,70 +27,71 @@ export class OpenBatches {
   open(pool: number, device: number): number {
     const batch = this.slots.take();
     if (batch >= this.poolOf.length) this.grow(batch + 1);
-    this.poolOf.set(batch, pool);
-    this.deviceOf.set(batch, device);
-    this.sizes.set(batch, 0);
-    this.moving.set(batch, false);
+    this.poolOf[batch] = pool;
+    this.deviceOf[batch] = device;
+    this.sizes[batch] = 0;
+    this.moving[batch] = 0;
     return batch;
   }
 
   add(batch: number, task: number): void {
     const size = this.size(batch);
     must(size < this.mostTasks, 'a batch is larger than any planned');
-    this.tasks.set(batch * this.mostTasks + size, task);
-    this.sizes.set(batch, size + 1);
+    this.tasks[batch * this.mostTasks + size] = task;
+    this.sizes[batch] = size + 1;
   }
 
   /** truncate keeps only the first `size` tasks, which `set` has put in place. */
   truncate(batch: number, size: number): void {
-    this.sizes.set(batch, size);
+    this.sizes[batch] = size;
   }
 
   set(batch: number, i: number, task: number): void {
-    this.tasks.set(batch * this.mostTasks + i, task);
+    this.tasks[batch * this.mostTasks + i] = task;
   }
 
   close(batch: number): void {
-    this.sizes.set(batch, 0);
+    this.sizes[batch] = 0;
     this.slots.giveBack(batch);
   }
 
   /** moveTo puts the batch at another pool, on a device of it or on none yet (NONE). */
   moveTo(batch: number, pool: number, device: number): void {
-    this.poolOf.set(batch, pool);
-    this.deviceOf.set(batch, device);
+    this.poolOf[batch] = pool;
+    this.deviceOf[batch] = device;
   }
 
   /** setMoving marks the batch as sent to the next pool. */
   setMoving(batch: number): void {
-    this.moving.set(batch, true);
+    this.moving[batch] = 1;
   }
 
   isMoving(batch: number): boolean {
-    return this.moving.has(batch);
+    return this.moving[batch] === 1;
   }
 
   size(batch: number): number {
-    return this.sizes.get(batch);
+    return this.sizes[batch] as number;
   }
 
   task(batch: number, i: number): number {
-    return this.tasks.get(batch * this.mostTasks + i);
+    return this.tasks[batch * this.mostTasks + i] as number;
   }
 
   pool(batch: number): number {
-    return this.poolOf.get(batch);
+    return this.poolOf[batch] as number;
   }
 
   device(batch: number): number {
-    return this.deviceOf.get(batch);
+    return this.deviceOf[batch] as number;
   }
 
   private grow(length: number): void {
-    this.poolOf.reach(length);
-    this.deviceOf.reach(length);
-    this.sizes.reach(length);
-    this.moving.reach(length);
-    this.tasks.reach(this.poolOf.length * this.mostTasks);
+    const capacity = grownCapacity(this.poolOf.length, length);
+    this.poolOf = grownColumn(this.poolOf, capacity);
+    this.deviceOf = grownColumn(this.deviceOf, capacity);
+    this.sizes = grownColumn(this.sizes, capacity);
+    this.moving = grownColumn(this.moving, capacity);
+    this.tasks = grownColumn(this.tasks, capacity * this.mostTasks);
   }
 }

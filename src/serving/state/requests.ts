@@ -1,4 +1,4 @@
-import { FlagColumn, Float64Column, Int32Column, IntList, NONE, Slots } from '../../collections/index.js';
+import { grownCapacity, grownColumn, IntList, NONE, Slots } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 
 const QUEUED = 0;
@@ -16,30 +16,30 @@ export class Requests {
   private readonly requestSlots = new Slots();
   private readonly taskSlots = new Slots();
 
-  private readonly model = new Int32Column();
-  private readonly deadline = new Float64Column();
-  private readonly settled = new FlagColumn();
-  private readonly strict = new FlagColumn();
-  private readonly missed = new FlagColumn();
-  private readonly failed = new FlagColumn();
-  private readonly lost = new FlagColumn();
+  private model = new Int32Array(0);
+  private deadline = new Float64Array(0);
+  private settled = new Uint8Array(0);
+  private strict = new Uint8Array(0);
+  private missed = new Uint8Array(0);
+  private failed = new Uint8Array(0);
+  private lost = new Uint8Array(0);
   /**
    * `left` counts the tasks of each request that have not been served to their end, and `out` those that are
    * in batches.
    */
-  private readonly left = new Int32Column();
-  private readonly out = new Int32Column();
-  private readonly first = new Int32Column();
+  private left = new Int32Array(0);
+  private out = new Int32Array(0);
+  private first = new Int32Array(0);
 
   // The columns below are by task, those above by request.
-  private readonly request = new Int32Column();
-  private readonly state = new Int32Column();
-  private readonly pool = new Int32Column();
-  private readonly entry = new Int32Column();
-  private readonly queued = new Float64Column();
-  private readonly tries = new Int32Column();
-  private readonly late = new FlagColumn();
-  private readonly sibling = new Int32Column();
+  private request = new Int32Array(0);
+  private state = new Uint8Array(0);
+  private pool = new Int32Array(0);
+  private entry = new Int32Array(0);
+  private queued = new Float64Array(0);
+  private tries = new Int32Array(0);
+  private late = new Uint8Array(0);
+  private sibling = new Int32Array(0);
 
   private readonly retired = new IntList();
 
@@ -54,16 +54,16 @@ export class Requests {
   }
 
   modelOf(request: number): number {
-    return this.model.get(request);
+    return this.model[request] as number;
   }
 
   deadlineOf(request: number): number {
-    return this.deadline.get(request);
+    return this.deadline[request] as number;
   }
 
   /** isSettled tells whether the outcome of a request is decided, or its client is gone. */
   isSettled(request: number): boolean {
-    return this.settled.has(request);
+    return this.settled[request] === 1;
   }
 
   /**
@@ -71,68 +71,68 @@ export class Requests {
    * it is not wanted.
    */
   isStrict(request: number): boolean {
-    return this.strict.has(request);
+    return this.strict[request] === 1;
   }
 
   /** isMissed tells whether it is known that the request cannot be in time. */
   isMissed(request: number): boolean {
-    return this.missed.has(request);
+    return this.missed[request] === 1;
   }
 
   /** hasFailed tells whether an execution of a task of the request failed. */
   hasFailed(request: number): boolean {
-    return this.failed.has(request);
+    return this.failed[request] === 1;
   }
 
   /** wasLost tells whether a device went down while it executed a task of the request. */
   wasLost(request: number): boolean {
-    return this.lost.has(request);
+    return this.lost[request] === 1;
   }
 
   /** firstTask is the first task of a request; the others follow by `nextTask`. */
   firstTask(request: number): number {
-    return this.first.get(request);
+    return this.first[request] as number;
   }
 
   /** nextTask is the next task of the same request, NONE after the last. */
   nextTask(task: number): number {
-    return this.sibling.get(task);
+    return this.sibling[task] as number;
   }
 
   requestOf(task: number): number {
-    return this.request.get(task);
+    return this.request[task] as number;
   }
 
   isQueued(task: number): boolean {
-    return this.state.get(task) === QUEUED;
+    return (this.state[task] as number) === QUEUED;
   }
 
   isInBatch(task: number): boolean {
-    return this.state.get(task) === IN_BATCH;
+    return (this.state[task] as number) === IN_BATCH;
   }
 
   /** poolOf is the pool that a task waits for or is at, NONE where that is not decided. */
   poolOf(task: number): number {
-    return this.pool.get(task);
+    return this.pool[task] as number;
   }
 
   /** entryOf is the entry of the task's pipeline, NONE where that is not decided. */
   entryOf(task: number): number {
-    return this.entry.get(task);
+    return this.entry[task] as number;
   }
 
   queuedAt(task: number): number {
-    return this.queued.get(task);
+    return this.queued[task] as number;
   }
 
   /** triesOf counts the executions that the task was lost in. */
   triesOf(task: number): number {
-    return this.tries.get(task);
+    return this.tries[task] as number;
   }
 
   /** isLate tells whether the task stands in a background queue. */
   isLate(task: number): boolean {
-    return this.late.has(task);
+    return this.late[task] === 1;
   }
 
   /**
@@ -142,16 +142,16 @@ export class Requests {
   add(model: number, deadline: number, rows: number): number {
     const request = this.requestSlots.take();
     if (request >= this.model.length) this.growRequests(request + 1);
-    this.model.set(request, model);
-    this.deadline.set(request, deadline);
-    this.settled.set(request, false);
-    this.strict.set(request, false);
-    this.missed.set(request, false);
-    this.failed.set(request, false);
-    this.lost.set(request, false);
-    this.left.set(request, rows);
-    this.out.set(request, 0);
-    this.first.set(request, NONE);
+    this.model[request] = model;
+    this.deadline[request] = deadline;
+    this.settled[request] = 0;
+    this.strict[request] = 0;
+    this.missed[request] = 0;
+    this.failed[request] = 0;
+    this.lost[request] = 0;
+    this.left[request] = rows;
+    this.out[request] = 0;
+    this.first[request] = NONE;
     for (let row = 0; row < rows; row++) this.addTask(request);
     return request;
   }
@@ -160,61 +160,61 @@ export class Requests {
   private addTask(request: number): void {
     const task = this.taskSlots.take();
     if (task >= this.request.length) this.growTasks(task + 1);
-    this.request.set(task, request);
-    this.state.set(task, ENDED);
-    this.pool.set(task, NONE);
-    this.entry.set(task, NONE);
-    this.tries.set(task, 0);
-    this.late.set(task, false);
-    this.sibling.set(task, this.first.get(request));
-    this.first.set(request, task);
+    this.request[task] = request;
+    this.state[task] = ENDED;
+    this.pool[task] = NONE;
+    this.entry[task] = NONE;
+    this.tries[task] = 0;
+    this.late[task] = 0;
+    this.sibling[task] = this.first[request] as number;
+    this.first[request] = task;
   }
 
   setStrict(request: number, strict: boolean): void {
-    this.strict.set(request, strict);
+    this.strict[request] = strict ? 1 : 0;
   }
 
   setMissed(request: number): void {
-    this.missed.set(request, true);
+    this.missed[request] = 1;
   }
 
   /** setEntry gives the task its pipeline. */
   setEntry(task: number, entry: number): void {
-    this.entry.set(task, entry);
+    this.entry[task] = entry;
   }
 
   setPool(task: number, pool: number): void {
-    this.pool.set(task, pool);
+    this.pool[task] = pool;
   }
 
   setQueuedAt(task: number, at: number): void {
-    this.queued.set(task, at);
+    this.queued[task] = at;
   }
 
   setLate(task: number, late: boolean): void {
-    this.late.set(task, late);
+    this.late[task] = late ? 1 : 0;
   }
 
   /** enterQueue is a transition: the task waits in a queue. */
   enterQueue(task: number): void {
-    this.state.set(task, QUEUED);
+    this.state[task] = QUEUED;
   }
 
   /** enterBatch is a transition: the task goes into a batch. */
   enterBatch(task: number): void {
-    this.state.set(task, IN_BATCH);
-    this.out.add(this.request.get(task), 1);
+    this.state[task] = IN_BATCH;
+    this.out[this.request[task] as number]! += 1;
   }
 
   /** leaveBatch is a transition: the task comes out of its batch. */
   leaveBatch(task: number): void {
-    this.state.set(task, ENDED);
-    this.out.add(this.request.get(task), -1);
+    this.state[task] = ENDED;
+    this.out[this.request[task] as number]! -= 1;
   }
 
   /** endWaiting is a transition: the task waits no more, because its request has ended. */
   endWaiting(task: number): void {
-    this.state.set(task, ENDED);
+    this.state[task] = ENDED;
   }
 
   /**
@@ -222,14 +222,14 @@ export class Requests {
    * @returns whether that was the last
    */
   endTask(request: number): boolean {
-    this.left.add(request, -1);
-    return this.left.get(request) === 0;
+    this.left[request]! -= 1;
+    return (this.left[request] as number) === 0;
   }
 
   /** failTask is a transition: the execution of the task's batch failed. */
   failTask(task: number): void {
-    this.tries.add(task, 1);
-    this.failed.set(this.request.get(task), true);
+    this.tries[task]! += 1;
+    this.failed[this.request[task] as number] = 1;
   }
 
   /**
@@ -237,13 +237,13 @@ export class Requests {
    * @param tries how many lost executions this counts, 0 where the batch had not begun
    */
   loseTask(task: number, tries: number): void {
-    this.tries.add(task, tries);
-    if (tries > 0) this.lost.set(this.request.get(task), true);
+    this.tries[task]! += tries;
+    if (tries > 0) this.lost[this.request[task] as number] = 1;
   }
 
   /** settle is a transition: the outcome of the request is decided. */
   settle(request: number): void {
-    this.settled.set(request, true);
+    this.settled[request] = 1;
   }
 
   /**
@@ -251,8 +251,8 @@ export class Requests {
    * batch.
    */
   retireIfDone(request: number): void {
-    if (this.out.get(request) !== 0) return;
-    must(this.settled.has(request), 'a request is retired before its end');
+    if ((this.out[request] as number) !== 0) return;
+    must(this.settled[request] === 1, 'a request is retired before its end');
     this.retired.push(request);
   }
 
@@ -271,26 +271,28 @@ export class Requests {
   }
 
   private growRequests(length: number): void {
-    this.model.reach(length);
-    this.deadline.reach(length);
-    this.settled.reach(length);
-    this.strict.reach(length);
-    this.missed.reach(length);
-    this.failed.reach(length);
-    this.lost.reach(length);
-    this.left.reach(length);
-    this.out.reach(length);
-    this.first.reach(length);
+    const capacity = grownCapacity(this.model.length, length);
+    this.model = grownColumn(this.model, capacity);
+    this.deadline = grownColumn(this.deadline, capacity);
+    this.settled = grownColumn(this.settled, capacity);
+    this.strict = grownColumn(this.strict, capacity);
+    this.missed = grownColumn(this.missed, capacity);
+    this.failed = grownColumn(this.failed, capacity);
+    this.lost = grownColumn(this.lost, capacity);
+    this.left = grownColumn(this.left, capacity);
+    this.out = grownColumn(this.out, capacity);
+    this.first = grownColumn(this.first, capacity);
   }
 
   private growTasks(length: number): void {
-    this.request.reach(length);
-    this.state.reach(length);
-    this.pool.reach(length);
-    this.entry.reach(length);
-    this.queued.reach(length);
-    this.tries.reach(length);
-    this.late.reach(length);
-    this.sibling.reach(length);
+    const capacity = grownCapacity(this.request.length, length);
+    this.request = grownColumn(this.request, capacity);
+    this.state = grownColumn(this.state, capacity);
+    this.pool = grownColumn(this.pool, capacity);
+    this.entry = grownColumn(this.entry, capacity);
+    this.queued = grownColumn(this.queued, capacity);
+    this.tries = grownColumn(this.tries, capacity);
+    this.late = grownColumn(this.late, capacity);
+    this.sibling = grownColumn(this.sibling, capacity);
   }
 }

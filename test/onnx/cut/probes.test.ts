@@ -117,6 +117,17 @@ describe('probeTensors()', () => {
     expect(values[outputs[0]!]!.dims).toEqual([2]);
   });
 
+  it('leaves the operator sets alone where it adds no node', () => {
+    const graph = w.graph({
+      nodes: [w.node('Gelu', ['x'], ['y'], { domain: 'com.microsoft' })],
+      inputs: [w.value('x', w.FLOAT, ['n', 4])],
+      outputs: [w.value('y', w.FLOAT, ['n', 4])],
+    });
+    const model = readModel(w.model(graph, { opsets: { 'com.microsoft': 1 } }));
+    const { bytes } = probeTensors(model, [{ tensor: 'x', asks: 'elements', picks: [] }]);
+    expect([...readModel(bytes).opsets]).toEqual([...model.opsets]);
+  });
+
   it('refuses names that are no tensors of the graph', () => {
     expect(() => probeTensors(chain(), [{ tensor: 'q', asks: 'shape' }])).toThrow(/"q" is no tensor/);
   });

@@ -170,6 +170,17 @@ describe('Durations by an average', () => {
 });
 
 describe('Durations by an average and deviations', () => {
+  it('takes of a pipeline what its own pools leave of the SLO, whatever other pipelines take', () => {
+    const slow = { throughputRps: 1, parts: [stage([50])] };
+    const quick = { throughputRps: 1, parts: [stage([40])] };
+    const alone = new Durations(modelOf(100, quick), steps(2));
+    const second = new Durations(modelOf(100, slow, quick), steps(2));
+    alone.observeExecution(0, 1, 60e6);
+    second.observeExecution(1, 1, 60e6);
+    expect(alone.executionNs(0, 1)).toBeGreaterThan(51e6);
+    expect(second.executionNs(1, 1)).toBe(alone.executionNs(0, 1));
+  });
+
   it('adds so many mean deviations, in whole nanoseconds', () => {
     const durations = new Durations(chain(10_000, part([101, 151])), steps(1));
     durations.observeExecution(0, 1, 202);
