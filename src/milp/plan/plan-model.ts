@@ -162,7 +162,8 @@ function addServers({ model }: Draft, classes: ClassTable, wholeGpus: readonly W
       small > 0 ? sizes.map((v) => model.addVariable(`last server[${name}/${v}]`, { integer: true })) : [];
     sizes.forEach((v, i) => {
       const terms = wholeGpus.filter((g) => g.classIndex === k && g.virtual === v).flatMap((g) => g.terms);
-      const seats: Term[] = [[full[i] as number, -perServer]];
+      // The solver takes no endless coefficient: a server holds no more GPUs than there are.
+      const seats: Term[] = [[full[i] as number, -Math.min(perServer, available)]];
       if (last[i] !== undefined) seats.push([last[i], -small]);
       model.addConstraint(`GPUs of ${name}/${v}`, -Infinity, [...terms, ...seats], 0);
     });

@@ -1,6 +1,8 @@
 import {
   type ClassUse,
   FORMAT_VERSION,
+  fault,
+  InputError,
   type Placement,
   type PlannedModel,
   type PlannedPartition,
@@ -21,8 +23,12 @@ export interface PlanFacts {
   readonly shadowPrices: readonly (number | undefined)[];
 }
 
+/** A plan lists every virtual GPU: about 100 bytes each, and no text may be longer than 512 MiB. */
+const MOST_LISTED = 4_000_000;
+
 /**
  * A plan from the columns it uses. Pipelines lie in a fixed order: most throughput first, then by their cuts.
+ * @throws InputError where it has more virtual GPUs than can be listed
  * @returns undefined where its virtual GPUs cannot be placed
  */
 export function assemblePlan(
@@ -40,7 +46,9 @@ export function assemblePlan(
       ordered.filter(({ column }) => column.model === m),
     ),
   );
-  const placement = placeVirtualGpus(poolsOf(models), problem.cluster, problem.planner);
+  const pools = poolsOf(models);
+  refuseTooMany(pools);
+  const placement = placeVirtualGpus(pools, problem.cluster, problem.planner);
   if (placement === undefined) return undefined;
   const whole = wholeGpusUsed(placement);
   const uses = classes.names.map((name, k): [string, ClassUse] => {
@@ -62,6 +70,15 @@ export function assemblePlan(
     classes: Object.fromEntries(uses),
     placement,
   };
+}
+
+function refuseTooMany(pools: readonly PoolToPlace[]): void {
+  const count = pools.reduce((sum, { virtualGpus }) => sum + virtualGpus, 0);
+  if (count <= MOST_LISTED) return;
+  const why = `the plan has ${count} virtual GPUs, and a file can list ${MOST_LISTED}`;
+  throw new InputError('list the plan', [
+    fault(`${why}; give fewer GPUs, or lower rates`, '/cluster/devices'),
+  ]);
 }
 
 /** Whole GPUs by class; those of one GPU lie together. */

@@ -20,6 +20,15 @@ export interface NamedProfile {
 
 const DEFAULT_SLO_MARGIN = 0.4;
 
+/** GPUs of one class. */
+const MOST_GPUS = 1e9;
+
+/** Smaller weights lose their digits, by themselves or beside the largest. */
+const LEAST_WEIGHT = 1e-300;
+
+/** Virtual GPUs of one GPU. */
+const MOST_VIRTUAL = 1000;
+
 /**
  * A pooled spec with its cluster and profiles, every default filled in.
  * @param profiles one per model of the spec, in order
@@ -125,11 +134,31 @@ function clusterFaults(cluster: Cluster, planner: ResolvedPlanner, models: reado
         ]
       : [],
   );
+  faults.push(...entries.flatMap(sizeFaults));
   if (free === 0 && faults.length === 0)
     faults.push(fault(`it has no free device: ${entries.map(countText).join(', ')}`, '/cluster/devices'));
   if (planner.maxPartitions > 1 && free > 1) faults.push(...bandwidthFaults(cluster, models));
   if (planner.objective !== 'throughput') faults.push(...priceFaults(cluster, planner, models));
   return faults;
+}
+
+/** Counts and sizes past which figures are no longer whole numbers, or tables no longer fit. */
+function sizeFaults([name, { count, virtual = [] }]: [string, DeviceClass]): Fault[] {
+  const at = `/cluster/devices/${name}`;
+  const large = virtual.filter((v) => v > MOST_VIRTUAL);
+  return [
+    ...(count > MOST_GPUS
+      ? [fault(`${count} GPUs are more than can be planned: give at most ${MOST_GPUS}`, `${at}/count`)]
+      : []),
+    ...(large.length > 0
+      ? [
+          fault(
+            `a GPU cannot be ${large.join(' or ')} virtual ones: give at most ${MOST_VIRTUAL}`,
+            `${at}/virtual`,
+          ),
+        ]
+      : []),
+  ];
 }
 
 function countText([name, { count, taken = 0 }]: [string, DeviceClass]): string {
@@ -172,8 +201,15 @@ function weightFaults(models: readonly ProblemModel[], planner: ResolvedPlanner)
         : [],
     );
   }
+  const largest = Math.max(...models.map(({ weight }) => weight));
+  const least = LEAST_WEIGHT * Math.max(1, largest);
+  const small = models.flatMap(({ weight }, i) =>
+    weight > 0 && weight < least
+      ? [fault(`${weight} is too small to be counted: give at least ${least}, or 0`, `/models/${i}/weight`)]
+      : [],
+  );
   const sum = models.reduce((total, { weight }) => total + weight, 0);
-  if (sum > 0) return [];
+  if (sum > 0) return small;
   return [
     fault(`the weights sum to ${sum}: ${models.map((m) => `${m.name} ${m.weight}`).join(', ')}`, '/models'),
   ];
