@@ -12,34 +12,34 @@ import {
 import type { PooledProblem, ProblemModel, ResolvedPlanner } from '../problem.js';
 import { profileFaults } from './profile-faults.js';
 
-/** A profile as the spec's models name them, in the same order, with where it came from. */
-export interface NamedProfile {
+/** ProfileFile is a profile that a model of the spec names, with its path. */
+export interface ProfileFile {
   readonly profile: Profile;
   readonly path: string;
 }
 
 const DEFAULT_SLO_MARGIN = 0.4;
 
-/** GPUs of one class. */
+/** A class has at most this many GPUs. */
 const MOST_GPUS = 1e9;
 
-/** Smaller weights lose their digits, by themselves or beside the largest. */
+/** Weights smaller than this part of the largest lose their digits. */
 const LEAST_WEIGHT = 1e-300;
 
-/** Virtual GPUs of one GPU. */
+/** A GPU is divided into at most this many virtual GPUs. */
 const MOST_VIRTUAL = 1000;
 
 /**
- * A pooled spec with its cluster and profiles, every default filled in.
+ * resolvePooled fills in every default of a pooled spec, with its cluster and profiles.
  * @param profiles one per model of the spec, in order
- * @param where the spec's file, named in faults
- * @throws InputError with every fault of spec, cluster and profiles; MissingError where no class of the cluster is in a
+ * @param where the spec's file, which faults name
+ * @throws InputError with every fault of spec, cluster and profiles; MissingError if no class of the cluster is in a
  *   model's profile
  */
 export function resolvePooled(
   spec: PooledSpec,
   cluster: Cluster,
-  profiles: readonly NamedProfile[],
+  profiles: readonly ProfileFile[],
   where: string,
 ): PooledProblem {
   const task = `plan ${where}`;
@@ -56,7 +56,7 @@ export function resolvePooled(
   return { cluster, models, planner };
 }
 
-function named(profiles: readonly NamedProfile[], i: number, task: string): NamedProfile {
+function named(profiles: readonly ProfileFile[], i: number, task: string): ProfileFile {
   const found = profiles[i];
   if (found === undefined) throw new InputError(task, [fault('no profile was given for it', `/models/${i}`)]);
   return found;
@@ -80,7 +80,7 @@ function resolvedPlanner({ planner = {} }: PooledSpec): ResolvedPlanner {
 function resolvedModel(
   model: PooledSpecModel,
   cluster: Cluster,
-  { profile }: NamedProfile,
+  { profile }: ProfileFile,
   spec: PooledSpec,
 ): ProblemModel {
   const notes: string[] = [];
@@ -113,7 +113,7 @@ function whyNotUsable(name: string, model: PooledSpecModel, profile: Profile): s
   return undefined;
 }
 
-/** The model's own margin before the planner's; milliseconds before a fraction. */
+/** The model's own margin goes before the planner's, and milliseconds go before a fraction. */
 function marginUs(model: PooledSpecModel, spec: PooledSpec, sloUs: number): number {
   if (model.sloMarginMs !== undefined) return model.sloMarginMs * 1000;
   if (model.sloMargin !== undefined) return model.sloMargin * sloUs;
@@ -142,7 +142,7 @@ function clusterFaults(cluster: Cluster, planner: ResolvedPlanner, models: reado
   return faults;
 }
 
-/** Counts and sizes past which figures are no longer whole numbers, or tables no longer fit. */
+/** sizeFaults refuses counts past which figures are no longer exact, and sizes past which tables no longer fit. */
 function sizeFaults([name, { count, virtual = [] }]: [string, DeviceClass]): Fault[] {
   const at = `/cluster/devices/${name}`;
   const large = virtual.filter((v) => v > MOST_VIRTUAL);
@@ -169,7 +169,7 @@ function usable(cluster: Cluster, models: readonly ProblemModel[]): [string, Dev
   return Object.entries(cluster.devices).filter(([name]) => models.some((m) => m.classes.includes(name)));
 }
 
-/** Without a bandwidth the cost of a cut is not known. */
+/** Without a bandwidth, the cost of a cut is not known. */
 function bandwidthFaults(cluster: Cluster, models: readonly ProblemModel[]): Fault[] {
   return usable(cluster, models).flatMap(([name, device]) =>
     device.linkGbps === undefined && cluster.networkGbps === undefined
@@ -244,7 +244,7 @@ function modelFaults(
 function refuseMissing(
   models: readonly ProblemModel[],
   cluster: Cluster,
-  profiles: readonly NamedProfile[],
+  profiles: readonly ProfileFile[],
   task: string,
 ): void {
   const faults = models.flatMap((model, i) => {
