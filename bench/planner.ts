@@ -4,9 +4,9 @@ import {
   checkPlan,
   type HighsEngine,
   loadHighs,
-  type NamedProfile,
   type PlanOptions,
   type PooledOutcome,
+  type ProfileFile,
   planPooled,
   resolvePooled,
 } from '../src/milp/index.js';
@@ -50,7 +50,7 @@ interface Case {
   readonly suite: string;
   readonly name: string;
   readonly spec: PooledSpec;
-  readonly profiles: readonly NamedProfile[];
+  readonly profiles: readonly ProfileFile[];
   readonly reference?: Instance;
   /** atLeast gives a value that the plan must reach. */
   readonly atLeast?: () => number;
@@ -81,7 +81,7 @@ function instanceCases(): Case[] {
 }
 
 function specWith(
-  profiles: readonly NamedProfile[],
+  profiles: readonly ProfileFile[],
   counts: Record<string, number>,
   planner: PlannerOptions,
 ): PooledSpec {

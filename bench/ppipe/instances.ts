@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Cluster, PooledSpec, PooledSpecModel, Profile } from '../../src/artifacts/index.js';
-import type { NamedProfile } from '../../src/milp/index.js';
+import type { ProfileFile } from '../../src/milp/index.js';
 
 /** Instance is a published instance (../shared/data/ppipe), as that folder's README describes it. */
 export interface Instance {
@@ -64,7 +64,7 @@ export function readModelList(folder: URL): string[] {
 }
 
 /** readProfile reads a published model as a profile, with layers where asked for. */
-export function readProfile(folder: URL, model: string, withLayers = false): NamedProfile {
+export function readProfile(folder: URL, model: string, withLayers = false): ProfileFile {
   const path = new URL(`models/${model}.json`, folder);
   const published = JSON.parse(readFileSync(path, 'utf8')) as PublishedModel;
   const classes = Object.keys(published.blockLatencyUs);

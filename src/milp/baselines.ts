@@ -9,12 +9,15 @@ import type { UsedColumn } from './plan/index.js';
 import { assemblePlan } from './plan/index.js';
 import type { PooledOutcome, PooledProblem } from './problem.js';
 import { planPooled, tablesOf } from './solve.js';
-import { type ClassTable, classTable, type ModelTable, powerOfTwo, type Slot } from './tables/index.js';
+import { type ClassTable, classesOf, type ModelTable, powerOfTwo, type Slot } from './tables/index.js';
 import { allowedSteps, milpWork, type Stop, stopAfter } from './work.js';
 
 export type Baseline = 'no-partitioning' | 'dart-r';
 
-/** The problem a baseline's plan answers: whole GPUs, at most one cut. Its plan is checked against this one. */
+/**
+ * baselineProblem is the problem that a baseline's plan answers: whole GPUs, and at most one cut. Its plan is checked
+ * against this one.
+ */
 export function baselineProblem(problem: PooledProblem, baseline: Baseline): PooledProblem {
   const whole = withoutCuts(problem);
   if (baseline === 'no-partitioning') return whole;
@@ -22,11 +25,11 @@ export function baselineProblem(problem: PooledProblem, baseline: Baseline): Poo
 }
 
 /**
- * The baselines of PPipe §7.1 as plans of the same kind. `no-partitioning`: every GPU runs whole models. `dart-r`: pairs
- * of GPUs of two classes, one partition on each, replicated; GPUs left over run whole models. Several models first divide
- * the GPUs as the no-partitioning plan does, the remainder evenly. Both use whole GPUs only (virtual size 1).
- * Its bound is that of the baseline, not of all plans, and the plan says whose it is.
- * @throws InputError for `dart-r` with prices or least shares, which it knows nothing of
+ * planBaseline plans the baselines of PPipe §7.1 as plans of the same kind. In `no-partitioning` every GPU runs whole
+ * models. In `dart-r` pairs of GPUs of two classes run one partition each, and GPUs that are left over run whole
+ * models. Several models first divide the GPUs as the no-partitioning plan does, and the remainder evenly. Both use
+ * whole GPUs only (virtual size 1). The bound is that of the baseline, not of all plans, and the plan says so.
+ * @throws InputError for `dart-r` with prices or minimum shares, which it does not know
  */
 export function planBaseline(
   problem: PooledProblem,
@@ -40,10 +43,10 @@ export function planBaseline(
   return { ...outcome, plan: { kind, version, status, baseline, ...rest } };
 }
 
-/** Pairs of GPUs of one model, with every cut and batch, that are looked at. */
+/** A search lists at most this many pairs of GPUs of one model, with every cut and batch size. */
 const MOST_PAIRS_LISTED = 5_000_000;
 
-/** Of the MILP that counts pairs: it has a variable for each pair of classes, and needs few. */
+/** The MILP that counts pairs has one variable per pair of classes, so it needs few nodes. */
 const MOST_NODES = 100_000;
 
 function refuseForDart({ planner, models }: PooledProblem): void {
@@ -81,7 +84,10 @@ function gpusOfModel(
   return gpus;
 }
 
-/** What each model gets: what it uses without partitioning, and an even part of the remainder, the first models first. */
+/**
+ * divided gives each model what it uses without partitioning and an even part of the remainder, the first models
+ * first.
+ */
 function divided(classes: ClassTable, uses: readonly Readonly<Record<string, number>>[]): number[][] {
   const models = uses.length;
   return uses.map((own, m) =>
@@ -99,7 +105,7 @@ function dart(
 ): PooledOutcome {
   const phases = new Phases(options.clock);
   const pairs = baselineProblem(problem, 'dart-r');
-  const classes = classTable(pairs);
+  const classes = classesOf(pairs);
   const shares = divided(classes, uses);
   const tables = tablesOf(pairs, options);
   const stop = stopAfter(allowedSteps(options.work), () => isOver(options, phases));
@@ -115,8 +121,8 @@ function dart(
     return { status: 'infeasible', reasons, smallestFeasibleSloMs: unknown, solver };
   }
   const objective = { kind: problem.planner.objective, value: 0, bound: 0, gap: 0 };
-  const facts = { status: 'optimal' as const, objective, reproducible: true, shadowPrices: [] };
-  const plan = assemblePlan(pairs, classes, tables, used, facts);
+  const facts = { used, status: 'optimal' as const, objective, reproducible: true, shadowPrices: [] };
+  const plan = assemblePlan(pairs, { classes, tables }, facts);
   if (plan === undefined) throw new Error('a plan by pairs that cannot be placed');
   const value = Math.min(...plan.models.flatMap((m) => (m.weight > 0 ? [m.throughputRps / m.weight] : [])));
   if (value <= 0) {
@@ -132,7 +138,7 @@ function dart(
   };
 }
 
-/** One model: how many of each pair and of each GPU alone; undefined where it was stopped. */
+/** bestPairs counts the pairs and single GPUs of one model. It returns undefined if it was stopped. */
 function bestPairs(
   problem: PooledProblem,
   table: ModelTable,
@@ -140,7 +146,7 @@ function bestPairs(
   options: PlanOptions,
   stop: Stop,
 ): UsedColumn[] | undefined {
-  const columns = enumerateColumns(table, problem.planner, MOST_PAIRS_LISTED, stop);
+  const columns = enumerateColumns(table, problem.planner, { limit: MOST_PAIRS_LISTED, stop });
   if (columns === undefined) return undefined;
   const kept = new Map<string, { column: Column; rps: number; classes: number[] }>();
   for (let c = 0; c < columns.count; c++) {

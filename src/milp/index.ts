@@ -6,7 +6,7 @@
  * or no plan in time. It reads no file, knows no clock but the one it is handed, and draws nothing at random.
  */
 export { type Baseline, baselineProblem, planBaseline } from './baselines.js';
-export { checkPlan, confirmed, unitsOf } from './check/index.js';
+export { checkedOutcome, checkPlan, unitsOf } from './check/index.js';
 export {
   type ClassExplanation,
   explainInfeasible,
@@ -37,4 +37,4 @@ export type {
   SolverReport,
 } from './problem.js';
 export { planPooled } from './solve.js';
-export { type NamedProfile, resolvePooled } from './tables/index.js';
+export { type ProfileFile, resolvePooled } from './tables/index.js';

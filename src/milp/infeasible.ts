@@ -4,18 +4,19 @@ import {
   type ClassTable,
   fitsMemory,
   type ModelTable,
+  type ProblemTables,
   type Slot,
   slowerLink,
   transferUs,
 } from './tables/index.js';
 
-/** Why there is no plan: per model and class, in people's terms, with the smallest SLO that any pipeline would meet. */
+/**
+ * infeasibility says per model and class why there is no plan, and which SLO is the smallest that any pipeline meets.
+ */
 export function infeasibility(
   problem: PooledProblem,
-  classes: ClassTable,
-  tables: readonly ModelTable[],
-  masters: readonly MasterResult[],
-  solver: SolverReport,
+  { classes, tables }: ProblemTables,
+  { reach, solver }: { readonly reach?: MasterResult | undefined; readonly solver: SolverReport },
 ): PooledOutcome {
   const fastest = tables.map((table) => fastestUs(table, problem.planner.maxPartitions));
   const smallest = tables.map((_, m) => smallestSloMs(problem, m, fastest[m]));
@@ -31,7 +32,6 @@ export function infeasibility(
       ...perClass(table, classes, budget),
     ];
   });
-  const reach = masters[0];
   if (reasons.length === 0) reasons.push(tooFewGpus(problem, classes, reach));
   return { status: 'infeasible', reasons, smallestFeasibleSloMs: smallest, solver };
 }
@@ -49,8 +49,9 @@ function tooFewGpus(
 }
 
 /**
- * Latency of the fastest pipeline at the smallest batch, whatever it serves; undefined where its weights fit nowhere.
- * Walks the cuts once, keeping the fastest way to be on each slot after each number of partitions.
+ * fastestUs is the latency of the fastest pipeline at the smallest batch size, whatever it serves. It is undefined if
+ * the weights fit nowhere. It walks the cuts once and keeps the fastest way to reach each slot after each number of
+ * partitions.
  */
 function fastestUs(table: ModelTable, maxPartitions: number): number | undefined {
   const { slots, cuts } = table;
@@ -72,7 +73,7 @@ function fastestUs(table: ModelTable, maxPartitions: number): number | undefined
   return best === Infinity || !fits ? undefined : best;
 }
 
-/** At a cut: stay on a slot, or cross to another as one more partition. */
+/** At a cut a pipeline stays on its slot, or crosses to another slot as one more partition. */
 function switched(
   table: ModelTable,
   ways: Float64Array,
@@ -109,7 +110,10 @@ function perClass(table: ModelTable, classes: ClassTable, budgetUs: number): str
   });
 }
 
-/** The SLO at which the margin leaves just enough for the fastest run; a margin in milliseconds stays, a fraction scales. */
+/**
+ * The SLO whose margin leaves just enough for the fastest run. A margin in milliseconds stays the same; a fraction
+ * scales with the SLO.
+ */
 function smallestSloMs(
   { models, planner }: PooledProblem,
   m: number,

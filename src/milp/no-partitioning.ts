@@ -12,7 +12,7 @@ export function withoutCuts(problem: PooledProblem): PooledProblem {
   return { ...problem, cluster: onWholeGpus(problem.cluster), planner };
 }
 
-/** A cluster without virtual GPUs, but for classes that must be divided. */
+/** A cluster without virtual GPUs, except for classes that have no undivided size. */
 function onWholeGpus(cluster: Cluster): Cluster {
   const devices = Object.entries(cluster.devices).map(([name, device]): [string, DeviceClass] => {
     const whole = (device.virtual ?? [1]).includes(1);

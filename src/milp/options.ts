@@ -4,14 +4,20 @@ export const DEFAULT_GAP = 1e-3;
 
 export interface PlanOptions {
   readonly highs: HighsEngine;
-  /** Relative gap at which the search stops. Default `DEFAULT_GAP`. */
+  /** The search stops at this relative gap. The default is `DEFAULT_GAP`. */
   readonly gap?: number;
-  /** Counted work: branch-and-bound nodes. Default `DEFAULT_WORK`. */
+  /** The work that the search may do, in branch-and-bound nodes. The default is `DEFAULT_WORK`. */
   readonly work?: number;
-  /** Milliseconds from any origin; for the phases and `timeLimitMs`. Without it no time is known and none limits. */
+  /**
+   * A clock in milliseconds from any origin, for the phases and `timeLimitMs`. Without it no time is known, and none
+   * limits the search.
+   */
   readonly clock?: () => number;
   readonly timeLimitMs?: number;
-  /** `literal`: PPipe A.1/A.2 as one MILP, for small problems; `copies` pipelines of each sequence of classes (default 2). */
+  /**
+   * `literal` solves PPipe A.1/A.2 as one MILP, for small problems, with `copies` pipelines of each sequence of
+   * classes (2 by default).
+   */
   readonly formulation?: 'columns' | 'literal';
   readonly copies?: number;
   readonly interrupted?: () => boolean;
@@ -20,7 +26,7 @@ export interface PlanOptions {
 
 export interface PlanProgress {
   readonly phase: string;
-  /** Value of the best plan so far. */
+  /** The value of the best plan so far. */
   readonly value?: number;
   readonly bound?: number;
 }

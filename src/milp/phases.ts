@@ -1,4 +1,4 @@
-/** Time spent by phase, told by a clock that is handed in; all zeros without one. */
+/** Phases sums the time spent in each phase by a clock that is handed in. Without a clock all times are 0. */
 export class Phases {
   readonly ms: Record<string, number> = {};
   private readonly start: number;
@@ -8,7 +8,7 @@ export class Phases {
     this.start = clock();
   }
 
-  /** Runs a piece of work and books its time under a name. */
+  /** time runs a piece of work and adds its time to a phase. */
   time<T>(phase: string, work: () => T): T {
     const from = this.clock();
     try {

@@ -7,7 +7,10 @@ import type {
   Profile,
 } from '../artifacts/index.js';
 
-/** A pooled planning problem with nothing left open: no files, every default filled in. Made by `resolvePooled`. */
+/**
+ * PooledProblem is a pooled planning problem with nothing left open: it names no files, and every default is filled
+ * in. `resolvePooled` makes it.
+ */
 export interface PooledProblem {
   readonly cluster: Cluster;
   readonly models: readonly ProblemModel[];
@@ -19,17 +22,20 @@ export interface ProblemModel {
   readonly spec: PooledSpecModel;
   readonly name: string;
   readonly sloUs: number;
-  /** Withheld from the SLO. */
+  /** The part of the SLO that is withheld from the planner. */
   readonly sloMarginUs: number;
   readonly weight: number;
-  /** Rate to meet; undefined where the objective is throughput and none was given. */
+  /** The rate to meet; undefined if the objective is throughput and none was given. */
   readonly rps: number | undefined;
   readonly batchFormation: BatchFormation;
-  /** Device classes it may use: in the cluster, in the profile, allowed by `only` and `not`; in the cluster's order. */
+  /**
+   * The device classes that the model may use, in the cluster's order: those of the cluster that its profile has and
+   * that `only` and `not` allow.
+   */
   readonly classes: readonly string[];
-  /** Least share of its throughput by class; only shares above 0. */
+  /** The minimum share of its throughput by class; only shares above 0 are listed. */
   readonly minShare: Readonly<Record<string, number>>;
-  /** Why classes of the cluster are not usable by it. */
+  /** The reasons why the model cannot use some classes of the cluster. */
   readonly notes: readonly string[];
 }
 
@@ -48,14 +54,17 @@ export interface ResolvedPlanner {
   readonly virtualPer: 'gpu' | 'server';
 }
 
-/** A plan as the planner leaves it: the head of an emitted file (`$schema`, `tool`, `inputs`) is the writer's. */
+/**
+ * PlanBody is a plan as the planner leaves it. The head of the file (`$schema`, `tool`, `inputs`) is added by its
+ * writer.
+ */
 export type PlanBody = Omit<PooledPlan, '$schema' | 'tool' | 'inputs'>;
 
-/** Milliseconds by phase; empty where no clock was handed in. */
+/** SolverReport says what a solve cost. Times are in milliseconds; `phases` is empty if no clock was handed in. */
 export interface SolverReport {
   readonly ms: number;
   readonly phases: Readonly<Record<string, number>>;
-  /** Columns known at the end, pricing rounds, branch-and-bound nodes. */
+  /** The columns known at the end. `rounds` counts pricing rounds, `nodes` branch-and-bound nodes. */
   readonly columns: number;
   readonly rounds: number;
   readonly nodes: number;
@@ -63,7 +72,10 @@ export interface SolverReport {
 
 export type SearchLimit = 'gap' | 'work' | 'time' | 'interrupted';
 
-/** What a search came to. A plan is always feasible and checked; `limit` says what ended a search that proved no optimum. */
+/**
+ * PooledOutcome is what a search came to. A plan is always feasible and checked; `limit` says what ended a search
+ * that proved no optimum.
+ */
 export type PooledOutcome =
   | {
       readonly status: 'optimal' | 'feasible';
@@ -75,7 +87,7 @@ export type PooledOutcome =
   | {
       readonly status: 'infeasible';
       readonly reasons: readonly string[];
-      /** By model, in order; undefined where no SLO would do. */
+      /** One per model, in order; undefined if no SLO would do. */
       readonly smallestFeasibleSloMs: readonly (number | undefined)[];
       readonly solver: SolverReport;
     }

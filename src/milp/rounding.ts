@@ -1,10 +1,10 @@
-/** Sums that differ by less, as a part of them, are the same: what rounding makes of thousands of terms. */
+/** Two sums of thousands of terms count as equal if they differ by at most this part of them. */
 export const ROUNDING = 1e-12;
 
-/** A bound gives way by so much, as a part of it, so that rounding keeps nothing out that lies within. */
+/** Bounds are loosened by this part of them, so that rounding excludes nothing that lies within. */
 export const SLACK = 1e-9;
 
-/** Whole units that serve a rate, where one serves `each`. */
+/** unitsFor is the number of whole units that serve a rate if one unit serves `each`. */
 export function unitsFor(rps: number, each: number): number {
   return Math.ceil((rps / each) * (1 - ROUNDING));
 }

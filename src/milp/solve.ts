@@ -37,32 +37,33 @@ import type {
 } from './problem.js';
 import {
   type ClassTable,
-  classTable,
+  classesOf,
   type ModelTable,
   modelTable,
-  type Normalised,
   normalised,
+  type ProblemTables,
   type Scale,
 } from './tables/index.js';
 import { allowedSteps, stopAfter } from './work.js';
 
-/** Partitions of the plan that pricing starts from, where columns are too many to list. */
+/** If there are too many columns to list, pricing starts from a plan with this many partitions. */
 const START_PARTITIONS = 3;
 
-/** Columns of one model that are listed at most; past them they are priced. */
+/** At most this many columns of one model are listed; beyond it they are priced. */
 const MOST_LISTED = 400_000;
 
-/** Cuts looked at to list them: where most beginnings of a pipeline lead nowhere, pricing is quicker. */
+/** Listing looks at this many cuts at most. If most beginnings of a pipeline lead nowhere, pricing is quicker. */
 const MOST_LISTING_STEPS = 1e8;
 
 /**
- * Plans pooled pipelines: the LP over columns gives a proven bound, a search over integer counts the plan (docs/design.md, idea
- * 2; PPipe §3, A.2). Same problem and options, same plan, unless a time limit or an interruption ended it.
+ * planPooled plans pooled pipelines. The LP over columns gives a proven bound, and a search over whole numbers gives
+ * the plan (docs/design.md, idea 2; PPipe §3, A.2). The same problem and options give the same plan, unless a time
+ * limit or an interruption ended the search.
  */
 export function planPooled(problem: PooledProblem, options: PlanOptions): PooledOutcome {
   const phases = new Phases(options.clock);
-  const spec: SpecTables = {
-    classes: classTable(problem),
+  const spec: ProblemTables = {
+    classes: classesOf(problem),
     tables: phases.time('tables', () => tablesOf(problem, options)),
   };
   const kind = problem.planner.objective === 'throughput' ? 'throughput' : 'price';
@@ -77,7 +78,7 @@ export function planPooled(problem: PooledProblem, options: PlanOptions): Pooled
     (_, m) => (sources[m] as ColumnSource).cheapest(freePrices(classes), Infinity) === Infinity,
   );
   if (empty.some((table) => table.weight > 0 || table.rps !== undefined))
-    return infeasibility(problem, spec.classes, spec.tables, [], report(phases, [], 0, 0));
+    return infeasibility(problem, spec, { solver: report(phases, [], 0, 0) });
   options.onProgress?.({ phase: 'bound' });
   const start = phases.time('start', () => startColumns(problem, tables, sources, options));
   const base = { problem, classes, tables, sources, scale, phases, options: inSearchUnits(options, scale) };
@@ -85,17 +86,14 @@ export function planPooled(problem: PooledProblem, options: PlanOptions): Pooled
   const master = masters.at(-1) as MasterResult;
   const solver = report(phases, master.columns, master.rounds, 0);
   if (masters.length > 1 && (masters[0] as MasterResult).bound < 1 - PROVEN)
-    return infeasibility(problem, spec.classes, spec.tables, masters, solver);
+    return infeasibility(problem, spec, { reach: masters[0], solver });
   base.options.onProgress?.({ phase: 'search', bound: master.bound });
   const search: IntegerSearch = { ...base, master, stop: stopAfter(steps, isStopped) };
   const result = phases.time('search', () => searchPlan(search));
   return outcome(search, spec, result);
 }
 
-/** Tables in the units of the spec. */
-type SpecTables = Pick<Normalised, 'classes' | 'tables'>;
-
-/** Whoever is told of progress is told in the units of the spec. */
+/** Progress is reported in the units of the spec. */
 function inSearchUnits(options: PlanOptions, { value: unit }: Scale): PlanOptions {
   const { onProgress } = options;
   if (onProgress === undefined) return options;
@@ -108,7 +106,7 @@ function inSearchUnits(options: PlanOptions, { value: unit }: Scale): PlanOption
   return { ...options, onProgress: tell };
 }
 
-/** Which latencies of layers were not measured but shared out. */
+/** layerNotes says which latencies of layers were not measured but shared out. */
 function layerNotes({ planner, cluster }: PooledProblem, { profile, classes, name }: ProblemModel): string[] {
   if (planner.granularity === 'block') return [];
   return classes.flatMap((device) => {
@@ -128,7 +126,10 @@ function freePrices(classes: ClassTable) {
   return { perGpu: zeros, perUse: zeros };
 }
 
-/** Tables of all models; batch formation that stands on the plan without partitioning solves that first. */
+/**
+ * tablesOf makes the tables of all models. If batch formation depends on the plan without partitioning, that plan is
+ * solved first.
+ */
 export function tablesOf(problem: PooledProblem, options: PlanOptions): ModelTable[] {
   const estimates = needsEstimate(problem) ? noPartitioningRps(problem, options) : [];
   return problem.models.map((_, m) => modelTable(problem, m, estimates[m]));
@@ -140,7 +141,7 @@ function needsEstimate(problem: PooledProblem): boolean {
   );
 }
 
-/** Each model's throughput when nothing is cut and batches need no time to fill. */
+/** The throughput of each model if nothing is cut and batches need no time to fill. */
 function noPartitioningRps(problem: PooledProblem, options: PlanOptions): number[] {
   const whole = withoutCuts(problem);
   const models = problem.models.map((model) => ({ ...model, batchFormation: 'none' as const }));
@@ -151,7 +152,10 @@ function noPartitioningRps(problem: PooledProblem, options: PlanOptions): number
   return outcome.plan.models.map(({ throughputRps }) => throughputRps);
 }
 
-/** All columns where they are blocks and few enough; exact pricing over the cuts elsewhere. */
+/**
+ * sourceOf lists all columns if they are made of blocks and few enough. Otherwise they are priced exactly over the
+ * cuts.
+ */
 function sourceOf(
   { planner }: PooledProblem,
   table: ModelTable,
@@ -160,14 +164,16 @@ function sourceOf(
 ): ColumnSource {
   const listing = stopAfter(MOST_LISTING_STEPS, isStopped);
   const listed =
-    planner.granularity === 'block' ? enumerateColumns(table, planner, MOST_LISTED, listing) : undefined;
+    planner.granularity === 'block'
+      ? enumerateColumns(table, planner, { limit: MOST_LISTED, stop: listing })
+      : undefined;
   if (listed !== undefined) return new ListedColumns(listed);
   return new LabelPricing(table, planner, stopAfter(steps, isStopped));
 }
 
 /**
- * What to start from where columns are not listed: the pipelines of the plan by blocks, or with one partition less. The plan
- * then never falls behind that one.
+ * startColumns gives what pricing starts from if columns are not listed: the pipelines of the plan by blocks, or of a
+ * plan with one partition less. So the result is never worse than that plan.
  */
 function startColumns(
   problem: PooledProblem,
@@ -192,7 +198,10 @@ function startColumns(
   });
 }
 
-/** The LP bound; for cost and power first whether the rates can be met at all. */
+/**
+ * bounds solves the LP that bounds all plans. For cost and power, another LP first says whether the rates can be met
+ * at all.
+ */
 function bounds(
   { problem, options, phases, classes, tables, sources }: Omit<IntegerSearch, 'master' | 'stop'>,
   known: readonly Column[],
@@ -200,10 +209,14 @@ function bounds(
   const made = roundSteps(sources);
   const isLate = stopAfter(allowedSteps(options.work), () => isOver(options, phases));
   const stop = () => isLate(made);
-  // How much can be served knows no prices.
+  // This LP asks how much can be served, whatever it costs.
   const free: ClassTable = { ...classes, unitCost: classes.names.map(() => 0) };
   const solve = (goal: MasterGoal, start: readonly Column[]) =>
-    solveMaster(options.highs, goal.kind === 'price' ? classes : free, tables, sources, goal, start, stop);
+    solveMaster(
+      options.highs,
+      { classes: goal.kind === 'price' ? classes : free, tables, sources, goal },
+      { start, stop },
+    );
   if (problem.planner.objective === 'throughput')
     return [solve({ kind: 'throughput', weights: tables.map(({ weight }) => weight) }, known)];
   const rps = tables.map((table) => table.rps ?? 0);
@@ -215,22 +228,21 @@ function report(phases: Phases, columns: readonly Column[], rounds: number, node
   return { ms: phases.elapsed(), phases: phases.ms, columns: columns.length, rounds, nodes };
 }
 
-function outcome(search: IntegerSearch, spec: SpecTables, result: SearchResult): PooledOutcome {
+function outcome(search: IntegerSearch, spec: ProblemTables, result: SearchResult): PooledOutcome {
   const { problem, master, phases, scale } = search;
   const solver = report(phases, master.columns, master.rounds, result.nodes);
-  if (result.status === 'infeasible')
-    return infeasibility(problem, spec.classes, spec.tables, [master], solver);
+  if (result.status === 'infeasible') return infeasibility(problem, spec, { reach: master, solver });
   if (result.status === 'none') return { status: 'no-plan-in-time', limit: result.limit, solver };
   const bound = result.bound * scale.value;
   const facts = {
     status: result.limit === undefined ? ('optimal' as const) : ('feasible' as const),
     objective: objectiveOf(search, result.value * scale.value, bound),
-    // What the clock cut short may have led elsewhere, whatever the gap it came to.
+    // A search that the clock cut short may come to another plan next time, whatever its gap.
     reproducible: !clockEnded(result.limit) && !isOver(search.options, phases),
     shadowPrices: isMaximised(search) ? master.gpuPrices.map((price) => price * scale.value) : [],
   };
   const used = inSpecUnits(result.used, scale);
-  const assembled = assemblePlan(problem, spec.classes, spec.tables, used, facts);
+  const assembled = assemblePlan(problem, spec, { used, ...facts });
   if (assembled === undefined) return outcomeByPools(search, spec, bound);
   const plan = priced(search, spec, assembled, bound);
   const notes = problem.models.flatMap((model) => [...model.notes, ...layerNotes(problem, model)]);
@@ -247,8 +259,11 @@ function clockEnded(limit: SearchLimit | undefined): boolean {
   return limit === 'time' || limit === 'interrupted';
 }
 
-/** Fractions of unlike sizes that add up may still not fit GPUs: pools of whole GPUs always do, and keep every rule. */
-function outcomeByPools(search: IntegerSearch, spec: SpecTables, bound: number): PooledOutcome {
+/**
+ * Fractions of GPUs of unlike sizes may add up and still not fit on GPUs. Pools of whole GPUs always fit and keep
+ * every rule, so they are planned instead.
+ */
+function outcomeByPools(search: IntegerSearch, spec: ProblemTables, bound: number): PooledOutcome {
   const { problem } = search;
   if (problem.planner.wholeGpusPer === 'pool') throw new Error('pools of whole GPUs that cannot be placed');
   const planner = { ...problem.planner, wholeGpusPer: 'pool' as const };
@@ -265,8 +280,8 @@ function outcomeByPools(search: IntegerSearch, spec: SpecTables, bound: number):
   return { ...pools, status: 'feasible', plan, limit: 'gap' };
 }
 
-/** A price is that of the GPUs the plan occupies. */
-function priced(search: IntegerSearch, { classes }: SpecTables, plan: PlanBody, bound: number): PlanBody {
+/** A plan's price is that of the GPUs that it occupies. */
+function priced(search: IntegerSearch, { classes }: ProblemTables, plan: PlanBody, bound: number): PlanBody {
   if (isMaximised(search)) return plan;
   const price = classes.names.reduce(
     (sum, name, k) => sum + (plan.classes[name]?.used ?? 0) * (classes.unitCost[k] as number),

@@ -1,24 +1,30 @@
-/** Work that a search may do where none is asked for: branch-and-bound nodes. */
+/** The work that a search may do by default, in branch-and-bound nodes. */
 export const DEFAULT_WORK = 2000;
 
-/** Whether to stop, told of the steps that were made since it was asked last. */
+/** Stop is told of the steps made since it was last asked, and says whether to stop. */
 export type Stop = (steps: number) => boolean;
 
-/** Steps between two questions whether to stop. */
+/** A search asks whether to stop after this many steps. */
 export const STOP_EVERY = 65_536;
 
-/** Steps that a search makes whatever work is allowed, and for each unit of it: a second, and some milliseconds. */
+/**
+ * A search may always make LEAST_STEPS (about a second), and STEPS_PER_UNIT (a few milliseconds) more for each unit
+ * of work.
+ */
 const LEAST_STEPS = 2e8;
 const STEPS_PER_UNIT = 2.5e6;
 
-/** Steps that a search may make. @param units as `PlanOptions.work` */
+/**
+ * allowedSteps is the number of steps that a search may make.
+ * @param units as `PlanOptions.work`
+ */
 export function allowedSteps(units: number = DEFAULT_WORK): number {
   return LEAST_STEPS + STEPS_PER_UNIT * units;
 }
 
 /**
- * What ends a search: its counted steps, so that it always ends, and at the same place every time; or what else asks it to.
- * A step is one look at a cut, a column, a state or a pair of states.
+ * stopAfter ends a search after counted steps, so that it always ends, and at the same place every time, or earlier
+ * if `isStopped` says so. One look at a cut, a column, a state or a pair of states is a step.
  */
 export function stopAfter(steps: number, isStopped: () => boolean): Stop {
   let left = steps;
@@ -28,7 +34,10 @@ export function stopAfter(steps: number, isStopped: () => boolean): Stop {
   };
 }
 
-/** What a MILP may do within some nodes: a large one passes many checkpoints before its first. */
+/**
+ * milpWork limits a MILP to some nodes. A large MILP passes many checkpoints before its first node, so these are
+ * limited too.
+ */
 export function milpWork(nodes: number): { maxNodes: number; maxCheckpoints: number } {
   return { maxNodes: nodes, maxCheckpoints: 5000 + 50 * nodes };
 }

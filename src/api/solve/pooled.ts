@@ -10,14 +10,14 @@ import {
   pathFrom,
   profileInputs,
 } from '../../artifacts/index.js';
-import type { NamedProfile, PooledProblem } from '../../milp/index.js';
+import type { PooledProblem, ProfileFile } from '../../milp/index.js';
 
 /** LoadedPooled is a pooled spec with every file that it names, read. */
 export interface LoadedPooled {
   readonly spec: Loaded<'pooled'>;
   readonly cluster: Cluster;
   /** One profile per model of the spec, in order. */
-  readonly profiles: readonly NamedProfile[];
+  readonly profiles: readonly ProfileFile[];
   /** The files that were read or named. No output may replace them. */
   readonly read: readonly InputPath[];
   /** inputs lists spec, cluster (where it is a file) and profiles, with paths relative to `holder`. */

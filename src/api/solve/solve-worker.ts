@@ -4,7 +4,7 @@ import { type JobContext, serveJobs } from '../../jobs/index.js';
 import {
   type Baseline,
   baselineProblem,
-  confirmed,
+  checkedOutcome,
   explainInfeasible,
   explainPlan,
   type HighsEngine,
@@ -68,12 +68,15 @@ function answer(
   };
   switch (job.kind) {
     case 'plan':
-      return confirmed(
+      return checkedOutcome(
         planPooled(problem, { ...options, formulation: job.formulation ?? 'columns' }),
         problem,
       );
     case 'baseline':
-      return confirmed(planBaseline(problem, job.baseline, options), baselineProblem(problem, job.baseline));
+      return checkedOutcome(
+        planBaseline(problem, job.baseline, options),
+        baselineProblem(problem, job.baseline),
+      );
     case 'explain':
       return explainPlan(problem, job.plan, options);
     case 'explain-infeasible':

@@ -2,22 +2,23 @@ import { type DeviceClass, type Fault, fault, type PlannedModel } from '../../ar
 import type { PlanBody, PooledProblem, ProblemModel } from '../problem.js';
 import { unitsOf } from './check-units.js';
 
-/** Plans made by hand, by class index. */
+/** Simple holds what plans made by hand are made of, by class index. */
 interface Simple {
   readonly names: readonly string[];
   readonly devices: readonly DeviceClass[];
-  /** Most requests per second of one GPU that runs the whole model, by model and class; 0 where it runs none. */
+  /** The highest rate of one GPU that runs the whole model, by model and class; 0 if it runs none. */
   readonly gpuRps: readonly (readonly number[])[];
 }
 
-/** What rounding may make of the sums below. */
+/** The sums below may be off by this part through rounding. */
 const ROUNDING = 1e-9;
 
 /**
- * Bounds that a plan made by hand refutes: whole models on GPUs of their own, from nothing and on the GPUs that the plan
- * leaves idle; for prices also the plan without one of its pipelines. What it does not refute need not be true: to prove a
- * bound is to search again. Costs a step per GPU. Rules that bind many pools at once, and bounds that hold for baselines or
- * the literal formulation only, are left alone.
+ * boundFaults finds bounds that a plan made by hand refutes. Such plans put whole models on GPUs of their own, on all
+ * GPUs or on those that the plan leaves idle; for prices they also leave out one of the plan's pipelines. A bound
+ * that is not refuted may still be wrong, because only another search could prove it. It costs a step per GPU. It
+ * says nothing under rules that bind many pools at once, or of bounds that hold for baselines or the literal
+ * formulation only.
  */
 export function boundFaults(plan: PlanBody, problem: PooledProblem): Fault[] {
   const { planner, models } = problem;
@@ -49,7 +50,7 @@ function simpleOf(plan: PlanBody, problem: PooledProblem): Simple {
   return { names, devices, gpuRps };
 }
 
-/** The GPU's best size and batch that meet the SLO and fit its memory. */
+/** fastestRps takes the GPU's best virtual size and batch size that meet the SLO and fit its memory. */
 function fastestRps(
   model: ProblemModel,
   { batchFormationUsPerRequest }: PlannedModel,
@@ -58,7 +59,7 @@ function fastestRps(
   { virtual: sizes = [1], memoryGiB = Number.POSITIVE_INFINITY }: DeviceClass,
 ): number {
   const { profile, batchFormation, sloUs, sloMarginUs } = model;
-  // A rate that was estimated as none leaves batches of one, and is not written down.
+  // A rate that was estimated as 0 leaves batches of one, and is not written into the plan.
   const absent = batchFormation === 'none' || batchFormation.factor === 0 ? 0 : Number.POSITIVE_INFINITY;
   const perRequestUs = batchFormationUsPerRequest ?? absent;
   const layers = [0, profile.layers?.length ?? 0] as [number, number];
@@ -77,7 +78,7 @@ function fastestRps(
 }
 
 /**
- * The least throughput/weight where one GPU after another goes to the model that is served least.
+ * leastServed gives one GPU after another to the model that is served least, and returns the least throughput/weight.
  * @param plan what is served already; without it all GPUs are given
  */
 function leastServed(
@@ -107,7 +108,10 @@ function priceOf({ hourlyCost = 0, powerWatts = 0 }: DeviceClass, { planner }: P
   return planner.objective === 'cost' ? hourlyCost : powerWatts;
 }
 
-/** The price where each model in turn meets its rate on the class that is cheapest for it; Infinity where GPUs do not suffice. */
+/**
+ * priceApart is the price if each model in turn meets its rate on the class that is cheapest for it. It is Infinity
+ * if the GPUs do not suffice.
+ */
 function priceApart({ devices, gpuRps }: Simple, problem: PooledProblem): number {
   const left = devices.map(({ count, taken = 0 }) => count - taken);
   return problem.models.reduce((sum, { rps = 0 }, m) => {
@@ -121,7 +125,7 @@ function priceApart({ devices, gpuRps }: Simple, problem: PooledProblem): number
   }, 0);
 }
 
-/** The plan's price without one of its pipelines, where the others meet the rate; of pools that share no GPUs. */
+/** pricesWithout is the plan's price without each pipeline that the rate does not need, if pools share no GPUs. */
 function pricesWithout({ names, devices }: Simple, problem: PooledProblem, plan: PlanBody): number[] {
   if (problem.planner.wholeGpusPer !== 'pool') return [];
   return plan.models.flatMap(({ pipelines, throughputRps }, m) =>

@@ -1,18 +1,18 @@
 import { type Cluster, type Fault, fault, type Placement } from '../../artifacts/index.js';
 import type { PlanBody, PooledProblem, WholeGpusPer } from '../problem.js';
 
-/** Entries that share a GPU or a server: the first of them, and whether all others are like it. */
+/** The entries that share a GPU or a server: the first of them, and whether all others are like it. */
 interface Company {
   readonly first: Placement;
-  /** GPUs' worth of them: Σ 1/v. */
+  /** Their sum in GPUs: Σ 1/v. */
   worth: number;
   isOneSize: boolean;
   isOneOwner: boolean;
 }
 
 /**
- * Whether every virtual GPU lies on a server and a GPU that there are, alone or in the company the rules allow. One pass
- * over the entries, of which a large cluster has hundreds of thousands.
+ * placementFaults checks that every virtual GPU is on a server and a GPU that exist, alone or with others that the
+ * rules allow. It takes one pass over the entries, of which a large cluster has hundreds of thousands.
  */
 export function placementFaults(plan: PlanBody, { cluster, planner }: PooledProblem): Fault[] {
   const { wholeGpusPer, virtualPer } = planner;
@@ -110,7 +110,7 @@ function gpuOf({ server, gpu }: Placement): string {
   return `${server}/${gpu}`;
 }
 
-/** Whether two entries may share a GPU. */
+/** This says whether two entries may share a GPU. */
 function haveOneOwner(a: Placement, b: Placement, rule: WholeGpusPer): boolean {
   switch (rule) {
     case 'pool':

@@ -1,15 +1,21 @@
 import { type Fault, fault, type PlannedPartition, type Profile } from '../../artifacts/index.js';
 
-/** Faults found so far. */
+/** Told is the list of faults found so far. */
 export type Told = Fault[];
 
-/** Tells a figure that is not what it should be, to a part in 10⁹: 0 is 0 whatever the units. */
-export function same(told: Told, at: string, is: number, should: number, tolerance = 1e-9): void {
+/** TOLERANCE is the part by which figures may differ. Nothing is compared absolutely: a spec may count in any unit. */
+export const TOLERANCE = 1e-9;
+
+/**
+ * same reports a figure that differs from what it should be by more than a part in 10⁹. A figure that should be 0
+ * must be 0.
+ */
+export function same(told: Told, at: string, is: number, should: number): void {
   const off = Math.abs(is - should);
-  if (!(off <= tolerance * Math.abs(should))) told.push(fault(`is ${is}, recomputed ${should}`, at));
+  if (!(off <= TOLERANCE * Math.abs(should))) told.push(fault(`is ${is}, recomputed ${should}`, at));
 }
 
-/** What a partition's blocks or layers come to, read from the profile. */
+/** unitsOf reads from the profile what a partition's blocks or layers sum to. */
 export interface PartitionUnits {
   latencyUs(batch: number): number | undefined;
   readonly cutBytes: number;
@@ -38,7 +44,7 @@ export function unitsOf(
   };
 }
 
-/** Measured where measured; else the block's time shared out as at v = 1, batch 1. */
+/** Latencies are those measured, or else the block's time shared out as at v = 1, batch 1. */
 function layerLatencies(partition: PlannedPartition, profile: Profile, batch: number): number[] | undefined {
   const device = profile.devices[partition.device];
   const measured = device?.layerLatencyUs?.[partition.virtual]?.[batch];

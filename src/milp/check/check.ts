@@ -10,15 +10,12 @@ import {
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../problem.js';
 import { boundFaults } from './check-bound.js';
 import { placementFaults } from './check-placement.js';
-import { same, type Told, unitsOf } from './check-units.js';
-
-/** Figures may differ by such a part. Nothing is compared absolutely: a spec may count in any unit. */
-const TOLERANCE = 1e-9;
+import { same, TOLERANCE, type Told, unitsOf } from './check-units.js';
 
 /**
- * Checks a plan against the problem it answers, from profiles, spec and cluster alone: cuts, latencies, rates, counts, SLOs,
- * shares, placement, objective, and whether a plan made by hand refutes the bound. It shares no code with the planner;
- * figures may differ by a part in 10⁹.
+ * checkPlan checks a plan against the problem that it answers, from profiles, spec and cluster alone: cuts,
+ * latencies, rates, counts, SLOs, shares, placement, objective, and whether a plan made by hand refutes the bound. It
+ * shares no code with the planner. Figures may differ by a part in 10⁹.
  * @returns every fault found; none for a good plan
  */
 export function checkPlan(plan: PlanBody, problem: PooledProblem): Fault[] {
@@ -38,10 +35,10 @@ export function checkPlan(plan: PlanBody, problem: PooledProblem): Fault[] {
 }
 
 /**
- * The outcome, where its plan (if it has one) passes the check: none is written that does not.
- * @throws Error with what is wrong: a fault of the planner's
+ * checkedOutcome returns the outcome if its plan (if it has one) passes the check, so that no wrong plan is written.
+ * @throws Error with what is wrong, which is a fault of the planner
  */
-export function confirmed(outcome: PooledOutcome, problem: PooledProblem): PooledOutcome {
+export function checkedOutcome(outcome: PooledOutcome, problem: PooledProblem): PooledOutcome {
   if (!('plan' in outcome)) return outcome;
   const faults = checkPlan(outcome.plan, problem);
   if (faults.length === 0) return outcome;
@@ -247,7 +244,9 @@ function crossUs(bytes: number, gbps: number | undefined): number {
   return gbps === undefined ? 0 : (bytes * 8) / gbps / 1000;
 }
 
-/** One virtual GPU: what it computes, and what its share of the server's link lets in and out. */
+/**
+ * rateOf is the rate of one virtual GPU: what it computes, and what its share of the server's link lets in and out.
+ */
 function rateOf(
   { batch, virtual }: PlannedPartition,
   latencyUs: number,
@@ -282,7 +281,7 @@ function checkObjective(plan: PlanBody, { planner, cluster }: PooledProblem, tol
     told.push(fault(`is optimal, and its gap is ${gap}`, '/status'));
 }
 
-/** How far a value is from its bound; of a price for which nothing was proved as large as a number can be. */
+/** relativeGap is how far a value is from its bound. If nothing was proved of a price, it is the largest number. */
 function relativeGap(kind: string, value: number, bound: number): number {
   if (value === bound) return 0;
   return Math.min(Number.MAX_VALUE, kind === 'throughput' ? bound / value - 1 : value / bound - 1);

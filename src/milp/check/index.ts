@@ -3,5 +3,5 @@
  *
  * An arrow rule keeps it so: it may look at `problem.ts` and at `artifacts`, and at nothing else of this room.
  */
-export { checkPlan, confirmed } from './check.js';
+export { checkedOutcome, checkPlan } from './check.js';
 export { unitsOf } from './check-units.js';

@@ -1,34 +1,43 @@
 import type { Slot } from '../tables/index.js';
 import type { Column, ColumnSet } from './columns.js';
 
-/** What a GPU of each class is worth, and what it is worth to a model that a pipeline uses a class (minimum shares). */
+/**
+ * ColumnPrices says what a GPU of each class is worth, and what it is worth to a model that a pipeline uses a class
+ * (minimum shares).
+ */
 export interface ColumnPrices {
-  /** By class index; at least 0. */
+  /** The price of a GPU by class index, at least 0. */
   readonly perGpu: ArrayLike<number>;
-  /** By class index: subtracted once from the price of a column that uses the class. */
+  /** The refund by class index. A column that uses the class is cheaper by it, once. */
   readonly perUse: ArrayLike<number>;
 }
 
 export interface PricedColumn {
   readonly column: Column;
-  /** Price of one request per second. */
+  /** The price of one request per second. */
   readonly price: number;
 }
 
-/** Where the columns of one model come from: a list of all of them, or exact pricing. */
+/** ColumnSource is where the columns of one model come from: a list of all of them, or exact pricing. */
 export interface ColumnSource {
   /**
-   * The price of the cheapest column there is, or `known` where none is cheaper than that: at most the true least price.
-   * Infinity where the model has no column and nothing is known.
+   * cheapest is the price of the cheapest column there is, or `known` if no column is cheaper. It is at most the true
+   * least price, and Infinity if the model has no column and nothing is known.
    */
   cheapest(prices: ColumnPrices, known: number): number;
-  /** At most `count` columns cheaper than `below`, cheapest first; ties in the source's own order. */
+  /**
+   * cheaperThan gives at most `count` columns that cost less than `below`, the cheapest first. Ties are in the
+   * source's own order.
+   */
   cheaperThan(below: number, prices: ColumnPrices, count: number): PricedColumn[];
-  /** At most `count` of the cheapest. Prices that differ by rounding are the same: ties in the source's own order. */
+  /**
+   * cheapestOf gives at most `count` of the cheapest columns. Prices that differ by rounding are ties, in the
+   * source's own order.
+   */
   cheapestOf(prices: ColumnPrices, count: number): PricedColumn[];
 }
 
-/** All columns, listed; pricing is a scan over flat arrays. */
+/** ListedColumns holds all columns; pricing is a scan over flat arrays. */
 export class ListedColumns implements ColumnSource {
   private readonly prices: Float64Array;
 
@@ -85,7 +94,10 @@ export class ListedColumns implements ColumnSource {
   }
 }
 
-/** Steps of a round that prices all columns that are listed; what is priced by labels counts its own. */
+/**
+ * roundSteps is the number of steps of a round that prices all listed columns. Pricing by labels counts its own
+ * steps.
+ */
 export function roundSteps(sources: readonly ColumnSource[]): number {
   return sources.reduce(
     (sum, source) => sum + (source instanceof ListedColumns ? 2 * source.set.count * source.set.width : 0),

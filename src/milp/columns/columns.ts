@@ -110,16 +110,15 @@ function grown<T extends Uint8Array | Uint16Array | Int32Array | Float64Array>(f
 }
 
 /**
- * Every column of a model that meets its SLO, in a fixed order: batch, then depth first over cuts and slots.
- * @param limit columns at which it gives up (too many to hold; they have to be priced instead)
- * @param stop asked now and then, told of the cuts looked at; true gives up as the limit does
- * @returns undefined past the limit
+ * enumerateColumns lists every column of a model that meets its SLO, in a fixed order: by batch, then depth first
+ * over cuts and slots. It gives up past `limit` columns, which are too many to hold and have to be priced instead, or
+ * when `stop` says so, which is told of the cuts looked at.
+ * @returns undefined if it gave up
  */
 export function enumerateColumns(
   table: ModelTable,
   options: ColumnOptions,
-  limit: number,
-  stop: Stop = () => false,
+  { limit, stop = () => false }: { readonly limit: number; readonly stop?: Stop },
 ): ColumnSet | undefined {
   const set = new ColumnSet(table, options.maxPartitions);
   const search = new Enumeration(table, options, set, limit, stop);
@@ -146,7 +145,10 @@ class Enumeration {
     return this.table.batches.every((_, batch) => this.extend(0, 0, batch));
   }
 
-  /** Adds a partition from unit `first` on. @returns false past the limit */
+  /**
+   * extend adds a partition from unit `first` on.
+   * @returns false past the limit
+   */
   private extend(first: number, latencyUs: number, batch: number | undefined): boolean {
     const { table, options } = this;
     const last = this.slots.length === options.maxPartitions - 1;
@@ -200,7 +202,7 @@ class Enumeration {
     return go;
   }
 
-  /** A batch crosses between the partition before and this one at the slower link; its size is the sender's. */
+  /** A batch crosses at the slower link between the partition before and this one, in the sender's batch size. */
   private transferInUs(first: number, s: number): number {
     const from = this.slots.at(-1);
     if (from === undefined) return 0;
@@ -209,7 +211,7 @@ class Enumeration {
     return size * transferUs(this.table.cutBytes[first] as number, link);
   }
 
-  /** Batch formation counts for the largest batch of the pipeline. */
+  /** Batch formation is counted for the largest batch of the pipeline. */
   private budgetUs(b: number): number {
     const largest = this.batches.length === 0 ? b : Math.max(b, ...this.batches);
     return this.table.budgetUs[largest] as number;

@@ -1,7 +1,7 @@
 /**
- * Columns: fully specified pooled pipelines, where they come from and how they are priced.
+ * Columns are fully specified pooled pipelines. This folder says where they come from and how they are priced.
  *
- * `columns.ts` enumerates them at block level; `label-pricing.ts` finds the best one under given duals at layer level, exactly.
+ * `columns.ts` enumerates them by blocks; `label-pricing.ts` finds the best one under given duals by layers, exactly.
  */
 
 export { type ColumnSource, ListedColumns, type PricedColumn, roundSteps } from './column-source.js';

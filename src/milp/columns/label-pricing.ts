@@ -11,32 +11,35 @@ import { STOP_EVERY, type Stop } from '../work.js';
 import type { ColumnPrices, ColumnSource, PricedColumn } from './column-source.js';
 import type { Column, ColumnOptions, ColumnPart } from './columns.js';
 
-/** A slot at a batch, with its latencies read at the model's cuts. */
+/** Runner is a slot at a batch size, with its latencies at the model's cuts. */
 interface Runner {
   readonly slot: number;
   readonly batch: number;
   readonly size: number;
   readonly classIndex: number;
-  /** Latency of everything before each cut. */
+  /** The latency of everything before each cut. */
   readonly beforeUs: Float64Array;
-  /** Time per batch that a cut's transfer takes of the virtual GPU's share of its server's link. */
+  /** The time per batch that a transfer over each cut takes on the virtual GPU's share of its server's link. */
   readonly linkUs: Float64Array;
-  /** Price of a microsecond of busy virtual GPU, per request of the batch. */
+  /** The price of a microsecond of a busy virtual GPU, per request of the batch. */
   price: number;
 }
 
-/** Reduced costs within this part of the best one's are worth a column. */
+/** A column is kept if its reduced cost is at least this part of the best one's. */
 const WORTH_KEEPING = 0.5;
 
-/** Columns of one sequence of slots whose cuts fall into the same parts of the model are alike: one is kept. */
+/**
+ * Columns of one sequence of slots are alike if their cuts fall into the same of so many parts of the model. One of
+ * them is kept.
+ */
 const CUT_BUCKETS = 12;
 
 /**
- * Exact pricing over all cut points by labels (cost, latency) with dominance, for models with too many pipelines to list.
- * A label is a chain of partitions up to a cut; it is extended by one more partition on every slot to every later cut. It
- * is dropped when another is as good in cost, latency, link and batch, when even the cheapest rest of the model is not
- * cheap enough, or when even the fastest rest misses the SLO. Cost: cuts² · slots per number of partitions at worst, far
- * less once prices are good.
+ * LabelPricing prices columns exactly over all cut points by labels (cost, latency) with dominance, for models with
+ * too many pipelines to list. A label is a chain of partitions up to a cut. It is extended by one more partition, on
+ * every slot and to every later cut. It is dropped if another label is as good in cost, latency, link and batch size,
+ * if even the cheapest rest of the model is not cheap enough, or if even the fastest rest misses the SLO. It costs
+ * cuts² · slots for each number of partitions at worst, and far less once prices are good.
  */
 export class LabelPricing implements ColumnSource {
   private readonly groups: { readonly runners: Runner[]; readonly budgetUs: number }[];
@@ -56,7 +59,7 @@ export class LabelPricing implements ColumnSource {
 
   cheapest(prices: ColumnPrices, known: number): number {
     const price = this.priced(known, prices)[0]?.price ?? known;
-    // A stopped search may have missed cheaper ones: none is cheaper than every layer on its cheapest device.
+    // A stopped search may have missed cheaper columns, but none is cheaper than every layer on its cheapest device.
     return this.memo?.least === undefined ? price : Math.min(price, this.memo.least);
   }
 
@@ -68,7 +71,7 @@ export class LabelPricing implements ColumnSource {
     return this.cheaperThan(Infinity, prices, count);
   }
 
-  /** Columns as varied as they come, up to a price: for the search over whole numbers. */
+  /** variedBelow gives columns up to a price that are as varied as possible, for the search over whole numbers. */
   variedBelow(below: number, prices: ColumnPrices, count: number): PricedColumn[] {
     return this.search(below, prices, 0).found.slice(0, count);
   }
@@ -80,7 +83,7 @@ export class LabelPricing implements ColumnSource {
     return this.memo.found.filter(({ price }) => price < below);
   }
 
-  /** @returns `least` where it was stopped: no column is cheaper than that */
+  /** @returns `least` if it was stopped: no column is cheaper than that */
   private search(
     below: number,
     prices: ColumnPrices,
@@ -126,7 +129,7 @@ export class LabelPricing implements ColumnSource {
   }
 }
 
-/** One run over the runners of a batch: labels by number of partitions and cut. */
+/** LabelRun is one run over the runners of a batch size, with labels by number of partitions and cut. */
 class LabelRun {
   readonly found = new Map<string, PricedColumn>();
   best: number;
@@ -140,7 +143,7 @@ class LabelRun {
   private readonly restCost: Float64Array;
   private readonly restUs: Float64Array;
   private readonly refund: number;
-  /** The budget, with room for the rounding of a sum of rests. */
+  /** The latency budget, with room for the rounding of a sum of rests. */
   private readonly latestUs: number;
   private readonly weighed: boolean;
   private steps = 0;
@@ -162,7 +165,10 @@ class LabelRun {
     this.weighed = table.slots.some((slot) => slot.memoryBytes !== undefined);
   }
 
-  /** Less than any column's price: every layer on the runner that is cheapest for it, whatever the SLO. */
+  /**
+   * leastPrice is less than any column's price: it takes every layer on the runner that is cheapest for it, whatever
+   * the SLO.
+   */
   get leastPrice(): number {
     return (this.restCost[0] as number) - this.refund;
   }
@@ -189,7 +195,7 @@ class LabelRun {
     return true;
   }
 
-  /** Least sum over the layers after each cut, each on its best runner. */
+  /** rests is the least sum over the layers after each cut, each on its best runner. */
   private rests(of: (runner: Runner, us: number) => number): Float64Array {
     const rest = new Float64Array(this.last + 1);
     for (let j = this.last - 1; j >= 0; j--) {
@@ -204,7 +210,7 @@ class LabelRun {
     return rest;
   }
 
-  /** Prices at or past this are of no interest: it falls as better columns are found. */
+  /** threshold is the price from which on columns are of no interest. It falls as better columns are found. */
   private threshold(): number {
     const { below, keep } = this.goal;
     if (below === Infinity) return this.best === Infinity ? Infinity : 2 * this.best;
@@ -270,7 +276,7 @@ class LabelRun {
     return from.size * transferUs(cutBytes[cuts[i] as number] as number, link);
   }
 
-  /** Adds a label unless one there is as good in everything; drops those it is as good as. */
+  /** keep adds a label unless a known one is as good in everything, and drops those that it is as good as. */
   private keep(
     label: number,
     r: number,

@@ -9,7 +9,7 @@ import {
 } from '../tables/index.js';
 import type { Column, ColumnOptions, ColumnPart } from './columns.js';
 
-/** The layer after the last one of every block. */
+/** blockEnds gives the layer after the last one of every block. */
 export function blockEnds(profile: Profile): Int32Array {
   const ends = new Int32Array(profile.blocks.length);
   blockOfLayers(profile).forEach((block, layer) => {
@@ -19,9 +19,9 @@ export function blockEnds(profile: Profile): Int32Array {
 }
 
 /**
- * A pipeline planned by blocks as a column of a table.
+ * plannedColumn makes a pipeline that was planned by blocks a column of a table.
  * @param ends the unit after the last one of every block
- * @returns undefined where a block's end is no valid cut, or the table's own times miss the SLO
+ * @returns undefined if a block's end is no valid cut, or if the table's own times miss the SLO
  */
 export function plannedColumn(
   table: ModelTable,

@@ -3,30 +3,31 @@ import type { PooledOutcome, PooledProblem, ProblemModel } from '../problem.js';
 import { planPooled } from '../solve.js';
 import { looserSlo, withSlo } from './slo-search.js';
 
-/** Why there is no plan, and which SLOs would have one. */
+/** InfeasibilityExplanation says why there is no plan, and which SLOs would have one. */
 export interface InfeasibilityExplanation {
-  /** False where an interruption ended the search for SLOs that do. */
+  /** complete is false if an interruption ended the search for SLOs that have a plan. */
   readonly complete: boolean;
-  /** Per model and class, in people's terms. */
+  /** The reasons per model and class, in words. */
   readonly reasons: readonly string[];
   readonly models: readonly {
     readonly name: string;
     readonly sloMs: number;
-    /** The smallest SLO any pipeline of this model meets; undefined where none does. */
+    /** The smallest SLO that any pipeline of this model meets; undefined if there is none. */
     readonly smallestFeasibleSloMs: number | undefined;
-    /** An SLO at which, with those of the other models, there is a plan; undefined where none was found. */
+    /** An SLO at which there is a plan, together with those of the other models; undefined if none was found. */
     readonly feasibleSloMs: number | undefined;
   }[];
 }
 
 type Infeasible = Extract<PooledOutcome, { status: 'infeasible' }>;
 
-/** Room for the rounding of an SLO and its margin. */
+/** An SLO and its margin may be off by this part through rounding. */
 const ROUNDING = 1e-9;
 
 /**
- * Explains why a problem has no plan. SLOs that are too tight are raised to the smallest that any pipeline meets; where
- * there is no plan even then (too few GPUs), all are raised together, up to twice that. Cost: up to fifteen solves.
+ * explainInfeasible says why a problem has no plan. SLOs that are too tight are raised to the smallest that any
+ * pipeline meets. If there is no plan even then (too few GPUs), all are raised together, up to twice that. It costs
+ * up to fifteen solves.
  */
 export function explainInfeasible(
   problem: PooledProblem,
@@ -54,7 +55,7 @@ function raised(model: ProblemModel, smallestMs: number | undefined): number {
   return Math.max(model.sloUs, (smallestMs ?? 0) * 1000 * (1 + ROUNDING));
 }
 
-/** What the raised SLOs must be multiplied by; undefined where up to two does not help. */
+/** The factor for the raised SLOs; undefined if no factor up to two helps. */
 function feasibleFactor(
   problem: PooledProblem,
   smallestMs: readonly (number | undefined)[],

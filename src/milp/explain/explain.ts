@@ -4,9 +4,9 @@ import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../pr
 import { planPooled } from '../solve.js';
 import { type AllowedValue, looserSlo, sloLeaving, withSlo } from './slo-search.js';
 
-/** Why a plan is as it is. */
+/** PlanExplanation says why a plan is as it is. */
 export interface PlanExplanation {
-  /** False where an interruption ended it: classes and models that are missing were not looked at. */
+  /** complete is false if an interruption ended it: classes and models that are missing were not looked at. */
   readonly complete: boolean;
   readonly classes: readonly ClassExplanation[];
   readonly models: readonly ModelExplanation[];
@@ -16,40 +16,46 @@ export interface ClassExplanation {
   readonly name: string;
   readonly used: number;
   readonly count: number;
-  /** All its GPUs are used and one more would help. */
+  /** binding is true if all GPUs of the class are used and one more would help. */
   readonly binds: boolean;
-  /** Change of the LP's bound per GPU; throughput only. */
+  /** The change of the LP's bound per GPU, for throughput only. */
   readonly shadowPrice: number | undefined;
-  /** Change of the objective's value with one GPU more and less, re-solved; undefined where that has no plan. */
+  /** The change of the objective's value with one GPU more or less, re-solved; undefined if that has no plan. */
   readonly oneMore: number | undefined;
   readonly oneLess: number | undefined;
-  /** Where it is unused. */
+  /** The reason why the class is not used. */
   readonly whyUnused: string | undefined;
 }
 
 export interface ModelExplanation {
   readonly name: string;
   readonly sloMs: number;
-  /** The longest of its pipelines, batch formation counted, and what the SLO leaves. */
+  /** The latency of the slowest of its pipelines, with batch formation, and what the SLO leaves. */
   readonly slowestMs: number;
   readonly allowedMs: number;
-  /** The smallest SLO at which this very plan holds, and the objective's best value just below it (none: no plan). */
+  /**
+   * The smallest SLO at which this very plan holds, and the best value of the objective just below it (undefined if
+   * there is no plan).
+   */
   readonly tighterSloMs: number | undefined;
   readonly tighterValue: number | undefined;
-  /** An SLO, to within a part in 200, from which on the objective is better than any plan's at this SLO, and its value. */
+  /**
+   * An SLO, to within a part in 200, from which on the objective is better than any plan's at this SLO, and its
+   * value.
+   */
   readonly looserSloMs: number | undefined;
   readonly looserValue: number | undefined;
 }
 
-/** Values closer than this are the same plan's. */
+/** Values that differ by at most this part belong to the same plan. */
 const SAME = 1e-6;
 
-/** How far below the SLO a plan needs the next plan is looked for. */
+/** The next plan is looked for this far below the SLO that a plan needs. */
 const JUST_BELOW = 1e-6;
 
 /**
- * Explains a plan by re-solving its problem with one GPU more or less of each class and with other SLOs.
- * Cost: up to two solves per class and about fifteen per model. An interruption gives what there is.
+ * explainPlan explains a plan by re-solving its problem with one GPU more or less of each class and with other SLOs.
+ * It costs up to two solves per class and about fifteen per model. If it is interrupted, it returns what it has.
  */
 export function explainPlan(problem: PooledProblem, plan: PlanBody, options: PlanOptions): PlanExplanation {
   const { onProgress, formulation: _, copies: __, ...quietly } = options;
@@ -100,7 +106,10 @@ function explainClass(problem: PooledProblem, plan: PlanBody, name: string, solv
   };
 }
 
-/** The plan itself holds with a GPU more, so a search that did worse there lost nothing but its own gap; less likewise. */
+/**
+ * The plan itself still holds with a GPU more, so a search that found less there lost only its own gap. The same goes
+ * for a GPU less.
+ */
 function gainOf(plan: PlanBody, change: number, by: number): number {
   const rises = plan.objective.kind === 'throughput' ? by > 0 : by < 0;
   return rises ? Math.max(0, change) : Math.min(0, change);
@@ -152,7 +161,7 @@ function explainModel(
   };
 }
 
-/** The longest of a model's pipelines, with the time its largest batch takes to fill. */
+/** The latency of the slowest of a model's pipelines, with the time that its largest batch takes to fill. */
 function slowestOf(plan: PlanBody, m: number): number {
   const planned = plan.models[m];
   const perRequestUs = planned?.batchFormationUsPerRequest ?? 0;
@@ -163,7 +172,7 @@ function slowestOf(plan: PlanBody, m: number): number {
   return Math.max(0, ...takes);
 }
 
-/** Whether a value is out of reach of every plan of the explained problem. */
+/** This says whether no plan of the explained problem can reach a value. */
 function passes({ objective }: PlanBody, value: number): boolean {
   const { kind, bound } = objective;
   return kind === 'throughput' ? value > bound * (1 + SAME) : value < bound * (1 - SAME);

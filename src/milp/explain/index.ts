@@ -1,5 +1,5 @@
 /**
- * Why a plan is as it is: what binds, what one GPU more gives, which SLO would change it; and why a spec has no plan.
+ * Explanations say what binds a plan, what one GPU more gives, which SLO would change it, and why a spec has no plan.
  */
 export {
   type ClassExplanation,

@@ -1,15 +1,15 @@
 import type { PooledProblem, ProblemModel } from '../problem.js';
 
-/** The objective's value at an SLO; undefined where there is no plan. */
+/** The objective's value at an SLO; undefined if there is no plan. */
 export type AllowedValue = number | undefined;
 
-/** SLOs tried above a spec's, as parts of it; then halved between the last two. */
+/** The SLOs that are tried above a spec's, as multiples of it. Then the interval between the last two is halved. */
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
 
-/** Width, as a part of the spec's SLO, at which the halving ends. */
+/** Halving ends at this width, as a part of the spec's SLO. */
 const WIDTH = 0.005;
 
-/** A margin in milliseconds stays whatever the SLO; a fraction scales with it. */
+/** A margin in milliseconds is the same at any SLO; a fraction scales with the SLO. */
 function marginIsFixed({ planner, models }: PooledProblem, m: number): boolean {
   const { spec } = models[m] as ProblemModel;
   return (
@@ -28,15 +28,16 @@ export function withSlo(problem: PooledProblem, m: number, sloUs: number): Poole
   return { ...problem, models };
 }
 
-/** The SLO whose margin leaves so much. */
+/** The SLO whose margin leaves this much. */
 export function sloLeaving(problem: PooledProblem, m: number, allowedUs: number): number {
   const { sloUs, sloMarginUs } = problem.models[m] as ProblemModel;
   return marginIsFixed(problem, m) ? allowedUs + sloMarginUs : allowedUs / (1 - sloMarginUs / sloUs);
 }
 
 /**
- * The least SLO above a given one, to within `WIDTH`, whose value is accepted; values only get better as the SLO grows.
- * @returns undefined where none is up to twice the SLO, or when stopped
+ * The least SLO above a given one, to within `WIDTH`, whose value is accepted. Values only get better as the SLO
+ * grows.
+ * @returns undefined if there is none up to twice the SLO, or when stopped
  */
 export function looserSlo(
   sloUs: number,

@@ -1,39 +1,43 @@
 import { type UsedColumn, usedRps } from '../plan/index.js';
 import { type IntegerSearch, limitOf, type SearchResult } from './search-types.js';
 
-/** A gap that rounding may leave. */
+/** PROVEN is a relative gap that rounding may leave. */
 export const PROVEN = 1e-9;
 
-/** Relative, of what a solver proves: its own tolerances on rows and integers are a tenth of it. */
+/**
+ * What a solver proves may be off by this part of it. The solver's own tolerances on rows and integers are a tenth of
+ * it.
+ */
 export const SOLVER_TOLERANCE = 1e-6;
 
-/** A plan on the way to the best one. */
+/** Candidate is a plan on the way to the best one. */
 export interface Candidate {
   readonly used: readonly UsedColumn[];
   readonly value: number;
   readonly nodes: number;
-  /** Proven by an exact search, or by a MIP that held every column. */
+  /** A bound that was proved by an exact search, or by a MIP that held every column. */
   readonly bound?: number;
-  /** Of what proved the bound, where it is more than rounding. */
+  /** The tolerance of what proved the bound, if it is more than rounding. */
   readonly tolerance?: number;
 }
 
-/** What a way to find a plan came to: one, the proof that there is none, or neither. */
+/** Tried is what a way to find a plan came to: a plan, the proof that there is none, or neither. */
 export type Tried = Candidate | 'infeasible' | undefined;
 
 export function isMaximised({ problem }: IntegerSearch): boolean {
   return problem.planner.objective === 'throughput';
 }
 
-/** Of two bounds the one that says more. */
+/** tighter is the one of two bounds that says more. */
 export function tighter(search: IntegerSearch, a: number, b: number): number {
   return isMaximised(search) ? Math.min(a, b) : Math.max(a, b);
 }
 
 /**
- * A bound that holds for a plan of this value: rounding may put it on the wrong side by a part in 10⁹.
+ * consistent gives a bound that holds for a plan of this value. Rounding may put the bound on the wrong side of the
+ * value by a part in 10⁹.
  * @param tolerance of what proved the bound
- * @throws Error where the plan does better than what was proved: a fault of ours, which no plan may hide
+ * @throws Error if the plan does better than what was proved: that is a fault of the planner, which no plan may hide
  */
 export function consistent(search: IntegerSearch, bound: number, value: number, tolerance = PROVEN): number {
   const maximised = isMaximised(search);
@@ -46,7 +50,7 @@ export function consistent(search: IntegerSearch, bound: number, value: number, 
   return value;
 }
 
-/** Of two plans the one that does more, with the work of both. */
+/** better is the better one of two plans, with the work of both. */
 export function better(search: IntegerSearch, a: Tried, b: Tried): Tried {
   if (a === undefined || b === undefined) return a ?? b;
   if (a === 'infeasible') return b;
@@ -64,13 +68,19 @@ export function better(search: IntegerSearch, a: Tried, b: Tried): Tried {
   };
 }
 
-/** Relative: bound/value − 1; of a price, value/bound − 1. Where nothing was proved of a price, a bound of 0, it is endless. */
+/**
+ * gapOf is the relative gap: bound/value − 1, or value/bound − 1 of a price. It is infinite if nothing was proved of
+ * a price (a bound of 0).
+ */
 export function gapOf(search: IntegerSearch, value: number, bound: number): number {
   if (value === bound) return 0;
   return isMaximised(search) ? bound / value - 1 : value / bound - 1;
 }
 
-/** What a plan is worth: the least throughput/weight; its price is known where it was made. */
+/**
+ * planValue is the value of a plan: the least throughput/weight, or its price, which is known where the plan was
+ * made.
+ */
 export function planValue(search: IntegerSearch, used: readonly UsedColumn[], priced: number): number {
   if (!isMaximised(search)) return priced;
   const rates = search.tables.map((_, m) =>
@@ -81,7 +91,10 @@ export function planValue(search: IntegerSearch, used: readonly UsedColumn[], pr
   );
 }
 
-/** The result of a search that ends with a plan, or with none. @param proven a bound of all plans */
+/**
+ * finish makes the result of a search that found a plan, or none.
+ * @param proven a bound of all plans
+ */
 export function finish(search: IntegerSearch, found: Tried, proven: number, gap: number): SearchResult {
   if (found === 'infeasible') return { status: 'infeasible', nodes: 0 };
   if (found === undefined) return { status: 'none', limit: limitOf(search.options, search.phases), nodes: 0 };

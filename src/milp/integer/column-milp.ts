@@ -19,13 +19,18 @@ import {
 import { meetsRates } from './rounded.js';
 import { type IntegerSearch, isStopped, timeLeft } from './search-types.js';
 
-/** Columns by model of the MILPs, one after another while they end before their work does. */
+/** MILPs over this many columns per model are solved one after another, as long as each ends before its work does. */
 const COLUMNS_PER_MODEL = [60, 240, 960];
-/** Columns of all models together: the first LP of a larger MILP takes longer than its nodes are worth. */
+/**
+ * A MILP has at most this many columns in all: the first LP of a larger one takes longer than its nodes are worth.
+ */
 const MOST_COLUMNS = 12_000;
 const MOST_INTEGERS_TIMES_NODES = 100_000;
 
-/** A MILP over the columns cheapest at the LP's prices; with all of them where they are few, and then its bound counts. */
+/**
+ * milpPlan solves a MILP over the columns that are cheapest at the LP's prices. If all columns are few enough to take
+ * part, its bound counts.
+ */
 export function milpPlan(search: IntegerSearch, proven: number): Tried {
   const { options } = search;
   const gap = options.gap ?? DEFAULT_GAP;
@@ -46,10 +51,10 @@ export function milpPlan(search: IntegerSearch, proven: number): Tried {
 
 type Solved = Candidate & { readonly ended: boolean };
 
-/** Rates are asked for once more with so much added, where the solver's tolerance left a plan short of them. */
+/** If the solver's tolerance left a plan short of its rates, they are asked for once more with this factor. */
 const MORE = 1 + 10 * SOLVER_TOLERANCE;
 
-/** @returns `ended` where the work sufficed */
+/** @returns `ended` if the work sufficed */
 function milpOver(
   search: IntegerSearch,
   chosen: { columns: Column[]; all: boolean },
@@ -73,7 +78,7 @@ function solved(
   work: number,
 ): Solved | 'infeasible' | undefined {
   const { problem, classes, tables, options } = search;
-  const plan = planModel(classes, tables, columns, problem.planner, goal);
+  const plan = planModel({ classes, tables }, columns, { planner: problem.planner, goal });
   const outcome: SolveOutcome = options.highs.solve(plan.model, {
     gap: (options.gap ?? DEFAULT_GAP) / 4,
     ...milpWork(Number.isFinite(work) ? work : defaultNodes(plan.model.integer.filter(Boolean).length)),
@@ -92,7 +97,7 @@ function solved(
   return { ...proved, bound, tolerance: SOLVER_TOLERANCE };
 }
 
-/** A node of a large MILP takes longer and finds less. */
+/** defaultNodes gives a large MILP fewer nodes, because each takes longer and finds less. */
 function defaultNodes(integers: number): number {
   return Math.max(
     MOST_INTEGERS_TIMES_NODES / DEFAULT_WORK,
@@ -100,7 +105,7 @@ function defaultNodes(integers: number): number {
   );
 }
 
-/** A solver tells its own bound, over its own columns; ours is the LP's. */
+/** A solver reports the bound over its own columns; the bound of all plans is the LP's. */
 function progressOf(
   { options, master }: IntegerSearch,
   unit: number,
@@ -125,7 +130,7 @@ function bestColumns({ sources, master }: IntegerSearch, count: number): { colum
     const prices = { perGpu: master.gpuPrices, perUse: master.usePrices[m] as readonly number[] };
     for (const { column } of source.cheapestOf(prices, count)) chosen.set(columnKey(column), column);
   });
-  // What is priced is never known to be all there is.
+  // Priced columns are never known to be all there are.
   const all = sources.every((source) => source instanceof ListedColumns && source.set.count <= count);
   return { columns: [...chosen.values()].sort(compareColumns), all };
 }

@@ -14,20 +14,20 @@ import type { WholeGpuTable } from './whole-gpus.js';
 
 export interface PriceGoal {
   readonly rps: readonly number[];
-  /** Of a whole GPU, by class. */
+  /** The price of a whole GPU, by class. */
   readonly unitCost: readonly number[];
-  /** Units of the tables to a GPU. */
+  /** The units of the tables that make up a GPU. */
   readonly perGpu: number;
-  /** Nothing dearer is looked at. */
+  /** Nothing that costs more is looked at. */
   readonly most?: number;
-  /** Asked now and then; true gives up, as where the tables are too large. */
+  /** stop is asked now and then; true gives up, as if the tables were too large. */
   readonly stop?: Stop;
 }
 
 /**
- * Divides units of GPUs so that each model meets its rate and the whole GPUs they take together cost least. Exact for the
- * tables given.
- * @returns `value` Infinity where the rates cannot be met; undefined where the tables are too large
+ * divideByPrice divides units of GPUs so that each model meets its rate and the whole GPUs that they take together
+ * cost least. It is exact for the tables given.
+ * @returns `value` Infinity if the rates cannot be met; undefined if the tables are too large
  */
 export function divideByPrice(tables: readonly WholeGpuTable[], goal: PriceGoal): Division | undefined {
   const { rps } = goal;
@@ -58,7 +58,7 @@ export function divideByPrice(tables: readonly WholeGpuTable[], goal: PriceGoal)
   return cheapest(tables, goal, amounts, reached, last, order, given);
 }
 
-/** Whole clusters by rising price: the first that holds everything. */
+/** cheapest tries whole clusters by rising price and takes the first that holds everything. */
 function cheapest(
   tables: readonly WholeGpuTable[],
   goal: PriceGoal,
@@ -120,7 +120,7 @@ function meetingStates(table: WholeGpuTable, rps: number): Int32Array {
   return Int32Array.from(found);
 }
 
-/** Of the totals reached those that hold no other. */
+/** smallestReached gives the totals that contain no other total. */
 function smallestReached(
   { strides }: WholeGpuTable,
   amounts: Int32Array,

@@ -13,46 +13,47 @@ import {
 import { nextAmounts } from './grid.js';
 import type { WholeGpuTable } from './whole-gpus.js';
 
-/** First part of the bound that is tried to be reached; each further try is lower by as much. */
+/** The first try is to reach the bound less this part of it. Each further try is lower by as much. */
 const TRY_STEP = 0.04;
 
 /**
- * What GPUs are worth at the LP's prices. No column is cheaper than its model's price, so a model served with r takes GPUs
- * worth at least r · its price; what is left of the cluster's worth after all models is all that a division may waste.
+ * Worth says what GPUs are worth at the LP's prices. No column is cheaper than its model's price, so a model that is
+ * served with r takes GPUs worth at least r · its price. What remains of the cluster's worth after all models is all
+ * that a division may waste.
  */
 export interface Worth {
-  /** Of one unit of the tables, by class. */
+  /** The worth of one unit of the tables, by class. */
   readonly perUnit: readonly number[];
-  /** Of one request per second, by model. */
+  /** The price of one request per second, by model. */
   readonly perModel: readonly number[];
 }
 
 export interface WeightGoal {
   /** A model of weight 0 takes what is left. */
   readonly weights: readonly number[];
-  /** No division reaches more. */
+  /** No division reaches more than this. */
   readonly bound: number;
-  /** What each model is served with already. */
+  /** The rate that each model is served with already. */
   readonly base: readonly number[];
-  /** Requests per second that the tables count as 1, by model, for the sum; the same for all where left out. */
+  /** The requests per second that the tables count as 1, by model, for the sum. They are equal if left out. */
   readonly unitRps?: readonly number[];
-  /** Only what reaches this is looked at; without it, parts of the bound are tried until one is reached. */
+  /** Only what reaches this is looked at. Without it, parts of the bound are tried until one is reached. */
   readonly least?: number;
   readonly worth?: Worth;
-  /** Asked now and then; true gives up, as where the tables are too large. */
+  /** stop is asked now and then; true gives up, as if the tables were too large. */
   readonly stop?: Stop;
 }
 
-/** States of a model worth giving: any GPU fewer and it serves less. By rising worth. */
+/** Offers are the states worth giving to a model, by rising worth: with any GPU fewer it serves less. */
 interface Offers {
   readonly states: Int32Array;
   readonly rps: Float64Array;
 }
 
 /**
- * Divides units of GPUs among models so that the least throughput/weight is largest and then, without lowering it, the sum.
- * Exact for the tables given, as far as `least` and the bound go.
- * @returns undefined where the tables are too large; value −Infinity where nothing reaches `least`
+ * divideByWeight divides units of GPUs among models so that the least throughput/weight is largest and then, without
+ * lowering it, the sum. It is exact for the tables given, as far as `least` and the bound go.
+ * @returns undefined if the tables are too large; value −Infinity if nothing reaches `least`
  */
 export function divideByWeight(tables: readonly WholeGpuTable[], goal: WeightGoal): Division | undefined {
   const division = new WeightDivision(tables, goal);
@@ -80,7 +81,7 @@ class WeightDivision {
     this.amounts = amountsOf(table);
     this.worth = sumsOf(this.amounts, goal.worth?.perUnit ?? table.counts.map(() => 0));
     this.topped = tables.map(topped);
-    // One model takes all there is: nothing is offered.
+    // A single model takes everything, so nothing is offered.
     const nothing: Offers = { states: Int32Array.of(0), rps: Float64Array.of(0) };
     this.all = tables.length === 1 ? [nothing] : tables.map((one) => offersOf(one, this.worth));
   }
@@ -102,7 +103,10 @@ class WeightDivision {
     return this.withMost(found);
   }
 
-  /** Of the divisions with the same least throughput/weight the one with the largest sum, where the tables allow to look. */
+  /**
+   * withMost takes the division with the largest sum among those with the same least throughput/weight, if the tables
+   * allow to look.
+   */
   private withMost(found: Division): Division {
     if (this.tables.length === 1) return found;
     const enough = this.all.map((_, m) => this.needed(found.value, m) * (1 - ROUNDING));
@@ -114,13 +118,13 @@ class WeightDivision {
     return most === undefined || most.states.length === 0 ? found : { ...found, states: most.states };
   }
 
-  /** Requests per second that a model still needs to reach a least throughput/weight. */
+  /** needed is the rate that a model still needs to reach a least throughput/weight. */
   private needed(least: number, m: number): number {
     const { weights, base } = this.goal;
     return Math.max(0, least * (weights[m] as number)) - (base[m] as number);
   }
 
-  /** What may be spent on all models but these, when they are to reach `least`. */
+  /** roomBefore is what may be spent on all models but the later ones if those are to reach `least`. */
   private roomBefore(later: readonly number[], least: number): number {
     const { worth } = this.goal;
     if (worth === undefined || least === -Infinity) return Infinity;
@@ -133,8 +137,8 @@ class WeightDivision {
   }
 
   /**
-   * Gives models their units one after another, keeping for every total the best score and how it came about; the last
-   * one, that with most offers, takes what is left.
+   * fold gives models their units one after another. For every total it keeps the best score and how it came about.
+   * The last model, which has most offers, takes what is left.
    */
   private fold(
     offers: readonly Offers[],
@@ -212,7 +216,7 @@ class WeightDivision {
     return true;
   }
 
-  /** Totals that no smaller one is as good as. */
+  /** undominated gives the totals that no smaller total matches. */
   private undominated(score: Float64Array): Int32Array<ArrayBuffer> {
     const { strides } = this.tables[0] as WholeGpuTable;
     const most = Float64Array.from(score);
@@ -230,7 +234,7 @@ class WeightDivision {
   }
 }
 
-/** Offers that reach `least`, and of those that reach the bound only the smallest. */
+/** between gives the offers that reach `least`; of those that reach the bound, only the smallest. */
 function between(
   table: WholeGpuTable,
   offers: Offers,

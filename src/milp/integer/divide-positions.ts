@@ -7,33 +7,33 @@ import { searchPositions } from './positions.js';
 import { type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
 
 export interface PositionDivision {
-  /** The best plan, where it is better than the one known. */
+  /** The best plan, if it is better than the one known. */
   readonly used: readonly UsedColumn[] | undefined;
-  /** No division is better than this; undefined where the search was ended before it knew. */
+  /** No division is better than this. It is undefined if the search ended before it knew. */
   readonly bound: number | undefined;
   readonly nodes: number;
 }
 
 export interface PositionDivisionGoal {
-  /** The best division at the tables' figures; undefined where it cannot be had. */
+  /** divide gives the best division at the tables' figures, or undefined if there is none. */
   readonly divide: (tables: readonly WholeGpuTable[]) => Division | undefined;
-  /** Whether a value is better than that of the plan there is. */
+  /** isBetter says whether a value is better than that of the known plan. */
   readonly isBetter: (value: number) => boolean;
-  /** Value of the plan there is. */
+  /** The value of the known plan. */
   readonly known: number;
-  /** Rate that a model has to meet; undefined where as much as possible is to be served. */
+  /** The rate that a model has to meet; undefined if as much as possible is to be served. */
   readonly rps: (model: number) => number | undefined;
-  /** Asked now and then; true ends the search. */
+  /** stop is asked now and then; true ends the search. */
   readonly stop: Stop;
 }
 
-/** Divisions looked at before the bound is taken as it is. */
+/** After this many divisions the bound is taken as it is. */
 const MOST_DIVISIONS = 400;
 
 /**
- * Where each (model, position, class) fills whole GPUs. The tables by fractions say at most what a model can be served with
- * by some GPUs; the best division at those figures is tried exactly, model by model, the figures that were too good are put
- * right, and so on until a division holds. Exact within the tables' budgets.
+ * dividePositions divides GPUs if each (model, position, class) fills whole GPUs. The tables by fractions bound what
+ * a model can be served with by some GPUs. The best division at these figures is tried exactly, model by model;
+ * figures that were too good are corrected, until a division holds. It is exact within the tables' budgets.
  */
 export function dividePositions(
   models: readonly ModelGrid[],

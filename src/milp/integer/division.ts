@@ -2,16 +2,18 @@ import { ROUNDING } from '../rounding.js';
 import { nextAmounts } from './grid.js';
 import type { WholeGpuTable } from './whole-gpus.js';
 
-/** How a cluster is divided among models: for each, the state of its table it gets. */
+/** Division says how a cluster is divided among models: which state of its table each model gets. */
 export interface Division {
   readonly value: number;
   readonly states: readonly number[];
 }
 
-/** Pairs of states a division may look at; past it the tables are too large for a default search. */
+/**
+ * A division looks at this many pairs of states at most. With more, the tables are too large for a default search.
+ */
 export const MOST_PAIRS = 200_000_000;
 
-/** The units of each class in every state, state by state. */
+/** amountsOf gives the units of each class in every state, state by state. */
 export function amountsOf(table: WholeGpuTable): Int32Array {
   const classes = table.counts.length;
   const all = new Int32Array(table.states * classes);
@@ -20,7 +22,10 @@ export function amountsOf(table: WholeGpuTable): Int32Array {
   return all;
 }
 
-/** Whether the units of two states together are there. */
+/**
+ * fits says whether the cluster has the units of two states together. It is called for every pair of states, so it
+ * takes four arguments and no object.
+ */
 export function fits(amounts: Int32Array, counts: readonly number[], p: number, q: number): boolean {
   const classes = counts.length;
   for (let k = 0; k < classes; k++)
@@ -29,7 +34,7 @@ export function fits(amounts: Int32Array, counts: readonly number[], p: number, 
   return true;
 }
 
-/** Whether a state meets a rate and no unit can be taken from it. */
+/** smallestMeeting says whether a state meets a rate and would not with any unit less. */
 export function smallestMeeting(table: WholeGpuTable, rps: number): (state: number) => boolean {
   const enough = rps * (1 - ROUNDING);
   return (state) => {
@@ -44,7 +49,7 @@ export function smallestMeeting(table: WholeGpuTable, rps: number): (state: numb
   };
 }
 
-/** For every state, what everything at most as large serves at most, and which state that is. */
+/** Topped says for every state what the states within it serve at most, and which of them does. */
 export interface Topped {
   readonly rps: Float64Array;
   readonly from: Int32Array;
@@ -64,7 +69,7 @@ export function topped({ states, strides, counts, rps }: WholeGpuTable): Topped 
   return { rps: best, from };
 }
 
-/** The state of every model but the last, from the total they take together. */
+/** backtrack finds the state of every model but the last from the total that they take together. */
 export function backtrack(
   order: readonly number[],
   given: readonly Int32Array[],

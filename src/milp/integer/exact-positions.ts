@@ -6,10 +6,10 @@ import { divisionOf, type GridPlan } from './grid-search.js';
 import { searchPositions } from './positions.js';
 import type { IntegerSearch } from './search-types.js';
 
-/** A node of the search over positions is that much cheaper than one of a MILP. */
+/** A node of the search over positions is this many times cheaper than one of a MILP. */
 const POSITIONS_PER_NODE = 1000;
 
-/** Between the plan by pools and the bound by fractions: the exact search, as far as the work allowed goes. */
+/** exactPositions searches between the plan by pools and the bound by fractions, as far as the work allows. */
 export function exactPositions(
   search: IntegerSearch,
   upper: GridPlan,
@@ -29,7 +29,7 @@ export function exactPositions(
   return { used, value, nodes, ...(found.exhausted && complete ? { bound: value } : {}) };
 }
 
-/** Divisions of the GPUs at the tables' figures, put right one after another. */
+/** GPUs are divided at the tables' figures, which are corrected one after another. */
 function dividedPositions(
   search: IntegerSearch,
   upper: GridPlan,

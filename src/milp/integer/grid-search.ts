@@ -14,40 +14,46 @@ import { cappedBy, gpusUsed, priceOf, roundedUp } from './rounded.js';
 import { type IntegerSearch, isStopped } from './search-types.js';
 import { unitTable, type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
 
-/** A plan from the tables: value −Infinity (Infinity for prices) where they hold none. */
+/** GridPlan is a plan from the tables. Its value is −Infinity (Infinity for prices) if they hold none. */
 export interface GridPlan {
-  /** The tables themselves, by model. */
+  /** The tables, by model. */
   readonly models: readonly ModelGrid[];
   readonly used: readonly UsedColumn[];
   readonly value: number;
 }
 
-/** First budget tried, as a part of the bound; each further one is twice as large. */
+/** The first budget that is tried, as a part of the bound. Each further one is at least twice as large. */
 const FIRST_BUDGET = 0.002;
 
-/** Part of the bound past which budgets have no end: then every state is kept. */
+/** Past this part of the bound a budget is infinite, and every state is kept. */
 const LAST_BUDGET = 0.3;
 
-/** Whether the rules bind single pools only: sizes per server and minimum shares bind many at once. */
+/**
+ * isAdditive says whether the rules bind single pools only. Sizes per server and minimum shares bind many pools at
+ * once.
+ */
 export function isAdditive({ problem, tables }: IntegerSearch): boolean {
   const shares = tables.some(({ minShare }) => minShare.some((share) => share > 0));
   return problem.planner.virtualPer === 'gpu' && !shares;
 }
 
-/** The columns the tables are made of; `complete` where they are all there are, so that what the tables prove holds. */
+/**
+ * GridColumns are the columns that the tables are made of. They are `complete` if there are no others, and then what
+ * the tables prove holds.
+ */
 export interface GridColumns {
   readonly sets: readonly ColumnSet[];
   readonly complete: boolean;
 }
 
-/** Columns this much dearer than the cheapest still take part in a search that cannot list all. */
+/** Columns that cost this much more than the cheapest still take part in a search that cannot list all. */
 const DEARER = 0.02;
 const MOST_VARIED = 1500;
 const MOST_CHEAP = 1000;
 
 /**
- * Columns for the tables: all of them where they are listed, else those of the
- * LP and varied ones nearly as cheap.
+ * gridColumns chooses the columns for the tables: all of them if they are listed, otherwise those of the LP and
+ * varied ones that cost nearly as little.
  */
 export function gridColumns(search: IntegerSearch): GridColumns {
   const { sources, master } = search;
@@ -63,51 +69,58 @@ export function gridColumns(search: IntegerSearch): GridColumns {
   return { sets, complete: sources.every((source) => source instanceof ListedColumns) };
 }
 
-/** The unit that all virtual sizes in use divide, where GPUs are shared by unlike partitions. */
+/** sharedUnit is the unit that all virtual sizes in use divide, for GPUs that unlike partitions share. */
 export function sharedUnit({ tables }: IntegerSearch): number {
   return leastCommonMultiple(tables.flatMap(({ slots }) => slots.map(({ virtual }) => virtual)));
 }
 
-/** What is served already and by what; the tables divide the rest. */
+/** Bulk says what is served already, and by which pipelines. The tables divide the rest. */
 export interface Bulk {
   readonly used: readonly UsedColumn[];
   readonly rps: readonly number[];
   readonly available: readonly number[];
 }
 
-/** What fills whole GPUs together, as the tables see it. */
-export interface TableRule {
-  /** Each pool fills whole GPUs; else fractions of GPUs add up. */
+/** FillRule says what fills whole GPUs together in the tables. */
+export interface FillRule {
+  /** If true, each pool fills whole GPUs; otherwise fractions of GPUs add up. */
   readonly pool: boolean;
-  /** Fractions of unlike models add up as well; else each model has whole GPUs of its own. */
+  /** If true, fractions of unlike models add up as well; otherwise each model has whole GPUs of its own. */
   readonly shared: boolean;
 }
 
+/** GridGoal is what the tables are to find. */
+export interface GridGoal {
+  readonly rule: FillRule;
+  /** The value of a plan that is known: only what may be better is looked at. */
+  readonly known?: number;
+  /** GPUs by class that are worth looking at; all of them where it is left out. */
+  readonly available?: readonly number[];
+}
+
 /**
- * The best plan by tables over amounts of GPUs (`ModelGrid`), exact for the rule asked for: whole GPUs per pool; fractions
- * of GPUs, whole ones per model, which bounds `position`; or fractions that all models share, which is `class`.
- * @param known value of a plan that there is: only what may be better is looked at
- * @param available GPUs worth looking at, where not all are
- * @returns undefined where the tables would be too large
+ * gridPlan finds the best plan by tables over amounts of GPUs (`ModelGrid`). It is exact for the rule asked for:
+ * whole GPUs per pool; fractions of GPUs with whole GPUs per model, which bounds `position`; or fractions that all
+ * models share, which is `class`.
+ * @returns undefined if the tables would be too large
  */
 export function gridPlan(
   search: IntegerSearch,
   sets: readonly ColumnSet[],
-  rule: TableRule,
-  known?: number,
-  available: readonly number[] = search.classes.available,
+  { rule, known, available = search.classes.available }: GridGoal,
 ): GridPlan | undefined {
   const grid = gridOf(available, rule.pool ? 1 : sharedUnit(search), sets.length);
   if (grid === undefined) return undefined;
   return growing(search, sets, grid, rule, available, known);
 }
 
-/** Most GPUs of a class that are left to the tables where the whole cluster is too large for them. */
+/** If a cluster is too large for the tables, they get at most so many states. */
 const LEFT_STATES = { oneModel: 2000, severalModels: 2500 };
 
 /**
- * Large clusters: most GPUs go to the LP's own columns in its own proportions, where rounding to whole GPUs loses least;
- * the rest is planned exactly by tables. Not proven optimal; its gap to the LP's bound falls as clusters grow.
+ * bulkPlan plans large clusters. Most GPUs go to the LP's own columns in its own proportions, for which rounding to
+ * whole GPUs loses least; the rest is planned exactly by tables. The plan is not proven optimal; its gap to the LP's
+ * bound falls as clusters grow.
  */
 export function bulkPlan(search: IntegerSearch): GridPlan | undefined {
   const { classes, sources } = search;
@@ -122,13 +135,13 @@ export function bulkPlan(search: IntegerSearch): GridPlan | undefined {
   const available = withinStates(rest, 4 * states);
   const grid = gridOf(available, 1, sources.length);
   if (grid === undefined) return undefined;
-  const rule: TableRule = { pool: true, shared: false };
+  const rule: FillRule = { pool: true, shared: false };
   const patient = { ...search, options: withoutEnd(search.options), stop: () => false };
   const plan = withBudget(patient, cheapSets(search), grid, rule, Infinity, { ...bulk, available });
   return plan === undefined || !priced ? plan : { ...plan, value: priceOf(search, plan.used) };
 }
 
-/** The cheapest columns of every model. */
+/** cheapSets gives the cheapest columns of every model. */
 function cheapSets(search: IntegerSearch): ColumnSet[] {
   const { sources, master } = search;
   return sources.map((source, m) => {
@@ -139,7 +152,7 @@ function cheapSets(search: IntegerSearch): ColumnSet[] {
   });
 }
 
-/** The columns of a model that the bound was found with, and others, each once. */
+/** setWith joins the columns of a model that the bound was found with and others, each once. */
 function setWith(
   { master, tables, problem }: IntegerSearch,
   m: number,
@@ -151,7 +164,7 @@ function setWith(
   return columnSetOf(tables[m] as ModelTable, problem.planner.maxPartitions, [...each.values()]);
 }
 
-/** As many GPUs as so many states allow: of the class with most, fewer. */
+/** withinStates takes GPUs off the class that has most, until there are no more than so many states. */
 function withinStates(available: readonly number[], states: number): number[] {
   const some = [...available];
   while (some.reduce((product, n) => product * (n + 1), 1) > states) {
@@ -161,12 +174,12 @@ function withinStates(available: readonly number[], states: number): number[] {
   return some;
 }
 
-/** What a large cluster leaves is little, and gives a plan even when the search is to end. */
+/** What is left of a large cluster is little, so it is planned even if the search is to end. */
 function withoutEnd({ interrupted: _, timeLimitMs: __, ...options }: PlanOptions): PlanOptions {
   return options;
 }
 
-/** Whole GPUs of the LP's columns at a part of its throughput. */
+/** bulkOf gives whole GPUs to the LP's columns at a part of its throughput. */
 function bulkOf({ classes, master, tables }: IntegerSearch, part: number): Bulk {
   const available = [...classes.available];
   const used: UsedColumn[] = [];
@@ -188,12 +201,12 @@ function bulkOf({ classes, master, tables }: IntegerSearch, part: number): Bulk 
   return { used, rps, available };
 }
 
-/** Budgets grow until the plan found lies within the budget, which proves it. */
+/** growing raises the budget until the plan found lies within it, which proves the plan. */
 function growing(
   search: IntegerSearch,
   sets: readonly ColumnSet[],
   grid: Grid,
-  rule: TableRule,
+  rule: FillRule,
   available: readonly number[],
   known: number | undefined,
 ): GridPlan | undefined {
@@ -210,38 +223,41 @@ function growing(
   }
 }
 
-/** Where the prices say nothing, no state may be left out. */
+/** If the prices say nothing, no state may be left out. */
 function startBudget(scale: number): number {
   return scale > 0 ? FIRST_BUDGET * scale : Infinity;
 }
 
-/** The budget within which every better plan than one of this value lies, rounding allowed for. */
+/** budgetFor is the budget within which every plan better than this value lies, with room for rounding. */
 function budgetFor(search: IntegerSearch, value: number): number {
   const scale = lossScale(search);
   return scale > 0 ? excessOf(search, value) + SLACK * roundedFrom(search) : Infinity;
 }
 
-/** What budgets are measured in: the worth of all GPUs at the LP's prices; of a price, what they prove. 0 where they say nothing. */
+/**
+ * lossScale is what budgets are measured in: the worth of all GPUs at the LP's prices or, for a price, what these
+ * prove. It is 0 if they say nothing.
+ */
 function lossScale(search: IntegerSearch): number {
   if (isMaximised(search)) return carriedOf(search) > 0 ? worthOfAll(search) : 0;
   return ratesWorth(search) - scarcityOf(search);
 }
 
-/** The largest of the figures that an excess is the difference of. */
+/** roundedFrom is the largest of the figures that an excess is the difference of. */
 function roundedFrom(search: IntegerSearch): number {
   return isMaximised(search) ? worthOfAll(search) : ratesWorth(search);
 }
 
 /**
- * How far a value lies from the bound that the prices prove, in the same measure: the losses of a plan with that value cannot
- * sum to more.
+ * excessOf is how far a value lies from the bound that the prices prove, in the same measure. The losses of a plan
+ * with that value cannot sum to more.
  */
 function excessOf(search: IntegerSearch, value: number): number {
   if (isMaximised(search)) return worthOfAll(search) - value * carriedOf(search);
   return value + scarcityOf(search) - ratesWorth(search);
 }
 
-/** The value of plans whose excess is a budget. */
+/** valueWithin is the value of plans whose excess is a budget. */
 function valueWithin(search: IntegerSearch, budget: number): number {
   if (isMaximised(search)) return (worthOfAll(search) - budget) / carriedOf(search);
   return budget + ratesWorth(search) - scarcityOf(search);
@@ -251,7 +267,7 @@ function worthOfAll({ master, classes }: IntegerSearch): number {
   return classes.available.reduce((sum, n, k) => sum + n * (master.gpuPrices[k] as number), 0);
 }
 
-/** What all GPUs are worth besides their own price. */
+/** scarcityOf is what all GPUs are worth besides their own price. */
 function scarcityOf({ master, classes }: IntegerSearch): number {
   return classes.available.reduce(
     (sum, n, k) => sum + n * ((master.gpuPrices[k] as number) - (classes.unitCost[k] as number)),
@@ -259,12 +275,12 @@ function scarcityOf({ master, classes }: IntegerSearch): number {
   );
 }
 
-/** Price of the rates that are to be met. */
+/** ratesWorth is the price of the rates that are to be met. */
 function ratesWorth({ tables, master }: IntegerSearch): number {
   return tables.reduce((sum, { rps = 0 }, m) => sum + rps * (master.freeModelPrices[m] as number), 0);
 }
 
-/** Price of one unit of least throughput/weight. */
+/** carriedOf is the price of one unit of least throughput/weight. */
 function carriedOf({ master, tables }: IntegerSearch): number {
   return tables.reduce(
     (sum, { weight }, m) => (weight > 0 ? sum + weight * (master.freeModelPrices[m] as number) : sum),
@@ -276,7 +292,7 @@ function withBudget(
   search: IntegerSearch,
   sets: readonly ColumnSet[],
   grid: Grid,
-  rule: TableRule,
+  rule: FillRule,
   budget: number,
   bulk: Bulk,
 ): GridPlan | undefined {
@@ -296,7 +312,7 @@ function withBudget(
   return { models, used: merged([...bulk.used, ...used]), value: division.value };
 }
 
-/** The best division of whole GPUs that may be better than a plan there is. */
+/** divisionOf is the best division of whole GPUs that may be better than a known plan. */
 export function divisionOf(
   search: IntegerSearch,
   tables: readonly WholeGpuTable[],
@@ -341,12 +357,12 @@ function divided(
   });
 }
 
-/** A bound on plans that need keep no minimum shares. */
+/** freeBound bounds plans that need not keep minimum shares. */
 function freeBound(search: IntegerSearch): number {
   return isAdditive(search) ? search.master.bound : worthOfAll(search) / carriedOf(search);
 }
 
-/** A model's table; its own losses are in its own requests per second. */
+/** modelGrid makes a model's table. Its losses are in the model's own requests per second. */
 function modelGrid(
   search: IntegerSearch,
   grid: Grid,
@@ -363,7 +379,7 @@ function modelGrid(
   return new ModelGrid(grid, set, { ...options, stop });
 }
 
-/** The same column twice is one pipeline with the GPUs of both. */
+/** merged makes one pipeline of a column that is used twice, with the GPUs of both. */
 function merged(used: readonly UsedColumn[]): UsedColumn[] {
   const byKey = new Map<string, UsedColumn>();
   for (const one of used) {

@@ -5,18 +5,22 @@ import type { ModelTable, Slot } from '../tables/index.js';
 import { STOP_EVERY, type Stop } from '../work.js';
 
 /**
- * Amounts of GPUs as whole numbers: state u is one amount per class in units of 1/perGpu GPU. Where each pool fills whole
- * GPUs a unit is a GPU; where virtual GPUs of unlike sizes share one, the least common multiple of the sizes.
+ * Grid holds amounts of GPUs as whole numbers: state u is one amount per class, in units of 1/perGpu GPU. If each
+ * pool fills whole GPUs, a unit is a GPU. If virtual GPUs of unlike sizes share one, perGpu is the least common
+ * multiple of the sizes.
  */
 export interface Grid {
   readonly perGpu: number;
-  /** Most units by class. */
+  /** The largest number of units, by class. */
   readonly units: readonly number[];
   readonly strides: readonly number[];
   readonly states: number;
 }
 
-/** States the grids of all models may have: past it they do not fit the time or the memory of a default search. */
+/**
+ * The grids of all models have at most this many states. With more, they fit neither the time nor the memory of a
+ * default search.
+ */
 const MOST_STATES = 6_000_000;
 const MOST_STATES_EACH = 2_000_000;
 
@@ -31,24 +35,24 @@ export function gridOf(available: readonly number[], perGpu: number, models: num
     : undefined;
 }
 
-/** The least unit that every virtual size divides. */
+/** leastCommonMultiple is the smallest number that every virtual size divides. */
 export function leastCommonMultiple(sizes: readonly number[]): number {
   const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
   return sizes.reduce((lcm, v) => (lcm * v) / gcd(lcm, v), 1);
 }
 
 export interface GridOptions {
-  /** Whole GPUs per pool: partitions come in whole GPUs. */
+  /** If true, partitions come in whole GPUs. */
   readonly pool: boolean;
-  /** Price of a GPU by class in requests per second: LP duals over the model's own price. */
+  /** The price of a GPU by class in requests per second: LP duals over the model's own price. */
   readonly gpuPrices: readonly number[];
-  /** Loss past which a state is not kept; Infinity keeps all. */
+  /** A state that loses more is not kept; Infinity keeps all. */
   readonly budget: number;
-  /** Asked now and then; true leaves the table unfinished, and unfit for use. */
+  /** stop is asked now and then; true leaves the table unfinished and unfit for use. */
   readonly stop?: Stop;
 }
 
-/** A column at a throughput where at least one partition's GPUs are all busy. */
+/** Item is a column at a throughput at which the GPUs of at least one partition are all busy. */
 interface Item {
   readonly column: number;
   readonly rps: number;
@@ -58,16 +62,16 @@ interface Item {
 }
 
 /**
- * The most one model can be served with, for every amount of GPUs at once. Any plan is a multiset of items; an item's *loss*
- * is what its GPUs are worth at the LP's prices less what it serves, never negative where no column is cheaper than the
- * model's price. The table holds the most that is served by amount, by dynamic programming over amounts; states that lose
- * more than the budget cannot be part of a plan within the budget of the bound and are left out. So what it finds within the
- * budget is optimal for the integer problem.
+ * ModelGrid holds the most that one model can be served with, for every amount of GPUs at once. Any plan is a
+ * multiset of items. An item's *loss* is what its GPUs are worth at the LP's prices less what it serves; it is never
+ * negative if no column is cheaper than the model's price. The table is filled by dynamic programming over amounts.
+ * States that lose more than the budget cannot be part of a plan within the budget of the bound, and are left out. So
+ * what it finds within the budget is optimal for the integer problem.
  */
 export class ModelGrid {
-  /** The most that plans serve which use exactly these units; −Infinity where none does. */
+  /** The most that is served by plans which use exactly these units; −Infinity if there are none. */
   readonly rps: Float64Array;
-  /** Ended by `stop`: it proves nothing. */
+  /** stopped is true if `stop` ended it; then it proves nothing. */
   stopped = false;
   private readonly via: Int32Array;
   private readonly basis: Item[] = [];
@@ -83,7 +87,7 @@ export class ModelGrid {
     this.stopped = !singles.fill() || !this.close(singles);
   }
 
-  /** The columns of state u's plan, alike ones together. */
+  /** columnsAt gives the columns of state u's plan. */
   columnsAt(u: number): UsedColumn[] {
     const used: UsedColumn[] = [];
     for (let at = u; at > 0; ) {
@@ -97,12 +101,15 @@ export class ModelGrid {
     return used;
   }
 
-  /** What state u's plan loses: the worth of its units less what it serves; Infinity where there is none. */
+  /**
+   * lossAt is what state u's plan loses: the worth of its units less what it serves. It is Infinity if there is no
+   * plan.
+   */
   lossAt(u: number, amounts: ArrayLike<number>): number {
     return worthOf(amounts, this.options.gpuPrices, this.grid.perGpu) - (this.rps[u] as number);
   }
 
-  /** Worth of state u's units at the prices. */
+  /** The worth of state u's units at the prices. */
   worth(u: number): number {
     let rest = u;
     let sum = 0;
@@ -115,8 +122,8 @@ export class ModelGrid {
   }
 
   /**
-   * States in order: what reaches a state is smaller than it, so each is final when its turn comes.
-   * @returns false where it was stopped
+   * States are visited in order. What reaches a state is smaller than it, so each is final when its turn comes.
+   * @returns false if it was stopped
    */
   private close(singles: Singles): boolean {
     const { grid, rps, via, options } = this;
@@ -142,7 +149,10 @@ export class ModelGrid {
     return true;
   }
 
-  /** One more item on top of state u, cheapest first, as far as the budget goes. @returns items looked at */
+  /**
+   * One more item is put on top of state u, the cheapest first, as far as the budget goes.
+   * @returns the number of items looked at
+   */
   private push(u: number, loss: number, amounts: Int32Array, items: SortedItems): number {
     const { rps, via, options, grid } = this;
     const classes = amounts.length;
@@ -164,7 +174,7 @@ export class ModelGrid {
   }
 }
 
-/** What amounts of GPUs are worth at prices of whole ones. */
+/** worthOf is what amounts of GPUs are worth at the prices of whole ones. */
 export function worthOf(amounts: ArrayLike<number>, gpuPrices: readonly number[], perGpu: number): number {
   let worth = 0;
   for (let k = 0; k < amounts.length; k++)
@@ -172,7 +182,7 @@ export function worthOf(amounts: ArrayLike<number>, gpuPrices: readonly number[]
   return worth;
 }
 
-/** The next amounts in order, the last class fastest. */
+/** nextAmounts steps to the next amounts in order; the last class changes fastest. */
 export function nextAmounts(amounts: Int32Array, most: readonly number[]): void {
   for (let k = most.length - 1; k >= 0; k--) {
     if ((amounts[k] as number) < (most[k] as number)) {
@@ -183,7 +193,7 @@ export function nextAmounts(amounts: Int32Array, most: readonly number[]): void 
   }
 }
 
-/** Items by rising loss, in flat arrays. */
+/** The items by rising loss, in flat arrays. */
 class SortedItems {
   count = 0;
   losses = new Float64Array(256);
@@ -230,9 +240,9 @@ class SortedItems {
   }
 }
 
-/** For every amount of GPUs the best single column that uses exactly it. */
+/** Singles holds for every amount of GPUs the best single column that uses exactly this amount. */
 class Singles {
-  /** 0 where none does. */
+  /** The rate; 0 if no column uses this amount. */
   readonly rps: Float64Array;
   private readonly column: Int32Array;
   private readonly classOf: Uint16Array;
@@ -261,7 +271,7 @@ class Singles {
     };
   }
 
-  /** @returns false where it was stopped */
+  /** @returns false if it was stopped */
   fill(): boolean {
     const { set, options } = this;
     const rates = new Float64Array(set.width);
@@ -277,7 +287,11 @@ class Singles {
     return true;
   }
 
-  /** A column at every throughput at which one of its partitions is full: in between GPUs stand idle. @returns how many */
+  /**
+   * A column is entered at every throughput at which one of its partitions is full, because GPUs stand idle in
+   * between.
+   * @returns the number of entries
+   */
   private levels(c: number, rates: Float64Array, steps: Float64Array, classes: Uint16Array): number {
     const { set, grid, options } = this;
     const parts = set.parts[c] as number;
@@ -305,7 +319,7 @@ class Singles {
     return count;
   }
 
-  /** @returns false where the GPUs do not suffice */
+  /** @returns false if the GPUs do not suffice */
   private level(
     c: number,
     parts: number,
@@ -351,7 +365,7 @@ class Singles {
   }
 }
 
-/** Virtual GPUs that serve a throughput with a column. */
+/** virtualGpusOf is the virtual GPUs that serve a throughput with a column. */
 export function virtualGpusOf(set: ColumnSet, c: number, rps: number, pool: boolean): number[] {
   const table: ModelTable = set.table;
   return Array.from({ length: set.parts[c] as number }, (_, d) => {

@@ -6,42 +6,45 @@ import type { Grid, ModelGrid } from './grid.js';
 import { virtualGpusOf } from './grid.js';
 import { eachState } from './whole-gpus.js';
 
-/** What a search over positions came to: the best plan within the budget, and whether nothing better is left. */
+/**
+ * PositionResult is what a search over positions came to: the best plan within the budget, and whether nothing better
+ * is left.
+ */
 export interface PositionResult {
   readonly used: readonly UsedColumn[] | undefined;
-  /** What it serves; 0 where nothing was found. */
+  /** The rate that it serves; 0 if nothing was found. */
   readonly rps: number;
   readonly exhausted: boolean;
   readonly nodes: number;
 }
 
-/** A column at a throughput where one partition is full, by (position, class). */
+/** Piece is a column at a throughput at which one partition is full, by (position, class). */
 interface Piece {
   readonly column: number;
   readonly rps: number;
   readonly loss: number;
-  /** Units by position · classes + class. */
+  /** The units, by position · classes + class. */
   readonly units: Int32Array;
   readonly byClass: Int32Array;
   readonly offset: number;
 }
 
-/** What a search over positions is to find, and how far it goes. */
+/** PositionGoal says what a search over positions is to find, and how far it goes. */
 export interface PositionGoal {
-  /** Only what serves more is looked for. */
+  /** Only plans that serve more than this are looked for. */
   readonly known: number;
   /** Counted work. */
   readonly maxNodes: number;
-  /** Asked now and then; true ends it as the end of the work does. */
+  /** stop is asked now and then; true ends the search as the end of the work does. */
   readonly stop?: Stop;
 }
 
 /**
- * Exact search for one model where each (position, class) fills whole GPUs. The table of the weaker rule, fractions of GPUs
- * per class, gives for every rest of GPUs the least that filling it can lose; so only multisets of columns whose losses so
- * far and to come stay within the budget are looked at (A*, by growing budgets). The budget is what the GPUs are worth less
- * what is known to be served.
- * @param gpus what the model may use
+ * searchPositions searches exactly for one model if each (position, class) fills whole GPUs. The table of the weaker
+ * rule, fractions of GPUs per class, bounds from below what filling the remaining GPUs loses. So only multisets of
+ * columns whose losses so far and to come stay within the budget are looked at (A*, by growing budgets). The budget
+ * is what the GPUs are worth less what is known to be served.
+ * @param gpus the GPUs that the model may use
  * @param relaxed the model's grid by fractions of GPUs, kept to at least that budget
  */
 export function searchPositions(
@@ -67,11 +70,11 @@ export function searchPositions(
 
 class PositionSearch {
   nodes = 0;
-  /** Worth of all GPUs. */
+  /** The worth of all GPUs. */
   readonly worth: number;
-  /** Least that any plan by fractions of GPUs loses on the whole cluster. */
+  /** The least that any plan by fractions of GPUs loses on the whole cluster. */
   readonly least: number;
-  /** What rounding may make of sums of worths and losses. */
+  /** Sums of worths and losses may be off by this much through rounding. */
   readonly slack: number;
   private readonly need: Float64Array;
   private readonly grid: Grid;
@@ -89,7 +92,7 @@ class PositionSearch {
   constructor(
     private readonly relaxed: ModelGrid,
     private readonly gpus: readonly number[],
-    /** The most that is served by a plan known. */
+    /** The rate of the best plan that is known. */
     public best: number,
     private readonly maxNodes: number,
     private readonly stop: Stop,
@@ -105,7 +108,7 @@ class PositionSearch {
     this.slack = ROUNDING * Math.max(this.worth, Math.abs(this.least));
   }
 
-  /** Whether the work allowed is done. */
+  /** isOver says whether the work allowed is done. */
   get isOver(): boolean {
     return this.stopped || this.nodes > this.maxNodes;
   }
@@ -156,7 +159,7 @@ class PositionSearch {
     }
   }
 
-  /** The most that may be lost: a plan that loses more is not within the limit, or no better than the best. */
+  /** The most that may be lost: a plan that loses more is not within the limit, or is no better than the best. */
   private get most(): number {
     return Math.min(this.limit, this.worth - this.best * (1 + ROUNDING)) + this.slack;
   }
@@ -168,7 +171,9 @@ class PositionSearch {
     this.steps = 0;
   }
 
-  /** Whether the positions, each rounded up to whole GPUs, have enough of every class. */
+  /**
+   * This says whether the cluster has enough GPUs of every class for the positions, each rounded up to whole GPUs.
+   */
   private fillsWhole(used: Int32Array): boolean {
     for (let k = 0; k < this.classes; k++) {
       let gpus = 0;
@@ -179,7 +184,9 @@ class PositionSearch {
     return true;
   }
 
-  /** Pieces that a plan within the limit can hold, large ones first; of pieces with the same units the best. */
+  /**
+   * The pieces that a plan within the limit can hold, large ones first; of pieces with the same units, only the best.
+   */
   private piecesWithin(limit: number): Piece[] {
     const found = new Map<string, Piece>();
     for (let c = 0; c < this.set.count && !this.stopped; c++)
@@ -253,7 +260,7 @@ function add(to: Int32Array, units: Int32Array, times: number): void {
   for (let i = 0; i < units.length; i++) to[i] = (to[i] as number) + times * (units[i] as number);
 }
 
-/** For every amount of GPUs the least that filling it loses, idle units counted at their worth. */
+/** The least that filling each amount of GPUs loses; idle units count at their worth. */
 function leastLosses(model: ModelGrid): Float64Array {
   const { grid, options } = model;
   const idle = options.gpuPrices.map((price) => price / grid.perGpu);

@@ -4,27 +4,28 @@ import { boundAt, solveMaster } from '../lp/index.js';
 import type { ClassTable } from '../tables/index.js';
 import type { IntegerSearch } from './search-types.js';
 
-/** A bound on prices that knows GPUs are bought whole, and the columns that showed it. */
+/** PriceBound is a bound on prices that counts whole GPUs, with the columns that showed it. */
 export interface PriceBound {
   readonly bound: number;
   readonly columns: readonly Column[];
 }
 
-/** Clusters looked at, and LPs solved for them, before the bound is taken as it is. */
+/** After this many clusters, or LPs solved for them, the bound is taken as it is. */
 const MOST_CLUSTERS = 20_000;
 const MOST_LPS = 60;
 
-/** Prices of GPUs at which the rates are worth so much: a cluster worth less cannot meet them. */
+/** Cut holds prices of GPUs at which the rates are worth `need`: a cluster that is worth less cannot meet them. */
 interface Cut {
   readonly perGpu: readonly number[];
   readonly need: number;
 }
 
 /**
- * The least price of whole GPUs whose LP can meet the rates. A plan buys whole GPUs, so none is cheaper; the LP of the whole
- * problem buys fractions, which at small rates lies far below. Clusters are taken by rising price; each that cannot meet the
- * rates gives prices that rule out many others (a cut, as in Benders' method).
- * @param most price of a plan there is
+ * wholeGpuBound is the least price of whole GPUs whose LP can meet the rates. A plan buys whole GPUs, so none is
+ * cheaper; the LP of the whole problem buys fractions, whose price is far lower at small rates. Clusters are taken by
+ * rising price. Each cluster that cannot meet the rates gives prices that rule out many others (a cut, as in Benders'
+ * method).
+ * @param most the price of a known plan
  */
 export function wholeGpuBound(search: IntegerSearch, most: number): PriceBound {
   const { master, tables, classes } = search;
@@ -48,7 +49,7 @@ export function wholeGpuBound(search: IntegerSearch, most: number): PriceBound {
   return { bound: most, columns: [...columns] };
 }
 
-/** What part of the rates whole GPUs can serve at most. */
+/** tryCluster finds what part of the rates some whole GPUs can serve at most. */
 function tryCluster(
   search: IntegerSearch,
   goal: MasterGoal,
@@ -61,12 +62,8 @@ function tryCluster(
   const stop = () => search.stop(made);
   const { bound, gpuPrices, modelPrices, columns, rps } = solveMaster(
     options.highs,
-    cluster,
-    tables,
-    sources,
-    goal,
-    known,
-    stop,
+    { classes: cluster, tables, sources, goal },
+    { start: known, stop },
   );
   const used = columns.filter((_, c) => (rps[c] ?? 0) > 0);
   const at = boundAt(cluster, goal, gpuPrices, modelPrices);
@@ -78,7 +75,10 @@ function worthOf(perGpu: readonly number[], gpus: readonly number[]): number {
   return gpus.reduce((sum, n, k) => sum + n * (perGpu[k] as number), 0);
 }
 
-/** Clusters of whole GPUs at least and less than so dear, by rising price; undefined where they are too many. */
+/**
+ * clustersBetween lists clusters of whole GPUs in a range of prices, by rising price. It is undefined if there are
+ * too many.
+ */
 function clustersBetween(
   { available, unitCost }: ClassTable,
   least: number,

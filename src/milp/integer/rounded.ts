@@ -5,7 +5,7 @@ import type { ModelTable, Slot } from '../tables/index.js';
 import { isMaximised } from './candidates.js';
 import type { IntegerSearch } from './search-types.js';
 
-/** GPUs of each class in the LP's plan, fractions as they are. */
+/** gpusUsed is the number of GPUs of each class in the LP's plan, with fractions. */
 export function gpusUsed({ classes, master, tables }: IntegerSearch): number[] {
   const used = classes.names.map(() => 0);
   master.columns.forEach((column, c) => {
@@ -17,7 +17,7 @@ export function gpusUsed({ classes, master, tables }: IntegerSearch): number[] {
   return used;
 }
 
-/** Whether columns in use serve every model's rate. */
+/** meetsRates says whether columns in use serve every model's rate. */
 export function meetsRates(
   { tables }: IntegerSearch,
   used: readonly UsedColumn[],
@@ -30,8 +30,8 @@ export function meetsRates(
 }
 
 /**
- * The LP's plan with every pool rounded up to whole GPUs, but for a part of it that whole GPUs serve already.
- * It meets the rates as far as the LP does; whether there are as many GPUs is the caller's to see.
+ * roundedUp is the LP's plan with every pool rounded up to whole GPUs, less the part of it that whole GPUs serve
+ * already. It meets the rates as far as the LP does. The caller checks whether the cluster has as many GPUs.
  */
 export function roundedUp({ master, tables }: IntegerSearch, served = 0): UsedColumn[] {
   return master.columns.flatMap((column, c): UsedColumn[] => {
@@ -47,7 +47,7 @@ export function roundedUp({ master, tables }: IntegerSearch, served = 0): UsedCo
   });
 }
 
-/** Price of the GPUs that pools take. */
+/** priceOf is the price of the GPUs that pools take. */
 export function priceOf({ classes, tables }: IntegerSearch, used: readonly UsedColumn[]): number {
   return used.reduce(
     (sum, { column, virtualGpus }) =>
@@ -61,7 +61,7 @@ export function priceOf({ classes, tables }: IntegerSearch, used: readonly UsedC
   );
 }
 
-/** GPUs by class that a plan no dearer than another can have. */
+/** cappedBy is the number of GPUs by class that a plan can have if it costs no more than another. */
 export function cappedBy(
   search: IntegerSearch,
   plan: readonly UsedColumn[],
@@ -74,7 +74,10 @@ export function cappedBy(
   });
 }
 
-/** GPUs by class worth looking at: where a price is least, those that a plan no dearer than the LP's rounded up can have. */
+/**
+ * usefulGpus is the number of GPUs by class that are worth looking at. If a price is minimised, these are the GPUs
+ * that a plan can have if it costs no more than the LP's plan rounded up.
+ */
 export function usefulGpus(search: IntegerSearch): readonly number[] {
   const { classes } = search;
   const { available } = classes;

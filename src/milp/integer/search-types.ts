@@ -7,7 +7,10 @@ import type { PooledProblem, SearchLimit } from '../problem.js';
 import type { ClassTable, ModelTable, Scale } from '../tables/index.js';
 import type { Stop } from '../work.js';
 
-/** What the search for whole numbers starts from. All figures but the problem's are in the search's own units. */
+/**
+ * IntegerSearch is what the search for whole numbers starts from. All figures but the problem's are in the search's
+ * own units.
+ */
 export interface IntegerSearch {
   readonly problem: PooledProblem;
   readonly scale: Scale;
@@ -17,7 +20,7 @@ export interface IntegerSearch {
   readonly master: MasterResult;
   readonly options: PlanOptions;
   readonly phases: Phases;
-  /** Whether tables are to end: with their counted work, or when `isStopped` says so. */
+  /** stop says whether tables are to end: when their counted work is done, or when `isStopped` says so. */
   readonly stop: Stop;
 }
 
@@ -33,18 +36,18 @@ export type SearchResult =
   | { readonly status: 'none'; readonly limit: SearchLimit; readonly nodes: number }
   | { readonly status: 'infeasible'; readonly nodes: number };
 
-/** Whether planning is to end with what it has: somebody asks for it, or its time is over. */
+/** isOver says whether planning is to end with what it has, because it was interrupted or its time is over. */
 export function isOver({ interrupted, timeLimitMs }: PlanOptions, phases: Phases): boolean {
   return interrupted?.() === true || (timeLimitMs !== undefined && phases.elapsed() >= timeLimitMs);
 }
 
-/** What ended a search that came to no end of its own. */
+/** limitOf says what ended a search early. */
 export function limitOf(options: PlanOptions, phases: Phases): SearchLimit {
   if (options.interrupted?.() === true) return 'interrupted';
   return isOver(options, phases) ? 'time' : 'work';
 }
 
-/** What is left of the time limit, for a solver. */
+/** timeLeft is what is left of the time limit, for a solver. */
 export function timeLeft({ options, phases }: IntegerSearch): { maxSeconds?: number } {
   if (options.timeLimitMs === undefined) return {};
   return { maxSeconds: Math.max(0.001, (options.timeLimitMs - phases.elapsed()) / 1000) };

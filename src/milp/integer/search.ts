@@ -20,28 +20,28 @@ import { milpPlan } from './column-milp.js';
 import { exactPositions } from './exact-positions.js';
 import {
   bulkPlan,
+  type FillRule,
   type GridColumns,
   type GridPlan,
   gridColumns,
   gridPlan,
   isAdditive,
-  type TableRule,
 } from './grid-search.js';
 import { wholeGpuBound } from './price-bound.js';
 import { meetsRates, usefulGpus } from './rounded.js';
 import { type IntegerSearch, type SearchResult, timeLeft } from './search-types.js';
 
-/** A gap by model at which a large cluster's plan is not worth a MILP. */
+/** Below this gap per model, a large cluster's plan is not worth a MILP. */
 const GOOD_ENOUGH = 2e-3;
 
-const POOLS: TableRule = { pool: true, shared: false };
-const FRACTIONS: TableRule = { pool: false, shared: false };
-const SHARED: TableRule = { pool: false, shared: true };
+const POOLS: FillRule = { pool: true, shared: false };
+const FRACTIONS: FillRule = { pool: false, shared: false };
+const SHARED: FillRule = { pool: false, shared: true };
 
-/** Parts of a GPU of each class that are left idle, one after another, where fractions do not fit side by side. */
+/** If fractions do not fit side by side, these parts of a GPU of each class are left idle, one after another. */
 const LESS = [1 / 12, 1 / 6, 1 / 4, 1 / 2, 1];
 
-/** Whole numbers; at a price also what whole GPUs cost at least, where that is not known exactly. */
+/** searchPlan finds whole numbers. For a price it also bounds what whole GPUs cost, if that is not known exactly. */
 export function searchPlan(search: IntegerSearch): SearchResult {
   const { master, options, phases } = search;
   const gap = options.gap ?? DEFAULT_GAP;
@@ -62,7 +62,7 @@ export function searchPlan(search: IntegerSearch): SearchResult {
 
 type Found = Extract<SearchResult, { status: 'found' }>;
 
-/** A result with a bound that was proved besides. */
+/** atLeast is a result with another bound that was proved besides. */
 function atLeast(
   search: IntegerSearch,
   { used, value, nodes, ...found }: Found,
@@ -74,9 +74,9 @@ function atLeast(
 }
 
 /**
- * Whole numbers: tables over amounts of GPUs where the rules allow them (exact), a MILP over the best columns elsewhere.
- * For `position` the tables give a plan from below (whole GPUs per pool also fill positions) and a bound from above
- * (fractions of GPUs per class); what lies between is searched.
+ * searchColumns finds whole numbers by tables over amounts of GPUs if the rules allow them (exact), and by a MILP
+ * over the best columns otherwise. For `position` the tables give a plan from below (whole GPUs per pool also fill
+ * positions) and a bound from above (fractions of GPUs per class), and what lies between is searched.
  */
 function searchColumns(search: IntegerSearch, gap: number): SearchResult {
   const { problem, options } = search;
@@ -86,14 +86,16 @@ function searchColumns(search: IntegerSearch, gap: number): SearchResult {
   if (!isAdditive(search)) return constrained(search, columns, gap);
   const useful = usefulGpus(search);
   if (rule === 'class') return shared(search, columns, useful, gap);
-  const pools = search.phases.time('pools', () => gridPlan(search, columns.sets, POOLS, undefined, useful));
+  const pools = search.phases.time('pools', () =>
+    gridPlan(search, columns.sets, { rule: POOLS, available: useful }),
+  );
   if (rule === 'pool') return exactly(search, columns, pools, gap);
   return positions(search, columns, pools, useful, gap);
 }
 
 /**
- * GPUs of all models and sizes that add up to whole ones. Fractions that add up may still not fit GPUs side by side; a little
- * less of each class does.
+ * shared plans if the GPUs of all models and sizes add up to whole ones. Fractions that add up may still not fit on
+ * GPUs side by side; then a little less of each class is planned.
  */
 function shared(
   search: IntegerSearch,
@@ -103,7 +105,7 @@ function shared(
 ): SearchResult {
   const { problem, tables, phases, master } = search;
   const solve = (available: readonly number[]) =>
-    phases.time('fractions', () => gridPlan(search, columns.sets, SHARED, undefined, available));
+    phases.time('fractions', () => gridPlan(search, columns.sets, { rule: SHARED, available }));
   const best = solve(useful);
   if (best === undefined) return byWholeGpus(search, columns, useful, gap);
   if (best.used.length === 0 || fitsServers(problem, tables, best.used))
@@ -122,7 +124,7 @@ function shared(
   return exactly(search, columns, best, gap);
 }
 
-/** Where fractions are too many: whole GPUs per pool do nearly as well on a cluster that large. */
+/** If there are too many fractions, whole GPUs per pool do nearly as well, because the cluster is that large. */
 function byWholeGpus(
   search: IntegerSearch,
   { sets }: GridColumns,
@@ -130,7 +132,7 @@ function byWholeGpus(
   gap: number,
 ): SearchResult {
   const { phases, master } = search;
-  const pools = phases.time('pools', () => gridPlan(search, sets, POOLS, undefined, useful));
+  const pools = phases.time('pools', () => gridPlan(search, sets, { rule: POOLS, available: useful }));
   if (pools === undefined || pools.used.length === 0) return largePlan(search, gap);
   const lower = { used: pools.used, value: planValue(search, pools.used, pools.value), nodes: 0 };
   if (gapOf(search, lower.value, master.bound) <= Math.max(gap, GOOD_ENOUGH))
@@ -139,18 +141,22 @@ function byWholeGpus(
   return finish(search, better(search, lower, milp), master.bound, gap);
 }
 
-/** The printed formulation; its own bound holds for as many pipelines of a sequence as it has copies. */
+/** The bound of the printed formulation holds for as many pipelines of a sequence as it has copies. */
 function literalPlan(search: IntegerSearch, gap: number): SearchResult {
   const { problem, classes, tables, options } = search;
   if (problem.planner.virtualPer === 'server')
     throw new InputError('solve the literal formulation', [fault('it knows no virtualPer: server')]);
-  const { outcome, used } = solveLiteral(options.highs, problem, classes, tables, {
-    copies: options.copies ?? 2,
-    gap,
-    ...milpWork(options.work ?? DEFAULT_WORK),
-    ...timeLeft(search),
-    ...(options.interrupted === undefined ? {} : { interrupted: options.interrupted }),
-  });
+  const { outcome, used } = solveLiteral(
+    options.highs,
+    { problem, classes, tables },
+    {
+      copies: options.copies ?? 2,
+      gap,
+      ...milpWork(options.work ?? DEFAULT_WORK),
+      ...timeLeft(search),
+      ...(options.interrupted === undefined ? {} : { interrupted: options.interrupted }),
+    },
+  );
   if (outcome.status === 'infeasible') return { status: 'infeasible', nodes: 0 };
   if (outcome.status !== 'optimal' && outcome.status !== 'feasible')
     return finish(search, undefined, search.master.bound, gap);
@@ -165,7 +171,7 @@ function literalPlan(search: IntegerSearch, gap: number): SearchResult {
   );
 }
 
-/** The tables are exact: what they found is optimal, what they did not find is not there. */
+/** The tables are exact: what they find is optimal, and what they do not find does not exist. */
 function exactly(
   search: IntegerSearch,
   { complete }: GridColumns,
@@ -185,14 +191,14 @@ function exactly(
 }
 
 /**
- * Rules that bind many pools at once (one size per server, minimum shares): without them the tables give a bound, and the
- * plan itself where it happens to keep the rules; else a MILP keeps them.
+ * Some rules bind many pools at once (one size per server, minimum shares). Without them the tables give a bound, and
+ * the plan itself if it happens to keep the rules. Otherwise a MILP keeps them.
  */
 function constrained(search: IntegerSearch, { sets, complete }: GridColumns, gap: number): SearchResult {
   const { problem, master, phases } = search;
   const pool = problem.planner.wholeGpusPer === 'pool';
   const rule = { pool, shared: problem.planner.wholeGpusPer === 'class' };
-  const free = phases.time('without rules', () => gridPlan(search, sets, rule));
+  const free = phases.time('without rules', () => gridPlan(search, sets, { rule }));
   const known = free !== undefined && free.used.length > 0 ? free : undefined;
   const bound = known === undefined || !complete ? master.bound : tighter(search, known.value, master.bound);
   if (known !== undefined && pool && keepsRules(search, known.used))
@@ -225,7 +231,9 @@ function keepsRules(search: IntegerSearch, used: readonly UsedColumn[]): boolean
   return shares && fitsServers(problem, tables, used);
 }
 
-/** Where the tables are too large: the LP's proportions, then a MILP where those are not close enough. */
+/**
+ * If the tables are too large, the LP's proportions give a plan, and a MILP is solved if that is not close enough.
+ */
 function largePlan(search: IntegerSearch, gap: number): SearchResult {
   const { master, phases, problem } = search;
   const plan = phases.time('bulk', () => bulkPlan(search));
@@ -240,7 +248,7 @@ function largePlan(search: IntegerSearch, gap: number): SearchResult {
   return finish(search, better(search, bulk, milp), master.bound, gap);
 }
 
-/** No plan by pools: where there is none by fractions either, there is none at all. */
+/** Pools gave no plan. If fractions give none either, there is none at all. */
 function withoutPools(
   search: IntegerSearch,
   sets: GridColumns['sets'],
@@ -248,12 +256,14 @@ function withoutPools(
   useful: readonly number[],
   gap: number,
 ): SearchResult {
-  const upper = search.phases.time('fractions', () => gridPlan(search, sets, FRACTIONS, undefined, useful));
+  const upper = search.phases.time('fractions', () =>
+    gridPlan(search, sets, { rule: FRACTIONS, available: useful }),
+  );
   const isNone = complete && upper !== undefined && (upper.used.length === 0 || upper.value <= 0);
   return isNone ? { status: 'infeasible', nodes: 0 } : largePlan(search, gap);
 }
 
-/** Of two values the one that bounds both. */
+/** loosest is the one of two values that bounds both. */
 function loosest(search: IntegerSearch, a: number, b: number): number {
   return isMaximised(search) ? Math.max(a, b) : Math.min(a, b);
 }
@@ -271,7 +281,9 @@ function positions(
       ? { used: pools.used, value: planValue(search, pools.used, pools.value), nodes: 0 }
       : undefined;
   if (lower === undefined) return withoutPools(search, sets, complete, useful, gap);
-  const upper = phases.time('fractions', () => gridPlan(search, sets, FRACTIONS, lower.value, useful));
+  const upper = phases.time('fractions', () =>
+    gridPlan(search, sets, { rule: FRACTIONS, known: lower.value, available: useful }),
+  );
   // The tables leave out what is no better than the plan there is: they may find less than it.
   const proved = upper === undefined || !complete ? master.bound : loosest(search, upper.value, lower.value);
   const bound = tighter(search, proved, master.bound);

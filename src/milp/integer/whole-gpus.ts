@@ -1,26 +1,29 @@
 import { type Grid, type ModelGrid, nextAmounts } from './grid.js';
 
 /**
- * The most a model can be served with by whole GPUs of each class, and the grid state that does it: the grid's table read
- * at whole GPUs, where fewer GPUs are always allowed.
+ * WholeGpuTable holds the most that a model can be served with by whole GPUs of each class, and the grid state that
+ * does it. It is the grid's table read at whole GPUs, and may always use fewer.
  */
 export interface WholeGpuTable {
-  /** Whole GPUs: strides over (count + 1) per class. */
+  /** The whole GPUs by class; strides are over (count + 1) per class. */
   readonly counts: readonly number[];
   readonly strides: readonly number[];
   readonly states: number;
   readonly rps: Float64Array;
-  /** Grid state whose plan serves it; 0 where nothing. */
+  /** The grid state whose plan serves it; 0 if there is none. */
   readonly at: Int32Array;
 }
 
-/** Best of everything at most as large: a running maximum along every class, then read at whole GPUs. */
+/**
+ * wholeGpuTable takes the best of everything that is at most as large: a running maximum along every class, read at
+ * whole GPUs.
+ */
 export function wholeGpuTable(model: ModelGrid, available: readonly number[]): WholeGpuTable {
   const { best, from } = bestUpTo(model);
   return atWholeGpus(model.grid, available, best, from);
 }
 
-/** The same in the grid's own units, where models share GPUs. */
+/** unitTable is the same in the grid's own units, for models that share GPUs. */
 export function unitTable(model: ModelGrid): WholeGpuTable {
   const { units, strides, states } = model.grid;
   const { best, from } = bestUpTo(model);
@@ -72,7 +75,7 @@ function atWholeGpus(
   return { counts, strides, states, rps, at };
 }
 
-/** Visits every state of a grid in order, with its amounts. */
+/** eachState visits every state of a grid in order, with its amounts. */
 export function eachState(grid: Grid, visit: (u: number, amounts: Int32Array) => void): void {
   const amounts = new Int32Array(grid.units.length);
   for (let u = 0; u < grid.states; u++) {

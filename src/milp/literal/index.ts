@@ -1,5 +1,6 @@
 /**
- * The formulation of PPipe A.1/A.2 as printed (repaired where it is too strict): the reference that small instances are checked against.
+ * The formulation of PPipe A.1/A.2 as printed, repaired where it is too strict. Small instances are checked against
+ * it.
  */
 
 export { solveLiteral } from './literal.js';

@@ -1,13 +1,13 @@
 import type { PooledProblem } from '../problem.js';
-import { classTable, type ModelTable, modelTable } from '../tables/index.js';
+import { classesOf, type ModelTable, modelTable } from '../tables/index.js';
 
 /**
- * How many choices (v, b, i, j) the literal formulation has: each is a binary and a whole number of PPipe A.2. Counted, not
- * built, so it costs nothing at any size.
+ * literalChoices counts the choices (v, b, i, j) of the literal formulation: each is a binary and a whole number of
+ * PPipe A.2. It counts without building the model, so it costs nothing at any size.
  * @param copies pipelines of each sequence of classes
  */
 export function literalChoices(problem: PooledProblem, copies: number): number {
-  const classes = classTable(problem);
+  const classes = classesOf(problem);
   const longest = problem.planner.maxPartitions;
   const perModel = problem.models.map((_, m) => choicesOf(modelTable(problem, m), classes.names, longest));
   return copies * perModel.reduce((sum, n) => sum + n, 0);
@@ -25,7 +25,7 @@ function choicesOf(table: ModelTable, classes: readonly string[], longest: numbe
   return total;
 }
 
-/** Virtual sizes and batches of a class that were measured. */
+/** The virtual sizes and batch sizes of a class that were measured. */
 function rowsOf({ slots, batches, prefixUs }: ModelTable, k: number): number {
   let rows = 0;
   slots.forEach((slot, s) => {

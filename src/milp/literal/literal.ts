@@ -1,5 +1,5 @@
 import type { Column } from '../columns/index.js';
-import type { HighsEngine, SolveOptions, SolveOutcome } from '../lp/index.js';
+import type { HighsEngine, SolveOutcome, SolverOptions } from '../lp/index.js';
 import { LinearModel, type Term } from '../lp/index.js';
 import { settledShares, type UsedColumn } from '../plan/index.js';
 import type { PooledProblem, ResolvedPlanner } from '../problem.js';
@@ -7,6 +7,7 @@ import {
   type ClassTable,
   fitsMemory,
   type ModelTable,
+  type ProblemTables,
   powerOfTwo,
   type Slot,
   slowerLink,
@@ -14,7 +15,7 @@ import {
   virtualGpuRps,
 } from '../tables/index.js';
 
-/** One value of (v, b, i, j) of partition d of pipeline l, with its variables p and g. */
+/** Choice is one value of (v, b, i, j) of partition d of pipeline l, with its variables p and g. */
 interface Choice {
   readonly slot: number;
   readonly batch: number;
@@ -24,11 +25,11 @@ interface Choice {
   readonly latencyUs: number;
   readonly p: number;
   readonly g: number;
-  /** Virtual GPUs a unit of g stands for: v where each pool fills whole GPUs. */
+  /** The virtual GPUs that a unit of g stands for: v if each pool fills whole GPUs. */
   readonly perUnit: number;
 }
 
-/** A slot for one pipeline: a class per partition, possibly left empty. */
+/** Pipeline is a place for one pipeline, with a class for each partition. It may stay empty. */
 interface Pipeline {
   readonly model: number;
   readonly name: string;
@@ -46,8 +47,13 @@ interface Literal {
   readonly pipelines: Pipeline[];
 }
 
-export interface LiteralOptions extends SolveOptions {
-  /** Pipelines of each sequence of classes. */
+/** LiteralProblem is a problem with its tables. */
+export interface LiteralProblem extends ProblemTables {
+  readonly problem: PooledProblem;
+}
+
+export interface LiteralOptions extends SolverOptions {
+  /** The number of pipelines of each sequence of classes. */
   readonly copies: number;
 }
 
@@ -57,32 +63,26 @@ export interface LiteralResult {
 }
 
 /**
- * PPipe A.1/A.2 as printed, one binary per (pipeline, partition, v, b, i, j), repaired where it is too strict (docs/design.md,
- * Departures): a slot may be empty (Eqs. (2), (16) sum to `used` instead of 1), the SLO binds when it is used (nothing
- * else is summed then), and every sequence of classes has several copies. Our own rows are added: whole GPUs per pool,
- * position or class, batch formation in (13), (27), the link's share in X, minimum shares, prices. It is the oracle small
- * problems are checked against: at ten blocks it has tens of thousands of binaries.
+ * solveLiteral solves PPipe A.1/A.2 as printed, with one binary per (pipeline, partition, v, b, i, j), repaired where
+ * it is too strict (docs/pooled-planner.md, Departures): a pipeline may be empty (Eqs. (2), (16) sum to `used`
+ * instead of 1), the SLO binds if it is used (nothing else is summed then), and every sequence of classes has several
+ * copies. Our own rows are added: whole GPUs per pool, position or class, batch formation in (13), (27), the link's
+ * share in X, minimum shares, prices. Small problems are checked against it; at ten blocks it has tens of thousands
+ * of binaries.
  */
 export function solveLiteral(
   engine: HighsEngine,
-  problem: PooledProblem,
-  classes: ClassTable,
-  tables: readonly ModelTable[],
+  problem: LiteralProblem,
   options: LiteralOptions,
 ): LiteralResult {
-  const literal = literalModel(problem, classes, tables, options.copies);
+  const literal = literalModel(problem, options.copies);
   const outcome = engine.solve(literal.model, options);
   const found = outcome.status === 'optimal' || outcome.status === 'feasible';
-  return { outcome, used: found ? settledShares(chosen(literal, outcome.values), tables) : [] };
+  return { outcome, used: found ? settledShares(chosen(literal, outcome.values), problem.tables) : [] };
 }
 
-/** The formulation itself; `toText()` of its model prints it. */
-export function literalModel(
-  problem: PooledProblem,
-  classes: ClassTable,
-  tables: readonly ModelTable[],
-  copies: number,
-): Literal {
+/** literalModel states the formulation; `toText()` of its model prints it. */
+export function literalModel({ problem, classes, tables }: LiteralProblem, copies: number): Literal {
   const literal: Literal = { model: new LinearModel(), problem, classes, tables, pipelines: [] };
   addPipelines(literal, copies);
   for (const pipeline of literal.pipelines) {
@@ -112,7 +112,9 @@ function addPipelines(literal: Literal, copies: number): void {
   });
 }
 
-/** Every sequence of 1 to `longest` classes: the paper's 14 pipelines for two classes and three partitions. */
+/**
+ * Every sequence of 1 to `longest` classes; these are the paper's 14 pipelines for two classes and three partitions.
+ */
 function sequences(count: number, longest: number): number[][] {
   let last: number[][] = [[]];
   const all: number[][] = [];
@@ -123,7 +125,10 @@ function sequences(count: number, longest: number): number[][] {
   return all;
 }
 
-/** Eqs. (3), (17): i < j; (5), (6), (19), (20): the first partition begins with the model, the last ends with it. */
+/**
+ * Eqs. (3), (17) ask for i < j; by Eqs. (5), (6), (19), (20) the first partition begins with the model and the last
+ * ends with it.
+ */
 function choicesOf(
   literal: Literal,
   table: ModelTable,
@@ -174,7 +179,7 @@ function choiceOf(
   return { slot: s, batch: b, first, end, rps, latencyUs, p, g, perUnit };
 }
 
-/** Eqs. (2), (16), with an empty slot allowed. */
+/** addOneChoice adds Eqs. (2), (16), and allows an empty pipeline. */
 function addOneChoice({ model }: Literal, { name, choices, used }: Pipeline): void {
   choices.forEach((list, d) => {
     const terms = list.map(({ p }): Term => [p, 1]);
@@ -182,7 +187,10 @@ function addOneChoice({ model }: Literal, { name, choices, used }: Pipeline): vo
   });
 }
 
-/** Eqs. (4), (18): what one partition ends with the next begins with, at the same batch where batches are unified. */
+/**
+ * addAdjacency adds Eqs. (4), (18): a partition begins where the one before ends, at the same batch size if batches
+ * are unified.
+ */
 function addAdjacency({ model, tables, problem }: Literal, { model: m, name, choices }: Pipeline): void {
   const { cuts, batches } = tables[m] as ModelTable;
   const apart = problem.planner.unifiedBatch ? batches.map((_, b) => [b]) : [batches.map((_, b) => b)];
@@ -197,7 +205,7 @@ function addAdjacency({ model, tables, problem }: Literal, { model: m, name, cho
       }
 }
 
-/** Eqs. (7), (8), (21), (22): GPUs where the choice is made, at least one. */
+/** addGpusOfChoice adds Eqs. (7), (8), (21), (22): a choice has at least one GPU, and no other has any. */
 function addGpusOfChoice({ model }: Literal, { name, choices }: Pipeline): void {
   for (const { p, g } of choices.flat()) {
     model.addConstraint(
@@ -221,10 +229,10 @@ function addGpusOfChoice({ model }: Literal, { name, choices }: Pipeline): void 
   }
 }
 
-/** Eqs. (10), (12), (13), (24), (26), (27), with the time that the largest batch takes to fill. */
+/** addSlo adds Eqs. (10), (12), (13), (24), (26), (27), with the time that the largest batch takes to fill. */
 function addSlo({ model, tables }: Literal, { model: m, name, classes, choices }: Pipeline): void {
   const table = tables[m] as ModelTable;
-  // The SLO in units near 10⁵, so that the solver's tolerance on the row is far below what the checker allows.
+  // The SLO is counted in units near 10⁵, so that the solver's tolerance is far below the checker's.
   const unitUs = powerOfTwo(table.allowedUs) / 2 ** 17;
   const formation = model.addVariable(`batch formation[${name}]`);
   const fillUs = (b: number) =>
@@ -249,7 +257,7 @@ function linkOf(table: ModelTable, from: number, toClass: number): number | unde
   return to === undefined ? undefined : slowerLink(table.slots[from] as Slot, to);
 }
 
-/** Eqs. (11), (14), (25), (28). */
+/** addThroughput adds Eqs. (11), (14), (25), (28). */
 function addThroughput({ model }: Literal, { name, choices, x }: Pipeline): void {
   choices.forEach((list, d) => {
     const served = list.map(({ g, rps, perUnit }): Term => [g, -rps * perUnit]);
@@ -257,7 +265,7 @@ function addThroughput({ model }: Literal, { name, choices, x }: Pipeline): void
   });
 }
 
-/** Eqs. (9), (23), in whole GPUs as `wholeGpusPer` says. */
+/** Eqs. (9), (23) are stated in whole GPUs, as `wholeGpusPer` says. */
 function addGpuCounts(literal: Literal): void {
   const { model, classes, problem, tables } = literal;
   const totals: Term[][] = classes.names.map(() => []);
@@ -285,7 +293,7 @@ function addGpuCounts(literal: Literal): void {
   });
 }
 
-/** A pool's GPUs are whole already. */
+/** The GPUs of a pool are whole already. */
 function wholeKey({ wholeGpusPer }: ResolvedPlanner, m: number, d: number, k: number): string | undefined {
   if (wholeGpusPer === 'pool') return undefined;
   return wholeGpusPer === 'position' ? `${k}/${m}/${d}` : `${k}`;
@@ -303,7 +311,10 @@ function addMinShares({ model, tables, classes, pipelines }: Literal): void {
   });
 }
 
-/** Eqs. (1), (15); for several models the least of throughput/weight (§3); or the price of the GPUs in use. */
+/**
+ * Eqs. (1), (15) are the objective: the least throughput/weight of several models (§3), or the price of the GPUs in
+ * use.
+ */
 function addObjective({ model, tables, classes, problem, pipelines }: Literal): void {
   const throughput = problem.planner.objective === 'throughput';
   const least = throughput ? model.addVariable('least throughput/weight') : undefined;
@@ -330,7 +341,7 @@ function addObjective({ model, tables, classes, problem, pipelines }: Literal): 
   model.addObjective('minimize', prices);
 }
 
-/** The pipelines in use, as columns. */
+/** chosen gives the pipelines in use as columns. */
 function chosen({ pipelines, tables }: Literal, values: ArrayLike<number>): UsedColumn[] {
   return pipelines.flatMap(({ model, choices, used, x }): UsedColumn[] => {
     if (Math.round(values[used] as number) === 0) return [];

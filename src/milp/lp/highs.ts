@@ -1,21 +1,21 @@
 import type { Highs, HighsCallbackMap, Model, ModelStatusCode, OptionValue } from 'highs';
 import type { LinearModel, Violation } from './linear-model.js';
 
-/** What ended a solve early. */
+/** SolveLimit is what ended a solve early. */
 export type SolveLimit = 'nodes' | 'time' | 'iterations' | 'interrupted' | 'target';
 
 /**
- * Every end of a solve, as our own union: an objective can be read only where there is a solution, a bound only where
- * one was proved.
+ * SolveOutcome is every end of a solve in our own union: an objective can be read only if there is a solution, and a
+ * bound only if one was proved.
  */
 export type SolveOutcome =
   | {
       readonly status: 'optimal' | 'feasible';
       readonly objective: number;
-      /** Proven bound on the objective of the model as given. */
+      /** A proven bound on the objective of the model as given. */
       readonly bound: number;
       readonly values: Float64Array;
-      /** Shadow prices of the rows and reduced costs; LPs solved to optimality only. */
+      /** The shadow prices of the rows, of LPs solved to optimality only. */
       readonly rowDuals?: Float64Array;
       readonly limit?: SolveLimit;
       readonly nodes: number;
@@ -24,26 +24,26 @@ export type SolveOutcome =
   | { readonly status: 'stopped'; readonly limit: SolveLimit; readonly nodes: number }
   | { readonly status: 'failed'; readonly message: string };
 
-export interface SolveOptions {
-  /** Relative gap at which a MIP stops; 0 proves the optimum. */
+export interface SolverOptions {
+  /** A MIP stops at this relative gap; 0 proves the optimum. */
   readonly gap?: number;
   readonly maxNodes?: number;
-  /** Counted work of a MIP besides its nodes: the solver's checkpoints, of which it passes some at every node. */
+  /** A MIP stops after this many of the solver's checkpoints, of which it passes some at every node. */
   readonly maxCheckpoints?: number;
   readonly maxSeconds?: number;
-  /** Simplex iterations of an LP. */
+  /** An LP stops after this many simplex iterations. */
   readonly maxIterations?: number;
   /** A solution to start from. */
   readonly start?: ArrayLike<number>;
-  /** Asked now and then; true ends the solve with what there is. */
+  /** interrupted is asked now and then; true ends the solve with what there is. */
   readonly interrupted?: () => boolean;
-  /** Told of every better solution and bound of a MIP. */
+  /** onProgress is told of every better solution and bound of a MIP. */
   readonly onProgress?: (value: number, bound: number) => void;
   /** Solve the LP relaxation of an integer model. */
   readonly relaxed?: boolean;
 }
 
-/** Columns to append to an open model: costs, bounds 0 … ∞, entries by row. */
+/** NewColumns are variables to append to an open model, with bounds 0 … ∞: their costs, and their entries by row. */
 export interface NewColumns {
   readonly costs: readonly number[];
   readonly starts: readonly number[];
@@ -51,30 +51,30 @@ export interface NewColumns {
   readonly coefficients: readonly number[];
 }
 
-/** A model that stays in the solver, so that it can grow and be solved again from its last basis. */
+/** OpenModel stays in the solver, so that it can grow and be solved again from its last basis. */
 export interface OpenModel {
   addColumns(columns: NewColumns): void;
   setRowBounds(row: number, lower: number, upper: number): void;
   setVariableBounds(variable: number, lower: number, upper: number): void;
-  solve(options?: SolveOptions): SolveOutcome;
+  solve(options?: SolverOptions): SolveOutcome;
   close(): void;
 }
 
-/** One HiGHS instance; keep it, since its first solves are several times slower than later ones. */
+/** HighsEngine is one HiGHS instance. Keep it: its first solves are several times slower than later ones. */
 export interface HighsEngine {
   readonly version: string;
   /** Solves a model from nothing and re-checks the solution by itself. */
-  solve(model: LinearModel, options?: SolveOptions): SolveOutcome;
+  solve(model: LinearModel, options?: SolverOptions): SolveOutcome;
   /** Opens a model for repeated solves. The caller closes it: an unclosed one leaks the solver's memory. */
   open(model: LinearModel): OpenModel;
 }
 
-/** HiGHS takes only finite options; three billion years will do. */
+/** HiGHS takes only finite options, so this stands for no limit (three billion years). */
 const NO_TIME_LIMIT = 1e17;
 
-/** Loads the WebAssembly solver: about 50 ms. The only place that does. */
+/** loadHighs loads the WebAssembly solver, which takes about 50 ms. Nothing else loads it. */
 export async function loadHighs(): Promise<HighsEngine> {
-  // Its types are written for require(); import() gives the function itself as the default.
+  // The package's types are written for require(); import() gives the function itself as the default.
   const { default: loader } = (await import('highs')) as unknown as { default: () => Promise<Highs> };
   const highs = await loader();
   return {
@@ -146,7 +146,7 @@ function build(highs: Highs, model: LinearModel): Model {
   return native;
 }
 
-function runNative(highs: Highs, native: Model, options: SolveOptions, isMip: boolean): SolveOutcome {
+function runNative(highs: Highs, native: Model, options: SolverOptions, isMip: boolean): SolveOutcome {
   native.zeroAllClocks();
   native.options.set(nativeOptions(options));
   if (options.start !== undefined) native.setSolution({ colValue: Float64Array.from(options.start) });
@@ -158,7 +158,7 @@ function runNative(highs: Highs, native: Model, options: SolveOptions, isMip: bo
   }
 }
 
-function nativeOptions(options: SolveOptions): Record<string, OptionValue> {
+function nativeOptions(options: SolverOptions): Record<string, OptionValue> {
   return {
     mip_rel_gap: options.gap ?? 0,
     mip_abs_gap: 0,
@@ -172,7 +172,7 @@ function nativeOptions(options: SolveOptions): Record<string, OptionValue> {
 
 function callbacksOf(
   highs: Highs,
-  { interrupted, onProgress, maxCheckpoints = Infinity }: SolveOptions,
+  { interrupted, onProgress, maxCheckpoints = Infinity }: SolverOptions,
 ): HighsCallbackMap {
   const { simplexInterrupt, mipInterrupt, mipLogging } = highs.constants.callbackType;
   let checkpoints = 0;
@@ -222,7 +222,7 @@ function outcomeOf(highs: Highs, native: Model, status: ModelStatusCode, isMip: 
   }
 }
 
-/** An early end: with the incumbent where a MIP has one, without a solution otherwise (a stopped LP proves nothing). */
+/** An early end gives the incumbent if a MIP has one, and no solution otherwise (a stopped LP proves nothing). */
 function stopped(highs: Highs, native: Model, limit: SolveLimit, isMip: boolean): SolveOutcome {
   const has = native.info.get('primal_solution_status') === highs.constants.solutionStatus.feasible;
   if (isMip && has) return { status: 'feasible', limit, ...solutionOf(highs, native, true, false) };
@@ -247,7 +247,7 @@ function nodesOf(native: Model): number {
   return Math.max(0, Number(native.info.get('mip_node_count')));
 }
 
-/** A solution that does not meet the model is no solution, whatever the solver says. */
+/** A solution that does not meet the model counts as none, whatever the solver says. */
 function checked(model: LinearModel, outcome: SolveOutcome): SolveOutcome {
   if (outcome.status !== 'optimal' && outcome.status !== 'feasible') return outcome;
   const broken = model.violations(outcome.values, 1e-5);

@@ -4,7 +4,7 @@
  * `linear-model.ts` holds named constraints, `highs.ts` turns every solver status into one union, `master.ts` states the LP whose
  * duals price columns. Only this folder imports `highs`.
  */
-export { type HighsEngine, loadHighs, type SolveOptions, type SolveOutcome } from './highs.js';
+export { type HighsEngine, loadHighs, type SolveOutcome, type SolverOptions } from './highs.js';
 export { LinearModel, type Term } from './linear-model.js';
 export { boundAt, columnKey, gpusByClass, type MasterResult, solveMaster } from './master.js';
 export type { MasterGoal } from './master-rows.js';

@@ -1,4 +1,4 @@
-/** One term of a sum: variable and coefficient. */
+/** Term is one term of a sum: a variable and its coefficient. */
 export type Term = readonly [variable: number, coefficient: number];
 
 export interface VariableBounds {
@@ -9,15 +9,15 @@ export interface VariableBounds {
 
 export type Sense = 'maximize' | 'minimize';
 
-/** A row or bound that values do not meet, and by how much. */
+/** Violation is a row or bound that values do not meet, and by how much. */
 export interface Violation {
   readonly name: string;
   readonly amount: number;
 }
 
 /**
- * A mixed-integer linear model: named variables, named constraints `lower ≤ Σ a·x ≤ upper`, one linear objective.
- * It knows no solver; it prints as text and judges a solution by itself.
+ * LinearModel is a mixed-integer linear model: named variables, named constraints `lower ≤ Σ a·x ≤ upper`, and one
+ * linear objective. It knows no solver; it prints as text and judges a solution by itself.
  */
 export class LinearModel {
   readonly variableNames: string[] = [];
@@ -27,14 +27,14 @@ export class LinearModel {
   readonly constraintNames: string[] = [];
   readonly rowLower: number[] = [];
   readonly rowUpper: number[] = [];
-  /** Rows in compressed form: row r holds entries starts[r] … starts[r + 1]. */
+  /** The rows in compressed form: row r holds the entries starts[r] … starts[r + 1]. */
   readonly starts: number[] = [0];
   readonly indices: number[] = [];
   readonly coefficients: number[] = [];
   readonly objective: number[] = [];
   sense: Sense = 'maximize';
 
-  /** Adds a variable; 0 ≤ x where no bounds are given. */
+  /** addVariable adds a variable, with 0 ≤ x if no bounds are given. */
   addVariable(name: string, { lower = 0, upper = Infinity, integer = false }: VariableBounds = {}): number {
     this.variableNames.push(name);
     this.lower.push(lower);
@@ -44,12 +44,15 @@ export class LinearModel {
     return this.variableNames.length - 1;
   }
 
-  /** Adds one variable per name, alike in bounds. */
+  /** addVariables adds one variable per name, with the same bounds. */
   addVariables(names: readonly string[], bounds: VariableBounds = {}): number[] {
     return names.map((name) => this.addVariable(name, bounds));
   }
 
-  /** Adds `lower ≤ Σ a·x ≤ upper`; terms with coefficient 0 are left out. */
+  /**
+   * addConstraint adds `lower ≤ Σ a·x ≤ upper` and leaves out terms with coefficient 0. Its four arguments are the
+   * parts of that line, in the order in which it is read.
+   */
   addConstraint(name: string, lower: number, terms: readonly Term[], upper: number): number {
     for (const [variable, coefficient] of terms) {
       if (coefficient === 0) continue;
@@ -63,14 +66,14 @@ export class LinearModel {
     return this.constraintNames.length - 1;
   }
 
-  /** Sets the objective; variables not named count 0. */
+  /** addObjective sets the objective; variables that are not named count 0. */
   addObjective(sense: Sense, terms: readonly Term[]): void {
     this.sense = sense;
     this.objective.fill(0);
     for (const [variable, coefficient] of terms) this.objective[variable] = coefficient;
   }
 
-  /** Of all rows and the objective, by size; Infinity where there is none. */
+  /** The smallest coefficient of all rows and the objective, by size; Infinity if there is none. */
   smallestCoefficient(): number {
     let least = Infinity;
     for (const list of [this.coefficients, this.objective])
@@ -83,7 +86,7 @@ export class LinearModel {
   }
 
   /**
-   * What the values do not meet, recomputed from the model alone.
+   * violations recomputes what the values do not meet from the model alone.
    * @param tolerance relative to the size of each row's largest term, and absolute for values near 0
    */
   violations(values: ArrayLike<number>, tolerance = 1e-6): Violation[] {
@@ -122,7 +125,7 @@ export class LinearModel {
     return found;
   }
 
-  /** The model as a person reads it: objective, constraints by name, bounds, integers. */
+  /** toText prints the model for a person: objective, constraints by name, bounds, integers. */
   toText(): string {
     const objective = this.objective.flatMap((cost, v): Term[] => (cost === 0 ? [] : [[v, cost]]));
     const rows = this.constraintNames.map((name, row) => {

@@ -2,28 +2,31 @@ import type { ClassTable, ModelTable } from '../tables/index.js';
 import { fastestGpuRps, powerOfTwo } from '../tables/index.js';
 import { LinearModel, type Term } from './linear-model.js';
 
-/** What the master maximises or minimises: the least throughput/weight, or the price of the GPUs that meet given rates. */
+/**
+ * MasterGoal is what the LP maximises or minimises: the least throughput/weight, or the price of the GPUs that meet
+ * given rates.
+ */
 export type MasterGoal =
   | {
       readonly kind: 'throughput';
       readonly weights: readonly number[];
-      /** Whether so much is reached is all that is asked: rounds end once it is. */
+      /** Rounds end once this much is reached. */
       readonly enough?: number;
-      /** Rounds end once the bound falls below. */
+      /** Rounds end once the bound falls below this. */
       readonly tooLittle?: number;
     }
   | { readonly kind: 'price'; readonly rps: readonly number[] };
 
-/** GPUs past which a class never runs out, in the LP's unit: the solver takes no larger bounds beside ones near 1. */
+/** A class with more GPUs, in the LP's unit, never runs out: the solver takes no larger bounds beside ones near 1. */
 const MOST_GPUS = 2 ** 24;
 
-/** Rows of the master: per class, per model, per model and class with a minimum share. */
+/** MasterRows holds the rows of the LP: one per class, per model, and per model and class with a minimum share. */
 export interface MasterRows {
   readonly model: LinearModel;
   readonly gpus: readonly number[];
   readonly shares: readonly number[];
   readonly minShares: readonly (readonly (number | undefined)[])[];
-  /** Units of the LP to a GPU: where rates need but a part of one, that part is near 1. */
+  /** The LP's units to a GPU. If the rates need only a part of a GPU, that part is near 1. */
   readonly perGpu: number;
 }
 
@@ -53,7 +56,7 @@ export function masterRows(classes: ClassTable, tables: readonly ModelTable[], g
   return { model, gpus, shares, minShares, perGpu };
 }
 
-/** One over the GPUs that the model with the largest demand needs, as a power of two. */
+/** unitsPerGpu is one over the GPUs that the model with the largest demand needs, as a power of two. */
 function unitsPerGpu(tables: readonly ModelTable[], goal: MasterGoal): number {
   const demands = goal.kind === 'throughput' ? goal.weights : goal.rps;
   return 1 / powerOfTwo(Math.max(...tables.map((table, m) => (demands[m] as number) / fastestGpuRps(table))));

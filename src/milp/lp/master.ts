@@ -1,24 +1,43 @@
 import type { Column, ColumnSource } from '../columns/index.js';
-import type { ClassTable, ModelTable, Slot } from '../tables/index.js';
+import type { ClassTable, ModelTable, ProblemTables, Slot } from '../tables/index.js';
 import type { HighsEngine, NewColumns, OpenModel } from './highs.js';
 import { type MasterGoal, type MasterRows, masterRows } from './master-rows.js';
 
-/** What the LP over columns came to: a bound on every integer plan, and the prices that prove it. */
+/** MasterResult is what the LP over columns came to: a bound on every integer plan, and the prices that prove it. */
 export interface MasterResult {
-  /** Proven by exact pricing, whatever the solver's tolerances: see `boundAt`. Infinity where nothing was proved. */
+  /**
+   * The bound is proved by exact pricing, whatever the solver's tolerances are (see `boundAt`). It is Infinity if
+   * nothing was proved.
+   */
   readonly bound: number;
   readonly columns: readonly Column[];
-  /** Throughput of each column in the LP's optimum. */
+  /** The throughput of each column in the LP's optimum. */
   readonly rps: readonly number[];
-  /** Price of a GPU by class (the shadow price, for throughput). */
+  /** The price of a GPU by class (the shadow price, for throughput). */
   readonly gpuPrices: readonly number[];
-  /** Prices by model for its minimum shares. */
+  /** The prices of minimum shares, by model and class. */
   readonly usePrices: readonly (readonly number[])[];
-  /** Price of one request per second by model: that of its cheapest column, found by exact pricing. No column is cheaper. */
+  /**
+   * The price of one request per second by model. It is that of the model's cheapest column, found by exact pricing:
+   * no column is cheaper.
+   */
   readonly modelPrices: readonly number[];
-  /** The same where no minimum share is asked for. */
+  /** The same prices if no minimum share is asked for. */
   readonly freeModelPrices: readonly number[];
   readonly rounds: number;
+}
+
+/** MasterProblem is the LP over columns: what there is, where the columns of each model come from, and what is asked for. */
+export interface MasterProblem extends ProblemTables {
+  readonly sources: readonly ColumnSource[];
+  readonly goal: MasterGoal;
+}
+
+export interface MasterOptions {
+  /** Columns that are known to be good. */
+  readonly start?: readonly Column[];
+  /** stop is asked after every round; true ends the search with the bound proved so far. */
+  readonly stop?: () => boolean;
 }
 
 const MOST_ROUNDS = 200;
@@ -26,23 +45,20 @@ const MOST_ITERATIONS = 50_000;
 const COLUMNS_PER_ROUND = 40;
 const REDUCED_COST_TOLERANCE = 1e-9;
 
-/** The solver refuses larger entries. Such a column is no help: it needs that many times the GPUs that the best one needs. */
+/**
+ * The solver refuses larger entries. A column with such an entry is no help: it needs that many times the GPUs of the
+ * best one.
+ */
 const LARGEST_ENTRY = 1e12;
 
 /**
- * Solves the LP over columns by column generation: the restricted LP's duals price columns, the cheapest are added, until
- * none is cheaper than its model's price (docs/design.md, idea 2).
- * @param start columns known to be good
- * @param stop asked after every round; true ends with the bound proved so far
+ * solveMaster solves the LP over columns by column generation. The duals of the restricted LP price columns, and the
+ * cheapest are added until none is cheaper than its model's price (docs/design.md, idea 2).
  */
 export function solveMaster(
   engine: HighsEngine,
-  classes: ClassTable,
-  tables: readonly ModelTable[],
-  sources: readonly ColumnSource[],
-  goal: MasterGoal,
-  start: readonly Column[],
-  stop: () => boolean = () => false,
+  { classes, tables, sources, goal }: MasterProblem,
+  { start = [], stop = () => false }: MasterOptions = {},
 ): MasterResult {
   const rows = masterRows(classes, tables, goal);
   const open = engine.open(rows.model);
@@ -53,10 +69,10 @@ export function solveMaster(
   }
 }
 
-/** Prices, and what they prove. */
+/** Proof holds prices and the bound that they prove. */
 interface Proof {
   readonly prices: Prices;
-  /** Of one request per second by model: of its cheapest column. */
+  /** The price of one request per second by model: that of its cheapest column. */
   readonly perModel: readonly number[];
   readonly bound: number;
 }
@@ -104,7 +120,11 @@ class Generation {
     return objective >= enough || bound < tooLittle;
   }
 
-  /** The bound that prices prove; the best one's prices are kept, the latest of those that are as good. @returns the best */
+  /**
+   * prove computes the bound that prices prove, and keeps the best bound's prices, or the latest of those that are as
+   * good.
+   * @returns the best bound so far
+   */
   private prove(prices: Prices): number {
     const perModel = this.cheapest(prices);
     const bound = boundAt(this.classes, this.goal, prices.perGpu, perModel);
@@ -121,7 +141,7 @@ class Generation {
     return tightest;
   }
 
-  /** Of one request per second by model: the price of its cheapest column, by exact pricing. */
+  /** cheapest is the price of one request per second by model: that of its cheapest column, by exact pricing. */
   private cheapest({ perGpu, perUse, perModel }: Prices): number[] {
     return this.sources.map((source, m) => {
       const table = this.tables[m] as ModelTable;
@@ -133,7 +153,7 @@ class Generation {
     });
   }
 
-  /** Price of the cheapest of a model's columns in the LP. */
+  /** The price of the cheapest of a model's columns in the LP. */
   private cheapestKnown(m: number, perGpu: readonly number[], perUse: readonly number[]): number {
     let cheapest = Infinity;
     for (const column of this.columns) {
@@ -149,7 +169,10 @@ class Generation {
     return cheapest;
   }
 
-  /** Columns that are cheap for one class at a time and for all alike, so that the first LP has something to choose from. */
+  /**
+   * addFirst adds columns that are cheap if one class is, and columns that are cheap if all classes cost the same, so
+   * that the first LP has a choice.
+   */
   private addFirst(): void {
     const count = this.classes.names.length;
     const guesses = [
@@ -180,13 +203,16 @@ class Generation {
     return added;
   }
 
-  /** Throughput is priced in itself: the LP's units of GPUs are undone. A price is counted in the LP's units, so rates are. */
+  /**
+   * pricesOf undoes the LP's units of GPUs for throughput, which is priced in itself. A price is counted in the LP's
+   * units, and so are rates.
+   */
   private pricesOf(duals: Float64Array): Prices {
     const { gpus, shares, minShares, perGpu: units } = this.rows;
     const throughput = this.goal.kind === 'throughput';
     const sign = throughput ? 1 : -1;
     const [gpuUnit, rateUnit] = throughput ? [units, 1] : [1, 1 / units];
-    // For prices: a class's own price per GPU plus what its scarcity adds.
+    // For prices, a GPU costs its own price and what its scarcity adds.
     const perGpu = gpus.map(
       (row, k) => Math.max(0, sign * (duals[row] as number) * gpuUnit) + (this.classes.unitCost[k] as number),
     );
@@ -256,7 +282,7 @@ class Generation {
     };
   }
 
-  /** What is proved where no LP was solved: every GPU at its own price. */
+  /** withoutLp is what is proved if no LP was solved: every GPU at its own price. */
   private withoutLp(): Proof {
     const perGpu = [...this.classes.unitCost];
     const perUse = this.tables.map(() => perGpu.map(() => 0));
@@ -268,12 +294,12 @@ class Generation {
 
 interface Prices {
   readonly perGpu: readonly number[];
-  /** The LP's own; no more than columns in the LP cost. */
+  /** The LP's own prices of a request per second, which no column in the LP undercuts. */
   readonly perModel: readonly number[];
   readonly perUse: readonly (readonly number[])[];
 }
 
-/** GPUs of each class that a column takes per request per second. */
+/** gpusByClass is the number of GPUs of each class that a column takes per request per second. */
 export function gpusByClass(column: Column, table: ModelTable, classes: number): number[] {
   const gpus = new Array<number>(classes).fill(0);
   for (const { slot, rps } of column.parts) {
@@ -283,20 +309,22 @@ export function gpusByClass(column: Column, table: ModelTable, classes: number):
   return gpus;
 }
 
-/** Two columns are the same pipeline where these agree. */
+/** columnKey is equal for two columns that are the same pipeline. */
 export function columnKey({ model, parts }: Column): string {
   return `${model}:${parts.map((p) => `${p.end},${p.slot},${p.batch}`).join(';')}`;
 }
 
-/** Every column of a model pays for the share that is asked for; those that use the class get it back. */
+/** refundOf is what every column of a model pays for the minimum shares; columns that use the class get it back. */
 function refundOf(perUse: readonly number[], table: ModelTable): number {
   return perUse.reduce((sum, price, k) => sum + price * (table.minShare[k] as number), 0);
 }
 
 /**
- * A bound on the objective of every plan, integer or not, from prices alone: with μ the price of a GPU and π_m the price of
- * model m's cheapest column, Σ_m π_m·throughput_m ≤ Σ_k μ_k·N_k. For throughput, t·Σ w_m·π_m ≤ Σ μ_k·N_k; for rates, cost ≥
- * Σ π_m·rps_m − Σ (μ_k − price_k)·N_k. It needs no optimal LP, only exact pricing, so tolerances cannot make it false.
+ * boundAt is a bound on the objective of every plan, integer or not, from prices alone. Let μ be the price of a GPU
+ * and π_m the price of model m's cheapest column; then Σ_m π_m·throughput_m ≤ Σ_k μ_k·N_k. For throughput, t·Σ
+ * w_m·π_m ≤ Σ μ_k·N_k. For rates, cost ≥ Σ π_m·rps_m − Σ (μ_k − price_k)·N_k. It needs no optimal LP, only exact
+ * pricing, so tolerances cannot make it false. It keeps four arguments because they are the four symbols of the
+ * formula.
  * @param perGpu μ, by class
  * @param perModel π, by model
  */

@@ -1,32 +1,37 @@
 import type { PlannedPartition, PlannedPipeline, PooledPlan } from '../../artifacts/index.js';
 
-/** One figure in both plans. */
+/** Change is one figure in both plans. */
 export interface Change {
   readonly before: number;
   readonly after: number;
 }
 
-/** What a new plan changes. */
+/** PlanDiff is what a new plan changes. */
 export interface PlanDiff {
-  /** `kind` of the plan after; `kindBefore` where the other's is another, and the values are not alike. */
+  /**
+   * `kind` is that of the plan after. `kindBefore` is there if the other plan's kind differs, and then the values are
+   * not alike.
+   */
   readonly objective: Change & { readonly kind: string; readonly kindBefore?: string };
   readonly models: readonly {
     readonly name: string;
     readonly throughputRps: Change;
-    /** What requests are held to when the plan is served. */
+    /** The SLO that requests are held to when the plan is served. */
     readonly sloMs: Change;
-    /** Pipelines by what they are; only those whose GPUs or rate differ. */
+    /** The pipelines whose GPUs or rates differ, by what they are. */
     readonly pipelines: readonly PipelineChange[];
   }[];
-  /** Whole GPUs in use by class; only those that differ. */
+  /** The whole GPUs in use by class, of classes in which they differ. */
   readonly classes: readonly { readonly name: string; readonly used: Change }[];
-  /** GPUs that serve another partition than before, serve none any more, or serve one now. */
+  /**
+   * The GPUs that now serve another partition, that no longer serve one, or that now serve one for the first time.
+   */
   readonly gpusMoved: number;
   readonly same: boolean;
 }
 
 export interface PipelineChange {
-  /** Cuts, devices, sizes and batch in words. */
+  /** The pipeline's cuts, devices, sizes and batch in words. */
   readonly pipeline: string;
   readonly throughputRps: Change;
   readonly gpus: Change;
@@ -34,7 +39,10 @@ export interface PipelineChange {
 
 const ROUNDING = 1e-9;
 
-/** Compares two plans: rates, pipelines, GPUs. A model, pipeline or class that one lacks counts 0 there. */
+/**
+ * diffPlans compares rates, pipelines and GPUs of two plans. A model, pipeline or class that one of them lacks counts
+ * as 0 there.
+ */
 export function diffPlans(a: Omit<PooledPlan, 'inputs'>, b: Omit<PooledPlan, 'inputs'>): PlanDiff {
   const names = [...new Set([...a.models, ...b.models].map(({ name }) => name))];
   const models = names.map((name) => {

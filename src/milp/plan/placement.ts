@@ -1,7 +1,7 @@
 import type { Cluster, DeviceClass, Placement } from '../../artifacts/index.js';
 import type { WholeGpusPer } from '../problem.js';
 
-/** The virtual GPUs of one partition of one pipeline. */
+/** PoolToPlace is the virtual GPUs of one partition of one pipeline. */
 export interface PoolToPlace {
   readonly model: number;
   readonly pipeline: number;
@@ -16,24 +16,27 @@ export interface PlacementRules {
   readonly virtualPer: 'gpu' | 'server';
 }
 
-/** Whole GPUs with the same on each: pools by index, one entry per virtual GPU. */
+/** AlikeGpus are whole GPUs with the same content: pools by index, with one entry per virtual GPU. */
 interface AlikeGpus {
   readonly virtual: number;
   readonly pools: readonly number[];
   readonly count: number;
 }
 
-/** The number of the next GPU of a virtual size; a server's are numbered one after the other. */
+/**
+ * NextGpu gives the number of the next GPU of a virtual size. The GPUs of a server are numbered one after the other.
+ */
 type NextGpu = (virtual: number) => number;
 
 const ROUNDING = 1e-9;
 
 /**
- * Puts every virtual GPU on a server and a GPU. Whole GPUs are filled per pool, position or class as the rule says; pools
- * lie in the order of models, pipelines and partitions, each on consecutive GPUs; GPUs already taken are the last ones.
- * Under `virtualPer: server` the GPUs of one server have one virtual size. Under `position` and `class` unlike sizes may
- * share a GPU where their parts fit; a GPU's `virtual` is then each entry's own.
- * @returns undefined where the pools do not fit
+ * placeVirtualGpus puts every virtual GPU on a server and a GPU. Whole GPUs are filled per pool, position or class,
+ * as the rule says. Pools are placed in the order of models, pipelines and partitions, each on consecutive GPUs; GPUs
+ * that are already taken are the last ones. Under `virtualPer: server` the GPUs of one server have one virtual size.
+ * Under `position` and `class` unlike sizes may share a GPU if their parts fit; the `virtual` of an entry is then its
+ * own.
+ * @returns undefined if the pools do not fit
  */
 export function placeVirtualGpus(
   pools: readonly PoolToPlace[],
@@ -50,14 +53,17 @@ export function placeVirtualGpus(
   return placed;
 }
 
-/** Whether `placeVirtualGpus()` would place them, at a cost that does not grow with the cluster. */
+/** canPlace says whether `placeVirtualGpus()` would place them, at a cost that does not grow with the cluster. */
 export function canPlace(pools: readonly PoolToPlace[], cluster: Cluster, rules: PlacementRules): boolean {
   return Object.entries(cluster.devices).every(
     ([name, device]) => numbering(fillGpus(pools, name, rules), device, rules) !== undefined,
   );
 }
 
-/** The entries of GPUs that are alike; large clusters have hundreds of thousands, so that each costs no more than itself. */
+/**
+ * placeAlike adds the entries of GPUs that are alike. Large clusters have hundreds of thousands of entries, so equal
+ * ones share one object.
+ */
 function placeAlike(
   { virtual, pools: on, count }: AlikeGpus,
   pools: readonly PoolToPlace[],
@@ -75,7 +81,7 @@ function placeAlike(
     if (of !== last) [last, server] = [of, `${name}-${of}`];
     let entry: Placement | undefined;
     for (let k = 0; k < on.length; k++) {
-      // Entries of one pool on one GPU are the same.
+      // The entries of one pool on one GPU are equal.
       if (entry === undefined || on[k] !== on[k - 1]) {
         const { model, pipeline, partition, virtual: own } = pools[on[k] as number] as PoolToPlace;
         entry = { server, gpu, class: name, virtual: own, model, pipeline, partition };
@@ -85,7 +91,7 @@ function placeAlike(
   }
 }
 
-/** The whole GPUs of one class, filled group by group. */
+/** fillGpus fills the whole GPUs of one class, group by group. */
 function fillGpus(pools: readonly PoolToPlace[], name: string, rules: PlacementRules): AlikeGpus[] {
   const groups = new Map<string, number[]>();
   pools.forEach((pool, p) => {
@@ -110,7 +116,7 @@ function groupKey(pool: PoolToPlace, p: number, { wholeGpusPer, virtualPer }: Pl
   }
 }
 
-/** First whole GPUs of one size, then what is left over of each. */
+/** fillGroup fills whole GPUs of one size first, and then packs what is left over of each size. */
 function fillGroup(pools: readonly PoolToPlace[], members: readonly number[]): AlikeGpus[] {
   const gpus: AlikeGpus[] = [];
   const sizes = [...new Set(members.map((p) => (pools[p] as PoolToPlace).virtual))].sort((a, b) => a - b);
@@ -135,10 +141,13 @@ function fillGroup(pools: readonly PoolToPlace[], members: readonly number[]): A
   return [...gpus, ...packed(pools, left)];
 }
 
-/** Leftovers tried in every order of GPUs at most; past it they are taken as they come. */
+/** Leftovers are tried in every order of GPUs up to this many tries; then they are taken as they come. */
 const MOST_TRIES = 20_000;
 
-/** What is left over of each size, on as few GPUs as can be found: they are few, less than v of each size. */
+/**
+ * packed puts what is left over of each size on as few GPUs as can be found. Leftovers are few: fewer than v of each
+ * size v.
+ */
 function packed(pools: readonly PoolToPlace[], left: readonly number[]): AlikeGpus[] {
   const parts = left.map((p) => 1 / (pools[p] as PoolToPlace).virtual);
   const fewest = Math.ceil(parts.reduce((sum, part) => sum + part, 0) - ROUNDING);
@@ -154,7 +163,7 @@ function packed(pools: readonly PoolToPlace[], left: readonly number[]): AlikeGp
   }
 }
 
-/** A GPU for every part, or undefined where none was found within the tries. */
+/** seated gives a GPU for every part, or undefined if none was found within the tries. */
 function seated(parts: readonly number[], bins: number): number[] | undefined {
   const load = new Array<number>(bins).fill(0);
   const seats: number[] = [];
@@ -178,7 +187,7 @@ function seated(parts: readonly number[], bins: number): number[] | undefined {
   return place(0) ? seats : undefined;
 }
 
-/** @returns undefined where the GPUs are more than are free */
+/** @returns undefined if there are more GPUs than are free */
 function numbering(
   gpus: readonly AlikeGpus[],
   device: DeviceClass,
@@ -191,7 +200,7 @@ function numbering(
   return () => next++;
 }
 
-/** Servers are given to virtual sizes; a last, smaller server goes to the first size whose remainder fits it. */
+/** Servers are given to virtual sizes. A last, smaller server goes to the first size whose remainder fits on it. */
 function numberingByServer(
   gpus: readonly AlikeGpus[],
   available: number,

@@ -1,50 +1,51 @@
 import type { Column } from '../columns/index.js';
 import { LinearModel, type Term } from '../lp/index.js';
 import type { ResolvedPlanner } from '../problem.js';
-import type { ClassTable, ModelTable, Slot } from '../tables/index.js';
+import type { ClassTable, ModelTable, ProblemTables, Slot } from '../tables/index.js';
 import { coefficient, type PlanGoal, type PlanUnits, planUnits } from './plan-units.js';
 
-/** A column in use: virtual GPUs of each of its partitions. */
+/** UsedColumn is a column in use, with the virtual GPUs of each of its partitions. */
 export interface UsedColumn {
   readonly column: Column;
   readonly virtualGpus: readonly number[];
-  /** Less than its GPUs could serve, where another class must take a minimum share. */
+  /** The rate, if it is held below what its GPUs could serve because another class must take a minimum share. */
   readonly rps?: number;
 }
 
-/** The integer problem over some columns: variables by column and partition. */
+/** PlanModel is the integer problem over some columns, with variables by column and partition. */
 export interface PlanModel {
   readonly model: LinearModel;
   readonly columns: readonly Column[];
   readonly least: number | undefined;
   readonly throughput: readonly number[];
-  /** Virtual GPUs, or whole GPUs where each pool fills its own (`perUnit` virtual GPUs a unit). */
+  /** The units of each variable: virtual GPUs, or whole GPUs of `perUnit` virtual GPUs if each pool fills its own. */
   readonly units: readonly (readonly number[])[];
   readonly perUnit: readonly (readonly number[])[];
-  /** What the model counts as 1: its variables of throughput and its objective are in these. */
+  /** The units of throughput variables and of the objective. */
   readonly scale: PlanUnits;
-  /** Whether the solver sees all of its figures: what it takes for zero could be served, and its bound would be false. */
+  /**
+   * isProof says whether the solver's bound holds. The solver takes small figures for zero; if the model has such
+   * figures, more could be served than it sees.
+   */
   readonly isProof: boolean;
-  /** Price of the whole GPUs of a solution. */
+  /** priceOf is the price of the whole GPUs of a solution. */
   readonly priceOf: (values: ArrayLike<number>) => number;
 }
 
 type Draft = Omit<PlanModel, 'priceOf' | 'isProof'>;
 
-/** The solver drops entries of 10⁻⁹, and a row is kept to within 10⁻⁷. */
+/** The solver drops entries of 10⁻⁹ and keeps a row to within 10⁻⁷, so smaller figures than this are not seen. */
 const LEAST_SEEN = 1e-5;
 
 /**
- * PPipe A.2 over given columns: the columns fix p, t and n of the printed formulation, so that Eqs. (16)–(20), (24), (26)
- * and (27) hold by choice; what is left are the counts (23), the rates (25), (28) and the objective (15), with whole GPUs
- * counted as `wholeGpusPer` says.
+ * planModel is PPipe A.2 over given columns. The columns fix p, t and n of the printed formulation, so that Eqs.
+ * (16)–(20), (24), (26) and (27) hold by choice. What is left are the counts (23), the rates (25), (28) and the
+ * objective (15), with whole GPUs counted as `wholeGpusPer` says.
  */
 export function planModel(
-  classes: ClassTable,
-  tables: readonly ModelTable[],
+  { classes, tables }: ProblemTables,
   columns: readonly Column[],
-  planner: ResolvedPlanner,
-  goal: PlanGoal,
+  { planner, goal }: { readonly planner: ResolvedPlanner; readonly goal: PlanGoal },
 ): PlanModel {
   const model = new LinearModel();
   const least = goal.kind === 'throughput' ? model.addVariable('least throughput/weight') : undefined;
@@ -69,7 +70,7 @@ function columnName({ model, parts }: Column, c: number): string {
   return `${model}.${c}:${parts.map((p) => `${p.end}@${p.slot}b${p.batch}`).join('|')}`;
 }
 
-/** g of Eqs. (21), (22): whole numbers of virtual GPUs; of whole GPUs where a pool fills them alone. */
+/** addUnits adds g of Eqs. (21), (22): whole numbers of virtual GPUs, or of whole GPUs if a pool fills them alone. */
 function addUnits(
   model: LinearModel,
   tables: readonly ModelTable[],
@@ -89,7 +90,7 @@ function slotOf(tables: readonly ModelTable[], model: number, slot: number): Slo
   return (tables[model] as ModelTable).slots[slot] as Slot;
 }
 
-/** Eqs. (25), (28): x_l ≤ X·g for every partition; X no more than a model can need. */
+/** addRates adds Eqs. (25), (28): x_l ≤ X·g for every partition, with X no larger than what a model can need. */
 function addRates(
   { model, columns, throughput, units, scale }: Draft,
   unitRps: readonly (readonly number[])[],
@@ -106,15 +107,18 @@ function addRates(
   });
 }
 
-/** Whole GPUs of one class and, where sizes must not mix, one virtual size. */
+/** WholeGpus are the whole GPUs of one class and, if sizes must not mix, of one virtual size. */
 interface WholeGpus {
   readonly classIndex: number;
   readonly virtual: number | undefined;
-  /** Σ of these is a number of whole GPUs. */
+  /** The sum of these terms is a number of whole GPUs. */
   readonly terms: readonly Term[];
 }
 
-/** Groups partitions that fill whole GPUs together: n_G ≥ Σ g/v, n_G whole. A pool's units are whole GPUs already. */
+/**
+ * addWholeGpus groups partitions that fill whole GPUs together: n_G ≥ Σ g/v with n_G whole. A pool's units are whole
+ * GPUs already.
+ */
 function addWholeGpus(
   plan: Draft,
   classes: ClassTable,
@@ -142,7 +146,7 @@ function addWholeGpus(
   });
 }
 
-/** Eqs. (9), (23): the GPUs there are of each class. */
+/** addClassLimits adds Eqs. (9), (23): the GPUs that there are of each class. */
 function addClassLimits({ model }: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus[]): void {
   classes.names.forEach((name, k) => {
     const terms = wholeGpus.filter((group) => group.classIndex === k).flatMap((group) => group.terms);
@@ -150,7 +154,7 @@ function addClassLimits({ model }: Draft, classes: ClassTable, wholeGpus: readon
   });
 }
 
-/** One virtual size per server: every size has servers of its own; a last, smaller server goes to one of them. */
+/** addServers gives every virtual size servers of its own. A last, smaller server goes to one of the sizes. */
 function addServers({ model }: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus[]): void {
   classes.names.forEach((name, k) => {
     const perServer = classes.perServer[k] as number;
@@ -162,7 +166,8 @@ function addServers({ model }: Draft, classes: ClassTable, wholeGpus: readonly W
       small > 0 ? sizes.map((v) => model.addVariable(`last server[${name}/${v}]`, { integer: true })) : [];
     sizes.forEach((v, i) => {
       const terms = wholeGpus.filter((g) => g.classIndex === k && g.virtual === v).flatMap((g) => g.terms);
-      const seats: Term[] = [[full[i] as number, -perServer]];
+      // The solver takes no endless coefficient: a server holds no more GPUs than there are.
+      const seats: Term[] = [[full[i] as number, -Math.min(perServer, available)]];
       if (last[i] !== undefined) seats.push([last[i], -small]);
       model.addConstraint(`GPUs of ${name}/${v}`, -Infinity, [...terms, ...seats], 0);
     });
@@ -176,7 +181,7 @@ function throughputTerms({ columns, throughput }: Draft, m: number): Term[] {
   return columns.flatMap((column, c): Term[] => (column.model === m ? [[throughput[c] as number, 1]] : []));
 }
 
-/** Several models: each one's throughput carries its weight (§3, Objective); or meets its rate. */
+/** addDemands makes each model's throughput carry its weight (§3, Objective), or meet its rate. */
 function addDemands(plan: Draft, tables: readonly ModelTable[], goal: PlanGoal): void {
   tables.forEach(({ name }, m) => {
     const terms = throughputTerms(plan, m);
@@ -192,7 +197,7 @@ function addDemands(plan: Draft, tables: readonly ModelTable[], goal: PlanGoal):
   });
 }
 
-/** The least share of a model's throughput whose pipelines use a class. */
+/** addMinShares adds the minimum share of a model's throughput that pipelines with a class must serve. */
 function addMinShares(plan: Draft, tables: readonly ModelTable[], classes: ClassTable): void {
   tables.forEach((table, m) => {
     classes.names.forEach((name, k) => {
@@ -208,7 +213,10 @@ function addMinShares(plan: Draft, tables: readonly ModelTable[], classes: Class
   });
 }
 
-/** Eqs. (1), (15), or the price of the whole GPUs in use. @returns the price's terms, in the problem's unit */
+/**
+ * addGoal adds Eqs. (1), (15), or the price of the whole GPUs in use.
+ * @returns the price's terms, in the problem's unit
+ */
 function addGoal(plan: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus[]): Term[] {
   const { model, least, scale } = plan;
   const price = wholeGpus.flatMap(({ classIndex, terms }) =>
@@ -223,7 +231,7 @@ function addGoal(plan: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus
   return price;
 }
 
-/** The columns a solution uses, with their virtual GPUs. */
+/** usedColumns gives the columns that a solution uses, with their virtual GPUs. */
 export function usedColumns(
   plan: PlanModel,
   values: ArrayLike<number>,
@@ -240,7 +248,7 @@ export function usedColumns(
   });
 }
 
-/** Throughput of a column in use: that of its slowest partition (Eqs. (14), (28)). */
+/** usedRps is the throughput of a column in use, which is that of its slowest partition (Eqs. (14), (28)). */
 export function usedRps({ column, virtualGpus, rps: planned = Infinity }: UsedColumn): number {
   return Math.min(planned, ...column.parts.map(({ rps }, d) => rps * (virtualGpus[d] as number)));
 }

@@ -1,26 +1,27 @@
 import type { Column } from '../columns/index.js';
 import type { ClassTable } from '../tables/index.js';
 
-/** What a plan is to be best at. `most`: no plan reaches more. */
+/** PlanGoal is what a plan is to be best at. No plan reaches more than `most`. */
 export type PlanGoal =
   | { readonly kind: 'throughput'; readonly weights: readonly number[]; readonly most: number }
   | { readonly kind: 'price'; readonly rps: readonly number[] };
 
 /**
- * What a MILP counts as 1, so that its figures lie between 0 and 1 whatever those of the problem: absolute tolerances of the
- * solver then mean the same everywhere.
+ * PlanUnits is what a MILP counts as 1. With these units its figures lie between 0 and 1 whatever those of the
+ * problem are, so the solver's absolute tolerances mean the same everywhere.
  */
 export interface PlanUnits {
-  /** By model: requests per second. */
+  /** The requests per second that count as 1, by model. */
   readonly rps: readonly number[];
-  /** Least throughput/weight, or price. */
+  /** The least throughput/weight, or the price, that counts as 1. */
   readonly value: number;
 }
 
 /**
- * Units of a MILP over columns. A model's unit is what its fastest partition serves, or what the model needs where that is
- * less: a virtual GPU that serves more than is needed is as good as one that serves just that.
- * @param unitRps requests per second of a unit of each partition, by column
+ * planUnits chooses the units of a MILP over columns. A model's unit is what its fastest partition serves, or what
+ * the model needs if that is less: a virtual GPU that serves more than is needed is as good as one that serves just
+ * that.
+ * @param unitRps the requests per second of a unit of each partition, by column
  */
 export function planUnits(
   columns: readonly Column[],
@@ -42,8 +43,8 @@ export function planUnits(
 const DIGITS = 30;
 
 /**
- * A coefficient to 30 binary digits, far finer than the solver's tolerances. The last digits of a figure depend on the units
- * of a spec; without them the solver takes the same way in all units.
+ * coefficient rounds a figure to 30 binary digits, which is far finer than the solver's tolerances. The last digits
+ * of a figure depend on the units of a spec; without them the solver takes the same path in all units.
  */
 export function coefficient(figure: number): number {
   if (!Number.isFinite(figure) || figure === 0) return figure;

@@ -1,6 +1,8 @@
 import {
   type ClassUse,
   FORMAT_VERSION,
+  fault,
+  InputError,
   type Placement,
   type PlannedModel,
   type PlannedPartition,
@@ -9,30 +11,34 @@ import {
 } from '../../artifacts/index.js';
 import type { Column, ColumnPart } from '../columns/index.js';
 import type { PlanBody, PooledProblem, ProblemModel } from '../problem.js';
-import type { ClassTable, ModelTable, Slot } from '../tables/index.js';
+import type { ModelTable, ProblemTables, Slot } from '../tables/index.js';
 import { canPlace, type PoolToPlace, placeVirtualGpus } from './placement.js';
 import { type UsedColumn, usedRps } from './plan-model.js';
 
-/** What is known of a plan besides its columns. */
+/** PlanFacts is what a search knows of its plan. */
 export interface PlanFacts {
+  readonly used: readonly UsedColumn[];
   readonly status: 'optimal' | 'feasible';
   readonly objective: PlanObjective;
   readonly reproducible: boolean;
   readonly shadowPrices: readonly (number | undefined)[];
 }
 
+/** A plan lists every virtual GPU in about 100 bytes, and no text may be longer than 512 MiB. */
+const MOST_LISTED = 4_000_000;
+
 /**
- * A plan from the columns it uses. Pipelines lie in a fixed order: most throughput first, then by their cuts.
- * @returns undefined where its virtual GPUs cannot be placed
+ * assemblePlan makes a plan from the columns that it uses. Its pipelines are in a fixed order: the one with most
+ * throughput first, ties by their cuts.
+ * @throws InputError if it has more virtual GPUs than can be listed
+ * @returns undefined if its virtual GPUs cannot be placed
  */
 export function assemblePlan(
   problem: PooledProblem,
-  classes: ClassTable,
-  tables: readonly ModelTable[],
-  used: readonly UsedColumn[],
+  { classes, tables }: ProblemTables,
   facts: PlanFacts,
 ): PlanBody | undefined {
-  const ordered = [...used].sort(byThroughput);
+  const ordered = [...facts.used].sort(byThroughput);
   const models = tables.map((table, m) =>
     plannedModel(
       problem,
@@ -40,7 +46,9 @@ export function assemblePlan(
       ordered.filter(({ column }) => column.model === m),
     ),
   );
-  const placement = placeVirtualGpus(poolsOf(models), problem.cluster, problem.planner);
+  const pools = poolsOf(models);
+  refuseTooMany(pools);
+  const placement = placeVirtualGpus(pools, problem.cluster, problem.planner);
   if (placement === undefined) return undefined;
   const whole = wholeGpusUsed(placement);
   const uses = classes.names.map((name, k): [string, ClassUse] => {
@@ -64,7 +72,16 @@ export function assemblePlan(
   };
 }
 
-/** Whole GPUs by class; those of one GPU lie together. */
+function refuseTooMany(pools: readonly PoolToPlace[]): void {
+  const count = pools.reduce((sum, { virtualGpus }) => sum + virtualGpus, 0);
+  if (count <= MOST_LISTED) return;
+  const why = `the plan has ${count} virtual GPUs, and a file can list ${MOST_LISTED}`;
+  throw new InputError('list the plan', [
+    fault(`${why}; give fewer GPUs, or lower rates`, '/cluster/devices'),
+  ]);
+}
+
+/** wholeGpusUsed counts whole GPUs by class; the entries of one GPU are consecutive. */
 function wholeGpusUsed(placement: readonly Placement[]): Map<string, number> {
   const used = new Map<string, number>();
   let last: Placement | undefined;
@@ -85,7 +102,10 @@ function byThroughput(a: UsedColumn, b: UsedColumn): number {
   return usedRps(b) - usedRps(a) || compareColumns(a.column, b.column);
 }
 
-/** The stated order of ties: fewer partitions, then earlier cuts, then slots and batches in the cluster's order. */
+/**
+ * compareColumns is the stated order of ties: fewer partitions, then earlier cuts, then slots and batches in the
+ * cluster's order.
+ */
 export function compareColumns(a: Column, b: Column): number {
   if (a.model !== b.model) return a.model - b.model;
   if (a.parts.length !== b.parts.length) return a.parts.length - b.parts.length;
@@ -98,7 +118,7 @@ export function compareColumns(a: Column, b: Column): number {
   return 0;
 }
 
-/** Whether the virtual GPUs of columns in use can be placed. */
+/** fitsServers says whether the virtual GPUs of columns in use can be placed. */
 export function fitsServers(
   { cluster, planner }: PooledProblem,
   tables: readonly ModelTable[],
@@ -171,7 +191,7 @@ const BYTES_BY_DTYPE: Readonly<Record<string, number>> = {
   bool: 1,
 };
 
-/** Bytes of one request's inputs; undefined where a tensor has no fixed size. */
+/** The bytes of one request's inputs; undefined if a tensor has no fixed size. */
 function bytesOf(tensors: readonly { dtype: string; shape: readonly number[] }[]): number | undefined {
   let sum = 0;
   for (const { dtype, shape } of tensors) {
@@ -196,7 +216,7 @@ function plannedPipeline(problem: PooledProblem, table: ModelTable, used: UsedCo
   return { throughputRps, batch: partitions[0]?.batch as number, latencyUs: column.latencyUs, partitions };
 }
 
-/** No more virtual GPUs than the pipeline's throughput needs; whole GPUs where a pool fills them. */
+/** A pipeline keeps no more virtual GPUs than its throughput needs, or whole GPUs if a pool fills them. */
 function leastUnits(
   { planner }: PooledProblem,
   table: ModelTable,

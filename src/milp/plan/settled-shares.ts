@@ -2,15 +2,15 @@ import { ROUNDING } from '../rounding.js';
 import type { ModelTable } from '../tables/index.js';
 import { type UsedColumn, usedRps } from './plan-model.js';
 
-/** How far a solver's rates are from what its rows ask for, at most. */
+/** A solver's rates may be off by this part of what its rows ask for. */
 const TOLERANCE = 1e-6;
 
-/** Classes with shares of their own pull at one another: each is put right some times. */
+/** Classes with minimum shares affect one another, so each is corrected several times. */
 const ROUNDS = 8;
 
 /**
- * The rates of models that share them out between classes, as a solver meant them: minimum shares kept to the last digits,
- * and then all a little larger as far as the GPUs allow, no more than the solver's tolerance.
+ * settledShares corrects the rates of models with minimum shares to what the solver meant. It keeps the shares to the
+ * last digit, and then raises all rates as far as the GPUs allow, but by no more than the solver's tolerance.
  */
 export function settledShares(
   used: readonly UsedColumn[],
@@ -35,7 +35,7 @@ export function settledShares(
   });
 }
 
-/** Columns without a class wait for those with it. */
+/** Columns without a class are held back until the columns with it serve their share. */
 function keepShares(
   used: readonly UsedColumn[],
   table: ModelTable,

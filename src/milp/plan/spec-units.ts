@@ -2,7 +2,7 @@ import type { Column } from '../columns/index.js';
 import type { Scale } from '../tables/index.js';
 import type { UsedColumn } from './plan-model.js';
 
-/** A plan's columns in the units of the spec. */
+/** inSpecUnits converts a plan's columns to the units of the spec. */
 export function inSpecUnits(used: readonly UsedColumn[], { rps }: Scale): UsedColumn[] {
   return used.map((one) => {
     const unit = rps[one.column.model] as number;

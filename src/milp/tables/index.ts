@@ -7,13 +7,14 @@
 
 export { blockOfLayers } from './layer-rows.js';
 export { fastestGpuRps, type Normalised, normalised, powerOfTwo, type Scale } from './normalised.js';
-export { type NamedProfile, resolvePooled } from './resolve.js';
+export { type ProfileFile, resolvePooled } from './resolve.js';
 export {
   type ClassTable,
-  classTable,
+  classesOf,
   fitsMemory,
   type ModelTable,
   modelTable,
+  type ProblemTables,
   type Slot,
   slowerLink,
   transferUs,

@@ -2,8 +2,9 @@ import type { Profile } from '../../artifacts/index.js';
 import type { ProfileRows } from './profile-rows.js';
 
 /**
- * A profile's layers as rows: measured layer latencies where the profile has them for a virtual size and batch; elsewhere
- * a block's measured latency shared out among its layers as they share it at v = 1, batch 1.
+ * layerRows reads a profile's layers as rows. If a virtual size and batch size has measured layer latencies, these
+ * are taken. Otherwise a block's measured latency is shared out among its layers in the proportions of v = 1, batch
+ * 1.
  */
 export function layerRows(profile: Profile): ProfileRows {
   const layers = profile.layers ?? [];
@@ -31,7 +32,7 @@ export function layerRows(profile: Profile): ProfileRows {
   };
 }
 
-/** The block of every layer, by the nodes blocks name; −1 where none does. */
+/** The block of every layer, by the nodes that blocks name; −1 if none names it. */
 export function blockOfLayers(profile: Profile): Int32Array {
   const byNode = new Map<string, number>();
   profile.blocks.forEach((block, b) => {
@@ -40,7 +41,7 @@ export function blockOfLayers(profile: Profile): Int32Array {
   return Int32Array.from(profile.layers ?? [], (layer) => byNode.get(layer.name) ?? -1);
 }
 
-/** Every layer's share of its block; even where the block's layers have no time of their own. */
+/** Every layer's share of its block. Shares are equal if the layers of a block have no time of their own. */
 function layerShares(us: readonly (number | null)[], blockOf: Int32Array, blocks: number): Float64Array {
   const sums = new Float64Array(blocks);
   const counts = new Float64Array(blocks);

@@ -1,17 +1,17 @@
 import type { ClassTable, ModelTable, Slot } from './tables.js';
 
 /**
- * The powers of two that bring a problem's figures near 1. Absolute tolerances, our own and the solver's, then mean the same
- * whatever units a spec counts in. Powers of two change no digit, so figures come back as they went in.
+ * Scale holds the powers of two that bring a problem's figures near 1, so that absolute tolerances mean the same in
+ * whatever units a spec counts. Powers of two change no digit, so figures come back as they went in.
  */
 export interface Scale {
-  /** By model: requests per second that the search counts as 1. */
+  /** One per model: the requests per second that the search counts as 1. */
   readonly rps: readonly number[];
-  /** Throughput/weight, or price, that the search counts as 1. */
+  /** The throughput/weight, or the price, that the search counts as 1. */
   readonly value: number;
 }
 
-/** Tables in the search's own units, and what a unit is. */
+/** Normalised holds tables in the search's own units, and what these units are. */
 export interface Normalised {
   readonly classes: ClassTable;
   readonly tables: readonly ModelTable[];
@@ -19,9 +19,9 @@ export interface Normalised {
 }
 
 /**
- * Tables whose rates, weights and prices lie near 1. A model's unit of rate is what one GPU serves at most, or the rate it is
- * to meet; its times, and the bytes that cross its cuts, grow by as much as its rates fall. The largest weight or price is
- * between 1 and 2.
+ * normalised scales tables so that rates, weights and prices lie near 1. A model's unit of rate is the most that one
+ * GPU serves, or the rate that the model must meet. Its times, and the bytes that cross its cuts, grow as its rates
+ * shrink. The largest weight or price is between 1 and 2.
  */
 export function normalised(
   classes: ClassTable,
@@ -55,7 +55,9 @@ function scaledTable(table: ModelTable, unitRps: number, unitWeight: number): Mo
   };
 }
 
-/** Requests per second of the GPU that is fastest with the whole model, whatever the SLO; 0 where none was measured. */
+/**
+ * fastestGpuRps is the rate of the GPU that runs the whole model fastest, whatever the SLO; 0 if none was measured.
+ */
 export function fastestGpuRps({ slots, batches, prefixUs, units }: ModelTable): number {
   let best = 0;
   slots.forEach(({ virtual }: Slot, s) => {
@@ -67,7 +69,7 @@ export function fastestGpuRps({ slots, batches, prefixUs, units }: ModelTable): 
   return best;
 }
 
-/** The largest power of two that is not larger; 1 for what is not positive. */
+/** powerOfTwo is the largest power of two that is not larger than a positive figure, and 1 for others. */
 export function powerOfTwo(figure: number): number {
   if (!(figure > 0) || figure === Infinity) return 1;
   const power = 2 ** Math.floor(Math.log2(figure));

@@ -4,9 +4,9 @@ import type { ProblemModel, ResolvedPlanner } from '../problem.js';
 import { blockOfLayers } from './layer-rows.js';
 
 /**
- * What keeps a profile from being planned with: figures that are missing, null, negative or not finite; rows of different
- * length; virtual sizes the cluster names and the profile lacks.
- * @param path the profile's file; faults point into it
+ * profileFaults finds what keeps a profile from being planned with: figures that are missing, null, negative or not
+ * finite, rows of different lengths, and virtual sizes that the cluster names and the profile lacks.
+ * @param path the profile's file, which faults point into
  */
 export function profileFaults(
   model: ProblemModel,

@@ -1,4 +1,4 @@
-/** Rows of a profile at one granularity. */
+/** ProfileRows holds the rows of a profile by blocks or by layers. */
 export interface ProfileRows {
   readonly units: number;
   readonly cutBytes: Float64Array;

@@ -12,25 +12,34 @@ import {
 import type { PooledProblem, ProblemModel, ResolvedPlanner } from '../problem.js';
 import { profileFaults } from './profile-faults.js';
 
-/** A profile as the spec's models name them, in the same order, with where it came from. */
-export interface NamedProfile {
+/** ProfileFile is a profile that a model of the spec names, with its path. */
+export interface ProfileFile {
   readonly profile: Profile;
   readonly path: string;
 }
 
 const DEFAULT_SLO_MARGIN = 0.4;
 
+/** A class has at most this many GPUs. */
+const MOST_GPUS = 1e9;
+
+/** Weights smaller than this part of the largest lose their digits. */
+const LEAST_WEIGHT = 1e-300;
+
+/** A GPU is divided into at most this many virtual GPUs. */
+const MOST_VIRTUAL = 1000;
+
 /**
- * A pooled spec with its cluster and profiles, every default filled in.
+ * resolvePooled fills in every default of a pooled spec, with its cluster and profiles.
  * @param profiles one per model of the spec, in order
- * @param where the spec's file, named in faults
- * @throws InputError with every fault of spec, cluster and profiles; MissingError where no class of the cluster is in a
+ * @param where the spec's file, which faults name
+ * @throws InputError with every fault of spec, cluster and profiles; MissingError if no class of the cluster is in a
  *   model's profile
  */
 export function resolvePooled(
   spec: PooledSpec,
   cluster: Cluster,
-  profiles: readonly NamedProfile[],
+  profiles: readonly ProfileFile[],
   where: string,
 ): PooledProblem {
   const task = `plan ${where}`;
@@ -73,7 +82,7 @@ function marginFaults({ planner = {}, models }: PooledSpec): Fault[] {
   );
 }
 
-function named(profiles: readonly NamedProfile[], i: number, task: string): NamedProfile {
+function named(profiles: readonly ProfileFile[], i: number, task: string): ProfileFile {
   const found = profiles[i];
   if (found === undefined) throw new InputError(task, [fault('no profile was given for it', `/models/${i}`)]);
   return found;
@@ -97,7 +106,7 @@ function resolvedPlanner({ planner = {} }: PooledSpec): ResolvedPlanner {
 function resolvedModel(
   model: PooledSpecModel,
   cluster: Cluster,
-  { profile }: NamedProfile,
+  { profile }: ProfileFile,
   spec: PooledSpec,
 ): ProblemModel {
   const notes: string[] = [];
@@ -130,7 +139,7 @@ function whyNotUsable(name: string, model: PooledSpecModel, profile: Profile): s
   return undefined;
 }
 
-/** The model's own margin before the planner's; milliseconds before a fraction. */
+/** The model's own margin goes before the planner's, and milliseconds go before a fraction. */
 function marginUs(model: PooledSpecModel, spec: PooledSpec, sloUs: number): number {
   if (model.sloMarginMs !== undefined) return model.sloMarginMs * 1000;
   if (model.sloMargin !== undefined) return model.sloMargin * sloUs;
@@ -151,11 +160,31 @@ function clusterFaults(cluster: Cluster, planner: ResolvedPlanner, models: reado
         ]
       : [],
   );
+  faults.push(...entries.flatMap(sizeFaults));
   if (free === 0 && faults.length === 0)
     faults.push(fault(`it has no free device: ${entries.map(countText).join(', ')}`, '/cluster/devices'));
   if (planner.maxPartitions > 1 && free > 1) faults.push(...bandwidthFaults(cluster, models));
   if (planner.objective !== 'throughput') faults.push(...priceFaults(cluster, planner, models));
   return faults;
+}
+
+/** sizeFaults refuses counts past which figures are no longer exact, and sizes past which tables no longer fit. */
+function sizeFaults([name, { count, virtual = [] }]: [string, DeviceClass]): Fault[] {
+  const at = `/cluster/devices/${name}`;
+  const large = virtual.filter((v) => v > MOST_VIRTUAL);
+  return [
+    ...(count > MOST_GPUS
+      ? [fault(`${count} GPUs are more than can be planned: give at most ${MOST_GPUS}`, `${at}/count`)]
+      : []),
+    ...(large.length > 0
+      ? [
+          fault(
+            `a GPU cannot be ${large.join(' or ')} virtual ones: give at most ${MOST_VIRTUAL}`,
+            `${at}/virtual`,
+          ),
+        ]
+      : []),
+  ];
 }
 
 function countText([name, { count, taken = 0 }]: [string, DeviceClass]): string {
@@ -166,7 +195,7 @@ function usable(cluster: Cluster, models: readonly ProblemModel[]): [string, Dev
   return Object.entries(cluster.devices).filter(([name]) => models.some((m) => m.classes.includes(name)));
 }
 
-/** Without a bandwidth the cost of a cut is not known. */
+/** Without a bandwidth, the cost of a cut is not known. */
 function bandwidthFaults(cluster: Cluster, models: readonly ProblemModel[]): Fault[] {
   return usable(cluster, models).flatMap(([name, device]) =>
     device.linkGbps === undefined && cluster.networkGbps === undefined
@@ -198,8 +227,15 @@ function weightFaults(models: readonly ProblemModel[], planner: ResolvedPlanner)
         : [],
     );
   }
+  const largest = Math.max(...models.map(({ weight }) => weight));
+  const least = LEAST_WEIGHT * Math.max(1, largest);
+  const small = models.flatMap(({ weight }, i) =>
+    weight > 0 && weight < least
+      ? [fault(`${weight} is too small to be counted: give at least ${least}, or 0`, `/models/${i}/weight`)]
+      : [],
+  );
   const sum = models.reduce((total, { weight }) => total + weight, 0);
-  if (sum > 0) return [];
+  if (sum > 0) return small;
   return [
     fault(`the weights sum to ${sum}: ${models.map((m) => `${m.name} ${m.weight}`).join(', ')}`, '/models'),
   ];
@@ -234,7 +270,7 @@ function modelFaults(
 function refuseMissing(
   models: readonly ProblemModel[],
   cluster: Cluster,
-  profiles: readonly NamedProfile[],
+  profiles: readonly ProfileFile[],
   task: string,
 ): void {
   const faults = models.flatMap((model, i) => {

@@ -3,64 +3,73 @@ import type { PooledProblem, ProblemModel } from '../problem.js';
 import { layerRows } from './layer-rows.js';
 import type { ProfileRows } from './profile-rows.js';
 
-/** A device class and a size of virtual GPU: where one partition can run. */
+/** Slot is a device class and a size of virtual GPU, on which one partition can run. */
 export interface Slot {
   readonly classIndex: number;
   readonly className: string;
-  /** v: 1/v of a GPU. */
+  /** v stands for 1/v of a GPU. */
   readonly virtual: number;
   readonly perServer: number;
-  /** The server's link; undefined where transfers are free (one device in all, or no cuts). */
+  /** The bandwidth of the server's link; undefined if transfers are free (one device in all, or no cuts). */
   readonly gbps: number | undefined;
-  /** Memory of the whole GPU; undefined where the cluster does not say. */
+  /** The memory of the whole GPU; undefined if the cluster does not say. */
   readonly memoryBytes: number | undefined;
 }
 
-/** Classes of the cluster as the planner sees them: what is left of each. */
+/** ClassTable holds the classes of the cluster with the GPUs that are free. */
 export interface ClassTable {
   readonly names: readonly string[];
-  /** GPUs there are, less those taken. */
+  /** The GPUs of each class that nobody else has taken. */
   readonly available: readonly number[];
   readonly perServer: readonly number[];
-  /** Cost of one GPU in the objective's unit; 0 where the objective is throughput. */
+  /** The cost of one GPU in the objective's unit; 0 if the objective is throughput. */
   readonly unitCost: readonly number[];
 }
 
 /**
- * One model as numbers in flat arrays, whatever the granularity: `units` are blocks or layers, a cut after unit j − 1 is
- * cut j, 0 is the model's start and `units` its end.
+ * ModelTable is one model as numbers in flat arrays, by blocks or by layers: `units` are blocks or layers. Cut j lies
+ * after unit j − 1; cut 0 is the model's start and cut `units` its end.
  */
 export interface ModelTable {
   readonly index: number;
   readonly name: string;
   readonly units: number;
-  /** Bytes of one request crossing cut j; 0 at both ends; NaN where the model cannot be cut. */
+  /** The bytes of one request that cross cut j; 0 at both ends, and NaN if the model cannot be cut there. */
   readonly cutBytes: Float64Array;
-  /** Cuts in order, with both ends. */
+  /** The valid cuts in order, including both ends. */
   readonly cuts: Int32Array;
   readonly slots: readonly Slot[];
-  /** Ascending. */
+  /** The batch sizes, ascending. */
   readonly batches: readonly number[];
-  /** Latency of units 0 … j by slot and batch: entry slot · batches.length + batch; undefined where not profiled. */
+  /**
+   * Prefix sums of latencies over the units, by slot and batch: entry slot · batches.length + batch. They are
+   * undefined if not profiled.
+   */
   readonly prefixUs: readonly (Float64Array | undefined)[];
   readonly weightPrefix: Float64Array;
-  /** SLO less margin. */
+  /** The SLO less the margin. */
   readonly allowedUs: number;
-  /** SLO less margin and batch formation, by batch. */
+  /** The SLO less the margin and batch formation, by batch. */
   readonly budgetUs: Float64Array;
   readonly batchFormationUsPerRequest: number;
   readonly weight: number;
   readonly rps: number | undefined;
-  /** By class index; 0 where no share is asked for. */
+  /** The minimum share by class index; 0 if none is asked for. */
   readonly minShare: Float64Array;
 }
 
-/** Every block takes at least this, as the published plans count. */
+/** ProblemTables are the tables of a problem: its classes, and its models in order. */
+export interface ProblemTables {
+  readonly classes: ClassTable;
+  readonly tables: readonly ModelTable[];
+}
+
+/** Every block counts as at least this long, as in the published plans. */
 const LEAST_BLOCK_US = 1;
 
 const BYTES_PER_GIB = 2 ** 30;
 
-export function classTable(problem: PooledProblem): ClassTable {
+export function classesOf(problem: PooledProblem): ClassTable {
   const names = Object.keys(problem.cluster.devices);
   const classes = names.map((name) => problem.cluster.devices[name] as DeviceClass);
   const { objective } = problem.planner;
@@ -75,7 +84,7 @@ export function classTable(problem: PooledProblem): ClassTable {
 }
 
 /**
- * A model's table.
+ * modelTable makes the table of one model.
  * @param estimatedRps the rate that `batchFormation: { estimatedRps: no-partitioning }` stands for
  */
 export function modelTable(problem: PooledProblem, index: number, estimatedRps?: number): ModelTable {
@@ -111,12 +120,12 @@ function formationUsPerRequest({ batchFormation }: ProblemModel, estimatedRps: n
   if (batchFormation === 'none') return 0;
   const { factor, estimatedRps: given } = batchFormation;
   const rps = given === 'no-partitioning' ? estimatedRps : given;
-  // Nothing served without partitioning: there is no rate to fill batches at, so only batches of one are left.
+  // Nothing is served without partitioning, so no rate fills batches, and only batches of one are left.
   if (rps === undefined || rps <= 0) return factor === 0 ? 0 : Number.POSITIVE_INFINITY;
   return (factor * 1e6) / rps;
 }
 
-/** A batch of one never waits, whatever the rate. */
+/** A batch of one never waits, whatever the rate is. */
 function fillUs(perRequestUs: number, batch: number): number {
   return batch === 1 ? 0 : perRequestUs * (batch - 1);
 }
@@ -175,20 +184,21 @@ function prefixSums(row: readonly number[]): Float64Array {
   return sums;
 }
 
-/** Microseconds for one request's tensors over a link; free where no link is known. */
+/** transferUs is the time that one request's tensors take over a link; 0 if no link is known. */
 export function transferUs(bytes: number, gbps: number | undefined): number {
   return gbps === undefined ? 0 : (8 * bytes) / (gbps * 1000);
 }
 
-/** A transfer between two classes runs at the slower of their links. */
+/** slowerLink is the bandwidth between two classes, which is that of the slower link. */
 export function slowerLink(a: Slot, b: Slot): number | undefined {
   if (a.gbps === undefined || b.gbps === undefined) return undefined;
   return Math.min(a.gbps, b.gbps);
 }
 
 /**
- * Requests per second of one virtual GPU: 10⁶·b/latency, bounded by its share of its server's link in and out
- * (PPipe A.2's X; the link bound as in the published plans).
+ * virtualGpuRps is the rate of one virtual GPU: 10⁶·b/latency, bounded by its share of its server's link in and out
+ * (X of PPipe A.2, with the link's bound of the published plans). It keeps its six positional arguments because
+ * listing calls it millions of times.
  */
 export function virtualGpuRps(
   slot: Slot,
@@ -205,7 +215,7 @@ export function virtualGpuRps(
   return worst > 0 ? Math.min(compute, 1e6 / worst) : compute;
 }
 
-/** A virtual GPU of 1/v has 1/v of the GPU's memory for the weights of its partition. */
+/** fitsMemory says whether the weights of a partition fit into 1/v of the GPU's memory. */
 export function fitsMemory(slot: Slot, weightBytes: number): boolean {
   return slot.memoryBytes === undefined || weightBytes * slot.virtual <= slot.memoryBytes;
 }

@@ -7,8 +7,8 @@ import type {
   PlannedPipeline,
 } from '../../../src/artifacts/index.js';
 import {
+  checkedOutcome,
   checkPlan,
-  confirmed,
   type HighsEngine,
   loadHighs,
   type PlanBody,
@@ -149,13 +149,13 @@ describe('checkPlan() counts the time that batches take to fill', () => {
   });
 });
 
-describe('confirmed()', () => {
+describe('checkedOutcome()', () => {
   test('lets no plan pass that the checker refuses', () => {
     const { problem, outcome, plan } = goodPlan(1);
-    expect(confirmed(outcome, problem)).toBe(outcome);
+    expect(checkedOutcome(outcome, problem)).toBe(outcome);
     const spoilt = structuredClone(plan) as Draft;
     scaled(spoilt.objective, 'value', 1.001);
-    expect(() => confirmed({ ...outcome, plan: spoilt }, problem)).toThrow(
+    expect(() => checkedOutcome({ ...outcome, plan: spoilt }, problem)).toThrow(
       /does not pass its check.*objective\/value/,
     );
   });

@@ -31,7 +31,7 @@ describe('LabelPricing', () => {
     });
     const problem = change(random);
     const table = modelTable(problem, 0);
-    const all = new ListedColumns(enumerateColumns(table, problem.planner, 1e6) as ColumnSet);
+    const all = new ListedColumns(enumerateColumns(table, problem.planner, { limit: 1e6 }) as ColumnSet);
     const labels = new LabelPricing(table, problem.planner);
     const cheapest = all.cheapest(prices, Infinity);
     const below = cheapest === Infinity ? Infinity : cheapest + Math.abs(cheapest) * next();
@@ -86,7 +86,7 @@ describe('LabelPricing', () => {
   test('gives columns whose price, latency and rates are those of the same column listed', () => {
     const problem = randomProblem(11, SHAPE, { maxPartitions: 3 });
     const table = modelTable(problem, 0);
-    const set = enumerateColumns(table, problem.planner, 1e6) as ColumnSet;
+    const set = enumerateColumns(table, problem.planner, { limit: 1e6 }) as ColumnSet;
     const listed = new Map(
       Array.from({ length: set.count }, (_, c) => set.column(c)).map((column) => [
         column.parts.map((p) => [p.end, p.slot, p.batch]).join(';'),

@@ -72,11 +72,16 @@ describe('divideByWeight()', () => {
   test('finds the largest least throughput/weight and then the largest sum when tables are random', () => {
     for (let seed = 1; seed <= 150; seed++) {
       const one = randomCase(seed);
+      // What the tables of a model count as 1 is known for the sum; without it all count in the same unit.
+      const next = stream(seed + 5000);
+      const unitRps = one.tables.map(() => (seed % 2 === 0 ? 1 : 2 ** Math.floor(8 * next() - 4)));
+      const sumOf = (rates: readonly number[]) =>
+        rates.reduce((total, rps, m) => total + rps * (unitRps[m] as number), 0);
       let [least, sum] = [-1, -1];
       for (const states of divisions(one)) {
         const rates = ratesOf(one, states);
         const own = Math.min(...rates.map((rps, m) => rps / (one.weights[m] as number)));
-        const all = rates.reduce((total, rps) => total + rps, 0);
+        const all = sumOf(rates);
         if (own > least + 1e-12 || (own > least - 1e-12 && all > sum)) [least, sum] = [own, all];
       }
       const worth = { perUnit: one.worth, perModel: one.tables.map(() => 1) };
@@ -84,16 +89,40 @@ describe('divideByWeight()', () => {
         one.counts.reduce((total, n, k) => total + n * (one.worth[k] as number), 0) /
         one.weights.reduce((total, weight) => total + weight, 0);
       const base = one.tables.map(() => 0);
-      const goal = { weights: one.weights, bound, base };
+      const units = seed % 2 === 0 ? {} : { unitRps };
+      const goal = { weights: one.weights, bound, base, ...units };
       // With and without a start from what is known and the prices that go with it: the same.
       for (const more of [{}, { least: least * (1 - 1e-9), worth }]) {
         const found = divideByWeight(one.tables, { ...goal, ...more });
         expect({ seed, value: found?.value }).toEqual({ seed, value: expect.closeTo(least, 9) });
-        const total = ratesOf(one, found?.states ?? []).reduce((all, rps) => all + rps, 0);
+        const total = sumOf(ratesOf(one, found?.states ?? []));
         expect({ seed, total }).toEqual({ seed, total: expect.closeTo(sum, 9) });
       }
       if (least > 0)
         expect(divideByWeight(one.tables, { ...goal, least: least * 1.001, worth })?.value).toBe(-Infinity);
+    }
+  });
+});
+
+describe('divideByWeight() where models are served with something already', () => {
+  test('counts it, and gives a model of weight 0 what is left', () => {
+    for (let seed = 1; seed <= 60; seed++) {
+      const one = randomCase(seed);
+      const next = stream(seed + 9000);
+      const base = one.tables.map(() => next());
+      const weights = one.weights.map((weight, m) => (m > 0 && seed % 3 === 0 ? 0 : weight));
+      let least = -1;
+      for (const states of divisions(one)) {
+        const ratios = ratesOf(one, states).flatMap((rps, m) => {
+          const weight = weights[m] as number;
+          return weight > 0 ? [(rps + (base[m] as number)) / weight] : [];
+        });
+        least = Math.max(least, Math.min(...ratios));
+      }
+      const found = divideByWeight(one.tables, { weights, bound: 1000, base });
+      expect({ seed, value: found?.value }).toEqual({ seed, value: expect.closeTo(least, 9) });
+      const given = divisions({ ...one, tables: one.tables });
+      expect([...given]).toContainEqual(found?.states);
     }
   });
 });
@@ -107,7 +136,12 @@ describe('divideByPrice()', () => {
       if (counts.some((n) => n === 0)) continue;
       const next = stream(seed + 1000);
       const tables = one.tables.map(() => randomTable(next, counts, one.worth));
-      const rps = tables.map((table) => (table.rps.at(-1) as number) * (0.2 + 0.5 * next()));
+      // Every third time a table's own figure, but for rounding, is just enough.
+      const rps = tables.map((table) =>
+        seed % 3 === 0
+          ? (table.rps[Math.floor(table.states * next())] as number) * (1 + 4e-13)
+          : (table.rps.at(-1) as number) * (0.2 + 0.5 * next()),
+      );
       const unitCost = counts.map(() => 0.3 + next());
       let cheapest = Infinity;
       const { strides } = tables[0] as WholeGpuTable;

@@ -7,7 +7,7 @@ import { loadHighs } from '../../../src/milp/index.js';
 import { LinearModel, type Term } from '../../../src/milp/lp/linear-model.js';
 import { boundAt, gpusByClass, type MasterResult, solveMaster } from '../../../src/milp/lp/master.js';
 import type { MasterGoal } from '../../../src/milp/lp/master-rows.js';
-import { type ClassTable, classTable, type ModelTable, modelTable } from '../../../src/milp/tables/tables.js';
+import { type ClassTable, classesOf, type ModelTable, modelTable } from '../../../src/milp/tables/tables.js';
 import { randomProblem, type Shape } from '../random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 2, virtual: [1, 2], models: 2, mostGpus: 4 };
@@ -31,10 +31,10 @@ function caseOf(seed: number, kind: 'throughput' | 'price', rpsFactor = 1): Case
   const random = randomProblem(seed, SHAPE, { maxPartitions: 2, objective });
   const minShare: Record<string, number> = seed % 2 === 0 ? { C1: 0.4 } : {};
   const problem = { ...random, models: random.models.map((model) => ({ ...model, minShare })) };
-  const classes = classTable(problem);
+  const classes = classesOf(problem);
   const tables = problem.models.map((_, m) => modelTable(problem, m));
   const columns = tables.map((table) => {
-    const set = enumerateColumns(table, problem.planner, 1e5) as ColumnSet;
+    const set = enumerateColumns(table, problem.planner, { limit: 1e5 }) as ColumnSet;
     return Array.from({ length: set.count }, (_, c) => set.column(c));
   });
   const goal: MasterGoal =
@@ -89,15 +89,15 @@ function statedLp({ classes, tables, columns, goal }: Case): number | 'infeasibl
 function solved({ classes, tables, goal, problem }: Case, how: 'listed' | 'priced'): MasterResult {
   const sources = tables.map((table) =>
     how === 'listed'
-      ? new ListedColumns(enumerateColumns(table, problem.planner, 1e5) as ColumnSet)
+      ? new ListedColumns(enumerateColumns(table, problem.planner, { limit: 1e5 }) as ColumnSet)
       : new LabelPricing(table, problem.planner),
   );
-  if (goal.kind === 'throughput') return solveMaster(highs, classes, tables, sources, goal, []);
+  if (goal.kind === 'throughput') return solveMaster(highs, { classes, tables, sources, goal });
   // Prices start from columns that can meet the rates, as the planner does.
   const free = { ...classes, unitCost: classes.unitCost.map(() => 0) };
   const reach: MasterGoal = { kind: 'throughput', weights: goal.rps, enough: 1 };
-  const { columns } = solveMaster(highs, free, tables, sources, reach, []);
-  return solveMaster(highs, classes, tables, sources, goal, columns);
+  const { columns } = solveMaster(highs, { classes: free, tables, sources, goal: reach });
+  return solveMaster(highs, { classes, tables, sources, goal }, { start: columns });
 }
 
 /** GPUs by class that the LP's plan takes. */
