@@ -1,7 +1,7 @@
 import { type SpawnOptions, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 
-/** The built program, as users run it. */
+/** PLAN_PROGRAM is the built program, as users run it. */
 export const PLAN_PROGRAM = createRequire(import.meta.url).resolve('#dist/src/cli/main.js');
 
 export interface Ran {
@@ -10,7 +10,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** Runs `plan` with these arguments to its end. */
+/** plan runs the program with these arguments to its end. */
 export async function plan(args: readonly string[], options: SpawnOptions = {}): Promise<Ran> {
   const child = spawn(process.execPath, [PLAN_PROGRAM, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -14,7 +14,7 @@ interface Options {
   maxBody: number;
 }
 
-/** `plan serve`: the runtime, until Ctrl-C. */
+/** serveCommand makes `plan serve`, which serves a bundle until Ctrl-C. */
 export function serveCommand(): Command {
   return withJson(
     new Command('serve')
@@ -27,7 +27,7 @@ export function serveCommand(): Command {
       .addOption(
         new Option(
           '--scheduler <name>',
-          'stage-local: every pool decides for itself; reservation: devices are reserved over the whole way, as plan simulate does by default',
+          'stage-local: every pool decides for itself; reservation: a batch reserves devices over its whole way, as in plan simulate by default',
         )
           .choices(SCHEDULERS)
           .default('stage-local'),
@@ -68,7 +68,7 @@ function loadingStep({ device, done, of }: Extract<ServeEvent, { kind: 'loading'
   return { doing: `loading models on ${device}`, fraction: of === 0 ? 1 : done / of };
 }
 
-/** What happened, in words; undefined for what is told otherwise. */
+/** eventText says in words what happened. It is undefined for events that are told in another way. */
 function eventText(event: ServeEvent): string | undefined {
   switch (event.kind) {
     case 'deviceDown':
