@@ -6,6 +6,7 @@ import {
   externalInputs,
   fault,
   InputError,
+  type InputFile,
   type InputPath,
   inputFile,
   type Loaded,
@@ -95,19 +96,12 @@ export async function profileModelFile(
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
     device: PROBE_DEVICE,
-    boundary: options.boundary,
-    ...(options.dim ? { dims: options.dim } : {}),
-    ...(options.fill ? { fill: options.fill } : {}),
-    ...(options.signal ? { signal: options.signal } : {}),
+    ...preparation(options),
     onDataFiles: (locations) => refuse(externalInputs(path, locations)),
-    memoryLimitBytes: options.memoryLimit,
   });
   const placed = (profile: Profile): Profile => ({
     ...profile,
-    inputs: [
-      inputFile('model', prepared, output),
-      ...(cut.blocksOf ? [inputFile('blocks', cut.blocksOf, output)] : []),
-    ],
+    inputs: inputsOf(prepared, blocksOf, output),
     model: { ...profile.model, file: relativePath(path, output), sha256: prepared.sha256 },
   });
   let kept = false;
@@ -119,37 +113,58 @@ export async function profileModelFile(
   };
   const measured = await profileModel(prepared, {
     devices,
-    batchSizes: options.batch,
     virtualSizes: Object.fromEntries(devices.map(({ className }) => [className, options.virtual])),
-    ...(cut.blocksOf ? { blocksOf: cut.blocksOf.value } : { partition: cut.partition }),
-    limits: {
-      warmupRuns: options.warmup,
-      minRuns: options.minRuns,
-      minMs: options.minMs,
-      maxMs: options.maxMs,
-    },
+    ...(blocksOf ? { blocksOf: blocksOf.value } : { partition: cut.partition }),
+    ...measuredCells(options),
     ...(resume ? { resume } : {}),
-    memoryLimitBytes: options.memoryLimit,
-    ...(options.signal ? { signal: options.signal } : {}),
     onProgress: (event) => follow(event, options),
     onCheckpoint: keep,
     date: new Date().toISOString().slice(0, 10),
   }).catch((error: unknown) => {
     if (kept)
-      options.onNote?.(`what was measured until then is in ${output}: ${option('resume')} goes on with it`);
+      options.onNote?.(`what was measured until then is in ${output}: ${option('resume')} continues with it`);
     throw error;
   });
   if (measured.boundary === 'float16') await keep(measured);
   const change = await changeAtBoundaries(prepared, measured, PROBE_DEVICE);
-  const profile = placed({
-    ...measured,
-    ...(change === undefined ? {} : { measurement: withBoundaryChange(measured.measurement, change) }),
-  });
+  const changed = change && { measurement: withBoundaryChange(measured.measurement, change) };
+  const profile = placed({ ...measured, ...changed });
   if (output !== undefined) await saveArtifact<'profile'>(output, profile);
   return { profile, path: output };
 }
 
-/** The file a profile goes to; undefined where it goes to none, and so comes from none to go on with. */
+/** inputsOf names the files that a profile was made from, as seen from where it is written. */
+function inputsOf(
+  model: Parameters<typeof inputFile>[1],
+  blocksOf: Loaded<'profile'> | undefined,
+  output: string | undefined,
+): InputFile[] {
+  const blocks = blocksOf === undefined ? [] : [inputFile('blocks', blocksOf, output)];
+  return [inputFile('model', model, output), ...blocks];
+}
+
+/** preparation says how the model is read, as far as options say it. */
+function preparation(options: ProfileModelOptions) {
+  const { boundary, dim, fill } = options;
+  return { boundary, ...(dim && { dims: dim }), ...(fill && { fill }), ...bounds(options) };
+}
+
+/** measuredCells says which batch sizes are measured, and for how long. */
+function measuredCells(options: ProfileModelOptions) {
+  const { batch, warmup, minRuns, minMs, maxMs } = options;
+  return {
+    batchSizes: batch,
+    limits: { warmupRuns: warmup, minRuns, minMs, maxMs },
+    ...bounds(options),
+  };
+}
+
+/** bounds says what ends the work, and how much memory it may take. */
+function bounds({ signal, memoryLimit }: ProfileModelOptions) {
+  return { memoryLimitBytes: memoryLimit, ...(signal && { signal }) };
+}
+
+/** outputOf gives the file a profile is written to. Where there is none, there is none to continue either. */
 function outputOf(path: string, { output, resume }: ProfileModelOptions): string | undefined {
   if (output !== false) return output ?? `${path.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
   if (resume)

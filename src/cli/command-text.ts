@@ -1,4 +1,4 @@
-/** Arguments as a person gives them to `plan` in a shell: what a shell would take apart is quoted. */
+/** commandText writes arguments as a person gives them to `plan` in a shell, quoted where the shell needs it. */
 export function commandText(args: readonly string[]): string {
   return ['plan', ...args.map(quoted)].join(' ');
 }

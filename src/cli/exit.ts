@@ -1,4 +1,4 @@
-/** Exit codes, as docs/design.md fixes them. */
+/** EXIT holds the exit codes that docs/design.md lists. */
 export const EXIT = {
   done: 0,
   fault: 1,

@@ -1,4 +1,7 @@
-/** What a terminal obeys or is misled by rather than showing it: control characters, marks that turn the direction of text. */
+/**
+ * OBEYED matches what a terminal obeys instead of showing it: control characters, and marks that change the
+ * direction of text.
+ */
 const OBEYED = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
 
 const SHORT = new Map([
@@ -7,12 +10,12 @@ const SHORT = new Map([
   ['\t', '\\t'],
 ]);
 
-/** Text with what a terminal would obey as visible escapes, such as \x1b; lines stay lines. */
+/** harmless writes what a terminal would obey as visible escapes, such as \x1b. It keeps line breaks. */
 export function harmless(text: string): string {
   return text.replaceAll(OBEYED, (character) => (character === '\n' ? character : escaped(character)));
 }
 
-/** The same for what has to stay on one line: names, cells of tables. */
+/** harmlessLine escapes line breaks too, for names and cells of tables, which have to stay on one line. */
 export function harmlessLine(text: string): string {
   return text.replaceAll(OBEYED, escaped);
 }

@@ -1,26 +1,26 @@
 import { type Command, InvalidArgumentError } from 'commander';
 
-/** Parses a list of whole numbers ≥ 1: `1,2,4`. */
+/** wholeNumbers parses a list of whole numbers ≥ 1, such as `1,2,4`, into ascending order. */
 export function wholeNumbers(text: string): number[] {
   const numbers = text.split(',').map((part) => wholeNumber(part.trim()));
   return [...new Set(numbers)].sort((a, b) => a - b);
 }
 
-/** Parses a whole number ≥ 1. */
+/** wholeNumber parses a whole number ≥ 1. */
 export function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text))
     throw new InvalidArgumentError(`"${text}" is not a whole number of 1 or more.`);
   return Number(text);
 }
 
-/** Parses a whole number ≥ 0. */
+/** countingNumber parses a whole number ≥ 0. */
 export function countingNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text))
     throw new InvalidArgumentError(`"${text}" is not a whole number of 0 or more.`);
   return Number(text);
 }
 
-/** Parses a number > 0. */
+/** positiveNumber parses a number > 0. */
 export function positiveNumber(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !Number.isFinite(value) || value <= 0) {
@@ -29,7 +29,7 @@ export function positiveNumber(text: string): number {
   return value;
 }
 
-/** Parses a number ≥ 0. */
+/** notNegative parses a number ≥ 0. */
 export function notNegative(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !Number.isFinite(value) || value < 0) {
@@ -38,14 +38,14 @@ export function notNegative(text: string): number {
   return value;
 }
 
-/** Parses a share of all, such as 0.99: no percentage. */
+/** share parses a share from 0 to 1, such as 0.99. It is not a percentage. */
 export function share(text: string): number {
   const value = notNegative(text);
   if (value > 1) throw new InvalidArgumentError(`"${text}" is not a share from 0 to 1, such as 0.99.`);
   return value;
 }
 
-/** Parses a time with its unit, in seconds: `10s`, `500ms`, `2min`, or a bare number of seconds. */
+/** seconds parses a time with its unit (`10s`, `500ms`, `2min`) or a bare number of seconds, into seconds. */
 export function seconds(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|min|h)?$/.exec(text.trim());
   const value = Number(match?.[1]) * { ms: 0.001, s: 1, min: 60, h: 3600 }[match?.[2] ?? 's']!;
@@ -57,7 +57,7 @@ export function seconds(text: string): number {
 
 const BYTES_OF = { MiB: 2 ** 20, GiB: 2 ** 30, MB: 1e6, GB: 1e9 };
 
-/** Parses an amount of memory with its unit, in bytes: `800MiB`, `1.5GiB`. */
+/** memoryBytes parses an amount of memory with its unit (`800MiB`, `1.5GiB`) into bytes. */
 export function memoryBytes(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*(MiB|GiB|MB|GB)$/.exec(text.trim());
   const value = Math.floor(Number(match?.[1]) * BYTES_OF[(match?.[2] ?? 'MiB') as keyof typeof BYTES_OF]);
@@ -66,14 +66,17 @@ export function memoryBytes(text: string): number {
   return value;
 }
 
-/** Parses a port, 0 for any free one. */
+/** portNumber parses a port. Port 0 stands for any free one. */
 export function portNumber(text: string): number {
   const value = countingNumber(text);
   if (value > 65535) throw new InvalidArgumentError(`"${text}" is not a port (0 to 65535).`);
   return value;
 }
 
-/** Collects `name=value` pairs given one at a time: `--dim seq=128 --dim h=32`. The name ends at the last `=`. */
+/**
+ * dimension collects `name=size` pairs given one at a time, as in `--dim seq=128 --dim h=32`. The name ends at
+ * the last `=`.
+ */
 export function dimension(text: string, before: Record<string, number> = {}): Record<string, number> {
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError(`"${text}" is not name=size, such as seq=128.`);
@@ -82,7 +85,7 @@ export function dimension(text: string, before: Record<string, number> = {}): Re
   return { ...before, [name]: wholeNumber(text.slice(at + 1)) };
 }
 
-/** Collects `name=number` pairs given one at a time. The name ends at the last `=`. */
+/** namedNumber collects `name=number` pairs given one at a time. The name ends at the last `=`. */
 export function namedNumber(text: string, before: Record<string, number> = {}): Record<string, number> {
   const at = text.lastIndexOf('=');
   const value = Number(text.slice(at + 1));
@@ -92,19 +95,19 @@ export function namedNumber(text: string, before: Record<string, number> = {}): 
   return { ...before, [text.slice(0, at)]: value };
 }
 
-/** Collects `name=text` pairs given one at a time. The name ends at the first `=`. */
+/** namedText collects `name=text` pairs given one at a time. The name ends at the first `=`. */
 export function namedText(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf('=');
   if (at < 1 || at === text.length - 1) throw new InvalidArgumentError(`"${text}" is not name=value.`);
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-/** Collects an option that may be given more than once. */
+/** each collects the values of an option that may be given more than once. */
 export function each(text: string, before: string[] = []): string[] {
   return [...before, text];
 }
 
-/** The option every command has. */
+/** withJson adds the option that every command has. */
 export function withJson(command: Command): Command {
-  return command.option('--json', 'print one JSON document on stdout and nothing else there');
+  return command.option('--json', 'print one JSON document on stdout, and nothing else there');
 }

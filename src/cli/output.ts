@@ -1,7 +1,7 @@
-/** The name of an output that is stdout. */
+/** STDOUT is the name of an output that goes to stdout. */
 export const STDOUT = '-';
 
-/** The file an artifact is to be written to: none where it is not wanted, or is printed. */
+/** fileOf gives the file to write an artifact to. It is undefined where the artifact is not wanted, or is printed. */
 export function fileOf(output: string | undefined): string | undefined {
   return output === STDOUT ? undefined : output;
 }

@@ -16,10 +16,13 @@ import { EXIT } from './exit.js';
 import { harmless } from './harmless.js';
 import { columnsOf } from './screen.js';
 
-/** Columns of help that goes to a file or a pipe. */
+/** The width of help that goes to a file or a pipe. */
 const HELP_COLUMNS_OFF_TERMINAL = 80;
 
-/** The whole command line. Only option tables are built here: each action loads what it needs when it runs. */
+/**
+ * buildProgram builds the whole command line. It builds only tables of options: each action loads what it needs
+ * when it runs.
+ */
 export function buildProgram(): Command {
   const { version } = createRequire(import.meta.url)('#package') as { version: string };
   const program = new Command('plan')
@@ -34,7 +37,7 @@ export function buildProgram(): Command {
       getOutHelpWidth: () => helpColumns(process.stdout),
       getErrHelpWidth: () => helpColumns(process.stderr),
     })
-    .showHelpAfterError('(plan --help, or plan <command> --help, lists what there is)')
+    .showHelpAfterError('(plan --help lists the commands, plan <command> --help its options)')
     .enablePositionalOptions();
   const commands = [
     devicesCommand,
@@ -71,8 +74,9 @@ export async function runProgram(args: readonly string[]): Promise<void> {
 }
 
 /**
- * The arguments as the program is to be given them. Help on a command that does not exist would be help on the whole, as
- * if all were well: such a command is given alone, and refused.
+ * heardArguments gives the arguments that the program is to parse. Commander answers a request for help on a
+ * command that does not exist with help on the whole program, as if all were well. Such a command is therefore
+ * passed alone, so that it is refused.
  */
 export function heardArguments(program: Command, args: readonly string[]): readonly string[] {
   const [named, asked] = args.filter((arg) => !arg.startsWith('-'));

@@ -6,10 +6,13 @@ import type { Terminal } from './terminal.js';
 
 const QUIET_BETWEEN_LINES_MS = 10_000;
 
-/** Columns that the spinner takes before its text. */
+/** The number of columns that the spinner takes before its text. */
 const SPINNER_COLUMNS = 2;
 
-/** Progress of long work on stderr: a line that redraws on a terminal, a line every ten seconds elsewhere. */
+/**
+ * Progress shows the progress of long work on stderr: one line that is redrawn on a terminal, and a new line
+ * every ten seconds elsewhere.
+ */
 export class Progress {
   private spinner: Ora | undefined;
   private lastLineAt = Number.NEGATIVE_INFINITY;
@@ -20,7 +23,7 @@ export class Progress {
   async start(): Promise<this> {
     if (this.terminal.animated) {
       const { default: ora } = await import('ora');
-      // Ctrl-C is ours to handle: the spinner must not swallow it.
+      // The program handles Ctrl-C itself, so the spinner must not swallow it.
       const ours = { isEnabled: true, discardStdin: false, hideCursor: false } as const;
       const { stderr } = this.terminal;
       const color = isColoured(stderr) && 'cyan';
@@ -49,7 +52,10 @@ export class Progress {
   }
 }
 
-/** The stream as the spinner sees it. The spinner divides by the columns, and would clear lines without end where they are 0. */
+/**
+ * sized gives the stream as the spinner is to see it. The spinner divides by the number of columns, and would
+ * clear lines without end where that is 0.
+ */
 function sized(stream: NodeJS.WriteStream): NodeJS.WritableStream {
   const seen = {
     isTTY: stream.isTTY,
@@ -69,7 +75,10 @@ function sized(stream: NodeJS.WriteStream): NodeJS.WritableStream {
   return seen as unknown as NodeJS.WritableStream;
 }
 
-/** Text cut to a number of columns: a line that wraps is more lines to clear than some terminals have. */
+/**
+ * clipped cuts a text to a number of columns. A line that wraps would have to be cleared as several lines, and
+ * some terminals do not have that many.
+ */
 function clipped(text: string, columns: number): string {
   if (text.length <= columns) return text;
   return columns < 1 ? '' : `${text.slice(0, columns - 1)}…`;
@@ -81,7 +90,7 @@ function describe({ doing, fraction, leftMs }: ProgressStep): string {
   return `${percent}${doing}${left}`;
 }
 
-/** A span of time as people say it: `850 ms`, `12 s`, `3 min 5 s`. */
+/** duration writes a span of time as people say it: `850 ms`, `12 s`, `3 min 5 s`. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = Math.round(ms / 1000);

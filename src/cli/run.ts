@@ -4,27 +4,27 @@ import { STDOUT } from './output.js';
 import { Progress } from './progress.js';
 import { Terminal } from './terminal.js';
 
-/** What a command's action is handed besides its arguments and options. */
+/** Context is what a command's action receives besides its arguments and options. */
 export interface Context {
   readonly terminal: Terminal;
-  /** Aborted by the first Ctrl-C; the second ends the process at once. */
+  /** The first Ctrl-C aborts it. The second one ends the process at once. */
   readonly signal: AbortSignal;
-  /** Starts progress; it is stopped when the action ends. */
+  /** progress starts to show progress, until the action ends at the latest. */
   progress(): Promise<Progress>;
-  /** A text of the library with options named as flags. */
+  /** inFlags gives a text of the library with options named as flags. */
   inFlags(text: string): string;
 }
 
 /**
- * Makes a commander action of ours: gives it a terminal and a signal, sets the exit code it returns, and turns what it
- * throws into a message and a code.
+ * action makes an action for commander. It gives `act` a terminal and a signal, sets the exit code that `act`
+ * returns, and turns what it throws into a message and an exit code.
  */
 export function action<Arguments extends unknown[], Options>(
   act: (context: Context, options: Options, ...args: Arguments) => Promise<ExitCode>,
 ): (this: Command, ...args: unknown[]) => Promise<void> {
   return async function run(this: Command, ...all: unknown[]) {
     const args = all.slice(0, -2) as Arguments;
-    // Not optsWithGlobals(): there the defaults of `profile` would win over what `profile import` was given.
+    // optsWithGlobals() would let the defaults of `profile` win over what `profile import` was given.
     const options = this.opts() as Options & { json?: boolean; output?: string };
     const [json, artifact] = [options.json === true, options.output === STDOUT];
     const terminal = new Terminal(process.stdout, process.stderr, { json, artifact });
@@ -56,8 +56,8 @@ async function refuseBoth(): Promise<never> {
   const { fault, InputError } = await import('../artifacts/index.js');
   throw new InputError(
     'print to stdout',
-    [fault('--json and -o - each print a document')],
-    'Give one of them.',
+    [fault('--json and -o - would each print a document there')],
+    'Give only one of them.',
   );
 }
 
@@ -66,7 +66,7 @@ function listenForInterrupt(terminal: Terminal): { signal: AbortSignal; stop: ()
   const onSignal = (): void => {
     if (controller.signal.aborted) process.exit(EXIT.interrupted);
     controller.abort();
-    terminal.note('\nstopping: finishing with what there is (Ctrl-C once more to stop at once)');
+    terminal.note('\nstopping: finishing with what is done so far (press Ctrl-C again to stop at once)');
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
@@ -77,7 +77,9 @@ function listenForInterrupt(terminal: Terminal): { signal: AbortSignal; stop: ()
   return { signal: controller.signal, stop };
 }
 
-/** Says what went wrong, without a stack trace where it is the user's to mend, and gives the exit code. */
+/**
+ * tell says what went wrong and gives the exit code. It prints no stack trace for faults that the user can mend.
+ */
 async function tell(
   error: unknown,
   { terminal, signal, command }: { terminal: Terminal; signal: AbortSignal; command: Command },
@@ -106,23 +108,23 @@ async function tell(
   terminal.document({ error: { message, faults: [] } });
   await terminal.error(message);
   if (process.env.PLAN_DEBUG) terminal.note((error as Error).stack ?? '');
-  else if (!systemMessage(error)) terminal.note('PLAN_DEBUG=1 shows where. Please report it.');
+  else if (!systemMessage(error)) terminal.note('Set PLAN_DEBUG=1 to see where. Please report it.');
   return EXIT.fault;
 }
 
-/** The text with options named as they are given here: `--output` where the library says `output` in backticks. */
+/** inFlags names options as they are given here: `--output` where the library says `output` in backticks. */
 function inFlags(text: string, command: Command): string {
   return text.replace(/`([a-z][A-Za-z]*)`/g, (quoted, name: string) => flagOf(name, command) ?? quoted);
 }
 
-/** The flag of an option of the library; one that takes several values is named in the plural there. */
+/** flagOf gives the flag of an option of the library, which names an option that takes several values in the plural. */
 export function flagOf(name: string, { options }: Pick<Command, 'options'>): string | undefined {
   const isFor = (attribute: string): boolean =>
     name.startsWith(attribute) && /^(e?s)?$/.test(name.slice(attribute.length));
   return options.find((one) => isFor(one.attributeName()))?.long ?? undefined;
 }
 
-/** What the system refused, in words; undefined for anything else. */
+/** systemMessage says in words what the system refused. It is undefined for other errors. */
 function systemMessage(error: unknown): string | undefined {
   const { code, path, syscall, message } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return undefined;

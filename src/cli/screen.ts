@@ -1,29 +1,32 @@
-/** What a stream says of itself, as far as it matters here. */
+/** Screen is what a stream says about itself, as far as it matters here. */
 export interface Screen {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
 }
 
-/** Columns assumed of a terminal that does not say how wide it is: those of the first video terminals, and of most since. */
+/** The width that is assumed of a terminal that does not tell its own. Most terminals open with it. */
 const COLUMNS_UNTOLD = 80;
 
-/** Columns of text that goes to a file or a pipe. */
+/** The width of text that goes to a file or a pipe. */
 const COLUMNS_OFF_TERMINAL = 120;
 
-/** How many columns a stream has. A terminal whose size nobody set says 0. */
+/** columnsOf gives the number of columns of a stream. A terminal whose size nobody has set says 0. */
 export function columnsOf({ isTTY, columns }: Screen): number {
   if (isTTY !== true) return COLUMNS_OFF_TERMINAL;
   return Number.isSafeInteger(columns) && Number(columns) > 0 ? Number(columns) : COLUMNS_UNTOLD;
 }
 
-/** Whether a stream's last line may be drawn again and again: on a terminal that can move its cursor, watched by a person. */
+/**
+ * isRedrawn says whether a stream's last line may be redrawn: on a terminal that can move its cursor and that a
+ * person watches.
+ */
 export function isRedrawn({ isTTY }: Screen, env: NodeJS.ProcessEnv = process.env): boolean {
   return isTTY === true && env.TERM !== 'dumb' && !env.CI;
 }
 
 /**
- * Whether text on a stream may be coloured: on terminals that can, and everywhere that FORCE_COLOR asks for it. NO_COLOR
- * forbids it whatever else is set. Both count only where they are not empty.
+ * isColoured says whether text on a stream may be coloured: on terminals that can do so, and wherever FORCE_COLOR
+ * asks for it. NO_COLOR forbids it, whatever else is set. Both count only when they are not empty.
  */
 export function isColoured({ isTTY }: Screen, env: NodeJS.ProcessEnv = process.env): boolean {
   if (env.NO_COLOR) return false;

@@ -1,23 +1,24 @@
-/** A table as report builds it: column heads and rows of cells; numbers are aligned right. */
+/** TableView is a table as `report` builds it: heads of columns, and rows of cells. */
 export interface TableView {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Blanks between two columns. */
+/** The number of blanks between two columns. */
 const GAP = 2;
 
-/** A cell that is longer than this may be broken into lines this long. */
+/** A cell that is longer than this may be broken into lines of this length. */
 const SHORTEST_LINE = 16;
 
-/** A record is told in lines no shorter than this, however narrow the screen: shorter ones would be letters below one another. */
+/** A record has lines of at least this length, however narrow the screen is. Shorter ones could not be read. */
 const SHORTEST_RECORD = 10;
 
 /**
- * A table as text no wider than the screen. Where the columns do not fit side by side, the widest are wrapped; where that
- * is not enough, a row becomes a record, one `head: cell` below the other.
- * @param options.columns of the screen
- * @param options.head how a column's head is set off
+ * tableText writes a table as text that is no wider than the screen. Numbers are aligned right. Where the columns
+ * do not fit side by side, the widest are wrapped. Where that is not enough, a row becomes a record: one line
+ * `head: cell` below the other.
+ * @param options.columns the number of columns of the screen
+ * @param options.head sets off the head of a column
  */
 export async function tableText(
   view: TableView,
@@ -50,7 +51,10 @@ function unpadded(text: string): string {
   return text.replaceAll(/ +$/gm, '');
 }
 
-/** Rows one below the other, a blank line between two; what is empty is left out. A cell too long for the rest of its line begins one. */
+/**
+ * recordLines writes rows one below the other, with a blank line between two. It leaves out empty cells. A cell
+ * that is too long for the rest of its line begins a line of its own.
+ */
 function recordLines(
   { columns, rows }: TableView,
   { width, head }: { width: number; head: (text: string) => string },
@@ -66,7 +70,10 @@ function recordLines(
   ]);
 }
 
-/** How wide each column is: its natural width where all fit, else the widest shrink; undefined where they cannot fit. */
+/**
+ * columnWidths gives each column its natural width where all fit. Else the widest columns shrink.
+ * @returns undefined where the columns cannot fit
+ */
 function columnWidths(view: TableView, available: number): number[] | undefined {
   const widths = view.columns.map((head, i) => Math.max(1, head.length, longestCell(view, i)));
   const least = view.columns.map((_, i) => leastWidth(view, i));
@@ -80,7 +87,7 @@ function columnWidths(view: TableView, available: number): number[] | undefined 
   return widths;
 }
 
-/** No word of a head is broken, and no cell that fits into the shortest line. */
+/** leastWidth breaks no word of a head, and no cell that fits into the shortest line. */
 function leastWidth(view: TableView, column: number): number {
   const words = (view.columns[column] ?? '').split(' ').map((word) => word.length);
   return Math.max(1, ...words, Math.min(longestCell(view, column), SHORTEST_LINE));

@@ -5,8 +5,9 @@ import { columnsOf, isColoured, isRedrawn } from './screen.js';
 import { type TableView, tableText } from './table-text.js';
 
 /**
- * Where a command speaks: its result on stdout, everything else on stderr. Where stdout carries one JSON document (`json`) or
- * the artifact that a command makes, it carries nothing more. Names and messages of others are part of what is said, so all text for people is made harmless here.
+ * Terminal is where a command speaks: it prints its result on stdout and everything else on stderr. Where stdout
+ * carries one JSON document (`json`) or the artifact that a command makes, it carries nothing else. Text for people
+ * holds names and messages that others have written, so all of it is made harmless here.
  */
 export class Terminal {
   private printed = false;
@@ -17,22 +18,22 @@ export class Terminal {
     private readonly carries: { readonly json?: boolean; readonly artifact?: boolean } = {},
   ) {}
 
-  /** Where people read the result: not on stdout where that carries an artifact. */
+  /** screen is where people read the result: stderr where stdout carries an artifact. */
   private get screen(): NodeJS.WriteStream {
     return this.carries.artifact ? this.stderr : this.stdout;
   }
 
-  /** Whether progress may redraw its line. */
+  /** animated says whether progress may redraw its line. */
   get animated(): boolean {
     return isRedrawn(this.stderr);
   }
 
-  /** One line of the result, for people; silent with `json`. */
+  /** line prints one line of the result for people. It is silent with `json`. */
   line(text = ''): void {
     if (!this.carries.json) this.screen.write(`${harmless(text)}\n`);
   }
 
-  /** A table of the result, for people; silent with `json`. */
+  /** table prints a table of the result for people. It is silent with `json`. */
   async table(view: TableView): Promise<void> {
     if (this.carries.json) return;
     const style = await this.style(this.screen);
@@ -44,14 +45,17 @@ export class Terminal {
     this.screen.write(await tableText(shown, { columns, head: (text) => style.bold(text) }));
   }
 
-  /** The one JSON document of the result; silent without `json`. */
+  /** document prints the one JSON document of the result. It is silent without `json`. */
   document(value: unknown): void {
     if (!this.carries.json || this.printed) return;
     this.printed = true;
     this.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
   }
 
-  /** Says in which file an artifact is; prints it where it goes to stdout, and nothing where it goes nowhere. */
+  /**
+   * artifact says in which file an artifact is, or prints it where it goes to stdout. It is silent where there is
+   * no output.
+   */
   async artifact(what: string, output: string | undefined, value: object): Promise<void> {
     if (output !== undefined && output !== STDOUT) this.line(`${what}: ${output}`);
     if (output !== STDOUT) return;
@@ -59,7 +63,7 @@ export class Terminal {
     this.stdout.write(jsonText(value));
   }
 
-  /** Something to know that is not the result. */
+  /** note prints something that is good to know and is not the result. */
   note(text: string): void {
     this.stderr.write(`${harmless(text)}\n`);
   }
@@ -74,7 +78,7 @@ export class Terminal {
     this.stderr.write(`${style.red('error:')} ${harmless(text)}\n`);
   }
 
-  /** Colours for a stream: none where they would be out of place. */
+  /** style gives the colours for a stream, and none where they would be out of place. */
   private async style(stream: NodeJS.WriteStream): Promise<ChalkInstance> {
     const { Chalk } = await import('chalk');
     return new Chalk({ level: isColoured(stream) ? 1 : 0 });

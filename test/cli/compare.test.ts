@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('plan compare', () => {
-  it('shows a row per mix, an infeasible one too, and marks the frontier', async () => {
+  it('shows a row for each mix, also for an infeasible one, and marks the frontier', async () => {
     const output = join(folder, 'mixes.json');
     const mixes = ['--mix', 'L4=4,P4=12', '--mix', 'L4=8', '--mix', 'P4=12'];
     const { code, stdout, stderr } = await plan(['compare', EXAMPLE, ...mixes, '-o', output]);
@@ -59,7 +59,7 @@ describe('plan compare', () => {
     expect([code, stderr.includes(said)]).toEqual([wanted, true]);
   });
 
-  it('gives what is done on Ctrl-C, written, and exits with 130', async () => {
+  it('prints and writes the rows that are done on Ctrl-C, and exits with 130', async () => {
     const output = join(folder, 'part.json');
     const args = [
       'compare',
@@ -80,7 +80,7 @@ describe('plan compare', () => {
 });
 
 describe('plan diff', () => {
-  it('says what a new plan changes; --check exits with 6', async () => {
+  it('says what a new plan changes, and exits with 6 under --check', async () => {
     const other = join(folder, 'other.json');
     expect((await plan(['solve', EXAMPLE, '--baseline', 'dart-r', '-o', other])).code).toBe(0);
     const { code, stdout } = await plan(['diff', other, EXPECTED]);
@@ -95,7 +95,7 @@ describe('plan diff', () => {
     ]);
   });
 
-  it('finds no difference between a plan and itself, and an SLO that is another', async () => {
+  it('finds no difference between a plan and itself, and finds a changed SLO', async () => {
     expect(await plan(['diff', EXPECTED, EXPECTED, '--check'])).toMatchObject({
       code: 0,
       stdout: 'the plans are the same\n',
@@ -108,7 +108,7 @@ describe('plan diff', () => {
     expect(stdout).toMatch(/^detector +SLO ms +120 +110 +-8\.3 %$/m);
   });
 
-  it('answers what is no plan with 2, a missing one with 7', async () => {
+  it('exits with 2 for a file that is no plan, and with 7 for a missing one', async () => {
     expect((await plan(['diff', EXPECTED, EXAMPLE])).code).toBe(2);
     expect((await plan(['diff', EXPECTED, join(folder, 'none.json')])).code).toBe(7);
   });

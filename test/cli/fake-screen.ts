@@ -1,19 +1,19 @@
-/** What a screen takes before a test calls it flooded. */
+/** The most that a screen takes before a test calls it flooded. */
 const FLOOD_CALLS = 10_000;
 
-/** A terminal that keeps what is written to it, and refuses to be flooded. */
+/** FakeScreen is a terminal that keeps what is written to it, and refuses to be flooded. */
 export class FakeScreen {
   isTTY: boolean | undefined = true;
   rows = 24;
   written = '';
-  /** Lines cleared since the cursor stood at the left edge last: what one redraw takes. */
+  /** The number of lines that one redraw clears: those since the cursor last stood at the left edge. */
   clearedAtOnce = 0;
   mostClearedAtOnce = 0;
   private calls = 0;
 
   constructor(public columns: number | undefined) {}
 
-  /** As what a command is handed. */
+  /** stream gives the screen as the stream that a command receives. */
   get stream(): NodeJS.WriteStream {
     return this as unknown as NodeJS.WriteStream;
   }

@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Two nodes, and weights in a file of their own. */
+/** This model has two nodes, and its weights in a file of their own. */
 async function writeModel(file: string, data: string): Promise<void> {
   const weights = w.externalFloats('v', [4], { location: data, offset: '0', length: '16' });
   const graph = w.graph({
@@ -54,7 +54,7 @@ async function writeModel(file: string, data: string): Promise<void> {
   await writeFile(at(data), new Uint8Array(Float32Array.of(1, 2, 3, 4).buffer));
 }
 
-/** A profile of the model, as of a class of devices. */
+/** This profile of the model was measured on one class of devices. */
 async function profileOf(name: string): Promise<Profile> {
   const data = [{ path: 'weights.bin', sha256: await sha256OfFile(at('weights.bin')) }];
   const sha256 = await sha256OfFile(at('model.onnx'));
@@ -71,7 +71,7 @@ function specOf(profile: string): object {
   return { kind: 'pooled', cluster: 'cluster.json', models: [{ profile, sloMs: 2000 }] };
 }
 
-/** All that is in the folder: names, links and bytes. */
+/** Everything that is in the folder: names, links and bytes. */
 async function everything(): Promise<Record<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const all = entries.map(async (entry): Promise<[string, string]> => {
@@ -81,7 +81,7 @@ async function everything(): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(all));
 }
 
-/** An input's path, and others of the same file. */
+/** The path of an input, and other paths of the same file. */
 async function pathsOf(file: string): Promise<Record<string, string>> {
   await rm(at('aliases'), { recursive: true, force: true });
   await mkdir(at('aliases'));
@@ -103,7 +103,10 @@ async function pathsOf(file: string): Promise<Record<string, string>> {
 
 const PROFILING = ['-b', '1', '--warmup', '1', '--min-runs', '1', '--min-ms', '1', '--max-ms', '20'];
 
-/** Commands that write a file: without the output, the option that names it, and every input with what it is called. */
+/**
+ * The commands that write a file: the arguments without the output, the option that names the output, and every
+ * input with what messages call it.
+ */
 const COMMANDS: [string, string[], string, Record<string, string>][] = [
   [
     'profile',
@@ -208,7 +211,7 @@ const COMMANDS: [string, string[], string, Record<string, string>][] = [
 
 const FILE = /^[\w.-]+\.(onnx|json|csv)$/;
 
-describe('a command whose output is one of its inputs ends with 2, says so and writes nothing', () => {
+describe('A command whose output is one of its inputs exits with 2, says so and writes nothing:', () => {
   it.each(COMMANDS)('plan %s', async (_, args, option, inputs) => {
     const absolute = args.map((arg) => (FILE.test(arg) ? at(arg) : arg));
     for (const [file, what] of Object.entries(inputs)) {
@@ -225,7 +228,7 @@ describe('a command whose output is one of its inputs ends with 2, says so and w
     }
   });
 
-  it('plan profile without -o, where a profile of the usual name gives the blocks', async () => {
+  it('plan profile without -o, if a profile of the usual name gives the blocks', async () => {
     const before = await everything();
     const args = ['profile', 'model.onnx', ...PROFILING, '--blocks', 'model.profile.json'];
     const { code, stderr } = await plan(args, { cwd: folder });
@@ -234,7 +237,7 @@ describe('a command whose output is one of its inputs ends with 2, says so and w
   });
 });
 
-describe('a folder that holds an input is not replaced', () => {
+describe('A folder that holds an input is not replaced', () => {
   const ways = (name: string): string[] => [
     at(name),
     `${at(name)}/`,
@@ -249,14 +252,14 @@ describe('a folder that holds an input is not replaced', () => {
     expect(await everything()).toEqual(before);
   }
 
-  /** A folder that is a bundle as far as a bundle may take its place. */
+  /** A folder that looks enough like a bundle that a bundle may replace it. */
   async function bundleFolder(name: string): Promise<void> {
     await mkdir(at(name));
     await symlink(name, at(`${name}-link`));
     await json(`${name}/manifest.json`, { kind: 'bundle' });
   }
 
-  it('by plan deploy: one that holds the plan, a profile or a model', async () => {
+  it('by plan deploy, if it holds the plan, a profile or a model', async () => {
     for (const name of ['of-plan', 'of-model', 'of-profile']) await bundleFolder(name);
     await solveSpec(at('spec.json'), { output: at('of-plan/plan.json') });
     for (const output of ways('of-plan'))
@@ -296,7 +299,7 @@ describe('a folder that holds an input is not replaced', () => {
       );
   });
 
-  it('by plan partition --extract: one that holds the model, its data or the profile', async () => {
+  it('by plan partition --extract, if it holds the model, its data or the profile', async () => {
     await mkdir(at('blocks'));
     await symlink('blocks', at('blocks-link'));
     await copyFile(at('model.onnx'), at('blocks/0.onnx'));
@@ -316,8 +319,8 @@ describe('a folder that holds an input is not replaced', () => {
   });
 });
 
-describe('two outputs of one command are not one file', () => {
-  it('not even where it is not there yet', async () => {
+describe('Two outputs of one command may not be the same file', () => {
+  it('even if the file does not exist yet', async () => {
     const before = await everything();
     const ran = await plan([
       'simulate',
@@ -338,7 +341,7 @@ describe('two outputs of one command are not one file', () => {
   });
 });
 
-describe('a caller of the library is refused too, in its own words', () => {
+describe('A caller of the library is refused too, in the words of the library:', () => {
   it.each<[string, () => Promise<unknown>]>([
     [
       'profileModelFile',
@@ -362,7 +365,7 @@ describe('a caller of the library is refused too, in its own words', () => {
   });
 });
 
-describe('outputs beside the inputs', () => {
+describe('Outputs beside the inputs', () => {
   it.each([
     'profile import csv m-A-0.csv --model m --batch 1 --cut-bytes cuts.csv',
     'profile merge model.profile.json other.profile.json',

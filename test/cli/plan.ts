@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { vi } from 'vitest';
 import { runProgram } from '../../src/cli/program.js';
 
-/** The built program, as users run it. */
+/** PLAN_PROGRAM is the built program, as users run it. */
 export const PLAN_PROGRAM = createRequire(import.meta.url).resolve('#dist/src/cli/main.js');
 
 export interface Ran {

@@ -76,7 +76,7 @@ describe('plan', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  it('shows control characters of what it was given as escapes', async () => {
+  it('shows control characters in its arguments as escapes', async () => {
     const command = await plan(['\x1b[2Jsolve']);
     expect(command.stderr).toContain("unknown command '\\x1b[2Jsolve'");
     const file = await plan(['solve', '\x1b[2J\x07.yaml']);
@@ -87,7 +87,7 @@ describe('plan', () => {
     expect(JSON.parse(usage.stdout).error.message).toContain('\x1b[2J');
   });
 
-  it('answers a missing file with 7, a bad one with 2, all faults at once, no stack trace', async () => {
+  it('exits with 7 for a missing file and with 2 for a bad one, tells all faults at once, and prints no stack trace', async () => {
     const missing = await plan(['solve', join(folder, 'none.yaml')]);
     expect(missing.code).toBe(7);
     expect(missing.stderr).toContain('there is no such file');
@@ -102,7 +102,7 @@ describe('plan', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  it('prints one JSON document on stdout with --json, errors too', async () => {
+  it('prints one JSON document on stdout with --json, also for errors', async () => {
     const { code, stdout } = await plan(['solve', join(folder, 'none.yaml'), '--json']);
     expect(code).toBe(7);
     expect(JSON.parse(stdout)).toMatchObject({ error: { faults: [{ message: 'there is no such file' }] } });
@@ -117,7 +117,7 @@ describe('plan', () => {
     expect(JSON.parse(asDocument.stdout)).toEqual(JSON.parse(stdout));
   });
 
-  it('gives an import the batch and virtual size it was told, not the defaults of profile', async () => {
+  it('gives an import the batch and virtual sizes of its own options, not the defaults of profile', async () => {
     const times = join(folder, 'times.json');
     const profile = join(folder, 'imported.json');
     await writeFile(times, '[{ "computeMs": 1.5 }, { "computeMs": 1.7 }, { "computeMs": 1.6 }]');
@@ -130,7 +130,7 @@ describe('plan', () => {
     });
   });
 
-  it("asks a table's import for its batch sizes rather than taking those of profile", async () => {
+  it('asks for the batch sizes of an imported table instead of taking the defaults of profile', async () => {
     const table = join(folder, 'm-L4-0.csv');
     await writeFile(table, '1,2\n');
     const output = join(folder, 'table.json');
@@ -139,7 +139,7 @@ describe('plan', () => {
     expect(stderr).toContain('--batch');
   });
 
-  it.runIf(existsSync('/dev/full'))('says that stdout is full, without a stack trace', async () => {
+  it.runIf(existsSync('/dev/full'))('says without a stack trace that stdout is full', async () => {
     const full = openSync('/dev/full', 'w');
     const { code, stderr } = await planProcess(['schema', 'bundle'], { stdio: ['ignore', full, 'pipe'] });
     closeSync(full);
@@ -147,14 +147,14 @@ describe('plan', () => {
     expect(stderr).toMatch(/^error: Cannot write to stdout: ENOSPC[^\n]*\n$/);
   });
 
-  it.runIf(existsSync('/dev/full'))('exits as it would when stderr takes nothing', async () => {
+  it.runIf(existsSync('/dev/full'))('exits with the usual code when stderr takes nothing', async () => {
     const full = openSync('/dev/full', 'w');
     const { code } = await planProcess(['solve', 'no-such-spec.yaml'], { stdio: ['ignore', 'pipe', full] });
     closeSync(full);
     expect(code).toBe(7);
   });
 
-  it('stopped before there is anything to tell, prints one document and exits with 130', async () => {
+  it('prints one document and exits with 130 when it is stopped before there is a result', async () => {
     const model = join(folder, 'large.onnx');
     await promisify(execFile)(process.execPath, [
       BUILD_MODEL,

@@ -20,7 +20,7 @@ afterEach(() => {
   chalk.level = levelBefore;
 });
 
-/** Shows the steps on a screen, a second of redrawing each. */
+/** shown shows the steps on a screen that is redrawn for one second for each of them. */
 async function shown(screen: FakeScreen, steps: readonly ProgressStep[]): Promise<FakeScreen> {
   vi.useFakeTimers();
   const terminal = new Terminal(new FakeScreen(80).stream, screen.stream);
@@ -51,7 +51,7 @@ describe('Progress', () => {
     expect(screen.written.length).toBeLessThan(10_000);
   });
 
-  it('shows as much of its text as the line takes', async () => {
+  it('shows as much of its text as fits on the line', async () => {
     const { written } = await shown(new FakeScreen(20), [
       { doing: 'measuring layers on cpu', fraction: 0.5 },
     ]);
@@ -60,7 +60,7 @@ describe('Progress', () => {
     expect(whole.written).toContain(' 50 % · measuring layers on cpu');
   });
 
-  it('colours the spinner, and does not with NO_COLOR', async () => {
+  it('colours the spinner, but not with NO_COLOR', async () => {
     chalk.level = 1;
     vi.stubEnv('NO_COLOR', '');
     vi.stubEnv('FORCE_COLOR', '');
@@ -69,12 +69,12 @@ describe('Progress', () => {
     expect((await shown(new FakeScreen(80), [LONG])).written).not.toContain('\x1b[36m');
   });
 
-  it('shows control characters of names as escapes, and stays on one line', async () => {
+  it('shows control characters in names as escapes, and stays on one line', async () => {
     const { written } = await shown(new FakeScreen(80), [{ doing: 'reading a\x1b[31m\nb.onnx' }]);
     expect(written).toContain(' reading a\\x1b[31m\\nb.onnx');
   });
 
-  it('says how long the rest takes once that is known, and while there is a rest', async () => {
+  it('says how much time is left once that is known, until nothing is left', async () => {
     const doing = 'x';
     const steps = [undefined, 0, 0.4, 850, 12_000, 185_000].map((leftMs) => ({ doing, fraction: 0, leftMs }));
     const { written } = await shown(new FakeScreen(80), steps);
@@ -87,7 +87,7 @@ describe('Progress', () => {
     ]);
   });
 
-  it('writes plain lines, ten seconds apart, where nothing can be redrawn', async () => {
+  it('writes plain lines ten seconds apart where nothing can be redrawn', async () => {
     const screen = new FakeScreen(undefined);
     screen.isTTY = undefined;
     const steps = Array.from({ length: 21 }, (_, i) => ({ doing: `step ${i}` }));

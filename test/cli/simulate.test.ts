@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('plan simulate', () => {
-  it('needs the plan alone: shows what came of it, by model, part and class', async () => {
+  it('needs only the plan, and shows the results by model, part and class', async () => {
     const { code, stdout } = await plan(['simulate', EXAMPLE, '--windows', '10s']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^9[89]\.\d\d % of \d \d{3} requests in time; 30\d requests\/s in time of 30\d$/m);
@@ -33,7 +33,7 @@ describe('plan simulate', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('prints with --json what it writes with -o, but for where the inputs lie; the same bytes each time', async () => {
+  it('prints with --json what it writes with -o, except for the paths of the inputs, and the same bytes each time', async () => {
     const output = join(folder, 'report.json');
     const options = [
       '--load',
@@ -59,7 +59,7 @@ describe('plan simulate', () => {
     expect((await plan(['validate', output])).stdout).toContain('simulation report of detector, segmenter');
   });
 
-  it('exits with 6 below --fail-under, with 0 at it', async () => {
+  it('exits with 6 below --fail-under, and with 0 at it', async () => {
     const run = (share: string) =>
       plan(['simulate', EXAMPLE, '--load', '1.3', '--duration', '5s', '--fail-under', share]);
     const missed = await run('0.99');
@@ -70,7 +70,7 @@ describe('plan simulate', () => {
     expect([held.code, held.stderr]).toEqual([0, '']);
   });
 
-  it('takes a load in phases, and not over a sweep', async () => {
+  it('takes a load in phases, but not for a sweep', async () => {
     const phases = ['--phase', '5s,load=0.2', '--phase', '5s,load=0.8,over=2s'];
     const { code, stdout } = await plan(['simulate', EXAMPLE, ...phases]);
     expect(code).toBe(0);
@@ -138,7 +138,7 @@ describe('plan simulate', () => {
     expect(await readdir(folder)).toEqual(before);
   });
 
-  it('tells every fault of a trace with its line, also as JSON', async () => {
+  it('tells every fault of a trace with its line, in JSON too', async () => {
     const trace = join(folder, 'bad.csv');
     await writeFile(trace, 'arrival_s\r\n1\r\n\r\nx\r\n0.5');
     const { code, stdout } = await plan([

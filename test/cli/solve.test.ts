@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('plan solve', () => {
-  it('--explain shows what binds, what GPUs are worth and which SLOs change the plan; --json has it too', async () => {
+  it('shows with --explain what binds, what GPUs are worth and which SLOs change the plan, in JSON too', async () => {
     const { code, stdout } = await plan(['solve', EXAMPLE, '--explain']);
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -28,7 +28,7 @@ describe('plan solve', () => {
     });
   });
 
-  it('without --explain is answered as checked in, byte for byte', async () => {
+  it('answers without --explain byte for byte as checked in', async () => {
     const output = join(folder, 'plan.json');
     expect((await plan(['solve', EXAMPLE, '-o', output])).code).toBe(0);
     const bodies = await Promise.all(
@@ -40,7 +40,7 @@ describe('plan solve', () => {
     expect(bodies[0]).toBe(bodies[1]);
   });
 
-  it('--baseline and --formulation say whose plan it is, and refuse what cannot be', async () => {
+  it('names the baseline or formulation in the plan, and refuses combinations that make no sense', async () => {
     const output = join(folder, 'dart.json');
     const { code, stdout } = await plan(['solve', EXAMPLE, '--baseline', 'dart-r', '-o', output]);
     expect(code).toBe(0);
@@ -60,7 +60,7 @@ interface Parts {
   profile: { devices: { A: { blockLatencyUs: object }; B: { blockLatencyUs: object } } };
 }
 
-/** A good spec and profile, changed by `spoil`, through `plan solve`. */
+/** solveSpoilt runs `plan solve` on a good spec and profile that `spoil` has changed. */
 async function solveSpoilt(spoil: (parts: Parts) => void): Promise<{ code: number | null; stderr: string }> {
   const latencies = () => ({ 1: { 1: [1000, 2000], 2: [1500, 3000] } });
   const parts: Parts = {
@@ -77,7 +77,7 @@ async function solveSpoilt(spoil: (parts: Parts) => void): Promise<{ code: numbe
   return plan(['solve', join(folder, 'spec.json'), '--explain']);
 }
 
-describe('plan solve says what is wrong with its input and where', () => {
+describe('plan solve says what is wrong with its input, and where:', () => {
   const CASES: [string, (parts: Parts) => void, number, string[]][] = [
     ['nothing', () => {}, 0, []],
     [
@@ -155,7 +155,7 @@ describe('plan solve says what is wrong with its input and where', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  it('NaN latencies, which JSON cannot say and YAML can', async () => {
+  it('NaN latencies, which YAML can hold and JSON cannot', async () => {
     const text =
       'kind: profile\nversion: "1.0"\nmodel: { name: m }\nblocks: [{ cutBytes: 0 }]\n' +
       'devices: { A: { blockLatencyUs: { "1": { "1": [.nan] } } } }\n';
@@ -172,7 +172,7 @@ describe('plan solve says what is wrong with its input and where', () => {
     expect(json.stderr).toContain('it is not JSON');
   });
 
-  it('and tells the SLO that would do', async () => {
+  it('an SLO that no plan can meet, with the SLO that would do', async () => {
     await solveSpoilt((p) => {
       p.models = [{ profile: 'p.json', sloMs: 0.5 }];
     });

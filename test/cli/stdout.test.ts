@@ -31,7 +31,7 @@ const SIMULATED = ['simulate', PLAN, '--duration', '1s'];
 const IMPORTED = ['profile', 'import', 'csv', 'm-L4-0.csv', '--model', 'm', '--batch', '1'];
 
 describe('-o -', () => {
-  it('prints the very file that would be written', async () => {
+  it('prints exactly the file that would be written', async () => {
     const written = await run('solve', SPEC, '-o', 'written.json');
     expect(written).toMatchObject({ code: 0, stdout: expect.stringContaining('requests/s') });
     const printed = await run('solve', SPEC, '-o', '-');
@@ -53,7 +53,7 @@ describe('-o -', () => {
     expect(stderr).toContain(said);
   });
 
-  it('prints a profile, and writes none', async () => {
+  it('prints a profile, and writes no file', async () => {
     const before = await readdir(folder);
     const quick = ['--warmup', '1', '--min-runs', '1', '--min-ms', '0', '--max-ms', '5'];
     const profiled = await run('profile', 'm.onnx', '-b', '1', '--blocks', '2', ...quick, '-o', '-');
@@ -77,7 +77,7 @@ describe('-o -', () => {
   });
 
   it.each([
-    [['solve', 'spec.yaml', '-o', '-', '--json'], '--json and -o - each print a document'],
+    [['solve', 'spec.yaml', '-o', '-', '--json'], '--json and -o - would each print a document there'],
     [['deploy', 'plan.json', '-o', '-'], 'it is a folder of files'],
     [['profile', 'm.onnx', '--resume', '-o', '-'], 'there is no output file to go on with'],
   ])('is refused where %j makes no sense of it', async (args, said) => {

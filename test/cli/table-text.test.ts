@@ -19,7 +19,7 @@ function phrase(stream: Stream, most: number): string {
   return Array.from({ length: draw(stream, most + 1) }, () => WORDS[draw(stream, WORDS.length)]).join(' ');
 }
 
-/** A table as commands print them: names, texts and figures, some cells empty. */
+/** This table looks like those that commands print: names, texts and figures, and some empty cells. */
 function randomView(stream: Stream): TableView {
   const numeric = Array.from({ length: 1 + draw(stream, 8) }, () => stream.uniform() < 0.6);
   const columns = numeric.map(() => phrase(stream, 2) || 'ms');
@@ -50,7 +50,7 @@ describe('tableText()', () => {
     }
   });
 
-  it('is what it is on the widest screen wherever that fits', async () => {
+  it('is the same on every screen on which the widest form fits', async () => {
     const stream = streamOf(8, 'tables');
     for (let i = 0; i < 60; i++) {
       const view = randomView(stream);
@@ -75,7 +75,7 @@ describe('tableText()', () => {
     ]);
   });
 
-  it('tells rows one below the other where columns do not fit, leaving out what is empty', async () => {
+  it('writes rows one below the other where columns do not fit, and leaves out empty cells', async () => {
     const view = {
       columns: ['model', 'requests/s', 'on'],
       rows: [
@@ -95,7 +95,7 @@ describe('tableText()', () => {
     ]);
   });
 
-  it('keeps columns side by side down to the last column in which no word of a head is broken', async () => {
+  it('keeps columns side by side as long as no word of a head is broken', async () => {
     const view = { columns: ['throughput', 'attainment'], rows: [['1', '2']] };
     expect(await linesAt(view, 22)).toEqual(['throughput  attainment', '         1           2', '']);
     expect(await linesAt(view, 21)).toEqual(['throughput: 1', 'attainment: 2', '']);

@@ -15,7 +15,7 @@ const HOSTILE = 'm\x1b[2J\x07\r\u009b1A';
 const SHOWN = 'm\\x1b[2J\\x07\\r\\x9b1A';
 
 describe('Terminal', () => {
-  it('draws a table for 80 columns where a terminal does not say how many it has', async () => {
+  it('draws a table for 80 columns if a terminal does not say how many it has', async () => {
     const eighty = new FakeScreen(80);
     await new Terminal(eighty.stream, eighty.stream).table(WIDE);
     for (const columns of [0, Number.NaN, undefined]) {
@@ -26,7 +26,7 @@ describe('Terminal', () => {
     expect(eighty.written.split('\n').length).toBe(4);
   });
 
-  it('shows control characters of names and messages as escapes wherever it speaks', async () => {
+  it('shows control characters in names and messages as escapes in all that it prints', async () => {
     vi.stubEnv('NO_COLOR', '1');
     const [out, err] = [new FakeScreen(200), new FakeScreen(200)];
     const terminal = new Terminal(out.stream, err.stream);

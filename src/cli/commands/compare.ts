@@ -15,7 +15,7 @@ interface Options {
   timeLimit?: number;
 }
 
-/** `plan compare`: capacity questions, several clusters, SLOs or margins side by side. */
+/** compareCommand makes `plan compare`, which answers capacity questions: clusters, SLOs or margins side by side. */
 export function compareCommand(): Command {
   return withJson(
     new Command('compare')
@@ -25,22 +25,25 @@ export function compareCommand(): Command {
       .argument('<spec>', 'spec file (YAML or JSON)')
       .option(
         '--mix <class=n,…>',
-        'GPUs by class, such as L4=25,T4=75; classes left out have none (repeatable)',
+        'GPUs by class, such as L4=25,T4=75; a class that is left out has none (repeatable)',
         each,
       )
-      .option('--mix-file <file>', 'more mixes, one a line; # begins a comment')
+      .option(
+        '--mix-file <file>',
+        'a file with more mixes, one per line; a line that begins with # is a comment',
+      )
       .option(
         '--budget <cost>',
-        'what may be spent an hour: up to 60 mixes to which no GPU can be added within it, evenly spread',
+        'the most to spend per hour: compares up to 60 evenly spread mixes that leave no money for one more GPU',
         positiveNumber,
       )
       .option(
         '--sweep <range>',
-        "slo=2x..10x (times each model's fastest latency at batch 1), slo=50ms..200ms or margin=0..0.6; :n gives the steps (repeatable)",
+        "slo=2x..10x (times each model's fastest latency at batch 1), slo=50ms..200ms or margin=0..0.6; :n gives the number of steps (repeatable)",
         each,
       )
       .option('-o, --output <file>', 'write the comparison here: .json or .csv; - is stdout, as JSON')
-      .option('--gap <share>', 'stop each plan once proven this close to the best', notNegative)
+      .option('--gap <share>', 'stop each plan once it is proven this close to the best', notNegative)
       .option('--work <n>', 'stop each plan after this amount of counted work', wholeNumber)
       .option('--time-limit <seconds>', 'stop each plan after this time', positiveNumber)
       .action(

@@ -10,21 +10,24 @@ interface Options {
   model?: Record<string, string>;
 }
 
-/** `plan deploy`: plan and models → a bundle that `plan serve` runs. */
+/** deployCommand makes `plan deploy`, which turns a plan and its models into a bundle that `plan serve` runs. */
 export function deployCommand(): Command {
   return withJson(
     new Command('deploy')
       .description(
-        'Write the bundle of a plan: one ONNX file per distinct partition, the plan, a manifest with digests.',
+        'Write the bundle of a plan: one ONNX file per distinct partition, the plan, and a manifest with digests.',
       )
       .argument('<plan>', 'plan file')
-      .requiredOption('-o, --output <folder>', 'folder of the bundle; made, or replaced where it is a bundle')
+      .requiredOption(
+        '-o, --output <folder>',
+        'folder of the bundle; it is made, or replaced if it holds a bundle',
+      )
       .addOption(
         new Option('--target <target>', 'what the bundle is for').choices(['local']).default('local'),
       )
       .option(
         '--model <name=file>',
-        "a model's ONNX file, where it is not where its profile says (repeatable)",
+        "a model's ONNX file, if it is not where its profile says (repeatable)",
         namedText,
       )
       .action(

@@ -3,17 +3,14 @@ import { EXIT } from '../exit.js';
 import { withJson } from '../options.js';
 import { action } from '../run.js';
 
-/** `plan devices`: what can be profiled and served on here. */
+/** devicesCommand makes `plan devices`, which shows the devices that models can be profiled and served on here. */
 export function devicesCommand(): Command {
   return withJson(
     new Command('devices')
       .description(
-        'Show the execution providers of this machine: what can be profiled here, and what the others lack.',
+        'Show the execution providers of this machine: which can be used here, and what the others lack.',
       )
-      .argument(
-        '[device...]',
-        'devices to look for, such as cpu:2, cuda:0 or webgpu; all where none is given',
-      )
+      .argument('[device...]', 'devices to look for, such as cpu:2, cuda:0 or webgpu; all if none is given')
       .action(
         action<[string[]], object>(async ({ terminal }, _options, devices) => {
           const { listDevices } = await import('../../api/index.js');

@@ -7,16 +7,16 @@ interface Options {
   check?: boolean;
 }
 
-/** `plan diff`: what a new plan changes. */
+/** diffCommand makes `plan diff`, which shows what a new plan changes. */
 export function diffCommand(): Command {
   return withJson(
     new Command('diff')
       .description(
-        'Compare two plans: rates, SLOs, pipelines, GPUs in use, GPUs that would serve something else.',
+        'Compare two plans: rates, SLOs, pipelines, GPUs in use, and GPUs that would serve something else.',
       )
       .argument('<before>', 'plan file')
       .argument('<after>', 'plan file')
-      .option('--check', 'exit with 6 when they differ')
+      .option('--check', 'exit with 6 if they differ')
       .action(
         action<[string, string], Options>(async ({ terminal }, options, before, after) => {
           const { diffPlanFiles } = await import('../../api/index.js');

@@ -16,7 +16,7 @@ interface Options {
   output?: string;
 }
 
-/** `plan load`: an open-loop client that drives a server and reports what came back. */
+/** loadCommand makes `plan load`, an open-loop client that drives a server and reports what came back. */
 export function loadCommand(): Command {
   return withJson(
     new Command('load')
@@ -25,8 +25,8 @@ export function loadCommand(): Command {
       )
       .argument('<url>', 'server, such as http://127.0.0.1:8000')
       .requiredOption('--rps <rate>', 'requests per second', positiveNumber)
-      .requiredOption('--duration <time>', 'how long, such as 10s', seconds)
-      .option('--model <name>', 'model to ask; may be left out where the server has one')
+      .requiredOption('--duration <time>', 'how long requests are sent, such as 10s', seconds)
+      .option('--model <name>', 'model to ask; it may be left out if the server has only one')
       .addOption(
         new Option('--arrivals <process>', 'how requests arrive')
           .choices(['poisson', 'uniform'])
@@ -34,8 +34,8 @@ export function loadCommand(): Command {
       )
       .option('--seed <n>', 'seed of arrivals and inputs', countingNumber, 0)
       .option('--rows <n>', 'rows in one request', wholeNumber, 1)
-      .option('--slo <ms>', "latency objective, where it is not the server's", positiveNumber)
-      .option('--fail-under <share>', 'exit with 6 when attainment is below this, such as 0.99', share)
+      .option('--slo <ms>', "latency objective, if it is not the server's", positiveNumber)
+      .option('--fail-under <share>', 'exit with 6 if attainment is below this, such as 0.99', share)
       .option('-o, --output <file>', 'write the report here (JSON); - is stdout')
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, url) => {

@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
-import { EXIT } from '../exit.js';
+import { EXIT, type ExitCode } from '../exit.js';
 import { dimension, each, namedNumber, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
-import { action } from '../run.js';
+import { action, type Context } from '../run.js';
 
 interface Options {
   profile?: string;
@@ -16,7 +16,10 @@ interface Options {
   output?: string;
 }
 
-/** `plan partition`: show or change how a model's layers are grouped into blocks; write the blocks' ONNX files. */
+/**
+ * partitionCommand makes `plan partition`, which shows or changes how a model's layers are grouped into blocks, and
+ * writes the blocks' ONNX files.
+ */
 export function partitionCommand(): Command {
   return withJson(
     new Command('partition')
@@ -24,16 +27,16 @@ export function partitionCommand(): Command {
       .argument('<model>', 'ONNX file')
       .option(
         '--profile <file>',
-        'a profile of the model: its layer latencies are used, and nothing is measured',
+        'a profile of the model, whose layer latencies are used; nothing is measured then',
       )
       .option(
         '-d, --device <device>',
-        'where layers are measured when there is no profile (repeatable; cpu:1)',
+        'device on which layers are measured if there is no profile (repeatable; cpu:1)',
         each,
       )
       .option(
         '--dim <name=size>',
-        'size of a free dimension, such as seq=128; x.2=128 where axis 2 of input x has no name (repeatable)',
+        'size of a free dimension, such as seq=128, or x.2=128 if axis 2 of input x has no name (repeatable)',
         dimension,
       )
       .option(
@@ -41,7 +44,7 @@ export function partitionCommand(): Command {
         'value of an input that takes certain values only (repeatable)',
         namedNumber,
       )
-      .option('--blocks <n>', 'how many blocks', wholeNumber, 10)
+      .option('--blocks <n>', 'number of blocks', wholeNumber, 10)
       .addOption(
         new Option('--method <method>', 'how layers become blocks')
           .choices(['greedy', 'min-transfer'])
@@ -54,44 +57,48 @@ export function partitionCommand(): Command {
       )
       .option(
         '--extract <folder>',
-        "write the blocks' ONNX files here, chained and compared with the whole model",
+        "write the blocks' ONNX files here, and compare the chain of them with the whole model",
       )
       .option(
         '-o, --output <file>',
         'write a profile with these blocks, their latencies summed from the layers; - is stdout',
       )
-      .action(
-        action<[string], Options>(async ({ terminal, signal, progress }, options, model) => {
-          const { partitionModelFile } = await import('../../api/index.js');
-          const { boundaryChangeLine, blockTable } = await import('../../report/index.js');
-          const shown = await progress();
-          const result = await partitionModelFile(model, {
-            ...options,
-            output: fileOf(options.output),
-            devices: options.device ?? ['cpu:1'],
-            signal,
-            onProgress: (step) => shown.show(step),
-          });
-          shown.stop();
-          await terminal.table(blockTable(result.profile));
-          for (const note of result.notes) terminal.line(note);
-          if (result.boundaryChange !== undefined) terminal.line(boundaryChangeLine(result.boundaryChange));
-          if (result.extracted) {
-            const { files, largestDifference } = result.extracted;
-            terminal.line(`${files.length} files in ${options.extract}`);
-            terminal.line(
-              `chained, they differ from the whole model by at most ${largestDifference.toExponential(1)} of max|output|`,
-            );
-          }
-          await terminal.artifact('profile', options.output, result.profile);
-          terminal.document({
-            blocks: result.profile.blocks,
-            notes: result.notes,
-            ...(result.boundaryChange === undefined ? {} : { boundaryChange: result.boundaryChange }),
-            ...(result.extracted ? { extracted: result.extracted } : {}),
-          });
-          return EXIT.done;
-        }),
-      ),
+      .action(action<[string], Options>(partitionModel)),
   );
+}
+
+async function partitionModel(
+  { terminal, signal, progress }: Context,
+  options: Options,
+  model: string,
+): Promise<ExitCode> {
+  const { partitionModelFile } = await import('../../api/index.js');
+  const { boundaryChangeLine, blockTable } = await import('../../report/index.js');
+  const shown = await progress();
+  const result = await partitionModelFile(model, {
+    ...options,
+    output: fileOf(options.output),
+    devices: options.device ?? ['cpu:1'],
+    signal,
+    onProgress: (step) => shown.show(step),
+  });
+  shown.stop();
+  await terminal.table(blockTable(result.profile));
+  for (const note of result.notes) terminal.line(note);
+  if (result.boundaryChange !== undefined) terminal.line(boundaryChangeLine(result.boundaryChange));
+  if (result.extracted) {
+    const { files, largestDifference } = result.extracted;
+    terminal.line(`${files.length} files in ${options.extract}`);
+    terminal.line(
+      `chained, they differ from the whole model by at most ${largestDifference.toExponential(1)} of max|output|`,
+    );
+  }
+  await terminal.artifact('profile', options.output, result.profile);
+  terminal.document({
+    blocks: result.profile.blocks,
+    notes: result.notes,
+    ...(result.boundaryChange === undefined ? {} : { boundaryChange: result.boundaryChange }),
+    ...(result.extracted ? { extracted: result.extracted } : {}),
+  });
+  return EXIT.done;
 }

@@ -15,26 +15,26 @@ interface Options {
   output: string;
 }
 
-/** `plan profile import`: figures of other tools → a profile. */
+/** profileImportCommand makes `plan profile import`, which turns figures of other tools into a profile. */
 export function profileImportCommand(): Command {
   return withJson(
     new Command('import')
-      .description('Make a profile of figures that other tools measured.')
+      .description('Make a profile from figures that other tools measured.')
       .addArgument(new Argument('<format>', 'format of the files').choices(FORMATS))
       .argument(
         '<file...>',
         'csv: blocks × batch tables in µs, named <model>-<class>-<v − 1>.csv; trtexec: its JSON exports',
       )
       .requiredOption('--model <name>', 'name of the model')
-      .option('--device <class>', 'device class of the figures, where the files do not say (trtexec)')
+      .option('--device <class>', 'device class of the figures, which the files do not name (trtexec)')
       .option('--virtual <v>', 'virtual size of the figures (trtexec)', wholeNumber, 1)
       .option(
         '--batch <sizes>',
         'batch sizes of the columns, in order (csv); batch size of the files (trtexec)',
         wholeNumbers,
       )
-      .option('--cut-bytes <file>', 'bytes that cross after each block, one number a line')
-      .requiredOption('-o, --output <file>', 'where the profile goes; - is stdout')
+      .option('--cut-bytes <file>', 'file with the bytes that cross after each block, one number per line')
+      .requiredOption('-o, --output <file>', 'write the profile here; - is stdout')
       .action(
         action<[(typeof FORMATS)[number], string[]], Options>(
           async ({ terminal }, options, format, files) => {

@@ -4,13 +4,13 @@ import { withJson } from '../options.js';
 import { fileOf } from '../output.js';
 import { action } from '../run.js';
 
-/** `plan profile merge`: profiles of one model from several machines → one. */
+/** profileMergeCommand makes `plan profile merge`, which merges the profiles of one model from several machines. */
 export function profileMergeCommand(): Command {
   return withJson(
     new Command('merge')
       .description('Merge profiles of the same model and blocks, measured on several machines.')
       .argument('<profile...>', 'profiles to merge')
-      .requiredOption('-o, --output <file>', 'where the merged profile goes; - is stdout')
+      .requiredOption('-o, --output <file>', 'write the merged profile here; - is stdout')
       .action(
         action<[string[]], { output: string }>(async ({ terminal }, options, paths) => {
           const { mergeProfileFiles } = await import('../../api/index.js');

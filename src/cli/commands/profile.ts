@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { commandText } from '../command-text.js';
-import { EXIT } from '../exit.js';
+import { EXIT, type ExitCode } from '../exit.js';
 import {
   dimension,
   each,
@@ -13,7 +13,7 @@ import {
   withJson,
 } from '../options.js';
 import { STDOUT } from '../output.js';
-import { action } from '../run.js';
+import { action, type Context } from '../run.js';
 import { profileImportCommand } from './profile-import.js';
 import { profileMergeCommand } from './profile-merge.js';
 
@@ -35,7 +35,7 @@ interface Options {
   output?: string;
 }
 
-/** `plan profile`: what a model costs, layer by layer and block by block, on the devices here. */
+/** profileCommand makes `plan profile`, which measures a model by layers and by blocks on the devices here. */
 export function profileCommand(): Command {
   return withJson(
     new Command('profile')
@@ -55,7 +55,7 @@ export function profileCommand(): Command {
       )
       .option(
         '--dim <name=size>',
-        'size of a free dimension, such as seq=128; x.2=128 where axis 2 of input x has no name (repeatable)',
+        'size of a free dimension, such as seq=128, or x.2=128 if axis 2 of input x has no name (repeatable)',
         dimension,
       )
       .option(
@@ -65,7 +65,7 @@ export function profileCommand(): Command {
       )
       .option(
         '--blocks <n or file>',
-        "how many blocks (10), or a profile whose blocks are measured again on this machine's devices",
+        "number of blocks (10), or a profile whose blocks are measured again on this machine's devices",
       )
       .addOption(
         new Option('--method <method>', 'how layers become blocks (greedy)').choices([
@@ -79,53 +79,57 @@ export function profileCommand(): Command {
           .default('exact'),
       )
       .option('--warmup <runs>', 'runs before measuring', wholeNumber, 3)
-      .option('--min-runs <runs>', 'least runs measured in each cell', wholeNumber, 10)
+      .option('--min-runs <runs>', 'least number of runs measured in each cell', wholeNumber, 10)
       .option('--min-ms <ms>', 'least time measured in each cell', notNegative, 200)
       .option('--max-ms <ms>', 'most time spent on a cell', positiveNumber, 2000)
       .option(
         '--memory-limit <size>',
-        'most memory that the processes which run the model may take (what is available, less a reserve)',
+        'most memory that the processes which run the model may take (the free memory less a reserve)',
         memoryBytes,
       )
-      .option('--resume', 'go on with the output file of an interrupted run')
-      .option('-o, --output <file>', 'where the profile goes (<model>.profile.json); - is stdout')
+      .option('--resume', 'continue with the output file of an interrupted run')
+      .option('-o, --output <file>', 'write the profile here (<model>.profile.json); - is stdout')
       .addCommand(profileImportCommand())
       .addCommand(profileMergeCommand())
-      .action(
-        action<[string], Options>(async ({ terminal, signal, progress, inFlags }, options, model) => {
-          const { profileModelFile } = await import('../../api/index.js');
-          const { boundaryChangeLine, blockTable, latencyTable, measuredText } = await import(
-            '../../report/index.js'
-          );
-          const shown = await progress();
-          const { profile, path } = await profileModelFile(model, {
-            ...options,
-            output: options.output === STDOUT ? false : options.output,
-            devices: options.device ?? ['cpu:1'],
-            signal,
-            onProgress: (step) => shown.show(step),
-            onNote: (text) => terminal.note(inFlags(text)),
-          });
-          shown.stop();
-          for (const warning of profile.measurement?.warnings ?? []) await terminal.warn(warning);
-          await terminal.table(blockTable(profile));
-          const latencies = latencyTable(profile);
-          if (latencies.rows.length > 0) await terminal.table(latencies);
-          const change = profile.measurement?.boundaryChange;
-          if (change !== undefined) terminal.line(boundaryChangeLine(change));
-          await terminal.artifact('profile', path ?? STDOUT, profile);
-          terminal.document(profile);
-          if (profile.measurement?.complete !== false) return EXIT.done;
-          terminal.note(`${measuredText(profile)}; ${path ?? 'stdout'} has what there is`);
-          const rest = path === undefined ? undefined : commandText(resumed(process.argv.slice(2)));
-          if (rest !== undefined) terminal.note(`To measure the rest: ${rest}`);
-          return signal.aborted ? EXIT.interrupted : EXIT.done;
-        }),
-      ),
+      .action(action<[string], Options>(profileModel)),
   );
 }
 
-/** The arguments of a run of `plan profile` with those that go on with it. */
+async function profileModel(
+  { terminal, signal, progress, inFlags }: Context,
+  options: Options,
+  model: string,
+): Promise<ExitCode> {
+  const { profileModelFile } = await import('../../api/index.js');
+  const { boundaryChangeLine, blockTable, latencyTable, measuredText } = await import(
+    '../../report/index.js'
+  );
+  const shown = await progress();
+  const { profile, path } = await profileModelFile(model, {
+    ...options,
+    output: options.output === STDOUT ? false : options.output,
+    devices: options.device ?? ['cpu:1'],
+    signal,
+    onProgress: (step) => shown.show(step),
+    onNote: (text) => terminal.note(inFlags(text)),
+  });
+  shown.stop();
+  for (const warning of profile.measurement?.warnings ?? []) await terminal.warn(warning);
+  await terminal.table(blockTable(profile));
+  const latencies = latencyTable(profile);
+  if (latencies.rows.length > 0) await terminal.table(latencies);
+  const change = profile.measurement?.boundaryChange;
+  if (change !== undefined) terminal.line(boundaryChangeLine(change));
+  await terminal.artifact('profile', path ?? STDOUT, profile);
+  terminal.document(profile);
+  if (profile.measurement?.complete !== false) return EXIT.done;
+  terminal.note(`${measuredText(profile)}; ${path ?? 'stdout'} has what was measured`);
+  const rest = path === undefined ? undefined : commandText(resumed(process.argv.slice(2)));
+  if (rest !== undefined) terminal.note(`To measure the rest: ${rest}`);
+  return signal.aborted ? EXIT.interrupted : EXIT.done;
+}
+
+/** resumed adds to the arguments of a run of `plan profile` what continues it. */
 function resumed([command = '', ...rest]: readonly string[]): string[] {
   return rest.includes('--resume') ? [command, ...rest] : [command, '--resume', ...rest];
 }

@@ -13,7 +13,7 @@ const KINDS = [
   'simulation-sweep',
 ] as const;
 
-/** `plan schema`: the JSON Schema of a kind of file, for editors and other programs. */
+/** schemaCommand makes `plan schema`, which prints the JSON Schema of a kind of file for editors and other programs. */
 export function schemaCommand(): Command {
   return withJson(
     new Command('schema')

@@ -17,7 +17,7 @@ interface Options {
   requestTimeout: number;
 }
 
-/** `plan serve`: the runtime, until Ctrl-C. */
+/** serveCommand makes `plan serve`, which serves a bundle until Ctrl-C. */
 export function serveCommand(): Command {
   return withJson(
     new Command('serve')
@@ -74,7 +74,7 @@ function loadingStep({ device, done, of }: Extract<ServeEvent, { kind: 'loading'
   return { doing: `loading models on ${device}`, fraction: of === 0 ? 1 : done / of };
 }
 
-/** What happened, in words; undefined for what is told otherwise. */
+/** eventText says in words what happened. It is undefined for events that are told in another way. */
 function eventText(event: ServeEvent): string | undefined {
   switch (event.kind) {
     case 'deviceDown':

@@ -29,90 +29,107 @@ interface Options {
   output?: string;
 }
 
-/** `plan simulate`: does the plan hold? Its scheduler against its latencies and links, in virtual time. */
+/**
+ * simulateCommand makes `plan simulate`, which shows in virtual time whether a plan holds: a scheduler against the
+ * plan's latencies and links.
+ */
 export function simulateCommand(): Command {
-  return withJson(
-    new Command('simulate')
-      .description(
-        'Run a plan in virtual time: attainment, goodput, latencies, utilisation; at one load, or swept over loads.',
-      )
-      .argument('<plan>', 'plan file; it is all that is needed')
-      .option(
-        '--load <factor>',
-        "offer each model this multiple of its planned rate (default 0.9); with --trace, the trace's mean",
-        positiveNumber,
-      )
-      .option('--rps <rate>', 'offer 500 requests/s, shared by weight, or model=500 (repeatable)', each)
-      .addOption(
-        new Option(
-          '--arrivals <process>',
-          "how requests arrive (default poisson), or lie in a trace's intervals",
-        ).choices(['poisson', 'uniform', 'gamma']),
-      )
-      .option('--cv <c>', 'how bursty gamma arrivals are: 0 even, 1 as poisson, 4 very', notNegative)
-      .option(
-        '--duration <time>',
-        'how long requests arrive, such as 60s or 10min (default 30s, or the whole trace)',
-        seconds,
-      )
-      .option(
-        '--phase <phase>',
-        'a load that changes: 60s,load=0.5 or 2min,rps=300,cv=4,over=30s or 60s,model=200 (repeatable, in order)',
-        each,
-      )
-      .option(
-        '--trace <file>',
-        'arrivals from a file: arrival_s per line, or interval_s,count, or a known published format; model=file for one model (repeatable)',
-        each,
-      )
-      .addOption(
-        new Option('--trace-format <format>', 'where the file does not say it: gaps in µs').choices([
-          'perf-analyzer-intervals',
-        ]),
-      )
-      .option(
-        '--scheduler <name>',
-        'reservation, reactive, stage-local (what plan serve runs) or fifo',
-        'reservation',
-      )
-      .option('--preset <name>', "published: every choice as in PPipe's published simulator")
-      .option(
-        '--policy <key=value>',
-        'a choice of the scheduler, such as firstSight=never (repeatable)',
-        each,
-      )
-      .option('--seed <n>', 'seed of all that is drawn', countingNumber, 0)
-      .option(
-        '--jitter <spread>',
-        'executions vary: profile (as its profiles say), or a coefficient of variation',
-        jitter,
-      )
-      .option(
-        '--slow <factor>',
-        'executions take this multiple of the planned time, such as 1.1',
-        positiveNumber,
-      )
-      .option('--windows <time>', 'also by windows of so long, such as 1s', seconds)
-      .option('--exact', 'exact percentiles, at 32 bytes a request (default: within 0.2 %)')
-      .option('--timeline <file>', 'write every batch as a trace for ui.perfetto.dev')
-      .option(
-        '--sweep <range>',
-        'load=0.05..1.0, :n gives the points: attainment by load, and the largest load with 99 % in time',
-      )
-      .option(
-        '--fail-under <share>',
-        'exit with 6 when attainment, of all requests or of one model, is below this, such as 0.99',
-        share,
-      )
-      .option('-o, --output <file>', 'write the report here (JSON); - is stdout')
-      .action(
-        action<[string], Options>(async (context, options, plan) =>
-          options.sweep === undefined
-            ? simulateOnce(context, options, plan)
-            : simulateSweep(context, { ...options, sweep: options.sweep }, plan),
-        ),
-      ),
+  const command = new Command('simulate')
+    .description(
+      'Run a plan in virtual time, at one load or at many: attainment, goodput, latencies, utilisation.',
+    )
+    .argument('<plan>', 'plan file; nothing else is needed');
+  return withJson(withReportOptions(withRunOptions(withLoadOptions(command)))).action(
+    action<[string], Options>(async (context, options, plan) =>
+      options.sweep === undefined
+        ? simulateOnce(context, options, plan)
+        : simulateSweep(context, { ...options, sweep: options.sweep }, plan),
+    ),
   );
+}
+
+/** withLoadOptions adds the options that say which requests arrive. */
+function withLoadOptions(command: Command): Command {
+  return command
+    .option(
+      '--load <factor>',
+      "offer each model this multiple of its planned rate (default 0.9); with --trace, the trace's mean",
+      positiveNumber,
+    )
+    .option('--rps <rate>', 'offer 500 requests/s, shared by weight, or model=500 (repeatable)', each)
+    .addOption(
+      new Option(
+        '--arrivals <process>',
+        "how requests arrive (default poisson), or how they lie in a trace's intervals",
+      ).choices(['poisson', 'uniform', 'gamma']),
+    )
+    .option(
+      '--cv <c>',
+      'how bursty gamma arrivals are: 0 is even, 1 is as poisson, 4 is very bursty',
+      notNegative,
+    )
+    .option(
+      '--duration <time>',
+      'how long requests arrive, such as 60s or 10min (default 30s, or the whole trace)',
+      seconds,
+    )
+    .option(
+      '--phase <phase>',
+      'a load that changes: 60s,load=0.5 or 2min,rps=300,cv=4,over=30s or 60s,model=200 (repeatable, in order)',
+      each,
+    )
+    .option(
+      '--trace <file>',
+      'arrivals from a file: arrival_s per line, or interval_s,count, or a known published format; model=file for one model (repeatable)',
+      each,
+    )
+    .addOption(
+      new Option(
+        '--trace-format <format>',
+        'format of a trace that does not name its own; this one holds gaps in µs',
+      ).choices(['perf-analyzer-intervals']),
+    );
+}
+
+/** withRunOptions adds the options that say how requests are served. */
+function withRunOptions(command: Command): Command {
+  return command
+    .option(
+      '--scheduler <name>',
+      'reservation, reactive, stage-local (what plan serve runs) or fifo',
+      'reservation',
+    )
+    .option('--preset <name>', "published: every choice as in PPipe's published simulator")
+    .option('--policy <key=value>', 'a choice of the scheduler, such as firstSight=never (repeatable)', each)
+    .option('--seed <n>', 'seed of all random draws', countingNumber, 0)
+    .option(
+      '--jitter <spread>',
+      'how executions vary: profile (as the profiles say), or a coefficient of variation',
+      jitter,
+    )
+    .option(
+      '--slow <factor>',
+      'executions take this multiple of the planned time, such as 1.1',
+      positiveNumber,
+    );
+}
+
+/** withReportOptions adds the options that say what is reported. */
+function withReportOptions(command: Command): Command {
+  return command
+    .option('--windows <time>', 'also give figures by windows of this length, such as 1s', seconds)
+    .option('--exact', 'give exact percentiles, which takes 32 bytes per request (default: within 0.2 %)')
+    .option('--timeline <file>', 'write every batch as a trace for ui.perfetto.dev')
+    .option(
+      '--sweep <range>',
+      'simulate many loads, such as load=0.05..1.0 (:n gives the number of points), and find the largest with 99 % in time',
+    )
+    .option(
+      '--fail-under <share>',
+      'exit with 6 if attainment, of all requests or of one model, is below this, such as 0.99',
+      share,
+    )
+    .option('-o, --output <file>', 'write the report here (JSON); - is stdout');
 }
 
 async function simulateOnce(
@@ -168,7 +185,7 @@ async function simulateSweep(
   return document.complete ? EXIT.done : EXIT.interrupted;
 }
 
-/** What belongs to one run has no meaning over a sweep. */
+/** refuseWithSweep refuses options that belong to one run and have no meaning over a sweep. */
 async function refuseWithSweep(options: Options, plan: string): Promise<void> {
   const { InputError } = await import('../../api/index.js');
   const single = {
@@ -208,7 +225,7 @@ function progressStep({ seconds: at, ofSeconds, requests }: SimulationProgress):
   };
 }
 
-/** `profile`, or a coefficient of variation. */
+/** jitter parses `profile` or a coefficient of variation, such as `0.1` or `cv=0.1`. */
 function jitter(text: string): 'profile' | number {
   if (text === 'profile') return text;
   const value = Number(text.replace(/^cv=/, ''));

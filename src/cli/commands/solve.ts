@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import type { InfeasibilityExplanation, PlanExplanation } from '../../api/index.js';
-import { EXIT } from '../exit.js';
+import { EXIT, type ExitCode } from '../exit.js';
 import { notNegative, positiveNumber, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
-import { action } from '../run.js';
+import { action, type Context } from '../run.js';
 import type { Terminal } from '../terminal.js';
 
 interface Options {
@@ -17,12 +17,12 @@ interface Options {
   json?: boolean;
 }
 
-/** `plan solve`: the plan a spec asks for, with a proven bound. */
+/** solveCommand makes `plan solve`, which finds the plan that a spec asks for, with a proven bound. */
 export function solveCommand(): Command {
   return withJson(
     new Command('solve')
       .description(
-        'Find the plan a spec asks for: pooled pipelines over pools of unlike devices, with a proven bound.',
+        'Find the plan that a spec asks for: pooled pipelines over pools of unlike devices, with a proven bound.',
       )
       .argument('<spec>', 'spec file (YAML or JSON)')
       .option('-o, --output <file>', 'write the plan here; - is stdout')
@@ -39,10 +39,10 @@ export function solveCommand(): Command {
       )
       .option(
         '--explain',
-        'what binds, what one GPU more or less gives, at which SLO the plan would change; why a spec has no plan',
+        'show what binds, what one GPU more or less gives, and at which SLO the plan would change; or why there is no plan',
       )
       .addOption(
-        new Option('--baseline <name>', 'plan this baseline instead; the plan says so').choices([
+        new Option('--baseline <name>', 'solve this baseline of PPipe instead; the plan names it').choices([
           'no-partitioning',
           'dart-r',
         ]),
@@ -52,47 +52,49 @@ export function solveCommand(): Command {
           .choices(['columns', 'literal'])
           .default('columns'),
       )
-      .action(
-        action<[string], Options>(async ({ terminal, signal, progress }, options, spec) => {
-          const { solveSpec } = await import('../../api/index.js');
-          const { classUseTable, pipelineTable, planHeadline, timesText } = await import(
-            '../../report/index.js'
-          );
-          const shown = await progress();
-          const solved = await solveSpec(spec, {
-            ...options,
-            output: fileOf(options.output),
-            signal,
-            onProgress: (doing) => shown.show({ doing }),
-          });
-          shown.stop();
-          terminal.document(solved.document);
-          switch (solved.outcome) {
-            case 'infeasible':
-              await terminal.error(`there is no plan for ${spec}:\n${indent(solved.reasons)}`);
-              if (solved.explanation) await showInfeasible(terminal, solved.explanation);
-              return solved.explanation?.complete === false ? EXIT.interrupted : EXIT.infeasible;
-            case 'no-plan-in-time':
-              await terminal.error(
-                'the limit was reached before a plan was found; give more with --time-limit or --work',
-              );
-              return EXIT.limitWithoutPlan;
-            case 'plan': {
-              for (const warning of solved.warnings) await terminal.warn(warning);
-              terminal.note(timesText(solved.document.solver));
-              terminal.line(planHeadline(solved.plan));
-              terminal.line();
-              await terminal.table(pipelineTable(solved.plan));
-              if (solved.explanation) await showExplanation(terminal, solved.explanation);
-              else await terminal.table(classUseTable(solved.plan));
-              await terminal.artifact('plan', options.output, solved.plan);
-              if (signal.aborted) return EXIT.interrupted;
-              return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
-            }
-          }
-        }),
-      ),
+      .action(action<[string], Options>(solveSpecFile)),
   );
+}
+
+async function solveSpecFile(
+  { terminal, signal, progress }: Context,
+  options: Options,
+  spec: string,
+): Promise<ExitCode> {
+  const { solveSpec } = await import('../../api/index.js');
+  const { classUseTable, pipelineTable, planHeadline, timesText } = await import('../../report/index.js');
+  const shown = await progress();
+  const solved = await solveSpec(spec, {
+    ...options,
+    output: fileOf(options.output),
+    signal,
+    onProgress: (doing) => shown.show({ doing }),
+  });
+  shown.stop();
+  terminal.document(solved.document);
+  switch (solved.outcome) {
+    case 'infeasible':
+      await terminal.error(`there is no plan for ${spec}:\n${indent(solved.reasons)}`);
+      if (solved.explanation) await showInfeasible(terminal, solved.explanation);
+      return solved.explanation?.complete === false ? EXIT.interrupted : EXIT.infeasible;
+    case 'no-plan-in-time':
+      await terminal.error(
+        'the limit was reached before a plan was found; give more with --time-limit or --work',
+      );
+      return EXIT.limitWithoutPlan;
+    case 'plan': {
+      for (const warning of solved.warnings) await terminal.warn(warning);
+      terminal.note(timesText(solved.document.solver));
+      terminal.line(planHeadline(solved.plan));
+      terminal.line();
+      await terminal.table(pipelineTable(solved.plan));
+      if (solved.explanation) await showExplanation(terminal, solved.explanation);
+      else await terminal.table(classUseTable(solved.plan));
+      await terminal.artifact('plan', options.output, solved.plan);
+      if (signal.aborted) return EXIT.interrupted;
+      return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
+    }
+  }
 }
 
 async function showExplanation(terminal: Terminal, explanation: PlanExplanation): Promise<void> {

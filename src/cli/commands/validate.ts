@@ -3,7 +3,7 @@ import { EXIT } from '../exit.js';
 import { withJson } from '../options.js';
 import { action } from '../run.js';
 
-/** `plan validate`: are these files what they say they are, and do they hold together? */
+/** validateCommand makes `plan validate`, which checks that files are valid and that they fit together. */
 export function validateCommand(): Command {
   return withJson(
     new Command('validate')
