@@ -102,7 +102,7 @@ export function choosing(): Uint8Array {
 }
 
 /** quantised writes a model of x[1, 8] that goes through eight-bit integers and back between two products. */
-export function quantised(): Uint8Array {
+function quantised(): Uint8Array {
   return w.model(
     w.graph({
       nodes: [

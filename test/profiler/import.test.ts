@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { InputError, parseArtifact } from '../../src/artifacts/index.js';
 import { importCsv, importOrtProfile, importTrtexec, readCutBytes } from '../../src/profiler/index.js';
+import { streamOf } from '../../src/random/index.js';
 
 const cutBytes = { path: 'cuts.txt', text: '100\n50\n' };
 
@@ -74,33 +75,49 @@ test('readCutBytes() lets the last block be left out and nothing else', () => {
   expect(() => readCutBytes({ path: 'c', text: '1.5' }, 1)).toThrow(/one whole number/);
 });
 
+interface Figures {
+  readonly blocks: readonly { readonly cutBytes: number }[];
+  /** By class, virtual size and batch size, for every block. */
+  readonly blockLatencyUs: Record<string, Record<string, Record<string, number[]>>>;
+}
+
+/** expectGivenBack writes figures as tables, one for each class and virtual size, and expects the import to give them back. */
+function expectGivenBack(name: string, { blocks, blockLatencyUs }: Figures): void {
+  const tables = Object.entries(blockLatencyUs).flatMap(([device, byVirtual]) =>
+    Object.entries(byVirtual).map(([virtual, byBatch]) => ({
+      path: `${name}-${device}-${Number(virtual) - 1}.csv`,
+      text: blocks
+        .map((_, i) =>
+          Object.values(byBatch)
+            .map((row) => row[i])
+            .join(','),
+        )
+        .join('\n'),
+    })),
+  );
+  const text = blocks.map((block) => block.cutBytes).join('\n');
+  const profile = importCsv(tables, {
+    batchSizes: [1, 2, 3, 4, 5, 6, 7, 8],
+    cutBytes: { path: 'c', text },
+  });
+  for (const [device, table] of Object.entries(blockLatencyUs))
+    expect(profile.devices[device]?.blockLatencyUs).toEqual(table);
+}
+
+test('importCsv() gives back generated figures when they are written as tables', () => {
+  const { uniform, integer } = streamOf(1, 'figures');
+  const blocks = Array.from({ length: 10 }, () => ({ cutBytes: integer(1e6) }));
+  const rows = () =>
+    Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map((batch) => [batch, blocks.map(() => 1e4 * uniform())]));
+  const sizes = () => Object.fromEntries([1, 2, 3].map((virtual) => [virtual, rows()]));
+  expectGivenBack('made', { blocks, blockLatencyUs: { L4: sizes(), P4: sizes(), T4: sizes() } });
+});
+
 const file = new URL('../../../shared/data/ppipe/models/repvgg-b3.json', import.meta.url);
-test.runIf(existsSync(new URL('../../../shared/', import.meta.url)))(
-  'importCsv() gives the published figures when they are written as in PPipe’s artifact',
+test.runIf(existsSync(file))(
+  'importCsv() gives back the published figures when they are written as in PPipe’s artifact',
   () => {
-    const { blocks, blockLatencyUs } = JSON.parse(readFileSync(file, 'utf8')) as {
-      blocks: { cutBytes: number }[];
-      blockLatencyUs: Record<string, Record<string, Record<string, number[]>>>;
-    };
-    const tables = Object.entries(blockLatencyUs).flatMap(([device, byVirtual]) =>
-      Object.entries(byVirtual).map(([virtual, byBatch]) => ({
-        path: `repvgg-b3-${device}-${Number(virtual) - 1}.csv`,
-        text: blocks
-          .map((_, i) =>
-            Object.values(byBatch)
-              .map((row) => row[i])
-              .join(','),
-          )
-          .join('\n'),
-      })),
-    );
-    const text = blocks.map((block) => block.cutBytes).join('\n');
-    const profile = importCsv(tables, {
-      batchSizes: [1, 2, 3, 4, 5, 6, 7, 8],
-      cutBytes: { path: 'c', text },
-    });
-    for (const [device, table] of Object.entries(blockLatencyUs))
-      expect(profile.devices[device]?.blockLatencyUs).toEqual(table);
+    expectGivenBack('repvgg-b3', JSON.parse(readFileSync(file, 'utf8')) as Figures);
   },
 );
 

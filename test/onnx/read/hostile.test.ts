@@ -11,6 +11,8 @@ import {
   nameNodes,
   readModel,
 } from '../../../src/onnx/index.js';
+import { cases } from '../../cases.js';
+import { choosing, convChain } from '../made-models.js';
 import { noise } from '../noise.js';
 import { hasShared, sharedBytes } from '../shared.js';
 import * as w from '../writer.js';
@@ -305,25 +307,30 @@ describe('a damaged file', () => {
     });
   };
 
-  it('readModel() and the functions after it throw only InputErrors on 3,000 damaged small models', () => {
+  it('readModel() and the functions after it throw only InputErrors on damaged small models', () => {
     const bytes = rich();
     expect(exercise(bytes)).toBe('taken');
-    fuzz(bytes, 3000, 20261121);
+    fuzz(bytes, cases(800, 3000), 20261121);
+  });
+
+  it('readModel() and the functions after it throw only InputErrors on damaged larger models', () => {
+    fuzz(convChain(8), cases(80, 400), 7);
+    fuzz(choosing(), cases(80, 200), 8);
   });
 
   it.skipIf(!hasShared)(
-    'readModel() and the functions after it throw only InputErrors on 200 damaged real ones',
+    'readModel() and the functions after it throw only InputErrors on damaged real ones',
     () => {
-      fuzz(sharedBytes('light_squeezenet.onnx'), 150, 7);
-      fuzz(sharedBytes('tinyvit_demo.onnx'), 50, 8);
+      fuzz(sharedBytes('light_squeezenet.onnx'), cases(50, 150), 7);
+      fuzz(sharedBytes('tinyvit_demo.onnx'), cases(20, 50), 8);
     },
   );
 
-  function fuzz(bytes: Uint8Array, cases: number, seed: number): void {
+  function fuzz(bytes: Uint8Array, count: number, seed: number): void {
     const next = noise(seed);
     const answers = { refused: 0, taken: 0 };
-    for (let i = 0; i < cases; i++) answers[exercise(damaged(bytes, next))]++;
-    expect(answers.refused).toBeGreaterThan(cases / 10);
-    expect(answers.taken).toBeGreaterThan(cases / 50);
+    for (let i = 0; i < count; i++) answers[exercise(damaged(bytes, next))]++;
+    expect(answers.refused).toBeGreaterThan(count / 10);
+    expect(answers.taken).toBeGreaterThan(count / 50);
   }
 });
