@@ -8,7 +8,7 @@ import {
 import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../metrics/index.js';
 import { DROP_REASONS, type Topology, topologyOf, topologyRulesOf } from '../serving/index.js';
 import { describedExecution } from './execution.js';
-import { classesOf, type SimulationRun, type SimulationSetup } from './run.js';
+import { plannedClasses, type SimulationRun, type SimulationSetup } from './run.js';
 import { describedWorkload } from './workload.js';
 
 /** simulationReport makes the report of a run, as it is written and printed. */
@@ -19,7 +19,7 @@ export function simulationReport(
 ): SimulationReport {
   const { plan, scheduler, execution, workload, seed, exact } = setup;
   const topology = topologyOf(plan, { rules: topologyRulesOf(scheduler) });
-  const classes = classesOf(plan, topology);
+  const classes = plannedClasses(plan, topology);
   return {
     ...emittedHead('simulation-report', inputs),
     seed,

@@ -58,8 +58,8 @@ export interface SimulationHooks {
   readonly onProgress?: (progress: SimulationProgress) => void;
 }
 
-/** classesOf lists the device classes of a topology, in the order of the plan. */
-export function classesOf(plan: PooledPlan, topology: Topology): string[] {
+/** plannedClasses lists the device classes of a topology, in the order of the plan. */
+export function plannedClasses(plan: PooledPlan, topology: Topology): string[] {
   const used = new Set(topology.devices.map(({ deviceClass }) => deviceClass));
   return [...new Set([...Object.keys(plan.classes), ...used])].filter((name) => used.has(name));
 }
@@ -75,7 +75,7 @@ export async function runSimulation(
 ): Promise<SimulationRun> {
   const topology = topologyOf(plan, { rules: topologyRulesOf(scheduler) });
   const load = loadFactor === undefined ? workload : atLoadFactor(workload, plan.models, loadFactor);
-  const shape = shapeOf(topology, classesOf(plan, topology), load.durationNs);
+  const shape = shapeOf(topology, plannedClasses(plan, topology), load.durationNs);
   const metrics = new RunMetrics(shape, { exact, ...(windowNs === undefined ? {} : { windowNs }) });
   const arrivals = new WatchedArrivals(arrivalsOf(load, plan.models, seed), load.durationNs, hooks, (atNs) =>
     metrics.endAt(atNs),

@@ -52,7 +52,7 @@ export function planModel(
   const throughput = model.addVariables(columns.map((column, c) => `x[${columnName(column, c)}]`));
   const { units, perUnit } = addUnits(model, tables, columns, planner);
   const unitRps = columns.map(({ parts }, c) => parts.map(({ rps }, d) => rps * (perUnit[c]?.[d] as number)));
-  const scale = planUnits(columns, unitRps, classes, goal);
+  const scale = planUnits({ columns, unitRps }, classes, goal);
   const plan: Draft = { model, columns, least, throughput, units, perUnit, scale };
   addRates(plan, unitRps);
   const wholeGpus = addWholeGpus(plan, classes, tables, planner);

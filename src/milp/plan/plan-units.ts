@@ -21,11 +21,10 @@ export interface PlanUnits {
  * planUnits chooses the units of a MILP over columns. A model's unit is what its fastest partition serves, or what
  * the model needs if that is less: a virtual GPU that serves more than is needed is as good as one that serves just
  * that.
- * @param unitRps the requests per second of a unit of each partition, by column
+ * @param columns the columns, with the requests per second of a virtual GPU of each of their partitions
  */
 export function planUnits(
-  columns: readonly Column[],
-  unitRps: readonly (readonly number[])[],
+  { columns, unitRps }: { columns: readonly Column[]; unitRps: readonly (readonly number[])[] },
   classes: ClassTable,
   goal: PlanGoal,
 ): PlanUnits {
