@@ -169,7 +169,7 @@ async function changedData(
   const faults = await Promise.all(
     data.map(async ({ path, sha256 }) => {
       const wrong = await partFault(folder, path);
-      if (wrong !== undefined) return [fault(`it holds external data of the model: ${wrong}`, path)];
+      if (wrong !== undefined) return [fault(`it holds external data of the model: ${wrong.message}`, path)];
       return (await sha256OfFile(join(folder, path), signal)) === sha256
         ? []
         : [fault('is not the external data that was profiled: its digest differs', path)];

@@ -2,6 +2,12 @@ import { realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { kindOf, wordsOf } from './read-file.js';
 
+/** PartFault says what is wrong with a file that another file names. */
+export interface PartFault {
+  readonly isMissing: boolean;
+  readonly message: string;
+}
+
 /**
  * partFault looks at a file that another file names, such as a partition of a bundle or a model's external
  * data. Such a file must lie in the folder of the one that names it, links included: a bundle or a model that
@@ -9,21 +15,26 @@ import { kindOf, wordsOf } from './read-file.js';
  * @param path the file, from `folder`
  * @returns what is wrong with it, or undefined
  */
-export async function partFault(folder: string, path: string): Promise<string | undefined> {
-  if (path.includes('\0')) return wordsOf('ERR_INVALID_ARG_VALUE');
+export async function partFault(folder: string, path: string): Promise<PartFault | undefined> {
+  if (path.includes('\0')) return unusable(wordsOf('ERR_INVALID_ARG_VALUE') as string);
   const file = resolve(folder, path);
-  if (isAbsolute(path) || isOutside(folder, file)) return 'it lies outside the folder';
+  if (isAbsolute(path) || isOutside(folder, file)) return unusable('it lies outside the folder');
   try {
     const found = await stat(file);
-    if (!found.isFile()) return `it is ${kindOf(found)}, not a file`;
+    if (!found.isFile()) return unusable(`it is ${kindOf(found)}, not a file`);
     if (isOutside(await realpath(folder), await realpath(file)))
-      return 'it is a link that leads outside the folder';
+      return unusable('it is a link that leads outside the folder');
     return undefined;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    return code === 'ENOENT' ? 'is missing' : (wordsOf(code) ?? `cannot be read: ${code}`);
+    if (code === 'ENOENT') return { isMissing: true, message: 'there is no such file' };
+    return unusable(wordsOf(code) ?? `it cannot be read: ${code}`);
   }
+}
+
+function unusable(message: string): PartFault {
+  return { isMissing: false, message };
 }
 
 function isOutside(folder: string, file: string): boolean {

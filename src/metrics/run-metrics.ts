@@ -148,9 +148,10 @@ export class RunMetrics {
   }
 
   /**
-   * figures computes the figures so far.
-   * @param spanNs the time during which requests arrived: the run's duration, or how far an interrupted run
-   *   came; > 0
+   * figures computes the figures of the run. It is called once, after the last event, because it closes all
+   * windows.
+   * @param spanNs the time during which requests arrived, which rates and utilisations are over: the run's
+   *   duration, or how far an interrupted run came; > 0
    */
   figures(spanNs: number): RunFigures {
     const { models, classes } = this.shape;

@@ -10,8 +10,9 @@ import type { OneStand } from './stand.js';
 import type { Limits, PreparedModel } from './types.js';
 
 /**
- * A session takes this much memory for the tensors it makes, over the most bytes of them that it holds at once. Its
- * arena grows in powers of two, and from the second run on all tensors are laid out once more in one piece.
+ * The memory of a session for the tensors it makes is estimated as this many times the most bytes of them that live at
+ * once: up to 2, since its arena grows in powers of two, and 1 more, since from the second run on all tensors are laid
+ * out once more in one piece. What it is fed counts once, beside this.
  */
 const ARENA_FACTOR = 3;
 

@@ -5,6 +5,8 @@ import {
   type Fault,
   fault,
   InputError,
+  MissingError,
+  type PartFault,
   partFault,
   sha256OfFile,
   unreadable,
@@ -54,9 +56,11 @@ export async function writeData(folder: string, { folder: from, external }: Sour
  */
 export async function dataFilesOf({ folder, external }: Source): Promise<DataFile[]> {
   const locations = [...new Set(external.map(({ location }) => location))].sort();
-  const faults = await Promise.all(locations.map((path) => partFault(folder, path)));
-  const wrong = faults.flatMap((message, i) => (message === undefined ? [] : [fault(message, locations[i])]));
-  if (wrong.length > 0) throw new InputError(`read the external data in ${folder}`, wrong);
+  const found = await Promise.all(
+    locations.map(async (path) => ({ path, wrong: await partFault(folder, path) })),
+  );
+  const faults = found.flatMap(({ path, wrong }) => (wrong === undefined ? [] : [{ ...wrong, path }]));
+  if (faults.length > 0) throw partsError(`read the external data in ${folder}`, faults);
   return await Promise.all(
     locations.map(async (path) => ({ path, sha256: await sha256OfFile(resolve(folder, path)) })),
   );
@@ -71,12 +75,20 @@ export async function externalFaults(model: OnnxModel, path: string): Promise<Fa
   const faults = await Promise.all(
     [...ends].map(async ([location, end]) => {
       const wrong = await partFault(folder, location);
-      if (wrong !== undefined) return fault(wrong, location);
+      if (wrong !== undefined) return fault(wrong.message, location);
       const { size } = await stat(resolve(folder, location));
       return size >= end ? undefined : fault(`it has ${size} bytes, and the model needs ${end}`, location);
     }),
   );
   return faults.filter((found) => found !== undefined);
+}
+
+/** partsError tells of parts of a model that are only missing, or cannot be used. */
+function partsError(task: string, faults: readonly (PartFault & Fault)[]): InputError {
+  const told = faults.map(({ path, message }) => fault(message, path));
+  return faults.every(({ isMissing }) => isMissing)
+    ? new MissingError(task, told)
+    : new InputError(task, told);
 }
 
 /** CopyWay says from where to where external data is copied, and which signal stops it. */
@@ -109,7 +121,7 @@ async function copyPiece(
 ): Promise<void> {
   const path = resolve(folder, copy.location);
   const wrong = await partFault(folder, copy.location);
-  if (wrong !== undefined) throw new InputError(`read external data ${copy.location}`, [fault(wrong)]);
+  if (wrong !== undefined) throw partsError(`read external data ${copy.location}`, [{ ...wrong, path: '' }]);
   const file = await open(path).catch((error: unknown) => {
     throw unreadable(path, error);
   });

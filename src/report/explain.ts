@@ -51,7 +51,10 @@ export function sloExplanationTable({ models }: PlanExplanation): Table {
   };
 }
 
-/** infeasibilityTable has one row per model: the SLOs that would have a plan. */
+/**
+ * infeasibilityTable has one row per model: its SLO, the smallest SLO that any of its pipelines meets, and an SLO at
+ * which all models together have a plan.
+ */
 export function infeasibilityTable({ models }: InfeasibilityExplanation): Table {
   return {
     columns: ['model', 'SLO ms', 'smallest SLO of any pipeline', 'SLO that has a plan'],

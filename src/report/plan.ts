@@ -1,7 +1,7 @@
 import type { PlannedPartition, PooledPlan } from '../artifacts/index.js';
 import { figure, milliseconds, orDash, percent, type Table } from './table.js';
 
-/** planHeadline states in one sentence what the plan reaches, and how good it is proven to be. */
+/** planHeadline states in one line the value of the plan's objective, with its unit, and its proven gap. */
 export function planHeadline(plan: PooledPlan): string {
   const { kind, value, bound, gap } = plan.objective;
   const unit = { throughput: 'requests/s per unit of weight', cost: 'per hour', power: 'W' }[kind];

@@ -86,7 +86,7 @@ async function damagedFiles(folder: string, manifest: Bundle): Promise<Fault[]> 
 
 async function damage(folder: string, { path, sha256 }: BundleFile): Promise<Fault | undefined> {
   const wrong = await partFault(folder, path);
-  if (wrong !== undefined) return fault(wrong, path);
+  if (wrong !== undefined) return fault(wrong.isMissing ? 'is missing' : wrong.message, path);
   const found = await sha256OfFile(join(folder, path));
   if (found === sha256) return undefined;
   return fault(

@@ -63,7 +63,7 @@ it('deployPlan() and partitionModelFile() refuse external data that changed sinc
   await expect(partitionModelFile(at('model.onnx'), again)).rejects.toThrow('other external data');
   await rm(at('weights.bin'));
   await expect(deployPlan(at('plan.json'), { output: at('other') })).rejects.toThrow(
-    /weights\.bin.*is missing/,
+    /weights\.bin.*there is no such file/,
   );
 
   await writeFile(`${folder}-outside.bin`, weights);

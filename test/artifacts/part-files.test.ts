@@ -2,7 +2,9 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { partFault } from '../../src/artifacts/part-files.js';
+import { partFault as found } from '../../src/artifacts/part-files.js';
+
+const partFault = async (folder: string, path: string) => (await found(folder, path))?.message;
 
 let root: string;
 let folder: string;
@@ -33,7 +35,8 @@ describe('partFault()', () => {
   });
 
   it('says what is missing, or no file', async () => {
-    expect(await partFault(folder, 'nowhere')).toBe('is missing');
+    expect(await found(folder, 'nowhere')).toEqual({ isMissing: true, message: 'there is no such file' });
+    expect((await found(folder, '..'))?.isMissing).toBe(false);
     expect(await partFault(folder, '.')).toBe('it is a folder, not a file');
     expect(await partFault(folder, '')).toBe('it is a folder, not a file');
     expect(await partFault(folder, 'a\0')).toBe('its path holds a NUL character');

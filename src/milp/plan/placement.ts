@@ -32,10 +32,10 @@ const ROUNDING = 1e-9;
 
 /**
  * placeVirtualGpus puts every virtual GPU on a server and a GPU. Whole GPUs are filled per pool, position or class,
- * as the rule says. Pools are placed in the order of models, pipelines and partitions, each on consecutive GPUs; GPUs
- * that are already taken are the last ones. Under `virtualPer: server` the GPUs of one server have one virtual size.
- * Under `position` and `class` unlike sizes may share a GPU if their parts fit; the `virtual` of an entry is then its
- * own.
+ * as `wholeGpusPer` says. GPUs are numbered class by class from 0, and those already taken are the last ones. Within
+ * a group smaller virtual sizes come first, and what fills no GPU comes last. Under `virtualPer: server` the GPUs of one server have one virtual size.
+ * Under `virtualPer: gpu`, `position` and `class` let unlike sizes share a GPU if their parts fit; the
+ * `virtual` of an entry is then its own.
  * @returns undefined if the pools do not fit
  */
 export function placeVirtualGpus(
