@@ -8,6 +8,7 @@ import { deployPlan, loadServer, partitionModelFile, serveBundle, solveSpec } fr
 import type { Bundle, PooledPlan, Profile } from '../../src/artifacts/index.js';
 import type { TensorData } from '../../src/execution/index.js';
 import { streamOf } from '../../src/random/index.js';
+import { cases } from '../cases.js';
 
 const REQUESTS = 6;
 /**
@@ -74,10 +75,9 @@ async function cutPlan(boundary: 'exact' | 'float16'): Promise<PooledPlan> {
 }
 
 describe('a bundle cut into partitions', () => {
-  it.each([
-    'exact',
-    'float16',
-  ] as const)("answers every request with the model's own outputs, batched, boundary %s", async (boundary) => {
+  it.each(
+    cases<readonly ('exact' | 'float16')[]>(['exact'], ['exact', 'float16']),
+  )("answers every request with the model's own outputs, batched, boundary %s", async (boundary) => {
     const plan = await cutPlan(boundary);
     expect(plan.models[0]?.pipelines.map(({ partitions }) => partitions.length)).toEqual([2]);
     await deployPlan(at('plan.json'), { output: at('bundle') });

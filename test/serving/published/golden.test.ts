@@ -17,6 +17,7 @@ import {
   StageLocalCore,
   topologyOf,
 } from '../../../src/serving/index.js';
+import { cases } from '../../cases.js';
 import { type Golden, goldenRuns, replayGolden, simulateGolden } from './golden.js';
 
 const SHARED = new URL('../../../../shared/', import.meta.url);
@@ -50,7 +51,8 @@ describe.runIf(there)('golden runs of the published simulator', () => {
   test('simulate() gives the same rows as a driver that asks for decisions after every event', () => {
     const profileOf = profilesIn(FOLDER);
     const stream = streamOf(1, 'golden');
-    for (const instance of publishedInstances(FOLDER)) {
+    const instances = publishedInstances(FOLDER).filter((_, i) => i % cases(3, 1) === 0);
+    for (const instance of instances) {
       for (const name of PUBLISHED_PLANS) {
         const plan = publishedPlan(instance, name, profileOf, 0);
         if (plan === undefined) continue;

@@ -110,7 +110,7 @@ describe('StageLocalCore, watched from outside', () => {
 
   it('ends every request once under any policy, through outages, failures and cancels', () => {
     const spares = 'all-waited';
-    for (let seed = 1; seed <= cases(60, 600); seed++) {
+    for (let seed = 1; seed <= cases(30, 600); seed++) {
       const stream = streamOf(seed, 'any');
       const pick = <T>(...choices: readonly T[]): T => choices[stream.integer(choices.length)]!;
       const policy: Partial<StageLocalPolicy> = {
