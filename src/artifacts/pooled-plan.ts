@@ -2,7 +2,10 @@ import type { Cluster } from './cluster.js';
 import type { Boundary, Emitted, TensorSpec } from './common.js';
 import type { ObjectiveKind, PlannerOptions } from './pooled-spec.js';
 
-/** PooledPlan says how models are cut into partitions over pools of GPUs. It alone is enough for a simulation. */
+/**
+ * PooledPlan says how models are cut into partitions over pools of GPUs. It alone is enough for a simulation,
+ * unless execution times are to vary as in its profiles.
+ */
 export interface PooledPlan extends Emitted {
   kind: 'pooled-plan';
   status: 'optimal' | 'feasible';

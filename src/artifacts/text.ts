@@ -23,8 +23,10 @@ export function decodedText(bytes: Uint8Array, path: string): string {
 }
 
 /**
- * refuseForeign checks the beginning of a file whose text is read piece by piece.
- * @throws InputError where it is text in UTF-16 or UTF-32
+ * refuseForeign refuses a file whose first four bytes show that it is text in UTF-16 or UTF-32: a byte order mark, or
+ * two characters of ASCII in UTF-16. It suits files that are read piece by piece.
+ * @param path names the file in the error
+ * @throws InputError where it is such text
  */
 export function refuseForeign(beginning: Uint8Array, path: string): void {
   const encoding = MARKS.find(([, mark]) => mark.every((byte, i) => beginning[i] === byte))?.[0];

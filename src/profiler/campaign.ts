@@ -104,7 +104,10 @@ function resumeFaults(
   return [...faults, ...options.devices.flatMap((named) => otherDevice(resume, named))];
 }
 
-/** otherPartition compares how blocks are asked for, where that is said, with how the profile's blocks were made. */
+/**
+ * otherPartition gives a fault for the number of blocks, and one for the method, where it is asked for and is not what
+ * the profile to resume was begun with. A method is not compared where the profile names none.
+ */
 function otherPartition(
   { blocks, measurement }: Profile,
   { method, blocks: count }: NonNullable<ProfileOptions['partition']> = {},

@@ -18,7 +18,7 @@ class BodyError extends Error {
   }
 }
 
-/** BodyLimits bounds the memory of bodies. */
+/** BodyLimits bounds the memory that request bodies take, in bytes. */
 export interface BodyLimits {
   /** `oneBytes` is the largest body. */
   readonly oneBytes: number;

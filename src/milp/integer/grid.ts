@@ -102,8 +102,9 @@ export class ModelGrid {
   }
 
   /**
-   * lossAt is what state u's plan loses: the worth of its units less what it serves. It is Infinity if there is no
-   * plan.
+   * lossAt is what state u's plan loses, in requests per second: what its units are worth at `gpuPrices` less what they
+   * serve (`rps[u]`). It is Infinity if no plan that uses exactly these units was kept.
+   * @param amounts state u's units by class; the caller steps through the states and so has them at hand
    */
   lossAt(u: number, amounts: ArrayLike<number>): number {
     return worthOf(amounts, this.options.gpuPrices, this.grid.perGpu) - (this.rps[u] as number);

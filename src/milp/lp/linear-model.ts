@@ -34,7 +34,7 @@ export class LinearModel {
   readonly objective: number[] = [];
   sense: Sense = 'maximize';
 
-  /** addVariable adds a variable, with 0 ≤ x if no bounds are given. */
+  /** addVariable adds a variable and gives its index. Without bounds it is any number from 0 on. */
   addVariable(name: string, { lower = 0, upper = Infinity, integer = false }: VariableBounds = {}): number {
     this.variableNames.push(name);
     this.lower.push(lower);

@@ -181,7 +181,10 @@ function throughputTerms({ columns, throughput }: Draft, m: number): Term[] {
   return columns.flatMap((column, c): Term[] => (column.model === m ? [[throughput[c] as number, 1]] : []));
 }
 
-/** addDemands makes each model's throughput carry its weight (§3, Objective), or meet its rate. */
+/**
+ * addDemands adds a row per model: its throughput is at least its weight times the least throughput/weight (PPipe §3,
+ * Objective), or at least its rate if the goal is the price.
+ */
 function addDemands(plan: Draft, tables: readonly ModelTable[], goal: PlanGoal): void {
   tables.forEach(({ name }, m) => {
     const terms = throughputTerms(plan, m);
