@@ -1,4 +1,4 @@
-import { ToldFaults } from '../artifacts/index.js';
+import { type Fault, fault, option, ToldFaults } from '../artifacts/index.js';
 import { type ChosenScheduler, chosenScheduler, type Topology } from '../serving/index.js';
 import type { ServeOptions } from './types.js';
 
@@ -22,8 +22,24 @@ export function liveScheduler(
 ): ChosenScheduler {
   const told = new ToldFaults();
   const chosen = chosenScheduler({ scheduler, policy }, told);
+  if (chosen !== undefined) told.add(...handingAhead(chosen));
   if (chosen === undefined || told.count > 0) throw told.error('serve');
   if (!('slackNs' in chosen.policy) || policy.some((choice) => choice.startsWith('slackNs='))) return chosen;
   const slackNs = Math.min(MOST_SLACK_NS, ...topology.models.map(({ sloNs }) => Math.floor(sloNs / 50)));
   return { ...chosen, policy: { ...chosen.policy, slackNs } };
+}
+
+/** HANDS_AHEAD lists the choices by which a core hands batches to busy devices, which are to keep them in order. */
+const HANDS_AHEAD: Readonly<Record<string, string>> = { placement: 'earliest-free', tables: 'busy-until' };
+
+/** handingAhead refuses what only the simulator's devices can do: a live device takes one batch at a time. */
+function handingAhead({ name, policy }: ChosenScheduler): Fault[] {
+  return Object.entries(HANDS_AHEAD)
+    .filter(([key, value]) => policy[key] === value)
+    .map(([key, value]) =>
+      fault(
+        `${name} with ${key}=${value} hands batches to busy devices, which is only simulated`,
+        option('scheduler'),
+      ),
+    );
 }

@@ -13,7 +13,7 @@ const topologyWith = (...slosMs: number[]) => {
 describe('liveScheduler()', () => {
   it('lets every pool decide for itself unless another scheduler is named', () => {
     expect(liveScheduler({}, topologyWith(200)).name).toBe('stage-local');
-    for (const scheduler of ['stage-local', 'reservation', 'reactive', 'fifo'])
+    for (const scheduler of ['stage-local', 'reservation', 'fifo'])
       expect(liveScheduler({ scheduler }, topologyWith(200)).name).toBe(scheduler);
   });
 
@@ -26,6 +26,18 @@ describe('liveScheduler()', () => {
     const topology = topologyWith(100);
     expect(liveScheduler({ policy: ['slackNs=7'] }, topology).policy.slackNs).toBe(7);
     expect(liveScheduler({ scheduler: 'reservation' }, topology).policy).not.toHaveProperty('slackNs');
+  });
+
+  it('refuses schedulers that hand batches to busy devices, unless the choice is changed', () => {
+    const topology = topologyWith(100);
+    const refused = 'hands batches to busy devices, which is only simulated';
+    expect(() => liveScheduler({ scheduler: 'reactive' }, topology)).toThrow(refused);
+    expect(() => liveScheduler({ policy: ['placement=earliest-free'] }, topology)).toThrow(refused);
+    expect(() =>
+      liveScheduler({ scheduler: 'reservation', policy: ['tables=busy-until'] }, topology),
+    ).toThrow(refused);
+    const changed = { scheduler: 'reactive', policy: ['placement=on-arrival'] };
+    expect(liveScheduler(changed, topology).name).toBe('reactive');
   });
 
   it('applies choices, and refuses all wrong ones at once', () => {

@@ -29,7 +29,7 @@ export function serveCommand(): Command {
       .option('--port <number>', 'port to listen on; 0 takes any free one', portNumber, 8000)
       .option(
         '--scheduler <name>',
-        'stage-local: every pool decides for itself; reservation (what plan simulate runs unless told otherwise), reactive or fifo',
+        'stage-local: every pool decides for itself; reservation (what plan simulate runs unless told otherwise) or fifo',
         'stage-local',
       )
       .option('--policy <key=value>', 'a choice of the scheduler, such as drop=never (repeatable)', each)
