@@ -147,8 +147,8 @@ describe('checkPlan() of rules', () => {
     expect(told(plan, problem)).toMatch(/\/models\/0\/pipelines\/0\/batch is 7/);
   });
 
-  test('counts weights against the memory of a virtual GPU', () => {
-    const { plan, problem } = planned({});
+  test.each([1, 2])('counts weights against the memory of a virtual GPU that is 1/%i of one', (size) => {
+    const { plan, problem } = planned({}, (whole) => withDevices(whole, { virtual: [size] }));
     const weighty = problem.models.map((model) => ({
       ...model,
       profile: {
