@@ -28,7 +28,7 @@ export {
   refuseReplacing,
   replacingFaults,
 } from './outputs.js';
-export { type PartFault, partFault } from './part-files.js';
+export { partFault } from './part-files.js';
 export type {
   ClassUse,
   Placement,

@@ -6,7 +6,6 @@ import {
   fault,
   InputError,
   MissingError,
-  type PartFault,
   partFault,
   sha256OfFile,
   unreadable,
@@ -56,11 +55,7 @@ export async function writeData(folder: string, { folder: from, external }: Sour
  */
 export async function dataFilesOf({ folder, external }: Source): Promise<DataFile[]> {
   const locations = [...new Set(external.map(({ location }) => location))].sort();
-  const found = await Promise.all(
-    locations.map(async (path) => ({ path, wrong: await partFault(folder, path) })),
-  );
-  const faults = found.flatMap(({ path, wrong }) => (wrong === undefined ? [] : [{ ...wrong, path }]));
-  if (faults.length > 0) throw partsError(`read the external data in ${folder}`, faults);
+  await checkParts(folder, locations);
   return await Promise.all(
     locations.map(async (path) => ({ path, sha256: await sha256OfFile(resolve(folder, path)) })),
   );
@@ -83,10 +78,19 @@ export async function externalFaults(model: OnnxModel, path: string): Promise<Fa
   return faults.filter((found) => found !== undefined);
 }
 
-/** partsError tells of parts of a model that are only missing, or cannot be used. */
-function partsError(task: string, faults: readonly (PartFault & Fault)[]): InputError {
+/**
+ * checkParts looks at each file of external data once, before anything is read of it.
+ * @throws MissingError where files are only missing; InputError where one cannot be used or lies outside the folder
+ */
+async function checkParts(folder: string, locations: readonly string[]): Promise<void> {
+  const found = await Promise.all(
+    locations.map(async (path) => ({ path, wrong: await partFault(folder, path) })),
+  );
+  const faults = found.flatMap(({ path, wrong }) => (wrong === undefined ? [] : [{ ...wrong, path }]));
+  if (faults.length === 0) return;
+  const task = `read the external data in ${folder}`;
   const told = faults.map(({ path, message }) => fault(message, path));
-  return faults.every(({ isMissing }) => isMissing)
+  throw faults.every(({ isMissing }) => isMissing)
     ? new MissingError(task, told)
     : new InputError(task, told);
 }
@@ -106,6 +110,7 @@ interface CopyWay {
  */
 export async function copyPieces(pieces: readonly ExternalCopy[], way: CopyWay): Promise<void> {
   if (pieces.length === 0) return;
+  await checkParts(way.fromFolder, [...new Set(pieces.map(({ location }) => location))]);
   const target = await open(way.toFile, 'w');
   try {
     for (const piece of pieces) await copyPiece(target, piece, way);
@@ -120,8 +125,6 @@ async function copyPiece(
   { fromFolder: folder, signal }: CopyWay,
 ): Promise<void> {
   const path = resolve(folder, copy.location);
-  const wrong = await partFault(folder, copy.location);
-  if (wrong !== undefined) throw partsError(`read external data ${copy.location}`, [{ ...wrong, path: '' }]);
   const file = await open(path).catch((error: unknown) => {
     throw unreadable(path, error);
   });
