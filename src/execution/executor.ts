@@ -109,6 +109,9 @@ export async function startExecutor(device: Device, options: ExecutorOptions = {
   return (await openExecutor(device, options)).executor;
 }
 
+/** StartExecutor starts executors as `startExecutor` does, perhaps elsewhere. */
+export type StartExecutor = typeof startExecutor;
+
 /** openExecutor starts an executor and lists the providers of its build of ONNX Runtime. */
 export async function openExecutor(
   device: Device,

@@ -34,6 +34,7 @@ export {
   type NodeTimingOptions,
   type NodeTimings,
   type RunResult,
+  type StartExecutor,
   startExecutor,
 } from './executor.js';
 export { allowedCores, assignCores, hostThreads } from './host.js';

@@ -36,10 +36,18 @@ export type DeviceReport =
  * probeDevices tries each device with a session of a tiny model in a child process of its own. A provider that is
  * listed but cannot start is therefore reported as unavailable, with its reason. By default it tries every provider,
  * with one device each.
+ * @param start starts a device's executor; whoever gives it ends the executors too, and may use them before
  */
-export async function probeDevices(devices: readonly NamedDevice[] = oneOfEach()): Promise<DeviceReport[]> {
-  const listed = await listedProviders();
-  return await Promise.all(devices.map((named) => probe(named, listed)));
+export async function probeDevices(
+  devices: readonly NamedDevice[] = oneOfEach(),
+  start: (device: Device) => Promise<unknown> = startAndClose,
+): Promise<DeviceReport[]> {
+  return await Promise.all(devices.map((named) => probe(named, start)));
+}
+
+async function startAndClose(device: Device): Promise<void> {
+  const { executor } = await openExecutor(device);
+  await executor.close();
 }
 
 function oneOfEach(): NamedDevice[] {
@@ -63,8 +71,10 @@ async function askForProviders(): Promise<readonly string[]> {
   return backends;
 }
 
-async function probe(named: NamedDevice, listed: readonly string[]): Promise<DeviceReport> {
+async function probe(named: NamedDevice, start: (device: Device) => Promise<unknown>): Promise<DeviceReport> {
   const { device } = named;
+  // Every build has the CPU, so that its devices need no list.
+  const listed = device.provider === 'cpu' ? ['cpu'] : await listedProviders();
   if (!listed.includes(device.provider)) {
     const said = `backend not found; this build of ONNX Runtime has ${listed.join(', ')}`;
     const { why, advice } = whatIsMissing(device.provider, said, '');
@@ -74,8 +84,7 @@ async function probe(named: NamedDevice, listed: readonly string[]): Promise<Dev
   if (tooMany.length > 0)
     return { ...named, available: false, missing: tooMany.map(({ message }) => message).join('; ') };
   try {
-    const { executor } = await openExecutor(device);
-    await executor.close();
+    await start(device);
     return { ...named, available: true, ...(await identity(device)) };
   } catch (error) {
     if (error instanceof InputError) {

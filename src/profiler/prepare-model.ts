@@ -129,7 +129,8 @@ async function find(bound: BoundModel, common: Common, batching: boolean): Promi
   const second = requestFor(bound.shaped, bound.batch, { which: 1, given, fill });
   const both = batching ? stackRequests([first, second], inputBatching(bound.batch)) : undefined;
   const { slowdown: _heldBack, ...probed } = device;
-  const executor = await startExecutor(probed, { memory: common.memory });
+  const start = common.options.startExecutor ?? startExecutor;
+  const executor = await start(probed, { memory: common.memory });
   const tensors = await withScratch(async (folder) => {
     await writeData(folder, source);
     const trial: Trial = {

@@ -1,12 +1,10 @@
 import { fault, InputError, MissingError, type Profile } from '../artifacts/index.js';
 import {
   ExecutionError,
-  type Executor,
   firstLine,
   MemoryGuard,
   OutOfMemoryError,
   probeDevices,
-  startExecutor,
 } from '../execution/index.js';
 import { DEFAULT_BLOCKS, partitionLayers } from '../partition/index.js';
 import { BlockFeeds, type BlockFile, writeBlockFiles } from './block-files.js';
@@ -21,6 +19,7 @@ import { MEMORY_ADVICE, measuredBytes, memoryShortage } from './memory-need.js';
 import { Pace } from './pace.js';
 import { randomNote } from './random-values.js';
 import { batchOf, requestsOf } from './requests.js';
+import { ScratchExecutors } from './scratch-executors.js';
 import { withScratch, writeData, writeModel } from './source.js';
 import { OneStand } from './stand.js';
 import type { Cells, PreparedModel, ProfileOptions } from './types.js';
@@ -53,22 +52,24 @@ export async function profileModel(prepared: PreparedModel, options: ProfileOpti
   const campaign = campaignOf(prepared, options);
   const known = options.resume ?? options.blocksOf;
   const ends = known === undefined ? undefined : endsOfProfile(prepared, known);
-  const devices = await availableDevices(prepared, campaign, options);
+  const memory = new MemoryGuard({ limitBytes: options.memoryLimitBytes });
+  const scratch = new ScratchExecutors(memory, options.startExecutor);
   return await withScratch(async (folder) => {
+    const devices = await availableDevices(scratch, prepared, { campaign, options });
     await writeData(folder, prepared.source);
     const whole = await writeModel(folder, 'whole', prepared.model.bytes);
-    const memory = new MemoryGuard({ limitBytes: options.memoryLimitBytes });
-    const run = new ProfileRun({ prepared, options, campaign, devices, folder, whole, memory });
+    const run = new ProfileRun({ prepared, options, campaign, devices, folder, whole, memory, scratch });
     return await run.profile(ends);
-  });
+  }).finally(() => scratch.close());
 }
 
+/** availableDevices gives the devices that start here. Their scratch executors stay open. */
 async function availableDevices(
+  scratch: ScratchExecutors,
   prepared: PreparedModel,
-  campaign: Campaign,
-  { onProgress, signal }: ProfileOptions,
+  { campaign, options: { onProgress, signal } }: Pick<Setting, 'campaign' | 'options'>,
 ): Promise<Available[]> {
-  const reports = await probeDevices(campaign.devices);
+  const reports = await probeDevices(campaign.devices, (device) => scratch.of(device));
   signal?.throwIfAborted();
   const faults = reports.flatMap((report) => {
     if (report.available) return [];
@@ -89,6 +90,7 @@ interface Setting {
   /** The path of the whole prepared model. */
   readonly whole: string;
   readonly memory: MemoryGuard;
+  readonly scratch: ScratchExecutors;
 }
 
 const ABORTED_GRACE_MS = 200;
@@ -180,20 +182,19 @@ class ProfileRun {
 
   /** Times the layers of a class at batch sizes that are not timed yet; after a failure the class has no layers. */
   async #timeLayers({ className, device }: Available, batches: readonly number[]): Promise<void> {
-    const { prepared, options, whole } = this.at;
+    const { prepared, options, whole, scratch } = this.at;
     const known = this.#layerUs.get(className) ?? new Map<number, readonly number[]>();
     const missing = batches.filter((batch) => !known.has(batch));
     if (missing.length === 0) return;
     options.onProgress?.({ kind: 'phase', phase: 'layers', className });
     try {
-      await this.#withExecutor(device, async (executor) => {
-        for (const batch of missing) {
-          options.signal?.throwIfAborted();
-          const feeds = batchOf(prepared, prepared.request, batch);
-          const times = await sessionLayerTimes(executor, { model: prepared.model, path: whole, feeds });
-          this.#layerUs.set(className, known.set(batch, times.layerUs));
-        }
-      });
+      for (const batch of missing) {
+        options.signal?.throwIfAborted();
+        const feeds = batchOf(prepared, prepared.request, batch);
+        const executor = await scratch.of(device);
+        const times = await sessionLayerTimes(executor, { model: prepared.model, path: whole, feeds });
+        this.#layerUs.set(className, known.set(batch, times.layerUs));
+      }
     } catch (error) {
       this.#leaveOut(error, layersName(className));
     }
@@ -215,22 +216,27 @@ class ProfileRun {
     const files = await writeBlockFiles(prepared, ends, folder);
     const feeds = this.#blockFeeds(files);
     for (const [k, device] of devices.entries()) {
-      const groups = lacking[k]!;
-      const batches = [...new Set(groups.map(({ batch }) => batch))];
+      const batches = [...new Set(lacking[k]!.map(({ batch }) => batch))];
       await this.#timeLayers(
         device,
         batches.filter((batch) => ledger.lacksLayers(device.className, batch)),
       );
       for (const [batch, layerUs] of this.#layerUs.get(device.className) ?? [])
         ledger.shares(device.className, batch, layerUs);
+    }
+    for (const [k, device] of devices.entries()) {
+      const groups = lacking[k]!;
       options.onProgress?.({ kind: 'phase', phase: 'blocks', className: device.className });
       await this.#measureClass(device, { ledger, checkpoints, files, feeds, groups, pace });
     }
   }
 
   async #measureClass({ device }: Available, work: Work & { groups: readonly Group[] }): Promise<void> {
-    const { options, memory } = this.at;
-    const stands = new OneStand(device, memory);
+    const { options, memory, scratch } = this.at;
+    const stands = new OneStand(device, memory, {
+      start: options.startExecutor,
+      beforeStart: () => scratch.close(),
+    });
     try {
       for (const group of work.groups) {
         options.signal?.throwIfAborted();
@@ -292,25 +298,20 @@ class ProfileRun {
   }
 
   #blockFeeds(files: readonly BlockFile[]): BlockFeeds {
-    const { prepared, folder, devices } = this.at;
-    const { slowdown: _heldBack, ...device } = devices[0]!.device;
+    const { prepared, folder, devices, scratch } = this.at;
     return new BlockFeeds(prepared, files, {
       folder,
-      runOnce: (path, fetches) =>
-        this.#withExecutor(device, async (executor) => {
+      runOnce: async (path, fetches) => {
+        try {
+          const executor = await scratch.of(devices[0]!.device);
           const { model } = await executor.load(path, { optimization: 'disabled', memoryPattern: false });
           return (await executor.run(model, prepared.request, fetches)).outputs;
-        }),
+        } finally {
+          // The stand may be open, and is about to measure.
+          await scratch.close();
+        }
+      },
     });
-  }
-
-  async #withExecutor<T>(device: Available['device'], use: (executor: Executor) => Promise<T>): Promise<T> {
-    const executor = await startExecutor(device, { memory: this.at.memory });
-    try {
-      return await use(executor);
-    } finally {
-      await executor.close();
-    }
   }
 
   /** If memory ran out for a group, larger groups are not tried. */

@@ -2,9 +2,11 @@ import {
   assignCores,
   type Device,
   type Executor,
+  type ExecutorOptions,
   type MeasureStop,
   type MemoryGuard,
   monotonicNs,
+  type StartExecutor,
   startExecutor,
   type Tensors,
   virtualThreads,
@@ -50,13 +52,21 @@ export class OneStand {
   constructor(
     private readonly device: Device,
     private readonly memory: MemoryGuard,
+    private readonly options: {
+      readonly start?: StartExecutor | undefined;
+      readonly beforeStart?: () => Promise<void>;
+    } = {},
   ) {}
 
   /** Gives the stand with this many virtual GPUs: the one that is open, or a new one in its place. */
   async of(virtual: number): Promise<Stand> {
     if (this.#open?.virtual === virtual) return this.#open.stand;
     await this.close();
-    const stand = await startStand(this.device, virtual, this.memory);
+    await this.options.beforeStart?.();
+    const { start = startExecutor } = this.options;
+    const stand = await startStand(this.device, virtual, (options) =>
+      start(this.device, { ...options, memory: this.memory }),
+    );
     this.#open = { virtual, stand };
     return stand;
   }
@@ -69,12 +79,16 @@ export class OneStand {
 }
 
 /** startStand starts v executors on their shares of the device, each pinned to its own cores where that is possible. */
-async function startStand(device: Device, virtual: number, memory: MemoryGuard): Promise<Stand> {
+async function startStand(
+  device: Device,
+  virtual: number,
+  start: (options: ExecutorOptions) => Promise<Executor>,
+): Promise<Stand> {
   const threads = virtualThreads(device, virtual);
   const cores = device.provider === 'cpu' ? assignCores(new Array<number>(virtual).fill(threads)) : [];
   const started = await Promise.allSettled(
     Array.from({ length: virtual }, (_, i) =>
-      startExecutor(device, { virtual, memory, ...(cores[i] === undefined ? {} : { cores: cores[i] }) }),
+      start({ virtual, ...(cores[i] === undefined ? {} : { cores: cores[i] }) }),
     ),
   );
   const executors = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));

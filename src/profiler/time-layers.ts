@@ -1,13 +1,14 @@
 import { InputError } from '../artifacts/index.js';
-import { checkThreads, MemoryGuard, type NamedDevice, startExecutor } from '../execution/index.js';
+import { checkThreads, MemoryGuard, type NamedDevice } from '../execution/index.js';
 import { sessionLayerTimes } from './layer-times.js';
 import { tellingMemory } from './memory-need.js';
+import { ScratchExecutors } from './scratch-executors.js';
 import { withScratch, writeData, writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
 
 /**
  * timeLayersByClass gives the mean µs of every layer by device class, for one request. That is enough to group layers
- * into blocks without measuring blocks. It starts an executor for each device and calls `sessionLayerTimes`. ONNX
+ * into blocks without measuring blocks. It calls `sessionLayerTimes` on an executor of each device. ONNX
  * Runtime's times lack the hold-back of an emulated device, so those are multiplied.
  * @throws MissingError where a device is missing; InputError where one has more CPU threads than the host, or memory
  *   ran out
@@ -19,7 +20,7 @@ export async function timeLayersByClass(
 ): Promise<Record<string, number[]>> {
   const faults = devices.flatMap(({ device }) => checkThreads([{ device, virtual: 1, count: 1 }]));
   if (faults.length > 0) throw new InputError(`time the layers of ${prepared.name}`, faults);
-  const memory = new MemoryGuard();
+  const scratch = new ScratchExecutors(new MemoryGuard());
   return tellingMemory(`time the layers of ${prepared.name}`, () =>
     withScratch(async (folder) => {
       await writeData(folder, prepared.source);
@@ -27,19 +28,14 @@ export async function timeLayersByClass(
       const byClass: Record<string, number[]> = {};
       for (const { className, device } of devices) {
         signal?.throwIfAborted();
-        const executor = await startExecutor(device, { memory });
-        try {
-          const { layerUs } = await sessionLayerTimes(executor, {
-            model: prepared.model,
-            path,
-            feeds: prepared.request,
-          });
-          byClass[className] = layerUs.map((us) => us * (device.slowdown ?? 1));
-        } finally {
-          await executor.close();
-        }
+        const { layerUs } = await sessionLayerTimes(await scratch.of(device), {
+          model: prepared.model,
+          path,
+          feeds: prepared.request,
+        });
+        byClass[className] = layerUs.map((us) => us * (device.slowdown ?? 1));
       }
       return byClass;
-    }),
+    }).finally(() => scratch.close()),
   );
 }

@@ -1,5 +1,5 @@
 import type { Boundary, DataFile, ProfiledLayer, TensorSpec } from '../artifacts/index.js';
-import type { Device, NamedDevice, Tensors } from '../execution/index.js';
+import type { Device, NamedDevice, StartExecutor, Tensors } from '../execution/index.js';
 import type { OnnxModel, TensorType } from '../onnx/index.js';
 import type { PartitionMethod } from '../partition/index.js';
 import type { Source } from './source.js';
@@ -20,6 +20,8 @@ export interface PrepareOptions {
   readonly fill?: Readonly<Record<string, number>>;
   /** The most memory that the processes which run the model may take; by default what is available, less a reserve. */
   readonly memoryLimitBytes?: number | undefined;
+  /** Starts the executors that run the model; by default `startExecutor`. */
+  readonly startExecutor?: StartExecutor;
   readonly signal?: AbortSignal;
   /**
    * Receives the files of external tensors, relative to the model, before it is run; an error thrown here ends the
@@ -101,6 +103,8 @@ export interface ProfileOptions {
   readonly limits?: Partial<Limits>;
   /** The most memory that the processes which run the model may take; by default what is available, less a reserve. */
   readonly memoryLimitBytes?: number | undefined;
+  /** Starts the executors that run the model; by default `startExecutor`. */
+  readonly startExecutor?: StartExecutor;
   /** An interrupted profile to continue: only its missing figures are measured. */
   readonly resume?: import('../artifacts/index.js').Profile;
   readonly signal?: AbortSignal;

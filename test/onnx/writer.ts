@@ -17,6 +17,33 @@ export function message(...fields: readonly (FieldOf | undefined)[]): Uint8Array
   return Uint8Array.from(writer.finish());
 }
 
+/** Around is a message that ends with a field which holds another message. */
+export interface Around {
+  readonly before: readonly FieldOf[];
+  readonly field: number;
+}
+
+/**
+ * nested puts a message into `around[0]`, that into `around[1]` and so on, `times` over. It joins the bytes once, since
+ * ten thousand messages copied into one another take half a minute.
+ */
+export function nested(innermost: Uint8Array, times: number, around: readonly Around[]): Uint8Array {
+  const pieces = [innermost];
+  let bytes = innermost.length;
+  for (let i = 0; i < times; i++) {
+    for (const { before, field } of around) {
+      const head = protobuf.Writer.create()
+        .uint32(field * 8 + 2)
+        .uint32(bytes)
+        .finish();
+      const piece = Buffer.concat([message(...before), head]);
+      pieces.push(piece);
+      bytes += piece.length;
+    }
+  }
+  return Uint8Array.from(Buffer.concat(pieces.reverse()));
+}
+
 export const FLOAT = 1;
 export const INT64 = 7;
 export const BOOL = 9;

@@ -14,11 +14,25 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { InputError, MissingError } from '../../src/artifacts/index.js';
 import { readModel } from '../../src/onnx/index.js';
-import { externalFaults, prepareModel, profileModel } from '../../src/profiler/index.js';
+import {
+  externalFaults,
+  type PreparedModel,
+  type PrepareOptions,
+  type ProfileOptions,
+  prepareModel as prepareInProcesses,
+  profileModel as profileInProcesses,
+} from '../../src/profiler/index.js';
+import { startInProcess } from '../execution/in-process.js';
 import * as w from '../onnx/writer.js';
 
 const CPU = { provider: 'cpu', threads: 1 } as const;
 const QUICK = { warmupRuns: 0, minRuns: 1, minMs: 0, maxMs: 50 };
+
+/** The model runs in this process, except where a test is about the memory of processes or about what ONNX Runtime prints. */
+const prepareModel = (path: string, options: PrepareOptions) =>
+  prepareInProcesses(path, { ...options, startExecutor: startInProcess });
+const profileModel = (prepared: PreparedModel, options: ProfileOptions) =>
+  profileInProcesses(prepared, { ...options, startExecutor: startInProcess });
 
 let folder = '';
 beforeEach(() => {
@@ -107,8 +121,8 @@ test('external data that is missing or too short is found without being read', a
 test('a model that ONNX Runtime does not load, or does not run on such inputs, is named by its own path', async () => {
   const unknown = made([w.node('Fancy', ['x'], ['y'])]);
   const told = `Cannot load ${unknown}: This is an invalid model. In Node, ("Fancy_0", Fancy`;
-  await expect(prepareModel(unknown, { device: CPU })).rejects.toThrow(told);
-  await expect(prepareModel(unknown, { device: CPU })).rejects.toBeInstanceOf(InputError);
+  await expect(prepareInProcesses(unknown, { device: CPU })).rejects.toThrow(told);
+  await expect(prepareInProcesses(unknown, { device: CPU })).rejects.toBeInstanceOf(InputError);
   const toIndex = { attributes: [w.attribute.int('to', w.INT64)] };
   const outside = [
     w.node('Mul', ['x', 'far'], ['f']),
@@ -116,7 +130,7 @@ test('a model that ONNX Runtime does not load, or does not run on such inputs, i
     w.node('Gather', ['x', 'i'], ['y']),
   ];
   const path = made(outside, [w.floats('far', [1], [1e6])]);
-  await expect(prepareModel(path, { device: CPU })).rejects.toThrow(
+  await expect(prepareInProcesses(path, { device: CPU })).rejects.toThrow(
     /^Cannot run .*made\.onnx: .*indices element out of data bounds.*\n.*`fill` <input>=<number>/s,
   );
 });
@@ -249,7 +263,7 @@ test.runIf(process.platform === 'linux')(
       w.node('ReduceMax', ['large'], ['y'], { attributes: [w.attribute.ints('axes', [1])] }),
     ];
     const path = made(nodes, [w.int64s('repeats', [2], [1, 2 ** 24])], ['batch', 1]);
-    await expect(prepareModel(path, { device: CPU, memoryLimitBytes: 150 * 2 ** 20 })).rejects.toThrow(
+    await expect(prepareInProcesses(path, { device: CPU, memoryLimitBytes: 150 * 2 ** 20 })).rejects.toThrow(
       /^Cannot run .*made\.onnx: memory ran out: its process took .*, and 150 MiB are allowed\n.*`dim`/,
     );
   },
@@ -272,7 +286,7 @@ test('batch sizes that do not fit in memory are left out, with a warning', async
     limits: QUICK,
     memoryLimitBytes: 400 * 2 ** 20,
   } as const;
-  const profile = await profileModel(prepared, { ...options, batchSizes: [1, 128, 256] });
+  const profile = await profileInProcesses(prepared, { ...options, batchSizes: [1, 128, 256] });
   const rows = profile.devices.cpu?.blockLatencyUs['1'] ?? {};
   expect(rows['1']).not.toContain(null);
   expect(rows['128']).toEqual([null, null]);
@@ -283,7 +297,7 @@ test('batch sizes that do not fit in memory are left out, with a warning', async
     expect(warning).toMatch(
       /^cpu 1\/1 batch (128|256): not measured: .* for \1 requests at once, and 400 MiB are allowed$/,
     );
-  await expect(profileModel(prepared, { ...options, batchSizes: [128] })).rejects.toThrow(
+  await expect(profileInProcesses(prepared, { ...options, batchSizes: [128] })).rejects.toThrow(
     /Cannot time the layers of made: .*memory ran out[\s\S]*`batch`/,
   );
 });

@@ -8,12 +8,15 @@ import { InputError, MissingError, type Profile, parseArtifact } from '../../src
 import { type Device, type NamedDevice, startExecutor } from '../../src/execution/index.js';
 import {
   type PreparedModel,
+  type PrepareOptions,
+  type ProfileOptions,
   type ProgressEvent,
-  prepareModel,
-  profileModel,
+  prepareModel as prepareInProcesses,
+  profileModel as profileInProcesses,
   sessionLayerTimes,
 } from '../../src/profiler/index.js';
 import { cases, LONG } from '../cases.js';
+import { startInProcess } from '../execution/in-process.js';
 import { convChain, openSizes, ownShape } from '../onnx/made-models.js';
 
 const MODELS = fileURLToPath(new URL('../../../shared/models/', import.meta.url));
@@ -37,6 +40,12 @@ afterAll(() => {
   if (outer === undefined) delete process.env.TMPDIR;
   else process.env.TMPDIR = outer;
 });
+
+/** The model runs in this process here; other tests profile in processes of their own, as people do. */
+const prepareModel = (path: string, options: PrepareOptions) =>
+  prepareInProcesses(path, { ...options, startExecutor: startInProcess });
+const profileModel = (prepared: PreparedModel, options: ProfileOptions) =>
+  profileInProcesses(prepared, { ...options, startExecutor: startInProcess });
 
 /** written writes a model beside the scratch of the profiler, and gives its path. */
 function written(name: string, bytes: Uint8Array): string {

@@ -59,20 +59,30 @@ function withNested(depth: number): Uint8Array {
 
 /** deep nests subgraphs in one another, each the only branch, so that 10,000 of them are still small. */
 function deep(depth: number): Uint8Array {
-  let inner = w.graph({ outputs: [w.value('x', w.FLOAT)] });
-  for (let i = 0; i < depth; i++) {
-    const branch = w.attribute.graph('then_branch', inner);
-    inner = w.graph({
-      nodes: [w.node('If', ['c'], ['v'], { attributes: [branch] })],
-      outputs: [w.value('v', w.FLOAT)],
-    });
-  }
-  return inner;
+  const branch = {
+    before: [
+      [1, 'then_branch'],
+      [20, 5],
+    ],
+    field: 6,
+  } as const;
+  const node = {
+    before: [
+      [4, 'If'],
+      [1, 'c'],
+      [2, 'v'],
+    ],
+    field: 5,
+  } as const;
+  const graph = { before: [[12, w.value('v', w.FLOAT)]], field: 1 } as const;
+  return w.nested(w.graph({ outputs: [w.value('x', w.FLOAT)] }), depth, [branch, node, graph]);
 }
 
+/** deepType nests sequences in one another. */
 function deepType(depth: number): Uint8Array {
-  let type = w.message([1, w.message([1, w.FLOAT])]);
-  for (let i = 0; i < depth; i++) type = w.message([4, w.message([1, type])]);
+  const element = { before: [], field: 1 };
+  const sequence = { before: [], field: 4 };
+  const type = w.nested(w.message([1, w.message([1, w.FLOAT])]), depth, [element, sequence]);
   return small({ values: [w.message([1, 'v'], [2, type])] });
 }
 
