@@ -187,7 +187,10 @@ describe('an executor that is watched', () => {
     'says that memory may have run out when somebody else kills it',
     async () => {
       const executor = await watched(2 ** 50);
-      const pending = executor.load(large).catch((error: unknown) => error);
+      const { model } = await executor.load(large);
+      await executor.hold(model, { x: x(1) });
+      const forLong = { warmupRuns: 0, minRuns: 1, minMs: 60_000, maxMs: 60_000 };
+      const pending = executor.measureRotation([model], forLong).catch((error: unknown) => error);
       process.kill(executor.pid, 'SIGKILL');
       const error = (await pending) as OutOfMemoryError;
       expect(error).toBeInstanceOf(OutOfMemoryError);

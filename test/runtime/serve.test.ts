@@ -10,6 +10,7 @@ import {
   StageLocalCore,
   topologyOf,
 } from '../../src/serving/index.js';
+import { cases } from '../cases.js';
 import { type BundleShape, inputOf, isRight, twoPartitions, writeBundle } from './tiny-bundle.js';
 
 const inputs = Array.from({ length: 16 }, (_, i) => ({ x: inputOf(i) }));
@@ -90,7 +91,13 @@ async function expectAllAccounted(report: Awaited<ReturnType<typeof driveLoad>>,
 describe('startServer() under driveLoad()', () => {
   it("answers everything at a modest rate over two partitions, with the model's own answers", async () => {
     const { server } = await serve(twoPartitions(4, 3000));
-    const report = await driveLoad(server.url, { rps: 150, durationS: 2, seed: 1, inputs, check });
+    const report = await driveLoad(server.url, {
+      rps: 150,
+      durationS: cases(0.7, 2),
+      seed: 1,
+      inputs,
+      check,
+    });
     expect(report.failures).toEqual({});
     expect(report.answered).toBe(report.sent);
     expect(report.model).toBe('tiny');
@@ -138,7 +145,10 @@ describe('startServer() under driveLoad()', () => {
     }
   });
 
-  it('answers requests late, rather than drop them, while lateness is the exception', async () => {
+  // A busy machine may take so much longer that requests are dropped, so this is tried again.
+  it('answers requests late, rather than drop them, while lateness is the exception', {
+    retry: 3,
+  }, async () => {
     // Eight requests come at once to devices that take one at a time. Some wait longer than the SLO, but none
     // five times as long.
     const { server } = await serve(twoPartitions(1, 150, 1000, 130));
@@ -150,7 +160,7 @@ describe('startServer() under driveLoad()', () => {
 
   it('drops requests, rather than queue them for ever, when far more arrive than it can serve', async () => {
     const { server } = await serve(twoPartitions(2, 400, 10_000, 800));
-    const report = await driveLoad(server.url, { rps: 1500, durationS: 2, inputs, check });
+    const report = await driveLoad(server.url, { rps: 1500, durationS: cases(1, 2), inputs, check });
     expect(report.failures).toEqual({});
     expect(report.dropped).toBeGreaterThan(0.2 * report.sent);
     expect(report.answered).toBeGreaterThan(0);
@@ -195,7 +205,7 @@ describe('startServer() under driveLoad()', () => {
 
   it('restarts a killed executor, tries its tasks again, and loses nothing', async () => {
     const { server, log, lost, events } = await serveAndLose(2, 'stage-local');
-    const report = await driveLoad(server.url, { rps: 200, durationS: 3, inputs, check });
+    const report = await driveLoad(server.url, { rps: 200, durationS: cases(1.5, 3), inputs, check });
     await expectAllAccounted(report, server);
     expect(report).toMatchObject({ answered: report.sent, failures: {} });
     expect(lost).toHaveLength(2);
@@ -211,7 +221,7 @@ describe('startServer() under driveLoad()', () => {
 
   it('closes in the middle of a load: it answers what it has, and tells other clients', async () => {
     const { server } = await serve(twoPartitions(4, 1000));
-    const load = driveLoad(server.url, { rps: 300, durationS: 3, inputs, check });
+    const load = driveLoad(server.url, { rps: 300, durationS: 1, inputs, check });
     await until(server, 'nv_inference_request_success', 20);
     const pids = server.executorPids();
     await server.close();
