@@ -1,11 +1,14 @@
 import { defineConfig } from 'vitest/config';
+import { builtCode } from './test/built-code.js';
 import { SkippedReporter } from './test/skipped-reporter.js';
 
 const results = process.env.TEST_RESULTS;
 
 export default defineConfig({
+  plugins: [builtCode()],
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/built-code.ts'],
     testTimeout: 300_000,
     hookTimeout: 300_000,
     // Long enough for a machine that others keep busy; what takes longer hangs.

@@ -1,0 +1,30 @@
+import { execFileSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Plugin } from 'vitest/config';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const BUILT = /^(src|examples|bench|scripts)\/.*\.js$/;
+
+/** setup builds the code before any test runs; where nothing has changed, this takes a second. */
+export function setup(): void {
+  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+  execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
+}
+
+/**
+ * builtCode makes tests import the built code, which Node loads by itself: it is what people run, and it takes a tenth
+ * less time than the sources, which would be translated anew for every run.
+ */
+export function builtCode(): Plugin {
+  return {
+    name: 'built-code',
+    enforce: 'pre',
+    resolveId(source, importer) {
+      if (importer === undefined || !source.startsWith('.')) return null;
+      const path = relative(root, resolve(importer, '..', source)).replaceAll('\\', '/');
+      return BUILT.test(path) ? { id: resolve(root, 'dist', path), external: true } : null;
+    },
+  };
+}
