@@ -24,6 +24,7 @@ export type {
   PlanDiff,
   PlanExplanation,
 } from '../milp/index.js';
+export type { ImportFormat } from '../profiler/index.js';
 export type { RunningServer, ServeEvent } from '../runtime/index.js';
 export type { SimulationProgress, SweepOptions } from '../simulation/index.js';
 export type { CompareRow, ComparisonDocument } from './compare/index.js';
