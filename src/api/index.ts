@@ -37,6 +37,7 @@ export { type DeployOptions, deployPlan } from './deploy.js';
 export { listDevices } from './devices.js';
 export { diffPlanFiles } from './diff.js';
 export { type ImportOptions, importProfileFiles } from './import.js';
+export { type InitOptions, type InitSpec, initSpec, type SpecKind } from './init/index.js';
 export { loadServer } from './load.js';
 export { type PartitionedModel, type PartitionModelOptions, partitionModelFile } from './partition.js';
 export {

@@ -4,6 +4,7 @@ import { compareCommand } from './commands/compare.js';
 import { deployCommand } from './commands/deploy.js';
 import { devicesCommand } from './commands/devices.js';
 import { diffCommand } from './commands/diff.js';
+import { initCommand } from './commands/init.js';
 import { loadCommand } from './commands/load.js';
 import { partitionCommand } from './commands/partition.js';
 import { profileCommand } from './commands/profile.js';
@@ -43,6 +44,7 @@ export function buildProgram(): Command {
     devicesCommand,
     profileCommand,
     partitionCommand,
+    initCommand,
     solveCommand,
     simulateCommand,
     compareCommand,

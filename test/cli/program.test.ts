@@ -25,6 +25,7 @@ describe('plan', () => {
       'devices',
       'profile',
       'partition',
+      'init',
       'solve',
       'simulate',
       'compare',
