@@ -49,4 +49,15 @@ export {
 export { serveBundle } from './serve.js';
 export { type Simulated, type SimulateOptions, simulatePlan, sweepPlan } from './simulate.js';
 export { type Solved, type SolveLimits, type SolveOptions, solveSpec } from './solve/index.js';
+export {
+  type ConvertTraceOptions,
+  convertTrace,
+  type DescribedTrace,
+  type DescribeTraceOptions,
+  describeTraces,
+  type MadeTrace,
+  type RescaleTraceOptions,
+  rescaleTrace,
+  type TraceDescription,
+} from './trace.js';
 export { type Validated, validateFiles } from './validate.js';

@@ -12,6 +12,7 @@ import { schemaCommand } from './commands/schema.js';
 import { serveCommand } from './commands/serve.js';
 import { simulateCommand } from './commands/simulate.js';
 import { solveCommand } from './commands/solve.js';
+import { traceCommand } from './commands/trace.js';
 import { validateCommand } from './commands/validate.js';
 import { EXIT } from './exit.js';
 import { harmless } from './harmless.js';
@@ -52,6 +53,7 @@ export function buildProgram(): Command {
     deployCommand,
     serveCommand,
     loadCommand,
+    traceCommand,
     validateCommand,
     schemaCommand,
   ];
