@@ -51,7 +51,7 @@ const FOLDERS = {
   serving: ['published', 'stage-local', 'reservation', 'state'],
   milp: ['explain', 'integer', 'literal', 'plan', 'lp', 'columns', 'tables', 'check'],
   onnx: ['batch', 'cut', 'read', 'wire'],
-  api: ['compare', 'solve'],
+  api: ['compare', 'init', 'solve'],
 };
 
 // A rule about a room that is gone would hold forever and keep nothing.

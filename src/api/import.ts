@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import {
   decodedText,
   everyInput,
@@ -8,24 +7,29 @@ import {
   option,
   outputFiles,
   type Profile,
+  readWhole,
   refuseReplacing,
   saveArtifact,
   sha256Of,
-  unreadable,
+  ToldFaults,
 } from '../artifacts/index.js';
+import type { ImportFormat, MeasuredFile, MeasuredOptions } from '../profiler/index.js';
 
 export interface ImportOptions {
   readonly model: string;
   /** The device class of the figures, where the files do not name it. */
   readonly device?: string | undefined;
   readonly virtual: number;
-  /** The batch sizes of a table's columns, or the one batch size of trtexec's files. */
+  /** The batch sizes of a table's columns, or the one batch size of files of trtexec and ONNX Runtime. */
   readonly batch?: readonly number[] | undefined;
   /** A file with the bytes that cross after each block, one number per line. */
   readonly cutBytes?: string | undefined;
   /** Where the profile is written; nowhere when left out. */
   readonly output?: string | undefined;
 }
+
+/** No larger file is read, because V8 could not hold its text as one string. */
+const MOST_BYTES = 512 * 1024 * 1024;
 
 interface TextFile {
   readonly path: string;
@@ -35,11 +39,12 @@ interface TextFile {
 
 /**
  * importProfileFiles makes a profile from figures that other tools measured, and writes it where an output is named.
- * @param format `csv`: tables in the manner of PPipe; `trtexec`: one file per block, in the order of the blocks
+ * @param format `csv`: tables in the manner of PPipe; `trtexec` and `ort`: one file per block, in the order of the
+ *   blocks; undefined: the one that the content of the files shows
  * @throws InputError where the figures cannot be used, or the output would replace one of the files; MissingError where a file is missing
  */
 export async function importProfileFiles(
-  format: 'csv' | 'trtexec',
+  format: ImportFormat | undefined,
   paths: readonly string[],
   options: ImportOptions,
 ): Promise<Profile> {
@@ -51,8 +56,10 @@ export async function importProfileFiles(
     ...files.map(({ path }) => ({ what: 'a file of latencies', path })),
     ...(cutBytes === undefined ? [] : [{ what: 'the file of cut bytes', path: cutBytes.path }]),
   ]);
-  const imported =
-    format === 'csv' ? await fromCsv(files, cutBytes, options) : await fromTrtexec(files, cutBytes, options);
+  const imported = await importedFrom(format ?? (await formatShown(files)), files, {
+    ...options,
+    cuts: cutBytes,
+  });
   const sources = files.map((file) => inputFile('latencies', file, options.output));
   if (cutBytes !== undefined) sources.push(inputFile('cut-bytes', cutBytes, options.output));
   const profile: Profile = { ...imported, inputs: sources };
@@ -60,10 +67,35 @@ export async function importProfileFiles(
   return profile;
 }
 
+interface Sources extends ImportOptions {
+  /** The file of cut bytes. */
+  readonly cuts: TextFile | undefined;
+}
+
+async function formatShown(files: readonly TextFile[]): Promise<ImportFormat> {
+  const { formatOfFiles } = await import('../profiler/index.js');
+  return formatOfFiles(files);
+}
+
+async function importedFrom(
+  format: ImportFormat,
+  files: readonly TextFile[],
+  sources: Sources,
+): Promise<Profile> {
+  const { importOrtProfile, importTrtexec } = await import('../profiler/index.js');
+  switch (format) {
+    case 'csv':
+      return fromCsv(files, sources);
+    case 'trtexec':
+      return fromBlocks(files, sources, { of: 'trtexec', read: importTrtexec });
+    case 'ort':
+      return fromBlocks(files, sources, { of: 'ONNX Runtime', read: importOrtProfile });
+  }
+}
+
 async function fromCsv(
   files: readonly TextFile[],
-  cutBytes: TextFile | undefined,
-  options: ImportOptions,
+  { cuts: cutBytes, ...options }: Sources,
 ): Promise<Profile> {
   const missing = [
     ...(options.batch === undefined ? [fault("is needed: the columns' batch sizes", option('batch'))] : []),
@@ -80,10 +112,14 @@ async function fromCsv(
   });
 }
 
-async function fromTrtexec(
+/** fromBlocks imports a tool's files of one block each, all measured on one class at one batch size. */
+async function fromBlocks(
   files: readonly TextFile[],
-  cutBytes: TextFile | undefined,
-  options: ImportOptions,
+  { cuts: cutBytes, ...options }: Sources,
+  tool: {
+    readonly of: string;
+    readonly read: (files: readonly MeasuredFile[], options: MeasuredOptions) => Profile;
+  },
 ): Promise<Profile> {
   const { device, virtual, batch = [] } = options;
   const missing = [
@@ -97,21 +133,36 @@ async function fromTrtexec(
       ? [fault('is needed: bytes that cross after each block', option('cutBytes'))]
       : []),
   ];
-  if (missing.length > 0) throw new InputError('import files of trtexec', missing);
-  const { importTrtexec, readCutBytes } = await import('../profiler/index.js');
-  const bytes = cutBytes === undefined ? [0] : readCutBytes(cutBytes, files.length);
-  const measured = { device: device as string, virtual, batch: batch[0] as number };
-  return importTrtexec(
-    files.map(({ path, text }, block) => ({ path, text, block, ...measured })),
-    { model: options.model, cutBytes: bytes },
+  const { readCutBytes } = await import('../profiler/index.js');
+  const told = new ToldFaults();
+  told.add(...missing);
+  const bytes = attempt(told, () =>
+    cutBytes === undefined ? files.map(() => 0) : readCutBytes(cutBytes, files.length),
   );
+  // The files are read even where an option is missing, so that all faults are told at once.
+  const measured = { device: device ?? 'unknown', virtual, batch: batch[0] ?? 1 };
+  const profile = attempt(told, () =>
+    tool.read(
+      files.map(({ path, text }, block) => ({ path, text, block, ...measured })),
+      { model: options.model, cutBytes: bytes ?? files.map(() => 0) },
+    ),
+  );
+  if (profile === undefined || told.count > 0) throw told.error(`import files of ${tool.of}`);
+  return profile;
+}
+
+/** attempt gives what \`read\` gives, or tells its faults. */
+function attempt<T>(told: ToldFaults, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    told.add(...error.faults);
+    return undefined;
+  }
 }
 
 async function readText(path: string): Promise<TextFile> {
-  try {
-    const bytes = await readFile(path);
-    return { path, text: decodedText(bytes, path), sha256: sha256Of(bytes) };
-  } catch (error) {
-    throw unreadable(path, error);
-  }
+  const bytes = await readWhole(path, MOST_BYTES);
+  return { path, text: decodedText(bytes, path), sha256: sha256Of(bytes) };
 }

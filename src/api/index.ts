@@ -24,6 +24,7 @@ export type {
   PlanDiff,
   PlanExplanation,
 } from '../milp/index.js';
+export type { ImportFormat } from '../profiler/index.js';
 export type { RunningServer, ServeEvent } from '../runtime/index.js';
 export type { SimulationProgress, SweepOptions } from '../simulation/index.js';
 export type { CompareRow, ComparisonDocument } from './compare/index.js';
@@ -36,6 +37,7 @@ export { type DeployOptions, deployPlan } from './deploy.js';
 export { listDevices } from './devices.js';
 export { diffPlanFiles } from './diff.js';
 export { type ImportOptions, importProfileFiles } from './import.js';
+export { type InitOptions, type InitSpec, initSpec, type SpecKind } from './init/index.js';
 export { loadServer } from './load.js';
 export { type PartitionedModel, type PartitionModelOptions, partitionModelFile } from './partition.js';
 export {
@@ -47,4 +49,15 @@ export {
 export { serveBundle } from './serve.js';
 export { type Simulated, type SimulateOptions, simulatePlan, sweepPlan } from './simulate.js';
 export { type Solved, type SolveLimits, type SolveOptions, solveSpec } from './solve/index.js';
+export {
+  type ConvertTraceOptions,
+  convertTrace,
+  type DescribedTrace,
+  type DescribeTraceOptions,
+  describeTraces,
+  type MadeTrace,
+  type RescaleTraceOptions,
+  rescaleTrace,
+  type TraceDescription,
+} from './trace.js';
 export { type Validated, validateFiles } from './validate.js';

@@ -133,6 +133,11 @@ export async function profileModelFile(
   return { profile, path: output };
 }
 
+/** profilePathOf names the file that a model's profile has by default, in the working folder. */
+export function profilePathOf(model: string): string {
+  return `${model.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
+}
+
 /** inputsOf names the files that a profile was made from, as seen from where it is written. */
 function inputsOf(
   model: Parameters<typeof inputFile>[1],
@@ -166,7 +171,7 @@ function bounds({ signal, memoryLimit }: ProfileModelOptions) {
 
 /** outputOf gives the file a profile is written to. Where there is none, there is none to continue either. */
 function outputOf(path: string, { output, resume }: ProfileModelOptions): string | undefined {
-  if (output !== false) return output ?? `${path.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
+  if (output !== false) return output ?? profilePathOf(path);
   if (resume)
     throw new InputError(`use ${option('resume')}`, [fault('there is no output file to go on with')]);
   return undefined;

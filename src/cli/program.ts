@@ -4,6 +4,7 @@ import { compareCommand } from './commands/compare.js';
 import { deployCommand } from './commands/deploy.js';
 import { devicesCommand } from './commands/devices.js';
 import { diffCommand } from './commands/diff.js';
+import { initCommand } from './commands/init.js';
 import { loadCommand } from './commands/load.js';
 import { partitionCommand } from './commands/partition.js';
 import { profileCommand } from './commands/profile.js';
@@ -11,6 +12,7 @@ import { schemaCommand } from './commands/schema.js';
 import { serveCommand } from './commands/serve.js';
 import { simulateCommand } from './commands/simulate.js';
 import { solveCommand } from './commands/solve.js';
+import { traceCommand } from './commands/trace.js';
 import { validateCommand } from './commands/validate.js';
 import { EXIT } from './exit.js';
 import { harmless } from './harmless.js';
@@ -43,6 +45,7 @@ export function buildProgram(): Command {
     devicesCommand,
     profileCommand,
     partitionCommand,
+    initCommand,
     solveCommand,
     simulateCommand,
     compareCommand,
@@ -50,6 +53,7 @@ export function buildProgram(): Command {
     deployCommand,
     serveCommand,
     loadCommand,
+    traceCommand,
     validateCommand,
     schemaCommand,
   ];

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ChalkInstance } from 'chalk';
 import { harmless, harmlessLine } from './harmless.js';
 import { STDOUT } from './output.js';
@@ -61,6 +62,20 @@ export class Terminal {
     if (output !== STDOUT) return;
     const { jsonText } = await import('../artifacts/index.js');
     this.stdout.write(jsonText(value));
+  }
+
+  /**
+   * textArtifact says in which file a text is, or prints it piece by piece where it goes to stdout. It waits for a
+   * reader that is slower.
+   */
+  async textArtifact(what: string, output: string, pieces: Iterable<string>): Promise<void> {
+    if (output !== STDOUT) {
+      this.line(`${what}: ${output}`);
+      return;
+    }
+    for (const piece of pieces) {
+      if (!this.stdout.write(piece)) await once(this.stdout, 'drain');
+    }
   }
 
   /** note prints something that is good to know and is not the result. */

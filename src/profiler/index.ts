@@ -9,6 +9,7 @@ export { type BoundModel, bindModel } from './bind-model.js';
 export { blocksAt } from './blocks.js';
 export { boundaryChange, type Chain, checkExtractFolder, extractChain } from './chain.js';
 export { type CsvOptions, type CsvTable, importCsv, readCutBytes } from './import-csv.js';
+export { formatOfFiles, type ImportFormat } from './import-format.js';
 export { importOrtProfile } from './import-ort.js';
 export { importTrtexec } from './import-trtexec.js';
 export type { MeasuredFile, MeasuredOptions } from './imported.js';

@@ -15,6 +15,7 @@ export {
   infeasibilityTable,
   sloExplanationTable,
 } from './explain.js';
+export { proposalTable, proposedDevicesTable } from './init.js';
 export { loadTable } from './load.js';
 export { classUseTable, pipelineTable, planHeadline, timesText } from './plan.js';
 export { blockTable, boundaryChangeLine, latencyTable, measuredText } from './profile.js';
@@ -31,3 +32,4 @@ export {
   windowTable,
 } from './simulate.js';
 export { bytes, figure, milliseconds, percent, type Table } from './table.js';
+export { traceTable } from './trace.js';

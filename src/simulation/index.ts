@@ -12,4 +12,5 @@ export type { SimulationProgress } from './run.js';
 export { lengthFaults, prepareSimulation, type SimulationSettings, windowFaults } from './setup.js';
 export { SimulationPool } from './simulation-pool.js';
 export { runSweep, type SweepOptions, sweptLoads } from './sweep.js';
+export { namedTrace, readTraceFile, type TraceFile, type TraceFileOptions } from './trace-file.js';
 export { atLoadFactor, silenceNs } from './workload.js';

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
-import { StringDecoder } from 'node:string_decoder';
 import type { ToldFaults } from '../artifacts/index.js';
-import { fault, InputError, MissingError, option, readInPieces, refuseForeign } from '../artifacts/index.js';
-import { type ArrivalProcess, meanRps, rescaledTrace, type Trace, TraceReader } from '../workload/index.js';
+import { fault, InputError, option } from '../artifacts/index.js';
+import { type ArrivalProcess, meanRps, rescaledTrace } from '../workload/index.js';
 import { byWeight, isServed, type LoadedModels, modelOf, modelWeights, plannedRates } from './models.js';
 import { phasesOf, variationFault } from './phases.js';
+import { namedTrace, readTraceFile, type TraceFile } from './trace-file.js';
 import {
   phasedWorkload,
   rescaledSource,
@@ -44,12 +43,6 @@ export interface SimulatedLoadOptions {
   readonly phases?: readonly string[] | undefined;
   /** Ends the reading of traces when aborted. */
   readonly signal?: AbortSignal | undefined;
-}
-
-/** TraceFile is a file that the load was read from. */
-export interface TraceFile {
-  readonly path: string;
-  readonly sha256: string;
 }
 
 /**
@@ -146,7 +139,10 @@ async function readSources(
   const read: ReadSource[] = [];
   for (const text of options.traces ?? []) {
     const at = `${option('traces')} "${text}"`;
-    const { name, path } = namedTrace(models, text);
+    const { name, path } = namedTrace(
+      models.map((one) => one.name),
+      text,
+    );
     const named = name !== undefined;
     const model = named ? modelOf(models, { name, at }, told) : undefined;
     const found = await readTraceFile(path, options, told);
@@ -164,58 +160,6 @@ async function readSources(
       fault('a trace for all models stands alone; else name each model, as model=file', option('traces')),
     );
   return read;
-}
-
-/**
- * namedTrace splits `model=file` or takes `file` alone. A path may hold "=" after its first folder. Before
- * that, the "=" ends a model's name.
- */
-function namedTrace(models: LoadedModels, text: string): { name?: string; path: string } {
-  const known = models
-    .map(({ name }) => name)
-    .filter((name) => text.startsWith(`${name}=`))
-    .sort((a, b) => b.length - a.length)[0];
-  const cut = known === undefined ? text.indexOf('=') : known.length;
-  const named = known !== undefined || (cut > 0 && !/[\\/]/.test(text.slice(0, cut)));
-  return named ? { name: text.slice(0, cut), path: text.slice(cut + 1) } : { path: text };
-}
-
-async function readTraceFile(
-  path: string,
-  options: Pick<SimulatedLoadOptions, 'traceFormat' | 'signal'>,
-  told: ToldFaults,
-): Promise<{ trace: Trace; file: TraceFile } | undefined> {
-  try {
-    const { trace, sha256 } = await readTrace(path, options);
-    return { trace, file: { path, sha256 } };
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    const faults = error.faults.map(({ path: where, message }) =>
-      fault(message, where === '' ? path : `${path} ${where}`),
-    );
-    if (error instanceof MissingError) told.missing(...faults);
-    else told.add(...faults);
-    return undefined;
-  }
-}
-
-/** readTrace reads the file once, so that it may be a pipe. */
-async function readTrace(
-  path: string,
-  { traceFormat: format, signal }: Pick<SimulatedLoadOptions, 'traceFormat' | 'signal'>,
-): Promise<{ trace: Trace; sha256: string }> {
-  const reader = new TraceReader({ name: path, ...(format === undefined ? {} : { format }) });
-  const hash = createHash('sha256');
-  const decoder = new StringDecoder('utf8');
-  let begun = false;
-  for await (const bytes of readInPieces(path, signal)) {
-    if (!begun) refuseForeign(bytes, path);
-    begun = true;
-    hash.update(bytes);
-    reader.push(decoder.write(bytes));
-  }
-  reader.push(decoder.end());
-  return { trace: reader.end(), sha256: hash.digest('hex') };
 }
 
 /**

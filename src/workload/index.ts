@@ -27,4 +27,21 @@ export {
   traceArrivals,
   traceDurationS,
 } from './trace.js';
+export {
+  countedTrace,
+  drawnTrace,
+  MOST_LINES,
+  type Reshape,
+  reshapedTrace,
+} from './trace-change.js';
 export { parseTrace, type TraceOptions, TraceReader } from './trace-reader.js';
+export {
+  type GapSummary,
+  type IntervalSummary,
+  longestIntervalS,
+  summarizeTrace,
+  type TraceSummary,
+  type WindowSummary,
+} from './trace-summary.js';
+export { traceText } from './trace-text.js';
+export { windowsOf } from './trace-windows.js';

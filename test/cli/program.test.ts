@@ -25,6 +25,7 @@ describe('plan', () => {
       'devices',
       'profile',
       'partition',
+      'init',
       'solve',
       'simulate',
       'compare',
@@ -32,6 +33,7 @@ describe('plan', () => {
       'deploy',
       'serve',
       'load',
+      'trace',
       'validate',
       'schema',
     ]) {

@@ -1,0 +1,151 @@
+import type { DeviceProfile, Loaded, Profile } from '../../artifacts/index.js';
+
+/** ProposedClass is a device class as the profiles know it. */
+export interface ProposedClass {
+  readonly name: string;
+  /** One device for each model that was measured on the class, so that every model can be served. */
+  readonly count: number;
+  /** The virtual sizes that every profile with the class has. */
+  readonly virtual: readonly number[];
+  readonly memoryGiB?: number;
+  /** The factor of an emulated slower device. */
+  readonly slowdown?: number;
+}
+
+/** ProposedModel is a model with the SLO that a person gave, or one that its profile suggests. */
+export interface ProposedModel {
+  readonly name: string;
+  /** The profile's file. */
+  readonly path: string;
+  readonly classes: readonly string[];
+  readonly sloMs: number;
+  /** The reason for the SLO; absent where a person gave it. */
+  readonly from?: SloReason;
+  /** A rate that one device of the fastest class can serve; undefined where nothing was measured. */
+  readonly rps: number | undefined;
+  readonly fastest: string | undefined;
+}
+
+/** SloReason says which latency an SLO was derived from. */
+export interface SloReason {
+  readonly times: number;
+  readonly latencyUs: number;
+  readonly what: 'whole model' | 'sum of the blocks';
+  readonly deviceClass: string;
+  readonly virtual: number;
+  readonly batch: number;
+}
+
+/** An SLO of five times the fastest latency leaves room for batches, cuts and waiting. */
+const SLO_OVER_FASTEST = 5;
+
+/** The share of an SLO that planning has, where the spec withholds what it does by default. */
+const PLANNED_SHARE = 0.6;
+
+interface Cell {
+  readonly deviceClass: string;
+  readonly virtual: number;
+  readonly batch: number;
+  readonly wholeUs: number | undefined;
+  readonly blocksUs: number | undefined;
+}
+
+/** proposedClasses gives the classes of all profiles, in the order in which they are met. */
+export function proposedClasses(profiles: readonly Profile[]): ProposedClass[] {
+  const names = [...new Set(profiles.flatMap(({ devices }) => Object.keys(devices)))];
+  return names.map((name) => {
+    const devices = profiles.flatMap((profile) => profile.devices[name] ?? []);
+    const [first, ...others] = devices.map(virtualSizes) as [number[], ...number[][]];
+    const memory = devices.map(({ memoryBytes }) => memoryBytes).find((bytes) => bytes !== undefined);
+    const slowdown = devices.find(({ emulated }) => emulated)?.slowdown;
+    return {
+      name,
+      count: devices.length,
+      virtual: first.filter((v) => others.every((sizes) => sizes.includes(v))),
+      ...(memory === undefined ? {} : { memoryGiB: Math.max(1, Math.floor((memory / 2 ** 30) * 100)) / 100 }),
+      ...(slowdown === undefined ? {} : { slowdown }),
+    };
+  });
+}
+
+/** proposedModel proposes an SLO for the model of a profile, unless one is given. */
+export function proposedModel({ value, path }: Loaded<'profile'>, sloMs: number | undefined): ProposedModel {
+  const cells = cellsOf(value);
+  const fastest = leastBy(cells, ({ wholeUs, blocksUs }) => wholeUs ?? blocksUs);
+  const { name } = value.model;
+  const rest = {
+    ...{ name, path, classes: Object.keys(value.devices), fastest: fastest?.deviceClass },
+    rps: fastest && modestRps(fastest),
+  };
+  if (sloMs !== undefined) return { ...rest, sloMs };
+  const from = reasonOf(cells, fastest);
+  return from === undefined
+    ? { ...rest, sloMs: 0 }
+    : { ...rest, sloMs: roundedUpMs(from.times * from.latencyUs), from };
+}
+
+/**
+ * reasonOf derives an SLO from the fastest latency. Plans sum up the blocks' latencies: where these are so much longer
+ * than the whole model's that no plan could meet the SLO, it is derived from them.
+ */
+function reasonOf(cells: readonly Cell[], fastest: Cell | undefined): SloReason | undefined {
+  if (fastest === undefined) return undefined;
+  const from = (cell: Cell, what: SloReason['what'], latencyUs: number): SloReason => {
+    const { deviceClass, virtual, batch } = cell;
+    return { times: SLO_OVER_FASTEST, latencyUs, what, deviceClass, virtual, batch };
+  };
+  const { wholeUs } = fastest;
+  const blocks = leastBy(cells, ({ blocksUs }) => blocksUs);
+  const blocksUs = blocks?.blocksUs ?? 0;
+  const holds = wholeUs !== undefined && PLANNED_SHARE * SLO_OVER_FASTEST * wholeUs >= blocksUs;
+  if (holds || blocks === undefined) return from(fastest, 'whole model', wholeUs ?? 0);
+  return from(blocks, 'sum of the blocks', blocksUs);
+}
+
+/** cellsOf lists what was measured at the smallest batch size of all, which is 1 for most models. */
+function cellsOf({ devices }: Profile): Cell[] {
+  const all = Object.entries(devices).flatMap(([deviceClass, device]) =>
+    virtualSizes(device).flatMap((virtual) =>
+      Object.entries(device.blockLatencyUs[virtual] ?? {}).map(
+        ([batch, row]): Cell => ({
+          ...{ deviceClass, virtual, batch: Number(batch) },
+          wholeUs: device.wholeLatencyUs?.[virtual]?.[batch],
+          blocksUs: sumOf(row),
+        }),
+      ),
+    ),
+  );
+  const measured = all.filter(({ wholeUs, blocksUs }) => wholeUs !== undefined || blocksUs !== undefined);
+  const smallest = Math.min(...measured.map(({ batch }) => batch));
+  return measured.filter(({ batch }) => batch === smallest);
+}
+
+function virtualSizes({ blockLatencyUs }: DeviceProfile): number[] {
+  const measured = Object.entries(blockLatencyUs).filter(([, rows]) => Object.keys(rows).length > 0);
+  return measured.map(([v]) => Number(v)).sort((a, b) => a - b);
+}
+
+/** sumOf sums blocks as a plan does, which counts each as 1 µs at least. */
+function sumOf(row: readonly (number | null)[]): number | undefined {
+  if (row.includes(null)) return undefined;
+  return (row as readonly number[]).reduce((sum, us) => sum + Math.max(1, us), 0);
+}
+
+function leastBy(cells: readonly Cell[], of: (cell: Cell) => number | undefined): Cell | undefined {
+  const value = (cell: Cell): number => of(cell) ?? Number.POSITIVE_INFINITY;
+  const least = cells.reduce<Cell | undefined>(
+    (best, cell) => (best === undefined || value(cell) < value(best) ? cell : best),
+    undefined,
+  );
+  return least !== undefined && Number.isFinite(value(least)) ? least : undefined;
+}
+
+function roundedUpMs(us: number): number {
+  return Math.max(1, Math.ceil(us / 100)) / 10;
+}
+
+/** modestRps gives half of what one device serves at that latency, to two significant digits. */
+function modestRps({ wholeUs, blocksUs, batch }: Cell): number {
+  const slowestUs = Math.max(1, wholeUs ?? 0, blocksUs ?? 0);
+  return Number(((0.5 * batch * 1e6) / slowestUs).toPrecision(2));
+}

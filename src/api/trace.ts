@@ -1,0 +1,289 @@
+import {
+  checkWritable,
+  type Fault,
+  FORMAT_VERSION,
+  fault,
+  type InputFile,
+  inputFile,
+  option,
+  outputFiles,
+  refuseReplacing,
+  StreamedFile,
+  ToldFaults,
+  type Tool,
+  thisTool,
+} from '../artifacts/index.js';
+import type { TraceFileOptions } from '../simulation/index.js';
+import type { ArrivalProcess, Trace, TraceSummary } from '../workload/index.js';
+
+export interface DescribeTraceOptions extends TraceFileOptions {
+  /**
+   * The length in seconds of the windows whose rates are given; by default 1, or that of the longest interval of counts
+   * where this is longer.
+   */
+  readonly window?: number | undefined;
+}
+
+/** TraceDescription is what `plan trace --json` prints. */
+export interface TraceDescription {
+  readonly kind: 'trace-description';
+  readonly version: string;
+  readonly tool: Tool;
+  readonly inputs: readonly InputFile[];
+  readonly traces: readonly DescribedTrace[];
+  /** All traces together; there where several traces all have arrival times. */
+  readonly all?: TraceSummary;
+}
+
+export interface DescribedTrace extends TraceSummary {
+  /** The model that the trace was said to be for, or the file's path. */
+  readonly name: string;
+  /** Its share of the requests of all traces. */
+  readonly share: number;
+}
+
+export interface ConvertTraceOptions extends TraceFileOptions {
+  /** What is written: arrival times, or counts per interval; by default what the trace has. */
+  readonly to?: Trace['kind'] | undefined;
+  /** The length in seconds of the intervals in which requests are counted. */
+  readonly interval?: number | undefined;
+  /** How the requests of an interval are placed in it; poisson by default, as in a simulation. */
+  readonly arrivals?: ArrivalProcess | undefined;
+  /** The coefficient of variation of the gaps of gamma arrivals. */
+  readonly cv?: number | undefined;
+  /** The seed of all that is drawn; 0 by default. */
+  readonly seed?: number | undefined;
+  /** The file that the trace is written to; nothing is written without it. */
+  readonly output?: string | undefined;
+}
+
+export interface RescaleTraceOptions extends TraceFileOptions {
+  /** The mean rate in requests per second. */
+  readonly rps?: number | undefined;
+  /** The duration in seconds. */
+  readonly duration?: number | undefined;
+  /** The seed of the requests that are left out or added; 0 by default. */
+  readonly seed?: number | undefined;
+  /** The file that the trace is written to; nothing is written without it. */
+  readonly output?: string | undefined;
+}
+
+/** MadeTrace is a trace that was made from another. */
+export interface MadeTrace {
+  readonly document: TraceDescription;
+  /** pieces gives its text, as it is in the file. */
+  pieces(): Iterable<string>;
+}
+
+const LEAST_WINDOW_S = 1;
+
+/**
+ * describeTraces says what traces ask for: requests, rates, bursts, gaps.
+ * @param texts files, or `model=file` for the traces of several models
+ * @throws InputError with every fault of the traces; MissingError where files are only missing
+ */
+export async function describeTraces(
+  texts: readonly string[],
+  options: DescribeTraceOptions = {},
+): Promise<TraceDescription> {
+  const { namedTrace } = await import('../simulation/index.js');
+  const told = new ToldFaults();
+  const named = texts.map((text) => namedTrace([], text));
+  named.forEach(({ name }, i) => {
+    if (name !== undefined && named.findIndex((one) => one.name === name) !== i)
+      told.add(fault('that model has a trace already', `"${texts[i]}"`));
+  });
+  const read = await readTraces(
+    named.map(({ path }) => path),
+    options,
+    told,
+  );
+  const window = options.window ?? (await usualWindowS(read));
+  told.add(...(await windowFaults(read, window)));
+  if (told.count > 0) throw told.error('describe the traces');
+  const names = named.map(({ name, path }) => name ?? path);
+  return described(read, names, window);
+}
+
+/**
+ * convertTrace writes a trace of any known format as our own CSV. Counts become arrivals as `plan simulate` draws them
+ * under the same seed.
+ * @throws InputError with every fault of the trace and the options
+ */
+export async function convertTrace(path: string, options: ConvertTraceOptions): Promise<MadeTrace> {
+  const { countedTrace, drawnTrace, traceArrivals } = await import('../workload/index.js');
+  const { streamOf } = await import('../random/index.js');
+  const { to, interval, arrivals: process = 'poisson', cv, seed = 0 } = options;
+  return made(path, options, {
+    task: `convert ${path}`,
+    faults: (trace) => conversionFaults(options, trace),
+    make: (trace) => {
+      if ((to ?? trace.kind) === 'counts')
+        return interval === undefined ? trace : countedTrace(trace, interval);
+      if (trace.kind === 'arrivals') return trace;
+      const stream = streamOf(seed, 'arrivals/trace-0');
+      return drawnTrace(traceArrivals(trace, { process, stream, ...(cv === undefined ? {} : { cv }) }));
+    },
+  });
+}
+
+/**
+ * rescaleTrace changes the rate or the duration of a trace, and keeps its shape.
+ * @throws InputError with every fault of the trace and the options
+ */
+export async function rescaleTrace(path: string, options: RescaleTraceOptions): Promise<MadeTrace> {
+  const { reshapedTrace } = await import('../workload/index.js');
+  const { streamOf } = await import('../random/index.js');
+  const { rps, duration: durationS, seed = 0 } = options;
+  return made(path, options, {
+    task: `rescale ${path}`,
+    faults: () => scaleFaults(options),
+    make: (trace) => reshapedTrace(trace, { rps, durationS }, streamOf(seed, 'trace/rescale')),
+  });
+}
+
+/** made reads a trace, changes it, and writes the other one. */
+async function made(
+  path: string,
+  options: TraceFileOptions & { readonly output?: string | undefined },
+  change: {
+    readonly task: string;
+    readonly faults: (trace: Trace | undefined) => Fault[];
+    readonly make: (trace: Trace) => Trace;
+  },
+): Promise<MadeTrace> {
+  const { output } = options;
+  const { traceText } = await import('../workload/index.js');
+  if (output !== undefined && output !== '') await checkWritable(output);
+  await refuseReplacing(change.task, outputFiles({ output }), [{ what: 'the trace', path }]);
+  const told = new ToldFaults();
+  const read = await readTraces([path], options, told);
+  told.add(...change.faults(read[0]?.trace));
+  if (told.count > 0 || read[0] === undefined) throw told.error(change.task);
+  const trace = change.make(read[0].trace);
+  const result = { ...read[0], trace };
+  if (output !== undefined) await writePieces(output, traceText(trace));
+  return {
+    document: await described([result], [output ?? path], await usualWindowS([result]), output),
+    pieces: () => traceText(trace),
+  };
+}
+
+interface ReadTrace {
+  readonly trace: Trace;
+  readonly file: { readonly path: string; readonly sha256: string };
+}
+
+async function readTraces(
+  paths: readonly string[],
+  options: TraceFileOptions,
+  told: ToldFaults,
+): Promise<ReadTrace[]> {
+  const { readTraceFile } = await import('../simulation/index.js');
+  const read: ReadTrace[] = [];
+  for (const path of paths) {
+    const found = await readTraceFile(path, options, told);
+    if (found !== undefined) read.push(found);
+  }
+  return read;
+}
+
+async function described(
+  read: readonly ReadTrace[],
+  names: readonly string[],
+  windowS: number,
+  holder?: string,
+): Promise<TraceDescription> {
+  const { summarizeTrace } = await import('../workload/index.js');
+  const summaries = read.map(({ trace }) => summarizeTrace(trace, windowS));
+  const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);
+  const traces = summaries.map((summary, i) => ({
+    name: names[i] as string,
+    share: summary.requests / requests,
+    ...summary,
+  }));
+  const all = joined(read.map(({ trace }) => trace));
+  return {
+    kind: 'trace-description',
+    version: FORMAT_VERSION,
+    tool: thisTool(),
+    inputs: read.map(({ file }) => inputFile('trace', file, holder)),
+    traces,
+    ...(all === undefined ? {} : { all: summarizeTrace(all, windowS) }),
+  };
+}
+
+/** joined makes one trace of several with arrival times. Counts do not say which requests came first. */
+function joined(traces: readonly Trace[]): Trace | undefined {
+  if (traces.length < 2) return undefined;
+  const times = traces.flatMap((trace) => (trace.kind === 'arrivals' ? [trace.timesNs] : []));
+  if (times.length < traces.length) return undefined;
+  const timesNs = new Float64Array(times.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of times) {
+    timesNs.set(part, at);
+    at += part.length;
+  }
+  return { kind: 'arrivals', format: 'arrivals', timesNs: timesNs.sort() };
+}
+
+async function writePieces(output: string, pieces: Iterable<string>): Promise<void> {
+  const file = await StreamedFile.open(output);
+  try {
+    for (const piece of pieces) file.write(piece);
+  } catch (error) {
+    file.discard();
+    throw error;
+  }
+  file.finish();
+}
+
+async function usualWindowS(read: readonly ReadTrace[]): Promise<number> {
+  const { longestIntervalS } = await import('../workload/index.js');
+  return Math.max(LEAST_WINDOW_S, ...read.map(({ trace }) => longestIntervalS(trace)));
+}
+
+async function windowFaults(read: readonly ReadTrace[], windowS: number): Promise<Fault[]> {
+  if (!(windowS * 1e9 >= 1)) return [fault('is less than a nanosecond', option('window'))];
+  const { MOST_LINES, windowsOf } = await import('../workload/index.js');
+  const most = Math.max(0, ...read.map(({ trace }) => windowsOf(trace, windowS)));
+  if (most <= MOST_LINES) return [];
+  const said = `would be ${most.toExponential(1)} windows; at most ${MOST_LINES.toExponential(0)} are counted`;
+  return [fault(said, option('window'))];
+}
+
+function conversionFaults(options: ConvertTraceOptions, trace: Trace | undefined): Fault[] {
+  const { arrivals, cv, interval, to = trace?.kind } = options;
+  const faults = seedFaults(options);
+  if (interval !== undefined && !(interval * 1e9 >= 1))
+    faults.push(fault('is less than a nanosecond', option('interval')));
+  if (arrivals === 'gamma' && cv === undefined)
+    faults.push(fault(`gamma needs ${option('cv')}, how bursty it is (1: as Poisson)`, option('arrivals')));
+  if (arrivals !== 'gamma' && cv !== undefined)
+    faults.push(fault(`is for ${option('arrivals')} gamma`, option('cv')));
+  if (trace === undefined) return faults;
+  if (to === 'counts' && trace.kind === 'arrivals' && interval === undefined)
+    faults.push(fault(`is needed: the length of the intervals to count in`, option('interval')));
+  if (to === 'arrivals' && interval !== undefined)
+    faults.push(fault(`is for ${option('to')} counts`, option('interval')));
+  if ((arrivals !== undefined || cv !== undefined) && !(to === 'arrivals' && trace.kind === 'counts'))
+    faults.push(fault('places the requests of counts; nothing is placed here', option('arrivals')));
+  return faults;
+}
+
+function scaleFaults(options: RescaleTraceOptions): Fault[] {
+  const faults = seedFaults(options);
+  if (options.rps === undefined && options.duration === undefined)
+    faults.push(fault(`is needed, or ${option('duration')}: what to rescale to`, option('rps')));
+  for (const name of ['rps', 'duration'] as const) {
+    const value = options[name];
+    if (value !== undefined && !(value > 0 && Number.isFinite(value)))
+      faults.push(fault(`is ${value}; it must be above 0`, option(name)));
+  }
+  return faults;
+}
+
+function seedFaults({ seed = 0 }: { readonly seed?: number | undefined }): Fault[] {
+  if (Number.isSafeInteger(seed) && seed >= 0) return [];
+  return [fault(`is ${seed}; it must be a whole number of 0 or more`, option('seed'))];
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { StringDecoder } from 'node:string_decoder';
+import {
+  fault,
+  InputError,
+  MissingError,
+  readInPieces,
+  refuseForeign,
+  type ToldFaults,
+} from '../artifacts/index.js';
+import { type Trace, TraceReader } from '../workload/index.js';
+
+export interface TraceFileOptions {
+  /** The format of a trace that does not name its own. */
+  readonly traceFormat?: 'perf-analyzer-intervals' | undefined;
+  /** Ends the reading when aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** TraceFile is a file that the load was read from. */
+export interface TraceFile {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+/**
+ * namedTrace splits `model=file` or takes `file` alone. A path may hold "=" after its first folder. Before
+ * that, the "=" ends a model's name.
+ * @param names the models that are known, which may hold "=" themselves
+ */
+export function namedTrace(names: readonly string[], text: string): { name?: string; path: string } {
+  const known = names.filter((name) => text.startsWith(`${name}=`)).sort((a, b) => b.length - a.length)[0];
+  const cut = known === undefined ? text.indexOf('=') : known.length;
+  const named = known !== undefined || (cut > 0 && !/[\\/]/.test(text.slice(0, cut)));
+  return named ? { name: text.slice(0, cut), path: text.slice(cut + 1) } : { path: text };
+}
+
+/**
+ * readTraceFile reads a trace.
+ * @param told where every fault of the file is added
+ * @returns undefined after a fault
+ */
+export async function readTraceFile(
+  path: string,
+  options: TraceFileOptions,
+  told: ToldFaults,
+): Promise<{ trace: Trace; file: TraceFile } | undefined> {
+  try {
+    const { trace, sha256 } = await readTrace(path, options);
+    return { trace, file: { path, sha256 } };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    const faults = error.faults.map(({ path: where, message }) =>
+      fault(message, where === '' ? path : `${path} ${where}`),
+    );
+    if (error instanceof MissingError) told.missing(...faults);
+    else told.add(...faults);
+    return undefined;
+  }
+}
+
+/** readTrace reads the file once, so that it may be a pipe. */
+async function readTrace(
+  path: string,
+  { traceFormat: format, signal }: TraceFileOptions,
+): Promise<{ trace: Trace; sha256: string }> {
+  const reader = new TraceReader({ name: path, ...(format === undefined ? {} : { format }) });
+  const hash = createHash('sha256');
+  const decoder = new StringDecoder('utf8');
+  let begun = false;
+  for await (const bytes of readInPieces(path, signal)) {
+    if (!begun) refuseForeign(bytes, path);
+    begun = true;
+    hash.update(bytes);
+    reader.push(decoder.write(bytes));
+  }
+  reader.push(decoder.end());
+  return { trace: reader.end(), sha256: hash.digest('hex') };
+}

@@ -1,0 +1,161 @@
+import { InputError } from '../artifacts/index.js';
+import type { Arrivals } from './stream-of-arrivals.js';
+import {
+  type ArrivalTrace,
+  type CountTrace,
+  meanRps,
+  rescaledTrace,
+  type Trace,
+  traceDurationS,
+} from './trace.js';
+import { eachWindow, windowsOf } from './trace-windows.js';
+
+const NS_PER_S = 1e9;
+
+/** A trace that is written has at most this many lines, which are 800 MB in memory. */
+export const MOST_LINES = 1e8;
+
+/** RandomSource is where random choices are drawn. A Stream of src/random is one. */
+interface RandomSource {
+  /** uniform draws from [0, 1). */
+  uniform(): number;
+}
+
+/** Reshape says what a trace is rescaled to: a mean rate, a duration, or both. */
+export interface Reshape {
+  readonly rps?: number | undefined;
+  readonly durationS?: number | undefined;
+}
+
+/**
+ * reshapedTrace changes the rate or the duration of a trace and keeps its shape.
+ * - A rate alone changes it as `rescaledTrace` does: arrivals move closer together or further apart, counts change.
+ * - A duration alone stretches time: the last request, or the end of the last interval, comes then.
+ * - With both, time is stretched, and then there are more or fewer requests. Counts change. Of arrivals, the first and
+ *   the last stay; of the others, some are left out at random, or some are added at random where arrivals are dense.
+ * Counts stay whole: what rounding takes from an interval goes to the next.
+ * @param stream draws which arrivals are left out or added; nothing else is drawn
+ * @throws InputError where the trace has no rate or duration that could be changed, or would have no or too many requests
+ */
+export function reshapedTrace(trace: Trace, { rps, durationS }: Reshape, stream: RandomSource): Trace {
+  if (trace.kind === 'counts') return reshapedCounts(trace, rps, durationS);
+  if (durationS === undefined)
+    return rps === undefined ? trace : inTime(rescaledTrace(trace, { meanRps: rps }));
+  const endNs = trace.timesNs.at(-1) as number;
+  if (endNs === 0) throw refusal('all its requests come at its start: it has no duration');
+  const factor = (durationS * NS_PER_S) / endNs;
+  const timesNs = trace.timesNs.map((ns) => Math.round(ns * factor));
+  const stretched = inTime({ ...trace, timesNs });
+  return rps === undefined ? stretched : { ...trace, timesNs: thinnedOrFilled(timesNs, rps, stream) };
+}
+
+function reshapedCounts(
+  trace: CountTrace,
+  rps: number | undefined,
+  durationS: number | undefined,
+): CountTrace {
+  const stretch = durationS === undefined ? 1 : durationS / traceDurationS(trace);
+  const intervalS = trace.intervalS.map((length) => length * stretch);
+  const stretched: CountTrace = { ...trace, intervalS };
+  const factor = rps === undefined ? 1 : rps / (meanRps(stretched) as number);
+  return { ...stretched, counts: wholeCounts(stretched.counts.map((count) => count * factor)) };
+}
+
+/** wholeCounts rounds the running sum, so that no requests are lost. @throws InputError where none is left */
+function wholeCounts(counts: Float64Array): Float64Array {
+  let sum = 0;
+  let before = 0;
+  const whole = counts.map((count) => {
+    sum += count;
+    const upTo = Math.round(sum);
+    const here = upTo - before;
+    before = upTo;
+    return here;
+  });
+  if (before === 0) throw refusal('it would have no requests');
+  if (!Number.isSafeInteger(before)) throw refusal(`it would have ${sum.toExponential(1)} requests`);
+  return whole;
+}
+
+function inTime(trace: Trace): Trace {
+  if (Number.isSafeInteger(Math.ceil(traceDurationS(trace) * NS_PER_S))) return trace;
+  throw refusal('its last request would come more than 104 days after the start');
+}
+
+function thinnedOrFilled(timesNs: Float64Array, rps: number, stream: RandomSource): Float64Array {
+  const spanNs = (timesNs.at(-1) as number) - (timesNs[0] as number);
+  const wanted = Math.round((rps * spanNs) / NS_PER_S) + 1;
+  if (spanNs === 0) throw refusal('all its requests come at one instant: it has no rate');
+  if (wanted < 2) throw refusal(`fewer than two requests would come in ${spanNs / NS_PER_S} s`);
+  if (wanted > MOST_LINES)
+    throw refusal(`it would have ${wanted.toExponential(1)} requests, more than can be written`);
+  return wanted < timesNs.length ? thinned(timesNs, wanted, stream) : filled(timesNs, wanted, stream);
+}
+
+/** thinned chooses so many arrivals, the first and the last among them, all others equally likely. */
+function thinned(timesNs: Float64Array, wanted: number, stream: RandomSource): Float64Array {
+  const kept = new Float64Array(wanted);
+  let count = 1;
+  kept[0] = timesNs[0] as number;
+  for (let i = 1; i < timesNs.length - 1; i++) {
+    const left = timesNs.length - 1 - i;
+    if (stream.uniform() * left < wanted - 1 - count) kept[count++] = timesNs[i] as number;
+  }
+  kept[count] = timesNs.at(-1) as number;
+  return kept;
+}
+
+/** filled adds arrivals. Each lies in a gap that is drawn, all gaps equally likely, anywhere in it. */
+function filled(timesNs: Float64Array, wanted: number, stream: RandomSource): Float64Array {
+  const all = new Float64Array(wanted);
+  all.set(timesNs);
+  for (let i = timesNs.length; i < wanted; i++) {
+    const place = stream.uniform() * (timesNs.length - 1);
+    const gap = Math.floor(place);
+    const fromNs = timesNs[gap] as number;
+    all[i] = fromNs + Math.round((place - gap) * ((timesNs[gap + 1] as number) - fromNs));
+  }
+  return all.sort();
+}
+
+/**
+ * countedTrace counts the requests of a trace in intervals of one length. Where an interval of the trace lies in
+ * several of them, its requests are spread evenly, and counts stay whole.
+ * @throws InputError where there would be too many intervals
+ */
+export function countedTrace(trace: Trace, lengthS: number): CountTrace {
+  const windows = windowsOf(trace, lengthS);
+  if (windows > MOST_LINES)
+    throw refusal(`it would have ${windows.toExponential(1)} intervals, more than can be written`);
+  const counts: number[] = [];
+  eachWindow(trace, lengthS, (requests) => {
+    counts.push(requests);
+  });
+  return {
+    kind: 'counts',
+    format: 'counts',
+    intervalS: new Float64Array(counts.length).fill(lengthS),
+    counts: wholeCounts(Float64Array.from(counts)),
+  };
+}
+
+/** drawnTrace makes a trace of arrivals, such as those that a trace of counts stands for. */
+export function drawnTrace(arrivals: Arrivals): ArrivalTrace {
+  let timesNs = new Float64Array(1024);
+  let count = 0;
+  while (arrivals.next()) {
+    if (count === MOST_LINES) throw refusal('it would have more requests than can be written');
+    if (count === timesNs.length) {
+      const longer = new Float64Array(2 * count);
+      longer.set(timesNs);
+      timesNs = longer;
+    }
+    timesNs[count++] = arrivals.atNs;
+  }
+  if (count === 0) throw refusal('no requests were drawn');
+  return { kind: 'arrivals', format: 'arrivals', timesNs: timesNs.slice(0, count) };
+}
+
+function refusal(message: string): InputError {
+  return new InputError('change the trace', [{ path: '', message }]);
+}

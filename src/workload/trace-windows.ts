@@ -1,0 +1,56 @@
+import { type Trace, traceDurationS } from './trace.js';
+
+const NS_PER_S = 1e9;
+
+/** Windows that a sum of lengths has filled up to this part of a nanosecond are full. */
+const ROUNDING_NS = 1e-3;
+
+/** windowsOf gives the number of windows of this length that a trace takes, the last one whole. */
+export function windowsOf(trace: Trace, lengthS: number): number {
+  const windows = traceDurationS(trace) / lengthS;
+  // A request at the end of a window begins the next one; an interval that ends there does not.
+  return trace.kind === 'arrivals' ? Math.floor(windows) + 1 : Math.max(1, Math.ceil(windows - 1e-9));
+}
+
+/**
+ * eachWindow visits the windows of a trace in order, from its start on. The requests of an interval are spread evenly
+ * over it, so that a window may have parts of requests. It takes constant memory.
+ */
+export function eachWindow(
+  trace: Trace,
+  lengthS: number,
+  visit: (requests: number, window: number) => void,
+): void {
+  const lengthNs = lengthS * NS_PER_S;
+  let window = 0;
+  let requests = 0;
+  const close = (): void => {
+    visit(requests, window);
+    window += 1;
+    requests = 0;
+  };
+  if (trace.kind === 'arrivals') {
+    for (const ns of trace.timesNs) {
+      while (ns >= (window + 1) * lengthNs) close();
+      requests += 1;
+    }
+    close();
+    return;
+  }
+  let roomNs = lengthNs;
+  for (let i = 0; i < trace.counts.length; i++) {
+    const intervalNs = (trace.intervalS[i] as number) * NS_PER_S;
+    const perNs = (trace.counts[i] as number) / intervalNs;
+    let leftNs = intervalNs;
+    while (leftNs >= roomNs - ROUNDING_NS) {
+      requests += perNs * Math.min(roomNs, leftNs);
+      leftNs -= roomNs;
+      roomNs = lengthNs;
+      close();
+    }
+    if (leftNs <= ROUNDING_NS) continue;
+    requests += perNs * leftNs;
+    roomNs -= leftNs;
+  }
+  if (roomNs < lengthNs) close();
+}
