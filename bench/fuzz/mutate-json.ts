@@ -53,7 +53,7 @@ function changeAt(dice: Dice, spot: Spot, spots: readonly Spot[]): string {
   const changes: (() => string)[] = [
     () => replace(spot, oddValue(dice), 'another value'),
     () => remove(spot),
-    () => replace(spot, structuredClone(at(dice.pick(spots))), 'a value from elsewhere'),
+    () => replace(spot, structuredClone(at(dice.pick([spot, ...spots]))), 'a value from elsewhere'),
     () => replace(spot, nested(dice, value), 'nested deep'),
     () => addKey(dice, spot),
     () => sameAsSibling(dice, spot, spots),

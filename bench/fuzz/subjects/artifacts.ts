@@ -16,8 +16,8 @@ interface Command {
   readonly args: readonly string[];
   /** The share of cases that it is run in: some start threads. */
   readonly share: number;
-  /** Whether it must refuse what `plan validate` refuses, or only what cannot be loaded. */
-  readonly trusts: 'validate' | 'load';
+  /** The file without which it cannot go on: where `plan validate` refuses it, so must the command. */
+  readonly needs?: string;
 }
 
 /** Kind is a kind of file, where it lies, and what reads it. */
@@ -31,7 +31,7 @@ const OUT = 'out';
 const SOLVE: Command = {
   args: ['solve', 'spec.yaml', '--work', '20000', '-o', `${OUT}/plan.json`],
   share: 0.06,
-  trusts: 'validate',
+  needs: 'spec.yaml',
 };
 
 const KINDS: readonly Kind[] = [
@@ -49,9 +49,8 @@ const KINDS: readonly Kind[] = [
       {
         args: ['profile', 'merge', 'dense.profile.json', 'lookup.profile.json', '-o', `${OUT}/merged.json`],
         share: 0.3,
-        trusts: 'load',
       },
-      { args: ['deploy', 'plan.json', '-o', `${OUT}/bundle`], share: 0.2, trusts: 'validate' },
+      { args: ['deploy', 'plan.json', '-o', `${OUT}/bundle`], share: 0.2, needs: 'plan.json' },
     ],
   },
   {
@@ -61,10 +60,9 @@ const KINDS: readonly Kind[] = [
       {
         args: ['simulate', 'plan.json', '--duration', '0.02s', '-o', `${OUT}/report.json`],
         share: 0.06,
-        trusts: 'load',
       },
-      { args: ['diff', 'plan.json', 'old-plan.json'], share: 0.4, trusts: 'load' },
-      { args: ['deploy', 'plan.json', '-o', `${OUT}/bundle`], share: 0.3, trusts: 'validate' },
+      { args: ['diff', 'plan.json', 'old-plan.json'], share: 0.4 },
+      { args: ['deploy', 'plan.json', '-o', `${OUT}/bundle`], share: 0.3, needs: 'plan.json' },
     ],
   },
   { kind: 'simulation-report', file: 'report.json', commands: [] },
@@ -123,22 +121,36 @@ async function oneFile(dice: Dice, folder: string): Promise<CaseResult> {
   const faults = faultsOf(validated);
   const loads = await canLoad(path, kind, faults);
   if (!loads && validated.code === 0) faults.push(`plan validate takes ${file}, which cannot be loaded`);
-  for (const { args, share, trusts } of commands) {
-    if (!dice.chance(share)) continue;
-    const ran = await plan([...args, ...(dice.chance(0.2) ? ['--json'] : [])], folder);
-    faults.push(...faultsOf(ran));
-    const isRefused = trusts === 'load' ? !loads : validated.code !== 0;
-    if (isRefused && (ran.code === 0 || ran.code === 4))
-      faults.push(
-        `plan ${args.join(' ')} takes what plan validate refuses: ${validated.stdout}${validated.stderr}`,
-      );
-  }
+  for (const command of commands)
+    if (dice.chance(command.share)) faults.push(...(await commandFaults(dice, { command, folder, loads })));
   faults.push(...cost.faults(value.length), ...changesOf(before, pictureOf(folder), [OUT]));
   return {
     what: `${file}: ${what}`,
     outcome: `${validated.code === 0 ? 'accepted' : 'refused'} ${kind}`,
     faults,
   };
+}
+
+interface CommandCase {
+  readonly command: Command;
+  readonly folder: string;
+  /** Whether the changed file can be loaded at all. */
+  readonly loads: boolean;
+}
+
+/** commandFaults runs a command, which may not take what `plan validate` refuses. */
+async function commandFaults(
+  dice: Dice,
+  { command: { args, needs }, folder, loads }: CommandCase,
+): Promise<string[]> {
+  const ran = await plan([...args, ...(dice.chance(0.2) ? ['--json'] : [])], folder);
+  const faults = faultsOf(ran);
+  if (ran.code !== 0 && ran.code !== 4) return faults;
+  if (!loads) faults.push(`plan ${args.join(' ')} takes what cannot be loaded`);
+  if (needs === undefined) return faults;
+  const { code, stderr } = await plan(['validate', needs], folder);
+  if (code !== 0) faults.push(`plan ${args.join(' ')} takes what plan validate refuses: ${stderr}`);
+  return faults;
 }
 
 async function canLoad(path: string, kind: Kind['kind'], faults: string[]): Promise<boolean> {

@@ -94,11 +94,11 @@ function change(dice: Dice, bundle: string): string {
 function changeManifest(dice: Dice, bundle: string): string {
   const path = join(bundle, 'manifest.json');
   if (dice.chance(0.1)) {
-    const { value, what } = mutateBytes(dice, readFileSync(path));
+    const { value, what } = mutateBytes(dice, readPlain(path));
     writeFileSync(path, value);
     return `manifest: ${what}`;
   }
-  const { value, what } = mutateJson(dice, JSON.parse(readFileSync(path, 'utf8')));
+  const { value, what } = mutateJson(dice, JSON.parse(readPlain(path).toString()));
   writeFileSync(path, jsonOf(value));
   return `manifest: ${what}`;
 }
@@ -106,7 +106,7 @@ function changeManifest(dice: Dice, bundle: string): string {
 /** changePlan changes the plan, and mostly tells the manifest, so that the contradiction is what is found. */
 function changePlan(dice: Dice, bundle: string): string {
   const path = join(bundle, 'plan.json');
-  const { value, what } = mutateJson(dice, JSON.parse(readFileSync(path, 'utf8')));
+  const { value, what } = mutateJson(dice, JSON.parse(readPlain(path).toString()));
   writeFileSync(path, jsonOf(value));
   if (dice.chance(0.8)) digestAgain(bundle);
   return `plan: ${what}`;
@@ -115,7 +115,7 @@ function changePlan(dice: Dice, bundle: string): string {
 function changeModel(dice: Dice, bundle: string): string {
   const file = dice.pick(manifestOf(bundle).partitions).file;
   const path = join(bundle, file);
-  const bytes = readFileSync(path);
+  const bytes = readPlain(path);
   const { value, what } = dice.chance(0.7) ? mutateProtobuf(dice, bytes) : mutateBytes(dice, bytes);
   writeFileSync(path, value);
   if (dice.chance(0.8)) digestAgain(bundle);
@@ -178,8 +178,14 @@ function changeFile(dice: Dice, bundle: string): string {
   return `${file}: ${what}`;
 }
 
+/** readPlain reads a file that may have become a pipe or a link to a device, neither of which ends. */
+function readPlain(path: string): Buffer {
+  if (!statSync(path).isFile()) throw new Error('it is no plain file any more');
+  return readFileSync(path);
+}
+
 function manifestOf(bundle: string): Manifest {
-  return JSON.parse(readFileSync(join(bundle, 'manifest.json'), 'utf8'));
+  return JSON.parse(readPlain(join(bundle, 'manifest.json')).toString());
 }
 
 /** digestAgain gives the manifest the digests of the files as they are now. */
