@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { InputError, thisTool } from '../artifacts/index.js';
 import { Admission, answerAndClose, endIfSlow, worthKeeping } from './admission.js';
 import { Bodies, type BodyLimits } from './bodies.js';
+import { answerBroken } from './broken-request.js';
 import type { Counters } from './counters.js';
 import { readInferRequest } from './infer-request.js';
 import { writeInferResponse } from './infer-response.js';
@@ -68,6 +69,7 @@ export function makeFront(parts: FrontParts): FastifyInstance {
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
     requestTimeout: requestTimeoutMs,
+    clientErrorHandler: answerBroken,
     // A path that cannot be decoded has no route, and so comes to no error handler of a route.
     frameworkErrors: (error, _request, reply) =>
       void (reply as FastifyReply).code(error.statusCode ?? 400).send({ error: error.message }),
