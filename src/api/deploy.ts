@@ -22,6 +22,7 @@ import {
   sha256OfFile,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
+import { confirmPlan } from './confirm-plan.js';
 import type { ProgressStep } from './profile.js';
 
 export interface DeployOptions {
@@ -59,6 +60,8 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
     inputs.push(inputFile('profile', profile, holder));
     inputs.push(inputFile('model', (models[i] as DeployableModel).file, holder));
   });
+  // What `plan validate` refuses is not to be served either.
+  await confirmPlan(plan.value, path);
   const planBytes = await readWhole(path);
   options.signal?.throwIfAborted();
   options.onProgress?.({ doing: `writing ${options.output}` });

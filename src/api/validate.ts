@@ -8,10 +8,9 @@ import {
   type Loaded,
   loadArtifact,
   MissingError,
-  pathFrom,
   readWhole,
-  sha256OfFile,
 } from '../artifacts/index.js';
+import { confirmPlan } from './confirm-plan.js';
 import { loadProblem } from './solve/index.js';
 
 /** Validated says what was found about one file. */
@@ -103,25 +102,14 @@ async function describeOnnx(path: string): Promise<string> {
   return `ONNX model of ${model.graph.nodes.length} nodes, opset ${model.opsets.get('') ?? '—'}`;
 }
 
-/**
- * describePlan recomputes a plan from the profiles and the spec it names, as far as they are still the files
- * it was made from.
- */
 async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promise<string> {
   const which = plan.baseline === undefined ? 'pooled plan' : `plan of the baseline ${plan.baseline}`;
   const head = `${which} of ${plan.models.map(({ name }) => name).join(', ')}`;
-  const spec = plan.inputs?.find(({ role }) => role === 'spec');
   const { topologyOf } = await import('../serving/index.js');
   topologyOf(plan, { transfers: 'none' });
-  if (!spec) return `${head}; it names no spec, so its figures were not recomputed`;
-  const changed = await changedInputs(plan.inputs ?? [], path);
-  if (changed.length > 0) throw new InputError(`check ${path} against its inputs`, changed, 'Solve again.');
-  const { problem } = await loadProblem(pathFrom(path, spec.path));
-  const { baselineProblem, checkPlan } = await import('../milp/index.js');
-  const answered = plan.baseline === undefined ? problem : baselineProblem(problem, plan.baseline);
-  const faults = checkPlan(plan, answered);
-  if (faults.length > 0) throw new InputError(`confirm ${path}`, faults);
-  return `${head}; recomputed from its spec and profiles`;
+  return (await confirmPlan(plan, path)) === 'recomputed'
+    ? `${head}; recomputed from its spec and profiles`
+    : `${head}; it names no spec, so its figures were not recomputed`;
 }
 
 /** describeBundle checks a bundle as the server does, up to the start of its executors. */
@@ -129,21 +117,4 @@ async function describeBundle({ value: bundle, path }: Loaded<'bundle'>): Promis
   const { openBundle } = await import('../runtime/index.js');
   await openBundle(dirname(path));
   return `bundle of ${bundle.models.map(({ name }) => name).join(', ')}: ${bundle.partitions.length} partitions`;
-}
-
-async function changedInputs(
-  files: readonly { path: string; sha256: string }[],
-  holder: string,
-): Promise<Fault[]> {
-  const faults: Fault[] = [];
-  for (const { path, sha256 } of files) {
-    const there = await sha256OfFile(pathFrom(holder, path)).catch(() => undefined);
-    if (there === undefined) faults.push({ path, message: 'there is no such file' });
-    else if (there !== sha256)
-      faults.push({
-        path,
-        message: `has changed: its digest is ${there.slice(0, 12)}…, not ${sha256.slice(0, 12)}…`,
-      });
-  }
-  return faults;
 }

@@ -9,10 +9,14 @@ export function schemaFaults(errors: readonly ErrorObject[]): Fault[] {
     .filter((error) => !(error.keyword === 'if' || error.keyword === 'oneOf' || hasDeeper(error, errors)))
     .map(toFault);
   const faults = told.length > 0 ? told : errors.map(toFault);
-  const distinct = [...new Map(faults.map((fault) => [`${fault.path} ${fault.message}`, fault])).values()];
-  if (distinct.length <= MOST_FAULTS) return distinct;
-  const left = distinct.length - MOST_FAULTS;
-  return [...distinct.slice(0, MOST_FAULTS), { path: '', message: `… and ${left} more faults` }];
+  return firstFaults([...new Map(faults.map((fault) => [`${fault.path} ${fault.message}`, fault])).values()]);
+}
+
+/** firstFaults gives as many faults as a person reads, and says how many more there are. */
+export function firstFaults(faults: readonly Fault[]): Fault[] {
+  if (faults.length <= MOST_FAULTS) return [...faults];
+  const left = faults.length - MOST_FAULTS;
+  return [...faults.slice(0, MOST_FAULTS), { path: '', message: `… and ${left} more faults` }];
 }
 
 /** In a oneOf, the arm that went deepest is the one that was meant; the other arms' complaints are noise. */

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { Document, LineCounter, Node } from 'yaml';
 import { sha256Of } from './digest.js';
 import { type Fault, fault, InputError } from './errors.js';
-import { schemaFaults } from './faults.js';
+import { firstFaults, schemaFaults } from './faults.js';
 import { readWhole } from './read-file.js';
 import { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, validatorOf } from './schemas.js';
 import { decodedText } from './text.js';
@@ -49,7 +49,7 @@ export function parseArtifact<K extends ArtifactKind>(
   const task = `read ${path}`;
   const value = parseText(text, path);
   const wrong = valueFaults(value);
-  if (wrong.length > 0) throw new InputError(task, wrong);
+  if (wrong.length > 0) throw new InputError(task, firstFaults(wrong));
   const kind = kindOf(value, kinds, task);
   const versionFaults = checkVersion(value as { version?: unknown });
   if (versionFaults.length > 0) throw new InputError(task, versionFaults);
@@ -79,7 +79,7 @@ function parseYaml(text: string, path: string): unknown {
     const document = yaml.parseDocument(text, { prettyErrors: true, uniqueKeys: false, lineCounter });
     const faults = document.errors.map(({ message }) => fault(yamlWords(message)));
     faults.push(...repeatedKeys(document, lineCounter, yaml));
-    if (faults.length > 0) throw new InputError(`read ${path}`, faults);
+    if (faults.length > 0) throw new InputError(`read ${path}`, firstFaults(faults));
     return document.toJS({ maxAliasCount: MOST_ALIASES });
   } catch (error) {
     const why = yamlRefusal(error);

@@ -2,18 +2,21 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { InputError, thisTool } from '../artifacts/index.js';
 import { Admission, answerAndClose, endIfSlow, worthKeeping } from './admission.js';
 import { Bodies, type BodyLimits } from './bodies.js';
+import { answerBroken } from './broken-request.js';
 import type { Counters } from './counters.js';
 import { readInferRequest } from './infer-request.js';
 import { writeInferResponse } from './infer-response.js';
 import type { Ending, LiveDriver } from './live-driver.js';
 import { modelConfig, modelMetadata, modelStatistics } from './model-descriptions.js';
 import type { LiveModel, OpenedBundle } from './opened-bundle.js';
+import { refusedIndex } from './refused-index.js';
 
 const HEADER_LENGTH = 'inference-header-content-length';
 const RETRY_AFTER_S = '1';
 /** How often connections are looked at whose request is overdue. */
 const MOST_CHECKING_MS = 5000;
 const NO_BODY = Buffer.alloc(0);
+const ANY_BODY = 'application/octet-stream';
 const EXTENSIONS = [
   'binary_tensor_data',
   'model_configuration',
@@ -66,6 +69,7 @@ export function makeFront(parts: FrontParts): FastifyInstance {
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
     requestTimeout: requestTimeoutMs,
+    clientErrorHandler: answerBroken,
     // A path that cannot be decoded has no route, and so comes to no error handler of a route.
     frameworkErrors: (error, _request, reply) =>
       void (reply as FastifyReply).code(error.statusCode ?? 400).send({ error: error.message }),
@@ -80,6 +84,7 @@ export function makeFront(parts: FrontParts): FastifyInstance {
     bodies.read(request.raw, Number(request.headers[HEADER_LENGTH] ?? 0), done),
   );
   addErrors(app);
+  takeAnyContentType(app);
   addContinue(app, parts.bodyLimits.oneBytes);
   app.addHook('preParsing', (request, reply, payload, done) => {
     reply.raw.once('close', () => bodies.release(request.raw));
@@ -89,6 +94,17 @@ export function makeFront(parts: FrontParts): FastifyInstance {
   addModelRoutes(app, parts);
   addInferRoutes(app, parts, bodies);
   return app;
+}
+
+/**
+ * takeAnyContentType sets aside what a client says of its body. No route looks at it, and a request is not to be refused
+ * for a header that is empty or misspelt.
+ */
+function takeAnyContentType(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.headers['content-type'] !== undefined) request.headers['content-type'] = ANY_BODY;
+    done();
+  });
 }
 
 function addServerRoutes(app: FastifyInstance, parts: FrontParts): void {
@@ -220,7 +236,9 @@ function infer(
     counters.ended(index, ending, { tookUs: (driver.now() - arrivedAt) / 1e3, queueUs });
     reply.raw.off('close', left);
     if (ending.kind !== 'answered') {
-      sendFailure(reply, ending);
+      const refused = ending.kind === 'failed' ? refusedIndex(ending.why, inference.rows) : undefined;
+      if (refused === undefined) sendFailure(reply, ending);
+      else void reply.code(400).send({ error: `Cannot infer with ${model.name}: ${refused}` });
       return;
     }
     let written: ReturnType<typeof writeInferResponse>;

@@ -1,0 +1,164 @@
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { InputError, loadArtifact } from '../../../src/artifacts/index.js';
+import type { Dice } from '../dice.js';
+import type { Material } from '../material.js';
+import { jsonOf, type Mutated, mutateJson } from '../mutate-json.js';
+import { mutateText } from '../mutate-text.js';
+import { RAW } from '../odd-values.js';
+import { faultsOf, plan } from '../program.js';
+import type { CaseResult, Subject } from '../subject.js';
+import { Cost, changesOf, pictureOf } from '../watch.js';
+
+/** Command is one that reads the changed file. */
+interface Command {
+  readonly args: readonly string[];
+  /** The share of cases that it is run in: some start threads. */
+  readonly share: number;
+  /** The file without which it cannot go on: where `plan validate` refuses it, so must the command. */
+  readonly needs?: string;
+}
+
+/** Kind is a kind of file, where it lies, and what reads it. */
+interface Kind {
+  readonly kind: Parameters<typeof loadArtifact>[1][number];
+  readonly file: string;
+  readonly commands: readonly Command[];
+}
+
+const OUT = 'out';
+const SOLVE: Command = {
+  args: ['solve', 'spec.yaml', '--work', '20000', '-o', `${OUT}/plan.json`],
+  share: 0.06,
+  needs: 'spec.yaml',
+};
+
+const KINDS: readonly Kind[] = [
+  { kind: 'cluster', file: 'cluster.yaml', commands: [SOLVE] },
+  {
+    kind: 'pooled',
+    file: 'spec.yaml',
+    commands: [SOLVE, { ...SOLVE, args: [...SOLVE.args, '--explain'], share: 0.01 }],
+  },
+  {
+    kind: 'profile',
+    file: 'dense.profile.json',
+    commands: [
+      SOLVE,
+      {
+        args: ['profile', 'merge', 'dense.profile.json', 'lookup.profile.json', '-o', `${OUT}/merged.json`],
+        share: 0.3,
+      },
+      { args: ['deploy', 'plan.json', '-o', `${OUT}/bundle`], share: 0.2, needs: 'plan.json' },
+    ],
+  },
+  {
+    kind: 'pooled-plan',
+    file: 'plan.json',
+    commands: [
+      {
+        args: ['simulate', 'plan.json', '--duration', '0.02s', '-o', `${OUT}/report.json`],
+        share: 0.06,
+      },
+      { args: ['diff', 'plan.json', 'old-plan.json'], share: 0.4 },
+      { args: ['deploy', 'plan.json', '-o', `${OUT}/bundle`], share: 0.3, needs: 'plan.json' },
+    ],
+  },
+  { kind: 'simulation-report', file: 'report.json', commands: [] },
+  { kind: 'simulation-sweep', file: 'sweep.json', commands: [] },
+  { kind: 'bundle', file: 'bundle/manifest.json', commands: [] },
+];
+
+/** artifacts tries changed files of every kind, as JSON and as YAML: `plan validate` and the commands that read them. */
+export async function artifacts({ folder: material }: Material): Promise<Subject> {
+  return {
+    run: async (dice, folder) => {
+      cpSync(material, folder, { recursive: true });
+      cpSync(join(material, 'plan.json'), join(folder, 'old-plan.json'));
+      return oneFile(dice, folder);
+    },
+    close: async () => {},
+  };
+}
+
+/** changedFile gives a file with changed values, or with changed text. */
+function changedFile(dice: Dice, text: string, isYaml: boolean): Mutated<Buffer> {
+  if (dice.chance(0.2)) return mutateText(dice, text);
+  const { value, what } = mutateJson(dice, isYaml ? parse(text) : JSON.parse(text));
+  const written = isYaml && dice.chance(0.5) ? yamlOf(value) : jsonOf(value);
+  if (dice.chance(0.9)) return { value: Buffer.from(written), what };
+  const again = mutateText(dice, written);
+  return { value: again.value, what: `${what}; ${again.what}` };
+}
+
+function yamlOf(value: unknown): string {
+  try {
+    return stringify(value, { aliasDuplicateObjects: false }).replaceAll(
+      new RegExp(
+        `"?${JSON.stringify(RAW).slice(1, -1).replace('\\u0001', '(\\\\u0001|\\\\x01|\u0001)')}([^"\n]*)"?`,
+        'g',
+      ),
+      '$2',
+    );
+  } catch {
+    return jsonOf(value);
+  }
+}
+
+async function oneFile(dice: Dice, folder: string): Promise<CaseResult> {
+  const { kind, file, commands } = dice.pick(KINDS);
+  const path = join(folder, file);
+  const { value, what } = changedFile(dice, readFileSync(path, 'utf8'), file.endsWith('.yaml'));
+  writeFileSync(path, value);
+  mkdirSync(join(folder, OUT));
+  const before = pictureOf(folder);
+  const cost = new Cost();
+  const json = dice.chance(0.2) ? ['--json'] : [];
+  const named =
+    kind === 'cluster' ? [file, 'spec.yaml'] : kind === 'profile' ? [file, 'spec.yaml', 'plan.json'] : [file];
+  const validated = await plan(['validate', ...named, ...json], folder);
+  const faults = faultsOf(validated);
+  const loads = await canLoad(path, kind, faults);
+  if (!loads && validated.code === 0) faults.push(`plan validate takes ${file}, which cannot be loaded`);
+  for (const command of commands)
+    if (dice.chance(command.share)) faults.push(...(await commandFaults(dice, { command, folder, loads })));
+  faults.push(...cost.faults(value.length), ...changesOf(before, pictureOf(folder), [OUT]));
+  return {
+    what: `${file}: ${what}`,
+    outcome: `${validated.code === 0 ? 'accepted' : 'refused'} ${kind}`,
+    faults,
+  };
+}
+
+interface CommandCase {
+  readonly command: Command;
+  readonly folder: string;
+  /** Whether the changed file can be loaded at all. */
+  readonly loads: boolean;
+}
+
+/** commandFaults runs a command, which may not take what `plan validate` refuses. */
+async function commandFaults(
+  dice: Dice,
+  { command: { args, needs }, folder, loads }: CommandCase,
+): Promise<string[]> {
+  const ran = await plan([...args, ...(dice.chance(0.2) ? ['--json'] : [])], folder);
+  const faults = faultsOf(ran);
+  if (ran.code !== 0 && ran.code !== 4) return faults;
+  if (!loads) faults.push(`plan ${args.join(' ')} takes what cannot be loaded`);
+  if (needs === undefined) return faults;
+  const { code, stderr } = await plan(['validate', needs], folder);
+  if (code !== 0) faults.push(`plan ${args.join(' ')} takes what plan validate refuses: ${stderr}`);
+  return faults;
+}
+
+async function canLoad(path: string, kind: Kind['kind'], faults: string[]): Promise<boolean> {
+  try {
+    await loadArtifact(path, [kind]);
+    return true;
+  } catch (error) {
+    if (!(error instanceof InputError)) faults.push(`loading threw ${(error as Error).stack}`);
+    return false;
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * This benchmark does to the program what machines and crowds do to it:
+ *
+ *     node dist/bench/storms.js kills bundle/ [--model m] [--kills 50] [--load 0.5] [--seed 0] [--json file]
+ *     node dist/bench/storms.js crowd bundle/ [--model m] [--seconds 60] [--seed 0] [--json file]
+ *     node dist/bench/storms.js disk [--json file]
+ *
+ * `kills` ends executors by SIGKILL under load, with each scheduler that serves: every request must get one answer,
+ * which is right or 503. `crowd` sends ten times the planned rate after lower rates, and shows the server's memory and
+ * its goodput against the best of them. `disk` lets every command that writes run out of disk. Each ends with status 1
+ * where what must hold did not.
+ */
+import { benchArguments, benchNumber } from './arguments.js';
+import { inputsAt, type Measure, saveResult } from './results/result.js';
+import { crowd } from './storms/crowd.js';
+import { disk } from './storms/disk.js';
+import { kills } from './storms/kills.js';
+import { isClient, runClient } from './storms/load-client.js';
+
+const USAGE =
+  'node dist/bench/storms.js kills|crowd|disk [bundle folder] [--model m] [--kills 50] [--load 0.5] [--seconds 60] [--seed 0] [--json file]';
+
+/** Storm is what a storm gives: a table to print, its figures, and what did not hold. */
+export interface Storm {
+  readonly table: string;
+  readonly measures: readonly Measure[];
+  readonly rows: unknown;
+  readonly faults: readonly string[];
+}
+
+if (isClient()) await runClient();
+else await bench();
+
+async function bench(): Promise<void> {
+  const { values, positionals } = benchArguments(USAGE, {
+    model: { type: 'string' },
+    kills: { type: 'string', default: '50' },
+    load: { type: 'string', default: '0.5' },
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string', default: '0' },
+    json: { type: 'string' },
+  });
+  const [which = '', folder] = positionals;
+  const number = (name: 'kills' | 'load' | 'seconds' | 'seed') =>
+    benchNumber(USAGE, `--${name}`, values[name]);
+  const target = { folder: folder ?? '', model: values.model, seed: number('seed') };
+  const storms: Record<string, () => Promise<Storm>> = {
+    kills: () => kills(target, { kills: number('kills'), load: number('load') }),
+    crowd: () => crowd(target, number('seconds')),
+    disk,
+  };
+  const storm = storms[which];
+  if (storm === undefined || (folder === undefined) !== (which === 'disk')) {
+    process.stderr.write(`usage: ${USAGE}\n`);
+    process.exitCode = 2;
+    return;
+  }
+  const { table, measures, rows, faults } = await storm();
+  const out = values.json === '-' ? process.stderr : process.stdout;
+  out.write(table);
+  for (const fault of faults) out.write(`DOES NOT HOLD: ${fault}\n`);
+  if (faults.length > 0) process.exitCode = 1;
+  const { json, ...options } = values;
+  const inputs = folder === undefined ? {} : inputsAt(`${folder}/manifest.json`, 'the bundle');
+  saveResult(json, { bench: `storms ${which}`, options, inputs, measures, rows });
+}

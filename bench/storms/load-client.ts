@@ -1,0 +1,62 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { loadArtifact, type PooledPlan } from '../../src/artifacts/index.js';
+import { driveLoad, type LoadReport } from '../../src/loadgen/index.js';
+
+/** Target is the bundle and the model that a storm is about. */
+export interface Target {
+  readonly folder: string;
+  readonly model: string | undefined;
+  readonly seed: number;
+}
+
+/** Order says what a client process sends. */
+export interface Order {
+  readonly url: string;
+  readonly model: string;
+  readonly rps: number;
+  readonly durationS: number;
+  readonly seed: number;
+}
+
+const PROGRAM = fileURLToPath(new URL('../storms.js', import.meta.url));
+
+/** isClient says whether this process was started to drive the load. */
+export function isClient(): boolean {
+  return process.send !== undefined;
+}
+
+/** runClient drives the load that the parent orders, and sends the report back. */
+export async function runClient(): Promise<void> {
+  const [{ url, ...options }] = (await once(process, 'message')) as [Order];
+  process.send?.(await driveLoad(url, options));
+  process.disconnect();
+}
+
+/** driven drives a load from a process of its own, so that its memory and CPU time are not the server's. */
+export async function driven(order: Order): Promise<LoadReport> {
+  const child = fork(PROGRAM);
+  child.send(order);
+  const [report] = (await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() => Promise.reject(new Error('the load client ended without a report'))),
+  ])) as [LoadReport];
+  return report;
+}
+
+/** plannedModel gives the model that is served, by name or the first, with its planned rate. */
+export async function plannedModel({ folder, model }: Target): Promise<PooledPlan['models'][number]> {
+  const { value: manifest } = await loadArtifact(join(folder, 'manifest.json'), ['bundle']);
+  const { value: plan } = await loadArtifact(join(folder, manifest.plan.path), ['pooled-plan']);
+  const found = model === undefined ? plan.models[0] : plan.models.find(({ name }) => name === model);
+  if (found === undefined) throw new Error(`the bundle has no model ${model}`);
+  return found;
+}
+
+/** tableText lines up cells in columns. */
+export function tableText(lines: readonly (readonly string[])[]): string {
+  const widths = (lines[0] ?? []).map((_, c) => Math.max(...lines.map((line) => (line[c] ?? '').length)));
+  return lines.map((line) => `${line.map((cell, c) => cell.padStart(widths[c] ?? 0)).join('  ')}\n`).join('');
+}

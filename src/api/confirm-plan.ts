@@ -1,0 +1,57 @@
+import {
+  type Fault,
+  fault,
+  InputError,
+  type PooledPlan,
+  pathFrom,
+  sha256OfFile,
+  unreadable,
+} from '../artifacts/index.js';
+import { loadProblem } from './solve/index.js';
+
+/**
+ * confirmPlan recomputes a plan from the spec and the profiles that it names, which must be the files it was made from.
+ * @param path the plan's file, from which its inputs are found
+ * @returns `unnamed` where the plan names no spec, so that nothing can be recomputed
+ * @throws InputError where an input has changed or is missing, or a figure or a placement of the plan is not right
+ */
+export async function confirmPlan(plan: PooledPlan, path: string): Promise<'recomputed' | 'unnamed'> {
+  const spec = plan.inputs?.find(({ role }) => role === 'spec');
+  if (spec === undefined) return 'unnamed';
+  const changed = await changedInputs(plan.inputs ?? [], path);
+  if (changed.length > 0) throw new InputError(`check ${path} against its inputs`, changed, 'Solve again.');
+  const { problem } = await loadProblem(pathFrom(path, spec.path));
+  const { baselineProblem, checkPlan } = await import('../milp/index.js');
+  const answered = plan.baseline === undefined ? problem : baselineProblem(problem, plan.baseline);
+  const faults = checkPlan(plan, answered);
+  if (faults.length > 0) throw new InputError(`confirm ${path}`, faults);
+  return 'recomputed';
+}
+
+async function changedInputs(
+  files: readonly { path: string; sha256: string }[],
+  holder: string,
+): Promise<Fault[]> {
+  const faults: Fault[] = [];
+  for (const { path, sha256 } of files) {
+    const there = await digestAt(pathFrom(holder, path));
+    if (typeof there !== 'string') faults.push(...there.map(({ message }) => fault(message, path)));
+    else if (there !== sha256)
+      faults.push({
+        path,
+        message: `has changed: its digest is ${there.slice(0, 12)}…, not ${sha256.slice(0, 12)}…`,
+      });
+  }
+  return faults;
+}
+
+/** digestAt gives a file's digest, or the reason why it cannot be read. */
+async function digestAt(path: string): Promise<string | readonly Fault[]> {
+  try {
+    return await sha256OfFile(path);
+  } catch (error) {
+    const told = unreadable(path, error);
+    if (told instanceof InputError) return told.faults;
+    throw error;
+  }
+}

@@ -1,0 +1,38 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+
+/**
+ * answerBroken answers what is no request of HTTP, or has not come whole in time, and ends its connection: what follows
+ * on it cannot be read.
+ */
+export function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  if (socket.writable) {
+    const { status, why } = toldOf(error);
+    const body = JSON.stringify({ error: `Cannot read the request: ${why}` });
+    const head = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      'content-type: application/json; charset=utf-8',
+      `content-length: ${Buffer.byteLength(body)}`,
+      'connection: close',
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  }
+  socket.destroy(error);
+}
+
+function toldOf({ code, message }: NodeJS.ErrnoException): { status: number; why: string } {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { status: 408, why: 'it has not come whole in time' };
+    case 'HPE_HEADER_OVERFLOW':
+      return { status: 431, why: 'its headers are too large' };
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return { status: 413, why: 'the extensions of its chunks are too large' };
+    default:
+      return {
+        status: 400,
+        why: `it is not valid HTTP (${message.replace(/^Parse Error:? */, '') || code})`,
+      };
+  }
+}

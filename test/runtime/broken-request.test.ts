@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type RunningServer, startServer } from '../../src/runtime/index.js';
+import { twoPartitions, writeBundle } from './tiny-bundle.js';
+
+let bundle: Awaited<ReturnType<typeof writeBundle>>;
+let server: RunningServer;
+
+beforeAll(async () => {
+  bundle = await writeBundle(twoPartitions(1, 10_000));
+  server = await startServer(bundle.folder, { port: 0, requestTimeoutMs: 200 });
+});
+afterAll(async () => {
+  await server.close();
+  await bundle.remove();
+});
+
+/** received sends bytes on a connection and gives all that comes back until the server ends it. */
+async function received(sent: string): Promise<string> {
+  const socket = connect(server.address.port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  socket.on('error', () => {});
+  socket.write(sent);
+  await once(socket, 'close');
+  return text;
+}
+
+const POST = 'POST /v2/models/tiny/infer HTTP/1.1\r\nhost: x\r\n';
+
+it.each([
+  ['no HTTP at all', 'hello\r\n\r\n', 400, 'it is not valid HTTP'],
+  ['two lengths', `${POST}content-length: 1\r\ncontent-length: 2\r\n\r\n`, 400, 'it is not valid HTTP'],
+  ['headers that are too large', `${POST}x: ${'y'.repeat(20_000)}\r\n\r\n`, 431, 'its headers are too large'],
+  ['half a request', `${POST}content-length: 9\r\n\r\n{`, 408, 'it has not come whole in time'],
+])('the server answers %s once, with words, and ends the connection', async (_what, sent, status, why) => {
+  const text = await received(sent);
+  expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+  const [head = '', body = ''] = text.split('\r\n\r\n');
+  expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(head.toLowerCase()).toContain('connection: close');
+  expect(JSON.parse(body)).toEqual({ error: expect.stringContaining(why) });
+});
