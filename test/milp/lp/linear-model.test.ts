@@ -101,16 +101,16 @@ describe('HighsEngine', () => {
   test('tells an interruption from an answer', () => {
     const hard = new LinearModel();
     const x = hard.addVariables(
-      Array.from({ length: 60 }, (_, i) => `x${i}`),
+      Array.from({ length: 20 }, (_, i) => `x${i}`),
       { integer: true, upper: 1 },
     );
     const weight = (i: number, k: number) => 20 + ((i * 7919 + k * 104729) % 83);
-    for (let k = 0; k < 12; k++)
+    for (let k = 0; k < 5; k++)
       hard.addConstraint(
         `row ${k}`,
         -Infinity,
         x.map((v, i) => [v, weight(i, k)] as const),
-        900,
+        300,
       );
     hard.addObjective(
       'maximize',
