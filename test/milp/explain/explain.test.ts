@@ -162,6 +162,23 @@ describe('explainPlan() of a model', () => {
   });
 });
 
+describe('explainPlan() of a model that is not served', () => {
+  test('knows no SLO that its pipelines need', () => {
+    const models = [
+      { name: 'm', sloMs: 1.5, latencyUs: ON_A },
+      { name: 'idle', sloMs: 0.5, weight: 0, latencyUs: ON_A },
+    ];
+    const [, idle] = explained(problemByHand({ A: { count: 2 } }, models, { maxPartitions: 1 })).models;
+    expect(idle).toMatchObject({
+      name: 'idle',
+      slowestMs: 0,
+      tighterSloMs: undefined,
+      tighterValue: undefined,
+      looserSloMs: undefined,
+    });
+  });
+});
+
 describe('explainPlan() when it is interrupted', () => {
   test('returns what it has, and says what it looked at', () => {
     const problem = oneModel({ A: { count: 2 } });
