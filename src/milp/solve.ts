@@ -231,7 +231,8 @@ function report(phases: Phases, columns: readonly Column[], rounds: number, node
 function outcome(search: IntegerSearch, spec: ProblemTables, result: SearchResult): PooledOutcome {
   const { problem, master, phases, scale } = search;
   const solver = report(phases, master.columns, master.rounds, result.nodes);
-  if (result.status === 'infeasible') return infeasibility(problem, spec, { reach: master, solver });
+  // The LP met the rates, so it is whole GPUs that are too few.
+  if (result.status === 'infeasible') return infeasibility(problem, spec, { solver });
   if (result.status === 'none') return { status: 'no-plan-in-time', limit: result.limit, solver };
   const bound = result.bound * scale.value;
   const facts = {

@@ -1,5 +1,5 @@
-import type { DeviceClass } from '../../src/artifacts/index.js';
-import type { PooledProblem } from '../../src/milp/index.js';
+import type { DeviceClass, ObjectiveKind } from '../../src/artifacts/index.js';
+import type { PooledProblem, ProblemModel } from '../../src/milp/index.js';
 
 /** The virtual GPUs of one partition: rps is that of one of them. */
 interface Pool {
@@ -9,59 +9,65 @@ interface Pool {
   readonly rps: number;
 }
 
-/**
- * The objective's best value, by trying every multiset of pipelines and counts of every model. Its formulas are written from
- * the data's README alone. Only for problems of a few GPUs and blocks, of the virtual sizes 1 and 2, with at most one class
- * of which a model must use a share.
- * @param formationUs time per request that batches take to fill, by model
- * @returns undefined where there is no plan
- */
-export function bruteForce(
-  problem: PooledProblem,
-  formationUs: readonly number[] = problem.models.map(({ batchFormation }) => formationOf(batchFormation)),
-): number | undefined {
-  const cluster = new Counting(problem);
-  const served = problem.models.map((_, m) => servedByUsage(problem, m, cluster, formationUs[m] as number));
-  const maximised = problem.planner.objective === 'throughput';
-  let best: number | undefined;
-  const divide = (m: number, usage: readonly number[], least: number): void => {
-    if (m === problem.models.length) {
-      const value = maximised ? least : cluster.priceOf(usage);
-      if (maximised && value === 0) return;
-      if (best === undefined || (maximised ? value > best : value < best)) best = value;
-      return;
-    }
-    const { weight, rps: wanted = 0 } = problem.models[m] as PooledProblem['models'][number];
-    for (const [own, rps] of served[m] as Map<string, number>) {
-      if (!maximised && rps < wanted * (1 - 1e-12)) continue;
-      const all = usage.map((n, i) => n + (JSON.parse(own) as number[])[i]!);
-      if (!cluster.fits(all)) continue;
-      divide(m + 1, all, weight > 0 ? Math.min(least, rps / weight) : least);
-    }
-  };
-  divide(0, cluster.nothing(), Number.POSITIVE_INFINITY);
-  return best;
+interface Taken {
+  readonly pool: Pool;
+  readonly count: number;
 }
 
-function formationOf(formation: PooledProblem['models'][number]['batchFormation']): number {
+/**
+ * BruteForce tries every multiset of pipelines and counts of every model, and knows the best value of every objective. Its
+ * formulas are written from the data's README alone. It is only for problems of a few GPUs and blocks, of the virtual
+ * sizes 1 and 2, with at most one class of which a model must use a share.
+ */
+export class BruteForce {
+  private readonly cluster: Counting;
+  /** For every model, the most that it is served with for every usage of the cluster. */
+  private readonly served: readonly (readonly [Usage, number][])[];
+
+  constructor(private readonly problem: PooledProblem) {
+    this.cluster = new Counting(problem);
+    this.served = problem.models.map((_, m) => [...servedByUsage(problem, m, this.cluster)]);
+  }
+
+  /** best gives the objective's best value, or undefined if there is no plan. */
+  best(objective: ObjectiveKind): number | undefined {
+    const { problem, cluster, served } = this;
+    const maximised = objective === 'throughput';
+    let best: number | undefined;
+    const divide = (m: number, usage: Usage, least: number): void => {
+      if (m === problem.models.length) {
+        const value = maximised ? least : cluster.priceOf(usage, objective);
+        if (maximised && value === 0) return;
+        if (best === undefined || (maximised ? value > best : value < best)) best = value;
+        return;
+      }
+      const { weight, rps: wanted = 0 } = problem.models[m] as ProblemModel;
+      for (const [own, rps] of served[m] as [Usage, number][]) {
+        if (!maximised && rps < wanted * (1 - 1e-12)) continue;
+        if (!cluster.fits(usage + own)) continue;
+        divide(m + 1, usage + own, weight > 0 ? Math.min(least, rps / weight) : least);
+      }
+    };
+    divide(0, NOTHING, Number.POSITIVE_INFINITY);
+    return best;
+  }
+}
+
+/** formationOf gives the time per request that batches take to fill. */
+function formationOf(formation: ProblemModel['batchFormation']): number {
   if (formation === 'none') return 0;
   return (formation.factor * 1e6) / (formation.estimatedRps as number);
 }
 
 /** For every usage of the cluster the most that one model is served with. */
-function servedByUsage(
-  problem: PooledProblem,
-  m: number,
-  cluster: Counting,
-  formationUs: number,
-): Map<string, number> {
-  const { minShare } = problem.models[m] as PooledProblem['models'][number];
+function servedByUsage(problem: PooledProblem, m: number, cluster: Counting): Map<Usage, number> {
+  const { minShare, batchFormation } = problem.models[m] as ProblemModel;
   const [shared] = Object.keys(minShare);
   const mustUse = shared === undefined ? -1 : cluster.names.indexOf(shared);
   const share = shared === undefined ? 0 : (minShare[shared] as number);
-  const pipelines = allPipelines(problem, m, formationUs);
-  const best = new Map<string, number>([[JSON.stringify(cluster.nothing()), 0]]);
-  const taken: { pool: Pool; count: number }[] = [];
+  const pipelines = allPipelines(problem, m, formationOf(batchFormation));
+  const best = new Map<Usage, number>([[NOTHING, 0]]);
+  const taken: Taken[] = [];
 
   const choose = (from: number, using: number, others: number): void => {
     for (let p = from; p < pipelines.length; p++) counts(p, 0, Number.POSITIVE_INFINITY, using, others);
@@ -73,8 +79,8 @@ function servedByUsage(
       const [now, rest] = uses ? [using + rps, others] : [using, others + rps];
       // Where a class must take part, the others wait for it.
       const all = share === 0 ? now + rest : now + Math.min(rest, (now * (1 - share)) / share);
-      const key = JSON.stringify(cluster.usageOf(taken));
-      if (all > (best.get(key) ?? 0)) best.set(key, all);
+      const usage = cluster.usageOf(taken);
+      if (all > (best.get(usage) ?? 0)) best.set(usage, all);
       choose(p + 1, now, rest);
       return;
     }
@@ -93,76 +99,84 @@ function servedByUsage(
 
 const SIZES = [1, 2];
 
+/** A number per class and virtual size, each in a digit of its own, so that usages can be added. */
+type Usage = number;
+
+const NOTHING: Usage = 0;
+
+/** More than what any class of the problems has, and small enough for three classes of two sizes. */
+const DIGIT = 128;
+
 /**
- * How GPUs are counted: a usage is a number per class and virtual size. Whole GPUs where pools or positions fill them; virtual
- * GPUs where all models fill them together.
+ * Counting says how GPUs are counted: as whole GPUs where pools or positions fill them, and as virtual GPUs where all
+ * models fill them together.
  */
 class Counting {
   readonly names: readonly string[];
   private readonly devices: readonly DeviceClass[];
+  private readonly fitting = new Map<Usage, boolean>();
 
   constructor(private readonly problem: PooledProblem) {
     this.names = Object.keys(problem.cluster.devices);
     this.devices = Object.values(problem.cluster.devices);
   }
 
-  nothing(): number[] {
-    return this.names.flatMap(() => SIZES.map(() => 0));
+  usageOf(taken: readonly Taken[]): Usage {
+    const { wholeGpusPer } = this.problem.planner;
+    if (wholeGpusPer === 'position') return this.usageOfPositions(taken);
+    let usage = NOTHING;
+    for (const { pool, count } of taken)
+      usage += counted(pool, wholeGpusPer === 'pool' ? whole(count / pool.virtual) : count);
+    return usage;
   }
 
-  usageOf(taken: readonly { pool: Pool; count: number }[]): number[] {
-    const { wholeGpusPer, virtualPer } = this.problem.planner;
-    const usage = this.nothing();
-    const add = (device: number, virtual: number, n: number) => {
-      const at = device * SIZES.length + SIZES.indexOf(virtual);
-      usage[at] = (usage[at] as number) + n;
-    };
-    if (wholeGpusPer === 'class') {
-      for (const { pool, count } of taken) add(pool.device, pool.virtual, count);
-      return usage;
-    }
-    const groups = new Map<string, { device: number; virtual: number; gpus: number }>();
-    taken.forEach(({ pool, count }, i) => {
+  private usageOfPositions(taken: readonly Taken[]): Usage {
+    const groups = new Map<number, { readonly counts: Pick<Pool, 'device' | 'virtual'>; gpus: number }>();
+    for (const { pool, count } of taken) {
       const { device, virtual, position } = pool;
       // Unlike sizes share a position's GPUs, but not where a server has one size.
-      const size = virtualPer === 'server' ? virtual : 1;
-      const key = wholeGpusPer === 'pool' ? `${i}` : `${position}/${device}/${size}`;
-      const group = groups.get(key) ?? { device, virtual: wholeGpusPer === 'pool' ? virtual : size, gpus: 0 };
+      const size = this.problem.planner.virtualPer === 'server' ? virtual : 1;
+      const key = (position * this.names.length + device) * SIZES.length + size;
+      const group = groups.get(key) ?? { counts: { device, virtual: size }, gpus: 0 };
       group.gpus += count / virtual;
       groups.set(key, group);
-    });
-    for (const { device, virtual, gpus } of groups.values()) add(device, virtual, Math.ceil(gpus - 1e-9));
+    }
+    let usage = NOTHING;
+    for (const { counts, gpus } of groups.values()) usage += counted(counts, whole(gpus));
     return usage;
   }
 
   /** Whole GPUs by class and size of a usage; under one size where sizes may share GPUs. */
-  private wholeGpus(usage: readonly number[], device: number): number[] {
-    const own = SIZES.map((_, i) => usage[device * SIZES.length + i] as number);
+  private wholeGpus(usage: Usage, device: number): number[] {
+    const own = SIZES.map((_, i) => Math.floor(usage / DIGIT ** (device * SIZES.length + i)) % DIGIT);
     const { wholeGpusPer, virtualPer } = this.problem.planner;
     if (wholeGpusPer !== 'class') return own;
     const gpus = own.map((n, i) => n / (SIZES[i] as number));
-    return virtualPer === 'server'
-      ? gpus.map((n) => Math.ceil(n - 1e-9))
-      : [Math.ceil(gpus.reduce((sum, n) => sum + n, 0) - 1e-9)];
+    return virtualPer === 'server' ? gpus.map(whole) : [whole(gpus.reduce((sum, n) => sum + n, 0))];
   }
 
-  fits(usage: readonly number[]): boolean {
-    return this.devices.every(({ count, taken = 0, perServer = 1 }, k) => {
-      const whole = this.wholeGpus(usage, k);
-      const free = count - taken;
-      if (this.problem.planner.virtualPer === 'gpu') return whole.reduce((sum, n) => sum + n, 0) <= free;
-      const small = free % perServer;
-      const servers = (onSmall: number) =>
-        whole.reduce(
-          (sum, n, i) => sum + Math.ceil(Math.max(0, n - (i === onSmall ? small : 0)) / perServer),
-          0,
-        );
-      return whole.some((_, i) => servers(i) <= Math.floor(free / perServer));
-    });
+  fits(usage: Usage): boolean {
+    const known = this.fitting.get(usage);
+    if (known !== undefined) return known;
+    const fits = this.devices.every((device, k) => this.fitsClass(this.wholeGpus(usage, k), device));
+    this.fitting.set(usage, fits);
+    return fits;
   }
 
-  priceOf(usage: readonly number[]): number {
-    const key = this.problem.planner.objective === 'cost' ? 'hourlyCost' : 'powerWatts';
+  private fitsClass(gpus: readonly number[], { count, taken = 0, perServer = 1 }: DeviceClass): boolean {
+    const free = count - taken;
+    if (this.problem.planner.virtualPer === 'gpu') return gpus.reduce((sum, n) => sum + n, 0) <= free;
+    const small = free % perServer;
+    const servers = (onSmall: number) =>
+      gpus.reduce(
+        (sum, n, i) => sum + Math.ceil(Math.max(0, n - (i === onSmall ? small : 0)) / perServer),
+        0,
+      );
+    return gpus.some((_, i) => servers(i) <= Math.floor(free / perServer));
+  }
+
+  priceOf(usage: Usage, objective: Exclude<ObjectiveKind, 'throughput'>): number {
+    const key = objective === 'cost' ? 'hourlyCost' : 'powerWatts';
     return this.devices.reduce(
       (sum, device, k) =>
         sum + (device[key] as number) * this.wholeGpus(usage, k).reduce((gpus, n) => gpus + n, 0),
@@ -171,8 +185,16 @@ class Counting {
   }
 }
 
+function counted({ device, virtual }: Pick<Pool, 'device' | 'virtual'>, n: number): Usage {
+  return n * DIGIT ** (device * SIZES.length + SIZES.indexOf(virtual));
+}
+
+function whole(gpus: number): number {
+  return Math.ceil(gpus - 1e-9);
+}
+
 function allPipelines(problem: PooledProblem, m: number, formationUs: number): Pool[][] {
-  const { profile, sloUs, sloMarginUs, classes } = problem.models[m] as PooledProblem['models'][number];
+  const { profile, sloUs, sloMarginUs, classes } = problem.models[m] as ProblemModel;
   const { maxPartitions, unifiedBatch, linkThroughput } = problem.planner;
   const names = Object.keys(problem.cluster.devices);
   const blocks = profile.blocks.length;

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { balanceOf, crossingBytes, type PartitionInput, partitionLayers } from '../../src/partition/index.js';
+import { cases } from '../cases.js';
 
 /** seeded is a linear congruential generator, for small cases that are the same every time. */
 function seeded(seed: number): (below: number) => number {
@@ -206,8 +207,9 @@ function published(): { name: string; input: PartitionInput; ends: number[] }[] 
 }
 
 test.runIf(present)('partitionLayers() finds the published blocks, or cuts that fewer bytes cross', () => {
-  const models = published();
-  expect(models.length).toBe(28);
+  const all = published();
+  expect(all.length).toBe(28);
+  const models = all.filter((_, i) => i % cases(3, 1) === 0);
   let same = 0;
   for (const { name, input, ends } of models) {
     const found = partitionLayers(input, { method: 'min-transfer', blocks: ends.length });
@@ -219,5 +221,5 @@ test.runIf(present)('partitionLayers() finds the published blocks, or cuts that 
     if (ends.length === 10 && found.relaxation === undefined) expect(ours, name).toBeLessThanOrEqual(theirs);
     if (ours === theirs) same += 1;
   }
-  expect(same).toBeGreaterThanOrEqual(20);
+  expect(same).toBeGreaterThanOrEqual(cases(6, 20));
 });

@@ -42,7 +42,7 @@ describe('LabelPricing', () => {
   }
 
   test('finds the cheapest column of all when prices are random', () => {
-    for (let seed = 1; seed <= cases(60, 120); seed++) {
+    for (let seed = 1; seed <= cases(20, 120); seed++) {
       const next = stream(seed * 7919);
       const planner = {
         maxPartitions: 1 + (seed % 4),
@@ -58,7 +58,7 @@ describe('LabelPricing', () => {
   });
 
   test('finds it when classes that a pipeline uses make it cheaper, each of them once', () => {
-    for (let seed = 1; seed <= cases(60, 200); seed++) {
+    for (let seed = 1; seed <= cases(24, 200); seed++) {
       const next = stream(seed * 7919);
       const prices = {
         perGpu: [next(), next(), next()],
@@ -69,7 +69,7 @@ describe('LabelPricing', () => {
   });
 
   test('finds it when batches are free and a large one takes long to cross a cut', () => {
-    for (let seed = 1; seed <= cases(40, 120); seed++) {
+    for (let seed = 1; seed <= cases(12, 120); seed++) {
       const next = stream(seed * 104729);
       const prices = { perGpu: [next(), 0.2 * next(), next()], perUse: [0, 0, 0] };
       const planner = { maxPartitions: 2 + (seed % 2), unifiedBatch: false, linkThroughput: false };

@@ -77,7 +77,7 @@ function oneLayerBlocks({ profile }: PooledProblem['models'][number]): Profile {
 describe('planPooled() by layers', () => {
   test('meets rates at a price between its bound and what all columns listed give, mostly the same', () => {
     let same = 0;
-    for (let seed = 1; seed <= cases(9, 40); seed++) {
+    for (let seed = 1; seed <= cases(5, 40); seed++) {
       const wholeGpusPer = (['pool', 'position', 'class'] as const)[seed % 3] as 'pool';
       const shape = { ...SHAPE, blocks: 6, models: 1 + (seed % 2) };
       const random = randomProblem(seed, shape, { objective: 'cost', wholeGpusPer });
@@ -98,11 +98,11 @@ describe('planPooled() by layers', () => {
       expect(value).toBeGreaterThanOrEqual(best * (1 - 1e-9));
       if (bound >= best * (1 - 1e-9)) same++;
     }
-    expect(same).toBeGreaterThan(cases(3, 20));
+    expect(same).toBeGreaterThan(cases(2, 20));
   });
 
   test('never bounds below what a plan by blocks serves when a class must take part', () => {
-    for (let seed = 1; seed <= cases(4, 12); seed++) {
+    for (let seed = 1; seed <= cases(3, 12); seed++) {
       const random = randomProblem(seed, { ...SHAPE, blocks: 6, mostGpus: 4 });
       const models = random.models.map((model) => ({
         ...model,
@@ -121,7 +121,7 @@ describe('planPooled() by layers', () => {
 
   test('never serves less than by blocks, and says which latencies were shared out', () => {
     let more = 0;
-    for (let seed = 1; seed <= cases(8, 40); seed++) {
+    for (let seed = 1; seed <= cases(4, 40); seed++) {
       const { block, layer } = layered(seed);
       const [coarse, fine] = [plan(block), plan(layer)];
       expect({ seed, faults: checkPlan(fine.plan, layer) }).toEqual({ seed, faults: [] });
@@ -133,7 +133,7 @@ describe('planPooled() by layers', () => {
       );
       if (ratio > 1.001) more++;
     }
-    expect(more).toBeGreaterThan(cases(1, 5));
+    expect(more).toBeGreaterThan(cases(0, 5));
   });
 });
 

@@ -64,6 +64,76 @@ describe('LinearModel', () => {
     );
   });
 
+  test('prints bounds, signs and an objective of nothing', () => {
+    const model = new LinearModel();
+    model.addVariable('free', { lower: -Infinity });
+    model.addVariable('some', { lower: 1, upper: 3 });
+    model.addVariable('fixed', { lower: 2, upper: 2, integer: true });
+    model.addConstraint(
+      'row',
+      -1,
+      [
+        [0, -1],
+        [1, 0],
+        [2, -2.5],
+      ],
+      Infinity,
+    );
+    model.addConstraint('nothing', 0, [], 4);
+    model.addObjective('minimize', []);
+    expect(model.toText().split('\n')).toEqual([
+      'minimize',
+      '  0',
+      'subject to',
+      '  row: -1 ≤ - free - 2.5·fixed',
+      '  nothing: 0 ≤ 0 ≤ 4',
+      'where',
+      '  free',
+      '  1 ≤ some ≤ 3',
+      '  fixed = 2 integer',
+      '',
+    ]);
+  });
+
+  test('keeps the last objective, and knows its value and the smallest coefficient', () => {
+    const model = small(false);
+    expect(model.smallestCoefficient()).toBe(1);
+    expect(model.objectiveOf([2, 3])).toBe(22);
+    model.addObjective('minimize', [[1, -0.5]]);
+    expect(model.sense).toBe('minimize');
+    expect(model.objectiveOf([2, 3])).toBe(-1.5);
+    expect(model.smallestCoefficient()).toBe(0.5);
+    expect(new LinearModel().smallestCoefficient()).toBe(Infinity);
+  });
+
+  test('judges a row by its largest term, and a bound by the value', () => {
+    const model = new LinearModel();
+    const [x, y] = model.addVariables(['x', 'y'], { lower: 1, upper: 1000 }) as [number, number];
+    model.addConstraint(
+      'row',
+      0,
+      [
+        [x, 1],
+        [y, -1],
+      ],
+      0,
+    );
+    expect(model.violations([500, 500.004], 1e-5)).toEqual([]);
+    expect(model.violations([500, 500.006], 1e-5)).toEqual([
+      { name: 'row', amount: expect.closeTo(0.006, 9) },
+    ]);
+    expect(model.violations([500.006, 500], 1e-5)).toEqual([
+      { name: 'row', amount: expect.closeTo(0.006, 9) },
+    ]);
+    expect(model.violations([1000.009, 1000], 1e-5)).toEqual([]);
+    expect(model.violations([1000.02, 1000.02], 1e-5).map(({ name }) => name)).toEqual(['x', 'y']);
+    expect(model.violations([0.5, 0.5]).map(({ name, amount }) => [name, amount])).toEqual([
+      ['x', 0.5],
+      ['y', 0.5],
+    ]);
+    expect(model.violations([0.9999995, 0.9999995])).toEqual([]);
+  });
+
   test('names what values break, and by how much', () => {
     expect(small(true).violations([4, 0])).toEqual([]);
     expect(small(true).violations([3, 1.5])).toEqual([{ name: 'b integer', amount: 0.5 }]);
@@ -101,16 +171,16 @@ describe('HighsEngine', () => {
   test('tells an interruption from an answer', () => {
     const hard = new LinearModel();
     const x = hard.addVariables(
-      Array.from({ length: 60 }, (_, i) => `x${i}`),
+      Array.from({ length: 20 }, (_, i) => `x${i}`),
       { integer: true, upper: 1 },
     );
     const weight = (i: number, k: number) => 20 + ((i * 7919 + k * 104729) % 83);
-    for (let k = 0; k < 12; k++)
+    for (let k = 0; k < 5; k++)
       hard.addConstraint(
         `row ${k}`,
         -Infinity,
         x.map((v, i) => [v, weight(i, k)] as const),
-        900,
+        300,
       );
     hard.addObjective(
       'maximize',
@@ -120,6 +190,91 @@ describe('HighsEngine', () => {
     if (outcome.status !== 'feasible' && outcome.status !== 'stopped') throw new Error(outcome.status);
     expect(outcome.limit).toBe('nodes');
     if (outcome.status === 'feasible') expect(outcome.bound).toBeGreaterThanOrEqual(outcome.objective);
+  });
+
+  /** A knapsack that is not solved at the root: its LP has one variable in part. */
+  function knapsack(): LinearModel {
+    const model = new LinearModel();
+    const x = model.addVariables(
+      Array.from({ length: 12 }, (_, i) => `x${i}`),
+      { integer: true, upper: 1 },
+    );
+    const size = (i: number) => 30 + ((i * 7919) % 41);
+    model.addConstraint(
+      'room',
+      -Infinity,
+      x.map((v, i) => [v, size(i)] as const),
+      200,
+    );
+    model.addObjective(
+      'maximize',
+      x.map((v, i) => [v, size(i) + (i % 3)] as const),
+    );
+    return model;
+  }
+
+  /** The best value, by all choices. */
+  function bestOf(model: LinearModel): number {
+    let best = -Infinity;
+    for (let mask = 0; mask < 2 ** 12; mask++) {
+      const values = Array.from({ length: 12 }, (_, i) => (mask >> i) & 1);
+      if (model.violations(values).length === 0) best = Math.max(best, model.objectiveOf(values));
+    }
+    return best;
+  }
+
+  test('proves the optimum in whole numbers, and bounds it when relaxed', () => {
+    const model = knapsack();
+    const outcome = highs.solve(model);
+    if (outcome.status !== 'optimal') throw new Error(outcome.status);
+    expect(outcome.objective).toBeCloseTo(bestOf(model), 6);
+    expect(outcome.bound).toBeCloseTo(bestOf(model), 6);
+    const relaxed = highs.open(model);
+    const loose = relaxed.solve({ relaxed: true });
+    relaxed.close();
+    if (loose.status !== 'optimal') throw new Error(loose.status);
+    expect(loose.objective).toBeGreaterThan(bestOf(model));
+    expect(loose.bound).toBe(loose.objective);
+    expect(loose.rowDuals).toHaveLength(1);
+  });
+
+  test('stops when it is told to, with what it has', () => {
+    const model = knapsack();
+    for (const options of [{ interrupted: () => true }, { maxCheckpoints: 0 }]) {
+      const outcome = highs.solve(model, { ...options, start: new Array(12).fill(0) });
+      if (outcome.status !== 'feasible' && outcome.status !== 'stopped') throw new Error(outcome.status);
+      expect(outcome.limit).toBe('interrupted');
+      if (outcome.status === 'feasible') {
+        expect(outcome.bound).toBeGreaterThanOrEqual(bestOf(model) - 1e-6);
+        expect(outcome.objective).toBeLessThanOrEqual(bestOf(model) + 1e-6);
+      }
+    }
+    expect(highs.solve(model, { interrupted: () => false, maxCheckpoints: 1e6 }).status).toBe('optimal');
+  });
+
+  test('has no solution of an LP that it stopped', () => {
+    const open = highs.open(small(false));
+    expect(open.solve({ maxIterations: 0 })).toEqual({ status: 'stopped', limit: 'iterations', nodes: 0 });
+    expect(open.solve().status).toBe('optimal');
+    open.close();
+  });
+
+  test('solves an open model again with other bounds', () => {
+    const open = highs.open(small(false));
+    const value = () => {
+      const outcome = open.solve();
+      return outcome.status === 'optimal' ? outcome.objective : outcome.status;
+    };
+    expect(value()).toBeCloseTo(21, 9);
+    open.setRowBounds(0, -Infinity, 12);
+    // 6a + 4b ≤ 12: (0, 3) gives 12, and (2, 0) gives 10.
+    expect(value()).toBeCloseTo(12, 9);
+    open.setVariableBounds(1, 0, 0);
+    expect(value()).toBeCloseTo(10, 9);
+    open.setVariableBounds(0, 3, Infinity);
+    expect(value()).toBe('infeasible');
+    open.addColumns({ costs: [], starts: [], rows: [], coefficients: [] });
+    open.close();
   });
 
   test('grows an open model by columns and solves it again', () => {

@@ -8,6 +8,7 @@ import { LinearModel, type Term } from '../../../src/milp/lp/linear-model.js';
 import { boundAt, gpusByClass, type MasterResult, solveMaster } from '../../../src/milp/lp/master.js';
 import type { MasterGoal } from '../../../src/milp/lp/master-rows.js';
 import { type ClassTable, classesOf, type ModelTable, modelTable } from '../../../src/milp/tables/tables.js';
+import { cases } from '../../cases.js';
 import { randomProblem, type Shape } from '../random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 2, virtual: [1, 2], models: 2, mostGpus: 4 };
@@ -115,7 +116,7 @@ function gpusOf({ classes, tables }: Case, { columns, rps }: MasterResult): numb
 describe('solveMaster() proves the optimum of the LP over all columns', () => {
   for (const how of ['listed', 'priced'] as const)
     test(`of the least throughput/weight, with columns ${how}`, () => {
-      for (let seed = 1; seed <= 20; seed++) {
+      for (let seed = 1; seed <= cases(8, 20); seed++) {
         const one = caseOf(seed, 'throughput');
         const result = solved(one, how);
         const best = statedLp(one);
@@ -136,7 +137,7 @@ describe('solveMaster() proves the optimum of the LP over all columns', () => {
     test(`of the price, with GPUs that are scarce and columns ${how}`, () => {
       let scarce = 0;
       let feasible = 0;
-      for (let seed = 1; seed <= 30; seed++) {
+      for (let seed = 1; seed <= cases(15, 30); seed++) {
         const one = caseOf(seed, 'price', 0.5 + (seed % 5));
         const best = statedLp(one);
         if (best === 'infeasible') continue;
@@ -149,12 +150,93 @@ describe('solveMaster() proves the optimum of the LP over all columns', () => {
           if (price > own * (1 + 1e-6)) scarce++;
         });
       }
-      expect(feasible).toBeGreaterThan(10);
-      expect(scarce).toBeGreaterThan(3);
+      expect(feasible).toBeGreaterThan(cases(3, 10));
+      expect(scarce).toBeGreaterThan(cases(0, 3));
     });
 });
 
+describe('solveMaster() when it ends early', () => {
+  test('bounds the LP from outside after one round, and has its optimum inside', () => {
+    for (const kind of ['throughput', 'price'] as const) {
+      const one = caseOf(3, kind);
+      const best = statedLp(one) as number;
+      const sources = one.tables.map(
+        (table) =>
+          new ListedColumns(enumerateColumns(table, one.problem.planner, { limit: 1e5 }) as ColumnSet),
+      );
+      const { classes, tables, goal } = one;
+      const early = solveMaster(highs, { classes, tables, sources, goal }, { stop: () => true });
+      expect(early.rounds).toBe(1);
+      const ratio = early.bound / best;
+      if (kind === 'throughput') expect(ratio).toBeGreaterThanOrEqual(1 - 1e-9);
+      else expect(ratio).toBeLessThanOrEqual(1 + 1e-9);
+    }
+  });
+
+  test('ends once enough is reached, or once too little can be', () => {
+    const one = caseOf(3, 'throughput');
+    const best = statedLp(one) as number;
+    const whole = solved(one, 'listed');
+    const goal = one.goal as Extract<MasterGoal, { kind: 'throughput' }>;
+    const enough = solved({ ...one, goal: { ...goal, enough: 0.1 * best } }, 'listed');
+    expect(enough.rounds).toBeLessThanOrEqual(whole.rounds);
+    expect(enough.bound).toBeGreaterThanOrEqual(best * (1 - 1e-9));
+    const little = solved({ ...one, goal: { ...goal, tooLittle: 100 * best } }, 'listed');
+    expect(little.bound).toBeGreaterThanOrEqual(best * (1 - 1e-9));
+    expect(little.rounds).toBeLessThanOrEqual(whole.rounds);
+  });
+
+  test('takes no more rounds from the columns of its own answer', () => {
+    const one = caseOf(3, 'throughput');
+    const { classes, tables, goal, problem } = one;
+    const sources = tables.map((table) => new LabelPricing(table, problem.planner));
+    const { columns, bound } = solveMaster(highs, { classes, tables, sources, goal });
+    const again = solveMaster(highs, { classes, tables, sources, goal }, { start: columns });
+    expect(again.rounds).toBe(1);
+    expect(again.bound / bound).toBeCloseTo(1, 9);
+    expect(again.columns).toHaveLength(columns.length);
+  });
+});
+
+describe('solveMaster() prices minimum shares', () => {
+  test('so that models cost less without them, and the same where none is asked for', () => {
+    let cheaper = 0;
+    for (let seed = 1; seed <= 8; seed++) {
+      const { modelPrices, freeModelPrices, usePrices } = solved(caseOf(seed, 'throughput'), 'listed');
+      const isAsked = usePrices.flat().some((price) => price > 0);
+      if (!isAsked) expect(freeModelPrices).toEqual(modelPrices);
+      freeModelPrices.forEach((price, m) => {
+        // What a share costs is paid back in part by the columns that keep it.
+        if (isAsked && Math.abs(price - (modelPrices[m] as number)) > 1e-9) cheaper++;
+      });
+    }
+    expect(cheaper).toBeGreaterThan(0);
+  });
+});
+
 describe('boundAt()', () => {
+  const classes: ClassTable = { names: ['A', 'B'], available: [4, 10], perServer: [1, 1], unitCost: [0, 0] };
+
+  test('is what all GPUs are worth over what the models cost, for throughput', () => {
+    const goal = { kind: 'throughput', weights: [2, 3] } as const;
+    expect(boundAt(classes, goal, [5, 1], [0.1, 0.2])).toBeCloseTo(30 / 0.8, 12);
+    // A model without a weight does not count, even where it cannot be served.
+    expect(boundAt(classes, { ...goal, weights: [2, 0] }, [5, 1], [0.1, Infinity])).toBeCloseTo(150, 12);
+    expect(boundAt(classes, goal, [5, 1], [0.1, Infinity])).toBe(0);
+    // Refunds may make a model cost less than nothing, which proves no more than nothing does.
+    expect(boundAt(classes, goal, [5, 1], [-1, 0.2])).toBeCloseTo(50, 12);
+    expect(boundAt(classes, goal, [5, 1], [0, -1])).toBe(Infinity);
+  });
+
+  test('is what the rates cost less the scarcity of GPUs, for a price', () => {
+    const priced = { ...classes, unitCost: [3, 1] };
+    const goal = { kind: 'price', rps: [100, 50] } as const;
+    expect(boundAt(priced, goal, [3, 1], [0.2, 0.4])).toBeCloseTo(40, 12);
+    expect(boundAt(priced, goal, [5, 1.5], [0.2, 0.4])).toBeCloseTo(40 - 8 - 5, 12);
+    expect(boundAt(priced, goal, [50, 1], [0.2, 0.4])).toBe(0);
+    expect(boundAt(priced, goal, [3, 1], [-1, 0.4])).toBeCloseTo(20, 12);
+  });
+
   test('holds at whatever prices of GPUs, with every model at the price of its cheapest column', () => {
     for (let seed = 1; seed <= 15; seed += 2)
       for (const kind of ['throughput', 'price'] as const) {

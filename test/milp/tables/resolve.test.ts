@@ -161,9 +161,96 @@ describe('resolvePooled()', () => {
       (p) => Object.assign(p.spec, { planner: { granularity: 'layer' } }),
       /layers has no layers/,
     ],
+    [
+      'bytes at a cut that are no number of bytes',
+      (p) => Object.assign(p.profile.blocks[0] as object, { cutBytes: -1, weightBytes: Number.NaN }),
+      /^m\.json#\/blocks\/0\/cutBytes is -1, not a number of bytes\nm\.json#\/blocks\/0\/weightBytes is NaN, not a number of bytes$/,
+    ],
+    [
+      'a device that was profiled in no size',
+      (p) => Object.assign(p.profile.devices.B as object, { blockLatencyUs: {} }),
+      /devices\/B\/blockLatencyUs lacks virtual size 1.*it has none$/,
+    ],
+    [
+      'layers in no block',
+      (p) => {
+        Object.assign(p.spec, { planner: { granularity: 'layer' } });
+        Object.assign(p.profile.blocks[0] as object, { nodes: ['a'] });
+        const names = ['a', 'b', 'c', 'd', 'e'];
+        Object.assign(p.profile, { layers: names.map((name) => ({ name, op: 'Conv', cutBytes: 1 })) });
+        for (const device of Object.values(p.profile.devices))
+          Object.assign(device, { layerLatencyUs: { '1': { '1': [1, 2, 3, 4, 5] } } });
+      },
+      /^m\.json#\/layers\/1 is in no block\nm\.json#\/layers\/2 is in no block\nm\.json#\/layers\/3 is in no block$/,
+    ],
+    [
+      'layers that were not measured one by one, or not all',
+      (p) => {
+        Object.assign(p.spec, { planner: { granularity: 'layer' } });
+        Object.assign(p.profile.blocks[0] as object, { nodes: ['a', 'b'] });
+        Object.assign(p.profile, { layers: ['a', 'b'].map((name) => ({ name, op: 'Conv', cutBytes: 1 })) });
+        Object.assign(p.profile.devices.B as object, { layerLatencyUs: { '1': { '1': [1] } } });
+      },
+      /^m\.json#\/devices\/A\/layerLatencyUs lacks virtual size 1, batch 1\nm\.json#\/devices\/B\/layerLatencyUs\/1\/1 has 1 layers; the model has 2$/,
+    ],
+    [
+      'two margins for one SLO',
+      (p) => {
+        Object.assign(p.spec.models[0] as object, { sloMargin: 0.1, sloMarginMs: 1 });
+        Object.assign(p.spec, { planner: { sloMargin: 0.1, sloMarginMs: 1 } });
+      },
+      /^\/planner has both sloMargin and sloMarginMs: give one\n\/models\/0 has both sloMargin and sloMarginMs: give one$/,
+    ],
+    [
+      'more GPUs and virtual GPUs than can be planned',
+      (p) => Object.assign(p.cluster.devices.B as object, { count: 1e9 + 1, virtual: [1, 1001, 2000] }),
+      /^\/cluster\/devices\/B\/count 1000000001 GPUs.*\n\/cluster\/devices\/B\/virtual a GPU cannot be 1001 or 2000 virtual ones: give at most 1000\n/,
+    ],
+    [
+      'a weight too small to be counted',
+      (p) => Object.assign(p.spec.models[0] as object, { weight: 9e-301 }),
+      /^\/models\/0\/weight 9e-301 is too small to be counted: give at least 1e-300, or 0$/,
+    ],
+    [
+      'a class that is not there, under the key that names it',
+      (p) => Object.assign(p.spec.models[0] as object, { not: ['X'], minShare: { Y: 0.5 } }),
+      /^\/models\/0\/not names X, which the cluster has not; it has A, B\n\/models\/0\/minShare names Y/,
+    ],
   ];
   test.each(FAULTS)('names %s', (_, change, told) => {
     expect(faultsOf(change).join('\n')).toMatch(told);
+  });
+
+  test('names a model that is listed twice, and one without a profile', () => {
+    const twice = { ...spec(), models: [...spec().models, ...spec().models] };
+    const files = (n: number) => Array.from({ length: n }, () => ({ profile: profile(), path: 'm.json' }));
+    expect(() => resolvePooled(twice, cluster(), files(2), 's')).toThrow(
+      /\/models\/1: is the model m, as is \/models\/0: list it once/,
+    );
+    expect(() => resolvePooled(twice, cluster(), files(1), 's')).toThrow(
+      /\/models\/1: no profile was given for it/,
+    );
+  });
+
+  test('asks weights to be within 300 decimal places of the largest, and not below 10⁻³⁰⁰', () => {
+    const weighed = (...weights: number[]) => {
+      const models = weights.map((weight) => ({ ...spec().models[0]!, weight }));
+      const files = weights.map((_, m) => ({
+        profile: { ...profile(), model: { name: `m${m}` } },
+        path: 'm.json',
+      }));
+      return () => resolvePooled({ ...spec(), models }, cluster(), files, 's');
+    };
+    expect(weighed(1, 1e-300)).not.toThrow();
+    expect(weighed(1e10, 1e-290)).not.toThrow();
+    expect(weighed(1e10, 1e-291)).toThrow(/\/models\/1\/weight: 1e-291 is too small.*give at least 1e-290/);
+    expect(weighed(1e-5, 1e-300)).not.toThrow();
+  });
+
+  test('leaves out shares of nothing', () => {
+    const one = { ...spec(), models: [{ profile: 'm.json', sloMs: 10, minShare: { A: 0, B: 0.2 } }] };
+    const { models } = resolvePooled(one, cluster(), [{ profile: profile(), path: 'm.json' }], 's');
+    expect(models[0]?.minShare).toEqual({ B: 0.2 });
   });
 
   test('names all faults at once', () => {

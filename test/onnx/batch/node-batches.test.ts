@@ -6,6 +6,7 @@ import onnxProto from 'onnx-proto';
 import * as ort from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { batchDim, makeBatchSymbolic, type OnnxModel, readModel } from '../../../src/onnx/index.js';
+import { cases } from '../../cases.js';
 import { run, type Tensors } from '../runtime.js';
 import { hasShared, sharedFile } from '../shared.js';
 import { rowOf, stacked } from '../stacking.js';
@@ -49,8 +50,9 @@ describe.skipIf(!hasShared)('the ONNX project’s node tests, batched', () => {
 
   it('makeBatchSymbolic() gives models that answer a doubled input with the doubled output', async () => {
     const root = join(folder, 'onnx/backend/test/data/node');
+    const entries = readdirSync(root).filter((entry, i) => !ABORTS.test(entry) && i % cases(5, 1) === 0);
     let tried = 0;
-    for (const name of readdirSync(root).filter((entry) => !ABORTS.test(entry))) {
+    for (const name of entries) {
       const model = readModel(new Uint8Array(readFileSync(join(root, name, 'model.onnx'))), { name });
       const made = makeBatchSymbolic(model);
       const feeds = made.ok && made.changes.length > 0 ? floatInputs(join(root, name), model) : undefined;
@@ -63,7 +65,7 @@ describe.skipIf(!hasShared)('the ONNX project’s node tests, batched', () => {
       for (const { name: output, axis } of batch.outputs)
         expectTwice(once[output]!, twice[output]!, axis!, name);
     }
-    expect(tried).toBeGreaterThan(200);
+    expect(tried).toBeGreaterThan(cases(40, 200));
   });
 });
 

@@ -1,0 +1,83 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { DeviceClass, PooledSpec } from '../../src/artifacts/index.js';
+import { type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
+import { type ModelByHand, problemByHand } from './by-hand.js';
+
+let highs: HighsEngine;
+beforeAll(async () => {
+  highs = await loadHighs();
+});
+
+/** A is quick at block 0 and B at block 1; what crosses the cut takes 0.1 ms. */
+const MODEL: ModelByHand = {
+  name: 'm',
+  sloMs: 1,
+  cutBytes: [100_000, 0],
+  latencyUs: {
+    A: { 1: { 1: [300, 1500], 2: [500, 2500] }, 2: { 1: [350, 1600], 2: [600, 3000] } },
+    B: { 1: { 1: [1000, 700], 2: [1500, 1100] } },
+  },
+};
+
+const CLUSTER = { A: { count: 2, virtual: [1, 2] }, B: { count: 1 } };
+
+function told(
+  planner: PooledSpec['planner'],
+  model: Partial<ModelByHand> = {},
+  cluster: Record<string, DeviceClass> = CLUSTER,
+) {
+  const outcome = planPooled(problemByHand(cluster, [{ ...MODEL, ...model }], planner), { highs });
+  if (outcome.status !== 'infeasible') throw new Error(outcome.status);
+  return { reasons: outcome.reasons, smallest: outcome.smallestFeasibleSloMs };
+}
+
+describe('infeasibility()', () => {
+  test('tells the fastest pipeline, what each class takes, and the SLO that would do', () => {
+    const { reasons, smallest } = told({ maxPartitions: 2 });
+    expect(reasons).toEqual([
+      'm has 0.900 ms of its SLO of 1 ms left after the margin; its fastest pipeline takes 1.100 ms',
+      'on A it takes 1.800 ms, 0.900 ms too long',
+      'on B it takes 1.700 ms, 0.800 ms too long',
+    ]);
+    expect(smallest).toEqual([expect.closeTo(1.1 / 0.9, 9)]);
+  });
+
+  test('knows the fastest pipeline of one partition, and of more than it can use', () => {
+    expect(told({ maxPartitions: 1 }).smallest).toEqual([expect.closeTo(1.7 / 0.9, 9)]);
+    expect(told({ maxPartitions: 3 }).smallest).toEqual([expect.closeTo(1.1 / 0.9, 9)]);
+  });
+
+  test('keeps margins of milliseconds, those of the model before those of the planner', () => {
+    const planner = { maxPartitions: 2, sloMarginMs: 0.2 };
+    expect(told(planner).smallest).toEqual([expect.closeTo(1.3, 9)]);
+    expect(told(planner, { sloMarginMs: 0.3 }).smallest).toEqual([expect.closeTo(1.4, 9)]);
+    expect(told(planner, { sloMargin: 0.2 }).smallest).toEqual([expect.closeTo(1.1 / 0.8, 9)]);
+    expect(told({ maxPartitions: 2 }, { sloMarginMs: 0.3 }).smallest).toEqual([expect.closeTo(1.4, 9)]);
+  });
+
+  test('leaves out a class whose memory the whole model does not fit', () => {
+    const weightBytes = [2 ** 30, 2 ** 30];
+    const small = { A: { count: 2, memoryGiB: 1 }, B: { count: 1 } };
+    const { reasons } = told({ maxPartitions: 2 }, { weightBytes }, small);
+    expect(reasons.slice(1)).toEqual(['on B it takes 1.700 ms, 0.800 ms too long']);
+    const nowhere = { A: { count: 2, memoryGiB: 0.9 }, B: { count: 1, memoryGiB: 0.9 } };
+    expect(told({ maxPartitions: 2 }, { weightBytes }, nowhere)).toEqual({
+      reasons: ['m fits on no device: its weights exceed their memory'],
+      smallest: [undefined],
+    });
+  });
+
+  test('says of rates how much of them can be served, or that whole GPUs are too few', () => {
+    const dear = { A: { count: 1, hourlyCost: 1 } };
+    const onA = { sloMs: 9, latencyUs: { A: MODEL.latencyUs.A! } };
+    // One GPU serves 2·10⁶/3000 = 666.7 requests per second.
+    expect(told({ objective: 'cost' }, { ...onA, rps: 1000 }, dear).reasons).toEqual([
+      'the rates need more than 1 A: at most 66.67 % of them can be served',
+    ]);
+    const models = ['m', 'n'].map((name) => ({ ...MODEL, ...onA, name, rps: 100 }));
+    const both = planPooled(problemByHand(dear, models, { objective: 'cost' }), { highs });
+    expect(both).toMatchObject({ reasons: ['the rates need more whole GPUs than 1 A'] });
+    const served = planPooled(problemByHand({ A: { count: 1 } }, models), { highs });
+    expect(served).toMatchObject({ reasons: ['1 A are too few whole GPUs to serve all of m, n'] });
+  });
+});

@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest';
+import type { PlannedPartition, PlannedPipeline } from '../../../src/artifacts/index.js';
+import { diffPlans, type PlanBody } from '../../../src/milp/index.js';
+
+function partition(more: Partial<PlannedPartition> = {}): PlannedPartition {
+  return {
+    blocks: [0, 2],
+    device: 'A',
+    virtual: 1,
+    virtualGpus: 2,
+    gpus: 2,
+    batch: 4,
+    latencyUsByBatch: [1, 2, 3, 4],
+    throughputRps: 10,
+    transferBytes: 0,
+    ...more,
+  };
+}
+
+function pipeline(throughputRps: number, ...partitions: PlannedPartition[]): PlannedPipeline {
+  return { throughputRps, batch: 4, latencyUs: 5, partitions };
+}
+
+interface Made {
+  readonly name?: string;
+  readonly sloMs?: number;
+  readonly pipelines: PlannedPipeline[];
+}
+
+/** A plan of these models, in which partition p of a model's pipeline has the GPUs p·10, p·10 + 1, … of server S. */
+function plan(models: readonly Made[], used: Record<string, number>, value = 7): PlanBody {
+  return {
+    kind: 'pooled-plan',
+    version: '1.0',
+    status: 'optimal',
+    objective: { kind: 'throughput', value, bound: value, gap: 0 },
+    cluster: { devices: {} },
+    planner: {},
+    models: models.map(({ name = 'm', sloMs = 20, pipelines }) => ({
+      name,
+      sloMs,
+      sloMarginMs: 0,
+      weight: 1,
+      throughputRps: pipelines.reduce((sum, { throughputRps }) => sum + throughputRps, 0),
+      blocks: 2,
+      pipelines,
+    })),
+    classes: Object.fromEntries(Object.entries(used).map(([name, n]) => [name, { used: n, count: 9 }])),
+    placement: models.flatMap(({ pipelines }, model) =>
+      pipelines.flatMap(({ partitions }, p) =>
+        partitions.flatMap(({ device, virtual, virtualGpus }, d) =>
+          Array.from({ length: virtualGpus }, (_, i) => ({
+            server: `S${model}${p}`,
+            gpu: 10 * d + Math.floor(i / virtual),
+            class: device,
+            virtual,
+            model,
+            pipeline: p,
+            partition: d,
+          })),
+        ),
+      ),
+    ),
+  } as unknown as PlanBody;
+}
+
+const ONE = [{ pipelines: [pipeline(10, partition())] }];
+
+describe('diffPlans()', () => {
+  test('finds nothing between equal plans', () => {
+    expect(diffPlans(plan(ONE, { A: 2 }), plan(ONE, { A: 2 }))).toEqual({
+      objective: { kind: 'throughput', before: 7, after: 7 },
+      models: [
+        {
+          name: 'm',
+          throughputRps: { before: 10, after: 10 },
+          sloMs: { before: 20, after: 20 },
+          pipelines: [],
+        },
+      ],
+      classes: [],
+      gpusMoved: 0,
+      same: true,
+    });
+  });
+
+  test('lets rounding pass, of 10⁻⁹ and in proportion to a figure', () => {
+    const near = [{ pipelines: [pipeline(10 + 9e-9, partition())] }];
+    expect(diffPlans(plan(ONE, { A: 2 }), plan(near, { A: 2 })).same).toBe(true);
+    const off = [{ pipelines: [pipeline(10 + 2e-8, partition())] }];
+    expect(diffPlans(plan(ONE, { A: 2 }), plan(off, { A: 2 }))).toMatchObject({
+      same: false,
+      models: [{ pipelines: [{ pipeline: 'blocks 0–1 on A batch 4' }] }],
+    });
+    const small = (rps: number) => plan([{ pipelines: [pipeline(rps, partition())] }], { A: 2 });
+    expect(diffPlans(small(1e-3), small(1e-3 + 0.9e-9)).same).toBe(true);
+    expect(diffPlans(small(1e-3), small(1e-3 + 1.1e-9)).same).toBe(false);
+  });
+
+  test('tells the rates and GPUs of pipelines that came, went or changed', () => {
+    const halves = pipeline(
+      6,
+      partition({ blocks: [0, 1], device: 'B', virtual: 2, virtualGpus: 3, gpus: 1.5, batch: 1 }),
+      partition({ blocks: [1, 2], gpus: 1, virtualGpus: 1 }),
+    );
+    const before = plan([{ pipelines: [pipeline(10, partition())] }], { A: 2 });
+    const after = plan([{ pipelines: [pipeline(9, partition({ gpus: 3, virtualGpus: 3 })), halves] }], {
+      A: 4,
+      B: 2,
+    });
+    const diff = diffPlans(before, after);
+    expect(diff.models[0]?.throughputRps).toEqual({ before: 10, after: 15 });
+    expect(diff.models[0]?.pipelines).toEqual([
+      {
+        pipeline: 'blocks 0–1 on A batch 4',
+        throughputRps: { before: 10, after: 9 },
+        gpus: { before: 2, after: 3 },
+      },
+      {
+        pipeline: 'blocks 0–0 on B 1/2 batch 1 → blocks 1–1 on A batch 4',
+        throughputRps: { before: 0, after: 6 },
+        gpus: { before: 0, after: 2.5 },
+      },
+    ]);
+    expect(diff.classes).toEqual([
+      { name: 'A', used: { before: 2, after: 4 } },
+      { name: 'B', used: { before: 0, after: 2 } },
+    ]);
+    // One more GPU of the first pipeline, and the two and one of the second.
+    expect(diff.gpusMoved).toBe(4);
+    expect(diff.same).toBe(false);
+    expect(diffPlans(after, before).gpusMoved).toBe(4);
+  });
+
+  test('compares a model that one plan lacks with nothing', () => {
+    const more = [...ONE, { name: 'n', pipelines: [pipeline(3, partition())] }];
+    const diff = diffPlans(plan(more, { A: 4 }), plan(ONE, { A: 2 }));
+    expect(diff.models[1]).toEqual({
+      name: 'n',
+      throughputRps: { before: 3, after: 0 },
+      sloMs: { before: 20, after: 0 },
+      pipelines: [
+        {
+          pipeline: 'blocks 0–1 on A batch 4',
+          throughputRps: { before: 3, after: 0 },
+          gpus: { before: 2, after: 0 },
+        },
+      ],
+    });
+    expect(diff).toMatchObject({ gpusMoved: 2, same: false });
+  });
+
+  test('sees another SLO, another class in use and GPUs that serve something else', () => {
+    const slo = [{ ...ONE[0]!, sloMs: 21 }];
+    expect(diffPlans(plan(ONE, { A: 2 }), plan(slo, { A: 2 })).same).toBe(false);
+    expect(diffPlans(plan(ONE, { A: 2 }), plan(ONE, { A: 2, B: 1 })).same).toBe(false);
+    const here = plan(ONE, { A: 2 });
+    const there = { ...here, placement: here.placement.map((seat) => ({ ...seat, server: 'T' })) };
+    expect(diffPlans(here, there)).toMatchObject({ same: false, gpusMoved: 4, models: [{ pipelines: [] }] });
+  });
+
+  test('finds the same pipelines in another order to be the same', () => {
+    const two = [pipeline(10, partition()), pipeline(4, partition({ batch: 1, gpus: 1, virtualGpus: 1 }))];
+    const here = plan([{ pipelines: two }], { A: 3 });
+    const there = {
+      ...here,
+      models: here.models.map((model) => ({ ...model, pipelines: [...model.pipelines].reverse() })),
+      placement: here.placement.map((seat) => ({ ...seat, pipeline: 1 - seat.pipeline })).reverse(),
+    };
+    expect(diffPlans(here, there).same).toBe(true);
+  });
+
+  test('names pipelines by layers where a plan is by layers, and the kind of objective that differs', () => {
+    const { blocks: _, ...rest } = partition();
+    const layered = [{ pipelines: [pipeline(1, { ...rest, layers: [0, 9] })] }];
+    const dear = plan(layered, { A: 2 }, 3);
+    const diff = diffPlans(plan(ONE, { A: 2 }), {
+      ...dear,
+      objective: { ...dear.objective, kind: 'cost' },
+    });
+    expect(diff.objective).toEqual({ kind: 'cost', kindBefore: 'throughput', before: 7, after: 3 });
+    expect(diff.models[0]?.pipelines.map(({ pipeline: name }) => name)).toEqual([
+      'blocks 0–1 on A batch 4',
+      'layers 0–8 on A batch 4',
+    ]);
+  });
+});
