@@ -11,7 +11,7 @@ import {
   writeWhole,
 } from '../artifacts/index.js';
 import type { LoadOptions, LoadReport, LoadSchedule, RemoteModel } from '../loadgen/index.js';
-import type { LoadedModel, SimulatedLoadOptions, TraceFileOptions } from '../simulation/index.js';
+import type { RatedModel, SimulatedLoadOptions, TraceFileOptions } from '../simulation/index.js';
 import { silenceWarnings } from './simulate.js';
 
 /** LoadServerOptions says what load a server is driven with: one that is drawn, or traces. */
@@ -97,7 +97,7 @@ async function tracedLoad(url: string, options: LoadServerOptions): Promise<Aske
   const rates = typeof rps === 'number' ? [String(rps)] : rps;
   const asked: SimulatedLoadOptions = { arrivals, cv, duration, rps: rates, signal, traces, traceFormat };
   told.add(...(await shareFaults(remote, traces, rates)));
-  const models = remote.map(loadedModel);
+  const models = remote.map(ratedModel);
   const load = await resolvedWorkload(models, asked, told);
   if (load === undefined || told.count > 0) throw told.error(`load ${url}`);
   await refuseReplacing(
@@ -115,8 +115,8 @@ async function tracedLoad(url: string, options: LoadServerOptions): Promise<Aske
   };
 }
 
-/** loadedModel takes a model that says nothing of a plan as one that shares no load, but can have one of its own. */
-function loadedModel({ name, plannedRps, weight }: RemoteModel): LoadedModel {
+/** ratedModel takes a model that says nothing of a plan as one that shares no load, but can have one of its own. */
+function ratedModel({ name, plannedRps, weight }: RemoteModel): RatedModel {
   return { name, throughputRps: plannedRps ?? 1, weight: weight ?? 0 };
 }
 

@@ -9,7 +9,7 @@
 
 export { simulationReport } from './document.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
-export type { LoadedModel } from './models.js';
+export type { RatedModel } from './models.js';
 export type { SimulationProgress } from './run.js';
 export { lengthFaults, prepareSimulation, type SimulationSettings, windowFaults } from './setup.js';
 export { SimulationPool } from './simulation-pool.js';

@@ -2,9 +2,9 @@ import type { ToldFaults } from '../artifacts/index.js';
 import { fault } from '../artifacts/index.js';
 
 /** LoadedModels is what loads need to know of the models of a plan or a server: names, planned rates and weights. */
-export type LoadedModels = readonly LoadedModel[];
+export type LoadedModels = readonly RatedModel[];
 
-export interface LoadedModel {
+export interface RatedModel {
   readonly name: string;
   readonly throughputRps: number;
   readonly weight: number;
@@ -12,7 +12,7 @@ export interface LoadedModel {
   readonly pipelines?: readonly unknown[];
 }
 
-export function isServed({ throughputRps, pipelines }: LoadedModel): boolean {
+export function isServed({ throughputRps, pipelines }: RatedModel): boolean {
   return throughputRps > 0 && pipelines?.length !== 0;
 }
 
