@@ -38,7 +38,7 @@ export { listDevices } from './devices.js';
 export { diffPlanFiles } from './diff.js';
 export { type ImportOptions, importProfileFiles } from './import.js';
 export { type InitOptions, type InitSpec, initSpec, type SpecKind } from './init/index.js';
-export { loadServer } from './load.js';
+export { type LoadServerOptions, loadServer } from './load.js';
 export { type PartitionedModel, type PartitionModelOptions, partitionModelFile } from './partition.js';
 export {
   mergeProfileFiles,

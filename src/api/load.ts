@@ -1,19 +1,140 @@
-import { checkWritable, jsonText, writeWhole } from '../artifacts/index.js';
-import type { LoadOptions, LoadReport } from '../loadgen/index.js';
+import {
+  checkWritable,
+  type Fault,
+  fault,
+  InputError,
+  jsonText,
+  option,
+  outputFiles,
+  refuseReplacing,
+  ToldFaults,
+  writeWhole,
+} from '../artifacts/index.js';
+import type { LoadOptions, LoadReport, LoadSchedule, RemoteModel } from '../loadgen/index.js';
+import type { RatedModel, SimulatedLoadOptions, TraceFileOptions } from '../simulation/index.js';
+import { silenceWarnings } from './simulate.js';
+
+/** LoadServerOptions says what load a server is driven with: one that is drawn, or traces. */
+export interface LoadServerOptions
+  extends Omit<LoadOptions, 'rps' | 'durationS' | 'schedule'>,
+    Pick<TraceFileOptions, 'traceFormat'> {
+  /** The rate in requests per second; of traces the mean rate, also as `model=300` for one model each. */
+  readonly rps?: number | readonly string[] | undefined;
+  /** The seconds during which requests are sent; by default the whole trace. Faults call it `duration`, its flag. */
+  readonly durationS?: number | undefined;
+  /** Trace files, as a simulation takes them: `day.csv` is for all models, `detector=day.csv` is for one. */
+  readonly traces?: readonly string[] | undefined;
+  /** The file that the report is written to as JSON; when it is left out, nothing is written. */
+  readonly output?: string | undefined;
+}
 
 /**
- * loadServer drives a server with an open-loop load and reports what came back.
- * @param options.output the file that the report is written to as JSON; when it is left out, nothing is
- *   written
+ * loadServer drives a server with an open-loop load and reports what came back. With traces, requests come at the times
+ * and for the models that `simulatePlan` has with the same traces, rate, duration and seed.
+ * @throws InputError with every fault of options and traces; MissingError where the server lacks a model
  */
-export async function loadServer(
-  url: string,
-  options: LoadOptions & { output?: string | undefined },
-): Promise<LoadReport> {
+export async function loadServer(url: string, options: LoadServerOptions): Promise<LoadReport> {
   const { driveLoad } = await import('../loadgen/index.js');
-  const { output, ...load } = options;
-  if (output !== undefined) await checkWritable(output);
-  const report = await driveLoad(url, load);
+  const { output, rps, durationS, traces = [], traceFormat, ...rest } = options;
+  if (output !== undefined && output !== '') await checkWritable(output);
+  const traced = traces.length > 0;
+  const drawn = traced ? undefined : drawnLoad(options);
+  if (drawn !== undefined) await refuseReplacing(`load ${url}`, outputFiles({ output }), []);
+  const load = drawn ?? (await tracedLoad(url, options));
+  const { silentNs = 0, ...asked } = load;
+  const report = await driveLoad(url, { ...rest, ...asked });
+  report.warnings.push(...silenceWarnings(silentNs, asked.durationS));
   if (output !== undefined) await writeWhole(output, jsonText(report));
   return report;
+}
+
+interface AskedLoad {
+  readonly rps: number;
+  readonly durationS: number;
+  readonly schedule?: LoadSchedule;
+  /** How long nothing is sent at the end, because the traces end before. */
+  readonly silentNs?: number;
+}
+
+function drawnLoad({ rps, durationS, arrivals, cv, traceFormat }: LoadServerOptions): AskedLoad {
+  const faults: Fault[] = [];
+  const [text, ...more] = typeof rps === 'number' ? [String(rps)] : (rps ?? []);
+  const rate = Number(text);
+  const needed = `is needed, or ${option('traces')}`;
+  if (text === undefined) faults.push(fault(needed, option('rps')));
+  else if (text.trim() === '' || !(rate > 0 && Number.isFinite(rate)))
+    faults.push(fault('is not a rate above 0, such as 500', `${option('rps')} "${text}"`));
+  if (more.length > 0)
+    faults.push(fault(`is given ${1 + more.length} times; without a trace there is one rate`, option('rps')));
+  if (durationS === undefined) faults.push(fault(needed, option('duration')));
+  if (traceFormat !== undefined) faults.push(fault(`is for ${option('traces')}`, option('traceFormat')));
+  if (arrivals === 'gamma' && cv === undefined)
+    faults.push(fault(`gamma needs ${option('cv')}, how bursty it is (1: as Poisson)`, option('arrivals')));
+  if (arrivals !== 'gamma' && cv !== undefined)
+    faults.push(fault(`is for ${option('arrivals')} gamma`, option('cv')));
+  if (faults.length > 0) throw new InputError('drive a load', faults);
+  return { rps: rate, durationS: durationS as number };
+}
+
+async function tracedLoad(url: string, options: LoadServerOptions): Promise<AskedLoad> {
+  const { describeServer } = await import('../loadgen/index.js');
+  const { arrivalsOf, describedWorkload, resolvedWorkload, silenceNs } = await import(
+    '../simulation/index.js'
+  );
+  const {
+    output,
+    arrivals,
+    cv,
+    durationS: duration,
+    rps,
+    seed = 0,
+    signal,
+    traces = [],
+    traceFormat,
+  } = options;
+  const remote = await describeServer(url, options.model);
+  const told = new ToldFaults();
+  const rates = typeof rps === 'number' ? [String(rps)] : rps;
+  const asked: SimulatedLoadOptions = { arrivals, cv, duration, rps: rates, signal, traces, traceFormat };
+  told.add(...(await shareFaults(remote, traces, rates)));
+  const models = remote.map(ratedModel);
+  const load = await resolvedWorkload(models, asked, told);
+  if (load === undefined || told.count > 0) throw told.error(`load ${url}`);
+  await refuseReplacing(
+    `load ${url}`,
+    outputFiles({ output }),
+    load.files.map(({ path }) => ({ what: 'the trace', path })),
+  );
+  const { workload } = load;
+  const { durationS, models: rated } = describedWorkload(workload, models);
+  return {
+    rps: rated.reduce((sum, model) => sum + model.rps, 0),
+    durationS,
+    schedule: { arrivals: arrivalsOf(workload, models, seed), models: models.map(({ name }) => name) },
+    silentNs: silenceNs(workload),
+  };
+}
+
+/** ratedModel takes a model that says nothing of a plan as one that shares no load, but can have one of its own. */
+function ratedModel({ name, plannedRps, weight }: RemoteModel): RatedModel {
+  return { name, throughputRps: plannedRps ?? 1, weight: weight ?? 0 };
+}
+
+/** shareFaults refuses to share a load among models of which the server does not say how they share it. */
+async function shareFaults(
+  remote: readonly RemoteModel[],
+  traces: readonly string[],
+  rates: readonly string[] = [],
+): Promise<Fault[]> {
+  const { namedTrace } = await import('../simulation/index.js');
+  if (remote.length < 2 || remote.every(({ plannedRps }) => plannedRps !== undefined)) return [];
+  const names = remote.map(({ name }) => name);
+  const said = 'the server does not say how its models share a load';
+  const isShared = traces.some((text) => namedTrace(names, text).name === undefined);
+  return [
+    ...(isShared ? [fault(`${said}: name each, as model=file`, option('traces'))] : []),
+    ...(!isShared && rates.some((text) => !text.includes('='))
+      ? [fault(`${said}: name each, as model=300`, option('rps'))]
+      : []),
+  ];
 }

@@ -52,7 +52,7 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
     const report = simulationReport(setup, run, { windowS: windows, inputs: inputs(output) });
     if (output !== undefined) await saveArtifact<'simulation-report'>(output, report);
     const warnings = [
-      ...silenceWarnings(silenceNs(setup.workload), report),
+      ...silenceWarnings(silenceNs(setup.workload), report.workload.durationS),
       ...timelineWarnings(run.timeline?.cutAtNs, report, timeline),
     ];
     return { report, warnings };
@@ -91,9 +91,10 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   return document;
 }
 
-function silenceWarnings(silentNs: number, { workload }: SimulationReport): string[] {
+/** silenceWarnings says that traces end before the duration that was asked for. */
+export function silenceWarnings(silentNs: number, wholeS: number): string[] {
   if (silentNs === 0) return [];
-  const [silentS, wholeS] = [silentNs / 1e9, workload.durationS];
+  const silentS = silentNs / 1e9;
   return [
     `the trace ends before ${option('duration')}: nothing arrives in the last ${silentS.toPrecision(3)} s of ${wholeS} s, which counts in all rates`,
   ];

@@ -4,5 +4,6 @@
  * It takes a server's URL and a load, and gives a load report. Requests are sent when the load says, whatever
  * the server does. It starts no server, and `api` writes the report to a file. Start reading at `load.ts`.
  */
-export { driveLoad } from './load.js';
-export type { LoadOptions, LoadReport, LoadResponse } from './types.js';
+export type { RemoteModel } from './inference-client.js';
+export { describeServer, driveLoad } from './load.js';
+export type { LoadOptions, LoadReport, LoadResponse, LoadSchedule, ModelLoad } from './types.js';

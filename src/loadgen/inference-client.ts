@@ -9,6 +9,9 @@ export interface RemoteModel {
   inputs: TensorSpec[];
   outputs: TensorSpec[];
   sloMs?: number;
+  /** The rate that it was planned for, and its weight among the models. Servers of others do not tell these. */
+  plannedRps?: number;
+  weight?: number;
 }
 
 export interface Encoded {
@@ -107,10 +110,15 @@ export class InferenceClient {
     await this.pool.destroy();
   }
 
-  private async onlyModel(): Promise<string> {
+  /** modelNames lists the models that the server has; it is empty where the server does not tell. */
+  async modelNames(): Promise<string[]> {
     const { status, json } = await this.json('POST', '/v2/repository/index');
     const listed = status === 200 && Array.isArray(json) ? (json as (Partial<RemoteModel> | null)[]) : [];
-    const names = listed.map((model) => model?.name).filter((name) => typeof name === 'string');
+    return listed.map((model) => model?.name).filter((name) => typeof name === 'string');
+  }
+
+  private async onlyModel(): Promise<string> {
+    const names = await this.modelNames();
     if (names.length === 1) return names[0] as string;
     const told =
       names.length === 0 ? 'does not say which models it has' : `has several models: ${names.join(', ')}`;
@@ -150,7 +158,7 @@ interface Metadata {
   name: string;
   inputs: MetadataTensor[];
   outputs: MetadataTensor[];
-  properties?: { slo_ms?: string; [key: `fill.${string}`]: string };
+  properties?: { slo_ms?: string; planned_rps?: string; weight?: string; [key: `fill.${string}`]: string };
 }
 
 function isMetadata(json: unknown): json is Metadata {
@@ -178,13 +186,20 @@ function readMetadata({ name, inputs, outputs, properties }: Metadata): RemoteMo
       ...(fill === undefined ? {} : { fill: Number(fill) }),
     };
   };
-  const sloMs = properties?.slo_ms === undefined ? undefined : Number(properties.slo_ms);
   return {
     name,
     inputs: inputs.map(spec),
     outputs: outputs.map(spec),
-    ...(sloMs === undefined ? {} : { sloMs }),
+    ...numberOf('sloMs', properties?.slo_ms),
+    ...numberOf('plannedRps', properties?.planned_rps),
+    ...numberOf('weight', properties?.weight),
   };
+}
+
+/** numberOf gives a property that is a number, under the name that it has here. */
+function numberOf<K extends string>(name: K, text: string | undefined): { [key in K]?: number } {
+  const value = Number(text);
+  return (text === undefined || Number.isNaN(value) ? {} : { [name]: value }) as { [key in K]?: number };
 }
 
 /** encodeRequest makes a request's bytes once, so that they can be sent many times. */

@@ -1,5 +1,5 @@
 import { noOutcomes, outcomeRates, type RequestOutcome, summarizeLatencies } from '../metrics/index.js';
-import type { LoadReport } from './types.js';
+import type { LoadReport, ModelLoad } from './types.js';
 
 /**
  * When the p99 of send lateness is larger than this, the figures say more about the client than about the
@@ -55,8 +55,27 @@ export class LoadTally {
     return Object.values(this.counts).reduce((sum, count) => sum + count, 0);
   }
 
+  /** ofModel gives what became of one model's requests, where this tally has only those. */
+  ofModel(name: string, sloMs: number | undefined): ModelLoad {
+    const { attainment, dropRate } = outcomeRates(this.counts, 1);
+    const latencyMs = summarizeLatencies(this.latencyMs);
+    return {
+      name,
+      ...(sloMs === undefined ? {} : { sloMs }),
+      sent: this.sent,
+      answered: this.counts.inTime + this.counts.late,
+      ...this.counts,
+      ...(attainment === undefined ? {} : { attainment }),
+      ...(dropRate === undefined ? {} : { dropRate }),
+      ...(latencyMs === undefined ? {} : { latencyMs }),
+    };
+  }
+
   report(
-    asked: Pick<LoadReport, 'url' | 'model' | 'arrivals' | 'seed' | 'rows' | 'sloMs' | 'rps' | 'durationS'>,
+    asked: Pick<
+      LoadReport,
+      'url' | 'model' | 'models' | 'arrivals' | 'seed' | 'rows' | 'sloMs' | 'rps' | 'durationS'
+    >,
     sendingS: number,
   ): LoadReport {
     const elapsedS = Math.max(Math.min(asked.durationS, sendingS), this.lastEndMs / 1e3);

@@ -2,17 +2,18 @@ import { setMaxListeners } from 'node:events';
 import { type Fault, fault, InputError } from '../artifacts/index.js';
 import { filledTensor, randomTensor, type Tensors } from '../execution/index.js';
 import { streamOf } from '../random/index.js';
-import { ARRIVAL_PROCESSES, arrivals } from '../workload/index.js';
+import { ARRIVAL_PROCESSES, type Arrivals, arrivals, arrivalsAt } from '../workload/index.js';
 import {
   type Answered,
   dimsOf,
+  type Encoded,
   encodeRequest,
   InferenceClient,
   inputFaults,
   type RemoteModel,
 } from './inference-client.js';
 import { LoadTally } from './load-tally.js';
-import type { LoadOptions, LoadReport } from './types.js';
+import type { LoadOptions, LoadReport, ModelLoad } from './types.js';
 
 const DEFAULT_CONNECTIONS = 512;
 const DEFAULT_TIMEOUT_S = 30;
@@ -27,8 +28,25 @@ const MOST_DEAF_MS = 5;
 const MOST_BEHIND_MS = 1000;
 
 /**
- * driveLoad sends requests to a server at the times of a seeded arrival process, whatever the server does
- * (open loop), and reports what became of each. Latency runs from the intended send time of a request.
+ * describeServer asks a server for its models, or for one of them by name.
+ * @throws InputError where the server cannot describe them; MissingError where it lacks the model
+ */
+export async function describeServer(url: string, model?: string): Promise<RemoteModel[]> {
+  const faults = urlFaults(url);
+  if (faults.length > 0) throw new InputError('drive a load', faults);
+  const client = new InferenceClient(url, { connections: 1, timeoutS: DEFAULT_TIMEOUT_S });
+  try {
+    const names = model === undefined ? await client.modelNames() : [model];
+    if (names.length === 0) return [await client.describe()];
+    return await Promise.all(names.map((name) => client.describe(name)));
+  } finally {
+    await client.close();
+  }
+}
+
+/**
+ * driveLoad sends requests to a server at the times of a seeded arrival process or of a schedule, whatever the server
+ * does (open loop), and reports what became of each. Latency runs from the intended send time of a request.
  * @throws InputError where an option is not valid, or the server cannot describe the model; MissingError
  *   where the server lacks the model
  */
@@ -38,8 +56,9 @@ export async function driveLoad(url: string, options: LoadOptions): Promise<Load
   const { connections = DEFAULT_CONNECTIONS, timeoutS = DEFAULT_TIMEOUT_S } = options;
   const client = new InferenceClient(url, { connections, timeoutS });
   try {
-    const model = await client.describe(options.model);
-    return await new LoadRun(client, model, options).drive();
+    const names = options.schedule?.models ?? [options.model];
+    const models = await Promise.all(names.map((name) => client.describe(name)));
+    return await new LoadRun(client, models, options).drive();
   } finally {
     await client.close();
   }
@@ -62,36 +81,53 @@ function optionFaults(url: string, options: LoadOptions): Fault[] {
   if (options.arrivals !== undefined && !ARRIVAL_PROCESSES.includes(options.arrivals)) {
     faults.push(fault(`is ${options.arrivals}; valid are ${ARRIVAL_PROCESSES.join(', ')}`, 'arrivals'));
   }
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    faults.push(fault(`${url} is no http URL`, 'url'));
-  else {
-    const { origin, pathname, search } = new URL(url);
-    if (pathname !== '/' || search !== '')
-      faults.push(fault(`${url} is more than a server; give ${origin} alone`, 'url'));
-  }
+  faults.push(...urlFaults(url));
   return faults;
+}
+
+function urlFaults(url: string): Fault[] {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    return [fault(`${url} is no http URL`, 'url')];
+  const { origin, pathname, search } = new URL(url);
+  if (pathname === '/' && search === '') return [];
+  return [fault(`${url} is more than a server; give ${origin} alone`, 'url')];
+}
+
+/** Target is a model that is loaded, with what is sent to it and what became of it. */
+interface Target {
+  readonly model: RemoteModel;
+  readonly inputs: readonly Tensors[];
+  readonly requests: readonly Encoded[];
+  readonly sloMs: number | undefined;
+  readonly tally: LoadTally;
+}
+
+/** targetOf prepares the load of a model. @throws InputError where the inputs do not fit the model */
+function targetOf(model: RemoteModel, options: LoadOptions): Target {
+  const { binary = true, rows = 1, seed = 0 } = options;
+  const inputs = options.inputs ?? randomInputs(model, rows, seed);
+  const faults = inputs.flatMap((tensors, i) => inputFaults(model, tensors, `inputs[${i}]`));
+  if (inputs.length === 0) faults.push(fault('is an empty list', 'inputs'));
+  if (faults.length > 0) throw new InputError(`load model ${model.name}`, faults);
+  const requests = inputs.map((tensors) => encodeRequest(model, tensors, binary));
+  return { model, inputs, requests, sloMs: options.sloMs ?? model.sloMs, tally: new LoadTally() };
 }
 
 class LoadRun {
   private readonly tally = new LoadTally();
   private readonly abort = new AbortController();
   private readonly open = new Set<Promise<void>>();
-  private readonly inputs: readonly Tensors[];
+  private readonly targets: readonly Target[];
   private startedAt = performance.now();
   /** When the event loop last had its turn. */
   private heardAtMs = 0;
-  private readonly sloMs: number | undefined;
 
   constructor(
     private readonly client: InferenceClient,
-    private readonly model: RemoteModel,
+    models: readonly RemoteModel[],
     private readonly options: LoadOptions,
   ) {
-    this.inputs = options.inputs ?? randomInputs(model, options.rows ?? 1, options.seed ?? 0);
-    const faults = this.inputs.flatMap((inputs, i) => inputFaults(model, inputs, `inputs[${i}]`));
-    if (this.inputs.length === 0) faults.push(fault('is an empty list', 'inputs'));
-    if (faults.length > 0) throw new InputError(`load model ${model.name}`, faults);
-    this.sloMs = options.sloMs ?? model.sloMs;
+    this.targets = models.map((model) => targetOf(model, options));
   }
 
   async drive(): Promise<LoadReport> {
@@ -114,22 +150,27 @@ class LoadRun {
   }
 
   private async sendAll(): Promise<void> {
-    const { rps, durationS, arrivals: process = 'poisson', seed = 0, binary = true } = this.options;
-    const requests = this.inputs.map((inputs) => encodeRequest(this.model, inputs, binary));
-    const stream = streamOf(seed, 'arrivals');
+    const { durationS } = this.options;
+    const arriving = this.arriving();
     this.startedAt = performance.now();
-    let index = 0;
-    for (const timeNs of arrivals({ process, rps, durationS, stream })) {
-      await this.until(timeNs / 1e6);
+    for (let index = 0; arriving.next(); index++) {
+      const timeMs = arriving.atNs / 1e6;
+      await this.until(timeMs);
       if (this.abort.signal.aborted) return;
       if (this.elapsedMs() > durationS * 1e3 + MOST_BEHIND_MS) {
         this.tally.countUnsent();
         return;
       }
-      this.send(index, timeNs / 1e6, requests[index % requests.length]!);
-      index += 1;
+      this.send(this.targets[arriving.model] as Target, index, timeMs);
     }
     await this.until(durationS * 1e3);
+  }
+
+  private arriving(): Arrivals {
+    const { rps, durationS, arrivals: process = 'poisson', cv, seed = 0, schedule } = this.options;
+    if (schedule !== undefined) return schedule.arrivals;
+    const stream = streamOf(seed, 'arrivals');
+    return arrivalsAt(arrivals({ process, rps, durationS, stream, ...(cv === undefined ? {} : { cv }) }));
   }
 
   /**
@@ -149,48 +190,46 @@ class LoadRun {
     }
   }
 
-  private send(index: number, intendedMs: number, request: Parameters<InferenceClient['infer']>[0]): void {
-    this.tally.countSent(this.elapsedMs() - intendedMs);
+  private send(target: Target, index: number, intendedMs: number): void {
+    const latenessMs = this.elapsedMs() - intendedMs;
+    for (const tally of [this.tally, target.tally]) tally.countSent(latenessMs);
+    const request = target.requests[index % target.requests.length] as Encoded;
     const answered = this.client
       .infer(request, this.abort.signal)
-      .then((answer) => this.count(answer, index, intendedMs))
+      .then((answer) => this.count(target, answer, index, intendedMs))
       .finally(() => this.open.delete(answered));
     this.open.add(answered);
   }
 
-  private count(answer: Answered, index: number, intendedMs: number): void {
+  private count(target: Target, answer: Answered, index: number, intendedMs: number): void {
     const at = this.elapsedMs();
-    switch (answer.kind) {
-      case 'dropped':
-        this.tally.countEnd('dropped', at);
-        return;
-      case 'failed':
-        if (this.abort.signal.aborted) this.tally.countEnd('cancelled', at);
-        else this.tally.countFailure(answer.why, at);
-        return;
-      case 'answered': {
-        const wrong = this.wrongAnswer(answer, index);
-        if (wrong !== undefined) {
-          this.tally.countFailure(wrong, at);
-          return;
-        }
-        const latencyMs = at - intendedMs;
-        const late = this.sloMs !== undefined && latencyMs > this.sloMs;
-        this.tally.countEnd(late ? 'late' : 'inTime', at, latencyMs);
-      }
+    const { inputs, sloMs } = target;
+    for (const tally of [this.tally, target.tally]) {
+      if (answer.kind === 'dropped') tally.countEnd('dropped', at);
+      else if (answer.kind === 'failed' && this.abort.signal.aborted) tally.countEnd('cancelled', at);
+      else if (answer.kind === 'failed') tally.countFailure(answer.why, at);
+    }
+    if (answer.kind !== 'answered') return;
+    const wrong = this.wrongAnswer(answer, index, inputs[index % inputs.length] as Tensors);
+    const latencyMs = at - intendedMs;
+    const late = sloMs !== undefined && latencyMs > sloMs;
+    for (const tally of [this.tally, target.tally]) {
+      if (wrong === undefined) tally.countEnd(late ? 'late' : 'inTime', at, latencyMs);
+      else tally.countFailure(wrong, at);
     }
   }
 
   private wrongAnswer(
     { fault, outputs }: Extract<Answered, { kind: 'answered' }>,
     index: number,
+    inputs: Tensors,
   ): string | undefined {
     const why = fault();
     if (why !== undefined) return `status 200: ${why}`;
     const { check } = this.options;
     if (check === undefined) return undefined;
     try {
-      const right = check({ index, inputs: this.inputs[index % this.inputs.length]!, outputs: outputs() });
+      const right = check({ index, inputs, outputs: outputs() });
       return right ? undefined : 'the answer is wrong';
     } catch (error) {
       return `the answer cannot be read: ${(error as Error).message}`;
@@ -198,17 +237,22 @@ class LoadRun {
   }
 
   private report(sendingS: number): LoadReport {
-    const { rps, durationS, arrivals: process = 'poisson', seed = 0, rows = 1 } = this.options;
+    const { rps, durationS, arrivals: process = 'poisson', seed = 0, rows = 1, schedule } = this.options;
+    const [only, ...others] = this.targets as [Target, ...Target[]];
+    const byModel = this.targets.map(
+      ({ model, sloMs, tally }): ModelLoad => tally.ofModel(model.name, sloMs),
+    );
     const asked = {
       url: this.client.url,
-      model: this.model.name,
-      arrivals: process,
+      ...(others.length > 0 ? { models: byModel } : { model: only.model.name }),
+      arrivals: schedule === undefined ? process : ('trace' as const),
       seed,
       rows,
+      ...(others.length > 0 || only.sloMs === undefined ? {} : { sloMs: only.sloMs }),
       rps,
       durationS,
     };
-    return this.tally.report(this.sloMs === undefined ? asked : { ...asked, sloMs: this.sloMs }, sendingS);
+    return this.tally.report(asked, sendingS);
   }
 
   private tellProgress(): void {

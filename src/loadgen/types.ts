@@ -1,6 +1,6 @@
 import type { Tensors } from '../execution/index.js';
 import type { LatencySummary } from '../metrics/index.js';
-import type { ArrivalProcess } from '../workload/index.js';
+import type { ArrivalProcess, Arrivals } from '../workload/index.js';
 
 export interface LoadOptions {
   /** The model's name; needed when the server has several. */
@@ -9,6 +9,10 @@ export interface LoadOptions {
   durationS: number;
   /** The arrival process; the default is poisson. */
   arrivals?: ArrivalProcess;
+  /** The coefficient of variation of the gaps of gamma arrivals; the default is 1. */
+  cv?: number;
+  /** Requests at given times to given models, instead of drawn arrivals for one model. */
+  schedule?: LoadSchedule;
   /** The seed of arrivals and random inputs; the default is 0. */
   seed?: number;
   /** The rows of every request; the default is 1. */
@@ -31,6 +35,13 @@ export interface LoadOptions {
   onProgress?: (progress: { sent: number; done: number; ofSeconds: number; seconds: number }) => void;
 }
 
+/** LoadSchedule says when requests are sent, and for which models. `rps` then only says what was asked for. */
+export interface LoadSchedule {
+  /** The arrivals; `model` is an index of `models`. */
+  arrivals: Arrivals;
+  models: readonly string[];
+}
+
 export interface LoadResponse {
   /** The request's index in the order of sending. */
   index: number;
@@ -40,8 +51,12 @@ export interface LoadResponse {
 
 export interface LoadReport {
   url: string;
-  model: string;
-  arrivals: ArrivalProcess;
+  /** The model that was asked; absent where there were several. */
+  model?: string;
+  /** What became of the requests of each model, where there were several. */
+  models?: ModelLoad[];
+  /** The arrival process; `trace` where the requests were those of traces. */
+  arrivals: ArrivalProcess | 'trace';
   seed: number;
   rows: number;
   sloMs?: number;
@@ -73,4 +88,23 @@ export interface LoadReport {
   sendLatenessMs?: LatencySummary;
   /** Sentences that say which figures make the run unfit as a measurement. */
   warnings: string[];
+}
+
+/** ModelLoad is what became of one model's requests. */
+export interface ModelLoad
+  extends Pick<
+    LoadReport,
+    | 'sloMs'
+    | 'sent'
+    | 'answered'
+    | 'inTime'
+    | 'late'
+    | 'dropped'
+    | 'failed'
+    | 'cancelled'
+    | 'attainment'
+    | 'dropRate'
+    | 'latencyMs'
+  > {
+  name: string;
 }

@@ -16,7 +16,7 @@ export {
   sloExplanationTable,
 } from './explain.js';
 export { proposalTable, proposedDevicesTable } from './init.js';
-export { loadTable } from './load.js';
+export { loadModelTable, loadTable } from './load.js';
 export { classUseTable, pipelineTable, planHeadline, timesText } from './plan.js';
 export { blockTable, boundaryChangeLine, latencyTable, measuredText } from './profile.js';
 export {

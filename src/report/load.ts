@@ -1,5 +1,5 @@
-import type { LoadReport } from '../loadgen/index.js';
-import { figure, orDash, percent, type Table } from './table.js';
+import type { LoadReport, ModelLoad } from '../loadgen/index.js';
+import { count, figure, orDash, percent, type Table } from './table.js';
 
 /** loadTable has one row per figure of a load report. */
 export function loadTable(report: LoadReport): Table {
@@ -29,6 +29,30 @@ export function loadTable(report: LoadReport): Table {
   if (report.cancelled > 0)
     rows.splice(4, 0, ['cancelled', String(report.cancelled), 'still open when it ended']);
   return { columns: ['load', '', ''], rows };
+}
+
+/** loadModelTable has one row per model of a load on several models. */
+export function loadModelTable(models: readonly ModelLoad[]): Table {
+  return {
+    columns: [
+      'model',
+      'sent',
+      'in time',
+      'late',
+      'dropped',
+      'failed',
+      'attainment',
+      'p50 ms',
+      'p99 ms',
+      'SLO ms',
+    ],
+    rows: models.map(({ name, sent, inTime, late, dropped, failed, attainment, latencyMs, sloMs }) => [
+      name,
+      ...[sent, inTime, late, dropped, failed].map(count),
+      orDash(attainment, (share) => percent(share, 2)),
+      ...[latencyMs?.p50, latencyMs?.p99, sloMs].map((ms) => orDash(ms, figure)),
+    ]),
+  };
 }
 
 /** Reasons of failure that are shown, the most frequent first. */

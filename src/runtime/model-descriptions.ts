@@ -4,7 +4,10 @@ import type { ModelSums } from './counters.js';
 import { shapeOf } from './infer-request.js';
 import type { LiveModel } from './opened-bundle.js';
 
-/** modelMetadata answers GET /v2/models/M: name, tensors, and the SLO among the properties. */
+/**
+ * modelMetadata answers GET /v2/models/M: name, tensors, and among the properties what a load client needs to know of
+ * the plan: SLO, planned rate and weight.
+ */
 export function modelMetadata(model: LiveModel): object {
   const tensor = (spec: TensorSpec) => ({
     name: spec.name,
@@ -17,7 +20,13 @@ export function modelMetadata(model: LiveModel): object {
     platform: 'onnxruntime_onnx',
     inputs: model.inputs.map(tensor),
     outputs: model.outputs.map(tensor),
-    properties: { slo_ms: String(model.sloNs / 1e6), max_rows: String(model.maxRows), ...fills(model) },
+    properties: {
+      slo_ms: String(model.sloNs / 1e6),
+      max_rows: String(model.maxRows),
+      planned_rps: String(model.plannedRps),
+      weight: String(model.weight),
+      ...fills(model),
+    },
   };
 }
 

@@ -33,6 +33,9 @@ export interface LiveModel {
   outputs: TensorSpec[];
   /** The most rows that one request may carry. */
   maxRows: number;
+  /** The rate that it was planned for, in requests per second, and its weight among the models. */
+  plannedRps: number;
+  weight: number;
 }
 
 /** LivePartition says what a pool's devices take in and give out. */
@@ -61,7 +64,7 @@ export async function openBundle(folder: string, options: { sloMs?: number } = {
     ...(options.sloMs === undefined ? {} : { sloMs: options.sloMs }),
   });
   const misfits: Fault[] = [];
-  const models = topology.models.map((served, m) => liveModel(manifest, topology, served.name, m, misfits));
+  const models = topology.models.map((_, m) => liveModel(manifest, plan, topology, m, misfits));
   const partitions = topology.pools.map((_, pool) =>
     livePartition(folder, manifest, plan, topology, pool, misfits),
   );
@@ -97,11 +100,12 @@ async function damage(folder: string, { path, sha256 }: BundleFile): Promise<Fau
 
 function liveModel(
   manifest: Bundle,
+  plan: PooledPlan,
   topology: Topology,
-  name: string,
   m: number,
   faults: Fault[],
 ): LiveModel {
+  const { name, sloNs } = topology.models[m]!;
   const model = manifest.models.find((bundled) => bundled.name === name);
   if (model === undefined) {
     faults.push(fault(`has no model ${JSON.stringify(name)}, which the plan serves`, '/models'));
@@ -115,8 +119,8 @@ function liveModel(
   const pools = topology.pools.filter((pool) => pool.model === m);
   const batched = inputs.some((spec) => spec.batchAxis !== undefined);
   const maxRows = batched ? Math.max(1, ...pools.map((pool) => pool.batch)) : 1;
-  const sloNs = topology.models[m]?.sloNs as number;
-  return { name, sloNs, inputs, outputs, maxRows };
+  const { throughputRps: plannedRps, weight } = plan.models[m]!;
+  return { name, sloNs, inputs, outputs, maxRows, plannedRps, weight };
 }
 
 function livePartition(

@@ -1,11 +1,19 @@
 import type { ToldFaults } from '../artifacts/index.js';
-import { fault, type PooledPlan } from '../artifacts/index.js';
+import { fault } from '../artifacts/index.js';
 
-/** LoadedModels is what loads need to know of a plan's models: names, planned rates and weights. */
-export type LoadedModels = Pick<PooledPlan, 'models'>['models'];
+/** LoadedModels is what loads need to know of the models of a plan or a server: names, planned rates and weights. */
+export type LoadedModels = readonly RatedModel[];
 
-export function isServed({ throughputRps, pipelines }: LoadedModels[number]): boolean {
-  return throughputRps > 0 && pipelines.length > 0;
+export interface RatedModel {
+  readonly name: string;
+  readonly throughputRps: number;
+  readonly weight: number;
+  /** A plan's pipelines. A server does not tell them. */
+  readonly pipelines?: readonly unknown[];
+}
+
+export function isServed({ throughputRps, pipelines }: RatedModel): boolean {
+  return throughputRps > 0 && pipelines?.length !== 0;
 }
 
 export function plannedRates(models: LoadedModels, factor: number): number[] {

@@ -1,14 +1,26 @@
 import { Command, Option } from 'commander';
-import { EXIT } from '../exit.js';
-import { countingNumber, positiveNumber, seconds, share, wholeNumber, withJson } from '../options.js';
+import { EXIT, type ExitCode } from '../exit.js';
+import {
+  countingNumber,
+  each,
+  notNegative,
+  positiveNumber,
+  seconds,
+  share,
+  wholeNumber,
+  withJson,
+} from '../options.js';
 import { fileOf } from '../output.js';
-import { action } from '../run.js';
+import { action, type Context } from '../run.js';
 
 interface Options {
-  rps: number;
-  duration: number;
+  rps?: string[];
+  duration?: number;
+  trace?: string[];
+  traceFormat?: 'perf-analyzer-intervals';
   model?: string;
-  arrivals: 'poisson' | 'uniform';
+  arrivals?: 'poisson' | 'uniform' | 'gamma';
+  cv?: number;
   seed: number;
   slo?: number;
   rows: number;
@@ -24,46 +36,76 @@ export function loadCommand(): Command {
         'Drive a server with an open-loop load: throughput, latency from the intended send times, attainment, drops. Exits with 6 when a request failed.',
       )
       .argument('<url>', 'server, such as http://127.0.0.1:8000')
-      .requiredOption('--rps <rate>', 'requests per second', positiveNumber)
-      .requiredOption('--duration <time>', 'how long requests are sent, such as 10s', seconds)
-      .option('--model <name>', 'model to ask; it may be left out if the server has only one')
-      .addOption(
-        new Option('--arrivals <process>', 'how requests arrive')
-          .choices(['poisson', 'uniform'])
-          .default('poisson'),
+      .option('--rps <rate>', 'requests per second; with --trace its mean, or model=500 (repeatable)', each)
+      .option(
+        '--duration <time>',
+        'how long requests are sent, such as 10s (default with --trace: the whole trace)',
+        seconds,
       )
+      .option(
+        '--trace <file>',
+        'send at the times of a trace, as plan simulate --trace has them; model=file for one model (repeatable)',
+        each,
+      )
+      .addOption(
+        new Option(
+          '--trace-format <format>',
+          'format of a trace that does not name its own; this one holds gaps in µs',
+        ).choices(['perf-analyzer-intervals']),
+      )
+      .option(
+        '--model <name>',
+        'model to ask; it may be left out if the server has only one, or with --trace',
+      )
+      .addOption(
+        new Option(
+          '--arrivals <process>',
+          "how requests arrive (default poisson), or how they lie in a trace's intervals",
+        ).choices(['poisson', 'uniform', 'gamma']),
+      )
+      .option('--cv <c>', 'how bursty gamma arrivals are: 0 is even, 1 is as poisson', notNegative)
       .option('--seed <n>', 'seed of arrivals and inputs', countingNumber, 0)
       .option('--rows <n>', 'rows in one request', wholeNumber, 1)
       .option('--slo <ms>', "latency objective, if it is not the server's", positiveNumber)
       .option('--fail-under <share>', 'exit with 6 if attainment is below this, such as 0.99', share)
       .option('-o, --output <file>', 'write the report here (JSON); - is stdout')
-      .action(
-        action<[string], Options>(async ({ terminal, signal, progress }, options, url) => {
-          const { loadServer } = await import('../../api/index.js');
-          const { loadTable } = await import('../../report/index.js');
-          const shown = await progress();
-          const report = await loadServer(url, {
-            rps: options.rps,
-            durationS: options.duration,
-            arrivals: options.arrivals,
-            seed: options.seed,
-            rows: options.rows,
-            output: fileOf(options.output),
-            ...(options.model === undefined ? {} : { model: options.model }),
-            ...(options.slo === undefined ? {} : { sloMs: options.slo }),
-            signal,
-            onProgress: ({ sent, done, seconds: at, ofSeconds }) =>
-              shown.show({ doing: `${sent} sent, ${done} done`, fraction: Math.min(1, at / ofSeconds) }),
-          });
-          shown.stop();
-          await terminal.table(loadTable(report));
-          await terminal.artifact('report', options.output, report);
-          terminal.document(report);
-          if (signal.aborted) return EXIT.interrupted;
-          for (const warning of report.warnings) await terminal.warn(warning);
-          const isUnder = options.failUnder !== undefined && (report.attainment ?? 0) < options.failUnder;
-          return isUnder || report.failed > 0 ? EXIT.checkFailed : EXIT.done;
-        }),
-      ),
+      .action(action<[string], Options>(driveServer)),
   );
+}
+
+async function driveServer(
+  { terminal, signal, progress, inFlags }: Context,
+  { trace: traces, slo: sloMs, duration: durationS, failUnder, ...options }: Options,
+  url: string,
+): Promise<ExitCode> {
+  const { loadServer } = await import('../../api/index.js');
+  const { loadModelTable, loadTable } = await import('../../report/index.js');
+  const shown = await progress();
+  const report = await loadServer(url, {
+    ...given({ ...options, sloMs, durationS }),
+    traces,
+    output: fileOf(options.output),
+    signal,
+    onProgress: ({ sent, done, seconds: at, ofSeconds }) =>
+      shown.show({ doing: `${sent} sent, ${done} done`, fraction: Math.min(1, at / ofSeconds) }),
+  });
+  shown.stop();
+  await terminal.table(loadTable(report));
+  if (report.models !== undefined) {
+    terminal.line();
+    await terminal.table(loadModelTable(report.models));
+  }
+  await terminal.artifact('report', options.output, report);
+  terminal.document(report);
+  if (signal.aborted) return EXIT.interrupted;
+  for (const warning of report.warnings) await terminal.warn(inFlags(warning));
+  const shares = [report, ...(report.models ?? []).filter(({ sent }) => sent > 0)];
+  const isUnder = failUnder !== undefined && shares.some(({ attainment = 0 }) => attainment < failUnder);
+  return isUnder || report.failed > 0 ? EXIT.checkFailed : EXIT.done;
+}
+
+/** given leaves out options that are not given, which the library does not take as undefined. */
+function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }

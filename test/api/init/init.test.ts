@@ -130,6 +130,13 @@ describe('initSpec()', () => {
     expect(text).toContain(
       '5 × 6.9 ms, the fastest latency in its profile\n    # (whole model, batch 1, on L4)',
     );
+    // The class with the fastest whole model counts, also where another has faster blocks.
+    const classes = { A: device([3000, 3200], 6000), B: device([4000, 4100], 5000) };
+    await save('classes.json', profileOf('classes', classes));
+    expect((await begun(['classes.json'])).models[0]).toMatchObject({
+      sloMs: 25,
+      from: { deviceClass: 'B' },
+    });
     // Plans sum the blocks up. Where these take over three times as long, an SLO from the whole model could not be met.
     await save('sum.json', profileOf('sum', { L4: device([3000, 3300], 1000) }));
     expect((await begun(['sum.json'])).models[0]).toMatchObject({
