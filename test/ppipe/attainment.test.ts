@@ -3,10 +3,46 @@ import { describe, expect, test } from 'vitest';
 import { Attainment, largestLoad, readAttainment, type Setting } from '../../bench/ppipe/attainment.js';
 import { type ProfileOf, profilesIn, publishedInstances } from '../../bench/ppipe/plans.js';
 import { cases } from '../cases.js';
+import { MADE_INSTANCE, MADE_RPS, madeProfileOf } from './made-instance.js';
 
 const SHARED = new URL('../../../shared/', import.meta.url);
 const FOLDER = new URL('data/ppipe/', SHARED);
 const OPTIONS = { runs: 2, durationS: 30, seed: 0 };
+
+describe('Attainment of an instance made here', () => {
+  const at = (setting: Pick<Setting, 'plan' | 'scheduler' | 'rules'>, durationS = 2) =>
+    new Attainment({ ...setting, instance: MADE_INSTANCE, model: 1 }, madeProfileOf, {
+      runs: 1,
+      durationS,
+      seed: 0,
+    });
+
+  test.each([
+    ['reservation', 'own'],
+    ['reservation', 'published'],
+    ['reactive', 'own'],
+    ['reactive', 'published'],
+  ] as const)('is nearly whole at half of the load, and what the plan serves at twice, under %s and %s rules', (scheduler, rules) => {
+    const attainment = at({ plan: 'reference', scheduler, rules });
+    expect(attainment.offeredRps(0.5)).toBe(1000);
+    expect(attainment.at(1000).attainment).toBeGreaterThan(0.99);
+    const over = attainment.at(2 * MADE_RPS.reference);
+    expect(over.attainment + over.dropped + over.late).toBeCloseTo(1, 9);
+    expect(over.attainment).toBeLessThan(0.52);
+    expect(over.requests / (2 * MADE_RPS.reference * 2)).toBeCloseTo(1, 1);
+  });
+
+  test('largestLoad() finds the same step as trying all of them', () => {
+    const attainment = at({ plan: 'no-partitioning', scheduler: 'reservation', rules: 'own' });
+    const found = Math.round(100 * largestLoad(attainment, 0.5));
+    const reached = (steps: number) => attainment.at(attainment.offeredRps(steps / 100)).attainment >= 0.99;
+    // The plan without partitions serves a third of what the reference does.
+    expect(found).toBeGreaterThan(15);
+    expect(found).toBeLessThan(36);
+    expect([reached(found), reached(found + 1)]).toEqual([true, false]);
+    expect(largestLoad(attainment, 0.1)).toBe(0.1);
+  });
+});
 
 describe.runIf(existsSync(SHARED))('published attainments', () => {
   test('are reached under the published rules, on a sample over all plans and schedulers', () => {

@@ -151,6 +151,28 @@ describe('parseTrace()', () => {
     expect(timesOf(reader.end())).toEqual([5e8, 1e9, 1.75e9, 2e9]);
   });
 
+  it('reads long traces of each published kind, made here', () => {
+    const stream = streamOf(1, 'trace');
+    const gapsMs = Array.from({ length: 2000 }, () => Math.floor(800 * stream.exponential()));
+    const timesMs: number[] = [];
+    for (const gap of gapsMs) timesMs.push((timesMs.at(-1) ?? 0) + gap);
+    const from = Date.parse('2023-11-16T18:15:46.000Z');
+    const stamp = (ms: number) => new Date(from + ms).toISOString().replace('T', ' ').replace('Z', '0000');
+    const llm = `TIMESTAMP,ContextTokens,GeneratedTokens\n${timesMs.map((ms) => `${stamp(ms)},9,3`).join('\n')}`;
+    expect(timesOf(parseTrace(llm))).toEqual(timesMs.map((ms) => (ms - timesMs[0]!) * 1e6));
+    const counts = Array.from({ length: 10_000 }, () => stream.integer(100));
+    const seconds = countsOf(parseTrace(`interval_s,count\n${counts.map((n) => `1,${n}`).join('\n')}\n`))!;
+    expect(seconds.n).toEqual(counts);
+    expect(seconds.s.every((s) => s === 1)).toBe(true);
+    const perMinute = Array.from({ length: 5 }, () => Array.from({ length: 1440 }, () => stream.integer(5)));
+    const head = `HashOwner,HashApp,HashFunction,Trigger,${Array.from({ length: 1440 }, (_, i) => i + 1).join()}`;
+    const rows = perMinute.map((row, f) => `o,a,f${f},http,${row.join()}`);
+    const functions = countsOf(parseTrace([head, ...rows].join('\n')))!;
+    expect(functions.n).toEqual(
+      Array.from({ length: 1440 }, (_, i) => perMinute.reduce((sum, row) => sum + row[i]!, 0)),
+    );
+  });
+
   it.skipIf(!existsSync(SHARED))('reads the published traces', () => {
     const read = (file: string) => parseTrace(readFileSync(new URL(file, SHARED), 'utf8'));
     const llm = read('azure-llm-2023-code.csv');

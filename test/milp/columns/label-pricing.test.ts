@@ -58,7 +58,9 @@ describe('LabelPricing', () => {
   });
 
   test('finds it when classes that a pipeline uses make it cheaper, each of them once', () => {
-    for (let seed = 1; seed <= cases(24, 200); seed++) {
+    const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
+    // Seed 107 is the first to tell which of two labels has more classes left that make it cheaper.
+    for (const seed of cases([...upTo(20), 107], upTo(200))) {
       const next = stream(seed * 7919);
       const prices = {
         perGpu: [next(), next(), next()],

@@ -7,9 +7,11 @@ import * as ort from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { batchDim, makeBatchSymbolic, type OnnxModel, readModel } from '../../../src/onnx/index.js';
 import { cases } from '../../cases.js';
+import { noise } from '../noise.js';
 import { run, type Tensors } from '../runtime.js';
 import { hasShared, sharedFile } from '../shared.js';
 import { rowOf, stacked } from '../stacking.js';
+import * as w from '../writer.js';
 
 const { onnx } = onnxProto;
 const FLOAT32 = 1;
@@ -37,6 +39,81 @@ async function answerOf(model: OnnxModel, feeds: Tensors): Promise<Tensors | und
     return undefined;
   }
 }
+
+/** Operators that treat every row of x[1, 4, 6] alike, each with what it needs besides x, written as a node of its own. */
+const ROW_WISE: Readonly<
+  Record<string, () => { nodes: Uint8Array[]; initializers?: Uint8Array[]; y: Dims }>
+> = {
+  Abs: () => ({ nodes: [w.node('Abs', ['x'], ['y'])], y: X }),
+  Sigmoid: () => ({ nodes: [w.node('Sigmoid', ['x'], ['y'])], y: X }),
+  Softmax: () => ({
+    nodes: [w.node('Softmax', ['x'], ['y'], { attributes: [w.attribute.int('axis', 2)] })],
+    y: X,
+  }),
+  'Add of the same shape': () => ({ nodes: [w.node('Add', ['x', 'x'], ['y'])], y: X }),
+  'Mul by a constant that is stretched': () => ({
+    nodes: [w.node('Mul', ['x', 'c'], ['y'])],
+    initializers: [w.floats('c', [4, 1], [1, -2, 3, 0.5])],
+    y: X,
+  }),
+  'Transpose of the other axes': () => ({
+    nodes: [w.node('Transpose', ['x'], ['y'], { attributes: [w.attribute.ints('perm', [0, 2, 1])] })],
+    y: [1, 6, 4],
+  }),
+  'MatMul with weights': () => ({
+    nodes: [w.node('MatMul', ['x', 'c'], ['y'])],
+    initializers: [w.floats('c', [6, 2], [1, 2, 3, 4, 5, 6, -1, -2, -3, -4, -5, -6])],
+    y: [1, 4, 2],
+  }),
+  'Concat of the other axes': () => ({
+    nodes: [w.node('Concat', ['x', 'x'], ['y'], { attributes: [w.attribute.int('axis', 1)] })],
+    y: [1, 8, 6],
+  }),
+  'Reshape to a constant shape': () => ({
+    nodes: [w.node('Reshape', ['x', 'to'], ['y'])],
+    initializers: [w.int64s('to', [2], [1, 24])],
+    y: [1, 24],
+  }),
+  Flatten: () => ({ nodes: [w.node('Flatten', ['x'], ['y'])], y: [1, 24] }),
+};
+
+type Dims = readonly number[];
+const X: Dims = [1, 4, 6];
+
+describe('operators written here, batched', () => {
+  it.each(
+    Object.keys(ROW_WISE),
+  )('makeBatchSymbolic() answers a doubled input with the doubled output: %s', async (name) => {
+    const { nodes, initializers = [], y } = ROW_WISE[name]!();
+    const inputs = [w.value('x', w.FLOAT, [...X])];
+    const outputs = [w.value('y', w.FLOAT, [...y])];
+    const model = readModel(w.model(w.graph({ nodes, initializers, inputs, outputs })), { name });
+    const made = makeBatchSymbolic(model);
+    if (!made.ok) throw new Error(name);
+    const batch = batchDim(readModel(made.bytes));
+    if (batch.kind !== 'symbolic') throw new Error(`${name}: ${batch.kind}`);
+    const row = (seed: number): Tensors => {
+      const next = noise(seed);
+      return {
+        x: new ort.Tensor(
+          'float32',
+          Float32Array.from({ length: 24 }, () => next() - 0.5),
+          [...X],
+        ),
+      };
+    };
+    const [one, other] = [row(1), row(2)];
+    const both = await run(made.bytes, stacked([one, other], batch.inputs), { level: 'disabled' });
+    for (const [at, feeds] of [one, other].entries()) {
+      const alone = await run(model.bytes, feeds, { level: 'disabled' });
+      const wanted = alone.y!.data as Float32Array;
+      const got = rowOf(both.y!, 0, at).data as Float32Array;
+      expect([...got].map((value, i) => Math.abs(value - wanted[i]!) < 1e-5)).toEqual(
+        [...wanted].map(() => true),
+      );
+    }
+  });
+});
 
 describe.skipIf(!hasShared)('the ONNX project’s node tests, batched', () => {
   let folder = '';

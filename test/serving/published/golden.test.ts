@@ -6,7 +6,7 @@ import {
   publishedInstances,
   publishedPlan,
 } from '../../../bench/ppipe/plans.js';
-import { streamOf } from '../../../src/random/index.js';
+import { type Stream, streamOf } from '../../../src/random/index.js';
 import {
   busyUntilTables,
   type Decisions,
@@ -18,6 +18,7 @@ import {
   topologyOf,
 } from '../../../src/serving/index.js';
 import { cases } from '../../cases.js';
+import { MADE_INSTANCE, madeProfileOf } from '../../ppipe/made-instance.js';
 import { type Golden, goldenRuns, replayGolden, simulateGolden } from './golden.js';
 
 const SHARED = new URL('../../../../shared/', import.meta.url);
@@ -39,6 +40,42 @@ function differences(ours: readonly string[], theirs: readonly string[]) {
   return { of: ours.length, differing: differing.length, first: differing[0] };
 }
 
+/** drawnArrivals draws Poisson arrivals in whole microseconds, as the published simulator does. */
+function drawnArrivals(stream: Stream, rps: number, count: number): number[] {
+  let at = 0;
+  return Array.from({ length: count }, () => {
+    at += Math.floor((1e6 / rps) * stream.exponential());
+    return at;
+  });
+}
+
+describe('simulate() under the published rules, on an instance made here', () => {
+  test.each(
+    PUBLISHED_PLANS,
+  )('gives the same rows as a driver that asks for decisions after every event: %s', (name) => {
+    const stream = streamOf(1, 'made');
+    const plan = publishedPlan(MADE_INSTANCE, name, madeProfileOf, 0)!;
+    for (const load of [0.7, 1, 1.5])
+      for (const scheduler of ['reservation', 'reactive'] as const) {
+        const topology = topologyOf(plan, { rules: 'published' });
+        const arrivalsUs = drawnArrivals(stream, load * (plan.models[0]?.throughputRps as number), 400);
+        const run = { file: 'made', scheduler, topology, arrivalsUs, rows: [] };
+        const rows = replayGolden(run, coreOf(run));
+        const found = differences(simulateGolden(run, coreOf(run)), rows);
+        expect({ load, scheduler, ...found }).toEqual({
+          load,
+          scheduler,
+          of: 400,
+          differing: 0,
+          first: undefined,
+        });
+        const served = rows.filter((row) => row.startsWith('served')).length;
+        if (load < 1) expect(served).toBeGreaterThan(380);
+        else expect(served).toBeGreaterThan(200);
+      }
+  });
+});
+
 describe.runIf(there)('golden runs of the published simulator', () => {
   const all = there ? goldenRuns(FOLDER) : [];
   // Both schedulers, one model overloaded, one of a single partition.
@@ -58,12 +95,7 @@ describe.runIf(there)('golden runs of the published simulator', () => {
       for (const name of PUBLISHED_PLANS) {
         const plan = publishedPlan(instance, name, profileOf, 0);
         if (plan === undefined) continue;
-        const gapUs = 1e6 / (plan.models[0]?.throughputRps as number);
-        let at = 0;
-        const arrivalsUs = Array.from({ length: 1000 }, () => {
-          at += Math.floor(gapUs * stream.exponential());
-          return at;
-        });
+        const arrivalsUs = drawnArrivals(stream, plan.models[0]?.throughputRps as number, 1000);
         for (const scheduler of ['reservation', 'reactive'] as const) {
           const topology = topologyOf(plan, { rules: 'published' });
           const file = `${instance.id}, ${name}, ${scheduler}`;

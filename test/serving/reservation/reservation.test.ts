@@ -1,6 +1,11 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { profilesIn, publishedInstances, publishedPlan } from '../../../bench/ppipe/plans.js';
+import {
+  PUBLISHED_PLANS,
+  profilesIn,
+  publishedInstances,
+  publishedPlan,
+} from '../../../bench/ppipe/plans.js';
 import { type Stream, streamOf } from '../../../src/random/index.js';
 import {
   busyUntilTables,
@@ -16,6 +21,7 @@ import {
 import { type SimulationObserver, simulate } from '../../../src/simulator/index.js';
 import { arrivals, arrivalsAt } from '../../../src/workload/index.js';
 import { cases } from '../../cases.js';
+import { MADE_INSTANCE, madeProfileOf } from '../../ppipe/made-instance.js';
 import { affine, type PipelineShape, planOf } from '../plans.js';
 import { surviveStorm } from '../storm.js';
 import { type Arrival, runVirtual } from '../virtual-driver.js';
@@ -322,24 +328,33 @@ describe('ReservationCore', () => {
   });
 });
 
-describe.runIf(existsSync(FOLDER))('ReservationCore on the published plans', () => {
-  it('serves nearly all at 0.9 of the load, none late, with few probes per dispatch', () => {
+/** expectNearlyAll simulates a plan at 0.9 of its load: nearly all are in time, none late, with few probes per dispatch. */
+function expectNearlyAll(topology: Topology): void {
+  let core: ReservationCore | undefined;
+  const sum = simulate({
+    topology,
+    makeCore: (decisions) => {
+      core = new ReservationCore(topology, decisions);
+      return core;
+    },
+    arrivals: poisson(topology, 0.9, 2),
+    observers: [overlapWatch(topology)],
+  });
+  expect(sum.late).toBe(0);
+  expect(sum.inTime / sum.requests).toBeGreaterThan(0.995);
+  expect(core!.probes / core!.dispatches).toBeLessThan(3.5);
+}
+
+describe('ReservationCore on whole plans', () => {
+  it.each(
+    PUBLISHED_PLANS,
+  )('serves nearly all at 0.9 of the load, on the plan %s of an instance made here', (name) => {
+    expectNearlyAll(topologyOf(publishedPlan(MADE_INSTANCE, name, madeProfileOf, 0)!));
+  });
+
+  it.runIf(existsSync(FOLDER))('serves nearly all at 0.9 of the load, on the published plans', () => {
     const profileOf = profilesIn(FOLDER);
-    for (const instance of publishedInstances(FOLDER).slice(0, 9)) {
-      const topology = topologyOf(publishedPlan(instance, 'reference', profileOf, 0)!);
-      let core: ReservationCore | undefined;
-      const sum = simulate({
-        topology,
-        makeCore: (decisions) => {
-          core = new ReservationCore(topology, decisions);
-          return core;
-        },
-        arrivals: poisson(topology, 0.9, 2),
-        observers: [overlapWatch(topology)],
-      });
-      expect(sum.late).toBe(0);
-      expect(sum.inTime / sum.requests).toBeGreaterThan(0.995);
-      expect(core!.probes / core!.dispatches).toBeLessThan(3.5);
-    }
+    for (const instance of publishedInstances(FOLDER).slice(0, 9))
+      expectNearlyAll(topologyOf(publishedPlan(instance, 'reference', profileOf, 0)!));
   });
 });

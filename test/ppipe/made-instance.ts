@@ -1,0 +1,82 @@
+import type { Instance, ReferencePipeline } from '../../bench/ppipe/instances.js';
+import type { ProfileOf } from '../../bench/ppipe/plans.js';
+import { type Latencies, profileByHand } from '../milp/by-hand.js';
+
+/** A is quick at the first two blocks, B at the last two. */
+const BLOCKS_US = { A: [500, 500, 3000, 3000], B: [3000, 3000, 500, 500] };
+
+/** A batch of b takes (1 + b)/2 times as long as one request, and half a GPU 1.6 times as long as a whole one. */
+const LATENCY_US: Latencies = Object.fromEntries(
+  Object.entries(BLOCKS_US).map(([name, blocks]) => {
+    const rows = (factor: number) =>
+      Object.fromEntries(
+        [1, 2, 3, 4].map((batch) => [batch, blocks.map((us) => (factor * us * (1 + batch)) / 2)]),
+      );
+    return [name, { 1: rows(1), 2: rows(1.6) }];
+  }),
+);
+
+type Part = ReferencePipeline['partitions'][number];
+
+function part(blocks: [number, number], device: string, gpus: number, virtual = 1): Part {
+  return { blocks, device, virtual, batch: 4, gpus };
+}
+
+/** What each model gets: batches of four take 2.5 times as long as one request. */
+export const MADE_RPS = {
+  // Two halves of A at 4 ms a batch; B could serve 3200.
+  reference: 2000,
+  // An A and two B, at 17.5 ms a batch.
+  'no-partitioning': (3 * 4e6) / 17_500,
+  // A pair at 2.5 ms a batch each, and a B.
+  'dart-r': 1600 + 4e6 / 17_500,
+} as const;
+
+const REFERENCE: ReferencePipeline[] = [
+  { throughputRps: MADE_RPS.reference, partitions: [part([0, 2], 'A', 1, 2), part([2, 4], 'B', 2)] },
+];
+
+const NO_PARTITIONING: ReferencePipeline[] = [
+  { throughputRps: (2 * 4e6) / 17_500, partitions: [part([0, 4], 'B', 2)] },
+  { throughputRps: 4e6 / 17_500, partitions: [part([0, 4], 'A', 1)] },
+];
+
+const DART: ReferencePipeline[] = [
+  { throughputRps: 1600, partitions: [part([0, 2], 'A', 1), part([2, 4], 'B', 1)] },
+  { throughputRps: 4e6 / 17_500, partitions: [part([0, 4], 'B', 1)] },
+];
+
+const NAMES = ['m0', 'm1', 'm2'];
+
+function each<T>(one: T): T[] {
+  return NAMES.map(() => one);
+}
+
+/** MADE_INSTANCE is written as the published ones are: three models share three A and six B evenly. */
+export const MADE_INSTANCE: Instance = {
+  id: 'made_A-B_3',
+  maxPartitions: 2,
+  effectiveGbps: 8,
+  devices: {
+    A: { count: 3, perServer: 1, virtual: [1, 2] },
+    B: { count: 6, perServer: 2, virtual: [1, 2] },
+  },
+  models: NAMES.map((model) => ({
+    model,
+    sloUs: 60_000,
+    sloMarginUs: 24_000,
+    batchFormation: { factor: 1, estimatedRps: 2000 },
+    weight: 1,
+  })),
+  reference: {
+    throughputRps: each(MADE_RPS.reference),
+    status: { mipGap: 0, seconds: 1 },
+    pipelines: each(REFERENCE),
+    noPartitioning: { throughputRps: each(MADE_RPS['no-partitioning']), pipelines: each(NO_PARTITIONING) },
+    dartR: { throughputRps: each(MADE_RPS['dart-r']), pipelines: each(DART) },
+  },
+};
+
+/** A request's 10 kB cross each cut in 10 µs. */
+export const madeProfileOf: ProfileOf = (name) =>
+  profileByHand({ name, sloMs: 60, latencyUs: LATENCY_US, cutBytes: [10_000, 10_000, 10_000, 0] });
