@@ -17,7 +17,7 @@ export {
 } from './explain.js';
 export { loadTable } from './load.js';
 export { classUseTable, pipelineTable, planHeadline, timesText } from './plan.js';
-export { blockTable, boundaryChangeLine, latencyTable, measuredText } from './profile.js';
+export { blockTable, boundaryChangeLine, latencyTable, measuredText, warningLines } from './profile.js';
 export {
   busyTable,
   dropTable,
