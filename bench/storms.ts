@@ -16,25 +16,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { benchArguments, benchNumber } from './arguments.js';
 import { writeMaterial } from './fuzz/material.js';
-import { inputsAt, type Measure, saveResult } from './results/result.js';
+import { inputsAt, saveResult } from './results/result.js';
 import { crowd } from './storms/crowd.js';
 import { disk } from './storms/disk.js';
 import { kills } from './storms/kills.js';
 import { isClient, runClient } from './storms/load-client.js';
+import type { Storm } from './storms/storm.js';
 
 const USAGE =
   'node dist/bench/storms.js kills|crowd|disk [bundle folder] [--model m] [--kills 50] [--load 0.3] [--seconds 60] [--seed 0] [--json file]';
 
 /** The made models take well under a millisecond, and are held back to some tens of them. */
-const MADE = { slowdown: 500, latencyFactor: 10 };
-
-/** Storm is what a storm gives: a table to print, its figures, and what did not hold. */
-export interface Storm {
-  readonly table: string;
-  readonly measures: readonly Measure[];
-  readonly rows: unknown;
-  readonly faults: readonly string[];
-}
+const MADE = { slowdown: 150, latencyFactor: 3 };
 
 if (isClient()) await runClient();
 else await bench();
