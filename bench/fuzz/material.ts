@@ -42,13 +42,22 @@ models:
   - { profile: lookup.profile.json, sloMs: 500, weight: 1 }
 `;
 
+/** Emulation makes the devices hold their results back, to many times what the small models take. */
+export interface Emulation {
+  /** The factor of the devices. */
+  readonly slowdown: number;
+  /** The latencies in the profiles are multiplied by this. */
+  readonly latencyFactor: number;
+}
+
 /**
  * writeMaterial writes two small models with hand-made profiles, a spec, and by the program itself a plan, a report, a
  * sweep and a bundle.
  */
-export async function writeMaterial(folder: string): Promise<Material> {
+export async function writeMaterial(folder: string, emulation?: Emulation): Promise<Material> {
   mkdirSync(folder);
   for (const { name, bytes, profile } of [dense(), lookup()]) {
+    if (emulation !== undefined) emulated(profile, emulation);
     writeFileSync(join(folder, `${name}.onnx`), bytes);
     writeFileSync(join(folder, `${name}.profile.json`), JSON.stringify(profile, undefined, 1));
   }
@@ -66,6 +75,15 @@ export async function writeMaterial(folder: string): Promise<Material> {
     if (code !== 0) throw new Error(`plan ${command.join(' ')} ended with ${code}: ${stdout}${stderr}`);
   }
   return { folder, files: FILES };
+}
+
+function emulated({ devices }: Profile, { slowdown, latencyFactor }: Emulation): void {
+  for (const device of Object.values(devices)) {
+    Object.assign(device, { slowdown, emulated: true });
+    for (const byBatch of Object.values(device.blockLatencyUs))
+      for (const [batch, row] of Object.entries(byBatch))
+        byBatch[batch] = row.map((us) => (us === null ? us : us * latencyFactor));
+  }
 }
 
 interface MadeModel {

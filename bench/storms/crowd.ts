@@ -1,8 +1,8 @@
 import type { LoadReport } from '../../src/loadgen/index.js';
 import { startServer } from '../../src/runtime/index.js';
 import { measuresOf } from '../results/result.js';
-import type { Storm } from '../storms.js';
 import { driven, plannedModel, type Target, tableText } from './load-client.js';
+import type { Storm } from './storm.js';
 
 /** These multiples of the planned rate come before the crowd, each for a sixth of its time. */
 const LOWER_LOADS = [0.5, 0.8, 1, 1.3, 2];

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeMaterial } from '../fuzz/material.js';
 import { changesOf, pictureOf } from '../fuzz/watch.js';
-import type { Storm } from '../storms.js';
 import { tableText } from './load-client.js';
+import type { Storm } from './storm.js';
 
 const PLAN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 const OLD = 'what was there before';

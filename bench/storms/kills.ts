@@ -3,8 +3,8 @@ import type { LoadReport } from '../../src/loadgen/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { type RunningServer, startServer } from '../../src/runtime/index.js';
 import { measuresOf } from '../results/result.js';
-import type { Storm } from '../storms.js';
 import { driven, plannedModel, type Target, tableText } from './load-client.js';
+import type { Storm } from './storm.js';
 
 const SCHEDULERS = ['stage-local', 'reservation', 'fifo'] as const;
 const BETWEEN_KILLS_MS = 1000;

@@ -1,6 +1,7 @@
 import type { Exit } from './child-process.js';
 import { isAboutMemory } from './errors.js';
 import { availableMemoryBytes, memoryText } from './memory.js';
+import { plainWords } from './plain-words.js';
 
 /** Failure says why requests to an executor fail. */
 export interface Failure {
@@ -41,7 +42,7 @@ const REFUSED_PIECE = /requested buffer of size (\d+)/;
 /** failureOfRefusal says why a request fails that the child answered with an error. */
 export function failureOfRefusal(said: string): Failure {
   const piece = REFUSED_PIECE.exec(said)?.[1];
-  if (piece === undefined) return outOfMemoryIfSo(said, said);
+  if (piece === undefined) return outOfMemoryIfSo(plainWords(said), said);
   const [asked, free] = [Number(piece), availableMemoryBytes()].map(memoryText);
   return {
     why: `memory ran out: one allocation of ${asked} failed, and ${free} are free`,

@@ -11,7 +11,7 @@ import {
 } from '../execution/index.js';
 import { extractPartition } from '../onnx/index.js';
 import { numericValues } from './agreement.js';
-import { tellingMemory } from './memory-need.js';
+import { tellingFailures } from './memory-need.js';
 import { copyPieces, withScratch, writeData, writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
 
@@ -28,7 +28,8 @@ export interface Chain {
  * An existing folder is replaced only where it holds nothing but blocks' files (`<number>.onnx`, `<number>.onnx.data`).
  * With boundary `float16` the difference is what rounding at the cuts changes.
  * @param ends exclusive layer index of each block
- * @throws InputError where the folder holds other files or its parent is missing; the signal's reason on abort
+ * @throws InputError where the folder holds other files or its parent is missing, or ONNX Runtime failed; the signal's
+ *   reason on abort
  */
 export async function extractChain(
   prepared: PreparedModel,
@@ -65,7 +66,7 @@ async function writeChain(
   { folder, device, signal }: { folder: string; device: Device; signal?: AbortSignal },
 ): Promise<Chain> {
   const task = `run the blocks of ${prepared.name} one after another`;
-  return tellingMemory(task, () =>
+  return tellingFailures(task, () =>
     withScratch(async (scratch) => {
       await writeData(scratch, prepared.source);
       const blocks: Block[] = [];

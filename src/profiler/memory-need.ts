@@ -1,7 +1,9 @@
 import { fault, InputError, option } from '../artifacts/index.js';
 import {
   dtypeInfo,
+  ExecutionError,
   elementCount,
+  firstLine,
   type MemoryGuard,
   memoryText,
   OutOfMemoryError,
@@ -70,11 +72,16 @@ export function memoryError(task: string, { why }: OutOfMemoryError): InputError
   return new InputError(task, [fault(why)], MEMORY_ADVICE);
 }
 
-/** tellingMemory does something with executors. If memory runs out, it throws an InputError. */
-export async function tellingMemory<T>(task: string, act: () => Promise<T>): Promise<T> {
+/**
+ * tellingFailures does something with executors. What memory or ONNX Runtime does not allow is told as an InputError.
+ * @param task what could not be done then: completes "Cannot …"
+ */
+export async function tellingFailures<T>(task: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    throw error instanceof OutOfMemoryError ? memoryError(task, error) : error;
+    if (error instanceof OutOfMemoryError) throw memoryError(task, error);
+    if (error instanceof ExecutionError) throw new InputError(task, [fault(firstLine(error.message))]);
+    throw error;
   }
 }

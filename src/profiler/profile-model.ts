@@ -329,7 +329,7 @@ class ProfileRun {
     const outOfMemory = error instanceof OutOfMemoryError;
     this.#outOfMemory ||= outOfMemory;
     this.#reportFailure(
-      `${what} could not be measured: ${outOfMemory ? firstLine(error.why) : error.message}`,
+      `${what} could not be measured: ${firstLine(outOfMemory ? error.why : error.message)}`,
     );
   }
 

@@ -1,7 +1,7 @@
 import { InputError } from '../artifacts/index.js';
 import { checkThreads, MemoryGuard, type NamedDevice } from '../execution/index.js';
 import { sessionLayerTimes } from './layer-times.js';
-import { tellingMemory } from './memory-need.js';
+import { tellingFailures } from './memory-need.js';
 import { ScratchExecutors } from './scratch-executors.js';
 import { withScratch, writeData, writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
@@ -10,8 +10,8 @@ import type { PreparedModel } from './types.js';
  * timeLayersByClass gives the mean µs of every layer by device class, for one request. That is enough to group layers
  * into blocks without measuring blocks. It calls `sessionLayerTimes` on an executor of each device. ONNX
  * Runtime's times lack the hold-back of an emulated device, so those are multiplied.
- * @throws MissingError where a device is missing; InputError where one has more CPU threads than the host, or memory
- *   ran out
+ * @throws MissingError where a device is missing; InputError where one has more CPU threads than the host, memory ran
+ *   out, or ONNX Runtime failed
  */
 export async function timeLayersByClass(
   prepared: PreparedModel,
@@ -21,7 +21,7 @@ export async function timeLayersByClass(
   const faults = devices.flatMap(({ device }) => checkThreads([{ device, virtual: 1, count: 1 }]));
   if (faults.length > 0) throw new InputError(`time the layers of ${prepared.name}`, faults);
   const scratch = new ScratchExecutors(new MemoryGuard());
-  return tellingMemory(`time the layers of ${prepared.name}`, () =>
+  return tellingFailures(`time the layers of ${prepared.name}`, () =>
     withScratch(async (folder) => {
       await writeData(folder, prepared.source);
       const path = await writeModel(folder, 'whole', prepared.model.bytes);

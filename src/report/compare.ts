@@ -1,6 +1,9 @@
 import type { CompareRow, ComparisonDocument } from '../api/index.js';
 import { figure, orDash, percent, type Table } from './table.js';
 
+/** A table of so many rows does not fit on a screen, so that a line says what came out. */
+const LONG_TABLE = 20;
+
 /** Of the rows without a plan, this many have their reasons told. */
 const MOST_REASONS = 10;
 
@@ -92,19 +95,43 @@ export function compareNotes({ rows, cases, complete }: ComparisonDocument): str
       ? ['classes without hourlyCost: no cost and no frontier for the plans that use them']
       : []),
     ...(complete ? [] : [`interrupted: ${rows.length} of ${cases} are done`]),
+    ...(rows.length >= LONG_TABLE ? [summaryOf(rows)] : []),
   ];
+}
+
+/** summaryOf counts the rows and names the one with the most throughput, and the cheapest per request. */
+function summaryOf(rows: readonly CompareRow[]): string {
+  const planned = rows.filter(({ status }) => hasPlan(status));
+  const best = (figureOf: (row: CompareRow) => number | undefined) =>
+    planned.toSorted((a, b) => (figureOf(b) ?? -Number.MAX_VALUE) - (figureOf(a) ?? -Number.MAX_VALUE))[0];
+  const fastest = best(({ throughputRps }) => throughputRps);
+  const cheapest = best(({ costPerMillionRequests: cost }) => (cost === undefined ? cost : -cost));
+  return [
+    `${rows.length} compared: ${planned.length} with a plan`,
+    ...(fastest === undefined
+      ? []
+      : [`most requests/s: ${shown(fastest.throughputRps)} with ${caseWords(fastest)}`]),
+    ...(cheapest?.costPerMillionRequests === undefined
+      ? []
+      : [`least cost/million: ${shown(cheapest.costPerMillionRequests)} with ${caseWords(cheapest)}`]),
+  ].join('; ');
 }
 
 function hasPlan(status: CompareRow['status']): boolean {
   return status === 'optimal' || status === 'feasible';
 }
 
-function reasonOf({ mix, slo, margin, reasons = [] }: CompareRow): string {
-  const where = [
+function reasonOf(row: CompareRow): string {
+  const { reasons = [] } = row;
+  const more = reasons.length > 1 ? ` (and ${reasons.length - 1} more)` : '';
+  return `no plan with ${caseWords(row)}: ${reasons[0]}${more}`;
+}
+
+/** caseWords names a row by its mix and what was swept. */
+function caseWords({ mix, slo, margin }: CompareRow): string {
+  return [
     mixWords(mix),
     ...(slo ? [`SLO ${slo}`] : []),
     ...(margin === undefined ? [] : [`margin ${margin}`]),
-  ];
-  const more = reasons.length > 1 ? ` (and ${reasons.length - 1} more)` : '';
-  return `no plan with ${where.join(', ')}: ${reasons[0]}${more}`;
+  ].join(', ');
 }

@@ -96,3 +96,19 @@ function sumOf(values: readonly (number | null)[]): number | undefined {
   }
   return sum;
 }
+
+/** So many lines about unfit figures are shown one by one. */
+const MOST_UNFIT_LINES = 3;
+const UNFIT = /(is|are) unfit\b/;
+
+/**
+ * warningLines gives a profile's warnings as a person reads them. On a busy machine most groups of figures are unfit in
+ * nearly the same words, so that more than a few such lines become one.
+ */
+export function warningLines(warnings: readonly string[]): string[] {
+  const unfit = warnings.filter((warning) => UNFIT.test(warning));
+  if (unfit.length <= MOST_UNFIT_LINES) return [...warnings];
+  const others = warnings.filter((warning) => !UNFIT.test(warning));
+  const said = `figures are unfit at ${unfit.length} combinations of device, virtual size and batch (the profile names them in measurement.warnings), for example ${unfit[0]}`;
+  return [said, ...others];
+}

@@ -115,8 +115,7 @@ async function oneFile(dice: Dice, folder: string): Promise<CaseResult> {
   const before = pictureOf(folder);
   const cost = new Cost();
   const json = dice.chance(0.2) ? ['--json'] : [];
-  const named =
-    kind === 'cluster' ? [file, 'spec.yaml'] : kind === 'profile' ? [file, 'spec.yaml', 'plan.json'] : [file];
+  const named = kind === 'cluster' ? [file, 'spec.yaml'] : kind === 'profile' ? [file, 'spec.yaml'] : [file];
   const validated = await plan(['validate', ...named, ...json], folder);
   const faults = faultsOf(validated);
   const loads = await canLoad(path, kind, faults);

@@ -101,7 +101,7 @@ async function profileModel(
   model: string,
 ): Promise<ExitCode> {
   const { profileModelFile } = await import('../../api/index.js');
-  const { boundaryChangeLine, blockTable, latencyTable, measuredText } = await import(
+  const { boundaryChangeLine, blockTable, latencyTable, measuredText, warningLines } = await import(
     '../../report/index.js'
   );
   const shown = await progress();
@@ -114,7 +114,7 @@ async function profileModel(
     onNote: (text) => terminal.note(inFlags(text)),
   });
   shown.stop();
-  for (const warning of profile.measurement?.warnings ?? []) await terminal.warn(warning);
+  for (const warning of warningLines(profile.measurement?.warnings ?? [])) await terminal.warn(warning);
   await terminal.table(blockTable(profile));
   const latencies = latencyTable(profile);
   if (latencies.rows.length > 0) await terminal.table(latencies);

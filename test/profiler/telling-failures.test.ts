@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { InputError } from '../../src/artifacts/index.js';
+import { ExecutionError, OutOfMemoryError } from '../../src/execution/index.js';
+import { tellingFailures } from '../../src/profiler/memory-need.js';
+
+const failing = (error: Error) => tellingFailures('time the layers of m', () => Promise.reject(error));
+
+it('tellingFailures() tells the first line of what ONNX Runtime refused, and what memory did not allow', async () => {
+  const refused = failing(new ExecutionError('Cannot run a model on cpu: no kernel\nand a stack'));
+  await expect(refused).rejects.toThrow(
+    /^Cannot time the layers of m: Cannot run a model on cpu: no kernel$/,
+  );
+  await expect(refused).rejects.toBeInstanceOf(InputError);
+  const short = failing(new OutOfMemoryError('long', 'memory ran out'));
+  await expect(short).rejects.toThrow(/^Cannot time the layers of m: memory ran out\nGive smaller sizes/);
+});
+
+it('tellingFailures() lets faults of the program through', async () => {
+  await expect(failing(new TypeError('a bug'))).rejects.toBeInstanceOf(TypeError);
+});

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import type { CompareRow, ComparisonDocument } from '../../src/api/index.js';
+import { compareNotes, warningLines } from '../../src/report/index.js';
+
+function rowsOf(count: number, row: (i: number) => Partial<CompareRow>): ComparisonDocument {
+  const rows = Array.from({ length: count }, (_, i): CompareRow => {
+    const mix = { L4: i + 1 };
+    return { mix, sloMs: [50], status: 'optimal', hourlyCost: 1, ...row(i) } as CompareRow;
+  });
+  const tool = { name: 'inferplan', version: '0' };
+  return { kind: 'comparison', version: '1.0', tool, inputs: [], complete: true, cases: count, rows };
+}
+
+it('compareNotes() ends a long table with how many have a plan, the fastest and the cheapest', () => {
+  const document = rowsOf(150, (i) =>
+    i < 30
+      ? { status: 'infeasible', throughputRps: 1e6 }
+      : { throughputRps: 200 - Math.abs(i - 99), costPerMillionRequests: 10 + Math.abs(i - 49), slo: '5x' },
+  );
+  expect(compareNotes(document).at(-1)).toBe(
+    '150 compared: 120 with a plan; most requests/s: 200 with 100 L4, SLO 5x; least cost/million: 10.0 with 50 L4, SLO 5x',
+  );
+  expect(compareNotes(rowsOf(25, () => ({ status: 'infeasible' }))).at(-1)).toBe(
+    '25 compared: 0 with a plan',
+  );
+});
+
+it('compareNotes() adds no such line to a table that is seen whole', () => {
+  expect(compareNotes(rowsOf(19, () => ({ throughputRps: 1 })))).toEqual([]);
+});
+
+it('warningLines() makes one line of many about unfit figures, and keeps the others', () => {
+  const unfit = Array.from(
+    { length: 24 },
+    (_, i) => `cpu 1/1 batch ${i}: 7 of 9 figures are unfit (block 1), for example`,
+  );
+  const one = 'cpu 1/2 batch 1 block 3 is unfit: it varies';
+  const other = 'float16 at the boundaries makes outputs infinite';
+  expect(warningLines([...unfit.slice(0, 2), one, other])).toEqual([...unfit.slice(0, 2), one, other]);
+  const lines = warningLines([...unfit, other, one]);
+  expect(lines).toEqual([expect.stringContaining('unfit at 25 combinations'), other]);
+  expect(lines[0]).toContain(unfit[0]);
+});
