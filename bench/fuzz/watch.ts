@@ -5,6 +5,8 @@ import { join, relative } from 'node:path';
 /** MOST_CPU_MS and MOST_BYTES are the most CPU time and memory that a case may take, beyond what its input needs. */
 const MOST_CPU_MS = 1000;
 const MOST_BYTES = 256 * 1024 * 1024;
+/** A search starts threads with modules of their own. */
+const MOST_SEARCH_MS = 2000;
 /** A byte of input may become so many bytes in memory: text, tokens, values and tables. */
 const BYTES_FOR_A_BYTE = 40;
 
@@ -52,14 +54,17 @@ export class Cost {
   private readonly cpu = process.cpuUsage();
   private readonly peakBytes = peakBytes();
 
-  /** faults says what a case took beyond its limits. */
-  faults(inputBytes: number): string[] {
+  /**
+   * faults says what a case took beyond its limits.
+   * @param searches the number of commands in it that started a thread to solve or simulate
+   */
+  faults(inputBytes: number, searches = 0): string[] {
     const { user, system } = process.cpuUsage(this.cpu);
     const ms = (user + system) / 1e3;
     const bytes = peakBytes() - this.peakBytes;
     const most = MOST_BYTES + BYTES_FOR_A_BYTE * inputBytes;
     return [
-      ...(ms > MOST_CPU_MS ? [`took ${ms.toFixed(0)} ms of CPU`] : []),
+      ...(ms > MOST_CPU_MS + MOST_SEARCH_MS * searches ? [`took ${ms.toFixed(0)} ms of CPU`] : []),
       ...(bytes > most ? [`took ${(bytes / 2 ** 20).toFixed(0)} MiB more memory`] : []),
     ];
   }

@@ -120,9 +120,10 @@ async function oneFile(dice: Dice, folder: string): Promise<CaseResult> {
   const faults = faultsOf(validated);
   const loads = await canLoad(path, kind, faults);
   if (!loads && validated.code === 0) faults.push(`plan validate takes ${file}, which cannot be loaded`);
-  for (const command of commands)
-    if (dice.chance(command.share)) faults.push(...(await commandFaults(dice, { command, folder, loads })));
-  faults.push(...cost.faults(value.length), ...changesOf(before, pictureOf(folder), [OUT]));
+  const tried = commands.filter(({ share }) => dice.chance(share));
+  for (const command of tried) faults.push(...(await commandFaults(dice, { command, folder, loads })));
+  const searches = tried.filter(({ args }) => args[0] === 'solve' || args[0] === 'simulate').length;
+  faults.push(...cost.faults(value.length, searches), ...changesOf(before, pictureOf(folder), [OUT]));
   return {
     what: `${file}: ${what}`,
     outcome: `${validated.code === 0 ? 'accepted' : 'refused'} ${kind}`,

@@ -87,7 +87,8 @@ async function oneTrace(dice: Dice, folder: string): Promise<CaseResult> {
     isTaken = false;
     if (!(error instanceof InputError)) faults.push(`reading the trace threw ${(error as Error).stack}`);
   }
-  if (dice.chance(WHOLE_SHARE)) {
+  const isWhole = dice.chance(WHOLE_SHARE);
+  if (isWhole) {
     const args = [
       'simulate',
       'plan.json',
@@ -108,6 +109,9 @@ async function oneTrace(dice: Dice, folder: string): Promise<CaseResult> {
     );
     faults.push(...faultsOf(ran));
   }
-  faults.push(...cost.faults(value.length), ...changesOf(before, pictureOf(folder), ['out']));
+  faults.push(
+    ...cost.faults(value.length, isWhole ? 1 : 0),
+    ...changesOf(before, pictureOf(folder), ['out']),
+  );
   return { what, outcome: isTaken ? 'accepted' : 'refused', faults };
 }
