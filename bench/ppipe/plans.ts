@@ -1,10 +1,11 @@
-import type {
-  Cluster,
-  PlannedModel,
-  PlannedPartition,
-  PlannedPipeline,
-  PooledPlan,
-  Profile,
+import {
+  type Cluster,
+  type PlannedModel,
+  type PlannedPartition,
+  type PlannedPipeline,
+  type PooledPlan,
+  type Profile,
+  seatsOf,
 } from '../../src/artifacts/index.js';
 import { type PoolToPlace, placeVirtualGpus } from '../../src/milp/index.js';
 import { type Instance, type ReferencePipeline, readInstances, readProfile, specOf } from './instances.js';
@@ -86,8 +87,8 @@ export function publishedPlan(
     models,
     classes: Object.fromEntries(
       Object.entries(cluster.devices).map(([name, { count }]) => {
-        const gpus = placement.filter((seat) => seat.class === name);
-        return [name, { used: new Set(gpus.map((seat) => `${seat.server}/${seat.gpu}`)).size, count }];
+        const seats = [...seatsOf(placement, cluster.devices)].filter(({ place }) => place.class === name);
+        return [name, { used: new Set(seats.map(({ server, gpu }) => `${server}/${gpu}`)).size, count }];
       }),
     ),
     placement,

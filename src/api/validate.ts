@@ -105,8 +105,8 @@ async function describeOnnx(path: string): Promise<string> {
 async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promise<string> {
   const which = plan.baseline === undefined ? 'pooled plan' : `plan of the baseline ${plan.baseline}`;
   const head = `${which} of ${plan.models.map(({ name }) => name).join(', ')}`;
-  const { topologyOf } = await import('../serving/index.js');
-  topologyOf(plan, { transfers: 'none' });
+  const { checkPlacement } = await import('../serving/index.js');
+  checkPlacement(plan);
   return (await confirmPlan(plan, path)) === 'recomputed'
     ? `${head}; recomputed from its spec and profiles`
     : `${head}; it names no spec, so its figures were not recomputed`;

@@ -29,6 +29,7 @@ export {
   replacingFaults,
 } from './outputs.js';
 export { partFault } from './part-files.js';
+export { gpuNumber, type Run, runsOf, type Seat, type Spanned, seatsOf } from './placement.js';
 export type {
   ClassUse,
   Placement,

@@ -25,7 +25,7 @@ export interface PooledPlan extends Emitted {
   planner: PlannerOptions;
   models: PlannedModel[];
   classes: Record<string, ClassUse>;
-  /** One entry for every virtual GPU that serves. */
+  /** Every virtual GPU that serves: an entry each, or one for a long row of alike ones. */
   placement: Placement[];
 }
 
@@ -108,6 +108,11 @@ export interface Placement {
   server: string;
   /** The GPU on the server, counted from 0. */
   gpu: number;
+  /**
+   * The GPUs in a row that have such a virtual GPU: this one, the next ones of its server, then those of the class's
+   * next servers. By default 1.
+   */
+  count?: number;
   class: string;
   virtual: number;
   /** The index of the model in `models`. */

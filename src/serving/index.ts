@@ -47,6 +47,7 @@ export {
 } from './stage-local/index.js';
 export type { FeedbackCorrection, QueueOrder, ReservationCorrection } from './state/index.js';
 export {
+  checkPlacement,
   type Links,
   type Pool,
   type ServedModel,

@@ -1,10 +1,19 @@
-import { type Fault, InputError, type PlannedPipeline, type PooledPlan } from '../artifacts/index.js';
+import {
+  type Fault,
+  gpuNumber,
+  InputError,
+  type PlannedPipeline,
+  type PooledPlan,
+  seatsOf,
+} from '../artifacts/index.js';
 import { type Links, linksByServer, publishedLinks } from './links.js';
 
 export type { Links } from './links.js';
 
 const NS_PER_US = 1e3;
 const NS_PER_MS = 1e6;
+/** Every virtual GPU takes some hundred bytes in a scheduler. */
+const MOST_DEVICES = 1_000_000;
 
 /**
  * Topology is a plan as a scheduler sees it: models with their SLOs, pools of virtual GPUs with their
@@ -93,11 +102,11 @@ export interface TopologyOptions {
  * topologyOf makes the topology of a pooled plan, for the live runtime and the simulator alike. Pools are
  * ordered by model, pipeline and partition, and devices as in the plan's placement. It is pure, and its cost
  * is linear in the plan.
- * @throws InputError with every contradiction in the plan
+ * @throws InputError with every contradiction in the plan, or where it has more than a million virtual GPUs
  */
 export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Topology {
-  const faults = contradictions(plan);
-  if (faults.length > 0) throw new InputError('use the plan', faults, 'Solve it again, or mend the edit.');
+  checkPlacement(plan);
+  refuseTooMany(plan);
   const pools = plan.models.flatMap((model, m) =>
     model.pipelines.flatMap((pipeline, p) => poolsOf(plan, pipeline, m, p, options)),
   );
@@ -212,19 +221,38 @@ function filledLatencies(byBatch: (number | null)[], batch: number): Float64Arra
 function devicesOf(plan: PooledPlan, pools: Pool[], { rules }: TopologyOptions): VirtualDevice[] {
   const poolOf = new Map(pools.map((pool, i) => [`${pool.model}/${pool.pipeline}/${pool.partition}`, i]));
   const onGpu = new Map<string, number>();
-  const seats = plan.placement.map((place) => ({
-    place,
-    pool: poolOf.get(`${place.model}/${place.pipeline}/${place.partition}`) as number,
+  const seats = Array.from(seatsOf(plan.placement, plan.cluster.devices), (seat) => ({
+    ...seat,
+    pool: poolOf.get(`${seat.place.model}/${seat.place.pipeline}/${seat.place.partition}`) as number,
   }));
   if (rules === 'published') seats.sort((a, b) => a.pool - b.pool);
-  return seats.map(({ place, pool }, device) => {
+  return seats.map(({ place, server, gpu, pool }, device) => {
     pools[pool]?.devices.push(device);
-    const gpu = `${place.server}/gpu${place.gpu}`;
-    const k = onGpu.get(gpu) ?? 0;
-    onGpu.set(gpu, k + 1);
-    const { server, virtual } = place;
-    return { name: `${gpu}/${k}`, pool, server, gpu: place.gpu, deviceClass: place.class, virtual };
+    const name = `${server}/gpu${gpu}`;
+    const k = onGpu.get(name) ?? 0;
+    onGpu.set(name, k + 1);
+    return { name: `${name}/${k}`, pool, server, gpu, deviceClass: place.class, virtual: place.virtual };
   });
+}
+
+/**
+ * checkPlacement checks what `topologyOf` needs, in time for the entries of the placement.
+ * @throws InputError with every contradiction in the plan
+ */
+export function checkPlacement(plan: PooledPlan): void {
+  const faults = contradictions(plan);
+  if (faults.length > 0) throw new InputError('use the plan', faults, 'Solve it again, or mend the edit.');
+}
+
+function refuseTooMany({ placement }: PooledPlan): void {
+  const devices = placement.reduce((sum, { count = 1 }) => sum + count, 0);
+  if (devices <= MOST_DEVICES) return;
+  const message = `has ${devices} virtual GPUs; at most ${MOST_DEVICES} can be simulated or served`;
+  throw new InputError(
+    'use the plan',
+    [{ path: '/placement', message }],
+    'Solve it for fewer GPUs or lower rates.',
+  );
 }
 
 /**
@@ -250,8 +278,13 @@ function contradictions(plan: PooledPlan): Fault[] {
       faults.push({ path, message: `names ${at}, which the plan does not have` });
       return;
     }
+    if (place.count !== undefined && Number.isNaN(gpuNumber(place, 1)))
+      faults.push({
+        path,
+        message: `counts GPUs from ${place.server} on, which is no ${place.class}-<number>`,
+      });
     const key = `${place.model}/${place.pipeline}/${place.partition}`;
-    placed.set(key, (placed.get(key) ?? 0) + 1);
+    placed.set(key, (placed.get(key) ?? 0) + (place.count ?? 1));
     if (place.class !== part.device || place.virtual !== part.virtual) {
       const is = `${place.class} in ${place.virtual}`;
       faults.push({

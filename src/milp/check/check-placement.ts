@@ -1,32 +1,64 @@
-import { type Cluster, type Fault, fault, type Placement } from '../../artifacts/index.js';
+import {
+  type Cluster,
+  type Fault,
+  fault,
+  gpuNumber,
+  type Placement,
+  type Run,
+  runsOf,
+  type Spanned,
+} from '../../artifacts/index.js';
 import type { PlanBody, PooledProblem, WholeGpusPer } from '../problem.js';
-
-/** The entries that share a GPU or a server: the first of them, and whether all others are like it. */
-interface Company {
-  readonly first: Placement;
-  /** Their sum in GPUs: Σ 1/v. */
-  worth: number;
-  isOneSize: boolean;
-  isOneOwner: boolean;
-}
 
 /**
  * placementFaults checks that every virtual GPU is on a server and a GPU that exist, alone or with others that the
- * rules allow. It takes one pass over the entries, of which a large cluster has hundreds of thousands.
+ * rules allow. It takes time for the entries, not for the GPUs: what rows of GPUs have in common is checked once.
  */
 export function placementFaults(plan: PlanBody, { cluster, planner }: PooledProblem): Fault[] {
   const { wholeGpusPer, virtualPer } = planner;
-  const gpus = companies(plan.placement, gpuOf, wholeGpusPer);
-  const servers =
-    virtualPer === 'server' ? companies(plan.placement, (seat) => seat.server, wholeGpusPer) : undefined;
+  const gpus = Object.entries(cluster.devices).flatMap(([name, { perServer = 1 }]) =>
+    runsOf(name, spannedGpus(plan.placement, name, perServer)).map(
+      (run): Row => ({ ...run, name: gpuRowName(run, perServer) }),
+    ),
+  );
+  const servers = Object.entries(cluster.devices).flatMap(([name, { perServer = 1 }]) =>
+    runsOf(name, spannedServers(plan.placement, name, perServer)).map(
+      (run): Row => ({ ...run, name: rowName(`${name}-${run.first}`, run) }),
+    ),
+  );
   return [
     ...countFaults(plan),
     ...seatFaults(plan, cluster),
     ...companyFaults(gpus, wholeGpusPer),
-    ...(servers === undefined ? [] : sizeFaults(servers)),
+    ...(virtualPer === 'server' ? sizeFaults(servers) : []),
     ...(wholeGpusPer === 'pool' ? sizeFaults(gpus) : []),
     ...classFaults(plan, gpus, cluster),
   ];
+}
+
+/** Row is alike GPUs or servers in a row, under a name for people. */
+type Row = Run & { readonly name: string };
+
+function spannedGpus(placement: readonly Placement[], name: string, perServer: number): Spanned[] {
+  return placement.flatMap((place) => {
+    const from = place.class === name ? gpuNumber(place, perServer) : Number.NaN;
+    return Number.isNaN(from) ? [] : [{ place, from, to: from + (place.count ?? 1) }];
+  });
+}
+
+function spannedServers(placement: readonly Placement[], name: string, perServer: number): Spanned[] {
+  return spannedGpus(placement, name, perServer).map(({ place, from, to }) => ({
+    ...{ place, from: Math.floor(from / perServer), to: Math.floor((to - 1) / perServer) + 1 },
+  }));
+}
+
+function gpuRowName(run: Run, perServer: number): string {
+  const gpu = run.first % perServer;
+  return rowName(`${run.class}-${(run.first - gpu) / perServer}/${gpu}`, run);
+}
+
+function rowName(first: string, { count }: Run): string {
+  return count === 1 ? first : `${first} and each of the ${count - 1} after it`;
 }
 
 function countFaults({ models, placement }: PlanBody): Fault[] {
@@ -34,11 +66,11 @@ function countFaults({ models, placement }: PlanBody): Fault[] {
     pipelines.map(({ partitions }) => partitions.map(({ virtualGpus }) => virtualGpus)),
   );
   const told: Fault[] = [];
-  for (const [i, { model, pipeline, partition }] of placement.entries()) {
+  for (const [i, { model, pipeline, partition, count = 1 }] of placement.entries()) {
     const counts = left[model]?.[pipeline];
     if (counts?.[partition] === undefined)
       told.push(fault(`is of ${model}/${pipeline}/${partition}, which the plan has not`, `/placement/${i}`));
-    else counts[partition] -= 1;
+    else counts[partition] -= count;
   }
   left.forEach((pipelines, m) => {
     pipelines.forEach((partitions, i) => {
@@ -68,46 +100,15 @@ function seatFaults({ models, placement }: PlanBody, { devices }: Cluster): Faul
           at,
         ),
       );
-    const server = seat.server.startsWith(`${seat.class}-`)
-      ? Number(seat.server.slice(seat.class.length + 1))
-      : Number.NaN;
-    const perServer = device.perServer ?? 1;
-    const number = server * perServer + seat.gpu;
-    if (
-      !(
-        Number.isInteger(server) &&
-        server >= 0 &&
-        seat.gpu < perServer &&
-        number < device.count - (device.taken ?? 0)
-      )
-    )
+    const { perServer = 1, count, taken = 0 } = device;
+    const first = gpuNumber(seat, perServer);
+    const beyond = first + (seat.count ?? 1) - (count - taken);
+    if (Number.isNaN(first) || seat.gpu >= perServer || beyond >= (seat.count ?? 1))
       told.push(fault(`is on ${seat.server} GPU ${seat.gpu}, which is not there or taken`, at));
+    else if (beyond > 0)
+      told.push(fault(`is on ${seat.count} GPUs, of which the last ${beyond} are not there or taken`, at));
   }
   return told;
-}
-
-function companies(
-  placement: readonly Placement[],
-  by: (seat: Placement) => string,
-  rule: WholeGpusPer,
-): Map<string, Company> {
-  const found = new Map<string, Company>();
-  for (const seat of placement) {
-    const name = by(seat);
-    const known = found.get(name);
-    if (known === undefined) {
-      found.set(name, { first: seat, worth: 1 / seat.virtual, isOneSize: true, isOneOwner: true });
-      continue;
-    }
-    known.worth += 1 / seat.virtual;
-    known.isOneSize &&= seat.virtual === known.first.virtual;
-    known.isOneOwner &&= haveOneOwner(seat, known.first, rule);
-  }
-  return found;
-}
-
-function gpuOf({ server, gpu }: Placement): string {
-  return `${server}/${gpu}`;
 }
 
 /** This says whether two entries may share a GPU. */
@@ -122,25 +123,28 @@ function haveOneOwner(a: Placement, b: Placement, rule: WholeGpusPer): boolean {
   }
 }
 
-function companyFaults(gpus: Map<string, Company>, rule: WholeGpusPer): Fault[] {
+function companyFaults(gpus: readonly Row[], rule: WholeGpusPer): Fault[] {
   const told: Fault[] = [];
-  for (const [name, { worth, isOneOwner }] of gpus) {
+  for (const { name, places } of gpus) {
+    const worth = places.reduce((sum, { virtual }) => sum + 1 / virtual, 0);
     if (worth > 1 + 1e-9) told.push(fault(`GPU ${name} holds ${worth} GPUs' worth`, '/placement'));
-    if (!isOneOwner) told.push(fault(`GPU ${name} is shared by unlike ${rule}s`, '/placement'));
+    if (!places.every((place) => haveOneOwner(place, places[0]!, rule)))
+      told.push(fault(`GPU ${name} is shared by unlike ${rule}s`, '/placement'));
   }
   return told;
 }
 
-function sizeFaults(places: Map<string, Company>): Fault[] {
+function sizeFaults(rows: readonly Row[]): Fault[] {
   const told: Fault[] = [];
-  for (const [name, { isOneSize }] of places)
-    if (!isOneSize) told.push(fault(`${name} has unlike virtual sizes`, '/placement'));
+  for (const { name, places } of rows)
+    if (!places.every(({ virtual }) => virtual === places[0]!.virtual))
+      told.push(fault(`${name} has unlike virtual sizes`, '/placement'));
   return told;
 }
 
-function classFaults({ classes }: PlanBody, gpus: Map<string, Company>, { devices }: Cluster): Fault[] {
+function classFaults({ classes }: PlanBody, gpus: readonly Row[], { devices }: Cluster): Fault[] {
   const usedOf = new Map<string, number>();
-  for (const { first } of gpus.values()) usedOf.set(first.class, (usedOf.get(first.class) ?? 0) + 1);
+  for (const { class: name, count } of gpus) usedOf.set(name, (usedOf.get(name) ?? 0) + count);
   return Object.entries(devices).flatMap(([name, device]) => {
     const use = classes[name];
     if (use === undefined) return [fault(`lacks ${name}`, '/classes')];

@@ -1,4 +1,12 @@
-import type { PlannedPartition, PlannedPipeline, PooledPlan } from '../../artifacts/index.js';
+import {
+  gpuNumber,
+  type Placement,
+  type PlannedPartition,
+  type PlannedPipeline,
+  type PooledPlan,
+  runsOf,
+  type Spanned,
+} from '../../artifacts/index.js';
 
 /** Change is one figure in both plans. */
 export interface Change {
@@ -105,22 +113,78 @@ function gpusOf(pipeline: PlannedPipeline | undefined): number {
   return pipeline?.partitions.reduce((sum, { gpus }) => sum + gpus, 0) ?? 0;
 }
 
-type Placed = Pick<PooledPlan, 'models' | 'placement'>;
+type Placed = Pick<PooledPlan, 'models' | 'placement' | 'cluster'>;
 
-/** What each GPU serves, in words that do not depend on the order of pipelines. */
-function dutyOfGpus({ models, placement }: Placed): Map<string, string> {
-  const duties = new Map<string, string[]>();
-  for (const { server, gpu, model, pipeline, partition } of placement) {
-    const part = models[model]?.pipelines[pipeline]?.partitions[partition];
-    const duty = part === undefined ? '' : `${models[model]?.name}: ${partitionName(part)}`;
-    const key = `${server}/${gpu}`;
-    duties.set(key, [...(duties.get(key) ?? []), duty]);
-  }
-  return new Map([...duties].map(([gpu, list]) => [gpu, list.sort().join('; ')]));
+/** Duties are rows of GPUs of one class with what they serve, in words that do not depend on the order of pipelines. */
+type Duties = readonly { readonly from: number; readonly to: number; readonly serves: string }[];
+
+function dutiesOf(
+  { models, placement, cluster }: Placed,
+  row: string,
+  { class: name, stride }: { readonly class: string; readonly stride: number },
+): Duties {
+  const perServer = cluster.devices[name]?.perServer ?? 1;
+  const spanned = placement.flatMap((place) =>
+    rowOf(place) === row ? spansOf(place, perServer, stride) : [],
+  );
+  return runsOf(name, spanned).map(({ first, count, places }) => {
+    const duties = places.map(({ model, pipeline, partition }) => {
+      const part = models[model]?.pipelines[pipeline]?.partitions[partition];
+      return part === undefined ? '' : `${models[model]?.name}: ${partitionName(part)}`;
+    });
+    return { from: first, to: first + count, serves: duties.sort().join('; ') };
+  });
 }
 
+/** rowOf names the GPUs that are numbered together: those of a class, or of a server that is not named after it. */
+function rowOf(place: Placement): string {
+  return Number.isNaN(gpuNumber(place, 1)) ? `${place.class}/${place.server}` : place.class;
+}
+
+/** spansOf numbers the GPUs of an entry as if each server had `stride` of them. */
+function spansOf(place: Placement, perServer: number, stride: number): Spanned[] {
+  const { gpu, count = 1 } = place;
+  let number = gpuNumber(place, perServer);
+  if (Number.isNaN(number)) return [{ place, from: gpu, to: gpu + count }];
+  if (stride === perServer) return [{ place, from: number, to: number + count }];
+  const spans: Spanned[] = [];
+  for (let left = count; left > 0; ) {
+    const at = number % perServer;
+    const here = Math.min(left, perServer - at);
+    const from = ((number - at) / perServer) * stride + at;
+    spans.push({ place, from, to: from + here });
+    number += here;
+    left -= here;
+  }
+  return spans;
+}
+
+/** movedGpus counts the GPUs that serve something else in `b` than in `a`, or serve in one of them only. */
 function movedGpus(a: Placed, b: Placed): number {
-  const [before, after] = [dutyOfGpus(a), dutyOfGpus(b)];
-  return [...new Set([...before.keys(), ...after.keys()])].filter((gpu) => before.get(gpu) !== after.get(gpu))
-    .length;
+  const classOf = new Map([...a.placement, ...b.placement].map((place) => [rowOf(place), place.class]));
+  let moved = 0;
+  for (const [row, name] of classOf) {
+    const stride = Math.max(...[a, b].map(({ cluster }) => cluster.devices[name]?.perServer ?? 1));
+    const at = { class: name, stride };
+    moved += unlike(dutiesOf(a, row, at), dutiesOf(b, row, at));
+  }
+  return moved;
+}
+
+/** unlike counts the GPUs whose duties differ. */
+function unlike(before: Duties, after: Duties): number {
+  const ends = [...new Set([...before, ...after].flatMap(({ from, to }) => [from, to]))].sort(
+    (a, b) => a - b,
+  );
+  let [i, k, count] = [0, 0, 0];
+  for (let e = 0; e + 1 < ends.length; e++) {
+    const at = ends[e]!;
+    while (i < before.length && before[i]!.to <= at) i += 1;
+    while (k < after.length && after[k]!.to <= at) k += 1;
+    const [was, is] = [before[i], after[k]].map((duty) =>
+      duty !== undefined && duty.from <= at ? duty.serves : undefined,
+    );
+    if (was !== is) count += ends[e + 1]! - at;
+  }
+  return count;
 }

@@ -24,9 +24,13 @@ interface AlikeGpus {
 }
 
 /**
- * NextGpu gives the number of the next GPU of a virtual size. The GPUs of a server are numbered one after the other.
+ * TakeGpus gives the numbers of the next GPUs of a virtual size, as rows of consecutive ones. The GPUs of a server are
+ * numbered one after the other.
  */
-type NextGpu = (virtual: number) => number;
+type TakeGpus = (virtual: number, count: number) => readonly { first: number; count: number }[];
+
+/** People read the entries of up to this many alike GPUs; longer rows have one entry for all their GPUs. */
+const MOST_LISTED = 1000;
 
 const ROUNDING = 1e-9;
 
@@ -46,9 +50,17 @@ export function placeVirtualGpus(
   const placed: Placement[] = [];
   for (const [name, device] of Object.entries(cluster.devices)) {
     const gpus = fillGpus(pools, name, rules);
-    const next = numbering(gpus, device, rules);
-    if (next === undefined) return undefined;
-    for (const alike of gpus) placeAlike(alike, pools, name, device.perServer ?? 1, next, placed);
+    const take = numbering(gpus, device, rules);
+    if (take === undefined) return undefined;
+    for (const alike of gpus)
+      for (const row of take(alike.virtual, alike.count))
+        placed.push(
+          ...entriesOf(
+            row,
+            alike.pools.map((p) => pools[p] as PoolToPlace),
+            device.perServer ?? 1,
+          ),
+        );
   }
   return placed;
 }
@@ -60,35 +72,22 @@ export function canPlace(pools: readonly PoolToPlace[], cluster: Cluster, rules:
   );
 }
 
-/**
- * placeAlike adds the entries of GPUs that are alike. Large clusters have hundreds of thousands of entries, so equal
- * ones share one object.
- */
-function placeAlike(
-  { virtual, pools: on, count }: AlikeGpus,
+/** entriesOf lists a row of GPUs that all hold virtual GPUs of these pools. */
+function entriesOf(
+  row: { readonly first: number; readonly count: number },
   pools: readonly PoolToPlace[],
-  name: string,
   perServer: number,
-  next: NextGpu,
-  placed: Placement[],
-): void {
-  let last = -1;
-  let server = '';
-  for (let i = 0; i < count; i++) {
-    const number = next(virtual);
-    const gpu = number % perServer;
-    const of = (number - gpu) / perServer;
-    if (of !== last) [last, server] = [of, `${name}-${of}`];
-    let entry: Placement | undefined;
-    for (let k = 0; k < on.length; k++) {
-      // The entries of one pool on one GPU are equal.
-      if (entry === undefined || on[k] !== on[k - 1]) {
-        const { model, pipeline, partition, virtual: own } = pools[on[k] as number] as PoolToPlace;
-        entry = { server, gpu, class: name, virtual: own, model, pipeline, partition };
-      }
-      placed.push(entry);
-    }
-  }
+): Placement[] {
+  const listed = row.count > MOST_LISTED ? 1 : row.count;
+  const repeated = row.count > MOST_LISTED ? { count: row.count } : {};
+  return Array.from({ length: listed }, (_, i) => {
+    const gpu = (row.first + i) % perServer;
+    const number = (row.first + i - gpu) / perServer;
+    return pools.map(({ class: name, virtual, model, pipeline, partition }) => ({
+      ...{ server: `${name}-${number}`, gpu, ...repeated, class: name, virtual },
+      ...{ model, pipeline, partition },
+    }));
+  }).flat();
 }
 
 /** fillGpus fills the whole GPUs of one class, group by group. */
@@ -192,12 +191,15 @@ function numbering(
   gpus: readonly AlikeGpus[],
   device: DeviceClass,
   { virtualPer }: PlacementRules,
-): NextGpu | undefined {
+): TakeGpus | undefined {
   const available = device.count - (device.taken ?? 0);
   if (virtualPer === 'server') return numberingByServer(gpus, available, device.perServer ?? 1);
   if (gpus.reduce((sum, { count }) => sum + count, 0) > available) return undefined;
   let next = 0;
-  return () => next++;
+  return (_virtual, count) => {
+    next += count;
+    return [{ first: next - count, count }];
+  };
 }
 
 /** Servers are given to virtual sizes. A last, smaller server goes to the first size whose remainder fits on it. */
@@ -205,24 +207,31 @@ function numberingByServer(
   gpus: readonly AlikeGpus[],
   available: number,
   perServer: number,
-): NextGpu | undefined {
+): TakeGpus | undefined {
   const whole = Math.floor(available / perServer);
   const small = available % perServer;
   const counts = new Map<number, number>();
   for (const { virtual, count } of gpus) counts.set(virtual, (counts.get(virtual) ?? 0) + count);
   const sizes = [...counts].sort(([a], [b]) => a - b);
   const onSmall = sizes.find(([, count]) => count % perServer > 0 && count % perServer <= small)?.[0];
-  const numbers = new Map<number, { next: number; left: number }>();
+  const numbersOf = new Map<number, { next: number; left: number; small: number }>();
   let server = 0;
   for (const [virtual, count] of sizes) {
     const left = virtual === onSmall ? count - (count % perServer) : count;
-    numbers.set(virtual, { next: server * perServer, left });
+    numbersOf.set(virtual, { next: server * perServer, left, small: 0 });
     server += Math.ceil(left / perServer);
   }
   if (server > whole) return undefined;
-  return (virtual) => {
-    const number = numbers.get(virtual) as { next: number; left: number };
-    if (number.left-- === 0) number.next = whole * perServer;
-    return number.next++;
+  return (virtual, count) => {
+    const numbers = numbersOf.get(virtual) as { next: number; left: number; small: number };
+    const first = numbers.next;
+    const here = Math.min(count, numbers.left);
+    numbers.next += here;
+    numbers.left -= here;
+    if (here === count) return [{ first, count }];
+    // The rest goes to the smaller server.
+    const rest = { first: whole * perServer + numbers.small, count: count - here };
+    numbers.small += rest.count;
+    return here === 0 ? [rest] : [{ first, count: here }, rest];
   };
 }

@@ -1,8 +1,6 @@
 import {
   type ClassUse,
   FORMAT_VERSION,
-  fault,
-  InputError,
   type Placement,
   type PlannedModel,
   type PlannedPartition,
@@ -24,9 +22,6 @@ export interface PlanFacts {
   readonly shadowPrices: readonly (number | undefined)[];
 }
 
-/** A plan lists every virtual GPU in about 100 bytes, and no text may be longer than 512 MiB. */
-const MOST_LISTED = 4_000_000;
-
 /**
  * assemblePlan makes a plan from the columns that it uses. Its pipelines are in a fixed order: the one with most
  * throughput first, ties by their cuts.
@@ -47,7 +42,6 @@ export function assemblePlan(
     ),
   );
   const pools = poolsOf(models);
-  refuseTooMany(pools);
   const placement = placeVirtualGpus(pools, problem.cluster, problem.planner);
   if (placement === undefined) return undefined;
   const whole = wholeGpusUsed(placement);
@@ -72,22 +66,13 @@ export function assemblePlan(
   };
 }
 
-function refuseTooMany(pools: readonly PoolToPlace[]): void {
-  const count = pools.reduce((sum, { virtualGpus }) => sum + virtualGpus, 0);
-  if (count <= MOST_LISTED) return;
-  const why = `the plan has ${count} virtual GPUs, and a file can list ${MOST_LISTED}`;
-  throw new InputError('list the plan', [
-    fault(`${why}; give fewer GPUs, or lower rates`, '/cluster/devices'),
-  ]);
-}
-
 /** wholeGpusUsed counts whole GPUs by class; the entries of one GPU are consecutive. */
 function wholeGpusUsed(placement: readonly Placement[]): Map<string, number> {
   const used = new Map<string, number>();
   let last: Placement | undefined;
   for (const seat of placement) {
     if (seat.gpu !== last?.gpu || seat.server !== last.server)
-      used.set(seat.class, (used.get(seat.class) ?? 0) + 1);
+      used.set(seat.class, (used.get(seat.class) ?? 0) + (seat.count ?? 1));
     last = seat;
   }
   return used;

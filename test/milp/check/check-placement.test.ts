@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Placement } from '../../../src/artifacts/index.js';
 import { placementFaults } from '../../../src/milp/check/check-placement.js';
 import type { PlanBody, PooledProblem, WholeGpusPer } from '../../../src/milp/problem.js';
+import { streamOf } from '../../../src/random/index.js';
+import { counted } from '../counted.js';
 
 /** Two pipelines of two partitions on class A (four servers of two GPUs, one GPU taken), of halves and of whole GPUs. */
 const MODELS = [
@@ -49,6 +51,52 @@ function moved(...changes: readonly [index: number, to: Partial<Placement>][]): 
   for (const [i, to] of changes) Object.assign(placement[i] as Placement, to);
   return placement;
 }
+
+describe('placementFaults() of rows of GPUs', () => {
+  test.each([
+    'pool',
+    'position',
+    'class',
+  ] as const)('finds in rows what it finds in their GPUs, under %s', (rule) => {
+    const { uniform } = streamOf(1, rule);
+    const upTo = (n: number) => Math.floor(uniform() * n);
+    const seen = { sound: 0, faulty: 0 };
+    for (let round = 0; round < 300; round++) {
+      const placement = GOOD.map((seat) => ({ ...seat }));
+      const changes = [
+        () => ({ server: `A-${upTo(5)}`, gpu: upTo(2) }),
+        () => ({ virtual: 1 + upTo(2) }),
+        () => ({ pipeline: upTo(2), partition: upTo(2) }),
+      ];
+      for (let i = upTo(3); i > 0; i--) Object.assign(placement[upTo(GOOD.length)]!, changes[upTo(3)]!());
+      for (const virtualPer of ['gpu', 'server'] as const) {
+        const listed = told(placement, rule, virtualPer);
+        const rows = told(counted(placement, 2), rule, virtualPer);
+        expect(rows.length === 0, JSON.stringify({ listed, rows, placement })).toBe(listed.length === 0);
+        const uses = (faults: readonly string[]) =>
+          faults.filter((text) => /used|unplaced|too many/.test(text));
+        expect(uses(rows)).toEqual(uses(listed));
+        seen[listed.length === 0 ? 'sound' : 'faulty'] += 1;
+      }
+    }
+    expect(Math.min(seen.sound, seen.faulty)).toBeGreaterThan(50);
+  });
+
+  test('names a row by its first GPU, and says how many of its GPUs are not there', () => {
+    const row = { ...on('A-0/0', 0, 0, 2), count: 2 };
+    const rest = GOOD.slice(4);
+    expect(told([row, row, ...rest], 'pool')).toEqual([]);
+    expect(told([row, row, row, ...rest], 'pool')).toEqual(
+      [
+        "/placement GPU A-0/0 and each of the 1 after it holds 1.5 GPUs' worth",
+        '/placement model/pipeline/partition 0/0/0 has 2 virtual GPUs too many placed',
+      ].toSorted((a, b) => b.localeCompare(a)),
+    );
+    expect(told([row, row, ...rest.slice(0, -1), { ...on('A-2/1', 1, 1, 1), count: 3 }], 'pool')[1]).toBe(
+      '/placement/4 is on 3 GPUs, of which the last 1 are not there or taken',
+    );
+  });
+});
 
 describe('placementFaults()', () => {
   test.each([

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { PlannedPartition, PlannedPipeline } from '../../../src/artifacts/index.js';
+import type { Placement, PlannedPartition, PlannedPipeline } from '../../../src/artifacts/index.js';
 import { diffPlans, type PlanBody } from '../../../src/milp/index.js';
+import { streamOf } from '../../../src/random/index.js';
+import { counted } from '../counted.js';
 
 function partition(more: Partial<PlannedPartition> = {}): PlannedPartition {
   return {
@@ -183,5 +185,35 @@ describe('diffPlans()', () => {
       'blocks 0–1 on A batch 4',
       'layers 0–8 on A batch 4',
     ]);
+  });
+});
+
+describe('diffPlans() of rows of GPUs', () => {
+  test('counts the GPUs that moved as a look at every GPU does, also where servers have other sizes', () => {
+    const { uniform } = streamOf(3, 'diff');
+    const parts = [partition(), partition({ blocks: [1, 2] }), partition({ device: 'B' })];
+    const random = (perServer: number): PlanBody => {
+      const body = plan([{ pipelines: [pipeline(10, ...parts)] }], {});
+      const placement = Array.from({ length: 12 }, (_, number): Placement[] => {
+        const partition = Math.floor(uniform() * 4);
+        const server = `A-${Math.floor(number / perServer)}`;
+        const at = { server, gpu: number % perServer, class: 'A', virtual: 1 };
+        return partition === 3 ? [] : [{ ...at, model: 0, pipeline: 0, partition }];
+      }).flat();
+      return { ...body, placement, cluster: { devices: { A: { count: 12, perServer } } } };
+    };
+    const dutyOf = ({ placement }: PlanBody, gpu: string) =>
+      placement.find((place) => `${place.server}/${place.gpu}` === gpu)?.partition;
+    for (let round = 0; round < 100; round++) {
+      const [before, after] = [random(3), random(uniform() < 0.5 ? 3 : 4)];
+      const gpus = new Set([...before.placement, ...after.placement].map((p) => `${p.server}/${p.gpu}`));
+      const moved = [...gpus].filter((gpu) => dutyOf(before, gpu) !== dutyOf(after, gpu)).length;
+      const rows = [before, after].map((body) => {
+        const placement = counted(body.placement, body.cluster.devices.A!.perServer!);
+        return { ...body, placement };
+      }) as [PlanBody, PlanBody];
+      expect(diffPlans(before, after).gpusMoved).toBe(moved);
+      expect(diffPlans(...rows).gpusMoved).toBe(moved);
+    }
   });
 });

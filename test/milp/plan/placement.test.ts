@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Cluster } from '../../../src/artifacts/index.js';
+import { type Cluster, seatsOf } from '../../../src/artifacts/index.js';
 import {
   canPlace,
   type PlacementRules,
@@ -69,6 +69,33 @@ describe('placeVirtualGpus()', () => {
         placed: pools.reduce((n, p) => n + p.virtualGpus, 0),
       });
     }
+  });
+});
+
+describe('placeVirtualGpus() on large clusters', () => {
+  test.each([
+    'gpu',
+    'server',
+  ] as const)('gives one entry to more than 1,000 alike GPUs, with sizes per %s', (virtualPer) => {
+    // Of 4,000 GPUs in servers of three, the last server has one.
+    const devices = { A: { count: 4000, perServer: 3 } };
+    const pools = [pool(0, 2, 2 * 1501 + 1), pool(1, 1, 1000), pool(2, 1, 1001)];
+    const placed = placeVirtualGpus(pools, { devices }, { wholeGpusPer: 'pool', virtualPer })!;
+    expect(placed.length).toBeLessThan(1020);
+    const seen = new Map<number, number[]>();
+    for (const { place, server, gpu } of seatsOf(placed, devices)) {
+      const number = 3 * Number(server.slice(2)) + gpu;
+      seen.set(number, [...(seen.get(number) ?? []), place.pipeline]);
+    }
+    for (const { pipeline, virtual, virtualGpus } of pools) {
+      const on = [...seen].filter(([, held]) => held.includes(pipeline));
+      expect(on.every(([, held]) => held.every((one) => one === pipeline) && held.length <= virtual)).toBe(
+        true,
+      );
+      expect(on.reduce((sum, [, held]) => sum + held.length, 0)).toBe(virtualGpus);
+    }
+    expect(Math.max(...seen.keys())).toBeLessThan(4000);
+    expect(seen.size).toBe(1502 + 1000 + 1001);
   });
 });
 

@@ -1,0 +1,72 @@
+import type { Cluster } from './cluster.js';
+import type { Placement } from './pooled-plan.js';
+
+/** Seat is one virtual GPU of a placement: the entry that lists it, and where it is. */
+export interface Seat {
+  readonly place: Placement;
+  readonly server: string;
+  readonly gpu: number;
+}
+
+/**
+ * seatsOf gives every virtual GPU of a placement, in the order of its entries; those that one entry lists follow the
+ * numbers of their GPUs.
+ */
+export function* seatsOf(
+  placement: readonly Placement[],
+  devices: Cluster['devices'],
+): Generator<Seat, void, undefined> {
+  for (const place of placement) {
+    const { server, gpu, count = 1 } = place;
+    yield { place, server, gpu };
+    if (count === 1) continue;
+    const perServer = devices[place.class]?.perServer ?? 1;
+    const first = gpuNumber(place, perServer);
+    for (let number = first + 1; number < first + count; number++)
+      yield { place, server: `${place.class}-${Math.floor(number / perServer)}`, gpu: number % perServer };
+  }
+}
+
+/**
+ * gpuNumber gives the number of an entry's first GPU in its class: the GPUs of server 0 come first, then those of
+ * server 1. It is NaN where the server is not named after its class.
+ */
+export function gpuNumber({ server, gpu, class: name }: Placement, perServer: number): number {
+  const digits = server.startsWith(`${name}-`) ? server.slice(name.length + 1) : '';
+  return /^[0-9]+$/.test(digits) ? Number(digits) * perServer + gpu : Number.NaN;
+}
+
+/** Run is GPUs (or servers) in a row that the same entries list; `first` is the number of the first in its class. */
+export interface Run {
+  readonly class: string;
+  readonly first: number;
+  readonly count: number;
+  readonly places: readonly Placement[];
+}
+
+/** Spanned is an entry with the numbers [from, to) of what it stands for. */
+export interface Spanned {
+  readonly place: Placement;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * runsOf splits what entries of one class stand for into runs that are alike, in the order of their numbers. It takes
+ * time for the entries, however many GPUs each of them lists.
+ */
+export function runsOf(className: string, spanned: readonly Spanned[]): Run[] {
+  const coming = spanned.toSorted((a, b) => a.from - b.from);
+  const ends = [...new Set(spanned.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);
+  const runs: Run[] = [];
+  let open: Spanned[] = [];
+  let next = 0;
+  for (const [k, first] of ends.entries()) {
+    open = open.filter(({ to }) => to > first);
+    for (; next < coming.length && coming[next]!.from === first; next++) open.push(coming[next]!);
+    if (open.length === 0) continue;
+    const places = open.map(({ place }) => place);
+    runs.push({ class: className, first, count: ends[k + 1]! - first, places });
+  }
+  return runs;
+}
