@@ -13,10 +13,13 @@ interface Simple {
 /** The sums below may be off by this part through rounding. */
 const ROUNDING = 1e-9;
 
+/** Of more idle GPUs than this, several are given at a time. */
+const STEPS = 10_000;
+
 /**
  * boundFaults finds bounds that a plan made by hand refutes. Such plans put whole models on GPUs of their own, on all
  * GPUs or on those that the plan leaves idle; for prices they also leave out one of the plan's pipelines. A bound
- * that is not refuted may still be wrong, because only another search could prove it. It costs a step per GPU. It
+ * that is not refuted may still be wrong, because only another search could prove it. It costs a step per GPU, up to some ten thousand. It
  * says nothing under rules that bind many pools at once, or of bounds that hold for baselines or the literal
  * formulation only.
  */
@@ -78,7 +81,8 @@ function fastestRps(
 }
 
 /**
- * leastServed gives one GPU after another to the model that is served least, and returns the least throughput/weight.
+ * leastServed gives one GPU after another (of very many, a ten-thousandth of those left) to the model that is served
+ * least, and returns the least throughput/weight.
  * @param plan what is served already; without it all GPUs are given
  */
 function leastServed(
@@ -99,8 +103,9 @@ function leastServed(
       if ((left[k] as number) > 0 && rps > (gpuRps[poorest]?.[best] ?? 0)) best = k;
     });
     if (best < 0) return ratio(poorest);
-    left[best] = (left[best] as number) - 1;
-    served[poorest] = (served[poorest] as number) + (gpuRps[poorest]?.[best] as number);
+    const step = Math.max(1, Math.floor((left[best] as number) / STEPS));
+    left[best] = (left[best] as number) - step;
+    served[poorest] = (served[poorest] as number) + step * (gpuRps[poorest]?.[best] as number);
   }
 }
 
