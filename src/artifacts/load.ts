@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { Document, LineCounter, Node } from 'yaml';
+import type { Document, LineCounter, Node, YAMLParseError } from 'yaml';
 import { sha256Of } from './digest.js';
 import { type Fault, fault, InputError } from './errors.js';
 import { firstFaults, schemaFaults } from './faults.js';
@@ -74,10 +74,11 @@ function parseJson(text: string, path: string): unknown {
 function parseYaml(text: string, path: string): unknown {
   const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
   try {
-    // The library compares each key with all others of its map; repeatedKeys does it in one pass.
+    // The library compares each key with all others of its map; repeatedKeys does it in one pass. It also writes out
+    // the line of every error, which takes seconds where thousands are on one long line.
     const lineCounter = new yaml.LineCounter();
-    const document = yaml.parseDocument(text, { prettyErrors: true, uniqueKeys: false, lineCounter });
-    const faults = document.errors.map(({ message }) => fault(yamlWords(message)));
+    const document = yaml.parseDocument(text, { prettyErrors: false, uniqueKeys: false, lineCounter });
+    const faults = document.errors.map((error) => yamlFault(error, lineCounter));
     faults.push(...repeatedKeys(document, lineCounter, yaml));
     if (faults.length > 0) throw new InputError(`read ${path}`, firstFaults(faults));
     return document.toJS({ maxAliasCount: MOST_ALIASES });
@@ -88,8 +89,12 @@ function parseYaml(text: string, path: string): unknown {
   }
 }
 
-function yamlWords(message: string): string {
-  return message.startsWith('Maximum call stack') ? TOO_DEEP : (message.split('\n')[0] ?? message);
+function yamlFault({ message, pos: [from] }: YAMLParseError, lines: LineCounter): Fault {
+  if (message.startsWith('Maximum call stack')) return fault(TOO_DEEP);
+  const words = message.split('\n')[0]!;
+  if (from < 0) return fault(words);
+  const { line, col } = lines.linePos(from);
+  return fault(`${words} at line ${line}, column ${col}`);
 }
 
 /** yamlRefusal says why the library could not make a value of a text: too many aliases, or too deep for its stack. */
