@@ -2,6 +2,7 @@ import {
   type Fault,
   fault,
   InputError,
+  type Loaded,
   type PooledPlan,
   pathFrom,
   sha256OfFile,
@@ -12,20 +13,39 @@ import { loadProblem } from './solve/index.js';
 /**
  * confirmPlan recomputes a plan from the spec and the profiles that it names, which must be the files it was made from.
  * @param path the plan's file, from which its inputs are found
+ * @param named how errors name the plan
  * @returns `unnamed` where the plan names no spec, so that nothing can be recomputed
  * @throws InputError where an input has changed or is missing, or a figure or a placement of the plan is not right
  */
-export async function confirmPlan(plan: PooledPlan, path: string): Promise<'recomputed' | 'unnamed'> {
+export async function confirmPlan(
+  plan: PooledPlan,
+  path: string,
+  named = path,
+): Promise<'recomputed' | 'unnamed'> {
   const spec = plan.inputs?.find(({ role }) => role === 'spec');
   if (spec === undefined) return 'unnamed';
   const changed = await changedInputs(plan.inputs ?? [], path);
-  if (changed.length > 0) throw new InputError(`check ${path} against its inputs`, changed, 'Solve again.');
+  if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, 'Solve again.');
   const { problem } = await loadProblem(pathFrom(path, spec.path));
   const { baselineProblem, checkPlan } = await import('../milp/index.js');
   const answered = plan.baseline === undefined ? problem : baselineProblem(problem, plan.baseline);
   const faults = checkPlan(plan, answered);
-  if (faults.length > 0) throw new InputError(`confirm ${path}`, faults);
+  if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
   return 'recomputed';
+}
+
+/**
+ * confirmBundledPlan recomputes the plan of a bundle where the plan's inputs are still where it was deployed from, as
+ * they were. A bundle is whole without them.
+ * @param manifest the bundle's manifest, and the file that holds it
+ * @throws InputError where a figure or a placement of the plan is not right
+ */
+export async function confirmBundledPlan(plan: PooledPlan, manifest: Loaded<'bundle'>): Promise<void> {
+  const deployed = manifest.value.inputs?.find(({ role }) => role === 'plan');
+  if (deployed === undefined) return;
+  const path = pathFrom(manifest.path, deployed.path);
+  if ((await changedInputs(plan.inputs ?? [], path)).length === 0)
+    await confirmPlan(plan, path, pathFrom(manifest.path, manifest.value.plan.path));
 }
 
 async function changedInputs(

@@ -10,7 +10,7 @@ import {
   MissingError,
   readWhole,
 } from '../artifacts/index.js';
-import { confirmPlan } from './confirm-plan.js';
+import { confirmBundledPlan, confirmPlan } from './confirm-plan.js';
 import { loadProblem } from './solve/index.js';
 
 /** Validated says what was found about one file. */
@@ -113,8 +113,10 @@ async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promi
 }
 
 /** describeBundle checks a bundle as the server does, up to the start of its executors. */
-async function describeBundle({ value: bundle, path }: Loaded<'bundle'>): Promise<string> {
+async function describeBundle(loaded: Loaded<'bundle'>): Promise<string> {
+  const { value: bundle, path } = loaded;
   const { openBundle } = await import('../runtime/index.js');
-  await openBundle(dirname(path));
+  const { plan } = await openBundle(dirname(path));
+  await confirmBundledPlan(plan, loaded);
   return `bundle of ${bundle.models.map(({ name }) => name).join(', ')}: ${bundle.partitions.length} partitions`;
 }

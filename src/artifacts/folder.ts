@@ -1,4 +1,4 @@
-import { mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { fault, InputError } from './errors.js';
 import { exists, removeLeftovers, replacedBeside, temporaryBeside } from './leftovers.js';
@@ -42,6 +42,13 @@ export async function makeFolderWhole(
   }
 }
 
+async function isLink(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    (found) => found.isSymbolicLink(),
+    () => false,
+  );
+}
+
 function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
@@ -55,7 +62,10 @@ export async function checkFolder(target: string, othersIn: OthersIn): Promise<v
   const task = `write ${target}`;
   if (!(await exists(dirname(path))))
     throw new InputError(task, [fault(`there is no folder ${dirname(target)}`)]);
-  if (!(await exists(path))) return;
+  if (!(await exists(path))) {
+    if (await isLink(path)) throw new InputError(task, [fault('it is a link that leads nowhere')]);
+    return;
+  }
   if (!(await stat(path)).isDirectory()) throw new InputError(task, [fault('it is a file')]);
   const others = await othersIn(path);
   if (others.length === 0) return;

@@ -79,7 +79,7 @@ function parseYaml(text: string, path: string): unknown {
     const lineCounter = new yaml.LineCounter();
     const document = yaml.parseDocument(text, { prettyErrors: false, uniqueKeys: false, lineCounter });
     const faults = document.errors.map((error) => yamlFault(error, lineCounter));
-    faults.push(...repeatedKeys(document, lineCounter, yaml));
+    faults.push(...repeatedKeys(document, lineCounter, yaml), ...aliasFaults(document, yaml));
     if (faults.length > 0) throw new InputError(`read ${path}`, firstFaults(faults));
     return document.toJS({ maxAliasCount: MOST_ALIASES });
   } catch (error) {
@@ -102,6 +102,19 @@ function yamlRefusal(error: unknown): string | undefined {
   if (error instanceof RangeError) return TOO_DEEP;
   if (error instanceof ReferenceError) return `its anchors cannot be followed: ${error.message}`;
   return undefined;
+}
+
+/** aliasFaults refuses many aliases: the library looks through the whole text for each. */
+function aliasFaults(document: Document.Parsed, yaml: typeof import('yaml')): Fault[] {
+  let aliases = 0;
+  yaml.visit(document, {
+    Alias() {
+      aliases += 1;
+    },
+  });
+  return aliases <= MOST_ALIASES
+    ? []
+    : [fault(`it has ${aliases} aliases; give at most ${MOST_ALIASES}, or write out the values`)];
 }
 
 function repeatedKeys(document: Document.Parsed, lines: LineCounter, yaml: typeof import('yaml')): Fault[] {

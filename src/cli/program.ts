@@ -83,11 +83,20 @@ export async function runProgram(args: readonly string[]): Promise<void> {
  * passed alone, so that it is refused.
  */
 export function heardArguments(program: Command, args: readonly string[]): readonly string[] {
-  const [named, asked] = args.filter((arg) => !arg.startsWith('-'));
-  const wanted = named === 'help' ? asked : named;
-  const known = program.commands.some((command) => command.name() === wanted);
+  const names = args.filter((arg) => !arg.startsWith('-'));
+  const [named] = names;
   const asksForHelp = named === 'help' || args.some((arg) => arg === '--help' || arg === '-h');
-  return wanted === undefined || known || !asksForHelp ? args : [wanted];
+  if (!asksForHelp) return args;
+  const path: string[] = [];
+  let group = program;
+  for (const wanted of named === 'help' ? names.slice(1) : names) {
+    if (group.commands.length === 0 || group.registeredArguments.length > 0) break;
+    const next = group.commands.find((command) => command.name() === wanted);
+    if (next === undefined) return [...path, wanted];
+    path.push(wanted);
+    group = next;
+  }
+  return args;
 }
 
 function everyCommand(command: Command): Command[] {

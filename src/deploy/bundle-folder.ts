@@ -1,25 +1,34 @@
 import { readdir } from 'node:fs/promises';
 import { join, normalize, relative } from 'node:path';
-import { type Bundle, readWhole } from '../artifacts/index.js';
+import { type Bundle, readWhole, sha256OfFile } from '../artifacts/index.js';
 
-/** othersThanBundle lists the files of a folder that are not those its own manifest names. */
+const MANIFEST = 'manifest.json';
+
+/** othersThanBundle lists the files of a folder that its manifest does not name, or names with other contents. */
 export async function othersThanBundle(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries
     .filter((entry) => !entry.isDirectory())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
-  const ours = new Set(await namedByManifest(join(folder, 'manifest.json')));
-  return files.filter((file) => !ours.has(file)).sort();
+  const ours = await namedByManifest(join(folder, MANIFEST));
+  const others = await Promise.all(
+    files.map(async (file) => {
+      const wanted = ours.get(file);
+      if (file === MANIFEST && ours.size > 0) return [];
+      return wanted !== undefined && (await sha256OfFile(join(folder, file))) === wanted ? [] : [file];
+    }),
+  );
+  return others.flat().sort();
 }
 
-/** namedByManifest lists the files of a bundle, the manifest with them, or nothing where there is no manifest. */
-async function namedByManifest(path: string): Promise<string[]> {
+/** namedByManifest gives the digests of a bundle's files by path; none where there is no manifest. */
+async function namedByManifest(path: string): Promise<Map<string, string>> {
   try {
     const { kind, plan, partitions } = JSON.parse((await readWhole(path)).toString('utf8')) as Bundle;
-    if (kind !== 'bundle') return [];
-    const parts = partitions.flatMap(({ file, data = [] }) => [file, ...data.map((one) => one.path)]);
-    return ['manifest.json', plan.path, ...parts].map(normalize);
+    if (kind !== 'bundle') return new Map();
+    const parts = partitions.flatMap(({ file, sha256, data = [] }) => [{ path: file, sha256 }, ...data]);
+    return new Map([plan, ...parts].map((part) => [normalize(part.path), part.sha256]));
   } catch {
-    return [];
+    return new Map();
   }
 }

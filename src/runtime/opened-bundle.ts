@@ -47,13 +47,18 @@ export interface LivePartition {
   carried: string[];
 }
 
+const MANIFEST = 'manifest.json';
+
 /**
  * openBundle opens and checks a bundle's folder.
  * @throws MissingError where there is no manifest; InputError with every fault of its files and of their
  *   contents
  */
 export async function openBundle(folder: string, options: { sloMs?: number } = {}): Promise<OpenedBundle> {
-  const { value: manifest } = await loadArtifact(join(folder, 'manifest.json'), ['bundle']);
+  const link = await partFault(folder, MANIFEST);
+  if (link !== undefined && !link.isMissing)
+    throw new InputError(`serve ${folder}`, [fault(link.message, MANIFEST)]);
+  const { value: manifest } = await loadArtifact(join(folder, MANIFEST), ['bundle']);
   const faults = await damagedFiles(folder, manifest);
   if (faults.length > 0) {
     throw new InputError(`serve ${folder}`, faults, 'Deploy the plan again, or copy the bundle anew.');
@@ -119,7 +124,14 @@ function liveModel(
   const pools = topology.pools.filter((pool) => pool.model === m);
   const batched = inputs.some((spec) => spec.batchAxis !== undefined);
   const maxRows = batched ? Math.max(1, ...pools.map((pool) => pool.batch)) : 1;
-  const { throughputRps: plannedRps, weight } = plan.models[m]!;
+  const { throughputRps: plannedRps, weight, ...planned } = plan.models[m]!;
+  for (const key of ['inputs', 'outputs'] as const) {
+    const [is, wanted] = [{ inputs, outputs }[key], planned[key]].map((specs) =>
+      specs?.map((spec) => `${spec.name} ${typeText(spec)}`).join(', '),
+    );
+    if (wanted !== undefined && model !== undefined && is !== wanted)
+      faults.push(fault(`its ${key} are ${is || 'none'}; they are planned as ${wanted}`, `/models/${name}`));
+  }
   return { name, sloNs, inputs, outputs, maxRows, plannedRps, weight };
 }
 

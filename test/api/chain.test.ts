@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
@@ -16,7 +16,7 @@ import {
   solveSpec,
   validateFiles,
 } from '../../src/api/index.js';
-import { sha256Of } from '../../src/artifacts/index.js';
+import { sha256Of, type TensorSpec } from '../../src/artifacts/index.js';
 
 const IMAGE = 32;
 const QUICK = { warmup: 1, minRuns: 2, minMs: 2, maxMs: 100 };
@@ -205,6 +205,80 @@ describe('validateFiles()', () => {
     });
     await expect(serveBundle(at('bundle'), { port: 0 })).rejects.toThrow(InputError);
     await writeFile(at(`bundle${part}`), bytes);
+  });
+});
+
+describe('a bundle that contradicts its plan', () => {
+  type Edited = { plan: { sha256: string }; models: { inputs: TensorSpec[]; outputs: TensorSpec[] }[] };
+
+  async function edited(change: (manifest: Edited) => void): Promise<void> {
+    await rm(at('changed'), { recursive: true, force: true });
+    await cp(at('bundle'), at('changed'), { recursive: true });
+    const manifest = JSON.parse(await readFile(at('changed/manifest.json'), 'utf8')) as Edited;
+    change(manifest);
+    await writeFile(at('changed/manifest.json'), JSON.stringify(manifest));
+  }
+
+  async function expectRefused(why: RegExp): Promise<void> {
+    expect(await validateFiles([at('changed')])).toMatchObject([
+      { ok: false, message: expect.stringMatching(why) },
+    ]);
+    await expect(serveBundle(at('changed'), { port: 0 })).rejects.toThrow(why);
+  }
+
+  it('is refused where requests would have another shape, or answers would be empty', async () => {
+    await edited(({ models }) => {
+      models[0]!.inputs[0]!.shape[0] = 4;
+    });
+    await expectRefused(/its inputs are image float32\[4\*, .*; they are planned as image float32\[1\*, /);
+    await edited(({ models }) => {
+      models[0]!.inputs[0]!.batchAxis = 2;
+    });
+    await expectRefused(/its inputs are image/);
+    await edited(({ models }) => {
+      models[0]!.outputs = [];
+    });
+    await expectRefused(/its outputs are none; they are planned as logits/);
+  });
+
+  it('is refused where a figure of its plan is not what its inputs give', async () => {
+    const plan = JSON.parse(await readFile(at('plan.json'), 'utf8')) as {
+      models: { throughputRps: number }[];
+    };
+    plan.models[0]!.throughputRps = 1e9;
+    const text = JSON.stringify(plan);
+    await edited((manifest) => {
+      manifest.plan.sha256 = sha256Of(Buffer.from(text));
+    });
+    await writeFile(at('changed/plan.json'), text);
+    await expectRefused(/Cannot confirm .*changed\/plan\.json[\s\S]*is 1000000000, recomputed/);
+  });
+
+  it.skipIf(process.platform === 'win32')('is refused where its manifest is a link out of it', async () => {
+    await edited(() => {});
+    await rename(at('changed/manifest.json'), at('outside.json'));
+    await symlink('../outside.json', at('changed/manifest.json'));
+    await expectRefused(/manifest\.json: it is a link that leads outside the folder/);
+    await rm(at('changed'), { recursive: true });
+  });
+
+  it('is not replaced where its user changed a file of it', async () => {
+    await edited(() => {});
+    const part = Object.keys(await contents(at('changed'))).find((path) => path.endsWith('.onnx')) as string;
+    await writeFile(at(`changed${part}`), 'mine');
+    await expect(deployPlan(at('plan.json'), { output: at('changed') })).rejects.toThrow(
+      `the folder holds other files: ${part.slice(1)}`,
+    );
+    expect(await readFile(at(`changed${part}`), 'utf8')).toBe('mine');
+    await rm(at('changed'), { recursive: true });
+  });
+
+  it.skipIf(process.platform === 'win32')('is not written to a link that leads nowhere', async () => {
+    await symlink('nowhere', at('dangling'));
+    await expect(deployPlan(at('plan.json'), { output: at('dangling') })).rejects.toThrow(
+      'it is a link that leads nowhere',
+    );
+    await rm(at('dangling'));
   });
 });
 

@@ -148,6 +148,12 @@ planner: { objective: speed }
         `a0: &a0 [x]\n${Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`).join('\n')}`,
         'anchors cannot be followed: Excessive alias count',
       ],
+      [
+        'x.yaml',
+        `a: &a 1\n${Array.from({ length: 101 }, (_, i) => `k${i}: *a`).join('\n')}`,
+        'it has 101 aliases',
+      ],
+      ['x.yaml', 'kind: pooled\nmodels: ]', 'at line 2, column 9'],
     ] as const;
     for (const [path, text, words] of said)
       expect(() => parseArtifact(text, path, ['pooled'])).toThrow(words);
