@@ -13,6 +13,8 @@ import { type Trace, TraceReader } from '../workload/index.js';
 export interface TraceFileOptions {
   /** The format of a trace that does not name its own. */
   readonly traceFormat?: 'perf-analyzer-intervals' | undefined;
+  /** The most bytes that are read, of a pipe too; by default 2 GiB. */
+  readonly mostBytes?: number | undefined;
   /** Ends the reading when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -62,15 +64,17 @@ export async function readTraceFile(
 /** readTrace reads the file once, so that it may be a pipe. */
 async function readTrace(
   path: string,
-  { traceFormat: format, signal }: TraceFileOptions,
+  { traceFormat: format, mostBytes = 2 ** 31, signal }: TraceFileOptions,
 ): Promise<{ trace: Trace; sha256: string }> {
   const reader = new TraceReader({ name: path, ...(format === undefined ? {} : { format }) });
   const hash = createHash('sha256');
   const decoder = new StringDecoder('utf8');
-  let begun = false;
+  let read = 0;
   for await (const bytes of readInPieces(path, signal)) {
-    if (!begun) refuseForeign(bytes, path);
-    begun = true;
+    if (read === 0) refuseForeign(bytes, path);
+    read += bytes.length;
+    if (read > mostBytes)
+      throw new InputError(`read ${path}`, [fault(`it holds more than ${mostBytes} bytes; cut the trace`)]);
     hash.update(bytes);
     reader.push(decoder.write(bytes));
   }
