@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sha256Of } from '../../src/artifacts/index.js';
 import { othersThanBundle } from '../../src/deploy/bundle-folder.js';
 
 let folder: string;
@@ -13,10 +14,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
+const sha256 = sha256Of(new Uint8Array());
 const manifest = {
   kind: 'bundle',
-  plan: { path: 'plan.json' },
-  partitions: [{ file: './models/m/0-1.onnx', data: [{ path: 'models/m/0-1.onnx.data' }] }],
+  plan: { path: 'plan.json', sha256 },
+  partitions: [{ file: './models/m/0-1.onnx', sha256, data: [{ path: 'models/m/0-1.onnx.data', sha256 }] }],
 };
 const written = (value: unknown) => writeFile(join(folder, 'manifest.json'), JSON.stringify(value));
 
@@ -34,6 +36,12 @@ describe('othersThanBundle()', () => {
     await writeFile(join(folder, 'notes.txt'), '');
     await writeFile(join(folder, 'models/m/mine.onnx'), '');
     expect(await othersThanBundle(folder)).toEqual(['models/m/mine.onnx', 'notes.txt']);
+  });
+
+  it('finds what a person changed in a bundle', async () => {
+    await written(manifest);
+    await writeFile(join(folder, 'models/m/0-1.onnx.data'), 'mine');
+    expect(await othersThanBundle(folder)).toEqual(['models/m/0-1.onnx.data']);
   });
 
   it("takes everything for a person's own where the manifest is none of a bundle", async () => {
