@@ -6,7 +6,7 @@ import { measuresOf } from '../results/result.js';
 import { driven, plannedModel, type Target, tableText } from './load-client.js';
 import type { Storm } from './storm.js';
 
-const SCHEDULERS = ['stage-local', 'reservation', 'fifo'] as const;
+const SCHEDULERS = ['stage-local', 'reservation', 'reactive', 'fifo'] as const;
 const BETWEEN_KILLS_MS = 1000;
 /** A killed executor is back within this time, or something is wrong. */
 const BACK_MS = 20_000;

@@ -34,13 +34,18 @@ export async function confirmPlan(
   return 'recomputed';
 }
 
+/** BundledPlan is the plan of a bundle, with the manifest and the file that holds it. */
+export interface BundledPlan {
+  readonly plan: PooledPlan;
+  readonly manifest: Loaded<'bundle'>;
+}
+
 /**
  * confirmBundledPlan recomputes the plan of a bundle where the plan's inputs are still where it was deployed from, as
  * they were. A bundle is whole without them.
- * @param manifest the bundle's manifest, and the file that holds it
  * @throws InputError where a figure or a placement of the plan is not right
  */
-export async function confirmBundledPlan(plan: PooledPlan, manifest: Loaded<'bundle'>): Promise<void> {
+export async function confirmBundledPlan({ plan, manifest }: BundledPlan): Promise<void> {
   const deployed = manifest.value.inputs?.find(({ role }) => role === 'plan');
   if (deployed === undefined) return;
   const path = pathFrom(manifest.path, deployed.path);

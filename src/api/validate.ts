@@ -113,10 +113,8 @@ async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promi
 }
 
 /** describeBundle checks a bundle as the server does, up to the start of its executors. */
-async function describeBundle(loaded: Loaded<'bundle'>): Promise<string> {
-  const { value: bundle, path } = loaded;
+async function describeBundle({ value: bundle, path }: Loaded<'bundle'>): Promise<string> {
   const { openBundle } = await import('../runtime/index.js');
-  const { plan } = await openBundle(dirname(path));
-  await confirmBundledPlan(plan, loaded);
+  await confirmBundledPlan(await openBundle(dirname(path)));
   return `bundle of ${bundle.models.map(({ name }) => name).join(', ')}: ${bundle.partitions.length} partitions`;
 }

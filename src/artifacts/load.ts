@@ -74,12 +74,12 @@ function parseJson(text: string, path: string): unknown {
 function parseYaml(text: string, path: string): unknown {
   const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
   try {
-    // The library compares each key with all others of its map; repeatedKeys does it in one pass. It also writes out
+    // The library compares each key with all others of its map; contentFaults does it in one pass. It also writes out
     // the line of every error, which takes seconds where thousands are on one long line.
     const lineCounter = new yaml.LineCounter();
     const document = yaml.parseDocument(text, { prettyErrors: false, uniqueKeys: false, lineCounter });
     const faults = document.errors.map((error) => yamlFault(error, lineCounter));
-    faults.push(...repeatedKeys(document, lineCounter, yaml), ...aliasFaults(document, yaml));
+    faults.push(...contentFaults(document, lineCounter, yaml));
     if (faults.length > 0) throw new InputError(`read ${path}`, firstFaults(faults));
     return document.toJS({ maxAliasCount: MOST_ALIASES });
   } catch (error) {
@@ -104,22 +104,17 @@ function yamlRefusal(error: unknown): string | undefined {
   return undefined;
 }
 
-/** aliasFaults refuses many aliases: the library looks through the whole text for each. */
-function aliasFaults(document: Document.Parsed, yaml: typeof import('yaml')): Fault[] {
+/**
+ * contentFaults finds keys that are given twice in one map, and refuses many aliases: the library looks through the whole
+ * text for each.
+ */
+function contentFaults(document: Document.Parsed, lines: LineCounter, yaml: typeof import('yaml')): Fault[] {
+  const faults: Fault[] = [];
   let aliases = 0;
   yaml.visit(document, {
     Alias() {
       aliases += 1;
     },
-  });
-  return aliases <= MOST_ALIASES
-    ? []
-    : [fault(`it has ${aliases} aliases; give at most ${MOST_ALIASES}, or write out the values`)];
-}
-
-function repeatedKeys(document: Document.Parsed, lines: LineCounter, yaml: typeof import('yaml')): Fault[] {
-  const faults: Fault[] = [];
-  yaml.visit(document, {
     Map(_, map) {
       const seen = new Set<unknown>();
       for (const { key } of map.items) {
@@ -132,6 +127,8 @@ function repeatedKeys(document: Document.Parsed, lines: LineCounter, yaml: typeo
       }
     },
   });
+  if (aliases > MOST_ALIASES)
+    faults.push(fault(`it has ${aliases} aliases; give at most ${MOST_ALIASES}, or write out the values`));
   return faults;
 }
 

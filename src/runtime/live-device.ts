@@ -43,7 +43,7 @@ export function planDevices({ topology, manifest }: OpenedBundle): DevicePlan[] 
     gpusOf.set(place.deviceClass, gpus);
     const gpu = `${place.server}/${place.gpu}`;
     if (!gpus.includes(gpu)) gpus.push(gpu);
-    const bundled = manifest.devices[place.deviceClass]!;
+    const bundled = manifest.value.devices[place.deviceClass]!;
     const provider = bundled.provider as Provider;
     // On one machine, every GPU of a class is a different physical one.
     const deviceId = WITH_DEVICE_ID.includes(provider)

@@ -1,4 +1,4 @@
-import { firstLine, type Tensors } from '../execution/index.js';
+import { firstLine, type TensorData, type Tensors } from '../execution/index.js';
 import {
   Answer,
   Decision,
@@ -70,6 +70,13 @@ interface OpenRequest {
   done: (ending: Ending, queueUs: number) => void;
 }
 
+/** Handed is a batch with the tensors of its rows, which it keeps while requests end. */
+interface Handed {
+  batch: number;
+  tasks: number[];
+  rows: Record<string, TensorData>[];
+}
+
 interface Running {
   batch: number;
   from: number;
@@ -90,6 +97,8 @@ export class LiveDriver {
   private readonly rows = new RowsInFlight();
   private readonly stackMemory: StackMemory[];
   private readonly running = new Map<number, Running>();
+  /** The batches that were handed to each device while it was busy, in the order in which it runs them. */
+  private readonly waiting: Handed[][];
   /**
    * Batches that were started or moved while decisions were carried out. The core is told of them afterwards.
    */
@@ -110,6 +119,7 @@ export class LiveDriver {
     this.observer = observer;
     const core = makeCore(this.decisions);
     this.stackMemory = devices.map(() => new StackMemory());
+    this.waiting = devices.map(() => []);
     this.core = log === undefined ? core : recorded(core, this.decisions, log);
   }
 
@@ -172,6 +182,8 @@ export class LiveDriver {
   deviceDown(device: number): void {
     const lost = this.running.get(device);
     if (lost !== undefined) this.batchLost(lost, device, 'its device went down');
+    // The core knows which batches waited there, and their tasks have not left their queues.
+    this.waiting[device]!.length = 0;
     this.core.deviceDown(this.now(), device);
     this.decideSoon();
   }
@@ -231,7 +243,8 @@ export class LiveDriver {
     const b = this.decisions.b(i);
     switch (this.decisions.kind(i)) {
       case Decision.execute:
-        this.execute(a, b);
+        if (this.running.has(b)) this.waiting[b]!.push(this.handed(a));
+        else this.begun.push(this.execute(this.handed(a), b));
         return;
       case Decision.transfer:
         // One process holds all tensors, so that nothing has to be moved.
@@ -249,14 +262,17 @@ export class LiveDriver {
     }
   }
 
-  private execute(batch: number, device: number): void {
+  private handed(batch: number): Handed {
+    const tasks = Array.from({ length: this.core.batchSize(batch) }, (_, k) => this.core.batchTask(batch, k));
+    return { batch, tasks, rows: tasks.map((task) => this.rows.tensors(task)) };
+  }
+
+  private execute({ batch, tasks, rows }: Handed, device: number): Running {
     const pool = this.core.batchPool(batch);
     const at = this.now();
-    const tasks = Array.from({ length: this.core.batchSize(batch) }, (_, k) => this.core.batchTask(batch, k));
     const target = this.devices[device]!;
     const running = { batch, from: at, generation: target.generation };
     this.running.set(device, running);
-    this.begun.push(running);
     for (const task of tasks) this.rows.begun(task, at);
     const record: BatchRecord = {
       pool,
@@ -268,19 +284,27 @@ export class LiveDriver {
       splitUs: 0,
       busyUs: 0,
     };
-    this.run(tasks, target, record).then(
+    this.run(rows, target, record).then(
       () => this.executed(device, running, record),
       (error: unknown) => this.refused(device, running, record, error),
     );
+    return running;
+  }
+
+  /** beginNext lets a device that became free run the first batch that waits for it. */
+  private beginNext(device: number): void {
+    const next = this.waiting[device]!.shift();
+    if (next === undefined) return;
+    const { from, batch } = this.execute(next, device);
+    this.core.started(from, batch);
   }
 
   /**
    * run stacks rows, runs the batch and splits the outputs. It is async as a whole, so that an error of
    * stacking is treated like one of the run.
    */
-  private async run(tasks: number[], device: LiveDevice, record: BatchRecord): Promise<void> {
+  private async run(rows: Handed['rows'], device: LiveDevice, record: BatchRecord): Promise<void> {
     const { inputs, outputs } = this.bundle.partitions[record.pool]!;
-    const rows = tasks.map((task) => this.rows.tensors(task));
     const before = performance.now();
     const memory = this.stackMemory[record.device]!;
     const feeds = Object.fromEntries(inputs.map((spec) => [spec.name, stackRows(rows, spec, memory)]));
@@ -307,6 +331,7 @@ export class LiveDriver {
     this.observer.batch(record);
     this.shedTensors(running.batch, record);
     this.core.executed(at, running.batch, running.from, at);
+    this.beginNext(device);
     this.decideNow();
   }
 
@@ -334,6 +359,7 @@ export class LiveDriver {
       this.observer.batch(record);
       this.batchLost(running, device, toldOf(error));
       this.core.failed(this.now(), running.batch);
+      this.beginNext(device);
       this.decideSoon();
     });
   }

@@ -6,6 +6,7 @@ import {
   type Fault,
   fault,
   InputError,
+  type Loaded,
   loadArtifact,
   type PooledPlan,
   partFault,
@@ -17,7 +18,7 @@ import { type Topology, topologyOf } from '../serving/index.js';
 
 /** OpenedBundle is a bundle that was checked: every file matches the manifest, and the parts fit together. */
 export interface OpenedBundle {
-  manifest: Bundle;
+  manifest: Loaded<'bundle'>;
   plan: PooledPlan;
   topology: Topology;
   models: LiveModel[];
@@ -58,7 +59,8 @@ export async function openBundle(folder: string, options: { sloMs?: number } = {
   const link = await partFault(folder, MANIFEST);
   if (link !== undefined && !link.isMissing)
     throw new InputError(`serve ${folder}`, [fault(link.message, MANIFEST)]);
-  const { value: manifest } = await loadArtifact(join(folder, MANIFEST), ['bundle']);
+  const loaded = await loadArtifact(join(folder, MANIFEST), ['bundle']);
+  const manifest = loaded.value;
   const faults = await damagedFiles(folder, manifest);
   if (faults.length > 0) {
     throw new InputError(`serve ${folder}`, faults, 'Deploy the plan again, or copy the bundle anew.');
@@ -75,7 +77,7 @@ export async function openBundle(folder: string, options: { sloMs?: number } = {
   );
   if (misfits.length === 0) checkFeeds(models, partitions, topology, misfits);
   if (misfits.length > 0) throw new InputError(`serve ${folder}`, misfits, 'Deploy the plan again.');
-  return { manifest, plan, topology, models, partitions };
+  return { manifest: loaded, plan, topology, models, partitions };
 }
 
 /** damagedFiles lists files that are missing or do not match the manifest's digests. */

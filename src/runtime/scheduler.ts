@@ -22,24 +22,21 @@ export function liveScheduler(
 ): ChosenScheduler {
   const told = new ToldFaults();
   const chosen = chosenScheduler({ scheduler, policy }, told);
-  if (chosen !== undefined) told.add(...handingAhead(chosen));
+  if (chosen !== undefined) told.add(...onlyReplayed(chosen));
   if (chosen === undefined || told.count > 0) throw told.error('serve');
   if (!('slackNs' in chosen.policy) || policy.some((choice) => choice.startsWith('slackNs='))) return chosen;
   const slackNs = Math.min(MOST_SLACK_NS, ...topology.models.map(({ sloNs }) => Math.floor(sloNs / 50)));
   return { ...chosen, policy: { ...chosen.policy, slackNs } };
 }
 
-/** HANDS_AHEAD lists the choices by which a core hands batches to busy devices, which are to keep them in order. */
-const HANDS_AHEAD: Readonly<Record<string, string>> = { placement: 'earliest-free', tables: 'busy-until' };
-
-/** handingAhead refuses what only the simulator's devices can do: a live device takes one batch at a time. */
-function handingAhead({ name, policy }: ChosenScheduler): Fault[] {
-  return Object.entries(HANDS_AHEAD)
-    .filter(([key, value]) => policy[key] === value)
-    .map(([key, value]) =>
-      fault(
-        `${name} with ${key}=${value} hands batches to busy devices, which is only simulated`,
-        option('scheduler'),
-      ),
-    );
+/** onlyReplayed refuses the reservation tables of the published simulator, which book devices that are busy. */
+function onlyReplayed({ name, policy }: ChosenScheduler): Fault[] {
+  return policy.tables === 'busy-until'
+    ? [
+        fault(
+          `${name} with tables=busy-until replays the published simulator, and is only simulated`,
+          option('scheduler'),
+        ),
+      ]
+    : [];
 }

@@ -28,6 +28,7 @@ const DEFAULT_REQUEST_TIMEOUT_MS = 60_000;
 export async function startServer(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
   const log = options.onLog ?? (() => {});
   const bundle = await openBundle(folder, options.sloMs === undefined ? {} : { sloMs: options.sloMs });
+  await options.confirm?.(bundle);
   const server = new Server(bundle, options, log);
   try {
     await server.start();

@@ -1,4 +1,5 @@
 import type { LogEntry, SchedulerOptions } from '../serving/index.js';
+import type { OpenedBundle } from './opened-bundle.js';
 
 /**
  * ServeOptions says how a bundle is served. The scheduler is `stage-local` unless another is named: every pool
@@ -27,6 +28,8 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'> {
   onLog?: (event: ServeEvent) => void;
   /** onDecision receives the decision log: all events and decisions of the core, for replay. */
   onDecision?: (entry: LogEntry) => void;
+  /** Is given the bundle once its files are checked and before a device is started; an error ends the start. */
+  confirm?: (bundle: OpenedBundle) => Promise<void>;
   /** Ends a start that is under way when aborted. Everything that was started is released. */
   signal?: AbortSignal;
 }

@@ -13,7 +13,7 @@ const topologyWith = (...slosMs: number[]) => {
 describe('liveScheduler()', () => {
   it('lets every pool decide for itself unless another scheduler is named', () => {
     expect(liveScheduler({}, topologyWith(200)).name).toBe('stage-local');
-    for (const scheduler of ['stage-local', 'reservation', 'fifo'])
+    for (const scheduler of ['stage-local', 'reservation', 'fifo', 'reactive'])
       expect(liveScheduler({ scheduler }, topologyWith(200)).name).toBe(scheduler);
   });
 
@@ -28,16 +28,10 @@ describe('liveScheduler()', () => {
     expect(liveScheduler({ scheduler: 'reservation' }, topology).policy).not.toHaveProperty('slackNs');
   });
 
-  it('refuses schedulers that hand batches to busy devices, unless the choice is changed', () => {
-    const topology = topologyWith(100);
-    const refused = 'hands batches to busy devices, which is only simulated';
-    expect(() => liveScheduler({ scheduler: 'reactive' }, topology)).toThrow(refused);
-    expect(() => liveScheduler({ policy: ['placement=earliest-free'] }, topology)).toThrow(refused);
+  it('refuses the reservation tables that only replay the published simulator', () => {
     expect(() =>
-      liveScheduler({ scheduler: 'reservation', policy: ['tables=busy-until'] }, topology),
-    ).toThrow(refused);
-    const changed = { scheduler: 'reactive', policy: ['placement=on-arrival'] };
-    expect(liveScheduler(changed, topology).name).toBe('reactive');
+      liveScheduler({ scheduler: 'reservation', policy: ['tables=busy-until'] }, topologyWith(100)),
+    ).toThrow('reservation with tables=busy-until replays the published simulator, and is only simulated');
   });
 
   it('applies choices, and refuses all wrong ones at once', () => {

@@ -2,9 +2,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { loadArtifact } from '../../src/artifacts/index.js';
 import { driveLoad } from '../../src/loadgen/index.js';
 import { type RunningServer, type ServeEvent, startServer } from '../../src/runtime/index.js';
+import { liveScheduler } from '../../src/runtime/scheduler.js';
 import {
   Decision,
   type LogEntry,
+  makeCore,
   ReservationCore,
   replay,
   StageLocalCore,
@@ -38,12 +40,12 @@ async function serve(
  * work, the executor of the second partition is killed as it receives a full batch.
  * @returns `lost`: the tasks of that batch, once this has happened
  */
-async function serveAndLose(batch: number, scheduler: 'reservation' | 'stage-local') {
+async function serveAndLose(batch: number, scheduler: 'reservation' | 'stage-local' | 'reactive') {
   const log: LogEntry[] = [];
   const events: ServeEvent[] = [];
   const lost: number[] = [];
   let batches = 0;
-  const shape = twoPartitions(batch, 20_000, 2000, 20);
+  const shape = twoPartitions(batch, scheduler === 'reactive' ? 2000 : 20_000, 2000, 20);
   const { server, folder } = await serve(shape, {
     scheduler,
     onLog: (event) => events.push(event),
@@ -217,6 +219,34 @@ describe('startServer() under driveLoad()', () => {
     expect(metric(text, 'inferplan_device_up')).toBe(2);
     const after = await driveLoad(server.url, { rps: 50, durationS: 0.5, inputs, check });
     expect(after.answered).toBe(after.sent);
+  });
+
+  it('runs batches in the order in which they are handed to a busy device, and tries those of a killed one again', async () => {
+    const { server, folder, log, lost } = await serveAndLose(2, 'reactive');
+    const load = { rps: 200, durationS: 0.5, arrivals: 'uniform', seed: 1, inputs, check } as const;
+    const report = await driveLoad(server.url, load);
+    await expectAllAccounted(report, server);
+    // What comes while the device is down is dropped, because this scheduler keeps nothing for a device that is down.
+    expect(report).toMatchObject({ sent: 100, failed: 0, failures: {} });
+    expect(report.answered).toBeGreaterThanOrEqual(38);
+    await until(server, 'inferplan_device_up', 2);
+    expect(await driveLoad(server.url, load)).toMatchObject({ sent: 100, answered: 100, failures: {} });
+    expect(lost).toHaveLength(2);
+    // More batches were handed over than had begun.
+    let waiting = 0;
+    let most = 0;
+    for (const entry of log) {
+      if (tasksOf(entry).length > 0) waiting += 1;
+      if (entry[0] === 'started') waiting -= 1;
+      most = Math.max(most, waiting);
+    }
+    expect(most).toBeGreaterThan(0);
+    const { value: plan } = await loadArtifact(`${folder}/plan.json`, ['pooled-plan']);
+    const topology = topologyOf(plan, { transfers: 'none' });
+    const answer = replay(log, (decisions) =>
+      makeCore(liveScheduler({ scheduler: 'reactive' }, topology), topology, decisions),
+    );
+    expect(answer).toEqual({ same: true, entries: log.length });
   });
 
   it('closes in the middle of a load: it answers what it has, and tells other clients', async () => {

@@ -21,19 +21,23 @@ export function placementFaults(plan: PlanBody, { cluster, planner }: PooledProb
       (run): Row => ({ ...run, name: gpuRowName(run, perServer) }),
     ),
   );
-  const servers = Object.entries(cluster.devices).flatMap(([name, { perServer = 1 }]) =>
-    runsOf(name, spannedServers(plan.placement, name, perServer)).map(
-      (run): Row => ({ ...run, name: rowName(`${name}-${run.first}`, run) }),
-    ),
-  );
   return [
     ...countFaults(plan),
     ...seatFaults(plan, cluster),
     ...companyFaults(gpus, wholeGpusPer),
-    ...(virtualPer === 'server' ? sizeFaults(servers) : []),
+    ...(virtualPer === 'server' ? sizeFaults(serverRows(plan, cluster)) : []),
     ...(wholeGpusPer === 'pool' ? sizeFaults(gpus) : []),
     ...classFaults(plan, gpus, cluster),
   ];
+}
+
+function serverRows({ placement }: PlanBody, { devices }: Cluster): Row[] {
+  return Object.entries(devices).flatMap(([name, { perServer = 1 }]) =>
+    runsOf(name, spannedServers(placement, name, perServer)).map((run) => ({
+      ...run,
+      name: rowName(`${name}-${run.first}`, run),
+    })),
+  );
 }
 
 /** Row is alike GPUs or servers in a row, under a name for people. */
