@@ -151,7 +151,7 @@ async function fromBlocks(
   return profile;
 }
 
-/** attempt gives what \`read\` gives, or tells its faults. */
+/** attempt gives what `read` gives, or tells its faults. */
 function attempt<T>(told: ToldFaults, read: () => T): T | undefined {
   try {
     return read();

@@ -38,7 +38,7 @@ export async function loadServer(url: string, options: LoadServerOptions): Promi
   const { output, rps, durationS, traces = [], traceFormat, ...rest } = options;
   if (output !== undefined && output !== '') await checkWritable(output);
   const traced = traces.length > 0;
-  const drawn = traced ? undefined : drawnLoad(options);
+  const drawn = traced ? undefined : await drawnLoad(options);
   if (drawn !== undefined) await refuseReplacing(`load ${url}`, outputFiles({ output }), []);
   const load = drawn ?? (await tracedLoad(url, options));
   const { silentNs = 0, ...asked } = load;
@@ -56,7 +56,9 @@ interface AskedLoad {
   readonly silentNs?: number;
 }
 
-function drawnLoad({ rps, durationS, arrivals, cv, traceFormat }: LoadServerOptions): AskedLoad {
+async function drawnLoad(options: LoadServerOptions): Promise<AskedLoad> {
+  const { processFaults } = await import('../workload/index.js');
+  const { rps, durationS, arrivals, cv, traceFormat } = options;
   const faults: Fault[] = [];
   const [text, ...more] = typeof rps === 'number' ? [String(rps)] : (rps ?? []);
   const rate = Number(text);
@@ -68,10 +70,7 @@ function drawnLoad({ rps, durationS, arrivals, cv, traceFormat }: LoadServerOpti
     faults.push(fault(`is given ${1 + more.length} times; without a trace there is one rate`, option('rps')));
   if (durationS === undefined) faults.push(fault(needed, option('duration')));
   if (traceFormat !== undefined) faults.push(fault(`is for ${option('traces')}`, option('traceFormat')));
-  if (arrivals === 'gamma' && cv === undefined)
-    faults.push(fault(`gamma needs ${option('cv')}, how bursty it is (1: as Poisson)`, option('arrivals')));
-  if (arrivals !== 'gamma' && cv !== undefined)
-    faults.push(fault(`is for ${option('arrivals')} gamma`, option('cv')));
+  faults.push(...processFaults(arrivals, cv));
   if (faults.length > 0) throw new InputError('drive a load', faults);
   return { rps: rate, durationS: durationS as number };
 }

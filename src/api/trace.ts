@@ -33,6 +33,8 @@ export interface TraceDescription {
   readonly traces: readonly DescribedTrace[];
   /** All traces together; there where several traces all have arrival times. */
   readonly all?: TraceSummary;
+  /** The requests of the trace that this one was made from, where it had another number of them. */
+  readonly requestsBefore?: number;
 }
 
 export interface DescribedTrace extends TraceSummary {
@@ -111,12 +113,12 @@ export async function describeTraces(
  * @throws InputError with every fault of the trace and the options
  */
 export async function convertTrace(path: string, options: ConvertTraceOptions): Promise<MadeTrace> {
-  const { countedTrace, drawnTrace, traceArrivals } = await import('../workload/index.js');
+  const { countedTrace, drawnTrace, processFaults, traceArrivals } = await import('../workload/index.js');
   const { streamOf } = await import('../random/index.js');
   const { to, interval, arrivals: process = 'poisson', cv, seed = 0 } = options;
   return made(path, options, {
     task: `convert ${path}`,
-    faults: (trace) => conversionFaults(options, trace),
+    faults: (trace) => conversionFaults(options, processFaults(process, cv), trace),
     make: (trace) => {
       if ((to ?? trace.kind) === 'counts')
         return interval === undefined ? trace : countedTrace(trace, interval);
@@ -153,7 +155,7 @@ async function made(
   },
 ): Promise<MadeTrace> {
   const { output } = options;
-  const { traceText } = await import('../workload/index.js');
+  const { requestsInTrace, traceText } = await import('../workload/index.js');
   if (output !== undefined && output !== '') await checkWritable(output);
   await refuseReplacing(change.task, outputFiles({ output }), [{ what: 'the trace', path }]);
   const told = new ToldFaults();
@@ -163,8 +165,10 @@ async function made(
   const trace = change.make(read[0].trace);
   const result = { ...read[0], trace };
   if (output !== undefined) await writePieces(output, traceText(trace));
+  const document = await described([result], [output ?? path], await usualWindowS([result]), output);
+  const before = requestsInTrace(read[0].trace);
   return {
-    document: await described([result], [output ?? path], await usualWindowS([result]), output),
+    document: before === requestsInTrace(trace) ? document : { ...document, requestsBefore: before },
     pieces: () => traceText(trace),
   };
 }
@@ -252,15 +256,15 @@ async function windowFaults(read: readonly ReadTrace[], windowS: number): Promis
   return [fault(said, option('window'))];
 }
 
-function conversionFaults(options: ConvertTraceOptions, trace: Trace | undefined): Fault[] {
+function conversionFaults(
+  options: ConvertTraceOptions,
+  placing: readonly Fault[],
+  trace: Trace | undefined,
+): Fault[] {
   const { arrivals, cv, interval, to = trace?.kind } = options;
-  const faults = seedFaults(options);
+  const faults = [...seedFaults(options), ...placing];
   if (interval !== undefined && !(interval * 1e9 >= 1))
     faults.push(fault('is less than a nanosecond', option('interval')));
-  if (arrivals === 'gamma' && cv === undefined)
-    faults.push(fault(`gamma needs ${option('cv')}, how bursty it is (1: as Poisson)`, option('arrivals')));
-  if (arrivals !== 'gamma' && cv !== undefined)
-    faults.push(fault(`is for ${option('arrivals')} gamma`, option('cv')));
   if (trace === undefined) return faults;
   if (to === 'counts' && trace.kind === 'arrivals' && interval === undefined)
     faults.push(fault(`is needed: the length of the intervals to count in`, option('interval')));
@@ -280,6 +284,9 @@ function scaleFaults(options: RescaleTraceOptions): Fault[] {
     if (value !== undefined && !(value > 0 && Number.isFinite(value)))
       faults.push(fault(`is ${value}; it must be above 0`, option(name)));
   }
+  const { duration } = options;
+  if (duration !== undefined && duration > 0 && duration * 1e9 < 1)
+    faults.push(fault('is less than a nanosecond', option('duration')));
   return faults;
 }
 

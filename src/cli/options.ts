@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 
 /** wholeNumbers parses a list of whole numbers ≥ 1, such as `1,2,4`, into ascending order. */
 export function wholeNumbers(text: string): number[] {
@@ -105,6 +105,14 @@ export function namedText(text: string, before: Record<string, string> = {}): Re
 /** each collects the values of an option that may be given more than once. */
 export function each(text: string, before: string[] = []): string[] {
   return [...before, text];
+}
+
+/** traceFormatOption makes the option of every command that reads a trace. */
+export function traceFormatOption(): Option {
+  return new Option(
+    '--trace-format <format>',
+    'format of a trace that does not name its own; this one holds gaps in µs',
+  ).choices(['perf-analyzer-intervals']);
 }
 
 /** withJson adds the option that every command has. */

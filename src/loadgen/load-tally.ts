@@ -15,15 +15,18 @@ const OTHER_REASONS = 'other reasons';
 export class LoadTally {
   readonly counts = noOutcomes();
   readonly failures: Record<string, number> = {};
-  private readonly latencyMs: number[] = [];
-  private readonly latenessMs: number[] = [];
+  private latencyMs: number[] = [];
+  private latenessMs: number[] = [];
   sent = 0;
   private lastEndMs = 0;
-  private stoppedShort = false;
 
-  /** countUnsent counts that the client gave up sending the rest of the load. */
-  countUnsent(): void {
-    this.stoppedShort = true;
+  /** joined counts the requests of several tallies together. It gives a single tally itself. */
+  static joined(tallies: readonly LoadTally[]): LoadTally {
+    const [only, ...others] = tallies;
+    if (only !== undefined && others.length === 0) return only;
+    const all = new LoadTally();
+    for (const tally of tallies) all.add(tally);
+    return all;
   }
 
   /** countSent counts a request that was handed over `latenessMs` after its intended time. */
@@ -44,10 +47,23 @@ export class LoadTally {
   }
 
   countFailure(why: string, endMs: number): void {
+    this.countReason(why, 1);
+    this.countEnd('failed', endMs);
+  }
+
+  private countReason(why: string, requests: number): void {
     const isKnown = Object.hasOwn(this.failures, why) || Object.keys(this.failures).length < MOST_REASONS;
     const reason = isKnown ? why : OTHER_REASONS;
-    this.failures[reason] = (this.failures[reason] ?? 0) + 1;
-    this.countEnd('failed', endMs);
+    this.failures[reason] = (this.failures[reason] ?? 0) + requests;
+  }
+
+  private add({ counts, failures, latencyMs, latenessMs, sent, lastEndMs }: LoadTally): void {
+    for (const outcome of Object.keys(counts) as RequestOutcome[]) this.counts[outcome] += counts[outcome];
+    for (const [why, requests] of Object.entries(failures)) this.countReason(why, requests);
+    this.latencyMs = this.latencyMs.concat(latencyMs);
+    this.latenessMs = this.latenessMs.concat(latenessMs);
+    this.sent += sent;
+    this.lastEndMs = Math.max(this.lastEndMs, lastEndMs);
   }
 
   /** done counts the requests that have ended in any way. */
@@ -76,15 +92,20 @@ export class LoadTally {
       LoadReport,
       'url' | 'model' | 'models' | 'arrivals' | 'seed' | 'rows' | 'sloMs' | 'rps' | 'durationS'
     >,
-    sendingS: number,
+    sending: {
+      readonly seconds: number;
+      /** Whether the client gave up sending the rest of the load. */
+      readonly stoppedShort: boolean;
+    },
   ): LoadReport {
+    const { seconds: sendingS, stoppedShort } = sending;
     const elapsedS = Math.max(Math.min(asked.durationS, sendingS), this.lastEndMs / 1e3);
     const { attainment, dropRate, throughputRps, goodputRps } = outcomeRates(this.counts, elapsedS);
     const latencyMs = summarizeLatencies(this.latencyMs);
     const sendLatenessMs = summarizeLatencies(this.latenessMs);
     const sentRps = this.sent / sendingS;
     const warnings: string[] = [];
-    if (this.stoppedShort)
+    if (stoppedShort)
       warnings.push('the client could not keep up with the rate and stopped sending before all was sent');
     if (sendLatenessMs !== undefined && sendLatenessMs.p99 > LATE_CLIENT_MS) {
       const late = sendLatenessMs.p99.toFixed(1);

@@ -114,13 +114,13 @@ function targetOf(model: RemoteModel, options: LoadOptions): Target {
 }
 
 class LoadRun {
-  private readonly tally = new LoadTally();
   private readonly abort = new AbortController();
   private readonly open = new Set<Promise<void>>();
   private readonly targets: readonly Target[];
   private startedAt = performance.now();
   /** When the event loop last had its turn. */
   private heardAtMs = 0;
+  private stoppedShort = false;
 
   constructor(
     private readonly client: InferenceClient,
@@ -158,7 +158,7 @@ class LoadRun {
       await this.until(timeMs);
       if (this.abort.signal.aborted) return;
       if (this.elapsedMs() > durationS * 1e3 + MOST_BEHIND_MS) {
-        this.tally.countUnsent();
+        this.stoppedShort = true;
         return;
       }
       this.send(this.targets[arriving.model] as Target, index, timeMs);
@@ -192,7 +192,7 @@ class LoadRun {
 
   private send(target: Target, index: number, intendedMs: number): void {
     const latenessMs = this.elapsedMs() - intendedMs;
-    for (const tally of [this.tally, target.tally]) tally.countSent(latenessMs);
+    target.tally.countSent(latenessMs);
     const request = target.requests[index % target.requests.length] as Encoded;
     const answered = this.client
       .infer(request, this.abort.signal)
@@ -201,19 +201,15 @@ class LoadRun {
     this.open.add(answered);
   }
 
-  private count(target: Target, answer: Answered, index: number, intendedMs: number): void {
+  private count({ inputs, sloMs, tally }: Target, answer: Answered, index: number, intendedMs: number): void {
     const at = this.elapsedMs();
-    const { inputs, sloMs } = target;
-    for (const tally of [this.tally, target.tally]) {
-      if (answer.kind === 'dropped') tally.countEnd('dropped', at);
-      else if (answer.kind === 'failed' && this.abort.signal.aborted) tally.countEnd('cancelled', at);
-      else if (answer.kind === 'failed') tally.countFailure(answer.why, at);
-    }
-    if (answer.kind !== 'answered') return;
-    const wrong = this.wrongAnswer(answer, index, inputs[index % inputs.length] as Tensors);
-    const latencyMs = at - intendedMs;
-    const late = sloMs !== undefined && latencyMs > sloMs;
-    for (const tally of [this.tally, target.tally]) {
+    if (answer.kind === 'dropped') tally.countEnd('dropped', at);
+    else if (answer.kind === 'failed' && this.abort.signal.aborted) tally.countEnd('cancelled', at);
+    else if (answer.kind === 'failed') tally.countFailure(answer.why, at);
+    else {
+      const wrong = this.wrongAnswer(answer, index, inputs[index % inputs.length] as Tensors);
+      const latencyMs = at - intendedMs;
+      const late = sloMs !== undefined && latencyMs > sloMs;
       if (wrong === undefined) tally.countEnd(late ? 'late' : 'inTime', at, latencyMs);
       else tally.countFailure(wrong, at);
     }
@@ -252,13 +248,20 @@ class LoadRun {
       rps,
       durationS,
     };
-    return this.tally.report(asked, sendingS);
+    const tally = LoadTally.joined(this.targets.map((target) => target.tally));
+    return tally.report(asked, { seconds: sendingS, stoppedShort: this.stoppedShort });
   }
 
   private tellProgress(): void {
     const seconds = this.elapsedMs() / 1e3;
-    const { sent, done } = this.tally;
-    this.options.onProgress?.({ sent, done, ofSeconds: this.options.durationS, seconds });
+    const total = (of: (tally: LoadTally) => number): number =>
+      this.targets.reduce((sum, { tally }) => sum + of(tally), 0);
+    this.options.onProgress?.({
+      sent: total(({ sent }) => sent),
+      done: total(({ done }) => done),
+      ofSeconds: this.options.durationS,
+      seconds,
+    });
   }
 
   private elapsedMs(): number {

@@ -1,6 +1,12 @@
-import { fault, type Profile } from '../artifacts/index.js';
+import { type Fault, fault, type Profile } from '../artifacts/index.js';
 import { importMeasured, type MeasuredFile, type MeasuredOptions } from './imported.js';
 import { figureOf } from './statistics.js';
+
+/** No run or node takes longer than a day. */
+const MOST_US = 24 * 3600 * 1e6;
+
+/** So many events of a file are told. */
+const MOST_FAULTS = 20;
 
 /**
  * importOrtProfile makes a profile from ONNX Runtime's own profiles (`enable_profiling`), one per block, class,
@@ -15,15 +21,29 @@ export function importOrtProfile(files: readonly MeasuredFile[], options: Measur
   return importMeasured(files, options, {
     name: "ONNX Runtime's profile",
     read: (events, path, faults) => {
-      const runs = events.flatMap(({ name, dur }, i) => (name === 'model_run' ? [{ dur, i }] : []));
+      const before = faults.length;
+      const runs = events.filter(({ name }) => name === 'model_run');
       if (runs.length === 0) faults.push(fault('it has no model_run events', path));
-      const wrong = runs.filter(({ dur }) => !(typeof dur === 'number' && Number.isFinite(dur) && dur >= 0));
-      for (const { dur, i } of wrong)
-        faults.push(fault(`dur is ${JSON.stringify(dur)}; microseconds are needed`, `${path}[${i}]`));
-      if (runs.length === 0 || wrong.length > 0) return undefined;
+      const wrong = events.flatMap((event, i) => durationFaults(event, `${path}[${i}]`));
+      faults.push(...wrong.slice(0, MOST_FAULTS));
+      if (wrong.length > MOST_FAULTS)
+        faults.push(fault(`… and ${wrong.length - MOST_FAULTS} more events`, path));
+      if (faults.length > before) return undefined;
       const durations = runs.map(({ dur }) => dur as number);
       const { medianUs, p95Us } = figureOf(durations.length > 1 ? durations.slice(1) : durations);
       return { medianUs, p95Us };
     },
   });
+}
+
+/**
+ * durationFaults looks at the durations of runs, which are used, and of nodes: where these are wrong, the file is not
+ * what ONNX Runtime measured.
+ */
+function durationFaults({ name, cat, dur }: Record<string, unknown>, path: string): Fault[] {
+  if (name !== 'model_run' && cat !== 'Node') return [];
+  if (typeof dur === 'number' && dur >= 0 && dur <= MOST_US) return [];
+  const of = `dur of ${JSON.stringify(name)} is ${JSON.stringify(dur)}`;
+  if (typeof dur === 'number' && dur > MOST_US) return [fault(`${of} µs, which is more than a day`, path)];
+  return [fault(`${of}; microseconds are needed`, path)];
 }

@@ -29,7 +29,11 @@ const always = (): boolean => true;
 
 const COLUMNS: readonly Column[] = [
   { head: 'mix', wanted: always, cell: ({ mix }) => mixWords(mix) },
-  { head: 'SLO', wanted: (rows) => rows.some(({ slo }) => slo !== undefined), cell: ({ slo = '' }) => slo },
+  {
+    head: 'SLO',
+    wanted: (rows) => rows.some(({ slo }) => slo !== undefined),
+    cell: ({ slo = '' }) => sweptWords(slo),
+  },
   {
     head: 'margin',
     wanted: (rows) => rows.some(({ margin }) => margin !== undefined),
@@ -131,7 +135,14 @@ function reasonOf(row: CompareRow): string {
 function caseWords({ mix, slo, margin }: CompareRow): string {
   return [
     mixWords(mix),
-    ...(slo ? [`SLO ${slo}`] : []),
-    ...(margin === undefined ? [] : [`margin ${margin}`]),
+    ...(slo ? [`SLO ${sweptWords(slo)}`] : []),
+    ...(margin === undefined ? [] : [`margin ${sweptWords(String(margin))}`]),
   ].join(', ');
+}
+
+/** sweptWords writes a swept value, such as `9.763x`, with at most four significant digits, or as a whole number. */
+function sweptWords(value: string): string {
+  return value.replace(/^\d+\.\d+/, (number) =>
+    String(Number(number) >= 1000 ? Math.round(Number(number)) : Number(Number(number).toPrecision(4))),
+  );
 }

@@ -32,4 +32,4 @@ export {
   windowTable,
 } from './simulate.js';
 export { bytes, figure, milliseconds, percent, type Table } from './table.js';
-export { traceTable } from './trace.js';
+export { requestsText, traceTable } from './trace.js';

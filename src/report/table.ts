@@ -5,7 +5,8 @@ export interface Table {
 }
 
 /**
- * figure writes a number with about three significant digits, as a person reads it: `0.71`, `12.4`, `2 157`.
+ * figure writes a number with three significant digits, or as a whole number, as a person reads it: `0.710`, `12.4`,
+ * `2 157`, `1.20e-7`.
  */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return '—';
@@ -14,7 +15,7 @@ export function figure(value: number): string {
   if (size >= 1000) return Math.round(value).toLocaleString('en-US').replaceAll(',', ' ');
   if (size >= 100) return value.toFixed(0);
   if (size >= 10) return value.toFixed(1);
-  return value.toFixed(size >= 1 ? 2 : 3);
+  return size >= 1 ? value.toFixed(2) : value.toPrecision(3);
 }
 
 /** orDash writes a value that may be missing: as text, or as a dash. */

@@ -41,6 +41,13 @@ export function traceTable({ traces, all }: TraceDescription): Table {
   };
 }
 
+/** requestsText says how many requests a trace that was made has, where the trace that it was made from had others. */
+export function requestsText({ traces, requestsBefore }: TraceDescription): string | undefined {
+  const after = traces[0]?.requests;
+  if (requestsBefore === undefined || after === undefined) return undefined;
+  return `requests: ${count(requestsBefore)} before, ${count(after)} after`;
+}
+
 function lengthOf(told: readonly Told[]): string {
   const lengthS = told[0]?.windows.lengthS ?? 1;
   return lengthS < 1 ? `${figure(1000 * lengthS)} ms` : `${Number(lengthS.toPrecision(6))} s`;

@@ -1,8 +1,8 @@
 import type { ToldFaults } from '../artifacts/index.js';
 import { fault, InputError, option } from '../artifacts/index.js';
-import { type ArrivalProcess, meanRps, rescaledTrace } from '../workload/index.js';
+import { type ArrivalProcess, meanRps, processFaults, rescaledTrace } from '../workload/index.js';
 import { byWeight, isServed, type LoadedModels, modelOf, modelWeights, plannedRates } from './models.js';
-import { phasesOf, variationFault } from './phases.js';
+import { phasesOf } from './phases.js';
 import { namedTrace, readTraceFile, type TraceFile } from './trace-file.js';
 import {
   phasedWorkload,
@@ -58,12 +58,7 @@ export async function resolvedWorkload(
   const before = told.count;
   const { arrivals: process = 'poisson', cv, load, duration, rps: rates = [], traces = [] } = options;
   const phases = phasesOf(models, options, told);
-  if (process === 'gamma' && cv === undefined && (options.phases ?? []).length === 0)
-    told.add(fault(`gamma needs ${option('cv')}, how bursty it is (1: as Poisson)`, option('arrivals')));
-  const wrongCv = cv === undefined ? undefined : variationFault(cv);
-  if (wrongCv !== undefined) told.add(fault(wrongCv, option('cv')));
-  if (process !== 'gamma' && cv !== undefined)
-    told.add(fault(`is for ${option('arrivals')} gamma`, option('cv')));
+  told.add(...processFaults(process, cv, (options.phases ?? []).length > 0));
   if (load !== undefined && rates.length > 0)
     told.add(fault(`is given with ${option('load')}; give one`, option('rps')));
   if (!models.some(isServed)) told.add(fault('serves no model', 'the plan'));

@@ -1,6 +1,12 @@
 import type { ToldFaults } from '../artifacts/index.js';
 import { fault, option } from '../artifacts/index.js';
-import { type ArrivalProcess, type Load, type MixPhase, mixedLoads } from '../workload/index.js';
+import {
+  type ArrivalProcess,
+  type Load,
+  type MixPhase,
+  mixedLoads,
+  variationFault,
+} from '../workload/index.js';
 import { byWeight, type LoadedModels, modelOf, plannedRates } from './models.js';
 
 /** Phase is a stretch of a load that changes over time (InferLine, section 6). It is plain data. */
@@ -34,11 +40,6 @@ interface PhaseOptions {
 const LOOKS = 'such as 60s,load=0.5 or 2min,rps=300,cv=4,over=30s or 60s,model=200';
 const WORDS = ['load', 'rps', 'cv', 'over'];
 const SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, min: 60, h: 3600 };
-/**
- * Below the least, gaps are even to the nanosecond. Above the most, nearly all requests come at one instant.
- */
-const LEAST_CV = 1e-6;
-const MOST_CV = 1000;
 
 /**
  * phasesOf reads phases in order. Each gives its length first; then its rate, as `load=` (a multiple of the
@@ -67,12 +68,6 @@ export function phasesOf(models: LoadedModels, options: PhaseOptions, told: Told
   if (!phases.some((phase) => sumOf(phase.rps) > 0))
     told.add(fault('the rate of every phase is 0', option('phases')));
   return phases;
-}
-
-/** variationFault says what is wrong with a coefficient of variation of gamma arrivals, if anything is. */
-export function variationFault(cv: number): string | undefined {
-  if (cv === 0 || (cv >= LEAST_CV && cv <= MOST_CV)) return undefined;
-  return `is ${cv}; valid are 0 and ${LEAST_CV} to ${MOST_CV}`;
 }
 
 /** loadsOfPhases gives the load of each model. */

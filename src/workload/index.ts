@@ -15,12 +15,14 @@ export {
 } from './drawn-arrivals.js';
 export { type Load, type LoadPhase, type MixPhase, mixedLoads, phasedLoad, steadyLoad } from './load.js';
 export { mergedArrivals, sharedByWeight } from './mix.js';
+export { processFaults, variationFault } from './process-faults.js';
 export { type Arrivals, arrivalsAt } from './stream-of-arrivals.js';
 export {
   type ArrivalTrace,
   type CountTrace,
   meanRps,
   peakRps,
+  requestsInTrace,
   rescaledTrace,
   type Spread,
   type Trace,

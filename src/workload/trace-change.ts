@@ -1,4 +1,5 @@
 import { InputError } from '../artifacts/index.js';
+import { grownCapacity, grownColumn } from '../collections/index.js';
 import type { Arrivals } from './stream-of-arrivals.js';
 import {
   type ArrivalTrace,
@@ -145,11 +146,7 @@ export function drawnTrace(arrivals: Arrivals): ArrivalTrace {
   let count = 0;
   while (arrivals.next()) {
     if (count === MOST_LINES) throw refusal('it would have more requests than can be written');
-    if (count === timesNs.length) {
-      const longer = new Float64Array(2 * count);
-      longer.set(timesNs);
-      timesNs = longer;
-    }
+    if (count === timesNs.length) timesNs = grownColumn(timesNs, grownCapacity(count, count + 1));
     timesNs[count++] = arrivals.atNs;
   }
   if (count === 0) throw refusal('no requests were drawn');

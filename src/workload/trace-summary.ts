@@ -1,4 +1,4 @@
-import { meanRps, type Trace, traceDurationS } from './trace.js';
+import { meanRps, requestsInTrace, type Trace, traceDurationS } from './trace.js';
 import { eachWindow } from './trace-windows.js';
 
 const NS_PER_S = 1e9;
@@ -63,7 +63,7 @@ export function summarizeTrace(trace: Trace, windowS: number): TraceSummary {
   return {
     kind: trace.kind,
     format: trace.format,
-    requests: trace.kind === 'arrivals' ? trace.timesNs.length : sumOf(trace.counts),
+    requests: requestsInTrace(trace),
     durationS: traceDurationS(trace),
     ...(rps === undefined ? {} : { meanRps: rps }),
     windows: summarizeWindows(trace, windowS),
@@ -145,8 +145,4 @@ function longestOf(lengths: Float64Array): number {
 
 function seconds(ns: number): number {
   return ns / NS_PER_S;
-}
-
-function sumOf(values: Float64Array): number {
-  return values.reduce((sum, value) => sum + value, 0);
 }

@@ -5,6 +5,9 @@ import { type Arrivals, arrivalsAt } from './stream-of-arrivals.js';
 
 const NS_PER_S = 1e9;
 
+/** Rounding to nanoseconds may change the rate of a trace by this part. */
+const MOST_RATE_ERROR = 0.01;
+
 /** Trace is a recorded load. It says when each request came, or how many came in each interval. */
 export type Trace = ArrivalTrace | CountTrace;
 
@@ -48,7 +51,8 @@ export function peakRps(trace: CountTrace): number {
  * rescaledTrace changes the rate of a trace and keeps its shape. Arrivals move closer together or further
  * apart; counts grow or shrink in the same intervals.
  * @param to the mean rate, or for counts the peak rate
- * @throws InputError where the rate is not positive, or the trace has no rate that could be changed
+ * @throws InputError where the rate is not positive, or the trace has no rate that could be changed, or arrivals in whole
+ *   nanoseconds cannot have the rate
  */
 export function rescaledTrace(trace: Trace, to: { meanRps: number } | { peakRps: number }): Trace {
   const wanted = 'meanRps' in to ? to.meanRps : to.peakRps;
@@ -62,7 +66,10 @@ export function rescaledTrace(trace: Trace, to: { meanRps: number } | { peakRps:
   const rate = meanRps(trace);
   if (rate === undefined) throw refuse('all its requests come at one instant: it has no rate');
   const factor = rate / wanted;
-  return { ...trace, timesNs: trace.timesNs.map((time) => Math.round(time * factor)) };
+  const rescaled = { ...trace, timesNs: trace.timesNs.map((time) => Math.round(time * factor)) };
+  const reached = meanRps(rescaled) ?? Number.POSITIVE_INFINITY;
+  if (Math.abs(reached - wanted) <= MOST_RATE_ERROR * wanted) return rescaled;
+  throw refuse(`in whole nanoseconds, its ${trace.timesNs.length} requests cannot have the rate ${wanted}`);
 }
 
 /** Spread says how the requests of an interval are placed in it. Traces of arrivals do not need it. */
@@ -80,6 +87,11 @@ export function traceArrivals(trace: Trace, spread: Spread, model = 0): Arrivals
   if (trace.kind === 'arrivals') return arrivalsAt(trace.timesNs, model);
   const { process, stream, cv = 1 } = spread;
   return new DrawnArrivals({ process, stream, model, load: countLoad(trace, cv), uniformOffset: 0.5 });
+}
+
+/** requestsInTrace gives the number of requests of a trace. */
+export function requestsInTrace(trace: Trace): number {
+  return trace.kind === 'counts' ? sum(trace.counts) : trace.timesNs.length;
 }
 
 /** traceDurationS gives the end of a trace in seconds: its last arrival, or the end of its last interval. */

@@ -114,10 +114,10 @@ describe('plan profile import of a profile that ONNX Runtime wrote', () => {
       '--cut-bytes: is needed',
       'cut-off.json: it is not JSON',
       'idle.json: it has no model_run events',
-      `wrong.json[${events.findIndex(({ name }) => name === 'model_run')}]: dur is -1; microseconds are needed`,
+      `wrong.json[${events.findIndex(({ name }) => name === 'model_run')}]: dur of "model_run" is -1; microseconds are needed`,
     ])
       expect(stderr).toContain(said);
-    expect(stderr.match(/dur is -1/g)).toHaveLength(RUNS);
+    expect(stderr.match(/dur of "model_run" is -1/g)).toHaveLength(RUNS);
     expect(await readdir(folder)).not.toContain('none.json');
   });
 

@@ -57,7 +57,7 @@ describe('plan trace describe', () => {
     });
     const mixed = await run('describe', 'a.csv', 'counts.csv');
     expect(mixed.stdout).toMatch(/^share +3 % +97 %$|^share +2\.6 % +97\.4 %$/m);
-    expect(mixed.stdout).toMatch(/^peak requests\/s in 60 s +0\.067 +2\.00$/m);
+    expect(mixed.stdout).toMatch(/^peak requests\/s in 60 s +0\.0667 +2\.00$/m);
     expect(mixed.stdout).toMatch(/^ {2}longest silence s +— +60\.0$/m);
   });
 
@@ -139,6 +139,18 @@ describe('plan trace convert', () => {
     expect((await text('drawn.csv')).split('\n').length).toBeGreaterThan(100);
   });
 
+  it('shows the requests before and after where they differ, and how to keep them', async () => {
+    const drawn = ['convert', 'counts.csv', '--to', 'arrivals', '--seed', '8', '-o', 'drawn.csv'];
+    const { stdout } = await run(...drawn);
+    const after = (await text('drawn.csv')).trim().split('\n').length - 1;
+    expect(after).not.toBe(150);
+    expect(stdout).toContain(`requests: 150 before, ${after} after; --arrivals uniform keeps each count\n`);
+    expect(JSON.parse((await run(...drawn, '--json')).stdout)).toMatchObject({ requestsBefore: 150 });
+    const kept = await run(...drawn, '--arrivals', 'uniform', '--json');
+    expect(JSON.parse(kept.stdout)).toMatchObject({ traces: [{ requests: 150 }] });
+    expect(kept.stdout).not.toContain('requestsBefore');
+  });
+
   it('tells every fault of trace and options at once, and writes nothing', async () => {
     const before = await readdir(folder);
     const options = ['--arrivals', 'gamma', '--interval', '1s', '--to', 'arrivals'];
@@ -152,6 +164,12 @@ describe('plan trace convert', () => {
       '--arrivals: places the requests of counts',
     ])
       expect(wrong.stderr).toContain(said);
+    const bursty = ['--to', 'arrivals', '--arrivals', 'gamma', '--cv', '1e9', '-o', 'new.csv'];
+    expect((await run('convert', 'counts.csv', ...bursty)).stderr).toContain(
+      '--cv: is 1000000000; valid are',
+    );
+    const short = await run('rescale', 'a.csv', '--duration', '0.0000000001s', '-o', 'new.csv');
+    expect(short).toMatchObject({ code: 2, stderr: expect.stringContaining('--duration: is less than') });
     const counted = await run('convert', 'a.csv', '--to', 'counts', '-o', 'new.csv');
     expect(counted.stderr).toContain('--interval: is needed');
     expect(await readdir(folder)).toEqual(before);

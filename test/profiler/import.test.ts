@@ -233,6 +233,27 @@ describe('importOrtProfile()', () => {
     ];
     const message = faultsOf(() => importOrtProfile(files, { model: 'm', cutBytes: [0] }));
     expect(message).toMatch(/a: it has no model_run events/);
-    expect(message).toMatch(/b\[0\]: dur is "long"/);
+    expect(message).toMatch(/b\[0\]: dur of "model_run" is "long"; microseconds are needed/);
+  });
+  test('refuses durations of nodes that no run has, each by its event, and counts them beyond twenty', () => {
+    const node = (dur: unknown) => ({ ...event('conv_kernel_time', dur), cat: 'Node' });
+    const faultsWith = (events: object[]) =>
+      faultsOf(() =>
+        importOrtProfile(
+          [{ path: 'a', text: JSON.stringify([event('model_run', 9), ...events]), device: 'cpu', batch: 1 }],
+          { model: 'm', cutBytes: [0] },
+        ),
+      );
+    const message = faultsWith([node(0), node(-1), node(1e15), node(8.64e10), node(undefined)]);
+    expect(message).not.toMatch(/a\[[014]\]/);
+    expect(message).toMatch(/a\[2\]: dur of "conv_kernel_time" is -1; microseconds are needed/);
+    expect(message).toMatch(
+      /a\[3\]: dur of "conv_kernel_time" is 1000000000000000 µs, which is more than a day/,
+    );
+    expect(message).toMatch(/a\[5\]: dur of "conv_kernel_time" is undefined; microseconds are needed/);
+    const many = faultsWith(new Array(23).fill(node(-1)));
+    expect(many).toMatch(/a\[20\]:/);
+    expect(many).not.toMatch(/a\[21\]:/);
+    expect(many).toMatch(/a: … and 3 more events/);
   });
 });

@@ -51,6 +51,14 @@ describe('compareTable()', () => {
     ]);
     expect(rows.every((row) => row.length === columns.length)).toBe(true);
   });
+
+  it('shows what was swept with at most four significant digits', () => {
+    const slos = ['9.76271186441x', '0.123456 ms', '123456.789 ms', '50 ms', '10x'];
+    const { rows } = compareTable(documentOf(slos.map((slo) => ({ ...ROW, slo }))));
+    expect(rows.map(([, slo]) => slo)).toEqual(['9.763x', '0.1235 ms', '123457 ms', '50 ms', '10x']);
+    const many = new Array(20).fill({ ...ROW, slo: '3.11864406780x', margin: 0.0333333333 });
+    expect(compareNotes(documentOf(many)).join()).toContain('SLO 3.119x, margin 0.03333');
+  });
 });
 
 describe('compareNotes()', () => {

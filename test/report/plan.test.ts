@@ -47,6 +47,10 @@ describe('planHeadline()', () => {
     expect(planHeadline(PLAN)).toBe('100 requests/s, within 2.00 % of the bound 102');
     const optimal = { ...PLAN, status: 'optimal' as const, objective: { ...PLAN.objective, gap: 0 } };
     expect(planHeadline(optimal)).toBe('100 requests/s, optimal (gap 0.00 %)');
+    const small = { kind: 'cost', value: 0.00012345, bound: 1.5e-9, gap: 0.5 } as const;
+    expect(planHeadline({ ...PLAN, objective: small })).toBe(
+      '0.000123 per hour, within 50.00 % of the bound 1.50e-9',
+    );
   });
 });
 

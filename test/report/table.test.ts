@@ -2,10 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { bytes, figure, milliseconds, percent } from '../../src/report/index.js';
 
 describe('figure()', () => {
-  it('keeps about three digits at any size', () => {
+  it('keeps three digits at any size', () => {
     const cases: [number, string][] = [
       [0, '0'],
-      [0.01234, '0.012'],
+      [0.1234, '0.123'],
+      [0.01234, '0.0123'],
+      [-0.000056789, '-0.0000568'],
+      [1.2e-12, '1.20e-12'],
       [1.234, '1.23'],
       [12.34, '12.3'],
       [123.4, '123'],

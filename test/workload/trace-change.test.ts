@@ -101,6 +101,7 @@ describe('reshapedTrace()', () => {
     ['1\n2\n', { rps: 1e9, durationS: 1e3 }, 'more than can be written'],
     ['1\n2\n', { durationS: 1e8 }, 'more than 104 days'],
     ['1\n2\n', { rps: 1e-8 }, 'more than 104 days'],
+    ['1\n2\n', { rps: 1e300 }, 'its 2 requests cannot have the rate 1e+300'],
     ['1,1\n', { rps: 0.1 }, 'it would have no requests'],
   ])('refuses %j to %j', (text, to, said) => {
     expect(() => reshapedTrace(parseTrace(text), to, stream())).toThrow(said);

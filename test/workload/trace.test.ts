@@ -220,6 +220,9 @@ describe('rescaledTrace()', () => {
       () => rescaledTrace(parseTrace('1,2\n'), { peakRps: infinite }),
       () => rescaledTrace(parseTrace('1\n2\n'), { peakRps: 5 }),
       () => rescaledTrace(parseTrace('1\n1\n'), { meanRps: 5 }),
+      () => rescaledTrace(parseTrace('1\n2\n'), { meanRps: 1e300 }),
+      // Two nanoseconds between three requests are the nearest to 1.5: the rate would be 1e9 instead of 1.33e9.
+      () => rescaledTrace(parseTrace('0\n1\n2\n'), { meanRps: 4e9 / 3 }),
     ]) {
       expect(rescale).toThrow(InputError);
       expect(rescale).toThrow('rescale the trace: ');

@@ -102,8 +102,7 @@ function classLines(one: ProposedClass, explained: boolean, indent: string): str
     { text: 'powerWatts: 100', why: 'of one device; the objective power needs it', isOption: true },
     { text: 'taken: 0', why: 'devices that others use already', isOption: true },
   ];
-  const shown = explained ? fields : fields.map(({ why: _, ...field }) => field);
-  return [`${indent}${scalar(name)}:`, ...emulated, ...written(shown, `${indent}  `)];
+  return [`${indent}${scalar(name)}:`, ...emulated, ...written(fields, `${indent}  `, explained)];
 }
 
 function modelLines(model: SpecContent['models'][number], explained: boolean): string[] {
@@ -131,7 +130,6 @@ function modelLines(model: SpecContent['models'][number], explained: boolean): s
     },
     ...ownMargins(sloMs),
   ];
-  const shown = explained ? fields : fields.map(({ why: _, ...field }) => field);
   return [
     `  - profile: ${scalar(profile)}`,
     ...(from === undefined ? [] : reasonLines(from, model.name)),
@@ -139,7 +137,7 @@ function modelLines(model: SpecContent['models'][number], explained: boolean): s
       [{ text: `sloMs: ${sloMs}`, why: 'the most that a request may take from end to end' }],
       '    ',
     ),
-    ...written(shown, '    '),
+    ...written(fields, '    ', explained),
   ];
 }
 
@@ -196,10 +194,11 @@ function plannerLines(): string[] {
   return ['planner:', ...written(fields, '  ')];
 }
 
-function written(fields: readonly Field[], indent: string): string[] {
+/** written writes fields, with their explanations unless an earlier part of the spec has them. */
+function written(fields: readonly Field[], indent: string, explained = true): string[] {
   return fields.map(({ text, why, isOption }) => {
     const line = `${indent}${isOption ? '#' : ''}${text}`;
-    return why === undefined ? line : `${line.padEnd(EXPLAINED_AT)}  # ${why}`;
+    return why === undefined || !explained ? line : `${line.padEnd(EXPLAINED_AT)}  # ${why}`;
   });
 }
 
@@ -207,7 +206,14 @@ function written(fields: readonly Field[], indent: string): string[] {
 const PLAIN = /^[A-Za-z][\w./-]*$/;
 const WORDS = /^(true|false|yes|no|on|off|null|y|n)$/i;
 
+/** JSON leaves these as they are, but YAML takes some for line breaks, and terminals and editors obey them. */
+const OBEYED = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}\ufeff]/gu;
+
 /** scalar writes a text as a YAML scalar. JSON's quoted strings are YAML's too, and break no line. */
 function scalar(text: string): string {
-  return PLAIN.test(text) && !WORDS.test(text) ? text : JSON.stringify(text);
+  if (PLAIN.test(text) && !WORDS.test(text)) return text;
+  return JSON.stringify(text).replaceAll(
+    OBEYED,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

@@ -7,6 +7,7 @@ import {
   positiveNumber,
   seconds,
   share,
+  traceFormatOption,
   wholeNumber,
   withJson,
 } from '../options.js';
@@ -47,12 +48,7 @@ export function loadCommand(): Command {
         'send at the times of a trace, as plan simulate --trace has them; model=file for one model (repeatable)',
         each,
       )
-      .addOption(
-        new Option(
-          '--trace-format <format>',
-          'format of a trace that does not name its own; this one holds gaps in µs',
-        ).choices(['perf-analyzer-intervals']),
-      )
+      .addOption(traceFormatOption())
       .option(
         '--model <name>',
         'model to ask; it may be left out if the server has only one, or with --trace',

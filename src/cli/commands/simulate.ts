@@ -1,7 +1,16 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { SimulationProgress, SimulationReport, SimulationSweep } from '../../api/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
-import { countingNumber, each, notNegative, positiveNumber, seconds, share, withJson } from '../options.js';
+import {
+  countingNumber,
+  each,
+  notNegative,
+  positiveNumber,
+  seconds,
+  share,
+  traceFormatOption,
+  withJson,
+} from '../options.js';
 import { fileOf } from '../output.js';
 import { action, type Context } from '../run.js';
 import type { Terminal } from '../terminal.js';
@@ -83,12 +92,7 @@ function withLoadOptions(command: Command): Command {
       'arrivals from a file: arrival_s per line, or interval_s,count, or a known published format; model=file for one model (repeatable)',
       each,
     )
-    .addOption(
-      new Option(
-        '--trace-format <format>',
-        'format of a trace that does not name its own; this one holds gaps in µs',
-      ).choices(['perf-analyzer-intervals']),
-    );
+    .addOption(traceFormatOption());
 }
 
 /** withRunOptions adds the options that say how requests are served. */

@@ -1,7 +1,14 @@
 import { Command, Option } from 'commander';
 import type { ConvertTraceOptions, MadeTrace } from '../../api/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
-import { countingNumber, notNegative, positiveNumber, seconds, withJson } from '../options.js';
+import {
+  countingNumber,
+  notNegative,
+  positiveNumber,
+  seconds,
+  traceFormatOption,
+  withJson,
+} from '../options.js';
 import { fileOf } from '../output.js';
 import { action, type Context } from '../run.js';
 
@@ -23,16 +30,15 @@ interface DescribeOptions {
 
 function describeCommand(): Command {
   return withJson(
-    withFormat(
-      new Command('describe')
-        .description('Show requests, rates, burstiness and gaps, and the share of each trace in all.')
-        .argument('<trace...>', 'trace files; model=file names the model that a trace is for')
-        .option(
-          '--window <time>',
-          'length of the windows whose rates are shown (default 1s, or the longest interval)',
-          seconds,
-        ),
-    ),
+    new Command('describe')
+      .description('Show requests, rates, burstiness and gaps, and the share of each trace in all.')
+      .argument('<trace...>', 'trace files; model=file names the model that a trace is for')
+      .option(
+        '--window <time>',
+        'length of the windows whose rates are shown (default 1s, or the longest interval)',
+        seconds,
+      )
+      .addOption(traceFormatOption()),
   ).action(
     action<[string[]], DescribeOptions>(async ({ terminal, signal }, options, traces) => {
       const { describeTraces } = await import('../../api/index.js');
@@ -49,27 +55,26 @@ type ConvertOptions = Omit<ConvertTraceOptions, 'output' | 'signal'> & { output:
 
 function convertCommand(): Command {
   return withJson(
-    withFormat(
-      new Command('convert')
-        .description('Write a trace of any known format as our CSV: arrival_s, or interval_s,count.')
-        .argument('<trace>', 'trace file')
-        .addOption(
-          new Option(
-            '--to <what>',
-            'arrival times, or counts per interval (default: what the trace has)',
-          ).choices(['arrivals', 'counts']),
-        )
-        .option('--interval <time>', 'length of the intervals to count in, such as 1s', seconds)
-        .addOption(
-          new Option(
-            '--arrivals <process>',
-            'how the requests of an interval lie in it, with --to arrivals (default poisson, as plan simulate)',
-          ).choices(['poisson', 'uniform', 'gamma']),
-        )
-        .option('--cv <c>', 'how bursty gamma arrivals are', notNegative)
-        .option('--seed <n>', 'seed of all random draws', countingNumber, 0)
-        .requiredOption('-o, --output <file>', 'write the trace here (CSV); - is stdout'),
-    ),
+    new Command('convert')
+      .description('Write a trace of any known format as our CSV: arrival_s, or interval_s,count.')
+      .argument('<trace>', 'trace file')
+      .addOption(
+        new Option(
+          '--to <what>',
+          'arrival times, or counts per interval (default: what the trace has)',
+        ).choices(['arrivals', 'counts']),
+      )
+      .option('--interval <time>', 'length of the intervals to count in, such as 1s', seconds)
+      .addOption(
+        new Option(
+          '--arrivals <process>',
+          'how the requests of an interval lie in it, with --to arrivals (default poisson, as plan simulate)',
+        ).choices(['poisson', 'uniform', 'gamma']),
+      )
+      .option('--cv <c>', 'how bursty gamma arrivals are', notNegative)
+      .option('--seed <n>', 'seed of all random draws', countingNumber, 0)
+      .requiredOption('-o, --output <file>', 'write the trace here (CSV); - is stdout')
+      .addOption(traceFormatOption()),
   ).action(
     action<[string], ConvertOptions>(async (context, options, trace) => {
       const { convertTrace } = await import('../../api/index.js');
@@ -78,6 +83,9 @@ function convertCommand(): Command {
         context,
         options.output,
         await convertTrace(trace, { ...options, output: fileOf(options.output), signal }),
+        options.to === 'arrivals' && options.arrivals !== 'uniform'
+          ? '; --arrivals uniform keeps each count'
+          : '',
       );
     }),
   );
@@ -93,21 +101,20 @@ interface RescaleOptions {
 
 function rescaleCommand(): Command {
   return withJson(
-    withFormat(
-      new Command('rescale')
-        .description(
-          'Give a trace another mean rate or duration, and keep its shape. With both, requests are left out or added at random.',
-        )
-        .argument('<trace>', 'trace file')
-        .option(
-          '--rps <rate>',
-          'mean rate in requests per second, as plan simulate --rps takes it',
-          positiveNumber,
-        )
-        .option('--duration <time>', 'time from the start to the last request, such as 10min', seconds)
-        .option('--seed <n>', 'seed of the requests that are left out or added', countingNumber, 0)
-        .requiredOption('-o, --output <file>', 'write the trace here (CSV); - is stdout'),
-    ),
+    new Command('rescale')
+      .description(
+        'Give a trace another mean rate or duration, and keep its shape. With both, requests are left out or added at random.',
+      )
+      .argument('<trace>', 'trace file')
+      .option(
+        '--rps <rate>',
+        'mean rate in requests per second, as plan simulate --rps takes it',
+        positiveNumber,
+      )
+      .option('--duration <time>', 'time from the start to the last request, such as 10min', seconds)
+      .option('--seed <n>', 'seed of the requests that are left out or added', countingNumber, 0)
+      .requiredOption('-o, --output <file>', 'write the trace here (CSV); - is stdout')
+      .addOption(traceFormatOption()),
   ).action(
     action<[string], RescaleOptions>(async (context, options, trace) => {
       const { rescaleTrace } = await import('../../api/index.js');
@@ -125,19 +132,13 @@ async function show(
   { terminal }: Context,
   output: string,
   { document, pieces }: MadeTrace,
+  advice = '',
 ): Promise<ExitCode> {
-  const { traceTable } = await import('../../report/index.js');
+  const { requestsText, traceTable } = await import('../../report/index.js');
   terminal.document(document);
   await terminal.table(traceTable(document));
+  const requests = requestsText(document);
+  if (requests !== undefined) terminal.line(`${requests}${advice}`);
   await terminal.textArtifact('trace', output, pieces());
   return EXIT.done;
-}
-
-function withFormat(command: Command): Command {
-  return command.addOption(
-    new Option(
-      '--trace-format <format>',
-      'format of a trace that does not name its own; this one holds gaps in µs',
-    ).choices(['perf-analyzer-intervals']),
-  );
 }

@@ -13,6 +13,7 @@ import {
   parseArtifact,
   schemaText,
 } from '../../../src/artifacts/index.js';
+import { harmless, harmlessLine } from '../../../src/cli/harmless.js';
 import {
   checkPlan,
   type HighsEngine,
@@ -107,6 +108,18 @@ describe('initSpec()', () => {
       models.map(({ name }) => name),
     );
     expect(spec.models.map(({ profile }) => profile)).toEqual(files);
+  });
+
+  it('escapes in names all that a terminal or an editor would obey', async () => {
+    const obeyed = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).filter(
+      (character) => harmlessLine(character) !== character,
+    );
+    const name = `a${obeyed.join('')}é模`;
+    await save('marks.json', profileOf(name, { [name]: device([10, 10]) }));
+    const { text, spec } = await begun(['marks.json']);
+    expect(harmless(text)).toBe(text);
+    expect(text).toContain('é模');
+    expect(Object.keys((spec.cluster as Cluster).devices)).toEqual([name]);
   });
 
   it('proposes the classes of all profiles, with one device and the sizes common to all', async () => {

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { LoadTally } from '../../src/loadgen/load-tally.js';
+import { streamOf } from '../../src/random/index.js';
+
+const ASKED = { url: 'u', arrivals: 'trace', seed: 0, rows: 1, rps: 1, durationS: 2 } as const;
+const SENDING = { seconds: 2, stoppedShort: false };
+
+describe('LoadTally.joined()', () => {
+  it('reports what one tally of all requests reports', () => {
+    const { uniform } = streamOf(1, 'tallies');
+    const tallies = [new LoadTally(), new LoadTally(), new LoadTally()];
+    const all = new LoadTally();
+    for (let i = 0; i < 300; i++) {
+      const [kind, at, ms] = [Math.floor(6 * uniform()), 5000 * uniform(), 10 * uniform()];
+      for (const tally of [tallies[Math.floor(3 * uniform())] as LoadTally, all]) {
+        tally.countSent(ms);
+        if (kind === 0) tally.countEnd('dropped', at);
+        else if (kind === 1) tally.countEnd('cancelled', at);
+        else if (kind === 2) tally.countFailure(`reason ${Math.floor(at / 500)}`, at);
+        else if (kind < 5) tally.countEnd(kind === 3 ? 'late' : 'inTime', at, ms);
+      }
+    }
+    const joined = LoadTally.joined(tallies);
+    expect(joined.report(ASKED, SENDING)).toEqual(all.report(ASKED, SENDING));
+    expect(LoadTally.joined(tallies.toReversed()).report(ASKED, SENDING)).toEqual(all.report(ASKED, SENDING));
+    expect([joined.sent, joined.done]).toEqual([all.sent, all.done]);
+    expect(joined.done).toBeLessThan(300);
+    expect(tallies.map(({ sent }) => sent).reduce((sum, sent) => sum + sent)).toBe(300);
+  });
+
+  it('keeps twenty reasons of failure of all tallies together', () => {
+    const tallies = [0, 1].map((which) => {
+      const tally = new LoadTally();
+      for (let i = 0; i < 15; i++) tally.countFailure(`${which}/${i}`, 1);
+      return tally;
+    });
+    const { failures } = LoadTally.joined(tallies);
+    expect(Object.keys(failures)).toHaveLength(21);
+    expect(failures['other reasons']).toBe(10);
+  });
+});
