@@ -57,6 +57,10 @@ describe('plainWords()', () => {
     expect(long.endsWith('…')).toBe(true);
     expect(plainWords(`${SOURCE}/a.cc:1 void f(((((${'('.repeat(50_000)}`).length).toBeLessThan(1001);
     expect(plainWords(`${SOURCE}/a.cc:1 f::g(int) `.repeat(2000)).length).toBeLessThan(1001);
-    expect(plainWords('/onnxruntime'.repeat(5000))).toHaveLength(1000);
+  });
+
+  // This takes well under a millisecond, or half a minute where every slash may begin the path of a source.
+  it('takes no longer for names that look like the beginnings of many paths', { timeout: 10_000 }, () => {
+    expect(plainWords('/onnxruntime'.repeat(1500))).toHaveLength(1000);
   });
 });
