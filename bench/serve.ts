@@ -16,6 +16,7 @@ import { driveLoad, type LoadReport } from '../src/loadgen/index.js';
 import { type RunningServer, startServer } from '../src/runtime/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import { inputsAt, measuresOf, saveResult } from './results/result.js';
+import { tableText } from './results/table.js';
 
 interface Row {
   load: number;
@@ -126,7 +127,5 @@ function tableOf(rows: Row[], plannedRps: number): string {
     ['server CPU µs/req', ({ serverCpuUsPerRequest }) => serverCpuUsPerRequest.toFixed(0)],
   ];
   const lines = [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, cell]) => cell(row)))];
-  const widths = columns.map((_, c) => Math.max(...lines.map((line) => line[c]!.length)));
-  const text = lines.map((line) => line.map((cell, c) => cell.padStart(widths[c]!)).join('  ')).join('\n');
-  return `planned ${plannedRps.toFixed(1)} requests per second\n${text}\n`;
+  return `planned ${plannedRps.toFixed(1)} requests per second\n${tableText(lines)}`;
 }

@@ -27,6 +27,7 @@ import { DrawnArrivals, mergedArrivals, steadyLoad } from '../src/workload/index
 import { benchArguments, benchNumber } from './arguments.js';
 import { profilesIn, publishedInstances, publishedPlan } from './ppipe/plans.js';
 import { inputsAt, measuresOf, saveResult } from './results/result.js';
+import { tableText } from './results/table.js';
 import { FifoCore } from './simulate/fifo-core.js';
 import { shapeOf, topologyWith } from './simulate/topologies.js';
 
@@ -244,6 +245,5 @@ function table(rows: readonly Row[]): string {
     ['× real time', (row) => row.fasterThanReal.toFixed(1)],
   ];
   const lines = [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, cell]) => cell(row)))];
-  const widths = columns.map((_, c) => Math.max(...lines.map((line) => line[c]!.length)));
-  return `${lines.map((line) => line.map((cell, c) => cell.padStart(widths[c]!)).join('  ')).join('\n')}\n`;
+  return tableText(lines);
 }

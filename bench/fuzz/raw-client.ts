@@ -55,7 +55,7 @@ export class RawClient {
 
   /**
    * answer waits for the next final answer.
-   * @returns undefined where the connection ends before one, or nothing comes in time
+   * @returns 'closed' where the connection ends before one, and 'silent' where nothing comes in time
    */
   async answer(timeoutMs: number, toHead = false): Promise<Answer | 'closed' | 'silent'> {
     const endsAt = performance.now() + timeoutMs;

@@ -123,7 +123,7 @@ async function everyCase(run: Asked, subject: Subject, bench: Bench): Promise<vo
   process.stdout.write(
     `${name}: seed ${seed}, ${done} cases in ${seconds.toFixed(1)} s (${((60 * done) / seconds).toFixed(0)} per minute): ${counts}\n`,
   );
-  process.stdout.write(`${done - failed} passed, ${failed} failed\n`);
+  process.stdout.write(`${done - failed} cases held, ${failed} failed\n`);
   if (failed > 0) process.exitCode = 1;
 }
 

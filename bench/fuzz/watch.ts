@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { sha256Of } from '../../src/artifacts/index.js';
 
 /** MOST_CPU_MS and MOST_BYTES are the most CPU time and memory that a case may take, beyond what its input needs. */
 const MOST_CPU_MS = 1000;
@@ -28,7 +28,7 @@ export function pictureOf(folder: string): Picture {
 
 function digestOf(path: string): string {
   try {
-    return createHash('sha1').update(readFileSync(path)).digest('base64');
+    return sha256Of(readFileSync(path));
   } catch (error) {
     return (error as NodeJS.ErrnoException).code ?? 'unreadable';
   }

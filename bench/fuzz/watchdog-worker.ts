@@ -12,6 +12,6 @@ setInterval(() => {
   seconds = current === last ? seconds + LOOK_MS / 1000 : 0;
   last = current;
   if (seconds < limitS) return;
-  writeSync(1, `${what}, case ${current} hangs: it has not ended after ${limitS} s\n0 passed, 1 failed\n`);
+  writeSync(1, `${what}, case ${current} hangs: it has not ended after ${limitS} s\n`);
   process.kill(process.pid, 'SIGKILL');
 }, LOOK_MS);

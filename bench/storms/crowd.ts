@@ -1,7 +1,8 @@
 import type { LoadReport } from '../../src/loadgen/index.js';
 import { startServer } from '../../src/runtime/index.js';
 import { measuresOf } from '../results/result.js';
-import { driven, plannedModel, type Target, tableText } from './load-client.js';
+import { tableText } from '../results/table.js';
+import { COUNT_NAMES, countCells, driven, otherEndings, plannedModel, type Target } from './load-client.js';
 import type { Storm } from './storm.js';
 
 /** These multiples of the planned rate come before the crowd, each for a sixth of its time. */
@@ -28,26 +29,16 @@ export async function crowd(target: Target, seconds: number): Promise<Storm> {
   const rows: Row[] = [];
   for (const load of [...LOWER_LOADS, CROWD_LOAD]) {
     const durationS = load === CROWD_LOAD ? seconds : seconds / 6;
-    const order = {
-      url: server.url,
-      model: model.name,
-      rps: load * model.throughputRps,
-      durationS,
-      seed: target.seed,
-    };
-    rows.push({ load, ...(await watched(driven(order), durationS)) });
+    const report = driven(server.url, { model, load, durationS, seed: target.seed });
+    rows.push({ load, ...(await watched(report, durationS)) });
   }
   await server.close();
   return {
     table: `planned ${model.throughputRps.toFixed(1)} requests per second\n${tableText([
-      ['load', 'sent', 'in time', 'late', '503', 'other', 'goodput rps', 'p99 ms', 'server MiB over time'],
+      ['load', ...COUNT_NAMES, 'goodput rps', 'p99 ms', 'server MiB over time'],
       ...rows.map(({ load, report, rssMib }) => [
         load.toFixed(1),
-        String(report.sent),
-        String(report.inTime),
-        String(report.late),
-        String(report.dropped),
-        String(report.failed + report.cancelled),
+        ...countCells(report),
         report.goodputRps.toFixed(1),
         (report.latencyMs?.p99 ?? 0).toFixed(0),
         rssMib.map((mib) => mib.toFixed(0)).join(' '),
@@ -67,15 +58,13 @@ function faultsOf(rows: readonly Row[]): string[] {
   const lower = rows.slice(0, -1);
   const best = Math.max(...lower.map(({ report }) => report.goodputRps));
   const before = Math.max(...lower.flatMap(({ rssMib }) => rssMib));
-  const { failed, cancelled, failures, goodputRps } = last.report;
+  const { goodputRps } = last.report;
   const faults: string[] = [];
   if (goodputRps < (1 - MOST_LOSS) * best)
     faults.push(`goodput is ${goodputRps.toFixed(1)} requests/s, ${best.toFixed(1)} at a lower rate`);
   const grown = Math.max(...last.rssMib) - before;
   if (grown > MOST_GROWTH_MIB) faults.push(`the server's memory grew by ${grown.toFixed(0)} MiB`);
-  if (failed + cancelled > 0)
-    faults.push(`${failed + cancelled} requests got neither an answer nor 503: ${JSON.stringify(failures)}`);
-  return faults;
+  return [...faults, ...otherEndings(last.report)];
 }
 
 async function watched(report: Promise<LoadReport>, durationS: number): Promise<Omit<Row, 'load'>> {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeMaterial } from '../fuzz/material.js';
 import { changesOf, pictureOf } from '../fuzz/watch.js';
-import { tableText } from './load-client.js';
+import { tableText } from '../results/table.js';
 import type { Storm } from './storm.js';
 
 const PLAN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));

@@ -3,7 +3,8 @@ import type { LoadReport } from '../../src/loadgen/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { type RunningServer, startServer } from '../../src/runtime/index.js';
 import { measuresOf } from '../results/result.js';
-import { driven, plannedModel, type Target, tableText } from './load-client.js';
+import { tableText } from '../results/table.js';
+import { COUNT_NAMES, countCells, driven, otherEndings, plannedModel, type Target } from './load-client.js';
 import type { Storm } from './storm.js';
 
 const SCHEDULERS = ['stage-local', 'reservation', 'reactive', 'fifo'] as const;
@@ -31,15 +32,11 @@ export async function kills(target: Target, options: KillOptions): Promise<Storm
   for (const scheduler of SCHEDULERS) rows.push(await underKills(target, scheduler, options));
   return {
     table: tableText([
-      ['scheduler', 'kills', 'sent', 'in time', 'late', '503', 'other', 'attainment', 'p99 ms'],
+      ['scheduler', 'kills', ...COUNT_NAMES, 'attainment', 'p99 ms'],
       ...rows.map(({ scheduler, killed, report }) => [
         scheduler,
         String(killed),
-        String(report.sent),
-        String(report.inTime),
-        String(report.late),
-        String(report.dropped),
-        String(report.failed + report.cancelled),
+        ...countCells(report),
         (report.attainment ?? 0).toFixed(4),
         (report.latencyMs?.p99 ?? 0).toFixed(0),
       ]),
@@ -55,16 +52,11 @@ export async function kills(target: Target, options: KillOptions): Promise<Storm
 }
 
 function faultsOf({ scheduler, report, isWhole }: Row): string[] {
-  const { sent, inTime, late, dropped, failed, cancelled, failures } = report;
-  const faults: string[] = [];
-  if (failed + cancelled > 0)
-    faults.push(
-      `${scheduler}: ${failed + cancelled} requests got neither an answer nor 503: ${JSON.stringify(failures)}`,
-    );
-  if (sent !== inTime + late + dropped + failed + cancelled)
-    faults.push(`${scheduler}: not every request got one answer`);
-  if (!isWhole) faults.push(`${scheduler}: not every executor was started again`);
-  return faults;
+  const { sent, inTime, late, dropped, failed, cancelled } = report;
+  const faults = otherEndings(report);
+  if (sent !== inTime + late + dropped + failed + cancelled) faults.push('not every request got one answer');
+  if (!isWhole) faults.push('not every executor was started again');
+  return faults.map((fault) => `${scheduler}: ${fault}`);
 }
 
 async function underKills(
@@ -76,14 +68,7 @@ async function underKills(
   const server = await startServer(target.folder, { port: 0, scheduler });
   const executors = server.executorPids().length;
   const durationS = (kills * BETWEEN_KILLS_MS) / 1000 + 2;
-  const order = {
-    url: server.url,
-    model: model.name,
-    rps: load * model.throughputRps,
-    durationS,
-    seed: target.seed,
-  };
-  const report = driven(order);
+  const report = driven(server.url, { model, load, durationS, seed: target.seed });
   const killed = await killOneByOne(server, kills, streamOf(target.seed, `kills/${scheduler}`));
   const told = await report;
   const isWhole = await allBack(server, executors);

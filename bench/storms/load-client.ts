@@ -13,10 +13,18 @@ export interface Target {
 }
 
 /** Order says what a client process sends. */
-export interface Order {
+interface Order {
   readonly url: string;
   readonly model: string;
   readonly rps: number;
+  readonly durationS: number;
+  readonly seed: number;
+}
+
+/** Drive says how much is sent to a server: `load` is a share of the model's planned rate. */
+interface Drive {
+  readonly model: PooledPlan['models'][number];
+  readonly load: number;
   readonly durationS: number;
   readonly seed: number;
 }
@@ -38,7 +46,8 @@ export async function runClient(): Promise<void> {
 }
 
 /** driven drives a load from a process of its own, so that its memory and CPU time are not the server's. */
-export async function driven(order: Order): Promise<LoadReport> {
+export async function driven(url: string, { model, load, ...drive }: Drive): Promise<LoadReport> {
+  const order: Order = { url, model: model.name, rps: load * model.throughputRps, ...drive };
   const child = fork(PROGRAM);
   child.send(order);
   const [report] = (await Promise.race([
@@ -57,8 +66,16 @@ export async function plannedModel({ folder, model }: Target): Promise<PooledPla
   return found;
 }
 
-/** tableText lines up cells in columns. */
-export function tableText(lines: readonly (readonly string[])[]): string {
-  const widths = (lines[0] ?? []).map((_, c) => Math.max(...lines.map((line) => (line[c] ?? '').length)));
-  return lines.map((line) => `${line.map((cell, c) => cell.padStart(widths[c] ?? 0)).join('  ')}\n`).join('');
+/** COUNT_NAMES are the heads of the columns that countCells fills. */
+export const COUNT_NAMES = ['sent', 'in time', 'late', '503', 'other'] as const;
+
+/** countCells gives the cells of a table that say how many requests ended in which way. */
+export function countCells({ sent, inTime, late, dropped, failed, cancelled }: LoadReport): string[] {
+  return [sent, inTime, late, dropped, failed + cancelled].map(String);
+}
+
+/** otherEndings says how many requests got neither an answer nor 503, if any did. */
+export function otherEndings({ failed, cancelled, failures }: LoadReport): string[] {
+  if (failed + cancelled === 0) return [];
+  return [`${failed + cancelled} requests got neither an answer nor 503: ${JSON.stringify(failures)}`];
 }

@@ -38,6 +38,7 @@ export {
   startExecutor,
 } from './executor.js';
 export { allowedCores, assignCores, hostThreads } from './host.js';
+export { indexRefusal } from './index-refusal.js';
 export { memoryText } from './memory.js';
 export { MemoryGuard, type MemoryGuardOptions } from './memory-guard.js';
 export { type DeviceReport, probeDevices } from './probe.js';

@@ -2,15 +2,21 @@ import { firstLine } from './errors.js';
 
 /** ONNX Runtime can print whole graphs and shapes. A person reads so many characters. */
 const MOST_CHARACTERS = 1000;
-/** ONNX Runtime begins some messages with the line of its own source where they arise, on the machine that built it. */
-const SOURCE_LINE = /(?:[A-Za-z]:)?[\\/][^\s:]*?onnxruntime[^\s:]*\.(?:cc|cpp|cu|h|hpp|inl):\d+ /;
+/** What lies beyond so many characters of a message is not looked at. */
+const MOST_READ = 64 * MOST_CHARACTERS;
+/**
+ * ONNX Runtime begins some messages with the line of its own source where they arise, on the machine that built it. A
+ * message repeats names of the model's author, so the pattern has one place to begin in each word: it takes linear time.
+ */
+const SOURCE_LINE =
+  /(?<![^\s:'"([])(?:[A-Za-z]:)?[\\/](?=[^\s:'"([]*onnxruntime)[^\s:'"([]*\.(?:cc|cpp|cu|h|hpp|inl):\d+ /;
 
 /**
  * plainWords gives what a person can use of a message of ONNX Runtime: its first line, without the place in the source
  * where it arose, and of a length that can be read.
  */
 export function plainWords(message: string): string {
-  let words = firstLine(message);
+  let words = firstLine(message).slice(0, MOST_READ);
   for (let found = SOURCE_LINE.exec(words); found !== null; found = SOURCE_LINE.exec(words)) {
     const from = found.index + found[0].length;
     words = words.slice(0, found.index) + words.slice(signatureEnd(words, from)).trimStart();

@@ -10,6 +10,9 @@ import { type PooledProblem, resolvePooled } from '../../src/milp/index.js';
 /** Block latencies by device, virtual size and batch size. */
 export type Latencies = Record<string, Record<number, Record<number, number[]>>>;
 
+/** A takes 1 ms for one request and 1.5 ms for two, so a GPU serves 1000 or 1333 requests per second. */
+export const ON_A: Latencies = { A: { 1: { 1: [1000], 2: [1500] } } };
+
 /** A model whose figures are written by hand; blocks pass nothing on unless `cutBytes` says so. */
 export interface ModelByHand extends Omit<PooledSpecModel, 'profile'> {
   readonly name: string;

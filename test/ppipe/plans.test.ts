@@ -9,7 +9,6 @@ import {
   publishedRps,
 } from '../../bench/ppipe/plans.js';
 import { baselineProblem, checkPlan, resolvePooled } from '../../src/milp/index.js';
-
 import { MADE_INSTANCE, MADE_RPS, madeProfileOf } from './made-instance.js';
 
 const SHARED = new URL('../../../shared/', import.meta.url);

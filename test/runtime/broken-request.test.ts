@@ -1,20 +1,16 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type RunningServer, startServer } from '../../src/runtime/index.js';
-import { twoPartitions, writeBundle } from './tiny-bundle.js';
+import type { RunningServer } from '../../src/runtime/index.js';
+import { serveBundle, twoPartitions } from './tiny-bundle.js';
 
-let bundle: Awaited<ReturnType<typeof writeBundle>>;
 let server: RunningServer;
+let close: () => Promise<void>;
 
 beforeAll(async () => {
-  bundle = await writeBundle(twoPartitions(1, 10_000));
-  server = await startServer(bundle.folder, { port: 0, requestTimeoutMs: 200 });
+  ({ server, close } = await serveBundle(twoPartitions(1, 10_000), { requestTimeoutMs: 200 }));
 });
-afterAll(async () => {
-  await server.close();
-  await bundle.remove();
-});
+afterAll(() => close());
 
 /** received sends bytes on a connection and gives all that comes back until the server ends it. */
 async function received(sent: string): Promise<string> {

@@ -1,19 +1,15 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type RunningServer, startServer } from '../../src/runtime/index.js';
-import { inputOf, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
+import type { RunningServer } from '../../src/runtime/index.js';
+import { inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
-let bundle: Awaited<ReturnType<typeof writeBundle>>;
 let server: RunningServer;
+let close: () => Promise<void>;
 
 beforeAll(async () => {
-  bundle = await writeBundle(twoPartitions(1, 10_000));
-  server = await startServer(bundle.folder, { port: 0 });
+  ({ server, close } = await serveBundle(twoPartitions(1, 10_000)));
 });
-afterAll(async () => {
-  await server.close();
-  await bundle.remove();
-});
+afterAll(() => close());
 
 const BODY = JSON.stringify({
   inputs: [{ name: 'x', shape: [1, WIDTH], datatype: 'FP32', data: [...inputOf(1).data] }],

@@ -4,27 +4,25 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadArtifact } from '../../src/artifacts/index.js';
-import { type RunningServer, startServer } from '../../src/runtime/index.js';
+import type { RunningServer } from '../../src/runtime/index.js';
 import { type LogEntry, replay, StageLocalCore, topologyOf } from '../../src/serving/index.js';
-import { answerOf, inputOf, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
+import { answerOf, inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 /** Blanks follow the JSON, so that a body is large to send and quick to serve. */
 const BLANKS = 200_000;
 const LARGEST = 4_000_000;
 const INFER = '/v2/models/tiny/infer';
-let bundle: Awaited<ReturnType<typeof writeBundle>>;
 let server: RunningServer;
+let folder: string;
+let close: () => Promise<void>;
 const log: LogEntry[] = [];
 
 beforeAll(async () => {
-  bundle = await writeBundle(twoPartitions(2, 600, 10_000, 700));
   const onDecision = (entry: LogEntry) => log.push(entry);
-  server = await startServer(bundle.folder, { port: 0, maxBodyBytes: LARGEST, onDecision });
+  const options = { maxBodyBytes: LARGEST, onDecision };
+  ({ server, folder, close } = await serveBundle(twoPartitions(2, 600, 10_000, 700), options));
 });
-afterAll(async () => {
-  await server.close();
-  await bundle.remove();
-});
+afterAll(() => close());
 
 const bodyOf = (seed: number, blanks = BLANKS): Buffer => {
   const data = [...inputOf(seed).data];
@@ -227,7 +225,7 @@ describe('a server with more large requests than it can serve', () => {
   });
 
   it('writes a log that a fresh core repeats', async () => {
-    const { value: plan } = await loadArtifact(`${bundle.folder}/plan.json`, ['pooled-plan']);
+    const { value: plan } = await loadArtifact(`${folder}/plan.json`, ['pooled-plan']);
     const topology = topologyOf(plan, { transfers: 'none' });
     const answer = replay(log, (decisions) => new StageLocalCore(topology, decisions, { slackNs: 3e6 }));
     expect(log.filter(([word]) => word === 'turnedAway').length).toBeGreaterThan(20);

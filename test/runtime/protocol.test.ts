@@ -2,25 +2,18 @@ import { request as httpRequest } from 'node:http';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
-import { type RunningServer, startServer } from '../../src/runtime/index.js';
-import { answerOf, inputOf, lookup, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
+import type { RunningServer } from '../../src/runtime/index.js';
+import { answerOf, inputOf, lookup, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 const LIMIT = 100_000;
-let bundle: Awaited<ReturnType<typeof writeBundle>>;
 let server: RunningServer;
+let close: () => Promise<void>;
 
 beforeAll(async () => {
-  bundle = await writeBundle(twoPartitions(4, 5000));
-  server = await startServer(bundle.folder, {
-    port: 0,
-    maxBodyBytes: LIMIT,
-    policy: ['formation=eager'],
-  });
+  const options = { maxBodyBytes: LIMIT, policy: ['formation=eager'] };
+  ({ server, close } = await serveBundle(twoPartitions(4, 5000), options));
 });
-afterAll(async () => {
-  await server.close();
-  await bundle.remove();
-});
+afterAll(() => close());
 
 interface Reply {
   status: number;
@@ -46,7 +39,7 @@ const INFER = '/v2/models/tiny/infer';
 const x = inputOf(1);
 const jsonInput = { name: 'x', shape: [1, WIDTH], datatype: 'FP32', data: [...x.data] };
 const infer = (body: unknown) => call('POST', INFER, typeof body === 'string' ? body : JSON.stringify(body));
-const close = (got: ArrayLike<number>, expected: Float32Array) => {
+const expectClose = (got: ArrayLike<number>, expected: Float32Array) => {
   expect(got.length).toBe(expected.length);
   for (const [i, v] of Array.from(got).entries()) expect(Math.abs(v - expected[i]!)).toBeLessThan(1e-4);
 };
@@ -98,20 +91,20 @@ describe('the Open Inference Protocol', () => {
       ['early', [1, 32]],
       ['y', [1, WIDTH]],
     ]);
-    close(outputsOf(flat)[0]!.data, expected.early);
+    expectClose(outputsOf(flat)[0]!.data, expected.early);
     const nested = await infer({
       inputs: [{ ...jsonInput, data: [jsonInput.data] }],
       outputs: [{ name: 'y' }],
     });
     expect(outputsOf(nested).map(({ name }) => name)).toEqual(['y']);
-    close(outputsOf(nested)[0]!.data, expected.y);
+    expectClose(outputsOf(nested)[0]!.data, expected.y);
   });
 
   it('joins the rows of one request in order', async () => {
     const rows = inputOf(2, 4);
     const reply = await infer({ inputs: [{ ...jsonInput, shape: [4, WIDTH], data: [...rows.data] }] });
     expect(outputsOf(reply)[1]!.shape).toEqual([4, WIDTH]);
-    close(outputsOf(reply)[1]!.data, answerOf(rows.data).y);
+    expectClose(outputsOf(reply)[1]!.data, answerOf(rows.data).y);
   });
 
   it('reads and writes binary tensors, mixed with JSON, at any alignment', async () => {
@@ -132,8 +125,11 @@ describe('the Open Inference Protocol', () => {
       const [y, early] = outputsOf(reply) as unknown as [{ parameters: object }, { data: number[] }];
       expect(y).toMatchObject({ name: 'y', parameters: { binary_data_size: 4 * WIDTH } });
       const tail = reply.bytes.subarray(length);
-      close(new Float32Array(tail.buffer.slice(tail.byteOffset, tail.byteOffset + tail.length)), expected.y);
-      close(early.data, expected.early);
+      expectClose(
+        new Float32Array(tail.buffer.slice(tail.byteOffset, tail.byteOffset + tail.length)),
+        expected.y,
+      );
+      expectClose(early.data, expected.early);
     }
     const all = await infer({ inputs: [jsonInput], parameters: { binary_data_output: true } });
     const body = all.bytes.subarray(Number(all.headers['inference-header-content-length']));
@@ -145,7 +141,7 @@ describe('the Open Inference Protocol', () => {
       'inference-header-content-length': '0',
     });
     const tail = raw.bytes.subarray(Number(raw.headers['inference-header-content-length']) + 4 * 32);
-    close(
+    expectClose(
       new Float32Array(tail.buffer.slice(tail.byteOffset, tail.byteOffset + tail.length)),
       answerOf(x.data).y,
     );
@@ -292,19 +288,19 @@ describe('the Open Inference Protocol', () => {
   });
 });
 
+/** Batches wait as long as the SLO lets them. */
+const PATIENT = { policy: ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'] };
+
 describe('a request that its model refuses', () => {
   it('is refused alone with 400, though it was in a batch with others', async () => {
     const part = { batch: 4, latencyUs: () => 1000 };
-    const { folder, remove } = await writeBundle({
+    const shape = {
       pipelines: [{ shape: { throughputRps: 1000, parts: [part] }, blocks: [1] }],
       devices: { cpu: { provider: 'cpu', threads: 1 } },
       sloMs: 2000,
       model: lookup(),
-    });
-    const failing = await startServer(folder, {
-      port: 0,
-      policy: ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'],
-    });
+    };
+    const { server: failing, close } = await serveBundle(shape, PATIENT);
     try {
       const ask = async (ids: number[]) => {
         const body = JSON.stringify({
@@ -326,19 +322,14 @@ describe('a request that its model refuses', () => {
       expect(text).toContain('reason="BACKEND"} 1');
       expect(text).toContain('inferplan_execution_failures_total{model="tiny",pipeline="0",partition="0"} 2');
     } finally {
-      await failing.close();
-      await remove();
+      await close();
     }
   });
 });
 
 describe('a client that leaves', () => {
   it('is counted as cancelled and delays nothing', async () => {
-    const waiting = await writeBundle(twoPartitions(4, 60_000));
-    const patient = await startServer(waiting.folder, {
-      port: 0,
-      policy: ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'],
-    });
+    const { server: patient, close } = await serveBundle(twoPartitions(4, 60_000), PATIENT);
     try {
       const body = JSON.stringify({ inputs: [jsonInput] });
       const sent = httpRequest(`${patient.url}${INFER}`, { method: 'POST' });
@@ -352,8 +343,7 @@ describe('a client that leaves', () => {
       expect(await patient.metricsText()).toContain('reason="CANCELED"} 1');
       expect(await patient.metricsText()).toContain('pending_request_count{model="tiny",version="1"} 0');
     } finally {
-      await patient.close();
-      await waiting.remove();
+      await close();
     }
   });
 });

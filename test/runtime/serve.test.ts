@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadArtifact } from '../../src/artifacts/index.js';
 import { driveLoad } from '../../src/loadgen/index.js';
-import { type RunningServer, type ServeEvent, startServer } from '../../src/runtime/index.js';
+import type { RunningServer, ServeEvent, ServeOptions } from '../../src/runtime/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
 import {
   Decision,
@@ -13,7 +13,7 @@ import {
   topologyOf,
 } from '../../src/serving/index.js';
 import { cases } from '../cases.js';
-import { type BundleShape, inputOf, isRight, twoPartitions, writeBundle } from './tiny-bundle.js';
+import { type BundleShape, inputOf, isRight, serveBundle, twoPartitions } from './tiny-bundle.js';
 
 const inputs = Array.from({ length: 16 }, (_, i) => ({ x: inputOf(i) }));
 const check = ({ inputs, outputs }: { inputs: object; outputs: object }) =>
@@ -26,12 +26,10 @@ afterEach(async () => {
 
 async function serve(
   shape: BundleShape,
-  options: Parameters<typeof startServer>[1] = {},
+  options: ServeOptions = {},
 ): Promise<{ server: RunningServer; folder: string }> {
-  const { folder, remove } = await writeBundle(shape);
-  closers.push(remove);
-  const server = await startServer(folder, { port: 0, ...options });
-  closers.push(() => server.close());
+  const { server, folder, close } = await serveBundle(shape, options);
+  closers.push(close);
   return { server, folder };
 }
 

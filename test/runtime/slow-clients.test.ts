@@ -2,24 +2,20 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RunningServer, startServer } from '../../src/runtime/index.js';
-import { inputOf, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
+import type { RunningServer } from '../../src/runtime/index.js';
+import { inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 /** Memory comes in steps of 64 KiB. This is what two bodies of the announced length take together. */
 const TWO_BODIES = 2 * 14 * 65_536;
 const INFER = '/v2/models/tiny/infer';
-let bundle: Awaited<ReturnType<typeof writeBundle>>;
 let server: RunningServer;
+let close: () => Promise<void>;
 
 beforeAll(async () => {
-  bundle = await writeBundle(twoPartitions(2, 5000));
   const limits = { maxBodyBytes: 1_000_000, maxBodiesBytes: TWO_BODIES, requestTimeoutMs: 600 };
-  server = await startServer(bundle.folder, { port: 0, ...limits });
+  ({ server, close } = await serveBundle(twoPartitions(2, 5000), limits));
 });
-afterAll(async () => {
-  await server.close();
-  await bundle.remove();
-});
+afterAll(() => close());
 
 /** opened connects and sends `text`; `all` gives everything that comes until the server ends the connection. */
 async function opened(text: string): Promise<{ socket: Socket; all: Promise<string> }> {

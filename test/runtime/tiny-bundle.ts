@@ -12,6 +12,7 @@ import {
 } from '../../src/artifacts/index.js';
 import type { TensorData, Tensors } from '../../src/execution/index.js';
 import { streamOf } from '../../src/random/index.js';
+import { type RunningServer, type ServeOptions, startServer } from '../../src/runtime/index.js';
 import { type PipelineShape, planOf } from '../serving/plans.js';
 
 const { onnx } = createRequire(import.meta.url)('onnx-proto') as typeof import('onnx-proto');
@@ -249,4 +250,18 @@ export async function writeBundle(
     devices: shape.devices,
   });
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** serveBundle writes a bundle and serves it, until `close` ends the server and removes the bundle. */
+export async function serveBundle(
+  shape: BundleShape,
+  options: ServeOptions = {},
+): Promise<{ server: RunningServer; folder: string; close: () => Promise<void> }> {
+  const { folder, remove } = await writeBundle(shape);
+  const server = await startServer(folder, { port: 0, ...options });
+  const close = async () => {
+    await server.close();
+    await remove();
+  };
+  return { server, folder, close };
 }

@@ -92,7 +92,7 @@ async function oneRequest(dice: Dice, { port, right, folder }: Try): Promise<Cas
         ? await whole(made, client, right, faults)
         : await brokenOff(made, client, faults);
   } catch (error) {
-    faults.push(`${(error as Error).message}`);
+    faults.push((error as Error).message);
   } finally {
     client.destroy();
   }
@@ -155,12 +155,10 @@ function answerFaults({ status, headers, body }: Answer): string[] {
   const text = body.toString();
   if (!STATUSES.includes(status)) return [`the answer is ${status}: ${text.slice(0, 500)}`];
   if (status === 503 && !headers.has('retry-after')) return ['503 came without Retry-After'];
-  if (status >= 400 && status !== 400 && body.length === 0) return [];
   if (status < 400 || text === '') return [];
   try {
-    const { error } = JSON.parse(text) as { error?: unknown };
-    const ready = JSON.parse(text) as { ready?: unknown };
-    return typeof error === 'string' || ready.ready !== undefined
+    const { error, ready } = JSON.parse(text) as { error?: unknown; ready?: unknown };
+    return typeof error === 'string' || ready !== undefined
       ? []
       : [`${status} came without words: ${text.slice(0, 300)}`];
   } catch {

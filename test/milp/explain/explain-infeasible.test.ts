@@ -7,14 +7,12 @@ import {
   type PooledProblem,
   planPooled,
 } from '../../../src/milp/index.js';
-import { problemByHand } from '../by-hand.js';
+import { ON_A, problemByHand } from '../by-hand.js';
 
 let highs: HighsEngine;
 beforeAll(async () => {
   highs = await loadHighs();
 });
-
-const ON_A = { A: { 1: { 1: [1000], 2: [1500] } } };
 
 function explained(problem: PooledProblem, options: Partial<PlanOptions> = {}) {
   const outcome = planPooled(problem, { highs });

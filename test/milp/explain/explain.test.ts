@@ -8,15 +8,12 @@ import {
   type PooledProblem,
   planPooled,
 } from '../../../src/milp/index.js';
-import { type ModelByHand, problemByHand } from '../by-hand.js';
+import { type ModelByHand, ON_A, problemByHand } from '../by-hand.js';
 
 let highs: HighsEngine;
 beforeAll(async () => {
   highs = await loadHighs();
 });
-
-/** A takes 1 ms for one request and 1.5 ms for two, so a GPU serves 1000 or 1333 requests per second. */
-const ON_A = { A: { 1: { 1: [1000], 2: [1500] } } };
 
 function explained(problem: PooledProblem, options: Partial<PlanOptions> = {}) {
   const outcome = planPooled(problem, { highs });
