@@ -10,6 +10,8 @@ import {
 } from '../artifacts/index.js';
 import { loadProblem } from './solve/index.js';
 
+const CHANGED_ADVICE = 'Put the files back where they were when it was solved, or solve again.';
+
 /**
  * confirmPlan recomputes a plan from the spec and the profiles that it names, which must be the files it was made from.
  * @param path the plan's file, from which its inputs are found
@@ -25,7 +27,7 @@ export async function confirmPlan(
   const spec = plan.inputs?.find(({ role }) => role === 'spec');
   if (spec === undefined) return 'unnamed';
   const changed = await changedInputs(plan.inputs ?? [], path);
-  if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, 'Solve again.');
+  if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
   const { problem } = await loadProblem(pathFrom(path, spec.path));
   const { baselineProblem, checkPlan } = await import('../milp/index.js');
   const answered = plan.baseline === undefined ? problem : baselineProblem(problem, plan.baseline);

@@ -1,4 +1,4 @@
-import { type Fault, fault, InputError, type Profile, sameData } from '../artifacts/index.js';
+import { type Fault, fault, InputError, option, type Profile, sameData } from '../artifacts/index.js';
 import { checkThreads, type NamedDevice } from '../execution/index.js';
 import { DEFAULT_LIMITS, type Limits, type PreparedModel, type ProfileOptions } from './types.js';
 
@@ -64,8 +64,16 @@ function limitFaults({ warmupRuns, minRuns, minMs, maxMs }: Limits): Fault[] {
     faults.push(fault(`${warmupRuns} warm-up runs are asked for; 0 or more is valid`));
   if (!(Number.isSafeInteger(minRuns) && minRuns >= 1))
     faults.push(fault(`at least ${minRuns} runs are asked for; 1 or more is valid`));
-  if (!(minMs >= 0 && maxMs > 0 && maxMs >= minMs))
-    faults.push(fault(`a cell cannot take at least ${minMs} and at most ${maxMs} ms`));
+  if (!(minMs >= 0 && maxMs > 0))
+    faults.push(
+      fault(
+        `a figure is to take at least ${minMs} and at most ${maxMs} ms; 0 or more, and more than 0, are valid`,
+      ),
+    );
+  else if (maxMs < minMs)
+    faults.push(
+      fault(`${option('maxMs')} is ${maxMs}, less than ${option('minMs')}, which is ${minMs}: give both`),
+    );
   return faults;
 }
 
