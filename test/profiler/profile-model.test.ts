@@ -390,7 +390,7 @@ describe('profileModel()', () => {
     await expect(run).rejects.toThrow(/512/);
     await expect(run).rejects.toThrow(/2 virtual GPUs cannot share/);
     await expect(run).rejects.toThrow(/at least 0 runs/);
-    await expect(run).rejects.toThrow(/at least 50 and at most 10 ms/);
+    await expect(run).rejects.toThrow(/`maxMs` is 10, less than `minMs`, which is 50/);
   });
 
   test('throws when all of the devices are missing', async () => {
