@@ -21,7 +21,7 @@ describe('Decisions', () => {
     expect([decisions.count, decisions.kind(0), decisions.a(0), decisions.b(0)]).toEqual([1, 3, 7, 1]);
   });
 
-  it('has 0 for what is not said, whatever stood there before', () => {
+  it('answers 0 for parts of a decision that were not given, whatever stood there before', () => {
     const decisions = new Decisions();
     decisions.push(Decision.transfer, 1, 2, 3, 4);
     decisions.clear();
@@ -29,7 +29,7 @@ describe('Decisions', () => {
     expect([decisions.b(0), decisions.c(0), decisions.d(0)]).toEqual([0, 0, 0]);
   });
 
-  it('keeps the numbers that logs are written with', () => {
+  it('keeps the numbers by which logs name kinds, answers and reasons', () => {
     expect(Decision).toEqual({ execute: 1, transfer: 2, answer: 3, drop: 4, wakeAt: 5 });
     expect(Answer).toEqual({ inTime: 0, late: 1, failed: 2 });
     expect(DROP_REASONS).toEqual(['deadline', 'device-down', 'queue-full', 'draining', 'overload']);
