@@ -132,7 +132,7 @@ describe('simulatePlan()', () => {
     }
   });
 
-  it('gives the same bytes for the same seed, and others for another seed', async () => {
+  it('gives the same bytes for the same seed, and other bytes for another seed', async () => {
     const path = await planFile(PAIR);
     const files = await Promise.all(
       [3, 3, 4].map(async (seed, i) => {
@@ -146,7 +146,7 @@ describe('simulatePlan()', () => {
     expect(files[2]?.[0]).not.toBe(files[0]?.[0]);
   });
 
-  it('gives the figures that can be computed by hand for evenly spaced requests on one device', async () => {
+  it('gives figures that can be computed by hand for evenly spaced requests on one device', async () => {
     const { overall, classes, pools, percentileError } = await simulated(SINGLE, {
       arrivals: 'uniform',
       load: 0.5,
@@ -177,8 +177,8 @@ describe('simulatePlan()', () => {
     const phases = ['40s,m0=100,m1=40', '40s,m0=20,m1=80,over=20s', '20s,load=0', '20s,rps=120'];
     const options = { phases, windows: 20 };
     const { workload, windows, models } = await simulated(PAIR, options);
-    // These are means over 140 s: 40 s at one rate, 20 s of transition, 40 s at the next, 20 s at none, and
-    // 20 s with one quarter and three quarters.
+    // These are means over 140 s: 40 s at one rate, 20 s of transition, 40 s at the next, 20 s without arrivals, and 20
+    // s with shares of a quarter and three quarters.
     const mean = [4000 + 1200 + 800 + 600, 1600 + 1200 + 3200 + 1800].map((requests) => requests / 140);
     expect(workload).toMatchObject({ arrivals: 'poisson', durationS: 140 });
     expect(workload.phases?.[1]).toEqual({ durationS: 40, transitionS: 20, rps: [20, 80] });
@@ -219,7 +219,7 @@ describe('simulatePlan()', () => {
     expect((compute?.p95 as number) / (compute?.p50 as number)).toBeCloseTo(Math.exp(1.6449 * deviation), 1);
   });
 
-  it('draws the same numbers for a model when another model is put before it', () => {
+  it('draws the same numbers for a model when another model comes before it', () => {
     const both = topologyOf(PAIR);
     const alone = topologyOf({
       ...PAIR,
@@ -362,7 +362,7 @@ describe('simulatePlan()', () => {
     expect(shared.workload.spread).toBeUndefined();
   });
 
-  it('says for how long nothing arrives when a trace ends before the duration', async () => {
+  it('warns of the time without arrivals when a trace ends before the duration', async () => {
     const traces = [join(folder, 'short.csv')];
     await writeFile(traces[0]!, 'arrival_s\n0.5\n1.5\n');
     const { warnings } = await simulatePlan(EXAMPLE, { traces, duration: 4 });
@@ -382,7 +382,7 @@ describe('simulatePlan()', () => {
     expect(inputs?.[1]?.sha256).toBe(sha256Of(text));
   });
 
-  it('serves the requests that have arrived when it is interrupted, and says so', async () => {
+  it('serves the requests that have arrived when it is interrupted, and the report tells', async () => {
     const { setup } = await prepareSimulation(await planFile(PAIR), { duration: 1000, load: 0.8 });
     let asked = 0;
     const run = await runSimulation(setup, { windowNs: 1e9 }, { interrupted: () => ++asked === 3 });
@@ -415,10 +415,7 @@ describe('simulatePlan()', () => {
   });
 });
 
-/**
- * planWithProfile writes a plan that names its profile, as the example does, with a spread that differs by
- * batch.
- */
+/** planWithProfile writes a plan that names its profile, as the example does. The profile's spread differs by batch. */
 async function planWithProfile(): Promise<{ plan: string; profile: string; value: PooledPlan }> {
   const blocks = (us: number) => [us, us / 2];
   const profile: Profile = {
@@ -452,7 +449,7 @@ async function planWithProfile(): Promise<{ plan: string; profile: string; value
   return { plan: await planFile(value), profile: join(folder, name), value };
 }
 
-describe('simulatePlan() by the spread of the profile', () => {
+describe('simulatePlan() with the spread of the profile', () => {
   it('draws the planned median and the profiled 95th percentile of each batch', async () => {
     const { plan } = await planWithProfile();
     const { report } = await simulatePlan(plan, {
@@ -483,7 +480,7 @@ describe('simulatePlan() by the spread of the profile', () => {
     for (const found of more) expect(found).toBeCloseTo(deviation(2), 6);
   });
 
-  it('accepts a plan without its profile, but not with another profile', async () => {
+  it('accepts a plan whose profile is missing, but not one whose profile has changed', async () => {
     const { plan, profile } = await planWithProfile();
     await writeFile(profile, `${await readFile(profile, 'utf8')}\n`);
     await expect(simulatePlan(plan, { duration: 1 })).rejects.toThrow(
@@ -529,7 +526,7 @@ describe('simulatePlan() by the spread of the profile', () => {
     ]);
   });
 
-  it('checks a plan of layers against profiled layers, measured or shared out', async () => {
+  it('checks a plan of layers against profiled layers, whether measured or derived from blocks', async () => {
     const layered: Profile = {
       kind: 'profile',
       version: '1.0',
@@ -589,7 +586,7 @@ models: [{profile: layered.json, sloMs: 30}]\nplanner: {granularity: layer}\n`,
     ]);
   });
 
-  it('names the spread that the profile lacks', async () => {
+  it('names the cells whose spread the profile lacks', async () => {
     const { profile, value } = await planWithProfile();
     const known = JSON.parse(await readFile(profile, 'utf8')) as Profile;
     const { blockLatencyP95Us: _, ...bare } = known.devices.cpu!;
@@ -603,7 +600,7 @@ models: [{profile: layered.json, sloMs: 30}]\nplanner: {granularity: layer}\n`,
 });
 
 describe('simulatePlan() refuses', () => {
-  it('everything that is wrong at once, and writes nothing', async () => {
+  it('faulty options, all at once, and writes nothing', async () => {
     const output = join(folder, 'refused.json');
     const bad = await traceFile('arrival_s\n0.2\n-1\nnan\n\n0.1\n');
     const refused = simulatePlan(await planFile(PAIR), {
@@ -767,7 +764,7 @@ describe('simulatePlan() refuses', () => {
     server.close();
   });
 
-  it('traces that cannot be what was meant', async () => {
+  it('traces that make no sense with the other options', async () => {
     const path = await planFile(PAIR);
     const times = await traceFile('0.5\n1.5\n');
     const instant = await traceFile('0.5\n0.5\n');
@@ -803,7 +800,7 @@ describe('simulatePlan() refuses', () => {
 });
 
 describe('sweepPlan()', () => {
-  it('gives the points asked for, and the largest loads of a hundredth that hold', async () => {
+  it('gives the points asked for, and the largest loads, to a hundredth, that hold', async () => {
     const path = await planFile(PAIR);
     const output = join(folder, 'sweep.json');
     const sweep = await sweepPlan(path, { sweep: 'load=0.6..2:8', duration: 4, output });

@@ -79,7 +79,7 @@ describe('plan init', () => {
     expect(await readFile(at('cluster.yaml'), 'utf8')).toContain('kind: cluster');
   });
 
-  it('replaces no profile, not even with --force', async () => {
+  it('replaces no profile, even with --force', async () => {
     await save('p.yaml', profileOf('p'));
     const before = await readFile(at('p.yaml'), 'utf8');
     const { code, stderr } = await run('init', 'p.yaml', '-o', 'p.yaml', '--force');
@@ -109,7 +109,7 @@ describe('plan init', () => {
     expect(await readFile(at('spec.yaml'), 'utf8')).toContain('profile: m.profile.json');
   });
 
-  it('tells every fault of profiles and options at once, and writes nothing', async () => {
+  it('reports every fault of profiles and options at once, and writes nothing', async () => {
     await save('same.json', profileOf('p'));
     await save('empty.json', profileOf('empty', { devices: { T4: { blockLatencyUs: {} } } }));
     await save(

@@ -28,7 +28,7 @@ describe('parseDevice()', () => {
     expect(parseDevice('webgpu').device).toEqual({ provider: 'webgpu' });
   });
 
-  it('reads what deviceText() writes', () => {
+  it('is the inverse of deviceText()', () => {
     for (const text of [
       'cpu',
       'cpu:4',

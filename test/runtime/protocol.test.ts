@@ -154,7 +154,7 @@ describe('the Open Inference Protocol', () => {
     expect(reply.json).toMatchObject({ error: expect.stringContaining('deadline'), reason: 'deadline' });
   });
 
-  it('refuses a request with all its faults', async () => {
+  it('refuses a faulty request with all its faults', async () => {
     const all = await infer({
       inputs: [
         { ...jsonInput, shape: [1, 3], datatype: 'INT64' },
@@ -291,8 +291,8 @@ describe('the Open Inference Protocol', () => {
 /** Batches wait as long as the SLO lets them. */
 const PATIENT = { policy: ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'] };
 
-describe('a request that its model refuses', () => {
-  it('is refused alone with 400, though it was in a batch with others', async () => {
+describe('a request that ONNX Runtime refuses', () => {
+  it('is refused alone with 400, even from a batch with others', async () => {
     const part = { batch: 4, latencyUs: () => 1000 };
     const shape = {
       pipelines: [{ shape: { throughputRps: 1000, parts: [part] }, blocks: [1] }],

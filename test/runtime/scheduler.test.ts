@@ -11,13 +11,13 @@ const topologyWith = (...slosMs: number[]) => {
 };
 
 describe('liveScheduler()', () => {
-  it('lets every pool decide for itself unless another scheduler is named', () => {
+  it('is stage-local unless another scheduler is named', () => {
     expect(liveScheduler({}, topologyWith(200)).name).toBe('stage-local');
     for (const scheduler of ['stage-local', 'reservation', 'fifo', 'reactive'])
       expect(liveScheduler({ scheduler }, topologyWith(200)).name).toBe(scheduler);
   });
 
-  it('keeps a fiftieth of the shortest SLO free, and 3 ms at most', () => {
+  it('keeps as slack a fiftieth of the shortest SLO, at most 3 ms', () => {
     const slackNs = (...slosMs: number[]) => liveScheduler({}, topologyWith(...slosMs)).policy.slackNs;
     expect([slackNs(100, 50), slackNs(50, 100), slackNs(400)]).toEqual([1e6, 1e6, 3e6]);
   });

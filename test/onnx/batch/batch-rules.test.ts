@@ -152,7 +152,7 @@ const APART: [what: string, parts: Parts, change?: string][] = [
   ],
 ];
 
-/** TOGETHER holds graphs in which rows meet, or may, with the reason that is given. */
+/** TOGETHER holds graphs in which rows meet or may meet, each with the reason that is given. */
 const TOGETHER: [what: string, parts: Parts, why: RegExp][] = [
   [
     'all axes joined into one that is not the batch',
