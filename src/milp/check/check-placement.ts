@@ -12,7 +12,7 @@ import type { PlanBody, PooledProblem, WholeGpusPer } from '../problem.js';
 
 /**
  * placementFaults checks that every virtual GPU is on a server and a GPU that exist, alone or with others that the
- * rules allow. It takes time for the entries, not for the GPUs: what rows of GPUs have in common is checked once.
+ * rules allow. Its cost grows with the entries, not with the GPUs: a row of like GPUs is checked once.
  */
 export function placementFaults(plan: PlanBody, { cluster, planner }: PooledProblem): Fault[] {
   const { wholeGpusPer, virtualPer } = planner;
@@ -40,7 +40,7 @@ function serverRows({ placement }: PlanBody, { devices }: Cluster): Row[] {
   );
 }
 
-/** Row is alike GPUs or servers in a row, under a name for people. */
+/** Row is a run of like GPUs or servers, with a name for messages. */
 type Row = Run & { readonly name: string };
 
 function spannedGpus(placement: readonly Placement[], name: string, perServer: number): Spanned[] {
@@ -115,7 +115,7 @@ function seatFaults({ models, placement }: PlanBody, { devices }: Cluster): Faul
   return told;
 }
 
-/** This says whether two entries may share a GPU. */
+/** Whether two entries may share a GPU. */
 function haveOneOwner(a: Placement, b: Placement, rule: WholeGpusPer): boolean {
   switch (rule) {
     case 'pool':

@@ -74,7 +74,7 @@ function checkModel(
     told.push(fault(`serves ${sum} requests/s of the ${model.rps} asked for`, `${at}/throughputRps`));
 }
 
-/** A rate that the planner estimated cannot be recomputed here; one that was given can. */
+/** A rate that the planner estimated cannot be recomputed here, but a given one can. */
 function checkFormation(
   planned: PlannedModel,
   { batchFormation }: ProblemModel,
@@ -118,7 +118,7 @@ function checkPipeline(
     slowest = Math.min(slowest, seen.throughputRps);
   });
   same(told, `${at}/latencyUs`, pipeline.latencyUs, totalUs);
-  // A pipeline may be held back so that another class takes its minimum share.
+  // A pipeline may be held back so that another class serves its minimum share.
   const mayWait = Object.keys(model.minShare).length > 0 && pipeline.throughputRps < slowest;
   if (!mayWait) same(told, `${at}/throughputRps`, pipeline.throughputRps, slowest);
   const largest = Math.max(...partitions.map(({ batch }) => batch));
@@ -245,7 +245,8 @@ function crossUs(bytes: number, gbps: number | undefined): number {
 }
 
 /**
- * rateOf is the rate of one virtual GPU: what it computes, and what its share of the server's link lets in and out.
+ * rateOf is the rate of one virtual GPU: that of its executions, bounded by what its share of the server's link lets in
+ * and out.
  */
 function rateOf(
   { batch, virtual }: PlannedPartition,
@@ -274,14 +275,17 @@ function checkObjective(plan: PlanBody, { planner, cluster }: PooledProblem, tol
   if (!(off >= -TOLERANCE))
     told.push(fault(`is ${bound}, and the plan does better: ${value}`, '/objective/bound'));
   const should = Math.max(0, off);
-  // A gap is relative already.
+  // A gap is relative in itself.
   if (!(Math.abs(gap - should) <= TOLERANCE * Math.max(1, should)))
     told.push(fault(`is ${gap}, recomputed ${should}`, '/objective/gap'));
   if (plan.status === 'optimal' && !(gap <= TOLERANCE))
     told.push(fault(`is optimal, and its gap is ${gap}`, '/status'));
 }
 
-/** relativeGap is how far a value is from its bound. If nothing was proved of a price, it is the largest number. */
+/**
+ * relativeGap is the distance of a value from its bound, relative to the bound. If no bound was proved for a price, it
+ * is the largest number.
+ */
 function relativeGap(kind: string, value: number, bound: number): number {
   if (value === bound) return 0;
   return Math.min(Number.MAX_VALUE, kind === 'throughput' ? bound / value - 1 : value / bound - 1);

@@ -348,8 +348,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   /**
-   * relaxIfUnused gives a pool another chance that its own bad record has kept from work for as long as an
-   * SLO.
+   * relaxIfUnused gives a pool another chance when its own expected times have kept it from work for as long as an SLO.
    */
   private relaxIfUnused(at: number, pool: number, head: number): void {
     const { model } = this.pools[pool] as Pool;

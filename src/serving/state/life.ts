@@ -124,7 +124,7 @@ export class RequestLife {
     return true;
   }
 
-  /** due forgets the time that was asked for, so that the next one is told whatever it is. */
+  /** due forgets the time that was asked for, so that the next wakeAt is passed on whatever its time. */
   due(): void {
     this.wakeTold = Number.POSITIVE_INFINITY;
   }
