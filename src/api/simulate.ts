@@ -91,7 +91,7 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   return document;
 }
 
-/** silenceWarnings says that traces end before the duration that was asked for. */
+/** silenceWarnings warns that traces end before the duration that was asked for. */
 export function silenceWarnings(silentNs: number, wholeS: number): string[] {
   if (silentNs === 0) return [];
   const silentS = silentNs / 1e9;

@@ -54,7 +54,7 @@ function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * checkFolder asks whether `makeFolderWhole` would make the folder, before long work whose result goes there.
+ * checkFolder checks whether `makeFolderWhole` would make the folder, before long work whose result goes there.
  * @throws InputError where it would not
  */
 export async function checkFolder(target: string, othersIn: OthersIn): Promise<void> {

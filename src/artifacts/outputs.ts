@@ -127,7 +127,7 @@ async function located(path: string): Promise<Located> {
   return { path, identity: `${found.dev} ${found.ino}`, exists: true, entries };
 }
 
-/** takenBy says which entries go with a replaced folder: all that is in it, and a link that the path is. */
+/** takenBy says which entries go with a replaced folder: all entries in it, and the link if the path is one. */
 async function takenBy(folder: string): Promise<(entry: string) => boolean> {
   const place = join((await wayOf(dirname(folder))).end, basename(folder));
   const { end } = await wayOf(folder);

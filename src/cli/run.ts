@@ -77,9 +77,7 @@ function listenForInterrupt(terminal: Terminal): { signal: AbortSignal; stop: ()
   return { signal: controller.signal, stop };
 }
 
-/**
- * tell says what went wrong and gives the exit code. It prints no stack trace for faults that the user can mend.
- */
+/** tell prints the error and gives the exit code. It prints no stack trace for faults that the user can mend. */
 async function tell(
   error: unknown,
   { terminal, signal, command }: { terminal: Terminal; signal: AbortSignal; command: Command },
@@ -124,7 +122,7 @@ export function flagOf(name: string, { options }: Pick<Command, 'options'>): str
   return options.find((one) => isFor(one.attributeName()))?.long ?? undefined;
 }
 
-/** systemMessage says in words what the system refused. It is undefined for other errors. */
+/** systemMessage explains a refusal of the system in words. It is undefined for other errors. */
 function systemMessage(error: unknown): string | undefined {
   const { code, path, syscall, message } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return undefined;

@@ -89,7 +89,7 @@ export interface Answers {
   close: Record<string, never>;
 }
 
-/** Reply is the head of a reply: the answer, or what went wrong. */
+/** Reply is the head of a reply: the answer, or an error. */
 export type Reply =
   | { readonly id: number; readonly answer: Answers[keyof Answers] }
   | { readonly id: number; readonly error: string };

@@ -13,7 +13,7 @@ export interface JobPoolOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** NamedJob is one of many jobs. The name tells a person which of them failed. */
+/** NamedJob is one of many jobs. Messages use its name when it fails. */
 export interface NamedJob<Job> {
   readonly name: string;
   readonly job: Job;

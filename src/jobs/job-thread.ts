@@ -14,7 +14,7 @@ export type JobMessage<Answer, Progress> =
     }
   | { readonly kind: 'failed'; readonly error: FailedJob };
 
-/** FailedJob is an error as it crosses threads. It keeps what the system reported of a failed call. */
+/** FailedJob is an error in a form that crosses threads. It keeps what the system reported of a failed call. */
 interface FailedJob {
   readonly message: string;
   readonly stack: string;

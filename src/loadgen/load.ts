@@ -46,7 +46,7 @@ export async function describeServer(url: string, model?: string): Promise<Remot
 
 /**
  * driveLoad sends requests to a server at the times of a seeded arrival process or of a schedule, whatever the server
- * does (open loop), and reports what became of each. Latency runs from the intended send time of a request.
+ * does (open loop), and reports the outcome of each. Latency runs from the intended send time of a request.
  * @throws InputError where an option is not valid, or the server cannot describe the model; MissingError
  *   where the server lacks the model
  */
@@ -93,7 +93,7 @@ function urlFaults(url: string): Fault[] {
   return [fault(`${url} is more than a server; give ${origin} alone`, 'url')];
 }
 
-/** Target is a model that is loaded, with what is sent to it and what became of it. */
+/** Target is a model under load, with its requests and their outcomes. */
 interface Target {
   readonly model: RemoteModel;
   readonly inputs: readonly Tensors[];

@@ -53,7 +53,7 @@ export interface LoadReport {
   url: string;
   /** The model that was asked; absent where there were several. */
   model?: string;
-  /** What became of the requests of each model, where there were several. */
+  /** The outcomes of the requests of each model, where there were several. */
   models?: ModelLoad[];
   /** The arrival process; `trace` where the requests were those of traces. */
   arrivals: ArrivalProcess | 'trace';
@@ -90,7 +90,7 @@ export interface LoadReport {
   warnings: string[];
 }
 
-/** ModelLoad is what became of one model's requests. */
+/** ModelLoad holds the outcomes of one model's requests. */
 export interface ModelLoad
   extends Pick<
     LoadReport,

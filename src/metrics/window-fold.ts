@@ -149,9 +149,7 @@ export class WindowFold {
     }
   }
 
-  /**
-   * endAt ends the run sooner than planned. No event that ended after this instant may have been told before.
-   */
+  /** endAt ends the run earlier than planned. Events that ended after this instant must not have been told before. */
   endAt(untilNs: number): void {
     this.untilNs = untilNs;
   }

@@ -57,7 +57,7 @@ function looksOf(text: string): ImportFormat[] | string {
   return looks.length > 0 ? looks : 'it is a list without the events of ONNX Runtime or the times of trtexec';
 }
 
-/** isTable looks at the first line with something in it; what else is wrong with a table is for its reader to say. */
+/** isTable looks only at the first line that is not empty; other faults of a table are left to its reader. */
 function isTable(text: string): boolean {
   const line = text.split(/\r?\n/).find((one) => one.trim() !== '') ?? '';
   return line.split(',').every((cell) => cell.trim() !== '' && Number.isFinite(Number(cell)));

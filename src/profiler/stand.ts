@@ -34,7 +34,7 @@ export interface LoadedCopies {
 }
 
 export interface Rotated {
-  /** By part, the durations in µs of the runs during which all copies were busy. */
+  /** The durations in µs, by part, of the runs during which all copies were busy. */
   readonly durationsUs: number[][];
   /** The rotations of the copy that made the fewest. */
   readonly rotations: number;

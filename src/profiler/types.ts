@@ -50,7 +50,7 @@ export interface PreparedModel {
   /** The model's inputs at batch 1, or at the fixed batch. */
   readonly inputs: readonly TensorSpec[];
   readonly outputs: readonly TensorSpec[];
-  /** What was found of inputs, outputs, and every tensor that crosses some cut. */
+  /** The findings about inputs, outputs, and every tensor that crosses some cut. */
   readonly tensors: ReadonlyMap<string, TensorFinding>;
   /** The tensors' types for extraction, with the batch axis open. */
   readonly types: ReadonlyMap<string, TensorType>;
@@ -59,7 +59,7 @@ export interface PreparedModel {
   readonly request: Tensors;
 }
 
-/** TensorFinding is what was found of a tensor when the model ran. */
+/** TensorFinding is what a run of the model showed about a tensor. */
 export type TensorFinding =
   | { readonly kind: 'tensor'; readonly spec: TensorSpec; readonly batching: Batching }
   | { readonly kind: 'not-a-tensor' };

@@ -25,7 +25,7 @@ const EXTENSIONS = [
   'schedule_policy',
 ];
 
-/** FrontParts is what the HTTP server stands before. */
+/** FrontParts are the parts behind the HTTP server. */
 export interface FrontParts {
   readonly bundle: OpenedBundle;
   readonly driver: LiveDriver;
@@ -97,8 +97,8 @@ export function makeFront(parts: FrontParts): FastifyInstance {
 }
 
 /**
- * takeAnyContentType sets aside what a client says of its body. No route looks at it, and a request is not to be refused
- * for a header that is empty or misspelt.
+ * takeAnyContentType ignores the content type of a body. No route uses it, and a request is not to be refused for a
+ * header that is empty or misspelt.
  */
 function takeAnyContentType(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {

@@ -463,8 +463,8 @@ function joined(rows: readonly Tensors[], spec: { name: string; batchAxis?: numb
 }
 
 /**
- * toldOf gives the part of an error that a person is told: one line, without a stack and without the output
- * of a process that ended.
+ * toldOf gives the part of an error that is for people: one line, without a stack and without the output of a process
+ * that ended.
  */
 function toldOf(error: unknown): string {
   return firstLine(error instanceof Error ? error.message : String(error));

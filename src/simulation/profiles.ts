@@ -43,7 +43,7 @@ export async function profilesOf(plan: Loaded<'pooled-plan'>, told: ToldFaults):
 
 type UnitsOf = typeof import('../milp/index.js').unitsOf;
 
-/** Sums of the same numbers differ by rounding. */
+/** Sums of the same numbers in different orders differ by rounding. */
 const RELATIVE_ROUNDING = 1e-9;
 
 /**

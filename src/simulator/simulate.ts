@@ -16,7 +16,7 @@ export interface SimulatorOptions {
    * It is asked once, when the batch starts.
    */
   execution?: (pool: number, size: number, plannedNs: number) => number;
-  /** `log` is told everything that the core hears and says. */
+  /** `log` receives every event that the core hears and every decision that it makes. */
   log?: (entry: LogEntry) => void;
 }
 

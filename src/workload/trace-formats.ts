@@ -1,4 +1,4 @@
-/** LineSink receives what a format finds in the fields of a line, and checks the numbers. */
+/** LineSink receives the values that a format finds in the fields of a line, and checks the numbers. */
 export interface LineSink {
   /** arrival adds a request so many nanoseconds after the start (or after the format's own zero). */
   arrival(ns: number): void;
@@ -35,8 +35,8 @@ const NS_PER_US = 1e3;
 const SECONDS_PER_MINUTE = 60;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 /**
- * These are no numbers, but a person may have meant them as such. A first line with one is data with a fault,
- * not a header.
+ * These are no numbers, but a person may have meant them as numbers. A first line with one is a faulty row, not a
+ * header.
  */
 const NEARLY_A_NUMBER = /^([+-]?(nan|inf|infinity)|[+-].*)$/i;
 

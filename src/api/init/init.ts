@@ -86,7 +86,7 @@ export async function initSpec(paths: readonly string[], options: InitOptions): 
     cluster: cluster === undefined ? undefined : clusterText(content),
   };
   const read = await readBack(texts, profiles, task);
-  // The spec comes last: where it is, all that it names is there too.
+  // The spec comes last, so that every file it names exists when the spec does.
   if (cluster !== undefined && texts.cluster !== undefined) await writeWhole(cluster, texts.cluster);
   if (output !== undefined) await writeWhole(output, texts.spec);
   return { text: texts.spec, ...read, models };

@@ -206,7 +206,9 @@ function written(fields: readonly Field[], indent: string, explained = true): st
 const PLAIN = /^[A-Za-z][\w./-]*$/;
 const WORDS = /^(true|false|yes|no|on|off|null|y|n)$/i;
 
-/** JSON leaves these as they are, but YAML takes some for line breaks, and terminals and editors obey them. */
+/**
+ * JSON leaves these characters as they are, but YAML takes some for line breaks, and terminals and editors obey them.
+ */
 const OBEYED = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}\ufeff]/gu;
 
 /** scalar writes a text as a YAML scalar. JSON's quoted strings are YAML's too, and break no line. */

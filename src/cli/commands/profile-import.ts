@@ -54,7 +54,7 @@ export function profileImportCommand(): Command {
   );
 }
 
-/** namedFormat takes the name of a format off the files that it stands before. "./csv" names a file. */
+/** namedFormat removes the name of a format from the front of the files. "./csv" names a file. */
 function namedFormat([first = '', ...others]: readonly string[]): {
   format: ImportFormat | undefined;
   files: string[];

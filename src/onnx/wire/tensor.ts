@@ -28,7 +28,7 @@ const FIXED_BYTES: Partial<Record<TypedField, number>> = { floatData: 4, doubleD
 /** No runtime has tensors of more axes than a machine word has bits; a hostile file could list millions. */
 const MOST_AXES = 64;
 
-/** TensorParts are what a TensorProto says about itself. Its values are counted, not decoded. */
+/** TensorParts are the declarations of a TensorProto. Its values are counted, not decoded. */
 interface TensorParts {
   name: string;
   code: number;
@@ -178,7 +178,7 @@ function elementCount(dims: readonly number[], where: string, problems: Problems
 function bytesOf(parts: TensorParts, count: number, where: string, problems: Problems): number {
   const element = elementOf(parts.code);
   if (parts.code === 0) problems.add(where, 'has no element type');
-  // Of a type that this table does not know, the bytes are whatever the file holds.
+  // For a type that this table does not know, the length of the bytes is taken as it is.
   if (element === undefined) return parts.rawBytes ?? wholeNumber(parts.external.get('length') ?? '') ?? 0;
   return element.dtype === 'string' ? parts.textBytes : Math.ceil((count * element.bits) / 8);
 }
