@@ -87,7 +87,7 @@ class OptionReader {
     if (text === undefined) return {};
     const value = valid.find((one) => one === text);
     if (value !== undefined) return { size: value };
-    this.faults.push(fault(`is "${text}"; valid are ${valid.join(', ')}`, `--${name}`));
+    this.faults.push(fault(`is "${text}"; valid values are ${valid.join(', ')}`, `--${name}`));
     return {};
   }
 

@@ -175,8 +175,7 @@ function bounds({ signal, memoryLimit }: ProfileModelOptions) {
 /** outputOf gives the file a profile is written to. Where there is none, there is none to continue either. */
 function outputOf(path: string, { output, resume }: ProfileModelOptions): string | undefined {
   if (output !== false) return output ?? profilePathOf(path);
-  if (resume)
-    throw new InputError(`use ${option('resume')}`, [fault('there is no output file to go on with')]);
+  if (resume) throw new InputError(`use ${option('resume')}`, [fault('there is no output file to continue')]);
   return undefined;
 }
 
@@ -196,7 +195,7 @@ async function blocksOption({ blocks: text, method }: ProfileModelOptions): Prom
   if (text === undefined) return { partition: how };
   if (/^[1-9]\d{0,5}$/.test(text)) return { partition: { ...how, blocks: Number(text) } };
   if (method !== undefined) {
-    const said = `the blocks are those of ${text}: there is nothing for it to group`;
+    const said = `the blocks are those of ${text}, so there is nothing to group`;
     throw new InputError(
       `use ${option('method')}`,
       [fault(said)],

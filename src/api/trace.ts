@@ -252,7 +252,7 @@ async function windowFaults(read: readonly ReadTrace[], windowS: number): Promis
   const { MOST_LINES, windowsOf } = await import('../workload/index.js');
   const most = Math.max(0, ...read.map(({ trace }) => windowsOf(trace, windowS)));
   if (most <= MOST_LINES) return [];
-  const said = `would be ${most.toExponential(1)} windows; at most ${MOST_LINES.toExponential(0)} are counted`;
+  const said = `gives ${most.toExponential(1)} windows; at most ${MOST_LINES.toExponential(0)} are counted`;
   return [fault(said, option('window'))];
 }
 
@@ -271,7 +271,7 @@ function conversionFaults(
   if (to === 'arrivals' && interval !== undefined)
     faults.push(fault(`is for ${option('to')} counts`, option('interval')));
   if ((arrivals !== undefined || cv !== undefined) && !(to === 'arrivals' && trace.kind === 'counts'))
-    faults.push(fault('places the requests of counts; nothing is placed here', option('arrivals')));
+    faults.push(fault('places the requests of counts; this conversion places none', option('arrivals')));
   return faults;
 }
 

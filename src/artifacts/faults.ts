@@ -43,13 +43,13 @@ function toFault(error: ErrorObject): Fault {
       );
       return {
         path,
-        message: `has an unknown key ${quote(error.params.additionalProperty as string)}; known are ${known.join(', ')}`,
+        message: `has an unknown key ${quote(error.params.additionalProperty as string)}; known keys are ${known.join(', ')}`,
       };
     }
     case 'enum':
       return {
         path,
-        message: `is ${show(error.data)}; valid are ${(error.params.allowedValues as unknown[]).map(show).join(', ')}`,
+        message: `is ${show(error.data)}; valid values are ${(error.params.allowedValues as unknown[]).map(show).join(', ')}`,
       };
     case 'const':
       return { path, message: `is ${show(error.data)}; must be ${show(error.params.allowedValue)}` };

@@ -78,7 +78,7 @@ function onInput(output: LocatedOutput, inputs: readonly LocatedInput[]): string
 function onOutput(output: LocatedOutput, others: readonly LocatedOutput[]): string | undefined {
   const { path, identity } = output;
   if (others.some((other) => other.identity === identity))
-    return `${path} is to hold two things; name another file for one of them`;
+    return `${path} is named for two outputs; name another file for one of them`;
   const around = others.find((other) => wouldTake(other, output));
   if (around !== undefined)
     return `${path} lies in ${around.path}, a folder that is written as a whole; name another file`;

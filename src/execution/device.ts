@@ -51,7 +51,7 @@ export function parseDevice(text: string): NamedDevice {
 function readPlace(name: string, argument: string | undefined, faults: Fault[]): Device {
   const provider = PROVIDERS.find((known) => known === name);
   if (provider === undefined) {
-    faults.push(wrong(`provider is "${name}"; valid are ${PROVIDERS.join(', ')}`));
+    faults.push(wrong(`provider is "${name}"; valid values are ${PROVIDERS.join(', ')}`));
     return { provider: 'cpu' };
   }
   if (argument === undefined) return { provider };

@@ -79,7 +79,9 @@ function optionFaults(url: string, options: LoadOptions): Fault[] {
     }
   }
   if (options.arrivals !== undefined && !ARRIVAL_PROCESSES.includes(options.arrivals)) {
-    faults.push(fault(`is ${options.arrivals}; valid are ${ARRIVAL_PROCESSES.join(', ')}`, 'arrivals'));
+    faults.push(
+      fault(`is ${options.arrivals}; valid values are ${ARRIVAL_PROCESSES.join(', ')}`, 'arrivals'),
+    );
   }
   faults.push(...urlFaults(url));
   return faults;
@@ -87,10 +89,10 @@ function optionFaults(url: string, options: LoadOptions): Fault[] {
 
 function urlFaults(url: string): Fault[] {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    return [fault(`${url} is no http URL`, 'url')];
+    return [fault(`${url} is not an http URL`, 'url')];
   const { origin, pathname, search } = new URL(url);
   if (pathname === '/' && search === '') return [];
-  return [fault(`${url} is more than a server; give ${origin} alone`, 'url')];
+  return [fault(`${url} is more than the address of a server; give only ${origin}`, 'url')];
 }
 
 /** Target is a model under load, with its requests and their outcomes. */

@@ -55,7 +55,7 @@ function refuseForDart({ planner, models }: PooledProblem): void {
       ? []
       : [fault(`it serves as much as it can; the spec's objective is ${planner.objective}`)]),
     ...models.flatMap(({ name, minShare }) =>
-      Object.keys(minShare).length === 0 ? [] : [fault(`it knows no minShare, which ${name} has`)],
+      Object.keys(minShare).length === 0 ? [] : [fault(`it does not support minShare, which ${name} has`)],
     ),
   ];
   if (faults.length > 0) throw new InputError('plan the baseline dart-r', faults);

@@ -49,7 +49,7 @@ function looksOf(text: string): ImportFormat[] | string {
   } catch (error) {
     return `it is neither a table of numbers nor JSON: ${(error as Error).message}`;
   }
-  if (!Array.isArray(value)) return 'it is JSON and no list of events, runs or layers';
+  if (!Array.isArray(value)) return 'it is JSON, but not a list of events, runs or layers';
   const entries = value.filter((entry): entry is object => typeof entry === 'object' && entry !== null);
   const looks: ImportFormat[] = [];
   if (entries.some(isOfTrtexec)) looks.push('trtexec');

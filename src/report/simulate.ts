@@ -36,7 +36,7 @@ export function missedShares({ overall, models }: SimulationReport, share: numbe
   const below = ({ attainment = 0 }: SimulatedRequests): boolean => attainment < share;
   const said = (whose: string, { attainment }: SimulatedRequests): string =>
     attainment === undefined
-      ? `No request came${whose}: that ${share} are in time is not shown`
+      ? `No request came${whose}, so it is not shown that ${share} are in time`
       : `Attainment${whose} is ${Number(attainment.toPrecision(6))}, below ${share}`;
   const missed = models.filter(({ requests }) => requests.arrived > 0 && below(requests));
   return [

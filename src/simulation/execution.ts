@@ -81,8 +81,8 @@ export function profiledJitter(
   if (profiles.length !== plan.models.length) {
     const said =
       profiles.length === 0
-        ? 'the plan names no profile that is there'
-        : `only ${profiles.length} of the plan's profiles are there`;
+        ? "none of the plan's profiles exists"
+        : `only ${profiles.length} of the plan's profiles exist`;
     told.missing(
       fault(
         `${said}; give a coefficient of variation instead, such as ${option('jitter')} 0.1`,

@@ -63,7 +63,7 @@ export async function planProfileFaults(plan: PooledPlan, profiles: PlanProfiles
           ? []
           : [
               fault(
-                `${wrong.said}, in its profile ${path} ${wrong.profiled}: solve again`,
+                `${wrong.said}, but in its profile ${path} ${wrong.profiled}: solve again`,
                 `${at}${wrong.at}`,
               ),
             ];

@@ -68,7 +68,7 @@ function readArrival(fields: readonly string[], sink: LineSink, name: string): v
 function readInterval(fields: readonly string[], sink: LineSink): void {
   const seconds = sink.number(fields, 0, 'interval_s');
   const count = sink.whole(fields, 1, 'count');
-  if (seconds === 0) sink.fault('interval_s is 0; an interval has a length');
+  if (seconds === 0) sink.fault('interval_s is 0; it must be above 0');
   else if (seconds !== undefined && count !== undefined) sink.interval(seconds, count);
 }
 

@@ -502,16 +502,16 @@ describe('simulatePlan() with the spread of the profile', () => {
       return refused.catch((error: InputError) => error.message.replace(/^.*partitions\/0/, ''));
     };
     expect(await refusal((part) => part.latencyUsByBatch.splice(1, 1, 4400))).toMatch(
-      /^\/latencyUsByBatch\/1: is 4400 µs, in its profile .*profile-\d+.json 4500 µs: solve again$/,
+      /^\/latencyUsByBatch\/1: is 4400 µs, but in its profile .*profile-\d+.json 4500 µs: solve again$/,
     );
     expect(await refusal((part) => part.latencyUsByBatch.splice(2, 1, 5000))).toContain(
-      '/latencyUsByBatch/2: is 5000 µs, in its profile',
+      '/latencyUsByBatch/2: is 5000 µs, but in its profile',
     );
     expect(await refusal((part) => part.latencyUsByBatch.splice(0, 1, null))).toContain(
-      '0: was not measured, in',
+      '0: was not measured, but in',
     );
     expect(await refusal((part) => Object.assign(part, { blocks: [0, 3] }))).toMatch(
-      /^\/blocks: ends at block 3, in its profile .* there are 2/,
+      /^\/blocks: ends at block 3, but in its profile .* there are 2/,
     );
     expect(await refusal((part) => Object.assign(part, { transferBytes: 10 }))).toContain(
       '/transferBytes: is 10',
@@ -575,14 +575,14 @@ models: [{profile: layered.json, sloMs: 30}]\nplanner: {granularity: layer}\n`,
     };
     expect(await told((part) => Object.assign(part, { transferBytes: 51 }))).toEqual([
       expect.stringMatching(
-        /partitions\/0\/transferBytes is 51, in its profile .*layered.json 50: solve again/,
+        /partitions\/0\/transferBytes is 51, but in its profile .*layered.json 50: solve again/,
       ),
     ]);
     expect(await told((part) => Object.assign(part, { layers: [0, 4] }))).toEqual([
-      expect.stringMatching(/layers ends at layer 4, in its profile .*layered.json there are 3/),
+      expect.stringMatching(/layers ends at layer 4, but in its profile .*layered.json there are 3/),
     ]);
     expect(await told((part) => part.latencyUsByBatch.splice(1, 1, 3))).toEqual([
-      expect.stringMatching(/latencyUsByBatch\/1 is 3 µs, in its profile .* (4200|2700) µs/),
+      expect.stringMatching(/latencyUsByBatch\/1 is 3 µs, but in its profile .* (4200|2700) µs/),
     ]);
   });
 
@@ -641,21 +641,21 @@ describe('simulatePlan() refuses', () => {
     [
       'an unknown scheduler',
       { scheduler: 'best' },
-      /"best"; valid are reservation, reactive, stage-local, fifo/,
+      /"best"; valid values are reservation, reactive, stage-local, fifo/,
     ],
     [
       'a preset that is not there',
       { scheduler: 'fifo', preset: 'published' },
       /the scheduler fifo has no presets/,
     ],
-    ['a name every object has', { scheduler: 'constructor' }, /valid are/],
+    ['a name every object has', { scheduler: 'constructor' }, /valid values are/],
     ['a preset every object has', { preset: 'constructor' }, /the scheduler reservation has published/],
     ['gamma without its variation', { arrivals: 'gamma' }, /needs `cv`/],
-    ['a rate for all among rates for one', { rps: ['5', 'm0=3'] }, /stands alone/],
+    ['a rate for all among rates for one', { rps: ['5', 'm0=3'] }, /must be the only one/],
     [
       'too many windows',
       { windows: 1e-6 },
-      /would be 5000000 windows; at most \d+ are kept for this plan: take 1ms or more/,
+      /gives 5000000 windows; at most \d+ are kept for this plan: take 1ms or more/,
     ],
     [
       'more than time can count',
@@ -666,13 +666,13 @@ describe('simulatePlan() refuses', () => {
     [
       'report and timeline in one file',
       { output: 'x.json', timeline: './x.json' },
-      /`timeline`: \.\/x\.json is to hold two things/,
+      /`timeline`: \.\/x\.json is named for two outputs/,
     ],
     ['windows of less', { duration: 1e-9, windows: 1e-10 }, /`windows`: is less than a nanosecond/],
     ['less than a nanosecond', { duration: 1e-10 }, /`duration`: is less than a nanosecond/],
     ['more requests than nanoseconds', { rps: ['1e10'] }, /asks for 1.0e\+10 requests\/s; at most 1e\+9/],
-    ['gamma of no shape', { arrivals: 'gamma', cv: 1e-200 }, /`cv`: is 1e-200; valid are 0 and/],
-    ['gamma without bounds', { arrivals: 'gamma', cv: 1e6 }, /`cv`: is 1000000; valid are 0 and/],
+    ['gamma of no shape', { arrivals: 'gamma', cv: 1e-200 }, /`cv`: is 1e-200; valid values are 0 and/],
+    ['gamma without bounds', { arrivals: 'gamma', cv: 1e6 }, /`cv`: is 1000000; valid values are 0 and/],
     ['executions without end', { slow: 1e300 }, /`slow`: is 1e\+300; it must be above 0 and at most 1000000/],
     ['jitter without end', { jitter: 1e200 }, /`jitter`: is 1e\+200; it must be 0 to 100/],
     ['no speed', { slow: 0 }, /`slow`: is 0; it must be above 0/],
@@ -697,9 +697,9 @@ describe('simulatePlan() refuses', () => {
     [
       'phases and what they say',
       { phases: ['5s,load=1'], rps: ['4'], load: 2 },
-      /`load`: is said by each.*\n.*`rps`: is said by each/,
+      /`load`: is given by each.*\n.*`rps`: is given by each/,
     ],
-    ['a phase of no rate', { phases: ['5s'] }, /`phases` "5s": says no rate, such as 60s,load=0.5/],
+    ['a phase of no rate', { phases: ['5s'] }, /`phases` "5s": has no rate, such as 60s,load=0.5/],
     ['a phase of two rates', { phases: ['5s,load=1,m0=4'] }, /takes one of load=, rps= and rates of models/],
     ['a phase of no length', { phases: ['0s,load=1'] }, /"0s" is not a time above 0/],
     [
@@ -708,19 +708,23 @@ describe('simulatePlan() refuses', () => {
       /there is no m7=; there are load=, rps=, cv=, over=, m0=, m1=/,
     ],
     ['phases without a request', { phases: ['5s,load=0', '5s,m0=0'] }, /the rate of every phase is 0/],
-    ['a transition from nowhere', { phases: ['5s,load=1,over=2s'] }, /nothing before the first phase/],
+    ['a transition from nowhere', { phases: ['5s,load=1,over=2s'] }, /no phase comes before the first/],
     ['a rate twice', { phases: ['5s,load=1,load=2'] }, /load is given twice/],
     ['no number', { phases: ['5s,load=x', '5s,rps=-1', '5s,over'] }, /rps is "-1"; it must be a number/],
     ['variation of Poisson', { phases: ['5s,load=1,cv=2'] }, /cv= is for `arrivals` gamma/],
     ['gamma phases without it', { phases: ['5s,load=1'], arrivals: 'gamma' }, /needs cv=.* or `cv`/],
-    ['too much of it', { phases: ['5s,load=1,cv=1e9'], arrivals: 'gamma' }, /cv is 1000000000; valid are/],
+    [
+      'too much of it',
+      { phases: ['5s,load=1,cv=1e9'], arrivals: 'gamma' },
+      /cv is 1000000000; valid values are/,
+    ],
     ['phases longer than time', { phases: ['2000h,load=1', '600h,load=1'] }, /arrive for 108.3 days/],
     ['phases denser than nanoseconds', { phases: ['1s,rps=1', '1s,rps=1e10'] }, /asks for 1.0e\+10/],
-    ['more than all', { policy: ['correction.weight=1.5'] }, /1.5 is more than 1, which is all/],
+    ['more than all', { policy: ['correction.weight=1.5'] }, /1.5 is more than 1, which stands for all/],
     [
       'a backlog longer than time',
       { scheduler: 'fifo', slow: 1e6, load: 30 },
-      /Cannot simulate any further: something would happen .* days after the start.*\nTake a smaller load/s,
+      /Cannot simulate any further: an event would come .* days after the start.*\nTake a smaller load/s,
     ],
     [
       'a format without a trace',
@@ -745,7 +749,7 @@ describe('simulatePlan() refuses', () => {
     await symlink(folder, link);
     await expect(simulatePlan(path, { output: join(link, basename(path)) })).rejects.toThrow(said);
     const twice = { output: join(folder, 'new.json'), timeline: join(link, 'new.json') };
-    await expect(simulatePlan(path, twice)).rejects.toThrow(/is to hold two things/);
+    await expect(simulatePlan(path, twice)).rejects.toThrow(/is named for two outputs/);
     await rm(link);
   });
 
@@ -775,8 +779,8 @@ describe('simulatePlan() refuses', () => {
     await refuses({ traces: [dense] }, /asks for 9.0e\+24 requests\/s/);
     await refuses({ traces: [times], duration: 1e-10 }, /less than a nanosecond/);
     await refuses({ traces: [instant] }, /say over how long with `duration`/);
-    await refuses({ traces: [times], phases: ['5s,load=1'] }, /`traces`: is said by each `phases`/);
-    await refuses({ traces: [times, `m0=${times}`] }, /stands alone/);
+    await refuses({ traces: [times], phases: ['5s,load=1'] }, /`traces`: is given by each `phases`/);
+    await refuses({ traces: [times, `m0=${times}`] }, /must be the only one/);
     await refuses({ traces: [`m0=${times}`, `m0=${times}`] }, /that model has a trace already/);
     await refuses({ traces: [`m0=${times}`], rps: ['m0=5', 'm1=5'] }, /m1 has no trace/);
     await refuses({ traces: [times], rps: ['m0=5'] }, /takes one rate for all/);
@@ -795,7 +799,7 @@ describe('simulatePlan() refuses', () => {
     broken.placement.pop();
     const refused = simulated(broken, { scheduler: 'best' });
     await expect(refused).rejects.toThrow(/has 1 virtual GPUs, but 0 are placed/);
-    await expect(refused).rejects.toThrow(/valid are reservation/);
+    await expect(refused).rejects.toThrow(/valid values are reservation/);
   });
 });
 

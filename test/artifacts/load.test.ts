@@ -79,8 +79,8 @@ planner: { objective: speed }
     );
     const text = faults.map((fault) => fault.message).join('\n');
     expect(text).toContain('lacks "profile"');
-    expect(text).toContain('unknown key "wieght"; known are profile, sloMs, weight');
-    expect(text).toContain('is "speed"; valid are "throughput", "cost", "power"');
+    expect(text).toContain('unknown key "wieght"; known keys are profile, sloMs, weight');
+    expect(text).toContain('is "speed"; valid values are "throughput", "cost", "power"');
     expect(text).toContain('(is -1)');
   });
 

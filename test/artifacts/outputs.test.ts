@@ -103,7 +103,7 @@ describe('replacingFaults() of two outputs', () => {
     await symlink(at('here/new.json'), at('sub/loose'));
     for (const other of ['new.json', 'sub/../new.json', 'here/new.json', 'loose', 'sub/loose'])
       expect(await both('new.json', other)).toMatchObject([
-        { path: '`timeline`', message: expect.stringContaining('is to hold two things') },
+        { path: '`timeline`', message: expect.stringContaining('is named for two outputs') },
       ]);
     expect(await both('new.json', 'sub/new.json')).toEqual([]);
     expect(await both('spec.yaml', 'here/spec.yaml')).toHaveLength(1);
@@ -121,7 +121,7 @@ describe('replacingFaults() of two outputs', () => {
     expect(await replacingFaults([folderOutput(at('block')), ...file], [])).toEqual([]);
     expect(
       await replacingFaults([folderOutput(at('p')), ...outputFiles({ output: at('p') })], []),
-    ).toMatchObject([{ message: expect.stringContaining('is to hold two things') }]);
+    ).toMatchObject([{ message: expect.stringContaining('is named for two outputs') }]);
   });
 });
 

@@ -331,11 +331,11 @@ describe('Two outputs of one command may not be the same file', () => {
       at('here/new.json'),
     ]);
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--timeline: ') });
-    expect(ran.stderr).toContain('is to hold two things');
+    expect(ran.stderr).toContain('is named for two outputs');
     const partition = ['partition', at('model.onnx'), '--profile', at('model.profile.json'), '--blocks', '2'];
     for (const output of [at('new'), at('here/new')]) {
       const { code, stderr } = await plan([...partition, '--extract', at('new'), '-o', output]);
-      expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('two things') });
+      expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('two outputs') });
     }
     expect(await everything()).toEqual(before);
   });

@@ -79,7 +79,7 @@ describe('-o -', () => {
   it.each([
     [['solve', 'spec.yaml', '-o', '-', '--json'], '--json and -o - would each print a document there'],
     [['deploy', 'plan.json', '-o', '-'], 'it is a folder of files'],
-    [['profile', 'm.onnx', '--resume', '-o', '-'], 'there is no output file to go on with'],
+    [['profile', 'm.onnx', '--resume', '-o', '-'], 'there is no output file to continue'],
   ])('is refused where %j gives it no meaning', async (args, said) => {
     const { code, stderr } = await run(...args);
     expect(code).toBe(2);

@@ -76,7 +76,7 @@ describe('plan trace describe', () => {
     const windows = await run('describe', 'a.csv', '--window', '0.00001ms');
     expect(windows).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--window: would be 9.0e+8 windows'),
+      stderr: expect.stringContaining('--window: gives 9.0e+8 windows'),
     });
   });
 });
@@ -166,7 +166,7 @@ describe('plan trace convert', () => {
       expect(wrong.stderr).toContain(said);
     const bursty = ['--to', 'arrivals', '--arrivals', 'gamma', '--cv', '1e9', '-o', 'new.csv'];
     expect((await run('convert', 'counts.csv', ...bursty)).stderr).toContain(
-      '--cv: is 1000000000; valid are',
+      '--cv: is 1000000000; valid values are',
     );
     const short = await run('rescale', 'a.csv', '--duration', '0.0000000001s', '-o', 'new.csv');
     expect(short).toMatchObject({ code: 2, stderr: expect.stringContaining('--duration: is less than') });

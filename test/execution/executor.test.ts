@@ -155,7 +155,9 @@ describe('Executor.run()', () => {
       /x: is float16 and held in Float32Array/,
     );
     const odd = { dtype: 'float8', dims: [1], data: Uint8Array.of(1) };
-    await expect(executor.run(model, { x: odd })).rejects.toThrow(/dtype is "float8"; known are float32/);
+    await expect(executor.run(model, { x: odd })).rejects.toThrow(
+      /dtype is "float8"; known types are float32/,
+    );
     await expect(executor.run(model, chainFeeds, ['nope'])).rejects.toThrow(/nope/);
     await expect(executor.run(99, chainFeeds)).rejects.toThrow(/model 99 is not loaded/);
     await expect(executor.load('nowhere/none.onnx')).rejects.toThrow(

@@ -69,7 +69,7 @@ describe('driveLoad()', () => {
   it.each([
     ['{"name":5,"inputs":"x"}', 'does not say which models it has'],
     ['[null,{"name":7}]', 'does not say which models it has'],
-    ['<html>', 'answers /v2/repository/index with no JSON'],
+    ['<html>', 'answers /v2/repository/index with something other than JSON'],
   ])('refuses a server that lists its models as %s', async (answer, told) => {
     const url = await respond((request, response) => {
       request.resume();
@@ -89,7 +89,7 @@ describe('driveLoad()', () => {
       response.end(answer);
     });
     await expect(driveLoad(url, { model: 'm', rps: 5, durationS: 1 })).rejects.toThrow(
-      'describes model m otherwise than the Open Inference Protocol does',
+      'describes model m in a way that the Open Inference Protocol does not know',
     );
   });
 
@@ -183,7 +183,7 @@ describe('driveLoad()', () => {
     const load = { rps: 1, durationS: 1 };
     for (const more of ['v2', 'v2/models/m', '?model=m'])
       await expect(driveLoad(`http://127.0.0.1:9/${more}`, load)).rejects.toThrow(
-        `url: http://127.0.0.1:9/${more} is more than a server; give http://127.0.0.1:9 alone`,
+        `url: http://127.0.0.1:9/${more} is more than the address of a server; give only http://127.0.0.1:9`,
       );
   });
 

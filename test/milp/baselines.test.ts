@@ -166,7 +166,7 @@ describe('planBaseline() of several models', () => {
     const asked = { ...model('m'), rps: 1, minShare: { A: 0.5 } };
     const problem = problemByHand(cluster, [asked], { objective: 'cost' });
     expect(() => planBaseline(problem, 'dart-r', { highs })).toThrow(
-      /baseline dart-r:\s.*objective is cost\s+it knows no minShare, which m has/,
+      /baseline dart-r:\s.*objective is cost\s+it does not support minShare, which m has/,
     );
     expect(planBaseline(problem, 'no-partitioning', { highs }).status).toBe('optimal');
   });

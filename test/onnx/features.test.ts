@@ -217,7 +217,7 @@ describe('cutsOf() and extractPartition()', () => {
     const model = made({ nodes: chain(['Relu', 'x', 'a'], ['Neg', 'a', 'y'], ['Exp', 'a', 'unused']) });
     const cut = (from: number, to: number) => () => extractPartition(model, { from, to, types: new Map() });
     expect(cut(0, 4)).toThrow(/Cannot extract nodes \[0, 4\) of the model: there is no such range/);
-    expect(cut(2, 3)).toThrow(/what these nodes compute is used nowhere else/);
+    expect(cut(2, 3)).toThrow(/the results of these nodes are used nowhere else/);
     expect(cut(0, 1)).toThrow(/the type of "a" is not known/);
     expect(cut(1, 1)).toThrow(InputError);
     const untyped = made({ nodes: chain(['Relu', 'x', 'y']), outputs: [w.message([1, 'y'])] });

@@ -25,7 +25,7 @@ test.each([
 
 test.each([
   ['', '0: the file is empty'],
-  ['{"cat":"Session","name":"model_run"}', '0: it is JSON and no list'],
+  ['{"cat":"Session","name":"model_run"}', '0: it is JSON, but not a list'],
   ['[{"cat":"Session","name":"model_run"', '0: it is neither a table of numbers nor JSON: '],
   ['block,latency\n1,2', '0: it is neither a table of numbers nor JSON: '],
   ['1,,2', '0: it is neither'],

@@ -123,7 +123,7 @@ describe("a simulation's tables", () => {
     expect(missedShares(report, 0.95)).toEqual([]);
     expect(missedShares({ ...REPORT, overall: REQUESTS }, 0.95)).toEqual([]);
     expect(missedShares({ ...REPORT, overall: NONE }, 0.5)).toEqual([
-      'No request came: that 0.5 are in time is not shown',
+      'No request came, so it is not shown that 0.5 are in time',
     ]);
   });
 

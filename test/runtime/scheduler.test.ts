@@ -40,6 +40,8 @@ describe('liveScheduler()', () => {
     const wrong = () => liveScheduler({ policy: ['drop=x', 'speed=2'] }, topology);
     expect(wrong).toThrow(InputError);
     expect(wrong).toThrow(/there is no x[\s\S]*there is no speed/);
-    expect(() => liveScheduler({ scheduler: 'best' }, topology)).toThrow('is "best"; valid are reservation');
+    expect(() => liveScheduler({ scheduler: 'best' }, topology)).toThrow(
+      'is "best"; valid values are reservation',
+    );
   });
 });

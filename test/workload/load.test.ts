@@ -121,7 +121,7 @@ describe('loads', () => {
     );
   });
 
-  it('refuses loads that are none, with every fault', () => {
+  it('without a rate, a duration or a phase are refused, with every fault', () => {
     expect(() => steadyLoad(0, -1, Number.NaN)).toThrow(
       /rate 0 is not positive\n.*duration -1 is not positive\n.*variation NaN/,
     );
@@ -134,7 +134,7 @@ describe('loads', () => {
         { rps: 1, cv: -2, durationS: Number.NaN },
       ]),
     ).toThrow(
-      /\/0\/rps: is -1.*\n.*\/1\/cv: is -2.*\n.*\/1\/durationS: is NaN.*\n.*\/0\/transitionS: there is nothing/,
+      /\/0\/rps: is -1.*\n.*\/1\/cv: is -2.*\n.*\/1\/durationS: is NaN.*\n.*\/0\/transitionS: no phase comes before/,
     );
     expect(() => mixedLoads([{ rps: 1, durationS: 1, weights: [1] }], 2)).toThrow(
       '/0/weights: has 1 weights',

@@ -16,7 +16,7 @@ function told(text: string, options: TraceOptions = {}) {
   }
 }
 const timesOf = (text: string) => (told(text) as { times: number[] }).times;
-const unknown = expect.arrayContaining([expect.stringContaining('begins no trace that is known')]);
+const unknown = expect.arrayContaining([expect.stringContaining('is not the first line of a known trace')]);
 
 describe('numbers of a trace', () => {
   it('are decimals with or without point, sign and exponent', () => {
@@ -109,7 +109,7 @@ describe('headers of a trace', () => {
 
   it('are refused, if unknown, with every format that there is, each once', () => {
     const [fault] = told('when\n1') as [string];
-    const looks = (fault.split('known are ')[1] as string).split('; ');
+    const looks = (fault.split('the known formats are ')[1] as string).split('; ');
     expect(new Set(looks).size).toBe(looks.length);
     for (const look of [
       'arrival_s, one arrival per line',

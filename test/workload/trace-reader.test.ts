@@ -33,14 +33,16 @@ describe('TraceReader', () => {
 
   it('ends lines at line feeds, with or without a carriage return before, and strips nothing else', () => {
     expect(timesOf('1\r\n2\n3\r')).toEqual([1e9, 2e9, 3e9]);
-    expect(faultsOf('1\r2\n')).toEqual([expect.stringContaining('line 1: "1\\r2" begins no trace')]);
+    expect(faultsOf('1\r2\n')).toEqual([
+      expect.stringContaining('line 1: "1\\r2" is not the first line of a known trace'),
+    ]);
     expect(faultsOf('1\n\r\n2')).toEqual(['line 2: it is empty']);
     expect(faultsOf('1\n \t \n2')).toEqual(['line 2: it is empty']);
   });
 
   it('reports no later lines where the first is unknown', () => {
     expect(faultsOf('when\n\nx,y\n1,2,3\n')).toEqual([
-      expect.stringContaining('line 1: "when" begins no trace'),
+      expect.stringContaining('line 1: "when" is not the first line of a known trace'),
     ]);
   });
 

@@ -94,7 +94,7 @@ describe('parseTrace()', () => {
       'line 9: it has 2 fields, the first line has 1',
     ]);
     expect(faultsOf('interval_s,count\n0,5\n1,-1\n1,2.5\n-1,3\n,1\n1,\n')).toEqual([
-      'line 2: interval_s is 0; an interval has a length',
+      'line 2: interval_s is 0; it must be above 0',
       'line 3: count is "-1"; it must not be negative',
       'line 4: count is "2.5"; it must be a whole number',
       'line 5: interval_s is "-1"; it must not be negative',
@@ -116,7 +116,7 @@ describe('parseTrace()', () => {
   it('refuses text of no known format, and text that holds nothing', () => {
     expect(faultsOf('when,what\n1,2\n')).toHaveLength(1);
     expect(faultsOf('when,what\n1,2\n')[0]).toContain(
-      'known are arrival_s, one arrival per line; interval_s,count',
+      'the known formats are arrival_s, one arrival per line; interval_s,count',
     );
     for (const text of ['', '\uFEFF', 'arrival_s\n', 'interval_s,count\n1,0\n', '{"data":[]}'])
       expect(faultsOf(text)).toEqual([': it holds no requests']);
@@ -126,7 +126,7 @@ describe('parseTrace()', () => {
     expect(faultsOf('{"data":[{"timestamp":[-1]},{},{"timestamp":[2]},{"timestamp":[1]}]}')).toEqual([
       '/data/0/timestamp: is [-1]; it must be a list of one number of milliseconds',
       '/data/1/timestamp: is undefined; it must be a list of one number of milliseconds',
-      '/data/3/timestamp: is earlier than that before it',
+      '/data/3/timestamp: is earlier than the one before it',
     ]);
     for (const ms of ['9007199254.75', '1e300', '1e308'])
       expect(faultsOf(`{"data":[{"timestamp":[0]},{"timestamp":[${ms}]}]}`)[0]).toContain(

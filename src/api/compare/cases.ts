@@ -42,7 +42,7 @@ export function compareCases(loaded: LoadedPooled, asked: CompareCases): Compare
   const slos = sweeps.slo === undefined ? [undefined] : slosOf(loaded, sweeps.slo, told);
   const margins = sweeps.margin === undefined ? [undefined] : marginsOf(sweeps.margin);
   const rows = mixes.length * slos.length * margins.length;
-  if (rows > MOST_ROWS) told.push(fault(`that is ${rows} plans; at most ${MOST_ROWS} are compared`));
+  if (rows > MOST_ROWS) told.push(fault(`${rows} plans are asked for; at most ${MOST_ROWS} are compared`));
   if (told.length > 0) throw new InputError(`compare ${loaded.spec.path}`, told);
   return mixes.flatMap(({ mix, cluster }) =>
     slos.flatMap((slo) =>

@@ -29,7 +29,7 @@ export function specText(content: SpecContent): string {
   const { cluster } = content;
   const lines = [
     '# This is a spec for `plan solve`. It says which models are served, under which latency objectives, on which',
-    '# devices. A line such as "#version: …", with no blank behind the "#", is an option: take the "#" away to set it.',
+    '# devices. A line such as "#version: …", with no space after the "#", is an option: remove the "#" to set it.',
     'kind: pooled',
     ...written([{ text: 'version: "1.0"', why: "the format's version", isOption: true }], ''),
     '',
@@ -48,8 +48,8 @@ export function specText(content: SpecContent): string {
 /** clusterText writes a cluster file as YAML. */
 export function clusterText(content: SpecContent): string {
   const lines = [
-    '# This is a cluster: the devices that specs plan with. A line such as "#version: …", with no blank behind the',
-    '# "#", is an option: take the "#" away to set it.',
+    '# This is a cluster: the devices that specs plan with. A line such as "#version: …", with no space after the',
+    '# "#", is an option: remove the "#" to set it.',
     'kind: cluster',
     ...written([{ text: 'version: "1.0"', why: "the format's version", isOption: true }], ''),
     ...clusterLines(content, ''),

@@ -37,7 +37,7 @@ export function boundFaults(plan: PlanBody, problem: PooledProblem): Fault[] {
   return values
     .filter((value) => (throughput ? value > bound * (1 + ROUNDING) : value < bound * (1 - ROUNDING)))
     .slice(0, 1)
-    .map((value) => fault(`is ${bound}, and a plan made by hand comes to ${value}`, '/objective/bound'));
+    .map((value) => fault(`is ${bound}, but a plan made by hand has the value ${value}`, '/objective/bound'));
 }
 
 function simpleOf(plan: PlanBody, problem: PooledProblem): Simple {

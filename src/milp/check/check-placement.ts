@@ -73,7 +73,9 @@ function countFaults({ models, placement }: PlanBody): Fault[] {
   for (const [i, { model, pipeline, partition, count = 1 }] of placement.entries()) {
     const counts = left[model]?.[pipeline];
     if (counts?.[partition] === undefined)
-      told.push(fault(`is of ${model}/${pipeline}/${partition}, which the plan has not`, `/placement/${i}`));
+      told.push(
+        fault(`is of ${model}/${pipeline}/${partition}, which the plan does not have`, `/placement/${i}`),
+      );
     else counts[partition] -= count;
   }
   left.forEach((pipelines, m) => {
@@ -93,7 +95,7 @@ function seatFaults({ models, placement }: PlanBody, { devices }: Cluster): Faul
     const at = `/placement/${i}`;
     const device = devices[seat.class];
     if (device === undefined) {
-      told.push(fault(`is on ${seat.class}, which the cluster has not`, at));
+      told.push(fault(`is on ${seat.class}, which the cluster does not have`, at));
       continue;
     }
     const partition = models[seat.model]?.pipelines[seat.pipeline]?.partitions[seat.partition];
@@ -108,9 +110,9 @@ function seatFaults({ models, placement }: PlanBody, { devices }: Cluster): Faul
     const first = gpuNumber(seat, perServer);
     const beyond = first + (seat.count ?? 1) - (count - taken);
     if (Number.isNaN(first) || seat.gpu >= perServer || beyond >= (seat.count ?? 1))
-      told.push(fault(`is on ${seat.server} GPU ${seat.gpu}, which is not there or taken`, at));
+      told.push(fault(`is on ${seat.server} GPU ${seat.gpu}, which does not exist or is taken`, at));
     else if (beyond > 0)
-      told.push(fault(`is on ${seat.count} GPUs, of which the last ${beyond} are not there or taken`, at));
+      told.push(fault(`is on ${seat.count} GPUs, of which the last ${beyond} do not exist or are taken`, at));
   }
   return told;
 }

@@ -54,7 +54,7 @@ function checkModel(
   told: Told,
 ): void {
   if (planned.name !== model.name)
-    told.push(fault(`is ${planned.name}, in the spec ${model.name}`, `${at}/name`));
+    told.push(fault(`is ${planned.name}; the spec has ${model.name}`, `${at}/name`));
   same(told, `${at}/sloMs`, planned.sloMs, model.sloUs / 1000);
   same(told, `${at}/sloMarginMs`, planned.sloMarginMs, model.sloMarginUs / 1000);
   same(told, `${at}/weight`, planned.weight, model.weight);
@@ -219,7 +219,7 @@ function checkLatencies(
     const profiled = latencyUs(size) ?? null;
     if (listed === null || profiled === null) {
       if (listed !== profiled)
-        told.push(fault(`is ${listed}, in the profile ${profiled}`, `${at}/latencyUsByBatch/${size - 1}`));
+        told.push(fault(`is ${listed}; the profile has ${profiled}`, `${at}/latencyUsByBatch/${size - 1}`));
     } else same(told, `${at}/latencyUsByBatch/${size - 1}`, listed, profiled);
   }
   const own = latencyUs(partition.batch);
@@ -269,7 +269,7 @@ function rateOf(
 function checkObjective(plan: PlanBody, { planner, cluster }: PooledProblem, told: Told): void {
   const { kind, value, bound, gap } = plan.objective;
   if (kind !== planner.objective)
-    told.push(fault(`is ${kind}, in the spec ${planner.objective}`, '/objective/kind'));
+    told.push(fault(`is ${kind}; the spec has ${planner.objective}`, '/objective/kind'));
   same(told, '/objective/value', value, objectiveValue(plan, planner.objective, cluster.devices));
   const off = relativeGap(kind, value, bound);
   if (!(off >= -TOLERANCE))
@@ -279,7 +279,7 @@ function checkObjective(plan: PlanBody, { planner, cluster }: PooledProblem, tol
   if (!(Math.abs(gap - should) <= TOLERANCE * Math.max(1, should)))
     told.push(fault(`is ${gap}, recomputed ${should}`, '/objective/gap'));
   if (plan.status === 'optimal' && !(gap <= TOLERANCE))
-    told.push(fault(`is optimal, and its gap is ${gap}`, '/status'));
+    told.push(fault(`is optimal, but its gap is ${gap}`, '/status'));
 }
 
 /**

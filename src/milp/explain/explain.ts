@@ -130,7 +130,7 @@ function whyUnused(problem: PooledProblem, name: string, shadowPrice: number | u
   );
   if (notes.length === problem.models.length) return notes.join('; ');
   if (shadowPrice !== undefined && shadowPrice > 0)
-    return 'its GPUs are worth something only in fractions: too few of them to fill a pool';
+    return 'its GPUs would help only in fractions: there are too few of them to fill a pool';
   return problem.planner.objective === 'throughput'
     ? 'no pipeline with it meets an SLO and serves more than the others do without it'
     : 'others meet the rates at a lower price';

@@ -145,7 +145,7 @@ function byWholeGpus(
 function literalPlan(search: IntegerSearch, gap: number): SearchResult {
   const { problem, classes, tables, options } = search;
   if (problem.planner.virtualPer === 'server')
-    throw new InputError('solve the literal formulation', [fault('it knows no virtualPer: server')]);
+    throw new InputError('solve the literal formulation', [fault('it does not support virtualPer: server')]);
   const { outcome, used } = solveLiteral(
     options.highs,
     { problem, classes, tables },

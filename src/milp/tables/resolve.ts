@@ -252,7 +252,7 @@ function modelFaults(
     names
       .filter((name) => !valid.includes(name))
       .map((name) =>
-        fault(`names ${name}, which the cluster has not; it has ${valid.join(', ')}`, `${at}/${key}`),
+        fault(`names ${name}, which the cluster does not have; it has ${valid.join(', ')}`, `${at}/${key}`),
       );
   const faults = [
     ...unknown(model.only ?? [], 'only'),

@@ -212,7 +212,7 @@ function externalOf(
   const location = parts.external.get('location') ?? '';
   const offset = wholeNumber(parts.external.get('offset') ?? '0');
   const length = wholeNumber(parts.external.get('length') ?? String(byteLength));
-  if (location === '') problems.add(where, 'is external but says no location');
+  if (location === '') problems.add(where, 'is external but has no location');
   if (/^([/\\]|[A-Za-z]:)|(^|[/\\])\.\.([/\\]|$)/.test(location))
     problems.add(where, `lies outside the model's folder: ${quoted(location)}`);
   if (offset === undefined || length === undefined) {

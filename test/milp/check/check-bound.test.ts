@@ -57,7 +57,7 @@ function told({ objective = 'throughput', bound, value = bound, ...asked }: Aske
 }
 
 const LOW = (bound: number, value: number) => [
-  `/objective/bound is ${bound}, and a plan made by hand comes to ${value}`,
+  `/objective/bound is ${bound}, but a plan made by hand has the value ${value}`,
 ];
 
 describe('boundFaults() of throughput', () => {

@@ -96,7 +96,7 @@ describe('placementFaults() of rows of GPUs', () => {
       ].toSorted((a, b) => b.localeCompare(a)),
     );
     expect(told([row, row, ...rest.slice(0, -1), { ...on('A-2/1', 1, 1, 1), count: 3 }], 'pool')[1]).toBe(
-      '/placement/4 is on 3 GPUs, of which the last 1 are not there or taken',
+      '/placement/4 is on 3 GPUs, of which the last 1 do not exist or are taken',
     );
   });
 });
@@ -144,12 +144,12 @@ describe('placementFaults()', () => {
   });
 
   test.each([
-    [{ server: 'A-1', gpu: 2 }, 'is on A-1 GPU 2, which is not there or taken'],
-    [{ server: 'A-3', gpu: 1 }, 'is on A-3 GPU 1, which is not there or taken'],
-    [{ server: 'A--1' }, 'is on A--1 GPU 0, which is not there or taken'],
-    [{ server: 'A-0.5' }, 'is on A-0.5 GPU 0, which is not there or taken'],
-    [{ server: 'B-0' }, 'is on B-0 GPU 0, which is not there or taken'],
-    [{ class: 'C' }, 'is on C, which the cluster has not'],
+    [{ server: 'A-1', gpu: 2 }, 'is on A-1 GPU 2, which does not exist or is taken'],
+    [{ server: 'A-3', gpu: 1 }, 'is on A-3 GPU 1, which does not exist or is taken'],
+    [{ server: 'A--1' }, 'is on A--1 GPU 0, which does not exist or is taken'],
+    [{ server: 'A-0.5' }, 'is on A-0.5 GPU 0, which does not exist or is taken'],
+    [{ server: 'B-0' }, 'is on B-0 GPU 0, which does not exist or is taken'],
+    [{ class: 'C' }, 'is on C, which the cluster does not have'],
     [{ server: 'B-0', class: 'B' }, 'is B 1/2; its partition is on A 1/2'],
     [{ virtual: 1 }, 'is A 1/1; its partition is on A 1/2'],
   ])('refuses a place that is %j', (to, message) => {
@@ -168,7 +168,7 @@ describe('placementFaults()', () => {
       '/placement model/pipeline/partition 0/1/0 has 1 virtual GPUs too many placed',
     ]);
     expect(told([...GOOD, on('A-1/0', 1, 2, 2)], 'class')).toEqual([
-      '/placement/7 is of 0/1/2, which the plan has not',
+      '/placement/7 is of 0/1/2, which the plan does not have',
     ]);
   });
 

@@ -102,12 +102,12 @@ describe('checkPlan() of prices', () => {
       told({ ...plan, status, objective: { ...plan.objective, ...objective } }, problem);
     expect(withObjective({ bound: value / 2, gap: 1 }, 'feasible')).toBe('');
     expect(withObjective({ bound: value / 2, gap: 1 }, 'optimal')).toBe(
-      '/status is optimal, and its gap is 1',
+      '/status is optimal, but its gap is 1',
     );
     expect(withObjective({ bound: value / 2, gap: 0.9 }, 'feasible')).toMatch(/\/objective\/gap is 0.9, rec/);
     expect(withObjective({ bound: value * 1.001 })).toMatch(/\/objective\/bound is .*does better/);
     expect(withObjective({ bound: 0, gap: Number.MAX_VALUE }, 'feasible')).toBe('');
-    expect(withObjective({ kind: 'power' })).toMatch(/\/objective\/kind is power, in the spec cost/);
+    expect(withObjective({ kind: 'power' })).toMatch(/\/objective\/kind is power; the spec has cost/);
   });
 });
 

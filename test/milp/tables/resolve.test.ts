@@ -214,7 +214,7 @@ describe('resolvePooled()', () => {
     [
       'a class that is not there, under the key that names it',
       (p) => Object.assign(p.spec.models[0] as object, { not: ['X'], minShare: { Y: 0.5 } }),
-      /^\/models\/0\/not names X, which the cluster has not; it has A, B\n\/models\/0\/minShare names Y/,
+      /^\/models\/0\/not names X, which the cluster does not have; it has A, B\n\/models\/0\/minShare names Y/,
     ],
   ];
   test.each(FAULTS)('reports %s', (_, change, told) => {

@@ -103,7 +103,7 @@ describe('the range of extractPartition()', () => {
 
   it('is refused where none of its results is used elsewhere', () => {
     const model = made({ nodes: [...LINE, w.node('Abs', ['a'], ['left'])] });
-    expect(() => extract(model, 3, 4)).toThrow('what these nodes compute is used nowhere else');
+    expect(() => extract(model, 3, 4)).toThrow('the results of these nodes are used nowhere else');
     expect(extract(model, 2, 4).outputs).toEqual(['y']);
   });
 

@@ -197,7 +197,7 @@ const CASES: [what: string, hostile: Uint8Array, why: RegExp, neighbour?: Uint8A
   [
     'external data without a location',
     small({ initializers: [w.externalFloats('b', [4], {})] }),
-    /says no location/,
+    /has no location/,
   ],
   [
     'external data of another length',
