@@ -47,7 +47,7 @@ export function faultsOf({ args, code, stdout, stderr, thrown }: Ran): string[] 
   const broke = (what: string) => faults.push(`${told} ${what}`);
   const said = stderr.slice(0, 2000);
   if (thrown !== undefined) broke(`threw ${(thrown as Error).stack ?? String(thrown)}`);
-  else if (code === 1 || /a fault of this program/.test(stderr)) broke(`ended with ${code}: ${said}`);
+  else if (code === 1 || /a bug in this program/.test(stderr)) broke(`ended with ${code}: ${said}`);
   if (STACK.test(stderr)) broke(`printed a stack trace: ${said}`);
   if (OBEYED.test(stderr)) broke(`printed what a terminal obeys: ${JSON.stringify(said)}`);
   if (/\[object Object\]/.test(stderr)) broke(`told of [object Object]: ${said}`);

@@ -102,7 +102,7 @@ async function tell(
     return error instanceof errors.MissingError ? EXIT.missing : EXIT.badInput;
   }
   const message =
-    systemMessage(error) ?? `a fault of this program: ${(error as Error).message ?? String(error)}`;
+    systemMessage(error) ?? `a bug in this program: ${(error as Error).message ?? String(error)}`;
   terminal.document({ error: { message, faults: [] } });
   await terminal.error(message);
   if (process.env.PLAN_DEBUG) terminal.note((error as Error).stack ?? '');

@@ -15,6 +15,6 @@ it('tellingFailures() reports the first line of an ONNX Runtime error, and memor
   await expect(short).rejects.toThrow(/^Cannot time the layers of m: memory ran out\nGive smaller sizes/);
 });
 
-it('tellingFailures() passes on faults of the program', async () => {
+it('tellingFailures() passes on bugs of the program', async () => {
   await expect(failing(new TypeError('a bug'))).rejects.toBeInstanceOf(TypeError);
 });
