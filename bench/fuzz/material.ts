@@ -42,7 +42,7 @@ models:
   - { profile: lookup.profile.json, sloMs: 500, weight: 1 }
 `;
 
-/** Emulation makes the devices hold their results back, to many times what the small models take. */
+/** Emulation makes the devices hold their results back, to many times the time of the small models. */
 export interface Emulation {
   /** The factor of the devices. */
   readonly slowdown: number;
