@@ -15,7 +15,7 @@ export function setup(): void {
 
 /**
  * builtCode makes tests import the built code. It is what people run, and Node loads it by itself, which saves a tenth
- * of the time: the sources would be translated anew for every run.
+ * of the time: the sources would be translated again for every run.
  */
 export function builtCode(): Plugin {
   return {

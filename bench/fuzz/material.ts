@@ -14,7 +14,7 @@ const TABLE_WIDTH = 3;
 /** Material is a folder with a valid file of every kind, all made from one another. */
 export interface Material {
   readonly folder: string;
-  /** Paths in the folder, by what they are. */
+  /** Paths in the folder, by role. */
   readonly files: typeof FILES;
 }
 

@@ -12,7 +12,7 @@ export interface MadeRequest {
   readonly framing: 'whole' | 'broken';
   /** Whether the client waits between pieces. */
   readonly isSlow: boolean;
-  /** What the client does after the last piece. */
+  /** The client's action after the last piece. */
   readonly after: 'wait' | 'end' | 'destroy';
 }
 

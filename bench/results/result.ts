@@ -22,7 +22,7 @@ export interface BenchResult {
   readonly machine: { readonly cpu: string; readonly cores: number };
   /** The options of the run, the defaults among them. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** The SHA-256 of what the bench reads, by name. */
+  /** The SHA-256 of the inputs of the bench, by name. */
   readonly inputs: Readonly<Record<string, string>>;
   readonly measures: readonly Measure[];
   /** The bench's own rows, with more figures. */

@@ -157,7 +157,7 @@ function preparation(options: ProfileModelOptions) {
   return { boundary, ...(dim && { dims: dim }), ...(fill && { fill }), ...bounds(options) };
 }
 
-/** measuredCells gives the options for what is measured, and for how long. */
+/** measuredCells gives the options for the cells to measure and the time for each. */
 function measuredCells(options: ProfileModelOptions) {
   const { batch, warmup, minRuns, minMs, maxMs } = options;
   return {

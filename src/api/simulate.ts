@@ -8,7 +8,7 @@ import {
 import type { SimulationProgress, SimulationSettings, SweepOptions } from '../simulation/index.js';
 
 export interface SimulateOptions extends SimulationSettings {
-  /** Adds figures by windows of so many seconds. */
+  /** Adds figures by windows of this many seconds. */
   readonly windows?: number | undefined;
   /** The file that the run's timeline is written to, as Chrome trace JSON. */
   readonly timeline?: string | undefined;

@@ -3,7 +3,9 @@ import type { Fault } from './errors.js';
 
 const MOST_FAULTS = 50;
 
-/** schemaFaults turns ajv's errors into faults for a person: the place, what is wrong with the value, what is valid. */
+/**
+ * schemaFaults turns ajv's errors into faults for a person: the place, the fault of the value, and the valid values.
+ */
 export function schemaFaults(errors: readonly ErrorObject[]): Fault[] {
   const told = errors
     .filter((error) => !(error.keyword === 'if' || error.keyword === 'oneOf' || hasDeeper(error, errors)))

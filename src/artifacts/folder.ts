@@ -4,7 +4,7 @@ import { fault, InputError } from './errors.js';
 import { exists, removeLeftovers, replacedBeside, temporaryBeside } from './leftovers.js';
 import { unwritable } from './save.js';
 
-/** OthersIn lists what a folder holds besides what this program wrote there before. */
+/** OthersIn lists the entries of a folder that this program did not write there before. */
 export type OthersIn = (folder: string) => Promise<readonly string[]>;
 
 const MOST_SHOWN = 5;

@@ -88,7 +88,7 @@ export function unreadable(path: string, error: unknown): unknown {
   return said === undefined ? error : new InputError(`read ${path}`, [fault(said)]);
 }
 
-/** wordsOf says what an error code of the file system means for a path that was to be read or written. */
+/** wordsOf explains an error code of the file system about a path that was to be read or written. */
 export function wordsOf(code: string | undefined): string | undefined {
   switch (code) {
     case 'EISDIR':

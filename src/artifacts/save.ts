@@ -188,7 +188,7 @@ export class StreamedFile {
     }
   }
 
-  /** Drops the pieces and leaves what was there before. */
+  /** Drops the pieces and leaves the earlier file as it was. */
   discard(): void {
     this.close();
     rmSync(this.temporary, { force: true });

@@ -4,7 +4,7 @@ import { STDOUT } from './output.js';
 import { Progress } from './progress.js';
 import { Terminal } from './terminal.js';
 
-/** Context is what a command's action receives besides its arguments and options. */
+/** Context holds the arguments of a command's action besides its own arguments and options. */
 export interface Context {
   readonly terminal: Terminal;
   /** The first Ctrl-C aborts it. The second one ends the process at once. */

@@ -5,7 +5,7 @@ export const PROVIDERS = ['cpu', 'webgpu', 'cuda', 'tensorrt', 'coreml', 'dml'] 
 /** Provider names an execution provider of ONNX Runtime. */
 export type Provider = (typeof PROVIDERS)[number];
 
-/** Device is what a session runs on. */
+/** Device describes the device that a session runs on. */
 export interface Device {
   readonly provider: Provider;
   /** The number of CPU threads, for `cpu` only; absent, it means all of the host's threads. */

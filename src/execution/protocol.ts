@@ -17,7 +17,7 @@ export interface MeasureStop {
   readonly startAtNs?: number;
 }
 
-/** Request is what the parent asks of the child. Tensors travel beside it, by name. */
+/** Request is a request of the parent to the child. Tensors travel beside it, by name. */
 export type Request =
   | { readonly op: 'open'; readonly device: Device; readonly threads: number }
   | {

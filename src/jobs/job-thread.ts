@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { type Fault, InputError } from '../artifacts/index.js';
 
-/** JobMessage is what a job thread sends: progress, then one answer. */
+/** JobMessage is a message of a job thread: progress, and in the end one answer. */
 export type JobMessage<Answer, Progress> =
   | { readonly kind: 'progress'; readonly progress: Progress }
   | { readonly kind: 'answer'; readonly answer: Answer }
@@ -21,7 +21,7 @@ interface FailedJob {
   readonly system: { code: string; syscall?: string; path?: string } | undefined;
 }
 
-/** JobThreadData is what the thread starts with. */
+/** JobThreadData is the data with which the thread starts. */
 export interface JobThreadData<Data> {
   /** Set to 1 to make the running job end with what it has. All threads of a pool share it. */
   readonly interrupt: Int32Array;

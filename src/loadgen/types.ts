@@ -35,7 +35,7 @@ export interface LoadOptions {
   onProgress?: (progress: { sent: number; done: number; ofSeconds: number; seconds: number }) => void;
 }
 
-/** LoadSchedule says when requests are sent, and for which models. `rps` then only says what was asked for. */
+/** LoadSchedule says when requests are sent, and for which models. `rps` is then only the rate that was asked for. */
 export interface LoadSchedule {
   /** The arrivals; `model` is an index of `models`. */
   arrivals: Arrivals;

@@ -19,7 +19,7 @@ export interface Group {
   readonly batch: number;
 }
 
-/** Beginning is what a ledger starts with. */
+/** Beginning holds the start of a ledger. */
 interface Beginning {
   readonly blocks: ProfiledBlock[];
   /** How the blocks were asked for; absent where they are another profile's. */

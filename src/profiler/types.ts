@@ -18,7 +18,9 @@ export interface PrepareOptions {
   readonly feeds?: Tensors;
   /** One number for every element of an input, for inputs such as a sampling rate. */
   readonly fill?: Readonly<Record<string, number>>;
-  /** The most memory that the processes which run the model may take; by default what is available, less a reserve. */
+  /**
+   * The most memory that the processes which run the model may take; by default the available memory, less a reserve.
+   */
   readonly memoryLimitBytes?: number | undefined;
   /** Starts the executors that run the model; by default `startExecutor`. */
   readonly startExecutor?: StartExecutor;
@@ -101,7 +103,9 @@ export interface ProfileOptions {
   /** A profile whose blocks (known by their nodes) are measured instead. */
   readonly blocksOf?: import('../artifacts/index.js').Profile;
   readonly limits?: Partial<Limits>;
-  /** The most memory that the processes which run the model may take; by default what is available, less a reserve. */
+  /**
+   * The most memory that the processes which run the model may take; by default the available memory, less a reserve.
+   */
   readonly memoryLimitBytes?: number | undefined;
   /** Starts the executors that run the model; by default `startExecutor`. */
   readonly startExecutor?: StartExecutor;
@@ -134,7 +138,7 @@ export type ProgressEvent =
     }
   | { readonly kind: 'warning'; readonly message: string };
 
-/** Cells are what is being measured: blocks and the whole model, in rotation. */
+/** Cells are the cells that are measured together: blocks and the whole model, in rotation. */
 export interface Cells {
   readonly className: string;
   readonly virtual: number;

@@ -41,7 +41,7 @@ export interface DriverObserver {
   failure(device: number, why: string): void;
 }
 
-/** DriverParts is what a driver is made of besides the bundle and its devices. */
+/** DriverParts holds the parts of a driver besides the bundle and its devices. */
 export interface DriverParts {
   readonly makeCore: (decisions: Decisions) => ServingCore;
   readonly observer: DriverObserver;

@@ -22,7 +22,7 @@ export interface OpenedBundle {
   plan: PooledPlan;
   topology: Topology;
   models: LiveModel[];
-  /** What the devices of each pool of the topology run. */
+  /** The work of the devices of each pool of the topology. */
   partitions: LivePartition[];
 }
 

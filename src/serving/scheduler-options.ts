@@ -90,7 +90,7 @@ function withAssignments(
 
 /**
  * assign sets one choice of a policy.
- * @returns what is wrong with the value, if anything
+ * @returns the fault of the value, if it has one
  */
 function assign(
   policy: Record<string, unknown>,

@@ -24,7 +24,7 @@ const NEVER = Number.POSITIVE_INFINITY;
  */
 const Kind = { transferEnds: 0, executionEnds: 1, deviceMayBegin: 2, linksMayBegin: 3 } as const;
 
-/** Driven holds what a VirtualDriver is made from (SimulatorOptions). */
+/** Driven holds the parts of a VirtualDriver (SimulatorOptions). */
 export interface Driven {
   topology: Topology;
   decisions: Decisions;

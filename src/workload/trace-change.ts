@@ -92,7 +92,7 @@ function thinnedOrFilled(timesNs: Float64Array, rps: number, stream: RandomSourc
   return wanted < timesNs.length ? thinned(timesNs, wanted, stream) : filled(timesNs, wanted, stream);
 }
 
-/** thinned chooses so many arrivals, the first and the last among them, all others equally likely. */
+/** thinned chooses `wanted` arrivals, the first and the last among them, all others equally likely. */
 function thinned(timesNs: Float64Array, wanted: number, stream: RandomSource): Float64Array {
   const kept = new Float64Array(wanted);
   let count = 1;

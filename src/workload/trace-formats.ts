@@ -1,8 +1,8 @@
 /** LineSink receives the values that a format finds in the fields of a line, and checks the numbers. */
 export interface LineSink {
-  /** arrival adds a request so many nanoseconds after the start (or after the format's own zero). */
+  /** arrival adds a request at this many nanoseconds after the start (or after the format's own zero). */
   arrival(ns: number): void;
-  /** interval adds an interval with so many requests. */
+  /** interval adds an interval with this many requests. */
   interval(seconds: number, count: number): void;
   /** counts adds one source's requests in each of its intervals. The counts of all sources are added up. */
   counts(seconds: number, counts: readonly number[]): void;

@@ -66,7 +66,7 @@ describe('makeFolderWhole()', () => {
     expect((await readdir(parent)).sort()).toEqual(['link', 'real']);
   });
 
-  it('leaves what was there, and nothing else, when filling fails', async () => {
+  it('leaves the earlier contents, and nothing else, when filling fails', async () => {
     await makeFolderWhole(at('new'), mine, writes('1'));
     const failing = async (folder: string): Promise<void> => {
       await writes('2')(folder);
@@ -100,7 +100,7 @@ describe('makeFolderWhole()', () => {
 });
 
 describe('writeWhole()', () => {
-  it('removes what a killed process left of the same file', async () => {
+  it('removes the leftovers of a killed process of the same file', async () => {
     await writeFile(at(`.p.json.${deadPid()}.tmp`), 'half');
     await writeWhole(at('p.json'), 'whole');
     expect(await readdir(parent)).toEqual(['p.json']);

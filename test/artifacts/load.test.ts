@@ -128,7 +128,7 @@ planner: { objective: speed }
     expect(faultsOf('[1]', 'x.json')[0]?.message).toContain('holds a list');
   });
 
-  it('reports what is wrong with text that does not parse', () => {
+  it('reports the fault of text that does not parse', () => {
     expect(faultsOf('{"kind": ', 'x.json')[0]?.message).toContain('it is not JSON');
     expect(faultsOf('a: 1\na: 2\n', 'x.yaml')).toEqual([
       { path: 'line 2', message: 'the key "a" is given twice in one map' },

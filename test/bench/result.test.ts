@@ -96,7 +96,7 @@ describe('readResult()', () => {
     throw new Error('it was taken');
   };
 
-  it('refuses what is no JSON, and JSON that no bench wrote', async () => {
+  it('refuses files that are no JSON, and JSON that no bench wrote', async () => {
     expect(await refusal('{')).toBeInstanceOf(InputError);
     for (const text of ['null', '[]', '{"kind":"pooled-plan"}'])
       expect((await refusal(text)).message).toContain('it is no result of a bench');

@@ -80,7 +80,7 @@ describe('plan compare', () => {
 });
 
 describe('plan diff', () => {
-  it('shows what a new plan changes, and exits with 6 under --check', async () => {
+  it('shows the changes of a new plan, and exits with 6 under --check', async () => {
     const other = join(folder, 'other.json');
     expect((await plan(['solve', EXAMPLE, '--baseline', 'dart-r', '-o', other])).code).toBe(0);
     const { code, stdout } = await plan(['diff', other, EXPECTED]);

@@ -1,7 +1,7 @@
 /** The number of characters after which a test calls the screen flooded. */
 const FLOOD_CALLS = 10_000;
 
-/** FakeScreen is a terminal that keeps what is written to it, and refuses to be flooded. */
+/** FakeScreen is a terminal that keeps its input, and refuses to be flooded. */
 export class FakeScreen {
   isTTY: boolean | undefined = true;
   rows = 24;

@@ -20,7 +20,7 @@ afterEach(() => {
   chalk.level = levelBefore;
 });
 
-/** shown gives what a screen shows of the steps when it is redrawn for one second per step. */
+/** shown gives the text of a screen that is redrawn for one second per step. */
 async function shown(screen: FakeScreen, steps: readonly ProgressStep[]): Promise<FakeScreen> {
   vi.useFakeTimers();
   const terminal = new Terminal(new FakeScreen(80).stream, screen.stream);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { columnsOf, isColoured, isRedrawn } from '../../src/cli/screen.js';
 
 describe('columnsOf()', () => {
-  it.each([1, 2, 5, 80, 200])('is %d for a terminal that reports so many columns', (columns) => {
+  it.each([1, 2, 5, 80, 200])('is %d for a terminal that reports this number of columns', (columns) => {
     expect(columnsOf({ isTTY: true, columns })).toBe(columns);
   });
 

@@ -213,7 +213,7 @@ describe('cutsOf() and extractPartition()', () => {
     expect(cutFault(model, cutsOf(model)[1]!, new Map())).toBe('the type of "a" is not known');
   });
 
-  it('extractPartition() says what is wrong with a range', () => {
+  it('extractPartition() names the fault of a range', () => {
     const model = made({ nodes: chain(['Relu', 'x', 'a'], ['Neg', 'a', 'y'], ['Exp', 'a', 'unused']) });
     const cut = (from: number, to: number) => () => extractPartition(model, { from, to, types: new Map() });
     expect(cut(0, 4)).toThrow(/Cannot extract nodes \[0, 4\) of the model: there is no such range/);
@@ -224,7 +224,7 @@ describe('cutsOf() and extractPartition()', () => {
     expect(extractPartition(untyped, { from: 0, to: 1, types: new Map() }).outputs).toEqual(['y']);
   });
 
-  it('extractPartition() keeps what a subgraph captures, from cuts and from initializers', async () => {
+  it('extractPartition() keeps the tensors that a subgraph captures, from cuts and from initializers', async () => {
     const condition = w.message([2, w.BOOL], [8, 'c'], [9, Uint8Array.of(1)]);
     const inner = w.graph({ nodes: [w.node('Mul', ['a', 'k'], ['i'])], outputs: [w.value('i', w.FLOAT)] });
     const outer = (g: Uint8Array) => [

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Answer, Decision, Decisions, DROP_REASONS, DropCode } from '../../src/serving/decisions.js';
 
 describe('Decisions', () => {
-  it('keeps what was appended, in order, until it is cleared', () => {
+  it('keeps the decisions that were appended, in order, until it is cleared', () => {
     const decisions = new Decisions();
     const rows = Array.from({ length: 300 }, (_, i) => [1 + (i % 5), i, i + 0.5, -i, 1e15 + i] as const);
     for (const [kind, a, b, c, d] of rows) decisions.push(kind, a, b, c, d);

@@ -158,7 +158,7 @@ describe('chosenScheduler()', () => {
     expect(wrongWith('reactive', 'drop.spares=1')).toContain('there are all-waited, last-waited');
   });
 
-  it('lists what a choice accepts where it is given something else', () => {
+  it('lists the values that a choice accepts where it is given another', () => {
     expect(wrongWith('stage-local', 'drop.spares=all-waited')).toContain('drop=full-batch takes share');
     expect(wrongWith('stage-local', 'order.share=1')).toContain('order=deadline takes nothing more');
     expect(wrongWith('stage-local', 'slackNs.share=1')).toContain('slackNs takes nothing more');
@@ -181,7 +181,7 @@ describe('chosenScheduler()', () => {
       ]);
   });
 
-  it('reports all faults at once, each with what was written', () => {
+  it('reports all faults at once, each with the faulty text', () => {
     const wrong = wrongWith('stage-local', 'drop=x', 'slackNs=y', 'drop=nearly-full');
     expect(wrong).toContain('`policy` "drop=x"');
     expect(wrong).toContain('`policy` "slackNs=y"');

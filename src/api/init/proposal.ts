@@ -102,7 +102,7 @@ function reasonOf(cells: readonly Cell[], fastest: Cell | undefined): SloReason 
   return from(blocks, 'sum of the blocks', blocksUs);
 }
 
-/** cellsOf lists what was measured at the smallest batch size of all, which is 1 for most models. */
+/** cellsOf lists the cells that were measured at the smallest batch size of all, which is 1 for most models. */
 function cellsOf({ devices }: Profile): Cell[] {
   const all = Object.entries(devices).flatMap(([deviceClass, device]) =>
     virtualSizes(device).flatMap((virtual) =>

@@ -1,6 +1,6 @@
 import type { ProposedClass, ProposedModel, SloReason } from './proposal.js';
 
-/** SpecContent is what a spec says. */
+/** SpecContent is the content of a spec. */
 export interface SpecContent {
   readonly classes: readonly ProposedClass[];
   readonly models: readonly (ProposedModel & {

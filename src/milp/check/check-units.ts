@@ -10,8 +10,8 @@ export type Told = Fault[];
 export const TOLERANCE = 1e-9;
 
 /**
- * same reports a figure that differs from what it should be by more than a part in 10⁹. A figure that should be 0
- * must be 0.
+ * same reports a figure that differs from the expected one by more than a part in 10⁹. A figure that should be 0 must
+ * be 0.
  */
 export function same(told: Told, at: string, is: number, should: number): void {
   const off = Math.abs(is - should);

@@ -36,7 +36,7 @@ export function checkPlan(plan: PlanBody, problem: PooledProblem): Fault[] {
 
 /**
  * checkedOutcome returns the outcome if its plan (if it has one) passes the check, so that no wrong plan is written.
- * @throws Error with what is wrong, which is a bug in the planner
+ * @throws Error with the faults of the plan, which are a bug in the planner
  */
 export function checkedOutcome(outcome: PooledOutcome, problem: PooledProblem): PooledOutcome {
   if (!('plan' in outcome)) return outcome;

@@ -19,7 +19,7 @@ import {
 import { meetsRates } from './rounded.js';
 import { type IntegerSearch, isStopped, timeLeft } from './search-types.js';
 
-/** MILPs over so many columns per model are solved in turn, as long as each ends within its work. */
+/** MILPs over these numbers of columns per model are solved in turn, as long as each ends within its work. */
 const COLUMNS_PER_MODEL = [60, 240, 960];
 /**
  * A MILP has at most this many columns in all: the first LP of a larger one takes longer than its nodes are worth.

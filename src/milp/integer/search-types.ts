@@ -8,8 +8,8 @@ import type { ClassTable, ModelTable, Scale } from '../tables/index.js';
 import type { Stop } from '../work.js';
 
 /**
- * IntegerSearch is what the search for whole numbers starts from. All figures but the problem's are in the search's
- * own units.
+ * IntegerSearch holds the start of the search for whole numbers. All figures but the problem's are in the search's own
+ * units.
  */
 export interface IntegerSearch {
   readonly problem: PooledProblem;

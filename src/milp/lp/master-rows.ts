@@ -3,8 +3,7 @@ import { fastestGpuRps, powerOfTwo } from '../tables/index.js';
 import { LinearModel, type Term } from './linear-model.js';
 
 /**
- * MasterGoal is what the LP maximises or minimises: the least throughput/weight, or the price of the GPUs that meet
- * given rates.
+ * MasterGoal is the objective of the LP: the least throughput/weight, or the price of the GPUs that meet given rates.
  */
 export type MasterGoal =
   | {

@@ -14,7 +14,7 @@ export interface Change {
   readonly after: number;
 }
 
-/** PlanDiff is what a new plan changes. */
+/** PlanDiff holds the changes of a new plan. */
 export interface PlanDiff {
   /**
    * `kind` is the objective of the second plan. `kindBefore` is present if that of the first differs, and then the

@@ -166,7 +166,7 @@ export function ruleNode(
   };
 }
 
-/** constantNodeFlow gives what a Constant node holds. */
+/** constantNodeFlow gives the flow of a Constant node's output. */
 export function constantNodeFlow(attributes: Attributes): BatchFlow {
   for (const attribute of attributes) {
     if (attribute.name === 'value' && attribute.t) {

@@ -10,7 +10,7 @@ export class Problems {
   #more = 0;
 
   /**
-   * @param message what is wrong at `path`, as in "has no name"; without a path, what is wrong with the file
+   * @param message the fault at `path`, as in "has no name"; without a path, the fault of the file
    */
   add(path: string, message: string): void {
     if (path === '') this.#keep('', `the file ${message}`);

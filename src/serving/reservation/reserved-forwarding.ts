@@ -130,7 +130,7 @@ export class ReservedForwarding implements Forwarding {
     return lost;
   }
 
-  /** decide starts what is due on every resource that something has changed for. */
+  /** decide starts every step that is due on the resources that have changed. */
   decide(at: number): void {
     for (let i = 0; i < this.touchedCount; i++) {
       const resource = this.touched[i] as number;
@@ -264,7 +264,7 @@ export class ReservedForwarding implements Forwarding {
     }
   }
 
-  /** findWay reserves the rest of the path anew; where a stage has no device left, the path ends. */
+  /** findWay reserves the rest of the path again; where a stage has no device left, the path ends. */
   private findWay(at: number, batch: number, stage: number): void {
     this.dropReservations(at, batch, stage);
     const entry = this.journeys.entry[batch] as number;

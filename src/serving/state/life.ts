@@ -13,7 +13,7 @@ export interface LifeLimits {
   readonly mostTries: number;
 }
 
-/** LifeOptions holds what a RequestLife is made from. */
+/** LifeOptions holds the parts of a RequestLife. */
 export interface LifeOptions {
   readonly topology: Topology;
   readonly decisions: Decisions;

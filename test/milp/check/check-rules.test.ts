@@ -170,7 +170,7 @@ describe('checkPlan() of rules', () => {
     expect(memory(need * (1 - 1e-6))).toMatch(/weighs .* bytes; its virtual GPU has/);
   });
 
-  test('accepts only classes that the model may use, at most so many partitions, and cuts in order', () => {
+  test('accepts only classes that the model may use, at most maxPartitions partitions, and cuts in order', () => {
     const { plan, problem } = planned({});
     const { device } = firstPartition(plan);
     const classes = problem.models[0]?.classes.filter((name) => name !== device) ?? [];

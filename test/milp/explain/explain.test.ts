@@ -177,7 +177,7 @@ describe('explainPlan() of a model that is not served', () => {
 });
 
 describe('explainPlan() when it is interrupted', () => {
-  test('returns what it has, and reports as progress what it looked at', () => {
+  test('returns its results so far, and reports as progress what it looks at', () => {
     const problem = oneModel({ A: { count: 2 } });
     const phases: string[] = [];
     const whole = explained(problem, { onProgress: ({ phase }) => phases.push(phase) });

@@ -329,7 +329,7 @@ describe('makeBatchSymbolic()', () => {
     expect(made.ok ? made.changes : made.missing).toMatch(why);
   });
 
-  it('makeBatchSymbolic() decides by measured types what the file leaves open', () => {
+  it('makeBatchSymbolic() takes from measured types what the file leaves open', () => {
     const model = fixed({
       dims: [1, 1, 4, 4],
       nodes: [

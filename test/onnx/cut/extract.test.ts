@@ -242,7 +242,7 @@ describe('a partition that extractPartition() makes', () => {
     expect(decoded(last.bytes).nodes.map(([op]: string[]) => op)).toEqual(['Cos', 'Exp']);
   });
 
-  it('copies what the file says of the tensors inside, and of no others', () => {
+  it("copies the file's annotations of the tensors inside, and of no others", () => {
     const annotation = (name: string) => w.message([1, name], [2, w.message([1, 'SCALE'], [2, 's'])]);
     const model = made({
       nodes: LINE,

@@ -63,7 +63,7 @@ describe('StageLocalCore', () => {
     expect(one.at(0, up(0, 1), comes(99), comes(99), comes(99))).toEqual(['run 0 on 1: 0 1 2']);
   });
 
-  it('starts what was sent on in the next pool, in the order of deadlines', () => {
+  it('starts the tasks that were sent on in the next pool, in the order of deadlines', () => {
     const one = plain(chainOf(100, stage([10, 11]), stage([5])));
     expect(one.at(0, up(0, 1), comes(98), comes(97))).toEqual(['run 0 on 0: 1 0']);
     expect(one.at(11, starts(0), ends(0, 11))).toEqual(['move 0 from 0 to -1: 1 0']);
