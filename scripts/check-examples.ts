@@ -33,9 +33,7 @@ try {
   run(planProgram, 'validate', plan);
   const expected = JSON.stringify(planBody(join(project, 'examples/pooled/expected-plan.json')));
   if (JSON.stringify(planBody(plan)) !== expected) {
-    throw new Error(
-      'examples/pooled/spec.yaml gives another plan than examples/pooled/expected-plan.json',
-    );
+    throw new Error('examples/pooled/spec.yaml gives another plan than examples/pooled/expected-plan.json');
   }
 
   const out = join(folder, 'quickstart');

@@ -93,9 +93,7 @@ describe('plan init', () => {
   it('names the profile that a model needs and the command that makes it, and uses it once it is there', async () => {
     const missing = await run('init', 'm.onnx', '-o', 'spec.yaml');
     expect(missing.code).toBe(7);
-    expect(missing.stderr).toContain(
-      'm.onnx: is a model; a spec is made from its profile m.profile.json',
-    );
+    expect(missing.stderr).toContain('m.onnx: is a model; a spec is made from its profile m.profile.json');
     expect(missing.stderr).toContain('plan profile m.onnx -o m.profile.json');
     await save('m.profile.json', profileOf('m', { model: { name: 'm', sha256: '0'.repeat(64) } }));
     const other = await run('init', 'm.onnx', '-o', 'spec.yaml');
