@@ -56,7 +56,7 @@ describe('Durations as planned', () => {
     expect([durations.plannedWorkNs(1, 2), durations.plannedWorkNs(2, 3)]).toEqual([152, 50]);
   });
 
-  it('learns nothing where the policy corrects nothing', () => {
+  it('learn nothing where the policy corrects nothing', () => {
     durations.observeExecution(0, 1, 200);
     durations.observeTransfer(0, 1, 200);
     durations.relax(0);
