@@ -272,10 +272,7 @@ interface LargestRow {
   largest: number;
 }
 
-/**
- * printEach prints each model under our own rules, or under the published ones where only those were asked
- * for.
- */
+/** printEach prints each model under the default rules, or under the published ones where only those were asked for. */
 function printEach(rows: readonly LargestRow[]): void {
   const rules = rows.some((row) => row.rules === 'own') ? 'own' : 'published';
   const columns = PUBLISHED_PLANS.flatMap((plan) => SCHEDULERS.map((scheduler) => ({ plan, scheduler })));

@@ -135,7 +135,7 @@ function shown(runs: readonly Shares[]): string {
   return `${mean(inTime).toFixed(2)} ± ${deviation(inTime).toFixed(2)} (${mean(runs.map((run) => run.dropped)).toFixed(2)})`;
 }
 
-/** difference is what a choice changes of these shares, seed by seed. */
+/** difference gives how a choice changes these shares, seed by seed. */
 function difference(runs: readonly Shares[], own: readonly Shares[]): string {
   const inTime = runs.map((run, i) => run.inTime - (own[i] as Shares).inTime);
   const dropped = runs.map((run, i) => run.dropped - (own[i] as Shares).dropped);

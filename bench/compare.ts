@@ -3,9 +3,9 @@
  *
  *     node dist/bench/compare.js old.json new.json
  *
- * It prints the median and the spread of every measure, and the ratio of the medians. It refuses runs that are
- * not alike (another bench, machine, Node major, option or input), names each difference, and ends with
- * status 2. The commits may differ.
+ * It prints the median and the spread of every measure, and the ratio of the medians. It refuses runs that are not
+ * comparable (another bench, machine, Node major, option or input), names each difference, and ends with status 2. The
+ * commits may differ.
  */
 import { InputError } from '../src/artifacts/index.js';
 import { benchArguments } from './arguments.js';

@@ -1,13 +1,13 @@
 /**
- * This benchmark measures what feedback correction is worth, on the published one-model plans at a load
- * factor, when every execution is longer or shorter than profiled, by a factor and by chance.
+ * This benchmark measures the value of feedback correction, on the published one-model plans at a load factor, when
+ * every execution is longer or shorter than profiled, by a factor and by chance.
  *
  *     node dist/bench/correction.js [--load 0.85] [--seconds 8] [--seed 1] [--json file]
  *
- * It prints the attainment without correction and by our defaults, for the mean over the plans and for the
- * worst, and a bound on the mean that no policy passes. The bound assumes that nobody waits and links are
- * idle, and lets each pipeline take the batches that are most likely in time for what its devices can do (a
- * linear program per plan).
+ * It prints the attainment without correction and by our defaults, for the mean over the plans and for the worst, and a
+ * bound on the mean that no policy passes. The bound assumes that no request waits and links are idle, and lets each
+ * pipeline take the batches that are most likely in time within the capacity of its devices (a linear program per
+ * plan).
  */
 import { existsSync } from 'node:fs';
 import { type HighsEngine, LinearModel, loadHighs } from '../src/milp/index.js';

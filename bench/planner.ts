@@ -52,7 +52,7 @@ interface Case {
   readonly spec: PooledSpec;
   readonly profiles: readonly ProfileFile[];
   readonly reference?: Instance;
-  /** atLeast gives a value that the plan must reach. */
+  /** atLeast sets a value that the plan must reach. */
   readonly atLeast?: () => number;
   readonly options: Omit<PlanOptions, 'highs'>;
   readonly target: { readonly overReference?: number; readonly gap?: number; readonly ms: number };

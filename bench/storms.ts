@@ -1,5 +1,5 @@
 /**
- * This benchmark does to the program what machines and crowds do to it:
+ * This benchmark disturbs the program as machines and crowds do:
  *
  *     node dist/bench/storms.js kills [bundle/] [--model m] [--kills 50] [--load 0.3] [--seed 0] [--json file]
  *     node dist/bench/storms.js crowd [bundle/] [--model m] [--seconds 60] [--seed 0] [--json file]
@@ -8,8 +8,8 @@
  * `kills` ends executors by SIGKILL under load, with each scheduler that serves: every request must get one answer,
  * which is right or 503. `crowd` sends ten times the planned rate after lower rates, and shows the server's memory and
  * its goodput against the best of them. Without a bundle they serve one of small models on devices that hold their
- * results back, so that they can run on a busy machine. `disk` lets every command that writes run out of disk. Each ends with status 1
- * where what must hold did not.
+ * results back, so that they can run on a busy machine. `disk` lets every command that writes run out of disk. Each
+ * ends with status 1 where a rule did not hold.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,10 @@ import type { Storm } from './storms/storm.js';
 const USAGE =
   'node dist/bench/storms.js kills|crowd|disk [bundle folder] [--model m] [--kills 50] [--load 0.3] [--seconds 60] [--seed 0] [--json file]';
 
-/** The made models take well under a millisecond, and are held back to some tens of them. */
+/**
+ * The generated models take well under a millisecond, and the devices hold their results back to some tens of
+ * milliseconds.
+ */
 const MADE = { slowdown: 150, latencyFactor: 3 };
 
 if (isClient()) await runClient();
@@ -69,7 +72,7 @@ async function bench(): Promise<void> {
   saveResult(json, { bench: `storms ${which}`, options, inputs, measures, rows });
 }
 
-/** withBundle serves the bundle that was named, or makes one for the time of the storm. */
+/** withBundle serves the named bundle, or makes one for the time of the storm. */
 async function withBundle(
   folder: string | undefined,
   run: (bundle: string) => Promise<Storm>,

@@ -1,9 +1,9 @@
 /**
- * This benchmark compares simulated waits with those of queueing theory: `node dist/bench/theory.js [--scale
- * 1] [--seed 1] [--json file]`.
+ * This benchmark compares simulated waits with those of queueing theory: `node dist/bench/theory.js [--scale 1] [--seed
+ * 1] [--json file]`.
  *
- * There is one pool with batches of one row. Nothing is dropped, and nothing waits for company. Each case is
- * so long that three standard deviations of its mean wait are 1 % of it; `--scale` multiplies the length.
+ * There is one pool with batches of one row. No request is dropped, and none waits for company. Each case is so long
+ * that three standard deviations of its mean wait are 1 % of it; `--scale` multiplies the length.
  */
 import { streamOf } from '../src/random/index.js';
 import { StageLocalCore } from '../src/serving/index.js';
@@ -110,10 +110,9 @@ function exactWait({ queue, servers, utilisation }: Case): number {
 }
 
 /**
- * meanWaitMDc computes the mean wait of M/D/c (Crommelin 1932). After one service time, all who were being
- * served have left, and all who arrived in it are present. So the number in the system at multiples of the
- * service is a chain, N' = max(N − c, 0) + Poisson(cρ). Its stationary mean holds at any time, and Little's
- * law turns it into the wait.
+ * meanWaitMDc computes the mean wait of M/D/c (Crommelin 1932). After one service time, all who were being served have
+ * left, and all who arrived in it are present. So the number in the system at multiples of the service is a chain, N' =
+ * max(N − c, 0) + Poisson(cρ). Its stationary mean holds at any time, and Little's law turns it into the wait.
  */
 function meanWaitMDc(servers: number, utilisation: number): number {
   const states = 400;

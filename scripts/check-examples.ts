@@ -33,9 +33,7 @@ try {
   run(planProgram, 'validate', plan);
   const expected = JSON.stringify(planBody(join(project, 'examples/pooled/expected-plan.json')));
   if (JSON.stringify(planBody(plan)) !== expected) {
-    throw new Error(
-      'examples/pooled/spec.yaml is answered otherwise than examples/pooled/expected-plan.json says',
-    );
+    throw new Error('examples/pooled/spec.yaml gives another plan than examples/pooled/expected-plan.json');
   }
 
   const out = join(folder, 'quickstart');
@@ -43,7 +41,7 @@ try {
   const files = ['resnet18.onnx', 'resnet18.profile.json', 'spec.yaml', 'plan.json', 'bundle/manifest.json'];
   run(planProgram, 'validate', ...files.map((file) => join(out, file)));
   if (!/within the SLO/.test(told)) throw new Error(`the quickstart printed no summary:\n${told}`);
-  process.stdout.write('examples answer what they should\n');
+  process.stdout.write('the examples give their expected results\n');
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
   process.exitCode = 1;

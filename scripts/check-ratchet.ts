@@ -1,9 +1,9 @@
 /**
- * This check keeps functions short, arguments few and exported names distinct. What was beyond a limit when
- * the check was made is listed in `scripts/ratchet.json` with its figure, which may only fall.
+ * This check keeps functions short, arguments few and exported names distinct. The offenders at the time when the check
+ * was made are listed in `scripts/ratchet.json` with their figures, which may only fall.
  *
  *     node dist/scripts/check-ratchet.js            # fails where an offender is new, grew, or was mended
- *     node dist/scripts/check-ratchet.js --lower    # lowers the list to what is there, and adds nothing
+ *     node dist/scripts/check-ratchet.js --lower    # lowers the list to the present figures, and adds nothing
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * This script checks that the types of src/artifacts say exactly what schemas/*.schema.json say. It generates
- * types from the schemas, and the compiler compares them with the hand-written ones, type for type.
+ * This script checks that the types of src/artifacts agree exactly with schemas/*.schema.json. It generates types from
+ * the schemas, and the compiler compares them with the hand-written ones, type for type.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

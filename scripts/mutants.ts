@@ -1,6 +1,6 @@
 /**
- * Mutation testing of one room: small faults are put into its sources, one at a time, and its tests should notice each.
- * Run it as `npm run mutants -- <room>`; `docs/mutants.md` says how to read what it prints.
+ * This program tests one room by mutation: it puts small faults into the room's sources, one at a time, and the room's
+ * tests should notice each. Run it as `npm run mutants -- <room>`; `docs/mutants.md` explains its output.
  */
 import { fileURLToPath } from 'node:url';
 import type { LogLevel, PartialStrykerOptions } from '@stryker-mutator/api/core';
@@ -25,9 +25,11 @@ function optionsOf(asked: Asked, room: Room): PartialStrykerOptions {
     checkers: ['choose'],
     choose: { seed: asked.seed, ...(asked.sample !== undefined && { sample: asked.sample }) },
     coverageAnalysis: 'perTest',
-    // A mutant of a constant needs every test file loaded anew; they are few and cost more than all others together.
+    // A mutant of a constant needs every test file loaded again; such mutants are few and cost more than all others
+    // together.
     ignoreStatic: true,
-    // Other work on the machine makes tests slow; a mutant that is called endless wrongly would count as noticed.
+    // Other work on the machine makes tests slow, and a mutant that is wrongly taken for endless would count as
+    // noticed.
     timeoutMS: 8_000,
     dryRunTimeoutMinutes: 20,
     timeoutFactor: 3,

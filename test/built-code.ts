@@ -7,15 +7,15 @@ import type { Plugin } from 'vitest/config';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const BUILT = /^(src|examples|bench|scripts)\/.*\.js$/;
 
-/** setup builds the code before any test runs; where nothing has changed, this takes a second. */
+/** setup builds the code before any test runs. It takes a second where nothing has changed. */
 export function setup(): void {
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
   execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
 }
 
 /**
- * builtCode makes tests import the built code, which Node loads by itself: it is what people run, and it takes a tenth
- * less time than the sources, which would be translated anew for every run.
+ * builtCode makes tests import the built code. It is what people run, and Node loads it by itself, which saves a tenth
+ * of the time: the sources would be translated again for every run.
  */
 export function builtCode(): Plugin {
   return {

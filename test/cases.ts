@@ -1,12 +1,12 @@
-/** LONG says whether this is the long run, `npm run test:long`: every case of every storm. */
+/** LONG says whether this is the long run, `npm run test:long`, which tries every case of every storm. */
 export const LONG = process.env.TEST_LONG === '1';
 
-/** cases gives what a test tries: a few of its cases in `npm test`, all in the long run. */
+/** cases gives the cases that a test tries: a few of them in `npm test`, and all in the long run. */
 export function cases<T>(quick: T, long: T): T {
   return LONG ? long : quick;
 }
 
-/** seeds gives the numbers from 1 on: as many as a test tries in this run. */
+/** seeds gives the numbers from 1 on, as many as a test tries in this run. */
 export function seeds(quick: number, long: number): number[] {
   return Array.from({ length: cases(quick, long) }, (_, i) => i + 1);
 }

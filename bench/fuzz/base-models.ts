@@ -12,7 +12,7 @@ export function externalData(): Buffer {
   return floatBytes(Array.from({ length: 24 }, (_, i) => i));
 }
 
-/** baseModels gives valid models that use what ONNX files may hold, encoded, by name. */
+/** baseModels gives valid, encoded models with the features that ONNX files may have, by name. */
 export function baseModels(): ReadonlyMap<string, Buffer> {
   return new Map([
     ['chain', encode(chain())],

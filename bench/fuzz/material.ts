@@ -14,7 +14,7 @@ const TABLE_WIDTH = 3;
 /** Material is a folder with a valid file of every kind, all made from one another. */
 export interface Material {
   readonly folder: string;
-  /** Paths in the folder, by what they are. */
+  /** Paths in the folder, by role. */
   readonly files: typeof FILES;
 }
 
@@ -42,7 +42,7 @@ models:
   - { profile: lookup.profile.json, sloMs: 500, weight: 1 }
 `;
 
-/** Emulation makes the devices hold their results back, to many times what the small models take. */
+/** Emulation makes the devices hold their results back, to many times the time of the small models. */
 export interface Emulation {
   /** The factor of the devices. */
   readonly slowdown: number;

@@ -10,7 +10,7 @@ interface Spot {
   readonly path: string;
 }
 
-/** Mutated is a changed input with words for what was done to it. */
+/** Mutated is a changed input with a description of the change. */
 export interface Mutated<T> {
   readonly value: T;
   readonly what: string;
@@ -185,7 +185,7 @@ function nested(dice: Dice, value: unknown): unknown {
   return deep;
 }
 
-/** jsonOf writes a document as JSON, with what is RAW in it as it stands. */
+/** jsonOf writes a document as JSON, with RAW texts written as they stand. */
 export function jsonOf(document: unknown): string {
   const quoted = JSON.stringify(RAW).slice(1, -1);
   const text = JSON.stringify(document, undefined, 1) ?? 'null';

@@ -203,7 +203,7 @@ function varint(value: bigint): Buffer {
   return Buffer.from(bytes);
 }
 
-/** encoded writes fields back. `lie` makes one of them say another length than it has. */
+/** encoded writes fields back. `lie` makes one of them tell another length than it has. */
 function encoded(fields: readonly WireField[], lie?: { i: number; length: bigint }): Buffer {
   return Buffer.concat(
     fields.flatMap(({ number, wireType, value }, i) => {

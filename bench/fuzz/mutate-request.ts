@@ -12,7 +12,7 @@ export interface MadeRequest {
   readonly framing: 'whole' | 'broken';
   /** Whether the client waits between pieces. */
   readonly isSlow: boolean;
-  /** What the client does after the last piece. */
+  /** The client's action after the last piece. */
   readonly after: 'wait' | 'end' | 'destroy';
 }
 
@@ -97,7 +97,7 @@ const HEADERS: readonly Header[] = [
   ['keep-alive', 'timeout=0'],
 ];
 
-/** mutateRequest makes one request: mostly an inference with something wrong in it, sometimes wrong HTTP. */
+/** mutateRequest makes one request: mostly a faulty inference, sometimes faulty HTTP. */
 export function mutateRequest(dice: Dice): MadeRequest {
   if (dice.chance(0.1)) return ofOtherPaths(dice);
   const { parts, what } = dice.chance(0.5) ? jsonInference(dice) : binaryInference(dice);
@@ -116,7 +116,7 @@ function ofOtherPaths(dice: Dice): MadeRequest {
 function addHeader(dice: Dice, parts: Parts): string {
   const header = dice.pick(HEADERS);
   const copies = dice.chance(0.1) ? dice.pick([2, 50]) : 1;
-  // A header of this kind that is there already is left out, since Node takes the first of two.
+  // A header of this kind that the request already has is left out, since Node takes the first of two.
   if (dice.chance(0.5)) parts.headers = parts.headers.filter(([name]) => name !== header[0]);
   for (let i = 0; i < copies; i++) parts.headers.push(header);
   return `${header[0]}: ${header[1].slice(0, 40)} ×${copies}`;
@@ -258,7 +258,10 @@ function cutUp(dice: Dice, bytes: Buffer): Buffer[] {
   return [...cuts, bytes.length].map((end, i, all) => bytes.subarray(i === 0 ? 0 : all[i - 1], end));
 }
 
-/** broken makes what is no request of HTTP: wrong lengths, both framings, bytes changed anywhere, or an end too soon. */
+/**
+ * broken makes bytes that are not an HTTP request: wrong lengths, both framings, changed bytes anywhere, or an early
+ * end.
+ */
 function broken(dice: Dice, parts: Parts, what: string): MadeRequest {
   const { body } = parts;
   const right: Header = ['content-length', String(body.length)];

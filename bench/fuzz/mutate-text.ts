@@ -2,7 +2,7 @@ import type { Dice } from './dice.js';
 import type { Mutated } from './mutate-json.js';
 import { ODD_NUMBERS, ODD_TEXTS, RAW_NUMBERS } from './odd-values.js';
 
-/** YAML_LINES are pieces of YAML that mean more than they seem to. */
+/** YAML_LINES are pieces of YAML whose meaning is not obvious. */
 const YAML_LINES = [
   'a: &a [*a]',
   '<<: *nothing',

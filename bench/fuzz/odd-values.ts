@@ -1,4 +1,7 @@
-/** These values are legal in their syntax and meant nowhere: the ends of ranges, and what programs mistake for others. */
+/**
+ * These values are syntactically valid, but no field means them: the ends of ranges, and values that programs mistake
+ * for others.
+ */
 export const ODD_NUMBERS: readonly number[] = [
   0,
   -0,
@@ -91,7 +94,7 @@ export const ODD_TEXTS: readonly string[] = [
 /** RAW marks a text that is written into a document as it stands, without quotes. */
 export const RAW = '\u0001raw:';
 
-/** RAW_NUMBERS are what JSON or YAML can say, or cannot, and no value of JavaScript stands for. */
+/** RAW_NUMBERS are number texts that JSON or YAML allow, or do not allow, and that no JavaScript value represents. */
 export const RAW_NUMBERS: readonly string[] = [
   '1e999',
   '-1e999',

@@ -1,16 +1,16 @@
 import { runProgram } from '../../src/cli/index.js';
 
-/** Ran is what a command printed and how it ended. */
+/** Ran is the output of a command and how it ended. */
 export interface Ran {
   readonly args: readonly string[];
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** What the command threw, which it never should. */
+  /** The error that the command threw, which should never happen. */
   readonly thrown?: unknown;
 }
 
-/** plan runs a command in this process, in a folder, as a terminal does not see it. */
+/** plan runs a command in this process, in a folder, with outputs that are no terminal. */
 export async function plan(args: readonly string[], folder: string): Promise<Ran> {
   const printed = { stdout: '', stderr: '' };
   const [before, writes] = [process.cwd(), { stdout: process.stdout.write, stderr: process.stderr.write }];
@@ -40,14 +40,14 @@ const STACK = /^\s+at .+:\d+:\d+\)?$/m;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals obey these, so that none may be printed
 const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 
-/** faultsOf says which rules a command broke that hold whatever it was given. */
+/** faultsOf names the rules that a command broke. These rules hold for any input. */
 export function faultsOf({ args, code, stdout, stderr, thrown }: Ran): string[] {
   const told = `plan ${args.join(' ')}`;
   const faults: string[] = [];
   const broke = (what: string) => faults.push(`${told} ${what}`);
   const said = stderr.slice(0, 2000);
   if (thrown !== undefined) broke(`threw ${(thrown as Error).stack ?? String(thrown)}`);
-  else if (code === 1 || /a fault of this program/.test(stderr)) broke(`ended with ${code}: ${said}`);
+  else if (code === 1 || /a bug in this program/.test(stderr)) broke(`ended with ${code}: ${said}`);
   if (STACK.test(stderr)) broke(`printed a stack trace: ${said}`);
   if (OBEYED.test(stderr)) broke(`printed what a terminal obeys: ${JSON.stringify(said)}`);
   if (/\[object Object\]/.test(stderr)) broke(`told of [object Object]: ${said}`);

@@ -39,7 +39,7 @@ export class RawClient {
     }
   }
 
-  /** end says that nothing more will be sent. */
+  /** end closes the sending side. */
   end(): void {
     this.socket.end();
   }
@@ -81,14 +81,14 @@ export class RawClient {
     this.waiting = undefined;
   }
 
-  /** take reads one answer off what has come, if it is whole. */
+  /** take reads one answer from the received bytes, if it is complete. */
   private take(toHead: boolean): Answer | undefined {
     const headEnd = this.received.indexOf('\r\n\r\n');
     if (headEnd < 0) return undefined;
     const [first = '', ...lines] = this.received.subarray(0, headEnd).toString('latin1').split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1]);
     if (!(status >= 100))
-      throw new Error(`the server sent what is no answer: ${JSON.stringify(first.slice(0, 200))}`);
+      throw new Error(`the server sent bytes that are no answer: ${JSON.stringify(first.slice(0, 200))}`);
     const headers = new Map(
       lines.map((line) => [
         line.slice(0, line.indexOf(':')).toLowerCase(),

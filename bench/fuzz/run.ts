@@ -1,11 +1,11 @@
 /**
- * This program tries made-up hostile input of one kind on the program and checks what must hold for all of it:
+ * This program tries made-up hostile input of one kind on the program and checks the rules that hold for any input:
  *
  *     node dist/bench/fuzz/run.js onnx|artifacts|bundle|traces|http [--seed 1] [--seconds 10 | --cases n | --only case]
  *         [--keep folder]
  *
  * The seed and a case's number make the case again: `--seed 7 --only 123` tries it alone, and `--keep` keeps the input
- * of what failed. CONTRIBUTING.md says which rules are checked.
+ * of failed cases. CONTRIBUTING.md lists the rules.
  */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ const SUBJECTS = { onnx, artifacts, bundle: bundles, traces, http } as const;
 type SubjectName = keyof typeof SUBJECTS;
 const USAGE = `node dist/bench/fuzz/run.js ${Object.keys(SUBJECTS).join('|')} [--seed 1] [--seconds 10 | --cases n | --only case] [--keep folder]`;
 const HANGS_AFTER_S = 60;
-/** So many failures are told in full. */
+/** At most this many failures are reported in full. */
 const MOST_TOLD = 20;
 
 interface Asked {
@@ -144,7 +144,8 @@ async function oneCase(
     return subject.run(new Dice(seed, `${name}/${number}`), folder);
   };
   const first = await tried();
-  // The first time includes what is compiled once, and rubbish that earlier cases left. A second time tells.
+  // The first run includes what is compiled once, and garbage of earlier cases. A second run shows the cost of the case
+  // itself.
   const costsOnly = first.faults.length > 0 && first.faults.every((fault) => fault.startsWith('took '));
   const result = costsOnly ? await tried() : first;
   const left = readdirSync(process.env.TMPDIR as string).map(

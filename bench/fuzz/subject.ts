@@ -1,10 +1,10 @@
 import type { Dice } from './dice.js';
 
-/** CaseResult says what a case did, how it ended, and which rules were broken. */
+/** CaseResult holds the change of a case, its end, and the rules that it broke. */
 export interface CaseResult {
-  /** What was changed, in words. */
+  /** The change, in words. */
   readonly what: string;
-  /** How the input was taken, such as `accepted` or `refused`, to be counted. */
+  /** The program's reaction to the input, such as `accepted` or `refused`, to be counted. */
   readonly outcome: string;
   readonly faults: readonly string[];
 }

@@ -7,10 +7,10 @@ const MOST_CPU_MS = 1000;
 const MOST_BYTES = 256 * 1024 * 1024;
 /** A search starts threads with modules of their own. */
 const MOST_SEARCH_MS = 2000;
-/** A byte of input may become so many bytes in memory: text, tokens, values and tables. */
+/** A byte of input may take this many bytes in memory, as text, tokens, values and tables. */
 const BYTES_FOR_A_BYTE = 40;
 
-/** Picture is what a folder holds: for each file its kind, bytes and time of change. */
+/** Picture is the contents of a folder: for each file its kind, bytes and time of change. */
 type Picture = ReadonlyMap<string, string>;
 
 /** pictureOf looks at every file of a folder without following links. */
@@ -34,7 +34,7 @@ function digestOf(path: string): string {
   }
 }
 
-/** changesOf says what is different in a folder, apart from the outputs that were asked for. */
+/** changesOf names the differences in a folder, apart from the outputs that were asked for. */
 export function changesOf(before: Picture, after: Picture, outputs: readonly string[] = []): string[] {
   const isOutput = (name: string) =>
     outputs.some((output) => name === output || name.startsWith(`${output}/`));
@@ -55,7 +55,7 @@ export class Cost {
   private readonly peakBytes = peakBytes();
 
   /**
-   * faults says what a case took beyond its limits.
+   * faults names the limits that a case exceeded.
    * @param searches the number of commands in it that started a thread to solve or simulate
    */
   faults(inputBytes: number, searches = 0): string[] {

@@ -48,9 +48,9 @@ export function publishedRps(instance: Instance, plan: PublishedPlan): readonly 
 }
 
 /**
- * publishedPlan turns a published plan into a plan of ours. Throughputs and latencies are computed anew from
- * the profiles, and every virtual GPU is placed. Throughputs are what the pipelines can do. Where one model
- * of three limits the others, they are higher than published for those.
+ * publishedPlan turns a published plan into a plan of inferplan. Throughputs and latencies are computed again from the
+ * profiles, and every virtual GPU is placed. Throughputs are those that the pipelines can serve. Where one model of
+ * three limits the others, they are higher than published for those.
  * @param only index of the one model to keep, as in the published simulations; the GPUs of a plan's models
  *   are disjoint
  * @returns undefined where the plan was not published

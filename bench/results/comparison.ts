@@ -1,11 +1,11 @@
 import type { BenchResult, Measure } from './result.js';
 
-/** Comparison is a table where two runs are alike; else it says in what they differ. */
+/** Comparison is a table where two runs are comparable, and otherwise a list of their differences. */
 export type Comparison =
   | { readonly alike: true; readonly table: string }
   | { readonly alike: false; readonly differences: readonly string[] };
 
-/** compared sets two runs of one bench side by side, if they are alike. */
+/** compared sets two runs of one bench side by side, if they are comparable. */
 export function compared(old: BenchResult, fresh: BenchResult): Comparison {
   const differences = differencesOf(old, fresh);
   if (differences.length > 0) return { alike: false, differences };
@@ -14,8 +14,8 @@ export function compared(old: BenchResult, fresh: BenchResult): Comparison {
 }
 
 /**
- * differencesOf names everything in which two runs differ, other than the code that was measured. Options and
- * inputs are those of a bench, so that they are not looked at where the benches differ.
+ * differencesOf names all differences between two runs other than the code that was measured. Options and inputs belong
+ * to a bench, so they are not compared where the benches differ.
  */
 function differencesOf(old: BenchResult, fresh: BenchResult): string[] {
   const told: string[] = [];

@@ -3,7 +3,7 @@ import { fault, InputError } from '../../src/artifacts/index.js';
 import type { BenchResult } from './result.js';
 
 /**
- * readResult reads what a bench wrote with `--json`.
+ * readResult reads the result that a bench wrote with `--json`.
  * @throws InputError where there is no such file, or where it holds something else
  */
 export function readResult(path: string): BenchResult {

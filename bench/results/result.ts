@@ -22,14 +22,14 @@ export interface BenchResult {
   readonly machine: { readonly cpu: string; readonly cores: number };
   /** The options of the run, the defaults among them. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** The SHA-256 of what the bench reads, by name. */
+  /** The SHA-256 of the inputs of the bench, by name. */
   readonly inputs: Readonly<Record<string, string>>;
   readonly measures: readonly Measure[];
-  /** The bench's own rows, for whoever wants to know more. */
+  /** The bench's own rows, with more figures. */
   readonly rows: unknown;
 }
 
-/** BenchRun is what a bench knows of its own run. */
+/** BenchRun describes a run of a bench, as the bench knows it. */
 export type BenchRun = Pick<BenchResult, 'bench' | 'options' | 'measures' | 'rows'> & {
   readonly inputs?: BenchResult['inputs'];
 };
@@ -42,7 +42,7 @@ export function saveResult(path: string | undefined, run: BenchRun): void {
   else writeFileSync(path, text);
 }
 
-/** resultOf adds to a run what this machine and this checkout are. */
+/** resultOf adds the machine and the checkout to a run. */
 export function resultOf({ bench, options, inputs = {}, measures, rows }: BenchRun): BenchResult {
   const commit = checkedOut();
   return {
@@ -73,7 +73,7 @@ export function measuresOf<Row>(
   );
 }
 
-/** inputsAt gives the digest of a file, or one digest of all files of a folder. It is empty where there is nothing. */
+/** inputsAt gives the digest of a file, or one digest of all files of a folder. It is empty where no file exists. */
 export function inputsAt(path: string | URL, name?: string): Record<string, string> {
   const place = typeof path === 'string' ? path : fileURLToPath(path);
   const found = statSync(place, { throwIfNoEntry: false });

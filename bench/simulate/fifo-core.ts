@@ -53,9 +53,9 @@ class Queue {
 }
 
 /**
- * FifoCore does the least that a core can do. It has one pipeline of stages with a first-in-first-out queue
- * before each. A free device takes what waits there, up to the stage's batch. Nothing is dropped, and nothing
- * is sent over links. So it shows best what the driver itself costs.
+ * FifoCore does the least that a core can do. It has one pipeline of stages with a first-in-first-out queue before
+ * each. A free device takes the waiting requests, up to the stage's batch. It drops none, and sends nothing over links.
+ * So it shows best the cost of the driver itself.
  */
 export class FifoCore implements ServingCore {
   private readonly queues: Queue[];
@@ -161,19 +161,19 @@ export class FifoCore implements ServingCore {
     return false;
   }
   turnedAway(): number {
-    throw new Error('FifoCore turns nobody away');
+    throw new Error('FifoCore does not turn requests away');
   }
   cancelled(): boolean {
-    throw new Error('FifoCore knows no cancelling');
+    throw new Error('FifoCore does not support cancelling');
   }
   failed(): void {
-    throw new Error('FifoCore knows no failing batches');
+    throw new Error('FifoCore does not support failing batches');
   }
   transferred(): void {
-    throw new Error('FifoCore sends nothing');
+    throw new Error('FifoCore does not support transfers');
   }
   deviceDown(): void {
-    throw new Error('FifoCore knows no outages');
+    throw new Error('FifoCore does not support outages');
   }
 
   taskOf(request: number): number {

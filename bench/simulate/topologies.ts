@@ -16,8 +16,8 @@ interface Stage {
 }
 
 /**
- * topologyWith makes one model's pipelines on servers of four devices. Rates are what the slowest stage can
- * do.
+ * topologyWith makes one model's pipelines on servers of four devices. The rate of a pipeline is that of its slowest
+ * stage.
  */
 export function topologyWith(sloMs: number, pipelines: readonly (readonly Stage[])[]): Topology {
   const topology: Topology = {

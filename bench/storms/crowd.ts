@@ -8,9 +8,9 @@ import type { Storm } from './storm.js';
 /** These multiples of the planned rate come before the crowd, each for a sixth of its time. */
 const LOWER_LOADS = [0.5, 0.8, 1, 1.3, 2];
 const CROWD_LOAD = 10;
-/** The crowd's goodput may be so much less than the best. */
+/** The crowd's goodput may be lower than the best by this share. */
 const MOST_LOSS = 0.1;
-/** The memory may grow so much while the crowd lasts, beyond what it was before. */
+/** The memory may grow by this much while the crowd lasts. */
 const MOST_GROWTH_MIB = 512;
 const SAMPLES = 10;
 const MIB = 2 ** 20;

@@ -9,7 +9,7 @@ import type { Storm } from './storm.js';
 
 const SCHEDULERS = ['stage-local', 'reservation', 'reactive', 'fifo'] as const;
 const BETWEEN_KILLS_MS = 1000;
-/** A killed executor is back within this time, or something is wrong. */
+/** A killed executor is back within this time; a longer time is a failure. */
 const BACK_MS = 20_000;
 
 interface Row {

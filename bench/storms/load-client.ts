@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { loadArtifact, type PooledPlan } from '../../src/artifacts/index.js';
 import { driveLoad, type LoadReport } from '../../src/loadgen/index.js';
 
-/** Target is the bundle and the model that a storm is about. */
+/** Target is the bundle and the model of a storm. */
 export interface Target {
   readonly folder: string;
   readonly model: string | undefined;
   readonly seed: number;
 }
 
-/** Order says what a client process sends. */
+/** Order tells a client process what to send. */
 interface Order {
   readonly url: string;
   readonly model: string;
@@ -21,7 +21,7 @@ interface Order {
   readonly seed: number;
 }
 
-/** Drive says how much is sent to a server: `load` is a share of the model's planned rate. */
+/** Drive describes the load on a server: `load` is a share of the model's planned rate. */
 interface Drive {
   readonly model: PooledPlan['models'][number];
   readonly load: number;
@@ -29,7 +29,7 @@ interface Drive {
   readonly seed: number;
 }
 
-/** The client waits so long for an answer: a scheduler that drops nothing lets queues grow. */
+/** The client waits this long for an answer, because a scheduler that drops nothing lets queues grow. */
 const PATIENCE_S = 120;
 const PROGRAM = fileURLToPath(new URL('../storms.js', import.meta.url));
 
@@ -66,15 +66,15 @@ export async function plannedModel({ folder, model }: Target): Promise<PooledPla
   return found;
 }
 
-/** COUNT_NAMES are the heads of the columns that countCells fills. */
+/** COUNT_NAMES are the headings of the columns that countCells fills. */
 export const COUNT_NAMES = ['sent', 'in time', 'late', '503', 'other'] as const;
 
-/** countCells gives the cells of a table that say how many requests ended in which way. */
+/** countCells gives the cells of a table with the numbers of requests by outcome. */
 export function countCells({ sent, inTime, late, dropped, failed, cancelled }: LoadReport): string[] {
   return [sent, inTime, late, dropped, failed + cancelled].map(String);
 }
 
-/** otherEndings says how many requests got neither an answer nor 503, if any did. */
+/** otherEndings gives the number of requests that got neither an answer nor 503, if there are any. */
 export function otherEndings({ failed, cancelled, failures }: LoadReport): string[] {
   if (failed + cancelled === 0) return [];
   return [`${failed + cancelled} requests got neither an answer nor 503: ${JSON.stringify(failures)}`];

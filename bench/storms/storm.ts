@@ -1,6 +1,6 @@
 import type { Measure } from '../results/result.js';
 
-/** Storm is what a storm gives: a table to print, its figures, and what did not hold. */
+/** Storm is the result of a storm: a table to print, its figures, and the rules that did not hold. */
 export interface Storm {
   readonly table: string;
   readonly measures: readonly Measure[];

@@ -41,7 +41,9 @@ function readArguments(argv: readonly string[]): { model: ModelName | 'all'; giv
   const model = (['all', ...MODEL_NAMES] as const).find((name) => name === positionals[0]);
   const faults = [];
   if (model === undefined || positionals.length !== 1) {
-    faults.push(fault(`model is "${positionals.join(' ')}"; valid are ${MODEL_NAMES.join(', ')}, all`));
+    faults.push(
+      fault(`model is "${positionals.join(' ')}"; valid values are ${MODEL_NAMES.join(', ')}, all`),
+    );
   } else if (model !== 'all') {
     const taken = ['out', 'seed', ...optionsOf(model)];
     const strange = Object.keys(given).filter((name) => !taken.includes(name));

@@ -23,7 +23,7 @@ export function optionsOf(model: ModelName): readonly string[] {
 
 /**
  * buildModel makes a model's file from options as text.
- * @throws InputError with everything that is wrong with them
+ * @throws InputError with every fault of the options
  */
 export function buildModel(model: ModelName, given: Given): Uint8Array {
   const reader = new OptionReader(given);
@@ -87,7 +87,7 @@ class OptionReader {
     if (text === undefined) return {};
     const value = valid.find((one) => one === text);
     if (value !== undefined) return { size: value };
-    this.faults.push(fault(`is "${text}"; valid are ${valid.join(', ')}`, `--${name}`));
+    this.faults.push(fault(`is "${text}"; valid values are ${valid.join(', ')}`, `--${name}`));
     return {};
   }
 

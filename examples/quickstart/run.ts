@@ -170,8 +170,8 @@ function summary(sloMs: number, planned: number, report: LoadFigures, seconds: n
 }
 
 /**
- * run runs one of our programs and shows the command and what it prints. It ends this process when the
- * program fails.
+ * run runs one of the project's programs and shows the command and its output. It ends this process when the program
+ * fails.
  */
 async function run(program: string, args: string[], name = 'plan'): Promise<void> {
   echo(name, args);

@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
 import { ROOMS } from './rooms.js';
 
-/** What a person asked for. */
+/** The arguments of a run. */
 export interface Asked {
   readonly room: string;
   /** Sources to mutate instead of all of the room: a file, or a range of lines of it such as `src/milp/solve.ts:10-40`. */
   readonly files: readonly string[];
-  /** How many of the mutants that tests reach are tried; all where it is absent. */
+  /** The number of mutants to try among those that tests reach; all where it is absent. */
   readonly sample?: number;
   readonly seed: number;
   readonly concurrency: number;
@@ -15,7 +15,7 @@ export interface Asked {
 export const USAGE = `npm run mutants -- <room> [file[:from-to] …] [--sample n] [--seed n] [--concurrency n]
 rooms: ${Object.keys(ROOMS).join(', ')}`;
 
-/** Reads the command line. @throws Error with what is wrong and how it is used */
+/** Reads the command line. @throws Error with the fault and the usage */
 export function askedFor(argv: readonly string[]): Asked {
   const { values, positionals } = parseArgs({
     args: [...argv],

@@ -1,5 +1,5 @@
 /**
- * A checker for Stryker that refuses mutants nobody wants to see tried: those of sentences, and those outside a sample.
+ * A checker for Stryker that refuses mutants which are not to be tried: those of sentences, and those outside a sample.
  * Stryker calls a refused mutant a compile error and leaves it out of the score.
  */
 import { readFileSync } from 'node:fs';
@@ -68,7 +68,7 @@ class ChooseChecker implements Checker {
     };
     const wanted = mutants.filter((mutant) => !isSentence(mutant, linesOf));
     for (const { id } of mutants.filter((mutant) => !wanted.includes(mutant))) refuse(id, SENTENCE);
-    // What no test reaches costs nothing to know: it is counted in full, and only the others are sampled.
+    // Mutants that no test reaches cost nothing: they are all counted, and only the others are sampled.
     const reached = wanted.filter(({ coveredBy = [] }) => coveredBy.length > 0);
     for (const id of outsideSample(reached, this.options)) refuse(id, NOT_SAMPLED);
     return results;

@@ -1,4 +1,4 @@
-/** What is mutated in a room, and the tests that are to notice it. */
+/** The sources of a room to mutate, and the tests that are to notice the mutants. */
 export interface Room {
   /** Globs of the sources that are mutated. */
   readonly sources: readonly string[];
@@ -30,7 +30,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     sources: sourcesOf('onnx/cut'),
     tests: ['test/onnx/cut/!(chains|random-chains).test.ts'],
   },
-  // theory.test.ts runs what was built, which no mutant reaches.
+  // theory.test.ts runs the built code, which no mutant reaches.
   simulator: {
     sources: sourcesOf('simulator'),
     tests: ['test/simulator/!(theory).test.ts'],
@@ -40,8 +40,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     sources: sourcesOf('serving'),
     tests: ['test/serving/**/!(random-plans|recovery|stage-local|reactive|fifo|reservation|golden).test.ts'],
   },
-  // A folder at a time: all of the room's mutants would take a day. Every folder is tried with the tests made for it, and
-  // with the comparisons with brute force where these are what it is tested by.
+  // Folders are tried one at a time, because all of the room's mutants would take a day. Each is tried with the tests
+  // made for it, and with the comparisons with brute force where those are its tests.
   'milp/tables': {
     sources: sourcesOf('milp/tables'),
     tests: ['test/milp/{tables,columns,lp,check}/**/*.test.ts', 'test/milp/solve.test.ts'],
@@ -74,7 +74,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     sources: sourcesOf('milp/check'),
     tests: ['test/milp/check/**/*.test.ts'],
   },
-  // What lies in the room itself: the order of the phases, the baselines, and why there is no plan.
+  // These are the files of the room itself: the order of the phases, the baselines, and why there is no plan.
   milp: {
     sources: ['src/milp/*.ts', '!src/milp/index.ts'],
     tests: ['test/milp/*.test.ts', 'test/milp/columns/layers.test.ts'],

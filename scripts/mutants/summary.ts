@@ -8,7 +8,7 @@ export interface Tally {
   readonly timedOut: number;
   readonly survived: number;
   readonly noCoverage: number;
-  /** Mutants that only run while a module loads: telling them would take a fresh process for each. */
+  /** Mutants that only run while a module loads: trying them would take a fresh process for each. */
   readonly atLoad: number;
   readonly sentences: number;
   readonly notSampled: number;
@@ -41,7 +41,8 @@ export interface Score {
 
 /**
  * The score of a run is the share of noticed mutants among those tried and those that no test reaches. Where mutants
- * were sampled, it is an estimate: the reached ones not tried are taken to fare as those tried did, within Wilson's interval.
+ * were sampled, it is an estimate: it assumes for the reached but untried mutants the share of the tried ones, within
+ * Wilson's interval.
  */
 export function scoreOf(tally: Tally): Score {
   const noticed = tally.killed + tally.timedOut;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { MutantResult } from '@stryker-mutator/api/core';
 
-/** What is said behind a mutant that is listed; mutants that a test failed on are not. */
+/** The text after a listed mutant; mutants that a test failed on are not listed. */
 const NOTES: Partial<Record<MutantResult['status'], string>> = {
   Survived: '',
   NoCoverage: ', no test reaches it',
@@ -11,8 +11,8 @@ const NOTES: Partial<Record<MutantResult['status'], string>> = {
 };
 
 /**
- * One line for each mutant that no test failed on: where it is, what was there and what took its place. Those that timed out
- * count as noticed; they are listed so that a busy machine is not taken for a good test.
+ * One line for each mutant that no test failed on, with its place, the original text and the replacement. Those that
+ * timed out count as noticed; they are listed so that a busy machine is not taken for a good test.
  */
 export function survivorsOf(results: readonly MutantResult[]): string[] {
   return results

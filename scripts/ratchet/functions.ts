@@ -1,6 +1,6 @@
 import ts from 'typescript';
 
-/** FunctionFacts is what the checks know of one function. */
+/** FunctionFacts holds the facts about a function that the checks need. */
 export interface FunctionFacts {
   /** The name with those of the class or function around it: `Reservation.onTimer`. */
   readonly name: string;

@@ -1,6 +1,6 @@
 import ts from 'typescript';
 
-/** exportedNames lists the names that a file declares and exports. What it only passes on is not among them. */
+/** exportedNames lists the names that a file declares and exports, without those that it only passes on. */
 export function exportedNames(file: ts.SourceFile): string[] {
   const listed = new Set(file.statements.flatMap(locallyListed));
   return [

@@ -4,7 +4,7 @@ import type { Source } from './read.js';
 /** Offenders gives a figure to each offender of a rule, by the name that the list gives it. */
 export type Offenders = Readonly<Record<string, number>>;
 
-/** Rule is a limit, and how a figure beyond it is told. */
+/** Rule is a limit, with the message for a figure beyond it. */
 export interface Rule {
   readonly offenders: (sources: readonly Source[]) => Offenders;
   readonly told: (figure: number) => string;

@@ -1,8 +1,8 @@
 import type { Offenders } from './offenders.js';
 
-/** Judged is what a rule's list and its offenders come to. */
+/** Judged is the result of comparing a rule's list with its offenders. */
 export interface Judged {
-  /** What is wrong, a line each. */
+  /** The faults, a line each. */
   readonly faults: readonly string[];
   /** The offenders whose figure has fallen below that of the list. */
   readonly fallen: readonly string[];
@@ -25,7 +25,9 @@ export function judged(found: Offenders, listed: Offenders, told: (figure: numbe
   return { faults: [...faults, ...mended], fallen: fallen.map(([name]) => name) };
 }
 
-/** lowered gives the list with figures that have fallen, and without what no longer offends. Nothing is added. */
+/**
+ * lowered gives the list with the figures that have fallen, and without entries that no longer offend. It adds none.
+ */
 export function lowered(found: Offenders, listed: Offenders): Offenders {
   return Object.fromEntries(
     Object.entries(listed).flatMap(([name, before]) => {

@@ -43,8 +43,8 @@ export interface BundledPlan {
 }
 
 /**
- * confirmBundledPlan recomputes the plan of a bundle where the plan's inputs are still where it was deployed from, as
- * they were. A bundle is whole without them.
+ * confirmBundledPlan recomputes the plan of a bundle where the plan's inputs are unchanged at the paths from which it
+ * was deployed. A bundle is complete without them.
  * @throws InputError where a figure or a placement of the plan is not right
  */
 export async function confirmBundledPlan({ plan, manifest }: BundledPlan): Promise<void> {

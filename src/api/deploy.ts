@@ -36,10 +36,10 @@ export interface DeployOptions {
 }
 
 /**
- * deployPlan writes the bundle of a plan. It finds the plan's profiles by its `inputs` and the models by their profiles.
- * All digests must match.
- * @throws InputError where something changed since, or the bundle would replace what it is made from; MissingError where a
- *   profile or model is not there; the signal's reason on abort, with the folder as it was
+ * deployPlan writes the bundle of a plan. It finds the plan's profiles by its `inputs` and the models by their
+ * profiles. All digests must match.
+ * @throws InputError where a file has changed, or the bundle would replace one of its inputs; MissingError where a
+ *   profile or model is missing; the signal's reason on abort, with the folder as it was
  */
 export async function deployPlan(path: string, options: DeployOptions): Promise<WrittenBundle> {
   const plan = await loadArtifact(path, ['pooled-plan']);
@@ -60,7 +60,7 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
     inputs.push(inputFile('profile', profile, holder));
     inputs.push(inputFile('model', (models[i] as DeployableModel).file, holder));
   });
-  // What `plan validate` refuses is not to be served either.
+  // A plan that `plan validate` refuses is not to be served either.
   await confirmPlan(plan.value, path);
   const planBytes = await readWhole(path);
   options.signal?.throwIfAborted();
@@ -70,7 +70,7 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   return writeLocalBundle(options.output, bundle);
 }
 
-/** All that the bundle is made from, and all that the plan says it was made from. */
+/** The files from which the bundle is made, and those from which the plan was made. */
 async function filesRead(
   plan: Loaded<'pooled-plan'>,
   profiles: readonly Loaded<'profile'>[],
@@ -85,8 +85,8 @@ async function filesRead(
 }
 
 /**
- * planInputs lists the plan and the files that it names. Not all are read, but replacing a folder would
- * delete every file in it.
+ * planInputs lists the plan and the files that it names. Even files that are not read count, because replacing a folder
+ * would delete them.
  */
 function planInputs({ value, path }: Loaded<'pooled-plan'>): InputPath[] {
   const made = (value.inputs ?? []).map((input) => ({

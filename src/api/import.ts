@@ -139,7 +139,7 @@ async function fromBlocks(
   const bytes = attempt(told, () =>
     cutBytes === undefined ? files.map(() => 0) : readCutBytes(cutBytes, files.length),
   );
-  // The files are read even where an option is missing, so that all faults are told at once.
+  // The files are read even where an option is missing, so that all faults are reported at once.
   const measured = { device: device ?? 'unknown', virtual, batch: batch[0] ?? 1 };
   const profile = attempt(told, () =>
     tool.read(
@@ -151,7 +151,7 @@ async function fromBlocks(
   return profile;
 }
 
-/** attempt gives what `read` gives, or tells its faults. */
+/** attempt gives what `read` gives, or adds its faults to `told`. */
 function attempt<T>(told: ToldFaults, read: () => T): T | undefined {
   try {
     return read();

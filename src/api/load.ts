@@ -14,7 +14,7 @@ import type { LoadOptions, LoadReport, LoadSchedule, RemoteModel } from '../load
 import type { RatedModel, SimulatedLoadOptions, TraceFileOptions } from '../simulation/index.js';
 import { silenceWarnings } from './simulate.js';
 
-/** LoadServerOptions says what load a server is driven with: one that is drawn, or traces. */
+/** LoadServerOptions holds the load for a server: one that is drawn, or traces. */
 export interface LoadServerOptions
   extends Omit<LoadOptions, 'rps' | 'durationS' | 'schedule'>,
     Pick<TraceFileOptions, 'traceFormat'> {
@@ -52,7 +52,7 @@ interface AskedLoad {
   readonly rps: number;
   readonly durationS: number;
   readonly schedule?: LoadSchedule;
-  /** How long nothing is sent at the end, because the traces end before. */
+  /** The time at the end without requests, because the traces end before. */
   readonly silentNs?: number;
 }
 
@@ -114,12 +114,15 @@ async function tracedLoad(url: string, options: LoadServerOptions): Promise<Aske
   };
 }
 
-/** ratedModel takes a model that says nothing of a plan as one that shares no load, but can have one of its own. */
+/**
+ * ratedModel gives a model that is described without a plan the weight 0: it has no share of a common load, but can
+ * have one of its own.
+ */
 function ratedModel({ name, plannedRps, weight }: RemoteModel): RatedModel {
   return { name, throughputRps: plannedRps ?? 1, weight: weight ?? 0 };
 }
 
-/** shareFaults refuses to share a load among models of which the server does not say how they share it. */
+/** shareFaults refuses to share a load among models whose shares the server does not tell. */
 async function shareFaults(
   remote: readonly RemoteModel[],
   traces: readonly string[],

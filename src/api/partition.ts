@@ -50,8 +50,8 @@ export interface PartitionedModel {
   readonly profile: Profile;
   readonly notes: readonly string[];
   /**
-   * How much float16 at the boundaries changes the outputs, as a share of max|output|. It is not finite where
-   * values beyond the range of float16 cross a cut.
+   * How much float16 at the boundaries changes the outputs, as a share of max|output|. It is not finite where values
+   * beyond the range of float16 cross a cut.
    */
   readonly boundaryChange?: number;
   readonly extracted?: Chain;

@@ -51,7 +51,10 @@ export interface ProfileModelOptions {
   readonly minRuns: number;
   readonly minMs: number;
   readonly maxMs: number;
-  /** Most bytes of memory that the processes which run the model may take; what is available, less a reserve, by default. */
+  /**
+   * The most memory in bytes that the processes which run the model may take; by default the available memory, less a
+   * reserve.
+   */
   readonly memoryLimit?: number | undefined;
   /** Whether to continue an interrupted profile at `output`. */
   readonly resume?: boolean | undefined;
@@ -148,13 +151,13 @@ function inputsOf(
   return [inputFile('model', model, output), ...blocks];
 }
 
-/** preparation says how the model is read, as far as options say it. */
+/** preparation gives the options for reading the model. */
 function preparation(options: ProfileModelOptions) {
   const { boundary, dim, fill } = options;
   return { boundary, ...(dim && { dims: dim }), ...(fill && { fill }), ...bounds(options) };
 }
 
-/** measuredCells says which batch sizes are measured, and for how long. */
+/** measuredCells gives the options for the cells to measure and the time for each. */
 function measuredCells(options: ProfileModelOptions) {
   const { batch, warmup, minRuns, minMs, maxMs } = options;
   return {
@@ -164,7 +167,7 @@ function measuredCells(options: ProfileModelOptions) {
   };
 }
 
-/** bounds says what ends the work, and how much memory it may take. */
+/** bounds gives the options that end the work or limit its memory. */
 function bounds({ signal, memoryLimit }: ProfileModelOptions) {
   return { memoryLimitBytes: memoryLimit, ...(signal && { signal }) };
 }
@@ -172,8 +175,7 @@ function bounds({ signal, memoryLimit }: ProfileModelOptions) {
 /** outputOf gives the file a profile is written to. Where there is none, there is none to continue either. */
 function outputOf(path: string, { output, resume }: ProfileModelOptions): string | undefined {
   if (output !== false) return output ?? profilePathOf(path);
-  if (resume)
-    throw new InputError(`use ${option('resume')}`, [fault('there is no output file to go on with')]);
+  if (resume) throw new InputError(`use ${option('resume')}`, [fault('there is no output file to continue')]);
   return undefined;
 }
 
@@ -193,7 +195,7 @@ async function blocksOption({ blocks: text, method }: ProfileModelOptions): Prom
   if (text === undefined) return { partition: how };
   if (/^[1-9]\d{0,5}$/.test(text)) return { partition: { ...how, blocks: Number(text) } };
   if (method !== undefined) {
-    const said = `the blocks are those of ${text}: there is nothing for it to group`;
+    const said = `the blocks are those of ${text}, so there is nothing to group`;
     throw new InputError(
       `use ${option('method')}`,
       [fault(said)],

@@ -8,7 +8,7 @@ import {
 import type { SimulationProgress, SimulationSettings, SweepOptions } from '../simulation/index.js';
 
 export interface SimulateOptions extends SimulationSettings {
-  /** Adds figures by windows of so many seconds. */
+  /** Adds figures by windows of this many seconds. */
   readonly windows?: number | undefined;
   /** The file that the run's timeline is written to, as Chrome trace JSON. */
   readonly timeline?: string | undefined;
@@ -91,7 +91,7 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   return document;
 }
 
-/** silenceWarnings says that traces end before the duration that was asked for. */
+/** silenceWarnings warns that traces end before the duration that was asked for. */
 export function silenceWarnings(silentNs: number, wholeS: number): string[] {
   if (silentNs === 0) return [];
   const silentS = silentNs / 1e9;

@@ -33,7 +33,7 @@ export interface TraceDescription {
   readonly traces: readonly DescribedTrace[];
   /** All traces together; there where several traces all have arrival times. */
   readonly all?: TraceSummary;
-  /** The requests of the trace that this one was made from, where it had another number of them. */
+  /** The number of requests of the original trace, where this one has another number. */
   readonly requestsBefore?: number;
 }
 
@@ -53,7 +53,7 @@ export interface ConvertTraceOptions extends TraceFileOptions {
   readonly arrivals?: ArrivalProcess | undefined;
   /** The coefficient of variation of the gaps of gamma arrivals. */
   readonly cv?: number | undefined;
-  /** The seed of all that is drawn; 0 by default. */
+  /** The seed of all random draws; 0 by default. */
   readonly seed?: number | undefined;
   /** The file that the trace is written to; nothing is written without it. */
   readonly output?: string | undefined;
@@ -80,7 +80,7 @@ export interface MadeTrace {
 const LEAST_WINDOW_S = 1;
 
 /**
- * describeTraces says what traces ask for: requests, rates, bursts, gaps.
+ * describeTraces gives the figures of traces: requests, rates, bursts, gaps.
  * @param texts files, or `model=file` for the traces of several models
  * @throws InputError with every fault of the traces; MissingError where files are only missing
  */
@@ -108,8 +108,8 @@ export async function describeTraces(
 }
 
 /**
- * convertTrace writes a trace of any known format as our own CSV. Counts become arrivals as `plan simulate` draws them
- * under the same seed.
+ * convertTrace writes a trace of any known format as a CSV trace of inferplan. Counts become arrivals as `plan
+ * simulate` draws them under the same seed.
  * @throws InputError with every fault of the trace and the options
  */
 export async function convertTrace(path: string, options: ConvertTraceOptions): Promise<MadeTrace> {
@@ -252,7 +252,7 @@ async function windowFaults(read: readonly ReadTrace[], windowS: number): Promis
   const { MOST_LINES, windowsOf } = await import('../workload/index.js');
   const most = Math.max(0, ...read.map(({ trace }) => windowsOf(trace, windowS)));
   if (most <= MOST_LINES) return [];
-  const said = `would be ${most.toExponential(1)} windows; at most ${MOST_LINES.toExponential(0)} are counted`;
+  const said = `gives ${most.toExponential(1)} windows; at most ${MOST_LINES.toExponential(0)} are counted`;
   return [fault(said, option('window'))];
 }
 
@@ -271,7 +271,7 @@ function conversionFaults(
   if (to === 'arrivals' && interval !== undefined)
     faults.push(fault(`is for ${option('to')} counts`, option('interval')));
   if ((arrivals !== undefined || cv !== undefined) && !(to === 'arrivals' && trace.kind === 'counts'))
-    faults.push(fault('places the requests of counts; nothing is placed here', option('arrivals')));
+    faults.push(fault('places the requests of counts; this conversion places none', option('arrivals')));
   return faults;
 }
 

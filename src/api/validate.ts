@@ -13,7 +13,7 @@ import {
 import { confirmBundledPlan, confirmPlan } from './confirm-plan.js';
 import { loadProblem } from './solve/index.js';
 
-/** Validated says what was found about one file. */
+/** Validated is the result of checking one file. */
 export type Validated =
   | { readonly path: string; readonly ok: true; readonly what: string }
   | {
@@ -25,9 +25,9 @@ export type Validated =
     };
 
 /**
- * validateFiles checks that each file is what its kind says, and that it fits together with the files it
- * names: a spec with its cluster and profiles, a plan with the spec and profiles it was made from, a bundle
- * with its files' digests, and an ONNX model.
+ * validateFiles checks that each file is valid for its kind, and that it fits together with the files it names: a spec
+ * with its cluster and profiles, a plan with the spec and profiles it was made from, a bundle with its files' digests,
+ * and an ONNX model.
  */
 export async function validateFiles(paths: readonly string[]): Promise<Validated[]> {
   return Promise.all(paths.map(validateFile));

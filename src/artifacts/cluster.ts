@@ -1,4 +1,4 @@
-/** Cluster is the GPUs that exist, by class, and the network between their servers. */
+/** Cluster holds the GPUs that exist, by class, and the network between their servers. */
 export interface Cluster {
   $schema?: string;
   kind?: 'cluster';
@@ -18,7 +18,7 @@ export interface DeviceClass {
   hourlyCost?: number;
   powerWatts?: number;
   memoryGiB?: number;
-  /** The GPUs that others use already. Default 0. */
+  /** The GPUs that others already use. Default 0. */
   taken?: number;
   /** The effective bandwidth of one server's link, in each direction. */
   linkGbps?: number;

@@ -4,7 +4,7 @@ import { checkPlainFile, unreadable } from './read-file.js';
 
 /**
  * everyInput waits for inputs that are read at the same time, and reports all that cannot be read.
- * @param task what all of them are for: completes "Cannot …" where several cannot be read
+ * @param task the common purpose of the inputs: completes "Cannot …" where several cannot be read
  * @throws the error of the one input that cannot be read; where there are several, one error with the faults of all:
  *   MissingError where they are only missing, InputError otherwise
  */

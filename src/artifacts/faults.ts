@@ -3,7 +3,9 @@ import type { Fault } from './errors.js';
 
 const MOST_FAULTS = 50;
 
-/** schemaFaults turns ajv's errors into faults for a person: the place, what is wrong with the value, what is valid. */
+/**
+ * schemaFaults turns ajv's errors into faults for a person: the place, the fault of the value, and the valid values.
+ */
 export function schemaFaults(errors: readonly ErrorObject[]): Fault[] {
   const told = errors
     .filter((error) => !(error.keyword === 'if' || error.keyword === 'oneOf' || hasDeeper(error, errors)))
@@ -43,13 +45,13 @@ function toFault(error: ErrorObject): Fault {
       );
       return {
         path,
-        message: `has an unknown key ${quote(error.params.additionalProperty as string)}; known are ${known.join(', ')}`,
+        message: `has an unknown key ${quote(error.params.additionalProperty as string)}; known keys are ${known.join(', ')}`,
       };
     }
     case 'enum':
       return {
         path,
-        message: `is ${show(error.data)}; valid are ${(error.params.allowedValues as unknown[]).map(show).join(', ')}`,
+        message: `is ${show(error.data)}; valid values are ${(error.params.allowedValues as unknown[]).map(show).join(', ')}`,
       };
     case 'const':
       return { path, message: `is ${show(error.data)}; must be ${show(error.params.allowedValue)}` };

@@ -4,7 +4,7 @@ import { fault, InputError } from './errors.js';
 import { exists, removeLeftovers, replacedBeside, temporaryBeside } from './leftovers.js';
 import { unwritable } from './save.js';
 
-/** OthersIn lists what a folder holds besides what this program wrote there before. */
+/** OthersIn lists the entries of a folder that this program did not write there before. */
 export type OthersIn = (folder: string) => Promise<readonly string[]>;
 
 const MOST_SHOWN = 5;
@@ -54,7 +54,7 @@ function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * checkFolder asks whether `makeFolderWhole` would make the folder, before long work whose result goes there.
+ * checkFolder checks whether `makeFolderWhole` would make the folder, before long work whose result goes there.
  * @throws InputError where it would not
  */
 export async function checkFolder(target: string, othersIn: OthersIn): Promise<void> {

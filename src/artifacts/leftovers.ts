@@ -17,8 +17,8 @@ function beside(path: string, what: 'tmp' | 'old'): string {
 }
 
 /**
- * removeLeftovers removes what killed processes left beside a path while they wrote it. It moves a folder back that was
- * moved aside, where nothing has taken its place. It leaves alone what living processes write.
+ * removeLeftovers removes the files that killed processes left beside a path while they wrote it. It moves a folder
+ * back that was moved aside, where no other has taken its place. It leaves alone what living processes write.
  */
 export async function removeLeftovers(path: string): Promise<void> {
   const folder = dirname(path);
@@ -43,7 +43,7 @@ const TEMPORARY_FOLDER = /^inferplan-(?:profile|timings)-(\d{1,10})-\w{6}$/;
 
 /**
  * withTemporaryFolder gives `use` a temporary folder, which is removed afterwards, also on failure and abort. First it
- * removes what killed processes of this program left.
+ * removes the leftovers of killed processes of this program.
  */
 export async function withTemporaryFolder<T>(
   purpose: 'profile' | 'timings',
@@ -58,7 +58,7 @@ export async function withTemporaryFolder<T>(
   }
 }
 
-/** removeAbandoned removes what killed processes of this program left, as far as this user may. */
+/** removeAbandoned removes the leftovers of killed processes of this program, as far as this user may. */
 async function removeAbandoned(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => []);
   const abandoned = names.filter((name) => {

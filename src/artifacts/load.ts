@@ -17,7 +17,7 @@ const MOST_BYTES = 512 * 1024 * 1024;
 
 const SUPPORTED_MAJOR = 1;
 
-/** No field of ours is nested deeper, by far. */
+/** This is far deeper than any field of the schemas. */
 const MOST_LEVELS = 64;
 const TOO_DEEP = `it is nested more than ${MOST_LEVELS} levels deep`;
 /** A short YAML text with anchors can stand for more values than memory holds. */
@@ -164,7 +164,7 @@ function checkVersion(value: { version?: unknown }): Fault[] {
 }
 
 /**
- * valueFaults finds what no file of ours may hold: numbers that are not finite (YAML can say .nan and .inf, JSON
+ * valueFaults finds values that no file may hold: numbers that are not finite (YAML can write .nan and .inf, JSON
  * 1e999), and nesting without end (a YAML anchor may hold itself).
  */
 function valueFaults(value: unknown): Fault[] {

@@ -78,7 +78,7 @@ function onInput(output: LocatedOutput, inputs: readonly LocatedInput[]): string
 function onOutput(output: LocatedOutput, others: readonly LocatedOutput[]): string | undefined {
   const { path, identity } = output;
   if (others.some((other) => other.identity === identity))
-    return `${path} is to hold two things; name another file for one of them`;
+    return `${path} is named for two outputs; name another file for one of them`;
   const around = others.find((other) => wouldTake(other, output));
   if (around !== undefined)
     return `${path} lies in ${around.path}, a folder that is written as a whole; name another file`;
@@ -127,7 +127,7 @@ async function located(path: string): Promise<Located> {
   return { path, identity: `${found.dev} ${found.ino}`, exists: true, entries };
 }
 
-/** takenBy says which entries go with a replaced folder: all that is in it, and a link that the path is. */
+/** takenBy says which entries go with a replaced folder: all entries in it, and the link if the path is one. */
 async function takenBy(folder: string): Promise<(entry: string) => boolean> {
   const place = join((await wayOf(dirname(folder))).end, basename(folder));
   const { end } = await wayOf(folder);

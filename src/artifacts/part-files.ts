@@ -2,7 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { kindOf, wordsOf } from './read-file.js';
 
-/** PartFault says what is wrong with a file that another file names. */
+/** PartFault describes a fault of a file that another file names. */
 export interface PartFault {
   readonly isMissing: boolean;
   readonly message: string;

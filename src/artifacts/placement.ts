@@ -36,7 +36,10 @@ export function gpuNumber({ server, gpu, class: name }: Placement, perServer: nu
   return /^[0-9]+$/.test(digits) ? Number(digits) * perServer + gpu : Number.NaN;
 }
 
-/** Run is GPUs (or servers) in a row that the same entries list; `first` is the number of the first in its class. */
+/**
+ * Run is a sequence of consecutive GPUs (or servers) that the same entries list; `first` is the number of the first in
+ * its class.
+ */
 export interface Run {
   readonly class: string;
   readonly first: number;
@@ -44,7 +47,7 @@ export interface Run {
   readonly places: readonly Placement[];
 }
 
-/** Spanned is an entry with the numbers [from, to) of what it stands for. */
+/** Spanned is an entry with the numbers [from, to) of its GPUs or servers. */
 export interface Spanned {
   readonly place: Placement;
   readonly from: number;
@@ -52,8 +55,8 @@ export interface Spanned {
 }
 
 /**
- * runsOf splits what entries of one class stand for into runs that are alike, in the order of their numbers. It takes
- * time for the entries, however many GPUs each of them lists.
+ * runsOf splits the GPUs of entries of one class into runs that have the same entries, in the order of their numbers.
+ * Its cost grows with the entries, however many GPUs each of them lists.
  */
 export function runsOf(className: string, spanned: readonly Spanned[]): Run[] {
   const coming = spanned.toSorted((a, b) => a.from - b.from);

@@ -25,7 +25,7 @@ export interface PooledPlan extends Emitted {
   planner: PlannerOptions;
   models: PlannedModel[];
   classes: Record<string, ClassUse>;
-  /** Every virtual GPU that serves: an entry each, or one for a long row of alike ones. */
+  /** The virtual GPUs that serve. Each has an entry, or a long row of like ones has one. */
   placement: Placement[];
 }
 
@@ -109,8 +109,8 @@ export interface Placement {
   /** The GPU on the server, counted from 0. */
   gpu: number;
   /**
-   * The GPUs in a row that have such a virtual GPU: this one, the next ones of its server, then those of the class's
-   * next servers. By default 1.
+   * The number of consecutive GPUs that have such a virtual GPU: this one, the next ones of its server, then those of
+   * the class's next servers. By default 1.
    */
   count?: number;
   class: string;

@@ -23,7 +23,7 @@ export async function readWhole(path: string, mostBytes = MOST_BYTES): Promise<B
 }
 
 /**
- * checkPlainFile looks at a path before anything is read of it.
+ * checkPlainFile checks the kind of a path before any of it is read.
  * @throws MissingError where there is no such file; InputError where it is a folder, a pipe or a device
  */
 export async function checkPlainFile(path: string): Promise<Stats> {
@@ -73,14 +73,14 @@ function notPlain(path: string, found: Stats): InputError {
   return new InputError(`read ${path}`, [fault(`it is ${kindOf(found)}, not a file`)]);
 }
 
-/** kindOf names what is no plain file. */
+/** kindOf names the kind of an entry that is no plain file. */
 export function kindOf(found: Stats): string {
   if (found.isDirectory()) return 'a folder';
   if (found.isFIFO()) return 'a pipe';
   return found.isSocket() ? 'a socket' : 'a device';
 }
 
-/** unreadable turns the error of a file system call on a path that a person named into one to act on. */
+/** unreadable turns the error of a file system call on a path that a person named into one with advice. */
 export function unreadable(path: string, error: unknown): unknown {
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return new MissingError(`read ${path}`, [fault('there is no such file')]);
@@ -88,7 +88,7 @@ export function unreadable(path: string, error: unknown): unknown {
   return said === undefined ? error : new InputError(`read ${path}`, [fault(said)]);
 }
 
-/** wordsOf says what an error code of the file system means for a path that was to be read or written. */
+/** wordsOf explains an error code of the file system about a path that was to be read or written. */
 export function wordsOf(code: string | undefined): string | undefined {
   switch (code) {
     case 'EISDIR':

@@ -70,7 +70,7 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
 }
 
 /**
- * checkWritable asks whether `writeWhole` could write there, before long work whose result goes there.
+ * checkWritable checks whether `writeWhole` could write there, before long work whose result goes there.
  * @throws InputError where the folder is missing or cannot be written, or the path is a folder, a device or a pipe
  */
 export async function checkWritable(path: string): Promise<void> {
@@ -188,7 +188,7 @@ export class StreamedFile {
     }
   }
 
-  /** Drops the pieces and leaves what was there before. */
+  /** Drops the pieces and leaves the earlier file as it was. */
   discard(): void {
     this.close();
     rmSync(this.temporary, { force: true });

@@ -1,11 +1,13 @@
 import type { Emitted } from './common.js';
 
-/** SimulationReport says what became of the requests of a simulated run. docs/metrics.md defines every figure. */
+/** SimulationReport holds the outcomes and figures of a simulated run. docs/metrics.md defines every figure. */
 export interface SimulationReport extends Emitted {
   kind: 'simulation-report';
   /** The seed; with the inputs and options here, it gives the same bytes again. */
   seed: number;
-  /** Whether the run was finished; false when it was interrupted: figures are of what arrived until then. */
+  /**
+   * Whether the run was finished. False means that it was interrupted, and that figures cover only the time until then.
+   */
   complete: boolean;
   workload: SimulatedWorkload;
   scheduler: SimulatedScheduler;
@@ -123,7 +125,7 @@ export interface SimulatedClass {
   /** Whether the class is emulated, as its profiles say. */
   emulated?: true;
   virtualGpus: number;
-  /** What they are worth in GPUs: the sum of 1/v. */
+  /** The number of whole GPUs that they make up: the sum of 1/v. */
   gpus: number;
   /** The GPU seconds with a batch on them. */
   busyGpuS: number;
@@ -152,7 +154,7 @@ export interface SimulatedLinks {
   downlink: SimulatedLinkUse;
 }
 
-/** SimulatedLinkUse is the share of the time that servers' links were taken. */
+/** SimulatedLinkUse is the share of the time during which servers' links were in use. */
 export interface SimulatedLinkUse {
   mean: number;
   busiest: number;

@@ -1,5 +1,5 @@
 /**
- * OBEYED matches what a terminal obeys instead of showing it: control characters, and marks that change the
+ * OBEYED matches the characters that a terminal obeys instead of showing: control characters, and marks that change the
  * direction of text.
  */
 const OBEYED = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
@@ -10,7 +10,7 @@ const SHORT = new Map([
   ['\t', '\\t'],
 ]);
 
-/** harmless writes what a terminal would obey as visible escapes, such as \x1b. It keeps line breaks. */
+/** harmless writes the characters that a terminal would obey as visible escapes, such as \x1b. It keeps line breaks. */
 export function harmless(text: string): string {
   return text.replaceAll(OBEYED, (character) => (character === '\n' ? character : escaped(character)));
 }

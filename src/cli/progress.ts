@@ -76,8 +76,8 @@ function sized(stream: NodeJS.WriteStream): NodeJS.WritableStream {
 }
 
 /**
- * clipped cuts a text to a number of columns. A line that wraps would have to be cleared as several lines, and
- * some terminals do not have that many.
+ * clipped cuts a text to a number of columns. A line that wraps would have to be cleared as several lines, and some
+ * terminals do not have that many.
  */
 function clipped(text: string, columns: number): string {
   if (text.length <= columns) return text;

@@ -4,7 +4,7 @@ import { STDOUT } from './output.js';
 import { Progress } from './progress.js';
 import { Terminal } from './terminal.js';
 
-/** Context is what a command's action receives besides its arguments and options. */
+/** Context holds the arguments of a command's action besides its own arguments and options. */
 export interface Context {
   readonly terminal: Terminal;
   /** The first Ctrl-C aborts it. The second one ends the process at once. */
@@ -77,9 +77,7 @@ function listenForInterrupt(terminal: Terminal): { signal: AbortSignal; stop: ()
   return { signal: controller.signal, stop };
 }
 
-/**
- * tell says what went wrong and gives the exit code. It prints no stack trace for faults that the user can mend.
- */
+/** tell prints the error and gives the exit code. It prints no stack trace for faults that the user can mend. */
 async function tell(
   error: unknown,
   { terminal, signal, command }: { terminal: Terminal; signal: AbortSignal; command: Command },
@@ -104,7 +102,7 @@ async function tell(
     return error instanceof errors.MissingError ? EXIT.missing : EXIT.badInput;
   }
   const message =
-    systemMessage(error) ?? `a fault of this program: ${(error as Error).message ?? String(error)}`;
+    systemMessage(error) ?? `a bug in this program: ${(error as Error).message ?? String(error)}`;
   terminal.document({ error: { message, faults: [] } });
   await terminal.error(message);
   if (process.env.PLAN_DEBUG) terminal.note((error as Error).stack ?? '');
@@ -124,7 +122,7 @@ export function flagOf(name: string, { options }: Pick<Command, 'options'>): str
   return options.find((one) => isFor(one.attributeName()))?.long ?? undefined;
 }
 
-/** systemMessage says in words what the system refused. It is undefined for other errors. */
+/** systemMessage explains a refusal of the system in words. It is undefined for other errors. */
 function systemMessage(error: unknown): string | undefined {
   const { code, path, syscall, message } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return undefined;

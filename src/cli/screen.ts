@@ -1,4 +1,4 @@
-/** Screen is what a stream says about itself, as far as it matters here. */
+/** Screen holds the properties of a stream that matter here. */
 export interface Screen {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;

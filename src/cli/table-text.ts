@@ -1,4 +1,4 @@
-/** TableView is a table as `report` builds it: heads of columns, and rows of cells. */
+/** TableView is a table as `report` builds it: headings of columns, and rows of cells. */
 export interface TableView {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -14,11 +14,11 @@ const SHORTEST_LINE = 16;
 const SHORTEST_RECORD = 10;
 
 /**
- * tableText writes a table as text that is no wider than the screen. Numbers are aligned right. Where the columns
- * do not fit side by side, the widest are wrapped. Where that is not enough, a row becomes a record: one line
- * `head: cell` below the other.
+ * tableText writes a table as text that is no wider than the screen. Numbers are aligned right. Where the columns do
+ * not fit side by side, the widest are wrapped. Where that is not enough, a row becomes a record: one line `heading:
+ * cell` below the other.
  * @param options.columns the number of columns of the screen
- * @param options.head sets off the head of a column
+ * @param options.head sets off the heading of a column
  */
 export async function tableText(
   view: TableView,
@@ -87,7 +87,7 @@ function columnWidths(view: TableView, available: number): number[] | undefined 
   return widths;
 }
 
-/** leastWidth breaks no word of a head, and no cell that fits into the shortest line. */
+/** leastWidth breaks no word of a heading, and no cell that fits into the shortest line. */
 function leastWidth(view: TableView, column: number): number {
   const words = (view.columns[column] ?? '').split(' ').map((word) => word.length);
   return Math.max(1, ...words, Math.min(longestCell(view, column), SHORTEST_LINE));

@@ -6,9 +6,9 @@ import { columnsOf, isColoured, isRedrawn } from './screen.js';
 import { type TableView, tableText } from './table-text.js';
 
 /**
- * Terminal is where a command speaks: it prints its result on stdout and everything else on stderr. Where stdout
- * carries one JSON document (`json`) or the artifact that a command makes, it carries nothing else. Text for people
- * holds names and messages that others have written, so all of it is made harmless here.
+ * Terminal prints the output of a command: its result on stdout and everything else on stderr. Where stdout carries one
+ * JSON document (`json`) or the artifact that a command makes, it carries nothing else. Text for people holds names and
+ * messages from other sources, so all of it is made harmless here.
  */
 export class Terminal {
   private printed = false;
@@ -78,7 +78,7 @@ export class Terminal {
     }
   }
 
-  /** note prints something that is good to know and is not the result. */
+  /** note prints a useful remark that is not part of the result. */
   note(text: string): void {
     this.stderr.write(`${harmless(text)}\n`);
   }

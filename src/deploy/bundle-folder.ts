@@ -21,7 +21,7 @@ export async function othersThanBundle(folder: string): Promise<string[]> {
   return others.flat().sort();
 }
 
-/** namedByManifest gives the digests of a bundle's files by path; none where there is no manifest. */
+/** namedByManifest gives the digests of a bundle's files by path. It gives none where there is no manifest. */
 async function namedByManifest(path: string): Promise<Map<string, string>> {
   try {
     const { kind, plan, partitions } = JSON.parse((await readWhole(path)).toString('utf8')) as Bundle;

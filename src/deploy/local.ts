@@ -39,7 +39,7 @@ export interface LocalBundle {
   /** One entry per model of the plan, in its order. */
   readonly models: readonly DeployedModel[];
   readonly inputs: InputFile[];
-  /** What may stop the writing. */
+  /** A signal that stops the writing. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -34,7 +34,9 @@ export function tensorSpecs(profile: Profile, names: readonly string[]): TensorS
     if (spec) return [spec];
     const original = half === undefined ? undefined : specs.get(half);
     if (original) return [{ ...original, name, dtype: 'float16' }];
-    faults.push(fault(`the profile says nothing of the tensor ${JSON.stringify(name)} that crosses a cut`));
+    faults.push(
+      fault(`the profile does not describe the tensor ${JSON.stringify(name)}, which crosses a cut`),
+    );
     return [];
   });
   if (faults.length > 0) throw new InputError('deploy the plan', faults, 'Profile the model again.');

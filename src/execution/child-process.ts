@@ -11,7 +11,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Child is a started child process: its socket, its last words, its end. */
+/** Child is a started child process, with its socket, its last output and its end. */
 export interface Child {
   readonly process: ChildProcess;
   readonly socket: Socket;

@@ -5,7 +5,7 @@ export const PROVIDERS = ['cpu', 'webgpu', 'cuda', 'tensorrt', 'coreml', 'dml'] 
 /** Provider names an execution provider of ONNX Runtime. */
 export type Provider = (typeof PROVIDERS)[number];
 
-/** Device is what a session runs on. */
+/** Device describes the device that a session runs on. */
 export interface Device {
   readonly provider: Provider;
   /** The number of CPU threads, for `cpu` only; absent, it means all of the host's threads. */
@@ -51,7 +51,7 @@ export function parseDevice(text: string): NamedDevice {
 function readPlace(name: string, argument: string | undefined, faults: Fault[]): Device {
   const provider = PROVIDERS.find((known) => known === name);
   if (provider === undefined) {
-    faults.push(wrong(`provider is "${name}"; valid are ${PROVIDERS.join(', ')}`));
+    faults.push(wrong(`provider is "${name}"; valid values are ${PROVIDERS.join(', ')}`));
     return { provider: 'cpu' };
   }
   if (argument === undefined) return { provider };

@@ -1,4 +1,4 @@
-/** firstLine gives the line of an error that a person is shown, without what a process said before it ended. */
+/** firstLine gives the line of an error that a person is shown, without the last output of a process that ended. */
 export function firstLine(text: string): string {
   return text.trim().split('\n')[0]?.trim() ?? '';
 }

@@ -143,7 +143,7 @@ export async function openExecutor(
   }
 }
 
-/** RefusedError is what the child answered when it could not do a request, as opposed to the child's end. */
+/** RefusedError is the child's answer that it could not do a request, as opposed to the child's end. */
 class RefusedError extends ExecutionError {}
 
 interface Pending {

@@ -1,14 +1,14 @@
-/** IndexRefusal is what ONNX Runtime says where a node was given an index that its table does not have. */
+/** IndexRefusal describes ONNX Runtime's refusal of an index that a node's table does not have. */
 export interface IndexRefusal {
   readonly node: string;
-  /** The index, where it is named. */
+  /** The index, where the message names it. */
   readonly value?: bigint;
-  /** What the node takes, where it is named. */
+  /** The indices that the node takes, where the message names them. */
   readonly range?: { readonly low: string; readonly high: string };
 }
 
 /**
- * REFUSALS are ONNX Runtime's words for it: of Gather and ScatterElements, of GatherND and ScatterND, and of
+ * REFUSALS match ONNX Runtime's messages: of Gather and ScatterElements, of GatherND and ScatterND, and of
  * GatherElements, which names no value.
  */
 const REFUSALS: readonly RegExp[] = [
@@ -17,7 +17,10 @@ const REFUSALS: readonly RegExp[] = [
   /Name:'(?<node>[^']*)'.*Out of range value in index tensor/,
 ];
 
-/** indexRefusal reads from why a run failed that it was for an index, or gives undefined where it was not. */
+/**
+ * indexRefusal reads a refused index from the message of a failed run, or gives undefined where the message is about
+ * something else.
+ */
 export function indexRefusal(why: string): IndexRefusal | undefined {
   const found = REFUSALS.map((words) => words.exec(why)?.groups).find((groups) => groups !== undefined);
   if (found === undefined) return undefined;

@@ -9,7 +9,7 @@ export interface Failure {
   readonly outOfMemory: boolean;
 }
 
-/** End is what is known of a child's end besides its exit. */
+/** End is what is known about a child's end besides its exit. */
 export interface End {
   /** The last lines that the child wrote. */
   readonly words: string;

@@ -7,7 +7,7 @@ const RESERVE_SHARE = 0.1;
 const MOST_RESERVE_BYTES = 2 * 2 ** 30;
 
 export interface MemoryGuardOptions {
-  /** The most that the processes may hold; by default what is available at the start, less a reserve. */
+  /** The most that the processes may hold; by default the memory available at the start, less a reserve. */
   readonly limitBytes?: number | undefined;
   /** These give the bytes that a process holds, and those that are available; by default they ask the system. */
   readonly held?: (pid: number) => number | undefined;

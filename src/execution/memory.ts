@@ -5,9 +5,9 @@ const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
 /**
- * availableMemoryBytes gives the memory that new work can take: what the system has free, but no more than the control
- * group's limit leaves. Files that the system only caches count as free. macOS does not say what could be freed, so
- * that all of its memory counts.
+ * availableMemoryBytes gives the memory that new work can take: the free memory of the system, but no more than the
+ * control group's limit leaves. Files that the system only caches count as free. macOS does not tell which memory could
+ * be freed, so there all memory counts.
  */
 export function availableMemoryBytes(): number {
   const free = process.platform === 'darwin' ? totalmem() : freemem();
@@ -54,7 +54,10 @@ export function parseCachedFileBytes(text: string): number {
   return of('inactive_file') + of('active_file');
 }
 
-/** heldBytes gives a process's memory without what it shares with files; undefined where the system does not say. */
+/**
+ * heldBytes gives a process's memory without the part that it shares with files; undefined where the system does not
+ * tell.
+ */
 export function heldBytes(pid: number): number | undefined {
   if (process.platform !== 'linux') return undefined;
   try {

@@ -78,8 +78,9 @@ interface Run {
 }
 
 /**
- * readTrace makes a figure per node and run from a trace. A node's time is the host's. For nodes whose kernels the
- * provider timed on the device (as WebGPU does), the device's time counts: there the host only hands them over.
+ * readTrace makes a figure per node and run from a trace. A node's time is the host's. Where the provider timed a
+ * node's kernels on the device (as WebGPU does), the device's time counts instead, since the host only hands the
+ * kernels over.
  */
 export function readTrace(events: readonly TraceEvent[], warmupRuns: number): Timings {
   const runs = runsOf(events);

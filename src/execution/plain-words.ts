@@ -1,8 +1,8 @@
 import { firstLine } from './errors.js';
 
-/** ONNX Runtime can print whole graphs and shapes. A person reads so many characters. */
+/** ONNX Runtime can print whole graphs and shapes. A message for people has at most this many characters. */
 const MOST_CHARACTERS = 1000;
-/** What lies beyond so many characters of a message is not looked at. */
+/** Characters of a message beyond this number are ignored. */
 const MOST_READ = 64 * MOST_CHARACTERS;
 /**
  * ONNX Runtime begins some messages with the line of its own source where they arise, on the machine that built it. A
@@ -12,8 +12,8 @@ const SOURCE_LINE =
   /(?<![^\s:'"([])(?:[A-Za-z]:)?[\\/](?=[^\s:'"([]*onnxruntime)[^\s:'"([]*\.(?:cc|cpp|cu|h|hpp|inl):\d+ /;
 
 /**
- * plainWords gives what a person can use of a message of ONNX Runtime: its first line, without the place in the source
- * where it arose, and of a length that can be read.
+ * plainWords gives the part of an ONNX Runtime message that a person can use: its first line, at most of readable
+ * length, without the place in the source where it arose.
  */
 export function plainWords(message: string): string {
   let words = firstLine(message).slice(0, MOST_READ);

@@ -13,7 +13,7 @@ import {
 import { openExecutor } from './executor.js';
 import { whatIsMissing } from './missing.js';
 
-/** DeviceReport says what a device is, or what is missing for it to work. */
+/** DeviceReport describes a device, or what is missing for it to work. */
 export type DeviceReport =
   | {
       readonly device: Device;

@@ -17,7 +17,7 @@ export interface MeasureStop {
   readonly startAtNs?: number;
 }
 
-/** Request is what the parent asks of the child. Tensors travel beside it, by name. */
+/** Request is a request of the parent to the child. Tensors travel beside it, by name. */
 export type Request =
   | { readonly op: 'open'; readonly device: Device; readonly threads: number }
   | {
@@ -89,7 +89,7 @@ export interface Answers {
   close: Record<string, never>;
 }
 
-/** Reply is the head of a reply: the answer, or what went wrong. */
+/** Reply is the head of a reply: the answer, or an error. */
 export type Reply =
   | { readonly id: number; readonly answer: Answers[keyof Answers] }
   | { readonly id: number; readonly error: string };

@@ -10,7 +10,7 @@ export interface SessionChoice {
   readonly optimization: Optimization;
   /**
    * Whether ONNX Runtime lays out all tensors of a run in one piece of memory from the second run on, as is its
-   * default. The piece comes on top of what the first run took: up to half as much again.
+   * default. The piece comes on top of the memory of the first run: up to half as much again.
    */
   readonly memoryPattern: boolean;
 }

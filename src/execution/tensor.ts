@@ -31,7 +31,9 @@ export function numericDtype(dtype: string): DtypeInfo {
   const info = dtypeInfo(dtype);
   if (info !== undefined) return info;
   const known = [...Object.keys(DTYPES), STRING_DTYPE].join(', ');
-  throw new InputError('make a tensor', [{ path: '', message: `dtype is "${dtype}"; known are ${known}` }]);
+  throw new InputError('make a tensor', [
+    { path: '', message: `dtype is "${dtype}"; known types are ${known}` },
+  ]);
 }
 
 /** emptyTensor makes a tensor of zeros (or of empty strings, or false). */

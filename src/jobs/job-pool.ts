@@ -3,7 +3,7 @@ import { InputError } from '../artifacts/index.js';
 import { JobThread } from './job-thread.js';
 
 export interface JobPoolOptions {
-  /** What a thread is called in a message, as in "the solver thread ended without an answer". */
+  /** The name of a thread in messages, as in "the solver thread ended without an answer". */
   readonly what: string;
   /** What every thread starts with. */
   readonly data?: unknown;
@@ -13,7 +13,7 @@ export interface JobPoolOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** NamedJob is one of many jobs. The name tells a person which of them failed. */
+/** NamedJob is one of many jobs. Messages use its name when it fails. */
 export interface NamedJob<Job> {
   readonly name: string;
   readonly job: Job;

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { type Fault, InputError } from '../artifacts/index.js';
 
-/** JobMessage is what a job thread sends: progress, then one answer. */
+/** JobMessage is a message of a job thread: progress, and in the end one answer. */
 export type JobMessage<Answer, Progress> =
   | { readonly kind: 'progress'; readonly progress: Progress }
   | { readonly kind: 'answer'; readonly answer: Answer }
@@ -14,14 +14,14 @@ export type JobMessage<Answer, Progress> =
     }
   | { readonly kind: 'failed'; readonly error: FailedJob };
 
-/** FailedJob is an error as it crosses threads. It keeps what the system reported of a failed call. */
+/** FailedJob is an error in a form that crosses threads. It keeps what the system reported of a failed call. */
 interface FailedJob {
   readonly message: string;
   readonly stack: string;
   readonly system: { code: string; syscall?: string; path?: string } | undefined;
 }
 
-/** JobThreadData is what the thread starts with. */
+/** JobThreadData is the data with which the thread starts. */
 export interface JobThreadData<Data> {
   /** Set to 1 to make the running job end with what it has. All threads of a pool share it. */
   readonly interrupt: Int32Array;

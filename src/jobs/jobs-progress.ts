@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
-/** JobsProgress says how many of many jobs are done. */
+/** JobsProgress is the progress of many jobs. */
 export interface JobsProgress {
   readonly done: number;
   /** The number of jobs known so far. It grows where answers lead to further jobs. */
@@ -9,7 +9,7 @@ export interface JobsProgress {
   readonly leftMs: number | undefined;
 }
 
-/** jobsProgress gives a function that tells how many jobs are done, and estimates the time left. */
+/** jobsProgress gives a function that reports how many jobs are done, and estimates the time left. */
 export function jobsProgress(
   onProgress: ((progress: JobsProgress) => void) | undefined,
 ): (done: number, of: number) => void {

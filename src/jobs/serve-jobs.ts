@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { InputError } from '../artifacts/index.js';
 import type { JobMessage, JobThreadData } from './job-thread.js';
 
-/** JobContext is what a job receives besides its input. */
+/** JobContext holds the arguments of a job besides its input. */
 export interface JobContext<Data, Progress> {
   readonly data: Data;
   readonly tell: (progress: Progress) => void;

@@ -78,7 +78,9 @@ export class InferenceClient {
     }
     if (status !== 200) throw this.refused([fault(`answers ${status} when asked for model ${model}`)]);
     if (!isMetadata(json))
-      throw this.refused([fault(`describes model ${model} otherwise than the Open Inference Protocol does`)]);
+      throw this.refused([
+        fault(`describes model ${model} in a way that the Open Inference Protocol does not know`),
+      ]);
     return readMetadata(json);
   }
 
@@ -134,7 +136,8 @@ export class InferenceClient {
       const text = await response.body.text();
       return { status: response.statusCode, json: text === '' ? {} : (JSON.parse(text) as unknown) };
     } catch (error) {
-      if (error instanceof SyntaxError) throw this.refused([fault(`answers ${path} with no JSON`)]);
+      if (error instanceof SyntaxError)
+        throw this.refused([fault(`answers ${path} with something other than JSON`)]);
       const { code, message } = error as NodeJS.ErrnoException;
       throw this.refused(
         [fault(`no answer: ${WORDS[code ?? ''] ?? code ?? message}`)],

@@ -71,7 +71,7 @@ export class LoadTally {
     return Object.values(this.counts).reduce((sum, count) => sum + count, 0);
   }
 
-  /** ofModel gives what became of one model's requests, where this tally has only those. */
+  /** ofModel gives the figures of one model's requests. The tally must hold only those. */
   ofModel(name: string, sloMs: number | undefined): ModelLoad {
     const { attainment, dropRate } = outcomeRates(this.counts, 1);
     const latencyMs = summarizeLatencies(this.latencyMs);

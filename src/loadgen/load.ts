@@ -46,7 +46,7 @@ export async function describeServer(url: string, model?: string): Promise<Remot
 
 /**
  * driveLoad sends requests to a server at the times of a seeded arrival process or of a schedule, whatever the server
- * does (open loop), and reports what became of each. Latency runs from the intended send time of a request.
+ * does (open loop), and reports the outcome of each. Latency runs from the intended send time of a request.
  * @throws InputError where an option is not valid, or the server cannot describe the model; MissingError
  *   where the server lacks the model
  */
@@ -79,7 +79,9 @@ function optionFaults(url: string, options: LoadOptions): Fault[] {
     }
   }
   if (options.arrivals !== undefined && !ARRIVAL_PROCESSES.includes(options.arrivals)) {
-    faults.push(fault(`is ${options.arrivals}; valid are ${ARRIVAL_PROCESSES.join(', ')}`, 'arrivals'));
+    faults.push(
+      fault(`is ${options.arrivals}; valid values are ${ARRIVAL_PROCESSES.join(', ')}`, 'arrivals'),
+    );
   }
   faults.push(...urlFaults(url));
   return faults;
@@ -87,13 +89,13 @@ function optionFaults(url: string, options: LoadOptions): Fault[] {
 
 function urlFaults(url: string): Fault[] {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    return [fault(`${url} is no http URL`, 'url')];
+    return [fault(`${url} is not an http URL`, 'url')];
   const { origin, pathname, search } = new URL(url);
   if (pathname === '/' && search === '') return [];
-  return [fault(`${url} is more than a server; give ${origin} alone`, 'url')];
+  return [fault(`${url} is more than the address of a server; give only ${origin}`, 'url')];
 }
 
-/** Target is a model that is loaded, with what is sent to it and what became of it. */
+/** Target is a model under load, with its requests and their outcomes. */
 interface Target {
   readonly model: RemoteModel;
   readonly inputs: readonly Tensors[];

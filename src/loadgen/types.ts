@@ -35,7 +35,7 @@ export interface LoadOptions {
   onProgress?: (progress: { sent: number; done: number; ofSeconds: number; seconds: number }) => void;
 }
 
-/** LoadSchedule says when requests are sent, and for which models. `rps` then only says what was asked for. */
+/** LoadSchedule says when requests are sent, and for which models. `rps` is then only the rate that was asked for. */
 export interface LoadSchedule {
   /** The arrivals; `model` is an index of `models`. */
   arrivals: Arrivals;
@@ -53,7 +53,7 @@ export interface LoadReport {
   url: string;
   /** The model that was asked; absent where there were several. */
   model?: string;
-  /** What became of the requests of each model, where there were several. */
+  /** The outcomes of the requests of each model, where there were several. */
   models?: ModelLoad[];
   /** The arrival process; `trace` where the requests were those of traces. */
   arrivals: ArrivalProcess | 'trace';
@@ -90,7 +90,7 @@ export interface LoadReport {
   warnings: string[];
 }
 
-/** ModelLoad is what became of one model's requests. */
+/** ModelLoad holds the outcomes of one model's requests. */
 export interface ModelLoad
   extends Pick<
     LoadReport,

@@ -11,7 +11,7 @@ export interface ClassFigures {
   readonly utilisation: number;
 }
 
-/** PoolFigures says what a pool executed. */
+/** PoolFigures holds the executions of a pool. */
 export interface PoolFigures {
   readonly batches: number;
   readonly requests: number;
@@ -65,9 +65,7 @@ export class DeviceFold {
     if (toDevice >= 0) this.downNs[this.shape.downlinkOf[toDevice] as number]! += ns;
   }
 
-  /**
-   * endAt ends the run sooner than planned. No event that ended after this instant may have been told before.
-   */
+  /** endAt ends the run earlier than planned. Events that ended after this instant must not have been told before. */
   endAt(untilNs: number): void {
     this.untilNs = untilNs;
   }

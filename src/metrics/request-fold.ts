@@ -10,10 +10,7 @@ import {
 } from './run-shape.js';
 import { summaryOf, type Values } from './values.js';
 
-/**
- * RequestFigures says what became of the requests of one model, or of all. docs/metrics.md defines the
- * figures.
- */
+/** RequestFigures holds the outcomes of the requests of one model, or of all. docs/metrics.md defines the figures. */
 export interface RequestFigures {
   readonly arrived: number;
   readonly inTime: number;

@@ -11,7 +11,7 @@ export interface RunMetricsOptions {
    * is kept.
    */
   readonly exact?: boolean;
-  /** Adds figures by windows of so many nanoseconds. */
+  /** Adds figures by windows of this many nanoseconds. */
   readonly windowNs?: number;
 }
 

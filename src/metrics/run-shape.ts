@@ -1,6 +1,6 @@
 import type { Values } from './values.js';
 
-/** RunShape is what a run's folds need to know of its plan, as numbers. */
+/** RunShape holds the numbers of a plan that a run's folds need. */
 export interface RunShape {
   readonly models: number;
   /** The largest batch of each pool. */

@@ -57,7 +57,7 @@ const At = {
   p99: 10,
 } as const;
 
-/** windowCells counts the numbers that a fold over so many windows keeps, at 8 bytes each. */
+/** windowCells counts the numbers that a fold over this many windows keeps, at 8 bytes each. */
 export function windowCells(shape: Pick<RunShape, 'models' | 'classes'>, windows: number): number {
   return windows * (FIELDS + 1 + OUTCOME_KINDS * shape.models + shape.classes);
 }
@@ -149,9 +149,7 @@ export class WindowFold {
     }
   }
 
-  /**
-   * endAt ends the run sooner than planned. No event that ended after this instant may have been told before.
-   */
+  /** endAt ends the run earlier than planned. Events that ended after this instant must not have been told before. */
   endAt(untilNs: number): void {
     this.untilNs = untilNs;
   }

@@ -15,8 +15,8 @@ import { allowedSteps, milpWork, type Stop, stopAfter } from './work.js';
 export type Baseline = 'no-partitioning' | 'dart-r';
 
 /**
- * baselineProblem is the problem that a baseline's plan answers: whole GPUs, and at most one cut. Its plan is checked
- * against this one.
+ * baselineProblem is the problem that a baseline's plan solves: whole GPUs, and at most one cut. The plan is checked
+ * against it.
  */
 export function baselineProblem(problem: PooledProblem, baseline: Baseline): PooledProblem {
   const whole = withoutCuts(problem);
@@ -26,10 +26,10 @@ export function baselineProblem(problem: PooledProblem, baseline: Baseline): Poo
 
 /**
  * planBaseline plans the baselines of PPipe §7.1 as plans of the same kind. In `no-partitioning` every GPU runs whole
- * models. In `dart-r` pairs of GPUs of two classes run one partition each, and GPUs that are left over run whole
- * models. Several models first divide the GPUs as the no-partitioning plan does, and the remainder evenly. Both use
- * whole GPUs only (virtual size 1). The bound is that of the baseline, not of all plans, and the plan says so.
- * @throws InputError for `dart-r` with prices or minimum shares, which it does not know
+ * models. In `dart-r` pairs of GPUs of two classes run one partition each, and the remaining GPUs run whole models.
+ * Several models first divide the GPUs as the no-partitioning plan does, and then the remainder evenly. Both use whole
+ * GPUs only (virtual size 1). The bound is that of the baseline, not of all plans, and the plan says so.
+ * @throws InputError for `dart-r` with prices or minimum shares, which it cannot plan for
  */
 export function planBaseline(
   problem: PooledProblem,
@@ -55,7 +55,7 @@ function refuseForDart({ planner, models }: PooledProblem): void {
       ? []
       : [fault(`it serves as much as it can; the spec's objective is ${planner.objective}`)]),
     ...models.flatMap(({ name, minShare }) =>
-      Object.keys(minShare).length === 0 ? [] : [fault(`it knows no minShare, which ${name} has`)],
+      Object.keys(minShare).length === 0 ? [] : [fault(`it does not support minShare, which ${name} has`)],
     ),
   ];
   if (faults.length > 0) throw new InputError('plan the baseline dart-r', faults);
@@ -85,8 +85,8 @@ function gpusOfModel(
 }
 
 /**
- * divided gives each model what it uses without partitioning and an even part of the remainder, the first models
- * first.
+ * divided gives each model the GPUs that it uses without partitioning and an even part of the remainder, which goes to
+ * the first models first.
  */
 function divided(classes: ClassTable, uses: readonly Readonly<Record<string, number>>[]): number[][] {
   const models = uses.length;

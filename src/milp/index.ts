@@ -1,9 +1,10 @@
 /**
- * Pooled pipelines (PPipe §3, §5, A.1, A.2): the model layer, the HiGHS adapter, columns and their pricing, the search for
- * whole numbers, placement, and a checker that shares nothing with the planner.
+ * This room plans pooled pipelines (PPipe §3, §5, A.1, A.2). It holds the model layer, the HiGHS adapter, columns and
+ * their pricing, the search for whole numbers, placement, and a checker that shares no code with the planner.
  *
- * In goes a problem without files or open ends, out comes an outcome: a plan with a proven bound, infeasible with reasons,
- * or no plan in time. It reads no file, knows no clock but the one it is handed, and draws nothing at random.
+ * In goes a problem without files or open defaults. Out comes an outcome: a plan with a proven bound, infeasible with
+ * reasons, or no plan in time. The room reads no file, knows only the clock that it is handed, and draws no random
+ * numbers.
  */
 export { type Baseline, baselineProblem, planBaseline } from './baselines.js';
 export { checkedOutcome, checkPlan, unitsOf } from './check/index.js';

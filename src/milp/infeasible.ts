@@ -49,7 +49,7 @@ function tooFewGpus(
 }
 
 /**
- * fastestUs is the latency of the fastest pipeline at the smallest batch size, whatever it serves. It is undefined if
+ * fastestUs is the latency of the fastest pipeline at the smallest batch size, whatever its rate. It is undefined if
  * the weights fit nowhere. It walks the cuts once and keeps the fastest way to reach each slot after each number of
  * partitions.
  */
@@ -111,8 +111,8 @@ function perClass(table: ModelTable, classes: ClassTable, budgetUs: number): str
 }
 
 /**
- * The SLO whose margin leaves just enough for the fastest run. A margin in milliseconds stays the same; a fraction
- * scales with the SLO.
+ * The SLO whose margin leaves just enough time for the fastest pipeline. A margin in milliseconds stays the same; a
+ * fraction scales with the SLO.
  */
 function smallestSloMs(
   { models, planner }: PooledProblem,

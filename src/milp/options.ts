@@ -9,8 +9,8 @@ export interface PlanOptions {
   /** The work that the search may do, in branch-and-bound nodes. The default is `DEFAULT_WORK`. */
   readonly work?: number;
   /**
-   * A clock in milliseconds from any origin, for the phases and `timeLimitMs`. Without it no time is known, and none
-   * limits the search.
+   * A clock in milliseconds from any origin, for the phases and `timeLimitMs`. Without it, times are unknown and do not
+   * limit the search.
    */
   readonly clock?: () => number;
   readonly timeLimitMs?: number;

@@ -8,8 +8,8 @@ import type {
 } from '../artifacts/index.js';
 
 /**
- * PooledProblem is a pooled planning problem with nothing left open: it names no files, and every default is filled
- * in. `resolvePooled` makes it.
+ * PooledProblem is a pooled planning problem with every default filled in and every file read. `resolvePooled` makes
+ * it.
  */
 export interface PooledProblem {
   readonly cluster: Cluster;
@@ -55,12 +55,12 @@ export interface ResolvedPlanner {
 }
 
 /**
- * PlanBody is a plan as the planner leaves it. The head of the file (`$schema`, `tool`, `inputs`) is added by its
+ * PlanBody is a plan as the planner makes it. The head of the file (`$schema`, `tool`, `inputs`) is added by its
  * writer.
  */
 export type PlanBody = Omit<PooledPlan, '$schema' | 'tool' | 'inputs'>;
 
-/** SolverReport says what a solve cost. Times are in milliseconds; `phases` is empty if no clock was handed in. */
+/** SolverReport is the cost of a solve. Times are in milliseconds; `phases` is empty if no clock was handed in. */
 export interface SolverReport {
   readonly ms: number;
   readonly phases: Readonly<Record<string, number>>;
@@ -73,7 +73,7 @@ export interface SolverReport {
 export type SearchLimit = 'gap' | 'work' | 'time' | 'interrupted';
 
 /**
- * PooledOutcome is what a search came to. A plan is always feasible and checked; `limit` says what ended a search
+ * PooledOutcome is the result of a search. A plan is always feasible and checked; `limit` names what ended a search
  * that proved no optimum.
  */
 export type PooledOutcome =
@@ -87,7 +87,7 @@ export type PooledOutcome =
   | {
       readonly status: 'infeasible';
       readonly reasons: readonly string[];
-      /** One per model, in order; undefined if no SLO would do. */
+      /** The smallest feasible SLO of each model, in order; undefined if there is none. */
       readonly smallestFeasibleSloMs: readonly (number | undefined)[];
       readonly solver: SolverReport;
     }

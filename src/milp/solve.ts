@@ -49,10 +49,10 @@ import { allowedSteps, stopAfter } from './work.js';
 /** If there are too many columns to list, pricing starts from a plan with this many partitions. */
 const START_PARTITIONS = 3;
 
-/** At most this many columns of one model are listed; beyond it they are priced. */
+/** At most this many columns of one model are listed; if there are more, they are priced. */
 const MOST_LISTED = 400_000;
 
-/** Listing looks at this many cuts at most. If most beginnings of a pipeline lead nowhere, pricing is quicker. */
+/** Listing looks at this many cuts at most. If most starts of a pipeline lead nowhere, pricing is quicker. */
 const MOST_LISTING_STEPS = 1e8;
 
 /**
@@ -106,7 +106,7 @@ function inSearchUnits(options: PlanOptions, { value: unit }: Scale): PlanOption
   return { ...options, onProgress: tell };
 }
 
-/** layerNotes says which latencies of layers were not measured but shared out. */
+/** layerNotes tells which latencies of layers were not measured but shared out. */
 function layerNotes({ planner, cluster }: PooledProblem, { profile, classes, name }: ProblemModel): string[] {
   if (planner.granularity === 'block') return [];
   return classes.flatMap((device) => {
@@ -172,8 +172,8 @@ function sourceOf(
 }
 
 /**
- * startColumns gives what pricing starts from if columns are not listed: the pipelines of the plan by blocks, or of a
- * plan with one partition less. So the result is never worse than that plan.
+ * startColumns gives the columns from which pricing starts if columns are not listed: the pipelines of the plan by
+ * blocks, or of a plan with one partition less. So the result is never worse than that plan.
  */
 function startColumns(
   problem: PooledProblem,
@@ -209,7 +209,7 @@ function bounds(
   const made = roundSteps(sources);
   const isLate = stopAfter(allowedSteps(options.work), () => isOver(options, phases));
   const stop = () => isLate(made);
-  // This LP asks how much can be served, whatever it costs.
+  // This LP maximises the rates, whatever they cost.
   const free: ClassTable = { ...classes, unitCost: classes.names.map(() => 0) };
   const solve = (goal: MasterGoal, start: readonly Column[]) =>
     solveMaster(
@@ -231,14 +231,14 @@ function report(phases: Phases, columns: readonly Column[], rounds: number, node
 function outcome(search: IntegerSearch, spec: ProblemTables, result: SearchResult): PooledOutcome {
   const { problem, master, phases, scale } = search;
   const solver = report(phases, master.columns, master.rounds, result.nodes);
-  // The LP met the rates, so it is whole GPUs that are too few.
+  // The LP met the rates, so there are too few whole GPUs.
   if (result.status === 'infeasible') return infeasibility(problem, spec, { solver });
   if (result.status === 'none') return { status: 'no-plan-in-time', limit: result.limit, solver };
   const bound = result.bound * scale.value;
   const facts = {
     status: result.limit === undefined ? ('optimal' as const) : ('feasible' as const),
     objective: objectiveOf(search, result.value * scale.value, bound),
-    // A search that the clock cut short may come to another plan next time, whatever its gap.
+    // A search that the clock cut short may find another plan next time, whatever its gap.
     reproducible: !clockEnded(result.limit) && !isOver(search.options, phases),
     shadowPrices: isMaximised(search) ? master.gpuPrices.map((price) => price * scale.value) : [],
   };
@@ -261,8 +261,8 @@ function clockEnded(limit: SearchLimit | undefined): boolean {
 }
 
 /**
- * Fractions of GPUs of unlike sizes may add up and still not fit on GPUs. Pools of whole GPUs always fit and keep
- * every rule, so they are planned instead.
+ * Fractions of GPUs of unlike sizes may add up and still not fit on GPUs. Pools of whole GPUs always fit and keep every
+ * rule, so they are planned instead.
  */
 function outcomeByPools(search: IntegerSearch, spec: ProblemTables, bound: number): PooledOutcome {
   const { problem } = search;

@@ -43,7 +43,7 @@ function same({ data: a }: TensorData, { data: b }: TensorData): boolean {
 /** Shaped is a tensor's type and shape without its values. */
 export type Shaped = Pick<TensorData, 'dtype' | 'dims'>;
 
-/** Seen holds something of one tensor in two different requests and in both at once. */
+/** Seen holds an observation of one tensor in two different requests and in both at once. */
 export interface Seen<T> {
   readonly first: T;
   readonly second: T;

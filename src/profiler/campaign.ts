@@ -2,7 +2,7 @@ import { type Fault, fault, InputError, option, type Profile, sameData } from '.
 import { checkThreads, type NamedDevice } from '../execution/index.js';
 import { DEFAULT_LIMITS, type Limits, type PreparedModel, type ProfileOptions } from './types.js';
 
-/** Campaign is what will be measured: the options with their defaults, checked. */
+/** Campaign is a checked list of what will be measured: the options with their defaults. */
 export interface Campaign {
   readonly devices: readonly NamedDevice[];
   readonly batchSizes: readonly number[];

@@ -24,7 +24,7 @@ const SAMPLED_BYTES = 32 * 2 ** 20;
 const LEAST_SAMPLE_BYTES = 16 * 2 ** 10;
 const MOST_SAMPLE_BYTES = 2 ** 20;
 
-/** Trial is where a model is run to find out about its tensors. */
+/** Trial holds what is needed to run a model and learn about its tensors. */
 export interface Trial {
   readonly executor: Executor;
   readonly model: OnnxModel;
@@ -87,7 +87,10 @@ function findingOf(name: string, { dtype, dims }: Shaped, batching: Batching): T
   return { kind: 'tensor', spec, batching };
 }
 
-/** batchingAsShaped says what shapes alone say. Without batching, every request must have the same sizes. */
+/**
+ * batchingAsShaped gives the batching that shapes alone allow. Without batching, every request must have the same
+ * sizes.
+ */
 function batchingAsShaped({ first, second, both }: Shapes): Batching {
   if (dtypeInfo(first.dtype) === undefined && first.dtype !== STRING_DTYPE)
     return { kind: 'mixed', why: `tensors of ${first.dtype} cannot be joined` };
@@ -99,7 +102,7 @@ function batchingAsShaped({ first, second, both }: Shapes): Batching {
   };
 }
 
-/** typesOf gives what ONNX Runtime infers of tensors when it loads the model; nothing is run. */
+/** typesOf gives the types that ONNX Runtime infers for tensors when it loads the model; it runs nothing. */
 async function typesOf(trial: Trial, names: readonly string[]): Promise<Map<string, TensorInfo>> {
   return await loaded(trial, exposeTensors(trial.model, names), async ({ outputInfo }) => {
     return new Map(outputInfo.map((info) => [info.name, info]));
@@ -124,7 +127,7 @@ async function shapesOf(
   return new Map(names.map((name, i) => [name, shapes(i)]));
 }
 
-/** compared says what the values of tensors say of their batching. */
+/** compared gives the batching of tensors by their values. */
 async function* compared(
   trial: Trial,
   candidates: readonly Candidate[],
@@ -150,7 +153,7 @@ async function* compared(
   }
 }
 
-/** randomAmong finds the tensors that have other values when the same request is run again. */
+/** randomAmong finds the tensors whose values differ when the same request is run again. */
 async function randomAmong(
   trial: Trial,
   chunk: readonly { readonly probe: Probe }[],
@@ -213,7 +216,7 @@ function* chunks<T>(items: readonly T[], sizeOf: (item: T) => number): Generator
   if (chunk.length > 0) yield chunk;
 }
 
-/** observed gives what probes answer for each request and for both at once. */
+/** observed gives the answers of probes for each request and for both at once. */
 async function observed<T>(
   trial: Trial,
   probes: readonly Probe[],
@@ -226,7 +229,7 @@ async function observed<T>(
       const { outputs: values } = await trial.executor.run(model, feeds, [...new Set(outputs)]);
       return read(outputs.map((name) => values[name]!));
     };
-    // The largest run comes first: what ONNX Runtime's arena takes for it has room for the others.
+    // The largest run comes first, so that the memory that ONNX Runtime's arena takes for it has room for the others.
     const both = trial.both === undefined ? undefined : await run(trial.both);
     return { first: await run(trial.first), second: await run(trial.second), both };
   });

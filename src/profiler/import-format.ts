@@ -49,7 +49,7 @@ function looksOf(text: string): ImportFormat[] | string {
   } catch (error) {
     return `it is neither a table of numbers nor JSON: ${(error as Error).message}`;
   }
-  if (!Array.isArray(value)) return 'it is JSON and no list of events, runs or layers';
+  if (!Array.isArray(value)) return 'it is JSON, but not a list of events, runs or layers';
   const entries = value.filter((entry): entry is object => typeof entry === 'object' && entry !== null);
   const looks: ImportFormat[] = [];
   if (entries.some(isOfTrtexec)) looks.push('trtexec');
@@ -57,7 +57,7 @@ function looksOf(text: string): ImportFormat[] | string {
   return looks.length > 0 ? looks : 'it is a list without the events of ONNX Runtime or the times of trtexec';
 }
 
-/** isTable looks at the first line with something in it; what else is wrong with a table is for its reader to say. */
+/** isTable looks only at the first line that is not empty; other faults of a table are left to its reader. */
 function isTable(text: string): boolean {
   const line = text.split(/\r?\n/).find((one) => one.trim() !== '') ?? '';
   return line.split(',').every((cell) => cell.trim() !== '' && Number.isFinite(Number(cell)));

@@ -5,7 +5,7 @@ import { figureOf } from './statistics.js';
 /** No run or node takes longer than a day. */
 const MOST_US = 24 * 3600 * 1e6;
 
-/** So many events of a file are told. */
+/** At most this many faulty events of a file are reported. */
 const MOST_FAULTS = 20;
 
 /**

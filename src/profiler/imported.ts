@@ -1,6 +1,6 @@
 import { emittedHead, type Fault, fault, InputError, type Profile } from '../artifacts/index.js';
 
-/** MeasuredFile is what another tool's run of one block wrote, and what it was a run of. */
+/** MeasuredFile is the output of another tool for one block, with what it measured. */
 export interface MeasuredFile {
   readonly path: string;
   readonly text: string;

@@ -2,7 +2,7 @@ import type { Executor, NodeTimingOptions, NodeTimings, Tensors } from '../execu
 import { type OnnxModel, readModel } from '../onnx/index.js';
 import { type OptimizedNode, originalsOf } from './attribution.js';
 
-/** LayerTimes is what one profiled session says of a model's layers. */
+/** LayerTimes holds the times of a model's layers from one profiled session. */
 export interface LayerTimes {
   /** The µs of one run per original node, as a mean over the quiet runs; 0 for nodes that were folded away. */
   readonly layerUs: number[];

@@ -12,14 +12,14 @@ import type { Timed } from './measure-group.js';
 import { disagreement, figureOf, roundUs, sumOverWhole, unfitness } from './statistics.js';
 import type { PreparedModel } from './types.js';
 
-/** Group is a virtual size and a batch size of a class: its cells are measured together. */
+/** Group is a virtual size and a batch size of a class, the cells of which are measured together. */
 export interface Group {
   readonly className: string;
   readonly virtual: number;
   readonly batch: number;
 }
 
-/** Beginning is what a ledger starts with. */
+/** Beginning holds the start of a ledger. */
 interface Beginning {
   readonly blocks: ProfiledBlock[];
   /** How the blocks were asked for; absent where they are another profile's. */
@@ -28,7 +28,7 @@ interface Beginning {
   readonly date?: string;
 }
 
-/** Ledger holds the profile while it is being measured: what is known, and what is missing. */
+/** Ledger holds the profile while it is being measured, with the figures so far and the gaps. */
 export class Ledger {
   readonly #profile: Profile;
   /** The share of a run that each layer takes, by class and batch. */

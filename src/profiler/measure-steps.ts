@@ -16,7 +16,7 @@ import type { Limits, PreparedModel } from './types.js';
  */
 const ARENA_FACTOR = 3;
 
-/** GroupParts are what is measured together, and where it comes from. */
+/** GroupParts are the parts that are measured together, and their sources. */
 export interface GroupParts {
   readonly group: Group;
   readonly ids: readonly TimedPart['id'][];

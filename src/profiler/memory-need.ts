@@ -73,7 +73,7 @@ export function memoryError(task: string, { why }: OutOfMemoryError): InputError
 }
 
 /**
- * tellingFailures does something with executors. What memory or ONNX Runtime does not allow is told as an InputError.
+ * tellingFailures does something with executors, and reports errors of memory or of ONNX Runtime as an InputError.
  * @param task what could not be done then: completes "Cannot …"
  */
 export async function tellingFailures<T>(task: string, act: () => Promise<T>): Promise<T> {

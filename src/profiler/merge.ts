@@ -16,7 +16,7 @@ export interface MeasuredProfile {
 }
 
 /**
- * mergeProfiles makes one profile of what several machines measured: the same model (by digest) and the same blocks
+ * mergeProfiles makes one profile of the profiles of several machines: the same model (by digest) and the same blocks
  * (by nodes), each machine with its device classes. A class that two profiles share is joined where both measured it
  * with the same settings and no figure differs; a virtual or batch size that only one has is taken from that one.
  * `inputs` is left to the caller, who knows the files.

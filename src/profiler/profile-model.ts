@@ -344,7 +344,7 @@ function notTensors({ model, outputs }: PreparedModel): string[] {
   return model.graph.outputs.map(({ name }) => name).filter((name) => !tensors.has(name));
 }
 
-/** Books are where figures are recorded, and who receives them meanwhile. */
+/** Books are where figures are recorded, and the receivers of progress and checkpoints. */
 interface Books {
   readonly ledger: Ledger;
   readonly checkpoints: Checkpoints;
@@ -356,7 +356,7 @@ interface Work extends Books {
   readonly pace: Pace;
 }
 
-/** cellsOf says what is to be measured of a group: the blocks that are missing, and the whole model. */
+/** cellsOf lists the cells of a group to measure: the blocks that are missing, and the whole model. */
 function cellsOf(ledger: Ledger, group: Group): Cells {
   return { ...group, count: ledger.missing(group).length + 1 };
 }

@@ -17,9 +17,9 @@ import { commonWindow, rotationCount, spanMs } from './statistics.js';
 export interface Stand {
   /** Loads a model on every virtual GPU. */
   load(path: string): Promise<LoadedCopies>;
-  /** Every virtual GPU runs the models in turn on what they hold, again and again. */
+  /** Every virtual GPU runs the models in turn on the feeds that it holds, again and again. */
   rotate(parts: readonly LoadedCopies[], stop: MeasureStop): Promise<Rotated>;
-  /** Closes all executors. It waits no longer than `graceMs` for what is under way. */
+  /** Closes all executors. It waits no longer than `graceMs` for calls under way. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export interface LoadedCopies {
 }
 
 export interface Rotated {
-  /** By part, the durations in µs of the runs during which all copies were busy. */
+  /** The durations in µs, by part, of the runs during which all copies were busy. */
   readonly durationsUs: number[][];
   /** The rotations of the copy that made the fewest. */
   readonly rotations: number;

@@ -18,7 +18,9 @@ export interface PrepareOptions {
   readonly feeds?: Tensors;
   /** One number for every element of an input, for inputs such as a sampling rate. */
   readonly fill?: Readonly<Record<string, number>>;
-  /** The most memory that the processes which run the model may take; by default what is available, less a reserve. */
+  /**
+   * The most memory that the processes which run the model may take; by default the available memory, less a reserve.
+   */
   readonly memoryLimitBytes?: number | undefined;
   /** Starts the executors that run the model; by default `startExecutor`. */
   readonly startExecutor?: StartExecutor;
@@ -50,7 +52,7 @@ export interface PreparedModel {
   /** The model's inputs at batch 1, or at the fixed batch. */
   readonly inputs: readonly TensorSpec[];
   readonly outputs: readonly TensorSpec[];
-  /** What was found of inputs, outputs, and every tensor that crosses some cut. */
+  /** The findings about inputs, outputs, and every tensor that crosses some cut. */
   readonly tensors: ReadonlyMap<string, TensorFinding>;
   /** The tensors' types for extraction, with the batch axis open. */
   readonly types: ReadonlyMap<string, TensorType>;
@@ -59,7 +61,7 @@ export interface PreparedModel {
   readonly request: Tensors;
 }
 
-/** TensorFinding is what was found of a tensor when the model ran. */
+/** TensorFinding is what a run of the model showed about a tensor. */
 export type TensorFinding =
   | { readonly kind: 'tensor'; readonly spec: TensorSpec; readonly batching: Batching }
   | { readonly kind: 'not-a-tensor' };
@@ -101,7 +103,9 @@ export interface ProfileOptions {
   /** A profile whose blocks (known by their nodes) are measured instead. */
   readonly blocksOf?: import('../artifacts/index.js').Profile;
   readonly limits?: Partial<Limits>;
-  /** The most memory that the processes which run the model may take; by default what is available, less a reserve. */
+  /**
+   * The most memory that the processes which run the model may take; by default the available memory, less a reserve.
+   */
   readonly memoryLimitBytes?: number | undefined;
   /** Starts the executors that run the model; by default `startExecutor`. */
   readonly startExecutor?: StartExecutor;
@@ -134,7 +138,7 @@ export type ProgressEvent =
     }
   | { readonly kind: 'warning'; readonly message: string };
 
-/** Cells are what is being measured: blocks and the whole model, in rotation. */
+/** Cells are the cells that are measured together: blocks and the whole model, in rotation. */
 export interface Cells {
   readonly className: string;
   readonly virtual: number;

@@ -7,7 +7,7 @@ import {
   tensorBytes,
 } from '../execution/index.js';
 
-/** WireFault says in words why something cannot be read as a tensor. The caller adds the place. */
+/** WireFault explains why something cannot be read as a tensor. The caller adds the place. */
 export class WireFault extends Error {}
 
 /**

@@ -1,10 +1,10 @@
 import type { CompareRow, ComparisonDocument } from '../api/index.js';
 import { figure, orDash, percent, type Table } from './table.js';
 
-/** A table of so many rows does not fit on a screen, so that a line says what came out. */
+/** For a table with more rows than fit on a screen, a line sums up the results. */
 const LONG_TABLE = 20;
 
-/** Of the rows without a plan, this many have their reasons told. */
+/** The reasons of at most this many rows without a plan are shown. */
 const MOST_REASONS = 10;
 
 /**
@@ -85,7 +85,7 @@ function mixWords(mix: CompareRow['mix']): string {
 }
 
 /**
- * compareNotes says what the table does not: why rows have no plan, why no frontier is marked, and what an
+ * compareNotes gives what the table does not show: why rows have no plan, why no frontier is marked, and what an
  * interruption left out.
  */
 export function compareNotes({ rows, cases, complete }: ComparisonDocument): string[] {
@@ -131,7 +131,7 @@ function reasonOf(row: CompareRow): string {
   return `no plan with ${caseWords(row)}: ${reasons[0]}${more}`;
 }
 
-/** caseWords names a row by its mix and what was swept. */
+/** caseWords names a row by its mix and its swept values. */
 function caseWords({ mix, slo, margin }: CompareRow): string {
   return [
     mixWords(mix),

@@ -75,7 +75,7 @@ function ms(value: number | undefined): string {
   return orDash(value, (some) => `${upwards(some)} ms`);
 }
 
-/** upwards rounds an SLO up, so that what is said of it still holds. */
+/** upwards rounds an SLO up, so that statements about it still hold. */
 function upwards(ms: number): string {
   return String(Number((Math.ceil(ms * 1000 - 1e-6) / 1000).toFixed(3)));
 }

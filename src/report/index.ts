@@ -1,9 +1,8 @@
 /**
- * This room makes what people see of results.
+ * This room shows results to people.
  *
- * It takes result objects, and gives tables as values, sentences, and figures as people read them. It draws
- * and prints nothing: `cli` does, with a table library. Start reading at `table.ts`, then the file of a
- * command.
+ * It takes result objects, and gives tables as values, sentences, and formatted figures. It draws and prints nothing:
+ * `cli` does, with a table library. Start reading at `table.ts`, then the file of a command.
  */
 export { bundleTable } from './bundle.js';
 export { compareNotes, compareTable } from './compare.js';

@@ -77,7 +77,7 @@ export function classUseTable(plan: PooledPlan): Table {
   return { columns: ['class', 'used', `${more} per GPU (bound)`, 'one GPU more gives'], rows };
 }
 
-/** className gives a class's name, and says when the class is emulated. */
+/** className gives a class's name, marked when the class is emulated. */
 function className(plan: PooledPlan, name: string): string {
   return plan.classes[name]?.emulated ? `${name} (emulated)` : name;
 }

@@ -32,8 +32,8 @@ export function latencyTable(profile: Profile): Table {
 }
 
 /**
- * boundaryChangeLine says what float16 at the cuts does to the outputs. `change` is a share of max|output|;
- * it is not finite where they overflow.
+ * boundaryChangeLine states the change of the outputs by float16 at the cuts. `change` is a share of max|output|; it is
+ * not finite where they overflow.
  */
 export function boundaryChangeLine(change: number): string {
   return Number.isFinite(change)
@@ -62,7 +62,7 @@ export function blockTable(profile: Profile): Table {
   return { columns: ['block', 'nodes', 'sends on', ...classes.map(({ head }) => head)], rows };
 }
 
-/** How much of a profile there is, where some of it is missing. */
+/** The part of a profile that exists, where some of it is missing. */
 export function measuredText({ devices }: Profile): string {
   const rows = Object.values(devices).flatMap(({ blockLatencyUs }) =>
     Object.values(blockLatencyUs).flatMap((byBatch) => Object.values(byBatch)),
@@ -97,7 +97,7 @@ function sumOf(values: readonly (number | null)[]): number | undefined {
   return sum;
 }
 
-/** So many lines about unfit figures are shown one by one. */
+/** Up to this many lines about unfit figures are shown one by one. */
 const MOST_UNFIT_LINES = 3;
 const UNFIT = /(is|are) unfit\b/;
 

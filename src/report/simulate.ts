@@ -7,7 +7,7 @@ import type {
 } from '../artifacts/index.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 
-/** simulationHeadlines states the outcome of a run in one sentence, and what decided it in another. */
+/** simulationHeadlines states the outcome of a run in one sentence, and the choices that decided it in another. */
 export function simulationHeadlines(report: SimulationReport): string[] {
   const { complete, overall, workload, scheduler, seed, execution } = report;
   const rate = workload.models.reduce((sum, { rps }) => sum + rps, 0);
@@ -29,14 +29,14 @@ export function simulationHeadlines(report: SimulationReport): string[] {
 }
 
 /**
- * missedShares names what stayed below a share in time: all requests, or those of a model. A model without
- * requests is not named.
+ * missedShares names the shares in time that are below the wanted one: that of all requests, or of a model. A model
+ * without requests is not named.
  */
 export function missedShares({ overall, models }: SimulationReport, share: number): string[] {
   const below = ({ attainment = 0 }: SimulatedRequests): boolean => attainment < share;
   const said = (whose: string, { attainment }: SimulatedRequests): string =>
     attainment === undefined
-      ? `No request came${whose}: that ${share} are in time is not shown`
+      ? `No request came${whose}, so it is not shown that ${share} are in time`
       : `Attainment${whose} is ${Number(attainment.toPrecision(6))}, below ${share}`;
   const missed = models.filter(({ requests }) => requests.arrived > 0 && below(requests));
   return [
@@ -103,7 +103,7 @@ export function busyTable({ classes, links }: SimulationReport): Table {
   return { columns: ['class', 'virtual GPUs', 'GPUs', 'busy'], rows };
 }
 
-/** poolTable has one row per pool: what it executed. */
+/** poolTable has one row per pool with its executions. */
 export function poolTable({ pools }: SimulationReport): Table {
   const rows = pools.map((pool) => [
     pool.model,
@@ -117,7 +117,7 @@ export function poolTable({ pools }: SimulationReport): Table {
   return { columns: ['model', 'part', 'on', 'batch', 'mean batch', 'batches', 'busy'], rows };
 }
 
-/** dropTable says why and where requests were dropped. It is empty when none were. */
+/** dropTable gives the reasons and places of drops. It is empty when there were none. */
 export function dropTable({ drops }: SimulationReport): Table {
   const rows = drops.map(({ model, reason, place, count: requests }) => [
     model,

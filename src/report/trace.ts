@@ -3,7 +3,7 @@ import { count, figure, orDash, percent, type Table } from './table.js';
 
 type Told = Omit<DescribedTrace, 'share'> & { readonly share?: number };
 
-/** traceTable has a column per trace, and one for all of them together: what it asks for, line by line. */
+/** traceTable has a column per trace, and one for all of them together, with one figure per line. */
 export function traceTable({ traces, all }: TraceDescription): Table {
   const told: Told[] = all === undefined ? [...traces] : [...traces, { ...all, name: 'all' }];
   const lines: [string, (trace: Told) => string][] = [
@@ -41,7 +41,7 @@ export function traceTable({ traces, all }: TraceDescription): Table {
   };
 }
 
-/** requestsText says how many requests a trace that was made has, where the trace that it was made from had others. */
+/** requestsText states the number of requests of a changed trace, where it differs from that of the original. */
 export function requestsText({ traces, requestsBefore }: TraceDescription): string | undefined {
   const after = traces[0]?.requests;
   if (requestsBefore === undefined || after === undefined) return undefined;

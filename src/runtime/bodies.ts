@@ -107,7 +107,10 @@ export class Bodies {
     this.heldBytes += bytes;
   }
 
-  /** refusal says why a body of `bytes`, for which `more` memory is needed now, is not taken, if it is not. */
+  /**
+   * refusal says why a body of `bytes`, for which `more` memory is needed now, is refused; it is undefined if the body
+   * is accepted.
+   */
   private refusal(bytes: number, more: number): BodyError | undefined {
     const { oneBytes, allBytes } = this.limits;
     if (bytes > oneBytes)

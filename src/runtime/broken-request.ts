@@ -2,8 +2,8 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * answerBroken answers what is no request of HTTP, or has not come whole in time, and ends its connection: what follows
- * on it cannot be read.
+ * answerBroken answers a request that is not valid HTTP, or has not come whole in time, and ends its connection:
+ * nothing after it can be read.
  */
 export function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;

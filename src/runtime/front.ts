@@ -25,7 +25,7 @@ const EXTENSIONS = [
   'schedule_policy',
 ];
 
-/** FrontParts is what the HTTP server stands before. */
+/** FrontParts are the parts behind the HTTP server. */
 export interface FrontParts {
   readonly bundle: OpenedBundle;
   readonly driver: LiveDriver;
@@ -97,8 +97,8 @@ export function makeFront(parts: FrontParts): FastifyInstance {
 }
 
 /**
- * takeAnyContentType sets aside what a client says of its body. No route looks at it, and a request is not to be refused
- * for a header that is empty or misspelt.
+ * takeAnyContentType ignores the content type of a body. No route uses it, and a request is not to be refused for a
+ * header that is empty or misspelt.
  */
 function takeAnyContentType(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
@@ -149,7 +149,7 @@ function modelIndex(bundle: OpenedBundle, { model, version }: ModelPath): number
   const index = bundle.models.findIndex(({ name }) => name === model);
   if (index < 0) {
     const known = bundle.models.map(({ name }) => name).join(', ');
-    throw new StatusError(404, `There is no model ${JSON.stringify(model)}; served are ${known}`);
+    throw new StatusError(404, `There is no model ${JSON.stringify(model)}; the served models are ${known}`);
   }
   if (version !== undefined && version !== '1') {
     throw new StatusError(404, `Model ${model} has no version ${JSON.stringify(version)}; it has 1`);
@@ -288,9 +288,9 @@ function dropWords({ reason, place }: Extract<Ending, { kind: 'dropped' }>): Rec
 const DROP_WORDS = {
   deadline: 'it could not be answered by its deadline',
   'device-down': 'its device went down, or none came up, and no other could serve it in time',
-  'queue-full': 'more requests are in flight than are held',
+  'queue-full': 'more requests are in flight than the server holds',
   draining: 'the server is closing',
-  overload: 'more comes than can be answered in time',
+  overload: 'more requests come than can be answered in time',
 } as const;
 
 function addErrors(app: FastifyInstance): void {

@@ -109,7 +109,7 @@ function readInputs(
   if (!Array.isArray(list)) {
     faults.push({
       path: 'inputs',
-      message: `is not a list; needed are ${model.inputs.map(describe).join(', ')}`,
+      message: `is not a list; the inputs are ${model.inputs.map(describe).join(', ')}`,
     });
     return undefined;
   }

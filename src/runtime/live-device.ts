@@ -78,7 +78,7 @@ function wholeDevices(plans: { device: Device; virtual: number; gpu: string }[])
   return new Map(plans.map(({ device, virtual, gpu }) => [gpu, { device, virtual, count: 1 }]));
 }
 
-/** DeviceWork is what the pool of a device gives it to do. */
+/** DeviceWork is the work that the pool of a device has for it. */
 export interface DeviceWork {
   readonly partition: LivePartition;
   readonly largestBatch: number;

@@ -41,7 +41,7 @@ export interface DriverObserver {
   failure(device: number, why: string): void;
 }
 
-/** DriverParts is what a driver is made of besides the bundle and its devices. */
+/** DriverParts holds the parts of a driver besides the bundle and its devices. */
 export interface DriverParts {
   readonly makeCore: (decisions: Decisions) => ServingCore;
   readonly observer: DriverObserver;
@@ -463,8 +463,8 @@ function joined(rows: readonly Tensors[], spec: { name: string; batchAxis?: numb
 }
 
 /**
- * toldOf gives the part of an error that a person is told: one line, without a stack and without the output
- * of a process that ended.
+ * toldOf gives the part of an error that is for people: one line, without a stack and without the output of a process
+ * that ended.
  */
 function toldOf(error: unknown): string {
   return firstLine(error instanceof Error ? error.message : String(error));

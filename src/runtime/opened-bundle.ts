@@ -22,7 +22,7 @@ export interface OpenedBundle {
   plan: PooledPlan;
   topology: Topology;
   models: LiveModel[];
-  /** What the devices of each pool of the topology run. */
+  /** The work of the devices of each pool of the topology. */
   partitions: LivePartition[];
 }
 
@@ -39,7 +39,7 @@ export interface LiveModel {
   weight: number;
 }
 
-/** LivePartition says what a pool's devices take in and give out. */
+/** LivePartition holds the inputs and outputs of a pool's devices. */
 export interface LivePartition {
   file: string;
   inputs: TensorSpec[];
@@ -197,7 +197,7 @@ function checkFeeds(
   });
 }
 
-/** typeText says what a tensor is, the size of the batch's axis marked: `float32[1*, 16]`. */
+/** typeText describes a tensor, with the size of the batch's axis marked: `float32[1*, 16]`. */
 function typeText({ dtype, shape, batchAxis }: TensorSpec): string {
   return `${dtype}[${shape.map((size, axis) => (axis === batchAxis ? `${size}*` : size)).join(', ')}]`;
 }

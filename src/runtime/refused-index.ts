@@ -1,9 +1,9 @@
 import { indexRefusal, isStrings, type Tensors } from '../execution/index.js';
 
 /**
- * refusedIndex says what is wrong with a request whose execution failed because an index in its data was out of range.
- * It names the inputs that hold the index, as far as any does.
- * @param why what ONNX Runtime said
+ * refusedIndex explains a failed execution to the client where an index in its data was out of range. It names the
+ * inputs that hold the index, as far as any does.
+ * @param why the message of ONNX Runtime
  * @returns undefined where the execution failed for another reason
  */
 export function refusedIndex(why: string, rows: readonly Tensors[]): string | undefined {

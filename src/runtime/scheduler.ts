@@ -11,10 +11,10 @@ const LIVE_SCHEDULER = 'stage-local';
 const MOST_SLACK_NS = 3e6;
 
 /**
- * liveScheduler finds the scheduler that a server runs. Schedulers with a slack keep one unless the options
- * say otherwise. Reservations need none, because the time of reading and answering lengthens the measured
- * executions and is expected from then on.
- * @throws InputError with everything that is wrong with the scheduler and its policy
+ * liveScheduler finds the scheduler that a server runs. Schedulers with a slack keep one unless the options say
+ * otherwise. Reservations need none, because the time of reading and answering lengthens the measured executions and is
+ * expected from then on.
+ * @throws InputError with every fault of the scheduler's name and its policy
  */
 export function liveScheduler(
   { scheduler = LIVE_SCHEDULER, policy = [] }: Pick<ServeOptions, 'scheduler' | 'policy'>,

@@ -127,7 +127,7 @@ class Server implements RunningServer {
   async release(): Promise<void> {
     await this.driver.drain();
     this.driver.stop();
-    // What is still open after this time is a body that never ends, or an answer that nobody reads.
+    // A connection that is still open after this time has a body that never ends, or an answer that nobody reads.
     const cut = setTimeout(() => this.front.server.closeAllConnections(), CLOSE_MS);
     await Promise.all([this.front.close(), ...this.devices.map((device) => device.close())]);
     clearTimeout(cut);

@@ -1,6 +1,6 @@
 /**
- * brokenPromise makes the error for a promise broken between a core and its driver. That is a fault of ours,
- * never of the input.
+ * brokenPromise makes the error for a promise broken between a core and its driver. Such an error is a bug in
+ * inferplan, never a fault of the input.
  */
 export function brokenPromise(what: string): Error {
   return new Error(`Broken promise of the serving core: ${what}`);

@@ -17,10 +17,9 @@ export interface ServingCore {
    */
   arrived(at: number, model: number, deadlineNs: number, rows: number): number;
   /**
-   * wouldDrop tells whether a request of one row that came now would be dropped because of the requests
-   * before it. It changes nothing. It is true only where, on every pipeline that is up, tasks that can still
-   * be in time fill all devices with full batches until it is too late for this one. So a refusal never keeps
-   * a device from work.
+   * wouldDrop tells whether a request of one row that came now would be dropped because of the requests before it. It
+   * changes nothing. It is true only where, in every pipeline that is up, tasks that can still be in time fill all
+   * devices with full batches until it is too late for this one. So a refusal never leaves a device idle.
    * @param ahead requests that will come before it and are not in yet
    */
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean;
@@ -32,8 +31,8 @@ export interface ServingCore {
   turnedAway(at: number, model: number): number;
   /**
    * cancelled tells that the client of a request has left.
-   * @returns whether this ended the request. Where it is false, the outcome was decided before: the driver
-   *   has heard it, or finds it in the buffer.
+   * @returns whether this ended the request. It is false where the outcome was decided before: the driver
+   *   has already carried out that decision, or finds it in the buffer.
    */
   cancelled(at: number, request: number): boolean;
   /** started tells that the device of the batch has begun it. */
@@ -60,8 +59,8 @@ export interface ServingCore {
    */
   deviceDown(at: number, device: number): void;
   /**
-   * drain tells that no further request is taken in. The requests that are in are finished without waiting
-   * for company.
+   * drain tells that no further request is taken in. The requests that are in are finished, and no batch waits for
+   * company any more.
    */
   drain(at: number): void;
   /** decide tells that all events of this instant have been told. */

@@ -1,8 +1,8 @@
 import { grownColumn } from '../collections/index.js';
 
 /**
- * Decision numbers the kinds of decisions, and says what the numbers a to d of each kind mean
- * (docs/design.md, "One core, two drivers").
+ * Decision numbers the kinds of decisions, and gives the meaning of the numbers a to d for each kind (docs/design.md,
+ * "One core, two drivers").
  */
 export const Decision = {
   /**

@@ -29,7 +29,7 @@ export function chosenScheduler(
 ): ChosenScheduler | undefined {
   const known = Object.keys(SCHEDULERS).join(', ');
   if (!Object.hasOwn(SCHEDULERS, name)) {
-    told.add(fault(`is ${JSON.stringify(name)}; valid are ${known}`, option('scheduler')));
+    told.add(fault(`is ${JSON.stringify(name)}; valid values are ${known}`, option('scheduler')));
     return undefined;
   }
   const found: Scheduler = SCHEDULERS[name as SchedulerName];
@@ -90,7 +90,7 @@ function withAssignments(
 
 /**
  * assign sets one choice of a policy.
- * @returns what is wrong with the value, if anything
+ * @returns the fault of the value, if it has one
  */
 function assign(
   policy: Record<string, unknown>,
@@ -144,7 +144,7 @@ function assignPart(
   const number = numberOf(value);
   if (number === undefined) return `${value} is not a number of 0 or more`;
   if (part.endsWith('Ns') && !Number.isSafeInteger(number)) return `${value} is not a whole number`;
-  if (number > 1 && AT_MOST_1.has(`${key}.${part}`)) return `${value} is more than 1, which is all`;
+  if (number > 1 && AT_MOST_1.has(`${key}.${part}`)) return `${value} is more than 1, which stands for all`;
   policy[key] = { ...(now as object), [part]: number };
   return undefined;
 }

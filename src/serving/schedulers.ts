@@ -41,8 +41,8 @@ type Choices<P> = {
 export type AnyPolicy = Readonly<Record<string, unknown>>;
 
 /**
- * Scheduler holds what a scheduler is chosen and made by: its default policy, its presets, the choices that a
- * person may make, and its core.
+ * Scheduler holds the parts of a scheduler: its default policy, its presets, the choices that a person may make, and
+ * its core.
  */
 export interface Scheduler {
   readonly policy: AnyPolicy;

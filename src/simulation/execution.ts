@@ -15,7 +15,7 @@ import type { PlanProfiles } from './profiles.js';
 /** The 95th percentile of a normal distribution lies this many deviations above the median. */
 const P95_DEVIATIONS = 1.6448536269514722;
 
-/** Execution says how executions differ from the plan. It is plain data. */
+/** Execution describes how executions differ from the plan. It is plain data. */
 export interface Execution {
   /** Executions take this multiple of the planned time. */
   readonly slow: number;
@@ -81,8 +81,8 @@ export function profiledJitter(
   if (profiles.length !== plan.models.length) {
     const said =
       profiles.length === 0
-        ? 'the plan names no profile that is there'
-        : `only ${profiles.length} of the plan's profiles are there`;
+        ? "none of the plan's profiles exists"
+        : `only ${profiles.length} of the plan's profiles exist`;
     told.missing(
       fault(
         `${said}; give a coefficient of variation instead, such as ${option('jitter')} 0.1`,

@@ -117,7 +117,12 @@ function ratesOf(models: LoadedModels, texts: readonly string[], told: ToldFault
   if (texts.length === 0) return undefined;
   if (total === undefined) return { kind: 'each', byModel };
   if (texts.length > 1)
-    told.add(fault('a rate for all models stands alone; else name every model, as model=500', option('rps')));
+    told.add(
+      fault(
+        'a rate for all models must be the only one; otherwise name every model, as model=500',
+        option('rps'),
+      ),
+    );
   return { kind: 'total', rps: total };
 }
 
@@ -152,7 +157,10 @@ async function readSources(
   }
   if (read.length > 1 && read.some(({ source }) => source.model === undefined))
     told.add(
-      fault('a trace for all models stands alone; else name each model, as model=file', option('traces')),
+      fault(
+        'a trace for all models must be the only one; otherwise name each model, as model=file',
+        option('traces'),
+      ),
     );
   return read;
 }
@@ -170,7 +178,7 @@ function refuseUntraced(
   if (rps?.kind !== 'each' || read.some(({ source }) => source.model === undefined)) return;
   models.forEach(({ name }, model) => {
     if (rps.byModel[model] !== 0 && !read.some(({ source }) => source.model === model))
-      told.add(fault(`${name} has no trace, the others do: give it one`, `${option('rps')} "${name}=…"`));
+      told.add(fault(`${name} has no trace, but others do: give it one`, `${option('rps')} "${name}=…"`));
   });
 }
 

@@ -55,13 +55,13 @@ export function phasesOf(models: LoadedModels, options: PhaseOptions, told: Told
   const before = told.count;
   const others = { load, rps: rps[0], duration, traces: traces[0] };
   for (const [name, value] of Object.entries(others))
-    if (value !== undefined) told.add(fault(`is said by each ${option('phases')}`, option(name)));
+    if (value !== undefined) told.add(fault(`is given by each ${option('phases')}`, option(name)));
   const phases = texts.map((text) => new PhaseText(text, models, told).read(arrivals === 'gamma', cv));
   if (told.count > before) return undefined;
   if ((phases[0] as Phase).transitionS > 0)
     told.add(
       fault(
-        'over=: there is nothing before the first phase to come from',
+        'over=: no phase comes before the first, so it has no transition',
         `${option('phases')} "${texts[0]}"`,
       ),
     );
@@ -159,7 +159,7 @@ class PhaseText {
     const { load, rps, byModel } = this.rates;
     const said = Object.keys(this.rates).length;
     if (said !== 1)
-      this.fault(said === 0 ? `says no rate, ${LOOKS}` : 'takes one of load=, rps= and rates of models');
+      this.fault(said === 0 ? `has no rate, ${LOOKS}` : 'takes one of load=, rps= and rates of models');
     if (load !== undefined) return plannedRates(this.models, load);
     return rps === undefined ? (byModel ?? []) : byWeight(this.models, rps);
   }

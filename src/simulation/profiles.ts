@@ -43,7 +43,7 @@ export async function profilesOf(plan: Loaded<'pooled-plan'>, told: ToldFaults):
 
 type UnitsOf = typeof import('../milp/index.js').unitsOf;
 
-/** Sums of the same numbers differ by rounding. */
+/** Sums of the same numbers in different orders differ by rounding. */
 const RELATIVE_ROUNDING = 1e-9;
 
 /**
@@ -63,7 +63,7 @@ export async function planProfileFaults(plan: PooledPlan, profiles: PlanProfiles
           ? []
           : [
               fault(
-                `${wrong.said}, in its profile ${path} ${wrong.profiled}: solve again`,
+                `${wrong.said}, but in its profile ${path} ${wrong.profiled}: solve again`,
                 `${at}${wrong.at}`,
               ),
             ];

@@ -151,7 +151,7 @@ export function windowFaults(
   const leastMs = Math.ceil(durationNs / 1e6 / most);
   return [
     fault(
-      `would be ${windows} windows; at most ${most} are kept for this plan: take ${leastMs}ms or more`,
+      `gives ${windows} windows; at most ${most} are kept for this plan: take ${leastMs}ms or more`,
       option('windows'),
     ),
   ];

@@ -55,7 +55,7 @@ export function sweptLoads(text: string, told: ToldFaults): number[] {
   const usual = Math.max(2, Math.round((to - from) / USUAL_STEP) + 1);
   const points = match[3] === undefined ? (from === to ? 1 : usual) : Number(match[3]);
   const wrong: string[] = [];
-  if (from <= 0) wrong.push('begins at 0; a load is more');
+  if (from <= 0) wrong.push('begins at 0; a load must be above 0');
   if (to < from) wrong.push(`runs from ${from} down to ${to}`);
   if (to > MOST_LOAD) wrong.push(`reaches ${to} times the planned rate; at most ${MOST_LOAD} are simulated`);
   const least = to > from ? 2 : 1;

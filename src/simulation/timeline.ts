@@ -14,8 +14,8 @@ export interface WrittenTimeline {
   readonly slices: number;
   readonly bytes: number;
   /**
-   * The instant in nanoseconds at which the timeline was cut because its file was full. What ended before it
-   * is in the file.
+   * The instant in nanoseconds at which the timeline was cut because its file was full. Steps that ended before it are
+   * in the file.
    */
   readonly cutAtNs?: number;
 }

@@ -19,7 +19,7 @@ const NS_PER_DAY = 86_400e9;
 function refuse(at: number, priority: number): never {
   if (at > Number.MAX_SAFE_INTEGER) {
     const days = (at / NS_PER_DAY).toPrecision(3);
-    const said = `something would happen ${days} days after the start, but a run can last only 104`;
+    const said = `an event would come ${days} days after the start, but a run can last only 104`;
     const advice = 'Take a smaller load, shorter executions, or a scheduler that drops what it cannot serve.';
     throw new InputError('simulate any further', [fault(said)], advice);
   }

@@ -1,10 +1,9 @@
 /**
- * The room `simulator` is the virtual driver: it runs a serving core against virtual devices and links in
- * virtual time.
+ * The room `simulator` is the virtual driver: it runs a serving core against virtual devices and links in virtual time.
  *
- * In go a topology, a core and arrivals. Out come a summary and, told to observers, everything that happens.
- * The event queue also serves other estimators. The room has no clock, reads no files and has no randomness
- * but what it is handed. What figures mean is for `metrics`, and which core to drive is for the caller.
+ * In go a topology, a core and arrivals. Out come a summary and, to observers, every event. The event queue also serves
+ * other estimators. The room has no clock, reads no files and draws no random numbers of its own. The room `metrics`
+ * gives figures their meaning, and the caller chooses the core.
  *
  * Start with `simulate.ts`, then `virtual-driver.ts` for the order of events within an instant.
  */

@@ -1,6 +1,6 @@
 import type { ServingCore, Topology } from '../serving/index.js';
 
-/** OutcomeCode numbers what became of a request. */
+/** OutcomeCode numbers the outcomes of a request. */
 export const OutcomeCode = { inTime: 0, late: 1, dropped: 2, failed: 3 } as const;
 export type OutcomeCode = (typeof OutcomeCode)[keyof typeof OutcomeCode];
 
@@ -19,9 +19,9 @@ export interface SimulationView {
 }
 
 /**
- * SimulationObserver is told what happens, as it happens: plain numbers, and times in integer nanoseconds
- * that never go back. Numbers of requests and batches are used again after their end. All methods are
- * optional, and an absent one costs nothing.
+ * SimulationObserver is told every event when it happens: plain numbers, and times in integer nanoseconds that never go
+ * back. Numbers of requests and batches are used again after their end. All methods are optional, and an absent one
+ * costs nothing.
  */
 export interface SimulationObserver {
   /** begun tells that the run begins. */

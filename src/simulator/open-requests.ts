@@ -10,7 +10,7 @@ function refuseEnd(request: number): never {
   throw brokenPromise(`request number ${request} ends without being open`);
 }
 
-/** OpenRequests holds what the driver remembers of requests whose numbers are in use, as columns. */
+/** OpenRequests holds the driver's memory of requests whose numbers are in use, as columns. */
 export class OpenRequests {
   private isOpen = new Uint8Array(0);
   private arrived = new Float64Array(0);

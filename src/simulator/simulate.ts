@@ -3,7 +3,7 @@ import type { Arrivals } from '../workload/index.js';
 import type { SimulationObserver } from './observer.js';
 import { type SimulationSummary, VirtualDriver } from './virtual-driver.js';
 
-/** SimulatorOptions holds what a simulation is made from. */
+/** SimulatorOptions holds the parts of a simulation. */
 export interface SimulatorOptions {
   topology: Topology;
   /** `makeCore` makes the core to be driven, over the buffer it is given. */
@@ -16,7 +16,7 @@ export interface SimulatorOptions {
    * It is asked once, when the batch starts.
    */
   execution?: (pool: number, size: number, plannedNs: number) => number;
-  /** `log` is told everything that the core hears and says. */
+  /** `log` receives every event that the core hears and every decision that it makes. */
   log?: (entry: LogEntry) => void;
 }
 

@@ -19,12 +19,12 @@ import { Watchers } from './watchers.js';
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * Kind numbers the kinds of events by their priorities: what ends at an instant is told before what may begin
- * then.
+ * Kind numbers the kinds of events by their priorities: steps that end at an instant are told before those that may
+ * begin then.
  */
 const Kind = { transferEnds: 0, executionEnds: 1, deviceMayBegin: 2, linksMayBegin: 3 } as const;
 
-/** Driven holds what a VirtualDriver is made from (SimulatorOptions). */
+/** Driven holds the parts of a VirtualDriver (SimulatorOptions). */
 export interface Driven {
   topology: Topology;
   decisions: Decisions;
@@ -42,7 +42,7 @@ export interface SimulationSummary {
   late: number;
   dropped: number;
   failed: number;
-  /** `endNs` is when the last thing happened. */
+  /** `endNs` is the time of the last event. */
   endNs: number;
 }
 
@@ -62,12 +62,11 @@ function refuseModel(model: number): never {
 /**
  * VirtualDriver drives a core in virtual time.
  *
- * Within an instant, events are told in this order: devices up (at 0), transfers that end, executions that
- * end (each followed by the start of the batch that waited for that device or link), what waited for its
- * earliest time, the timer, and arrivals. Among equals, the first scheduled is the first told. Then the core
- * decides, all decisions are carried out in their order, and the core is told which batches that began. Where
- * more steps end at the same instant because of it (steps of no length), these are told and the core decides
- * again, until the instant is quiet.
+ * Within an instant, events are told in this order: devices up (at 0), transfers that end, executions that end (each
+ * followed by the start of the batch that waited for that device or link), steps that waited for their earliest time,
+ * the timer, and arrivals. Among equals, the first scheduled is the first told. Then the core decides, all decisions
+ * are carried out in their order, and the core is told which batches began by that. Where this makes more steps end at
+ * the same instant (steps of no length), these are told and the core decides again, until the instant is quiet.
  */
 export class VirtualDriver {
   private readonly topology: Topology;
@@ -186,7 +185,7 @@ export class VirtualDriver {
     }
   }
 
-  /** settle decides and carries out until nothing more happens at this instant. */
+  /** settle lets the core decide and carries out its decisions until nothing more happens at this instant. */
   private settle(): void {
     for (;;) {
       this.core.decide(this.now);

@@ -11,8 +11,8 @@ function those<K extends keyof SimulationObserver>(
 }
 
 /**
- * Watchers tells observers what they want to hear, in their order. An event that nobody wants to hear costs
- * one comparison.
+ * Watchers tells observers the events for which they have methods, in the observers' order. An event without such a
+ * method costs one comparison.
  */
 export class Watchers {
   private readonly ofArrived: Watching<'arrived'>[];

@@ -141,7 +141,10 @@ function phaseFaults(phases: readonly LoadPhase[]): Fault[] {
     }
   });
   if ((phases[0]?.transitionS ?? 0) > 0)
-    faults.push({ path: '/0/transitionS', message: 'there is nothing before the first phase to come from' });
+    faults.push({
+      path: '/0/transitionS',
+      message: 'no phase comes before the first, so it has no transition',
+    });
   if (faults.length === 0 && !phases.some((phase) => phase.rps > 0))
     faults.push({ path: '', message: 'the rate of every phase is 0' });
   if (faults.length === 0 && !phases.some((phase) => phase.durationS + (phase.transitionS ?? 0) > 0))

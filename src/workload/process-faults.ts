@@ -10,7 +10,7 @@ const MOST_CV = 1000;
 /** variationFault says what is wrong with a coefficient of variation of gamma arrivals, if anything is. */
 export function variationFault(cv: number): string | undefined {
   if (cv === 0 || (cv >= LEAST_CV && cv <= MOST_CV)) return undefined;
-  return `is ${cv}; valid are 0 and ${LEAST_CV} to ${MOST_CV}`;
+  return `is ${cv}; valid values are 0 and ${LEAST_CV} to ${MOST_CV}`;
 }
 
 /**

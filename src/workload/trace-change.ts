@@ -31,10 +31,9 @@ export interface Reshape {
 /**
  * reshapedTrace changes the rate or the duration of a trace and keeps its shape.
  * - A rate alone changes it as `rescaledTrace` does: arrivals move closer together or further apart, counts change.
- * - A duration alone stretches time: the last request, or the end of the last interval, comes then.
+ * - A duration alone stretches time, so that the last request, or the end of the last interval, comes then.
  * - With both, time is stretched, and then there are more or fewer requests. Counts change. Of arrivals, the first and
- *   the last stay; of the others, some are left out at random, or some are added at random where arrivals are dense.
- * Counts stay whole: what rounding takes from an interval goes to the next.
+ *   the last stay; of the others, some are left out at random, or some are added at random where arrivals are dense. Counts stay whole: the remainder of rounding in an interval goes to the next.
  * @param stream draws which arrivals are left out or added; nothing else is drawn
  * @throws InputError where the trace has no rate or duration that could be changed, or would have no or too many requests
  */
@@ -93,7 +92,7 @@ function thinnedOrFilled(timesNs: Float64Array, rps: number, stream: RandomSourc
   return wanted < timesNs.length ? thinned(timesNs, wanted, stream) : filled(timesNs, wanted, stream);
 }
 
-/** thinned chooses so many arrivals, the first and the last among them, all others equally likely. */
+/** thinned chooses `wanted` arrivals, the first and the last among them, all others equally likely. */
 function thinned(timesNs: Float64Array, wanted: number, stream: RandomSource): Float64Array {
   const kept = new Float64Array(wanted);
   let count = 1;

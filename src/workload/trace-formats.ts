@@ -1,8 +1,8 @@
-/** LineSink receives what a format finds in the fields of a line, and checks the numbers. */
+/** LineSink receives the values that a format finds in the fields of a line, and checks the numbers. */
 export interface LineSink {
-  /** arrival adds a request so many nanoseconds after the start (or after the format's own zero). */
+  /** arrival adds a request at this many nanoseconds after the start (or after the format's own zero). */
   arrival(ns: number): void;
-  /** interval adds an interval with so many requests. */
+  /** interval adds an interval with this many requests. */
   interval(seconds: number, count: number): void;
   /** counts adds one source's requests in each of its intervals. The counts of all sources are added up. */
   counts(seconds: number, counts: readonly number[]): void;
@@ -35,8 +35,8 @@ const NS_PER_US = 1e3;
 const SECONDS_PER_MINUTE = 60;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 /**
- * These are no numbers, but a person may have meant them as such. A first line with one is data with a fault,
- * not a header.
+ * These are no numbers, but a person may have meant them as numbers. A first line with one is a faulty row, not a
+ * header.
  */
 const NEARLY_A_NUMBER = /^([+-]?(nan|inf|infinity)|[+-].*)$/i;
 
@@ -68,7 +68,7 @@ function readArrival(fields: readonly string[], sink: LineSink, name: string): v
 function readInterval(fields: readonly string[], sink: LineSink): void {
   const seconds = sink.number(fields, 0, 'interval_s');
   const count = sink.whole(fields, 1, 'count');
-  if (seconds === 0) sink.fault('interval_s is 0; an interval has a length');
+  if (seconds === 0) sink.fault('interval_s is 0; it must be above 0');
   else if (seconds !== undefined && count !== undefined) sink.interval(seconds, count);
 }
 

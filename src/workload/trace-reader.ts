@@ -192,7 +192,7 @@ export class TraceReader implements LineSink {
     if (this.format !== undefined) return this.format.header;
     this.unknownFormat = true;
     this.fault(
-      `${shown(fields.join(','))} begins no trace that is known; known are ${knownLooks().join('; ')}`,
+      `${shown(fields.join(','))} is not the first line of a known trace; the known formats are ${knownLooks().join('; ')}`,
     );
     return true;
   }
@@ -220,7 +220,8 @@ export class TraceReader implements LineSink {
   private scheduled(i: number, ms: number): void {
     const ns = Math.round(ms * NS_PER_MS);
     if (!Number.isSafeInteger(ns)) this.addFault(`/data/${i}/timestamp`, TOO_LATE);
-    else if (ns < this.times.last()) this.addFault(`/data/${i}/timestamp`, 'is earlier than that before it');
+    else if (ns < this.times.last())
+      this.addFault(`/data/${i}/timestamp`, 'is earlier than the one before it');
     else this.times.push(ns);
   }
 

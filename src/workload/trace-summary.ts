@@ -3,7 +3,7 @@ import { eachWindow } from './trace-windows.js';
 
 const NS_PER_S = 1e9;
 
-/** TraceSummary says what a trace asks for. Rates are in requests per second. */
+/** TraceSummary holds the figures of a trace. Rates are in requests per second. */
 export interface TraceSummary {
   /** Whether it has arrival times, or counts per interval. */
   readonly kind: Trace['kind'];
@@ -20,7 +20,7 @@ export interface TraceSummary {
   readonly intervals?: IntervalSummary;
 }
 
-/** WindowSummary is of the requests in windows of one length. */
+/** WindowSummary holds the figures of requests in windows of one length. */
 export interface WindowSummary {
   readonly lengthS: number;
   readonly count: number;

@@ -75,7 +75,7 @@ async function contents(path: string): Promise<Record<string, string>> {
 }
 
 describe('the chain from ONNX file to served requests', () => {
-  it('profiles, solves, deploys the same bytes twice, and everything validates', async () => {
+  it('profiles, solves, deploys the same bytes twice, and all its files validate', async () => {
     const { profile } = await profileModelFile(at('model.onnx'), {
       ...PROFILE,
       output: at('model.profile.json'),
@@ -100,7 +100,7 @@ describe('the chain from ONNX file to served requests', () => {
   it.each([
     'models/model',
     'manifest.json',
-  ])('deploys nothing when it is stopped once it has written %s, and leaves the bundle that was there', async (written) => {
+  ])('deploys nothing when it is aborted once it has written %s, and leaves the earlier bundle', async (written) => {
     const before = await contents(at('bundle'));
     const signal = abortedOnce(() => existsSync(at(`.bundle.${process.pid}.tmp/${written}`)));
     await expect(deployPlan(at('plan.json'), { output: at('bundle'), signal })).rejects.toThrow(/abort/);
@@ -316,7 +316,7 @@ describe('partitionModelFile()', () => {
     expect(await contents(at('blocks'))).toEqual(before);
   });
 
-  it('leaves the earlier blocks and nothing half written when it is stopped', async () => {
+  it('leaves the earlier blocks, and nothing half written, when it is aborted', async () => {
     await rm(at('blocks/notes.txt'));
     const before = await contents(at('blocks'));
     const listed = await readdir(folder);

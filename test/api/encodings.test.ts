@@ -27,7 +27,7 @@ it.each<[string, string, () => Promise<unknown>]>([
         ...{ model: 'm', virtual: 1, batch: [1], cutBytes: at('x.csv') },
       }),
   ],
-])('%s in UTF-16 is named as what it is', async (_, text, run) => {
+])('%s in UTF-16 is reported by its encoding', async (_, text, run) => {
   await writeFile(at('m-L4-0.csv'), '1500\n');
   await writeFile(at('x.csv'), `\uFEFF${text}`, 'utf16le');
   await expect(run()).rejects.toThrow(/x\.csv: it is text in UTF-16; save it as UTF-8/);

@@ -79,7 +79,7 @@ it('deployPlan() and partitionModelFile() refuse external data that changed sinc
 });
 
 it('plan deploy stopped by Ctrl-C exits with 130 and leaves no folder behind', async () => {
-  // A minute of hashing and no more: a file that is all hole.
+  // The file is sparse and would take a minute to hash.
   await truncate(at('weights.bin'), 2 ** 36);
   const args = [PLAN_PROGRAM, 'deploy', at('plan.json'), '-o', at('stopped')];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });

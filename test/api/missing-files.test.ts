@@ -75,7 +75,7 @@ it.each<[string, () => Promise<unknown>, string[]]>([
   for (const file of files) expect(message).toMatch(new RegExp(`${file}: there is no such file`));
 });
 
-it('a file that is bad beside one that is missing makes bad input of both', async () => {
+it('a file that is bad beside one that is missing makes an InputError that is no MissingError', async () => {
   const error = await diffPlanFiles(at('a.json'), at('bad.json')).catch((thrown: unknown) => thrown);
   expect(error).not.toBeInstanceOf(MissingError);
   expect(error).toBeInstanceOf(InputError);

@@ -28,10 +28,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Waves from −1 to 1. */
+/** waves holds numbers from −1 to 1. */
 const waves = (count: number): number[] => Array.from({ length: count }, (_, i) => Math.sin(i));
 
-/** A small convolutional model whose input and output say these sizes. */
+/** A small convolutional model whose input and output declare these sizes. */
 function convolution(input: (number | string)[], output: (number | string)[]): Uint8Array {
   const pads = w.attribute.ints('pads', [1, 1, 1, 1]);
   const graph = w.graph({
@@ -60,7 +60,7 @@ describe('a model whose input has sizes of −1', () => {
   const dim = { 'x.2': SIZE, 'x.3': SIZE };
   beforeAll(() => writeFile(at('model.onnx'), convolution([-1, 3, -1, -1], [-1, 2])));
 
-  it('is told which sizes are to be given, and takes them', async () => {
+  it('is refused with the names of the sizes that must be given, and is taken with them', async () => {
     await expect(profileAt(undefined)).rejects.toThrow(
       /dimension x\.2 is not given[\s\S]*dimension x\.3 is not given\nGive `dim` x\.2=<size> `dim` x\.3=<size>\./,
     );
@@ -73,7 +73,7 @@ describe('a model whose input has sizes of −1', () => {
     expect(profile.model.fixedBatch).toBeUndefined();
   });
 
-  it('is cut, deployed and served with the answers it gives as it is', async () => {
+  it('is cut, deployed and served, and answers as the original does', async () => {
     const cut = { devices: DEVICES, blocks: 2, method: 'greedy', boundary: 'exact' } as const;
     const profile = at('model.profile.json');
     const { extracted } = await partitionModelFile(at('model.onnx'), { ...cut, profile, extract: at('cut') });
@@ -107,7 +107,7 @@ describe('a model whose input has sizes of −1', () => {
 });
 
 describe('a model whose input has sizes of 0', () => {
-  it('says what ONNX Runtime makes of them, and takes others', async () => {
+  it('is refused where a size is 0, and is taken with other sizes', async () => {
     await writeFile(at('model.onnx'), convolution([0, 3, 0, 0], [0, 2]));
     await expect(profileAt(undefined)).rejects.toThrow(
       /the size of x\.0, x\.2, x\.3 is 0; where that means any size, give `dim` x\.0=<size> `dim` x\.2=/,

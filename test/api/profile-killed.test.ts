@@ -32,7 +32,7 @@ async function readProfile(output: string): Promise<Profile> {
 interface Started {
   readonly child: ChildProcess;
   readonly ended: Promise<number | null>;
-  /** What it wrote for people until it ended. */
+  /** The text that the process wrote for people until it ended. */
   readonly told: { text: string };
 }
 
@@ -89,7 +89,7 @@ it('plan profile --resume continues with the measurements of a killed run', asyn
   expect(rows(whole).flat()).not.toContain(null);
 });
 
-it('plan profile keeps what is measured on SIGTERM, leaves nothing else behind, and says how to go on', async () => {
+it('plan profile keeps its measurements on SIGTERM, leaves no other file, and says how to continue', async () => {
   await rm(at('tmp'), { recursive: true });
   await mkdir(at('tmp'));
   const { child, ended, told } = start('stopped.json');

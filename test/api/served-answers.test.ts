@@ -77,7 +77,7 @@ async function cutPlan(boundary: 'exact' | 'float16'): Promise<PooledPlan> {
 describe('a bundle cut into partitions', () => {
   it.each(
     cases<readonly ('exact' | 'float16')[]>(['exact'], ['exact', 'float16']),
-  )("answers every request with the model's own outputs, batched, boundary %s", async (boundary) => {
+  )("answers every request with the model's own outputs, batched, with boundary %s", async (boundary) => {
     const plan = await cutPlan(boundary);
     expect(plan.models[0]?.pipelines.map(({ partitions }) => partitions.length)).toEqual([2]);
     await deployPlan(at('plan.json'), { output: at('bundle') });

@@ -132,7 +132,7 @@ describe('simulatePlan()', () => {
     }
   });
 
-  it('gives the same bytes for the same seed, and others for another seed', async () => {
+  it('gives the same bytes for the same seed, and other bytes for another seed', async () => {
     const path = await planFile(PAIR);
     const files = await Promise.all(
       [3, 3, 4].map(async (seed, i) => {
@@ -146,7 +146,7 @@ describe('simulatePlan()', () => {
     expect(files[2]?.[0]).not.toBe(files[0]?.[0]);
   });
 
-  it('gives the figures that can be computed by hand for evenly spaced requests on one device', async () => {
+  it('gives figures that can be computed by hand for evenly spaced requests on one device', async () => {
     const { overall, classes, pools, percentileError } = await simulated(SINGLE, {
       arrivals: 'uniform',
       load: 0.5,
@@ -177,8 +177,8 @@ describe('simulatePlan()', () => {
     const phases = ['40s,m0=100,m1=40', '40s,m0=20,m1=80,over=20s', '20s,load=0', '20s,rps=120'];
     const options = { phases, windows: 20 };
     const { workload, windows, models } = await simulated(PAIR, options);
-    // These are means over 140 s: 40 s at one rate, 20 s of transition, 40 s at the next, 20 s at none, and
-    // 20 s with one quarter and three quarters.
+    // These are means over 140 s: 40 s at one rate, 20 s of transition, 40 s at the next, 20 s without arrivals, and 20
+    // s with shares of a quarter and three quarters.
     const mean = [4000 + 1200 + 800 + 600, 1600 + 1200 + 3200 + 1800].map((requests) => requests / 140);
     expect(workload).toMatchObject({ arrivals: 'poisson', durationS: 140 });
     expect(workload.phases?.[1]).toEqual({ durationS: 40, transitionS: 20, rps: [20, 80] });
@@ -219,7 +219,7 @@ describe('simulatePlan()', () => {
     expect((compute?.p95 as number) / (compute?.p50 as number)).toBeCloseTo(Math.exp(1.6449 * deviation), 1);
   });
 
-  it('draws the same numbers for a model when another model is put before it', () => {
+  it('draws the same numbers for a model when another model comes before it', () => {
     const both = topologyOf(PAIR);
     const alone = topologyOf({
       ...PAIR,
@@ -362,7 +362,7 @@ describe('simulatePlan()', () => {
     expect(shared.workload.spread).toBeUndefined();
   });
 
-  it('says for how long nothing arrives when a trace ends before the duration', async () => {
+  it('warns of the time without arrivals when a trace ends before the duration', async () => {
     const traces = [join(folder, 'short.csv')];
     await writeFile(traces[0]!, 'arrival_s\n0.5\n1.5\n');
     const { warnings } = await simulatePlan(EXAMPLE, { traces, duration: 4 });
@@ -382,7 +382,7 @@ describe('simulatePlan()', () => {
     expect(inputs?.[1]?.sha256).toBe(sha256Of(text));
   });
 
-  it('serves the requests that have arrived when it is interrupted, and says so', async () => {
+  it('serves the requests that have arrived when it is interrupted, and the report tells', async () => {
     const { setup } = await prepareSimulation(await planFile(PAIR), { duration: 1000, load: 0.8 });
     let asked = 0;
     const run = await runSimulation(setup, { windowNs: 1e9 }, { interrupted: () => ++asked === 3 });
@@ -415,10 +415,7 @@ describe('simulatePlan()', () => {
   });
 });
 
-/**
- * planWithProfile writes a plan that names its profile, as the example does, with a spread that differs by
- * batch.
- */
+/** planWithProfile writes a plan that names its profile, as the example does. The profile's spread differs by batch. */
 async function planWithProfile(): Promise<{ plan: string; profile: string; value: PooledPlan }> {
   const blocks = (us: number) => [us, us / 2];
   const profile: Profile = {
@@ -452,7 +449,7 @@ async function planWithProfile(): Promise<{ plan: string; profile: string; value
   return { plan: await planFile(value), profile: join(folder, name), value };
 }
 
-describe('simulatePlan() by the spread of the profile', () => {
+describe('simulatePlan() with the spread of the profile', () => {
   it('draws the planned median and the profiled 95th percentile of each batch', async () => {
     const { plan } = await planWithProfile();
     const { report } = await simulatePlan(plan, {
@@ -483,7 +480,7 @@ describe('simulatePlan() by the spread of the profile', () => {
     for (const found of more) expect(found).toBeCloseTo(deviation(2), 6);
   });
 
-  it('accepts a plan without its profile, but not with another profile', async () => {
+  it('accepts a plan whose profile is missing, but not one whose profile has changed', async () => {
     const { plan, profile } = await planWithProfile();
     await writeFile(profile, `${await readFile(profile, 'utf8')}\n`);
     await expect(simulatePlan(plan, { duration: 1 })).rejects.toThrow(
@@ -505,16 +502,16 @@ describe('simulatePlan() by the spread of the profile', () => {
       return refused.catch((error: InputError) => error.message.replace(/^.*partitions\/0/, ''));
     };
     expect(await refusal((part) => part.latencyUsByBatch.splice(1, 1, 4400))).toMatch(
-      /^\/latencyUsByBatch\/1: is 4400 µs, in its profile .*profile-\d+.json 4500 µs: solve again$/,
+      /^\/latencyUsByBatch\/1: is 4400 µs, but in its profile .*profile-\d+.json 4500 µs: solve again$/,
     );
     expect(await refusal((part) => part.latencyUsByBatch.splice(2, 1, 5000))).toContain(
-      '/latencyUsByBatch/2: is 5000 µs, in its profile',
+      '/latencyUsByBatch/2: is 5000 µs, but in its profile',
     );
     expect(await refusal((part) => part.latencyUsByBatch.splice(0, 1, null))).toContain(
-      '0: was not measured, in',
+      '0: was not measured, but in',
     );
     expect(await refusal((part) => Object.assign(part, { blocks: [0, 3] }))).toMatch(
-      /^\/blocks: ends at block 3, in its profile .* there are 2/,
+      /^\/blocks: ends at block 3, but in its profile .* there are 2/,
     );
     expect(await refusal((part) => Object.assign(part, { transferBytes: 10 }))).toContain(
       '/transferBytes: is 10',
@@ -529,7 +526,7 @@ describe('simulatePlan() by the spread of the profile', () => {
     ]);
   });
 
-  it('checks a plan of layers against profiled layers, measured or shared out', async () => {
+  it('checks a plan of layers against profiled layers, whether measured or derived from blocks', async () => {
     const layered: Profile = {
       kind: 'profile',
       version: '1.0',
@@ -578,18 +575,18 @@ models: [{profile: layered.json, sloMs: 30}]\nplanner: {granularity: layer}\n`,
     };
     expect(await told((part) => Object.assign(part, { transferBytes: 51 }))).toEqual([
       expect.stringMatching(
-        /partitions\/0\/transferBytes is 51, in its profile .*layered.json 50: solve again/,
+        /partitions\/0\/transferBytes is 51, but in its profile .*layered.json 50: solve again/,
       ),
     ]);
     expect(await told((part) => Object.assign(part, { layers: [0, 4] }))).toEqual([
-      expect.stringMatching(/layers ends at layer 4, in its profile .*layered.json there are 3/),
+      expect.stringMatching(/layers ends at layer 4, but in its profile .*layered.json there are 3/),
     ]);
     expect(await told((part) => part.latencyUsByBatch.splice(1, 1, 3))).toEqual([
-      expect.stringMatching(/latencyUsByBatch\/1 is 3 µs, in its profile .* (4200|2700) µs/),
+      expect.stringMatching(/latencyUsByBatch\/1 is 3 µs, but in its profile .* (4200|2700) µs/),
     ]);
   });
 
-  it('names the spread that the profile lacks', async () => {
+  it('names the cells whose spread the profile lacks', async () => {
     const { profile, value } = await planWithProfile();
     const known = JSON.parse(await readFile(profile, 'utf8')) as Profile;
     const { blockLatencyP95Us: _, ...bare } = known.devices.cpu!;
@@ -603,7 +600,7 @@ models: [{profile: layered.json, sloMs: 30}]\nplanner: {granularity: layer}\n`,
 });
 
 describe('simulatePlan() refuses', () => {
-  it('everything that is wrong at once, and writes nothing', async () => {
+  it('faulty options, all at once, and writes nothing', async () => {
     const output = join(folder, 'refused.json');
     const bad = await traceFile('arrival_s\n0.2\n-1\nnan\n\n0.1\n');
     const refused = simulatePlan(await planFile(PAIR), {
@@ -644,21 +641,21 @@ describe('simulatePlan() refuses', () => {
     [
       'an unknown scheduler',
       { scheduler: 'best' },
-      /"best"; valid are reservation, reactive, stage-local, fifo/,
+      /"best"; valid values are reservation, reactive, stage-local, fifo/,
     ],
     [
       'a preset that is not there',
       { scheduler: 'fifo', preset: 'published' },
       /the scheduler fifo has no presets/,
     ],
-    ['a name every object has', { scheduler: 'constructor' }, /valid are/],
+    ['a name every object has', { scheduler: 'constructor' }, /valid values are/],
     ['a preset every object has', { preset: 'constructor' }, /the scheduler reservation has published/],
     ['gamma without its variation', { arrivals: 'gamma' }, /needs `cv`/],
-    ['a rate for all among rates for one', { rps: ['5', 'm0=3'] }, /stands alone/],
+    ['a rate for all among rates for one', { rps: ['5', 'm0=3'] }, /must be the only one/],
     [
       'too many windows',
       { windows: 1e-6 },
-      /would be 5000000 windows; at most \d+ are kept for this plan: take 1ms or more/,
+      /gives 5000000 windows; at most \d+ are kept for this plan: take 1ms or more/,
     ],
     [
       'more than time can count',
@@ -669,13 +666,13 @@ describe('simulatePlan() refuses', () => {
     [
       'report and timeline in one file',
       { output: 'x.json', timeline: './x.json' },
-      /`timeline`: \.\/x\.json is to hold two things/,
+      /`timeline`: \.\/x\.json is named for two outputs/,
     ],
     ['windows of less', { duration: 1e-9, windows: 1e-10 }, /`windows`: is less than a nanosecond/],
     ['less than a nanosecond', { duration: 1e-10 }, /`duration`: is less than a nanosecond/],
     ['more requests than nanoseconds', { rps: ['1e10'] }, /asks for 1.0e\+10 requests\/s; at most 1e\+9/],
-    ['gamma of no shape', { arrivals: 'gamma', cv: 1e-200 }, /`cv`: is 1e-200; valid are 0 and/],
-    ['gamma without bounds', { arrivals: 'gamma', cv: 1e6 }, /`cv`: is 1000000; valid are 0 and/],
+    ['gamma of no shape', { arrivals: 'gamma', cv: 1e-200 }, /`cv`: is 1e-200; valid values are 0 and/],
+    ['gamma without bounds', { arrivals: 'gamma', cv: 1e6 }, /`cv`: is 1000000; valid values are 0 and/],
     ['executions without end', { slow: 1e300 }, /`slow`: is 1e\+300; it must be above 0 and at most 1000000/],
     ['jitter without end', { jitter: 1e200 }, /`jitter`: is 1e\+200; it must be 0 to 100/],
     ['no speed', { slow: 0 }, /`slow`: is 0; it must be above 0/],
@@ -700,9 +697,9 @@ describe('simulatePlan() refuses', () => {
     [
       'phases and what they say',
       { phases: ['5s,load=1'], rps: ['4'], load: 2 },
-      /`load`: is said by each.*\n.*`rps`: is said by each/,
+      /`load`: is given by each.*\n.*`rps`: is given by each/,
     ],
-    ['a phase of no rate', { phases: ['5s'] }, /`phases` "5s": says no rate, such as 60s,load=0.5/],
+    ['a phase of no rate', { phases: ['5s'] }, /`phases` "5s": has no rate, such as 60s,load=0.5/],
     ['a phase of two rates', { phases: ['5s,load=1,m0=4'] }, /takes one of load=, rps= and rates of models/],
     ['a phase of no length', { phases: ['0s,load=1'] }, /"0s" is not a time above 0/],
     [
@@ -711,19 +708,23 @@ describe('simulatePlan() refuses', () => {
       /there is no m7=; there are load=, rps=, cv=, over=, m0=, m1=/,
     ],
     ['phases without a request', { phases: ['5s,load=0', '5s,m0=0'] }, /the rate of every phase is 0/],
-    ['a transition from nowhere', { phases: ['5s,load=1,over=2s'] }, /nothing before the first phase/],
+    ['a transition from nowhere', { phases: ['5s,load=1,over=2s'] }, /no phase comes before the first/],
     ['a rate twice', { phases: ['5s,load=1,load=2'] }, /load is given twice/],
     ['no number', { phases: ['5s,load=x', '5s,rps=-1', '5s,over'] }, /rps is "-1"; it must be a number/],
     ['variation of Poisson', { phases: ['5s,load=1,cv=2'] }, /cv= is for `arrivals` gamma/],
     ['gamma phases without it', { phases: ['5s,load=1'], arrivals: 'gamma' }, /needs cv=.* or `cv`/],
-    ['too much of it', { phases: ['5s,load=1,cv=1e9'], arrivals: 'gamma' }, /cv is 1000000000; valid are/],
+    [
+      'too much of it',
+      { phases: ['5s,load=1,cv=1e9'], arrivals: 'gamma' },
+      /cv is 1000000000; valid values are/,
+    ],
     ['phases longer than time', { phases: ['2000h,load=1', '600h,load=1'] }, /arrive for 108.3 days/],
     ['phases denser than nanoseconds', { phases: ['1s,rps=1', '1s,rps=1e10'] }, /asks for 1.0e\+10/],
-    ['more than all', { policy: ['correction.weight=1.5'] }, /1.5 is more than 1, which is all/],
+    ['more than all', { policy: ['correction.weight=1.5'] }, /1.5 is more than 1, which stands for all/],
     [
       'a backlog longer than time',
       { scheduler: 'fifo', slow: 1e6, load: 30 },
-      /Cannot simulate any further: something would happen .* days after the start.*\nTake a smaller load/s,
+      /Cannot simulate any further: an event would come .* days after the start.*\nTake a smaller load/s,
     ],
     [
       'a format without a trace',
@@ -748,7 +749,7 @@ describe('simulatePlan() refuses', () => {
     await symlink(folder, link);
     await expect(simulatePlan(path, { output: join(link, basename(path)) })).rejects.toThrow(said);
     const twice = { output: join(folder, 'new.json'), timeline: join(link, 'new.json') };
-    await expect(simulatePlan(path, twice)).rejects.toThrow(/is to hold two things/);
+    await expect(simulatePlan(path, twice)).rejects.toThrow(/is named for two outputs/);
     await rm(link);
   });
 
@@ -767,7 +768,7 @@ describe('simulatePlan() refuses', () => {
     server.close();
   });
 
-  it('traces that cannot be what was meant', async () => {
+  it('traces that make no sense with the other options', async () => {
     const path = await planFile(PAIR);
     const times = await traceFile('0.5\n1.5\n');
     const instant = await traceFile('0.5\n0.5\n');
@@ -778,8 +779,8 @@ describe('simulatePlan() refuses', () => {
     await refuses({ traces: [dense] }, /asks for 9.0e\+24 requests\/s/);
     await refuses({ traces: [times], duration: 1e-10 }, /less than a nanosecond/);
     await refuses({ traces: [instant] }, /say over how long with `duration`/);
-    await refuses({ traces: [times], phases: ['5s,load=1'] }, /`traces`: is said by each `phases`/);
-    await refuses({ traces: [times, `m0=${times}`] }, /stands alone/);
+    await refuses({ traces: [times], phases: ['5s,load=1'] }, /`traces`: is given by each `phases`/);
+    await refuses({ traces: [times, `m0=${times}`] }, /must be the only one/);
     await refuses({ traces: [`m0=${times}`, `m0=${times}`] }, /that model has a trace already/);
     await refuses({ traces: [`m0=${times}`], rps: ['m0=5', 'm1=5'] }, /m1 has no trace/);
     await refuses({ traces: [times], rps: ['m0=5'] }, /takes one rate for all/);
@@ -798,12 +799,12 @@ describe('simulatePlan() refuses', () => {
     broken.placement.pop();
     const refused = simulated(broken, { scheduler: 'best' });
     await expect(refused).rejects.toThrow(/has 1 virtual GPUs, but 0 are placed/);
-    await expect(refused).rejects.toThrow(/valid are reservation/);
+    await expect(refused).rejects.toThrow(/valid values are reservation/);
   });
 });
 
 describe('sweepPlan()', () => {
-  it('gives the points asked for, and the largest loads of a hundredth that hold', async () => {
+  it('gives the points asked for, and the largest loads, to a hundredth, that hold', async () => {
     const path = await planFile(PAIR);
     const output = join(folder, 'sweep.json');
     const sweep = await sweepPlan(path, { sweep: 'load=0.6..2:8', duration: 4, output });

@@ -42,7 +42,7 @@ export async function writeSpec(
   return path;
 }
 
-/** withCounts resolves the problem anew with other counts. */
+/** withCounts resolves the problem with other counts. */
 export function withCounts(problem: PooledProblem, counts: Readonly<Record<string, number>>): PooledProblem {
   const devices = Object.entries(problem.cluster.devices).map(([name, device]) => [
     name,
@@ -52,7 +52,7 @@ export function withCounts(problem: PooledProblem, counts: Readonly<Record<strin
   return resolvedAgain({ ...problem, cluster });
 }
 
-/** withSlos resolves the problem anew with other SLOs. */
+/** withSlos resolves the problem with other SLOs. */
 export function withSlos(problem: PooledProblem, sloMs: readonly number[]): PooledProblem {
   const models = problem.models.map((model, m) => ({
     ...model,

@@ -8,7 +8,7 @@ describe('InputError', () => {
     expect(several.message).toBe('Cannot read x:\n  /a: is -1\n  /b: is -2\nMend both.');
   });
 
-  it('is what a MissingError is too', () => {
+  it('is the base class of MissingError', () => {
     expect(new MissingError('profile', [fault('no cuda')])).toBeInstanceOf(InputError);
   });
 });

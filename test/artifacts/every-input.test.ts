@@ -18,7 +18,7 @@ describe('everyInput()', () => {
     ]);
   });
 
-  it('throws the error of a single input as it is', async () => {
+  it('throws the error of a single input unchanged', async () => {
     const error = bad('a.json');
     expect(await refusal(Promise.resolve(1), Promise.reject(error))).toBe(error);
   });

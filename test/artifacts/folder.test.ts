@@ -25,7 +25,7 @@ function deadPid(): number {
 }
 
 describe('makeFolderWhole()', () => {
-  it('makes a folder, fills an empty one, and replaces one of its own', async () => {
+  it('makes a folder, fills an empty one, and replaces a folder that it made before', async () => {
     await makeFolderWhole(at('new'), others, writes('1'));
     await mkdir(at('empty'));
     await makeFolderWhole(at('empty'), others, writes('2'));
@@ -55,7 +55,7 @@ describe('makeFolderWhole()', () => {
     await expect(checkFolder(at('full'), others)).rejects.toThrow('other files: a, b, c, d, e and 2 more');
   });
 
-  it('fills the folder behind a link, and the link stays', async () => {
+  it('fills the folder behind a link, and keeps the link', async () => {
     await mkdir(at('real'));
     await symlink('real', at('link'));
     for (const text of ['1', '2']) {
@@ -66,7 +66,7 @@ describe('makeFolderWhole()', () => {
     expect((await readdir(parent)).sort()).toEqual(['link', 'real']);
   });
 
-  it('leaves what was there, and nothing else, when filling fails', async () => {
+  it('leaves the earlier contents, and nothing else, when filling fails', async () => {
     await makeFolderWhole(at('new'), mine, writes('1'));
     const failing = async (folder: string): Promise<void> => {
       await writes('2')(folder);
@@ -85,7 +85,7 @@ describe('makeFolderWhole()', () => {
     expect((await readdir(parent)).sort()).toEqual([...kept, 'new'].sort());
   });
 
-  it('moves back a folder that a killed process had moved aside, and removes it where another took its place', async () => {
+  it('moves back a folder that a killed process had moved aside, and removes it where another has taken its place', async () => {
     const dead = deadPid();
     await mkdir(at(`.new.${dead}.old`));
     await writes('old')(at(`.new.${dead}.old`));
@@ -100,7 +100,7 @@ describe('makeFolderWhole()', () => {
 });
 
 describe('writeWhole()', () => {
-  it('removes what a killed process left of the same file', async () => {
+  it('removes the leftovers of a killed process of the same file', async () => {
     await writeFile(at(`.p.json.${deadPid()}.tmp`), 'half');
     await writeWhole(at('p.json'), 'whole');
     expect(await readdir(parent)).toEqual(['p.json']);

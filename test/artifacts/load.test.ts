@@ -53,7 +53,7 @@ describe('loadArtifact()', () => {
     await expect(write('wide.yaml', CLUSTER, 'utf16le')).rejects.toThrow('it is text in UTF-16');
   });
 
-  it('says that a file is missing, is a folder, or is empty', async () => {
+  it('reports a file that is missing, is a folder, or is empty', async () => {
     await expect(loadArtifact(join(folder, 'none.json'), ['profile'])).rejects.toThrow(MissingError);
     await expect(loadArtifact(join(folder, 'none.json'), ['profile'])).rejects.toThrow(
       'there is no such file',
@@ -79,12 +79,12 @@ planner: { objective: speed }
     );
     const text = faults.map((fault) => fault.message).join('\n');
     expect(text).toContain('lacks "profile"');
-    expect(text).toContain('unknown key "wieght"; known are profile, sloMs, weight');
-    expect(text).toContain('is "speed"; valid are "throughput", "cost", "power"');
+    expect(text).toContain('unknown key "wieght"; known keys are profile, sloMs, weight');
+    expect(text).toContain('is "speed"; valid values are "throughput", "cost", "power"');
     expect(text).toContain('(is -1)');
   });
 
-  it('reports what is wrong inside an inline cluster, not that the cluster is no string', () => {
+  it('reports the faults inside an inline cluster, and not that the cluster is no string', () => {
     const faults = faultsOf(
       'kind: pooled\ncluster: { devices: { L4: { count: -2 } } }\nmodels: [{ profile: a, sloMs: 1 }]\n',
     );
@@ -105,7 +105,7 @@ planner: { objective: speed }
     expect(parseArtifact(JSON.stringify(profile), 'p.json', ['profile']).value).toEqual(profile);
   });
 
-  it('refuses a major version it does not know', () => {
+  it('refuses an unknown major version', () => {
     expect(faultsOf('{"kind":"profile","version":"2.0"}', 'p.json', ['profile'])[0]?.message).toContain(
       '2.0 is not known',
     );
@@ -128,14 +128,14 @@ planner: { objective: speed }
     expect(faultsOf('[1]', 'x.json')[0]?.message).toContain('holds a list');
   });
 
-  it('says what is wrong with text that does not parse', () => {
+  it('reports the fault of text that does not parse', () => {
     expect(faultsOf('{"kind": ', 'x.json')[0]?.message).toContain('it is not JSON');
     expect(faultsOf('a: 1\na: 2\n', 'x.yaml')).toEqual([
       { path: 'line 2', message: 'the key "a" is given twice in one map' },
     ]);
   });
 
-  it('refuses text that is nested without end, or whose anchors multiply', () => {
+  it('refuses text that is nested too deeply, or whose anchors multiply', () => {
     const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
     const said = [
       ['x.json', `{"kind": "pooled", "models": ${deep(2000)}}`, 'nested more than 64 levels deep'],
@@ -159,14 +159,14 @@ planner: { objective: speed }
       expect(() => parseArtifact(text, path, ['pooled'])).toThrow(words);
   });
 
-  it('names every key of a YAML map that is given twice, in a map of any size', () => {
+  it('names every key that a YAML map holds twice, in a map of any size', () => {
     const keys = Array.from({ length: 40_000 }, (_, i) => `k${i}: 1`).join('\n');
     expect(() => parseArtifact(`${keys}\nk7: 2\nk9: 2`, 'x.yaml', ['cluster'])).toThrow(
       /the key "k7" is given twice[\s\S]*the key "k9" is given twice/,
     );
   });
 
-  it('shows a number that is none as it was written', () => {
+  it('shows a number that is not finite as it was written', () => {
     const text = 'devices: { L4: { count: .nan } }\nnetworkGbps: 10';
     expect(() => parseArtifact(text, 'x.yaml', ['cluster'])).toThrow(
       '/devices/L4/count: is NaN, not a finite number',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseArtifact } from '../../src/artifacts/load.js';
 
-/** refusal gives the message for a text that cannot be read. */
+/** refusal gives the message about a text that cannot be read. */
 function refusal(text: string, path: string): string {
   try {
     parseArtifact(text, path, ['cluster']);
@@ -11,13 +11,13 @@ function refusal(text: string, path: string): string {
   return 'accepted';
 }
 
-it('parseArtifact() tells the first 50 errors of YAML, and how many more there are', () => {
+it('parseArtifact() reports the first 50 errors of YAML, and how many more there are', () => {
   const told = refusal(`${'a: '.repeat(1000)}\n`, 'c.yaml').split('\n');
   expect(told).toHaveLength(52);
   expect(told.at(-1)).toMatch(/… and \d+ more faults/);
 });
 
-it('parseArtifact() tells the first 50 numbers that are not finite, in the order of the file', () => {
+it('parseArtifact() reports the first 50 numbers that are not finite, in the order of the file', () => {
   const told = refusal(`{"a": [${Array(200).fill('1e999').join(',')}]}`, 'c.json').split('\n');
   expect(told).toHaveLength(52);
   expect(told[1]).toContain('/a/0');

@@ -25,7 +25,7 @@ import {
 import { type Stream, streamOf } from '../../src/random/index.js';
 
 let folder: string;
-/** at gives a path in the folder and leaves its dots as they are. */
+/** at gives a path in the folder and keeps its dots. */
 const at = (path: string): string => `${folder}/${path}`;
 
 beforeEach(async () => {
@@ -37,7 +37,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const SPEC = 'the spec';
 
-/** saidOf gives the fault of a file that is to be written while the spec is read. */
+/** saidOf gives the fault of a file that is to be written while the spec is an input. */
 async function saidOf(path: string, input = at('spec.yaml')): Promise<string | undefined> {
   const faults = await replacingFaults(outputFiles({ output: path }), [{ what: SPEC, path: input }]);
   return faults[0]?.message;
@@ -53,7 +53,7 @@ async function saidOfFolder(path: string, input = at('spec.yaml')): Promise<stri
 }
 
 describe('replacingFaults() of a file', () => {
-  it('knows an input by every path that leads to it', async () => {
+  it('recognizes an input by every path that leads to it', async () => {
     await symlink('spec.yaml', at('link'));
     await symlink(at('link'), at('sub/link-to-link'));
     await link(at('spec.yaml'), at('sub/hard'));
@@ -70,7 +70,7 @@ describe('replacingFaults() of a file', () => {
     expect(await saidOf(at('link'))).toContain(`link, the same file as ${at('spec.yaml')}, is the spec`);
   });
 
-  it('allows other files: beside the input, new ones, links that lead nowhere, and an input that does not exist', async () => {
+  it('allows other files: files beside the input, new ones, links that lead nowhere, and an input that does not exist', async () => {
     await writeFile(at('other.yaml'), 'spec');
     await symlink('nowhere', at('loose'));
     await symlink('round', at('round'));
@@ -87,7 +87,7 @@ describe('replacingFaults() of a file', () => {
     expect(await saidOf(at('gone'), at('gone'))).toBeUndefined();
   });
 
-  it('refuses a path that names nothing', async () => {
+  it('refuses a path without a file name', async () => {
     expect(await saidOf('')).toBe('names no file');
     expect(await saidOfFolder('')).toBe('names no folder');
   });
@@ -103,7 +103,7 @@ describe('replacingFaults() of two outputs', () => {
     await symlink(at('here/new.json'), at('sub/loose'));
     for (const other of ['new.json', 'sub/../new.json', 'here/new.json', 'loose', 'sub/loose'])
       expect(await both('new.json', other)).toMatchObject([
-        { path: '`timeline`', message: expect.stringContaining('is to hold two things') },
+        { path: '`timeline`', message: expect.stringContaining('is named for two outputs') },
       ]);
     expect(await both('new.json', 'sub/new.json')).toEqual([]);
     expect(await both('spec.yaml', 'here/spec.yaml')).toHaveLength(1);
@@ -121,12 +121,12 @@ describe('replacingFaults() of two outputs', () => {
     expect(await replacingFaults([folderOutput(at('block')), ...file], [])).toEqual([]);
     expect(
       await replacingFaults([folderOutput(at('p')), ...outputFiles({ output: at('p') })], []),
-    ).toMatchObject([{ message: expect.stringContaining('is to hold two things') }]);
+    ).toMatchObject([{ message: expect.stringContaining('is named for two outputs') }]);
   });
 });
 
 describe('replacingFaults() of a folder', () => {
-  it('refuses a folder that holds an input, by whatever path either is named', async () => {
+  it('refuses a folder that holds an input, whatever paths name the two', async () => {
     await writeFile(at('sub/spec.yaml'), 'spec');
     await symlink('sub', at('linked'));
     await symlink('sub/spec.yaml', at('link'));
@@ -141,7 +141,7 @@ describe('replacingFaults() of a folder', () => {
     expect(await saidOfFolder(at('spec.yaml'))).toContain('is the spec');
   });
 
-  it('reads its own path as text, and takes no name for a way up', async () => {
+  it('reads its own path as text, and takes no name that begins with dots for a parent', async () => {
     await mkdir(at('sub/deep'));
     await symlink('sub/deep', at('far'));
     expect(await saidOfFolder(at('far/../spec.yaml'))).toContain('is the spec');
@@ -149,7 +149,7 @@ describe('replacingFaults() of a folder', () => {
     expect(await saidOfFolder(at('sub'), at('sub/..spec'))).toContain('holds');
   });
 
-  it('allows a folder that holds another name of an input: that name goes, the input stays', async () => {
+  it('allows a folder that holds another name of an input: that name is removed, but the input stays', async () => {
     await mkdir(at('bundle'));
     await link(at('spec.yaml'), at('bundle/hard'));
     await symlink(at('spec.yaml'), at('bundle/soft'));
@@ -183,7 +183,7 @@ describe('refuseReplacing()', () => {
   });
 });
 
-/** randomTree makes folders, files and links, and gives every path in them that somebody could name. */
+/** randomTree makes folders, files and links, and lists every path in them that somebody could name. */
 async function randomTree(stream: Stream): Promise<string[]> {
   const pick = <T>(items: readonly T[]): T => items[Math.floor(stream.uniform() * items.length)] as T;
   const folders = ['', 'a/', 'b/', 'a/c/'];
@@ -228,7 +228,7 @@ describe('replacingFaults() of random trees', () => {
   it.each([
     ['writeWhole()', false],
     ['makeFolderWhole()', true],
-  ])('foretells which inputs %s changes', async (_, isFolder) => {
+  ])('predicts which inputs %s changes', async (_, isFolder) => {
     const stream = streamOf(7, String(isFolder));
     const seen = { changed: 0, kept: 0 };
     for (let trial = 0; seen.changed < 60; trial++) {
@@ -236,7 +236,7 @@ describe('replacingFaults() of random trees', () => {
       await mkdir(folder);
       const paths = (await randomTree(stream)).map(at);
       const inputs = await readable(paths);
-      // A path that exists is more likely to change something than one that does not.
+      // An existing path is more likely to change something than a new one.
       const there = isFolder ? await foldersOf(paths) : inputs.map(({ path }) => path);
       const candidates = stream.uniform() < 0.2 ? paths : there;
       const output = candidates[Math.floor(stream.uniform() * candidates.length)] as string;
@@ -249,7 +249,7 @@ describe('replacingFaults() of random trees', () => {
       for (const [i, { path, before }] of inputs.entries()) {
         const changed = (await read(path)) !== before;
         seen[changed ? 'changed' : 'kept'] += 1;
-        // The folder behind a link, or above it, may outlast the link. Then too much is refused, never too little.
+        // The folder behind a link, or above it, may outlast the link. There too much is refused, but never too little.
         if (changed || !(cautious || (isFolder && path.includes('..'))))
           expect({ trial, output, path, told: told[i] }).toEqual({ trial, output, path, told: changed });
       }
@@ -279,7 +279,7 @@ async function isLink(path: string): Promise<boolean> {
   );
 }
 
-/** isWritten writes to a path, whatever is lost; it gives false where that is not possible. */
+/** isWritten writes to a path, whatever is lost. It gives false where that is not possible. */
 async function isWritten(path: string, isFolder: boolean): Promise<boolean> {
   const write = isFolder
     ? makeFolderWhole(

@@ -22,19 +22,19 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true }));
 
 describe('partFault()', () => {
-  it('finds nothing wrong with files of the folder, links to such files, and a linked folder', async () => {
+  it('accepts files of the folder, links to such files, and a linked folder', async () => {
     for (const path of ['a', './a', 'inner/../a', '..b', 'inner/in'])
       expect([path, await partFault(folder, path)]).toEqual([path, undefined]);
     expect(await partFault(join(root, 'link'), 'a')).toBeUndefined();
   });
 
-  it('refuses what lies outside, however it is written', async () => {
+  it('refuses files outside the folder, however their paths are written', async () => {
     for (const path of ['../secret', 'inner/../../secret', '..', join(root, 'secret'), join(folder, 'a')])
       expect([path, await partFault(folder, path)]).toEqual([path, 'it lies outside the folder']);
     expect(await partFault(folder, 'out')).toBe('it is a link that leads outside the folder');
   });
 
-  it('says what is missing, or no file', async () => {
+  it('reports paths that are missing, or are no files', async () => {
     expect(await found(folder, 'nowhere')).toEqual({ isMissing: true, message: 'there is no such file' });
     expect((await found(folder, '..'))?.isMissing).toBe(false);
     expect(await partFault(folder, '.')).toBe('it is a folder, not a file');

@@ -19,13 +19,13 @@ describe('seatsOf()', () => {
     ]);
   });
 
-  test('takes a server as it is named where the entry is one GPU', () => {
+  test('keeps the name of a server where the entry is one GPU', () => {
     expect([...seatsOf([place('rack 7', 1)], {})]).toMatchObject([{ server: 'rack 7', gpu: 1 }]);
   });
 });
 
 describe('gpuNumber()', () => {
-  test('counts the GPUs of a class from its first server on, and knows no other names', () => {
+  test('counts the GPUs of a class from its first server on, and is NaN for other names', () => {
     expect(gpuNumber(place('A-2', 1), 4)).toBe(9);
     for (const server of ['A', 'A-', 'A-x', 'A--1', 'A-1.5', 'B-1', 'AA-1', 'A-1e3', 'A- 1'])
       expect(gpuNumber(place(server, 0), 1), server).toBeNaN();
@@ -33,7 +33,7 @@ describe('gpuNumber()', () => {
 });
 
 describe('runsOf()', () => {
-  test('gives, on random entries, the entries of each number as a look at every entry finds them', () => {
+  test('gives, for random entries, the entries of each GPU that a look at every entry finds', () => {
     const { uniform } = streamOf(1, 'runs');
     for (let round = 0; round < 200; round++) {
       const spanned = Array.from({ length: Math.floor(uniform() * 8) }, (_, model) => {

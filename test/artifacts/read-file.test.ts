@@ -25,7 +25,7 @@ const refusal = async (path: string, mostBytes?: number): Promise<unknown> =>
   );
 
 describe('readWhole()', () => {
-  it('reads a file of as many bytes as are allowed, and refuses one more by the size alone', async () => {
+  it('reads a file of as many bytes as are allowed, and refuses one byte more by its size alone', async () => {
     expect(await refusal(at('file'), 9)).toBe('some text');
     expect((await refusal(at('file'), 8)) as Error).toMatchObject({
       message: `Cannot read ${at('file')}: it has 9 bytes; at most 8 are read`,
@@ -37,7 +37,7 @@ describe('readWhole()', () => {
     });
   });
 
-  it('says what a path is that is no file, and does not wait for it', async () => {
+  it('reports a path that is no file, without waiting for data', async () => {
     const server = createServer().listen(at('socket'));
     const said = [
       ['folder', 'it is a folder, not a file'],
@@ -58,7 +58,7 @@ describe('readWhole()', () => {
     server.close();
   });
 
-  it('tells a missing file from one that cannot be used', async () => {
+  it('distinguishes a missing file from one that cannot be used', async () => {
     expect(await refusal(at('nowhere'))).toBeInstanceOf(MissingError);
     expect(await refusal(at('folder'))).not.toBeInstanceOf(MissingError);
   });

@@ -45,7 +45,7 @@ describe('saveArtifact()', () => {
 });
 
 describe('writeWhole()', () => {
-  it('leaves the old file and no other behind when it cannot write', async () => {
+  it('leaves the old file, and no other, when it cannot write', async () => {
     const inner = join(folder, 'inner');
     await expect(writeWhole(join(inner, 'x.json'), 'text')).rejects.toThrow('there is no folder');
     await writeFile(join(folder, 'kept.json'), 'old');
@@ -56,13 +56,13 @@ describe('writeWhole()', () => {
 });
 
 describe('writeWhole() to a path that names a folder', () => {
-  it('says so, and writes nothing beside it', async () => {
+  it('reports the folder, and writes nothing beside it', async () => {
     await expect(writeWhole(`${folder}/`, 'text')).rejects.toThrow('it is a folder; name a file');
   });
 });
 
-describe('writeWhole() to what is no plain file', () => {
-  it('does not replace a device, a pipe or a folder, and does not lead through a file', async () => {
+describe('writeWhole() to a path that is no plain file', () => {
+  it('replaces no device, pipe or folder, and follows no path through a file', async () => {
     const socket = join(folder, 'socket');
     const server = createServer().listen(socket);
     await once(server, 'listening');
@@ -78,7 +78,7 @@ describe('writeWhole() to what is no plain file', () => {
 });
 
 describe('writeWhole() to a link', () => {
-  it('writes the file that the link leads to, whether it exists or not, and leaves the link', async () => {
+  it('writes the file that the link leads to, whether it exists or not, and keeps the link', async () => {
     const [real, link, loose] = ['real.json', 'link.json', 'loose.json'].map((name) =>
       join(folder, name),
     ) as [string, string, string];
@@ -115,7 +115,7 @@ describe('writeWhole() to a link', () => {
 });
 
 describe('unwritable()', () => {
-  it('names the path when the disk is full, which the system does not name', () => {
+  it("names the path when the disk is full, which the system's error does not", () => {
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
     expect(unwritable('out/plan.json', full)).toMatchObject({ code: 'ENOSPC', path: 'out/plan.json' });
   });
@@ -123,14 +123,14 @@ describe('unwritable()', () => {
   it.each([
     ['EROFS', 'Cannot write x: the file system is read-only'],
     ['EPERM', 'Cannot write x: permission denied'],
-  ])('puts %s into words', (code, message) => {
+  ])('explains %s in words', (code, message) => {
     const told = unwritable('x', Object.assign(new Error('raw'), { code }));
     expect((told as Error).message).toBe(message);
   });
 });
 
 describe('checkWritable()', () => {
-  it('says before any work that a folder is missing, and writes nothing', async () => {
+  it('reports a missing folder before any work, and writes nothing', async () => {
     await expect(checkWritable(join(folder, 'none', 'x.json'))).rejects.toThrow('there is no folder');
     const before = await readdir(folder);
     await checkWritable(join(folder, 'new.json'));

@@ -33,7 +33,7 @@ describe('StreamedFile', () => {
     expect(await readdir(folder)).toEqual(['whole.txt']);
   });
 
-  it('says that its folder is missing, or that a folder is in its place', async () => {
+  it('reports that its folder is missing, or that a folder is in its place', async () => {
     await expect(StreamedFile.open(join(folder, 'none', 'x'))).rejects.toThrow(InputError);
     await expect(StreamedFile.open(folder)).rejects.toThrow(/it is a folder/);
     const place = join(folder, 'place');

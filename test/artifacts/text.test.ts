@@ -30,7 +30,7 @@ describe('textOf()', () => {
     ['big-endian UTF-16 without a mark', big('ki'), 'UTF-16'],
     ['little-endian UTF-32', Uint8Array.of(0xff, 0xfe, 0, 0, 0x7b, 0, 0, 0), 'UTF-32'],
     ['big-endian UTF-32', Uint8Array.of(0, 0, 0xfe, 0xff, 0, 0, 0, 0x7b), 'UTF-32'],
-  ])('refuses %s by its name', (_, bytes, name) => {
+  ])('refuses %s, and names the encoding', (_, bytes, name) => {
     expect(refusal(bytes)).toBe(`Cannot read x.yaml: it is text in ${name}; save it as UTF-8`);
   });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RESULT } from './results.js';
 
-/** The program has its own exit code, so that it runs as a process, from the built code. */
+/** The program has an exit code of its own, so it runs as a process, from the built code. */
 const PROGRAM = createRequire(import.meta.url).resolve('#dist/bench/compare.js');
 
 let folder: string;
@@ -25,14 +25,14 @@ function compare(...args: string[]): { status: number | null; stdout: string; st
 }
 
 describe('bench/compare', () => {
-  it('prints a table of two runs that are alike', () => {
+  it('prints a table of two comparable runs', () => {
     const { status, stdout } = compare('old.json', 'new.json');
     expect(status).toBe(0);
     expect(stdout).toMatch(/^simulate: aaaaaaaaaaaa → bbbb\n +old +spread +new +spread +new\/old +measure\n/);
     expect(stdout).toMatch(/ 100 +20\.0 % +200 +– +2\.000 +100 GPUs: requests\/s\n/);
   });
 
-  it('refuses runs that are not alike with status 2, and names each difference', () => {
+  it('refuses runs that are not comparable with status 2, and names each difference', () => {
     const { status, stdout, stderr } = compare('old.json', 'unlike.json');
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toBe(

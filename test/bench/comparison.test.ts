@@ -14,7 +14,7 @@ function differencesOf(fresh: Partial<BenchResult>): readonly string[] {
   return result.alike ? [] : result.differences;
 }
 
-/** cells gives the cells of the line of a measure, without its name. */
+/** cells gives the cells of a measure's line, without the measure's name. */
 function cells(lines: readonly string[], name: string): string[] {
   const line = lines.find((one) => one.endsWith(`  ${name}`)) as string;
   return line.slice(0, -name.length).trim().split(/ {2,}/);
@@ -28,7 +28,7 @@ describe('compared()', () => {
     ];
     const lines = tableOf(RESULT, { ...RESULT, commit: 'bbbbbbbbbbbb', measures });
     expect(lines[0]).toBe('simulate: aaaaaaaaaaaa → bbbbbbbbbbbb');
-    // The medians are 100 and (140 + 150) / 2, the ranges 20 and 60.
+    // The medians are 100 and (140 + 150) / 2, and the ranges 20 and 60.
     expect(cells(lines, '100 GPUs: requests/s')).toEqual(['100', '20.0 %', '145', '41.4 %', '1.450']);
     expect(cells(lines, '100 GPUs: in time')).toEqual(['0.99', '–', '0.495', '–', '0.500']);
   });
@@ -46,7 +46,7 @@ describe('compared()', () => {
     expect(cells(lines, second.name)).toEqual(['0.99', '–', '–', '–', '–']);
   });
 
-  it('gives no ratio to a figure that was 0', () => {
+  it('gives no ratio for a figure that was 0', () => {
     const zero = { name: 'late', values: [0, 0] };
     const lines = tableOf({ ...RESULT, measures: [zero] }, { ...RESULT, measures: [zero] });
     expect(cells(lines, 'late')).toEqual(['0', '–', '0', '–', '–']);
@@ -78,7 +78,7 @@ describe('compared()', () => {
   it('names every difference at once', () => {
     const told = differencesOf({ bench: 'planner', node: '22.1.0', machine: { cpu: 'Model B', cores: 8 } });
     expect(told.map((one) => one.split(':')[0])).toEqual(['bench', 'cpu', 'cores', 'Node major']);
-    // Options and inputs of another bench are other ones anyway.
+    // Another bench has other options and inputs anyway.
     expect(differencesOf({ bench: 'planner', options: {}, inputs: {} })).toHaveLength(1);
   });
 

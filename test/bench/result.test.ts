@@ -17,7 +17,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const RUN = { bench: 'theory', options: { seed: 1 }, measures: [{ name: 'wait', values: [1, 2] }], rows: [] };
 
 describe('resultOf()', () => {
-  it('says which machine, Node and options a run had', () => {
+  it('tells the machine, Node and options of a run', () => {
     expect(resultOf(RUN)).toMatchObject({
       ...RUN,
       kind: 'bench-result',
@@ -29,7 +29,7 @@ describe('resultOf()', () => {
 });
 
 describe('saveResult()', () => {
-  it('writes what readResult() reads, and nothing without a path', async () => {
+  it('writes what readResult() reads, and writes nothing without a path', async () => {
     const path = join(folder, 'saved.json');
     saveResult(path, RUN);
     expect(readResult(path)).toEqual(resultOf(RUN));
@@ -79,7 +79,7 @@ describe('inputsAt()', () => {
     expect(await made('d', 'third', '2')).not.toBe(first);
   });
 
-  it('is empty where there is nothing', () => {
+  it('is empty where no file exists', () => {
     expect(inputsAt(join(folder, 'nothing'))).toEqual({});
   });
 });
@@ -96,13 +96,13 @@ describe('readResult()', () => {
     throw new Error('it was taken');
   };
 
-  it('refuses what is no JSON, and JSON that no bench wrote', async () => {
+  it('refuses files that are no JSON, and JSON that no bench wrote', async () => {
     expect(await refusal('{')).toBeInstanceOf(InputError);
     for (const text of ['null', '[]', '{"kind":"pooled-plan"}'])
       expect((await refusal(text)).message).toContain('it is no result of a bench');
   });
 
-  it('tells every fault of a result', async () => {
+  it('reports every fault of a result', async () => {
     const { faults } = await refusal('{"kind":"bench-result","inputs":[],"measures":[{"name":"a"}]}');
     expect(faults.map(({ message }) => message.split(' ')[0])).toEqual([
       'bench',

@@ -54,7 +54,7 @@ describe('plan compare', () => {
     [['--budget', '-1'], 'is not a number above 0', 2],
     [['--mix-file', 'none.txt'], 'there is no such file', 7],
     [[], 'nothing to compare', 2],
-  ])('answers %j with what is wrong', async (args, said, wanted) => {
+  ])('answers %j with a message about what is wrong', async (args, said, wanted) => {
     const { code, stderr } = await plan(['compare', EXAMPLE, ...args]);
     expect([code, stderr.includes(said)]).toEqual([wanted, true]);
   });
@@ -80,7 +80,7 @@ describe('plan compare', () => {
 });
 
 describe('plan diff', () => {
-  it('says what a new plan changes, and exits with 6 under --check', async () => {
+  it('shows the changes of a new plan, and exits with 6 under --check', async () => {
     const other = join(folder, 'other.json');
     expect((await plan(['solve', EXAMPLE, '--baseline', 'dart-r', '-o', other])).code).toBe(0);
     const { code, stdout } = await plan(['diff', other, EXPECTED]);

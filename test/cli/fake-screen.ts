@@ -1,7 +1,7 @@
-/** The most that a screen takes before a test calls it flooded. */
+/** The number of characters after which a test calls the screen flooded. */
 const FLOOD_CALLS = 10_000;
 
-/** FakeScreen is a terminal that keeps what is written to it, and refuses to be flooded. */
+/** FakeScreen is a terminal that keeps its input, and refuses to be flooded. */
 export class FakeScreen {
   isTTY: boolean | undefined = true;
   rows = 24;
@@ -13,7 +13,7 @@ export class FakeScreen {
 
   constructor(public columns: number | undefined) {}
 
-  /** stream gives the screen as the stream that a command receives. */
+  /** stream gives the screen as the stream that a command writes to. */
   get stream(): NodeJS.WriteStream {
     return this as unknown as NodeJS.WriteStream;
   }

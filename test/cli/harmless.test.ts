@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { harmless, harmlessLine } from '../../src/cli/harmless.js';
 
 describe('harmless()', () => {
-  it('shows what a terminal obeys as escapes, and keeps line breaks', () => {
+  it('shows as escapes the characters that a terminal would obey, and keeps line breaks', () => {
     expect(harmless('\x1b[31mred\x1b[0m\x07\n\r\t\b')).toBe('\\x1b[31mred\\x1b[0m\\x07\n\\r\\t\\x08');
   });
 

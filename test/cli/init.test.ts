@@ -71,7 +71,7 @@ describe('plan init', () => {
       ['--cluster', 'cluster'],
     ])
       expect(refused.stderr).toContain(
-        `${option}: ${file}.yaml is there already, and what was written in it would be lost; --force replaces it`,
+        `${option}: ${file}.yaml exists already, and its contents would be lost; --force replaces it`,
       );
     expect(await readFile(at('spec.yaml'), 'utf8')).toBe('mine');
     expect(await run(...args, '--force')).toMatchObject({ code: 0 });
@@ -79,7 +79,7 @@ describe('plan init', () => {
     expect(await readFile(at('cluster.yaml'), 'utf8')).toContain('kind: cluster');
   });
 
-  it('replaces no profile, not even with --force', async () => {
+  it('replaces no profile, even with --force', async () => {
     await save('p.yaml', profileOf('p'));
     const before = await readFile(at('p.yaml'), 'utf8');
     const { code, stderr } = await run('init', 'p.yaml', '-o', 'p.yaml', '--force');
@@ -93,15 +93,13 @@ describe('plan init', () => {
   it('names the profile that a model needs and the command that makes it, and uses it once it is there', async () => {
     const missing = await run('init', 'm.onnx', '-o', 'spec.yaml');
     expect(missing.code).toBe(7);
-    expect(missing.stderr).toContain(
-      'm.onnx: is a model, and a spec is made from its profile m.profile.json',
-    );
+    expect(missing.stderr).toContain('m.onnx: is a model; a spec is made from its profile m.profile.json');
     expect(missing.stderr).toContain('plan profile m.onnx -o m.profile.json');
     await save('m.profile.json', profileOf('m', { model: { name: 'm', sha256: '0'.repeat(64) } }));
     const other = await run('init', 'm.onnx', '-o', 'spec.yaml');
     expect([other.code, other.stderr]).toEqual([
       2,
-      expect.stringContaining('no profile of this model as it is now'),
+      expect.stringContaining('a profile of another version of this model'),
     ]);
     const sha256 = await sha256OfFile(at('m.onnx'));
     await save('m.profile.json', profileOf('m', { model: { name: 'm', sha256 } }));
@@ -109,7 +107,7 @@ describe('plan init', () => {
     expect(await readFile(at('spec.yaml'), 'utf8')).toContain('profile: m.profile.json');
   });
 
-  it('tells every fault of profiles and options at once, and writes nothing', async () => {
+  it('reports every fault of profiles and options at once, and writes nothing', async () => {
     await save('same.json', profileOf('p'));
     await save('empty.json', profileOf('empty', { devices: { T4: { blockLatencyUs: {} } } }));
     await save(
@@ -121,7 +119,7 @@ describe('plan init', () => {
     expect(code).toBe(2);
     for (const said of [
       '--output: spec.json would hold YAML; name a file that ends in .yaml or .yml',
-      '--cluster: spec.json is to hold two things',
+      '--cluster: spec.json is named for two outputs',
       'same.json: is of the model p, as is p.json: merge them with plan profile merge',
       'empty.json: has no latencies',
       'class L4: the profiles have no virtual size of it in common',

@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** This model has two nodes, and its weights in a file of their own. */
+/** This model has two nodes, and keeps its weights in a file of its own. */
 async function writeModel(file: string, data: string): Promise<void> {
   const weights = w.externalFloats('v', [4], { location: data, offset: '0', length: '16' });
   const graph = w.graph({
@@ -54,7 +54,7 @@ async function writeModel(file: string, data: string): Promise<void> {
   await writeFile(at(data), new Uint8Array(Float32Array.of(1, 2, 3, 4).buffer));
 }
 
-/** This profile of the model was measured on one class of devices. */
+/** This profile of the model has one class of devices. */
 async function profileOf(name: string): Promise<Profile> {
   const data = [{ path: 'weights.bin', sha256: await sha256OfFile(at('weights.bin')) }];
   const sha256 = await sha256OfFile(at('model.onnx'));
@@ -71,7 +71,7 @@ function specOf(profile: string): object {
   return { kind: 'pooled', cluster: 'cluster.json', models: [{ profile, sloMs: 2000 }] };
 }
 
-/** Everything that is in the folder: names, links and bytes. */
+/** Lists everything in the folder: names, links and bytes. */
 async function everything(): Promise<Record<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const all = entries.map(async (entry): Promise<[string, string]> => {
@@ -81,7 +81,7 @@ async function everything(): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(all));
 }
 
-/** The path of an input, and other paths of the same file. */
+/** Paths of an input: its own, and others that lead to the same file. */
 async function pathsOf(file: string): Promise<Record<string, string>> {
   await rm(at('aliases'), { recursive: true, force: true });
   await mkdir(at('aliases'));
@@ -104,8 +104,8 @@ async function pathsOf(file: string): Promise<Record<string, string>> {
 const PROFILING = ['-b', '1', '--warmup', '1', '--min-runs', '1', '--min-ms', '1', '--max-ms', '20'];
 
 /**
- * The commands that write a file: the arguments without the output, the option that names the output, and every
- * input with what messages call it.
+ * The commands that write a file: the arguments without the output, the option that names the output, and every input
+ * with the name that messages give it.
  */
 const COMMANDS: [string, string[], string, Record<string, string>][] = [
   [
@@ -211,7 +211,7 @@ const COMMANDS: [string, string[], string, Record<string, string>][] = [
 
 const FILE = /^[\w.-]+\.(onnx|json|csv)$/;
 
-describe('A command whose output is one of its inputs exits with 2, says so and writes nothing:', () => {
+describe('A command whose output is one of its inputs exits with 2, reports it and writes nothing:', () => {
   it.each(COMMANDS)('plan %s', async (_, args, option, inputs) => {
     const absolute = args.map((arg) => (FILE.test(arg) ? at(arg) : arg));
     for (const [file, what] of Object.entries(inputs)) {
@@ -228,7 +228,7 @@ describe('A command whose output is one of its inputs exits with 2, says so and 
     }
   });
 
-  it('plan profile without -o, if a profile of the usual name gives the blocks', async () => {
+  it('plan profile without -o, if a profile of the default name gives the blocks', async () => {
     const before = await everything();
     const args = ['profile', 'model.onnx', ...PROFILING, '--blocks', 'model.profile.json'];
     const { code, stderr } = await plan(args, { cwd: folder });
@@ -331,11 +331,11 @@ describe('Two outputs of one command may not be the same file', () => {
       at('here/new.json'),
     ]);
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--timeline: ') });
-    expect(ran.stderr).toContain('is to hold two things');
+    expect(ran.stderr).toContain('is named for two outputs');
     const partition = ['partition', at('model.onnx'), '--profile', at('model.profile.json'), '--blocks', '2'];
     for (const output of [at('new'), at('here/new')]) {
       const { code, stderr } = await plan([...partition, '--extract', at('new'), '-o', output]);
-      expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('two things') });
+      expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('two outputs') });
     }
     expect(await everything()).toEqual(before);
   });

@@ -17,11 +17,11 @@ interface Told {
 let folder: string;
 let server: Server;
 let url: string;
-/** The models of the example's plan, which the server pretends to serve. */
+/** The models of the example's plan, which the test's server claims to serve. */
 let models: Told[];
-/** Whether the server tells planned rates and weights, as ours does. */
+/** Whether the server tells planned rates and weights, as a real one does. */
 let tellsRates = true;
-/** The models of the requests that came, in order. */
+/** The models of the requests received, in order. */
 const asked: string[] = [];
 
 const at = (file: string): string => join(folder, file);
@@ -74,7 +74,7 @@ interface Counted {
 const sentBy = (report: { models: Counted[] }): Record<string, number> =>
   Object.fromEntries(report.models.map(({ name, sent }) => [name, sent]));
 
-/** What a simulation of the same plan has arriving, by model. */
+/** The number of arrivals of each model in a simulation of the same plan. */
 async function simulated(
   ...args: string[]
 ): Promise<{ counts: Record<string, number>; rps: number; durationS: number }> {
@@ -113,7 +113,7 @@ describe('plan load --trace', () => {
       ],
     ],
     [['--trace', 'segmenter=counts.csv', '--arrivals', 'uniform']],
-  ])('sends what plan simulate has arriving under the same options: %j', async (args) => {
+  ])('sends the requests that plan simulate has under the same options: %j', async (args) => {
     const { code, stdout, stderr } = await load(...args, '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('error') });
     const report = JSON.parse(stdout);
@@ -156,7 +156,7 @@ describe('plan load --trace', () => {
     expect(simulation.stderr.match(warning)?.[0]).toBe(stderr.match(warning)?.[0]);
   });
 
-  it('shares a load only among models whose shares the server tells', async () => {
+  it('splits a load only among models whose shares the server tells', async () => {
     tellsRates = false;
     expect(await load('--trace', 'short.csv')).toMatchObject({
       code: 2,
@@ -171,7 +171,7 @@ describe('plan load --trace', () => {
     expect([code, sentBy(JSON.parse(stdout))]).toEqual([0, { detector: 3, segmenter: 3 }]);
   });
 
-  it('tells every fault of traces and options at once, and sends nothing', async () => {
+  it('reports every fault of traces and options at once, and sends nothing', async () => {
     await writeFile(at('bad.csv'), '1\n0.5\n');
     const { code, stderr } = await load(
       ...['--trace', 'detector=bad.csv', '--trace', 'yolo=short.csv', '--rps', 'fast', '--cv', '2'],
@@ -197,7 +197,7 @@ describe('plan load --trace', () => {
 });
 
 describe('plan load without a trace', () => {
-  it('asks for a rate and a duration, all at once', async () => {
+  it('asks for a rate and a duration, both at once', async () => {
     const { code, stderr } = await load('--arrivals', 'gamma', '--trace-format', 'perf-analyzer-intervals');
     expect(code).toBe(2);
     for (const said of [

@@ -12,7 +12,9 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** plan runs the program with these arguments in this process, which takes a tenth of what a process of its own does. */
+/**
+ * plan runs the program with these arguments in this process, which takes a tenth of the time of a process of its own.
+ */
 export async function plan(
   args: readonly string[],
   { cwd = process.cwd() }: { cwd?: string } = {},

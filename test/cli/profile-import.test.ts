@@ -10,10 +10,10 @@ let folder: string;
 const at = (file: string): string => join(folder, file);
 const run = (...args: string[]): Promise<Ran> => plan(args, { cwd: folder });
 
-/** The runs that ONNX Runtime profiles. */
+/** The runs of the model that ONNX Runtime profiles. */
 const RUNS = 6;
 
-/** The events of a profile that are read here. */
+/** The fields that the tests read of a profile's events. */
 type Events = { name: string; dur: number }[];
 
 beforeAll(async () => {
@@ -85,7 +85,7 @@ describe('plan profile import of a profile that ONNX Runtime wrote', () => {
     });
   });
 
-  it('tells every fault of every file and option at once, and writes nothing', async () => {
+  it('reports every fault of every file and option at once, and writes nothing', async () => {
     const text = await readFile(at('real.json'), 'utf8');
     const events = JSON.parse(text) as Events;
     const changed = (change: (event: Events[number]) => object): string => JSON.stringify(events.map(change));
@@ -121,7 +121,7 @@ describe('plan profile import of a profile that ONNX Runtime wrote', () => {
     expect(await readdir(folder)).not.toContain('none.json');
   });
 
-  it('says what is wrong with each file whose format cannot be told, and asks for the format', async () => {
+  it('explains for each file why its format is unknown, and asks for the format', async () => {
     await writeFile(at('empty.json'), '');
     const { code, stderr } = await run(
       'profile',
@@ -138,7 +138,7 @@ describe('plan profile import of a profile that ONNX Runtime wrote', () => {
     expect(stderr).toContain('name the format before the files: csv, trtexec, ort');
   });
 
-  it('does not take a named format for another', async () => {
+  it('takes no file of another format than the one named', async () => {
     const { code, stderr } = await run('profile', 'import', 'trtexec', 'real.json', ...PLACE);
     expect(code).toBe(2);
     expect(stderr).toMatch(/real\.json\[0\]: computeMs is missing/);
@@ -150,7 +150,7 @@ describe('plan profile import of a profile that ONNX Runtime wrote', () => {
 });
 
 describe('plan profile import', () => {
-  it('knows files of trtexec and tables by their content', async () => {
+  it('recognizes files of trtexec and tables by their content', async () => {
     const times = await run('profile', 'import', 'times.json', ...PLACE, '--json');
     expect(JSON.parse(times.stdout)).toMatchObject({
       devices: { cpu: { provider: 'tensorrt', blockLatencyUs: { 1: { 2: [1600] } } } },

@@ -41,7 +41,7 @@ describe('plan', () => {
     }
   });
 
-  it('is answered by the built program as it is in this process', async () => {
+  it('gives the same output from the built program as in this process', async () => {
     for (const args of [['--version'], ['solv', '--json'], ['solve', join(folder, 'none.yaml'), '--json']])
       expect(await planProcess(args)).toEqual(await plan(args));
   });
@@ -73,7 +73,7 @@ describe('plan', () => {
     [['profile', 'x.onnx', '--dim', 'seq'], '"seq" is not name=size'],
     [['load', 'http://127.0.0.1:1', '--rps', '5', '--duration', 'soon'], '"soon" is not a time'],
     [['schema', 'plan'], 'Allowed choices are profile'],
-  ])('answers wrong usage %j with 2 and says what is wrong', async (args, said) => {
+  ])('answers wrong usage %j with exit code 2 and says what is wrong', async (args, said) => {
     const { code, stdout, stderr } = await plan(args);
     expect(code).toBe(2);
     expect(stdout).toBe('');
@@ -92,7 +92,7 @@ describe('plan', () => {
     expect(JSON.parse(usage.stdout).error.message).toContain('\x1b[2J');
   });
 
-  it('exits with 7 for a missing file and with 2 for a bad one, tells all faults at once, and prints no stack trace', async () => {
+  it('exits with 7 for a missing file and with 2 for a bad one, reports all faults at once, and prints no stack trace', async () => {
     const missing = await plan(['solve', join(folder, 'none.yaml')]);
     expect(missing.code).toBe(7);
     expect(missing.stderr).toContain('there is no such file');
@@ -144,7 +144,7 @@ describe('plan', () => {
     expect(stderr).toContain('--batch');
   });
 
-  it.runIf(existsSync('/dev/full'))('says without a stack trace that stdout is full', async () => {
+  it.runIf(existsSync('/dev/full'))('reports without a stack trace that stdout is full', async () => {
     const full = openSync('/dev/full', 'w');
     const { code, stderr } = await planProcess(['schema', 'bundle'], { stdio: ['ignore', full, 'pipe'] });
     closeSync(full);
@@ -152,7 +152,7 @@ describe('plan', () => {
     expect(stderr).toMatch(/^error: Cannot write to stdout: ENOSPC[^\n]*\n$/);
   });
 
-  it.runIf(existsSync('/dev/full'))('exits with the usual code when stderr takes nothing', async () => {
+  it.runIf(existsSync('/dev/full'))('exits with the usual code when stderr cannot be written', async () => {
     const full = openSync('/dev/full', 'w');
     const { code } = await planProcess(['solve', 'no-such-spec.yaml'], { stdio: ['ignore', 'pipe', full] });
     closeSync(full);

@@ -20,7 +20,7 @@ afterEach(() => {
   chalk.level = levelBefore;
 });
 
-/** shown shows the steps on a screen that is redrawn for one second for each of them. */
+/** shown gives the text of a screen that is redrawn for one second per step. */
 async function shown(screen: FakeScreen, steps: readonly ProgressStep[]): Promise<FakeScreen> {
   vi.useFakeTimers();
   const terminal = new Terminal(new FakeScreen(80).stream, screen.stream);
@@ -44,7 +44,7 @@ describe('Progress', () => {
     5,
     20,
     80,
-  ])('redraws a line or two on a terminal that says it has %s columns', async (columns) => {
+  ])('redraws a line or two on a terminal that reports %s columns', async (columns) => {
     const screen = await shown(new FakeScreen(columns), [LONG, LONG]);
     expect(screen.written).toContain('⠋');
     expect(screen.mostClearedAtOnce).toBe(columns === 1 ? 2 : 1);
@@ -74,7 +74,7 @@ describe('Progress', () => {
     expect(written).toContain(' reading a\\x1b[31m\\nb.onnx');
   });
 
-  it('says how much time is left once that is known, until nothing is left', async () => {
+  it('shows the time left once it is known, until none is left', async () => {
     const doing = 'x';
     const steps = [undefined, 0, 0.4, 850, 12_000, 185_000].map((leftMs) => ({ doing, fraction: 0, leftMs }));
     const { written } = await shown(new FakeScreen(80), steps);

@@ -20,7 +20,7 @@ describe('flagOf()', () => {
     expect(flagOf(name, command)).toBe(flag);
   });
 
-  it.each(['rp', 'rpsx', 'npm', 'outputFile'])('knows no flag for %s', (name) => {
+  it.each(['rp', 'rpsx', 'npm', 'outputFile'])('has no flag for %s', (name) => {
     expect(flagOf(name, command)).toBeUndefined();
   });
 });

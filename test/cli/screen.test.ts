@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { columnsOf, isColoured, isRedrawn } from '../../src/cli/screen.js';
 
 describe('columnsOf()', () => {
-  it.each([1, 2, 5, 80, 200])('gives the %d columns that a terminal says it has', (columns) => {
+  it.each([1, 2, 5, 80, 200])('is %d for a terminal that reports this number of columns', (columns) => {
     expect(columnsOf({ isTTY: true, columns })).toBe(columns);
   });
 
@@ -13,11 +13,11 @@ describe('columnsOf()', () => {
     Number.POSITIVE_INFINITY,
     12.5,
     undefined,
-  ])('is 80 for a terminal that says %s', (columns) => {
+  ])('is 80 for a terminal that reports %s', (columns) => {
     expect(columnsOf({ isTTY: true, columns })).toBe(80);
   });
 
-  it('gives 120 columns to a stream that is no terminal', () => {
+  it('is 120 for a stream that is no terminal', () => {
     expect(columnsOf({ isTTY: undefined, columns: undefined })).toBe(120);
     expect(columnsOf({ isTTY: false, columns: 0 })).toBe(120);
   });

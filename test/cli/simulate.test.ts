@@ -124,7 +124,7 @@ describe('plan simulate', () => {
     [['--arrivals', 'regular'], 'Allowed choices are poisson, uniform, gamma', 2],
     [['--trace', 'none.csv'], 'none.csv: there is no such file', 7],
     [['-o', 'no/such/folder/x.json'], 'there is no folder', 2],
-  ])('answers %j with what is wrong, and writes nothing', async (args, said, wanted) => {
+  ])('answers %j with a message about what is wrong, and writes nothing', async (args, said, wanted) => {
     const before = await readdir(folder);
     const { code, stdout, stderr } = await plan([
       'simulate',
@@ -138,7 +138,7 @@ describe('plan simulate', () => {
     expect(await readdir(folder)).toEqual(before);
   });
 
-  it('tells every fault of a trace with its line, in JSON too', async () => {
+  it('reports every fault of a trace with its line, in JSON too', async () => {
     const trace = join(folder, 'bad.csv');
     await writeFile(trace, 'arrival_s\r\n1\r\n\r\nx\r\n0.5');
     const { code, stdout } = await plan([
@@ -163,7 +163,7 @@ describe('plan simulate', () => {
   it.each([
     ['a run', ['--duration', '20h'], 'simulation-report'],
     ['a sweep', ['--sweep', 'load=0.1..1:190', '--duration', '2000s'], 'simulation-sweep'],
-  ])('keeps what %s has done on Ctrl-C, written, and exits with 130', async (_, options, kind) => {
+  ])('writes what %s has done by Ctrl-C, and exits with 130', async (_, options, kind) => {
     const output = join(folder, `${kind}.json`);
     const args = [PLAN_PROGRAM, 'simulate', EXAMPLE, ...options, '-o', output];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });

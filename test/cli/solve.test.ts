@@ -28,7 +28,7 @@ describe('plan solve', () => {
     });
   });
 
-  it('answers without --explain byte for byte as checked in', async () => {
+  it('gives without --explain the answer that is checked in, byte for byte', async () => {
     const output = join(folder, 'plan.json');
     expect((await plan(['solve', EXAMPLE, '-o', output])).code).toBe(0);
     const bodies = await Promise.all(
@@ -60,7 +60,7 @@ interface Parts {
   profile: { devices: { A: { blockLatencyUs: object }; B: { blockLatencyUs: object } } };
 }
 
-/** solveSpoilt runs `plan solve` on a good spec and profile that `spoil` has changed. */
+/** solveSpoilt runs `plan solve` on a good spec and profile after `spoil` has changed them. */
 async function solveSpoilt(spoil: (parts: Parts) => void): Promise<{ code: number | null; stderr: string }> {
   const latencies = () => ({ 1: { 1: [1000, 2000], 2: [1500, 3000] } });
   const parts: Parts = {

@@ -46,7 +46,7 @@ describe('-o -', () => {
     ['simulation-sweep', [...SIMULATED, '--sweep', 'load=0.5:1'], 'load'],
     ['profile', [...IMPORTED, '--cut-bytes', 'cuts.txt'], 'device'],
     ['profile', ['profile', 'merge', join(POOLED, 'detector.profile.json')], 'device'],
-  ])('prints a %s and nothing else on stdout, and tells people on stderr: %j', async (kind, args, said) => {
+  ])('prints a %s and nothing else on stdout, and its messages on stderr: %j', async (kind, args, said) => {
     const { code, stdout, stderr } = await run(...args, '-o', '-');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ kind });
@@ -79,8 +79,8 @@ describe('-o -', () => {
   it.each([
     [['solve', 'spec.yaml', '-o', '-', '--json'], '--json and -o - would each print a document there'],
     [['deploy', 'plan.json', '-o', '-'], 'it is a folder of files'],
-    [['profile', 'm.onnx', '--resume', '-o', '-'], 'there is no output file to go on with'],
-  ])('is refused where %j makes no sense of it', async (args, said) => {
+    [['profile', 'm.onnx', '--resume', '-o', '-'], 'there is no output file to continue'],
+  ])('is refused where %j gives it no meaning', async (args, said) => {
     const { code, stderr } = await run(...args);
     expect(code).toBe(2);
     expect(stderr).toContain(said);

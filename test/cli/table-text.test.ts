@@ -19,7 +19,7 @@ function phrase(stream: Stream, most: number): string {
   return Array.from({ length: draw(stream, most + 1) }, () => WORDS[draw(stream, WORDS.length)]).join(' ');
 }
 
-/** This table looks like those that commands print: names, texts and figures, and some empty cells. */
+/** A table like those that commands print, with names, texts, figures and some empty cells. */
 function randomView(stream: Stream): TableView {
   const numeric = Array.from({ length: 1 + draw(stream, 8) }, () => stream.uniform() < 0.6);
   const columns = numeric.map(() => phrase(stream, 2) || 'ms');
@@ -30,7 +30,7 @@ function randomView(stream: Stream): TableView {
 }
 
 describe('tableText()', () => {
-  it('is never wider than a screen of 10 to 200 columns, and drops or breaks nothing', async () => {
+  it('fits a screen of 10 to 200 columns, and drops and breaks no text', async () => {
     const stream = streamOf(7, 'tables');
     for (let columns = 10; columns <= 200; columns++) {
       const view = randomView(stream);
@@ -95,13 +95,13 @@ describe('tableText()', () => {
     ]);
   });
 
-  it('keeps columns side by side as long as no word of a head is broken', async () => {
+  it('keeps columns side by side as long as no word of a heading is broken', async () => {
     const view = { columns: ['throughput', 'attainment'], rows: [['1', '2']] };
     expect(await linesAt(view, 22)).toEqual(['throughput  attainment', '         1           2', '']);
     expect(await linesAt(view, 21)).toEqual(['throughput: 1', 'attainment: 2', '']);
   });
 
-  it.each([1, 2, 5])('keeps lines of ten columns on a screen of %d', async (columns) => {
+  it.each([1, 2, 5])('keeps lines within ten columns on a screen of %d', async (columns) => {
     const view = { columns: ['model', 'rate'], rows: [['resnet50', '12.5']] };
     expect(await linesAt(view, columns)).toEqual(['model:', 'resnet50', 'rate: 12.5', '']);
   });

@@ -15,7 +15,7 @@ const HOSTILE = 'm\x1b[2J\x07\r\u009b1A';
 const SHOWN = 'm\\x1b[2J\\x07\\r\\x9b1A';
 
 describe('Terminal', () => {
-  it('draws a table for 80 columns if a terminal does not say how many it has', async () => {
+  it('draws a table for 80 columns if a terminal does not report its own', async () => {
     const eighty = new FakeScreen(80);
     await new Terminal(eighty.stream, eighty.stream).table(WIDE);
     for (const columns of [0, Number.NaN, undefined]) {
@@ -46,7 +46,7 @@ describe('Terminal', () => {
     expect(out.written).not.toContain('\x1b');
   });
 
-  it('colours each stream by itself, and none with NO_COLOR', async () => {
+  it('colours each stream on its own, and none with NO_COLOR', async () => {
     for (const name of ['NO_COLOR', 'FORCE_COLOR']) vi.stubEnv(name, '');
     vi.stubEnv('TERM', 'xterm');
     const [out, err] = [new FakeScreen(80), new FakeScreen(80)];

@@ -61,7 +61,7 @@ describe('plan trace describe', () => {
     expect(mixed.stdout).toMatch(/^ {2}longest silence s +— +60\.0$/m);
   });
 
-  it('tells every fault of every trace at once', async () => {
+  it('reports every fault of every trace at once', async () => {
     await writeFile(at('bad.csv'), '1\nx\n-2\n');
     const { code, stderr } = await run('describe', 'm=bad.csv', 'm=a.csv', 'none.csv');
     expect(code).toBe(2);
@@ -76,7 +76,7 @@ describe('plan trace describe', () => {
     const windows = await run('describe', 'a.csv', '--window', '0.00001ms');
     expect(windows).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--window: would be 9.0e+8 windows'),
+      stderr: expect.stringContaining('--window: gives 9.0e+8 windows'),
     });
   });
 });
@@ -93,7 +93,7 @@ describe('plan trace convert', () => {
       ['functions.csv', '--to', 'arrivals', '--arrivals', 'uniform'],
       'arrival_s\n10\n30\n50\n66\n78\n90\n102\n114\n',
     ],
-  ])('writes %j as our CSV', async (args, wanted) => {
+  ])('writes %j as a CSV trace of inferplan', async (args, wanted) => {
     const written = await run('convert', ...args, '-o', 'out.csv');
     expect(written).toMatchObject({
       code: 0,
@@ -113,7 +113,7 @@ describe('plan trace convert', () => {
   it('draws arrivals of counts as a simulation with the same seed does', async () => {
     const plan1 = at('one.json');
     const whole = JSON.parse(await readFile(EXAMPLE, 'utf8'));
-    // A plan of one model, so that the whole trace is its.
+    // The plan has one model, which gets the whole trace.
     const placement = whole.placement.filter(({ model }: { model: number }) => model === 0);
     await writeFile(plan1, JSON.stringify({ ...whole, models: [whole.models[0]], placement, inputs: [] }));
     expect(
@@ -139,7 +139,7 @@ describe('plan trace convert', () => {
     expect((await text('drawn.csv')).split('\n').length).toBeGreaterThan(100);
   });
 
-  it('shows the requests before and after where they differ, and how to keep them', async () => {
+  it('shows the requests before and after where they differ, and tells how to keep them', async () => {
     const drawn = ['convert', 'counts.csv', '--to', 'arrivals', '--seed', '8', '-o', 'drawn.csv'];
     const { stdout } = await run(...drawn);
     const after = (await text('drawn.csv')).trim().split('\n').length - 1;
@@ -151,7 +151,7 @@ describe('plan trace convert', () => {
     expect(kept.stdout).not.toContain('requestsBefore');
   });
 
-  it('tells every fault of trace and options at once, and writes nothing', async () => {
+  it('reports every fault of trace and options at once, and writes nothing', async () => {
     const before = await readdir(folder);
     const options = ['--arrivals', 'gamma', '--interval', '1s', '--to', 'arrivals'];
     const { code, stderr } = await run('convert', 'a.csv', ...options, '-o', 'none/out.csv');
@@ -166,7 +166,7 @@ describe('plan trace convert', () => {
       expect(wrong.stderr).toContain(said);
     const bursty = ['--to', 'arrivals', '--arrivals', 'gamma', '--cv', '1e9', '-o', 'new.csv'];
     expect((await run('convert', 'counts.csv', ...bursty)).stderr).toContain(
-      '--cv: is 1000000000; valid are',
+      '--cv: is 1000000000; valid values are',
     );
     const short = await run('rescale', 'a.csv', '--duration', '0.0000000001s', '-o', 'new.csv');
     expect(short).toMatchObject({ code: 2, stderr: expect.stringContaining('--duration: is less than') });

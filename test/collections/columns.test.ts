@@ -3,7 +3,7 @@ import { grownCapacity, grownColumn, Slots } from '../../src/collections/index.j
 import { streamOf } from '../../src/random/index.js';
 
 describe('grownCapacity()', () => {
-  it('is the first of 16 or what there is, doubled as often as needed, that holds what is needed', () => {
+  it('doubles the present capacity, or 16 at first, until it holds what is needed', () => {
     for (const capacity of [0, 1, 15, 16, 17, 24, 100]) {
       const needed = Array.from({ length: 300 }, (_, i) => i);
       const doublings = Array.from({ length: 10 }, (_, i) => 2 ** i * Math.max(capacity, 16));
@@ -23,7 +23,7 @@ describe('grownColumn()', () => {
 });
 
 describe('Slots', () => {
-  it('hands out new numbers in order while none came back, and the last returned first', () => {
+  it('hands out new numbers in order, and returned numbers first, the last returned before the others', () => {
     const slots = new Slots();
     expect([slots.take(), slots.take(), slots.take(), slots.used]).toEqual([0, 1, 2, 3]);
     slots.giveBack(0);
@@ -31,7 +31,7 @@ describe('Slots', () => {
     expect([slots.used, slots.take(), slots.take(), slots.take(), slots.used]).toEqual([1, 2, 0, 3, 4]);
   });
 
-  it('is a stack of what came back, however many come and go', () => {
+  it('is a stack of returned numbers, however many come and go', () => {
     for (let seed = 1; seed <= 5; seed++) {
       const stream = streamOf(seed, 'slots');
       const slots = new Slots();
@@ -39,7 +39,7 @@ describe('Slots', () => {
       const taken: number[] = [];
       let fresh = 0;
       for (let i = 0; i < 600; i++) {
-        // Seldom few, seldom many are in use: they rise and fall in waves past the first capacity.
+        // The number in use rises and falls in waves that pass the first capacity.
         const takes = stream.uniform() < (i % 250 < 125 ? 0.8 : 0.2);
         if (takes || taken.length === 0) {
           const expected = returned.length > 0 ? returned.pop() : fresh++;

@@ -8,7 +8,7 @@ describe('evenlySpaced()', () => {
     expect(evenlySpaced(2, 7, 2)).toEqual([2, 7]);
   });
 
-  it('has the decimals a person would write, where sums of steps have not', () => {
+  it('has the decimals that a person would write, where sums of steps do not', () => {
     const found = evenlySpaced(0.1, 1.2, 12);
     expect(found).toEqual([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2]);
     let sum = 0.1;

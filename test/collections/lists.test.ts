@@ -6,7 +6,7 @@ const COUNT = 3;
 
 const MOST_ITEMS = 100;
 
-/** A list read forwards, and the same read backwards, by following the links; no further than any list here is long. */
+/** A list read forwards and backwards by its links, for no more items than any list here has. */
 function readBoth(lists: Lists, list: number): [forwards: number[], backwards: number[]] {
   const forwards: number[] = [];
   for (let item = lists.first(list); item !== NONE && forwards.length < MOST_ITEMS; item = lists.next(item))
@@ -26,7 +26,7 @@ function expectSame(lists: Lists, expected: readonly (readonly number[])[]): voi
   expect(found).toEqual(expected.map((items) => [items, items, items.length]));
 }
 
-/** Does one thing at random to the lists and the same to arrays. */
+/** Makes one random change to the lists, and the same change to arrays. */
 function step(stream: Stream, lists: Lists, model: number[][], unused: number[]): void {
   const list = stream.integer(COUNT);
   const items = model[list] as number[];
@@ -52,12 +52,13 @@ function step(stream: Stream, lists: Lists, model: number[][], unused: number[])
 }
 
 describe('Lists', () => {
-  it('does what arrays do when items are pushed, inserted, removed and taken at random', () => {
+  it('agrees with arrays when items are pushed, inserted, removed and taken at random', () => {
     for (let seed = 1; seed <= 4; seed++) {
       const stream = streamOf(seed, 'lists');
       const lists = new Lists(COUNT);
       const model = Array.from({ length: COUNT }, (): number[] => []);
-      // Few items at first, so that lists are often empty or hold one; later more than the first capacity holds.
+      // At first there are few items, so that lists are often empty or hold one. Later there are more than the first
+      // capacity holds.
       const unused = Array.from({ length: seed % 2 === 0 ? 4 : 40 }, (_, item) => item);
       for (let i = 0; i < 200; i++) {
         step(stream, lists, model, unused);
@@ -66,14 +67,14 @@ describe('Lists', () => {
     }
   });
 
-  it('begins empty, and knows how many lists it has', () => {
+  it('is empty at first, and tells how many lists it has', () => {
     const lists = new Lists(COUNT);
     expect(lists.count).toBe(COUNT);
     expectSame(lists, [[], [], []]);
     expect(lists.takeAll(1)).toEqual([]);
   });
 
-  it('keeps the links of all items when a large one makes it grow', () => {
+  it('keeps the links of all items when it grows for a large one', () => {
     const lists = new Lists(1);
     for (const item of [15, 16, 0, 1000, 31, 32]) lists.push(0, item);
     expectSame(lists, [[15, 16, 0, 1000, 31, 32]]);

@@ -23,7 +23,7 @@ const manifest = {
 const written = (value: unknown) => writeFile(join(folder, 'manifest.json'), JSON.stringify(value));
 
 describe('othersThanBundle()', () => {
-  it('finds nothing in an empty folder, nor in a bundle as it was written', async () => {
+  it('finds nothing in an empty folder, nor in an unchanged bundle', async () => {
     await written(manifest);
     expect(await othersThanBundle(folder)).toEqual([]);
     await rm(folder, { recursive: true });
@@ -31,20 +31,20 @@ describe('othersThanBundle()', () => {
     expect(await othersThanBundle(folder)).toEqual([]);
   });
 
-  it('finds what a person added to a bundle, in its folders too', async () => {
+  it('finds files that a person added to a bundle, in its folders too', async () => {
     await written(manifest);
     await writeFile(join(folder, 'notes.txt'), '');
     await writeFile(join(folder, 'models/m/mine.onnx'), '');
     expect(await othersThanBundle(folder)).toEqual(['models/m/mine.onnx', 'notes.txt']);
   });
 
-  it('finds what a person changed in a bundle', async () => {
+  it('finds files that a person changed in a bundle', async () => {
     await written(manifest);
     await writeFile(join(folder, 'models/m/0-1.onnx.data'), 'mine');
     expect(await othersThanBundle(folder)).toEqual(['models/m/0-1.onnx.data']);
   });
 
-  it("takes everything for a person's own where the manifest is none of a bundle", async () => {
+  it("takes every file for a person's where the manifest is not that of a bundle", async () => {
     for (const value of [undefined, { ...manifest, kind: 'pooled-plan' }, { kind: 'bundle' }, 7]) {
       if (value !== undefined) await written(value);
       expect((await othersThanBundle(folder)).filter((file) => file !== 'manifest.json')).toHaveLength(3);

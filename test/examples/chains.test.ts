@@ -8,7 +8,7 @@ import { relativeError, run, runChain, spread, type Tensors, validCuts } from '.
 
 const BATCH = 2;
 const CUTS = 20;
-/** How many of the cuts are tried alone, too. */
+/** The number of cuts that are also tried alone. */
 const SINGLE_CUTS = cases(5, CUTS);
 
 const MODELS = {

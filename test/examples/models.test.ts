@@ -117,7 +117,7 @@ describe.each(CASES)('%s()', (name, build) => {
     await executor.release(loaded.model);
   });
 
-  it('writes the same bytes for the same seed, and others for another seed', () => {
+  it('writes the same bytes for the same seed, and other bytes for another seed', () => {
     const builders = { resnet18, mobilenetv2, bert, unet };
     const small = { vocab: 50, image: 32, widthMultiplier: 0.25 };
     const seeded = (seed: number) => Buffer.from(builders[name as keyof typeof builders]({ ...small, seed }));
@@ -149,14 +149,14 @@ describe('parameter counts', () => {
   it('are those of the published architectures', () => {
     expect(parameters(resnet18())).toBe(11_689_512);
     expect(parameters(mobilenetv2())).toBe(3_504_872);
-    // Its weights are half a gigabyte.
+    // The weights of this model are half a gigabyte.
     if (LONG) expect(parameters(bert({ size: 'base' }))).toBe(109_482_240);
     expect(parameters(bert({ size: 'tiny' }))).toBe(4_385_920);
   });
 });
 
 describe('bert()', () => {
-  it('lets no masked token change the others', async () => {
+  it('keeps masked tokens from changing the others', async () => {
     const loaded = await load('bert', SMALL.bert());
     const feeds = request(loaded, 3);
     const ids = Array.from(feeds.input_ids!.data as BigInt64Array);

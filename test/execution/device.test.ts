@@ -28,7 +28,7 @@ describe('parseDevice()', () => {
     expect(parseDevice('webgpu').device).toEqual({ provider: 'webgpu' });
   });
 
-  it('reads what deviceText() writes', () => {
+  it('is the inverse of deviceText()', () => {
     for (const text of [
       'cpu',
       'cpu:4',
@@ -46,7 +46,7 @@ describe('parseDevice()', () => {
   it('reports every fault of a text at once, with the valid values', () => {
     const told = faultsOf('=gpu:x,slowdown=0.5,speed=2');
     expect(told).toContain('class has no name');
-    expect(told).toContain('"gpu"; valid are cpu, webgpu, cuda, tensorrt, coreml, dml');
+    expect(told).toContain('"gpu"; valid values are cpu, webgpu, cuda, tensorrt, coreml, dml');
     expect(told).toContain('slowdown is "0.5"');
     expect(told).toContain('option is "speed=2"');
   });

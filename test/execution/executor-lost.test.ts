@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 const EXECUTION = createRequire(import.meta.url).resolve('#dist/src/execution/index.js');
 
-/** This program only waits for an executor, which is killed meanwhile. */
+/** This program only waits for an executor, which is killed in the meantime. */
 const PROGRAM = `
 import { startExecutor } from ${JSON.stringify(pathToFileURL(EXECUTION).href)};
 const executor = await startExecutor({ provider: 'cpu', threads: 1 });
@@ -18,7 +18,7 @@ console.log('closed');
 `;
 
 test.skipIf(process.platform === 'win32')(
-  'a program that waits for an executor hears that it was killed before the program ends',
+  'a program that waits for an executor learns that it was killed before the program ends',
   () => {
     const args = ['--input-type=module', '-e', PROGRAM];
     const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });

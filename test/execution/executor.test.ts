@@ -32,7 +32,7 @@ async function start(device: Partial<Device> = {}, options: ExecutorOptions = {}
 let common: Promise<Executor> | undefined;
 afterAll(async () => await (await common)?.close());
 
-/** shared gives the executor of all tests that leave it as it was. */
+/** shared gives the executor for all tests that leave it unchanged. */
 function shared(): Promise<Executor> {
   common ??= startExecutor({ provider: 'cpu', threads: 1 });
   return common;
@@ -87,7 +87,7 @@ describe('Executor.run()', () => {
     }
   });
 
-  it('handles requests in order, whether they are sent ahead or not', async () => {
+  it('handles requests in order, whether or not they are sent ahead', async () => {
     const executor = await shared();
     const { model } = await executor.load(folder.write('abs.onnx', unary('Abs', 'float32', ['n'])));
     const results = await Promise.all(
@@ -144,7 +144,7 @@ describe('Executor.run()', () => {
     expect((await executor.run(model, feeds, ['z'])).outputs).toEqual({ z: floats([1, 2]) });
   });
 
-  it('rejects with what ONNX Runtime says, and goes on', async () => {
+  it('rejects with the message of ONNX Runtime, and serves the next run', async () => {
     const executor = await start({}, { name: 'fast' });
     const { model } = await executor.load(chain);
     await expect(executor.run(model, {})).rejects.toThrow(/Cannot run a model on fast: input 'x' is missing/);
@@ -155,7 +155,9 @@ describe('Executor.run()', () => {
       /x: is float16 and held in Float32Array/,
     );
     const odd = { dtype: 'float8', dims: [1], data: Uint8Array.of(1) };
-    await expect(executor.run(model, { x: odd })).rejects.toThrow(/dtype is "float8"; known are float32/);
+    await expect(executor.run(model, { x: odd })).rejects.toThrow(
+      /dtype is "float8"; known types are float32/,
+    );
     await expect(executor.run(model, chainFeeds, ['nope'])).rejects.toThrow(/nope/);
     await expect(executor.run(99, chainFeeds)).rejects.toThrow(/model 99 is not loaded/);
     await expect(executor.load('nowhere/none.onnx')).rejects.toThrow(
@@ -185,7 +187,7 @@ describe('Executor.measureRotation()', () => {
     return models;
   }
 
-  it('runs its parts in turn, all equally often, each after the one before is done', async () => {
+  it('runs its parts in turn, each equally often and only after the one before has ended', async () => {
     const executor = await shared();
     const parts = await threeParts(executor);
     const stop = { warmupRuns: 2, minRuns: 9, minMs: 0, maxMs: 60_000 };
@@ -203,7 +205,7 @@ describe('Executor.measureRotation()', () => {
     });
   });
 
-  it('feeds every part its own tensors, names with a slash in them too', async () => {
+  it('feeds every part its own tensors, even with a slash in their names', async () => {
     const executor = await shared();
     const bytes = tinyModel({
       nodes: [{ op: 'Add', inputs: ['1/x', '/x'], outputs: ['y'] }],
@@ -364,7 +366,7 @@ describe('an executor’s process', () => {
     expect((await other.run(alive, chainFeeds)).outputs.y!.dims).toEqual([8, 96]);
   });
 
-  it('ends on close() after it has answered what was asked before', async () => {
+  it('answers what was asked before close(), and then ends', async () => {
     const executor = await start();
     const { model } = await executor.load(chain);
     const last = executor.run(model, chainFeeds);
@@ -407,22 +409,19 @@ describe('an executor’s process', () => {
     await closed;
   });
 
-  it.runIf(existsSync('/proc/self/status'))(
-    'keeps its memory over hundreds of loads and releases',
-    async () => {
-      const executor = await start();
-      const path = folder.write('wide.onnx', matmulChain(2, 512));
-      const cycle = async (times: number) => {
-        for (let i = 0; i < times; i++) {
-          const { model } = await executor.load(path);
-          await executor.run(model, { x: floats(new Array(512).fill(0.1), [1, 512]) });
-          await executor.release(model);
-        }
-        return residentMiB(executor.pid);
-      };
-      const before = await cycle(40);
-      // A leak of the 1 MiB of weights alone would be 80.
-      expect((await cycle(cases(80, 160))) - before).toBeLessThan(60);
-    },
-  );
+  it.runIf(existsSync('/proc/self/status'))('does not grow over hundreds of loads and releases', async () => {
+    const executor = await start();
+    const path = folder.write('wide.onnx', matmulChain(2, 512));
+    const cycle = async (times: number) => {
+      for (let i = 0; i < times; i++) {
+        const { model } = await executor.load(path);
+        await executor.run(model, { x: floats(new Array(512).fill(0.1), [1, 512]) });
+        await executor.release(model);
+      }
+      return residentMiB(executor.pid);
+    };
+    const before = await cycle(40);
+    // A leak of only the 1 MiB of weights would add up to 80.
+    expect((await cycle(cases(80, 160))) - before).toBeLessThan(60);
+  });
 });

@@ -20,7 +20,7 @@ describe('hostThreads()', () => {
 });
 
 describe('assignCores()', () => {
-  it('gives no core twice, and no cores where they are used up', () => {
+  it('gives no core twice, and no cores when all are taken', () => {
     const cores = allowedCores();
     const assigned = assignCores([1, cores.length + 1, 1]);
     expect(assigned).toHaveLength(3);

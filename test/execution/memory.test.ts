@@ -27,13 +27,13 @@ afterEach(async () => {
 afterAll(() => folder.remove());
 
 describe('memory of the system', () => {
-  it('availableMemoryBytes() is more than nothing and at most the whole memory', () => {
+  it('availableMemoryBytes() is positive and at most the whole memory', () => {
     expect(availableMemoryBytes()).toBeGreaterThan(0);
     expect(availableMemoryBytes()).toBeLessThanOrEqual(totalmem());
   });
 
   it.runIf(linux)(
-    'heldBytes() is the memory of a process alone, and undefined once the process is gone',
+    'heldBytes() is the memory of one process, and undefined once the process has ended',
     () => {
       const own = heldBytes(process.pid)!;
       expect(own).toBeGreaterThan(10 * MIB);
@@ -90,7 +90,7 @@ describe('MemoryGuard', () => {
     release();
   });
 
-  it('kills the largest process once when all together pass the limit, and says what was taken and allowed', () => {
+  it('kills the largest process once when all together pass the limit, and reports the bytes taken and allowed', () => {
     const held = { 1: 60 * MIB, 2: 41 * MIB };
     const { guard, killed, release } = guarded(held, { limit: 100 * MIB });
     guard.look();
@@ -105,7 +105,7 @@ describe('MemoryGuard', () => {
     release();
   });
 
-  it('leaves a tenth of the available memory without a limit, and kills before the machine runs out', () => {
+  it('keeps a tenth of the available memory free without a limit, and kills before the machine runs out', () => {
     let available = 1000 * MIB;
     const { guard, killed, release } = guarded({ 7: 800 * MIB }, { available: () => available });
     expect(guard.limitBytes).toBe(900 * MIB);
@@ -148,7 +148,7 @@ describe('an executor that is watched', () => {
   }
 
   it.runIf(linux)(
-    'ends with an error that names the limit when it takes more, and this process goes on',
+    'ends with an error that names the limit when it takes more, and this process continues',
     async () => {
       const executor = await watched(300 * MIB);
       const { model } = await executor.load(large);
@@ -162,7 +162,7 @@ describe('an executor that is watched', () => {
     },
   );
 
-  it('reports a failed allocation as memory that ran out, and goes on', async () => {
+  it('reports a failed allocation as memory that ran out, and continues', async () => {
     const executor = await watched(2 ** 50);
     const huge = tinyModel({
       nodes: [
@@ -184,7 +184,7 @@ describe('an executor that is watched', () => {
   });
 
   it.skipIf(process.platform === 'win32')(
-    'says that memory may have run out when somebody else kills it',
+    'reports that memory may have run out when another process kills it',
     async () => {
       const executor = await watched(2 ** 50);
       const { model } = await executor.load(large);

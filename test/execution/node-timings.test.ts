@@ -17,7 +17,7 @@ const run = (ts: number, dur: number): Event => ({ cat: 'Session', name: 'model_
 const kernel = (name: string, ts: number, dur: number): Event => ({ cat: 'Api', name, ts, dur, args: {} });
 
 describe('readTrace()', () => {
-  it('gives a figure and the gap after it per node and run, without the warm-up runs', () => {
+  it('gives the time of each node in each run and the gap after it, without the warm-up runs', () => {
     const trace = [0, 100, 200].flatMap((at) => [
       node('a', 'Conv', 0, [at + 1, 10 + at / 100]),
       node('b', 'Relu', 1, [at + 20, 5]),

@@ -46,7 +46,7 @@ describe('plainWords()', () => {
       '/models/onnxruntime/m.onnx: it failed (twice)',
       '/models/onnxruntime/m.onnx: it failed (twice)',
     ],
-  ])('keeps what a person can use where there is %s', (_what, said, plain) => {
+  ])('keeps the useful part of a message with %s', (_what, said, plain) => {
     expect(plainWords(said)).toBe(plain);
   });
 

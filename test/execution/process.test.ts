@@ -32,7 +32,7 @@ async function gone(pid: number): Promise<boolean> {
   return false;
 }
 
-describe('an executor', () => {
+describe('an executor process', () => {
   it('ends when its parent is killed', async () => {
     const parent = program('setInterval(() => {}, 1000);');
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
@@ -61,7 +61,7 @@ describe('probeDevices()', () => {
     }
   });
 
-  it('does not start a CPU of more threads than the host has, and says how many there are', async () => {
+  it('refuses a CPU with more threads than the host has, and says how many there are', async () => {
     const [report] = await probeDevices([parseDevice('cpu:9999')]);
     expect(report?.available === false && report.missing).toMatch(
       /need 9999 CPU threads at once, and this host has \d+$/,

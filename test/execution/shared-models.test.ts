@@ -10,7 +10,7 @@ import { choosing, convChain } from '../onnx/made-models.js';
 
 const models = new URL('../../../shared/models/', import.meta.url);
 
-describe('models made for tests', () => {
+describe('generated models', () => {
   const { uniform } = streamOf(1, 'inputs');
   let executor: Executor;
   let folder: string;
@@ -28,7 +28,7 @@ describe('models made for tests', () => {
     return path;
   };
 
-  it('nodes and the gaps after them are the whole run, at every optimization', async () => {
+  it('spend the whole run in nodes and the gaps after them, at every optimization', async () => {
     const path = await written('chain.onnx', convChain(6, 64));
     const data = randomTensor('float32', [1, 3, 64, 64], uniform);
     for (const optimization of ['disabled', 'all'] as const) {
@@ -37,13 +37,13 @@ describe('models made for tests', () => {
         const sum = nodes.reduce((total, node) => total + node.us[run]! + node.gapUs![run]!, 0);
         return sum / us;
       });
-      // A machine that others keep busy may pause before the first node; not in every run.
+      // A busy machine may pause before the first node, but not in every run.
       expect(Math.max(...shares)).toBeGreaterThan(0.9);
       expect(Math.max(...shares)).toBeLessThanOrEqual(1);
     }
   });
 
-  it('what runs inside an If is counted once', async () => {
+  it('count the nodes inside an If once', async () => {
     const path = await written('choosing.onnx', choosing());
     const x = randomTensor('float32', [2, 3], uniform);
     const { nodes, runUs } = await executor.nodeTimings(path, { x }, { runs: 3, optimization: 'disabled' });
@@ -54,7 +54,7 @@ describe('models made for tests', () => {
   });
 });
 
-describe.runIf(existsSync(models))('models from elsewhere', () => {
+describe.runIf(existsSync(models))('published models:', () => {
   const path = (name: string) => fileURLToPath(new URL(name, models));
   const { uniform } = streamOf(1, 'inputs');
   const image = (batch: number) => randomTensor('float32', [batch, 3, 227, 227], uniform);
@@ -89,7 +89,7 @@ describe.runIf(existsSync(models))('models from elsewhere', () => {
         const sum = nodes.reduce((total, node) => total + node.us[run]! + node.gapUs![run]!, 0);
         return sum / us;
       });
-      // A machine that others keep busy may pause before the first node, but not in every run.
+      // A busy machine may pause before the first node, but not in every run.
       expect(Math.max(...shares)).toBeGreaterThan(0.9);
       expect(Math.max(...shares)).toBeLessThanOrEqual(1);
     }

@@ -42,7 +42,7 @@ function* indices(dims: readonly number[]): Generator<number[]> {
 }
 
 describe('stackBatch() and splitBatch()', () => {
-  it('put every element where its part and index say, for random dtypes, shapes and axes, and back', () => {
+  it('put every element where its part and index say, for random dtypes, shapes and axes, and undo it again', () => {
     for (let seed = 0; seed < 300; seed++) {
       const { int, unit } = stream(seed);
       const dtype = DTYPE_NAMES[int(0, DTYPE_NAMES.length - 1)]!;
@@ -82,13 +82,13 @@ describe('stackBatch() and splitBatch()', () => {
 });
 
 describe('tensors', () => {
-  it('have as many bytes as sent, strings with their lengths', () => {
+  it('have as many bytes as are sent, with lengths for strings', () => {
     expect(tensorBytes(randomTensor('float16', [2, 3], () => 0.5))).toBe(12);
     expect(tensorBytes(randomTensor('int64', [], () => 0.5))).toBe(8);
     expect(tensorBytes({ dtype: 'string', dims: [2], data: ['é', 'ab'] })).toBe(4 + 2 + 4 + 2);
   });
 
-  it('are named by the Open Inference Protocol and back', () => {
+  it('have dtypes that convert to names of the Open Inference Protocol and back', () => {
     for (const dtype of DTYPE_NAMES) expect(dtypeOfOip(oipDatatype(dtype)!)).toBe(dtype);
     expect(oipDatatype('float32')).toBe('FP32');
     expect(oipDatatype('bfloat16')).toBeUndefined();
@@ -102,6 +102,6 @@ describe('tensors', () => {
     expect(new Set<unknown>(randomTensor('bool', [100], unit).data)).toEqual(new Set([0, 1]));
     const halves = new Set<unknown>(randomTensor('float16', [100], () => 0.5).data);
     expect(halves).toEqual(new Set([0x3800]));
-    expect(() => randomTensor('float8', [1], unit)).toThrow(/known are float32/);
+    expect(() => randomTensor('float8', [1], unit)).toThrow(/known types are float32/);
   });
 });

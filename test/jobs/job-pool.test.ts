@@ -8,9 +8,9 @@ const WORKER = fileURLToPath(new URL('counting-worker.mjs', import.meta.url));
 interface Job {
   readonly number: number;
   readonly ends?: 'refused' | 'failed' | 'exit' | 'interrupted';
-  /** The place of a refusal's fault. */
+  /** The fault's place in a refusal. */
   readonly path?: string;
-  /** The job waits until this flag has reached a number. */
+  /** The flag that must reach `reached` before the job ends. */
   readonly until?: SharedArrayBuffer;
   readonly reached?: number;
 }
@@ -58,7 +58,7 @@ describe('JobPool.run()', () => {
     expect(second).toMatchObject({ number: 8, jobs: 2, threadId: first.threadId });
   });
 
-  it('tells the progress of its own job', async () => {
+  it('reports the progress of its own job', async () => {
     const two = poolOf({ threads: 2 });
     const told: number[][] = [[], []];
     await Promise.all([4, 5].map((number, i) => two.run({ number }, ({ ofJob }) => told[i]?.push(ofJob))));
@@ -75,7 +75,7 @@ describe('JobPool.run()', () => {
     ]);
   });
 
-  it('passes on refusals and errors as they are, and does the next job', async () => {
+  it('passes on refusals and errors unchanged, and does the next job', async () => {
     const one = poolOf({ threads: 1 });
     const refused = await one.run({ number: 0, ends: 'refused', path: '/a' }).catch((error) => error);
     expect(refused).toBeInstanceOf(InputError);
@@ -85,7 +85,7 @@ describe('JobPool.run()', () => {
     expect(await one.run({ number: 1 })).toMatchObject({ number: 1, jobs: 3 });
   });
 
-  it('fails where the thread ends, and so does every later job of that thread', async () => {
+  it('fails where the thread ends, as does every later job of that thread', async () => {
     const one = poolOf({ threads: 1 });
     await expect(one.run({ number: 0, ends: 'exit' })).rejects.toThrow(
       'the counting thread ended without an answer',
@@ -102,7 +102,7 @@ describe('JobPool.run()', () => {
     await told;
   });
 
-  it('lets a job end with what it has once the signal is aborted, and still runs later ones', async () => {
+  it('lets a job end with what it has once the signal is aborted, and still runs later jobs', async () => {
     const abort = new AbortController();
     const one = poolOf({ signal: abort.signal });
     const running = one.run({ number: 1, ends: 'interrupted' });
@@ -111,14 +111,14 @@ describe('JobPool.run()', () => {
     expect(await one.run({ number: 2 })).toMatchObject({ number: 2, interrupted: true });
   });
 
-  it('hears an abort that came before the pool was made', async () => {
+  it('obeys an abort that came before the pool was made', async () => {
     const one = poolOf({ signal: AbortSignal.abort() });
     expect(await one.run({ number: 1, ends: 'interrupted' })).toMatchObject({ interrupted: true });
   });
 });
 
 describe('JobPool.runAll()', () => {
-  it('gives answers in the order of the jobs, whichever end first', async () => {
+  it('gives answers in the order of the jobs, whichever ends first', async () => {
     const held = flag();
     const ended: number[] = [];
     // The first job waits until all others have ended on the second thread.
@@ -140,7 +140,7 @@ describe('JobPool.runAll()', () => {
     { threads: 2.9, jobs: 4, used: 2 },
     { threads: 100, jobs: 18, used: 16 },
   ])('uses $used threads where $threads are allowed for $jobs jobs', async ({ threads, jobs, used }) => {
-    // No job ends before the last thread has one, so that every thread that may start does.
+    // No job ends before the last thread has one, so that every thread that may start does start.
     const held = flag();
     let pulled = 0;
     function* all(): Generator<NamedJob<Job>> {
@@ -227,7 +227,7 @@ describe('JobPool.runAll()', () => {
     ]);
   });
 
-  it('starts nothing where the signal was aborted before', async () => {
+  it('starts no job where the signal was aborted before', async () => {
     expect(await poolOf({ signal: AbortSignal.abort() }).runAll(named([{}, {}]))).toEqual([]);
   });
 });

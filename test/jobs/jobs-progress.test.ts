@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type JobsProgress, jobsProgress } from '../../src/jobs/index.js';
 
 describe('jobsProgress()', () => {
-  it('tells how many jobs are done, and no time left before the first', () => {
+  it('reports how many jobs are done, and no time left before the first', () => {
     const told: JobsProgress[] = [];
     const tell = jobsProgress((progress) => told.push(progress));
     tell(0, 4);
@@ -18,7 +18,7 @@ describe('jobsProgress()', () => {
     expect(told[2]?.leftMs).toBe(0);
   });
 
-  it('is silent where nobody listens', () => {
+  it('does nothing without a listener', () => {
     expect(() => jobsProgress(undefined)(1, 2)).not.toThrow();
   });
 });

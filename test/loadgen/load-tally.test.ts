@@ -6,7 +6,7 @@ const ASKED = { url: 'u', arrivals: 'trace', seed: 0, rows: 1, rps: 1, durationS
 const SENDING = { seconds: 2, stoppedShort: false };
 
 describe('LoadTally.joined()', () => {
-  it('reports what one tally of all requests reports', () => {
+  it('reports the same as one tally of all requests', () => {
     const { uniform } = streamOf(1, 'tallies');
     const tallies = [new LoadTally(), new LoadTally(), new LoadTally()];
     const all = new LoadTally();
@@ -28,7 +28,7 @@ describe('LoadTally.joined()', () => {
     expect(tallies.map(({ sent }) => sent).reduce((sum, sent) => sum + sent)).toBe(300);
   });
 
-  it('keeps twenty reasons of failure of all tallies together', () => {
+  it('keeps twenty reasons of failure for all tallies together', () => {
     const tallies = [0, 1].map((which) => {
       const tally = new LoadTally();
       for (let i = 0; i < 15; i++) tally.countFailure(`${which}/${i}`, 1);

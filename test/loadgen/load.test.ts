@@ -54,8 +54,7 @@ describe('driveLoad()', () => {
     });
     expect(report.elapsedS).toBeGreaterThan(1.18);
     expect(report.latencyMs!.p50).toBeGreaterThanOrEqual(199);
-    // One connection needs 2 s for all requests. Latencies include the wait for it, from the intended times
-    // on.
+    // One connection needs 2 s for all requests. Latencies include the wait for it, from the intended times on.
     const few = await driveLoad(url, {
       model: 'm',
       rps: 10,
@@ -70,7 +69,7 @@ describe('driveLoad()', () => {
   it.each([
     ['{"name":5,"inputs":"x"}', 'does not say which models it has'],
     ['[null,{"name":7}]', 'does not say which models it has'],
-    ['<html>', 'answers /v2/repository/index with no JSON'],
+    ['<html>', 'answers /v2/repository/index with something other than JSON'],
   ])('refuses a server that lists its models as %s', async (answer, told) => {
     const url = await respond((request, response) => {
       request.resume();
@@ -90,11 +89,11 @@ describe('driveLoad()', () => {
       response.end(answer);
     });
     await expect(driveLoad(url, { model: 'm', rps: 5, durationS: 1 })).rejects.toThrow(
-      'describes model m otherwise than the Open Inference Protocol does',
+      'describes model m in a way that the Open Inference Protocol does not know',
     );
   });
 
-  it('tells drops, failures with their reasons, wrong answers and broken connections apart', async () => {
+  it('distinguishes drops, failures with their reasons, wrong answers and broken connections', async () => {
     let count = 0;
     const url = await respond((request, response) => {
       request.resume();
@@ -129,7 +128,7 @@ describe('driveLoad()', () => {
     expect(report.latencyMs).toBeUndefined();
   });
 
-  it('keeps twenty reasons of failure, however many a server tells', async () => {
+  it('keeps twenty reasons of failure, however many a server gives', async () => {
     let count = 0;
     const url = await respond((request, response) => {
       request.resume();
@@ -154,7 +153,7 @@ describe('driveLoad()', () => {
       [ANSWER, 1e6],
       ['{"outputs":[null]}'],
       [`{"outputs":7${' '.repeat(10_000)}}`],
-      // A long body is not read, except when its outputs are asked for.
+      // A long body is read only when its outputs are asked for.
       [`{"outputs":7${' '.repeat(70_000)}}`],
     ];
     let count = 0;
@@ -180,11 +179,11 @@ describe('driveLoad()', () => {
     });
   });
 
-  it('refuses a URL that is more than a server', async () => {
+  it('refuses a URL with more than a server in it', async () => {
     const load = { rps: 1, durationS: 1 };
     for (const more of ['v2', 'v2/models/m', '?model=m'])
       await expect(driveLoad(`http://127.0.0.1:9/${more}`, load)).rejects.toThrow(
-        `url: http://127.0.0.1:9/${more} is more than a server; give http://127.0.0.1:9 alone`,
+        `url: http://127.0.0.1:9/${more} is more than the address of a server; give only http://127.0.0.1:9`,
       );
   });
 

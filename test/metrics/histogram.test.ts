@@ -12,8 +12,7 @@ import { type Stream, streamOf } from '../../src/random/index.js';
 const SHARES = [0, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1];
 
 /**
- * KINDS draws whole numbers of many kinds: small, wide, long-tailed, all the same, with zeros, near powers of
- * two.
+ * KINDS draws whole numbers of many distributions: small, wide, long-tailed, constant, with zeros, near powers of two.
  */
 const KINDS: Record<string, (stream: Stream) => number> = {
   small: (stream) => stream.integer(20),
@@ -37,7 +36,7 @@ function filled<V extends Histogram | ExactValues>(into: V, values: readonly num
 describe('Histogram', () => {
   it.each(
     Object.keys(KINDS),
-  )('keeps quantiles of %s values within its stated error, and both ends exact', (kind) => {
+  )('keeps quantiles of %s values within its stated error, and both extremes exact', (kind) => {
     for (let seed = 0; seed < 40; seed++) {
       const values = drawn(kind, 1 + (seed % 7) * 53, seed);
       const histogram = filled(new Histogram(), values);
@@ -75,7 +74,7 @@ describe('Histogram', () => {
     expect(worst).toBeLessThanOrEqual(HISTOGRAM_RELATIVE_ERROR);
   });
 
-  it('merges, in any order, to the same as one histogram of all values', () => {
+  it('gives the same figures, merged in any order, as one histogram of all values', () => {
     for (let seed = 0; seed < 30; seed++) {
       const parts = Object.keys(KINDS).map((kind, i) => drawn(kind, (seed * 7 + i * 11) % 60, seed));
       const together = filled(new Histogram(), parts.flat());

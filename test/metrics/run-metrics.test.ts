@@ -13,7 +13,7 @@ import { streamOf } from '../../src/random/index.js';
 const DURATION_NS = 10e9;
 const WINDOW_NS = 3e9;
 
-/** SHAPE has two models: pools 0 → 1 of model 0 on classes 0 and 1, and pool 2 of model 1 on class 1. */
+/** SHAPE has two models. Pools 0 → 1 of model 0 use classes 0 and 1, and pool 2 of model 1 uses class 1. */
 const SHAPE: RunShape = {
   models: 2,
   poolBatch: [4, 4, 2],
@@ -57,7 +57,7 @@ interface Run {
 }
 
 /**
- * randomRun makes up a run. No scheduler would do so, but the folds must add up any events. Request numbers
+ * randomRun makes up a run. No scheduler would behave like this, but the folds must add up any events. Request numbers
  * are used again.
  */
 function randomRun(seed: number): Run {
@@ -257,7 +257,7 @@ function expectFigures(found: RequestFigures, requests: readonly Request[], exac
 }
 
 describe('RunMetrics', () => {
-  it.each([false, true])('gives the same figures of requests as lists of them (exact: %s)', (exact) => {
+  it.each([false, true])('gives the same figures of requests as full lists of them (exact: %s)', (exact) => {
     for (let seed = 0; seed < 12; seed++) {
       const run = randomRun(seed);
       const figures = told(run, { exact }).figures(DURATION_NS);
@@ -280,7 +280,7 @@ describe('RunMetrics', () => {
     }
   });
 
-  it('gives the same figures of batches and devices as lists of them cut at the end', () => {
+  it('gives the same figures of batches and devices as full lists of them cut at the end', () => {
     for (let seed = 0; seed < 12; seed++) {
       const { batches, transfers, ...run } = randomRun(seed);
       expect(batches.some((b) => b.endNs > DURATION_NS)).toBe(true);
@@ -332,7 +332,7 @@ describe('RunMetrics', () => {
     }
   });
 
-  it('gives the same figures of windows as lists of their requests, batches and device time', () => {
+  it('gives the same figures of windows as full lists of their requests, batches and device time', () => {
     for (let seed = 0; seed < 12; seed++) {
       const run = randomRun(seed);
       const windows = told(run, { windowNs: WINDOW_NS, exact: true }).figures(DURATION_NS).windows ?? [];
@@ -408,7 +408,7 @@ describe('RunMetrics', () => {
     expect(models[1]?.attainment).toBeUndefined();
   });
 
-  it('reports a utilisation of exactly 1 for devices that never rest, in spite of rounding', () => {
+  it('reports a utilisation of exactly 1 for devices that are always busy, despite rounding', () => {
     const devices = Array.from({ length: 8 }, (_, device) => device);
     const none = devices.map(() => 0);
     const shape = {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RunMetrics, type RunShape } from '../../src/metrics/index.js';
 import { streamOf } from '../../src/random/index.js';
 
-/** One model, one pool of two half GPUs, ten seconds. */
+/** One model has one pool of two half GPUs, for ten seconds. */
 const SHAPE: RunShape = {
   models: 1,
   poolBatch: [4],
@@ -25,7 +25,7 @@ describe('RunMetrics', () => {
     return metrics;
   };
 
-  it('keeps a histogram where it is told nothing, every latency where it is told to', () => {
+  it('keeps a histogram by default, and every latency where it is asked to', () => {
     const medianOf = (options: ConstructorParameters<typeof RunMetrics>[1]) => {
       const metrics = begun(SHAPE, options);
       for (const request of [0, 1]) metrics.arrived(0, 0, request);
@@ -38,7 +38,7 @@ describe('RunMetrics', () => {
       expect(medianOf(options)).not.toBeCloseTo(2 ** 20 + 1, 3);
   });
 
-  it('keeps the times of requests with any number, and of a number used again only the new', () => {
+  it('keeps the times of requests with any number, and only the new ones when a number is used again', () => {
     const stream = streamOf(1, 'numbers');
     const metrics = begun(SHAPE, { exact: true });
     const expected: number[] = [];
@@ -62,7 +62,7 @@ describe('RunMetrics', () => {
     expect(invalidRate).toBe(0);
   });
 
-  it('keeps what was noted of open requests when a larger number makes it grow', () => {
+  it('keeps the times of open requests when it grows for a larger number', () => {
     const metrics = begun(SHAPE, { exact: true });
     metrics.arrived(0, 0, 0);
     metrics.executed(0, 0, 0, 1, 0, 0, 300);
@@ -75,7 +75,7 @@ describe('RunMetrics', () => {
     expect([invalidRate, unfinished]).toEqual([1, 2]);
   });
 
-  it('has room for any number at once', () => {
+  it('grows to any number at once', () => {
     for (const request of [1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096]) {
       const metrics = begun(SHAPE, {});
       metrics.arrived(0, 0, request);
@@ -89,7 +89,7 @@ describe('RunMetrics', () => {
     }
   });
 
-  it('ends sooner without windows too', () => {
+  it('cuts device time at an earlier end without windows too', () => {
     const metrics = begun(SHAPE, {});
     metrics.endAt(1e9);
     metrics.arrived(0, 0, 0);
@@ -97,7 +97,7 @@ describe('RunMetrics', () => {
     expect(metrics.figures(1e9).classes[0]).toMatchObject({ busyGpuS: 0.5, utilisation: 0.5 });
   });
 
-  it('says nothing of requests that nobody made, and gives no windows where none are asked for', () => {
+  it('leaves out figures of requests where none arrived, and windows where none are asked for', () => {
     const figures = begun(SHAPE, {}).figures(10e9);
     expect(figures).toStrictEqual({
       overall: {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ExactValues, Histogram, type RunShape } from '../../src/metrics/index.js';
-// How much a fold keeps while it runs is not part of the library's face.
+// The count of live histograms is not exported by the library.
 import { WindowFold } from '../../src/metrics/window-fold.js';
 
-/** One model, one pool of two half GPUs, ten seconds. */
+/** One model has one pool of two half GPUs, for ten seconds. */
 const SHAPE: RunShape = {
   models: 1,
   poolBatch: [4],
@@ -22,7 +22,7 @@ const SHAPE: RunShape = {
 const folded = (windowNs: number, shape = SHAPE) => new WindowFold(shape, windowNs, () => new ExactValues());
 
 describe('WindowFold', () => {
-  it('cuts the run into windows, the last as long as what is left', () => {
+  it('cuts the run into windows, the last as long as the rest', () => {
     const startsOf = (windowNs: number, spanNs = 10e9) =>
       folded(windowNs)
         .figures(spanNs)
@@ -38,7 +38,7 @@ describe('WindowFold', () => {
     expect(fold.figures(10e9).map(({ offeredRps }) => offeredRps)).toEqual([0.25, 0, 1]);
   });
 
-  it('says nothing that would be a share or a mean of nothing', () => {
+  it('leaves out or nulls every share or mean over nothing', () => {
     expect(folded(10e9).figures(10e9)).toStrictEqual([
       {
         fromS: 0,
@@ -48,7 +48,7 @@ describe('WindowFold', () => {
     ]);
   });
 
-  it('gives a request to the window it arrived in, from its first instant on, whenever it ends', () => {
+  it("assigns a request to the window of its arrival, from the window's first instant on, whenever it ends", () => {
     const fold = folded(2e9);
     for (const at of [0, 2e9 - 1, 2e9, 4e9]) fold.arrived(at);
     fold.answered(0, 0, false, 7e9, 1e9, 2e9);
@@ -75,7 +75,7 @@ describe('WindowFold', () => {
     expect(windows[1]).not.toHaveProperty('splitMs');
   });
 
-  it('gives a batch to the window it began in, and its device time to those it fell in', () => {
+  it('assigns a batch to the window it began in, and its device time to the windows that it spans', () => {
     const fold = folded(4e9);
     fold.executed(0, 3, 1e9, 9e9);
     fold.executed(1, 2, 4e9, 5e9);
@@ -90,7 +90,7 @@ describe('WindowFold', () => {
     expect(windows.map(({ utilisation }) => utilisation)).toEqual([[3 / 8], [5 / 8], [1.5 / 4]]);
   });
 
-  it('counts neither batches nor device time after an end that comes sooner', () => {
+  it('counts neither batches nor device time after an earlier end', () => {
     const fold = folded(4e9);
     fold.endAt(6e9);
     fold.executed(0, 3, 3e9, 9e9);
@@ -102,19 +102,19 @@ describe('WindowFold', () => {
     expect(windows[0]?.utilisation[0]).toBe(1 / 8);
   });
 
-  it('puts what arrives at the end of the run or after it into the last window', () => {
+  it('assigns arrivals at the end of the run or later to the last window', () => {
     const fold = folded(5e9);
     fold.arrived(10e9);
     expect(fold.figures(10e9).map(({ arrived }) => arrived)).toEqual([0, 1]);
   });
 
-  it('keeps latencies of no more windows than have requests open, and one that has begun', () => {
+  it('keeps latencies only of windows with open requests, and of one more that has begun', () => {
     let made = 0;
     const fold = new WindowFold(SHAPE, 1e8, () => {
       made += 1;
       return new ExactValues();
     });
-    // 100 windows; every request is answered within the next one.
+    // There are 100 windows, and every request is answered within the next one.
     for (let i = 0; i < 1000; i++) {
       fold.arrived(i * 1e7);
       if (i >= 10) fold.answered(0, (i - 10) * 1e7, false, 1e8 + i, 0, 0);
@@ -124,7 +124,7 @@ describe('WindowFold', () => {
     expect(found.slice(0, 99)).toEqual(Array.from({ length: 99 }, (_, w) => (1e8 + 10 * w + 19) / 1e6));
   });
 
-  it('keeps the newest window open while nobody is in it, since more may come', () => {
+  it('keeps the newest window open while no request is in it, since more may come', () => {
     const fold = folded(5e9);
     for (const latencyNs of [5000, 1000, 2000]) {
       fold.arrived(1e9);
@@ -133,7 +133,7 @@ describe('WindowFold', () => {
     expect(fold.figures(5e9)[0]?.latencyMs).toMatchObject({ p50: 0.002, p99: 0.005 });
   });
 
-  it('closes a window that waited for one late request, when that ends', () => {
+  it('closes a window that waited for one late request when that request ends', () => {
     let made = 0;
     const fold = new WindowFold(SHAPE, 1e9, () => {
       made += 1;
@@ -149,7 +149,7 @@ describe('WindowFold', () => {
     fold.answered(0, 0, true, 300, 0, 0);
     fold.arrived(9e9);
     fold.answered(0, 9e9, false, 7, 0, 0);
-    // The first window's and one more for all the others; then the first one's again.
+    // One is made for the first window, and one for all the others; the first one is then used again.
     expect(made).toBe(2);
     expect(fold.figures(10e9).map(({ latencyMs }) => (latencyMs?.p50 as number) * 1e6)).toEqual([
       300, 100, 200, 300, 400, 500, 600, 700, 800, 7,

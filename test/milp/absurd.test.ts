@@ -18,7 +18,7 @@ beforeAll(async () => {
   highs = await loadHighs();
 });
 
-/** What somebody may write into a spec: into its first class, its first model, its cluster. */
+/** Values that a person may write into a spec: into its first class, its first model, its cluster. */
 interface Absurd {
   readonly device?: Partial<DeviceClass>;
   readonly model?: Partial<PooledSpecModel>;
@@ -54,7 +54,7 @@ const PLANNERS: readonly PooledSpec['planner'][] = [
   { objective: 'cost', wholeGpusPer: 'pool', virtualPer: 'server' },
 ];
 
-describe('planPooled() answers absurd values with a plan that the checker accepts, or says that there is none', () => {
+describe('planPooled() answers absurd values with a plan that the checker accepts, or with infeasible:', () => {
   test.each<[string, Absurd]>([
     ['servers of 10³⁰⁰ GPUs', { device: { perServer: 1e300 } }],
     ['servers of 2⁵³ GPUs', { device: { perServer: 2 ** 53 } }],
@@ -72,7 +72,7 @@ describe('planPooled() answers absurd values with a plan that the checker accept
     ['a network of 10⁻³⁰⁰ Gbit/s', { networkGbps: 1e-300 }],
     ['memory of 10³⁰⁰ GiB', { device: { memoryGiB: 1e300 } }],
   ])('%s', (_, absurd) => {
-    // The two in the middle differ in everything.
+    // The two middle entries differ in every field.
     for (const planner of cases(PLANNERS.slice(1, 3), PLANNERS)) {
       const problem = problemWith(absurd, planner);
       const outcome = planPooled(problem, { highs, work: cases(10, 50) });
@@ -91,7 +91,7 @@ describe('planPooled() answers absurd values with a plan that the checker accept
   });
 });
 
-describe('resolvePooled() says where a value is that no plan can be made with', () => {
+describe('resolvePooled() names the place of a value that no plan can be made with', () => {
   test.each<[string, Absurd, RegExp]>([
     ['too many GPUs', { device: { count: 2 ** 53 } }, /\/cluster\/devices\/C0\/count: 9007199254740992 GPUs/],
     [
@@ -104,7 +104,7 @@ describe('resolvePooled() says where a value is that no plan can be made with', 
     expect(() => problemWith(absurd, {})).toThrow(message);
   });
 
-  test('takes the largest count and the smallest weight that it allows', () => {
+  test('accepts the largest count and the smallest weight that it allows', () => {
     expect(problemWith({ device: { count: 1e9 } }, {}).cluster.devices.C0?.count).toBe(1e9);
     expect(() => problemWith({ device: { count: 1e9 + 1 } }, {})).toThrow(/count/);
     const sizes = (most: number) => () => problemWith({ device: { virtual: [1, most] } }, {});

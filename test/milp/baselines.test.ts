@@ -19,7 +19,9 @@ beforeAll(async () => {
   highs = await loadHighs();
 });
 
-/** The best rate of one GPU of each class alone, and of a pair of one of each, within the SLO; by every cut and batch. */
+/**
+ * The best rate of one GPU of each class alone, and of a pair of one of each, within the SLO, over every cut and batch.
+ */
 function ratesOf({ cluster, models, planner }: PooledProblem, m = 0) {
   const { profile, sloUs, sloMarginUs } = models[m] as ProblemModel;
   const allowedUs = sloUs - sloMarginUs;
@@ -66,7 +68,7 @@ function gpusOf({ cluster }: PooledProblem): number[] {
   return Object.values(cluster.devices).map(({ count }) => count);
 }
 
-describe('planBaseline() finds the best value there is', () => {
+describe('planBaseline() finds the best value', () => {
   test('of one model without partitioning, and of single GPUs and pairs of two classes', () => {
     let better = 0;
     for (let seed = 1; seed <= cases(25, 100); seed++) {
@@ -104,7 +106,10 @@ describe('planBaseline() finds the best value there is', () => {
   });
 });
 
-/** A runs both blocks in 1 ms and B in 4; a pair of A and B serves 2000 requests per second, B's first block being quick. */
+/**
+ * A runs both blocks in 1 ms and B in 4 ms. A pair of A and B serves 2000 requests per second, because B runs the first
+ * block quickly.
+ */
 const ON_BOTH = {
   A: { 1: { 1: [500, 500] }, 2: { 1: [900, 900] } },
   B: { 1: { 1: [500, 3500] }, 2: { 1: [900, 9000] } },
@@ -113,7 +118,7 @@ const ON_BOTH = {
 describe('planBaseline() of several models', () => {
   const model = (name: string, weight = 1) => ({ name, sloMs: 10, weight, latencyUs: ON_BOTH });
 
-  test('divides the GPUs as without partitioning, and what is left evenly, the first models first', () => {
+  test('divides the GPUs as without partitioning, and the rest evenly, beginning with the first models', () => {
     const problem = problemByHand({ A: { count: 2, virtual: [1, 2] }, B: { count: 3, virtual: [1, 2] } }, [
       model('m'),
       model('n'),
@@ -121,7 +126,7 @@ describe('planBaseline() of several models', () => {
     const whole = planBaseline(problem, 'no-partitioning', { highs });
     const pairs = planBaseline(problem, 'dart-r', { highs });
     if (!('plan' in whole) || !('plan' in pairs)) throw new Error(`${whole.status} ${pairs.status}`);
-    // Each has an A and a B: 1000 and 250 requests per second apart, 2000 together.
+    // Each model has an A and a B, which serve 1000 and 250 requests per second alone, and 2000 as a pair.
     expect(whole.plan.objective.value).toBeCloseTo(1250, 6);
     expect(pairs.plan.objective).toMatchObject({ value: expect.closeTo(2000, 6), gap: 0 });
     expect(pairs.plan.objective.bound).toBe(pairs.plan.objective.value);
@@ -132,14 +137,14 @@ describe('planBaseline() of several models', () => {
         expect(partitions.every(({ virtual }) => virtual === 1)).toBe(true);
   });
 
-  test('gives the least throughput/weight of the models that have a weight', () => {
+  test('counts only models that have a weight in the least throughput/weight', () => {
     const problem = problemByHand({ A: { count: 2 }, B: { count: 2 } }, [model('m', 2), model('n', 0)]);
     const pairs = planBaseline(problem, 'dart-r', { highs });
     if (!('plan' in pairs)) throw new Error(pairs.status);
     expect(pairs.plan.objective.value).toBeCloseTo((pairs.plan.models[0]?.throughputRps as number) / 2, 9);
   });
 
-  test('says which models nothing of their share can serve, and where nothing serves any', () => {
+  test('names the models that no part of their share can serve, or says that nothing serves any model', () => {
     const tight = { ...model('n'), sloMs: 0.9, latencyUs: { A: { 1: { 1: [500, 500] } } } };
     const cluster = { A: { count: 2 }, B: { count: 2 } };
     const one = planBaseline(problemByHand(cluster, [model('m'), tight]), 'dart-r', { highs });
@@ -156,19 +161,19 @@ describe('planBaseline() of several models', () => {
     });
   });
 
-  test('refuses what pairs of GPUs know nothing of', () => {
+  test('refuses objectives and minimum shares, which pairs of GPUs cannot keep', () => {
     const cluster = { A: { count: 2, hourlyCost: 1 }, B: { count: 2, hourlyCost: 1 } };
     const asked = { ...model('m'), rps: 1, minShare: { A: 0.5 } };
     const problem = problemByHand(cluster, [asked], { objective: 'cost' });
     expect(() => planBaseline(problem, 'dart-r', { highs })).toThrow(
-      /baseline dart-r:\s.*objective is cost\s+it knows no minShare, which m has/,
+      /baseline dart-r:\s.*objective is cost\s+it does not support minShare, which m has/,
     );
     expect(planBaseline(problem, 'no-partitioning', { highs }).status).toBe('optimal');
   });
 });
 
 describe('baselineProblem()', () => {
-  test('has whole GPUs and pools of them, with one partition or two', () => {
+  test('has whole GPUs in pools of their own, with one partition or two', () => {
     const cluster = { A: { count: 2, virtual: [1, 2] }, B: { count: 2, virtual: [2] } };
     const problem = problemByHand(cluster, [{ name: 'm', sloMs: 10, latencyUs: ON_BOTH }], {
       wholeGpusPer: 'class',

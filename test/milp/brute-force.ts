@@ -1,7 +1,7 @@
 import type { DeviceClass, ObjectiveKind } from '../../src/artifacts/index.js';
 import type { PooledProblem, ProblemModel } from '../../src/milp/index.js';
 
-/** The virtual GPUs of one partition: rps is that of one of them. */
+/** The virtual GPUs of one partition. `rps` is the rate of one of them. */
 interface Pool {
   readonly device: number;
   readonly virtual: number;
@@ -15,13 +15,13 @@ interface Taken {
 }
 
 /**
- * BruteForce tries every multiset of pipelines and counts of every model, and knows the best value of every objective. Its
- * formulas are written from the data's README alone. It is only for problems of a few GPUs and blocks, of the virtual
- * sizes 1 and 2, with at most one class of which a model must use a share.
+ * BruteForce tries every multiset of pipelines and counts of every model, and finds the best value of every objective.
+ * Its formulas are written from the data's README alone. It is only for problems of a few GPUs and blocks, of the
+ * virtual sizes 1 and 2, with at most one class of which a model must use a share.
  */
 export class BruteForce {
   private readonly cluster: Counting;
-  /** For every model, the most that it is served with for every usage of the cluster. */
+  /** For every model, its highest rate for every usage of the cluster. */
   private readonly served: readonly (readonly [Usage, number][])[];
 
   constructor(private readonly problem: PooledProblem) {
@@ -59,7 +59,7 @@ function formationOf(formation: ProblemModel['batchFormation']): number {
   return (formation.factor * 1e6) / (formation.estimatedRps as number);
 }
 
-/** For every usage of the cluster the most that one model is served with. */
+/** For every usage of the cluster, the highest rate of one model. */
 function servedByUsage(problem: PooledProblem, m: number, cluster: Counting): Map<Usage, number> {
   const { minShare, batchFormation } = problem.models[m] as ProblemModel;
   const [shared] = Object.keys(minShare);
@@ -77,7 +77,7 @@ function servedByUsage(problem: PooledProblem, m: number, cluster: Counting): Ma
     if (d === pools.length) {
       const uses = pools.some(({ device }) => device === mustUse);
       const [now, rest] = uses ? [using + rps, others] : [using, others + rps];
-      // Where a class must take part, the others wait for it.
+      // Where a class must take part, the other pipelines wait for it.
       const all = share === 0 ? now + rest : now + Math.min(rest, (now * (1 - share)) / share);
       const usage = cluster.usageOf(taken);
       if (all > (best.get(usage) ?? 0)) best.set(usage, all);
@@ -99,17 +99,17 @@ function servedByUsage(problem: PooledProblem, m: number, cluster: Counting): Ma
 
 const SIZES = [1, 2];
 
-/** A number per class and virtual size, each in a digit of its own, so that usages can be added. */
+/** The count of each class and virtual size, in a digit of its own, so that usages can be added. */
 type Usage = number;
 
 const NOTHING: Usage = 0;
 
-/** More than what any class of the problems has, and small enough for three classes of two sizes. */
+/** The base is above the count of any class in these problems, and small enough for three classes of two sizes. */
 const DIGIT = 128;
 
 /**
- * Counting says how GPUs are counted: as whole GPUs where pools or positions fill them, and as virtual GPUs where all
- * models fill them together.
+ * Counting counts GPUs: whole GPUs where pools or positions fill them, and virtual GPUs where all models fill them
+ * together.
  */
 class Counting {
   readonly names: readonly string[];
@@ -134,7 +134,7 @@ class Counting {
     const groups = new Map<number, { readonly counts: Pick<Pool, 'device' | 'virtual'>; gpus: number }>();
     for (const { pool, count } of taken) {
       const { device, virtual, position } = pool;
-      // Unlike sizes share a position's GPUs, but not where a server has one size.
+      // Unlike sizes share a position's GPUs, except where a server has one size.
       const size = this.problem.planner.virtualPer === 'server' ? virtual : 1;
       const key = (position * this.names.length + device) * SIZES.length + size;
       const group = groups.get(key) ?? { counts: { device, virtual: size }, gpus: 0 };
@@ -146,7 +146,7 @@ class Counting {
     return usage;
   }
 
-  /** Whole GPUs by class and size of a usage; under one size where sizes may share GPUs. */
+  /** The whole GPUs of a usage by class and size, or under one size where sizes may share GPUs. */
   private wholeGpus(usage: Usage, device: number): number[] {
     const own = SIZES.map((_, i) => Math.floor(usage / DIGIT ** (device * SIZES.length + i)) % DIGIT);
     const { wholeGpusPer, virtualPer } = this.problem.planner;
@@ -205,7 +205,7 @@ function allPipelines(problem: PooledProblem, m: number, formationUs: number): P
   const found: Pool[][] = [];
   const extend = (first: number, latency: number, pools: Pool[], used: number[]): void => {
     const largest = Math.max(1, ...used);
-    // Where no rate fills batches, one request does not wait.
+    // Without a rate that fills batches, a batch of one still waits for nothing.
     const fillUs = largest === 1 ? 0 : formationUs * (largest - 1);
     if (latency + fillUs > sloUs - sloMarginUs) return;
     if (first === blocks) {

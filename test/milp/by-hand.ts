@@ -13,7 +13,7 @@ export type Latencies = Record<string, Record<number, Record<number, number[]>>>
 /** A takes 1 ms for one request and 1.5 ms for two, so a GPU serves 1000 or 1333 requests per second. */
 export const ON_A: Latencies = { A: { 1: { 1: [1000], 2: [1500] } } };
 
-/** A model whose figures are written by hand; blocks pass nothing on unless `cutBytes` says so. */
+/** A model whose figures are written by hand. Cuts carry no bytes unless `cutBytes` is given. */
 export interface ModelByHand extends Omit<PooledSpecModel, 'profile'> {
   readonly name: string;
   readonly latencyUs: Latencies;
@@ -37,7 +37,9 @@ export function profileByHand({ name, latencyUs, cutBytes, weightBytes }: ModelB
   };
 }
 
-/** problemByHand resolves a problem of a few figures. Its margin is a tenth of the SLO unless the planner says so. */
+/**
+ * problemByHand resolves a problem of a few figures. Its margin is a tenth of the SLO unless the planner gives another.
+ */
 export function problemByHand(
   devices: Record<string, DeviceClass>,
   models: readonly ModelByHand[],

@@ -1,6 +1,6 @@
 import { gpuNumber, type Placement } from '../../src/artifacts/index.js';
 
-/** counted writes a placement with as few entries as it can: alike ones on GPUs in a row become one. */
+/** counted writes a placement with as few entries as it can: like entries on consecutive GPUs become one. */
 export function counted(placement: readonly Placement[], perServer: number): Placement[] {
   const rows: Placement[] = [];
   for (const place of placement) {

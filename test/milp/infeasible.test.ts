@@ -8,7 +8,7 @@ beforeAll(async () => {
   highs = await loadHighs();
 });
 
-/** A is quick at block 0 and B at block 1; what crosses the cut takes 0.1 ms. */
+/** A is quick at block 0 and B at block 1. A transfer across the cut takes 0.1 ms. */
 const MODEL: ModelByHand = {
   name: 'm',
   sloMs: 1,
@@ -32,7 +32,7 @@ function told(
 }
 
 describe('infeasibility()', () => {
-  test('tells the fastest pipeline, what each class takes, and the SLO that would do', () => {
+  test('gives the fastest pipeline, the time of each class, and the SLO that would be enough', () => {
     const { reasons, smallest } = told({ maxPartitions: 2 });
     expect(reasons).toEqual([
       'm has 0.900 ms of its SLO of 1 ms left after the margin; its fastest pipeline takes 1.100 ms',
@@ -42,12 +42,12 @@ describe('infeasibility()', () => {
     expect(smallest).toEqual([expect.closeTo(1.1 / 0.9, 9)]);
   });
 
-  test('knows the fastest pipeline of one partition, and of more than it can use', () => {
+  test('finds the fastest pipeline of one partition, and of more partitions than it can use', () => {
     expect(told({ maxPartitions: 1 }).smallest).toEqual([expect.closeTo(1.7 / 0.9, 9)]);
     expect(told({ maxPartitions: 3 }).smallest).toEqual([expect.closeTo(1.1 / 0.9, 9)]);
   });
 
-  test('keeps margins of milliseconds, those of the model before those of the planner', () => {
+  test("keeps margins in milliseconds, and takes a model's own before the planner's", () => {
     const planner = { maxPartitions: 2, sloMarginMs: 0.2 };
     expect(told(planner).smallest).toEqual([expect.closeTo(1.3, 9)]);
     expect(told(planner, { sloMarginMs: 0.3 }).smallest).toEqual([expect.closeTo(1.4, 9)]);
@@ -67,7 +67,7 @@ describe('infeasibility()', () => {
     });
   });
 
-  test('says of rates how much of them can be served, or that whole GPUs are too few', () => {
+  test('tells how much of the rates can be served, or that there are too few whole GPUs', () => {
     const dear = { A: { count: 1, hourlyCost: 1 } };
     const onA = { sloMs: 9, latencyUs: { A: MODEL.latencyUs.A! } };
     // One GPU serves 2·10⁶/3000 = 666.7 requests per second.

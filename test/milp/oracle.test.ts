@@ -17,7 +17,7 @@ const RULES = ['pool', 'position', 'class'] as const;
 
 const TINY: Shape = { classes: 2, blocks: 3, batches: 2, virtual: [1, 2], models: 1, mostGpus: 2 };
 
-/** range gives the seeds from 1 to the last. */
+/** range gives the seeds from 1 to `last`. */
 function range(last: number): number[] {
   return Array.from({ length: last }, (_, i) => i + 1);
 }
@@ -27,7 +27,7 @@ beforeAll(async () => {
   highs = await loadHighs();
 });
 
-/** What rounding makes of sums of a few terms. */
+/** The rounding error of a sum of a few terms. */
 const ROUNDING = 1e-9;
 
 /** Options that end a search early, or lead it elsewhere. `gap: 0` with much work finds the optimum. */
@@ -39,8 +39,8 @@ const OPTIONS: readonly Omit<PlanOptions, 'highs'>[] = [
 ];
 
 /**
- * Expects of every search that its bound is no better and its plan no worse than the best value, that what it calls optimal is
- * the best, and that the checker has nothing to say.
+ * Expects of every search that its bound is no better and its plan no worse than the best value, that an optimal plan
+ * has the best value, and that the checker finds no fault.
  */
 function expectSound(name: string, problem: PooledProblem, best: number | undefined): void {
   for (const options of [...OPTIONS, endingAfter(1), endingAfter(5)]) {
@@ -50,7 +50,10 @@ function expectSound(name: string, problem: PooledProblem, best: number | undefi
   }
 }
 
-/** With enough work the search proves what it found; rates that are shared out are known as well as the solver knows them. */
+/**
+ * With enough work the search proves its plan optimal. Where shares are asked for, the gap is only as small as the
+ * solver's tolerance.
+ */
 function expectProved(
   name: string,
   { models }: PooledProblem,
@@ -98,7 +101,7 @@ function withMinShare(problem: PooledProblem, minShare: Record<string, number>):
   return { ...problem, models: problem.models.map((model) => ({ ...model, minShare })) };
 }
 
-/** The search against the literal formulation, and both plans against the checker. */
+/** Compares the search with the literal formulation, and checks both plans. */
 function bothAgree(
   seed: number,
   shape: Shape,
@@ -165,7 +168,7 @@ describe('planPooled() finds the optimum of the literal A.2', () => {
   });
 });
 
-/** Rules of a spec that change what is searched, and how. */
+/** Rules of a spec that change the search. */
 const SPECS: readonly { name: string; planner: PooledSpec['planner']; minShare?: Record<string, number> }[] =
   [
     { name: 'whole GPUs are per pool', planner: {} },
@@ -187,13 +190,15 @@ const SPECS: readonly { name: string; planner: PooledSpec['planner']; minShare?:
     },
   ];
 
-/** Seeds of the quick run, in which every rule has plans and, but for the shares, models that share the cluster. */
+/**
+ * Seeds of the quick run. Every rule has plans among them, and, except for the shares, models that share the cluster.
+ */
 const QUICK = [1, 2];
 
-/** The solver proves these within a moment: with shares, others take seconds. */
+/** The solver proves these quickly. With shares, other seeds take seconds. */
 const QUICK_SHARES = [2, 3, 4, 6];
 
-describe('planPooled() never calls optimal what a brute force beats, and bounds what it finds', () => {
+describe('planPooled() never calls a plan optimal that a brute force beats, and bounds its plans', () => {
   for (const { name, planner, minShare = {} } of SPECS)
     test(`when ${name}`, () => {
       const quick = Object.keys(minShare).length > 0 ? QUICK_SHARES : QUICK;
@@ -207,7 +212,7 @@ describe('planPooled() never calls optimal what a brute force beats, and bounds 
       }
     });
 
-  test('when the rates need but a small part of a GPU, at the least cost', () => {
+  test('when the rates need only a small part of a GPU, at the least cost', () => {
     for (const seed of cases([1], range(6))) {
       const shape = { ...TINY, blocks: 2, models: 2 };
       const random = randomProblem(seed, shape, { maxPartitions: 2, objective: 'cost' });

@@ -51,7 +51,7 @@ export function randomProfile(next: () => number, name: string, shape: Shape): P
   };
 }
 
-/** A small problem whose SLO leaves some pipelines and not others. */
+/** A small problem with an SLO that some pipelines meet and others miss. */
 export function randomProblem(
   seed: number,
   shape: Shape,

@@ -14,7 +14,7 @@ beforeAll(async () => {
 describe('planPooled()', () => {
   for (const wholeGpusPer of ['pool', 'position', 'class'] as const)
     for (const virtualPer of ['gpu', 'server'] as const)
-      test(`plans that the checker accepts when whole GPUs are per ${wholeGpusPer} and sizes per ${virtualPer}`, () => {
+      test(`makes plans that the checker accepts when whole GPUs are per ${wholeGpusPer} and sizes per ${virtualPer}`, () => {
         // With sizes per server, other seeds take the solver seconds.
         const quick = virtualPer === 'server' ? [2, 7] : [1, 2, 3];
         const long = virtualPer === 'server' || wholeGpusPer === 'class' ? 4 : 12;
@@ -32,7 +32,7 @@ describe('planPooled()', () => {
         }
       });
 
-  test('gives the same bytes when asked again', () => {
+  test('gives the same bytes when it is called again', () => {
     const problem = () => randomProblem(7, { ...SMALL, models: 2 });
     const text = () => {
       const outcome = planPooled(problem(), { highs });
@@ -42,7 +42,7 @@ describe('planPooled()', () => {
     expect(text()).toBe(text());
   });
 
-  test('returns a plan and a bound that hold when it is interrupted at whatever point', () => {
+  test('returns a plan and a bound that hold, at whatever point it is interrupted', () => {
     let plans = 0;
     for (const wholeGpusPer of ['position', 'class'] as const)
       for (let seed = 1; seed <= cases(1, 3); seed++) {
@@ -67,7 +67,7 @@ describe('planPooled()', () => {
     expect(plans).toBeGreaterThan(cases(3, 10));
   });
 
-  test('finds the same least price when there are thousands of GPUs it does not need', () => {
+  test('finds the same least price when there are thousands of GPUs that it does not need', () => {
     for (let seed = 1; seed <= cases(4, 12); seed++) {
       const wholeGpusPer = (['pool', 'position', 'class'] as const)[seed % 3] as 'pool';
       const shape = { ...SMALL, models: 1 + (seed % 2), mostGpus: 30 };
@@ -81,13 +81,13 @@ describe('planPooled()', () => {
       if (few?.status !== 'optimal' || many?.status !== 'optimal')
         throw new Error(`${seed}: ${few?.status} ${many?.status}`);
       expect(many.plan.objective.value).toBeLessThanOrEqual(few.plan.objective.value * (1 + 1e-9));
-      // Where the small cluster has GPUs left of every class, more of them change nothing.
+      // Where the small cluster has GPUs of every class left, more of them change nothing.
       if (Object.values(few.plan.classes).every(({ used, count }) => used < count / 2))
         expect(many.plan.objective.value).toBeCloseTo(few.plan.objective.value, 9);
     }
   });
 
-  test('says infeasible, why, and the smallest SLO when no pipeline is fast enough', () => {
+  test('reports infeasible, the reason and the smallest SLO when no pipeline is fast enough', () => {
     const good = randomProblem(3, SMALL);
     const model = good.models[0];
     if (model === undefined) throw new Error('no model');
@@ -120,7 +120,7 @@ describe('planPooled()', () => {
     }
   });
 
-  test('says that rates are out of reach, and of how much, when the cluster is too small for them', () => {
+  test('reports that rates are out of reach, and by how much, when the cluster is too small for them', () => {
     const problem = randomProblem(2, SMALL, { objective: 'cost' });
     const models = problem.models.map((model) => ({ ...model, rps: 1e6 }));
     const outcome = planPooled({ ...problem, models }, { highs });
@@ -128,7 +128,7 @@ describe('planPooled()', () => {
     expect(outcome.reasons.join()).toMatch(/the rates need more than .* % of them can be served/);
   });
 
-  test('says that GPUs are too few when there are more models than whole GPUs', () => {
+  test('reports too few GPUs when there are more models than whole GPUs', () => {
     for (const wholeGpusPer of ['pool', 'position'] as const) {
       const problem = randomProblem(2, { ...SMALL, models: 2 }, { wholeGpusPer });
       const devices = { ...problem.cluster.devices };

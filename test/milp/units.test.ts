@@ -80,7 +80,7 @@ function profileTimes(profile: Profile, factor: number): Profile {
   return { ...profile, devices: Object.fromEntries(devices) };
 }
 
-/** All times grow, so that all rates fall: what is asked for, what is estimated, and what links carry. */
+/** All times grow, so that all rates fall: required rates, estimated rates and link rates. */
 function timesTimes(problem: PooledProblem, factor: number): PooledProblem {
   const scaled = withModels(problem, (model) => ({
     ...model,
@@ -98,7 +98,7 @@ function timesTimes(problem: PooledProblem, factor: number): PooledProblem {
   return { ...scaled, cluster: { ...problem.cluster, networkGbps } };
 }
 
-/** What a plan does, without its figures. */
+/** The decisions of a plan, without its figures. */
 function shapeOf(plan: PlanBody): unknown {
   return plan.models.map(({ pipelines }) =>
     pipelines.map(({ partitions }) =>
@@ -128,7 +128,9 @@ function answerOf(problem: PooledProblem, seed: number): Answer {
   return { status: outcome.status, shape: shapeOf(outcome.plan), value, bound };
 }
 
-/** @param unit what the objective of the changed problem counts as 1, in that of the first */
+/**
+ * @param unit what the changed problem counts as 1 of the objective, in units of the first problem
+ */
 function expectSame(was: Answer, is: Answer, unit: number, name: string): void {
   expect({ name, status: is.status, shape: is.shape }).toEqual({
     name,
@@ -146,7 +148,7 @@ function expectSame(was: Answer, is: Answer, unit: number, name: string): void {
   });
 }
 
-describe('planPooled() answers the same in whatever units a spec counts', () => {
+describe('planPooled() gives the same answer in whatever units a spec counts', () => {
   for (const rule of RULES)
     test(rule.name, () => {
       for (let seed = 1; seed <= cases(1, 4); seed++)

@@ -54,7 +54,7 @@ async function expectEveryCut(model: OnnxModel, feeds: Tensors = FEEDS): Promise
 }
 
 describe('readModel()', () => {
-  it('readModel() puts nodes in order, and leaves a valid order as it is', () => {
+  it('puts nodes in order, and leaves a valid order as it is', () => {
     const nodes = chain(['Relu', 'x', 'a'], ['Neg', 'a', 'b'], ['Exp', 'b', 'y']);
     const ops = (order: number[]) =>
       made({ nodes: order.map((i) => nodes[i]!) }).graph.nodes.map((node) => node.op);
@@ -72,7 +72,7 @@ describe('readModel()', () => {
     expect(made({ nodes: forked }).graph.nodes.map((node) => node.op)).toEqual(['Relu', 'Exp', 'Add']);
   });
 
-  it('readModel() names nodes that have no name, or another node’s', () => {
+  it('names nodes that have no name, or another node’s', () => {
     const nodes = [
       w.node('Relu', ['x'], ['a']),
       w.node('Neg', ['a'], ['b'], { name: 'n' }),
@@ -85,7 +85,7 @@ describe('readModel()', () => {
     expect(renamed.map((node) => node.name)).toEqual(['Relu_0', 'n', 'n_2_', 'n_2']);
   });
 
-  it('readModel() leaves initializers out of the inputs, and optional inputs out of what nodes need', async () => {
+  it('leaves initializers out of the inputs, and optional inputs out of what nodes need', async () => {
     const model = made({
       nodes: [w.node('Add', ['x', 'w'], ['a']), w.node('Clip', ['a', '', 'most'], ['y'])],
       inputs: [X, w.value('w', w.FLOAT, [4])],
@@ -98,7 +98,7 @@ describe('readModel()', () => {
     expect(await expectEveryCut(model)).toEqual([1]);
   });
 
-  it('readModel() reads sparse initializers, which partitions take along', () => {
+  it('reads sparse initializers, which partitions take along', () => {
     const sparse = w.message([1, w.floats('s', [1], [5])], [2, w.int64s('', [1], [2])], [3, 4]);
     const nodes = [w.node('Relu', ['x'], ['a']), w.node('Add', ['a', 's'], ['y'])];
     const model = made({ nodes, sparse: [sparse] });
@@ -113,7 +113,7 @@ describe('readModel()', () => {
     );
   });
 
-  it('readModel() joins a graph written in two pieces, and takes the last of two scalars', async () => {
+  it('joins a graph written in two pieces, and takes the last of two scalars', async () => {
     const [one, two] = chain(['Relu', 'x', 'a'], ['Neg', 'a', 'y']);
     const split = w.message(
       [1, 3],
@@ -133,7 +133,7 @@ describe('readModel()', () => {
     for (const { y } of answers) expect(y!.data).toEqual(Float32Array.of(-1, -0, -3, -0));
   });
 
-  it('readModel() finds nodes constant that only constants feed, unless they draw random numbers', () => {
+  it('finds nodes constant that only constants feed, unless they draw random numbers', () => {
     const shape = w.int64s('s', [1], [4]);
     const model = made({
       nodes: [
@@ -213,18 +213,18 @@ describe('cutsOf() and extractPartition()', () => {
     expect(cutFault(model, cutsOf(model)[1]!, new Map())).toBe('the type of "a" is not known');
   });
 
-  it('extractPartition() says what is wrong with a range', () => {
+  it('extractPartition() names the fault of a range', () => {
     const model = made({ nodes: chain(['Relu', 'x', 'a'], ['Neg', 'a', 'y'], ['Exp', 'a', 'unused']) });
     const cut = (from: number, to: number) => () => extractPartition(model, { from, to, types: new Map() });
     expect(cut(0, 4)).toThrow(/Cannot extract nodes \[0, 4\) of the model: there is no such range/);
-    expect(cut(2, 3)).toThrow(/what these nodes compute is used nowhere else/);
+    expect(cut(2, 3)).toThrow(/the results of these nodes are used nowhere else/);
     expect(cut(0, 1)).toThrow(/the type of "a" is not known/);
     expect(cut(1, 1)).toThrow(InputError);
     const untyped = made({ nodes: chain(['Relu', 'x', 'y']), outputs: [w.message([1, 'y'])] });
     expect(extractPartition(untyped, { from: 0, to: 1, types: new Map() }).outputs).toEqual(['y']);
   });
 
-  it('extractPartition() keeps what a subgraph captures, from cuts and from initializers', async () => {
+  it('extractPartition() keeps the tensors that a subgraph captures, from cuts and from initializers', async () => {
     const condition = w.message([2, w.BOOL], [8, 'c'], [9, Uint8Array.of(1)]);
     const inner = w.graph({ nodes: [w.node('Mul', ['a', 'k'], ['i'])], outputs: [w.value('i', w.FLOAT)] });
     const outer = (g: Uint8Array) => [

@@ -77,7 +77,7 @@ function expectCutAndNamed(files: readonly ModelFile[]): void {
   }
 }
 
-describe('models made for tests', () => {
+describe('generated models', () => {
   const files = madeFiles();
 
   it('extractPartition() of [0, n) keeps every field of each byte for byte', () => {

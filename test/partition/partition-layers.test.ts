@@ -38,8 +38,8 @@ function sum(values: readonly number[], from = 0, to = values.length): number {
 }
 
 /**
- * ratios gives the runtime of each block in average blocks, over every device. Layers count 1 where all take
- * 0.
+ * ratios gives the runtime of each block as a multiple of the average block, on every device. A layer counts as 1 where
+ * all layers take 0.
  */
 function ratios(input: PartitionInput, ends: number[]): number[] {
   return Object.values(input.layerLatencyUs).flatMap((given) => {
@@ -107,7 +107,7 @@ describe('min-transfer', () => {
   });
 });
 
-/** greedyByHand is the rule of greedyEnds, written in the slow way. */
+/** greedyByHand follows the rule of greedyEnds, written in the slow way. */
 function greedyByHand(input: PartitionInput, device: string, blocks: number): number[] {
   const given = input.layerLatencyUs[device]!;
   const latencies = given.some((us) => us > 0) ? given : given.map(() => 1);

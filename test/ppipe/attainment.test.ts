@@ -9,7 +9,7 @@ const SHARED = new URL('../../../shared/', import.meta.url);
 const FOLDER = new URL('data/ppipe/', SHARED);
 const OPTIONS = { runs: 2, durationS: 30, seed: 0 };
 
-describe('Attainment of an instance made here', () => {
+describe('Attainment of a generated instance', () => {
   const at = (setting: Pick<Setting, 'plan' | 'scheduler' | 'rules'>, durationS = 2) =>
     new Attainment({ ...setting, instance: MADE_INSTANCE, model: 1 }, madeProfileOf, {
       runs: 1,
@@ -22,7 +22,7 @@ describe('Attainment of an instance made here', () => {
     ['reservation', 'published'],
     ['reactive', 'own'],
     ['reactive', 'published'],
-  ] as const)('is nearly whole at half of the load, and what the plan serves at twice, under %s and %s rules', (scheduler, rules) => {
+  ] as const)('is nearly 1 at half of the load, and at most what the plan serves at twice the load, under %s and %s rules', (scheduler, rules) => {
     const attainment = at({ plan: 'reference', scheduler, rules });
     expect(attainment.offeredRps(0.5)).toBe(1000);
     expect(attainment.at(1000).attainment).toBeGreaterThan(0.99);
@@ -32,11 +32,11 @@ describe('Attainment of an instance made here', () => {
     expect(over.requests / (2 * MADE_RPS.reference * 2)).toBeCloseTo(1, 1);
   });
 
-  test('largestLoad() finds the same step as trying all of them', () => {
+  test('largestLoad() finds the same step as a trial of every step', () => {
     const attainment = at({ plan: 'no-partitioning', scheduler: 'reservation', rules: 'own' });
     const found = Math.round(100 * largestLoad(attainment, 0.5));
     const reached = (steps: number) => attainment.at(attainment.offeredRps(steps / 100)).attainment >= 0.99;
-    // The plan without partitions serves a third of what the reference does.
+    // The plan without partitions serves a third of what the reference plan does.
     expect(found).toBeGreaterThan(15);
     expect(found).toBeLessThan(36);
     expect([reached(found), reached(found + 1)]).toEqual([true, false]);
@@ -49,7 +49,7 @@ describe.runIf(existsSync(SHARED))('published attainments', () => {
     const profileOf = profilesIn(FOLDER);
     const instances = publishedInstances(FOLDER);
     const small = readAttainment(FOLDER).filter(({ offeredRps }) => offeredRps < 1500);
-    // No stride has a factor in common with the twenty load factors.
+    // The strides have no factor in common with the number of load factors, twenty.
     const sample = small.filter((_, i) => i % cases(909, 117) === 0);
     const kinds = new Set(sample.map(({ plan, scheduler }) => `${plan} ${scheduler}`));
     expect([...kinds].sort()).toEqual([
@@ -61,14 +61,14 @@ describe.runIf(existsSync(SHARED))('published attainments', () => {
     for (const cell of sample) {
       const instance = instances.find(({ id }) => id === cell.instance) as Setting['instance'];
       const attainment = new Attainment({ ...cell, instance, rules: 'published' }, profileOf, OPTIONS);
-      // In four of the published rows, floating point is off by 1.
+      // Four of the published rows are off by 1 because of floating point.
       expect(Math.abs(attainment.offeredRps(cell.loadFactor) - cell.offeredRps)).toBeLessThanOrEqual(1);
       const off = Math.abs(attainment.at(cell.offeredRps).attainment - cell.attainment);
       expect({ ...cell, met: off <= 3 * cell.sd + 0.005 || off }).toMatchObject({ met: true });
     }
   });
 
-  test('largestLoad() finds the same step as trying all of them', () => {
+  test('largestLoad() finds the same step as a trial of every step', () => {
     const profileOf: ProfileOf = profilesIn(FOLDER);
     const instance = publishedInstances(FOLDER).find(
       ({ models }) => models.length === 3,

@@ -2,10 +2,10 @@ import type { Instance, ReferencePipeline } from '../../bench/ppipe/instances.js
 import type { ProfileOf } from '../../bench/ppipe/plans.js';
 import { type Latencies, profileByHand } from '../milp/by-hand.js';
 
-/** A is quick at the first two blocks, B at the last two. */
+/** Class A is quick at the first two blocks, class B at the last two. */
 const BLOCKS_US = { A: [500, 500, 3000, 3000], B: [3000, 3000, 500, 500] };
 
-/** A batch of b takes (1 + b)/2 times as long as one request, and half a GPU 1.6 times as long as a whole one. */
+/** A batch of b takes (1 + b)/2 times as long as one request. Half a GPU takes 1.6 times as long as a whole one. */
 const LATENCY_US: Latencies = Object.fromEntries(
   Object.entries(BLOCKS_US).map(([name, blocks]) => {
     const rows = (factor: number) =>
@@ -22,13 +22,13 @@ function part(blocks: [number, number], device: string, gpus: number, virtual = 
   return { blocks, device, virtual, batch: 4, gpus };
 }
 
-/** What each model gets: batches of four take 2.5 times as long as one request. */
+/** The rate of each model under each plan. Batches of four take 2.5 times as long as one request. */
 export const MADE_RPS = {
-  // Two halves of A at 4 ms a batch; B could serve 3200.
+  // Two halves of an A take 4 ms per batch. The B could serve 3200.
   reference: 2000,
-  // An A and two B, at 17.5 ms a batch.
+  // One A and two B take 17.5 ms per batch each.
   'no-partitioning': (3 * 4e6) / 17_500,
-  // A pair at 2.5 ms a batch each, and a B.
+  // One pair takes 2.5 ms per batch on each side, and one B serves alone.
   'dart-r': 1600 + 4e6 / 17_500,
 } as const;
 
@@ -52,7 +52,7 @@ function each<T>(one: T): T[] {
   return NAMES.map(() => one);
 }
 
-/** MADE_INSTANCE is written as the published ones are: three models share three A and six B evenly. */
+/** MADE_INSTANCE is written as the published instances are. Three models share three A and six B evenly. */
 export const MADE_INSTANCE: Instance = {
   id: 'made_A-B_3',
   maxPartitions: 2,
@@ -77,6 +77,6 @@ export const MADE_INSTANCE: Instance = {
   },
 };
 
-/** A request's 10 kB cross each cut in 10 µs. */
+/** The 10 kB of a request cross each cut in 10 µs. */
 export const madeProfileOf: ProfileOf = (name) =>
   profileByHand({ name, sloMs: 60, latencyUs: LATENCY_US, cutBytes: [10_000, 10_000, 10_000, 0] });

@@ -14,7 +14,7 @@ import { MADE_INSTANCE, MADE_RPS, madeProfileOf } from './made-instance.js';
 const SHARED = new URL('../../../shared/', import.meta.url);
 const FOLDER = new URL('data/ppipe/', SHARED);
 
-describe('publishedPlan() of an instance made here', () => {
+describe('publishedPlan() of a generated instance', () => {
   const { spec, cluster } = specOf(MADE_INSTANCE);
   const profiles = MADE_INSTANCE.models.map(({ model }) => ({
     profile: madeProfileOf(model),
@@ -32,7 +32,7 @@ describe('publishedPlan() of an instance made here', () => {
     expect(plan.classes).toEqual({ A: { used: 3, count: 3 }, B: { used: 6, count: 6 } });
   });
 
-  test('is nothing where a plan was not published, and throws where it does not reach its throughput', () => {
+  test('gives undefined where a plan was not published, and throws where a plan does not reach its published throughput', () => {
     const { dartR: _, ...reference } = MADE_INSTANCE.reference;
     const bare = { ...MADE_INSTANCE, reference };
     expect(publishedPlan(bare, 'dart-r', madeProfileOf)).toBeUndefined();

@@ -16,7 +16,7 @@ function int64(data: number[]): TensorData {
 }
 
 describe('batchingOf()', () => {
-  test('finds the axis when joining the two requests gives the tensor of both', () => {
+  test('finds the axis along which the two requests join into the tensor of both', () => {
     expect(batchingOf(float([1, 2], [1, 2]), float([1, 2], [3, 4]), float([2, 2], [1, 2, 3, 4]))).toEqual({
       kind: 'stacked',
       axis: 0,
@@ -24,7 +24,7 @@ describe('batchingOf()', () => {
     const later = batchingOf(float([2, 1], [1, 2]), float([2, 1], [3, 4]), float([2, 2], [1, 3, 2, 4]));
     expect(later).toEqual({ kind: 'stacked', axis: 1 });
   });
-  test('accepts an axis of several rows a request only when the requests lie one after the other', () => {
+  test('accepts an axis of several rows per request only when the requests lie one after the other', () => {
     const [first, second] = [float([2, 1], [1, 2]), float([2, 1], [3, 4])];
     expect(batchingOf(first, second, float([4, 1], [1, 2, 3, 4]))).toEqual({ kind: 'stacked', axis: 0 });
     expect(batchingOf(first, second, float([4, 1], [1, 3, 2, 4]))).toMatchObject({ kind: 'mixed' });
@@ -37,7 +37,7 @@ describe('batchingOf()', () => {
       axis: 0,
     });
   });
-  test('calls a tensor common when it is the same for each request and both', () => {
+  test('calls a tensor common when it is the same for each request and for both', () => {
     const mask = float([3], [1, 0, 1]);
     expect(batchingOf(mask, mask, mask)).toEqual({ kind: 'common' });
   });
@@ -67,7 +67,7 @@ describe('batchingOf()', () => {
 });
 
 describe('agree()', () => {
-  test('accepts rounding relative to the largest value, and nothing more', () => {
+  test('accepts rounding relative to the largest value, and no more', () => {
     expect(agree(float([2], [1000, 1]), float([2], [1000, 1.9]))).toBe(true);
     expect(agree(float([2], [1000, 1]), float([2], [1000, 2.1]))).toBe(false);
     expect(agree(float([2], [Number.NaN, 1]), float([2], [Number.NaN, 1]))).toBe(true);
@@ -78,7 +78,7 @@ describe('agree()', () => {
     expect(agree(half([2], [1, 0.25]), half([2], [1 + ulp, 0.25 - ulp]))).toBe(true);
     expect(agree(half([2], [1, 0.25]), half([2], [1, 0.25 + 4 * ulp]))).toBe(true);
     expect(agree(half([2], [1, 0.25]), half([2], [1, 0.25 + 5 * ulp]))).toBe(false);
-    // Another sign is another value. The two zeros are one value, though their bits are far apart.
+    // A different sign is a different value. The two zeros are one value, though their bits are far apart.
     expect(agree(half([2], [1, -1]), half([2], [1, 1]))).toBe(false);
     expect(agree(half([1], [0]), half([1], [-0]))).toBe(true);
     const infinite = half([2], [Number.POSITIVE_INFINITY, 1]);

@@ -4,7 +4,7 @@ import type { OnnxModel } from '../../src/onnx/index.js';
 import { type OptimizedNode, originalsOf } from '../../src/profiler/attribution.js';
 import { attribute } from '../../src/profiler/layer-times.js';
 
-/** nodes reads lines of `name: inputs > outputs`, with a `!` before the name of a constant node. */
+/** nodes reads lines of `name: inputs > outputs`. A `!` before the name marks a constant node. */
 function nodes(lines: readonly string[]): (OptimizedNode & { captures: string[]; constant: boolean })[] {
   return lines.map((line) => {
     const [, bang, name, inputs, outputs] = /^(!?)(\w+):(.*)>(.*)$/.exec(line)!;
@@ -23,7 +23,7 @@ function model(lines: readonly string[]): OnnxModel {
   return { graph: { nodes: nodes(lines) } } as unknown as OnnxModel;
 }
 
-/** mapped gives the names of the original nodes by optimized node. */
+/** mapped gives the names of the original nodes for each optimized node. */
 function mapped(original: readonly string[], optimized: readonly string[]): Record<string, string[]> {
   const graph = model(original);
   const found = originalsOf(graph, nodes(optimized));
@@ -40,14 +40,14 @@ describe('originalsOf()', () => {
     expect(same).toEqual({ conv: ['conv'], norm: ['norm'], relu: ['relu'], pool: ['pool'] });
   });
 
-  test('gives a fused node all nodes back to the next tensor that is still made', () => {
+  test('gives a fused node all original nodes back to the next tensor that still exists', () => {
     expect(mapped(CHAIN, ['conv: x w2 > c', 'pool: c > y'])).toEqual({
       conv: ['conv', 'norm', 'relu'],
       pool: ['pool'],
     });
   });
 
-  test('sees through blocked layouts: reorders stand for what they serve', () => {
+  test('sees through blocked layouts, and counts reorders for the nodes that they serve', () => {
     const optimized = [
       'reorder: x > token_1',
       'conv: token_1 w2 > c_nchwc',
@@ -61,19 +61,19 @@ describe('originalsOf()', () => {
     expect(found.back).toEqual(['pool']);
   });
 
-  test('leaves out what only constants feed, unless the optimized graph still runs it', () => {
+  test('leaves out nodes that only constants feed, unless the optimized graph still runs them', () => {
     const original = ['!fill: > w', 'conv: x w > y'];
     expect(mapped(original, ['conv: x w_folded > y'])).toEqual({ conv: ['conv'] });
     expect(mapped(original, ['fill: > w', 'conv: x w > y'])).toEqual({ fill: ['fill'], conv: ['conv'] });
   });
 
-  test('does not give a node that feeds two fused ones to both', () => {
+  test('assigns a node that feeds two fused nodes to only one of them', () => {
     const original = ['shared: x > s', 'left: s > l', 'right: s > r'];
     expect(mapped(original, ['a: x > l', 'b: x > r'])).toEqual({ a: ['shared', 'left'], b: ['right'] });
   });
 });
 
-/** timings gives the timings of one run from µs by node name. */
+/** timings gives the timings of one run from times in µs by node name. */
 function timings(us: Record<string, number>, runUs: number): NodeTimings {
   return {
     runUs: [runUs],
@@ -93,7 +93,7 @@ describe('attribute()', () => {
     expect(found.unmapped).toBeCloseTo(24 / 74, 9);
   });
 
-  test('counts the time until the next node starts as a node’s own', () => {
+  test('counts the gap before the next node as the node’s own time', () => {
     const graph = model(CHAIN);
     const plain = timings({ conv: 1, norm: 1, relu: 1, pool: 1 }, 4);
     const kernels = timings({ conv: 100, norm: 100, relu: 100, pool: 100 }, 412);

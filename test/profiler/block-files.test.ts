@@ -10,7 +10,7 @@ import * as w from '../onnx/writer.js';
 
 const NAMES = ['x', 'a', 'b', 'c'];
 
-/** These blocks have one node each; their inputs are x, a, and both b and x. */
+/** Each of these blocks has one node. Their inputs are x, a, and both b and x. */
 const files: BlockFile[] = [['x'], ['a'], ['b', 'x']].map((inputs, k) => ({
   ...{ from: k, to: k + 1, path: `${k}.onnx`, inputs },
 }));
@@ -19,7 +19,7 @@ function tensorOf(name: string): TensorData {
   return { dtype: 'float32', dims: [1], data: Float32Array.of(NAMES.indexOf(name)) };
 }
 
-/** feedsOf makes feeds of a model whose tensors have this many elements, and notes what its runs were asked for. */
+/** feedsOf makes feeds of a model whose tensors have this many elements, and records what each run is asked for. */
 function feedsOf(elements: number, folder: string) {
   const graph = w.graph({
     nodes: [w.node('Neg', ['x'], ['a']), w.node('Neg', ['a'], ['b']), w.node('Add', ['b', 'x'], ['c'])],
@@ -67,7 +67,7 @@ test(
 );
 
 test(
-  'BlockFeeds finds large tensors for the blocks that are asked for, and keeps none',
+  'BlockFeeds finds large tensors when a block asks for them, and keeps none',
   inFolder(async (folder) => {
     const { feeds, asked } = feedsOf(4 * 2 ** 20, folder);
     await feeds.of([1]);
@@ -78,7 +78,7 @@ test(
 );
 
 test(
-  'BlockFeeds runs nothing for tensors that the request has',
+  'BlockFeeds runs nothing for tensors that are inputs of the request',
   inFolder(async (folder) => {
     const { feeds, asked } = feedsOf(4 * 2 ** 20, folder);
     expect(await feeds.of([0])).toEqual(new Map([[0, { x: tensorOf('x') }]]));

@@ -27,7 +27,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** counting wraps the executor and notes the bytes that every run fetched. */
+/** counting wraps the executor and records the bytes that every run fetches. */
 function counting(): { executor: Executor; fetched: number[] } {
   const fetched: number[] = [];
   const run: Executor['run'] = async (...args) => {
@@ -40,7 +40,10 @@ function counting(): { executor: Executor; fetched: number[] } {
   return { executor: { ...executor, load, run, release }, fetched };
 }
 
-/** wide makes a model x[batch, 8, 64] → t0[batch, 8, 64 × times] → … → y of a few hundred bytes, whatever the size. */
+/**
+ * wide makes a model x[batch, 8, 64] → t0[batch, 8, 64 × times] → … → y. Its file has a few hundred bytes, whatever the
+ * size.
+ */
 function wide(times: number, inner: readonly Uint8Array[], last: string): Uint8Array {
   const graph = w.graph({
     nodes: [
@@ -73,14 +76,15 @@ function trialOf(bytes: Uint8Array, through: Executor) {
   };
 }
 
-test('findTensors() compares a model of small tensors in all their elements', async () => {
+test('findTensors() compares all elements of small tensors', async () => {
   const { executor, fetched } = counting();
   const names = ['x', 't0', 't1', 't2', 'y'];
   const found = await findTensors(trialOf(wide(8, chainOf(2), 't2'), executor), names);
   for (const name of names)
     expect(found.get(name)).toMatchObject({ kind: 'tensor', batching: { kind: 'stacked', axis: 0 } });
   expect(found.get('t1')).toMatchObject({ spec: { dtype: 'float32', shape: [1, 8, 512], batchAxis: 0 } });
-  // One request has 2 KiB in x, 32 bytes in y and 16 KiB in each other tensor; both at once have twice as much.
+  // One request has 2 KiB in x, 32 bytes in y and 16 KiB in each other tensor. Both requests together have twice as
+  // much.
   const values = 2048 + 32 + 3 * 16384;
   expect(fetched.slice(3)).toEqual([2 * values, values, values]);
 });
@@ -93,7 +97,7 @@ test('findTensors() compares all of 48 MiB too, a bounded part in each run', asy
   expect(runs).toEqual(names.flatMap(() => [24 * MIB, 12 * MIB, 12 * MIB]));
 });
 
-test('findTensors() fetches a bounded part of large tensors, and finds the same as from all of them', async () => {
+test('findTensors() fetches a bounded part of large tensors, and finds the same as from the whole', async () => {
   const { executor, fetched } = counting();
   // There are seven tensors of 12 MiB.
   const names = ['x', ...Array.from({ length: 7 }, (_, i) => `t${i}`), 'y'];
@@ -108,11 +112,11 @@ test('findTensors() fetches a bounded part of large tensors, and finds the same 
 test.runIf(process.platform === 'linux')(
   'findTensors() takes about the memory of the tensors that live at once, not of all',
   async () => {
-    // An executor of its own, whose peak no other test has raised.
+    // The test has an executor of its own, whose peak memory no other test has raised.
     const fresh = await startExecutor({ provider: 'cpu', threads: 1 });
     try {
       const before = peakMiB(fresh.pid);
-      // Twenty tensors of 12 MiB, of which two are there at once, and twice as many at batch 2.
+      // There are twenty tensors of 12 MiB, of which two live at once, and each is twice as large at batch 2.
       await findTensors(
         trialOf(wide(6144, chainOf(19), 't19'), fresh),
         Array.from({ length: 20 }, (_, i) => `t${i}`),
@@ -128,7 +132,7 @@ function peakMiB(pid: number): number {
   return Number(/^VmHWM:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 }
 
-test('findTensors() sees requests that mix in one channel of a large tensor, and mixing that sizes alone show', async () => {
+test('findTensors() detects requests that mix in one channel of a large tensor, and mixing that only sizes show', async () => {
   const axis = (value: number) => [w.attribute.int('axis', value)];
   const keep = [w.attribute.ints('axes', [0])];
   const inner = [
@@ -154,7 +158,7 @@ test('findTensors() sees requests that mix in one channel of a large tensor, and
   ]);
 });
 
-test('findTensors() says that random values are random', async () => {
+test('findTensors() reports random values as random', async () => {
   const inner = [
     w.node('RandomNormalLike', ['t0'], ['noise'], { name: 'draw' }),
     w.node('Add', ['t0', 'noise'], ['sum']),

@@ -43,7 +43,7 @@ describe('importCsv()', () => {
     expect(one.blocks).toEqual([{ cutBytes: 7 }]);
   });
 
-  test('names every fault of every file with its line', () => {
+  test('reports every fault of every file with its line', () => {
     const message = faultsOf(() =>
       importCsv(
         [
@@ -68,7 +68,7 @@ describe('importCsv()', () => {
   });
 });
 
-test('readCutBytes() lets the last block be left out and nothing else', () => {
+test('readCutBytes() lets only the last block be left out', () => {
   expect(readCutBytes(cutBytes, 3)).toEqual([100, 50, 0]);
   expect(readCutBytes(cutBytes, 2)).toEqual([100, 50]);
   expect(() => readCutBytes(cutBytes, 4)).toThrow(/2 lines for 4 blocks/);
@@ -77,11 +77,14 @@ test('readCutBytes() lets the last block be left out and nothing else', () => {
 
 interface Figures {
   readonly blocks: readonly { readonly cutBytes: number }[];
-  /** By class, virtual size and batch size, for every block. */
+  /** The latencies of every block by class, virtual size and batch size. */
   readonly blockLatencyUs: Record<string, Record<string, Record<string, number[]>>>;
 }
 
-/** expectGivenBack writes figures as tables, one for each class and virtual size, and expects the import to give them back. */
+/**
+ * expectGivenBack writes figures as tables, one for each class and virtual size, and expects the import to give the
+ * figures back.
+ */
 function expectGivenBack(name: string, { blocks, blockLatencyUs }: Figures): void {
   const tables = Object.entries(blockLatencyUs).flatMap(([device, byVirtual]) =>
     Object.entries(byVirtual).map(([virtual, byBatch]) => ({
@@ -154,7 +157,7 @@ describe('importTrtexec()', () => {
     expect(() => parseArtifact(JSON.stringify(profile), 'p.json', ['profile'])).not.toThrow();
   });
 
-  test('leaves blocks without a file null, and says that the profile is not complete', () => {
+  test('leaves blocks without a file null, and reports that the profile is not complete', () => {
     const profile = importTrtexec(
       [{ path: 'a', text: times, device: 'L4', batch: 1, virtual: 2, block: 1 }],
       {
@@ -166,7 +169,7 @@ describe('importTrtexec()', () => {
     expect(profile.measurement?.complete).toBe(false);
   });
 
-  test('names every fault of every file', () => {
+  test('reports every fault of every file', () => {
     const bad = JSON.stringify([{ computeMs: 'fast' }, { latencyMs: 3 }]);
     const message = faultsOf(() =>
       importTrtexec(
@@ -213,7 +216,7 @@ describe('importOrtProfile()', () => {
     dur,
     args: {},
   });
-  test('gives the median of the runs without the first, which is warm-up', () => {
+  test('gives the median of the runs without the first, which is a warm-up', () => {
     const events = [
       event('session_initialization', 5),
       ...[900, 10, 30, 20].map((us) => event('model_run', us)),
@@ -235,7 +238,7 @@ describe('importOrtProfile()', () => {
     expect(message).toMatch(/a: it has no model_run events/);
     expect(message).toMatch(/b\[0\]: dur of "model_run" is "long"; microseconds are needed/);
   });
-  test('refuses durations of nodes that no run has, each by its event, and counts them beyond twenty', () => {
+  test('refuses durations of nodes outside every run, each by its event, and counts them beyond twenty', () => {
     const node = (dur: unknown) => ({ ...event('conv_kernel_time', dur), cat: 'Node' });
     const faultsWith = (events: object[]) =>
       faultsOf(() =>

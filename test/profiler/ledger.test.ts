@@ -34,7 +34,7 @@ function timed(id: Timed['id'], us: number): Timed {
   return { id, durationsUs: new Array<number>(12).fill(us), loadMs: 1 };
 }
 
-test('record() warns when blocks do not sum to their model, once all are measured', () => {
+test('record() warns when the sum of blocks differs from their model, once all are measured', () => {
   const made = ledger();
   expect(made.record(GROUP, [timed('whole', 4000), timed(0, 1000)])).toEqual([]);
   const said = [
@@ -46,13 +46,13 @@ test('record() warns when blocks do not sum to their model, once all are measure
   expect(measurement?.blockSumOverWhole).toEqual({ cpu: { '1': { '4': 0.525 } } });
 });
 
-test('record() does not warn about blocks that sum to their model', () => {
+test('record() does not warn about blocks whose sum agrees with the model', () => {
   const made = ledger();
   expect(made.record(GROUP, [timed('whole', 4000), timed(0, 2000), timed(1, 2100)])).toEqual([]);
   expect(made.profile().measurement?.warnings).toBeUndefined();
 });
 
-test('record() and shares() take back the warnings about figures that are measured again, and no others', () => {
+test('record() and shares() withdraw the warnings about figures that are measured again, and no others', () => {
   const about = (what: string) => `${what} is unfit: 3 runs came within 9 ms, 10 are wanted`;
   const kept = [
     'the model runs at batch 4 only: why',

@@ -28,7 +28,9 @@ import * as w from '../onnx/writer.js';
 const CPU = { provider: 'cpu', threads: 1 } as const;
 const QUICK = { warmupRuns: 0, minRuns: 1, minMs: 0, maxMs: 50 };
 
-/** The model runs in this process, except where a test is about the memory of processes or about what ONNX Runtime prints. */
+/**
+ * The model runs in this process, except where a test is about the memory of processes or the output of ONNX Runtime.
+ */
 const prepareModel = (path: string, options: PrepareOptions) =>
   prepareInProcesses(path, { ...options, startExecutor: startInProcess });
 const profileModel = (prepared: PreparedModel, options: ProfileOptions) =>
@@ -118,7 +120,7 @@ test('external data that is missing or too short is found without being read', a
   expect(await faults()).toEqual([]);
 });
 
-test('a model that ONNX Runtime does not load, or does not run on such inputs, is named by its own path', async () => {
+test('a model that ONNX Runtime does not load, or does not run on such inputs, is reported by its own path', async () => {
   const unknown = made([w.node('Fancy', ['x'], ['y'])]);
   const told = `Cannot load ${unknown}: This is an invalid model. In Node, ("Fancy_0", Fancy`;
   await expect(prepareInProcesses(unknown, { device: CPU })).rejects.toThrow(told);
@@ -188,7 +190,7 @@ test('an abort ends the preparation with the signal’s reason', async () => {
 });
 
 test('blocks are fed the model’s own values: indices stay in range', async () => {
-  // The index is always −1, which is valid in a table of one row; a random 1 is not.
+  // The index is always −1, which is valid in a table of one row. A random 1 is not.
   const nodes = [
     w.node('Cast', ['x'], ['i'], { attributes: [w.attribute.int('to', w.INT64)] }),
     w.node('Sub', ['i', 'back'], ['index']),
@@ -207,7 +209,7 @@ test('blocks are fed the model’s own values: indices stay in range', async () 
   expect(profile.measurement?.complete).toBe(true);
 });
 
-test('an input that no memory holds is refused before it is made', async () => {
+test('an input that exceeds any memory is refused before it is made', async () => {
   const path = join(folder, 'large.onnx');
   const large = ['batch', 200_000, 100_000];
   const graph = w.graph({
@@ -251,9 +253,9 @@ test('a model that does not fit in memory is refused before it runs, with that r
 });
 
 test.runIf(process.platform === 'linux')(
-  'a model that takes more memory than its shapes say is stopped, with that reason',
+  'a model that takes more memory than its shapes tell is stopped, with that reason',
   async () => {
-    // The number of tiles is computed in a way that ONNX Runtime does not follow when it loads the model.
+    // The model computes the number of tiles in a way that ONNX Runtime cannot follow while it loads the model.
     const nodes = [
       w.node('ReduceMax', ['x'], ['most'], { attributes: [w.attribute.int('keepdims', 0)] }),
       w.node('Sub', ['most', 'most'], ['zero']),
@@ -302,7 +304,7 @@ test('batch sizes that do not fit in memory are left out, with a warning', async
   );
 });
 
-test('a model that draws random numbers is reported as such, not only as one that does not batch', async () => {
+test('a model that draws random numbers is reported as such, not only as one that cannot be batched', async () => {
   const draw = w.node('RandomUniformLike', ['x'], ['noise'], { name: 'draw' });
   const prepared = await prepareModel(made([draw, w.node('Add', ['x', 'noise'], ['y'])]), { device: CPU });
   expect(prepared.fixedBatch).toBe(1);
@@ -316,7 +318,7 @@ test('a model that draws random numbers is reported as such, not only as one tha
   );
 });
 
-test('the temporary folder of a killed process is removed, that of a living process is kept', async () => {
+test('the temporary folder of a killed process is removed, and that of a living process is kept', async () => {
   const { pid: gone } = spawnSync(process.execPath, ['-e', '']);
   const [left, living, others] = [`${gone}-abcdef`, `${process.ppid}-abcdef`, 'results'].map((name) =>
     join(tmpdir(), `inferplan-profile-${name}`),

@@ -4,7 +4,7 @@ import { measureGroup, type TimedPart } from '../../src/profiler/measure-group.j
 import type { Rotated, Stand } from '../../src/profiler/stand.js';
 import { DEFAULT_LIMITS, type Limits } from '../../src/profiler/types.js';
 
-/** MadeStand is a stand whose part i takes (i + 1) × `unitMs` per run, on a clock of its own. */
+/** MadeStand is a stand with a clock of its own. Its part i takes (i + 1) × `unitMs` per run. */
 class MadeStand implements Stand {
   readonly stops: MeasureStop[] = [];
   released = 0;
@@ -56,7 +56,7 @@ async function measure(stand: MadeStand, limits: Limits, abortAt = Number.POSITI
 describe('measureGroup()', () => {
   test('gives every part equally many runs, until each has minMs on average', async () => {
     const { timed } = await measure(new MadeStand(1), DEFAULT_LIMITS);
-    // Three parts take 200 ms each, in rotations of 1 + 2 + 3 ms.
+    // The three parts take 200 ms each, in rotations of 1 + 2 + 3 ms.
     expect(timed.map(({ id, durationsUs }) => [id, durationsUs.length, durationsUs[0]])).toEqual([
       ['whole', 100, 1000],
       [0, 100, 2000],
@@ -64,10 +64,10 @@ describe('measureGroup()', () => {
     ]);
   });
 
-  test('goes on past minMs until minRuns, in rounds of about a second that report progress', async () => {
+  test('continues past minMs until minRuns, in rounds of about a second that report progress', async () => {
     const stand = new MadeStand(50);
     const { timed, fractions } = await measure(stand, DEFAULT_LIMITS);
-    // Rotations take 300 ms: four make a round, ten are made in all, besides the warm-up call.
+    // Rotations take 300 ms. Four make a round, and ten are made in all, besides the warm-up call.
     expect(timed.map(({ durationsUs }) => durationsUs.length)).toEqual([10, 10, 10]);
     expect(stand.stops.map(({ minRuns }) => minRuns)).toEqual([1, 10, 6, 2]);
     expect(fractions).toEqual([0, 0, 0.4, 0.8]);
@@ -79,7 +79,7 @@ describe('measureGroup()', () => {
       (await measure(new MadeStand(unitMs), DEFAULT_LIMITS)).timed.map(
         ({ durationsUs }) => durationsUs.length,
       );
-    // Three parts take 2000 ms each.
+    // The three parts take 2000 ms each.
     expect(await runs(200)).toEqual([5, 5, 5]);
     expect(await runs(60_000)).toEqual([1, 1, 1]);
   });

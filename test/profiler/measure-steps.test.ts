@@ -11,7 +11,7 @@ const MIB = 2 ** 20;
 const BLOCKS = 4;
 const NAMES = Array.from({ length: BLOCKS + 1 }, (_, i) => `t${i}`);
 
-/** preparedOf makes a chain t0 → t1 → … → t4 whose tensors take this many bytes per request; each node is a block. */
+/** preparedOf makes a chain t0 → t1 → … → t4 whose tensors take this many bytes per request. Each node is a block. */
 function preparedOf(bytes: number): PreparedModel {
   const graph = w.graph({
     nodes: NAMES.slice(1).map((name, i) => w.node('Neg', [NAMES[i]!], [name])),
@@ -33,7 +33,7 @@ function value(): TensorData {
   return { dtype: 'float32', dims: [1, 1], data: new Float32Array(1) };
 }
 
-/** madeStand makes a stand that notes what is loaded at once, what is fed, and how often processes are started. */
+/** madeStand makes a stand that records what is loaded together, what is fed, and how often processes start. */
 function madeStand() {
   const loaded: string[] = [];
   const together: string[][] = [];
@@ -93,7 +93,7 @@ test('measureInSteps() measures all parts in one rotation where their tensors ar
   expect(timed.map(({ id, durationsUs }) => [id, durationsUs.length])).toEqual(
     ['whole', 0, 1, 2, 3].map((id) => [id, 10]),
   );
-  // Every part is fed its input four times over.
+  // Every part is fed the input of one request, repeated four times.
   expect(fed).toEqual(new Array(5).fill(16));
   expect(opened()).toBe(1);
 });

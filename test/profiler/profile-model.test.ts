@@ -41,13 +41,13 @@ afterAll(() => {
   else process.env.TMPDIR = outer;
 });
 
-/** The model runs in this process here; other tests profile in processes of their own, as people do. */
+/** The model runs in this process here. Other tests profile in separate processes, as users do. */
 const prepareModel = (path: string, options: PrepareOptions) =>
   prepareInProcesses(path, { ...options, startExecutor: startInProcess });
 const profileModel = (prepared: PreparedModel, options: ProfileOptions) =>
   profileInProcesses(prepared, { ...options, startExecutor: startInProcess });
 
-/** written writes a model beside the scratch of the profiler, and gives its path. */
+/** written writes a model beside the profiler's temporary folder, and gives its path. */
 function written(name: string, bytes: Uint8Array): string {
   const path = join(scratch, `${name}.onnx`);
   writeFileSync(path, bytes);
@@ -58,7 +58,7 @@ function prepare(name: string, bytes: Uint8Array, dims: Record<string, number> =
   return prepareModel(written(name, bytes), { dims, device: CPU });
 }
 
-/** A model that others have published. */
+/** A published model. */
 function prepareShared(name: string, dims: Record<string, number> = {}): Promise<PreparedModel> {
   return prepareModel(join(MODELS, `${name}.onnx`), { dims, device: CPU });
 }
@@ -72,7 +72,7 @@ describe('prepareModel()', () => {
     const prepared = await prepare('fixed', convChain(3));
     expect(prepared.fixedBatch).toBeUndefined();
     expect(prepared.inputs).toEqual([{ name: 'data', dtype: 'float32', shape: [1, 3, 8, 8], batchAxis: 0 }]);
-    // A request's bytes after each node: four channels of 8 × 8, then of 1 × 1, then five classes.
+    // The bytes of a request after each node are four channels of 8 × 8, then of 1 × 1, then five classes.
     const bytes = [...Array<number>(6).fill(4 * 64 * 4), 16, 16, 20, 20];
     expect(prepared.layers.map(({ cutBytes }) => cutBytes)).toEqual(bytes);
   });
@@ -93,7 +93,7 @@ describe('prepareModel()', () => {
     expect(reasons).toEqual(['', size, size, '', '']);
   });
 
-  test('counts float32 that crosses as float16 half, but not the model’s own inputs and outputs', async () => {
+  test('counts half the bytes of float32 that crosses as float16, but not of the model’s own inputs and outputs', async () => {
     const path = written('halved', convChain(3));
     const exact = await prepareModel(path, { device: CPU });
     const halved = await prepareModel(path, { device: CPU, boundary: 'float16' });
@@ -108,7 +108,7 @@ describe('prepareModel()', () => {
     await expect(run).rejects.toThrow(/given for data are float32\[1\]; float32\[1, 3, 8, 8\] is needed/);
   });
 
-  test('says that a file is missing', async () => {
+  test('reports a missing file', async () => {
     await expect(prepareModel(join(scratch, 'none.onnx'), { device: CPU })).rejects.toBeInstanceOf(
       MissingError,
     );
@@ -138,7 +138,7 @@ if (LONG)
       expect(layers.filter(({ cutBytes }) => cutBytes !== undefined).length).toBeGreaterThan(100);
     });
 
-    test('counts float32 that crosses as float16 half, but not the model’s own inputs and outputs', async () => {
+    test('counts half the bytes of float32 that crosses as float16, but not of the model’s own inputs and outputs', async () => {
       const path = join(MODELS, 'dtln_stage1.onnx');
       const exact = await prepareModel(path, { device: CPU });
       const halved = await prepareModel(path, { device: CPU, boundary: 'float16' });
@@ -170,7 +170,7 @@ const ACCOUNTED_SHARED: [string, () => Promise<PreparedModel>][] = [
 
 describe('sessionLayerTimes()', () => {
   test.each(LONG && present ? [...ACCOUNTED, ...ACCOUNTED_SHARED] : ACCOUNTED)(
-    'accounts for a run of %s within 10 %%, every node in the list',
+    'accounts for a run of %s within 10 %%, with every node in the list',
     { retry: 3 },
     async (_, prepareIt) => {
       const prepared = await prepareIt();
@@ -250,7 +250,7 @@ describe('profileModel()', () => {
     expect(profile.measurement?.blockSumOverWhole?.fast?.['1']?.['1']).toBeCloseTo(ratio, 2);
   });
 
-  test('names a missing device and goes on with the others', () => {
+  test('reports a missing device and continues with the others', () => {
     const gone = events.filter((event) => event.kind === 'unavailable');
     expect(gone).toMatchObject([{ className: 'gpu', missing: expect.stringMatching(/cuda/i) }]);
     const progress = events.flatMap((event) => (event.kind === 'progress' ? [event] : []));
@@ -294,7 +294,7 @@ describe('profileModel()', () => {
     expect(resumed.devices.fast?.layerLatencyUs?.['1']?.['2']).toHaveLength(prepared.layers.length);
   });
 
-  test('hands over what was measured before an error ends it, and resumes from there', async () => {
+  test('hands over what was measured before an error ended it, and resumes from there', async () => {
     const options = { devices: [fast], batchSizes: [1, 2], partition: { blocks: 3 }, limits: QUICK };
     const fault = new Error('the cable was pulled');
     const checkpoints: Profile[] = [];
@@ -318,7 +318,7 @@ describe('profileModel()', () => {
     expect(resumed.devices.fast?.blockLatencyUs['1']?.['1']).toEqual(before?.['1']);
   });
 
-  test('ends with what its checkpoint could not do, but tells an earlier fault rather than that', async () => {
+  test('ends with the error of its checkpoint, but prefers to report an earlier one', async () => {
     const options = { devices: [fast], batchSizes: [1], limits: QUICK, blocksOf: profile };
     const full = new Error('the disk is full');
     const onCheckpoint = () => Promise.reject(full);
@@ -349,7 +349,7 @@ describe('profileModel()', () => {
     );
   });
 
-  test('refuses to resume a profile of another model, limits or device, and names all differences', async () => {
+  test('refuses to resume a profile of another model, limit or device, and names all differences', async () => {
     const resume = { ...profile, model: { ...profile.model, sha256: 'f'.repeat(64) } };
     const run = profileModel(prepared, {
       devices: [{ className: 'slow', device: CPU }],

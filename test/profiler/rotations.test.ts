@@ -28,7 +28,7 @@ describe('rotationsOf()', () => {
     }
   });
 
-  test('divides parts, weights counted, until they fit within the limit or are single', () => {
+  test('divides parts by their memory, with weights, until they fit within the limit or are single', () => {
     const { parts, needOf } = needs(50, 40, 40);
     expect(rotationsOf(parts, { needOf, limitBytes: 133 * MIB })).toEqual([parts]);
     expect(rotationsOf(parts, { needOf, limitBytes: 132 * MIB })).toHaveLength(2);
@@ -49,7 +49,7 @@ describe('rotationsOf()', () => {
 });
 
 describe('stepsOf()', () => {
-  test('puts half of the rotation with the compared part before the others and half after', () => {
+  test("puts half of the compared part's runs before the other rotations and half after", () => {
     const { parts, needOf } = needs(600, 1000, 700);
     const steps = stepsOf(parts, { compared: 1, needOf, limitBytes: 2 ** 40 });
     expect(steps.map(({ parts, share }) => [parts, share])).toEqual([
@@ -67,7 +67,7 @@ describe('stepsOf()', () => {
     ]);
   });
 
-  test('measures it once where there is one rotation', () => {
+  test('measures the compared part once where there is one rotation', () => {
     const { parts, needOf } = needs(100, 90);
     const steps = stepsOf(parts, { compared: 0, needOf, limitBytes: 2 ** 40 });
     expect(steps).toEqual([{ parts, share: 1 }]);

@@ -11,13 +11,13 @@ test('samplePicks() takes a tensor whole if it is small enough', () => {
   expect(samplePicks([], { mostElements: 1, whole: undefined })).toEqual([]);
 });
 
-test('samplePicks() thins out the longest axes first, and never the one that is kept whole', () => {
+test('samplePicks() thins out the longest axes first, and never the axis that is kept whole', () => {
   const picks = samplePicks([1, 16, 512, 512], { mostElements: 16 * 64 * 64, whole: 0 });
   expect(keptOf([1, 16, 512, 512], picks)).toEqual([1, 16, 64, 64]);
   expect(samplePicks([4096, 2], { mostElements: 16, whole: 0 })).toEqual([]);
 });
 
-test('samplePicks() keeps at most the given number of elements, each place in its own stretch of the axis', () => {
+test('samplePicks() keeps at most the given number of elements, with each index in its own section of the axis', () => {
   const { uniform } = streamOf(3, 'shapes');
   for (let k = 0; k < 200; k++) {
     const dims = Array.from(

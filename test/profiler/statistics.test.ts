@@ -15,10 +15,10 @@ describe('figureOf()', () => {
 
 describe('unfitness()', () => {
   const steady = figureOf(Array.from({ length: 20 }, (_, i) => 100 + i));
-  test('finds nothing wrong with enough runs of similar length', () => {
+  test('finds no fault with enough runs of similar length', () => {
     expect(unfitness(steady, DEFAULT_LIMITS)).toBeUndefined();
   });
-  test('names too few runs and too wide a spread at once', () => {
+  test('reports too few runs and too wide a spread at once', () => {
     const why = unfitness(figureOf([10, 20, 30, 40]), DEFAULT_LIMITS);
     expect(why).toMatch(/4 runs came within 2000 ms, 10 are wanted; .* 60 % of the median/);
   });
@@ -28,11 +28,11 @@ describe('unfitness()', () => {
 });
 
 describe('disagreement()', () => {
-  test('says by how much blocks sum to too little or too much, and what that means for plans', () => {
+  test('tells by how much the sum of blocks is too small or too large, and what that means for plans', () => {
     expect(disagreement([600, 500, 1099], 4000)).toMatch(/^sum of blocks is 0\.55 .* promise more/);
     expect(disagreement([3000, 2100], 4000)).toMatch(/^sum of blocks is 1\.275 .* promise less/);
   });
-  test('finds nothing within 0.8 to 1.25, of models under 2 ms, and while blocks are missing', () => {
+  test('finds none within 0.8 to 1.25, for models under 2 ms, and while blocks are missing', () => {
     expect(disagreement([1600, 1600], 4000)).toBeUndefined();
     expect(disagreement([2500, 2500], 4000)).toBeUndefined();
     expect(disagreement([10, 10], 1999)).toBeUndefined();
@@ -47,23 +47,23 @@ describe('commonWindow()', () => {
     durationUs: new Float64Array(count).fill(us),
   });
   test('keeps the runs that lie between the last first start and the first last end', () => {
-    // One copy runs from 0 to 100 µs in tens, the other from 35 to 75 µs in twenties.
+    // One copy runs from 0 to 100 µs in runs of 10 µs, the other from 35 to 75 µs in runs of 20 µs.
     const [kept] = commonWindow([[copy(0, 10, 10)], [copy(35_000, 2, 20)]]);
     expect(kept!.filter((us) => us === 10)).toHaveLength(3);
     expect(kept!.filter((us) => us === 20)).toHaveLength(2);
   });
-  test('is bounded by the first start and the last end of whichever part', () => {
-    // Two parts of 10 and 30 µs in turn: one copy from 0 to 200 µs, the other from 60 to 140 µs.
+  test('is bounded by first starts and last ends of any part', () => {
+    // Two parts of 10 and 30 µs run in turn, in one copy from 0 to 200 µs and in the other from 60 to 140 µs.
     const turns = (startNs: number, count: number) => [
       copy(startNs, count, 10, 40),
       copy(startNs + 10_000, count, 30, 40),
     ];
     const kept = commonWindow([turns(0, 5), turns(60_000, 2)]);
-    // The first copy keeps 80-90 and 120-130 of one part, and 90-120 of the other. The second keeps all.
+    // The first copy keeps 80–90 and 120–130 of one part, and 90–120 of the other. The second keeps all runs.
     expect(kept.map((runs) => runs.length)).toEqual([2 + 2, 1 + 2]);
     expect(kept.map((runs) => new Set(runs))).toEqual([new Set([10]), new Set([30])]);
   });
-  test('keeps everything of a single copy, and everything of copies that never overlapped', () => {
+  test('keeps all runs of a single copy, and of copies that never overlapped', () => {
     expect(commonWindow([[copy(0, 7, 10)]])[0]).toHaveLength(7);
     expect(commonWindow([[copy(0, 3, 10)], [copy(900_000, 4, 10)]])[0]).toHaveLength(7);
   });

@@ -5,7 +5,7 @@ import { tellingFailures } from '../../src/profiler/memory-need.js';
 
 const failing = (error: Error) => tellingFailures('time the layers of m', () => Promise.reject(error));
 
-it('tellingFailures() tells the first line of what ONNX Runtime refused, and what memory did not allow', async () => {
+it('tellingFailures() reports the first line of an ONNX Runtime error, and memory that ran out', async () => {
   const refused = failing(new ExecutionError('Cannot run a model on cpu: no kernel\nand a stack'));
   await expect(refused).rejects.toThrow(
     /^Cannot time the layers of m: Cannot run a model on cpu: no kernel$/,
@@ -15,6 +15,6 @@ it('tellingFailures() tells the first line of what ONNX Runtime refused, and wha
   await expect(short).rejects.toThrow(/^Cannot time the layers of m: memory ran out\nGive smaller sizes/);
 });
 
-it('tellingFailures() lets faults of the program through', async () => {
+it('tellingFailures() passes on bugs of the program', async () => {
   await expect(failing(new TypeError('a bug'))).rejects.toBeInstanceOf(TypeError);
 });

@@ -55,7 +55,7 @@ describe('tensors on the wire', () => {
     expect(() => tensorFromJson(dtype, [1], [value])).toThrow(/its data/);
   });
 
-  it('refuses FP16 in JSON, and a list nested beyond reason', () => {
+  it('FP16 in JSON is refused, and so is a list nested too deeply', () => {
     expect(() => tensorFromJson('float16', [1], [1])).toThrow('send it as binary data');
     const deep = JSON.parse('['.repeat(50_000) + ']'.repeat(50_000)) as unknown;
     expect(() => tensorFromJson('float32', [1], deep)).toThrow(/its data/);

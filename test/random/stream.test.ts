@@ -50,7 +50,7 @@ describe('streamOf()', () => {
       const stream = streamOf(11, `gamma/${shape}`);
       return Float64Array.from({ length: n }, () => stream.gamma(shape)).sort();
     };
-    // Erlang: P(X ≤ x) = 1 − e^−x Σ_{k<shape} x^k/k!. With shape 1/2, X is half a squared normal.
+    // For Erlang, P(X ≤ x) = 1 − e^−x Σ_{k<shape} x^k/k!. With shape 1/2, X is half a squared normal.
     for (const [shape, x, probability] of [
       [1, 0.7, 1 - Math.exp(-0.7)],
       [3, 2, 1 - Math.exp(-2) * (1 + 2 + 2)],

@@ -52,7 +52,7 @@ describe('compareTable()', () => {
     expect(rows.every((row) => row.length === columns.length)).toBe(true);
   });
 
-  it('shows what was swept with at most four significant digits', () => {
+  it('shows the swept values with at most four significant digits', () => {
     const slos = ['9.76271186441x', '0.123456 ms', '123456.789 ms', '50 ms', '10x'];
     const { rows } = compareTable(documentOf(slos.map((slo) => ({ ...ROW, slo }))));
     expect(rows.map(([, slo]) => slo)).toEqual(['9.763x', '0.1235 ms', '123457 ms', '50 ms', '10x']);

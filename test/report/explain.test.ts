@@ -46,7 +46,7 @@ const EXPLANATION: PlanExplanation = {
 };
 
 describe('bindingText()', () => {
-  it('names what binds, and says when it was interrupted', () => {
+  it('names what binds, and tells when it was interrupted', () => {
     expect(bindingText(EXPLANATION)).toBe('binding: the GPUs of L4, the SLO of m (better from 51.5 ms on)');
     expect(bindingText({ complete: false, classes: [], models: [] })).toBe(
       'binding: nothing that was tried; interrupted: the explanation is partial',
@@ -55,14 +55,14 @@ describe('bindingText()', () => {
 });
 
 describe('explanation tables', () => {
-  it('say what one GPU less gives, and why a class is unused', () => {
+  it('show what one GPU less gives, and why a class is unused', () => {
     expect(classExplanationTable(EXPLANATION).rows).toEqual([
       ['L4', '2 of 2', '+12.3', '+10.0', 'no plan', ''],
       ['P4', '0 of 3', '0', '0', '0', 'unused: too slow'],
     ]);
   });
 
-  it('round an SLO up, so that what is said of it still holds', () => {
+  it('round an SLO up, so that the statement about it still holds', () => {
     expect(sloExplanationTable(EXPLANATION).rows).toEqual([
       ['m', '50.0', '29.0', '30.0', '48.334 ms', 'no plan', '51.5 ms', '130'],
     ]);

@@ -28,7 +28,7 @@ const REPORT: LoadReport = {
 describe('loadTable()', () => {
   const rowsOf = (report: LoadReport) => loadTable(report).rows.map((row) => row.slice(0, 3));
 
-  it('tells why requests failed, the most frequent reasons first, and sums up the rest', () => {
+  it('shows why requests failed, the most frequent reasons first, and adds up the rest', () => {
     const rows = rowsOf(REPORT);
     const failed = rows.findIndex(([name]) => name === 'failed');
     expect(rows.slice(failed, failed + 7)).toEqual([
@@ -42,7 +42,7 @@ describe('loadTable()', () => {
     ]);
   });
 
-  it('has no such rows without failures, and counts what was cancelled', () => {
+  it('has no such rows without failures, and counts cancelled requests', () => {
     const rows = rowsOf({ ...REPORT, failed: 0, failures: {}, cancelled: 3 });
     expect(rows.filter(([name]) => name === '')).toEqual([]);
     expect(rows.find(([name]) => name === 'cancelled')).toEqual([

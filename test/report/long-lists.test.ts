@@ -11,7 +11,7 @@ function rowsOf(count: number, row: (i: number) => Partial<CompareRow>): Compari
   return { kind: 'comparison', version: '1.0', tool, inputs: [], complete: true, cases: count, rows };
 }
 
-it('compareNotes() ends a long table with how many have a plan, the fastest and the cheapest', () => {
+it('compareNotes() sums up a long table by how many mixes have a plan, the fastest and the cheapest', () => {
   const document = rowsOf(150, (i) =>
     i < 30
       ? { status: 'infeasible', throughputRps: 1e6 }
@@ -25,11 +25,11 @@ it('compareNotes() ends a long table with how many have a plan, the fastest and 
   );
 });
 
-it('compareNotes() adds no such line to a table that is seen whole', () => {
+it('compareNotes() adds no such line to a short table', () => {
   expect(compareNotes(rowsOf(19, () => ({ throughputRps: 1 })))).toEqual([]);
 });
 
-it('warningLines() makes one line of many about unfit figures, and keeps the others', () => {
+it('warningLines() joins many warnings about unfit figures into one line, and keeps the others', () => {
   const unfit = Array.from(
     { length: 24 },
     (_, i) => `cpu 1/1 batch ${i}: 7 of 9 figures are unfit (block 1), for example`,

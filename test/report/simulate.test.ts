@@ -83,7 +83,7 @@ const REPORT: SimulationReport = {
 };
 
 describe("a simulation's tables", () => {
-  it('state in two lines the outcome and what decided it', () => {
+  it('state in two lines the outcome and the choices that decided it', () => {
     expect(simulationHeadlines(REPORT)).toEqual([
       '95.00 % of 1 200 requests in time; 114 requests/s in time of 120',
       "poisson arrivals, 120 requests/s (0.80 of the plan's rate) for 10 s, seed 7; scheduler reservation, preset published, executions × 1.1, spread of cv 0.2",
@@ -101,13 +101,13 @@ describe("a simulation's tables", () => {
     expect(plain[1]).toBe('poisson arrivals, 125 requests/s for 10 s, seed 7; scheduler fifo');
   });
 
-  it('say how far an interrupted run came (1200 requests at 120 a second)', () => {
+  it('tell how far an interrupted run came (1200 requests at 120 a second)', () => {
     const workload = { ...REPORT.workload, durationS: 3600 };
     const [, decided] = simulationHeadlines({ ...REPORT, complete: false, workload });
     expect(decided).toContain(' for 3600 s, interrupted after 10.0 s of it, seed 7');
   });
 
-  it('name the missed shares, overall and of each model that had requests', () => {
+  it('show the attainment, overall and of each model that had requests', () => {
     const good = { ...REQUESTS, attainment: 0.998 };
     const models = [
       { name: 'a', sloMs: 90, plannedRps: 150, requests: REQUESTS },
@@ -123,7 +123,7 @@ describe("a simulation's tables", () => {
     expect(missedShares(report, 0.95)).toEqual([]);
     expect(missedShares({ ...REPORT, overall: REQUESTS }, 0.95)).toEqual([]);
     expect(missedShares({ ...REPORT, overall: NONE }, 0.5)).toEqual([
-      'No request came: that 0.5 are in time is not shown',
+      'No request came, so it is not shown that 0.5 are in time',
     ]);
   });
 

@@ -5,7 +5,7 @@ import { Bodies } from '../../src/runtime/bodies.js';
 
 const KIB = 1024;
 
-/** Sending is a request whose body is sent piece by piece, and what became of it. */
+/** Sending is a request whose body is sent piece by piece, and the result. */
 class Sending {
   private readonly stream = new PassThrough({ highWaterMark: 16 * 1024 * KIB });
   readonly raw: IncomingMessage;
@@ -37,7 +37,7 @@ class Sending {
 const piece = (bytes: number, of = 7): Buffer => Buffer.alloc(bytes, of);
 
 describe('Bodies', () => {
-  it('reads a body that comes in pieces, announced or not, aligned behind its JSON part', async () => {
+  it('reads a body that comes in pieces, announced or not, and aligns what follows its JSON part', async () => {
     const bodies = new Bodies({ oneBytes: 400 * KIB, allBytes: 1000 * KIB });
     for (const announced of [undefined, 300 * KIB]) {
       const sending = new Sending(bodies, {
@@ -53,7 +53,7 @@ describe('Bodies', () => {
     }
   });
 
-  it('refuses a body of one byte more than one may have, though its memory has room', async () => {
+  it('refuses a body one byte over the limit for one body, though memory has room', async () => {
     const bodies = new Bodies({ oneBytes: 100_000, allBytes: 10_000_000 });
     const fits = new Sending(bodies);
     await fits.send(piece(100_000));
@@ -67,7 +67,7 @@ describe('Bodies', () => {
     expect(new Sending(bodies, { announced: 100_001 }).outcome?.status).toBe(413);
   });
 
-  it('refuses bodies that together take more than all may, until some are released', async () => {
+  it('refuses bodies that together exceed the limit for all, until some are released', async () => {
     const bodies = new Bodies({ oneBytes: 256 * KIB, allBytes: 512 * KIB });
     const sendings = [1, 2].map(() => new Sending(bodies));
     for (const sending of sendings) await sending.send(piece(192 * KIB));
@@ -87,7 +87,7 @@ describe('Bodies', () => {
     }
   });
 
-  it('holds no more than 1 MiB of a body before that has come', async () => {
+  it('reserves no more than 1 MiB for a body before that much has come', async () => {
     const bodies = new Bodies({ oneBytes: 8 * KIB * KIB, allBytes: 8 * KIB * KIB });
     const slow = Array.from({ length: 20 }, () => new Sending(bodies, { announced: 4 * KIB * KIB }));
     for (const sending of slow) await sending.send(piece(10));

@@ -32,7 +32,7 @@ it.each([
   ['two lengths', `${POST}content-length: 1\r\ncontent-length: 2\r\n\r\n`, 400, 'it is not valid HTTP'],
   ['headers that are too large', `${POST}x: ${'y'.repeat(20_000)}\r\n\r\n`, 431, 'its headers are too large'],
   ['half a request', `${POST}content-length: 9\r\n\r\n{`, 408, 'it has not come whole in time'],
-])('the server answers %s once, with words, and ends the connection', async (_what, sent, status, why) => {
+])('the server answers %s once, with a reason, and ends the connection', async (_what, sent, status, why) => {
   const text = await received(sent);
   expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
   const [head = '', body = ''] = text.split('\r\n\r\n');

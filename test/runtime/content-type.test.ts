@@ -15,7 +15,7 @@ const BODY = JSON.stringify({
   inputs: [{ name: 'x', shape: [1, WIDTH], datatype: 'FP32', data: [...inputOf(1).data] }],
 });
 
-/** statusOf posts a right request and gives the status of the answer. */
+/** statusOf posts a valid request and gives the status of the answer. */
 function statusOf(headers: Record<string, string>): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const asked = request(`${server.url}/v2/models/tiny/infer`, { method: 'POST', headers }, (answer) => {

@@ -3,7 +3,7 @@ import { modelMetadata } from '../../src/runtime/model-descriptions.js';
 import { openBundle } from '../../src/runtime/opened-bundle.js';
 import { twoPartitions, writeBundle } from './tiny-bundle.js';
 
-it('modelMetadata() tells what a load client needs to know of the plan', async () => {
+it('modelMetadata() tells a load client what it needs to know of the plan', async () => {
   const { folder, remove } = await writeBundle(twoPartitions(4, 250, 500));
   try {
     const bundle = await openBundle(folder);

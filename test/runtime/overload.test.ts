@@ -57,12 +57,12 @@ const metric = async (name: string, labels = ''): Promise<number> =>
     .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 
 /**
- * The most requests that are open at once. They are more than can be served in time, but few enough that a
- * busy machine can still turn them away.
+ * The most requests that are open at once. They are more than can be served in time, but few enough that a busy machine
+ * can still turn them away.
  */
 const MOST_OPEN = 200;
 
-/** overloaded keeps the server overloaded by small requests while `work` goes on. */
+/** overloaded keeps the server overloaded with small requests while `work` runs. */
 async function overloaded<T>(work: () => Promise<T>): Promise<T> {
   const open = new Set<Promise<unknown>>();
   const send = () => {
@@ -85,7 +85,7 @@ async function overloaded<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * turnedAway asks, a few at once, until an answer is a refusal at the headers. Between two batches there may be room.
+ * turnedAway sends requests, a few at once, until one is refused at its headers. Between two batches there may be room.
  */
 async function turnedAway<R extends Reply>(ask: () => Promise<R>): Promise<R> {
   for (let i = 0; i < 100; i++) {
@@ -96,7 +96,7 @@ async function turnedAway<R extends Reply>(ask: () => Promise<R>): Promise<R> {
   throw new Error('none was turned away');
 }
 
-/** served asks until an answer has results, when the server has found out that it is no longer overloaded. */
+/** served sends requests until an answer has results, which shows that the server no longer counts as overloaded. */
 async function served<R extends Reply>(ask: () => Promise<R>): Promise<R> {
   for (let i = 0; i < 50; i++) {
     const reply = await ask();
@@ -116,7 +116,7 @@ describe('a server with more large requests than it can serve', () => {
       }
       return await Promise.all(open);
     };
-    // Until most requests have missed, lateness counts as chance and nobody is turned away.
+    // Until most requests have missed, the server takes lateness for chance and turns nobody away.
     await burst();
     const before = await metric('inferplan_outcomes_total');
     const turnedAwayBefore = await metric('inferplan_drops_total', 'reason="overload"');

@@ -154,7 +154,7 @@ describe('the Open Inference Protocol', () => {
     expect(reply.json).toMatchObject({ error: expect.stringContaining('deadline'), reason: 'deadline' });
   });
 
-  it('refuses a request with all its faults', async () => {
+  it('refuses a faulty request with all its faults', async () => {
     const all = await infer({
       inputs: [
         { ...jsonInput, shape: [1, 3], datatype: 'INT64' },
@@ -179,7 +179,7 @@ describe('the Open Inference Protocol', () => {
     ['no JSON', '{"inputs": [', 'the body is not JSON'],
     ['an empty body', '', 'it is empty'],
     ['a list', '[1]', 'not a JSON object'],
-    ['no inputs', '{}', 'needed are x FP32[-1, 16]'],
+    ['no inputs', '{}', 'the inputs are x FP32[-1, 16]'],
     ['an input missing', '{"inputs":[]}', 'lacks x FP32[-1, 16]'],
     ['inputs of null', '{"inputs":[null]}', 'inputs[0]: is not one'],
     ['too few elements', { ...jsonInput, data: [1] }, 'has 1 elements; its shape [1, 16] needs 16'],
@@ -256,7 +256,7 @@ describe('the Open Inference Protocol', () => {
   it('answers 404 for unknown paths, 405 with the allowed methods, and 413 with the limit', async () => {
     expect(await call('GET', '/v2/models/none')).toMatchObject({
       status: 404,
-      json: { error: 'There is no model "none"; served are tiny' },
+      json: { error: 'There is no model "none"; the served models are tiny' },
     });
     expect((await call('POST', '/v2/models/none/infer', '{}')).status).toBe(404);
     expect((await call('GET', '/v2/models/tiny/versions/7')).status).toBe(404);
@@ -291,8 +291,8 @@ describe('the Open Inference Protocol', () => {
 /** Batches wait as long as the SLO lets them. */
 const PATIENT = { policy: ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'] };
 
-describe('a request that its model refuses', () => {
-  it('is refused alone with 400, though it was in a batch with others', async () => {
+describe('a request that ONNX Runtime refuses', () => {
+  it('is refused alone with 400, even from a batch with others', async () => {
     const part = { batch: 4, latencyUs: () => 1000 };
     const shape = {
       pipelines: [{ shape: { throughputRps: 1000, parts: [part] }, blocks: [1] }],

@@ -24,7 +24,7 @@ it('refusedIndex() names the inputs that hold the index, the node and the range'
   expect(refusedIndex(GATHER, [{ small }])).toContain('input small holds 99');
 });
 
-it('refusedIndex() says that an index was computed where no input of whole numbers holds it', () => {
+it('refusedIndex() reports a computed index where no input of whole numbers holds it', () => {
   expect(refusedIndex(GATHER, [{ x, ids: ids(98) }])).toBe(
     'an index made of its data is 99, which is out of range at node "find"; it takes -8 to 7',
   );
@@ -46,11 +46,11 @@ it.each([
     '/src/gather_elements.cc:150 void core_impl() GatherElements op: Out of range value in index tensor',
     'an index in its data is out of range at node "find"',
   ],
-])('refusedIndex() knows the words of %s', (_op, words, expected) => {
+])('refusedIndex() recognizes the words of %s', (_op, words, expected) => {
   expect(refusedIndex(said(words), [{ ids: ids(-99) }])).toBe(expected);
 });
 
-it('refusedIndex() leaves other failures alone', () => {
+it('refusedIndex() ignores other failures', () => {
   expect(refusedIndex('its process 12 ended by SIGKILL', [{ ids: ids(1) }])).toBeUndefined();
   expect(refusedIndex(said('Input X must have 3 dimensions'), [{ ids: ids(3) }])).toBeUndefined();
 });

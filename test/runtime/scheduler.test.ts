@@ -11,13 +11,13 @@ const topologyWith = (...slosMs: number[]) => {
 };
 
 describe('liveScheduler()', () => {
-  it('lets every pool decide for itself unless another scheduler is named', () => {
+  it('is stage-local unless another scheduler is named', () => {
     expect(liveScheduler({}, topologyWith(200)).name).toBe('stage-local');
     for (const scheduler of ['stage-local', 'reservation', 'fifo', 'reactive'])
       expect(liveScheduler({ scheduler }, topologyWith(200)).name).toBe(scheduler);
   });
 
-  it('keeps a fiftieth of the shortest SLO free, and 3 ms at most', () => {
+  it('keeps as slack a fiftieth of the shortest SLO, at most 3 ms', () => {
     const slackNs = (...slosMs: number[]) => liveScheduler({}, topologyWith(...slosMs)).policy.slackNs;
     expect([slackNs(100, 50), slackNs(50, 100), slackNs(400)]).toEqual([1e6, 1e6, 3e6]);
   });
@@ -40,6 +40,8 @@ describe('liveScheduler()', () => {
     const wrong = () => liveScheduler({ policy: ['drop=x', 'speed=2'] }, topology);
     expect(wrong).toThrow(InputError);
     expect(wrong).toThrow(/there is no x[\s\S]*there is no speed/);
-    expect(() => liveScheduler({ scheduler: 'best' }, topology)).toThrow('is "best"; valid are reservation');
+    expect(() => liveScheduler({ scheduler: 'best' }, topology)).toThrow(
+      'is "best"; valid values are reservation',
+    );
   });
 });

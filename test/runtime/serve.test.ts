@@ -34,8 +34,8 @@ async function serve(
 }
 
 /**
- * serveAndLose serves two partitions with an SLO that is long enough for a restart. Once the server is at
- * work, the executor of the second partition is killed as it receives a full batch.
+ * serveAndLose serves two partitions with an SLO that is long enough for a restart. Once the server is busy, the
+ * executor of the second partition is killed as it receives a full batch.
  * @returns `lost`: the tasks of that batch, once this has happened
  */
 async function serveAndLose(batch: number, scheduler: 'reservation' | 'stage-local' | 'reactive') {
@@ -183,7 +183,7 @@ describe('startServer() under driveLoad()', () => {
     expect(answer).toEqual({ same: true, entries: log.length });
   });
 
-  it('serves by reservation too, retries the tasks of a lost batch alone, with a log that replays', async () => {
+  it('serves by reservation too, retries the tasks of a lost batch alone, and writes a log that replays', async () => {
     const { server, folder, log, lost } = await serveAndLose(4, 'reservation');
     const load = { rps: 150, durationS: 2, arrivals: 'uniform', seed: 1, inputs, check } as const;
     const report = await driveLoad(server.url, load);
@@ -219,12 +219,13 @@ describe('startServer() under driveLoad()', () => {
     expect(after.answered).toBe(after.sent);
   });
 
-  it('runs batches in the order in which they are handed to a busy device, and tries those of a killed one again', async () => {
+  it('runs batches in the order in which they are handed to a busy device, and retries those of a killed device', async () => {
     const { server, folder, log, lost } = await serveAndLose(2, 'reactive');
     const load = { rps: 200, durationS: 0.5, arrivals: 'uniform', seed: 1, inputs, check } as const;
     const report = await driveLoad(server.url, load);
     await expectAllAccounted(report, server);
-    // What comes while the device is down is dropped, because this scheduler keeps nothing for a device that is down.
+    // Requests that arrive while the device is down are dropped, because this scheduler keeps nothing for a device that
+    // is down.
     expect(report).toMatchObject({ sent: 100, failed: 0, failures: {} });
     expect(report.answered).toBeGreaterThan(0);
     await until(server, 'inferplan_device_up', 2);
@@ -247,7 +248,7 @@ describe('startServer() under driveLoad()', () => {
     expect(answer).toEqual({ same: true, entries: log.length });
   });
 
-  it('closes in the middle of a load: it answers what it has, and tells other clients', async () => {
+  it('closes in the middle of a load, answers the requests that it has, and refuses others', async () => {
     const { server } = await serve(twoPartitions(4, 1000));
     const load = driveLoad(server.url, { rps: 300, durationS: 1, inputs, check });
     await until(server, 'nv_inference_request_success', 20);
@@ -261,7 +262,7 @@ describe('startServer() under driveLoad()', () => {
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 
-  it('stops when told, and counts open requests as cancelled', async () => {
+  it('stops when aborted, and counts open requests as cancelled', async () => {
     const { server } = await serve(twoPartitions(4, 5000, 1e6, 2000), {
       policy: ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'],
     });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningServer } from '../../src/runtime/index.js';
 import { inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
-/** Memory comes in steps of 64 KiB. This is what two bodies of the announced length take together. */
+/** Memory comes in steps of 64 KiB. The limit is what two bodies of the announced length take together. */
 const TWO_BODIES = 2 * 14 * 65_536;
 const INFER = '/v2/models/tiny/infer';
 let server: RunningServer;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-/** opened connects and sends `text`; `all` gives everything that comes until the server ends the connection. */
+/** opened connects and sends `text`. Its `all` gives everything that comes until the server ends the connection. */
 async function opened(text: string): Promise<{ socket: Socket; all: Promise<string> }> {
   const socket = connect(server.address.port, '127.0.0.1');
   await once(socket, 'connect');
@@ -52,7 +52,7 @@ describe('a server whose clients do not send what they announce', () => {
     expect((await infer()).status).toBe(200);
   });
 
-  it('ends connections on which nothing, or half a head, has come', async () => {
+  it('ends connections on which nothing, or half a header, has come', async () => {
     const [silent, half] = await Promise.all([opened(''), opened('GET /v2 HTTP/1.1\r\nhost')]);
     expect(await half.all).toContain('408 Request Timeout');
     await silent.all;

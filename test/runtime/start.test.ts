@@ -27,7 +27,7 @@ const failure = async (folder: string, options = {}): Promise<InputError> => {
   return outcome as InputError;
 };
 
-/** edit changes the manifest's or the plan's text and keeps the digests right. */
+/** edit changes the text of the manifest or the plan and corrects the digests. */
 async function edit(folder: string, file: 'manifest.json' | 'plan.json', change: (text: string) => string) {
   const before = await sha256OfFile(join(folder, 'plan.json'));
   await writeFile(join(folder, file), change(await readFile(join(folder, file), 'utf8')));

@@ -178,7 +178,7 @@ export interface BundleShape {
   devices: Record<string, BundledDevice>;
   sloMs: number;
   name?: string;
-  /** A model that replaces the tiny one. */
+  /** A model that replaces the generated one. */
   model?: TestModel;
 }
 

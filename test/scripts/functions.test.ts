@@ -6,7 +6,7 @@ function functions(text: string) {
 }
 
 describe('functionsOf()', () => {
-  it('names functions by what is around them', () => {
+  it('names functions by the functions and classes around them', () => {
     const text = `
       export function outer() { const inner = () => 1; list.map((x) => x); return { key: () => 2 }; }
       class Holder { constructor() {} method() {} field = () => 3; get value() { return 4; } }
@@ -24,7 +24,7 @@ describe('functionsOf()', () => {
     ]);
   });
 
-  it('counts lines from the first of the function to the last, without the comment above', () => {
+  it('counts lines from the first to the last of the function, without the comment above', () => {
     const text = '/** It has\n * a comment. */\nexport function three(\n) {\n}\nfunction one() {}';
     expect(functions(text).map(({ lines }) => lines)).toEqual([3, 1]);
   });
@@ -40,7 +40,7 @@ describe('functionsOf()', () => {
     expect(functions(text).map(({ parameters }) => parameters)).toEqual([2]);
   });
 
-  it('says which functions another file can call', () => {
+  it('tells which functions another file can call', () => {
     const text = `
       export function exported() { function inner() {} }
       function hidden() {}

@@ -12,7 +12,7 @@ describe('RULES', () => {
     expect(RULES.lines.offenders([sourceOf('bench/a.ts', text)])).toEqual({ 'bench/a.ts long': 61 });
   });
 
-  it('gives one figure to callbacks of the same function: the largest', () => {
+  it('gives one figure for all callbacks within a function: the largest', () => {
     const callback = (lines: number) => `of(() => {${'\n'.repeat(lines - 1)}});`;
     const text = `const all = [${callback(70)} ${callback(80)} ${callback(65)}];`.replaceAll(';', ',');
     expect(RULES.lines.offenders([sourceOf('src/a/b.ts', text)])).toEqual({ 'src/a/b.ts (callback)': 80 });

@@ -9,11 +9,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const require = createRequire(import.meta.url);
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The rooms that import no module with I/O, as the check of the arrows knows them. */
+/** The rooms that import no module with I/O, as listed for the check of the arrows. */
 const { forbidden } = require('../../.dependency-cruiser.cjs') as { forbidden: { name: string }[] };
 const PURE = forbidden.flatMap(({ name }) => /^no-io-in-(.+)$/.exec(name)?.[1] ?? []);
 
-/** What these rooms are handed instead of taking it themselves. */
+/** Clocks, timers and randomness, which these rooms are handed instead of using their own. */
 const IMPURE = ['Math.random()', 'Date.now()', 'performance.now()', 'setTimeout(() => 1, 1)', 'process.pid'];
 
 let folder: string;
@@ -31,8 +31,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe('The lint of the pure rooms', () => {
-  it('refuses clocks, timers and randomness there, and nowhere else', () => {
+describe('the lint rules of the pure rooms', () => {
+  it('refuse clocks, timers and randomness there, and nowhere else', () => {
     const biome = join(PROJECT, 'node_modules/.bin/biome');
     const args = ['lint', '--error-on-warnings', '--max-diagnostics=1000', '--reporter=json', 'src'];
     const { stdout, status } = spawnSync(biome, args, { cwd: folder, encoding: 'utf8' });

@@ -4,7 +4,7 @@ import { judged, lowered } from '../../scripts/ratchet/ratchet.js';
 const told = (figure: number): string => `has ${figure}`;
 
 describe('judged()', () => {
-  it('takes offenders that are listed with their figure or a larger one', () => {
+  it('accepts offenders that are listed with their figure or a larger one', () => {
     expect(judged({ a: 5, b: 6 }, { a: 5, b: 7 }, told)).toEqual({ faults: [], fallen: ['b'] });
   });
 
@@ -21,7 +21,7 @@ describe('judged()', () => {
 });
 
 describe('lowered()', () => {
-  it('lowers figures, takes off what was mended, and neither adds nor raises', () => {
+  it('lowers figures, removes entries that no longer offend, and neither adds nor raises any', () => {
     expect(lowered({ fallen: 3, grown: 9, fresh: 5 }, { fallen: 4, grown: 8, mended: 7 })).toEqual({
       fallen: 3,
       grown: 8,

@@ -5,27 +5,27 @@ import { type PartShape, planOf } from './plans.js';
 
 export const MS = 1e6;
 
-/** Bytes that a link of a `chainOf` sends in a millisecond. */
+/** The number of bytes that a link of a `chainOf` sends in a millisecond. */
 export const BYTES_PER_MS = 125_000;
 
-/** A stage whose batch of b takes the b-th of these milliseconds. */
+/** A stage whose batch of b rows takes the b-th of these times, in milliseconds. */
 export const stage = (latenciesMs: readonly number[], more: Partial<PartShape> = {}): PartShape => ({
   batch: latenciesMs.length,
   latencyUs: (batch) => 1000 * (latenciesMs[batch - 1] as number),
   ...more,
 });
 
-/** One model of one pipeline of these stages; every device has links of 1 Gbps of its own. */
+/** A topology of one model with one pipeline of these stages. Every device has links of 1 Gbps of its own. */
 export const chainOf = (sloMs: number, ...parts: PartShape[]): Topology =>
   modelOf(sloMs, { throughputRps: 100, parts });
 
-/** One model of these pipelines. */
+/** A topology of one model with these pipelines. */
 export const modelOf = (
   sloMs: number,
   ...pipelines: { throughputRps: number; parts: PartShape[] }[]
 ): Topology => topologyOf(planOf([{ sloMs, pipelines }], 1));
 
-/** Tasks that wait before a topology's pools, each of a request of its own, put there by hand. */
+/** Tasks that are put into the queues of a topology's pools by hand, each of a request of its own. */
 export class Waiting {
   readonly requests = new Requests();
   readonly queues: TaskQueues;
@@ -43,7 +43,10 @@ export class Waiting {
     this.durations = new Durations(topology, correction);
   }
 
-  /** @returns the task of a new request, in its place in the queue */
+  /**
+   * Puts the task of a new request into its place in the queue.
+   * @returns the task
+   */
   add(queue: number, deadline: number, { queuedAt = 0, tries = 0 } = {}): number {
     const task = this.requests.firstTask(this.requests.add(0, deadline, 1));
     this.requests.setQueuedAt(task, queuedAt);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Answer, Decision, Decisions, DROP_REASONS, DropCode } from '../../src/serving/decisions.js';
 
 describe('Decisions', () => {
-  it('keeps what was appended, in order, until it is cleared', () => {
+  it('keeps the decisions that were appended, in order, until it is cleared', () => {
     const decisions = new Decisions();
     const rows = Array.from({ length: 300 }, (_, i) => [1 + (i % 5), i, i + 0.5, -i, 1e15 + i] as const);
     for (const [kind, a, b, c, d] of rows) decisions.push(kind, a, b, c, d);
@@ -21,7 +21,7 @@ describe('Decisions', () => {
     expect([decisions.count, decisions.kind(0), decisions.a(0), decisions.b(0)]).toEqual([1, 3, 7, 1]);
   });
 
-  it('has 0 for what is not said, whatever stood there before', () => {
+  it('answers 0 for parts of a decision that were not given, whatever stood there before', () => {
     const decisions = new Decisions();
     decisions.push(Decision.transfer, 1, 2, 3, 4);
     decisions.clear();
@@ -29,7 +29,7 @@ describe('Decisions', () => {
     expect([decisions.b(0), decisions.c(0), decisions.d(0)]).toEqual([0, 0, 0]);
   });
 
-  it('keeps the numbers that logs are written with', () => {
+  it('keeps the numbers by which logs name kinds, answers and reasons', () => {
     expect(Decision).toEqual({ execute: 1, transfer: 2, answer: 3, drop: 4, wakeAt: 5 });
     expect(Answer).toEqual({ inTime: 0, late: 1, failed: 2 });
     expect(DROP_REASONS).toEqual(['deadline', 'device-down', 'queue-full', 'draining', 'overload']);

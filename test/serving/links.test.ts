@@ -4,7 +4,7 @@ import { linksByServer, publishedLinks } from '../../src/serving/links.js';
 const counted = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
 
 describe('linksByServer()', () => {
-  it('gives the devices of a server one link of each direction, servers numbered as they come', () => {
+  it('gives the devices of a server one link of each direction, and numbers servers in the order of the devices', () => {
     const links = linksByServer(['b', 'a', 'b', 'c', 'a'].map((server) => ({ server })));
     expect([...links.uplinkOf]).toEqual([0, 1, 0, 2, 1]);
     expect([...links.downlinkOf]).toEqual([0, 1, 0, 2, 1]);
@@ -13,13 +13,13 @@ describe('linksByServer()', () => {
 });
 
 describe('publishedLinks()', () => {
-  it('lets so many workers of a pool share as the larger server of it and the next pool has, times the fraction', () => {
+  it('lets workers of a pool share an uplink: those of the larger server of the two pools, times the fraction', () => {
     const pools = [
-      // max(1, 3) · 2 = 6 share a link.
+      // max(1, 3) · 2 = 6 workers share a link.
       { devices: counted(0, 13), deviceClass: 'small', virtual: 2, next: 1 },
-      // max(3, 1) · 1 = 3.
+      // max(3, 1) · 1 = 3 workers share a link.
       { devices: counted(13, 6), deviceClass: 'large', virtual: 1, next: 2 },
-      // A last stage: 1 · 4 share an uplink, each has a downlink.
+      // In a last stage, 1 · 4 workers share an uplink, and each has a downlink.
       { devices: counted(19, 5), deviceClass: 'small', virtual: 4 },
     ];
     const links = publishedLinks(pools, (name) => (name === 'large' ? 3 : 1));
@@ -29,7 +29,7 @@ describe('publishedLinks()', () => {
     expect([links.uplinkCount, links.downlinkCount]).toEqual([7, 10]);
   });
 
-  it('looks at no next server after the last stage', () => {
+  it('ignores the servers of the next pool after the last stage', () => {
     const pools = [{ devices: counted(0, 3), deviceClass: 'small', virtual: 1 }];
     const links = publishedLinks(pools, (name) => (name === 'small' ? 2 : 9));
     expect([...links.uplinkOf]).toEqual([0, 0, 1]);

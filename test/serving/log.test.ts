@@ -4,8 +4,8 @@ import { Decision, Decisions } from '../../src/serving/decisions.js';
 import { type LogEntry, recorded, replay } from '../../src/serving/log.js';
 
 /**
- * A core that answers each arrival with what it was made to say: an execution of a batch of three tasks, or a drop. It says nothing to
- * anything else.
+ * A core that answers each arrival as it is told to: with an execution of a batch of three tasks, or with a drop. It
+ * decides nothing on other events.
  */
 class Answering implements ServingCore {
   readonly heard: unknown[][] = [];
@@ -50,7 +50,7 @@ const DROP = [Decision.drop, 6, 2, -1, 0] as const;
 const EXECUTE = [Decision.execute, 7, 8, 0, 0] as const;
 const TRANSFER = [Decision.transfer, 7, 8, 9, 4] as const;
 
-/** What is logged of an arrival that is answered so. */
+/** The entries of a log for an arrival that is answered in this way. */
 const SAID: LogEntry[] = [
   ['arrived', 1, 2, 3, 4],
   ['said', Decision.drop, 6, 2, -1, 0],
@@ -59,7 +59,7 @@ const SAID: LogEntry[] = [
 ];
 
 describe('recorded()', () => {
-  it('tells all that a core hears and says, batches with their tasks, and gives its answers', () => {
+  it("logs every event and every decision, batches with their tasks, and passes on the core's answers", () => {
     const decisions = new Decisions();
     const log: LogEntry[] = [];
     const bare = new Answering(decisions, [DROP, EXECUTE, TRANSFER]);
@@ -81,7 +81,7 @@ describe('recorded()', () => {
     expect(bare.heard.length).toBe(12);
   });
 
-  it('tells nothing of what is only asked, and answers it', () => {
+  it('logs no mere question, and passes it on', () => {
     const decisions = new Decisions();
     const log: LogEntry[] = [];
     const core = recorded(new Answering(decisions, []), decisions, (entry) => log.push(entry));
@@ -97,12 +97,12 @@ describe('replay()', () => {
   const makeCore = (decisions: Decisions) => new Answering(decisions, [DROP, EXECUTE, TRANSFER]);
   const DECIDE: LogEntry = ['decide', 1];
 
-  it('counts the entries of a log that a core says again', () => {
+  it('counts the decisions of a log that a core makes again', () => {
     expect(replay([...SAID, DECIDE, ...SAID, DECIDE], makeCore)).toEqual({ same: true, entries: 10 });
     expect(replay([], makeCore)).toEqual({ same: true, entries: 0 });
   });
 
-  it('says where a core says something else', () => {
+  it('reports where a core decides something else', () => {
     const logged: LogEntry = ['said', Decision.execute, 7, 8, 0, 0, 70, 71, 73];
     expect(replay([...SAID, ...SAID.slice(0, 2), logged], makeCore)).toEqual({
       same: false,
@@ -112,7 +112,7 @@ describe('replay()', () => {
     });
   });
 
-  it('says where a core says more, before something else is heard or at the end', () => {
+  it('reports where a core decides more, before the next event or at the end', () => {
     expect(replay([...SAID.slice(0, 3), DECIDE], makeCore)).toEqual({
       same: false,
       at: 3,
@@ -127,12 +127,12 @@ describe('replay()', () => {
     });
   });
 
-  it('says where a core says less', () => {
+  it('reports where a core decides less', () => {
     const logged: LogEntry = ['said', Decision.wakeAt, 5, 0, 0, 0];
     expect(replay([...SAID, logged], makeCore)).toEqual({ same: false, at: 4, logged, said: undefined });
   });
 
-  it('clears the decisions of an instant when it is decided, not before', () => {
+  it('clears the decisions of an instant when the core decides, not before', () => {
     const counts: number[] = [];
     const counting = (decisions: Decisions) => {
       const core = makeCore(decisions);
@@ -144,7 +144,7 @@ describe('replay()', () => {
     expect(counts).toEqual([3, 0]);
   });
 
-  it('refuses a word that no core knows', () => {
+  it('refuses an event that no core knows', () => {
     expect(() => replay([['wouldDrop', 1, 2, 3, 4]], makeCore)).toThrow('wouldDrop is no event of a core');
   });
 });

@@ -13,7 +13,7 @@ export interface PipelineShape {
   parts: PartShape[];
 }
 
-/** planOf makes a plan with the given models and pipelines, every virtual GPU on a server of its own. */
+/** planOf makes a plan with the given models and pipelines. Every virtual GPU is on a server of its own. */
 export function planOf(
   models: { sloMs: number; pipelines: PipelineShape[] }[],
   networkGbps?: number,
@@ -76,5 +76,5 @@ export function planOf(
   };
 }
 
-/** affine is a fixed latency plus a latency per row. */
+/** affine makes a latency with a fixed part and a part per row. */
 export const affine = (fixedUs: number, perRowUs: number) => (batch: number) => fixedUs + perRowUs * batch;

@@ -40,8 +40,8 @@ const SCHEDULERS: Record<string, MakeCore> = {
 };
 const ARE_LATE = /reactive|fifo|stage-local|published/;
 /**
- * These schedulers keep one queue per model and serve it in its order: of two batches that begin, all tasks
- * of one came before all tasks of the other.
+ * These schedulers keep one queue per model and serve it in its order. When two batches begin, all tasks of the first
+ * stand before all tasks of the second.
  */
 const IN_ORDER = /reservation|reactive/;
 
@@ -58,7 +58,7 @@ function told(list: readonly { atNs: number; model: number }[]): Arrivals {
   };
 }
 
-/** unifiedWatch throws where a batch is larger than some stage of its pipeline plans for. */
+/** unifiedWatch throws where a batch is larger than the planned batch of any stage of its pipeline. */
 function unifiedWatch({ pools }: Topology): SimulationObserver {
   return {
     executed: (_batch, pool, _device, size) => {
@@ -69,7 +69,7 @@ function unifiedWatch({ pools }: Topology): SimulationObserver {
   };
 }
 
-/** orderWatch throws where first stages take a model's requests other than in the order they came. */
+/** orderWatch throws where first stages take a model's requests in another order than that of arrival. */
 function orderWatch(topology: Topology): { observer: SimulationObserver; check: () => void } {
   const rankOf = new Map<number, number>();
   const ranges = topology.models.map((): [from: number, to: number][] => []);
@@ -131,7 +131,7 @@ describe.each(Object.entries(SCHEDULERS))('%s on random plans and bursts', (name
     return summary;
   };
 
-  it('breaks no rule seen from outside, ends every request once, and decides the same from its log', () => {
+  it('breaks no rule seen from outside, ends every request once, and makes the same decisions again from its log', () => {
     for (let seed = 1; seed <= cases(8, 25); seed++) {
       const { late } = run(seed, false);
       if (!ARE_LATE.test(name)) expect({ seed, late }).toEqual({ seed, late: 0 });

@@ -5,9 +5,9 @@ import { affine, type PipelineShape, planOf } from './plans.js';
 const oneOf = <T>(stream: Stream, ...choices: readonly T[]): T => choices[stream.integer(choices.length)]!;
 
 /**
- * randomTopology draws one to three models that share servers, with one to three pipelines of one to five
- * stages. Batches have up to 32 requests, alike within a pipeline or not. SLOs go from less than any batch
- * takes to very long, and links from idle ones to the bottleneck.
+ * randomTopology draws one to three models that share servers, with one to three pipelines of one to five stages.
+ * Batches have up to 32 tasks and are of one size within a pipeline or not. SLOs range from shorter than any batch
+ * takes to very long, and links from idle to the bottleneck.
  */
 export function randomTopology(stream: Stream, options: TopologyOptions = {}): Topology {
   const models = Array.from({ length: oneOf(stream, 1, 1, 1, 2, 3) }, () => {
@@ -33,7 +33,7 @@ function randomPipeline(stream: Stream): PipelineShape {
     batch: alike ? batch : oneOf(stream, 1, 2, 4, 5, 8, 16, 32),
     virtualGpus: 1 + stream.integer(5),
     latencyUs: randomLatency(stream),
-    // A transfer of few bytes takes no time, or only many rows of them take some.
+    // A transfer of a few bytes takes no time, or only takes some for many rows.
     transferBytes: oneOf(stream, 0, 5, 1000, 200_000, stream.integer(3_000_000)),
   }));
   const least = Math.min(...parts.map((part) => part.batch));
@@ -43,7 +43,7 @@ function randomPipeline(stream: Stream): PipelineShape {
   return { throughputRps: Math.min(...rates), parts };
 }
 
-/** randomLatency draws latencies: more rows take longer always, or only mostly. */
+/** randomLatency draws latencies that grow with the rows, always or mostly. */
 function randomLatency(stream: Stream): (batch: number) => number {
   const even = affine(200 + stream.integer(9000), 20 + stream.integer(3000));
   if (stream.uniform() < 0.7) return even;
@@ -52,8 +52,8 @@ function randomLatency(stream: Stream): (batch: number) => number {
 }
 
 /**
- * randomArrivals draws `perModel` or a few more arrivals of each model. They are Poisson or come in bursts of
- * one instant, at a load from hardly any to three times the planned.
+ * randomArrivals draws `perModel` or a few more arrivals of each model. They are Poisson or come in bursts of one
+ * instant, at loads from hardly any to three times the planned one.
  */
 export function randomArrivals(
   stream: Stream,

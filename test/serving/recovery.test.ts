@@ -18,8 +18,8 @@ const SCHEDULERS: Record<string, (topology: Topology, decisions: Decisions) => W
 };
 
 /**
- * run serves a request every 10 ms, each within an SLO of 20 ms, on two stages of 2 ms per row. It gives the
- * outcomes of the second half.
+ * run serves a request every 10 ms, each within an SLO of 20 ms, on two stages of 2 ms per row. It gives the outcomes
+ * of the second half.
  * @param factorOf how many times as long as planned each execution takes
  */
 function run(name: string, factorOf: (step: number) => number) {
@@ -41,15 +41,15 @@ function run(name: string, factorOf: (step: number) => number) {
 }
 
 describe.each(Object.keys(SCHEDULERS))('%s', (name) => {
-  it('serves everything in time again after executions took twelve times as long for a while', () => {
+  it('serves every request in time again after executions took twelve times as long for a while', () => {
     expect(run(name, (step) => (step < 60 ? 12 : 1)).filter((outcome) => outcome !== 'inTime')).toEqual([]);
   });
 
-  it('serves everything in time where executions always take half as long again, which still fits', () => {
+  it('serves every request in time where executions always take half as long again, which still fits', () => {
     expect(run(name, () => 1.5).filter((outcome) => outcome !== 'inTime')).toEqual([]);
   });
 
-  it('tries less than 40 % of the requests where none can ever be in time', () => {
+  it('tries fewer than 40 % of the requests where none can ever be in time', () => {
     const late = run(name, () => 12).filter((outcome) => outcome !== 'dropped');
     expect(late.length).toBeLessThan(0.4 * 2000);
   });

@@ -17,32 +17,32 @@ import {
 } from '../../src/serving/index.js';
 import { chainOf, stage } from './by-hand.js';
 
-/** What was chosen, or the message of all that is wrong. */
+/** The choice that was made, or the message with all faults. */
 function choose(options: SchedulerOptions) {
   const told = new ToldFaults();
   const chosen = chosenScheduler(options, told);
   return { chosen, wrong: told.count === 0 ? undefined : told.error('simulate').message };
 }
 
-/** The policy of the stage-local scheduler with these choices, which have to be right. */
+/** The policy of the stage-local scheduler with these choices, which must be right. */
 function policyWith(...policy: string[]) {
   const { chosen, wrong } = choose({ scheduler: 'stage-local', policy });
   expect(wrong).toBeUndefined();
   return chosen?.policy;
 }
 
-/** What is wrong with these choices. */
+/** The faults of these choices. */
 const wrongWith = (scheduler: string, ...policy: string[]) => choose({ scheduler, policy }).wrong;
 
 describe('chosenScheduler()', () => {
-  it('is the reservation scheduler where none is named', () => {
+  it('gives the reservation scheduler where none is named', () => {
     expect(choose({})).toEqual({
       chosen: { name: 'reservation', policy: RESERVATION_POLICY },
       wrong: undefined,
     });
   });
 
-  it('is the one named, with its own policy', () => {
+  it('gives the scheduler named, with its own policy', () => {
     for (const [scheduler, policy] of Object.entries({
       reservation: RESERVATION_POLICY,
       reactive: REACTIVE_POLICY,
@@ -52,7 +52,7 @@ describe('chosenScheduler()', () => {
       expect(choose({ scheduler }).chosen).toStrictEqual({ name: scheduler, policy });
   });
 
-  it('is the preset named, and a topology by its rules', () => {
+  it('gives the preset named, and its rules for the topology', () => {
     for (const [scheduler, policy] of Object.entries({
       reservation: PUBLISHED_POLICY,
       reactive: PUBLISHED_REACTIVE_POLICY,
@@ -64,7 +64,7 @@ describe('chosenScheduler()', () => {
     expect(topologyRulesOf(choose({}).chosen!)).toBe('own');
   });
 
-  it('names what there is where a scheduler or preset is not known', () => {
+  it('lists the valid names where a scheduler or preset is not known', () => {
     expect(choose({ scheduler: 'best' })).toMatchObject({ chosen: undefined });
     expect(choose({ scheduler: 'best' }).wrong).toMatch(
       /`scheduler`: is "best".*reservation, reactive, stage-local, fifo/,
@@ -76,12 +76,12 @@ describe('chosenScheduler()', () => {
     expect(choose({ scheduler: 'fifo', preset: 'published' }).wrong).toMatch(/fifo.*no presets/);
   });
 
-  it('leaves the policies it begins with as they are', () => {
+  it('leaves the policies that it starts from unchanged', () => {
     policyWith('drop=never', 'slackNs=7', 'late.window=3');
     expect(choose({ scheduler: 'stage-local' }).chosen?.policy).toEqual(DEFAULT_POLICY);
   });
 
-  it('takes numbers, whole ones, and words', () => {
+  it('accepts numbers, whole numbers, and words', () => {
     expect(policyWith('slackNs=1000', 'mostTries=0', 'placement=earliest-free', 'instant=by-place')).toEqual({
       ...DEFAULT_POLICY,
       slackNs: 1000,
@@ -98,7 +98,7 @@ describe('chosenScheduler()', () => {
     expect(wrongWith('stage-local', 'slackNs=-1')).toContain('-1 is not a number of 0 or more');
   });
 
-  it('takes true and false and nothing else where that is the choice', () => {
+  it('accepts only true and false where that is the choice', () => {
     const policyOf = (value: string) => choose({ policy: [`askOthers=${value}`] });
     expect(policyOf('false').chosen?.policy).toEqual({ ...RESERVATION_POLICY, askOthers: false });
     expect(choose({ preset: 'published', policy: ['askOthers=true'] }).chosen?.policy).toEqual({
@@ -109,8 +109,8 @@ describe('chosenScheduler()', () => {
       expect(policyOf(value).wrong).toContain('neither true nor false');
   });
 
-  it('takes a kind, and keeps of the one before the numbers that both take', () => {
-    // A share of 1 is that of full-batch; spares is asked for.
+  it('accepts a kind, and keeps the numbers of the previous kind that both have', () => {
+    // Here a share of 1 is carried over from full-batch, and spares must be given.
     expect(policyWith('drop=queueing', 'drop.spares=last-waited')).toMatchObject({
       drop: { kind: 'queueing', share: 1, spares: 'last-waited' },
     });
@@ -123,7 +123,7 @@ describe('chosenScheduler()', () => {
     });
   });
 
-  it('asks for every number that a kind needs and has not', () => {
+  it('asks for every number that a kind needs and that is missing', () => {
     expect(wrongWith('stage-local', 'formation=last-moment')).toContain(
       'formation.leaves=… and formation.stepNs=… is needed',
     );
@@ -133,7 +133,7 @@ describe('chosenScheduler()', () => {
     );
   });
 
-  it('takes numbers of a kind, shares up to one', () => {
+  it('accepts the numbers of a kind, and shares up to 1', () => {
     expect(policyWith('late.patience=9.5', 'late.mostMissed=1', 'late.window=1000')).toMatchObject({
       late: { kind: 'background', patience: 9.5, mostMissed: 1, window: 1000 },
     });
@@ -146,11 +146,11 @@ describe('chosenScheduler()', () => {
     );
     expect(wrongWith('reactive', 'formation.stepNs=0.5')).toContain('0.5 is not a whole number');
     expect(wrongWith('reactive', 'formation.stepNs=5')).toBeUndefined();
-    // What is no share nor a time may be any number.
+    // Parts that are neither shares nor times may be any number.
     expect(wrongWith('reactive', 'correction.deviations=2.5')).toBeUndefined();
   });
 
-  it('takes words of a kind', () => {
+  it('accepts the words of a kind', () => {
     expect(
       choose({ scheduler: 'reactive', policy: ['formation.leaves=nothing'] }).chosen?.policy,
     ).toMatchObject({ formation: { kind: 'last-moment', leaves: 'nothing', stepNs: 1 } });
@@ -158,7 +158,7 @@ describe('chosenScheduler()', () => {
     expect(wrongWith('reactive', 'drop.spares=1')).toContain('there are all-waited, last-waited');
   });
 
-  it('names what a choice takes where it does not take that', () => {
+  it('lists the values that a choice accepts where it is given another', () => {
     expect(wrongWith('stage-local', 'drop.spares=all-waited')).toContain('drop=full-batch takes share');
     expect(wrongWith('stage-local', 'order.share=1')).toContain('order=deadline takes nothing more');
     expect(wrongWith('stage-local', 'slackNs.share=1')).toContain('slackNs takes nothing more');
@@ -173,7 +173,7 @@ describe('chosenScheduler()', () => {
     );
   });
 
-  it('wants key=value', () => {
+  it('demands key=value', () => {
     for (const text of ['drop', 'drop=', '=never', 'drop never', '1=2', 'a.b.c=1', ''])
       expect([text, wrongWith('stage-local', text)]).toEqual([
         text,
@@ -181,7 +181,7 @@ describe('chosenScheduler()', () => {
       ]);
   });
 
-  it('tells all that is wrong at once, each with what was written', () => {
+  it('reports all faults at once, each with the faulty text', () => {
     const wrong = wrongWith('stage-local', 'drop=x', 'slackNs=y', 'drop=nearly-full');
     expect(wrong).toContain('`policy` "drop=x"');
     expect(wrong).toContain('`policy` "slackNs=y"');
@@ -190,7 +190,7 @@ describe('chosenScheduler()', () => {
 });
 
 describe('makeCore()', () => {
-  it('makes the core of a scheduler, with the tables of its policy', () => {
+  it('makes the core of a scheduler, with the tables that its policy names', () => {
     const topology = chainOf(100, stage([10]));
     const made = (options: SchedulerOptions) => makeCore(choose(options).chosen!, topology, new Decisions());
     for (const scheduler of ['reactive', 'stage-local', 'fifo'])

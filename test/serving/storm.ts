@@ -7,10 +7,10 @@ import { type Run, runVirtual } from './virtual-driver.js';
 const MS = 1e6;
 
 /**
- * surviveStorm runs a core through a second in which everything may go wrong at once. Requests have several
- * rows and short deadlines, and some are cancelled. Every device is lost once, some for good. Batches fail,
- * and in every fourth storm the server closes. The driver throws where a core breaks its rules; this function
- * also checks that every outcome agrees with the clock.
+ * surviveStorm runs a core through a second in which everything may go wrong at once. Requests have several rows and
+ * short deadlines, and some are cancelled. Every device is lost once, some for good. Batches fail, and in every fourth
+ * storm the server drains. The driver throws where a core breaks its rules; this function also checks that every
+ * outcome agrees with the clock.
  * @param choices how this run differs from the default of `runVirtual`
  */
 export function surviveStorm(

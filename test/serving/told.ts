@@ -4,8 +4,8 @@ import { MS } from './by-hand.js';
 const ANSWERS = Object.keys(Answer);
 
 /**
- * A core that is told by hand what happens, in milliseconds, and says what it decides in words: `run 0 on 1: 4 5` (a batch, its device
- * and its tasks), `move 0 from 1 to -1`, `answer 4 inTime`, `drop 4 deadline at -1`, `wake 38.5`.
+ * Drives a core by hand with events in milliseconds, and writes its decisions in words: `run 0 on 1: 4 5` (a batch, its
+ * device and its tasks), `move 0 from 1 to -1`, `answer 4 inTime`, `drop 4 deadline at -1`, `wake 38.5`.
  */
 export class Told<Core extends ServingCore> {
   readonly core: Core;
@@ -15,14 +15,14 @@ export class Told<Core extends ServingCore> {
     this.core = makeCore(this.decisions);
   }
 
-  /** Tells what happens at an instant; @returns what is said to that */
+  /** Tells the events of an instant and lets the core decide. @returns the decisions */
   at(ms: number, ...happenings: ((core: Core, ns: number) => unknown)[]): string[] {
     for (const happens of happenings) happens(this.core, ms * MS);
     this.core.decide(ms * MS);
     return this.said();
   }
 
-  /** What was said since it was last asked. */
+  /** The decisions since this was last asked. */
   said(): string[] {
     const said = Array.from({ length: this.decisions.count }, (_, i) => this.inWords(i));
     this.decisions.clear();
@@ -64,7 +64,7 @@ export const down =
   (core, ns) =>
     core.deviceDown(ns, device);
 
-/** A request comes whose deadline is at so many milliseconds, and `exact` nanoseconds more. */
+/** A request arrives. Its deadline is at `deadlineMs`, and `exact` nanoseconds more. */
 export const comes =
   (deadlineMs: number, { rows = 1, model = 0, exact = 0 } = {}): Happening =>
   (core, ns) => {
@@ -82,7 +82,7 @@ export const starts =
   (core, ns) =>
     core.started(ns, batch);
 
-/** A batch has executed in so many milliseconds, and ends now. */
+/** A batch has executed for `tookMs` and ends now. */
 export const ends =
   (batch: number, tookMs: number): Happening =>
   (core, ns) =>
@@ -93,7 +93,7 @@ export const fails =
   (core, ns) =>
     core.failed(ns, batch);
 
-/** A batch was sent in so many milliseconds, and is there now. */
+/** A batch has been sent for `tookMs` and is there now. */
 export const isThere =
   (batch: number, tookMs = 0): Happening =>
   (core, ns) =>

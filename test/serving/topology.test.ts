@@ -6,7 +6,7 @@ import { fullBatches, mostStages, stagesFrom } from '../../src/serving/topology.
 import { stage } from './by-hand.js';
 import { affine, planOf } from './plans.js';
 
-/** A model of pipelines of two and one stages, and one of a single stage: pools 0 to 3. */
+/** One model has pipelines of two and one stages, the other of a single stage: pools 0 to 3. */
 const twoModels = () =>
   planOf([
     {
@@ -60,14 +60,14 @@ describe('topologyOf()', () => {
     expect([1, 2].map((b) => durations.workNs(1, b))).toEqual([6e5, 7e5]);
   });
 
-  it('lets transfers take no time without a link rate, or where all is on one machine', () => {
+  it('gives transfers no time where no link rate is known, or where all runs on one machine', () => {
     expect([...topologyOf(twoStages()).pools[0]!.transferNs]).toEqual([0, 0, 0, 0]);
     const together = new Durations(topologyOf(twoStages(8), { transfers: 'none' }), { kind: 'none' });
     expect([1, 2, 3, 4].map((b) => together.workNs(0, b))).toEqual([1.6e6, 2.7e6, 4.7e6, 4.7e6]);
     expect(topologyOf(twoStages(), { sloMs: 7 }).models[0]!.sloNs).toBe(7e6);
   });
 
-  it('lets a pool go on only within its pipeline, and begins every pipeline of a model at its first pool', () => {
+  it('leads from a pool only within its pipeline, and begins every pipeline of a model at its first pool', () => {
     const { models, pools } = topologyOf(twoModels());
     expect(pools.map(({ next }) => next)).toEqual([1, undefined, undefined, undefined]);
     expect(pools.map(({ model, pipeline, partition }) => [model, pipeline, partition])).toEqual([
@@ -89,12 +89,12 @@ describe('topologyOf()', () => {
       topologyOf(planOf([{ sloMs, pipelines: [{ throughputRps: 1, parts }] }], 1));
     expect([slo(1.4e-6), slo(1.6e-6)].map(({ models }) => models[0]!.sloNs)).toEqual([1, 2]);
     expect([...slo(1).pools[0]!.latencyNs]).toEqual([1, 2]);
-    // A row takes 0.4 ns.
+    // Each row takes 0.4 ns.
     expect([...slo(1).pools[0]!.transferNs]).toEqual([0, 1]);
   });
 
-  it('rounds what a row takes to be sent to whole microseconds by the published rules', () => {
-    // 1400 bytes take 1.12 µs at 10 Gbps, 2000 take 1.6 µs.
+  it('rounds the transfer time of a row to whole microseconds under the published rules', () => {
+    // 1400 bytes take 1.12 µs at 10 Gbps, and 2000 take 1.6 µs.
     for (const [transferBytes, rowNs] of [
       [1400, 1000],
       [2000, 2000],
@@ -106,10 +106,10 @@ describe('topologyOf()', () => {
     }
   });
 
-  it('sends over the slower link of both ends, of the class where it has one and else of the cluster', () => {
+  it("sends at the rate of the slower class of both ends, where the cluster's rate stands in for a class without one", () => {
     const plan = twoStages(8);
     const transferMs = () => topologyOf(plan).pools.map(({ transferNs }) => transferNs[0]! / 1e6);
-    // 1 MB over the cluster's 8 Gbps.
+    // 1 MB is sent at the cluster's 8 Gbps.
     expect(transferMs()).toEqual([1, 0]);
     plan.cluster.devices.fast!.linkGbps = 4;
     expect(transferMs()).toEqual([2, 0]);
@@ -118,19 +118,19 @@ describe('topologyOf()', () => {
     plan.cluster.devices.fast!.linkGbps = 16;
     plan.cluster.devices.slow!.linkGbps = 16;
     expect(transferMs()).toEqual([0.5, 0]);
-    // One class alone names its link.
+    // Only one class names its link.
     delete plan.cluster.networkGbps;
     delete plan.cluster.devices.fast!.linkGbps;
     expect(transferMs()).toEqual([0.5, 0]);
   });
 
-  it('sends nothing on after the last stage, whatever it gives', () => {
+  it('gives the last stage no transfer, whatever its partition says', () => {
     const plan = twoStages(8);
     plan.models[0]!.pipelines[0]!.partitions[1]!.transferBytes = 1e6;
     expect([...topologyOf(plan).pools[1]!.transferNs]).toEqual([0, 0]);
   });
 
-  it('numbers devices by their place under its own rules, and names those of one GPU apart', () => {
+  it('numbers devices by their placement, with its own rules, and names the virtual GPUs of one GPU apart', () => {
     const plan = twoStages();
     plan.placement.reverse();
     plan.placement.forEach((place, i) => {
@@ -145,7 +145,7 @@ describe('topologyOf()', () => {
       ['s/gpu1/0', 0],
     ]);
     expect(pools.map((pool) => pool.devices)).toEqual([[1, 2, 3], [0]]);
-    // They are in one server and share its links.
+    // The devices are in one server and share its links.
     expect([links.uplinkCount, ...links.uplinkOf]).toEqual([1, 0, 0, 0, 0]);
   });
 
@@ -191,7 +191,7 @@ describe('topologyOf()', () => {
     expect(topologyOf(plan, { rules: 'published', sharing: 'servers' }).links.uplinkCount).toBe(15);
   });
 
-  it('takes a server to have one GPU where worker groups are asked for and the cluster does not say', () => {
+  it('assumes one GPU per server where worker groups are asked for and the cluster does not say', () => {
     const { links } = topologyOf(twoStages(), { sharing: 'worker-groups' });
     expect([...links.uplinkOf]).toEqual([0, 1, 2, 3]);
   });
@@ -222,7 +222,7 @@ describe('topologyOf()', () => {
     expect((error as InputError).message).toContain('is slow in 2; its partition is planned for slow in 1');
   });
 
-  it('refuses a plan of whose partitions one is placed nowhere', () => {
+  it('refuses a plan in which a partition is placed nowhere', () => {
     const plan = twoStages();
     plan.placement.pop();
     const error = catchError(() => topologyOf(plan));
@@ -231,7 +231,7 @@ describe('topologyOf()', () => {
 });
 
 describe('stagesFrom(), fullBatches() and mostStages()', () => {
-  it('count the stages from each pool on, the largest batch that fits them all, and the longest pipeline', () => {
+  it('give for each pool the stages from there on and the largest batch that fits them all, and the longest pipeline', () => {
     const { pools } = topologyOf(twoModels());
     expect([...stagesFrom(pools)]).toEqual([2, 1, 1, 1]);
     expect([...fullBatches(pools)]).toEqual([2, 2, 4, 1]);
@@ -239,7 +239,7 @@ describe('stagesFrom(), fullBatches() and mostStages()', () => {
     expect(mostStages(pools.slice(2))).toBe(1);
   });
 
-  it('fullBatches() is the least batch of the stages to come, not of those before', () => {
+  it('fullBatches() is the smallest planned batch of the stages to come, not of those before', () => {
     const parts = [stage([1, 2, 3, 4]), stage([1, 2, 3]), stage([1, 2])];
     const { pools } = topologyOf(planOf([{ sloMs: 50, pipelines: [{ throughputRps: 1, parts }] }]));
     expect([...fullBatches(pools)]).toEqual([2, 2, 2]);

@@ -22,7 +22,7 @@ export interface Arrival {
 export interface Outage {
   at: number;
   device: number;
-  /** When the device comes back; where absent, it never does. */
+  /** The time at which the device comes back. Without it, the device never does. */
   until?: number;
 }
 
@@ -30,15 +30,12 @@ export interface Run {
   topology: Topology;
   arrivals: Arrival[];
   policy?: Partial<StageLocalPolicy>;
-  /** Makes the core; where absent, it is a StageLocalCore of the policy. */
+  /** Makes the core. Without it, a StageLocalCore of the policy is driven. */
   makeCore?: (topology: Topology, decisions: Decisions) => WatchedCore;
-  /**
-   * Whether the core may hand batches to busy devices, which run them in that order. Where it may not, that
-   * is an error.
-   */
+  /** Whether the core may hand batches to busy devices, which run them in that order. Otherwise that is an error. */
   handsAhead?: boolean;
   outages?: Outage[];
-  /** The execution time of a batch; where absent, it is the plan's. */
+  /** The execution time of a batch. Without it, the plan's is used. */
   executionNs?: (pool: number, size: number) => number;
   /** Whether a batch of these requests fails on its device. */
   fails?: (requests: number[], pool: number) => boolean;
@@ -48,7 +45,7 @@ export interface Run {
   shed?: boolean;
 }
 
-/** WatchedCore is a core that tells what its memory holds. */
+/** WatchedCore is a core that also tells how many requests, tasks and batches it holds. */
 export type WatchedCore = ServingCore & Pick<StageLocalCore, 'inUse'>;
 
 export interface Ended {
@@ -69,8 +66,8 @@ export interface Executed {
 }
 
 /**
- * Rank orders the events of an instant: what ends is told before the timer, and the timer before what comes
- * from outside. Equals are told in the order they were planned.
+ * Rank orders the events of an instant: executions and transfers that end, then the timer, then events from outside.
+ * Events of one rank are told in the order in which they were planned.
  */
 const Rank = { transferred: 0, executed: 1, due: 2, outside: 3 };
 

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-// The size limit of a timeline is not exported by the room.
+// The timeline's size limit is not exported by the room.
 import { runSimulation } from '../../src/simulation/run.js';
 import { prepareSimulation } from '../../src/simulation/setup.js';
 import { affine, planOf } from '../serving/plans.js';
@@ -97,7 +97,7 @@ describe('TimelineWriter', () => {
   it.each([
     'reservation',
     'stage-local',
-  ])('writes a flow from every batch to those that its requests go on in (%s)', async (scheduler) => {
+  ])('writes a flow from every batch to the next batches of its requests (%s)', async (scheduler) => {
     const { run, events } = await timelineOf(scheduler);
     const slices = byRow(events.filter(({ ph }) => ph === 'X'));
     const sliceAt = (event: TraceEvent) => slices.get(rowOf(event))?.find(({ ts }) => ts === event.ts);

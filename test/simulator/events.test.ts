@@ -79,8 +79,8 @@ describe('EventQueue', () => {
     for (const at of [Number.MAX_SAFE_INTEGER + 1, Number.POSITIVE_INFINITY])
       expect(() => queue.schedule(at, 0, 1)).toThrow(InputError);
     // 2^53 ns are 104 days and 6 hours.
-    expect(() => queue.schedule(2 ** 53, 0, 1)).toThrow('would happen 104 days after the start');
-    expect(() => queue.schedule(86_400e9 * 1000, 0, 1)).toThrow('would happen 1.00e+3 days after the start');
+    expect(() => queue.schedule(2 ** 53, 0, 1)).toThrow('would come 104 days after the start');
+    expect(() => queue.schedule(86_400e9 * 1000, 0, 1)).toThrow('would come 1.00e+3 days after the start');
     for (const priority of [-1, 16, Number.NaN])
       expect(() => queue.schedule(1, priority, 1)).toThrow(`priority ${priority}`);
     expect(queue.size).toBe(0);

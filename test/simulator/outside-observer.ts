@@ -22,7 +22,9 @@ export class OutsideObserver implements SimulationObserver {
   batches = 0;
   transfers = 0;
 
-  /** @param asPlanned whether executions take the planned time */
+  /**
+   * @param asPlanned whether executions take the planned time
+   */
   constructor(
     private readonly topology: Topology,
     private readonly asPlanned = true,

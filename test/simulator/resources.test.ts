@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Stream, streamOf } from '../../src/random/index.js';
-// What the driver is made of is not part of the room's face.
+// The parts of the driver are not exported by the room.
 import { VirtualDevices } from '../../src/simulator/devices.js';
 import { VirtualLinks } from '../../src/simulator/links.js';
 import { OpenRequests } from '../../src/simulator/open-requests.js';
@@ -8,7 +8,7 @@ import { PlannedSteps } from '../../src/simulator/planned-steps.js';
 
 const NONE = -1;
 
-/** Batch numbers that are free, some of them far apart, so that columns grow more than once. */
+/** Free batch numbers. Some are far apart, so that columns grow more than once. */
 const numbers = (stream: Stream) => {
   const free = [...Array(40).keys(), 100, 101, 399, 400, 1000];
   return {
@@ -19,7 +19,7 @@ const numbers = (stream: Stream) => {
 };
 
 describe('VirtualDevices', () => {
-  it('is a line before each device, served in its order, one at a time', () => {
+  it('keeps a queue before each device, served in its order, one batch at a time', () => {
     for (let seed = 1; seed <= 8; seed++) {
       const stream = streamOf(seed, 'devices');
       const batches = numbers(stream);
@@ -75,13 +75,13 @@ describe('VirtualLinks', () => {
   const upOf = ({ from }: Sent) => links.uplinkOf[from] as number;
   const downOf = ({ to }: Sent) => (to === NONE ? NONE : (links.downlinkOf[to] as number));
 
-  it('lets a transfer go that nobody before it shares a link with, and those of no length always', () => {
+  it('lets a transfer begin when no earlier one shares a link with it, and always when it takes no time', () => {
     for (let seed = 1; seed <= 8; seed++) {
       const stream = streamOf(seed, 'links');
       const batches = numbers(stream);
       const virtual = new VirtualLinks(links);
       let sent: Sent[] = [];
-      /** Those that took links before and still hold or await them. */
+      /** The transfers that took links before and still hold or await them. */
       const before = (one: Sent) => sent.slice(0, sent.indexOf(one)).filter(({ takesNs }) => takesNs > 0);
       const free = (one: Sent) =>
         one.takesNs === 0 ||
@@ -148,7 +148,7 @@ describe('OpenRequests', () => {
           );
           continue;
         }
-        // Tasks have numbers of their own: sometimes the larger, sometimes the smaller.
+        // Tasks have numbers of their own, which are sometimes larger and sometimes smaller than those of requests.
         const task = at % 2 === 0 ? 2 * request : 6000 - request;
         open.set(request, { task, at, model: stream.integer(5) });
         requests.add(request, task, at, open.get(request)?.model as number);
@@ -168,7 +168,7 @@ describe('OpenRequests', () => {
       ]);
   });
 
-  it('refuses the end of a request it never heard of, and its second end', () => {
+  it('refuses the end of a request that it does not know, or that has ended already', () => {
     const requests = new OpenRequests();
     expect(() => requests.end(0)).toThrow('request number 0 ends without being open');
     requests.add(16, 3, 0, 0);
@@ -178,7 +178,7 @@ describe('OpenRequests', () => {
     expect([requests.arrivedAt(16), requests.open, requests.count]).toEqual([7, 1, 2]);
   });
 
-  it('has room for tasks where requests have some, and the other way round', () => {
+  it('grows for tasks where requests have room, and the other way round', () => {
     const requests = new OpenRequests();
     requests.add(2, 500, 1, 4);
     requests.add(3, 16, 2, 5);
@@ -190,7 +190,7 @@ describe('OpenRequests', () => {
 });
 
 describe('PlannedSteps', () => {
-  it('gives each pool its times by batch', () => {
+  it("gives each pool's times by batch size", () => {
     const poolOf = (latencyNs: number[], transferNs: number[]) => ({
       batch: latencyNs.length,
       latencyNs: Float64Array.from(latencyNs),

@@ -7,17 +7,17 @@ import {
   type Topology,
 } from '../../src/serving/index.js';
 
-/** Handed is a step of a batch that the core has decided; the steps are in the order of the decisions. */
+/** Handed is a step of a batch that the core has decided. Steps are listed in the order of the decisions. */
 export interface Handed {
   kind: 'execute' | 'transfer';
   at: number;
   batch: number;
   /** The executing device, or the sender. */
   device: number;
-  /** The receiver; −1 for none. */
+  /** The receiving device, −1 for none. */
   to: number;
   notBefore: number;
-  /** `from`, `end` and `startedTold` are what the driver told. */
+  /** The times that the driver told. */
   from?: number;
   end?: number;
   startedTold?: number;
@@ -26,10 +26,10 @@ export interface Handed {
 const NONE = -1;
 
 /**
- * ScriptedCore does at random what its contract allows. It hands batches of any size to devices, several
- * ahead to busy ones, with earliest starts in the past, now or ahead. It sends transfers with and without a
- * receiver. Its requests wait for a timer, are dropped or are answered. It keeps what it decided and what it
- * was told, and throws when it is told something impossible.
+ * ScriptedCore does at random what its contract allows. It hands batches of any size to devices, several ahead to busy
+ * ones, with earliest starts in the past, now or ahead. It sends transfers with and without a receiver. Its requests
+ * wait for a timer, are dropped or are answered. It records its decisions and the events that it is told, and throws at
+ * an impossible event.
  */
 export class ScriptedCore implements ServingCore {
   readonly handed: Handed[] = [];
@@ -49,7 +49,7 @@ export class ScriptedCore implements ServingCore {
     private readonly topology: Topology,
     private readonly decisions: Decisions,
     private readonly stream: Stream,
-    /** How far a `notBefore` may lie ahead. */
+    /** The furthest that a `notBefore` may lie ahead. */
     private readonly aheadNs: number,
   ) {}
 

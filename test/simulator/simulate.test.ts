@@ -183,8 +183,8 @@ describe('simulate()', () => {
       const { handed } = core!;
       expect(handed.every(({ end }) => end !== undefined)).toBe(true);
       expect(handed.map(({ from }) => from)).toEqual(startsOf(topology, handed));
-      // Each kind of link alone delays transfers in every run with contention: if it were always free, the
-      // starts would differ.
+      // Each kind of link alone delays transfers in every run with contention: if links of that kind were always free,
+      // the starts would differ.
       const alone = (free: 'uplink' | 'downlink') => startsOf(topology, handed, free);
       if (seed % 4 !== 0)
         for (const free of ['uplink', 'downlink'] as const)
@@ -257,8 +257,7 @@ describe('simulate()', () => {
         const [before, when] = told[i - 1] ?? ['', -1];
         if (when !== at || before === 'deviceUp') return;
         together.add(`${before} ${word}`);
-        // A device begins the batch that waits for it as soon as it has ended another. After a decision the
-        // order begins anew.
+        // A device begins its next batch as soon as it has ended one. After a decision the order starts again.
         const goesOn = before === 'started' && word === 'executed';
         if (before !== 'decide' && !goesOn)
           expect(order.indexOf(before)).toBeLessThanOrEqual(order.indexOf(word));
@@ -442,8 +441,8 @@ describe('simulate()', () => {
 });
 
 /**
- * startsOf computes when each step starts, by definition: after all steps that were handed to the same device
- * or link before it, and not before its earliest time.
+ * startsOf computes when each step starts by the definition: after all steps that were handed to the same device or
+ * link before it, and not before its earliest time.
  * @param free a kind of link that is taken to be always free
  */
 function startsOf(topology: Topology, handed: readonly Handed[], free?: 'uplink' | 'downlink'): number[] {

@@ -12,7 +12,10 @@ import { affine, planOf } from '../serving/plans.js';
 const MS = 1e6;
 const { execute, transfer, answer, drop, wakeAt } = Decision;
 
-/** One model, two stages: devices 0 and 1, then device 2, each on a server of its own. Executions of a batch of b: 2 + 2b ms, 1 + b ms. */
+/**
+ * One model has two stages: devices 0 and 1, then device 2, each on a server of its own. A batch of b takes 2 + 2b ms
+ * in the first stage and 1 + b ms in the second.
+ */
 function twoStages() {
   const topology = topologyOf(
     planOf([
@@ -36,7 +39,10 @@ function twoStages() {
 
 type Said = [kind: number, ...rest: number[]];
 
-/** A core that says what it is told to say, by instant in ms, and notes what it hears. Tasks are 100 above their requests. */
+/**
+ * A core that makes the decisions of a script, by instant in milliseconds, and records the events that it is told.
+ * Tasks have the number of their request plus 100.
+ */
 function played(script: Record<number, Said[]>, batches: { pool: number; tasks: number[] }[]) {
   const heard: string[] = [];
   let pending = 0;
@@ -84,7 +90,7 @@ function played(script: Record<number, Said[]>, batches: { pool: number; tasks: 
 /** Arrivals of the one model at these times. */
 const at = (...ms: number[]): Arrivals => arrivalsAt(ms.map((time) => time * MS));
 
-describe('simulate(), told what to do', () => {
+describe('simulate() under scripted decisions', () => {
   const script = () => ({
     0: [[execute, 0, 0]] as Said[],
     2: [[execute, 1, 1, 3 * MS]] as Said[],
@@ -106,7 +112,7 @@ describe('simulate(), told what to do', () => {
     { pool: 0, tasks: [102] },
   ];
 
-  it('tells the core what happens, when', () => {
+  it('tells the core every event at its time', () => {
     const core = played(script(), batches());
     const summary = simulate({ topology: twoStages(), makeCore: core.make, arrivals: at(0, 0, 2, 20) });
     expect(core.heard).toEqual([
@@ -115,7 +121,7 @@ describe('simulate(), told what to do', () => {
       ...['arrived 2 0 12 1', 'started 3 1'],
       ...['executed 6 0 0 6', 'executed 7 1 3 7'],
       ...['transferred 11 0 6 11', 'started 11 0'],
-      // The link that both take is free again at 11: the second transfer takes 3 ms from then.
+      // The link that both transfers take is free again at 11 ms, and the second transfer takes 3 ms from then.
       ...['transferred 14 1 11 14', 'executed 14 0 11 14'],
       ...['started 14.5 1', 'due 16', 'executed 16.5 1 14.5 16.5'],
       'arrived 20 0 30 1',
@@ -123,7 +129,7 @@ describe('simulate(), told what to do', () => {
     expect(summary).toEqual({ requests: 4, inTime: 1, late: 1, dropped: 1, failed: 1, endNs: 20 * MS });
   });
 
-  it('tells observers the same with every number, each what it wants to hear, in their order', () => {
+  it("tells observers every event with its numbers, to each the events that it asks for, in the observers' order", () => {
     const core = played(script(), batches());
     const told: (string | number)[][] = [];
     const note =
@@ -147,21 +153,21 @@ describe('simulate(), told what to do', () => {
     );
     const { inTime, late, dropped, failed } = OutcomeCode;
     expect(first).toEqual([
-      // When, model, request.
+      // Fields: time, model, request.
       ['arrived', 0, 0, 0],
       ['arrived', 0, 0, 1],
-      // Batch, pool, device, size; when handed, started, ended.
+      // Fields: batch, pool, device, size, then the times of handing over, start and end.
       ['started', 0, 0, 0, 2, 0, 0],
       ['arrived', 2, 0, 2],
       ['started', 1, 0, 1, 1, 2, 3],
       ['executed', 0, 0, 0, 2, 0, 0, 6],
       ['executed', 1, 0, 1, 1, 2, 3, 7],
-      // Batch, pool, from, to, size; when handed, started, ended.
+      // Fields: batch, pool, from, to, size, then the times of handing over, start and end.
       ['transferred', 0, 0, 0, 2, 2, 6, 6, 11],
       ['started', 0, 1, 2, 2, 11, 11],
       ['transferred', 1, 0, 1, 2, 1, 7, 11, 14],
       ['executed', 0, 1, 2, 2, 11, 11, 14],
-      // When, model, request, arrived, outcome, reason, pool.
+      // Fields: time, model, request, arrival, outcome, reason, pool.
       ['ended', 14, 0, 0, 0, late, -1, -1],
       ['ended', 14, 0, 1, 0, failed, -1, -1],
       ['started', 1, 1, 2, 1, 14, 14.5],
@@ -172,7 +178,7 @@ describe('simulate(), told what to do', () => {
     ]);
   });
 
-  it('lets observers look up requests by their tasks, and when they came', () => {
+  it('lets observers look up the requests of tasks and their arrival times', () => {
     const core = played(script(), batches());
     const looked: number[][] = [];
     let view: SimulationView | undefined;
@@ -205,7 +211,7 @@ describe('simulate(), told what to do', () => {
     ]);
   });
 
-  it('asks how long executions take when they start, and rounds it', () => {
+  it('asks for the time of an execution when it starts, and rounds it', () => {
     const core = played(script(), batches());
     const asked: number[][] = [];
     simulate({
@@ -226,7 +232,7 @@ describe('simulate(), told what to do', () => {
     expect(core.heard).toContain('executed 16.5 1 14.5 16.5');
   });
 
-  it('begins more batches at an instant than it had room for', () => {
+  it('begins any number of batches at an instant', () => {
     const count = 40;
     const topology = topologyOf(
       planOf([
@@ -249,7 +255,7 @@ describe('simulate(), told what to do', () => {
   });
 });
 
-describe('simulate(), of cores that break their word', () => {
+describe('simulate() of cores that break their contract', () => {
   const run = (said: Record<number, Said[]>, arrivals: Arrivals = at(0, 0)) => {
     const core = played(said, [{ pool: 0, tasks: [100] }]);
     return () => simulate({ topology: twoStages(), makeCore: core.make, arrivals });
@@ -259,7 +265,7 @@ describe('simulate(), of cores that break their word', () => {
     [answer, 1, Answer.inTime],
   ];
 
-  it('takes a wake-up ahead, and none that is now or was before', () => {
+  it('accepts a wakeAt ahead, and refuses one that is now or in the past', () => {
     expect(run({ 0: [[wakeAt, 1]], 1e-6: ends })).not.toThrow();
     expect(run({ 0: [[wakeAt, 0]] })).toThrow(
       'Broken promise of the serving core: a wake-up is asked for at 0 ns, but it is 0 ns already',
@@ -269,12 +275,12 @@ describe('simulate(), of cores that break their word', () => {
     );
   });
 
-  it('says how many requests have no outcome at the end', () => {
+  it('reports how many requests have no outcome at the end', () => {
     expect(run({})).toThrow('2 requests have no outcome at the end');
     expect(run({ 0: ends.slice(1) })).toThrow('1 requests have no outcome at the end');
   });
 
-  it('says so too where the core alone still waits for something', () => {
+  it('reports an error too where only the core still waits for something', () => {
     const core = played({ 0: ends }, []);
     const forgetful = (decisions: Decisions) =>
       Object.defineProperty(core.make(decisions), 'pending', { value: 1 });
@@ -283,7 +289,7 @@ describe('simulate(), of cores that break their word', () => {
     );
   });
 
-  it('takes arrivals of models there are, in whole nanoseconds that do not go back', () => {
+  it('accepts arrivals of existing models only, in whole nanoseconds that never decrease', () => {
     const given = (atNs: number, model: number): Arrivals => {
       let left = 1;
       return { atNs, model, next: () => left-- > 0 };

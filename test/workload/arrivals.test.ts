@@ -13,7 +13,7 @@ describe('arrivalTimes()', () => {
     expect(times.every((t, i) => Number.isInteger(t) && t >= (times[i - 1] ?? 0) && t < 50e9)).toBe(true);
   });
 
-  it('has the Poisson mean rate, variance of counts and memoryless gaps', () => {
+  it('has the mean rate, the variance of counts and the memoryless gaps of a Poisson process', () => {
     const times = poisson(3, 1000, 100);
     expect(Math.abs(times.length - 100_000)).toBeLessThan(4 * Math.sqrt(100_000));
     const perWindow = new Array<number>(1000).fill(0);

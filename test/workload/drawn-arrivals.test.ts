@@ -25,7 +25,7 @@ const moments = (values: readonly number[]) => {
   return { mean, cv: Math.sqrt(variance) / mean };
 };
 
-/** Gaps that are given, and a note of the shapes that were asked for. */
+/** A stream that gives these gaps, and a list of the gamma shapes that it was asked for. */
 function scripted(gaps: readonly number[]) {
   const shapes: number[] = [];
   let next = 0;
@@ -42,7 +42,7 @@ function scripted(gaps: readonly number[]) {
   };
 }
 
-/** The expected number of requests until `at` seconds, by summing small steps of the phases' rates. */
+/** The expected number of requests until `at` seconds, as a sum of small steps of the phases' rates. */
 function expectedUntil(phases: readonly LoadPhase[], at: number): number {
   let [sum, begin, before] = [0, 0, phases[0]?.rps ?? 0];
   for (const { rps, durationS, transitionS = 0 } of phases) {
@@ -96,12 +96,13 @@ describe('DrawnArrivals', () => {
     }
   });
 
-  it('places evenly spaced arrivals of a rising rate where its integral is whole', () => {
+  it('places evenly spaced arrivals of a rising rate where its integral is a whole number', () => {
     const load = phasedLoad([
       { rps: 0, durationS: 1 },
       { rps: 2, durationS: 1, transitionS: 4 },
     ]);
-    // Over the transition the integral is t²/4 from second 1 on: 0, 1, 2, 3 at t = 0, 2, √8, √12; then 4 and 5.
+    // During the transition the integral from second 1 on is t²/4. It is 0, 1, 2 and 3 at t = 0, 2, √8 and √12, then 4
+    // and 5.
     const seconds = [1, 1 + 2, 1 + Math.sqrt(8), 1 + Math.sqrt(12), 5, 5.5];
     expect(timesOf(drawn('uniform', load))).toEqual(seconds.map((s) => Math.round(s * 1e9)));
   });
@@ -124,7 +125,7 @@ describe('DrawnArrivals', () => {
     expect(Math.abs(cvWithin(300, 500) - 3)).toBeLessThan(0.2);
   });
 
-  it('puts arrival after arrival where the expected number of requests is the sum of the gaps drawn', () => {
+  it('places each arrival where the expected number of requests equals the sum of the gaps drawn', () => {
     for (let seed = 1; seed <= 12; seed++) {
       const stream = streamOf(seed, 'phases');
       const phases = Array.from({ length: 4 }, (_, i) => ({
@@ -160,7 +161,7 @@ describe('DrawnArrivals', () => {
     expect(poisson([1, 2 - 2 ** -20])).toEqual([1e9, 3e9 - 954]);
   });
 
-  it('gives nobody the half-open end of a piece: an arrival there belongs to the next', () => {
+  it('moves an arrival at the end of a piece to the next piece with a rate', () => {
     const load = phasedLoad([
       { rps: 1, durationS: 2 },
       { rps: 0, durationS: 5 },
@@ -172,7 +173,7 @@ describe('DrawnArrivals', () => {
     expect(times).toEqual([1e9, 7e9, 7.1e9]);
   });
 
-  it('asks for gamma gaps of the variation at the arrival before', () => {
+  it('draws each gamma gap with the coefficient of variation at the arrival before it', () => {
     const load = phasedLoad([
       { rps: 1, cv: 2, durationS: 2 },
       { rps: 1, cv: 4, durationS: 2, transitionS: 4 },
@@ -180,7 +181,7 @@ describe('DrawnArrivals', () => {
     const { shapes, stream } = scripted(Array.from({ length: 20 }, () => 1));
     const times = timesOf(new DrawnArrivals({ process: 'gamma', load, stream }));
     expect(times).toEqual([1, 2, 3, 4, 5, 6, 7].map((s) => s * 1e9));
-    // Held at 2 until second 2, then half more each second until it is 4 at second 6.
+    // The coefficient is 2 until second 2. It then grows by a half per second, until it is 4 at second 6.
     const cvs = [2, 2, 2, 2.5, 3, 3.5, 4, 4];
     expect(shapes.length).toBe(cvs.length);
     shapes.forEach((shape, i) => {
@@ -188,7 +189,7 @@ describe('DrawnArrivals', () => {
     });
   });
 
-  it('draws by its own process alone', () => {
+  it('draws only from the generator of its own process', () => {
     const refuse = () => {
       throw new Error('drawn');
     };
@@ -203,7 +204,7 @@ describe('DrawnArrivals', () => {
     expect(of('gamma', { exponential: refuse, gamma: gap })).toEqual([0.25e9, 0.5e9, 0.75e9]);
   });
 
-  it('places evenly spaced arrivals in the middle of their shares where it is told to', () => {
+  it('places evenly spaced arrivals in the middle of their intervals with an offset of 0.5', () => {
     const at = (uniformOffset?: number) =>
       timesOf(
         new DrawnArrivals({
@@ -217,7 +218,7 @@ describe('DrawnArrivals', () => {
     expect(at(0.5)).toEqual([0.25e9, 0.75e9, 1.25e9, 1.75e9]);
   });
 
-  it('names the model it was made for, the first where none is told', () => {
+  it('has the given model, and model 0 by default', () => {
     const options = { process: 'uniform', load: steadyLoad(1, 1), stream: streamOf(1, 'unused') } as const;
     expect(new DrawnArrivals(options).model).toBe(0);
     expect(new DrawnArrivals({ ...options, model: 3 }).model).toBe(3);

@@ -25,13 +25,13 @@ describe('loads', () => {
     cv: [...startCv].map((cv, i) => [cv, endCv[i]]),
   });
 
-  it('are one piece where they are steady, of variation 1 unless another is told', () => {
+  it('have one piece where they are steady, with variation 1 by default', () => {
     const steady = { pieces: 1, durationNs: 5e9, lengthS: [5], rps: [[2, 2]] };
     expect(told(steadyLoad(2, 5))).toEqual({ ...steady, cv: [[1, 1]] });
     expect(told(steadyLoad(2, 5, 0))).toEqual({ ...steady, cv: [[0, 0]] });
   });
 
-  it('are a transition and a hold for each phase, those of no length left out', () => {
+  it('have a transition and a hold for each phase, without those of no length', () => {
     const phases = [
       { rps: 1, durationS: 2 },
       { rps: 3, cv: 0.5, durationS: 0, transitionS: 4 },
@@ -56,12 +56,12 @@ describe('loads', () => {
     });
   });
 
-  it('of a mix are the shares of the weights, on any scale', () => {
+  it('of a mix follow the shares of the weights, on any scale', () => {
     const [first, second] = mixedLoads([{ rps: 8, durationS: 1, weights: [30, 10] }], 2) as [Load, Load];
     expect([told(first).rps, told(second).rps]).toEqual([[[6, 6]], [[2, 2]]]);
   });
 
-  it('are refused where a number is negative, infinite or none, at its place', () => {
+  it('are refused, with the place, where a number is negative, infinite or NaN', () => {
     const faultsOf = (phase: Partial<LoadPhase>) => () =>
       phasedLoad([
         { rps: 1, durationS: 1 },
@@ -74,7 +74,7 @@ describe('loads', () => {
     expect(() => phasedLoad([{ rps: 1, durationS: 1, transitionS: 0 }])).not.toThrow();
   });
 
-  it('may live by a transition alone, and need a rate and a length somewhere', () => {
+  it('may consist of a transition alone, but need some rate and some length', () => {
     const still = { rps: 0, durationS: 0 };
     expect(phasedLoad([still, { rps: 1, durationS: 0, transitionS: 2 }]).durationNs).toBe(2e9);
     const messageOf = (phases: readonly LoadPhase[]) => {
@@ -87,14 +87,14 @@ describe('loads', () => {
     };
     expect(messageOf([still])).toContain('the rate of every phase is 0');
     expect(messageOf([{ ...still, rps: 1 }])).toContain('no phase has a duration');
-    // A fault of a number is told alone: what is 0 besides may follow from it.
+    // A faulty number is reported alone, since a total of 0 may follow from it.
     const faulty = messageOf([{ rps: -1, durationS: 0 }]);
     expect(faulty).toContain('/0/rps: is -1');
     expect(faulty).not.toContain('no phase');
     expect(faulty).not.toContain('every phase');
   });
 
-  it('of one rate are refused with rate, duration and variation that are infinite', () => {
+  it('of one rate are refused where rate, duration or variation is not finite or out of range', () => {
     const infinite = Number.POSITIVE_INFINITY;
     expect(() => steadyLoad(infinite, infinite, infinite)).toThrow(
       /the rate Infinity .*\n.*the duration Infinity .*\n.*variation Infinity/,
@@ -103,7 +103,7 @@ describe('loads', () => {
     expect(() => steadyLoad(1, 1, -0.1)).toThrow('arrivals: the coefficient of variation -0.1 is negative');
   });
 
-  it('of a mix are refused with weights that are too few, negative, infinite or nothing', () => {
+  it('of a mix are refused where weights are too few or too many, negative, not finite or all 0', () => {
     const loads = (...weights: number[][]) =>
       mixedLoads(
         weights.map((own) => ({ rps: 1, durationS: 1, weights: own })),
@@ -121,7 +121,7 @@ describe('loads', () => {
     );
   });
 
-  it('refuses loads that are none, with every fault', () => {
+  it('without a rate, a duration or a phase are refused, with every fault', () => {
     expect(() => steadyLoad(0, -1, Number.NaN)).toThrow(
       /rate 0 is not positive\n.*duration -1 is not positive\n.*variation NaN/,
     );
@@ -134,7 +134,7 @@ describe('loads', () => {
         { rps: 1, cv: -2, durationS: Number.NaN },
       ]),
     ).toThrow(
-      /\/0\/rps: is -1.*\n.*\/1\/cv: is -2.*\n.*\/1\/durationS: is NaN.*\n.*\/0\/transitionS: there is nothing/,
+      /\/0\/rps: is -1.*\n.*\/1\/cv: is -2.*\n.*\/1\/durationS: is NaN.*\n.*\/0\/transitionS: no phase comes before/,
     );
     expect(() => mixedLoads([{ rps: 1, durationS: 1, weights: [1] }], 2)).toThrow(
       '/0/weights: has 1 weights',
@@ -145,7 +145,7 @@ describe('loads', () => {
 });
 
 describe('mixedLoads()', () => {
-  it('gives each model its share, and the sum the rate, through a transition', () => {
+  it('gives each model its share, and their sum the rate, through a transition', () => {
     const loads = mixedLoads(
       [
         { rps: 100, durationS: 100, weights: [3, 1, 0] },

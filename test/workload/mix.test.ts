@@ -20,7 +20,7 @@ const times = (stream: Stream, count: number) =>
   Array.from({ length: count }, () => stream.integer(30)).sort((a, b) => a - b);
 
 describe('mergedArrivals()', () => {
-  it('is in order of time, of equal times by source', () => {
+  it('is in order of time, with equal times in the order of sources', () => {
     const merged = mergedArrivals([arrivalsAt([5, 5, 9], 0), arrivalsAt([1, 5, 12], 1), arrivalsAt([], 2)]);
     expect(pulled(merged)).toEqual([
       { at: 1, model: 1 },
@@ -34,7 +34,7 @@ describe('mergedArrivals()', () => {
     expect(mergedArrivals([]).next()).toBe(false);
   });
 
-  it('leaves the arrivals of one model as they are when another asks for more', () => {
+  it('leaves the arrivals of one model unchanged when another has more', () => {
     const run = (rpsOfOther: number) =>
       pulled(
         mergedArrivals(
@@ -66,7 +66,7 @@ describe('mergedArrivals()', () => {
     }
   });
 
-  it('pulls from a source only once its arrival was handed on', () => {
+  it('pulls from a source only once its last arrival was handed on', () => {
     const asked = [0, 0];
     const counted = (source: Arrivals, i: number): Arrivals => ({
       get atNs() {
@@ -91,7 +91,7 @@ describe('mergedArrivals()', () => {
     ]);
   });
 
-  it('is the source itself where there is one', () => {
+  it('is the source itself where there is only one', () => {
     const only = arrivalsAt([1, 2]);
     expect(mergedArrivals([only])).toBe(only);
   });
@@ -115,7 +115,7 @@ describe('sharedByWeight()', () => {
     return shared.map(({ model }) => model);
   };
 
-  it('gives each model the draws from the sum of the weights before it to that with its own', () => {
+  it('draws for each model the numbers from the sum of the weights before it to that sum with its own', () => {
     const below = (x: number) => x - 2 ** -53;
     expect(modelsFor([1, 1, 2], [0, below(0.25), 0.25, below(0.5), 0.5, below(1)])).toEqual([
       0, 0, 1, 1, 2, 2,
@@ -124,14 +124,14 @@ describe('sharedByWeight()', () => {
     expect(modelsFor([5], [0, below(1)])).toEqual([0, 0]);
   });
 
-  it('gives what rounding leaves to the last model that has a weight', () => {
+  it('gives the remainder of rounding to the last model that has a weight', () => {
     // Ten tenths add up to a little less than 1.
     const tenths = Array.from({ length: 10 }, () => 1);
     expect(tenths.reduce((sum) => sum + 0.1, 0)).toBeLessThan(1);
     expect(modelsFor([...tenths, 0, 0], [1 - 2 ** -53])).toEqual([9]);
   });
 
-  it('refuses weights of nothing, negative ones and what is no number, and says them', () => {
+  it('refuses weights that are all 0, negative or not finite, and shows them', () => {
     for (const weights of [[], [0, 0], [1, -1], [1, Number.NaN], [1, Number.POSITIVE_INFINITY]])
       expect(() => sharedByWeight(arrivalsAt([1]), weights, streamOf(1, 'm'))).toThrow(
         `Cannot share the load by weight: the weights are ${weights.join(', ')}; none may be negative`,

@@ -129,7 +129,7 @@ describe('drawnTrace()', () => {
 });
 
 describe('traceText()', () => {
-  test('writes arrivals to the nanosecond, and reads as the same trace', () => {
+  test('writes arrivals to the nanosecond, in a text that reads as the same trace', () => {
     const timesNs = Float64Array.of(0, 1, 999_999_999, 1e9, 1_000_000_010, 60e9, 4e15 + 7);
     const text = textOf({ kind: 'arrivals', format: 'arrivals', timesNs });
     expect(text).toBe('arrival_s\n0\n0.000000001\n0.999999999\n1\n1.00000001\n60\n4000000.000000007\n');

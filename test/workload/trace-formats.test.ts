@@ -3,7 +3,7 @@ import { InputError } from '../../src/artifacts/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { parseTrace, type TraceOptions } from '../../src/workload/index.js';
 
-/** A trace as plain values, or its faults. */
+/** The trace as plain values, or its faults. */
 function told(text: string, options: TraceOptions = {}) {
   try {
     const trace = parseTrace(text, options);
@@ -16,7 +16,7 @@ function told(text: string, options: TraceOptions = {}) {
   }
 }
 const timesOf = (text: string) => (told(text) as { times: number[] }).times;
-const unknown = expect.arrayContaining([expect.stringContaining('begins no trace that is known')]);
+const unknown = expect.arrayContaining([expect.stringContaining('is not the first line of a known trace')]);
 
 describe('numbers of a trace', () => {
   it('are decimals with or without point, sign and exponent', () => {
@@ -34,7 +34,7 @@ describe('numbers of a trace', () => {
       expect([text, timesOf(`arrival_s\n${text}`)]).toEqual([text, [seconds * 1e9 + 0]]);
   });
 
-  it('are nothing else, not even what JavaScript takes for one', () => {
+  it('are nothing else, even if JavaScript would read it as a number', () => {
     for (const text of [
       '.',
       '1e',
@@ -55,7 +55,7 @@ describe('numbers of a trace', () => {
       ]);
   });
 
-  it('may be meant by a first line that holds none: it is data with a fault, no header', () => {
+  it('are assumed in a first line that only looks like one: it is a faulty row and no header', () => {
     for (const text of ['nan', 'NaN', '-inf', '+Infinity', 'INF', '+x', '-', '-5s'])
       expect([text, told(text)]).toEqual([text, [`line 1: arrival_s is "${text}"; it must be a number`]]);
     for (const text of ['nano', 'info', 'banana', 'ainf', 'x+']) expect(told(text)).toEqual(unknown);
@@ -87,7 +87,7 @@ describe('headers of a trace', () => {
     });
   });
 
-  it('may go on with more columns where the format is told by the first, and must be whole otherwise', () => {
+  it('may have more columns where the first tells the format, and must match as a whole otherwise', () => {
     expect(timesOf('arrived_at,anything\n1,2')).toEqual([1e9]);
     expect(timesOf('TIMESTAMP,ContextTokens,GeneratedTokens,Extra\n2024-01-01 00:00:00,1,1,x')).toEqual([0]);
     for (const text of [
@@ -107,9 +107,9 @@ describe('headers of a trace', () => {
       expect([text, told(`${text}\n1,1,1,1,1`)]).toEqual([text, unknown]);
   });
 
-  it('that are unknown are answered with every format there is, each once', () => {
+  it('are refused, if unknown, with every format that there is, each once', () => {
     const [fault] = told('when\n1') as [string];
-    const looks = (fault.split('known are ')[1] as string).split('; ');
+    const looks = (fault.split('the known formats are ')[1] as string).split('; ');
     expect(new Set(looks).size).toBe(looks.length);
     for (const look of [
       'arrival_s, one arrival per line',
@@ -142,7 +142,7 @@ describe('stamps of Azure traces', () => {
     expect(gapOf('2023-11-16 18:17:03.75', '2023-11-16 18:17:05.5')).toBe(1.75e9);
   });
 
-  it('differ by what the calendar says, through leap days and ends of years', () => {
+  it("differ by the calendar's time, through leap days and ends of years", () => {
     const stream = streamOf(1, 'stamps');
     for (let i = 0; i < 200; i++) {
       const from = 1000 * stream.integer(2e9);
@@ -153,7 +153,7 @@ describe('stamps of Azure traces', () => {
     expect(gapOf('2024-02-28 23:59:59Z', '2024-03-01 00:00:00+00:00')).toBe(86_401e9);
   });
 
-  it('are refused where the calendar has no such time, or they are not UTC', () => {
+  it('are refused where the calendar has no such time, or where they are not UTC', () => {
     for (const stamp of [
       '2023-02-29 00:00:00',
       '2023-13-01 00:00:00',
@@ -176,14 +176,14 @@ describe('stamps of Azure traces', () => {
       ]);
   });
 
-  it('begin anew with each trace that is read', () => {
+  it('start over with each trace that is read', () => {
     expect(timesOf(`${header}2024-01-01 00:00:07,1,1`)).toEqual([0]);
     expect(timesOf(`${header}2024-01-01 00:00:03,1,1\n2024-01-01 00:00:04,1,1`)).toEqual([0, 1e9]);
   });
 });
 
 describe('Azure Functions traces', () => {
-  it('of 2019 have their keys in any order, with or without the trigger, and minutes by number', () => {
+  it('of 2019 may have their keys in any order, with or without the trigger, and minutes by number', () => {
     for (const header of [
       'HashFunction,HashOwner,HashApp,1,2',
       'HashOwner,HashApp,HashFunction,minute_1,minute_2',
@@ -212,7 +212,7 @@ describe('Azure Functions traces', () => {
     ]);
   });
 
-  it('of 2021 come sorted by when they began, those from before the start at 0', () => {
+  it('of 2021 are sorted by start, with starts before the trace at 0', () => {
     const header = 'app,func,end_timestamp,duration\n';
     expect(timesOf(`${header}a,b,9,1\na,b,4,0.5\na,b,1,3\na,b,4,4`)).toEqual([0, 0, 3.5e9, 8e9]);
     expect(told(`${header}a,b,x,y\na,b,1,-1`)).toEqual([

@@ -19,7 +19,7 @@ function timesOf(...pieces: readonly string[]): number[] {
 }
 
 describe('TraceReader', () => {
-  it('looks at the beginning of the text for a byte order mark and for JSON, and nowhere else', () => {
+  it('looks for a byte order mark and for JSON at the beginning of the text, and nowhere else', () => {
     expect(timesOf('', '\uFEFF1\n2')).toEqual([1e9, 2e9]);
     const json = '{"data":[{"timestamp":[1]},{"timestamp":2}]}';
     for (const pieces of [[json], ['', json], [` \n${json}`], [`\uFEFF\t${json}\n`], [...json]])
@@ -27,24 +27,26 @@ describe('TraceReader', () => {
     expect(faultsOf('1\n{"data":[]}')).toHaveLength(1);
   });
 
-  it('takes a byte order mark alone in its piece', () => {
+  it('accepts a byte order mark that is alone in its piece', () => {
     expect(timesOf('\uFEFF', '1\n2')).toEqual([1e9, 2e9]);
   });
 
-  it('ends lines by line feeds, with or without a carriage return before, and strips nothing else', () => {
+  it('ends lines at line feeds, with or without a carriage return before, and strips nothing else', () => {
     expect(timesOf('1\r\n2\n3\r')).toEqual([1e9, 2e9, 3e9]);
-    expect(faultsOf('1\r2\n')).toEqual([expect.stringContaining('line 1: "1\\r2" begins no trace')]);
+    expect(faultsOf('1\r2\n')).toEqual([
+      expect.stringContaining('line 1: "1\\r2" is not the first line of a known trace'),
+    ]);
     expect(faultsOf('1\n\r\n2')).toEqual(['line 2: it is empty']);
     expect(faultsOf('1\n \t \n2')).toEqual(['line 2: it is empty']);
   });
 
-  it('says nothing of the lines behind a first one that it does not know', () => {
+  it('reports no later lines where the first is unknown', () => {
     expect(faultsOf('when\n\nx,y\n1,2,3\n')).toEqual([
-      expect.stringContaining('line 1: "when" begins no trace'),
+      expect.stringContaining('line 1: "when" is not the first line of a known trace'),
     ]);
   });
 
-  it('shows at most 40 letters of what it does not understand', () => {
+  it('shows at most 40 characters of text that it does not understand', () => {
     const shownOf = (text: string) => faultsOf(`arrival_s\n${text}`);
     expect(shownOf('y'.repeat(40))).toEqual([
       `line 2: arrival_s is "${'y'.repeat(40)}"; it must be a number`,
@@ -54,19 +56,19 @@ describe('TraceReader', () => {
     ]);
   });
 
-  it('names up to 50 faults without counting others', () => {
+  it('counts further faults only where there are more than 50', () => {
     expect(faultsOf(`arrival_s\n${'x\n'.repeat(50)}`)).toHaveLength(50);
     const faults = faultsOf(`arrival_s\n${'x\n'.repeat(51)}`);
     expect(faults).toHaveLength(51);
     expect(faults.at(-1)).toBe(': … and 1 more faults');
   });
 
-  it('names the trace in its refusal only where it has a name', () => {
+  it('names the trace in its refusal only if the trace has a name', () => {
     expect(() => parseTrace('')).toThrow('Cannot read the trace: ');
     expect(() => parseTrace('', { name: 'a.csv' })).toThrow('Cannot read the trace a.csv: ');
   });
 
-  it('takes equal arrivals and refuses those that go back, naming both times', () => {
+  it('accepts equal arrivals and refuses those that go back, with both times', () => {
     expect(timesOf('2\n2\n3')).toEqual([2e9, 2e9, 3e9]);
     expect(faultsOf('2\n1.5\n1.75\n2')).toEqual([
       'line 2: its arrival at 1.5 s comes after one at 2 s: arrivals must ascend',
@@ -74,7 +76,7 @@ describe('TraceReader', () => {
     ]);
   });
 
-  it('takes the last instant that is a whole number of nanoseconds, and none after it', () => {
+  it('accepts the last instant that is a whole number of nanoseconds, and none after it', () => {
     const header = 'TIMESTAMP,ContextTokens,GeneratedTokens\n2024-01-01 00:00:00,1,1\n';
     expect(timesOf(`${header}2024-04-14 05:59:59.254740991,1,1`).at(-1)).toBe(Number.MAX_SAFE_INTEGER);
     expect(faultsOf(`${header}2024-04-14 05:59:59.254740992,1,1`)).toEqual([
@@ -82,7 +84,7 @@ describe('TraceReader', () => {
     ]);
   });
 
-  it('keeps all of many arrivals and intervals', () => {
+  it('keeps any number of arrivals and intervals', () => {
     const numbers = Array.from({ length: 1000 }, (_, i) => i);
     expect(timesOf(numbers.join('\n'))).toEqual(numbers.map((i) => i * 1e9));
     const counts = parseTrace(numbers.map((i) => `${i + 1},${i}`).join('\n'));
@@ -96,7 +98,7 @@ describe('TraceReader', () => {
 });
 
 describe('a fixed schedule', () => {
-  it('says of every entry that is none what it is', () => {
+  it('reports for every entry that is none what it is', () => {
     const entries = '[1,2]|[]|"1"|null|[true]|[-0.5]|[3]'.split('|').map((t) => `{"timestamp":${t}}`);
     const must = 'it must be a list of one number of milliseconds';
     expect(faultsOf(`{"data":[null,5,${entries.join()}]}`)).toEqual([
@@ -107,7 +109,7 @@ describe('a fixed schedule', () => {
     ]);
   });
 
-  it('takes times to the nearest nanosecond, equal ones and 0 too', () => {
+  it('rounds times to the nearest nanosecond, and accepts equal ones and 0', () => {
     expect(
       timesOf('{"data":[{"timestamp":[0]},{"timestamp":[0.0000014]},{"timestamp":[0.0000014]}]}'),
     ).toEqual([0, 1, 1]);

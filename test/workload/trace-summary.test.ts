@@ -9,7 +9,7 @@ test('summarizeTrace() gives requests, rates by window, and gaps of arrivals', (
     requests: 5,
     durationS: 9,
     meanRps: 0.5,
-    // The windows have 3, 0, 1, 0 and 1 requests: their mean is 1, their variance 6/5.
+    // The windows have 3, 0, 1, 0 and 1 requests. Their mean is 1 and their variance 6/5.
     windows: {
       lengthS: 2,
       count: 5,
@@ -48,7 +48,7 @@ test('summarizeTrace() gives intervals and silences of counts', () => {
     },
     intervals: { count: 6, shortestS: 1, longestS: 3, silenceS: 4, silenceFromS: 3 },
   });
-  // Nobody knows how the requests lie within an interval.
+  // The trace does not tell how the requests lie within an interval.
   expect(summarizeTrace(trace, 2).windows.dispersion).toBeUndefined();
   expect(summarizeTrace(parseTrace('1,2\n4,0\n'), 4).intervals).toMatchObject({
     silenceS: 4,
@@ -67,7 +67,7 @@ test.each([
   ['poisson', undefined, 1],
   ['uniform', undefined, 0],
   ['gamma', 3, 3],
-] as const)('summarizeTrace() finds the burstiness of %s arrivals again', (process, cv, wanted) => {
+] as const)('summarizeTrace() recovers the burstiness of %s arrivals', (process, cv, wanted) => {
   const stream = streamOf(1, 'arrivals');
   const timesNs = arrivalTimes({
     process,

@@ -24,7 +24,7 @@ const counts = (...rows: [number, number][]): Trace => ({
   counts: Float64Array.from(rows, ([, n]) => n),
 });
 
-test('eachWindow() counts arrivals in windows that begin with their start and end before the next', () => {
+test('eachWindow() counts arrivals in windows that include their start and exclude their end', () => {
   expect(windows(at(0, 0.999999999, 1, 1, 4.5), 1)).toEqual([2, 2, 0, 0, 1]);
   expect(windows(at(2), 2)).toEqual([0, 1]);
 });

@@ -42,7 +42,7 @@ const spread = (process: 'uniform' | 'poisson' | 'gamma', seed = 1) => ({
 });
 
 describe('parseTrace()', () => {
-  it('reads arrival times with and without a header, in any line ends, with or without the last', () => {
+  it('reads arrival times with and without a header, with any line ends, and with or without the last one', () => {
     for (const text of [
       'arrival_s\n0.5\n1\n1\n2.25e0\n',
       '0.5\r\n1\r\n1\r\n2.25',
@@ -56,7 +56,7 @@ describe('parseTrace()', () => {
       expect(countsOf(parseTrace(text))).toEqual({ s: [1, 0.5], n: [52, 0] });
   });
 
-  it('knows published formats by their headers', () => {
+  it('recognizes published formats by their headers', () => {
     const llm = 'TIMESTAMP,ContextTokens,GeneratedTokens\r\n';
     const stamps = '2023-11-16 23:59:59.9799600,1,2\r\n2023-11-17 00:00:01.0000001,3,4';
     expect(timesOf(parseTrace(llm + stamps))).toEqual([0, 1_020_040_100]);
@@ -76,14 +76,14 @@ describe('parseTrace()', () => {
     ]);
   });
 
-  it('reads bare intervals only where told to, since arrival times look alike', () => {
+  it('reads bare intervals only where it is told to, since arrival times look alike', () => {
     expect(timesOf(parseTrace('10\n20\n20\n', { format: 'perf-analyzer-intervals' }))).toEqual([
       1e4, 3e4, 5e4,
     ]);
     expect(timesOf(parseTrace('10\n20\n20\n'))).toEqual([10e9, 20e9, 20e9]);
   });
 
-  it('says every fault at once, each with its line', () => {
+  it('reports every fault at once, each with its line', () => {
     expect(faultsOf('arrival_s\n1\nNaN\n\n-2\n0.5\n0x10\n1e400\n1,2\n3\n')).toEqual([
       'line 3: arrival_s is "NaN"; it must be a number',
       'line 4: it is empty',
@@ -94,7 +94,7 @@ describe('parseTrace()', () => {
       'line 9: it has 2 fields, the first line has 1',
     ]);
     expect(faultsOf('interval_s,count\n0,5\n1,-1\n1,2.5\n-1,3\n,1\n1,\n')).toEqual([
-      'line 2: interval_s is 0; an interval has a length',
+      'line 2: interval_s is 0; it must be above 0',
       'line 3: count is "-1"; it must not be negative',
       'line 4: count is "2.5"; it must be a whole number',
       'line 5: interval_s is "-1"; it must not be negative',
@@ -113,10 +113,10 @@ describe('parseTrace()', () => {
     expect(faults.at(-1)).toBe(': … and 10 more faults');
   });
 
-  it('refuses what it does not know, and what holds nothing', () => {
+  it('refuses text of no known format, and text that holds nothing', () => {
     expect(faultsOf('when,what\n1,2\n')).toHaveLength(1);
     expect(faultsOf('when,what\n1,2\n')[0]).toContain(
-      'known are arrival_s, one arrival per line; interval_s,count',
+      'the known formats are arrival_s, one arrival per line; interval_s,count',
     );
     for (const text of ['', '\uFEFF', 'arrival_s\n', 'interval_s,count\n1,0\n', '{"data":[]}'])
       expect(faultsOf(text)).toEqual([': it holds no requests']);
@@ -126,7 +126,7 @@ describe('parseTrace()', () => {
     expect(faultsOf('{"data":[{"timestamp":[-1]},{},{"timestamp":[2]},{"timestamp":[1]}]}')).toEqual([
       '/data/0/timestamp: is [-1]; it must be a list of one number of milliseconds',
       '/data/1/timestamp: is undefined; it must be a list of one number of milliseconds',
-      '/data/3/timestamp: is earlier than that before it',
+      '/data/3/timestamp: is earlier than the one before it',
     ]);
     for (const ms of ['9007199254.75', '1e300', '1e308'])
       expect(faultsOf(`{"data":[{"timestamp":[0]},{"timestamp":[${ms}]}]}`)[0]).toContain(
@@ -138,7 +138,7 @@ describe('parseTrace()', () => {
     expect(() => parseTrace('x', { name: 'requests.csv' })).toThrow('Cannot read the trace requests.csv:');
   });
 
-  it('is the same wherever the text is cut into pieces', () => {
+  it('gives the same wherever the text is cut into pieces', () => {
     const text = 'arrival_s\r\n0.5\r\n1\r\n1.75\r\n2';
     for (let cut = 0; cut <= text.length; cut++) {
       const reader = new TraceReader();
@@ -151,7 +151,7 @@ describe('parseTrace()', () => {
     expect(timesOf(reader.end())).toEqual([5e8, 1e9, 1.75e9, 2e9]);
   });
 
-  it('reads long traces of each published kind, made here', () => {
+  it('reads long generated traces of each published kind', () => {
     const stream = streamOf(1, 'trace');
     const gapsMs = Array.from({ length: 2000 }, () => Math.floor(800 * stream.exponential()));
     const timesMs: number[] = [];
@@ -188,7 +188,7 @@ describe('parseTrace()', () => {
 });
 
 describe('rescaledTrace()', () => {
-  it('keeps the shape and gives the rate', () => {
+  it('keeps the shape and has the given rate', () => {
     const arrivals = rescaledTrace(parseTrace('0\n1\n4\n'), { meanRps: 100 });
     expect(timesOf(arrivals)).toEqual([0, 5e6, 2e7]);
     expect(meanRps(arrivals)).toBeCloseTo(100, 9);
@@ -199,14 +199,14 @@ describe('rescaledTrace()', () => {
     expect(peaked.kind === 'counts' && peakRps(peaked)).toBe(300);
   });
 
-  it('rounds times to whole nanoseconds and leaves the trace it was given as it was', () => {
+  it('rounds times to whole nanoseconds and leaves its argument unchanged', () => {
     const trace = parseTrace('0\n0.000000001\n0.000000003\n');
     expect(timesOf(rescaledTrace(trace, { meanRps: 2e9 }))).toEqual([0, 0, 1]);
     expect(timesOf(trace)).toEqual([0, 1, 3]);
     expect(rescaledTrace(trace, { meanRps: 1 })).toMatchObject({ kind: 'arrivals', format: 'arrivals' });
   });
 
-  it('has a mean of gaps over time, from the first arrival to the last, and a peak of one interval', () => {
+  it('uses the gaps between the first and the last arrival for a mean, and the busiest interval for a peak', () => {
     expect(meanRps(parseTrace('5\n6\n7\n9\n'))).toBe(0.75);
     expect(meanRps(parseTrace('5\n'))).toBeUndefined();
     const peakOf = (text: string) => peakRps(parseTrace(text) as CountTrace);
@@ -214,14 +214,14 @@ describe('rescaledTrace()', () => {
     expect(peakOf('2,8\n1,3')).toBe(4);
   });
 
-  it('refuses as an input error that is about the whole trace', () => {
+  it('throws an input error about the whole trace', () => {
     const infinite = Number.POSITIVE_INFINITY;
     for (const rescale of [
       () => rescaledTrace(parseTrace('1,2\n'), { peakRps: infinite }),
       () => rescaledTrace(parseTrace('1\n2\n'), { peakRps: 5 }),
       () => rescaledTrace(parseTrace('1\n1\n'), { meanRps: 5 }),
       () => rescaledTrace(parseTrace('1\n2\n'), { meanRps: 1e300 }),
-      // Two nanoseconds between three requests are the nearest to 1.5: the rate would be 1e9 instead of 1.33e9.
+      // Two nanoseconds between three requests are the nearest to 1.5, and the rate would be 1e9 instead of 1.33e9.
       () => rescaledTrace(parseTrace('0\n1\n2\n'), { meanRps: 4e9 / 3 }),
     ]) {
       expect(rescale).toThrow(InputError);
@@ -235,7 +235,7 @@ describe('rescaledTrace()', () => {
       expect(() => rescaledTrace(parseTrace('1,2\n'), to)).toThrow('the rate Infinity is not positive');
   });
 
-  it('refuses what has no rate', () => {
+  it('refuses traces without a rate', () => {
     expect(() => rescaledTrace(parseTrace('1\n1\n'), { meanRps: 5 })).toThrow(
       'rescale the trace: all its requests come at one instant',
     );
@@ -247,7 +247,7 @@ describe('rescaledTrace()', () => {
 });
 
 describe('traceArrivals()', () => {
-  it('gives every interval its count where they are spread uniformly', () => {
+  it('gives every interval its count where requests are spread uniformly', () => {
     const times = pulled(traceArrivals(parseTrace('interval_s,count\n1,4\n2,0\n1,1\n'), spread('uniform')));
     expect(times).toEqual([0.125e9, 0.375e9, 0.625e9, 0.875e9, 3.5e9]);
   });
@@ -261,7 +261,7 @@ describe('traceArrivals()', () => {
     expect(seen).toEqual(counts);
   });
 
-  it('has the counts as means where they are spread memorylessly', () => {
+  it('has the counts as means where requests are spread memorylessly', () => {
     const trace = parseTrace('interval_s,count\n100,50000\n100,0\n100,10000\n');
     const times = pulled(traceArrivals(trace, spread('poisson')));
     const within = (from: number, to: number) => times.filter((t) => t >= from * 1e9 && t < to * 1e9).length;
@@ -271,7 +271,7 @@ describe('traceArrivals()', () => {
     expect(traceDurationS(trace)).toBe(300);
   });
 
-  it('asks for the model it is told, the first where none is', () => {
+  it('has the given model, and the first by default', () => {
     const modelOf = (text: string, model?: number) => {
       const arrivals = traceArrivals(parseTrace(text), spread('uniform'), model);
       arrivals.next();
@@ -283,7 +283,7 @@ describe('traceArrivals()', () => {
     }
   });
 
-  it('draws gamma gaps of the variation it is told, 1 where none is', () => {
+  it('draws gamma gaps of the given variation, 1 by default', () => {
     const shapes: number[] = [];
     const stream = {
       exponential: () => 1,
@@ -298,7 +298,7 @@ describe('traceArrivals()', () => {
     expect(shapes).toEqual([1, 1, 1, 1, 4, 4, 4, 4]);
   });
 
-  it('replays arrival times as they are', () => {
+  it('replays arrival times unchanged', () => {
     const trace = parseTrace('0.5\n0.5\n2\n');
     expect(pulled(traceArrivals(trace, spread('uniform')))).toEqual([5e8, 5e8, 2e9]);
     expect(traceDurationS(trace)).toBe(2);

@@ -14,13 +14,13 @@ import { Cost, changesOf, pictureOf } from '../watch.js';
 /** Command is one that reads the changed file. */
 interface Command {
   readonly args: readonly string[];
-  /** The share of cases that it is run in: some start threads. */
+  /** The share of cases in which it is run, since some commands start threads. */
   readonly share: number;
-  /** The file without which it cannot go on: where `plan validate` refuses it, so must the command. */
+  /** The file that the command needs: where `plan validate` refuses it, so must the command. */
   readonly needs?: string;
 }
 
-/** Kind is a kind of file, where it lies, and what reads it. */
+/** Kind is a kind of file, with its place and the commands that read it. */
 interface Kind {
   readonly kind: Parameters<typeof loadArtifact>[1][number];
   readonly file: string;
@@ -134,11 +134,11 @@ async function oneFile(dice: Dice, folder: string): Promise<CaseResult> {
 interface CommandCase {
   readonly command: Command;
   readonly folder: string;
-  /** Whether the changed file can be loaded at all. */
+  /** Whether the changed file can be loaded. */
   readonly loads: boolean;
 }
 
-/** commandFaults runs a command, which may not take what `plan validate` refuses. */
+/** commandFaults runs a command, which must refuse what `plan validate` refuses. */
 async function commandFaults(
   dice: Dice,
   { command: { args, needs }, folder, loads }: CommandCase,

@@ -73,7 +73,7 @@ async function served(bundle: string, isTaken: boolean): Promise<string[]> {
   }
 }
 
-/** change changes one thing in a bundle that may have been changed before, and says what. */
+/** change changes one thing in a bundle that may have been changed before, and describes the change. */
 function change(dice: Dice, bundle: string): string {
   try {
     return dice.pick([
@@ -86,7 +86,7 @@ function change(dice: Dice, bundle: string): string {
       changeFile,
     ])(dice, bundle);
   } catch (error) {
-    // What an earlier change has removed or turned into something else cannot be changed again.
+    // A file that an earlier change has removed or turned into something else cannot be changed again.
     return `nothing (${(error as Error).message.split('\n')[0]})`;
   }
 }
@@ -103,7 +103,10 @@ function changeManifest(dice: Dice, bundle: string): string {
   return `manifest: ${what}`;
 }
 
-/** changePlan changes the plan, and mostly tells the manifest, so that the contradiction is what is found. */
+/**
+ * changePlan changes the plan, and usually the digests in the manifest too, so that the contradiction itself must be
+ * found.
+ */
 function changePlan(dice: Dice, bundle: string): string {
   const path = join(bundle, 'plan.json');
   const { value, what } = mutateJson(dice, JSON.parse(readPlain(path).toString()));
@@ -188,7 +191,7 @@ function manifestOf(bundle: string): Manifest {
   return JSON.parse(readPlain(join(bundle, 'manifest.json')).toString());
 }
 
-/** digestAgain gives the manifest the digests of the files as they are now. */
+/** digestAgain gives the manifest the digests of the present files. */
 function digestAgain(bundle: string): void {
   const manifest = manifestOf(bundle);
   const digest = (file: { path: string; sha256: string }) => {

@@ -8,12 +8,12 @@ import { type Answer, RawClient } from '../raw-client.js';
 import type { CaseResult, Subject } from '../subject.js';
 import { Cost } from '../watch.js';
 
-/** The statuses that the protocol and HTTP have for what a client sends. A 500 would be a fault of the server. */
+/** The statuses that the protocol and HTTP have for faults of a client. A 500 would be a bug in the server. */
 const STATUSES: readonly number[] = [200, 400, 404, 405, 408, 413, 414, 417, 431, 503];
-/** No machine is so busy that an answer takes longer. */
+/** Even on a busy machine no answer takes longer. */
 const ANSWER_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 600;
-/** The largest body that is taken, small enough to be passed. */
+/** The largest body that is accepted. It is small, so that cases can exceed it. */
 const MOST_BODY_BYTES = 64 * 1024;
 const TOLERANCE = 1e-4;
 
@@ -31,7 +31,7 @@ export async function http({ folder, files }: Material): Promise<Subject> {
   return { run: (dice, folder) => oneRequest(dice, { port, right, folder }), close: () => server.close() };
 }
 
-/** RightRequest is a request with a known answer. */
+/** RightRequest is a valid request with a known answer. */
 class RightRequest {
   private constructor(
     private readonly bytes: Buffer,
@@ -105,7 +105,9 @@ async function oneRequest(dice: Dice, { port, right, folder }: Try): Promise<Cas
   return { what: made.what, outcome, faults };
 }
 
-/** whole expects one answer, and a right one to a right request on the same connection where that stays open. */
+/**
+ * whole expects one answer, and then a right answer to a valid request on the same connection, where that stays open.
+ */
 async function whole(
   made: MadeRequest,
   client: RawClient,
@@ -130,7 +132,7 @@ function isHead({ pieces }: MadeRequest): boolean {
   return pieces[0]?.subarray(0, 5).toString() === 'HEAD ';
 }
 
-/** brokenOff expects that the server answers or ends the connection, whatever came. */
+/** brokenOff expects that the server answers or ends the connection, whatever was sent. */
 async function brokenOff(made: MadeRequest, client: RawClient, faults: string[]): Promise<string> {
   if (made.after === 'destroy') return 'left';
   if (made.after === 'end') client.end();

@@ -66,7 +66,7 @@ function attempt<T>(what: string, faults: string[], make: () => T): T | undefine
   }
 }
 
-/** everythingWith does with a model what profiling, partitioning and deploying do. */
+/** everythingWith does with a model all that profiling, partitioning and deploying do. */
 function everythingWith(dice: Dice, model: OnnxModel, faults: string[]): void {
   const { nodes } = model.graph;
   const free = attempt('freeDims', faults, () => freeDims(model)) ?? [];
@@ -91,7 +91,7 @@ function everythingWith(dice: Dice, model: OnnxModel, faults: string[]): void {
     extractedIsReadable(dice, model, { from: start, to: end }, faults);
 }
 
-/** extractedIsReadable extracts a part of a model. What comes out must be a model. */
+/** extractedIsReadable extracts a part of a model. The result must be a readable model. */
 function extractedIsReadable(
   dice: Dice,
   model: OnnxModel,

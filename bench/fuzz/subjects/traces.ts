@@ -40,10 +40,10 @@ const LINES = [
   '9999-12-31 23:59:59.999999999',
 ];
 
-/** Every so many cases go through the whole command, which starts a thread. */
+/** One case in this many goes through the whole command, which starts a thread. */
 const WHOLE_SHARE = 0.06;
 
-/** traces tries changed traces of arrivals: what `plan simulate --trace` reads, and some simulations to their end. */
+/** traces tries changed traces of arrivals: the reading of `plan simulate --trace`, and some complete simulations. */
 export async function traces({ folder: material, files }: Material): Promise<Subject> {
   return {
     run: async (dice, folder) => {

@@ -4,8 +4,7 @@ import { budgetMixes, type Mix, mixText, parseMix, type WrittenMix, withMix } fr
 import { marginsOf, type SloPoint, slosOf, sweepOf } from './sweeps.js';
 
 /**
- * CompareCases says what is varied. Mixes and sweep points are crossed: every mix is tried at every SLO and
- * margin.
+ * CompareCases says what is varied. Mixes and sweep points are combined: every mix is tried at every SLO and margin.
  */
 export interface CompareCases {
   /** Mixes such as `L4=25,T4=75`. */
@@ -16,7 +15,7 @@ export interface CompareCases {
   readonly sweeps: readonly string[];
 }
 
-/** CompareCase is one question of a comparison: a spec, a cluster, and what tells them from the others. */
+/** CompareCase is one question of a comparison: a spec, a cluster, and what distinguishes them from the others. */
 export interface CompareCase {
   /** The number of GPUs by class; the spec's own where no mix was asked for. */
   readonly mix: Mix;
@@ -27,7 +26,7 @@ export interface CompareCase {
   readonly cluster: Cluster;
 }
 
-/** A comparison with more rows than this could not be read. */
+/** A comparison with more rows than this would be too long to read. */
 const MOST_ROWS = 1000;
 
 /**
@@ -43,7 +42,7 @@ export function compareCases(loaded: LoadedPooled, asked: CompareCases): Compare
   const slos = sweeps.slo === undefined ? [undefined] : slosOf(loaded, sweeps.slo, told);
   const margins = sweeps.margin === undefined ? [undefined] : marginsOf(sweeps.margin);
   const rows = mixes.length * slos.length * margins.length;
-  if (rows > MOST_ROWS) told.push(fault(`that is ${rows} plans; at most ${MOST_ROWS} are compared`));
+  if (rows > MOST_ROWS) told.push(fault(`${rows} plans are asked for; at most ${MOST_ROWS} are compared`));
   if (told.length > 0) throw new InputError(`compare ${loaded.spec.path}`, told);
   return mixes.flatMap(({ mix, cluster }) =>
     slos.flatMap((slo) =>

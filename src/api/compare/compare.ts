@@ -105,7 +105,7 @@ interface SolvedCase {
 }
 
 /**
- * solveAll solves all cases on a pool of solvers. What it gives has the place of its case.
+ * solveAll solves all cases on a pool of solvers. Its results are in the order of the cases.
  * @returns undefined for a case that an interruption ended or left unstarted
  */
 async function solveAll(
@@ -160,7 +160,7 @@ function problemOrRow(
   }
 }
 
-/** solvedCase is undefined where an interruption ended the search: it gives no figure to compare. */
+/** solvedCase is undefined where an interruption ended the search, since that leaves no figure to compare. */
 function solvedCase(
   asked: CompareCase,
   outcome: PooledOutcome,

@@ -11,7 +11,7 @@ import {
 import { mixText } from './mixes.js';
 import type { CompareRow } from './rows.js';
 
-/** ComparisonDocument is a comparison as it is written, and printed as JSON. */
+/** ComparisonDocument is a comparison as it is written to a file and printed as JSON. */
 export interface ComparisonDocument {
   readonly kind: 'comparison';
   readonly version: string;

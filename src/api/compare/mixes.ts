@@ -21,7 +21,7 @@ export function mixText(mix: Mix): string {
     .join(',');
 }
 
-/** WrittenMix is a mix as somebody wrote it, and where. */
+/** WrittenMix is a mix as a person wrote it, with its place. */
 export interface WrittenMix {
   readonly text: string;
   readonly at: string;

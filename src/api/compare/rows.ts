@@ -122,8 +122,7 @@ interface Priced {
 }
 
 /**
- * withFrontier marks the frontier among the mixes of each SLO and margin. Where there is only one mix it
- * marks nothing.
+ * withFrontier marks the frontier among the mixes of each SLO and margin. It marks nothing where there is only one mix.
  */
 export function withFrontier(rows: readonly CompareRow[]): CompareRow[] {
   const groups = new Map<string, CompareRow[]>();
@@ -146,10 +145,7 @@ function best(group: readonly CompareRow[]): CompareRow[] {
   return priced.filter((one) => !priced.some((other) => dominates(other, one))).map(({ row }) => row);
 }
 
-/**
- * servedBy gives what a plan serves: the objective's value where throughput is maximised, else the
- * throughput.
- */
+/** servedBy gives the rate of a plan: the objective's value where throughput is maximised, and else the throughput. */
 function servedBy({ objective, throughputRps }: CompareRow): number | undefined {
   return objective?.kind === 'throughput' ? objective.value : throughputRps;
 }

@@ -67,8 +67,8 @@ function rangeFaults(kind: 'slo' | 'margin', range: Range, match: RegExpExecArra
   if (range.to < range.from) wrong.push(`runs from ${range.from} down to ${range.to}`);
   if (range.steps < 1 || range.steps > MOST_STEPS)
     wrong.push(`has ${range.steps} steps; 1 to ${MOST_STEPS} are valid`);
-  if (kind === 'slo' && range.from <= 0) wrong.push('begins at 0; an SLO is more');
-  if (kind === 'margin' && range.to >= 1) wrong.push('reaches 1; a margin leaves something of the SLO');
+  if (kind === 'slo' && range.from <= 0) wrong.push('begins at 0; an SLO must be above 0');
+  if (kind === 'margin' && range.to >= 1) wrong.push('reaches 1; a margin must be below 1');
   return wrong;
 }
 

@@ -86,7 +86,7 @@ export async function initSpec(paths: readonly string[], options: InitOptions): 
     cluster: cluster === undefined ? undefined : clusterText(content),
   };
   const read = await readBack(texts, profiles, task);
-  // The spec comes last: where it is, all that it names is there too.
+  // The spec comes last, so that every file it names exists when the spec does.
   if (cluster !== undefined && texts.cluster !== undefined) await writeWhole(cluster, texts.cluster);
   if (output !== undefined) await writeWhole(output, texts.spec);
   return { text: texts.spec, ...read, models };
@@ -99,12 +99,12 @@ async function loadedProfile(path: string): Promise<Loaded<'profile'>> {
   const sha256 = await sha256OfFile(path);
   const profile = await loadArtifact(expected, ['profile']).catch((error: unknown) => {
     if (!(error instanceof MissingError)) throw error;
-    const told = `is a model, and a spec is made from its profile ${expected}, which is not there`;
+    const told = `is a model; a spec is made from its profile ${expected}, which does not exist`;
     throw new MissingError('begin a spec', [fault(told, path)], `Make it with: ${command}`);
   });
   if (profile.value.model.sha256 === sha256) return profile;
-  const told = `${expected} is no profile of this model as it is now`;
-  throw new InputError('begin a spec', [fault(told, path)], `Make it anew with: ${command}`);
+  const told = `${expected} is a profile of another version of this model`;
+  throw new InputError('begin a spec', [fault(told, path)], `Make it again with: ${command}`);
 }
 
 /** nameFaults refuses names by which the file would not be read as YAML. */
@@ -118,7 +118,7 @@ async function existsFault({ field, path }: OutputPath): Promise<Fault[]> {
   if (found === undefined) return [];
   return [
     fault(
-      `${path} is there already, and what was written in it would be lost; ${option('force')} replaces it`,
+      `${path} exists already, and its contents would be lost; ${option('force')} replaces it`,
       option(field),
     ),
   ];

@@ -39,7 +39,7 @@ export interface SloReason {
 /** An SLO of five times the fastest latency leaves room for batches, cuts and waiting. */
 const SLO_OVER_FASTEST = 5;
 
-/** The share of an SLO that planning has, where the spec withholds what it does by default. */
+/** The share of an SLO that remains for planning when the default margin is withheld. */
 const PLANNED_SHARE = 0.6;
 
 interface Cell {
@@ -85,8 +85,8 @@ export function proposedModel({ value, path }: Loaded<'profile'>, sloMs: number 
 }
 
 /**
- * reasonOf derives an SLO from the fastest latency. Plans sum up the blocks' latencies: where these are so much longer
- * than the whole model's that no plan could meet the SLO, it is derived from them.
+ * reasonOf derives an SLO from the fastest latency. Plans add up the blocks' latencies: where their sum is so much
+ * longer than the whole model's latency that no plan could meet the SLO, the SLO is derived from the sum.
  */
 function reasonOf(cells: readonly Cell[], fastest: Cell | undefined): SloReason | undefined {
   if (fastest === undefined) return undefined;
@@ -102,7 +102,7 @@ function reasonOf(cells: readonly Cell[], fastest: Cell | undefined): SloReason 
   return from(blocks, 'sum of the blocks', blocksUs);
 }
 
-/** cellsOf lists what was measured at the smallest batch size of all, which is 1 for most models. */
+/** cellsOf lists the cells that were measured at the smallest batch size of all, which is 1 for most models. */
 function cellsOf({ devices }: Profile): Cell[] {
   const all = Object.entries(devices).flatMap(([deviceClass, device]) =>
     virtualSizes(device).flatMap((virtual) =>
@@ -125,7 +125,7 @@ function virtualSizes({ blockLatencyUs }: DeviceProfile): number[] {
   return measured.map(([v]) => Number(v)).sort((a, b) => a - b);
 }
 
-/** sumOf sums blocks as a plan does, which counts each as 1 µs at least. */
+/** sumOf adds up blocks as a plan does, which counts each as at least 1 µs. */
 function sumOf(row: readonly (number | null)[]): number | undefined {
   if (row.includes(null)) return undefined;
   return (row as readonly number[]).reduce((sum, us) => sum + Math.max(1, us), 0);

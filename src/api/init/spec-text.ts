@@ -1,6 +1,6 @@
 import type { ProposedClass, ProposedModel, SloReason } from './proposal.js';
 
-/** SpecContent is what a spec says. */
+/** SpecContent is the content of a spec. */
 export interface SpecContent {
   readonly classes: readonly ProposedClass[];
   readonly models: readonly (ProposedModel & {
@@ -29,7 +29,7 @@ export function specText(content: SpecContent): string {
   const { cluster } = content;
   const lines = [
     '# This is a spec for `plan solve`. It says which models are served, under which latency objectives, on which',
-    '# devices. A line such as "#version: …", with no blank behind the "#", is an option: take the "#" away to set it.',
+    '# devices. A line such as "#version: …", with no space after the "#", is an option: remove the "#" to set it.',
     'kind: pooled',
     ...written([{ text: 'version: "1.0"', why: "the format's version", isOption: true }], ''),
     '',
@@ -48,8 +48,8 @@ export function specText(content: SpecContent): string {
 /** clusterText writes a cluster file as YAML. */
 export function clusterText(content: SpecContent): string {
   const lines = [
-    '# This is a cluster: the devices that specs plan with. A line such as "#version: …", with no blank behind the',
-    '# "#", is an option: take the "#" away to set it.',
+    '# This is a cluster: the devices that specs plan with. A line such as "#version: …", with no space after the',
+    '# "#", is an option: remove the "#" to set it.',
     'kind: cluster',
     ...written([{ text: 'version: "1.0"', why: "the format's version", isOption: true }], ''),
     ...clusterLines(content, ''),
@@ -206,7 +206,9 @@ function written(fields: readonly Field[], indent: string, explained = true): st
 const PLAIN = /^[A-Za-z][\w./-]*$/;
 const WORDS = /^(true|false|yes|no|on|off|null|y|n)$/i;
 
-/** JSON leaves these as they are, but YAML takes some for line breaks, and terminals and editors obey them. */
+/**
+ * JSON leaves these characters as they are, but YAML takes some for line breaks, and terminals and editors obey them.
+ */
 const OBEYED = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}\ufeff]/gu;
 
 /** scalar writes a text as a YAML scalar. JSON's quoted strings are YAML's too, and break no line. */

@@ -12,7 +12,7 @@ import {
 } from '../../artifacts/index.js';
 import type { PooledProblem, ProfileFile } from '../../milp/index.js';
 
-/** LoadedPooled is a pooled spec with every file that it names, read. */
+/** LoadedPooled is a pooled spec with the contents of every file that it names. */
 export interface LoadedPooled {
   readonly spec: Loaded<'pooled'>;
   readonly cluster: Cluster;

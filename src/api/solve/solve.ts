@@ -218,8 +218,8 @@ function withOneMore(plan: PooledPlan, { classes }: PlanExplanation): PooledPlan
 }
 
 /**
- * missedWhatWasAsked says whether a limit or a gap that a person asked for was missed. A default search that
- * ends with a gap has missed nothing.
+ * missedWhatWasAsked says whether a limit or a gap that a person asked for was missed. A default search that ends with
+ * a gap has missed none.
  */
 export function missedWhatWasAsked(limit: string | undefined, gap: number, options: SolveLimits): boolean {
   if (options.gap !== undefined && gap > options.gap) return true;

@@ -100,7 +100,7 @@ async function driveServer(
   return isUnder || report.failed > 0 ? EXIT.checkFailed : EXIT.done;
 }
 
-/** given leaves out options that are not given, which the library does not take as undefined. */
+/** given leaves out options that were not given, which the library does not take as undefined. */
 function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };

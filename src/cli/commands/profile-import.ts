@@ -24,7 +24,7 @@ export function profileImportCommand(): Command {
       .usage('[options] [csv|trtexec|ort] <file...>')
       .argument(
         '<file...>',
-        'csv: blocks × batch tables in µs, named <model>-<class>-<v − 1>.csv; trtexec: its JSON exports; ort: profiles that ONNX Runtime wrote (enable_profiling). The format is told by the content, or named first.',
+        'csv: blocks × batch tables in µs, named <model>-<class>-<v − 1>.csv; trtexec: its JSON exports; ort: profiles that ONNX Runtime wrote (enable_profiling). The content shows the format, unless it is named first.',
       )
       .requiredOption('--model <name>', 'name of the model')
       .option('--device <class>', 'device class of the figures, which the files do not name (trtexec, ort)')
@@ -54,7 +54,7 @@ export function profileImportCommand(): Command {
   );
 }
 
-/** namedFormat takes the name of a format off the files that it stands before. "./csv" names a file. */
+/** namedFormat removes the name of a format from the front of the files. "./csv" names a file. */
 function namedFormat([first = '', ...others]: readonly string[]): {
   format: ImportFormat | undefined;
   files: string[];

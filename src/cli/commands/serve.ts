@@ -74,7 +74,7 @@ function loadingStep({ device, done, of }: Extract<ServeEvent, { kind: 'loading'
   return { doing: `loading models on ${device}`, fraction: of === 0 ? 1 : done / of };
 }
 
-/** eventText says in words what happened. It is undefined for events that are told in another way. */
+/** eventText describes an event in words. It is undefined for events that are shown in another way. */
 function eventText(event: ServeEvent): string | undefined {
   switch (event.kind) {
     case 'deviceDown':

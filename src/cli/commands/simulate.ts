@@ -118,7 +118,7 @@ function withRunOptions(command: Command): Command {
     );
 }
 
-/** withReportOptions adds the options that say what is reported. */
+/** withReportOptions adds the options that choose the figures of the report. */
 function withReportOptions(command: Command): Command {
   return command
     .option('--windows <time>', 'also give figures by windows of this length, such as 1s', seconds)

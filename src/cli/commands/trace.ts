@@ -16,7 +16,7 @@ import { action, type Context } from '../run.js';
 export function traceCommand(): Command {
   return new Command('trace')
     .description(
-      'Describe traces of requests, convert them to our CSV, or give them another rate or duration.',
+      'Describe traces of requests, convert them to the CSV of inferplan, or give them another rate or duration.',
     )
     .addCommand(describeCommand())
     .addCommand(convertCommand())
@@ -56,7 +56,9 @@ type ConvertOptions = Omit<ConvertTraceOptions, 'output' | 'signal'> & { output:
 function convertCommand(): Command {
   return withJson(
     new Command('convert')
-      .description('Write a trace of any known format as our CSV: arrival_s, or interval_s,count.')
+      .description(
+        'Write a trace of any known format as the CSV of inferplan: arrival_s, or interval_s,count.',
+      )
       .argument('<trace>', 'trace file')
       .addOption(
         new Option(

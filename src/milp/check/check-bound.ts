@@ -2,26 +2,26 @@ import { type DeviceClass, type Fault, fault, type PlannedModel } from '../../ar
 import type { PlanBody, PooledProblem, ProblemModel } from '../problem.js';
 import { unitsOf } from './check-units.js';
 
-/** Simple holds what plans made by hand are made of, by class index. */
+/** Simple holds, by class index, the figures from which plans are made by hand. */
 interface Simple {
   readonly names: readonly string[];
   readonly devices: readonly DeviceClass[];
-  /** The highest rate of one GPU that runs the whole model, by model and class; 0 if it runs none. */
+  /** The highest rate of one GPU that runs the whole model, by model and class; 0 if it cannot run it. */
   readonly gpuRps: readonly (readonly number[])[];
 }
 
-/** The sums below may be off by this part through rounding. */
+/** Rounding may change the sums below by this part. */
 const ROUNDING = 1e-9;
 
-/** Of more idle GPUs than this, several are given at a time. */
+/** If more GPUs than this are idle, several are given at a time. */
 const STEPS = 10_000;
 
 /**
  * boundFaults finds bounds that a plan made by hand refutes. Such plans put whole models on GPUs of their own, on all
- * GPUs or on those that the plan leaves idle; for prices they also leave out one of the plan's pipelines. A bound
- * that is not refuted may still be wrong, because only another search could prove it. It costs a step per GPU, up to some ten thousand. It
- * says nothing under rules that bind many pools at once, or of bounds that hold for baselines or the literal
- * formulation only.
+ * GPUs or on those that the plan leaves idle. For prices they also leave out one of the plan's pipelines. A bound that
+ * is not refuted may still be wrong, because only another search could prove it. It takes one step per GPU, up to about
+ * ten thousand. It reports nothing under rules that bind many pools at once, nor for bounds that hold only for
+ * baselines or the literal formulation.
  */
 export function boundFaults(plan: PlanBody, problem: PooledProblem): Fault[] {
   const { planner, models } = problem;
@@ -37,7 +37,7 @@ export function boundFaults(plan: PlanBody, problem: PooledProblem): Fault[] {
   return values
     .filter((value) => (throughput ? value > bound * (1 + ROUNDING) : value < bound * (1 - ROUNDING)))
     .slice(0, 1)
-    .map((value) => fault(`is ${bound}, and a plan made by hand comes to ${value}`, '/objective/bound'));
+    .map((value) => fault(`is ${bound}, but a plan made by hand has the value ${value}`, '/objective/bound'));
 }
 
 function simpleOf(plan: PlanBody, problem: PooledProblem): Simple {
@@ -53,7 +53,7 @@ function simpleOf(plan: PlanBody, problem: PooledProblem): Simple {
   return { names, devices, gpuRps };
 }
 
-/** fastestRps takes the GPU's best virtual size and batch size that meet the SLO and fit its memory. */
+/** fastestRps is the rate of one GPU with the best virtual size and batch size that meet the SLO and fit its memory. */
 function fastestRps(
   model: ProblemModel,
   { batchFormationUsPerRequest }: PlannedModel,
@@ -81,9 +81,9 @@ function fastestRps(
 }
 
 /**
- * leastServed gives one GPU after another (of very many, a ten-thousandth of those left) to the model that is served
+ * leastServed gives one GPU after another (of very many, a ten-thousandth of the rest) to the model that is served
  * least, and returns the least throughput/weight.
- * @param plan what is served already; without it all GPUs are given
+ * @param plan the rates that models are served with already; without it all GPUs are given
  */
 function leastServed(
   { names, devices, gpuRps }: Simple,

@@ -12,7 +12,7 @@ import type { PlanBody, PooledProblem, WholeGpusPer } from '../problem.js';
 
 /**
  * placementFaults checks that every virtual GPU is on a server and a GPU that exist, alone or with others that the
- * rules allow. It takes time for the entries, not for the GPUs: what rows of GPUs have in common is checked once.
+ * rules allow. Its cost grows with the entries, not with the GPUs: a row of like GPUs is checked once.
  */
 export function placementFaults(plan: PlanBody, { cluster, planner }: PooledProblem): Fault[] {
   const { wholeGpusPer, virtualPer } = planner;
@@ -40,7 +40,7 @@ function serverRows({ placement }: PlanBody, { devices }: Cluster): Row[] {
   );
 }
 
-/** Row is alike GPUs or servers in a row, under a name for people. */
+/** Row is a run of like GPUs or servers, with a name for messages. */
 type Row = Run & { readonly name: string };
 
 function spannedGpus(placement: readonly Placement[], name: string, perServer: number): Spanned[] {
@@ -73,7 +73,9 @@ function countFaults({ models, placement }: PlanBody): Fault[] {
   for (const [i, { model, pipeline, partition, count = 1 }] of placement.entries()) {
     const counts = left[model]?.[pipeline];
     if (counts?.[partition] === undefined)
-      told.push(fault(`is of ${model}/${pipeline}/${partition}, which the plan has not`, `/placement/${i}`));
+      told.push(
+        fault(`is of ${model}/${pipeline}/${partition}, which the plan does not have`, `/placement/${i}`),
+      );
     else counts[partition] -= count;
   }
   left.forEach((pipelines, m) => {
@@ -93,7 +95,7 @@ function seatFaults({ models, placement }: PlanBody, { devices }: Cluster): Faul
     const at = `/placement/${i}`;
     const device = devices[seat.class];
     if (device === undefined) {
-      told.push(fault(`is on ${seat.class}, which the cluster has not`, at));
+      told.push(fault(`is on ${seat.class}, which the cluster does not have`, at));
       continue;
     }
     const partition = models[seat.model]?.pipelines[seat.pipeline]?.partitions[seat.partition];
@@ -108,14 +110,14 @@ function seatFaults({ models, placement }: PlanBody, { devices }: Cluster): Faul
     const first = gpuNumber(seat, perServer);
     const beyond = first + (seat.count ?? 1) - (count - taken);
     if (Number.isNaN(first) || seat.gpu >= perServer || beyond >= (seat.count ?? 1))
-      told.push(fault(`is on ${seat.server} GPU ${seat.gpu}, which is not there or taken`, at));
+      told.push(fault(`is on ${seat.server} GPU ${seat.gpu}, which does not exist or is taken`, at));
     else if (beyond > 0)
-      told.push(fault(`is on ${seat.count} GPUs, of which the last ${beyond} are not there or taken`, at));
+      told.push(fault(`is on ${seat.count} GPUs, of which the last ${beyond} do not exist or are taken`, at));
   }
   return told;
 }
 
-/** This says whether two entries may share a GPU. */
+/** Whether two entries may share a GPU. */
 function haveOneOwner(a: Placement, b: Placement, rule: WholeGpusPer): boolean {
   switch (rule) {
     case 'pool':

@@ -3,19 +3,22 @@ import { type Fault, fault, type PlannedPartition, type Profile } from '../../ar
 /** Told is the list of faults found so far. */
 export type Told = Fault[];
 
-/** TOLERANCE is the part by which figures may differ. Nothing is compared absolutely: a spec may count in any unit. */
+/**
+ * TOLERANCE is the part by which figures may differ. No absolute tolerance is used, because a spec may count in any
+ * unit.
+ */
 export const TOLERANCE = 1e-9;
 
 /**
- * same reports a figure that differs from what it should be by more than a part in 10⁹. A figure that should be 0
- * must be 0.
+ * same reports a figure that differs from the expected one by more than a part in 10⁹. A figure that should be 0 must
+ * be 0.
  */
 export function same(told: Told, at: string, is: number, should: number): void {
   const off = Math.abs(is - should);
   if (!(off <= TOLERANCE * Math.abs(should))) told.push(fault(`is ${is}, recomputed ${should}`, at));
 }
 
-/** unitsOf reads from the profile what a partition's blocks or layers sum to. */
+/** unitsOf reads the sums of a partition's blocks or layers from the profile. */
 export interface PartitionUnits {
   latencyUs(batch: number): number | undefined;
   readonly cutBytes: number;
@@ -44,7 +47,10 @@ export function unitsOf(
   };
 }
 
-/** Latencies are those measured, or else the block's time shared out as at v = 1, batch 1. */
+/**
+ * Latencies are the measured ones. Where a layer was not measured, they are its share of its block's time, as at v = 1,
+ * batch 1.
+ */
 function layerLatencies(partition: PlannedPartition, profile: Profile, batch: number): number[] | undefined {
   const device = profile.devices[partition.device];
   const measured = device?.layerLatencyUs?.[partition.virtual]?.[batch];

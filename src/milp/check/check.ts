@@ -36,7 +36,7 @@ export function checkPlan(plan: PlanBody, problem: PooledProblem): Fault[] {
 
 /**
  * checkedOutcome returns the outcome if its plan (if it has one) passes the check, so that no wrong plan is written.
- * @throws Error with what is wrong, which is a fault of the planner
+ * @throws Error with the faults of the plan, which are a bug in the planner
  */
 export function checkedOutcome(outcome: PooledOutcome, problem: PooledProblem): PooledOutcome {
   if (!('plan' in outcome)) return outcome;
@@ -54,7 +54,7 @@ function checkModel(
   told: Told,
 ): void {
   if (planned.name !== model.name)
-    told.push(fault(`is ${planned.name}, in the spec ${model.name}`, `${at}/name`));
+    told.push(fault(`is ${planned.name}; the spec has ${model.name}`, `${at}/name`));
   same(told, `${at}/sloMs`, planned.sloMs, model.sloUs / 1000);
   same(told, `${at}/sloMarginMs`, planned.sloMarginMs, model.sloMarginUs / 1000);
   same(told, `${at}/weight`, planned.weight, model.weight);
@@ -74,7 +74,7 @@ function checkModel(
     told.push(fault(`serves ${sum} requests/s of the ${model.rps} asked for`, `${at}/throughputRps`));
 }
 
-/** A rate that the planner estimated cannot be recomputed here; one that was given can. */
+/** A rate that the planner estimated cannot be recomputed here, but a given one can. */
 function checkFormation(
   planned: PlannedModel,
   { batchFormation }: ProblemModel,
@@ -118,7 +118,7 @@ function checkPipeline(
     slowest = Math.min(slowest, seen.throughputRps);
   });
   same(told, `${at}/latencyUs`, pipeline.latencyUs, totalUs);
-  // A pipeline may be held back so that another class takes its minimum share.
+  // A pipeline may be held back so that another class serves its minimum share.
   const mayWait = Object.keys(model.minShare).length > 0 && pipeline.throughputRps < slowest;
   if (!mayWait) same(told, `${at}/throughputRps`, pipeline.throughputRps, slowest);
   const largest = Math.max(...partitions.map(({ batch }) => batch));
@@ -219,7 +219,7 @@ function checkLatencies(
     const profiled = latencyUs(size) ?? null;
     if (listed === null || profiled === null) {
       if (listed !== profiled)
-        told.push(fault(`is ${listed}, in the profile ${profiled}`, `${at}/latencyUsByBatch/${size - 1}`));
+        told.push(fault(`is ${listed}; the profile has ${profiled}`, `${at}/latencyUsByBatch/${size - 1}`));
     } else same(told, `${at}/latencyUsByBatch/${size - 1}`, listed, profiled);
   }
   const own = latencyUs(partition.batch);
@@ -245,7 +245,8 @@ function crossUs(bytes: number, gbps: number | undefined): number {
 }
 
 /**
- * rateOf is the rate of one virtual GPU: what it computes, and what its share of the server's link lets in and out.
+ * rateOf is the rate of one virtual GPU: that of its executions, bounded by what its share of the server's link lets in
+ * and out.
  */
 function rateOf(
   { batch, virtual }: PlannedPartition,
@@ -268,20 +269,23 @@ function rateOf(
 function checkObjective(plan: PlanBody, { planner, cluster }: PooledProblem, told: Told): void {
   const { kind, value, bound, gap } = plan.objective;
   if (kind !== planner.objective)
-    told.push(fault(`is ${kind}, in the spec ${planner.objective}`, '/objective/kind'));
+    told.push(fault(`is ${kind}; the spec has ${planner.objective}`, '/objective/kind'));
   same(told, '/objective/value', value, objectiveValue(plan, planner.objective, cluster.devices));
   const off = relativeGap(kind, value, bound);
   if (!(off >= -TOLERANCE))
     told.push(fault(`is ${bound}, and the plan does better: ${value}`, '/objective/bound'));
   const should = Math.max(0, off);
-  // A gap is relative already.
+  // A gap is relative in itself.
   if (!(Math.abs(gap - should) <= TOLERANCE * Math.max(1, should)))
     told.push(fault(`is ${gap}, recomputed ${should}`, '/objective/gap'));
   if (plan.status === 'optimal' && !(gap <= TOLERANCE))
-    told.push(fault(`is optimal, and its gap is ${gap}`, '/status'));
+    told.push(fault(`is optimal, but its gap is ${gap}`, '/status'));
 }
 
-/** relativeGap is how far a value is from its bound. If nothing was proved of a price, it is the largest number. */
+/**
+ * relativeGap is the distance of a value from its bound, relative to the bound. If no bound was proved for a price, it
+ * is the largest number.
+ */
 function relativeGap(kind: string, value: number, bound: number): number {
   if (value === bound) return 0;
   return Math.min(Number.MAX_VALUE, kind === 'throughput' ? bound / value - 1 : value / bound - 1);

@@ -1,7 +1,8 @@
 /**
- * The independent checker: it re-computes a plan's figures from its problem and shares nothing with the planner.
+ * This folder holds the independent checker: it recomputes a plan's figures from its problem and shares no code with
+ * the planner.
  *
- * An arrow rule keeps it so: it may look at `problem.ts` and at `artifacts`, and at nothing else of this room.
+ * An arrow rule keeps it so: the folder may import only `problem.ts` and `artifacts`.
  */
 export { checkedOutcome, checkPlan } from './check.js';
 export { unitsOf } from './check-units.js';

@@ -2,7 +2,7 @@ import type { Slot } from '../tables/index.js';
 import type { Column, ColumnSet } from './columns.js';
 
 /**
- * ColumnPrices says what a GPU of each class is worth, and what it is worth to a model that a pipeline uses a class
+ * ColumnPrices holds the price of a GPU of each class, and what it is worth to a model that a pipeline uses a class
  * (minimum shares).
  */
 export interface ColumnPrices {
@@ -21,8 +21,8 @@ export interface PricedColumn {
 /** ColumnSource is where the columns of one model come from: a list of all of them, or exact pricing. */
 export interface ColumnSource {
   /**
-   * cheapest is the price of the cheapest column there is, or `known` if no column is cheaper. It is at most the true
-   * least price, and Infinity if the model has no column and nothing is known.
+   * cheapest is the price of the cheapest column, or `known` if no column is cheaper. It is at most the true least
+   * price, and Infinity if the model has no column and no price is known.
    */
   cheapest(prices: ColumnPrices, known: number): number;
   /**

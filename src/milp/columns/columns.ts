@@ -21,7 +21,10 @@ export interface ColumnPart {
   readonly rps: number;
 }
 
-/** One fully specified pooled pipeline: cuts, device class, virtual size and batch of every partition (docs/design.md, idea 2). */
+/**
+ * One fully specified pooled pipeline: cuts, and the device class, virtual size and batch of every partition
+ * (docs/design.md, idea 2).
+ */
 export interface Column {
   readonly model: number;
   readonly parts: readonly ColumnPart[];
@@ -57,7 +60,7 @@ export class ColumnSet {
     this.gpusPerRps = new Float64Array(1024 * width);
   }
 
-  /** Makes room for one more column. */
+  /** Makes room for another column. */
   reserve(): void {
     if (this.count < this.parts.length) return;
     const size = this.parts.length * 2;
@@ -69,7 +72,7 @@ export class ColumnSet {
     this.gpusPerRps = grown(this.gpusPerRps, new Float64Array(size * this.width));
   }
 
-  /** Column c as an object. */
+  /** Gives column c as an object. */
   column(c: number): Column {
     const { table } = this;
     let first = 0;
@@ -85,7 +88,7 @@ export class ColumnSet {
   }
 }
 
-/** Given columns as a set. */
+/** Makes a set of given columns. */
 export function columnSetOf(table: ModelTable, width: number, columns: readonly Column[]): ColumnSet {
   const set = new ColumnSet(table, width);
   for (const { parts, latencyUs } of columns) {
@@ -110,9 +113,9 @@ function grown<T extends Uint8Array | Uint16Array | Int32Array | Float64Array>(f
 }
 
 /**
- * enumerateColumns lists every column of a model that meets its SLO, in a fixed order: by batch, then depth first
- * over cuts and slots. It gives up past `limit` columns, which are too many to hold and have to be priced instead, or
- * when `stop` says so, which is told of the cuts looked at.
+ * enumerateColumns lists every column of a model that meets its SLO, in a fixed order: by batch, then depth first over
+ * cuts and slots. It gives up past `limit` columns, which are too many to hold and must be priced instead, or when
+ * `stop`, which is told the number of cuts looked at, says so.
  * @returns undefined if it gave up
  */
 export function enumerateColumns(

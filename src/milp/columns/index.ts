@@ -1,7 +1,7 @@
 /**
- * Columns are fully specified pooled pipelines. This folder says where they come from and how they are priced.
+ * Columns are fully specified pooled pipelines. This folder lists and prices them.
  *
- * `columns.ts` enumerates them by blocks; `label-pricing.ts` finds the best one under given duals by layers, exactly.
+ * `columns.ts` enumerates them by blocks. `label-pricing.ts` finds the best one under given duals by layers, exactly.
  */
 
 export { type ColumnSource, ListedColumns, type PricedColumn, roundSteps } from './column-source.js';

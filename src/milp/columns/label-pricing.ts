@@ -29,17 +29,17 @@ interface Runner {
 const WORTH_KEEPING = 0.5;
 
 /**
- * Columns of one sequence of slots are alike if their cuts fall into the same of so many parts of the model. One of
- * them is kept.
+ * Columns of one sequence of slots count as alike if their cuts fall into the same parts when the model is divided into
+ * this many. Only one of them is kept.
  */
 const CUT_BUCKETS = 12;
 
 /**
- * LabelPricing prices columns exactly over all cut points by labels (cost, latency) with dominance, for models with
- * too many pipelines to list. A label is a chain of partitions up to a cut. It is extended by one more partition, on
- * every slot and to every later cut. It is dropped if another label is as good in cost, latency, link and batch size,
- * if even the cheapest rest of the model is not cheap enough, or if even the fastest rest misses the SLO. It costs
- * cuts² · slots for each number of partitions at worst, and far less once prices are good.
+ * LabelPricing prices columns exactly over all cut points by labels (cost, latency) with dominance, for models with too
+ * many pipelines to list. A label is a chain of partitions up to a cut. It is extended by one more partition, on every
+ * slot and to every later cut. It is dropped if another label is as good in cost, latency, link and batch size, if even
+ * the cheapest way to run the remaining layers is not cheap enough, or if even the fastest misses the SLO. At worst it
+ * costs cuts² · slots for each number of partitions, and far less once prices are good.
  */
 export class LabelPricing implements ColumnSource {
   private readonly groups: { readonly runners: Runner[]; readonly budgetUs: number }[];
@@ -71,7 +71,7 @@ export class LabelPricing implements ColumnSource {
     return this.cheaperThan(Infinity, prices, count);
   }
 
-  /** variedBelow gives columns up to a price that are as varied as possible, for the search over whole numbers. */
+  /** variedBelow gives columns below a price that differ as much as possible, for the search over whole numbers. */
   variedBelow(below: number, prices: ColumnPrices, count: number): PricedColumn[] {
     return this.search(below, prices, 0).found.slice(0, count);
   }
@@ -143,7 +143,7 @@ class LabelRun {
   private readonly restCost: Float64Array;
   private readonly restUs: Float64Array;
   private readonly refund: number;
-  /** The latency budget, with room for the rounding of a sum of rests. */
+  /** The latency budget, with room for the rounding of sums. */
   private readonly latestUs: number;
   private readonly weighed: boolean;
   private steps = 0;
@@ -210,7 +210,7 @@ class LabelRun {
     return rest;
   }
 
-  /** threshold is the price from which on columns are of no interest. It falls as better columns are found. */
+  /** threshold is the price from which columns are no longer wanted. It falls as better columns are found. */
   private threshold(): number {
     const { below, keep } = this.goal;
     if (below === Infinity) return this.best === Infinity ? Infinity : 2 * this.best;
@@ -276,7 +276,10 @@ class LabelRun {
     return from.size * transferUs(cutBytes[cuts[i] as number] as number, link);
   }
 
-  /** keep adds a label unless a known one is as good in everything, and drops those that it is as good as. */
+  /**
+   * keep adds a label unless a known label is as good in every respect, and drops labels that the new one is as good
+   * as.
+   */
   private keep(
     label: number,
     r: number,

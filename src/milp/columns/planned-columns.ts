@@ -9,7 +9,7 @@ import {
 } from '../tables/index.js';
 import type { Column, ColumnOptions, ColumnPart } from './columns.js';
 
-/** blockEnds gives the layer after the last one of every block. */
+/** blockEnds gives the index after the last layer of every block. */
 export function blockEnds(profile: Profile): Int32Array {
   const ends = new Int32Array(profile.blocks.length);
   blockOfLayers(profile).forEach((block, layer) => {
@@ -19,8 +19,8 @@ export function blockEnds(profile: Profile): Int32Array {
 }
 
 /**
- * plannedColumn makes a pipeline that was planned by blocks a column of a table.
- * @param ends the unit after the last one of every block
+ * plannedColumn turns a pipeline that was planned by blocks into a column of a table.
+ * @param ends the index after the last unit of every block
  * @returns undefined if a block's end is no valid cut, or if the table's own times miss the SLO
  */
 export function plannedColumn(

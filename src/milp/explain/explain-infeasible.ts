@@ -3,30 +3,30 @@ import type { PooledOutcome, PooledProblem, ProblemModel } from '../problem.js';
 import { planPooled } from '../solve.js';
 import { looserSlo, withSlo } from './slo-search.js';
 
-/** InfeasibilityExplanation says why there is no plan, and which SLOs would have one. */
+/** InfeasibilityExplanation says why there is no plan, and with which SLOs there would be one. */
 export interface InfeasibilityExplanation {
   /** complete is false if an interruption ended the search for SLOs that have a plan. */
   readonly complete: boolean;
-  /** The reasons per model and class, in words. */
+  /** The reasons per model and class, as sentences. */
   readonly reasons: readonly string[];
   readonly models: readonly {
     readonly name: string;
     readonly sloMs: number;
     /** The smallest SLO that any pipeline of this model meets; undefined if there is none. */
     readonly smallestFeasibleSloMs: number | undefined;
-    /** An SLO at which there is a plan, together with those of the other models; undefined if none was found. */
+    /** An SLO at which there is a plan, if the other models get theirs too; undefined if none was found. */
     readonly feasibleSloMs: number | undefined;
   }[];
 }
 
 type Infeasible = Extract<PooledOutcome, { status: 'infeasible' }>;
 
-/** An SLO and its margin may be off by this part through rounding. */
+/** Rounding may change an SLO and its margin by this part. */
 const ROUNDING = 1e-9;
 
 /**
  * explainInfeasible says why a problem has no plan. SLOs that are too tight are raised to the smallest that any
- * pipeline meets. If there is no plan even then (too few GPUs), all are raised together, up to twice that. It costs
+ * pipeline meets. If there is still no plan (too few GPUs), all are raised together, by a factor of up to two. It costs
  * up to fifteen solves.
  */
 export function explainInfeasible(

@@ -6,7 +6,7 @@ import { type AllowedValue, looserSlo, sloLeaving, withSlo } from './slo-search.
 
 /** PlanExplanation says why a plan is as it is. */
 export interface PlanExplanation {
-  /** complete is false if an interruption ended it: classes and models that are missing were not looked at. */
+  /** complete is false if an interruption ended the explanation: missing classes and models were not examined. */
   readonly complete: boolean;
   readonly classes: readonly ClassExplanation[];
   readonly models: readonly ModelExplanation[];
@@ -20,7 +20,7 @@ export interface ClassExplanation {
   readonly binds: boolean;
   /** The change of the LP's bound per GPU, for throughput only. */
   readonly shadowPrice: number | undefined;
-  /** The change of the objective's value with one GPU more or less, re-solved; undefined if that has no plan. */
+  /** The change of the objective's value with one GPU more or less, solved again; undefined if that has no plan. */
   readonly oneMore: number | undefined;
   readonly oneLess: number | undefined;
   /** The reason why the class is not used. */
@@ -30,7 +30,7 @@ export interface ClassExplanation {
 export interface ModelExplanation {
   readonly name: string;
   readonly sloMs: number;
-  /** The latency of the slowest of its pipelines, with batch formation, and what the SLO leaves. */
+  /** The latency of the slowest of its pipelines, with batch formation, and the time that the SLO allows. */
   readonly slowestMs: number;
   readonly allowedMs: number;
   /**
@@ -40,8 +40,8 @@ export interface ModelExplanation {
   readonly tighterSloMs: number | undefined;
   readonly tighterValue: number | undefined;
   /**
-   * An SLO, to within a part in 200, from which on the objective is better than any plan's at this SLO, and its
-   * value.
+   * An SLO, to within 1/200, from which on the objective is better than that of any plan at this SLO, and the
+   * objective's value there.
    */
   readonly looserSloMs: number | undefined;
   readonly looserValue: number | undefined;
@@ -50,12 +50,12 @@ export interface ModelExplanation {
 /** Values that differ by at most this part belong to the same plan. */
 const SAME = 1e-6;
 
-/** The next plan is looked for this far below the SLO that a plan needs. */
+/** The next plan is sought this far below the SLO that a plan needs. */
 const JUST_BELOW = 1e-6;
 
 /**
- * explainPlan explains a plan by re-solving its problem with one GPU more or less of each class and with other SLOs.
- * It costs up to two solves per class and about fifteen per model. If it is interrupted, it returns what it has.
+ * explainPlan explains a plan by solving its problem again with one GPU more or less of each class and with other SLOs.
+ * It costs up to two solves per class and about fifteen per model. If it is interrupted, it returns what it has found.
  */
 export function explainPlan(problem: PooledProblem, plan: PlanBody, options: PlanOptions): PlanExplanation {
   const { onProgress, formulation: _, copies: __, ...quietly } = options;
@@ -107,8 +107,8 @@ function explainClass(problem: PooledProblem, plan: PlanBody, name: string, solv
 }
 
 /**
- * The plan itself still holds with a GPU more, so a search that found less there lost only its own gap. The same goes
- * for a GPU less.
+ * With one GPU more, the plan itself still holds, so a worse result comes only from the gap of the search. The same
+ * holds the other way with one GPU less.
  */
 function gainOf(plan: PlanBody, change: number, by: number): number {
   const rises = plan.objective.kind === 'throughput' ? by > 0 : by < 0;
@@ -130,7 +130,7 @@ function whyUnused(problem: PooledProblem, name: string, shadowPrice: number | u
   );
   if (notes.length === problem.models.length) return notes.join('; ');
   if (shadowPrice !== undefined && shadowPrice > 0)
-    return 'its GPUs are worth something only in fractions: too few of them to fill a pool';
+    return 'its GPUs would help only in fractions: there are too few of them to fill a pool';
   return problem.planner.objective === 'throughput'
     ? 'no pipeline with it meets an SLO and serves more than the others do without it'
     : 'others meet the rates at a lower price';
@@ -172,7 +172,7 @@ function slowestOf(plan: PlanBody, m: number): number {
   return Math.max(0, ...takes);
 }
 
-/** This says whether no plan of the explained problem can reach a value. */
+/** Whether a value is beyond the bound of the explained problem, so that no plan of it has this value. */
 function passes({ objective }: PlanBody, value: number): boolean {
   const { kind, bound } = objective;
   return kind === 'throughput' ? value > bound * (1 + SAME) : value < bound * (1 - SAME);

@@ -35,9 +35,8 @@ export function sloLeaving(problem: PooledProblem, m: number, allowedUs: number)
 }
 
 /**
- * The least SLO above a given one, to within `WIDTH`, whose value is accepted. Values only get better as the SLO
- * grows.
- * @returns undefined if there is none up to twice the SLO, or when stopped
+ * The least SLO above a given one, to within `WIDTH`, whose value is accepted. Values never get worse as the SLO grows.
+ * @returns undefined if there is none up to twice the SLO, or if the search was stopped
  */
 export function looserSlo(
   sloUs: number,

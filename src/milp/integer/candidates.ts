@@ -1,34 +1,31 @@
 import { type UsedColumn, usedRps } from '../plan/index.js';
 import { type IntegerSearch, limitOf, type SearchResult } from './search-types.js';
 
-/** PROVEN is a relative gap that rounding may leave. */
+/** PROVEN is a relative gap that rounding alone may leave. */
 export const PROVEN = 1e-9;
 
-/**
- * What a solver proves may be off by this part of it. The solver's own tolerances on rows and integers are a tenth of
- * it.
- */
+/** A solver's proofs may be off by this part. The solver's own tolerances on rows and integers are a tenth of it. */
 export const SOLVER_TOLERANCE = 1e-6;
 
-/** Candidate is a plan on the way to the best one. */
+/** Candidate is a plan found during the search, and the best one so far. */
 export interface Candidate {
   readonly used: readonly UsedColumn[];
   readonly value: number;
   readonly nodes: number;
   /** A bound that was proved by an exact search, or by a MIP that held every column. */
   readonly bound?: number;
-  /** The tolerance of what proved the bound, if it is more than rounding. */
+  /** The tolerance of the method that proved the bound, if it is larger than rounding. */
   readonly tolerance?: number;
 }
 
-/** Tried is what a way to find a plan came to: a plan, the proof that there is none, or neither. */
+/** Tried is the result of one way to find a plan: a plan, the proof that there is none, or neither. */
 export type Tried = Candidate | 'infeasible' | undefined;
 
 export function isMaximised({ problem }: IntegerSearch): boolean {
   return problem.planner.objective === 'throughput';
 }
 
-/** tighter is the one of two bounds that says more. */
+/** tighter is the tighter of two bounds. */
 export function tighter(search: IntegerSearch, a: number, b: number): number {
   return isMaximised(search) ? Math.min(a, b) : Math.max(a, b);
 }
@@ -36,8 +33,8 @@ export function tighter(search: IntegerSearch, a: number, b: number): number {
 /**
  * consistent gives a bound that holds for a plan of this value. Rounding may put the bound on the wrong side of the
  * value by a part in 10⁹.
- * @param tolerance of what proved the bound
- * @throws Error if the plan does better than what was proved: that is a fault of the planner, which no plan may hide
+ * @param tolerance the tolerance of the method that proved the bound
+ * @throws Error if the plan is better than the bound, which is a bug in the planner that no plan may hide
  */
 export function consistent(search: IntegerSearch, bound: number, value: number, tolerance = PROVEN): number {
   const maximised = isMaximised(search);
@@ -50,7 +47,7 @@ export function consistent(search: IntegerSearch, bound: number, value: number, 
   return value;
 }
 
-/** better is the better one of two plans, with the work of both. */
+/** better is the better of two plans, with the work of both. */
 export function better(search: IntegerSearch, a: Tried, b: Tried): Tried {
   if (a === undefined || b === undefined) return a ?? b;
   if (a === 'infeasible') return b;
@@ -69,7 +66,7 @@ export function better(search: IntegerSearch, a: Tried, b: Tried): Tried {
 }
 
 /**
- * gapOf is the relative gap: bound/value − 1, or value/bound − 1 of a price. It is infinite if nothing was proved of
+ * gapOf is the relative gap: bound/value − 1, or value/bound − 1 for a price. It is infinite if no bound was proved for
  * a price (a bound of 0).
  */
 export function gapOf(search: IntegerSearch, value: number, bound: number): number {
@@ -77,10 +74,7 @@ export function gapOf(search: IntegerSearch, value: number, bound: number): numb
   return isMaximised(search) ? bound / value - 1 : value / bound - 1;
 }
 
-/**
- * planValue is the value of a plan: the least throughput/weight, or its price, which is known where the plan was
- * made.
- */
+/** planValue is the value of a plan: the least throughput/weight, or its price, which is known from its making. */
 export function planValue(search: IntegerSearch, used: readonly UsedColumn[], priced: number): number {
   if (!isMaximised(search)) return priced;
   const rates = search.tables.map((_, m) =>
@@ -92,8 +86,8 @@ export function planValue(search: IntegerSearch, used: readonly UsedColumn[], pr
 }
 
 /**
- * finish makes the result of a search that found a plan, or none.
- * @param proven a bound of all plans
+ * finish makes the result of a search from the plan that it found, if any.
+ * @param proven a bound that holds for all plans
  */
 export function finish(search: IntegerSearch, found: Tried, proven: number, gap: number): SearchResult {
   if (found === 'infeasible') return { status: 'infeasible', nodes: 0 };

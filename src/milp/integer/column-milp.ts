@@ -19,7 +19,7 @@ import {
 import { meetsRates } from './rounded.js';
 import { type IntegerSearch, isStopped, timeLeft } from './search-types.js';
 
-/** MILPs over this many columns per model are solved one after another, as long as each ends before its work does. */
+/** MILPs over these numbers of columns per model are solved in turn, as long as each ends within its work. */
 const COLUMNS_PER_MODEL = [60, 240, 960];
 /**
  * A MILP has at most this many columns in all: the first LP of a larger one takes longer than its nodes are worth.
@@ -28,8 +28,8 @@ const MOST_COLUMNS = 12_000;
 const MOST_INTEGERS_TIMES_NODES = 100_000;
 
 /**
- * milpPlan solves a MILP over the columns that are cheapest at the LP's prices. If all columns are few enough to take
- * part, its bound counts.
+ * milpPlan solves MILPs over the columns that are cheapest at the LP's prices. The bound of one that holds all columns
+ * counts.
  */
 export function milpPlan(search: IntegerSearch, proven: number): Tried {
   const { options } = search;
@@ -51,10 +51,15 @@ export function milpPlan(search: IntegerSearch, proven: number): Tried {
 
 type Solved = Candidate & { readonly ended: boolean };
 
-/** If the solver's tolerance left a plan short of its rates, they are asked for once more with this factor. */
+/**
+ * If the solver's tolerance left a plan short of its rates, the MILP is solved once more with rates multiplied by this
+ * factor.
+ */
 const MORE = 1 + 10 * SOLVER_TOLERANCE;
 
-/** @returns `ended` if the work sufficed */
+/**
+ * @returns `ended` if the work was enough
+ */
 function milpOver(
   search: IntegerSearch,
   chosen: { columns: Column[]; all: boolean },
@@ -105,7 +110,7 @@ function defaultNodes(integers: number): number {
   );
 }
 
-/** A solver reports the bound over its own columns; the bound of all plans is the LP's. */
+/** A solver reports the bound over its own columns. The bound over all plans is the LP's. */
 function progressOf(
   { options, master }: IntegerSearch,
   unit: number,
@@ -130,7 +135,7 @@ function bestColumns({ sources, master }: IntegerSearch, count: number): { colum
     const prices = { perGpu: master.gpuPrices, perUse: master.usePrices[m] as readonly number[] };
     for (const { column } of source.cheapestOf(prices, count)) chosen.set(columnKey(column), column);
   });
-  // Priced columns are never known to be all there are.
+  // Priced columns are never known to be complete.
   const all = sources.every((source) => source instanceof ListedColumns && source.set.count <= count);
   return { columns: [...chosen.values()].sort(compareColumns), all };
 }

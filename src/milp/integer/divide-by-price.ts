@@ -18,15 +18,15 @@ export interface PriceGoal {
   readonly unitCost: readonly number[];
   /** The units of the tables that make up a GPU. */
   readonly perGpu: number;
-  /** Nothing that costs more is looked at. */
+  /** Clusters that cost more are not considered. */
   readonly most?: number;
-  /** stop is asked now and then; true gives up, as if the tables were too large. */
+  /** stop is asked from time to time; true gives up, as if the tables were too large. */
   readonly stop?: Stop;
 }
 
 /**
- * divideByPrice divides units of GPUs so that each model meets its rate and the whole GPUs that they take together
- * cost least. It is exact for the tables given.
+ * divideByPrice divides units of GPUs so that each model meets its rate and the whole GPUs that hold them cost least.
+ * It is exact for the given tables.
  * @returns `value` Infinity if the rates cannot be met; undefined if the tables are too large
  */
 export function divideByPrice(tables: readonly WholeGpuTable[], goal: PriceGoal): Division | undefined {
@@ -58,7 +58,7 @@ export function divideByPrice(tables: readonly WholeGpuTable[], goal: PriceGoal)
   return cheapest(tables, goal, amounts, reached, last, order, given);
 }
 
-/** cheapest tries whole clusters by rising price and takes the first that holds everything. */
+/** cheapest tries whole clusters by rising price and takes the first that holds a total. */
 function cheapest(
   tables: readonly WholeGpuTable[],
   goal: PriceGoal,

@@ -13,13 +13,13 @@ import {
 import { nextAmounts } from './grid.js';
 import type { WholeGpuTable } from './whole-gpus.js';
 
-/** The first try is to reach the bound less this part of it. Each further try is lower by as much. */
+/** The first try is to reach the bound less this part. Each further try is lower by as much. */
 const TRY_STEP = 0.04;
 
 /**
- * Worth says what GPUs are worth at the LP's prices. No column is cheaper than its model's price, so a model that is
- * served with r takes GPUs worth at least r · its price. What remains of the cluster's worth after all models is all
- * that a division may waste.
+ * Worth holds the worth of GPUs at the LP's prices. No column is cheaper than its model's price, so a model with rate r
+ * takes GPUs worth at least r times its price. The rest of the cluster's worth, after all models, is all that a
+ * division may waste.
  */
 export interface Worth {
   /** The worth of one unit of the tables, by class. */
@@ -29,7 +29,7 @@ export interface Worth {
 }
 
 export interface WeightGoal {
-  /** A model of weight 0 takes what is left. */
+  /** A model of weight 0 takes the rest. */
   readonly weights: readonly number[];
   /** No division reaches more than this. */
   readonly bound: number;
@@ -37,14 +37,14 @@ export interface WeightGoal {
   readonly base: readonly number[];
   /** The requests per second that the tables count as 1, by model, for the sum. They are equal if left out. */
   readonly unitRps?: readonly number[];
-  /** Only what reaches this is looked at. Without it, parts of the bound are tried until one is reached. */
+  /** Only divisions that reach this are considered. Without it, parts of the bound are tried until one is reached. */
   readonly least?: number;
   readonly worth?: Worth;
-  /** stop is asked now and then; true gives up, as if the tables were too large. */
+  /** stop is asked from time to time; true gives up, as if the tables were too large. */
   readonly stop?: Stop;
 }
 
-/** Offers are the states worth giving to a model, by rising worth: with any GPU fewer it serves less. */
+/** Offers are the states worth giving to a model, by rising worth: with one GPU fewer, each serves less. */
 interface Offers {
   readonly states: Int32Array;
   readonly rps: Float64Array;
@@ -52,7 +52,7 @@ interface Offers {
 
 /**
  * divideByWeight divides units of GPUs among models so that the least throughput/weight is largest and then, without
- * lowering it, the sum. It is exact for the tables given, as far as `least` and the bound go.
+ * lowering it, the sum. It is exact for the given tables, within `least` and the bound.
  * @returns undefined if the tables are too large; value −Infinity if nothing reaches `least`
  */
 export function divideByWeight(tables: readonly WholeGpuTable[], goal: WeightGoal): Division | undefined {
@@ -81,7 +81,7 @@ class WeightDivision {
     this.amounts = amountsOf(table);
     this.worth = sumsOf(this.amounts, goal.worth?.perUnit ?? table.counts.map(() => 0));
     this.topped = tables.map(topped);
-    // A single model takes everything, so nothing is offered.
+    // A single model takes all GPUs, so no offers are needed.
     const nothing: Offers = { states: Int32Array.of(0), rps: Float64Array.of(0) };
     this.all = tables.length === 1 ? [nothing] : tables.map((one) => offersOf(one, this.worth));
   }
@@ -105,7 +105,7 @@ class WeightDivision {
 
   /**
    * withMost takes the division with the largest sum among those with the same least throughput/weight, if the tables
-   * allow to look.
+   * are small enough.
    */
   private withMost(found: Division): Division {
     if (this.tables.length === 1) return found;
@@ -124,7 +124,7 @@ class WeightDivision {
     return Math.max(0, least * (weights[m] as number)) - (base[m] as number);
   }
 
-  /** roomBefore is what may be spent on all models but the later ones if those are to reach `least`. */
+  /** roomBefore is the worth that may go to all models but the later ones, if those are to reach `least`. */
   private roomBefore(later: readonly number[], least: number): number {
     const { worth } = this.goal;
     if (worth === undefined || least === -Infinity) return Infinity;
@@ -137,8 +137,8 @@ class WeightDivision {
   }
 
   /**
-   * fold gives models their units one after another. For every total it keeps the best score and how it came about.
-   * The last model, which has most offers, takes what is left.
+   * fold gives models their units one after another. For every total it keeps the best score and how it was reached.
+   * The last model, which has most offers, takes the rest.
    */
   private fold(
     offers: readonly Offers[],
@@ -216,7 +216,7 @@ class WeightDivision {
     return true;
   }
 
-  /** undominated gives the totals that no smaller total matches. */
+  /** undominated gives the totals whose score no smaller total reaches. */
   private undominated(score: Float64Array): Int32Array<ArrayBuffer> {
     const { strides } = this.tables[0] as WholeGpuTable;
     const most = Float64Array.from(score);

@@ -7,9 +7,9 @@ import { searchPositions } from './positions.js';
 import { type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
 
 export interface PositionDivision {
-  /** The best plan, if it is better than the one known. */
+  /** The best plan, if it is better than the known one. */
   readonly used: readonly UsedColumn[] | undefined;
-  /** No division is better than this. It is undefined if the search ended before it knew. */
+  /** No division is better than this. It is undefined if the search ended before it was known. */
   readonly bound: number | undefined;
   readonly nodes: number;
 }
@@ -21,19 +21,20 @@ export interface PositionDivisionGoal {
   readonly isBetter: (value: number) => boolean;
   /** The value of the known plan. */
   readonly known: number;
-  /** The rate that a model has to meet; undefined if as much as possible is to be served. */
+  /** The rate that a model must meet; undefined if as much as possible is to be served. */
   readonly rps: (model: number) => number | undefined;
-  /** stop is asked now and then; true ends the search. */
+  /** stop is asked from time to time; true ends the search. */
   readonly stop: Stop;
 }
 
-/** After this many divisions the bound is taken as it is. */
+/** After this many divisions the present bound is taken. */
 const MOST_DIVISIONS = 400;
 
 /**
- * dividePositions divides GPUs if each (model, position, class) fills whole GPUs. The tables by fractions bound what
- * a model can be served with by some GPUs. The best division at these figures is tried exactly, model by model;
- * figures that were too good are corrected, until a division holds. It is exact within the tables' budgets.
+ * dividePositions divides GPUs under the rule that each (model, position, class) fills whole GPUs. The tables by
+ * fractions bound the rate of a model with some GPUs. The best division at these bounds is tried exactly, model by
+ * model. Bounds that no plan reaches are corrected, until a division holds. It is exact within the budgets of the
+ * tables.
  */
 export function dividePositions(
   models: readonly ModelGrid[],

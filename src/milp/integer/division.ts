@@ -2,7 +2,7 @@ import { ROUNDING } from '../rounding.js';
 import { nextAmounts } from './grid.js';
 import type { WholeGpuTable } from './whole-gpus.js';
 
-/** Division says how a cluster is divided among models: which state of its table each model gets. */
+/** Division holds the state of its table that each model gets, for all models of a cluster. */
 export interface Division {
   readonly value: number;
   readonly states: readonly number[];
@@ -23,8 +23,8 @@ export function amountsOf(table: WholeGpuTable): Int32Array {
 }
 
 /**
- * fits says whether the cluster has the units of two states together. It is called for every pair of states, so it
- * takes four arguments and no object.
+ * fits says whether the cluster has the units of two states together. It takes four arguments rather than an object
+ * because it is called for every pair of states.
  */
 export function fits(amounts: Int32Array, counts: readonly number[], p: number, q: number): boolean {
   const classes = counts.length;
@@ -34,7 +34,7 @@ export function fits(amounts: Int32Array, counts: readonly number[], p: number, 
   return true;
 }
 
-/** smallestMeeting says whether a state meets a rate and would not with any unit less. */
+/** smallestMeeting says whether a state meets a rate and would miss it with any unit less. */
 export function smallestMeeting(table: WholeGpuTable, rps: number): (state: number) => boolean {
   const enough = rps * (1 - ROUNDING);
   return (state) => {
@@ -49,7 +49,7 @@ export function smallestMeeting(table: WholeGpuTable, rps: number): (state: numb
   };
 }
 
-/** Topped says for every state what the states within it serve at most, and which of them does. */
+/** Topped holds for every state the best figure of the states within it, and which state has it. */
 export interface Topped {
   readonly rps: Float64Array;
   readonly from: Int32Array;

@@ -9,7 +9,7 @@ import type { IntegerSearch } from './search-types.js';
 /** A node of the search over positions is this many times cheaper than one of a MILP. */
 const POSITIONS_PER_NODE = 1000;
 
-/** exactPositions searches between the plan by pools and the bound by fractions, as far as the work allows. */
+/** exactPositions searches between the plan by pools and the bound by fractions, within the given work. */
 export function exactPositions(
   search: IntegerSearch,
   upper: GridPlan,
@@ -29,7 +29,7 @@ export function exactPositions(
   return { used, value, nodes, ...(found.exhausted && complete ? { bound: value } : {}) };
 }
 
-/** GPUs are divided at the tables' figures, which are corrected one after another. */
+/** GPUs are divided by the bounds of the tables, which are corrected one after another. */
 function dividedPositions(
   search: IntegerSearch,
   upper: GridPlan,

@@ -14,7 +14,7 @@ import { cappedBy, gpusUsed, priceOf, roundedUp } from './rounded.js';
 import { type IntegerSearch, isStopped } from './search-types.js';
 import { unitTable, type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
 
-/** GridPlan is a plan from the tables. Its value is −Infinity (Infinity for prices) if they hold none. */
+/** GridPlan is a plan from the tables. Its value is −Infinity (Infinity for prices) if the tables hold none. */
 export interface GridPlan {
   /** The tables, by model. */
   readonly models: readonly ModelGrid[];
@@ -22,7 +22,7 @@ export interface GridPlan {
   readonly value: number;
 }
 
-/** The first budget that is tried, as a part of the bound. Each further one is at least twice as large. */
+/** The first budget that is tried, as a part of the bound. Each further budget is at least twice the last. */
 const FIRST_BUDGET = 0.002;
 
 /** Past this part of the bound a budget is infinite, and every state is kept. */
@@ -38,8 +38,8 @@ export function isAdditive({ problem, tables }: IntegerSearch): boolean {
 }
 
 /**
- * GridColumns are the columns that the tables are made of. They are `complete` if there are no others, and then what
- * the tables prove holds.
+ * GridColumns are the columns from which tables are made. If they are `complete`, there are no others, and a proof by
+ * the tables holds for all plans.
  */
 export interface GridColumns {
   readonly sets: readonly ColumnSet[];
@@ -52,8 +52,8 @@ const MOST_VARIED = 1500;
 const MOST_CHEAP = 1000;
 
 /**
- * gridColumns chooses the columns for the tables: all of them if they are listed, otherwise those of the LP and
- * varied ones that cost nearly as little.
+ * gridColumns chooses the columns for the tables: all of them if they are listed, and otherwise those of the LP and
+ * varied ones that cost little more.
  */
 export function gridColumns(search: IntegerSearch): GridColumns {
   const { sources, master } = search;
@@ -69,19 +69,22 @@ export function gridColumns(search: IntegerSearch): GridColumns {
   return { sets, complete: sources.every((source) => source instanceof ListedColumns) };
 }
 
-/** sharedUnit is the unit that all virtual sizes in use divide, for GPUs that unlike partitions share. */
+/**
+ * sharedUnit is the number of units per GPU, a multiple of all virtual sizes in use, for GPUs that unlike partitions
+ * share.
+ */
 export function sharedUnit({ tables }: IntegerSearch): number {
   return leastCommonMultiple(tables.flatMap(({ slots }) => slots.map(({ virtual }) => virtual)));
 }
 
-/** Bulk says what is served already, and by which pipelines. The tables divide the rest. */
+/** Bulk holds the rates that are served already, and the pipelines that serve them. The tables divide the rest. */
 export interface Bulk {
   readonly used: readonly UsedColumn[];
   readonly rps: readonly number[];
   readonly available: readonly number[];
 }
 
-/** FillRule says what fills whole GPUs together in the tables. */
+/** FillRule says which partitions fill whole GPUs together in the tables. */
 export interface FillRule {
   /** If true, each pool fills whole GPUs; otherwise fractions of GPUs add up. */
   readonly pool: boolean;
@@ -89,18 +92,18 @@ export interface FillRule {
   readonly shared: boolean;
 }
 
-/** GridGoal is what the tables are to find. */
+/** GridGoal says what to find by the tables. */
 export interface GridGoal {
   readonly rule: FillRule;
-  /** The value of a plan that is known: only what may be better is looked at. */
+  /** The value of a known plan: only better plans are sought. */
   readonly known?: number;
-  /** GPUs by class that are worth looking at; all of them where it is left out. */
+  /** The numbers of GPUs by class that are worth considering; all of them if it is left out. */
   readonly available?: readonly number[];
 }
 
 /**
- * gridPlan finds the best plan by tables over amounts of GPUs (`ModelGrid`). It is exact for the rule asked for:
- * whole GPUs per pool; fractions of GPUs with whole GPUs per model, which bounds `position`; or fractions that all
+ * gridPlan finds the best plan by tables over amounts of GPUs (`ModelGrid`). It is exact for the given rule. The rules
+ * are whole GPUs per pool; fractions of GPUs with whole GPUs per model, which bounds `position`; and fractions that all
  * models share, which is `class`.
  * @returns undefined if the tables would be too large
  */
@@ -114,7 +117,7 @@ export function gridPlan(
   return growing(search, sets, grid, rule, available, known);
 }
 
-/** If a cluster is too large for the tables, they get at most so many states. */
+/** If a cluster is too large for the tables, they have at most this many states. */
 const LEFT_STATES = { oneModel: 2000, severalModels: 2500 };
 
 /**
@@ -152,7 +155,7 @@ function cheapSets(search: IntegerSearch): ColumnSet[] {
   });
 }
 
-/** setWith joins the columns of a model that the bound was found with and others, each once. */
+/** setWith joins the columns of a model that proved the bound with others, each once. */
 function setWith(
   { master, tables, problem }: IntegerSearch,
   m: number,
@@ -164,7 +167,7 @@ function setWith(
   return columnSetOf(tables[m] as ModelTable, problem.planner.maxPartitions, [...each.values()]);
 }
 
-/** withinStates takes GPUs off the class that has most, until there are no more than so many states. */
+/** withinStates takes GPUs off the class that has most until the states are few enough. */
 function withinStates(available: readonly number[], states: number): number[] {
   const some = [...available];
   while (some.reduce((product, n) => product * (n + 1), 1) > states) {
@@ -174,7 +177,7 @@ function withinStates(available: readonly number[], states: number): number[] {
   return some;
 }
 
-/** What is left of a large cluster is little, so it is planned even if the search is to end. */
+/** The rest of a large cluster is small, so it is planned even if the search must end. */
 function withoutEnd({ interrupted: _, timeLimitMs: __, ...options }: PlanOptions): PlanOptions {
   return options;
 }
@@ -223,33 +226,33 @@ function growing(
   }
 }
 
-/** If the prices say nothing, no state may be left out. */
+/** If the prices prove nothing, no state may be left out. */
 function startBudget(scale: number): number {
   return scale > 0 ? FIRST_BUDGET * scale : Infinity;
 }
 
-/** budgetFor is the budget within which every plan better than this value lies, with room for rounding. */
+/** budgetFor is the budget that holds every plan better than this value, with room for rounding. */
 function budgetFor(search: IntegerSearch, value: number): number {
   const scale = lossScale(search);
   return scale > 0 ? excessOf(search, value) + SLACK * roundedFrom(search) : Infinity;
 }
 
 /**
- * lossScale is what budgets are measured in: the worth of all GPUs at the LP's prices or, for a price, what these
- * prove. It is 0 if they say nothing.
+ * lossScale is the unit of budgets: the worth of all GPUs at the LP's prices or, for a price, the bound that these
+ * prove. It is 0 if they prove nothing.
  */
 function lossScale(search: IntegerSearch): number {
   if (isMaximised(search)) return carriedOf(search) > 0 ? worthOfAll(search) : 0;
   return ratesWorth(search) - scarcityOf(search);
 }
 
-/** roundedFrom is the largest of the figures that an excess is the difference of. */
+/** roundedFrom is the largest of the figures whose difference an excess is. */
 function roundedFrom(search: IntegerSearch): number {
   return isMaximised(search) ? worthOfAll(search) : ratesWorth(search);
 }
 
 /**
- * excessOf is how far a value lies from the bound that the prices prove, in the same measure. The losses of a plan
+ * excessOf is the distance of a value from the bound that the prices prove, in the unit of losses. The losses of a plan
  * with that value cannot sum to more.
  */
 function excessOf(search: IntegerSearch, value: number): number {
@@ -257,7 +260,7 @@ function excessOf(search: IntegerSearch, value: number): number {
   return value + scarcityOf(search) - ratesWorth(search);
 }
 
-/** valueWithin is the value of plans whose excess is a budget. */
+/** valueWithin is the value of plans whose excess equals a budget. */
 function valueWithin(search: IntegerSearch, budget: number): number {
   if (isMaximised(search)) return (worthOfAll(search) - budget) / carriedOf(search);
   return budget + ratesWorth(search) - scarcityOf(search);
@@ -267,7 +270,7 @@ function worthOfAll({ master, classes }: IntegerSearch): number {
   return classes.available.reduce((sum, n, k) => sum + n * (master.gpuPrices[k] as number), 0);
 }
 
-/** scarcityOf is what all GPUs are worth besides their own price. */
+/** scarcityOf is the worth of all GPUs above their own price. */
 function scarcityOf({ master, classes }: IntegerSearch): number {
   return classes.available.reduce(
     (sum, n, k) => sum + n * ((master.gpuPrices[k] as number) - (classes.unitCost[k] as number)),
@@ -275,7 +278,7 @@ function scarcityOf({ master, classes }: IntegerSearch): number {
   );
 }
 
-/** ratesWorth is the price of the rates that are to be met. */
+/** ratesWorth is the price of the required rates. */
 function ratesWorth({ tables, master }: IntegerSearch): number {
   return tables.reduce((sum, { rps = 0 }, m) => sum + rps * (master.freeModelPrices[m] as number), 0);
 }
@@ -312,7 +315,7 @@ function withBudget(
   return { models, used: merged([...bulk.used, ...used]), value: division.value };
 }
 
-/** divisionOf is the best division of whole GPUs that may be better than a known plan. */
+/** divisionOf is the best division of whole GPUs among those that may be better than a known plan. */
 export function divisionOf(
   search: IntegerSearch,
   tables: readonly WholeGpuTable[],

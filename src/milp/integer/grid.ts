@@ -5,9 +5,9 @@ import type { ModelTable, Slot } from '../tables/index.js';
 import { STOP_EVERY, type Stop } from '../work.js';
 
 /**
- * Grid holds amounts of GPUs as whole numbers: state u is one amount per class, in units of 1/perGpu GPU. If each
- * pool fills whole GPUs, a unit is a GPU. If virtual GPUs of unlike sizes share one, perGpu is the least common
- * multiple of the sizes.
+ * Grid holds amounts of GPUs as whole numbers: state u is one amount per class, in units of 1/perGpu GPU. If each pool
+ * fills whole GPUs, a unit is a GPU. If virtual GPUs of unlike sizes share one, perGpu is the least common multiple of
+ * the sizes.
  */
 export interface Grid {
   readonly perGpu: number;
@@ -18,8 +18,8 @@ export interface Grid {
 }
 
 /**
- * The grids of all models have at most this many states. With more, they fit neither the time nor the memory of a
- * default search.
+ * The grids of all models have at most this many states. With more, they exceed the time and the memory of a default
+ * search.
  */
 const MOST_STATES = 6_000_000;
 const MOST_STATES_EACH = 2_000_000;
@@ -48,7 +48,7 @@ export interface GridOptions {
   readonly gpuPrices: readonly number[];
   /** A state that loses more is not kept; Infinity keeps all. */
   readonly budget: number;
-  /** stop is asked now and then; true leaves the table unfinished and unfit for use. */
+  /** stop is asked from time to time; true leaves the table unfinished and unfit for use. */
   readonly stop?: Stop;
 }
 
@@ -62,16 +62,16 @@ interface Item {
 }
 
 /**
- * ModelGrid holds the most that one model can be served with, for every amount of GPUs at once. Any plan is a
- * multiset of items. An item's *loss* is what its GPUs are worth at the LP's prices less what it serves; it is never
- * negative if no column is cheaper than the model's price. The table is filled by dynamic programming over amounts.
- * States that lose more than the budget cannot be part of a plan within the budget of the bound, and are left out. So
- * what it finds within the budget is optimal for the integer problem.
+ * ModelGrid holds the highest rate of one model for every amount of GPUs at once. Any plan is a multiset of items. An
+ * item's *loss* is the worth of its GPUs at the LP's prices less its rate; it is never negative if no column is cheaper
+ * than the model's price. The table is filled by dynamic programming over amounts. States that lose more than the
+ * budget cannot be part of a plan within the budget of the bound, and are left out. So a plan that it finds within the
+ * budget is optimal for the integer problem.
  */
 export class ModelGrid {
-  /** The most that is served by plans which use exactly these units; −Infinity if there are none. */
+  /** The highest rate of plans that use exactly these units; −Infinity if there are none. */
   readonly rps: Float64Array;
-  /** stopped is true if `stop` ended it; then it proves nothing. */
+  /** stopped is true if `stop` ended it; the table then proves nothing. */
   stopped = false;
   private readonly via: Int32Array;
   private readonly basis: Item[] = [];
@@ -102,8 +102,8 @@ export class ModelGrid {
   }
 
   /**
-   * lossAt is what state u's plan loses, in requests per second: what its units are worth at `gpuPrices` less what they
-   * serve (`rps[u]`). It is Infinity if no plan that uses exactly these units was kept.
+   * lossAt is the loss of state u's plan in requests per second: the worth of its units at `gpuPrices` less its rate
+   * (`rps[u]`). It is Infinity if no plan that uses exactly these units was kept.
    * @param amounts state u's units by class; the caller steps through the states and so has them at hand
    */
   lossAt(u: number, amounts: ArrayLike<number>): number {
@@ -123,7 +123,7 @@ export class ModelGrid {
   }
 
   /**
-   * States are visited in order. What reaches a state is smaller than it, so each is final when its turn comes.
+   * States are visited in order. Every state is reached from smaller ones, so each is final when its turn comes.
    * @returns false if it was stopped
    */
   private close(singles: Singles): boolean {
@@ -151,7 +151,7 @@ export class ModelGrid {
   }
 
   /**
-   * One more item is put on top of state u, the cheapest first, as far as the budget goes.
+   * Each item is put on top of state u, the cheapest first, as far as the budget goes.
    * @returns the number of items looked at
    */
   private push(u: number, loss: number, amounts: Int32Array, items: SortedItems): number {
@@ -175,7 +175,7 @@ export class ModelGrid {
   }
 }
 
-/** worthOf is what amounts of GPUs are worth at the prices of whole ones. */
+/** worthOf is the worth of amounts of GPUs at the prices of whole ones. */
 export function worthOf(amounts: ArrayLike<number>, gpuPrices: readonly number[], perGpu: number): number {
   let worth = 0;
   for (let k = 0; k < amounts.length; k++)
@@ -272,7 +272,9 @@ class Singles {
     };
   }
 
-  /** @returns false if it was stopped */
+  /**
+   * @returns false if it was stopped
+   */
   fill(): boolean {
     const { set, options } = this;
     const rates = new Float64Array(set.width);
@@ -320,7 +322,9 @@ class Singles {
     return count;
   }
 
-  /** @returns false if the GPUs do not suffice */
+  /**
+   * @returns false if the GPUs are not enough
+   */
   private level(
     c: number,
     parts: number,
@@ -366,7 +370,7 @@ class Singles {
   }
 }
 
-/** virtualGpusOf is the virtual GPUs that serve a throughput with a column. */
+/** virtualGpusOf gives the virtual GPUs with which a column serves a throughput. */
 export function virtualGpusOf(set: ColumnSet, c: number, rps: number, pool: boolean): number[] {
   const table: ModelTable = set.table;
   return Array.from({ length: set.parts[c] as number }, (_, d) => {

@@ -1,7 +1,9 @@
 /**
- * Integer plans from columns: dynamic programming over amounts of GPUs, a MILP over the best columns, and proofs of optimality.
+ * This folder makes integer plans from columns, by dynamic programming over amounts of GPUs and by a MILP over the best
+ * columns, and proves them optimal.
  *
- * `search.ts` says in which order the searches run and when they stop; `grid-search.ts` is the one that closes most instances.
+ * `search.ts` decides in which order the searches run and when they stop; `grid-search.ts` is the one that closes most
+ * instances.
  */
 
 export { consistent, gapOf, isMaximised, PROVEN, SOLVER_TOLERANCE } from './candidates.js';

@@ -7,12 +7,12 @@ import { virtualGpusOf } from './grid.js';
 import { eachState } from './whole-gpus.js';
 
 /**
- * PositionResult is what a search over positions came to: the best plan within the budget, and whether nothing better
+ * PositionResult is the result of a search over positions: the best plan within the budget, and whether no better one
  * is left.
  */
 export interface PositionResult {
   readonly used: readonly UsedColumn[] | undefined;
-  /** The rate that it serves; 0 if nothing was found. */
+  /** The rate of the plan; 0 if none was found. */
   readonly rps: number;
   readonly exhausted: boolean;
   readonly nodes: number;
@@ -29,21 +29,21 @@ interface Piece {
   readonly offset: number;
 }
 
-/** PositionGoal says what a search over positions is to find, and how far it goes. */
+/** PositionGoal says what a search over positions is to find, and how long it may search. */
 export interface PositionGoal {
-  /** Only plans that serve more than this are looked for. */
+  /** Only plans with a higher rate are sought. */
   readonly known: number;
   /** Counted work. */
   readonly maxNodes: number;
-  /** stop is asked now and then; true ends the search as the end of the work does. */
+  /** stop is asked from time to time; true ends the search, as the end of the work does. */
   readonly stop?: Stop;
 }
 
 /**
- * searchPositions searches exactly for one model if each (position, class) fills whole GPUs. The table of the weaker
- * rule, fractions of GPUs per class, bounds from below what filling the remaining GPUs loses. So only multisets of
- * columns whose losses so far and to come stay within the budget are looked at (A*, by growing budgets). The budget
- * is what the GPUs are worth less what is known to be served.
+ * searchPositions searches exactly for one model under the rule that each (position, class) fills whole GPUs. The table
+ * of the weaker rule, fractions of GPUs per class, gives a lower bound on the loss of filling the remaining GPUs. So
+ * only multisets of columns are considered whose losses, so far and to come, stay within the budget (A*, by growing
+ * budgets). The budget is the worth of the GPUs less the known rate.
  * @param gpus the GPUs that the model may use
  * @param relaxed the model's grid by fractions of GPUs, kept to at least that budget
  */
@@ -72,7 +72,7 @@ class PositionSearch {
   nodes = 0;
   /** The worth of all GPUs. */
   readonly worth: number;
-  /** The least that any plan by fractions of GPUs loses on the whole cluster. */
+  /** The least loss of any plan by fractions of GPUs on the whole cluster. */
   readonly least: number;
   /** Sums of worths and losses may be off by this much through rounding. */
   readonly slack: number;
@@ -108,7 +108,7 @@ class PositionSearch {
     this.slack = ROUNDING * Math.max(this.worth, Math.abs(this.least));
   }
 
-  /** isOver says whether the work allowed is done. */
+  /** isOver says whether the allowed work is done. */
   get isOver(): boolean {
     return this.stopped || this.nodes > this.maxNodes;
   }
@@ -159,7 +159,7 @@ class PositionSearch {
     }
   }
 
-  /** The most that may be lost: a plan that loses more is not within the limit, or is no better than the best. */
+  /** The largest loss allowed: a plan that loses more is outside the limit, or no better than the best. */
   private get most(): number {
     return Math.min(this.limit, this.worth - this.best * (1 + ROUNDING)) + this.slack;
   }
@@ -171,9 +171,7 @@ class PositionSearch {
     this.steps = 0;
   }
 
-  /**
-   * This says whether the cluster has enough GPUs of every class for the positions, each rounded up to whole GPUs.
-   */
+  /** Whether the cluster has enough GPUs of every class for the positions, each rounded up to whole GPUs. */
   private fillsWhole(used: Int32Array): boolean {
     for (let k = 0; k < this.classes; k++) {
       let gpus = 0;
@@ -260,7 +258,7 @@ function add(to: Int32Array, units: Int32Array, times: number): void {
   for (let i = 0; i < units.length; i++) to[i] = (to[i] as number) + times * (units[i] as number);
 }
 
-/** The least that filling each amount of GPUs loses; idle units count at their worth. */
+/** The least loss of filling each amount of GPUs, where idle units lose their worth. */
 function leastLosses(model: ModelGrid): Float64Array {
   const { grid, options } = model;
   const idle = options.gpuPrices.map((price) => price / grid.perGpu);

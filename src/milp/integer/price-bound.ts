@@ -4,17 +4,17 @@ import { boundAt, solveMaster } from '../lp/index.js';
 import type { ClassTable } from '../tables/index.js';
 import type { IntegerSearch } from './search-types.js';
 
-/** PriceBound is a bound on prices that counts whole GPUs, with the columns that showed it. */
+/** PriceBound is a bound on prices that counts whole GPUs, with the columns that prove it. */
 export interface PriceBound {
   readonly bound: number;
   readonly columns: readonly Column[];
 }
 
-/** After this many clusters, or LPs solved for them, the bound is taken as it is. */
+/** After this many clusters, or LPs solved for them, the present bound is taken. */
 const MOST_CLUSTERS = 20_000;
 const MOST_LPS = 60;
 
-/** Cut holds prices of GPUs at which the rates are worth `need`: a cluster that is worth less cannot meet them. */
+/** Cut holds prices of GPUs at which the rates are worth `need`: a cluster worth less cannot meet them. */
 interface Cut {
   readonly perGpu: readonly number[];
   readonly need: number;
@@ -22,7 +22,7 @@ interface Cut {
 
 /**
  * wholeGpuBound is the least price of whole GPUs whose LP can meet the rates. A plan buys whole GPUs, so none is
- * cheaper; the LP of the whole problem buys fractions, whose price is far lower at small rates. Clusters are taken by
+ * cheaper. The LP of the whole problem buys fractions, whose price is far lower at small rates. Clusters are taken by
  * rising price. Each cluster that cannot meet the rates gives prices that rule out many others (a cut, as in Benders'
  * method).
  * @param most the price of a known plan
@@ -49,7 +49,7 @@ export function wholeGpuBound(search: IntegerSearch, most: number): PriceBound {
   return { bound: most, columns: [...columns] };
 }
 
-/** tryCluster finds what part of the rates some whole GPUs can serve at most. */
+/** tryCluster finds the largest part of the rates that a number of whole GPUs can serve. */
 function tryCluster(
   search: IntegerSearch,
   goal: MasterGoal,
@@ -76,8 +76,8 @@ function worthOf(perGpu: readonly number[], gpus: readonly number[]): number {
 }
 
 /**
- * clustersBetween lists clusters of whole GPUs in a range of prices, by rising price. It is undefined if there are
- * too many.
+ * clustersBetween lists clusters of whole GPUs in a range of prices, by rising price. It is undefined if there are too
+ * many.
  */
 function clustersBetween(
   { available, unitCost }: ClassTable,

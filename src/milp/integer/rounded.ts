@@ -30,8 +30,8 @@ export function meetsRates(
 }
 
 /**
- * roundedUp is the LP's plan with every pool rounded up to whole GPUs, less the part of it that whole GPUs serve
- * already. It meets the rates as far as the LP does. The caller checks whether the cluster has as many GPUs.
+ * roundedUp is the LP's plan with every pool rounded up to whole GPUs, less the whole GPUs that serve the part `served`
+ * of it already. It meets the rates as far as the LP does. The caller checks whether the cluster has that many GPUs.
  */
 export function roundedUp({ master, tables }: IntegerSearch, served = 0): UsedColumn[] {
   return master.columns.flatMap((column, c): UsedColumn[] => {
@@ -61,7 +61,7 @@ export function priceOf({ classes, tables }: IntegerSearch, used: readonly UsedC
   );
 }
 
-/** cappedBy is the number of GPUs by class that a plan can have if it costs no more than another. */
+/** cappedBy is the number of GPUs by class that a plan can have without costing more than another. */
 export function cappedBy(
   search: IntegerSearch,
   plan: readonly UsedColumn[],
@@ -75,8 +75,8 @@ export function cappedBy(
 }
 
 /**
- * usefulGpus is the number of GPUs by class that are worth looking at. If a price is minimised, these are the GPUs
- * that a plan can have if it costs no more than the LP's plan rounded up.
+ * usefulGpus is the number of GPUs by class that are worth considering. For a price, it is the number that a plan can
+ * have without costing more than the LP's plan rounded up.
  */
 export function usefulGpus(search: IntegerSearch): readonly number[] {
   const { classes } = search;

@@ -8,8 +8,8 @@ import type { ClassTable, ModelTable, Scale } from '../tables/index.js';
 import type { Stop } from '../work.js';
 
 /**
- * IntegerSearch is what the search for whole numbers starts from. All figures but the problem's are in the search's
- * own units.
+ * IntegerSearch holds the start of the search for whole numbers. All figures but the problem's are in the search's own
+ * units.
  */
 export interface IntegerSearch {
   readonly problem: PooledProblem;
@@ -20,7 +20,7 @@ export interface IntegerSearch {
   readonly master: MasterResult;
   readonly options: PlanOptions;
   readonly phases: Phases;
-  /** stop says whether tables are to end: when their counted work is done, or when `isStopped` says so. */
+  /** stop says whether tables must end: when their counted work is done, or when `isStopped` says so. */
   readonly stop: Stop;
 }
 
@@ -36,18 +36,18 @@ export type SearchResult =
   | { readonly status: 'none'; readonly limit: SearchLimit; readonly nodes: number }
   | { readonly status: 'infeasible'; readonly nodes: number };
 
-/** isOver says whether planning is to end with what it has, because it was interrupted or its time is over. */
+/** isOver says whether planning must end with what it has, because it was interrupted or its time is over. */
 export function isOver({ interrupted, timeLimitMs }: PlanOptions, phases: Phases): boolean {
   return interrupted?.() === true || (timeLimitMs !== undefined && phases.elapsed() >= timeLimitMs);
 }
 
-/** limitOf says what ended a search early. */
+/** limitOf names what ended a search early. */
 export function limitOf(options: PlanOptions, phases: Phases): SearchLimit {
   if (options.interrupted?.() === true) return 'interrupted';
   return isOver(options, phases) ? 'time' : 'work';
 }
 
-/** timeLeft is what is left of the time limit, for a solver. */
+/** timeLeft is the rest of the time limit, for a solver. */
 export function timeLeft({ options, phases }: IntegerSearch): { maxSeconds?: number } {
   if (options.timeLimitMs === undefined) return {};
   return { maxSeconds: Math.max(0.001, (options.timeLimitMs - phases.elapsed()) / 1000) };

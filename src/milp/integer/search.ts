@@ -41,7 +41,7 @@ const SHARED: FillRule = { pool: false, shared: true };
 /** If fractions do not fit side by side, these parts of a GPU of each class are left idle, one after another. */
 const LESS = [1 / 12, 1 / 6, 1 / 4, 1 / 2, 1];
 
-/** searchPlan finds whole numbers. For a price it also bounds what whole GPUs cost, if that is not known exactly. */
+/** searchPlan finds whole numbers. For a price it also bounds the cost of whole GPUs, if that is not known exactly. */
 export function searchPlan(search: IntegerSearch): SearchResult {
   const { master, options, phases } = search;
   const gap = options.gap ?? DEFAULT_GAP;
@@ -62,7 +62,7 @@ export function searchPlan(search: IntegerSearch): SearchResult {
 
 type Found = Extract<SearchResult, { status: 'found' }>;
 
-/** atLeast is a result with another bound that was proved besides. */
+/** atLeast is a result with a further bound that was proved for it. */
 function atLeast(
   search: IntegerSearch,
   { used, value, nodes, ...found }: Found,
@@ -74,9 +74,9 @@ function atLeast(
 }
 
 /**
- * searchColumns finds whole numbers by tables over amounts of GPUs if the rules allow them (exact), and by a MILP
- * over the best columns otherwise. For `position` the tables give a plan from below (whole GPUs per pool also fill
- * positions) and a bound from above (fractions of GPUs per class), and what lies between is searched.
+ * searchColumns finds whole numbers by tables over amounts of GPUs if the rules allow them (exact), and by a MILP over
+ * the best columns otherwise. For `position` the tables give a plan from below (whole GPUs per pool also fill
+ * positions) and a bound from above (fractions of GPUs per class), and the range between them is searched.
  */
 function searchColumns(search: IntegerSearch, gap: number): SearchResult {
   const { problem, options } = search;
@@ -94,8 +94,8 @@ function searchColumns(search: IntegerSearch, gap: number): SearchResult {
 }
 
 /**
- * shared plans if the GPUs of all models and sizes add up to whole ones. Fractions that add up may still not fit on
- * GPUs side by side; then a little less of each class is planned.
+ * shared plans under the rule that the GPUs of all models and sizes add up to whole ones. Fractions that add up may
+ * still not fit on GPUs side by side; then a little less of each class is planned.
  */
 function shared(
   search: IntegerSearch,
@@ -145,7 +145,7 @@ function byWholeGpus(
 function literalPlan(search: IntegerSearch, gap: number): SearchResult {
   const { problem, classes, tables, options } = search;
   if (problem.planner.virtualPer === 'server')
-    throw new InputError('solve the literal formulation', [fault('it knows no virtualPer: server')]);
+    throw new InputError('solve the literal formulation', [fault('it does not support virtualPer: server')]);
   const { outcome, used } = solveLiteral(
     options.highs,
     { problem, classes, tables },
@@ -171,7 +171,7 @@ function literalPlan(search: IntegerSearch, gap: number): SearchResult {
   );
 }
 
-/** The tables are exact: what they find is optimal, and what they do not find does not exist. */
+/** The tables are exact: a plan found by them is optimal, and a plan they do not find does not exist. */
 function exactly(
   search: IntegerSearch,
   { complete }: GridColumns,
@@ -232,7 +232,7 @@ function keepsRules(search: IntegerSearch, used: readonly UsedColumn[]): boolean
 }
 
 /**
- * If the tables are too large, the LP's proportions give a plan, and a MILP is solved if that is not close enough.
+ * If the tables are too large, the LP's proportions give a plan, and a MILP is solved if that plan is not close enough.
  */
 function largePlan(search: IntegerSearch, gap: number): SearchResult {
   const { master, phases, problem } = search;
@@ -248,7 +248,7 @@ function largePlan(search: IntegerSearch, gap: number): SearchResult {
   return finish(search, better(search, bulk, milp), master.bound, gap);
 }
 
-/** Pools gave no plan. If fractions give none either, there is none at all. */
+/** Whole GPUs per pool gave no plan. If fractions give none either, no plan exists. */
 function withoutPools(
   search: IntegerSearch,
   sets: GridColumns['sets'],
@@ -263,7 +263,7 @@ function withoutPools(
   return isNone ? { status: 'infeasible', nodes: 0 } : largePlan(search, gap);
 }
 
-/** loosest is the one of two values that bounds both. */
+/** loosest is the looser of two bounds. */
 function loosest(search: IntegerSearch, a: number, b: number): number {
   return isMaximised(search) ? Math.max(a, b) : Math.min(a, b);
 }
@@ -284,7 +284,7 @@ function positions(
   const upper = phases.time('fractions', () =>
     gridPlan(search, sets, { rule: FRACTIONS, known: lower.value, available: useful }),
   );
-  // The tables leave out what is no better than the plan there is: they may find less than it.
+  // The tables leave out states that are no better than the known plan, so they may find less than it.
   const proved = upper === undefined || !complete ? master.bound : loosest(search, upper.value, lower.value);
   const bound = tighter(search, proved, master.bound);
   if (upper !== undefined && gapOf(search, lower.value, upper.value) <= PROVEN)

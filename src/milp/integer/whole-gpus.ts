@@ -1,21 +1,21 @@
 import { type Grid, type ModelGrid, nextAmounts } from './grid.js';
 
 /**
- * WholeGpuTable holds the most that a model can be served with by whole GPUs of each class, and the grid state that
- * does it. It is the grid's table read at whole GPUs, and may always use fewer.
+ * WholeGpuTable holds the highest rate of a model with whole GPUs of each class, and the grid state that reaches it. It
+ * is the grid's table read at whole GPUs, where fewer GPUs are always allowed.
  */
 export interface WholeGpuTable {
-  /** The whole GPUs by class; strides are over (count + 1) per class. */
+  /** The whole GPUs by class; the strides are over (count + 1) per class. */
   readonly counts: readonly number[];
   readonly strides: readonly number[];
   readonly states: number;
   readonly rps: Float64Array;
-  /** The grid state whose plan serves it; 0 if there is none. */
+  /** The grid state whose plan reaches the rate; 0 if there is none. */
   readonly at: Int32Array;
 }
 
 /**
- * wholeGpuTable takes the best of everything that is at most as large: a running maximum along every class, read at
+ * wholeGpuTable takes the best of all states that are at most as large: a running maximum along every class, read at
  * whole GPUs.
  */
 export function wholeGpuTable(model: ModelGrid, available: readonly number[]): WholeGpuTable {
@@ -23,7 +23,7 @@ export function wholeGpuTable(model: ModelGrid, available: readonly number[]): W
   return atWholeGpus(model.grid, available, best, from);
 }
 
-/** unitTable is the same in the grid's own units, for models that share GPUs. */
+/** unitTable is the same table in the grid's own units, for models that share GPUs. */
 export function unitTable(model: ModelGrid): WholeGpuTable {
   const { units, strides, states } = model.grid;
   const { best, from } = bestUpTo(model);

@@ -1,6 +1,6 @@
 /**
- * The formulation of PPipe A.1/A.2 as printed, repaired where it is too strict. Small instances are checked against
- * it.
+ * This folder states the formulation of PPipe A.1/A.2 as printed, repaired where it is too strict. Small instances are
+ * checked against it.
  */
 
 export { solveLiteral } from './literal.js';

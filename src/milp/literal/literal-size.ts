@@ -2,8 +2,8 @@ import type { PooledProblem } from '../problem.js';
 import { classesOf, type ModelTable, modelTable } from '../tables/index.js';
 
 /**
- * literalChoices counts the choices (v, b, i, j) of the literal formulation: each is a binary and a whole number of
- * PPipe A.2. It counts without building the model, so it costs nothing at any size.
+ * literalChoices counts the choices (v, b, i, j) of the literal formulation. Each is a binary and a whole number of
+ * PPipe A.2. It counts without building the model, so it is cheap at any size.
  * @param copies pipelines of each sequence of classes
  */
 export function literalChoices(problem: PooledProblem, copies: number): number {

@@ -64,11 +64,11 @@ export interface LiteralResult {
 
 /**
  * solveLiteral solves PPipe A.1/A.2 as printed, with one binary per (pipeline, partition, v, b, i, j), repaired where
- * it is too strict (docs/pooled-planner.md, Departures): a pipeline may be empty (Eqs. (2), (16) sum to `used`
- * instead of 1), the SLO binds if it is used (nothing else is summed then), and every sequence of classes has several
- * copies. Our own rows are added: whole GPUs per pool, position or class, batch formation in (13), (27), the link's
- * share in X, minimum shares, prices. Small problems are checked against it; at ten blocks it has tens of thousands
- * of binaries.
+ * it is too strict (docs/pooled-planner.md, Departures). A pipeline may be empty (Eqs. (2), (16) sum to `used` instead
+ * of 1), the SLO binds only pipelines in use (an empty one has nothing to sum), and every sequence of classes has
+ * several copies. Rows of our own are added: whole GPUs per pool, position or class, batch formation in (13), (27), the
+ * link's share in X, minimum shares, prices. Small problems are checked against it; at ten blocks it has tens of
+ * thousands of binaries.
  */
 export function solveLiteral(
   engine: HighsEngine,
@@ -113,7 +113,7 @@ function addPipelines(literal: Literal, copies: number): void {
 }
 
 /**
- * Every sequence of 1 to `longest` classes; these are the paper's 14 pipelines for two classes and three partitions.
+ * Every sequence of 1 to `longest` classes. For two classes and three partitions, these are the paper's 14 pipelines.
  */
 function sequences(count: number, longest: number): number[][] {
   let last: number[][] = [[]];
@@ -126,8 +126,8 @@ function sequences(count: number, longest: number): number[][] {
 }
 
 /**
- * Eqs. (3), (17) ask for i < j; by Eqs. (5), (6), (19), (20) the first partition begins with the model and the last
- * ends with it.
+ * Eqs. (3), (17) demand i < j. By Eqs. (5), (6), (19), (20) the first partition begins with the model and the last ends
+ * with it.
  */
 function choicesOf(
   literal: Literal,
@@ -188,7 +188,7 @@ function addOneChoice({ model }: Literal, { name, choices, used }: Pipeline): vo
 }
 
 /**
- * addAdjacency adds Eqs. (4), (18): a partition begins where the one before ends, at the same batch size if batches
+ * addAdjacency adds Eqs. (4), (18): a partition begins where the previous one ends, at the same batch size if batches
  * are unified.
  */
 function addAdjacency({ model, tables, problem }: Literal, { model: m, name, choices }: Pipeline): void {
@@ -205,7 +205,7 @@ function addAdjacency({ model, tables, problem }: Literal, { model: m, name, cho
       }
 }
 
-/** addGpusOfChoice adds Eqs. (7), (8), (21), (22): a choice has at least one GPU, and no other has any. */
+/** addGpusOfChoice adds Eqs. (7), (8), (21), (22): a choice in use has at least one GPU, and any other has none. */
 function addGpusOfChoice({ model }: Literal, { name, choices }: Pipeline): void {
   for (const { p, g } of choices.flat()) {
     model.addConstraint(
@@ -293,7 +293,7 @@ function addGpuCounts(literal: Literal): void {
   });
 }
 
-/** The GPUs of a pool are whole already. */
+/** The units of a pool are whole GPUs already. */
 function wholeKey({ wholeGpusPer }: ResolvedPlanner, m: number, d: number, k: number): string | undefined {
   if (wholeGpusPer === 'pool') return undefined;
   return wholeGpusPer === 'position' ? `${k}/${m}/${d}` : `${k}`;

@@ -1,21 +1,21 @@
 import type { Highs, HighsCallbackMap, Model, ModelStatusCode, OptionValue } from 'highs';
 import type { LinearModel, Violation } from './linear-model.js';
 
-/** SolveLimit is what ended a solve early. */
+/** SolveLimit names what ended a solve early. */
 export type SolveLimit = 'nodes' | 'time' | 'iterations' | 'interrupted' | 'target';
 
 /**
- * SolveOutcome is every end of a solve in our own union: an objective can be read only if there is a solution, and a
- * bound only if one was proved.
+ * SolveOutcome is a union of all ends of a solve: an objective can be read only if there is a solution, and a bound
+ * only if one was proved.
  */
 export type SolveOutcome =
   | {
       readonly status: 'optimal' | 'feasible';
       readonly objective: number;
-      /** A proven bound on the objective of the model as given. */
+      /** A proven bound on the objective of the given model. */
       readonly bound: number;
       readonly values: Float64Array;
-      /** The shadow prices of the rows, of LPs solved to optimality only. */
+      /** The shadow prices of the rows, only for LPs solved to optimality. */
       readonly rowDuals?: Float64Array;
       readonly limit?: SolveLimit;
       readonly nodes: number;
@@ -35,15 +35,17 @@ export interface SolverOptions {
   readonly maxIterations?: number;
   /** A solution to start from. */
   readonly start?: ArrayLike<number>;
-  /** interrupted is asked now and then; true ends the solve with what there is. */
+  /** interrupted is asked from time to time; true ends the solve with the present result. */
   readonly interrupted?: () => boolean;
   /** onProgress is told of every better solution and bound of a MIP. */
   readonly onProgress?: (value: number, bound: number) => void;
-  /** Solve the LP relaxation of an integer model. */
+  /** Whether to solve the LP relaxation of an integer model. */
   readonly relaxed?: boolean;
 }
 
-/** NewColumns are variables to append to an open model, with bounds 0 … ∞: their costs, and their entries by row. */
+/**
+ * NewColumns are variables to append to an open model, with bounds 0 … ∞, each with its cost and its entries by row.
+ */
 export interface NewColumns {
   readonly costs: readonly number[];
   readonly starts: readonly number[];
@@ -63,13 +65,13 @@ export interface OpenModel {
 /** HighsEngine is one HiGHS instance. Keep it: its first solves are several times slower than later ones. */
 export interface HighsEngine {
   readonly version: string;
-  /** Solves a model from nothing and re-checks the solution by itself. */
+  /** Solves a model from the start and checks the solution independently. */
   solve(model: LinearModel, options?: SolverOptions): SolveOutcome;
   /** Opens a model for repeated solves. The caller closes it: an unclosed one leaks the solver's memory. */
   open(model: LinearModel): OpenModel;
 }
 
-/** HiGHS takes only finite options, so this stands for no limit (three billion years). */
+/** HiGHS accepts only finite options, so this number stands for no limit (it is three billion years). */
 const NO_TIME_LIMIT = 1e17;
 
 /** loadHighs loads the WebAssembly solver, which takes about 50 ms. Nothing else loads it. */
@@ -222,7 +224,9 @@ function outcomeOf(highs: Highs, native: Model, status: ModelStatusCode, isMip: 
   }
 }
 
-/** An early end gives the incumbent if a MIP has one, and no solution otherwise (a stopped LP proves nothing). */
+/**
+ * An early end gives the incumbent of a MIP, if there is one, and no solution otherwise (a stopped LP proves nothing).
+ */
 function stopped(highs: Highs, native: Model, limit: SolveLimit, isMip: boolean): SolveOutcome {
   const has = native.info.get('primal_solution_status') === highs.constants.solutionStatus.feasible;
   if (isMip && has) return { status: 'feasible', limit, ...solutionOf(highs, native, true, false) };
@@ -247,7 +251,7 @@ function nodesOf(native: Model): number {
   return Math.max(0, Number(native.info.get('mip_node_count')));
 }
 
-/** A solution that does not meet the model counts as none, whatever the solver says. */
+/** A solution that violates the model counts as none, whatever the solver reports. */
 function checked(model: LinearModel, outcome: SolveOutcome): SolveOutcome {
   if (outcome.status !== 'optimal' && outcome.status !== 'feasible') return outcome;
   const broken = model.violations(outcome.values, 1e-5);

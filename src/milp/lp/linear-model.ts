@@ -9,7 +9,7 @@ export interface VariableBounds {
 
 export type Sense = 'maximize' | 'minimize';
 
-/** Violation is a row or bound that values do not meet, and by how much. */
+/** Violation is a row or bound that values violate, and by how much. */
 export interface Violation {
   readonly name: string;
   readonly amount: number;
@@ -51,7 +51,7 @@ export class LinearModel {
 
   /**
    * addConstraint adds `lower ≤ Σ a·x ≤ upper` and leaves out terms with coefficient 0. Its four arguments are the
-   * parts of that line, in the order in which it is read.
+   * parts of that line, in reading order.
    */
   addConstraint(name: string, lower: number, terms: readonly Term[], upper: number): number {
     for (const [variable, coefficient] of terms) {
@@ -66,14 +66,14 @@ export class LinearModel {
     return this.constraintNames.length - 1;
   }
 
-  /** addObjective sets the objective; variables that are not named count 0. */
+  /** addObjective sets the objective; variables that are not named have coefficient 0. */
   addObjective(sense: Sense, terms: readonly Term[]): void {
     this.sense = sense;
     this.objective.fill(0);
     for (const [variable, coefficient] of terms) this.objective[variable] = coefficient;
   }
 
-  /** The smallest coefficient of all rows and the objective, by size; Infinity if there is none. */
+  /** The smallest coefficient in absolute value of all rows and the objective; Infinity if there is none. */
   smallestCoefficient(): number {
     let least = Infinity;
     for (const list of [this.coefficients, this.objective])
@@ -86,7 +86,7 @@ export class LinearModel {
   }
 
   /**
-   * violations recomputes what the values do not meet from the model alone.
+   * violations recomputes from the model alone which rows and bounds the values violate.
    * @param tolerance relative to the size of each row's largest term, and absolute for values near 0
    */
   violations(values: ArrayLike<number>, tolerance = 1e-6): Violation[] {

@@ -3,21 +3,20 @@ import { fastestGpuRps, powerOfTwo } from '../tables/index.js';
 import { LinearModel, type Term } from './linear-model.js';
 
 /**
- * MasterGoal is what the LP maximises or minimises: the least throughput/weight, or the price of the GPUs that meet
- * given rates.
+ * MasterGoal is the objective of the LP: the least throughput/weight, or the price of the GPUs that meet given rates.
  */
 export type MasterGoal =
   | {
       readonly kind: 'throughput';
       readonly weights: readonly number[];
-      /** Rounds end once this much is reached. */
+      /** Rounds end once the LP reaches this much. */
       readonly enough?: number;
       /** Rounds end once the bound falls below this. */
       readonly tooLittle?: number;
     }
   | { readonly kind: 'price'; readonly rps: readonly number[] };
 
-/** A class with more GPUs, in the LP's unit, never runs out: the solver takes no larger bounds beside ones near 1. */
+/** A class with more GPUs, in the LP's unit, never runs out: the solver accepts no larger bounds beside ones near 1. */
 const MOST_GPUS = 2 ** 24;
 
 /** MasterRows holds the rows of the LP: one per class, per model, and per model and class with a minimum share. */
@@ -26,7 +25,7 @@ export interface MasterRows {
   readonly gpus: readonly number[];
   readonly shares: readonly number[];
   readonly minShares: readonly (readonly (number | undefined)[])[];
-  /** The LP's units to a GPU. If the rates need only a part of a GPU, that part is near 1. */
+  /** The LP's units per GPU. If the rates need only a part of a GPU, that part is near 1 unit. */
   readonly perGpu: number;
 }
 
@@ -56,7 +55,7 @@ export function masterRows(classes: ClassTable, tables: readonly ModelTable[], g
   return { model, gpus, shares, minShares, perGpu };
 }
 
-/** unitsPerGpu is one over the GPUs that the model with the largest demand needs, as a power of two. */
+/** unitsPerGpu is the inverse of the number of GPUs that the model with the largest demand needs, as a power of two. */
 function unitsPerGpu(tables: readonly ModelTable[], goal: MasterGoal): number {
   const demands = goal.kind === 'throughput' ? goal.weights : goal.rps;
   return 1 / powerOfTwo(Math.max(...tables.map((table, m) => (demands[m] as number) / fastestGpuRps(table))));

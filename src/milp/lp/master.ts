@@ -3,11 +3,11 @@ import type { ClassTable, ModelTable, ProblemTables, Slot } from '../tables/inde
 import type { HighsEngine, NewColumns, OpenModel } from './highs.js';
 import { type MasterGoal, type MasterRows, masterRows } from './master-rows.js';
 
-/** MasterResult is what the LP over columns came to: a bound on every integer plan, and the prices that prove it. */
+/** MasterResult is the result of the LP over columns: a bound on every integer plan, and the prices that prove it. */
 export interface MasterResult {
   /**
-   * The bound is proved by exact pricing, whatever the solver's tolerances are (see `boundAt`). It is Infinity if
-   * nothing was proved.
+   * The bound is proved by exact pricing, whatever the solver's tolerances (see `boundAt`). It is Infinity if nothing
+   * was proved.
    */
   readonly bound: number;
   readonly columns: readonly Column[];
@@ -18,23 +18,23 @@ export interface MasterResult {
   /** The prices of minimum shares, by model and class. */
   readonly usePrices: readonly (readonly number[])[];
   /**
-   * The price of one request per second by model. It is that of the model's cheapest column, found by exact pricing:
-   * no column is cheaper.
+   * The price of one request per second by model. It is the price of the model's cheapest column, found by exact
+   * pricing.
    */
   readonly modelPrices: readonly number[];
-  /** The same prices if no minimum share is asked for. */
+  /** The same prices without minimum shares. */
   readonly freeModelPrices: readonly number[];
   readonly rounds: number;
 }
 
-/** MasterProblem is the LP over columns: what there is, where the columns of each model come from, and what is asked for. */
+/** MasterProblem is the LP over columns: the classes and tables, the source of each model's columns, and the goal. */
 export interface MasterProblem extends ProblemTables {
   readonly sources: readonly ColumnSource[];
   readonly goal: MasterGoal;
 }
 
 export interface MasterOptions {
-  /** Columns that are known to be good. */
+  /** Columns that are known to be good, with which the LP starts. */
   readonly start?: readonly Column[];
   /** stop is asked after every round; true ends the search with the bound proved so far. */
   readonly stop?: () => boolean;
@@ -46,7 +46,7 @@ const COLUMNS_PER_ROUND = 40;
 const REDUCED_COST_TOLERANCE = 1e-9;
 
 /**
- * The solver refuses larger entries. A column with such an entry is no help: it needs that many times the GPUs of the
+ * The solver refuses larger entries. A column with such an entry is useless: it needs that many times the GPUs of the
  * best one.
  */
 const LARGEST_ENTRY = 1e12;
@@ -72,7 +72,7 @@ export function solveMaster(
 /** Proof holds prices and the bound that they prove. */
 interface Proof {
   readonly prices: Prices;
-  /** The price of one request per second by model: that of its cheapest column. */
+  /** The price of one request per second by model, which is that of its cheapest column. */
   readonly perModel: readonly number[];
   readonly bound: number;
 }
@@ -121,8 +121,7 @@ class Generation {
   }
 
   /**
-   * prove computes the bound that prices prove, and keeps the best bound's prices, or the latest of those that are as
-   * good.
+   * prove computes the bound that prices prove, and keeps the prices of the best bound, or the latest of several.
    * @returns the best bound so far
    */
   private prove(prices: Prices): number {
@@ -141,7 +140,9 @@ class Generation {
     return tightest;
   }
 
-  /** cheapest is the price of one request per second by model: that of its cheapest column, by exact pricing. */
+  /**
+   * cheapest is the price of one request per second by model, which is that of its cheapest column, by exact pricing.
+   */
   private cheapest({ perGpu, perUse, perModel }: Prices): number[] {
     return this.sources.map((source, m) => {
       const table = this.tables[m] as ModelTable;
@@ -153,7 +154,7 @@ class Generation {
     });
   }
 
-  /** The price of the cheapest of a model's columns in the LP. */
+  /** The price of the cheapest column of a model in the LP. */
   private cheapestKnown(m: number, perGpu: readonly number[], perUse: readonly number[]): number {
     let cheapest = Infinity;
     for (const column of this.columns) {
@@ -170,8 +171,8 @@ class Generation {
   }
 
   /**
-   * addFirst adds columns that are cheap if one class is, and columns that are cheap if all classes cost the same, so
-   * that the first LP has a choice.
+   * addFirst adds columns that are cheap when one class is cheap, and columns that are cheap when all classes cost the
+   * same, so that the first LP has a choice.
    */
   private addFirst(): void {
     const count = this.classes.names.length;
@@ -204,8 +205,8 @@ class Generation {
   }
 
   /**
-   * pricesOf undoes the LP's units of GPUs for throughput, which is priced in itself. A price is counted in the LP's
-   * units, and so are rates.
+   * pricesOf converts duals from the LP's units of GPUs. For throughput, this concerns the prices of GPUs. For a price,
+   * the objective itself is in these units, so it concerns the prices of rates instead.
    */
   private pricesOf(duals: Float64Array): Prices {
     const { gpus, shares, minShares, perGpu: units } = this.rows;
@@ -222,7 +223,9 @@ class Generation {
     return { perGpu, perModel, perUse };
   }
 
-  /** @returns how many were new */
+  /**
+   * @returns the number of new columns
+   */
   private add(columns: readonly Column[]): number {
     const fresh: { costs: number[]; starts: number[]; rows: number[]; coefficients: number[] } = {
       costs: [],
@@ -282,7 +285,7 @@ class Generation {
     };
   }
 
-  /** withoutLp is what is proved if no LP was solved: every GPU at its own price. */
+  /** withoutLp is the proof if no LP was solved: every GPU at its own price. */
   private withoutLp(): Proof {
     const perGpu = [...this.classes.unitCost];
     const perUse = this.tables.map(() => perGpu.map(() => 0));
@@ -294,7 +297,7 @@ class Generation {
 
 interface Prices {
   readonly perGpu: readonly number[];
-  /** The LP's own prices of a request per second, which no column in the LP undercuts. */
+  /** The LP's own price of one request per second for each model, which no column in the LP undercuts. */
   readonly perModel: readonly number[];
   readonly perUse: readonly (readonly number[])[];
 }
@@ -314,17 +317,19 @@ export function columnKey({ model, parts }: Column): string {
   return `${model}:${parts.map((p) => `${p.end},${p.slot},${p.batch}`).join(';')}`;
 }
 
-/** refundOf is what every column of a model pays for the minimum shares; columns that use the class get it back. */
+/**
+ * refundOf is the price of the minimum shares of a model, which every column pays and which columns that use the class
+ * get back.
+ */
 function refundOf(perUse: readonly number[], table: ModelTable): number {
   return perUse.reduce((sum, price, k) => sum + price * (table.minShare[k] as number), 0);
 }
 
 /**
- * boundAt is a bound on the objective of every plan, integer or not, from prices alone. Let μ be the price of a GPU
- * and π_m the price of model m's cheapest column; then Σ_m π_m·throughput_m ≤ Σ_k μ_k·N_k. For throughput, t·Σ
- * w_m·π_m ≤ Σ μ_k·N_k. For rates, cost ≥ Σ π_m·rps_m − Σ (μ_k − price_k)·N_k. It needs no optimal LP, only exact
- * pricing, so tolerances cannot make it false. It keeps four arguments because they are the four symbols of the
- * formula.
+ * boundAt is a bound on the objective of every plan, integer or not, from prices alone. Let μ be the price of a GPU and
+ * π_m the price of model m's cheapest column; then Σ_m π_m·throughput_m ≤ Σ_k μ_k·N_k. For throughput, t·Σ w_m·π_m ≤ Σ
+ * μ_k·N_k. For rates, cost ≥ Σ π_m·rps_m − Σ (μ_k − price_k)·N_k. The bound needs exact pricing but no optimal LP, so
+ * tolerances cannot make it false. The function keeps four arguments because they are the four symbols of the formula.
  * @param perGpu μ, by class
  * @param perModel π, by model
  */

@@ -14,11 +14,11 @@ export interface Change {
   readonly after: number;
 }
 
-/** PlanDiff is what a new plan changes. */
+/** PlanDiff holds the changes of a new plan. */
 export interface PlanDiff {
   /**
-   * `kind` is that of the plan after. `kindBefore` is there if the other plan's kind differs, and then the values are
-   * not alike.
+   * `kind` is the objective of the second plan. `kindBefore` is present if that of the first differs, and then the
+   * values cannot be compared.
    */
   readonly objective: Change & { readonly kind: string; readonly kindBefore?: string };
   readonly models: readonly {
@@ -26,7 +26,7 @@ export interface PlanDiff {
     readonly throughputRps: Change;
     /** The SLO that requests are held to when the plan is served. */
     readonly sloMs: Change;
-    /** The pipelines whose GPUs or rates differ, by what they are. */
+    /** The pipelines whose GPUs or rates differ, by their description. */
     readonly pipelines: readonly PipelineChange[];
   }[];
   /** The whole GPUs in use by class, of classes in which they differ. */
@@ -115,7 +115,10 @@ function gpusOf(pipeline: PlannedPipeline | undefined): number {
 
 type Placed = Pick<PooledPlan, 'models' | 'placement' | 'cluster'>;
 
-/** Duties are rows of GPUs of one class with what they serve, in words that do not depend on the order of pipelines. */
+/**
+ * Duties are runs of GPUs of one class with the partitions that they serve, in words that do not depend on the order of
+ * pipelines.
+ */
 type Duties = readonly { readonly from: number; readonly to: number; readonly serves: string }[];
 
 function dutiesOf(
@@ -136,7 +139,7 @@ function dutiesOf(
   });
 }
 
-/** rowOf names the GPUs that are numbered together: those of a class, or of a server that is not named after it. */
+/** rowOf names the row in which GPUs are numbered together: a class, or a server that is not named after one. */
 function rowOf(place: Placement): string {
   return Number.isNaN(gpuNumber(place, 1)) ? `${place.class}/${place.server}` : place.class;
 }
@@ -159,7 +162,7 @@ function spansOf(place: Placement, perServer: number, stride: number): Spanned[]
   return spans;
 }
 
-/** movedGpus counts the GPUs that serve something else in `b` than in `a`, or serve in one of them only. */
+/** movedGpus counts the GPUs that serve another partition in `b` than in `a`, or serve in only one of the two. */
 function movedGpus(a: Placed, b: Placed): number {
   const classOf = new Map([...a.placement, ...b.placement].map((place) => [rowOf(place), place.class]));
   let moved = 0;

@@ -1,7 +1,7 @@
 /**
- * From columns and whole GPUs to the body of a plan, its placement on servers, and the difference of two plans.
+ * This folder turns columns and whole GPUs into the body of a plan, places it on servers, and compares two plans.
  *
- * Start with `plan.ts`; `plan-model.ts` says what an integer plan must satisfy.
+ * Start with `plan.ts`; `plan-model.ts` states the conditions of an integer plan.
  */
 export { type Change, diffPlans, type PipelineChange, type PlanDiff } from './diff.js';
 export { type PlacementRules, type PoolToPlace, placeVirtualGpus } from './placement.js';

@@ -29,17 +29,20 @@ interface AlikeGpus {
  */
 type TakeGpus = (virtual: number, count: number) => readonly { first: number; count: number }[];
 
-/** People read the entries of up to this many alike GPUs; longer rows have one entry for all their GPUs. */
+/**
+ * Up to this many like GPUs have entries of their own, which people can read. Longer rows have one entry for all their
+ * GPUs.
+ */
 const MOST_LISTED = 1000;
 
 const ROUNDING = 1e-9;
 
 /**
- * placeVirtualGpus puts every virtual GPU on a server and a GPU. Whole GPUs are filled per pool, position or class,
- * as `wholeGpusPer` says. GPUs are numbered class by class from 0, and those already taken are the last ones. Within
- * a group smaller virtual sizes come first, and what fills no GPU comes last. Under `virtualPer: server` the GPUs of one server have one virtual size.
- * Under `virtualPer: gpu`, `position` and `class` let unlike sizes share a GPU if their parts fit; the
- * `virtual` of an entry is then its own.
+ * placeVirtualGpus puts every virtual GPU on a server and a GPU. Whole GPUs are filled per pool, position or class, as
+ * `wholeGpusPer` says. GPUs are numbered class by class from 0, and the last ones are those that are taken. Within a
+ * group, smaller virtual sizes come first, and virtual GPUs that fill no GPU come last. Under `virtualPer: server` the
+ * GPUs of one server have one virtual size. Under `virtualPer: gpu`, `position` and `class` let unlike sizes share a
+ * GPU if their parts fit; the `virtual` of an entry is then its own.
  * @returns undefined if the pools do not fit
  */
 export function placeVirtualGpus(
@@ -65,7 +68,7 @@ export function placeVirtualGpus(
   return placed;
 }
 
-/** canPlace says whether `placeVirtualGpus()` would place them, at a cost that does not grow with the cluster. */
+/** canPlace says whether `placeVirtualGpus()` finds places, at a cost that does not grow with the cluster. */
 export function canPlace(pools: readonly PoolToPlace[], cluster: Cluster, rules: PlacementRules): boolean {
   return Object.entries(cluster.devices).every(
     ([name, device]) => numbering(fillGpus(pools, name, rules), device, rules) !== undefined,
@@ -115,7 +118,7 @@ function groupKey(pool: PoolToPlace, p: number, { wholeGpusPer, virtualPer }: Pl
   }
 }
 
-/** fillGroup fills whole GPUs of one size first, and then packs what is left over of each size. */
+/** fillGroup fills whole GPUs of one size first, and then packs the leftovers of each size. */
 function fillGroup(pools: readonly PoolToPlace[], members: readonly number[]): AlikeGpus[] {
   const gpus: AlikeGpus[] = [];
   const sizes = [...new Set(members.map((p) => (pools[p] as PoolToPlace).virtual))].sort((a, b) => a - b);
@@ -140,12 +143,12 @@ function fillGroup(pools: readonly PoolToPlace[], members: readonly number[]): A
   return [...gpus, ...packed(pools, left)];
 }
 
-/** Leftovers are tried in every order of GPUs up to this many tries; then they are taken as they come. */
+/** Leftovers are tried in every order of GPUs for up to this many tries, and after that in their given order. */
 const MOST_TRIES = 20_000;
 
 /**
- * packed puts what is left over of each size on as few GPUs as can be found. Leftovers are few: fewer than v of each
- * size v.
+ * packed puts the leftovers of each size on as few GPUs as it can find. There are fewer than v leftovers of each size
+ * v.
  */
 function packed(pools: readonly PoolToPlace[], left: readonly number[]): AlikeGpus[] {
   const parts = left.map((p) => 1 / (pools[p] as PoolToPlace).virtual);
@@ -186,7 +189,9 @@ function seated(parts: readonly number[], bins: number): number[] | undefined {
   return place(0) ? seats : undefined;
 }
 
-/** @returns undefined if there are more GPUs than are free */
+/**
+ * @returns undefined if more GPUs are needed than are free
+ */
 function numbering(
   gpus: readonly AlikeGpus[],
   device: DeviceClass,
@@ -202,7 +207,10 @@ function numbering(
   };
 }
 
-/** Servers are given to virtual sizes. A last, smaller server goes to the first size whose remainder fits on it. */
+/**
+ * Servers are given to virtual sizes. The last server, if it is smaller, goes to the first size whose remainder fits on
+ * it.
+ */
 function numberingByServer(
   gpus: readonly AlikeGpus[],
   available: number,
@@ -229,7 +237,7 @@ function numberingByServer(
     numbers.next += here;
     numbers.left -= here;
     if (here === count) return [{ first, count }];
-    // The rest goes to the smaller server.
+    // The remainder goes to the smaller server.
     const rest = { first: whole * perServer + numbers.small, count: count - here };
     numbers.small += rest.count;
     return here === 0 ? [rest] : [{ first, count: here }, rest];

@@ -8,7 +8,7 @@ import { coefficient, type PlanGoal, type PlanUnits, planUnits } from './plan-un
 export interface UsedColumn {
   readonly column: Column;
   readonly virtualGpus: readonly number[];
-  /** The rate, if it is held below what its GPUs could serve because another class must take a minimum share. */
+  /** The rate, if it is held below what its GPUs could serve because another class must serve a minimum share. */
   readonly rps?: number;
 }
 
@@ -24,8 +24,8 @@ export interface PlanModel {
   /** The units of throughput variables and of the objective. */
   readonly scale: PlanUnits;
   /**
-   * isProof says whether the solver's bound holds. The solver takes small figures for zero; if the model has such
-   * figures, more could be served than it sees.
+   * isProof says whether the solver's bound holds. The solver takes small figures for 0; if the model has such figures,
+   * the true optimum may be above that bound.
    */
   readonly isProof: boolean;
   /** priceOf is the price of the whole GPUs of a solution. */
@@ -34,13 +34,13 @@ export interface PlanModel {
 
 type Draft = Omit<PlanModel, 'priceOf' | 'isProof'>;
 
-/** The solver drops entries of 10⁻⁹ and keeps a row to within 10⁻⁷, so smaller figures than this are not seen. */
+/** The solver drops entries of 10⁻⁹ and keeps a row to within 10⁻⁷, so it does not see figures smaller than this. */
 const LEAST_SEEN = 1e-5;
 
 /**
  * planModel is PPipe A.2 over given columns. The columns fix p, t and n of the printed formulation, so that Eqs.
- * (16)–(20), (24), (26) and (27) hold by choice. What is left are the counts (23), the rates (25), (28) and the
- * objective (15), with whole GPUs counted as `wholeGpusPer` says.
+ * (16)–(20), (24), (26) and (27) hold by construction. The counts (23), the rates (25), (28) and the objective (15)
+ * remain, with whole GPUs counted as `wholeGpusPer` says.
  */
 export function planModel(
   { classes, tables }: ProblemTables,
@@ -116,8 +116,8 @@ interface WholeGpus {
 }
 
 /**
- * addWholeGpus groups partitions that fill whole GPUs together: n_G ≥ Σ g/v with n_G whole. A pool's units are whole
- * GPUs already.
+ * addWholeGpus groups partitions that fill whole GPUs together: n_G ≥ Σ g/v with n_G whole. The units of a pool are
+ * whole GPUs already.
  */
 function addWholeGpus(
   plan: Draft,
@@ -146,7 +146,7 @@ function addWholeGpus(
   });
 }
 
-/** addClassLimits adds Eqs. (9), (23): the GPUs that there are of each class. */
+/** addClassLimits adds Eqs. (9), (23): the number of GPUs of each class. */
 function addClassLimits({ model }: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus[]): void {
   classes.names.forEach((name, k) => {
     const terms = wholeGpus.filter((group) => group.classIndex === k).flatMap((group) => group.terms);
@@ -154,7 +154,9 @@ function addClassLimits({ model }: Draft, classes: ClassTable, wholeGpus: readon
   });
 }
 
-/** addServers gives every virtual size servers of its own. A last, smaller server goes to one of the sizes. */
+/**
+ * addServers gives every virtual size servers of its own. The last server, if it is smaller, goes to one of the sizes.
+ */
 function addServers({ model }: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus[]): void {
   classes.names.forEach((name, k) => {
     const perServer = classes.perServer[k] as number;
@@ -166,7 +168,7 @@ function addServers({ model }: Draft, classes: ClassTable, wholeGpus: readonly W
       small > 0 ? sizes.map((v) => model.addVariable(`last server[${name}/${v}]`, { integer: true })) : [];
     sizes.forEach((v, i) => {
       const terms = wholeGpus.filter((g) => g.classIndex === k && g.virtual === v).flatMap((g) => g.terms);
-      // The solver takes no endless coefficient: a server holds no more GPUs than there are.
+      // The solver accepts no infinite coefficient, and a server holds no more GPUs than the cluster has.
       const seats: Term[] = [[full[i] as number, -Math.min(perServer, available)]];
       if (last[i] !== undefined) seats.push([last[i], -small]);
       model.addConstraint(`GPUs of ${name}/${v}`, -Infinity, [...terms, ...seats], 0);
@@ -218,7 +220,7 @@ function addMinShares(plan: Draft, tables: readonly ModelTable[], classes: Class
 
 /**
  * addGoal adds Eqs. (1), (15), or the price of the whole GPUs in use.
- * @returns the price's terms, in the problem's unit
+ * @returns the terms of the price, in the problem's unit
  */
 function addGoal(plan: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus[]): Term[] {
   const { model, least, scale } = plan;

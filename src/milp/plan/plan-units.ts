@@ -1,14 +1,14 @@
 import type { Column } from '../columns/index.js';
 import type { ClassTable } from '../tables/index.js';
 
-/** PlanGoal is what a plan is to be best at. No plan reaches more than `most`. */
+/** PlanGoal is the objective of a plan. No plan reaches more than `most`. */
 export type PlanGoal =
   | { readonly kind: 'throughput'; readonly weights: readonly number[]; readonly most: number }
   | { readonly kind: 'price'; readonly rps: readonly number[] };
 
 /**
- * PlanUnits is what a MILP counts as 1. With these units its figures lie between 0 and 1 whatever those of the
- * problem are, so the solver's absolute tolerances mean the same everywhere.
+ * PlanUnits holds the units of a MILP. With these units its figures lie between 0 and 1 whatever those of the problem
+ * are, so the solver's absolute tolerances mean the same everywhere.
  */
 export interface PlanUnits {
   /** The requests per second that count as 1, by model. */
@@ -18,9 +18,9 @@ export interface PlanUnits {
 }
 
 /**
- * planUnits chooses the units of a MILP over columns. A model's unit is what its fastest partition serves, or what
- * the model needs if that is less: a virtual GPU that serves more than is needed is as good as one that serves just
- * that.
+ * planUnits chooses the units of a MILP over columns. A model's unit is the rate of its fastest partition, or the rate
+ * that the model needs if that is less: a virtual GPU that serves more than is needed is as good as one that serves
+ * just that.
  * @param columns the columns, with the requests per second of a virtual GPU of each of their partitions
  */
 export function planUnits(
@@ -42,8 +42,8 @@ export function planUnits(
 const DIGITS = 30;
 
 /**
- * coefficient rounds a figure to 30 binary digits, which is far finer than the solver's tolerances. The last digits
- * of a figure depend on the units of a spec; without them the solver takes the same path in all units.
+ * coefficient rounds a figure to 30 binary digits, which is far finer than the solver's tolerances. The last digits of
+ * a figure depend on the units of a spec; without them the solver takes the same path in all units.
  */
 export function coefficient(figure: number): number {
   if (!Number.isFinite(figure) || figure === 0) return figure;

@@ -13,7 +13,7 @@ import type { ModelTable, ProblemTables, Slot } from '../tables/index.js';
 import { canPlace, type PoolToPlace, placeVirtualGpus } from './placement.js';
 import { type UsedColumn, usedRps } from './plan-model.js';
 
-/** PlanFacts is what a search knows of its plan. */
+/** PlanFacts holds the facts about a plan that only its search knows. */
 export interface PlanFacts {
   readonly used: readonly UsedColumn[];
   readonly status: 'optimal' | 'feasible';
@@ -23,8 +23,8 @@ export interface PlanFacts {
 }
 
 /**
- * assemblePlan makes a plan from the columns that it uses. Its pipelines are in a fixed order: the one with most
- * throughput first, ties by their cuts.
+ * assemblePlan makes a plan from the columns that it uses. Its pipelines are in a fixed order: the highest throughput
+ * first, ties by their cuts.
  * @throws InputError if it has more virtual GPUs than can be listed
  * @returns undefined if its virtual GPUs cannot be placed
  */
@@ -88,8 +88,8 @@ function byThroughput(a: UsedColumn, b: UsedColumn): number {
 }
 
 /**
- * compareColumns is the stated order of ties: fewer partitions, then earlier cuts, then slots and batches in the
- * cluster's order.
+ * compareColumns is the order of ties: fewer partitions, then earlier cuts, then slots and batches in the cluster's
+ * order.
  */
 export function compareColumns(a: Column, b: Column): number {
   if (a.model !== b.model) return a.model - b.model;
@@ -201,7 +201,7 @@ function plannedPipeline(problem: PooledProblem, table: ModelTable, used: UsedCo
   return { throughputRps, batch: partitions[0]?.batch as number, latencyUs: column.latencyUs, partitions };
 }
 
-/** A pipeline keeps no more virtual GPUs than its throughput needs, or whole GPUs if a pool fills them. */
+/** A pipeline keeps no more virtual GPUs than its throughput needs, or no more whole GPUs if a pool fills them. */
 function leastUnits(
   { planner }: PooledProblem,
   table: ModelTable,

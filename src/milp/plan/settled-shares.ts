@@ -2,15 +2,15 @@ import { ROUNDING } from '../rounding.js';
 import type { ModelTable } from '../tables/index.js';
 import { type UsedColumn, usedRps } from './plan-model.js';
 
-/** A solver's rates may be off by this part of what its rows ask for. */
+/** A solver's rates may violate its rows by this part. */
 const TOLERANCE = 1e-6;
 
-/** Classes with minimum shares affect one another, so each is corrected several times. */
+/** Classes with minimum shares affect one another, so shares are corrected several times. */
 const ROUNDS = 8;
 
 /**
- * settledShares corrects the rates of models with minimum shares to what the solver meant. It keeps the shares to the
- * last digit, and then raises all rates as far as the GPUs allow, but by no more than the solver's tolerance.
+ * settledShares corrects the rates of models with minimum shares for the solver's tolerance. It keeps the shares to the
+ * last digit, and then raises all rates as far as the GPUs allow, but by no more than the tolerance.
  */
 export function settledShares(
   used: readonly UsedColumn[],

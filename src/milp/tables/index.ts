@@ -1,8 +1,9 @@
 /**
- * What profiles say, as tables the planner sums and looks up; from a spec and its profiles to a problem.
+ * This folder turns a spec and its profiles into a problem, and the figures of profiles into tables that the planner
+ * adds up and looks up.
  *
- * A latency of a profile becomes a figure of a plan here: `tables.ts` sums layers or blocks between two cuts for each device
- * class, virtual size and batch. Start with `resolve.ts`, then `tables.ts`.
+ * A latency of a profile becomes a figure of a plan here: `tables.ts` adds up layers or blocks between two cuts for
+ * each device class, virtual size and batch. Start with `resolve.ts`, then `tables.ts`.
  */
 
 export { blockOfLayers } from './layer-rows.js';

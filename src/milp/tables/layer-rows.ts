@@ -2,9 +2,9 @@ import type { Profile } from '../../artifacts/index.js';
 import type { ProfileRows } from './profile-rows.js';
 
 /**
- * layerRows reads a profile's layers as rows. If a virtual size and batch size has measured layer latencies, these
- * are taken. Otherwise a block's measured latency is shared out among its layers in the proportions of v = 1, batch
- * 1.
+ * layerRows reads a profile's layers as rows. Measured layer latencies are taken for the virtual sizes and batch sizes
+ * that have them. Otherwise a block's measured latency is shared out among its layers in the proportions of v = 1,
+ * batch 1.
  */
 export function layerRows(profile: Profile): ProfileRows {
   const layers = profile.layers ?? [];

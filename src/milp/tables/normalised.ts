@@ -2,7 +2,7 @@ import type { ClassTable, ModelTable, Slot } from './tables.js';
 
 /**
  * Scale holds the powers of two that bring a problem's figures near 1, so that absolute tolerances mean the same in
- * whatever units a spec counts. Powers of two change no digit, so figures come back as they went in.
+ * whatever units a spec counts. Powers of two change no digit, so the conversion back is exact.
  */
 export interface Scale {
   /** One per model: the requests per second that the search counts as 1. */
@@ -11,7 +11,7 @@ export interface Scale {
   readonly value: number;
 }
 
-/** Normalised holds tables in the search's own units, and what these units are. */
+/** Normalised holds tables in the search's own units, and the units. */
 export interface Normalised {
   readonly classes: ClassTable;
   readonly tables: readonly ModelTable[];
@@ -19,8 +19,8 @@ export interface Normalised {
 }
 
 /**
- * normalised scales tables so that rates, weights and prices lie near 1. A model's unit of rate is the most that one
- * GPU serves, or the rate that the model must meet. Its times, and the bytes that cross its cuts, grow as its rates
+ * normalised scales tables so that rates, weights and prices lie near 1. A model's unit of rate is the highest rate of
+ * one GPU, or the rate that the model must meet. Its times, and the bytes that cross its cuts, grow as its rates
  * shrink. The largest weight or price is between 1 and 2.
  */
 export function normalised(
@@ -55,9 +55,7 @@ function scaledTable(table: ModelTable, unitRps: number, unitWeight: number): Mo
   };
 }
 
-/**
- * fastestGpuRps is the rate of the GPU that runs the whole model fastest, whatever the SLO; 0 if none was measured.
- */
+/** fastestGpuRps is the rate of the GPU that runs the whole model fastest, whatever the SLO; 0 if none was measured. */
 export function fastestGpuRps({ slots, batches, prefixUs, units }: ModelTable): number {
   let best = 0;
   slots.forEach(({ virtual }: Slot, s) => {
@@ -69,7 +67,7 @@ export function fastestGpuRps({ slots, batches, prefixUs, units }: ModelTable): 
   return best;
 }
 
-/** powerOfTwo is the largest power of two that is not larger than a positive figure, and 1 for others. */
+/** powerOfTwo is the largest power of two that is not larger than a positive figure, and 1 for other figures. */
 export function powerOfTwo(figure: number): number {
   if (!(figure > 0) || figure === Infinity) return 1;
   const power = 2 ** Math.floor(Math.log2(figure));

@@ -4,9 +4,9 @@ import type { ProblemModel, ResolvedPlanner } from '../problem.js';
 import { blockOfLayers } from './layer-rows.js';
 
 /**
- * profileFaults finds what keeps a profile from being planned with: figures that are missing, null, negative or not
- * finite, rows of different lengths, and virtual sizes that the cluster names and the profile lacks.
- * @param path the profile's file, which faults point into
+ * profileFaults finds the faults that keep a profile from being planned with: figures that are missing, null, negative
+ * or not finite, rows of different lengths, and virtual sizes that the cluster names and the profile lacks.
+ * @param path the profile's file, to which faults refer
  */
 export function profileFaults(
   model: ProblemModel,

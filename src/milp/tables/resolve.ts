@@ -58,7 +58,7 @@ export function resolvePooled(
   return { cluster, models, planner };
 }
 
-/** namesakeFaults refuses a model that is listed twice: plans, options and requests find models by name. */
+/** namesakeFaults refuses a model that is listed twice, because plans, options and requests find models by name. */
 function namesakeFaults(models: readonly ProblemModel[]): Fault[] {
   const names = models.map(({ name }) => name);
   return names.flatMap((name, i) => {
@@ -139,7 +139,7 @@ function whyNotUsable(name: string, model: PooledSpecModel, profile: Profile): s
   return undefined;
 }
 
-/** The model's own margin goes before the planner's, and milliseconds go before a fraction. */
+/** The model's own margin comes before the planner's, and milliseconds come before a fraction. */
 function marginUs(model: PooledSpecModel, spec: PooledSpec, sloUs: number): number {
   if (model.sloMarginMs !== undefined) return model.sloMarginMs * 1000;
   if (model.sloMargin !== undefined) return model.sloMargin * sloUs;
@@ -168,7 +168,7 @@ function clusterFaults(cluster: Cluster, planner: ResolvedPlanner, models: reado
   return faults;
 }
 
-/** sizeFaults refuses counts past which figures are no longer exact, and sizes past which tables no longer fit. */
+/** sizeFaults refuses counts that are too large for exact figures, and sizes that are too large for tables. */
 function sizeFaults([name, { count, virtual = [] }]: [string, DeviceClass]): Fault[] {
   const at = `/cluster/devices/${name}`;
   const large = virtual.filter((v) => v > MOST_VIRTUAL);
@@ -252,7 +252,7 @@ function modelFaults(
     names
       .filter((name) => !valid.includes(name))
       .map((name) =>
-        fault(`names ${name}, which the cluster has not; it has ${valid.join(', ')}`, `${at}/${key}`),
+        fault(`names ${name}, which the cluster does not have; it has ${valid.join(', ')}`, `${at}/${key}`),
       );
   const faults = [
     ...unknown(model.only ?? [], 'only'),

@@ -3,11 +3,11 @@ import type { PooledProblem, ProblemModel } from '../problem.js';
 import { layerRows } from './layer-rows.js';
 import type { ProfileRows } from './profile-rows.js';
 
-/** Slot is a device class and a size of virtual GPU, on which one partition can run. */
+/** Slot is a device class and a virtual size, on which one partition can run. */
 export interface Slot {
   readonly classIndex: number;
   readonly className: string;
-  /** v stands for 1/v of a GPU. */
+  /** The size v stands for 1/v of a GPU. */
   readonly virtual: number;
   readonly perServer: number;
   /** The bandwidth of the server's link; undefined if transfers are free (one device in all, or no cuts). */
@@ -19,7 +19,7 @@ export interface Slot {
 /** ClassTable holds the classes of the cluster with the GPUs that are free. */
 export interface ClassTable {
   readonly names: readonly string[];
-  /** The GPUs of each class that nobody else has taken. */
+  /** The number of GPUs of each class that are not taken. */
   readonly available: readonly number[];
   readonly perServer: readonly number[];
   /** The cost of one GPU in the objective's unit; 0 if the objective is throughput. */
@@ -42,8 +42,8 @@ export interface ModelTable {
   /** The batch sizes, ascending. */
   readonly batches: readonly number[];
   /**
-   * Prefix sums of latencies over the units, by slot and batch: entry slot · batches.length + batch. They are
-   * undefined if not profiled.
+   * Prefix sums of latencies over the units, by slot and batch: entry slot · batches.length + batch. An entry is
+   * undefined if it was not profiled.
    */
   readonly prefixUs: readonly (Float64Array | undefined)[];
   readonly weightPrefix: Float64Array;
@@ -120,7 +120,7 @@ function formationUsPerRequest({ batchFormation }: ProblemModel, estimatedRps: n
   if (batchFormation === 'none') return 0;
   const { factor, estimatedRps: given } = batchFormation;
   const rps = given === 'no-partitioning' ? estimatedRps : given;
-  // Nothing is served without partitioning, so no rate fills batches, and only batches of one are left.
+  // Without partitioning the rate is 0, so no batch ever fills, and only batches of one remain.
   if (rps === undefined || rps <= 0) return factor === 0 ? 0 : Number.POSITIVE_INFINITY;
   return (factor * 1e6) / rps;
 }
@@ -184,7 +184,7 @@ function prefixSums(row: readonly number[]): Float64Array {
   return sums;
 }
 
-/** transferUs is the time that one request's tensors take over a link; 0 if no link is known. */
+/** transferUs is the time of one request's tensors over a link; 0 if no link is known. */
 export function transferUs(bytes: number, gbps: number | undefined): number {
   return gbps === undefined ? 0 : (8 * bytes) / (gbps * 1000);
 }
@@ -196,9 +196,9 @@ export function slowerLink(a: Slot, b: Slot): number | undefined {
 }
 
 /**
- * virtualGpuRps is the rate of one virtual GPU: 10⁶·b/latency, bounded by its share of its server's link in and out
- * (X of PPipe A.2, with the link's bound of the published plans). It keeps its six positional arguments because
- * listing calls it millions of times.
+ * virtualGpuRps is the rate of one virtual GPU: 10⁶·b/latency, bounded by its share of its server's link in and out (X
+ * of PPipe A.2, with the link's bound of the published plans). It keeps its six positional arguments because
+ * enumeration calls it millions of times.
  */
 export function virtualGpuRps(
   slot: Slot,

@@ -15,7 +15,7 @@ export interface BatchMultiple {
   readonly times: number;
 }
 
-/** BatchFlow is what is known of a tensor when the batch is free. */
+/** BatchFlow is what is known about a tensor when the batch is free. */
 export interface BatchFlow {
   /** The batch's axis; absent where the tensor is the same for any batch. */
   readonly batch?: Batched;
@@ -58,8 +58,8 @@ export interface NodeEdit extends Edit {
 }
 
 /**
- * RuleResult is a rule's answer. It holds what flows out of each output, with an edit where a constant has the batch
- * in it; or it is a text that says why nothing can be told.
+ * RuleResult is a rule's answer. It holds the flow of each output, with an edit where a constant has the batch in it;
+ * or it is a text that says why nothing is known.
  */
 export type RuleResult = { readonly flows: readonly BatchFlow[]; readonly edit?: Edit } | string;
 
@@ -166,7 +166,7 @@ export function ruleNode(
   };
 }
 
-/** constantNodeFlow gives what a Constant node holds. */
+/** constantNodeFlow gives the flow of a Constant node's output. */
 export function constantNodeFlow(attributes: Attributes): BatchFlow {
   for (const attribute of attributes) {
     if (attribute.name === 'value' && attribute.t) {

@@ -160,7 +160,7 @@ export function gemm(node: RuleNode): RuleResult {
   return flowing(node, withBatch(a.batch, [a.dims?.[0], columns]));
 }
 
-/** resize accepts scales that are 1 on the batch. Target sizes name the batch's size, unless axes leave it out. */
+/** resize accepts scales that are 1 on the batch. Target sizes include the batch's size, unless axes leave it out. */
 export function resize(node: RuleNode): RuleResult {
   const [data, , , sizes] = node.flows;
   if (data?.batch === undefined) return flowing(node, {});

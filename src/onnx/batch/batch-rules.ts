@@ -49,7 +49,7 @@ const KEEPS_SIZES = new Set(
   'Identity Cast Mul Squeeze Unsqueeze Concat Slice Gather Reshape Expand Shape ConstantOfShape'.split(' '),
 );
 
-/** The inputs after the first of these operators say what to do, not what to do it to. */
+/** The inputs of these operators after the first are parameters, not data. */
 const PARAMETERIZED = new Set(
   `Split Slice Pad Tile TopK CumSum CumProd Reshape Expand Squeeze Unsqueeze Resize Upsample ${REDUCTIONS}`.split(
     ' ',
@@ -96,7 +96,7 @@ function each(ops: string, rule: Rule): [string, Rule][] {
   return ops.split(' ').map((op) => [op, rule]);
 }
 
-/** follow gives what comes out of a node when the batch is free, or why its operator may mix rows. */
+/** follow gives the flow of a node's outputs when the batch is free, or the reason why its operator may mix rows. */
 export function follow(node: RuleNode, domain: string): RuleResult {
   const touched = node.flows.some((flow) => flow?.batch !== undefined || flow?.sized === true);
   const rule = domain === '' || domain === 'com.microsoft' ? RULES.get(node.op) : undefined;

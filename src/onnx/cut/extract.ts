@@ -90,7 +90,7 @@ function partFaults(model: OnnxModel, part: PartitionParts, options: ExtractOpti
   )
     return [fault(`there is no such range; the model has nodes 0 to ${count - 1}`)];
   if (part.whole) return [];
-  if (part.outputs.length === 0) return [fault('what these nodes compute is used nowhere else')];
+  if (part.outputs.length === 0) return [fault('the results of these nodes are used nowhere else')];
   // A graph output may go without a type, which ONNX Runtime infers; a tensor that crosses a cut may not.
   const ends = new Set(namesOf(model.graph.outputs));
   const crossing = part.outputs.filter((name) => !ends.has(name));

@@ -23,7 +23,8 @@ export interface Pick {
 }
 
 /**
- * Probe asks for a tensor's shape, or for its elements: those at the crossings of all `picks`; all if there are none.
+ * Probe asks for a tensor's shape, or for its elements: those at the crossings of all `picks`, or all of them without
+ * picks.
  */
 export type Probe =
   | { readonly tensor: string; readonly asks: 'shape' }

@@ -49,8 +49,8 @@ export function checkTensors(model: OnnxModel, names: readonly string[]): Set<st
 }
 
 /**
- * nameNodes gives the same model with every node under its unique `OnnxNode.name`, in topological order, so that what a
- * runtime says of nodes can be mapped back.
+ * nameNodes gives the same model with every node under its unique `OnnxNode.name`, in topological order, so that a
+ * runtime's messages about nodes can be mapped back.
  */
 export function nameNodes(model: OnnxModel): Uint8Array {
   const { encoded, nodes } = model.graph;

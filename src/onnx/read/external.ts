@@ -61,7 +61,7 @@ const INSIDE: Record<Message, ReadonlyMap<number, Message>> = {
 const PAGE_BYTES = 4096;
 const LINE_BYTES = 64;
 
-/** ExternalPlan gathers a partition's external data into one file, or leaves it where it is. */
+/** ExternalPlan gathers a partition's external data into one file, or leaves it in its files. */
 export class ExternalPlan {
   readonly #copies = new Map<string, ExternalCopy>();
   #end = 0;

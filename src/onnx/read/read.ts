@@ -35,7 +35,10 @@ export function readModel(bytes: Uint8Array, options: { name?: string } = {}): O
   return model;
 }
 
-/** adviceFirst gives one fault where the file is something else altogether: that one fault says it all. */
+/**
+ * adviceFirst reduces the faults to one where the file is something else altogether, since that fault explains the
+ * others.
+ */
 function adviceFirst(bytes: Uint8Array, problems: Problems) {
   const other = otherKind(bytes);
   return other === undefined ? problems.faults : [{ path: '', message: other }];

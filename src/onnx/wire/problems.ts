@@ -9,7 +9,9 @@ export class Problems {
   readonly #faults: Fault[] = [];
   #more = 0;
 
-  /** @param message what the thing at `path` has or is; without a path, what the file has or is */
+  /**
+   * @param message the fault at `path`, as in "has no name"; without a path, the fault of the file
+   */
   add(path: string, message: string): void {
     if (path === '') this.#keep('', `the file ${message}`);
     else this.#keep(path, message);

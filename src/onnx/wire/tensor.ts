@@ -28,7 +28,7 @@ const FIXED_BYTES: Partial<Record<TypedField, number>> = { floatData: 4, doubleD
 /** No runtime has tensors of more axes than a machine word has bits; a hostile file could list millions. */
 const MOST_AXES = 64;
 
-/** TensorParts are what a TensorProto says about itself. Its values are counted, not decoded. */
+/** TensorParts are the declarations of a TensorProto. Its values are counted, not decoded. */
 interface TensorParts {
   name: string;
   code: number;
@@ -178,7 +178,7 @@ function elementCount(dims: readonly number[], where: string, problems: Problems
 function bytesOf(parts: TensorParts, count: number, where: string, problems: Problems): number {
   const element = elementOf(parts.code);
   if (parts.code === 0) problems.add(where, 'has no element type');
-  // Of a type that this table does not know, the bytes are whatever the file holds.
+  // For a type that this table does not know, the length of the bytes is taken as it is.
   if (element === undefined) return parts.rawBytes ?? wholeNumber(parts.external.get('length') ?? '') ?? 0;
   return element.dtype === 'string' ? parts.textBytes : Math.ceil((count * element.bits) / 8);
 }
@@ -212,7 +212,7 @@ function externalOf(
   const location = parts.external.get('location') ?? '';
   const offset = wholeNumber(parts.external.get('offset') ?? '0');
   const length = wholeNumber(parts.external.get('length') ?? String(byteLength));
-  if (location === '') problems.add(where, 'is external but says no location');
+  if (location === '') problems.add(where, 'is external but has no location');
   if (/^([/\\]|[A-Za-z]:)|(^|[/\\])\.\.([/\\]|$)/.test(location))
     problems.add(where, `lies outside the model's folder: ${quoted(location)}`);
   if (offset === undefined || length === undefined) {

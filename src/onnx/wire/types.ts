@@ -1,4 +1,4 @@
-/** OnnxModel is a model as read: views into its bytes, so that what is extracted is what was there. */
+/** OnnxModel is a model as read: views into its bytes, so that extracted parts are copies of the original bytes. */
 export interface OnnxModel {
   /** The model's name in messages. */
   readonly name: string;

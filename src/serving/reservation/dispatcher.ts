@@ -26,9 +26,7 @@ export class Dispatcher {
   readonly planned: Int32Array;
   /** `mostPlanned` is the largest of `planned`. */
   readonly mostPlanned: number;
-  /**
-   * `startsAt` is when a full batch of each pipeline would start, if it did all its waiting at the beginning.
-   */
+  /** `startsAt` is when a full batch of each pipeline would start, with all its waiting at the beginning. */
   private readonly startsAt: Float64Array;
   /**
    * `changed` is 1 for each pipeline to which a batch was dispatched since it was last probed or estimated.

@@ -129,9 +129,9 @@ export class GapBooking implements Booking {
   }
 
   /**
-   * offer looks at what a device could do for the stage, and takes it into the path where the batch leaves it
-   * sooner than `least`.
-   * @returns when the batch leaves the device taken last
+   * offer considers a device for the stage, and writes it into the path where the batch would leave it sooner than
+   * `least`.
+   * @returns when the batch leaves the device that is now in the path
    */
   private offer(path: Path, k: number, device: number, inGap: boolean, least: number): number {
     const { table, transferNs, latencyNs } = this;

@@ -1,9 +1,9 @@
 import { grownColumn } from '../../collections/index.js';
 
 /**
- * ReservationTable knows who has which resource when. For each resource (a virtual GPU, an uplink or a
- * downlink) it holds the reservations in the order of their starts, none overlapping, with the gaps between
- * them. Finished reservations are removed, so rows stay short.
+ * ReservationTable holds the reservations of every resource (a virtual GPU, an uplink or a downlink). They are in the
+ * order of their starts, do not overlap, and leave gaps between them. Finished reservations are removed, so rows stay
+ * short.
  */
 export class ReservationTable {
   private stride = 4;

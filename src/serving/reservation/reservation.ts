@@ -129,7 +129,7 @@ export class ReservationCore implements ServingCore {
     return this.life.pending;
   }
 
-  /** inUse counts what memory follows, reservations included. */
+  /** inUse counts the requests, tasks, batches and reservations in use. Memory follows these counts. */
   get inUse(): { requests: number; tasks: number; batches: number; reservations: number } {
     return { ...this.life.inUse, reservations: this.booking.kept };
   }
@@ -170,7 +170,7 @@ export class ReservationCore implements ServingCore {
     return this.life.cancelled(request);
   }
 
-  /** wouldDrop is always false: reservations tell about batches, not about a request that is not in yet. */
+  /** wouldDrop is always false: reservations exist for batches, and do not tell about a request that is not in yet. */
   wouldDrop(): boolean {
     return false;
   }
@@ -244,7 +244,7 @@ export class ReservationCore implements ServingCore {
   }
 
   /**
-   * serve runs Algorithm 1 over and over until the oldest request waits.
+   * serve repeats Algorithm 1 until the oldest request waits.
    * @returns when to look at the queue again
    */
   private serve(at: number, model: number): number {
@@ -298,8 +298,8 @@ export class ReservationCore implements ServingCore {
   }
 
   /**
-   * relaxIfUnused gives pipelines another chance that their own bad record has kept from a model for as long
-   * as its SLO.
+   * relaxIfUnused gives pipelines another chance when their own expected times have kept them from any work for as long
+   * as the model's SLO.
    */
   private relaxIfUnused(at: number, model: number, deadline: number): void {
     const { sloNs, entries } = this.topology.models[model] as ServedModel;
@@ -327,9 +327,9 @@ export class ReservationCore implements ServingCore {
   }
 
   /**
-   * waitQuietly leaves the batch to wait. The batch that was found to be in time stays so for as long as it
-   * would be early. Whatever arrives, its last moment is not before that of the slowest batch. Until then,
-   * arrivals need no thought.
+   * waitQuietly leaves the batch to wait, and sets until when arrivals need no new decision. The batch that was found
+   * to be in time stays so for as long as it would end before the deadline. Whatever arrives, its last moment is no
+   * earlier than that of the slowest batch.
    * @returns when to look at the queue again
    */
   private waitQuietly(at: number, model: number, size: number, deadline: number, until: number): number {

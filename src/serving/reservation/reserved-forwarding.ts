@@ -9,8 +9,8 @@ import type { ReservationState } from './reservation-state.js';
 
 /**
  * ReservedForwarding lets every device and link serve its reservations in their order, each as soon as its batch is
- * there. Where everything takes as long as expected, that is at the reserved times. Where it does not, the
- * reservations are corrected by what happened (§5.4).
+ * there. Where every step takes as long as expected, steps begin at the reserved times. Otherwise reservations are
+ * moved to fit the measured times (§5.4).
  */
 export class ReservedForwarding implements Forwarding {
   /**
@@ -130,7 +130,7 @@ export class ReservedForwarding implements Forwarding {
     return lost;
   }
 
-  /** decide starts what is due on every resource that something has changed for. */
+  /** decide starts every step that is due on the resources that have changed. */
   decide(at: number): void {
     for (let i = 0; i < this.touchedCount; i++) {
       const resource = this.touched[i] as number;
@@ -233,9 +233,9 @@ export class ReservedForwarding implements Forwarding {
   }
 
   /**
-   * postpone keeps a late batch on its path and moves its reservations back as far as it must, over those of
-   * others if need be: those move when their turn comes. A search for free slots would send the batch behind
-   * everything reserved ahead, and its own slots would be lost.
+   * postpone keeps a late batch on its path and moves its reservations back as far as it must, over those of other
+   * batches if need be. Those move when their turn comes. A search for free slots would instead put the batch behind
+   * all reservations, and leave its own slots unused.
    */
   private postpone(at: number, batch: number, stage: number): void {
     const stages = this.stages[this.journeys.entry[batch] as number] as number;
@@ -264,7 +264,7 @@ export class ReservedForwarding implements Forwarding {
     }
   }
 
-  /** findWay reserves the rest of the path anew; where a stage has no device left, the path ends. */
+  /** findWay reserves the rest of the path again; where a stage has no device left, the path ends. */
   private findWay(at: number, batch: number, stage: number): void {
     this.dropReservations(at, batch, stage);
     const entry = this.journeys.entry[batch] as number;

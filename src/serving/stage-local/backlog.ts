@@ -53,8 +53,8 @@ export class Backlog {
   }
 
   /**
-   * isTooLong tells whether a task that came now would be too late in every one of these pipelines. It is
-   * false where there are none.
+   * isTooLong tells whether a task that came now would be too late in every one of these pipelines. It is false where
+   * there are none.
    * @param ahead tasks that will come before it and are in no pipeline yet; each pipeline gets its planned
    *   share of them
    */
@@ -69,9 +69,9 @@ export class Backlog {
   }
 
   /**
-   * earliestEnd is the earliest end of a task that entered the pipeline last, behind `ahead` tasks more than
-   * are in it: undefined where it would not wait anywhere. Nanoseconds. It is a lower bound, where as many
-   * tasks wait behind this one as before it.
+   * earliestEnd is a lower bound, in nanoseconds, on the end of a task that entered the pipeline last, behind `ahead`
+   * tasks more than are in it. It is undefined where the task would not wait anywhere. The bound takes the smallest
+   * batch that the task is expected to be in, if as many tasks come behind it as wait before it.
    */
   private earliestEnd(at: number, entry: number, ahead: number): number | undefined {
     let before = ahead;

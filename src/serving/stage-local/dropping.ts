@@ -103,7 +103,7 @@ class ByDeadline implements Dropping {
 }
 
 /**
- * ByDevice gives tasks up by what the device that takes them next can still do in time: nearly-full and
+ * ByDevice gives tasks up by the batches that the device which takes them next can still end in time: nearly-full and
  * queueing.
  */
 class ByDevice implements Dropping {

@@ -217,10 +217,7 @@ export class StageLocalCore implements ServingCore {
       this.moveOn(at, queue);
   }
 
-  /**
-   * moveOn places all tasks of a queue anew, where they can be served. Those in the background go with the
-   * others.
-   */
+  /** moveOn places all tasks of a queue again, where they can be served. Those in the background go with the others. */
   private moveOn(at: number, queue: number): void {
     for (let task = this.background.first(queue); task !== NONE; task = this.background.first(queue)) {
       this.background.remove(queue, task);
@@ -348,8 +345,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   /**
-   * relaxIfUnused gives a pool another chance that its own bad record has kept from work for as long as an
-   * SLO.
+   * relaxIfUnused gives a pool another chance when its own expected times have kept it from work for as long as an SLO.
    */
   private relaxIfUnused(at: number, pool: number, head: number): void {
     const { model } = this.pools[pool] as Pool;

@@ -63,8 +63,8 @@ export interface TaskPlacement {
    */
   deviceDown(device: number): readonly number[];
   /**
-   * broken lists the queues whose tasks must be placed anew after a pool has lost a device: none while the
-   * pool has another.
+   * broken lists the queues whose tasks must be placed again after a pool has lost a device: none while the pool has
+   * another.
    */
   broken(pool: number): readonly number[];
 }

@@ -11,10 +11,10 @@ export type FeedbackCorrection =
   | { kind: 'steps'; weight: number; deviations: number };
 
 /**
- * ReservationCorrection says what the reservation scheduler learns from executions and transfers that take
- * other than expected (PPipe §5.4, feedback correction).
+ * ReservationCorrection says how the reservation scheduler learns from executions and transfers that take longer or
+ * shorter than expected (PPipe §5.4, feedback correction).
  * - none: it learns nothing.
- * - average: reservations follow what happened. Expected durations are the planned ones, scaled by a moving
+ * - average: reservations follow measured times. Expected durations are the planned ones, scaled by a moving
  *   average of measured over planned, plus `deviations` mean absolute deviations.
  */
 export type ReservationCorrection =

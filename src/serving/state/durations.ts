@@ -13,9 +13,9 @@ const MOST_OF_ROOM = 0.7;
 type Correction = FeedbackCorrection | ReservationCorrection;
 
 /**
- * Durations says how long executions and transfers are expected to take: as planned, or scaled by what they
- * took. A correction that counts deviations scales both, in whole nanoseconds, as reservations are. A
- * correction without deviations scales only executions.
+ * Durations holds how long executions and transfers are expected to take: as planned, or scaled by measured times. A
+ * correction that counts deviations scales both, in whole nanoseconds, as reservations are. A correction without
+ * deviations scales only executions.
  */
 export class Durations {
   private readonly executions: StepTimes;
@@ -152,7 +152,7 @@ export class Durations {
     return this.mostDeviations * deviationNs <= roomNs ? this.mostDeviations : roomNs / deviationNs;
   }
 
-  /** addUpTo sums the work anew for a pool and all earlier pools of its pipeline. */
+  /** addUpTo sums the work again for a pool and all earlier pools of its pipeline. */
   private addUpTo(pool: number): void {
     this.addUp(pool);
     for (let at = pool - 1; at >= 0 && this.stages[at] !== 1; at--) this.addUp(at);
@@ -252,7 +252,7 @@ class StepTimes {
     return this.planned[(this.rowOf[pool] as number) + size] as number;
   }
 
-  /** meanNs is what a step took in the mean, without added deviations. */
+  /** meanNs is the mean of the measured times of a step, without added deviations. */
   meanNs(pool: number, size: number): number {
     return (this.ratio[pool] as number) * this.plannedNs(pool, size);
   }
@@ -262,7 +262,7 @@ class StepTimes {
     return (this.deviation[pool] as number) * this.plannedNs(pool, size);
   }
 
-  /** expect sets the expected times of a pool to the mean plus so many deviations. */
+  /** expect sets the expected times of a pool to the mean plus this many deviations. */
   expect(pool: number, deviations: number): void {
     if (this.correction.kind === 'none') return;
     const factor = (this.ratio[pool] as number) + deviations * (this.deviation[pool] as number);

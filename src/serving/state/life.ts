@@ -13,7 +13,7 @@ export interface LifeLimits {
   readonly mostTries: number;
 }
 
-/** LifeOptions holds what a RequestLife is made from. */
+/** LifeOptions holds the parts of a RequestLife. */
 export interface LifeOptions {
   readonly topology: Topology;
   readonly decisions: Decisions;
@@ -124,7 +124,7 @@ export class RequestLife {
     return true;
   }
 
-  /** due forgets the time that was asked for, so that the next one is told whatever it is. */
+  /** due forgets the time that was asked for, so that the next wakeAt is passed on whatever its time. */
   due(): void {
     this.wakeTold = Number.POSITIVE_INFINITY;
   }

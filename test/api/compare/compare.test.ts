@@ -110,7 +110,7 @@ describe('compareSpec()', () => {
     expect(late.rows[0]?.reasons?.join()).toContain('leaves nothing of the SLO');
   });
 
-  it('sweeps SLOs as multiples of each model and margins as fractions', async () => {
+  it("sweeps SLOs as multiples of each model's SLO, and margins as fractions", async () => {
     const { path, problem } = await writeRandomSpec(folder, 5, { models: 2 });
     const { document } = await compareSpec(path, { sweeps: ['slo=2x..10x:3', 'margin=0..0.6:2'] });
     const fastest = problem.models.map(({ profile }) =>
@@ -140,7 +140,7 @@ describe('compareSpec()', () => {
     });
   });
 
-  it('keeps the rows that are done when interrupted', async () => {
+  it('keeps the rows that are done when it is interrupted', async () => {
     const abort = new AbortController();
     const whole = await compareSpec(EXAMPLE, { sweeps: ['slo=2x..10x:20'] });
     const { document } = await compareSpec(EXAMPLE, {
@@ -184,7 +184,7 @@ describe('compareSpec()', () => {
     expect(read[1]?.reasons).toContain('on P4 it takes');
   });
 
-  it('refuses invalid mixes and sweeps, all at once', async () => {
+  it('refuses invalid mixes and sweeps and reports them all at once', async () => {
     const mixFile = join(folder, 'mixes.txt');
     await writeFile(mixFile, '# ours\nL4=4\n\nL5=1\n');
     const asked = {
@@ -218,7 +218,7 @@ describe('compareSpec()', () => {
   });
 });
 
-/** priced writes a spec of one tiny model over classes with these prices. It is solved in no time. */
+/** priced writes a spec of one tiny model over classes with these prices. Solving it takes no noticeable time. */
 async function priced(prices: readonly number[]): Promise<string> {
   const names = prices.map((_, k) => `C${k}`);
   const profile: Profile = {
@@ -269,7 +269,7 @@ describe('compareSpec() with a budget', () => {
     }
   });
 
-  it('spreads at most 60 mixes evenly when there are more, one of a single class among them', async () => {
+  it('spreads at most 60 mixes evenly when there are more, with one of a single class among them', async () => {
     const prices = [0.7, 0.31, 1.9];
     const { document } = await compareSpec(await priced(prices), { budget: 60 });
     const full = new Set(fullMixes(prices, 60));
@@ -280,7 +280,7 @@ describe('compareSpec() with a budget', () => {
     expect(mixes).toContain('0,193,0');
   });
 
-  it('marks the frontier, where no mix is cheaper and as fast', async () => {
+  it('marks as the frontier the mixes that no other beats in both price and rate', async () => {
     const { document } = await compareSpec(EXAMPLE, { budget: 6, sweeps: ['slo=3x..6x:2'] });
     const points = document.rows.flatMap((row) =>
       row.objective === undefined ? [] : [{ row, cost: row.hourlyCost as number, rps: row.objective.value }],

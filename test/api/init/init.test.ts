@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** This device has sizes 1 and 2 and batches 1 and 2; `wholeUs` is the whole model's latency at size 1, batch 1. */
+/** The device has sizes 1 and 2 and batches 1 and 2. `wholeUs` is the whole model's latency at size 1, batch 1. */
 function device(blocks: number[], wholeUs?: number): DeviceProfile {
   const times = (factor: number) => blocks.map((us) => factor * us);
   return {
@@ -81,7 +81,7 @@ const begun = async (files: readonly string[], options: Partial<Parameters<typeo
   return made;
 };
 
-/** OPTION matches a line that is commented out: a "#" with no blank behind it. */
+/** OPTION matches a line that is commented out: a "#" with no space after it. */
 const OPTION = /^( *)#(?! )(.*)$/;
 
 /** The indices of the lines that are options. */
@@ -110,7 +110,7 @@ describe('initSpec()', () => {
     expect(spec.models.map(({ profile }) => profile)).toEqual(files);
   });
 
-  it('escapes in names all that a terminal or an editor would obey', async () => {
+  it('escapes every character in names that a terminal or an editor would obey', async () => {
     const obeyed = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).filter(
       (character) => harmlessLine(character) !== character,
     );
@@ -134,7 +134,7 @@ describe('initSpec()', () => {
     });
   });
 
-  it('proposes five times the fastest latency: of the whole model, or of its blocks', async () => {
+  it('proposes as the SLO five times the fastest latency, of the whole model or of its blocks', async () => {
     const { models, text } = await begun(['one.json', 'two.json']);
     expect(models.map(({ sloMs }) => sloMs)).toEqual([10, 34.5]);
     expect(text).toContain(
@@ -143,14 +143,15 @@ describe('initSpec()', () => {
     expect(text).toContain(
       '5 × 6.9 ms, the fastest latency in its profile\n    # (whole model, batch 1, on L4)',
     );
-    // The class with the fastest whole model counts, also where another has faster blocks.
+    // The class with the fastest whole model counts, even where another has faster blocks.
     const classes = { A: device([3000, 3200], 6000), B: device([4000, 4100], 5000) };
     await save('classes.json', profileOf('classes', classes));
     expect((await begun(['classes.json'])).models[0]).toMatchObject({
       sloMs: 25,
       from: { deviceClass: 'B' },
     });
-    // Plans sum the blocks up. Where these take over three times as long, an SLO from the whole model could not be met.
+    // Plans add up the blocks. Where the blocks take over three times as long as the whole, an SLO from the whole model
+    // could not be met.
     await save('sum.json', profileOf('sum', { L4: device([3000, 3300], 1000) }));
     expect((await begun(['sum.json'])).models[0]).toMatchObject({
       sloMs: 31.5,
@@ -163,7 +164,7 @@ describe('initSpec()', () => {
     expect((await planned(fixed.text)).status).toBe('optimal');
   });
 
-  it('takes a given SLO, and gives no reason for it then', async () => {
+  it('takes a given SLO, and then gives no reason for it', async () => {
     const { spec, text } = await begun(['one.json', 'two.json'], { slo: 77 });
     expect(spec.models.map(({ sloMs }) => sloMs)).toEqual([77, 77]);
     expect(text).not.toContain('proposal');
@@ -181,20 +182,20 @@ describe('initSpec()', () => {
     [['one.json']],
     [['one.json', 'two.json']],
     [['odd.json']],
-  ])('writes options for %j of which each can be set, alone and with the others', async (files) => {
+  ])('writes options for %j, each of which can be set, alone and with the others', async (files) => {
     const { text } = await begun(files);
     const options = optionsOf(text);
     expect(options.length).toBeGreaterThanOrEqual(22);
     for (const line of options) {
       const changed = set(text, [line]);
       expect(changed).not.toBe(text);
-      // The option is heard: the spec says more than before.
+      // The option has an effect: the spec says more than before.
       const before = parseArtifact(text, 's.yaml', ['pooled']).value;
       expect(parseArtifact(changed, 's.yaml', ['pooled']).value).not.toEqual(before);
       const outcome = await planned(changed);
       expect({ line: text.split('\n')[line], status: outcome.status }).toMatchObject({ status: 'optimal' });
     }
-    // Two margins for one SLO are refused, and the comment says so.
+    // Two margins for one SLO are refused, as the comment says.
     const margins = options.filter((line) => /#sloMarginMs/.test(text.split('\n')[line] as string));
     const all = options.filter((line) => !margins.includes(line));
     const statusOf = async (changed: string) => (await planned(changed)).status;
@@ -205,7 +206,7 @@ describe('initSpec()', () => {
       ).toMatch(/optimal|feasible/);
   });
 
-  it('has every field of the schemas in it', async () => {
+  it('names every field of the schemas', async () => {
     const { text } = await begun(['one.json']);
     const everything = set(text, optionsOf(text));
     const { value } = parseArtifact(everything.replaceAll(/^ +sloMarginMs.*\n/gm, ''), 's.yaml', [

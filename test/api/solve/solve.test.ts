@@ -32,7 +32,7 @@ function planned(solved: Solved): Extract<Solved, { outcome: 'plan' }> {
 }
 
 describe('solveSpec() explains a plan', () => {
-  it('with the value of one GPU more or less, and the SLOs at which the plan changes', async () => {
+  it('with the value of one GPU more or less, and with the SLOs at which the plan changes', async () => {
     let told = 0;
     for (let seed = 1; seed <= cases(3, 8); seed++) {
       const { path, problem } = await writeRandomSpec(folder, seed);
@@ -82,7 +82,7 @@ describe('solveSpec() explains a plan', () => {
     }
   }
 
-  it('partially when interrupted, and says so, while the plan is written all the same', async () => {
+  it('only in part when it is interrupted, and tells so, while the plan is written all the same', async () => {
     const abort = new AbortController();
     const output = join(folder, 'interrupted.json');
     const solved = planned(
@@ -103,8 +103,8 @@ describe('solveSpec() explains a plan', () => {
   });
 });
 
-describe('solveSpec() explains that there is no plan', () => {
-  it('with the smallest feasible SLO, which has a plan while smaller ones have none', async () => {
+describe('solveSpec() without a feasible plan', () => {
+  it('explains it with the smallest feasible SLO, which has a plan while smaller SLOs have none', async () => {
     let tried = 0;
     for (let seed = 1; seed <= cases(4, 10); seed++) {
       const { problem } = await writeRandomSpec(folder, seed);
@@ -133,11 +133,11 @@ describe('solveSpec() explains that there is no plan', () => {
   }
 });
 
-describe('solveSpec() plans baselines', () => {
+describe('solveSpec() with a baseline', () => {
   it.each([
     'no-partitioning',
     'dart-r',
-  ] as const)('%s: its plan says so and is checked as one', async (baseline) => {
+  ] as const)('makes the plan of %s, which says so and is checked as a baseline', async (baseline) => {
     const output = join(folder, `${baseline}.json`);
     const solved = planned(await solveSpec(EXAMPLE, { baseline, output }));
     const best = planned(await solveSpec(EXAMPLE));
@@ -152,7 +152,7 @@ describe('solveSpec() plans baselines', () => {
     ]);
   });
 
-  it('and refuses options that a baseline does not have', async () => {
+  it('refuses options that baselines do not have', async () => {
     await expect(
       solveSpec(EXAMPLE, { baseline: 'dart-r', explain: true, formulation: 'literal' }),
     ).rejects.toThrow(/`explain`: .*\n.*`formulation` literal: /);
@@ -161,7 +161,7 @@ describe('solveSpec() plans baselines', () => {
   });
 });
 
-describe('solveSpec() by the literal formulation', () => {
+describe('solveSpec() with the literal formulation', () => {
   it('finds the same optimum on small specs, and its plan says so', async () => {
     let found = 0;
     for (let seed = 1; seed <= cases(2, 5); seed++) {
@@ -179,7 +179,7 @@ describe('solveSpec() by the literal formulation', () => {
     expect(found).toBeGreaterThan(cases(1, 2));
   });
 
-  it('refuses a spec that is too large, with the sizes', async () => {
+  it('refuses a spec that is too large, with its sizes', async () => {
     await expect(solveSpec(EXAMPLE, { formulation: 'literal' })).rejects.toThrow(
       'it would have 6464 choices, a binary each; at most 4000 are solved',
     );

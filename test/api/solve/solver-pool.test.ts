@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-// The pool is not exported by the library. Nothing else shows that its solvers are kept.
+// The pool is not exported by the library, and nothing else shows that its solvers are kept.
 import { SolverPool } from '../../../src/api/solve/solver-pool.js';
 import { InputError } from '../../../src/artifacts/index.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
@@ -38,7 +38,7 @@ describe('SolverPool', () => {
     await expect(pool.run({ kind: 'plan', problem: PROBLEM })).rejects.toThrow('ended without an answer');
   });
 
-  it('ends its jobs with what they have after its signal is aborted', async () => {
+  it('ends its jobs with what they have found after its signal is aborted', async () => {
     const abort = new AbortController();
     pool = new SolverPool({ signal: abort.signal });
     const solved = await pool.run({ kind: 'plan', problem: PROBLEM });

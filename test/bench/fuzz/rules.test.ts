@@ -12,7 +12,7 @@ import { changesOf, pictureOf } from '../../../bench/fuzz/watch.js';
 describe('the rules of the fuzzers', () => {
   const ran: Ran = { args: ['validate', 'f'], code: 2, stdout: '', stderr: 'error: Cannot read f\n' };
 
-  it('let an ordinary refusal pass', () => {
+  it('accept an ordinary refusal', () => {
     expect(faultsOf(ran)).toEqual([]);
     expect(faultsOf({ ...ran, args: ['validate', '--json'], stdout: '{}' })).toEqual([]);
   });
@@ -52,8 +52,8 @@ describe('the rules of the fuzzers', () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
 });
 
-describe('the mutations', () => {
-  it('are the same again from the same seed and number, and others from others', () => {
+describe('mutations', () => {
+  it('are the same from the same seed and number, and differ from other seeds and numbers', () => {
     const document = { kind: 'x', list: [1, 2, { name: 'a' }, { name: 'b' }] };
     const bytes = Buffer.from([0x0a, 3, 0x61, 0x62, 0x63, 0x10, 5]);
     const made = (seed: number, number: number) => {
@@ -70,7 +70,7 @@ describe('the mutations', () => {
     expect(made(1, 0)).not.toBe(made(2, 0));
   });
 
-  it('leave the document that they are given as it was', () => {
+  it('leave the given document unchanged', () => {
     const document = { a: [1, { b: 'c' }], d: 2 };
     for (let i = 0; i < 100; i++) mutateJson(new Dice(i, 'kept'), document);
     expect(document).toEqual({ a: [1, { b: 'c' }], d: 2 });

@@ -10,7 +10,7 @@ interface Asked {
   readonly devices?: Readonly<Record<string, DeviceClass>>;
   readonly models?: readonly object[];
   readonly planner?: object;
-  /** GPUs that the plan uses, by class. */
+  /** The GPUs in use, by class. */
   readonly used?: Readonly<Record<string, number>>;
   readonly planned?: readonly object[];
   readonly plan?: object;
@@ -57,7 +57,7 @@ function told({ objective = 'throughput', bound, value = bound, ...asked }: Aske
 }
 
 const LOW = (bound: number, value: number) => [
-  `/objective/bound is ${bound}, and a plan made by hand comes to ${value}`,
+  `/objective/bound is ${bound}, but a plan made by hand has the value ${value}`,
 ];
 
 describe('boundFaults() of throughput', () => {
@@ -66,7 +66,7 @@ describe('boundFaults() of throughput', () => {
     expect(told({ bound: 2999 })).toEqual(LOW(2999, 3000));
   });
 
-  test('takes the batch that serves most of those that meet the SLO without its margin', () => {
+  test('takes the best batch among those that meet the SLO less its margin', () => {
     const roomy = model({ sloUs: 2000, sloMarginUs: 400 });
     expect(told({ bound: 3749, models: [roomy] })).toEqual(LOW(3749, 3750));
     expect(told({ bound: 3001, models: [model({ sloUs: 1999 })] })).toEqual([]);
@@ -82,7 +82,7 @@ describe('boundFaults() of throughput', () => {
     expect(told({ bound: 3001, ...later })).toEqual(LOW(3001, 3750));
   });
 
-  test('takes batches of one where no rate was estimated to fill them at', () => {
+  test('takes batches of one where no rate is known to fill batches', () => {
     const models = [model({ sloUs: 2000, batchFormation: { factor: 1, estimatedRps: 'no-partitioning' } })];
     expect(told({ bound: 3001, models })).toEqual([]);
     expect(told({ bound: 2999, models })).toEqual(LOW(2999, 3000));
@@ -90,17 +90,17 @@ describe('boundFaults() of throughput', () => {
     expect(told({ bound: 3001, models: atOnce })).toEqual(LOW(3001, 3750));
   });
 
-  test('gives GPUs that are left idle to the model that is served least', () => {
+  test('gives idle GPUs to the model that is served least', () => {
     const planned = [{ pipelines: [], throughputRps: 1200 }];
     expect(told({ bound: 3199, planned, used: { A: 1 } })).toEqual(LOW(3199, 3200));
     expect(told({ bound: 3200, planned, used: { A: 1 } })).toEqual([]);
     const two = [model(), model({ weight: 2 })];
-    // One GPU for the first and two for the second: 1000 requests per second for each unit of weight.
+    // One GPU goes to the first model and two to the second: 1000 requests per second for each unit of weight.
     expect(told({ bound: 999, models: two })).toEqual(LOW(999, 1000));
     expect(told({ bound: 1000, models: two })).toEqual([]);
   });
 
-  test('counts neither GPUs that are taken, nor classes that a model may not use or that lack memory', () => {
+  test('leaves out GPUs that are taken, and classes that a model may not use or that lack memory', () => {
     expect(told({ bound: 2000, devices: { A: { ...A, taken: 1 } } })).toEqual([]);
     expect(told({ bound: 1999, devices: { A: { ...A, taken: 1 } } })).toEqual(LOW(1999, 2000));
     const devices = { A, B: { count: 1 } };
@@ -110,11 +110,11 @@ describe('boundFaults() of throughput', () => {
     expect(told({ bound: 1, devices: { A: { ...A, memoryGiB: 1.9 } } })).toEqual([]);
   });
 
-  test('leaves a model of weight 0 out', () => {
+  test('leaves out a model of weight 0', () => {
     expect(told({ bound: 2999, models: [model(), model({ weight: 0 })] })).toEqual(LOW(2999, 3000));
   });
 
-  test('says nothing of bounds that hold for some plans only', () => {
+  test('ignores bounds that hold only for some plans', () => {
     expect(told({ bound: 1, plan: { baseline: 'no-partitioning' } })).toEqual([]);
     expect(told({ bound: 1, plan: { formulation: 'literal' } })).toEqual([]);
     expect(told({ bound: 1, planner: { virtualPer: 'server' } })).toEqual([]);
@@ -123,19 +123,19 @@ describe('boundFaults() of throughput', () => {
 });
 
 describe('boundFaults() of prices', () => {
-  test('finds a bound above what whole models cost on the class that is cheapest for each', () => {
+  test('finds a bound above the cost of whole models, each on the class that is cheapest for it', () => {
     const models = [model({ rps: 2500 })];
     expect(told({ objective: 'cost', bound: 6, value: 8, models })).toEqual([]);
     expect(told({ objective: 'cost', bound: 6.1, value: 8, models })).toEqual(LOW(6.1, 6));
     expect(told({ objective: 'power', bound: 31, value: 40, models })).toEqual(LOW(31, 30));
-    // Two of B serve as much, for 5; where there is but one, three of A are left.
+    // Two B serve as much, for 5. With only one B, three A are needed.
     const B = { count: 2, hourlyCost: 2.5 };
     expect(told({ objective: 'cost', bound: 5.1, value: 8, models, devices: { A, B } })).toEqual(LOW(5.1, 5));
     const one = { A, B: { ...B, count: 1 } };
     expect(told({ objective: 'cost', bound: 5.1, value: 8, models, devices: one })).toEqual([]);
   });
 
-  test('gives every model GPUs of its own, and none that are not there', () => {
+  test('gives every model GPUs of its own, and no more than the cluster has', () => {
     const models = [model({ rps: 1500 }), model({ rps: 900 })];
     expect(told({ objective: 'cost', bound: 6, value: 8, models })).toEqual([]);
     expect(told({ objective: 'cost', bound: 6.1, value: 8, models })).toEqual(LOW(6.1, 6));
@@ -162,7 +162,7 @@ describe('boundFaults() of prices', () => {
     expect(asked(900)).toEqual(LOW(8, 6));
     expect(asked(1500, { bound: 6 })).toEqual([]);
     expect(asked(900, { bound: 6 })).toEqual(LOW(6, 2));
-    // Pools that share GPUs do not give them back one by one.
+    // Pools that share GPUs cannot return them one by one.
     expect(asked(900, { planner: { wholeGpusPer: 'class' } })).toEqual([]);
   });
 });

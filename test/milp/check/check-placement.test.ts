@@ -5,7 +5,10 @@ import type { PlanBody, PooledProblem, WholeGpusPer } from '../../../src/milp/pr
 import { streamOf } from '../../../src/random/index.js';
 import { counted } from '../counted.js';
 
-/** Two pipelines of two partitions on class A (four servers of two GPUs, one GPU taken), of halves and of whole GPUs. */
+/**
+ * The plan has two pipelines of two partitions on class A, which has four servers of two GPUs, one GPU taken.
+ * Partitions are on halves and on whole GPUs.
+ */
 const MODELS = [
   {
     pipelines: [{ partitions: [part(2, 4), part(1, 1)] }, { partitions: [part(2, 1), part(1, 1)] }],
@@ -22,7 +25,7 @@ function on(at: string, pipeline: number, partition: number, virtual: number): P
   return { server, gpu: Number(gpu), class: 'A', virtual, model: 0, pipeline, partition };
 }
 
-/** Keeps every rule. */
+/** This placement keeps every rule. */
 const GOOD: readonly Placement[] = [
   on('A-0/0', 0, 0, 2),
   on('A-0/0', 0, 0, 2),
@@ -57,7 +60,7 @@ describe('placementFaults() of rows of GPUs', () => {
     'pool',
     'position',
     'class',
-  ] as const)('finds in rows what it finds in their GPUs, under %s', (rule) => {
+  ] as const)('finds the same faults in a row as in its GPUs listed one by one, under %s', (rule) => {
     const { uniform } = streamOf(1, rule);
     const upTo = (n: number) => Math.floor(uniform() * n);
     const seen = { sound: 0, faulty: 0 };
@@ -82,7 +85,7 @@ describe('placementFaults() of rows of GPUs', () => {
     expect(Math.min(seen.sound, seen.faulty)).toBeGreaterThan(50);
   });
 
-  test('names a row by its first GPU, and says how many of its GPUs are not there', () => {
+  test('names a row by its first GPU, and tells how many of its GPUs do not exist', () => {
     const row = { ...on('A-0/0', 0, 0, 2), count: 2 };
     const rest = GOOD.slice(4);
     expect(told([row, row, ...rest], 'pool')).toEqual([]);
@@ -93,17 +96,13 @@ describe('placementFaults() of rows of GPUs', () => {
       ].toSorted((a, b) => b.localeCompare(a)),
     );
     expect(told([row, row, ...rest.slice(0, -1), { ...on('A-2/1', 1, 1, 1), count: 3 }], 'pool')[1]).toBe(
-      '/placement/4 is on 3 GPUs, of which the last 1 are not there or taken',
+      '/placement/4 is on 3 GPUs, of which the last 1 do not exist or are taken',
     );
   });
 });
 
 describe('placementFaults()', () => {
-  test.each([
-    'pool',
-    'position',
-    'class',
-  ] as const)('finds nothing wrong with whole GPUs per pool under %s', (rule) => {
+  test.each(['pool', 'position', 'class'] as const)('accepts whole GPUs per pool under %s', (rule) => {
     expect(told(GOOD, rule)).toEqual([]);
     expect(told(GOOD, rule, 'server')).toEqual([]);
   });
@@ -120,7 +119,7 @@ describe('placementFaults()', () => {
     ]);
   });
 
-  test('has one virtual size on a GPU where pools fill whole ones, and on a server where the rule says so', () => {
+  test('demands one virtual size on a GPU where pools fill whole GPUs, and on a server where the rule says so', () => {
     const beside = moved([6, { server: 'A-1', gpu: 1 }]);
     expect(told(beside, 'pool')).toEqual([]);
     expect(told(beside, 'pool', 'server')).toEqual(['/placement A-1 has unlike virtual sizes']);
@@ -132,7 +131,7 @@ describe('placementFaults()', () => {
     ]);
   });
 
-  test('sees the odd one though others like the first come after it', () => {
+  test('finds an unlike entry even between like ones', () => {
     const first = moved([4, { server: 'A-0' }]);
     const between = [first[0], first[4], first[1], ...first.slice(2, 4), ...first.slice(5)] as Placement[];
     expect(told(between, 'pool', 'gpu', 4)).toEqual([
@@ -145,23 +144,23 @@ describe('placementFaults()', () => {
   });
 
   test.each([
-    [{ server: 'A-1', gpu: 2 }, 'is on A-1 GPU 2, which is not there or taken'],
-    [{ server: 'A-3', gpu: 1 }, 'is on A-3 GPU 1, which is not there or taken'],
-    [{ server: 'A--1' }, 'is on A--1 GPU 0, which is not there or taken'],
-    [{ server: 'A-0.5' }, 'is on A-0.5 GPU 0, which is not there or taken'],
-    [{ server: 'B-0' }, 'is on B-0 GPU 0, which is not there or taken'],
-    [{ class: 'C' }, 'is on C, which the cluster has not'],
+    [{ server: 'A-1', gpu: 2 }, 'is on A-1 GPU 2, which does not exist or is taken'],
+    [{ server: 'A-3', gpu: 1 }, 'is on A-3 GPU 1, which does not exist or is taken'],
+    [{ server: 'A--1' }, 'is on A--1 GPU 0, which does not exist or is taken'],
+    [{ server: 'A-0.5' }, 'is on A-0.5 GPU 0, which does not exist or is taken'],
+    [{ server: 'B-0' }, 'is on B-0 GPU 0, which does not exist or is taken'],
+    [{ class: 'C' }, 'is on C, which the cluster does not have'],
     [{ server: 'B-0', class: 'B' }, 'is B 1/2; its partition is on A 1/2'],
     [{ virtual: 1 }, 'is A 1/1; its partition is on A 1/2'],
-  ])('says of a place that %j is none', (to, message) => {
+  ])('refuses a place that is %j', (to, message) => {
     expect(told(moved([4, to]), 'class')).toContain(`/placement/4 ${message}`);
   });
 
-  test('takes the last GPU that is not taken', () => {
+  test('accepts the last GPU that is not taken', () => {
     expect(told(moved([4, { server: 'A-3', gpu: 0 }]), 'pool')).toEqual([]);
   });
 
-  test('counts the virtual GPUs of every partition, and knows no others', () => {
+  test('counts the virtual GPUs of every partition, and refuses unknown partitions', () => {
     expect(told(GOOD.slice(1), 'pool')).toEqual([
       '/placement model/pipeline/partition 0/0/0 has 1 virtual GPUs unplaced',
     ]);
@@ -169,11 +168,11 @@ describe('placementFaults()', () => {
       '/placement model/pipeline/partition 0/1/0 has 1 virtual GPUs too many placed',
     ]);
     expect(told([...GOOD, on('A-1/0', 1, 2, 2)], 'class')).toEqual([
-      '/placement/7 is of 0/1/2, which the plan has not',
+      '/placement/7 is of 0/1/2, which the plan does not have',
     ]);
   });
 
-  test('counts the GPUs in use', () => {
+  test('compares the number of GPUs in use', () => {
     expect(told(GOOD, 'pool', 'gpu', 4)).toEqual(['/classes/A/used is 4; the placement uses 5']);
   });
 });

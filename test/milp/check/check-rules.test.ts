@@ -86,7 +86,7 @@ describe('checkPlan() of prices', () => {
       expect(told(plan, problem)).toMatch(/^\/objective\/value is .*, recomputed/);
     });
 
-  test('asks for the rate, to within a part in 10⁹', () => {
+  test('requires the rate, to within a part in 10⁹', () => {
     const { plan, problem } = planned({ objective: 'cost' });
     const served = firstModel(plan).throughputRps;
     expect(told(plan, withModel(problem, { rps: served * (1 + 1e-10) }))).toBe('');
@@ -102,17 +102,17 @@ describe('checkPlan() of prices', () => {
       told({ ...plan, status, objective: { ...plan.objective, ...objective } }, problem);
     expect(withObjective({ bound: value / 2, gap: 1 }, 'feasible')).toBe('');
     expect(withObjective({ bound: value / 2, gap: 1 }, 'optimal')).toBe(
-      '/status is optimal, and its gap is 1',
+      '/status is optimal, but its gap is 1',
     );
     expect(withObjective({ bound: value / 2, gap: 0.9 }, 'feasible')).toMatch(/\/objective\/gap is 0.9, rec/);
     expect(withObjective({ bound: value * 1.001 })).toMatch(/\/objective\/bound is .*does better/);
     expect(withObjective({ bound: 0, gap: Number.MAX_VALUE }, 'feasible')).toBe('');
-    expect(withObjective({ kind: 'power' })).toMatch(/\/objective\/kind is power, in the spec cost/);
+    expect(withObjective({ kind: 'power' })).toMatch(/\/objective\/kind is power; the spec has cost/);
   });
 });
 
 describe('checkPlan() of rules', () => {
-  test('asks for minimum shares, and lets a pipeline wait for them', () => {
+  test('requires minimum shares, and lets a pipeline serve less than it could because of them', () => {
     const { plan, problem } = planned({}, (random) => withModel(random, { minShare: { C1: 0.3 } }));
     const only = (name: string) =>
       firstModel(plan)
@@ -124,18 +124,18 @@ describe('checkPlan() of rules', () => {
       expect(told(plan, withModel(problem, { minShare: { C1: share * (1 + 1e-8) } }))).toMatch(
         /^\/models\/0 C1 takes part in .* less than/,
       );
-    // A pipeline that serves more than its slowest partition does is wrong under every rule.
+    // A pipeline that serves more than its slowest partition is a fault under every rule.
     Object.assign(firstPipeline(plan), { throughputRps: firstPipeline(plan).throughputRps * 1.1 });
     expect(told(plan, problem)).toMatch(/\/models\/0\/pipelines\/0\/throughputRps is/);
   });
 
-  test('lets no pipeline wait where no share is asked for', () => {
+  test('lets no pipeline serve less than it could where no share is asked for', () => {
     const { plan, problem } = planned({});
     Object.assign(firstPipeline(plan), { throughputRps: firstPipeline(plan).throughputRps * 0.9 });
     expect(told(plan, problem)).toMatch(/\/models\/0\/pipelines\/0\/throughputRps is/);
   });
 
-  test('has one batch size in a pipeline, unless batches are free', () => {
+  test('requires one batch size in a pipeline, unless batches are free', () => {
     const { plan, problem } = planned({ unifiedBatch: false }, undefined, 8);
     const mixed = firstModel(plan).pipelines.some(({ batch, partitions }) =>
       partitions.some((one) => one.batch !== batch),
@@ -147,7 +147,7 @@ describe('checkPlan() of rules', () => {
     expect(told(plan, problem)).toMatch(/\/models\/0\/pipelines\/0\/batch is 7/);
   });
 
-  test.each([1, 2])('counts weights against the memory of a virtual GPU that is 1/%i of one', (size) => {
+  test.each([1, 2])('counts weights against the memory of a virtual GPU of size 1/%i', (size) => {
     const { plan, problem } = planned({}, (whole) => withDevices(whole, { virtual: [size] }));
     const weighty = problem.models.map((model) => ({
       ...model,
@@ -156,7 +156,7 @@ describe('checkPlan() of rules', () => {
         blocks: model.profile.blocks.map((block) => ({ ...block, weightBytes: 2 ** 30 })),
       },
     }));
-    // The largest share of its GPU's memory that a partition takes, in GiB.
+    // The most memory that a partition needs of its GPU, in GiB: its share times the virtual size.
     const need = Math.max(
       ...firstModel(plan).pipelines.flatMap(({ partitions }) =>
         partitions.map(({ blocks, virtual }) => ((blocks?.[1] ?? 0) - (blocks?.[0] ?? 0)) * virtual),
@@ -170,7 +170,7 @@ describe('checkPlan() of rules', () => {
     expect(memory(need * (1 - 1e-6))).toMatch(/weighs .* bytes; its virtual GPU has/);
   });
 
-  test('takes only classes that the model may use, at most so many partitions, and cuts in order', () => {
+  test('accepts only classes that the model may use, at most maxPartitions partitions, and cuts in order', () => {
     const { plan, problem } = planned({});
     const { device } = firstPartition(plan);
     const classes = problem.models[0]?.classes.filter((name) => name !== device) ?? [];
@@ -190,7 +190,7 @@ describe('checkPlan() of rules', () => {
     expect(told(plan, problem)).toMatch(/partitions\/0 spans \[0,0\]/);
   });
 
-  test('names a formation time that is not that of the spec', () => {
+  test('reports a batch formation time that is not that of the spec', () => {
     const { plan, problem } = planned({ batchFormation: { factor: 1, estimatedRps: 5000 } });
     Object.assign(firstModel(plan), { batchFormationUsPerRequest: 100 });
     expect(told(plan, problem)).toMatch(/\/models\/0\/batchFormationUsPerRequest is 100, recomputed 200/);
@@ -205,7 +205,7 @@ describe('checkPlan() of rules', () => {
     expect(told(outcome.plan, problem)).toBe('');
   });
 
-  test('lets transfers be free where no link is known', () => {
+  test('counts transfers as free where no link is known', () => {
     const { networkGbps: _, ...cluster } = randomProblem(3, SHAPE).cluster;
     const { plan, problem } = planned({}, (random) => ({ ...random, cluster }));
     expect(told(plan, problem)).toBe('');

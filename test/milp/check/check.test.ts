@@ -42,12 +42,12 @@ function firstCut(plan: Draft): PlannedPartition {
   return pipelines.find(({ partitions }) => partitions.length > 1)?.partitions[0] as PlannedPartition;
 }
 
-/** A record, so that what it does is seen to be a change: the figure at a place replaced. */
+/** Replaces the figure at a place by a multiple of it. A record goes in, so that the caller sees the change. */
 function scaled<T extends object>(of: T, key: keyof T, factor: number): void {
   Object.assign(of, { [key]: (of[key] as number) * factor });
 }
 
-/** What somebody may do to a plan, and the place the checker must name. */
+/** Changes to a plan, each with the place that the checker must name. */
 const SPOILS: readonly [string, (plan: Draft) => void, RegExp][] = [
   [
     'a higher rate',
@@ -84,14 +84,14 @@ function twoOnOne({ placement }: Draft): void {
 }
 
 describe('checkPlan()', () => {
-  test('accepts what the planner makes', () => {
+  test("accepts the planner's plans", () => {
     for (let seed = 1; seed <= 10; seed++) {
       const { plan, problem } = goodPlan(seed);
       expect(checkPlan(plan, problem)).toEqual([]);
     }
   });
 
-  test.each(SPOILS)('names %s', (_, spoil, where) => {
+  test.each(SPOILS)('reports %s', (_, spoil, where) => {
     for (const seed of [1, 2, 4]) {
       const { plan, problem } = goodPlan(seed);
       const cut = plan.models.some((m) => m.pipelines.some((l) => l.partitions.length > 1));
@@ -103,7 +103,7 @@ describe('checkPlan()', () => {
     }
   });
 
-  test('names a pipeline too slow for the SLO', () => {
+  test('reports a pipeline that is too slow for the SLO', () => {
     const { plan, problem } = goodPlan(2);
     const models = problem.models.map((model) => ({
       ...model,
@@ -124,7 +124,10 @@ describe('checkPlan()', () => {
 });
 
 describe('checkPlan() counts the time that batches take to fill', () => {
-  /** The plan of a spec whose batches fill at once, as if each request waited so long for the next. */
+  /**
+   * The faults of a plan whose batches take part of the time to fill that its SLO leaves. The plan itself was made for
+   * batches that fill at once.
+   */
   function filling(seed: number, part: number) {
     const { plan, problem } = goodPlan(seed);
     const rooms = plan.models.flatMap(({ pipelines }, m) => {
@@ -150,7 +153,7 @@ describe('checkPlan() counts the time that batches take to fill', () => {
 });
 
 describe('checkedOutcome()', () => {
-  test('lets no plan pass that the checker refuses', () => {
+  test('throws at a plan that the checker refuses', () => {
     const { problem, outcome, plan } = goodPlan(1);
     expect(checkedOutcome(outcome, problem)).toBe(outcome);
     const spoilt = structuredClone(plan) as Draft;

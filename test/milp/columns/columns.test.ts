@@ -16,7 +16,7 @@ import { randomProblem, type Shape, stream } from '../random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };
 
-/** A problem in which blocks weigh something, and some devices are too small for some of them. */
+/** A problem in which blocks have weights, and some devices are too small for some blocks. */
 function heavy(seed: number, unifiedBatch: boolean): PooledProblem {
   const random = randomProblem(seed, SHAPE, { maxPartitions: 3, unifiedBatch });
   const next = stream(seed + 77);
@@ -38,7 +38,10 @@ function heavy(seed: number, unifiedBatch: boolean): PooledProblem {
 
 const nameOf = ({ parts }: Column) => parts.map((p) => [p.end, p.slot, p.batch].join()).join(' ');
 
-/** Every way to cut and place the blocks, by counting in the base of the choices, kept if its latency and weights do. */
+/**
+ * Lists every way to cut and place the blocks by counting through the choices, and keeps those whose latency and
+ * weights fit.
+ */
 function allNames(problem: PooledProblem): string[] {
   const table = modelTable(problem, 0);
   const { maxPartitions, unifiedBatch } = problem.planner;
@@ -109,7 +112,7 @@ describe('enumerateColumns()', () => {
     const { count } = enumerateColumns(table, problem.planner, { limit: 1e6 }) as ColumnSet;
     expect(enumerateColumns(table, problem.planner, { limit: count })?.count).toBe(count);
     expect(enumerateColumns(table, problem.planner, { limit: count - 1 })).toBeUndefined();
-    // A stop is asked after many steps: 30 blocks of one class have enough pipelines of three partitions.
+    // The stop is asked after many steps, and 30 blocks of one class have enough pipelines of three partitions.
     const row = Array.from({ length: 30 }, () => 1);
     const model: ModelByHand = { name: 'm', sloMs: 100, latencyUs: { A: { 1: { 1: row, 2: row } } } };
     const long = problemByHand({ A: { count: 2 }, B: { count: 0 } }, [model], { maxPartitions: 4 });
@@ -138,7 +141,7 @@ describe('ListedColumns', () => {
     return gpus - [...uses].reduce((sum, k) => sum + prices.perUse[k]!, 0);
   };
 
-  test('gives the cheapest columns first, and none that is not cheaper', () => {
+  test('gives the cheapest columns first, and only columns below the given price', () => {
     const source = new ListedColumns(set);
     const all = Array.from({ length: set.count }, (_, c) => set.column(c)).sort(
       (a, b) => priceOf(a) - priceOf(b),
@@ -162,7 +165,7 @@ describe('ListedColumns', () => {
     });
   });
 
-  test('keeps columns that are given as a set, and counts the steps of a round', () => {
+  test('keeps the columns of a set, and counts the steps of a round', () => {
     const given = [0, 5, 9].map((c) => set.column(c));
     const some = columnSetOf(table, 3, given);
     const again = [0, 1, 2].map((c) => some.column(c));
@@ -193,7 +196,7 @@ describe('LabelPricing', () => {
     }
   });
 
-  test('proves no more than it knows when it is stopped', () => {
+  test('proves no more than it has searched when it is stopped', () => {
     for (let seed = 1; seed <= 3; seed++) {
       const problem = randomProblem(seed, { ...SHAPE, blocks: 20 }, { maxPartitions: 3 });
       const table = modelTable(problem, 0);
@@ -222,7 +225,7 @@ describe('plannedColumn()', () => {
       })),
     }) as unknown as PlannedPipeline;
 
-  test('is the column that was planned', () => {
+  test('gives the column of a planned pipeline', () => {
     for (let c = 0; c < set.count; c++) {
       const column = set.column(c);
       const made = plannedColumn(table, problem.planner, plannedFrom(column), ends)!;
@@ -236,7 +239,7 @@ describe('plannedColumn()', () => {
     expect(set.count).toBeGreaterThan(10);
   });
 
-  test('is nothing where a cut is not valid, a size was not measured or the SLO is missed', () => {
+  test('gives nothing where a cut is not valid, a size was not measured or the SLO is missed', () => {
     const column = Array.from({ length: set.count }, (_, c) => set.column(c)).find(
       ({ parts }) => parts.length === 2,
     )!;
@@ -252,7 +255,7 @@ describe('plannedColumn()', () => {
     expect(plannedColumn({ ...table, budgetUs: tight }, problem.planner, pipeline, ends)).toBeUndefined();
   });
 
-  test('blockEnds() is the layer after the last of each block', () => {
+  test('blockEnds() is the index after the last layer of each block', () => {
     const { profile } = problem.models[0]!;
     const blocks = [['a'], ['b', 'd'], ['c'], []].map((nodes) => ({ cutBytes: 0, nodes }));
     const layers = ['a', 'b', 'c', 'd'].map((name) => ({ name, op: 'Conv', cutBytes: 0 }));

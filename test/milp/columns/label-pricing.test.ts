@@ -22,7 +22,7 @@ function withDevice(problem: PooledProblem, name: string, change: Partial<Device
 }
 
 describe('LabelPricing', () => {
-  /** Expects the price of the cheapest column that labels find to be that of all columns, listed. */
+  /** Expects that labels find a column as cheap as the cheapest of all listed columns. */
   function expectCheapest(seed: number, planner: Planner, prices: ColumnPrices, change: Change = same): void {
     const next = stream(seed);
     const random = randomProblem(seed, SHAPE, {
@@ -57,9 +57,9 @@ describe('LabelPricing', () => {
     }
   });
 
-  test('finds it when classes that a pipeline uses make it cheaper, each of them once', () => {
+  test('finds it when each class that a pipeline uses makes it cheaper once', () => {
     const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
-    // Seed 107 is the first to tell which of two labels has more classes left that make it cheaper.
+    // Seed 107 is the first where two labels differ in the number of classes that can still make them cheaper.
     for (const seed of cases([...upTo(20), 107], upTo(200))) {
       const next = stream(seed * 7919);
       const prices = {
@@ -85,7 +85,7 @@ describe('LabelPricing', () => {
     }
   });
 
-  test('gives columns whose price, latency and rates are those of the same column listed', () => {
+  test('gives columns with the price, latency and rates of the same columns when listed', () => {
     const problem = randomProblem(11, SHAPE, { maxPartitions: 3 });
     const table = modelTable(problem, 0);
     const set = enumerateColumns(table, problem.planner, { limit: 1e6 }) as ColumnSet;

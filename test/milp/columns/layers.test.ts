@@ -19,7 +19,7 @@ beforeAll(async () => {
   highs = await loadHighs();
 });
 
-/** Every block as a few layers that share its time and its cut. */
+/** Splits every block into a few layers that share its time and its cut. */
 function withLayers(profile: Profile, next: () => number): Profile {
   const blocks = profile.blocks.map((block, b) => ({
     ...block,
@@ -64,7 +64,7 @@ function plan(problem: PooledProblem) {
   return outcome;
 }
 
-/** A model whose blocks are its layers, so that both granularities ask the same. */
+/** A model whose blocks are its layers, so that both granularities mean the same. */
 function oneLayerBlocks({ profile }: PooledProblem['models'][number]): Profile {
   const blocks = profile.blocks.map((block, b) => ({ ...block, nodes: [`${b}`] }));
   const layers = profile.blocks.map(({ cutBytes }, b) => ({ name: `${b}`, op: 'Conv', cutBytes }));
@@ -75,7 +75,7 @@ function oneLayerBlocks({ profile }: PooledProblem['models'][number]): Profile {
 }
 
 describe('planPooled() by layers', () => {
-  test('meets rates at a price between its bound and what all columns listed give, mostly the same', () => {
+  test('meets rates at a price between its bound and the best of all listed columns, which it mostly reaches', () => {
     let same = 0;
     for (let seed = 1; seed <= cases(5, 40); seed++) {
       const wholeGpusPer = (['pool', 'position', 'class'] as const)[seed % 3] as 'pool';
@@ -101,7 +101,7 @@ describe('planPooled() by layers', () => {
     expect(same).toBeGreaterThan(cases(2, 20));
   });
 
-  test('never bounds below what a plan by blocks serves when a class must take part', () => {
+  test('never proves a bound below the value of a plan by blocks, when a class must take part', () => {
     for (let seed = 1; seed <= cases(3, 12); seed++) {
       const random = randomProblem(seed, { ...SHAPE, blocks: 6, mostGpus: 4 });
       const models = random.models.map((model) => ({
@@ -119,7 +119,7 @@ describe('planPooled() by layers', () => {
     }
   });
 
-  test('never serves less than by blocks, and says which latencies were shared out', () => {
+  test('never serves less than by blocks, and warns of latencies that were shared out', () => {
     let more = 0;
     for (let seed = 1; seed <= cases(4, 40); seed++) {
       const { block, layer } = layered(seed);
@@ -138,7 +138,7 @@ describe('planPooled() by layers', () => {
 });
 
 describe('explainPlan()', () => {
-  test('re-solves with one GPU more and less, and finds the SLOs around', () => {
+  test('solves again with one GPU more and less, and finds the SLOs around', () => {
     const { block } = layered(3);
     const { plan: made } = plan(block);
     const { classes, models } = explainPlan(block, made, { highs });
@@ -160,7 +160,7 @@ describe('explainPlan()', () => {
 });
 
 describe('diffPlans()', () => {
-  test('finds no change in the same plan, and the rates and GPUs of another', () => {
+  test('finds no change in the same plan, and reports the changed rates and GPUs of another', () => {
     const { block } = layered(5);
     const { plan: made } = plan(block);
     expect(diffPlans(made, made)).toMatchObject({ same: true, gpusMoved: 0, classes: [] });

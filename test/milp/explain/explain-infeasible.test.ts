@@ -26,7 +26,7 @@ function dearProblem(sloMs: number, rps: number): PooledProblem {
 }
 
 describe('explainInfeasible()', () => {
-  test('finds the smallest SLO that a pipeline meets, which is enough where GPUs are', () => {
+  test('finds the smallest SLO that a pipeline meets, where there are enough GPUs', () => {
     const phases: string[] = [];
     const found = explained(dearProblem(1, 500), { onProgress: ({ phase }) => phases.push(phase) });
     expect(phases).toEqual(['looking for SLOs that have a plan']);
@@ -43,7 +43,8 @@ describe('explainInfeasible()', () => {
   });
 
   test('raises an SLO further where larger batches are needed to meet the rate', () => {
-    // Two GPUs serve 2000 requests per second one by one, and 2667 in twos, which needs an SLO of 1.5/0.9 ms.
+    // Two GPUs serve 2000 requests per second in batches of one, and 2667 in batches of two, which need an SLO of
+    // 1.5/0.9 ms.
     const { models } = explained(dearProblem(1.5, 2200));
     expect(models[0]?.smallestFeasibleSloMs).toBeCloseTo(1 / 0.9, 9);
     expect(models[0]?.feasibleSloMs).toBeGreaterThanOrEqual(1.5 / 0.9);
@@ -56,7 +57,7 @@ describe('explainInfeasible()', () => {
     expect(models[0]).toMatchObject({ sloMs: 1.5, feasibleSloMs: undefined });
   });
 
-  test('finds none where the weights fit on no device', () => {
+  test('finds no SLO where the weights fit on no device', () => {
     const model = { name: 'm', sloMs: 1, latencyUs: ON_A, weightBytes: [2 ** 40] };
     const problem = problemByHand({ A: { count: 2, memoryGiB: 8 } }, [model], { maxPartitions: 1 });
     const { complete, models, reasons } = explained(problem);
@@ -65,7 +66,7 @@ describe('explainInfeasible()', () => {
     expect(models[0]).toMatchObject({ smallestFeasibleSloMs: undefined, feasibleSloMs: undefined });
   });
 
-  test('leaves the SLOs of models alone that are not too tight', () => {
+  test('leaves alone the SLOs of models that are not too tight', () => {
     const models = [
       { name: 'tight', sloMs: 1, latencyUs: ON_A },
       { name: 'loose', sloMs: 9, latencyUs: ON_A },
@@ -76,7 +77,7 @@ describe('explainInfeasible()', () => {
     expect(found[1]?.smallestFeasibleSloMs).toBeCloseTo(1 / 0.9, 9);
   });
 
-  test('says that it is not complete when it is interrupted', () => {
+  test('reports that it is incomplete when it is interrupted', () => {
     const { complete, models } = explained(dearProblem(1.5, 2200), { interrupted: () => true });
     expect(complete).toBe(false);
     expect(models[0]?.feasibleSloMs).toBeUndefined();

@@ -31,7 +31,7 @@ function oneModel(
 }
 
 describe('explainPlan() of a class', () => {
-  test('says what a GPU more or less of a class in full use gives', () => {
+  test('tells what one GPU more or less of a fully used class gives', () => {
     const { complete, classes } = explained(oneModel({ A: { count: 2 } }));
     expect(complete).toBe(true);
     expect(classes).toEqual([
@@ -48,7 +48,7 @@ describe('explainPlan() of a class', () => {
     ]);
   });
 
-  test('has nothing to lose of a class that is not in full use, and no figure without the last GPU', () => {
+  test('tells a loss of 0 for a class that is not fully used, and no figure without the last GPU', () => {
     const costs = { count: 3, hourlyCost: 2 };
     const spare = explained(oneModel({ A: costs }, { rps: 1500 }, { objective: 'cost' })).classes[0];
     expect(spare).toMatchObject({ used: 2, count: 3, binds: false, oneLess: 0 });
@@ -57,14 +57,14 @@ describe('explainPlan() of a class', () => {
     expect(last).toMatchObject({ used: 1, binds: true, oneLess: undefined });
   });
 
-  test('does not bind where all its GPUs are used and one more saves nothing', () => {
+  test('does not call a class binding where all its GPUs are used and one more saves nothing', () => {
     const costs = { count: 2, hourlyCost: 2 };
     const [full] = explained(oneModel({ A: costs }, { rps: 1500 }, { objective: 'cost' })).classes;
     expect(full).toMatchObject({ used: 2, count: 2, binds: false, oneLess: undefined });
     expect(full?.oneMore).toBeCloseTo(0, 9);
   });
 
-  test('never tells a gain of a GPU less, whatever the gap of the search is', () => {
+  test('never tells a gain from one GPU less, whatever the gap of the search', () => {
     const dear = { A: { count: 1, hourlyCost: 1 }, B: { count: 1, hourlyCost: 5 } };
     const latencyUs = { ...ON_A, B: { 1: { 1: [1000], 2: [1500] } } };
     const { classes } = explained(oneModel(dear, { latencyUs, rps: 900 }, { objective: 'cost' }));
@@ -75,7 +75,7 @@ describe('explainPlan() of a class', () => {
   });
 });
 
-describe('explainPlan() says why a class is not used', () => {
+describe('explainPlan() says why a class is not used:', () => {
   const why = (b: DeviceClass, model: Partial<ModelByHand> = {}, planner: PooledSpec['planner'] = {}) => {
     const latencyUs = { ...ON_A, B: { 1: { 1: [5000], 2: [6000] } } };
     const a: DeviceClass = { count: 2, hourlyCost: 1 };
@@ -110,20 +110,20 @@ describe('explainPlan() says why a class is not used', () => {
 });
 
 describe('explainPlan() of a model', () => {
-  test('finds the SLO that the plan needs, and the next above with a better value', () => {
+  test('finds the SLO that the plan needs, and the next larger one with a better value', () => {
     const { models } = explained(oneModel({ A: { count: 2 } }));
     const [model] = models;
     expect(model).toMatchObject({ name: 'm', sloMs: 1.5, slowestMs: 1, tighterValue: undefined });
     expect(model?.allowedMs).toBeCloseTo(1.35, 9);
     expect(model?.tighterSloMs).toBeCloseTo(1 / 0.9, 9);
-    // Batches of two need 1.5 ms, so an SLO of 1.5/0.9 ms; it is found to within a part in 200 of the SLO.
+    // Batches of two need 1.5 ms, which means an SLO of 1.5/0.9 ms. It is found to within 1/200 of the SLO.
     const needed = 1.5 / 0.9;
     expect(model?.looserSloMs).toBeGreaterThanOrEqual(needed);
     expect(model?.looserSloMs).toBeLessThanOrEqual(needed + 0.005 * 1.5);
     expect(model?.looserValue).toBeCloseTo((2 * 2e6) / 1500, 6);
   });
 
-  test('keeps a margin of milliseconds as it is', () => {
+  test('keeps a margin in milliseconds as it is', () => {
     const problem = oneModel({ A: { count: 2 } }, {}, { sloMarginMs: 0.4 });
     const [model] = explained(problem).models;
     expect(model?.allowedMs).toBeCloseTo(1.1, 9);
@@ -132,7 +132,7 @@ describe('explainPlan() of a model', () => {
     expect(model?.looserSloMs).toBeLessThanOrEqual(1.9 + 0.005 * 1.5);
   });
 
-  test('takes a margin of the model before that of the planner', () => {
+  test("takes a model's own margin before the planner's", () => {
     const own = explained(oneModel({ A: { count: 2 } }, { sloMarginMs: 0.3 })).models[0];
     expect(own?.tighterSloMs).toBeCloseTo(1.3, 9);
     const part = explained(oneModel({ A: { count: 2 } }, { sloMargin: 0.2 }, { sloMarginMs: 0.4 })).models[0];
@@ -146,7 +146,7 @@ describe('explainPlan() of a model', () => {
     // A batch of two waits 0.1 ms for its second request and runs 1.5 ms.
     expect(model?.slowestMs).toBeCloseTo(1.6, 9);
     expect(model?.tighterSloMs).toBeCloseTo(1.6 / 0.9, 9);
-    // Below it, batches of one are left.
+    // Below that SLO only batches of one remain.
     expect(model?.tighterValue).toBeCloseTo(2000, 6);
     expect(model).toMatchObject({ looserSloMs: undefined, looserValue: undefined });
   });
@@ -160,7 +160,7 @@ describe('explainPlan() of a model', () => {
 });
 
 describe('explainPlan() of a model that is not served', () => {
-  test('knows no SLO that its pipelines need', () => {
+  test('gives no SLO that its pipelines need', () => {
     const models = [
       { name: 'm', sloMs: 1.5, latencyUs: ON_A },
       { name: 'idle', sloMs: 0.5, weight: 0, latencyUs: ON_A },
@@ -177,7 +177,7 @@ describe('explainPlan() of a model that is not served', () => {
 });
 
 describe('explainPlan() when it is interrupted', () => {
-  test('returns what it has, and says what it looked at', () => {
+  test('returns its results so far, and reports as progress what it looks at', () => {
     const problem = oneModel({ A: { count: 2 } });
     const phases: string[] = [];
     const whole = explained(problem, { onProgress: ({ phase }) => phases.push(phase) });

@@ -5,7 +5,7 @@ import type { WholeGpuTable } from '../../../src/milp/integer/whole-gpus.js';
 import { cases } from '../../cases.js';
 import { stream } from '../random-problem.js';
 
-/** A table whose figures rise with every class, as running maxima do. */
+/** A table whose figures never fall when a class has more GPUs. */
 function randomTable(next: () => number, counts: readonly number[], worth: readonly number[]): WholeGpuTable {
   const strides = counts.map((_, k) => counts.slice(k + 1).reduce((product, n) => product * (n + 1), 1));
   const states = counts.reduce((product, n) => product * (n + 1), 1);
@@ -14,7 +14,7 @@ function randomTable(next: () => number, counts: readonly number[], worth: reado
     Math.floor(u / (strides[k] as number)) % ((counts[k] as number) + 1);
   for (let u = 1; u < states; u++) {
     const most = counts.reduce((sum, _, k) => sum + amount(u, k) * (worth[k] as number), 0);
-    // At most what the GPUs are worth: no column is cheaper than its model's price.
+    // At most what the GPUs are worth, since no column is cheaper than its model's price.
     let best = next() < 0.3 ? 0 : most * (0.6 + 0.4 * next());
     counts.forEach((_, k) => {
       if (amount(u, k) > 0) best = Math.max(best, rps[u - (strides[k] as number)] as number);
@@ -40,7 +40,7 @@ function randomCase(seed: number): Case {
   return { tables, worth, weights: tables.map(() => 0.5 + next()), counts };
 }
 
-/** Every division there is: a state per model, together no more than the counts. */
+/** Every possible division: a state per model, together within the counts. */
 function* divisions({ tables, counts }: Case): Generator<number[]> {
   const { strides, states } = tables[0] as WholeGpuTable;
   const amounts = (u: number) =>
@@ -70,10 +70,10 @@ function ratesOf({ tables }: Case, states: readonly number[]): number[] {
 }
 
 describe('divideByWeight()', () => {
-  test('finds the largest least throughput/weight and then the largest sum when tables are random', () => {
+  test('finds the largest least throughput/weight, and then the largest sum, on random tables', () => {
     for (let seed = 1; seed <= cases(50, 150); seed++) {
       const one = randomCase(seed);
-      // What the tables of a model count as 1 is known for the sum; without it all count in the same unit.
+      // The unit of each model's table is given for the sum. Without units, all tables count in the same one.
       const next = stream(seed + 5000);
       const unitRps = one.tables.map(() => (seed % 2 === 0 ? 1 : 2 ** Math.floor(8 * next() - 4)));
       const sumOf = (rates: readonly number[]) =>
@@ -92,7 +92,7 @@ describe('divideByWeight()', () => {
       const base = one.tables.map(() => 0);
       const units = seed % 2 === 0 ? {} : { unitRps };
       const goal = { weights: one.weights, bound, base, ...units };
-      // With and without a start from what is known and the prices that go with it: the same.
+      // The answer is the same with and without a known lower bound and its prices.
       for (const more of [{}, { least: least * (1 - 1e-9), worth }]) {
         const found = divideByWeight(one.tables, { ...goal, ...more });
         expect({ seed, value: found?.value }).toEqual({ seed, value: expect.closeTo(least, 9) });
@@ -105,8 +105,8 @@ describe('divideByWeight()', () => {
   });
 });
 
-describe('divideByWeight() where models are served with something already', () => {
-  test('counts it, and gives a model of weight 0 what is left', () => {
+describe('divideByWeight() where models are already served in part', () => {
+  test('adds the rates that models already have, and gives a model of weight 0 the rest', () => {
     for (let seed = 1; seed <= cases(24, 60); seed++) {
       const one = randomCase(seed);
       const next = stream(seed + 9000);
@@ -129,7 +129,7 @@ describe('divideByWeight() where models are served with something already', () =
 });
 
 describe('divideByPrice()', () => {
-  test('finds the cheapest whole GPUs that meet the rates when tables are random and units are parts of GPUs', () => {
+  test('finds the cheapest whole GPUs that meet the rates, on random tables in parts of GPUs', () => {
     for (let seed = 1; seed <= cases(50, 150); seed++) {
       const perGpu = 1 + (seed % 2);
       const one = randomCase(seed);
@@ -137,7 +137,7 @@ describe('divideByPrice()', () => {
       if (counts.some((n) => n === 0)) continue;
       const next = stream(seed + 1000);
       const tables = one.tables.map(() => randomTable(next, counts, one.worth));
-      // Every third time a table's own figure, but for rounding, is just enough.
+      // In every third case, a figure of the table itself is just enough, but for rounding.
       const rps = tables.map((table) =>
         seed % 3 === 0
           ? (table.rps[Math.floor(table.states * next())] as number) * (1 + 4e-13)

@@ -7,7 +7,7 @@ beforeAll(async () => {
   highs = await loadHighs();
 });
 
-/** max 5a + 4b, 6a + 4b ≤ 24, a + 2b ≤ 6: (3, 1.5) → 21; in whole numbers (4, 0) → 20. */
+/** max 5a + 4b with 6a + 4b ≤ 24 and a + 2b ≤ 6 has the optimum (3, 1.5) → 21, and (4, 0) → 20 in whole numbers. */
 function small(integer: boolean): LinearModel {
   const model = new LinearModel();
   const [a, b] = model.addVariables(['a', 'b'], { integer }) as [number, number];
@@ -64,7 +64,7 @@ describe('LinearModel', () => {
     );
   });
 
-  test('prints bounds, signs and an objective of nothing', () => {
+  test('prints bounds, signs and an empty objective', () => {
     const model = new LinearModel();
     model.addVariable('free', { lower: -Infinity });
     model.addVariable('some', { lower: 1, upper: 3 });
@@ -95,7 +95,7 @@ describe('LinearModel', () => {
     ]);
   });
 
-  test('keeps the last objective, and knows its value and the smallest coefficient', () => {
+  test('keeps the last objective, and gives its value and the smallest coefficient', () => {
     const model = small(false);
     expect(model.smallestCoefficient()).toBe(1);
     expect(model.objectiveOf([2, 3])).toBe(22);
@@ -134,7 +134,7 @@ describe('LinearModel', () => {
     expect(model.violations([0.9999995, 0.9999995])).toEqual([]);
   });
 
-  test('names what values break, and by how much', () => {
+  test('names the rows and bounds that values break, and by how much', () => {
     expect(small(true).violations([4, 0])).toEqual([]);
     expect(small(true).violations([3, 1.5])).toEqual([{ name: 'b integer', amount: 0.5 }]);
     expect(small(false).violations([4, 1])).toEqual([{ name: 'wood', amount: 4 }]);
@@ -159,7 +159,7 @@ describe('HighsEngine', () => {
     expect(outcome.rowDuals).toBeUndefined();
   });
 
-  test('has no objective to read when there is no solution', () => {
+  test('gives no objective where there is no solution', () => {
     const model = small(true);
     model.addConstraint('too much', 10, [[0, 1]], Infinity);
     expect(highs.solve(model)).toEqual({ status: 'infeasible' });
@@ -168,7 +168,7 @@ describe('HighsEngine', () => {
     expect(highs.solve(open)).toEqual({ status: 'unbounded' });
   });
 
-  test('tells an interruption from an answer', () => {
+  test('distinguishes an interruption from an answer', () => {
     const hard = new LinearModel();
     const x = hard.addVariables(
       Array.from({ length: 20 }, (_, i) => `x${i}`),
@@ -192,7 +192,7 @@ describe('HighsEngine', () => {
     if (outcome.status === 'feasible') expect(outcome.bound).toBeGreaterThanOrEqual(outcome.objective);
   });
 
-  /** A knapsack that is not solved at the root: its LP has one variable in part. */
+  /** A knapsack that is not solved at the root: one variable of its LP is fractional. */
   function knapsack(): LinearModel {
     const model = new LinearModel();
     const x = model.addVariables(
@@ -213,7 +213,7 @@ describe('HighsEngine', () => {
     return model;
   }
 
-  /** The best value, by all choices. */
+  /** The best value over all choices. */
   function bestOf(model: LinearModel): number {
     let best = -Infinity;
     for (let mask = 0; mask < 2 ** 12; mask++) {
@@ -238,7 +238,7 @@ describe('HighsEngine', () => {
     expect(loose.rowDuals).toHaveLength(1);
   });
 
-  test('stops when it is told to, with what it has', () => {
+  test('stops when it is told to, with the solution that it has', () => {
     const model = knapsack();
     for (const options of [{ interrupted: () => true }, { maxCheckpoints: 0 }]) {
       const outcome = highs.solve(model, { ...options, start: new Array(12).fill(0) });
@@ -252,7 +252,7 @@ describe('HighsEngine', () => {
     expect(highs.solve(model, { interrupted: () => false, maxCheckpoints: 1e6 }).status).toBe('optimal');
   });
 
-  test('has no solution of an LP that it stopped', () => {
+  test('gives no solution of an LP that it stopped', () => {
     const open = highs.open(small(false));
     expect(open.solve({ maxIterations: 0 })).toEqual({ status: 'stopped', limit: 'iterations', nodes: 0 });
     expect(open.solve().status).toBe('optimal');
@@ -277,7 +277,7 @@ describe('HighsEngine', () => {
     open.close();
   });
 
-  test('grows an open model by columns and solves it again', () => {
+  test('adds columns to an open model and solves it again', () => {
     const open = highs.open(small(false));
     open.solve();
     open.addColumns({ costs: [9], starts: [0], rows: [0, 1], coefficients: [6, 1] });

@@ -26,7 +26,7 @@ interface Case {
   readonly problem: PooledProblem;
 }
 
-/** Prices per GPU and rates of a few; every other case asks for a minimum share of a class. */
+/** A case of a few models with prices per GPU and rates. Every other case asks for a minimum share of a class. */
 function caseOf(seed: number, kind: 'throughput' | 'price', rpsFactor = 1): Case {
   const objective = kind === 'price' ? 'cost' : 'throughput';
   const random = randomProblem(seed, SHAPE, { maxPartitions: 2, objective });
@@ -45,7 +45,9 @@ function caseOf(seed: number, kind: 'throughput' | 'price', rpsFactor = 1): Case
   return { classes, tables, columns, goal, problem };
 }
 
-/** The LP over all columns at once, stated here: GPUs there are, shares that are kept, what models get. */
+/**
+ * Solves the LP over all columns at once, stated here: the GPUs that exist, the shares to keep, the rates of models.
+ */
 function statedLp({ classes, tables, columns, goal }: Case): number | 'infeasible' {
   const model = new LinearModel();
   const least = goal.kind === 'throughput' ? model.addVariable('least') : undefined;
@@ -94,14 +96,14 @@ function solved({ classes, tables, goal, problem }: Case, how: 'listed' | 'price
       : new LabelPricing(table, problem.planner),
   );
   if (goal.kind === 'throughput') return solveMaster(highs, { classes, tables, sources, goal });
-  // Prices start from columns that can meet the rates, as the planner does.
+  // The search starts from columns that can meet the rates, as the planner does.
   const free = { ...classes, unitCost: classes.unitCost.map(() => 0) };
   const reach: MasterGoal = { kind: 'throughput', weights: goal.rps, enough: 1 };
   const { columns } = solveMaster(highs, { classes: free, tables, sources, goal: reach });
   return solveMaster(highs, { classes, tables, sources, goal }, { start: columns });
 }
 
-/** GPUs by class that the LP's plan takes. */
+/** The GPUs of each class that the LP's plan uses. */
 function gpusOf({ classes, tables }: Case, { columns, rps }: MasterResult): number[] {
   const used = classes.names.map(() => 0);
   columns.forEach((column, c) => {
@@ -126,7 +128,7 @@ describe('solveMaster() proves the optimum of the LP over all columns', () => {
         });
         gpusOf(one, result).forEach((n, k) => {
           expect(n).toBeLessThanOrEqual((one.classes.available[k] as number) * (1 + 1e-6));
-          // A GPU of which some are left is worth nothing.
+          // A class with GPUs left over has the price 0.
           if (n < 0.999 * (one.classes.available[k] as number))
             expect((result.gpuPrices[k] as number) / result.bound).toBeCloseTo(0, 6);
         });
@@ -156,7 +158,7 @@ describe('solveMaster() proves the optimum of the LP over all columns', () => {
 });
 
 describe('solveMaster() when it ends early', () => {
-  test('bounds the LP from outside after one round, and has its optimum inside', () => {
+  test('proves a valid bound on the LP after one round', () => {
     for (const kind of ['throughput', 'price'] as const) {
       const one = caseOf(3, kind);
       const best = statedLp(one) as number;
@@ -173,7 +175,7 @@ describe('solveMaster() when it ends early', () => {
     }
   });
 
-  test('ends once enough is reached, or once too little can be', () => {
+  test('ends once enough is reached, or once it is proven out of reach', () => {
     const one = caseOf(3, 'throughput');
     const best = statedLp(one) as number;
     const whole = solved(one, 'listed');
@@ -187,7 +189,7 @@ describe('solveMaster() when it ends early', () => {
     expect(little.rounds).toBe(1);
   });
 
-  test('takes no more rounds from the columns of its own answer', () => {
+  test('needs no second round when it starts from the columns of its own answer', () => {
     const one = caseOf(3, 'throughput');
     const { classes, tables, goal, problem } = one;
     const sources = tables.map((table) => new LabelPricing(table, problem.planner));
@@ -200,14 +202,14 @@ describe('solveMaster() when it ends early', () => {
 });
 
 describe('solveMaster() prices minimum shares', () => {
-  test('so that models cost less without them, and the same where none is asked for', () => {
+  test('so that model prices without shares differ where a share binds, and are the same where none does', () => {
     let cheaper = 0;
     for (let seed = 1; seed <= 8; seed++) {
       const { modelPrices, freeModelPrices, usePrices } = solved(caseOf(seed, 'throughput'), 'listed');
       const isAsked = usePrices.flat().some((price) => price > 0);
       if (!isAsked) expect(freeModelPrices).toEqual(modelPrices);
       freeModelPrices.forEach((price, m) => {
-        // What a share costs is paid back in part by the columns that keep it.
+        // The columns that keep a share get part of its cost back.
         if (isAsked && Math.abs(price - (modelPrices[m] as number)) > 1e-9) cheaper++;
       });
     }
@@ -218,18 +220,18 @@ describe('solveMaster() prices minimum shares', () => {
 describe('boundAt()', () => {
   const classes: ClassTable = { names: ['A', 'B'], available: [4, 10], perServer: [1, 1], unitCost: [0, 0] };
 
-  test('is what all GPUs are worth over what the models cost, for throughput', () => {
+  test('is the worth of all GPUs over the cost of the models, for throughput', () => {
     const goal = { kind: 'throughput', weights: [2, 3] } as const;
     expect(boundAt(classes, goal, [5, 1], [0.1, 0.2])).toBeCloseTo(30 / 0.8, 12);
     // A model without a weight does not count, even where it cannot be served.
     expect(boundAt(classes, { ...goal, weights: [2, 0] }, [5, 1], [0.1, Infinity])).toBeCloseTo(150, 12);
     expect(boundAt(classes, goal, [5, 1], [0.1, Infinity])).toBe(0);
-    // Refunds may make a model cost less than nothing, which proves no more than nothing does.
+    // Refunds may make a model's cost negative, which proves no more than a cost of 0.
     expect(boundAt(classes, goal, [5, 1], [-1, 0.2])).toBeCloseTo(50, 12);
     expect(boundAt(classes, goal, [5, 1], [0, -1])).toBe(Infinity);
   });
 
-  test('is what the rates cost less the scarcity of GPUs, for a price', () => {
+  test('is the cost of the rates less the scarcity of GPUs, for a price', () => {
     const priced = { ...classes, unitCost: [3, 1] };
     const goal = { kind: 'price', rps: [100, 50] } as const;
     expect(boundAt(priced, goal, [3, 1], [0.2, 0.4])).toBeCloseTo(40, 12);
@@ -238,7 +240,7 @@ describe('boundAt()', () => {
     expect(boundAt(priced, goal, [3, 1], [-1, 0.4])).toBeCloseTo(20, 12);
   });
 
-  test('holds at whatever prices of GPUs, with every model at the price of its cheapest column', () => {
+  test('is valid at any prices of GPUs, with every model at the price of its cheapest column', () => {
     for (let seed = 1; seed <= 15; seed += 2)
       for (const kind of ['throughput', 'price'] as const) {
         const one = caseOf(seed, kind);

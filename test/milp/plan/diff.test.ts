@@ -29,7 +29,7 @@ interface Made {
   readonly pipelines: PlannedPipeline[];
 }
 
-/** A plan of these models, in which partition p of a model's pipeline has the GPUs p·10, p·10 + 1, … of server S. */
+/** A plan of these models. Partition p of a model's first pipeline has the GPUs p·10, p·10 + 1, … of server S. */
 function plan(models: readonly Made[], used: Record<string, number>, value = 7): PlanBody {
   return {
     kind: 'pooled-plan',
@@ -86,7 +86,7 @@ describe('diffPlans()', () => {
     });
   });
 
-  test('lets rounding pass, of 10⁻⁹ and in proportion to a figure', () => {
+  test('ignores rounding of 10⁻⁹, in proportion to a figure', () => {
     const near = [{ pipelines: [pipeline(10 + 9e-9, partition())] }];
     expect(diffPlans(plan(ONE, { A: 2 }), plan(near, { A: 2 })).same).toBe(true);
     const off = [{ pipelines: [pipeline(10 + 2e-8, partition())] }];
@@ -99,7 +99,7 @@ describe('diffPlans()', () => {
     expect(diffPlans(small(1e-3), small(1e-3 + 1.1e-9)).same).toBe(false);
   });
 
-  test('tells the rates and GPUs of pipelines that came, went or changed', () => {
+  test('reports the rates and GPUs of pipelines that were added, removed or changed', () => {
     const halves = pipeline(
       6,
       partition({ blocks: [0, 1], device: 'B', virtual: 2, virtualGpus: 3, gpus: 1.5, batch: 1 }),
@@ -128,7 +128,7 @@ describe('diffPlans()', () => {
       { name: 'A', used: { before: 2, after: 4 } },
       { name: 'B', used: { before: 0, after: 2 } },
     ]);
-    // One more GPU of the first pipeline, and the two and one of the second.
+    // The first pipeline has one GPU more. The second has two GPUs of B and one of A.
     expect(diff.gpusMoved).toBe(4);
     expect(diff.same).toBe(false);
     expect(diffPlans(after, before).gpusMoved).toBe(4);
@@ -152,7 +152,7 @@ describe('diffPlans()', () => {
     expect(diff).toMatchObject({ gpusMoved: 2, same: false });
   });
 
-  test('sees another SLO, another class in use and GPUs that serve something else', () => {
+  test('reports another SLO, another class in use, and GPUs that serve something else', () => {
     const slo = [{ ...ONE[0]!, sloMs: 21 }];
     expect(diffPlans(plan(ONE, { A: 2 }), plan(slo, { A: 2 })).same).toBe(false);
     expect(diffPlans(plan(ONE, { A: 2 }), plan(ONE, { A: 2, B: 1 })).same).toBe(false);
@@ -161,7 +161,7 @@ describe('diffPlans()', () => {
     expect(diffPlans(here, there)).toMatchObject({ same: false, gpusMoved: 4, models: [{ pipelines: [] }] });
   });
 
-  test('finds the same pipelines in another order to be the same', () => {
+  test('takes pipelines in another order for the same', () => {
     const two = [pipeline(10, partition()), pipeline(4, partition({ batch: 1, gpus: 1, virtualGpus: 1 }))];
     const here = plan([{ pipelines: two }], { A: 3 });
     const there = {
@@ -172,7 +172,7 @@ describe('diffPlans()', () => {
     expect(diffPlans(here, there).same).toBe(true);
   });
 
-  test('names pipelines by layers where a plan is by layers, and the kind of objective that differs', () => {
+  test("names pipelines by layers where a plan is by layers, and the objective's kind where it differs", () => {
     const { blocks: _, ...rest } = partition();
     const layered = [{ pipelines: [pipeline(1, { ...rest, layers: [0, 9] })] }];
     const dear = plan(layered, { A: 2 }, 3);
@@ -189,7 +189,7 @@ describe('diffPlans()', () => {
 });
 
 describe('diffPlans() of rows of GPUs', () => {
-  test('counts the GPUs that moved as a look at every GPU does, also where servers have other sizes', () => {
+  test('counts the same moved GPUs as a look at every GPU, also where servers have other sizes', () => {
     const { uniform } = streamOf(3, 'diff');
     const parts = [partition(), partition({ blocks: [1, 2] }), partition({ device: 'B' })];
     const random = (perServer: number): PlanBody => {

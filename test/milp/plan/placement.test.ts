@@ -32,7 +32,7 @@ describe('placeVirtualGpus()', () => {
     expect(seats(pools, cluster(2, 2), { wholeGpusPer: 'pool', virtualPer: 'gpu' })).toBeUndefined();
   });
 
-  test('lets a position share GPUs, and leaves taken ones alone', () => {
+  test('lets a position share GPUs, and leaves taken GPUs alone', () => {
     const pools = [pool(0, 2, 1), pool(1, 2, 1), pool(2, 2, 1, 1)];
     expect(seats(pools, cluster(3, 1, 1), { wholeGpusPer: 'position', virtualPer: 'gpu' })).toEqual([
       'A-0.0 p0',
@@ -42,7 +42,7 @@ describe('placeVirtualGpus()', () => {
     expect(seats(pools, cluster(3, 1, 2), { wholeGpusPer: 'position', virtualPer: 'gpu' })).toBeUndefined();
   });
 
-  test('keeps one virtual size per server, the last server being smaller', () => {
+  test('keeps one virtual size per server, even on a smaller last server', () => {
     const rules: PlacementRules = { wholeGpusPer: 'pool', virtualPer: 'server' };
     expect(seats([pool(0, 1, 2), pool(1, 2, 2)], cluster(3, 2), rules)).toEqual([
       'A-0.0 p0',
@@ -76,8 +76,8 @@ describe('placeVirtualGpus() on large clusters', () => {
   test.each([
     'gpu',
     'server',
-  ] as const)('gives one entry to more than 1,000 alike GPUs, with sizes per %s', (virtualPer) => {
-    // Of 4,000 GPUs in servers of three, the last server has one.
+  ] as const)('gives one entry to more than 1,000 like GPUs, with sizes per %s', (virtualPer) => {
+    // The last of the servers of three has one of the 4,000 GPUs.
     const devices = { A: { count: 4000, perServer: 3 } };
     const pools = [pool(0, 2, 2 * 1501 + 1), pool(1, 1, 1000), pool(2, 1, 1001)];
     const placed = placeVirtualGpus(pools, { devices }, { wholeGpusPer: 'pool', virtualPer })!;
@@ -100,7 +100,7 @@ describe('placeVirtualGpus() on large clusters', () => {
 });
 
 describe('canPlace()', () => {
-  test('says what placeVirtualGpus() does, and every place it gives is one that there is, taken once over', () => {
+  test('agrees with placeVirtualGpus(), which uses only places that exist, each once', () => {
     const seen = { can: 0, cannot: 0 };
     for (let seed = 1; seed <= 500; seed++) {
       const next = stream(seed);

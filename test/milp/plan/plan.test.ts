@@ -79,7 +79,7 @@ describe('assemblePlan()', () => {
     expect(faults).toEqual([]);
   });
 
-  test('keeps no more GPUs than the throughput needs: whole ones, or parts of them', () => {
+  test('uses no more GPUs than the throughput needs, in whole GPUs or in parts', () => {
     const units = (wholeGpusPer: 'pool' | 'class', halves: number, gpus: number) =>
       assembled(problemByHand(DEVICES, [MODEL], { wholeGpusPer }), [
         cut(halves, gpus),
@@ -87,11 +87,11 @@ describe('assemblePlan()', () => {
     // Two GPUs of B serve 4000 requests per second, for which one half of A is enough.
     expect(units('pool', 4, 2)).toEqual([2, 2]);
     expect(units('class', 4, 2)).toEqual([1, 2]);
-    // One half serves 5556, for which three GPUs of B are needed.
+    // One half of A serves 5556, for which three GPUs of B are needed.
     expect(units('class', 1, 3)).toEqual([1, 3]);
   });
 
-  test('says what is not reproducible, what a GPU is worth, and what was emulated', () => {
+  test('tells what is not reproducible, what a GPU is worth, and what was emulated', () => {
     const { profile } = problemByHand(DEVICES, [MODEL]).models[0]!;
     const problem = problemByHand(DEVICES, [MODEL]);
     const devices = { ...profile.devices, B: { ...profile.devices.B!, emulated: true as const } };
@@ -111,7 +111,7 @@ describe('assemblePlan()', () => {
     });
   });
 
-  test('counts the bytes of inputs, where every tensor has a size', () => {
+  test('counts the bytes of inputs where every tensor has a size', () => {
     const bytes = (...inputs: { dtype: string; shape: number[] }[]) => {
       const problem = problemByHand(DEVICES, [MODEL]);
       const named = inputs.map((one, i) => ({ name: `i${i}`, ...one }));
@@ -134,7 +134,7 @@ describe('assemblePlan()', () => {
       expect(bare).not.toHaveProperty(key);
   });
 
-  test('is nothing where GPUs are too few', () => {
+  test('gives no plan where there are too few GPUs', () => {
     const problem = problemByHand(DEVICES, [MODEL]);
     const tables = [modelTable(problem, 0)];
     expect(assembled(problem, [whole(4)])).toBeDefined();
@@ -176,8 +176,8 @@ describe('settledShares()', () => {
     return problem.models.map((_, m) => modelTable(problem, m));
   };
 
-  test('holds back what lacks a class until its share is kept, and leaves the others alone', () => {
-    // B is to serve a third, and serves 1000: what lacks it may serve 2000 and was given 2000.002.
+  test('holds back pipelines without a class until its share is kept, and leaves the others alone', () => {
+    // B must serve a third and serves 1000. The pipeline without B may serve 2000, and was given 2000.002.
     const used = [
       { ...whole(1), rps: 2000.002 },
       { ...cut(1, 1), rps: 1000 },

@@ -27,7 +27,7 @@ function spec(): PooledSpec {
   return { kind: 'pooled', cluster: 'c.yaml', models: [{ profile: 'm.json', sloMs: 10 }] };
 }
 
-/** The faults told when one thing is changed; the error is of the class given. */
+/** The faults after one change of a sound spec. The error must be of the given class. */
 function faultsOf(
   change: (parts: { spec: PooledSpec; cluster: Cluster; profile: Profile }) => void,
 ): string[] {
@@ -214,14 +214,14 @@ describe('resolvePooled()', () => {
     [
       'a class that is not there, under the key that names it',
       (p) => Object.assign(p.spec.models[0] as object, { not: ['X'], minShare: { Y: 0.5 } }),
-      /^\/models\/0\/not names X, which the cluster has not; it has A, B\n\/models\/0\/minShare names Y/,
+      /^\/models\/0\/not names X, which the cluster does not have; it has A, B\n\/models\/0\/minShare names Y/,
     ],
   ];
-  test.each(FAULTS)('names %s', (_, change, told) => {
+  test.each(FAULTS)('reports %s', (_, change, told) => {
     expect(faultsOf(change).join('\n')).toMatch(told);
   });
 
-  test('names a model that is listed twice, and one without a profile', () => {
+  test('reports a model that is listed twice, and one without a profile', () => {
     const twice = { ...spec(), models: [...spec().models, ...spec().models] };
     const files = (n: number) => Array.from({ length: n }, () => ({ profile: profile(), path: 'm.json' }));
     expect(() => resolvePooled(twice, cluster(), files(2), 's')).toThrow(
@@ -232,7 +232,7 @@ describe('resolvePooled()', () => {
     );
   });
 
-  test('asks weights to be within 300 decimal places of the largest, and not below 10⁻³⁰⁰', () => {
+  test('requires weights to be within 300 decimal places of the largest, and not below 10⁻³⁰⁰', () => {
     const weighed = (...weights: number[]) => {
       const models = weights.map((weight) => ({ ...spec().models[0]!, weight }));
       const files = weights.map((_, m) => ({
@@ -247,13 +247,13 @@ describe('resolvePooled()', () => {
     expect(weighed(1e-5, 1e-300)).not.toThrow();
   });
 
-  test('leaves out shares of nothing', () => {
+  test('leaves out shares of 0', () => {
     const one = { ...spec(), models: [{ profile: 'm.json', sloMs: 10, minShare: { A: 0, B: 0.2 } }] };
     const { models } = resolvePooled(one, cluster(), [{ profile: profile(), path: 'm.json' }], 's');
     expect(models[0]?.minShare).toEqual({ B: 0.2 });
   });
 
-  test('names all faults at once', () => {
+  test('reports all faults at once', () => {
     const told = faultsOf((p) => {
       Object.assign(p.spec.models[0] as object, { weight: 0, not: ['Z'] });
       p.profile.devices.A?.blockLatencyUs['1']?.['1']?.push(3);
@@ -261,7 +261,7 @@ describe('resolvePooled()', () => {
     expect(told).toHaveLength(3);
   });
 
-  test('says which devices the profile has when the cluster has none of them', () => {
+  test("lists the profile's devices when the cluster has none of them", () => {
     const { A, ...rest } = cluster().devices;
     const other: Cluster = { devices: { X: A as { count: number } }, networkGbps: 1 };
     expect(rest).toBeDefined();
@@ -270,7 +270,7 @@ describe('resolvePooled()', () => {
     expect(resolve).toThrow(/X has 2.*m\.json has A, B/);
   });
 
-  test('notes a class of the cluster that the profile lacks', () => {
+  test('warns of a class of the cluster that the profile lacks', () => {
     const more = cluster();
     more.devices.C = { count: 1 };
     const { models } = resolvePooled(spec(), more, [{ profile: profile(), path: 'm.json' }], 's');

@@ -35,7 +35,7 @@ const SLOT: Slot = {
 };
 
 describe('classesOf()', () => {
-  test('counts the GPUs that are left, and what one costs in the unit of the objective', () => {
+  test('counts the GPUs that are not taken, and the cost of one in the unit of the objective', () => {
     const devices = {
       A: { count: 5, taken: 2, perServer: 4, hourlyCost: 3, powerWatts: 70 },
       B: { count: 3, hourlyCost: 1, powerWatts: 50 },
@@ -57,7 +57,7 @@ describe('modelTable()', () => {
   const problem = (devices: PooledProblem['cluster']['devices'], more: Partial<ModelByHand> = {}) =>
     problemByHand(devices, [{ ...MODEL, ...more }]);
 
-  test('has a slot for every class and size that is free, allowed and profiled', () => {
+  test('has a slot for every class and size that is available, allowed and profiled', () => {
     const { slots, batches, units, cuts, cutBytes } = modelTable(
       problem({
         A: { count: 2, virtual: [2, 1], linkGbps: 3, memoryGiB: 2 },
@@ -74,7 +74,7 @@ describe('modelTable()', () => {
     expect([...cutBytes]).toEqual([0, 1000, 0]);
   });
 
-  test('sums latencies and weights before each cut, and counts a block as at least 1 µs', () => {
+  test('adds up latencies and weights before each cut, and counts a block as at least 1 µs', () => {
     const table = modelTable(problem({ A: { count: 2, virtual: [1, 2] }, B: { count: 1 } }), 0);
     expect(table.slots.map(({ className, virtual, gbps }) => [className, virtual, gbps])).toEqual([
       ['A', 1, 8],
@@ -98,7 +98,7 @@ describe('modelTable()', () => {
     expect(table.batches).toEqual([1]);
   });
 
-  test('takes the margin and the filling of batches from the SLO', () => {
+  test('subtracts the margin and the filling of batches from the SLO', () => {
     const filled = (batchFormation: NonNullable<ModelByHand['batchFormation']>, estimated?: number) => {
       const table = modelTable(problem({ A: { count: 2 } }, { batchFormation }), 0, estimated);
       return [table.allowedUs, ...table.budgetUs];
@@ -106,34 +106,34 @@ describe('modelTable()', () => {
     expect(filled('none')).toEqual([9000, 9000, 9000]);
     expect(filled({ factor: 2, estimatedRps: 4000 })).toEqual([9000, 9000, 8500]);
     expect(filled({ factor: 2, estimatedRps: 'no-partitioning' }, 2000)).toEqual([9000, 9000, 8000]);
-    // Nothing fills a batch of two at no rate; one request does not wait.
+    // At a rate of 0 a batch of two never fills; a batch of one does not wait.
     expect(filled({ factor: 2, estimatedRps: 'no-partitioning' })).toEqual([9000, 9000, -Infinity]);
     expect(filled({ factor: 2, estimatedRps: 'no-partitioning' }, 0)).toEqual([9000, 9000, -Infinity]);
     expect(filled({ factor: 0, estimatedRps: 'no-partitioning' })).toEqual([9000, 9000, 9000]);
   });
 
-  test('knows the minimum share of every class', () => {
+  test('holds the minimum share of every class', () => {
     const table = modelTable(problem({ A: { count: 2 }, B: { count: 1 } }, { minShare: { B: 0.3 } }), 0);
     expect([...table.minShare]).toEqual([0, 0.3]);
   });
 });
 
 describe('rates and transfers', () => {
-  test('transferUs() is the time of a request over a link, and nothing where no link is known', () => {
+  test('transferUs() is the time of a request over a link, and 0 where no link is known', () => {
     expect(transferUs(1000, 8)).toBe(1);
     expect(transferUs(1000, 2)).toBe(4);
     expect(transferUs(1000, undefined)).toBe(0);
   });
 
-  test('slowerLink() is the slower of two, and unknown where one is', () => {
+  test('slowerLink() is the slower of two links, and unknown where one is unknown', () => {
     expect(slowerLink({ ...SLOT, gbps: 3 }, SLOT)).toBe(3);
     expect(slowerLink(SLOT, { ...SLOT, gbps: 3 })).toBe(3);
     expect(slowerLink({ ...SLOT, gbps: undefined }, SLOT)).toBeUndefined();
     expect(slowerLink(SLOT, { ...SLOT, gbps: undefined })).toBeUndefined();
   });
 
-  test('virtualGpuRps() is bounded by its share of the link, by what comes in or what goes out', () => {
-    // 1000 bytes take 1 µs, of which each of the server's eight virtual GPUs has an eighth part.
+  test('virtualGpuRps() is bounded by its share of the link, by the larger of the incoming and outgoing bytes', () => {
+    // 1000 bytes take 1 µs on the link, of which each of the server's eight virtual GPUs has an eighth.
     expect(virtualGpuRps(SLOT, 2, 4, 0, 0, true)).toBe(500_000);
     expect(virtualGpuRps(SLOT, 2, 4, 1000, 0, true)).toBe(125_000);
     expect(virtualGpuRps(SLOT, 2, 4, 0, 1000, true)).toBe(125_000);
@@ -142,7 +142,7 @@ describe('rates and transfers', () => {
     expect(virtualGpuRps(SLOT, 2, 400, 1000, 1000, true)).toBe(5000);
   });
 
-  test('fitsMemory() takes weights up to the virtual share of the memory', () => {
+  test('fitsMemory() accepts weights up to the virtual share of the memory', () => {
     expect(fitsMemory(SLOT, 2 ** 29)).toBe(true);
     expect(fitsMemory(SLOT, 2 ** 29 + 1)).toBe(false);
     expect(fitsMemory({ ...SLOT, memoryBytes: undefined }, 2 ** 60)).toBe(true);
@@ -173,7 +173,7 @@ describe('layerRows()', () => {
     },
   } as Profile;
 
-  test('takes what was measured, and shares out what was not', () => {
+  test('takes measured layers, and shares out the time of the others', () => {
     const rows = layerRows(profile);
     expect(rows.units).toBe(4);
     expect([...rows.cutBytes]).toEqual([0, Number.NaN, 7, 5, 0]);
@@ -187,7 +187,7 @@ describe('layerRows()', () => {
     expect(rows.latenciesUs('C', 1, 1)).toBeUndefined();
   });
 
-  test('shares out what was measured in part', () => {
+  test('shares out the time of a block that was measured only in part', () => {
     const holey = structuredClone(profile) as Profile;
     Object.assign(holey.devices.A!.layerLatencyUs!['1']!, { '2': [5, null, 5, 5] });
     expect(layerRows(holey).latenciesUs('A', 1, 2)).toEqual([20, 60, 0.5, 0.5]);
@@ -201,7 +201,7 @@ describe('layerRows()', () => {
 });
 
 describe('normalised()', () => {
-  test('powerOfTwo() is the largest power of two that is not larger, and 1 for what has none', () => {
+  test('powerOfTwo() is the largest power of two that is not larger, and 1 where there is none', () => {
     for (let e = -1000; e <= 1023; e += 7) {
       const around = [2 ** e * (1 - 2 ** -53), 2 ** e, 2 ** e * (1 + 2 ** -52)].map(powerOfTwo);
       expect(around).toEqual([2 ** (e - 1), 2 ** e, 2 ** e]);
@@ -210,7 +210,7 @@ describe('normalised()', () => {
     for (const figure of [0, -3, Number.NaN, Infinity]) expect(powerOfTwo(figure)).toBe(1);
   });
 
-  test('fastestGpuRps() is that of the best class, size and batch size', () => {
+  test('fastestGpuRps() is the rate of the best class, size and batch size', () => {
     const one = problemByHand({ A: { count: 2, virtual: [1, 2] }, B: { count: 1 } }, [MODEL]);
     // Two halves of A at 181 µs a request serve more than one A at 450 µs for two.
     expect(fastestGpuRps(modelTable(one, 0))).toBeCloseTo(2e6 / 181, 6);
@@ -242,7 +242,7 @@ describe('normalised()', () => {
         expect([...own.budgetUs].map((us) => us / unit)).toEqual([...table.budgetUs]);
         expect([...own.cutBytes].map((bytes) => bytes / unit)).toEqual([...table.cutBytes]);
         expect([...(own.prefixUs[0] ?? [])].map((us) => us / unit)).toEqual([...(table.prefixUs[0] ?? [])]);
-        // Throughput/weight in the search's unit is the spec's, times the unit of the value.
+        // Throughput/weight in the search's unit, times the unit of the value, is that of the spec.
         if (kind === 'throughput') expect((own.weight * unit) / scale.value).toBe(table.weight);
       });
       if (kind === 'price') near(Math.max(...made.classes.unitCost));

@@ -152,7 +152,7 @@ const APART: [what: string, parts: Parts, change?: string][] = [
   ],
 ];
 
-/** TOGETHER holds graphs in which rows meet, or may, with the reason that is given. */
+/** TOGETHER holds graphs in which rows meet or may meet, each with the reason that is given. */
 const TOGETHER: [what: string, parts: Parts, why: RegExp][] = [
   [
     'all axes joined into one that is not the batch',
@@ -300,7 +300,7 @@ function row(dims: readonly number[], seed: number): Tensors {
 }
 
 describe('makeBatchSymbolic()', () => {
-  it.each(APART)('makeBatchSymbolic() keeps rows apart through %s', async (_, parts, change) => {
+  it.each(APART)('keeps rows apart through %s', async (_, parts, change) => {
     const model = fixed(parts);
     const made = makeBatchSymbolic(model);
     if (!made.ok) throw new Error(made.missing);
@@ -324,12 +324,12 @@ describe('makeBatchSymbolic()', () => {
     }
   });
 
-  it.each(TOGETHER)('makeBatchSymbolic() refuses %s', (_, parts, why) => {
+  it.each(TOGETHER)('refuses %s', (_, parts, why) => {
     const made = makeBatchSymbolic(fixed(parts));
     expect(made.ok ? made.changes : made.missing).toMatch(why);
   });
 
-  it('makeBatchSymbolic() decides by measured types what the file leaves open', () => {
+  it('takes from measured types what the file leaves open', () => {
     const model = fixed({
       dims: [1, 1, 4, 4],
       nodes: [
@@ -368,7 +368,7 @@ describe('batchDim()', () => {
       ),
     );
 
-  it('batchDim() finds the symbol of the first input’s first axis on any axis of the others', () => {
+  it('finds the symbol of the first input’s first axis on any axis of the others', () => {
     expect(of(['a', ['N', 4]], ['past', [2, 'N', 4]], ['rate', []])).toEqual({
       kind: 'symbolic',
       name: 'N',
@@ -381,7 +381,7 @@ describe('batchDim()', () => {
     });
   });
 
-  it('batchDim() says why the batch is ambiguous', () => {
+  it('says why the batch is ambiguous', () => {
     expect(of(['a', ['N', 4]], ['b', ['M', 4]])).toEqual({
       kind: 'none',
       why: 'input b has open axes, none of them N',

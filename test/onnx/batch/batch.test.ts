@@ -44,12 +44,12 @@ const FIXED = [
   'yolox_nano',
 ];
 const QUICK = ['bert_toy', 'dtln_stage1', 'dtln_stage2', 'mcunet', 'yunet_n_dynamic'];
-/** The models one run of which takes a tenth of a second or more are tried at the largest batch, three of its rows. */
+/** These models take a tenth of a second or more per run. They are tried at the largest batch, on three of its rows. */
 const SLOW = /dnsmos|densenet|resnet50|super_res|inception/;
 
 /**
- * squeezenet's ArgMax and ZipMap say little, and the light models' equal weights give the same answer to any input: the
- * probabilities of the one and a few inner tensors of the others come out too.
+ * squeezenet's ArgMax and ZipMap say little, and the light models' equal weights give the same answer to any input. So
+ * the probabilities of the former and a few inner tensors of the latter are outputs too.
  */
 function prepared(name: string): OnnxModel {
   const model = sharedModel(`${name}.onnx`);
@@ -61,7 +61,7 @@ function prepared(name: string): OnnxModel {
   });
 }
 
-/** batchAxes finds where the outputs have the batch, by two runs at different batches. */
+/** batchAxes finds the batch axis of each output, by two runs at different batches. */
 function batchAxes(one: Tensors, many: Tensors): Map<string, number> {
   return new Map(
     Object.keys(one).map((name) => [
@@ -86,7 +86,9 @@ function bound(bytes: Uint8Array, dims: Record<string, number>): OnnxModel {
   return readModel(bindDims(readModel(bytes), dims));
 }
 
-/** expectRowsAsAlone runs a model made symbolic at each size, and compares its rows with runs of one request each. */
+/**
+ * expectRowsAsAlone runs a model made symbolic at each batch size, and compares its rows with runs of one request each.
+ */
 async function expectRowsAsAlone(
   original: OnnxModel,
   { name, fixed, slow }: { name: string; fixed: boolean; slow: boolean },
@@ -123,12 +125,12 @@ async function expectRowsAsAlone(
       }
     }
   }
-  // Rows must differ, or mixing them up would go unseen.
+  // Rows must differ, or a mix-up of rows would go unseen.
   const differences = outputs.map((output) => relativeError(first[output]!, second[output]!));
   expect(Math.max(...differences)).toBeGreaterThan(0);
 }
 
-describe('batches of made models', () => {
+describe('batches of generated models', () => {
   it.each(
     Object.entries(MADE),
   )('makeBatchSymbolic() runs %s at batch 1, 2, 4 and 8, every row as alone', async (name, {
@@ -163,7 +165,7 @@ describe.skipIf(!hasShared)('batches of the shared models', () => {
     ]);
   });
 
-  it('batchDim() says why silero_vad’s batch cannot be told', () => {
+  it('batchDim() says why silero_vad’s batch is ambiguous', () => {
     expect(makeBatchSymbolic(sharedModel('silero_vad.onnx'))).toEqual({
       ok: false,
       missing: 'inputs input, state have open axes without names, so nothing says which grow together',

@@ -86,7 +86,7 @@ function madeModel(name: string): { model: OnnxModel; feeds: Tensors } {
   return { model, feeds: feedsOf(name, model) };
 }
 
-describe('partitions of made models, chained', () => {
+describe('partitions of generated models, chained', () => {
   it.each([
     ['convChain', 13],
     ['ownShape', 4],

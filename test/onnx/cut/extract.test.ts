@@ -103,7 +103,7 @@ describe('the range of extractPartition()', () => {
 
   it('is refused where none of its results is used elsewhere', () => {
     const model = made({ nodes: [...LINE, w.node('Abs', ['a'], ['left'])] });
-    expect(() => extract(model, 3, 4)).toThrow('what these nodes compute is used nowhere else');
+    expect(() => extract(model, 3, 4)).toThrow('the results of these nodes are used nowhere else');
     expect(extract(model, 2, 4).outputs).toEqual(['y']);
   });
 
@@ -122,8 +122,8 @@ describe('the range of extractPartition()', () => {
   });
 });
 
-describe('the graph that extractPartition() makes', () => {
-  it('has the nodes of its range, the ends in their order, and types as measured', () => {
+describe('a partition that extractPartition() makes', () => {
+  it('has the nodes of its range, inputs and outputs in their order, and types as measured', () => {
     const model = made({ nodes: LINE });
     const { bytes, inputs, outputs } = extract(model, 1, 2);
     const part = decoded(bytes);
@@ -219,7 +219,7 @@ describe('the graph that extractPartition() makes', () => {
     expect(extract(model, 1, 2).inputs).toEqual(['a']);
   });
 
-  it('declares an end that is also an end of the whole model with the file’s own bytes', () => {
+  it('declares an input or output that is also one of the whole model with the file’s own bytes', () => {
     const told = (name: string) => w.message([1, name], [2, w.message([1, w.message([1, 1])])], [3, 'doc']);
     const model = made({ nodes: LINE, inputs: [told('x')], outputs: [told('y')] });
     const ends = (from: number, to: number, number: number) =>
@@ -242,7 +242,7 @@ describe('the graph that extractPartition() makes', () => {
     expect(decoded(last.bytes).nodes.map(([op]: string[]) => op)).toEqual(['Cos', 'Exp']);
   });
 
-  it('copies what the file says of the tensors inside, and of no others', () => {
+  it("copies the file's annotations of the tensors inside, and of no others", () => {
     const annotation = (name: string) => w.message([1, name], [2, w.message([1, 'SCALE'], [2, 's'])]);
     const model = made({
       nodes: LINE,
@@ -396,7 +396,7 @@ describe('extractPartition() of nodes that may branch', () => {
       { opsets: { '': 17, m: 1 } },
     );
 
-  it('declares the type of what comes in without its shape, and graph inputs and outputs with it', () => {
+  it('declares the types of incoming tensors, graph inputs and graph outputs without their shapes', () => {
     for (const op of ['If', 'Loop', 'Scan', 'SequenceMap']) {
       const model = withOp(op);
       expect(mayBranch(model)).toBe(true);
@@ -406,14 +406,14 @@ describe('extractPartition() of nodes that may branch', () => {
         [w.FLOAT, '?'],
       ]);
       expect(output.map(typeOf)).toEqual([[w.FLOAT, [{ dimValue: '4' }]]]);
-      // The nodes around it are told the shapes.
+      // The nodes around them are told the shapes.
       expect(decoded(extract(model, 2, 3).bytes).graph.input.map(typeOf)).toEqual([
         [w.FLOAT, [{ dimValue: '4' }]],
       ]);
     }
   });
 
-  it('declares an end that is no tensor as the file does', () => {
+  it('declares an input that is no tensor as the file does', () => {
     const sequence = w.message(
       [1, 'a'],
       [2, w.message([4, w.message([1, w.message([1, w.message([1, 1])])])])],
@@ -468,8 +468,8 @@ describe('extractPartition() of nodes that may branch', () => {
   });
 });
 
-describe('the ends of partitions', () => {
-  it('that are no tensors, or whose type is measured elsewhere, are declared as the file does', () => {
+describe('inputs and outputs of partitions', () => {
+  it('are declared as the file does where they are no tensors, or where their type is measured elsewhere', () => {
     const sequence = w.message(
       [1, 'a'],
       [2, w.message([4, w.message([1, w.message([1, w.message([1, 1])])])])],
@@ -483,7 +483,7 @@ describe('the ends of partitions', () => {
     );
   });
 
-  it('that are graph outputs without a type are declared as measured', () => {
+  it('are declared as measured where they are graph outputs without a type', () => {
     const model = made({ nodes: LINE, outputs: [w.message([1, 'a']), y] });
     expect(typeOf(decoded(extract(model, 0, 1).bytes).graph.output[0])).toEqual([
       w.FLOAT,

@@ -108,7 +108,7 @@ test('largestCut() counts memory that two tensors may share once, and says where
   expect(cut).toEqual({ bytes: 101, node: 'Neg_2', tensors: ['a', 'c'] });
 });
 
-test('largestCut() is nothing where a model has fewer than two nodes', () => {
+test('largestCut() is undefined where a model has fewer than two nodes', () => {
   const model = written([{ from: ['x'], to: 't0' }], ['t0']);
   expect(largestCut(model, () => 1)).toBeUndefined();
 });

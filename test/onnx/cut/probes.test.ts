@@ -56,7 +56,7 @@ async function ranInOrder(bytes: Uint8Array, outputs: readonly string[]): Promis
 describe('probeTensors()', () => {
   const all = Array.from({ length: LENGTH + 1 }, (_, i) => name(i));
 
-  it('gives shapes, of inputs and outputs too', async () => {
+  it('gives shapes, also of inputs and outputs', async () => {
     const model = chain();
     const { bytes, outputs } = probeTensors(
       model,
@@ -67,7 +67,7 @@ describe('probeTensors()', () => {
     expect(new Set(outputs).size).toBe(all.length);
   });
 
-  it('gives the elements at all picks, and whole tensors where there are none', async () => {
+  it('gives the elements at all picks, and whole tensors where no picks are given', async () => {
     const picks = [
       { axis: 0, indices: [0, 2] },
       { axis: 1, indices: [1, 3] },

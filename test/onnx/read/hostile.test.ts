@@ -38,7 +38,7 @@ function refusal(bytes: Uint8Array): string {
   return 'accepted';
 }
 
-/** bias gives the small model one tensor with dims and raw bytes as its bias. */
+/** bias gives the bytes of the small model with one tensor, of these dims and raw bytes, as its bias. */
 function bias(dims: readonly number[], bytes: number, code = w.FLOAT): Uint8Array {
   const fields = dims.map((dim): w.FieldOf => [1, dim]);
   const tensor = w.message(...fields, [2, code], [8, 'b'], [9, new Uint8Array(bytes)]);
@@ -197,7 +197,7 @@ const CASES: [what: string, hostile: Uint8Array, why: RegExp, neighbour?: Uint8A
   [
     'external data without a location',
     small({ initializers: [w.externalFloats('b', [4], {})] }),
-    /says no location/,
+    /has no location/,
   ],
   [
     'external data of another length',

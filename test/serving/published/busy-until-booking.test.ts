@@ -8,7 +8,10 @@ import { type PartShape, planOf } from '../plans.js';
 
 const SENDS = { transferBytes: BYTES_PER_MS };
 
-/** A booking of a pipeline whose devices are up, on the servers named or each on its own. Milliseconds. */
+/**
+ * A booking of one pipeline whose devices are up. They are on the servers named, or each on its own. Times are in
+ * milliseconds.
+ */
 function byHand(parts: PartShape[], { servers, up }: { servers?: string; up?: number[] } = {}) {
   const plan = planOf([{ sloMs: 1000, pipelines: [{ throughputRps: 1, parts }] }], 1);
   if (servers !== undefined)
@@ -18,7 +21,7 @@ function byHand(parts: PartShape[], { servers, up }: { servers?: string; up?: nu
   const topology = topologyOf(plan);
   const booking = new BusyUntilBooking(topology, new Durations(topology, { kind: 'none' }));
   for (const device of up ?? topology.devices.keys()) booking.deviceUp(device);
-  // With room for a pipeline that is longer, and what was left there by one.
+  // The path has room for a longer pipeline, and still holds what such a pipeline left there.
   const path = new Path(parts.length + 1);
   path.endAt[parts.length] = 9999 * MS;
   const probe = (at: number, { size = 1, from = 0 } = {}) => {
@@ -39,7 +42,7 @@ function byHand(parts: PartShape[], { servers, up }: { servers?: string; up?: nu
 }
 
 describe('BusyUntilBooking', () => {
-  it('probe() adds up stages and ways, and reserve() keeps what each device and link does until when', () => {
+  it('probe() adds up executions and transfers, and reserve() keeps every device and link until its part ends', () => {
     const { book, path } = byHand([stage([10, 14], SENDS), stage([6, 8], SENDS), stage([3, 4])]);
     expect(book(5, 2)).toEqual([
       { device: 0, send: 5, start: 5, end: 19 },
@@ -47,7 +50,7 @@ describe('BusyUntilBooking', () => {
       { device: 2, send: 29, start: 31, end: 35 },
     ]);
     expect([path.stages, path.waitNs, path.finish]).toEqual([3, 0, 35 * MS]);
-    // 14 ms for the first device, then no more: what was before is all over when it comes there.
+    // The batch waits 14 ms for the first device and then no more: the later stages are free by the time it comes.
     expect(book(5, 2)).toEqual([
       { device: 0, send: 5, start: 19, end: 33 },
       { device: 1, send: 33, start: 35, end: 43 },
@@ -56,17 +59,18 @@ describe('BusyUntilBooking', () => {
     expect(path.waitNs).toBe(14 * MS);
   });
 
-  it('probe() waits for links and devices of later stages, and adds that to what is waited for', () => {
+  it('probe() waits for links and devices of later stages, and counts that time as waiting', () => {
     const two = () => byHand([stage([1, 2], SENDS), stage([6, 8])]);
     const { book, path } = two();
     book(0, 2);
-    // 0 to 2 ms, sent until 4 ms, then 8 ms. A row waits for 2 ms, 1 ms for the links, and until 12 ms.
+    // The first batch executes from 0 to 2 ms, is sent until 4 ms and executes until 12 ms. The row waits 2 ms for the
+    // first device, 1 ms for the links, and then until 12 ms for the second device.
     expect(book(0)).toEqual([
       { device: 0, send: 0, start: 2, end: 3 },
       { device: 1, send: 4, start: 12, end: 18 },
     ]);
     expect(path.waitNs).toBe((2 + 1 + 7) * MS);
-    // Nothing is in its way later.
+    // Nothing is in the way of a later batch.
     const later = two();
     later.book(0, 2);
     expect(later.book(20)).toEqual([
@@ -76,8 +80,8 @@ describe('BusyUntilBooking', () => {
     expect(later.path.waitNs).toBe(0);
   });
 
-  it('probe() waits for the later of uplink and downlink', () => {
-    // Both first devices share their links, so do both second ones.
+  it('probe() waits for the uplink or the downlink, whichever is free later', () => {
+    // First the two devices of stage 1 share their links, then those of stage 2.
     const parts = [stage([10], { ...SENDS, virtualGpus: 2 }), stage([6], { virtualGpus: 2 })];
     const uplink = byHand(parts, { servers: 'aabc' });
     uplink.book(0);
@@ -87,36 +91,36 @@ describe('BusyUntilBooking', () => {
     expect(downlink.book(0)).toMatchObject([{ device: 1 }, { device: 3, send: 11, start: 12 }]);
   });
 
-  it('takes the device that is done first in the last stage, the first of equals', () => {
+  it('probe() takes in the last stage the device that ends first, and the lowest where several end together', () => {
     const { book } = byHand([stage([10], { virtualGpus: 3 })]);
     expect([0, 0, 0, 0, 0].map((at) => book(at)?.[0]?.device)).toEqual([0, 1, 2, 0, 1]);
     expect(book(100)?.[0]?.device).toBe(0);
     expect(book(100)?.[0]?.device).toBe(1);
     expect(book(109)?.[0]).toEqual({ device: 2, send: 109, start: 109, end: 119 });
-    // They are free at 110, 110 and 119 ms.
+    // The devices are free at 110, 110 and 119 ms.
     expect(book(109)?.[0]).toMatchObject({ device: 0, start: 110 });
   });
 
-  it('takes in other stages the device of which execution and uplink are done first', () => {
+  it('probe() takes in earlier stages the device that can send first after its execution', () => {
     // The first two devices share an uplink.
     const parts = [stage([10], { ...SENDS, transferBytes: 30 * BYTES_PER_MS, virtualGpus: 3 }), stage([6])];
     const { book } = byHand(parts, { servers: 'aabc' });
     expect(book(0)?.[0]).toMatchObject({ device: 0, end: 10 });
-    // The uplink is busy until 40 ms: the second would be done at 10 ms and sends then.
+    // The uplink is busy until 40 ms, so device 1 would end at 10 ms and send at 40 ms. Device 2 sends at 10 ms.
     expect(book(0)?.[0]).toMatchObject({ device: 2, end: 10 });
-    // All could leave at 40, 40 or 70 ms: of equal ones the first.
+    // The devices could send at 40, 40 and 70 ms: the lowest of the first two is taken.
     expect(book(0)?.[0]).toMatchObject({ device: 0, start: 10 });
   });
 
-  it('looks in the last stage at no uplink', () => {
-    // Of the second stage the first device has the server of device 0.
+  it('probe() ignores uplinks in the last stage', () => {
+    // Device 2, the first of the second stage, is on the server of device 0.
     const parts = [stage([10], { ...SENDS, virtualGpus: 2 }), stage([6], { virtualGpus: 2 })];
     const { booking, path, book } = byHand(parts, { servers: 'abac' });
     path.stages = 2;
     path.device.set([0, 3]);
     path.sendAt[1] = 249 * MS;
     path.endAt[1] = 12 * MS;
-    // The uplink of device 0 is busy until 250 ms; device 3 is free at 12 ms, its downlink at 250 ms.
+    // The uplink of device 0 is busy until 250 ms; device 3 is free at 12 ms, and its downlink at 250 ms.
     booking.reserve(path, 0, 1, 1);
     expect(book(0)).toMatchObject([
       { device: 1, end: 10 },
@@ -126,15 +130,15 @@ describe('BusyUntilBooking', () => {
     path.sendAt[1] = 19 * MS;
     path.endAt[1] = 30 * MS;
     booking.reserve(path, 0, 1, 1);
-    // Device 2 would be done at 27 ms, device 3 at 36 ms.
+    // Device 2 would end at 27 ms, device 3 at 36 ms.
     expect(book(0)).toMatchObject([
       { device: 1, end: 20 },
       { device: 2, end: 27 },
     ]);
   });
 
-  it('reserves no link for the way to the first stage', () => {
-    // The downlink of the first device is that of the third.
+  it('reserve() keeps no link for the way to the first stage', () => {
+    // Device 2 shares its downlink with device 0.
     const { book } = byHand([stage([10], SENDS), stage([30], { virtualGpus: 2 })], { servers: 'aba' });
     expect(book(0)).toMatchObject([{}, { device: 1 }]);
     expect(book(0)).toEqual([
@@ -143,7 +147,7 @@ describe('BusyUntilBooking', () => {
     ]);
   });
 
-  it('goes on from a stage where the batch is ready', () => {
+  it('probe() and reserve() can begin at a later stage, where the batch is ready', () => {
     const { booking, path, probe } = byHand([
       stage([10], SENDS),
       stage([6], { ...SENDS, virtualGpus: 2 }),
@@ -157,12 +161,12 @@ describe('BusyUntilBooking', () => {
     expect(probe(5, { from: 1 })).toEqual(found);
     expect([path.stages, path.waitNs, path.device[0]]).toEqual([3, 0, 0]);
     booking.reserve(path, 0, 1, 1);
-    // The first device is free; the uplink of it until 6 ms, the second device until 12 ms.
+    // Device 0 is free. Its uplink is busy until 6 ms, and device 1 until 12 ms.
     expect(probe(0)).toMatchObject([{ start: 0 }, { device: 2, send: 10 }, {}]);
     expect(probe(5, { from: 1 })).toMatchObject([{ device: 2, send: 6, start: 7 }, { send: 13 }]);
   });
 
-  it('looks only at devices that are up, and finds no way where a stage has none', () => {
+  it('probe() takes only devices that are up, and finds no way where a stage has none', () => {
     const { booking, probe, book } = byHand([stage([10], { virtualGpus: 2 }), stage([6])], { up: [1, 2] });
     expect(book(0)?.[0]).toMatchObject({ device: 1, start: 0 });
     booking.deviceUp(0);
@@ -174,7 +178,7 @@ describe('BusyUntilBooking', () => {
     expect(byHand([stage([10])], { up: [] }).probe(0)).toBeUndefined();
   });
 
-  it('knows nothing without a search, and keeps nothing that ends', () => {
+  it('freeFrom() is always 0 and nothing is kept that would have to be released', () => {
     const { booking, book } = byHand([stage([10])]);
     book(0);
     expect([booking.freeFrom(), booking.kept]).toEqual([0, 0]);

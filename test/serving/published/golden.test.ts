@@ -32,7 +32,7 @@ const coreOf =
       ? new StageLocalCore(topology, decisions, PUBLISHED_REACTIVE_POLICY)
       : new ReservationCore(topology, decisions, { ...PUBLISHED_POLICY, makeTables: busyUntilTables });
 
-/** How many rows differ, with the first that does. */
+/** The number of rows that differ, and the first that does. */
 function differences(ours: readonly string[], theirs: readonly string[]) {
   const differing = ours.flatMap((row, i) =>
     row === theirs[i] ? [] : [{ request: i, ours: row, theirs: theirs[i] }],
@@ -78,7 +78,7 @@ describe('simulate() under the published rules, on an instance made here', () =>
 
 describe.runIf(there)('golden runs of the published simulator', () => {
   const all = there ? goldenRuns(FOLDER) : [];
-  // Both schedulers, one model overloaded, one of a single partition.
+  // Both schedulers run. One model is overloaded, and one has a single partition.
   const runs = all.filter(({ file }) => cases(/_lf100|SLA_AWARE|googlenet/, /./).test(file));
 
   test.each(runs.map((run) => [run.file, run] as const))('%s is replayed row for row', (_, run) => {

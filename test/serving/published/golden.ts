@@ -26,7 +26,7 @@ export interface Golden {
   scheduler: 'reservation' | 'reactive';
   topology: Topology;
   arrivalsUs: number[];
-  /** The `outcome,pipeline,stages` of each request. */
+  /** The texts `outcome,pipeline,stages`, one for each request. */
   rows: string[];
 }
 
@@ -114,9 +114,9 @@ interface Happening {
 }
 
 /**
- * PublishedDriver drives a core in the order of the published simulator. Of the events of an instant, those
- * of each pool come first, the pool's link before its devices; then come the timer and the arrivals. The core
- * decides after every event.
+ * PublishedDriver drives a core in the order of the published simulator. Among the events of an instant, those of each
+ * pool come first, the pool's link before its devices. The timer and the arrivals follow. The core decides after every
+ * event.
  */
 class PublishedDriver {
   private readonly decisions = new Decisions();
@@ -207,7 +207,10 @@ class PublishedDriver {
     return this.rows[this.rowOfRequest[request] as number] as Row;
   }
 
-  /** @returns the batch, where it begins at once */
+  /**
+   * Makes a new batch or sends one on.
+   * @returns the batch, where it begins at once
+   */
   private execute(batch: number, device: number): number[] {
     const { core } = this;
     const size = core.batchSize(batch);
@@ -265,7 +268,7 @@ class PublishedDriver {
     });
   }
 
-  /** happen keeps the events sorted by time, then by rank, then by index. */
+  /** happen inserts an event; events are sorted by time, then by rank, then by index. */
   private happen(at: number, rank: number, index: number, tell: () => void): void {
     const item = { at, rank: rank * 1e6 + index, tell };
     let i = this.pending.length;

@@ -5,7 +5,7 @@ import { ImmediateForwarding } from '../../../src/serving/published/immediate-fo
 import { Journeys, Leg, Path } from '../../../src/serving/reservation/index.js';
 import { OpenBatches } from '../../../src/serving/state/index.js';
 
-/** A forwarding of two pools over four devices, all of which are up. */
+/** A forwarding of two pools over four devices. All devices are up. */
 function forwardingOf() {
   const decisions = new Decisions();
   const batches = new OpenBatches(4);
@@ -38,7 +38,7 @@ function forwardingOf() {
 }
 
 describe('ImmediateForwarding', () => {
-  it('hands every batch on at once, busy or not, and says nothing when all is told', () => {
+  it('hands every batch on at once, even to a busy device, and decide() adds nothing', () => {
     const { forwarding, begin, said } = forwardingOf();
     const [first, second] = [begin(0, 2), begin(0, 2)];
     expect(said()).toEqual([`${first} on 0`, `${second} on 0`]);
@@ -46,7 +46,7 @@ describe('ImmediateForwarding', () => {
     expect(said()).toEqual([]);
   });
 
-  it('sends what has executed on, unless that was the last stage', () => {
+  it('sends a batch on when it has executed, unless the stage was its last', () => {
     const { forwarding, begin, said, batches, journeys } = forwardingOf();
     const batch = begin(0, 2);
     expect(journeys.leg[batch]).toBe(Leg.toExecute);
@@ -64,7 +64,7 @@ describe('ImmediateForwarding', () => {
     expect([forwarding.deviceDown(20, 0), forwarding.deviceDown(20, 2)]).toEqual([[], []]);
   });
 
-  it('ends a batch that nobody wants any more when it has been sent', () => {
+  it('closes a batch that nobody wants any more once it has been sent', () => {
     const { forwarding, begin, said, batches, unwanted } = forwardingOf();
     const batch = begin(0, 2);
     forwarding.executed(10, batch, false);
@@ -74,7 +74,7 @@ describe('ImmediateForwarding', () => {
     expect([said(), batches.count, forwarding.deviceDown(12, 2)]).toEqual([[], 0, []]);
   });
 
-  it('says where a batch was sent to a device that is gone, of which nothing is known there', () => {
+  it('transferred() is false where the receiving device is gone, which then holds nothing of the batch', () => {
     const { forwarding, begin, said, batches } = forwardingOf();
     const batch = begin(0, 2);
     forwarding.executed(10, batch, false);
@@ -86,7 +86,7 @@ describe('ImmediateForwarding', () => {
     expect(forwarding.deviceDown(12, 2)).toEqual([]);
   });
 
-  it('deviceDown() gives all that the device was handed, in order, once', () => {
+  it('deviceDown() gives all batches that the device was handed, in order, once', () => {
     const { forwarding, begin } = forwardingOf();
     const [first, other, second, third] = [begin(0, 2), begin(1, 2), begin(0, 2), begin(0, 2)];
     forwarding.lost(5, second);

@@ -8,13 +8,16 @@ import { topologyOf } from '../../../src/serving/topology.js';
 import { MS, stage } from '../by-hand.js';
 import { type PipelineShape, planOf } from '../plans.js';
 
-/** A booking that finds what it is told: every pipeline waits so many milliseconds, none where it has no devices. */
+/**
+ * A booking that is told what to find: how many milliseconds a batch waits in each pipeline, `undefined` where the
+ * pipeline has no devices.
+ */
 class Told implements Booking {
   readonly kept = 0;
   readonly waitMs: (number | undefined)[] = [];
-  /** Milliseconds at which each pipeline is free, for `freeFrom`. */
+  /** The times in milliseconds that `freeFrom` answers, by pipeline. */
   readonly freeMs: number[] = [];
-  /** `pipeline/size` of every probe, and the pipeline of every freeFrom. */
+  /** The calls: `pipeline/size` for a probe, and `from pipeline/size` for freeFrom. */
   readonly asked: string[] = [];
 
   constructor(private readonly durations: Durations) {}
@@ -50,7 +53,7 @@ function dispatcher(pipelines: PipelineShape[], policy: Partial<ReservationPolic
     deadlineMs: number,
     { at = 0, firstSight = true, most = Number.POSITIVE_INFINITY, exact = 0 } = {},
   ) => chosen.offer(at * MS, 0, deadlineMs * MS + exact, firstSight, most);
-  /** What was asked since it was last looked at. */
+  /** The calls since this was last asked. */
   const asked = () => booking.asked.splice(0);
   return { chosen, booking, offer, asked };
 }
@@ -60,7 +63,7 @@ const single = (ms: number, throughputRps = 100): PipelineShape => ({ throughput
 const pair = (throughputRps = 100): PipelineShape => ({ throughputRps, parts: [stage([10, 14])] });
 
 describe('Dispatcher.offer() of one pipeline', () => {
-  it('is the largest batch that ends by the deadline, to the nanosecond', () => {
+  it('gives the largest batch that ends by the deadline, to the nanosecond', () => {
     const { offer, booking, chosen } = dispatcher([FOUR], { firstSight: { kind: 'never' } });
     booking.waitMs[0] = 5;
     for (const [size, endMs] of [
@@ -75,14 +78,14 @@ describe('Dispatcher.offer() of one pipeline', () => {
     }
   });
 
-  it('is nothing where there is no way, and asks for every size', () => {
+  it('gives 0 where no way exists, after probing every size', () => {
     const { offer, booking, asked } = dispatcher([FOUR], { firstSight: { kind: 'never' } });
     booking.waitMs[0] = undefined;
     expect(offer(1000)).toBe(0);
     expect(asked()).toEqual(['0/4', '0/3', '0/2', '0/1']);
   });
 
-  it('asks for one at least of a request that was seen before, or that load does not keep from a larger batch', () => {
+  it('probes down to one task for a request that was seen before, or that no queue keeps from a full batch', () => {
     const { offer, booking, asked } = dispatcher([FOUR], { firstSight: { kind: 'queueing', share: 1 } });
     booking.waitMs[0] = 1;
     for (const [firstSight, at] of [
@@ -95,14 +98,14 @@ describe('Dispatcher.offer() of one pipeline', () => {
     }
   });
 
-  it('is no more than the most that is wanted', () => {
+  it('gives no more tasks than the caller wants', () => {
     const { offer, asked } = dispatcher([FOUR]);
     expect(offer(100, { most: 2 })).toBe(2);
     expect(offer(100, { most: 9 })).toBe(4);
     expect(asked()).toEqual(['0/2', '0/4']);
   });
 
-  it('takes at first sight no batch smaller than the share of the planned one, rounded, but one at least', () => {
+  it('gives at first sight no batch below the share of the planned one, rounded and at least 1', () => {
     for (const [share, least] of [
       [0, 1],
       [0.1, 1],
@@ -115,12 +118,12 @@ describe('Dispatcher.offer() of one pipeline', () => {
       const { offer, asked } = dispatcher([FOUR], { firstSight: { kind: 'nearly-full', share } });
       expect(offer(9)).toBe(0);
       expect(asked()).toEqual(['0/4', '0/3', '0/2', '0/1'].slice(0, 5 - least));
-      // Seen before, it may be any.
+      // At a later sight any size will do.
       expect(offer(10, { firstSight: false })).toBe(1);
     }
   });
 
-  it('takes under queueing a smaller one where a nearly full one would be late without waiting too', () => {
+  it('gives a smaller batch under "queueing" where a nearly full one would be late even without waiting', () => {
     const { offer, booking } = dispatcher([FOUR], { firstSight: { kind: 'queueing', share: 1 } });
     booking.waitMs[0] = 1;
     // A full batch takes 22 ms.
@@ -130,7 +133,7 @@ describe('Dispatcher.offer() of one pipeline', () => {
     expect(offer(29, { at: 7, exact: -1 })).toBe(3);
   });
 
-  it('asks once what it has asked at this instant, until that is stale', () => {
+  it('probes each size once at an instant, unless the answer has become stale', () => {
     const { offer, chosen, asked } = dispatcher([FOUR], { firstSight: { kind: 'never' } });
     offer(100);
     offer(50);
@@ -146,7 +149,7 @@ describe('Dispatcher.offer() of one pipeline', () => {
     offer(100, { at: 1 });
     expect(asked()).toEqual(['0/4', '0/4', '0/4']);
     expect(chosen.probes).toBe(5);
-    // Whatever the time is.
+    // This holds at any time.
     for (const at of [0, 1e-6]) {
       offer(100, { at });
       asked();
@@ -156,7 +159,7 @@ describe('Dispatcher.offer() of one pipeline', () => {
     }
   });
 
-  it('asks at the beginning of time too', () => {
+  it('probes at time 0 too', () => {
     const { offer, booking, asked } = dispatcher([FOUR]);
     booking.waitMs[0] = undefined;
     expect(offer(100, { most: 1, firstSight: false })).toBe(0);
@@ -165,7 +168,7 @@ describe('Dispatcher.offer() of one pipeline', () => {
 });
 
 describe('Dispatcher.planned', () => {
-  it('is the least batch of the stages of each pipeline, and the largest of these', () => {
+  it('is the smallest batch of the stages of each pipeline, and mostPlanned the largest of these', () => {
     const shapes = [
       { throughputRps: 1, parts: [stage([1, 2, 3, 4]), stage([1, 2])] },
       { throughputRps: 1, parts: [stage([1, 2, 3])] },
@@ -177,7 +180,7 @@ describe('Dispatcher.planned', () => {
 });
 
 describe('Dispatcher.offer() under least-waiting', () => {
-  it('is of the pipeline whose full batch waits least, the first of equals', () => {
+  it('takes the pipeline whose full batch waits least, and the first of several', () => {
     const { offer, booking, chosen } = dispatcher([pair(), pair(), pair()], { review: 'every-arrival' });
     booking.waitMs.splice(0, 3, 7, 5, 6);
     expect([offer(100), chosen.entry]).toEqual([2, 1]);
@@ -187,11 +190,11 @@ describe('Dispatcher.offer() under least-waiting', () => {
     expect([offer(100, { at: 2 }), chosen.entry]).toEqual([2, 0]);
   });
 
-  it('asks under every-arrival what each waits for, and under when-due only what has changed', () => {
+  it('probes every pipeline under "every-arrival", and under "when-due" only pipelines that changed', () => {
     const always = dispatcher([pair(), pair()], { review: 'every-arrival' });
     always.offer(100);
     always.offer(100, { at: 1 });
-    // The first is chosen, of which the answer is known no more: another has been asked since.
+    // Pipeline 0 is chosen and probed once more: the probe of pipeline 1 has replaced its path.
     expect(always.asked()).toEqual(['0/2', '1/2', '0/2', '0/2', '1/2', '0/2']);
     const { offer, asked, chosen } = dispatcher([pair(), pair()]);
     offer(100);
@@ -206,18 +209,19 @@ describe('Dispatcher.offer() under least-waiting', () => {
     expect(asked()).toEqual(['from 0/2', 'from 1/2', '0/2']);
   });
 
-  it('remembers of each pipeline when its last full batch could begin, and when its devices are free since', () => {
+  it('remembers when the last full batch of each pipeline could begin, and since when its devices are free', () => {
     const { offer, booking, chosen } = dispatcher([pair(), pair()]);
     booking.freeMs.splice(0, 2, 8, 9);
     booking.waitMs.splice(0, 2, 20, 9);
     expect([offer(100), chosen.entry]).toEqual([2, 0]);
-    // It was found to begin at 20 ms: the other is expected at 9 ms.
+    // Pipeline 0 was found to begin at 20 ms; pipeline 1 is expected to begin at 9 ms.
     expect([offer(100, { at: 1 }), chosen.entry]).toEqual([2, 1]);
-    // That began at 10 ms; after another batch it is free at 30 ms.
+    // Pipeline 1 would have begun at 10 ms; after another batch it is free at 30 ms.
     booking.freeMs[1] = 30;
     chosen.dispatched(0, 1, 2);
     expect([offer(100, { at: 2 }), chosen.entry]).toEqual([2, 0]);
-    // Found to wait for 20 ms from 2 ms on; free sooner it would be found so, if it had changed, and no sooner.
+    // Pipeline 0 was found to wait for 20 ms at 2 ms. An earlier `freeFrom` does not bring that forward, unless devices
+    // have changed.
     booking.freeMs.splice(0, 2, 3, 21);
     chosen.dispatched(0, 0, 2);
     chosen.dispatched(0, 1, 2);
@@ -227,13 +231,13 @@ describe('Dispatcher.offer() under least-waiting', () => {
     expect([offer(100, { at: 2 }), chosen.entry]).toEqual([2, 1]);
   });
 
-  it('does not wait for what is free by now, so that the first of those is taken', () => {
+  it('counts no wait where devices are free by now, so that the first such pipeline is taken', () => {
     const { offer, booking, chosen } = dispatcher([pair(), pair()]);
     booking.freeMs.splice(0, 2, 6, 5);
     expect([offer(100, { at: 6 }), chosen.entry]).toEqual([2, 0]);
   });
 
-  it('tells a nanosecond from none', () => {
+  it('distinguishes a wait of a nanosecond from none', () => {
     const { offer, booking, chosen } = dispatcher([pair(), pair()]);
     booking.freeMs.splice(0, 2, 1e-6, 0);
     expect([offer(100), chosen.entry]).toEqual([2, 1]);
@@ -241,7 +245,7 @@ describe('Dispatcher.offer() under least-waiting', () => {
     expect([offer(100), chosen.entry]).toEqual([2, 1]);
   });
 
-  it('remembers only of full batches when they could begin', () => {
+  it('remembers when a batch could begin only for full batches', () => {
     const { offer, booking, chosen } = dispatcher([pair(), pair()]);
     booking.waitMs.splice(0, 2, 20, 20);
     booking.freeMs.splice(0, 2, 0, 5);
@@ -251,33 +255,34 @@ describe('Dispatcher.offer() under least-waiting', () => {
     expect([offer(100, { at: 3 }), chosen.entry]).toEqual([2, 1]);
   });
 
-  it('takes no pipeline that has no way, and none where none has', () => {
+  it('skips pipelines without a way, and gives none where no pipeline has one', () => {
     const { offer, booking, chosen, asked } = dispatcher([pair(), pair()], { review: 'every-arrival' });
     booking.waitMs.splice(0, 2, undefined, 50);
     expect([offer(100), chosen.entry]).toEqual([2, 1]);
     asked();
     booking.waitMs[1] = undefined;
     expect([offer(100, { at: 1 }), chosen.entry]).toEqual([0, NONE]);
-    // There is nobody else to be asked.
+    // There is no other pipeline to probe.
     expect(asked()).toEqual(['0/2', '1/2']);
   });
 
-  it('shuns a pipeline of batch one in which the request would be late, by an SLO', () => {
+  it('counts an SLO of extra wait for a pipeline of batch 1 in which the request would be late', () => {
     const shapes = [single(10), { throughputRps: 100, parts: [stage([20, 21])] }];
     const policy = { review: 'every-arrival', firstSight: { kind: 'never' }, askOthers: false } as const;
     const { offer, booking, chosen } = dispatcher(shapes, policy, 30);
     booking.waitMs.splice(0, 2, 5, 6);
-    // The single one would end at 15 ms.
+    // The request would end at 15 ms in pipeline 0.
     expect([offer(15), chosen.entry]).toEqual([1, 0]);
     expect([offer(15, { exact: -1 }), chosen.entry]).toEqual([0, 1]);
-    // At 15 − 1 ns it is taken to wait 35 ms: for one that waits as long it is still the first.
+    // With a nanosecond less, pipeline 0 counts as waiting for 35 ms, and is still the first of two that wait equally
+    // long.
     booking.waitMs[1] = 35;
     chosen.stale();
     expect([offer(15, { exact: -1 }), chosen.entry]).toEqual([0, 0]);
     booking.waitMs[1] = 34;
     chosen.stale();
     expect([offer(15, { exact: -1 }), chosen.entry]).toEqual([0, 1]);
-    // Those of larger batches are not shunned, nor is any under as-others.
+    // Pipelines of larger batches get no extra wait, and under "as-others" none does.
     const larger = dispatcher([pair(), single(10)], policy, 30);
     larger.booking.waitMs.splice(0, 2, 5, 6);
     expect([larger.offer(14), larger.chosen.entry]).toEqual([0, 0]);
@@ -286,7 +291,7 @@ describe('Dispatcher.offer() under least-waiting', () => {
     expect([others.offer(15, { exact: -1 }), others.chosen.entry]).toEqual([0, 0]);
   });
 
-  it('takes the only pipeline of a model without asking what it waits for', () => {
+  it('takes the only pipeline of a model without asking for its wait', () => {
     const { offer, asked } = dispatcher([pair()], { review: 'every-arrival' });
     offer(100);
     expect(asked()).toEqual(['0/2']);
@@ -294,11 +299,11 @@ describe('Dispatcher.offer() under least-waiting', () => {
 });
 
 describe('Dispatcher.offer() where the pipeline that waits least is too slow', () => {
-  /** Pipeline 0 waits least and is never in time, so that each request goes to one of the others. */
+  /** Pipeline 0 waits least but is never in time, so that each request goes to one of the others. */
   const SLOW: PipelineShape = { throughputRps: 0, parts: [stage([1e8, 1e8])] };
   const others = (...pipelines: PipelineShape[]) => dispatcher([SLOW, ...pipelines]);
 
-  /** The pipelines of so many batches of one size, one after another. */
+  /** Dispatches batches of one size, and lists the pipelines that they go to. */
   const run = ({ chosen, offer }: ReturnType<typeof dispatcher>, batches: number, size: number) =>
     Array.from({ length: batches }, (_, i) => {
       offer(1000, { at: i, most: size });
@@ -306,9 +311,9 @@ describe('Dispatcher.offer() where the pipeline that waits least is too slow', (
       return chosen.entry;
     });
 
-  it('is of the pipeline furthest behind its planned share, the first of equals', () => {
-    // Shares 1/2, 1/4 and 1/4 of two at a time; behind, after each batch:
-    // −1 ½ ½ | 0 −1 1 | 1 −½ −½ | 0 0 0, and so on.
+  it('takes the pipeline furthest behind its planned share, and the first of several', () => {
+    // The shares are 1/2, 1/4 and 1/4, and batches have two tasks. After each batch the pipelines are behind by −1 ½ ½
+    // | 0 −1 1 | 1 −½ −½ | 0 0 0, and so on.
     const shares = others(pair(200), pair(100), pair(100));
     expect(run(shares, 8, 2)).toEqual([1, 2, 3, 1, 1, 2, 3, 1]);
   });
@@ -318,14 +323,15 @@ describe('Dispatcher.offer() where the pipeline that waits least is too slow', (
     offer(1000);
     chosen.dispatched(0, 1, 1);
     chosen.dispatched(0, 2, 2);
-    // Half of three for each, less one and less two.
+    // Each pipeline is due 1.5 of the three tasks; they got one and two.
     offer(1000, { at: 1 });
     expect(chosen.entry).toBe(1);
   });
 
-  it('makes up for no more than 64 full batches', () => {
+  it('makes a pipeline catch up on no more than 64 full batches', () => {
     const { chosen, offer } = others(pair(100), pair(300));
-    // A quarter of 2004 would be 501: the first is behind by 64 batches of 2. The second is 501 ahead.
+    // A quarter of 2004 tasks would be 501, but pipeline 1 is held to be behind by 64 batches of 2. Pipeline 2 is ahead
+    // by 501.
     for (let i = 0; i < 1002; i++) chosen.dispatched(0, 2, 2);
     let caughtUp = 0;
     for (let at = 0; ; at++) {
@@ -334,29 +340,29 @@ describe('Dispatcher.offer() where the pipeline that waits least is too slow', (
       chosen.dispatched(0, 1, 2);
       caughtUp += 1;
     }
-    // After k batches of its own, the first of which takes 2 of its 128, it is behind by 126 − 1.5 (k − 1),
-    // and the second by −501 + 1.5 k: that is more when k is 210.
+    // After k batches of its own, the first of which takes 2 off the 128, pipeline 1 is behind by 126 − 1.5 (k − 1),
+    // and pipeline 2 by −501 + 1.5 k. The latter is greater from k = 210 on.
     expect(caughtUp).toBe(210);
   });
 
-  it('takes the furthest behind that has a way in time', () => {
+  it('takes the pipeline furthest behind among those that have a way in time', () => {
     const { chosen, offer, booking, asked } = others(pair(100), pair(200), pair(300));
     booking.waitMs.splice(1, 3, 500, 0, 0);
-    // All are equal: the first is late, of the others the first stays.
+    // All are equally far behind. Pipeline 1 is late, so pipeline 2, the first of the rest, is taken.
     expect([offer(50), chosen.entry]).toEqual([2, 2]);
     expect([chosen.path.finish, asked().at(-1)]).toEqual([14 * MS, '2/2']);
     chosen.dispatched(0, 1, 0.001);
     chosen.dispatched(0, 2, 1);
-    // Now the third is the furthest behind; it is late, and the second is ahead of its share.
+    // Now pipeline 3 is the furthest behind, but it is late; pipeline 2 is ahead of its share.
     booking.waitMs.splice(1, 3, 0, 0, 500);
     expect([offer(50, { at: 1 }), chosen.entry]).toEqual([2, 1]);
   });
 
-  it('takes the one further behind, whatever their order', () => {
+  it('takes the pipeline further behind, whatever their order', () => {
     const { chosen, offer, booking } = others(pair(100), pair(200), pair(300));
     chosen.dispatched(0, 1, 6);
     chosen.dispatched(0, 2, 1);
-    // Of 7: 7/6 − 6, 7/3 − 1 and 7/2 behind.
+    // Of the 7 tasks, the pipelines are behind by 7/6 − 6, 7/3 − 1 and 7/2.
     booking.waitMs.splice(1, 3, 0, 0, 500);
     expect([offer(50), chosen.entry]).toEqual([2, 2]);
     booking.waitMs.splice(1, 3, 0, 500, 500);
@@ -365,20 +371,20 @@ describe('Dispatcher.offer() where the pipeline that waits least is too slow', (
     expect([offer(50, { at: 2 }), chosen.entry]).toEqual([0, 0]);
   });
 
-  it('takes of pipelines of batch one the first of equals too', () => {
+  it('takes the first of equal pipelines of batch 1 too', () => {
     const { chosen, offer, booking } = others(single(10), single(10), single(10));
     booking.waitMs.splice(1, 3, 500, 3, 7);
     expect([offer(50), chosen.entry, chosen.path.finish]).toEqual([1, 2, 13 * MS]);
   });
 
-  it('asks no others where it is told not to', () => {
+  it('tries no other pipeline where `askOthers` is false', () => {
     const { chosen, offer, asked } = dispatcher([SLOW, pair()], { askOthers: false });
     expect([offer(50), chosen.entry]).toEqual([0, 0]);
     const probed = asked().filter((what) => !what.startsWith('from'));
     expect(probed.map((probe) => probe.split('/')[0])).toEqual(['0', '0']);
   });
 
-  it('owes nothing to the only pipeline of a model', () => {
+  it('holds nothing against the only pipeline of a model', () => {
     const { chosen, offer } = dispatcher([pair()]);
     chosen.dispatched(0, 0, 100);
     expect([offer(50), chosen.entry]).toEqual([2, 0]);
@@ -386,7 +392,7 @@ describe('Dispatcher.offer() where the pipeline that waits least is too slow', (
 });
 
 describe('Dispatcher.offer() of a model without pipelines', () => {
-  it('is nothing', () => {
+  it('gives no batch', () => {
     const topology = topologyOf(
       planOf([
         { sloMs: 100, pipelines: [pair()] },

@@ -20,7 +20,7 @@ function naiveSlot(rows: readonly Interval[][], from: number, length: number): n
 }
 
 describe('GapBooking', () => {
-  it('finds what a search of every device and every gap finds, through thousands of probes', () => {
+  it('finds the same way as a search of every device and every gap, through thousands of probes', () => {
     let probes = 0;
     let inGaps = 0;
     for (let seed = 1; seed <= 60; seed++) {
@@ -30,7 +30,7 @@ describe('GapBooking', () => {
       const durations = new Durations(topology, { kind: 'none' });
       const booking = new GapBooking(topology, durations);
       const path = new Path(5);
-      // The reservations, kept apart from the booking.
+      // These reservations are kept apart from the booking.
       const rows = new Map<number, Interval[]>();
       const rowOf = (resource: number) => {
         const row = rows.get(resource) ?? [];
@@ -97,8 +97,8 @@ describe('GapBooking', () => {
 });
 
 /**
- * A booking of a pipeline, all of whose devices are up and on the servers named, or each on its own. A row takes a millisecond to
- * be sent where BYTES_PER_MS are. Times are in milliseconds.
+ * A booking of one pipeline whose devices are all up, or those in `up`. They are on the servers named, or each on its
+ * own. A row of BYTES_PER_MS takes a millisecond to send. Times are in milliseconds.
  */
 function byHand(parts: PartShape[], { servers, up }: { servers?: string; up?: number[] } = {}) {
   const plan = planOf([{ sloMs: 1000, pipelines: [{ throughputRps: 1, parts }] }], 1);
@@ -109,16 +109,16 @@ function byHand(parts: PartShape[], { servers, up }: { servers?: string; up?: nu
   const topology = topologyOf(plan);
   const booking = new GapBooking(topology, new Durations(topology, { kind: 'none' }));
   for (const device of up ?? topology.devices.keys()) booking.deviceUp(device);
-  // Brings them into order.
+  // This call puts the devices into order.
   booking.freeFrom(0, 1);
   const path = new Path(parts.length);
   let steps = 0;
-  /** Takes a device for a while. @returns the number of the step */
+  /** Keeps a device for a time. @returns the number of the step */
   const hold = (device: number, start: number, end: number) => {
     booking.execute(device, start * MS, end * MS, ++steps);
     return steps;
   };
-  /** Takes a link for a while. */
+  /** Keeps a link for a time. */
   const send = (link: number, start: number, end: number) =>
     booking.table.insert(link, start * MS, end * MS, ++steps);
   const probe = (at: number, { size = 1, from = 0, entry = 0 } = {}) => {
@@ -130,7 +130,7 @@ function byHand(parts: PartShape[], { servers, up }: { servers?: string; up?: nu
       end: path.endAt[from + k]! / MS,
     }));
   };
-  /** The devices that one batch after another gets that are all ready at this time. */
+  /** The devices that a number of batches get one after another, all ready at this time. */
   const devicesOf = (at: number, batches: number) =>
     Array.from({ length: batches }, () => {
       const device = probe(at)?.[0]?.device;
@@ -142,7 +142,7 @@ function byHand(parts: PartShape[], { servers, up }: { servers?: string; up?: nu
 }
 
 describe('GapBooking.probe() on one stage', () => {
-  it('begins at once on a device that is idle, and when a busy one is free', () => {
+  it('begins at once on an idle device, and on a busy one when it is free', () => {
     const { probe, path, hold } = byHand([stage([10, 14])]);
     expect(probe(5, { size: 2 })).toEqual([{ device: 0, send: 5, start: 5, end: 19 }]);
     expect([path.stages, path.waitNs, path.finish]).toEqual([1, 0, 19 * MS]);
@@ -151,7 +151,7 @@ describe('GapBooking.probe() on one stage', () => {
     expect([path.waitNs, path.finish]).toEqual([12 * MS, 29 * MS]);
   });
 
-  it('takes the device that is free first, of those that are free the one that has been so longest', () => {
+  it('takes the device that is free first, and among free ones the one that has been free longest', () => {
     const { probe, hold } = byHand([stage([10], { virtualGpus: 3 })]);
     hold(0, 0, 30);
     hold(1, 0, 20);
@@ -161,14 +161,14 @@ describe('GapBooking.probe() on one stage', () => {
     expect(probe(50)).toMatchObject([{ device: 1, start: 50 }]);
   });
 
-  it('takes of devices that are free at one time the one that was given its last work first', () => {
+  it('takes, of devices that become free together, the one that got its last work first', () => {
     const { probe, hold } = byHand([stage([10], { virtualGpus: 3 })]);
     hold(2, 0, 20);
     hold(0, 0, 20);
     hold(1, 0, 20);
     expect(probe(5)).toMatchObject([{ device: 2, start: 20 }]);
     expect(probe(40)).toMatchObject([{ device: 2, start: 40 }]);
-    // Whichever of its server each is.
+    // The device's place on its server makes no difference.
     const together = byHand([stage([10], { virtualGpus: 3 })], { servers: 'aab' });
     for (const device of [1, 0, 2]) together.hold(device, 0, 20);
     expect(together.booking.freeFrom(0, 1)).toBe(20 * MS);
@@ -178,13 +178,13 @@ describe('GapBooking.probe() on one stage', () => {
   it('takes devices that were never used server by server', () => {
     const parts = [stage([10], { virtualGpus: 5 })];
     expect(byHand(parts, { servers: 'aabba' }).devicesOf(0, 5)).toEqual([0, 2, 1, 3, 4]);
-    // Of equal ones those that came up first.
+    // Among equals, the device that came up first is taken.
     const up = [4, 3, 2, 1, 0];
     expect(byHand(parts, { servers: 'aabba', up }).devicesOf(0, 5)).toEqual([2, 0, 3, 1, 4]);
   });
 
-  it('counts by pool which of its server each device is', () => {
-    // Pool 0 has one device on each server, pool 1 two on the first: each pool begins at 0.
+  it('numbers the devices of a server within each pool', () => {
+    // Pool 0 has one device on each server, pool 1 two on the first. Each pool counts from 0.
     const parts = [stage([10], { virtualGpus: 2 }), stage([10], { virtualGpus: 3 })];
     const { booking, path } = byHand(parts, { servers: 'abaab' });
     const later: number[] = [];
@@ -197,7 +197,7 @@ describe('GapBooking.probe() on one stage', () => {
     expect(later).toEqual([2, 4, 3]);
   });
 
-  it('brings devices that come up in between into order', () => {
+  it('puts devices into order that come up in between', () => {
     const { booking, probe, hold } = byHand([stage([10], { virtualGpus: 3 })], { up: [0] });
     hold(0, 0, 30);
     expect(booking.freeFrom(0, 1)).toBe(30 * MS);
@@ -216,7 +216,7 @@ describe('GapBooking.probe() on one stage', () => {
     expect(devicesOf(0, 3)).toEqual([0, 2, 1]);
   });
 
-  it('is none where no device is up, whatever was found before', () => {
+  it('finds no way where no device is up, whatever was found before', () => {
     const { booking, probe, path } = byHand([stage([10], { virtualGpus: 2 })]);
     expect(probe(0)).toMatchObject([{ device: 0 }]);
     booking.deviceDown(0);
@@ -227,13 +227,13 @@ describe('GapBooking.probe() on one stage', () => {
     expect(booking.freeFrom(0, 1)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it('is none where a later stage has no device', () => {
+  it('finds no way where a later stage has no device', () => {
     expect(byHand([stage([10]), stage([10])], { up: [0] }).probe(0)).toBeUndefined();
   });
 });
 
 describe('GapBooking.probe() with gaps', () => {
-  it('takes a gap that is just long enough, and not one a nanosecond shorter', () => {
+  it('takes a gap that is just long enough, and none that is a nanosecond shorter', () => {
     const { probe, hold } = byHand([stage([10, 10 + 1e-6])]);
     hold(0, 50, 60);
     expect(probe(40)).toMatchObject([{ start: 40, end: 50 }]);
@@ -245,17 +245,17 @@ describe('GapBooking.probe() with gaps', () => {
     expect(probe(71)).toMatchObject([{ start: 90 }]);
   });
 
-  it('prefers an idle device to a gap that begins as soon', () => {
+  it('prefers an idle device to a gap that begins at the same time', () => {
     const { probe, hold } = byHand([stage([10], { virtualGpus: 2 })]);
     hold(0, 50, 60);
     expect(probe(0)).toMatchObject([{ device: 1, start: 0 }]);
     hold(1, 0, 5);
     expect(probe(0)).toMatchObject([{ device: 0, start: 0 }]);
-    // From 5 ms on both are free; the second for good.
+    // From 5 ms on both devices are free, and only device 1 stays so.
     expect(probe(5)).toMatchObject([{ device: 1, start: 5 }]);
   });
 
-  it('takes of gaps that begin as soon the one that ends last, of equal ones the newest', () => {
+  it('takes, of gaps that begin together, the one that ends last, and of several the newest', () => {
     const { probe, hold } = byHand([stage([10], { virtualGpus: 3 })]);
     hold(0, 50, 200);
     hold(1, 80, 200);
@@ -266,9 +266,9 @@ describe('GapBooking.probe() with gaps', () => {
     expect(equal.probe(0)).toMatchObject([{ device: 2 }]);
   });
 
-  it('looks at every gap that ends late enough, for the one that begins first', () => {
+  it('looks at every gap that ends late enough, and takes the one that begins first', () => {
     const { probe, hold } = byHand([stage([10], { virtualGpus: 3 })]);
-    // Gaps from 0 to 50, from 20 to 80, from 30 to 70.
+    // The gaps are from 0 to 50, from 20 to 80 and from 30 to 70 ms.
     hold(0, 50, 200);
     hold(1, 0, 20);
     hold(1, 80, 200);
@@ -280,7 +280,7 @@ describe('GapBooking.probe() with gaps', () => {
     expect(probe(71)).toMatchObject([{ start: 200 }]);
   });
 
-  it('knows of the last gap of a device when another before it is filled', () => {
+  it('still knows the last gap of a device after an earlier gap was filled', () => {
     const { probe, hold, booking } = byHand([stage([10])]);
     hold(0, 50, 60);
     hold(0, 90, 100);
@@ -292,7 +292,7 @@ describe('GapBooking.probe() with gaps', () => {
     expect(probe(0)).toMatchObject([{ start: 0 }]);
   });
 
-  it('forgets the gaps of a device that is lost, and has none when it comes back', () => {
+  it('forgets the gaps of a lost device, which has none when it comes back', () => {
     const { probe, hold, booking } = byHand([stage([10], { virtualGpus: 2 })]);
     const held = hold(0, 70, 80);
     hold(1, 50, 80);
@@ -307,11 +307,11 @@ describe('GapBooking.probe() with gaps', () => {
     expect(probe(66)).toMatchObject([{ device: 0, start: 66 }]);
   });
 
-  it('forgets gaps that are over, and knows those that come after them', () => {
+  it('forgets gaps that are over, and finds later ones of the same device', () => {
     const { probe, hold } = byHand([stage([10], { virtualGpus: 2 })]);
     hold(0, 20, 40);
     expect(probe(30)).toMatchObject([{ device: 1, start: 30 }]);
-    // The gap before 20 ms is over when the second device has one.
+    // The gap before 20 ms is over by the time device 1 gets one.
     hold(1, 60, 100);
     hold(0, 70, 90);
     expect(probe(45)).toMatchObject([{ device: 0, start: 45 }]);
@@ -319,7 +319,7 @@ describe('GapBooking.probe() with gaps', () => {
     expect(probe(45)).toMatchObject([{ device: 1, start: 45 }]);
   });
 
-  it('keeps no order of devices that are down, though what they hold changes', () => {
+  it('keeps devices that are down out of the order, even when their reservations change', () => {
     const { probe, hold, booking } = byHand([stage([10], { virtualGpus: 2 })]);
     booking.deviceDown(0);
     const held = hold(0, 50, 60);
@@ -329,20 +329,20 @@ describe('GapBooking.probe() with gaps', () => {
     expect(probe(0)).toMatchObject([{ device: 1, start: 5 }]);
   });
 
-  it('looks at 128 devices and as many again with gaps, and no further', () => {
+  it('looks at 128 free devices and 128 gaps, and no further', () => {
     const parts = [stage([10], { virtualGpus: 140, transferBytes: BYTES_PER_MS }), stage([10])];
     for (const [good, found] of [
       [127, 127],
       [128, 0],
     ] as const) {
       const { booking, probe, send } = byHand(parts);
-      // The uplink of every other device is busy until 50 ms and that of the first until 40 ms.
+      // Every uplink but that of the good device is busy until 50 ms, the one of device 0 until 40 ms.
       for (let device = 0; device < 140; device++)
         if (device !== good) send(booking.uplink(device), 0, device === 0 ? 40 : 50);
       expect(probe(0)?.[0]).toMatchObject({ device: found });
     }
-    // All are busy from 100 to 300 ms or so, and their uplinks for long after: 128 offers behind that are not good, and 127 before
-    // it are looked at, last begun first.
+    // All devices are busy from about 100 to 300 ms, and their uplinks long after. The probe looks at 128 devices that
+    // are free late, none of which is good, and then at 127 gaps, those that begin last first.
     for (const [good, found] of [
       [13, 13],
       [12, 139],
@@ -361,7 +361,7 @@ describe('GapBooking.probe() with gaps', () => {
 describe('GapBooking.probe() over links', () => {
   const SENDS = { transferBytes: BYTES_PER_MS };
 
-  it('adds the way: ready, sent, begun, done', () => {
+  it('adds up waiting, sending and executing along the way', () => {
     const { probe, path, hold } = byHand([stage([10, 14], SENDS), stage([6, 8], SENDS), stage([3, 4])]);
     expect(probe(5, { size: 2 })).toEqual([
       { device: 0, send: 5, start: 5, end: 19 },
@@ -372,7 +372,7 @@ describe('GapBooking.probe() over links', () => {
     hold(1, 0, 24);
     hold(2, 0, 40);
     probe(5, { size: 2 });
-    // Three for the second device, six for the third.
+    // The batch waits three milliseconds for device 1 and six for device 2.
     expect([path.waitNs, path.finish]).toEqual([9 * MS, 44 * MS]);
   });
 
@@ -382,39 +382,39 @@ describe('GapBooking.probe() over links', () => {
     send(booking.downlink(1), 12, 14);
     expect(probe(0)).toMatchObject([{}, { send: 14, start: 15, end: 21 }]);
     expect(path.waitNs).toBe(4 * MS);
-    // They have other directions.
+    // The other directions of these links do not count.
     const other = byHand([stage([10], SENDS), stage([6])]);
     other.send(other.booking.downlink(0), 9, 12);
     other.send(other.booking.uplink(1), 12, 14);
     expect(other.probe(0)).toMatchObject([{}, { send: 10 }]);
   });
 
-  it('leaves from the device whose uplink is free first after its execution', () => {
+  it('takes the device whose uplink is free first after its execution', () => {
     const { probe, booking, send } = byHand([stage([10], { ...SENDS, virtualGpus: 3 }), stage([6])]);
     send(booking.uplink(0), 0, 30);
     send(booking.uplink(1), 10, 11);
-    // The third sends at 10 ms.
+    // Device 2 can send at 10 ms.
     expect(probe(0)).toMatchObject([{ device: 2 }, { send: 10 }]);
     send(booking.uplink(2), 10, 12);
     expect(probe(0)).toMatchObject([{ device: 1 }, { send: 11 }]);
   });
 
-  it('looks past a device that is free sooner for one that is left sooner', () => {
+  it('prefers a device that can send sooner to one that is free sooner', () => {
     const { probe, booking, send, hold } = byHand([stage([10], { ...SENDS, virtualGpus: 2 }), stage([6])]);
     send(booking.uplink(0), 0, 30);
     hold(1, 0, 19);
-    // Free at 0 ms and left at 30 ms, or free at 19 ms and left at 29 ms.
+    // Device 0 is free at 0 ms and sends at 30 ms; device 1 is free at 19 ms and sends at 29 ms.
     expect(probe(0)).toMatchObject([{ device: 1, start: 19 }, { send: 29 }]);
     hold(1, 19, 20);
-    // Both are left at 30 ms: the first that is found.
+    // Both can send at 30 ms: the first that is found is taken.
     expect(probe(0)).toMatchObject([{ device: 0, start: 0 }, { send: 30 }]);
-    // So they are where both wait for their uplinks.
+    // The same holds where both wait for their uplinks.
     const equal = byHand([stage([10], { ...SENDS, virtualGpus: 2 }), stage([6])]);
     for (const device of [0, 1]) equal.send(equal.booking.uplink(device), 0, 30);
     expect(equal.probe(0)).toMatchObject([{ device: 0, start: 0 }, { send: 30 }]);
   });
 
-  it('needs no link where nothing is sent', () => {
+  it('needs no link where no bytes are sent', () => {
     const { probe, booking, send } = byHand([stage([10], { virtualGpus: 2 }), stage([6])]);
     for (const device of [0, 1]) send(booking.uplink(device), 0, 50);
     send(booking.downlink(2), 0, 50);
@@ -424,7 +424,7 @@ describe('GapBooking.probe() over links', () => {
     ]);
   });
 
-  it('goes on from a stage where the batch is ready', () => {
+  it('can begin at a later stage, where the batch is ready', () => {
     const { probe, path, booking, send } = byHand([
       stage([10], SENDS),
       stage([6], { ...SENDS, virtualGpus: 2 }),
@@ -436,11 +436,12 @@ describe('GapBooking.probe() over links', () => {
       { device: 1, send: 7, start: 8, end: 14 },
       { device: 3, send: 14, start: 15, end: 18 },
     ]);
-    // From then on it takes 6 + 1 + 3 ms, and 1 ms that is sent before: of 13 ms 3 are more than that.
+    // From there the work takes 6 + 1 + 3 ms, which leaves 3 of the 13 ms as waiting: the transfer to this stage counts
+    // as waiting too.
     expect([path.stages, path.waitNs]).toEqual([3, 3 * MS]);
   });
 
-  it('numbers devices, uplinks and downlinks one after another, those of a server together', () => {
+  it('numbers devices, then uplinks, then downlinks, with one number per server', () => {
     const { booking } = byHand([stage([10], { virtualGpus: 4 })], { servers: 'abab' });
     expect([booking.uplinkBase, booking.downlinkBase]).toEqual([4, 6]);
     expect([0, 1, 2, 3].map((device) => booking.uplink(device))).toEqual([4, 5, 4, 5]);
@@ -449,7 +450,7 @@ describe('GapBooking.probe() over links', () => {
 });
 
 describe('GapBooking.freeFrom()', () => {
-  it('is when the batch could begin for its stages to be free when it is there', () => {
+  it('is the earliest start with which the batch meets every stage free', () => {
     const SENDS = { transferBytes: BYTES_PER_MS };
     const { booking, hold } = byHand([
       stage([10, 14], { ...SENDS, virtualGpus: 2 }),
@@ -460,22 +461,22 @@ describe('GapBooking.freeFrom()', () => {
     hold(0, 0, 50);
     hold(1, 0, 20);
     expect(booking.freeFrom(0, 2)).toBe(20 * MS);
-    // Two rows are there after 14 + 2 ms, one after 10 + 1 ms.
+    // Two rows reach device 2 after 14 + 2 ms, one row after 10 + 1 ms.
     hold(2, 0, 36);
     expect(booking.freeFrom(0, 2)).toBe(20 * MS);
     hold(2, 36, 40);
     expect([booking.freeFrom(0, 2), booking.freeFrom(0, 1)]).toEqual([24 * MS, 29 * MS]);
-    // And after 8 + 2 ms more at the third.
+    // Two rows reach device 3 after 8 + 2 ms more.
     hold(3, 0, 60);
     expect(booking.freeFrom(0, 2)).toBe(34 * MS);
     expect(booking.freeFrom(1, 2)).toBe(50 * MS);
   });
 });
 
-describe('GapBooking keeps', () => {
+describe('GapBooking', () => {
   const SENDS = { transferBytes: BYTES_PER_MS };
 
-  it('reserve() what was found, from a stage on, devices and links under the numbers of their steps', () => {
+  it('reserve() keeps devices and links from a given stage on, under the numbers of their steps', () => {
     const { booking, probe, path } = byHand([stage([10], SENDS), stage([6]), stage([3])]);
     probe(5);
     booking.reserve(path, 0, 1, 0, 40);
@@ -488,17 +489,17 @@ describe('GapBooking keeps', () => {
       ]);
     expect([0, 1, 2].map(row)).toEqual([[[40, 5, 15]], [[41, 16, 22]], [[42, 22, 25]]]);
     expect([row(booking.uplink(0)), row(booking.downlink(1))]).toEqual([[[41, 15, 16]], [[41, 15, 16]]]);
-    // The second stage sends nothing on.
+    // The second stage sends nothing.
     expect([row(booking.uplink(1)), row(booking.downlink(2))]).toEqual([[], []]);
     expect(booking.kept).toBe(5);
-    // Anew from the second stage on.
+    // The way is reserved again from the second stage on.
     probe(30, { from: 1 });
     booking.reserve(path, 0, 1, 1, 80);
     expect([row(0).length, row(1).at(-1), row(2).at(-1)]).toEqual([1, [81, 31, 37], [82, 37, 40]]);
     expect(row(booking.uplink(0)).at(-1)).toEqual([81, 30, 31]);
   });
 
-  it('release() frees a device from then on, unless it has other work later', () => {
+  it('release() frees a device from the given time on, unless it has later work', () => {
     const { booking, hold, probe } = byHand([stage([10], { virtualGpus: 2 })]);
     const held = hold(0, 0, 20);
     const later = hold(1, 0, 40);
@@ -511,7 +512,7 @@ describe('GapBooking keeps', () => {
     expect(booking.kept).toBe(1);
   });
 
-  it('release() brings the device into its place among the others', () => {
+  it('release() puts the device back into its place among the others', () => {
     const { booking, hold } = byHand([stage([10], { virtualGpus: 3 })]);
     hold(0, 0, 20);
     hold(1, 0, 30);
@@ -522,12 +523,12 @@ describe('GapBooking keeps', () => {
     expect(booking.freeFrom(0, 1)).toBe(20 * MS);
   });
 
-  it('closeUp() lets executions follow one another, each when its batch is there', () => {
+  it('closeUp() lets executions follow one another, each once its batch is there', () => {
     const { booking, hold } = byHand([stage([10])]);
     const steps = [hold(0, 20, 30), hold(0, 40, 45), hold(0, 60, 63)];
     const { table } = booking;
     const starts = () => [0, 1, 2].map((i) => table.start(0, i) / MS);
-    // They are there at 5, 0 and 35 ms.
+    // The batches are there at 5, 0 and 35 ms.
     const arrivalMs = new Map([
       [steps[0], 5],
       [steps[1], 0],
@@ -540,27 +541,27 @@ describe('GapBooking keeps', () => {
     expect(starts()).toEqual([8, 18, 35]);
   });
 
-  it('closeUp() leaves what is under way, and what follows begins no sooner than that ends', () => {
+  it('closeUp() leaves the running batch in place, and begins what follows no sooner than it ends', () => {
     const { booking, hold } = byHand([stage([10])]);
     const steps = [hold(0, 20, 30), hold(0, 40, 45)];
     booking.closeUp(0, 25 * MS, steps[0]!, () => 0);
     const { table } = booking;
     expect([table.start(0, 0), table.start(0, 1)]).toEqual([20 * MS, 30 * MS]);
-    // It takes longer than reserved: the next begins when it can.
+    // The running batch takes longer than reserved: the next begins as soon as it can.
     booking.closeUp(0, 33 * MS, steps[0]!, () => 0);
     expect([table.start(0, 0), table.start(0, 1)]).toEqual([20 * MS, 33 * MS]);
   });
 
-  it('closeUp() knows the gaps that it leaves, and the device moves to its place among the others', () => {
+  it('closeUp() records the gaps that it leaves, and puts the device into its place among the others', () => {
     const { booking, hold, probe } = byHand([stage([10], { virtualGpus: 2 })]);
     hold(1, 0, 70);
     const steps = [hold(0, 0, 10), hold(0, 10, 80)];
     expect(booking.freeFrom(0, 1)).toBe(70 * MS);
-    // The second is there at 30 ms: a gap from 10 ms on, and the device is free at 100 ms.
+    // The second batch is there at 30 ms: a gap begins at 10 ms, and the device is free at 100 ms.
     booking.closeUp(0, 0, NONE, (step) => (step === steps[1] ? 30 * MS : 0));
     expect(probe(5)).toMatchObject([{ device: 0, start: 10 }]);
     expect(booking.freeFrom(0, 1)).toBe(70 * MS);
-    // Both are there at once again: no gap, and free at 80 ms.
+    // Both are there at once again: no gap is left, and the device is free at 80 ms.
     booking.closeUp(0, 0, NONE, () => 0);
     expect(probe(5)).toMatchObject([{ device: 1, start: 70 }]);
     hold(1, 70, 85);
@@ -568,7 +569,7 @@ describe('GapBooking keeps', () => {
     hold(0, 200, 210);
     expect(booking.freeFrom(0, 1)).toBe(85 * MS);
     booking.closeUp(0, 0, NONE, () => 0);
-    // 10 ms, 70 ms and 10 ms more.
+    // Device 0 holds 10, 70 and 10 ms of work.
     hold(1, 85, 95);
     expect(booking.freeFrom(0, 1)).toBe(90 * MS);
     const back = hold(0, 200, 210);
@@ -576,7 +577,7 @@ describe('GapBooking keeps', () => {
     expect(booking.freeFrom(0, 1)).toBe(95 * MS);
   });
 
-  it('closeUp() brings a device to the front that is free sooner', () => {
+  it('closeUp() brings a device to the front when it becomes free first', () => {
     const { booking, hold } = byHand([stage([10], { virtualGpus: 2 })]);
     hold(1, 0, 70);
     hold(0, 80, 90);
@@ -584,7 +585,7 @@ describe('GapBooking keeps', () => {
     expect(booking.freeFrom(0, 1)).toBe(10 * MS);
   });
 
-  it('closeUp() keeps a device at its place among equals where its last gap ends as before', () => {
+  it("closeUp() keeps a device's place among equals where its last gap ends as before", () => {
     const { booking, hold, probe } = byHand([stage([10], { virtualGpus: 2 })]);
     for (const device of [0, 1]) {
       hold(device, 0, 5);
@@ -593,11 +594,11 @@ describe('GapBooking keeps', () => {
     }
     const arrivals = [0, 30, 50];
     booking.closeUp(0, 0, NONE, (step) => (arrivals[step - 1] as number) * MS);
-    // The second device was the last to have a gap that ends at 50 ms.
+    // Device 1 was the last to get a gap that ends at 50 ms.
     expect(probe(40)).toMatchObject([{ device: 1, start: 40 }]);
   });
 
-  it('closeUp() moves what is reserved of that device alone, however much that is', () => {
+  it('closeUp() moves the reservations of that device alone, however many there are', () => {
     const { booking, hold } = byHand([stage([10], { virtualGpus: 2 })]);
     hold(1, 50, 60);
     for (let i = 0; i < 4; i++) hold(0, 20 * i + 20, 20 * i + 30);

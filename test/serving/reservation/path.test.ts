@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
 import { Journeys, Leg, Path } from '../../../src/serving/reservation/path.js';
 
-/** A path of so many stages whose numbers tell the stage and what they are. */
+/** A path of `stages` stages. Its numbers tell the stage and the field. */
 function pathOf(stages: number, base = 0): Path {
   const path = new Path(stages);
   path.stages = stages;
@@ -32,7 +32,7 @@ describe('Path', () => {
 });
 
 describe('Journeys', () => {
-  it('step() numbers the stages of batches apart, and batchOf() and stageOf() take that apart', () => {
+  it('step() gives every batch and stage a number of its own, which batchOf() and stageOf() take apart', () => {
     for (const stages of [1, 2, 3, 4, 5, 8]) {
       const journeys = new Journeys(stages);
       const seen = new Set<number>();
@@ -46,7 +46,7 @@ describe('Journeys', () => {
     }
   });
 
-  it('begin() takes a path over, at its first stage and not executing yet', () => {
+  it('begin() takes over a path, at its first stage and before its execution', () => {
     const journeys = new Journeys(3);
     journeys.begin(2, 7, pathOf(3));
     expect([journeys.entry[2], journeys.stage[2], journeys.leg[2]]).toEqual([7, 0, Leg.toExecute]);
@@ -62,7 +62,7 @@ describe('Journeys', () => {
     expect(journeys.device(2, 1)).toBe(11);
   });
 
-  it('follow() takes over a path from a stage on, move() the times of a stage', () => {
+  it('follow() takes over a path from a stage on, and move() sets the times of a stage', () => {
     const journeys = new Journeys(3);
     journeys.begin(1, 0, pathOf(3));
     journeys.follow(1, pathOf(3, 50), 2);
@@ -79,7 +79,7 @@ describe('Journeys', () => {
     ]);
   });
 
-  it('follow() leaves the batches beside it', () => {
+  it('follow() changes no neighbouring batch', () => {
     const journeys = new Journeys(2);
     for (const batch of [0, 1, 2]) journeys.begin(batch, 0, pathOf(2, 10 * batch));
     journeys.follow(1, pathOf(2, 90), 0);
@@ -87,14 +87,14 @@ describe('Journeys', () => {
     expect([0, 1, 2].map((batch) => journeys.device(batch, 1))).toEqual([1, 91, 21]);
   });
 
-  it('end() leaves no way from a stage on', () => {
+  it('end() cuts the way off at a stage', () => {
     const journeys = new Journeys(3);
     journeys.begin(1, 0, pathOf(3));
     journeys.end(1, 1);
     expect([0, 1].map((stage) => journeys.device(1, stage))).toEqual([0, NONE]);
   });
 
-  it('keeps everything while it makes room for more batches', () => {
+  it('keeps everything when it grows for more batches', () => {
     const journeys = new Journeys(3);
     for (let batch = 0; batch < 300; batch++) {
       journeys.begin(batch, batch, pathOf(3, 1000 * batch));

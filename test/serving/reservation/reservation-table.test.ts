@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
 import { ReservationTable } from '../../../src/serving/reservation/reservation-table.js';
 
-/** Grid finds the same slots by trying every instant. */
+/** Grid finds the same slots by trying every nanosecond. */
 class Grid {
   private readonly taken: number[][];
 
@@ -34,7 +34,7 @@ class Grid {
 }
 
 describe('ReservationTable', () => {
-  it('finds the same earliest slots of one resource and of two as trying every instant does', () => {
+  it('finds the same earliest slots, of one resource and of two together, as trying every nanosecond does', () => {
     for (let seed = 1; seed <= 30; seed++) {
       const stream = streamOf(seed, 'table');
       const table = new ReservationTable(3);
@@ -74,7 +74,7 @@ describe('ReservationTable', () => {
     expect(table.count(0)).toBe(0);
   });
 
-  it('earliestSlot() is a gap that is just long enough, and not one a nanosecond shorter', () => {
+  it('earliestSlot() takes a gap that is just long enough, and none that is a nanosecond shorter', () => {
     const table = new ReservationTable(1);
     table.insert(0, 10, 20, 1);
     table.insert(0, 25, 30, 2);
@@ -85,7 +85,7 @@ describe('ReservationTable', () => {
     ]);
   });
 
-  it('insert() puts one that starts with another behind it, and knows the latest end', () => {
+  it('insert() puts a reservation behind those with the same start, and keeps the latest end', () => {
     const table = new ReservationTable(1);
     table.insert(0, 10, 30, 1);
     table.insert(0, 10, 20, 2);
@@ -93,7 +93,7 @@ describe('ReservationTable', () => {
     expect(table.busyUntil[0]).toBe(30);
   });
 
-  it('start(), end() and total are those of the rows, of every resource by itself', () => {
+  it('start(), end(), count() and total tell the reservations of each resource', () => {
     const table = new ReservationTable(3);
     table.insert(1, 10, 12, 7);
     table.insert(1, 20, 23, 8);
@@ -103,7 +103,7 @@ describe('ReservationTable', () => {
     expect(table.total).toBe(3);
   });
 
-  it('remove() frees a resource from the time it is told, unless others have it later', () => {
+  it('remove() frees a resource from the given time, unless a later reservation holds it', () => {
     const table = new ReservationTable(2);
     table.insert(0, 10, 20, 1);
     table.insert(0, 30, 40, 2);
@@ -115,7 +115,7 @@ describe('ReservationTable', () => {
     expect([table.count(1), table.busyUntil[1]]).toEqual([1, 20]);
   });
 
-  it('remove() leaves everything where the owner has nothing, though the next row has', () => {
+  it('remove() changes nothing where the owner holds nothing, even if it holds the next resource', () => {
     const table = new ReservationTable(2);
     table.insert(0, 10, 20, 1);
     table.insert(1, 10, 20, 2);
@@ -124,12 +124,12 @@ describe('ReservationTable', () => {
     expect([table.count(0), table.busyUntil[0], table.owner(0, 0)]).toEqual([1, 20, 1]);
     expect([table.count(1), table.owner(1, 0), table.owner(1, 1)]).toEqual([2, 2, 3]);
     for (let i = 2; i < 5; i++) table.insert(0, 10 * i, 10 * i + 5, 10 * i);
-    // A row that is as long as there is room for.
+    // The row is now as long as it can be without growing.
     table.remove(0, 2, 99);
     expect(table.count(0)).toBe(4);
   });
 
-  it('remove() takes one out of a row of any length, and keeps the others in order', () => {
+  it('remove() takes a reservation out of a row of any length, and keeps the others in order', () => {
     for (const length of [1, 2, 3, 5, 33, 34, 35, 80]) {
       for (const gone of new Set([0, 1, 2, length - 34, length - 33, length - 32, length - 2, length - 1])) {
         if (gone < 0 || gone >= length) continue;
@@ -154,7 +154,7 @@ describe('ReservationTable', () => {
     }
   });
 
-  it('moveTo() moves one as long as it is, and the end of the row only with its last', () => {
+  it("moveTo() keeps the length of a reservation, and changes the row's end only with the last one", () => {
     const table = new ReservationTable(2);
     table.insert(1, 10, 15, 1);
     table.insert(1, 30, 37, 2);

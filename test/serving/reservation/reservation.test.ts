@@ -69,9 +69,7 @@ function randomTopology(stream: Stream): Topology {
   return topologyOf(planOf([{ sloMs: 60 + stream.integer(100), pipelines }], 10));
 }
 
-/**
- * overlapWatch throws where a device or a link serves two batches at once, or a batch is larger than planned.
- */
+/** overlapWatch throws where a device or a link serves two batches at once, or where a batch is larger than planned. */
 function overlapWatch(topology: Topology): SimulationObserver {
   const { uplinkOf, downlinkOf, uplinkCount } = topology.links;
   const freeAt = new Map<string, number>();
@@ -99,7 +97,7 @@ function poisson(topology: Topology, load: number, durationS: number, seed = 1) 
 }
 
 describe('ReservationCore', () => {
-  it('waits for company to the last moment at which a batch of one more could be in time', () => {
+  it('waits for company until the last moment at which a batch of one more could be in time', () => {
     const { executed, ended } = serve(one(4, 50), times(0));
     // A batch of 2 takes 12 ms: if it started at 38 ms and a nanosecond, it would be late.
     expect(executed.map(({ from }) => from)).toEqual([38 * MS + 1]);
@@ -115,7 +113,7 @@ describe('ReservationCore', () => {
   });
 
   it('drops a head at first sight only where queueing is what makes a full batch late', () => {
-    // Full batches of 4 take 16 ms: the third would be too late for 40 ms, though a single request would not.
+    // Full batches of 4 take 16 ms. The third would be too late for 40 ms, though a single request would not.
     const burst = times(0, 0, 0, 0, 0, 0, 0, 0, 0.5);
     const strict = serve(one(4, 40), burst).ended.filter(({ outcome }) => outcome === 'dropped');
     expect(strict.map(({ arrival, at }) => [arrival, at / MS])).toEqual([[8, 0.5]]);
@@ -131,20 +129,21 @@ describe('ReservationCore', () => {
     const topology = topologyOf(
       planOf([{ sloMs: 10, pipelines: [{ throughputRps: 1, parts: [{ batch: 4, latencyUs }] }] }]),
     );
-    // A batch of 4 would be in time. The two that wait would not, and neither would three.
+    // A batch of 4 would be in time, but the two tasks that wait would not, and neither would three.
     const { ended, executed } = serve(topology, times(0, 0));
     expect(executed.map(({ arrivals: members }) => members)).toEqual([[0]]);
     expect(ended.map(({ outcome }) => outcome).sort()).toEqual(['dropped', 'inTime']);
   });
 
   it('keeps no link for a batch that has become too small to need one', () => {
-    // A transfer of one row takes 0.4 ns, which is none; one of two rows takes 1 ns.
+    // A transfer of one row takes 0.4 ns, which is rounded to none; one of two rows takes 1 ns.
     const parts = [
       { batch: 2, latencyUs: () => 10_000, transferBytes: 5 },
       { batch: 2, latencyUs: () => 5000 },
     ];
     const topology = topologyOf(planOf([{ sloMs: 100, pipelines: [{ throughputRps: 1, parts }] }], 100));
-    // The second pair waits for the first, and one of it leaves. The driver sees that nothing is left over.
+    // The second pair waits for the first, and one request of it is cancelled. The driver sees that no reservation is
+    // left over.
     const { executed } = serve(topology, [...times(0, 0, 0), { at: 0, cancelAt: MS }]);
     expect(executed.map(({ arrivals: members }) => members.length)).toEqual([2, 1, 2, 1]);
   });
@@ -161,7 +160,7 @@ describe('ReservationCore', () => {
         handsAhead: true,
         makeCore: coreOf({ tables }),
       });
-      // Only tasks that ran are tried alone, and no batch fails for having waited twice.
+      // Only tasks that ran are tried alone, and no batch fails because it had to wait twice.
       expect(ended.every(({ outcome }) => outcome === 'inTime')).toBe(true);
       const sizes = executed
         .filter(({ from }) => from > 2 * MS)
@@ -170,7 +169,7 @@ describe('ReservationCore', () => {
     }
   });
 
-  it('drops a request that finds no device as device-down, and hears only once that one is up', () => {
+  it('drops a request that finds no device as device-down, and serves again once a device is up', () => {
     const topology = one(2, 50);
     const outages = [{ at: MS, device: 0 }];
     const run = { topology, arrivals: times(2), outages, makeCore: coreOf() };
@@ -188,8 +187,8 @@ describe('ReservationCore', () => {
     expect(() => core.deviceUp(0, 0)).toThrow('came up again');
   });
 
-  it('does not give up full batches for fear of being late', () => {
-    // A full batch takes 16 ms in the mean, more or less by 2.4 ms, and the SLO is 18 ms.
+  it('keeps serving full batches that have only a small chance of being late', () => {
+    // A full batch takes 16 ms on average, varying by 2.4 ms, and the SLO is 18 ms.
     const slower = [0.85, 1.15];
     let steps = 0;
     const { executed } = runVirtual({
@@ -201,7 +200,7 @@ describe('ReservationCore', () => {
     expect(executed.map(({ arrivals: members }) => members.length)).toEqual(new Array<number>(100).fill(4));
   });
 
-  it('asks other pipelines before it drops', () => {
+  it('tries the other pipelines before it drops', () => {
     const part = (us: number) => [{ batch: 2, latencyUs: () => us }];
     const shapes = [
       { throughputRps: 100, parts: part(30_000) },
@@ -279,7 +278,7 @@ describe('ReservationCore', () => {
     }
   });
 
-  it('loses little when steps take longer or shorter, since it learns and moves reservations', () => {
+  it('serves nearly as many in time when steps take longer or shorter, since it learns and moves reservations', () => {
     const share = (factor: number, policy: Partial<ReservationPolicy> = {}) => {
       let inTime = 0;
       let requests = 0;
@@ -328,7 +327,10 @@ describe('ReservationCore', () => {
   });
 });
 
-/** expectNearlyAll simulates a plan at 0.9 of its load: nearly all are in time, none late, with few probes per dispatch. */
+/**
+ * expectNearlyAll simulates a plan at 0.9 of its load: nearly all requests are in time, none is late, and few probes
+ * are needed per dispatch.
+ */
 function expectNearlyAll(topology: Topology): void {
   let core: ReservationCore | undefined;
   const sum = simulate({

@@ -12,8 +12,8 @@ import { type PartShape, planOf } from '../plans.js';
 const SENDS = { transferBytes: BYTES_PER_MS };
 
 /**
- * A forwarding over one pipeline, told and read in milliseconds. A row takes one to be sent where a stage
- * SENDS; devices are on the servers named, or each on its own.
+ * A forwarding over one pipeline. Times are in milliseconds. A row takes one to send where a stage SENDS. Devices are
+ * on the servers named, or each on its own.
  */
 function forwardingOf(parts: PartShape[], { servers, up }: { servers?: string; up?: number[] } = {}) {
   const plan = planOf([{ sloMs: 1000, pipelines: [{ throughputRps: 1, parts }] }], 1);
@@ -39,7 +39,7 @@ function forwardingOf(parts: PartShape[], { servers, up }: { servers?: string; u
   };
   for (const device of up ?? topology.devices.keys()) deviceUp(device);
 
-  /** What was said since it was last asked. */
+  /** The decisions since this was last asked. */
   const said = () => {
     const all = Array.from({ length: decisions.count }, (_, i) => {
       const [a, b, c] = [decisions.a(i), decisions.b(i), decisions.c(i)];
@@ -52,7 +52,7 @@ function forwardingOf(parts: PartShape[], { servers, up }: { servers?: string; u
     forwarding.decide(at * MS);
     return said();
   };
-  /** Reserves the way of a batch that is ready then, and sends it on it. */
+  /** Reserves the way of a batch that is ready at this time, and sends the batch on it. */
   const dispatch = (at: number, size = 1) => {
     const path = new Path(parts.length);
     if (!booking.probe(path, 0, size, 0, at * MS)) throw new Error('there is no way');
@@ -69,7 +69,7 @@ function forwardingOf(parts: PartShape[], { servers, up }: { servers?: string; u
     if (last) batches.close(batch);
   };
   const transferred = (at: number, batch: number) => forwarding.transferred(at * MS, batch);
-  /** Batch and time of all that is kept of a device or link. */
+  /** The batch and the times of every reservation of a device or link. */
   const row = (resource: number) =>
     Array.from({ length: booking.table.count(resource) }, (_, i) => [
       journeys.batchOf(booking.table.owner(resource, i)),
@@ -89,11 +89,11 @@ function forwardingOf(parts: PartShape[], { servers, up }: { servers?: string; u
 }
 
 const single = (more: Partial<PartShape> = {}) => [stage([10, 14], more)];
-/** Both of two devices send what takes 10 ms in 1 ms to one of two more, where it takes 6 ms. */
+/** Two devices execute a row in 10 ms and send it in 1 ms to one of two further devices, where it takes 6 ms. */
 const twoStages = () => [stage([10, 14], { ...SENDS, virtualGpus: 2 }), stage([6, 8], { virtualGpus: 2 })];
 
 describe('ReservedForwarding on one device', () => {
-  it('begins a batch when everything of the instant is told, the next when that is done', () => {
+  it('begins a batch when the core decides, and the next one when that batch has executed', () => {
     const { dispatch, decide, executed, row, said } = forwardingOf(single());
     const [first, second] = [dispatch(0), dispatch(0)];
     expect(said()).toEqual([]);
@@ -108,7 +108,7 @@ describe('ReservedForwarding on one device', () => {
     expect(decide(20)).toEqual([]);
   });
 
-  it('begins nothing more on a device that is busy', () => {
+  it('begins no further batch on a busy device', () => {
     const { dispatch, decide, executed } = forwardingOf(single());
     const first = dispatch(0);
     decide(0);
@@ -118,7 +118,7 @@ describe('ReservedForwarding on one device', () => {
     expect(decide(12)).toEqual([`${second} on 0`]);
   });
 
-  it('begins on every device by itself', () => {
+  it('begins batches on every device independently', () => {
     const { dispatch, decide, executed } = forwardingOf(single({ virtualGpus: 2 }));
     const batches = [dispatch(0), dispatch(0), dispatch(0)];
     expect(decide(0)).toEqual([`${batches[0]} on 0`, `${batches[1]} on 1`]);
@@ -128,7 +128,7 @@ describe('ReservedForwarding on one device', () => {
     expect(decide(10)).toEqual([`${batches[2]} on 0`]);
   });
 
-  it('moves the others up when one is done sooner, and back when it is done later', () => {
+  it('moves later batches forward when one ends sooner, and back when it ends later', () => {
     const { dispatch, decide, executed, row } = forwardingOf(single());
     const [first, second, third] = [dispatch(0), dispatch(0, 2), dispatch(0)];
     decide(0);
@@ -148,13 +148,13 @@ describe('ReservedForwarding on one device', () => {
     unwanted.add(second);
     expect(decide(0)).toEqual([`${first} on 0`]);
     executed(10, first);
-    // It is dropped, and the device looked at again.
+    // The batch is dropped, and the device's queue is looked at again.
     expect(decide(10)).toEqual([`${third} on 0`]);
     expect(batches.count).toBe(1);
     expect(row(0)).toEqual([[third, 20, 30]]);
   });
 
-  it('drops any number of batches that nobody wants at one instant', () => {
+  it('drops any number of unwanted batches in one instant', () => {
     const { dispatch, decide, unwanted, booking } = forwardingOf(single());
     for (let i = 0; i < 9; i++) unwanted.add(dispatch(0));
     const last = dispatch(0);
@@ -162,17 +162,17 @@ describe('ReservedForwarding on one device', () => {
     expect(booking.kept).toBe(1);
   });
 
-  it('lost() frees the device, and others run on it', () => {
+  it('lost() frees the device for the next batch', () => {
     const { dispatch, decide, forwarding, row } = forwardingOf(single());
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
     forwarding.lost(4 * MS, first);
     expect(row(0)).toEqual([[second, 10, 20]]);
-    // It is there before its time, and nobody comes before.
+    // The next batch is there before its time, and no other comes before it.
     expect(decide(4)).toEqual([`${second} on 0`]);
   });
 
-  it('deviceDown() gives all that were to run or ran on the device, and forgets them', () => {
+  it('deviceDown() gives all batches that ran or were to run on the device, and forgets them', () => {
     const { dispatch, decide, deviceDown, deviceUp, row, journeys } = forwardingOf(
       single({ virtualGpus: 2 }),
     );
@@ -195,7 +195,7 @@ describe('ReservedForwarding on one device', () => {
 });
 
 describe('ReservedForwarding over two stages', () => {
-  it('takes a batch along: executed, sent when both links are free, executed', () => {
+  it('takes a batch through its steps: it executes, is sent when both links are free, and executes again', () => {
     const { dispatch, decide, executed, transferred, uplink, downlink, row, booking, batches } = forwardingOf(
       twoStages(),
     );
@@ -219,12 +219,12 @@ describe('ReservedForwarding over two stages', () => {
     expect(decide(24)).toEqual([]);
   });
 
-  it('sends one batch at a time over a link that devices share, in the order reserved', () => {
-    // The devices of the first stage are on one server.
+  it('sends one batch at a time over a shared link, in the order reserved', () => {
+    // Both devices of the first stage are on one server.
     const { dispatch, decide, executed, transferred } = forwardingOf(twoStages(), { servers: 'aabc' });
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
-    // The second is done sooner, but the link is kept for the first until 11 ms.
+    // The second could be sent at once, but the link is kept for the first until 11 ms.
     executed(10, first);
     executed(10, second);
     expect(decide(10)).toEqual([`${first} from 0 to 2`]);
@@ -233,8 +233,8 @@ describe('ReservedForwarding over two stages', () => {
     expect(decide(11).sort()).toEqual([`${first} on 2`, `${second} from 1 to 3`]);
   });
 
-  it('waits for the device that receives as for the one that sends', () => {
-    // The devices of the second stage are on one server.
+  it("waits for the receiving server's link as it does for the sending one's", () => {
+    // Both devices of the second stage are on one server.
     const { dispatch, decide, executed, transferred } = forwardingOf(twoStages(), { servers: 'abcc' });
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
@@ -245,7 +245,7 @@ describe('ReservedForwarding over two stages', () => {
     expect(decide(11).sort()).toEqual([`${first} on 2`, `${second} from 1 to 3`]);
   });
 
-  it('waits for a device that receives another batch already', () => {
+  it("waits while the receiving server's link carries another batch", () => {
     const { dispatch, decide, executed, transferred } = forwardingOf(twoStages(), { servers: 'abcc' });
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
@@ -257,19 +257,19 @@ describe('ReservedForwarding over two stages', () => {
     expect(decide(11).sort()).toEqual([`${first} on 2`, `${second} from 1 to 3`]);
   });
 
-  it('lets no batch pass another that has the link before it and is to be there in time', () => {
+  it('lets no batch pass another that has the link before it and can still be there in time', () => {
     const { dispatch, decide, executed } = forwardingOf(twoStages(), { servers: 'aacc' });
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
-    // The second is done at 8 ms; the link is kept for the first from 10 ms on. A link is not used in between.
+    // The second has executed at 8 ms; the link is kept for the first from 10 ms on, and stays unused until then.
     executed(8, second);
     expect(decide(8)).toEqual([]);
     executed(10, first);
     expect(decide(10)).toEqual([`${first} from 0 to 2`]);
   });
 
-  it('lets a batch pass another that has missed its time, to the nanosecond', () => {
-    // The first is to be sent at 10 ms: then it might still come.
+  it('lets a batch pass another that has missed its time, by a nanosecond', () => {
+    // The first is to be sent at 10 ms, and at that instant it might still come.
     for (const [at, passes] of [
       [10, false],
       [10 + 1e-6, true],
@@ -294,7 +294,7 @@ describe('ReservedForwarding over two stages', () => {
   });
 
   it('gives back the links of a batch that has become too small to need them', () => {
-    // A row takes 0.4 ns: one none, two one.
+    // Sending one row takes 0.4 ns, rounded to none; sending two takes 1 ns.
     const parts = [stage([10, 14], { transferBytes: 0.05 }), stage([6, 8])];
     const { dispatch, decide, executed, said, uplink, downlink, batches } = forwardingOf(parts);
     const batch = dispatch(0, 2);
@@ -306,24 +306,24 @@ describe('ReservedForwarding over two stages', () => {
     expect([uplink(0), downlink(1)]).toEqual([[], []]);
   });
 
-  it('leaves the others where one is done on time', () => {
+  it('leaves later batches in place where one executes on time', () => {
     const { dispatch, decide, executed, row, booking } = forwardingOf(single());
     const [first, second] = [dispatch(0), dispatch(0)];
-    // Nobody says that the second comes any sooner, though it could.
+    // The second batch could come sooner, but nothing moves it forward.
     booking.table.moveTo(0, 1, 30 * MS);
     decide(0);
     executed(10, first);
     expect(row(0)).toEqual([[second, 30, 40]]);
   });
 
-  it('moves up what is reserved where a batch comes sooner, and back where it comes later', () => {
+  it('moves only the batch that arrives sooner or later than reserved, while later ones stay in place', () => {
     for (const at of [10.5, 14]) {
       const one = forwardingOf([stage([10, 14], SENDS), stage([6, 8])]);
       const [first, second, third] = [one.dispatch(0), one.dispatch(0), one.dispatch(0)];
       one.decide(0);
       one.executed(10, first);
       one.decide(10);
-      // Reserved: 11 to 17 ms, 21 to 27 ms and 31 to 37 ms.
+      // The reservations are 11 to 17 ms, 21 to 27 ms and 31 to 37 ms.
       expect(one.transferred(at, first)).toBe(true);
       expect(one.row(1)).toEqual([
         [first, at, at + 6],
@@ -333,7 +333,7 @@ describe('ReservedForwarding over two stages', () => {
     }
   });
 
-  it('leaves the others where a batch comes on time', () => {
+  it('leaves later batches in place where one arrives on time', () => {
     const { dispatch, decide, executed, transferred, row, booking } = forwardingOf([
       stage([10], SENDS),
       stage([6]),
@@ -342,7 +342,7 @@ describe('ReservedForwarding over two stages', () => {
     decide(0);
     executed(10, first);
     decide(10);
-    // Nobody says that the second comes any sooner, though it could.
+    // The second batch could come sooner, but nothing moves it forward.
     booking.table.moveTo(1, 1, 30 * MS);
     transferred(11, first);
     expect(row(1)).toEqual([
@@ -351,7 +351,7 @@ describe('ReservedForwarding over two stages', () => {
     ]);
   });
 
-  it('leaves what is under way where the next comes sooner', () => {
+  it('leaves the running batch in place where the next arrives sooner', () => {
     const { dispatch, decide, executed, transferred, row } = forwardingOf([stage([10], SENDS), stage([6])]);
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
@@ -361,7 +361,7 @@ describe('ReservedForwarding over two stages', () => {
     decide(11);
     executed(12, second);
     decide(12);
-    // It was expected at 21 ms.
+    // The second batch was expected at 21 ms.
     transferred(13, second);
     expect(row(1)).toEqual([
       [first, 11, 17],
@@ -370,8 +370,8 @@ describe('ReservedForwarding over two stages', () => {
     expect(decide(13)).toEqual([]);
   });
 
-  it('leaves a link to whom it is sent over when another that needs none is there', () => {
-    // A row takes 0.4 ns: one none, eight three. All leave by one link.
+  it('leaves a link to the batch on it when another, which needs no link, arrives', () => {
+    // Sending one row takes 0.4 ns, rounded to none; sending eight takes 3 ns. All use one uplink.
     const eight = new Array<number>(8).fill(10);
     const parts = [stage(eight, { transferBytes: 0.05, virtualGpus: 3 }), stage(eight, { virtualGpus: 3 })];
     const { dispatch, decide, executed, transferred, said } = forwardingOf(parts, { servers: 'aaabcd' });
@@ -388,7 +388,7 @@ describe('ReservedForwarding over two stages', () => {
     expect(decide(10 + 3e-6).sort()).toEqual([`${sent} on 3`, `${next} from 2 to 5`]);
   });
 
-  it('keeps the way of a batch that is late, and moves it back as far as it must', () => {
+  it('keeps the way of a late batch, and moves it back as far as it must', () => {
     const { dispatch, decide, executed, uplink, downlink, row, journeys } = forwardingOf(twoStages());
     const batch = dispatch(0);
     decide(0);
@@ -406,7 +406,7 @@ describe('ReservedForwarding over two stages', () => {
     expect(decide(13)).toEqual([`${batch} from 0 to 2`]);
   });
 
-  it('moves back the links of a batch that is late, be it for a nanosecond, and none where it needs none', () => {
+  it('moves back the links of a late batch even for a transfer of a nanosecond, and reserves none where it needs none', () => {
     const brief = forwardingOf([stage([10], { transferBytes: 0.125 }), stage([6])]);
     const batch = brief.dispatch(0);
     brief.decide(0);
@@ -421,23 +421,23 @@ describe('ReservedForwarding over two stages', () => {
       expect([without.uplink(device), without.downlink(device)]).toEqual([[], []]);
   });
 
-  it('moves back nobody else with a batch that is late', () => {
+  it('moves back no other batch with a late one', () => {
     const { dispatch, decide, executed, row, journeys } = forwardingOf([stage([10], SENDS), stage([6])]);
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
     executed(13, first);
-    // The second begins when the device is free.
+    // The second batch begins when the device is free.
     expect(row(0)).toEqual([[second, 13, 23]]);
     expect(journeys.startAt(second, 0)).toBe(10 * MS);
   });
 
-  it('lets others use a link or device before a batch that is late', () => {
+  it('lets other batches use a link or device before a late one', () => {
     const parts = [
       stage([10], { ...SENDS, virtualGpus: 2 }),
       stage([6], { ...SENDS, virtualGpus: 2 }),
       stage([3], { virtualGpus: 2 }),
     ];
-    // The devices of the second stage share their links.
+    // Both devices of the second stage share their links.
     const { dispatch, decide, executed, transferred } = forwardingOf(parts, { servers: 'abccde' });
     const [late, other] = [dispatch(0), dispatch(0)];
     decide(0);
@@ -446,12 +446,12 @@ describe('ReservedForwarding over two stages', () => {
     transferred(12, other);
     decide(12);
     executed(14, other);
-    // The link is kept for the first from 17 ms on.
+    // The link is kept for the late batch from 17 ms on.
     expect(decide(14)).toEqual([]);
     executed(15, late);
     expect(decide(15).sort()).toEqual([`${late} from 0 to 2`, `${other} from 3 to 5`]);
     const device = forwardingOf([stage([10, 14], { ...SENDS, virtualGpus: 2 }), stage([6, 8])]);
-    // The device is kept from 20 ms on for the first, then for the second, which takes 8 ms.
+    // The device is kept for the first batch from 20 ms on, then for the second, which takes 8 ms.
     device.booking.execute(2, 0, 20 * MS, 900);
     const [first, second] = [device.dispatch(0), device.dispatch(0, 2)];
     device.booking.release(2, 900, 0);
@@ -464,17 +464,17 @@ describe('ReservedForwarding over two stages', () => {
     expect(device.decide(25).sort()).toEqual([`${first} from 0 to 2`, `${second} on 2`]);
   });
 
-  it('moves back no more of a way than is late', () => {
+  it('moves back only the part of the way that is late', () => {
     const parts = [stage([10], SENDS), stage([6], SENDS), stage([3])];
     const { dispatch, decide, executed, uplink, row, booking, journeys } = forwardingOf(parts);
-    // The second device is kept until 15 ms, the third until 40 ms.
+    // Device 1 is kept until 15 ms, device 2 until 40 ms.
     booking.execute(1, 0, 15 * MS, 900);
     booking.execute(2, 0, 40 * MS, 901);
     const batch = dispatch(0);
     expect(row(1)[1]).toEqual([batch, 15, 21]);
     decide(0);
     executed(12, batch);
-    // Sent at 12 ms in place of 10 ms, it is still there before 15 ms: nothing else moves.
+    // Sent at 12 ms instead of 10 ms, the batch is still there before 15 ms: nothing else moves.
     expect([uplink(0), row(1)[1]]).toEqual([[[batch, 12, 13]], [batch, 15, 21]]);
     booking.release(1, 900, 13 * MS);
     const late = forwardingOf(parts);
@@ -482,7 +482,8 @@ describe('ReservedForwarding over two stages', () => {
     const other = late.dispatch(0);
     late.decide(0);
     late.executed(15, other);
-    // The second stage begins at 16 ms, the third as reserved: it was to be sent at 17 ms, now at 22 ms.
+    // The second stage begins at 16 ms and the third as reserved. The batch was to be sent to it at 17 ms, and now is
+    // at 22 ms.
     expect([late.row(1), late.uplink(1), late.row(2)[1]]).toEqual([
       [[other, 16, 22]],
       [[other, 22, 23]],
@@ -492,17 +493,17 @@ describe('ReservedForwarding over two stages', () => {
     expect(journeys.sendAt(batch, 2)).toBe(21 * MS);
   });
 
-  it('leaves the way of a batch that is not late as it is', () => {
+  it('leaves the reserved way of a batch that is early', () => {
     const { dispatch, decide, executed, uplink, row } = forwardingOf(twoStages());
     const batch = dispatch(0);
     decide(0);
     executed(8, batch);
     expect([uplink(0), row(2)]).toEqual([[[batch, 10, 11]], [[batch, 11, 17]]]);
-    // It is sent before its time, since nobody else needs the link.
+    // It is sent before its time, since no other batch needs the link.
     expect(decide(8)).toEqual([`${batch} from 0 to 2`]);
   });
 
-  it('fills a device until the next that is reserved with what is there and fits, to the nanosecond', () => {
+  it('fills a device until its next reservation with a batch that is there and fits, to the nanosecond', () => {
     for (const [startMs, isFilled] of [
       [18, true],
       [18 - 1e-6, false],
@@ -512,10 +513,10 @@ describe('ReservedForwarding over two stages', () => {
       const [absent, batch] = [dispatch(0), dispatch(0)];
       decide(0);
       executed(10, batch);
-      // The other has missed its time to be sent, 10 ms.
+      // The absent batch has missed its time to be sent, 10 ms.
       expect(decide(11)).toEqual([`${batch} from 1 to 2`]);
       transferred(12, batch);
-      // It is still expected to execute first, then.
+      // The absent batch is still expected to execute first, at the time set here.
       booking.table.moveTo(2, 1, 40 * MS);
       booking.table.moveTo(2, 0, startMs * MS);
       expect(decide(12)).toEqual(isFilled ? [`${batch} on 2`] : []);
@@ -523,7 +524,7 @@ describe('ReservedForwarding over two stages', () => {
     }
   });
 
-  it('fills a device with the first that fits, not with a longer one before it', () => {
+  it('fills a device with the first batch that fits, not with a longer one before it', () => {
     const parts = [stage([10, 14], { ...SENDS, virtualGpus: 3 }), stage([6, 8])];
     const { booking, dispatch, decide, executed, transferred } = forwardingOf(parts);
     const [, long, short] = [dispatch(0), dispatch(0, 2), dispatch(0)] as const;
@@ -534,14 +535,14 @@ describe('ReservedForwarding over two stages', () => {
     executed(14, long);
     decide(14);
     transferred(16, long);
-    // The first is not there. They take 8 and 6 ms.
+    // The first batch is not there. The others take 8 and 6 ms.
     booking.table.moveTo(3, 2, 60 * MS);
     booking.table.moveTo(3, 1, 50 * MS);
     booking.table.moveTo(3, 0, 22 * MS);
     expect(decide(16)).toEqual([`${short} on 3`]);
   });
 
-  it('fills a device with none that is not there', () => {
+  it('fills a device only with batches that are there', () => {
     const parts = [stage([10, 14], { ...SENDS, virtualGpus: 3 }), stage([6, 8])];
     const { booking, dispatch, decide, executed, transferred } = forwardingOf(parts);
     const [, , short] = [dispatch(0), dispatch(0, 2), dispatch(0)] as const;
@@ -555,13 +556,13 @@ describe('ReservedForwarding over two stages', () => {
 });
 
 describe('ReservedForwarding when devices are lost', () => {
-  it('takes a batch to another device where the next is lost before it is sent', () => {
+  it('takes a batch to another device where the next one is lost before the transfer', () => {
     const { dispatch, decide, executed, transferred, deviceDown, row, uplink, downlink } = forwardingOf(
       twoStages(),
     );
     const batch = dispatch(0);
     decide(0);
-    // It is not on that device yet.
+    // The batch has not reached that device yet.
     expect(deviceDown(4, 2)).toEqual([]);
     expect(row(2)).toEqual([[batch, 11, 17]]);
     executed(10, batch);
@@ -577,7 +578,7 @@ describe('ReservedForwarding when devices are lost', () => {
     expect(decide(11)).toEqual([`${batch} on 3`]);
   });
 
-  it('reserves the links of the device that the batch is on', () => {
+  it('reserves the links of the device that holds the batch', () => {
     const { dispatch, decide, executed, deviceDown, uplink } = forwardingOf(twoStages());
     const batches = [dispatch(0), dispatch(0)] as const;
     decide(0);
@@ -586,7 +587,7 @@ describe('ReservedForwarding when devices are lost', () => {
     expect([uplink(0), uplink(1)]).toEqual([[[batches[0], 10, 11]], [[batches[1], 11, 12]]]);
   });
 
-  it('sends a batch nowhere where the next stage has no device left, and says so when it is there', () => {
+  it('sends a batch to no device where the next stage has none left, and transferred() reports it', () => {
     const { dispatch, decide, executed, transferred, deviceDown, booking, batches, said } = forwardingOf(
       twoStages(),
     );
@@ -601,7 +602,7 @@ describe('ReservedForwarding when devices are lost', () => {
     expect([batches.pool(batch), batches.device(batch)]).toEqual([1, NONE]);
   });
 
-  it('forgets a batch whose device was lost while it was sent there', () => {
+  it('forgets a batch whose receiving device was lost during the transfer', () => {
     const { dispatch, decide, executed, transferred, deviceDown, booking } = forwardingOf(twoStages());
     const batch = dispatch(0);
     decide(0);
@@ -612,7 +613,7 @@ describe('ReservedForwarding when devices are lost', () => {
     expect(booking.kept).toBe(0);
   });
 
-  it('loses no batch that has left the device or is being sent from it', () => {
+  it('loses no batch that has executed on the lost device or is being sent from it', () => {
     const { dispatch, decide, executed, transferred, deviceDown } = forwardingOf(twoStages());
     const batch = dispatch(0);
     decide(0);
@@ -623,7 +624,7 @@ describe('ReservedForwarding when devices are lost', () => {
     expect(deviceDown(12, 2)).toEqual([batch]);
   });
 
-  it('forgets with a lost batch its whole way', () => {
+  it('forgets the whole way of a lost batch', () => {
     const { dispatch, decide, deviceDown, booking } = forwardingOf(twoStages());
     dispatch(0);
     decide(0);
@@ -631,7 +632,7 @@ describe('ReservedForwarding when devices are lost', () => {
     expect(booking.kept).toBe(0);
   });
 
-  it('lets those go on that had to wait for what was lost', () => {
+  it('lets a batch be sent that had to wait for a lost one', () => {
     const { dispatch, decide, executed, forwarding } = forwardingOf(twoStages(), { servers: 'aabc' });
     const [first, second] = [dispatch(0), dispatch(0)];
     decide(0);
@@ -641,7 +642,7 @@ describe('ReservedForwarding when devices are lost', () => {
     expect(decide(9)).toEqual([`${second} from 1 to 3`]);
   });
 
-  it('lets those begin that had to wait for what was lost', () => {
+  it('lets a batch begin that had to wait for a lost one', () => {
     const { dispatch, decide, executed, transferred, forwarding, booking } = forwardingOf([
       stage([10, 14], { ...SENDS, virtualGpus: 2 }),
       stage([6, 8]),

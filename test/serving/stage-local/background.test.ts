@@ -25,10 +25,10 @@ function background(rule: LateRule = RULE) {
 }
 
 describe('Background', () => {
-  it('takes() while no more than the share was missed, by a moving average over the window', () => {
+  it('takes() while at most the allowed share was missed, by a moving average over the window', () => {
     const { late } = background();
     expect(late.takes(0)).toBe(true);
-    // 0 + (1 − 0) / 4 = 0.25: the share itself is allowed.
+    // 0 + (1 − 0) / 4 = 0.25: the allowed share itself still passes.
     late.observe(0, true);
     expect(late.takes(0)).toBe(true);
     // 0.25 + (1 − 0.25) / 4 = 0.4375.
@@ -41,14 +41,14 @@ describe('Background', () => {
     expect(late.takes(0)).toBe(true);
   });
 
-  it('takes() as soon as twice the window allows what the window does not', () => {
-    // 1/4 is more than 0.2, 1/8 would not be.
+  it('takes() nothing where the average over the window is too high, though one over twice the window would not be', () => {
+    // 1/4 is more than the allowed 0.2. Over twice the window it would be 1/8.
     const { late } = background({ ...RULE, mostMissed: 0.2 });
     late.observe(0, true);
     expect(late.takes(0)).toBe(false);
   });
 
-  it('takes() by default while at most a quarter of about 128 requests was missed, and waits 4 SLOs', () => {
+  it('takes() with the defaults while at most a quarter of about 128 requests was missed, and waits 4 SLOs', () => {
     const { late, taskOf } = background(DEFAULT_POLICY.late);
     // After k misses the share is 1 − (127/128)^k: 0.246 after 36, and 0.252 after 37.
     for (let k = 0; k < 36; k++) late.observe(0, true);
@@ -58,20 +58,20 @@ describe('Background', () => {
     expect(late.dropTime(taskOf(0, 7))).toBe(7 + 4 * 20 * MS + 1);
   });
 
-  it('takes() by model', () => {
+  it('takes() keeps an average for each model', () => {
     const { late } = background();
     for (let i = 0; i < 3; i++) late.observe(1, true);
     expect([late.takes(0), late.takes(1)]).toEqual([true, false]);
   });
 
-  it('takes() nothing and drops nothing where late requests are dropped at once', () => {
+  it('takes() nothing and drops nothing under the rule "drop"', () => {
     const { late, taskOf } = background({ kind: 'drop' });
     late.observe(0, true);
     expect(late.takes(0)).toBe(false);
     expect(late.dropTime(taskOf(0, 20 * MS))).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it('first() is whom a queue has given up first, and remove() takes anyone out', () => {
+  it('first() is the task of a queue that was given up first, and remove() takes any task out', () => {
     const { late, requests, taskOf } = background();
     const [a, b, c] = [taskOf(0, 30), taskOf(0, 20), taskOf(0, 10)] as const;
     expect(late.first(1)).toBe(NONE);
@@ -86,7 +86,7 @@ describe('Background', () => {
     expect(late.first(1)).toBe(NONE);
   });
 
-  it('batchSize() is what waits, up to the planned batch', () => {
+  it('batchSize() is the number that waits, up to the planned batch', () => {
     const { late, taskOf } = background();
     for (const size of [1, 2, 3, 3]) {
       late.add(0, taskOf(0, 0));
@@ -94,7 +94,7 @@ describe('Background', () => {
     }
   });
 
-  it('batchSize() ends before one that is tried alone, and is one where that is the first', () => {
+  it('batchSize() ends before a task that is tried alone, and is 1 where that task is the first', () => {
     const { late, requests, taskOf } = background();
     const [a, b, c] = [taskOf(0, 0), taskOf(0, 0), taskOf(0, 0)] as const;
     requests.loseTask(c, 1);
@@ -108,12 +108,12 @@ describe('Background', () => {
     expect(late.batchSize(0, 0)).toBe(1);
   });
 
-  it('dropTime() is a nanosecond after the deadline and so many SLOs of the model', () => {
+  it('dropTime() is a nanosecond after the deadline and `patience` SLOs of the model', () => {
     const { late, taskOf } = background();
     expect(late.dropTime(taskOf(0, 7))).toBe(7 + 4 * 20 * MS + 1);
     expect(late.dropTime(taskOf(1, 7))).toBe(7 + 4 * 30 * MS + 1);
     expect(late.dropTime(NONE)).toBe(Number.POSITIVE_INFINITY);
-    // 20 ms · 1/32e6 = 0.625 ns: at 7 ns it is within its patience, at 8 ns not.
+    // 20 ms · 1/32e6 = 0.625 ns: 7 ns is within its patience, and 8 ns is not.
     const brief = background({ ...RULE, patience: 1 / 32e6 });
     expect(brief.late.dropTime(brief.taskOf(0, 7))).toBe(8);
   });

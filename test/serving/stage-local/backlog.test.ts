@@ -13,8 +13,8 @@ const HOPELESS: DropRule = { kind: 'hopeless' };
 const single = (virtualGpus = 1) => chainOf(1000, stage(FOUR, { virtualGpus }));
 
 /**
- * A backlog over devices that are free at these milliseconds, undefined where they are down.
- * `endIs` holds where a task that came now would end then, in milliseconds, and not a nanosecond sooner.
+ * A backlog over devices that become free at these milliseconds; `undefined` is a device that is down. `endIs` expects
+ * that a task that came now would end at the given millisecond, and not a nanosecond sooner.
  */
 function backlog(topology: Topology, freeMs: (number | undefined)[], rule: DropRule = HOPELESS) {
   const waiting = new Waiting(topology);
@@ -37,7 +37,7 @@ function backlog(topology: Topology, freeMs: (number | undefined)[], rule: DropR
 }
 
 describe('Backlog.isTooLong()', () => {
-  it('is false while a device is free at once, however soon the deadline', () => {
+  it('is false while a device is free at once, however early the deadline', () => {
     const { wait, isTooLong, endIs } = backlog(single(), [5]);
     expect(isTooLong(0, { at: 5 * MS })).toBe(false);
     expect(isTooLong(0, { at: 9 * MS })).toBe(false);
@@ -45,17 +45,17 @@ describe('Backlog.isTooLong()', () => {
     expect(isTooLong(0, { at: 9 * MS })).toBe(false);
     wait(1);
     expect(isTooLong(0, { at: 9 * MS })).toBe(true);
-    // It was first asked at 5 ms: from then on the device is expected to work.
+    // The backlog was first asked at 5 ms, and takes the device to work from then on.
     endIs(5 + 22 + 10, { at: 9 * MS });
   });
 
-  it('lets a device that is idle begin now, not when it fell idle', () => {
+  it('lets an idle device begin now, not when it fell idle', () => {
     const { wait, endIs } = backlog(single(), [5]);
     wait(4);
     endIs(9 + 22 + 10, { at: 9 * MS });
   });
 
-  it('counts a batch of its own behind the full batches that wait', () => {
+  it('puts the task into a batch of its own behind the full batches that wait', () => {
     for (const [count, endMs] of [
       [0, 5 + 10],
       [3, 5 + 10],
@@ -69,7 +69,7 @@ describe('Backlog.isTooLong()', () => {
     }
   });
 
-  it('counts those that will come before it, which fill the batch that has begun to fill', () => {
+  it('counts the tasks that will come before, which fill the batch that is still open', () => {
     const { wait, endIs } = backlog(single(), [5]);
     wait(2);
     endIs(5 + 10, { ahead: 1 });
@@ -77,7 +77,7 @@ describe('Backlog.isTooLong()', () => {
     endIs(5 + 22 + 10, { ahead: 5 });
     endIs(5 + 44 + 10, { ahead: 6 });
     wait(4);
-    // Six: one batch is full, two begin the next.
+    // Six tasks make one full batch, and two in the next.
     endIs(5 + 22 + 10, { ahead: 1 });
     endIs(5 + 44 + 10, { ahead: 2 });
   });
@@ -85,9 +85,9 @@ describe('Backlog.isTooLong()', () => {
   it('gives each batch to the device that is free first', () => {
     for (const [count, endMs] of [
       [0, 5 + 10],
-      // The first device until 27 ms, the second at 9 ms.
+      // Device 0 is busy until 27 ms, and device 1 is free at 9 ms.
       [4, 9 + 10],
-      // The second until 31 ms.
+      // Device 1 is busy until 31 ms.
       [8, 27 + 10],
       [12, 31 + 10],
       [16, 49 + 10],
@@ -103,7 +103,7 @@ describe('Backlog.isTooLong()', () => {
     }
   });
 
-  it('shares those that will come before it among the devices, a batch each before anyone has two', () => {
+  it('spreads the tasks that will come before over the devices, a batch for each before any gets a second', () => {
     const { wait, endIs } = backlog(single(2), [5, 9]);
     wait(1);
     endIs(5 + 10, { ahead: 6 });
@@ -122,14 +122,14 @@ describe('Backlog.isTooLong()', () => {
     expect(down.isTooLong(0, { ahead: 100 })).toBe(false);
   });
 
-  it('is false where there are no pipelines', () => {
+  it('is false where no pipeline is given', () => {
     const { log, wait } = backlog(single(), [5]);
     wait(9);
     expect(log.isTooLong(0, [], 9, 0)).toBe(false);
   });
 
-  it('does not count those that will themselves be too late, to the nanosecond', () => {
-    // The device is free at 5 ms and takes 10 ms for one.
+  it('does not count tasks that will themselves be too late, to the nanosecond', () => {
+    // The device is free at 5 ms and takes 10 ms for one task.
     const inTime = backlog(single(), [5]);
     inTime.wait(1, 15 * MS);
     inTime.wait(3);
@@ -138,7 +138,7 @@ describe('Backlog.isTooLong()', () => {
     late.wait(1, 15 * MS - 1);
     late.wait(3);
     late.endIs(5 + 10);
-    // Behind a full batch there are 22 ms more to wait.
+    // Tasks behind a full batch wait for 22 ms more.
     const behind = backlog(single(), [5]);
     behind.wait(4, 30 * MS);
     behind.wait(3, 37 * MS - 1);
@@ -148,7 +148,7 @@ describe('Backlog.isTooLong()', () => {
     behind.endIs(5 + 44 + 10);
   });
 
-  it('counts under the rule full-batch the time of the batch that it and those that wait would be in', () => {
+  it('counts, under the rule full-batch, the time of the batch that the task would share with those that wait', () => {
     const rule = { kind: 'full-batch', share: 1 } as const;
     const { wait, endIs } = backlog(single(), [5], rule);
     endIs(5 + 10);
@@ -157,7 +157,7 @@ describe('Backlog.isTooLong()', () => {
     endIs(5 + 14);
     wait(1);
     endIs(5 + 22, { ahead: 1 });
-    // Of four that wait, each is to end in a batch of four.
+    // Each of the four that wait is judged in a batch of four.
     for (const [latestMs, endMs] of [
       [27, 5 + 22 + 22],
       [27 - 1e-6, 5 + 22],
@@ -166,13 +166,13 @@ describe('Backlog.isTooLong()', () => {
       four.wait(4, latestMs * MS);
       four.endIs(endMs);
     }
-    // Two that wait are to end in a batch of two, with whom two more that come fill one.
+    // The two that wait are judged in a batch of two; two that come later fill it up.
     const two = backlog(single(), [5], rule);
     two.wait(2, (5 + 14) * MS);
     two.endIs(5 + 22 + 22, { ahead: 2 });
   });
 
-  it('goes on where it stopped as tasks come, and begins anew when told of another change', () => {
+  it('continues where it stopped as tasks come, and starts over when told of another change', () => {
     const { waiting, wait, log, endIs, freeMs } = backlog(single(), [5]);
     const [first] = wait(3);
     endIs(5 + 10);
@@ -180,17 +180,17 @@ describe('Backlog.isTooLong()', () => {
     endIs(5 + 22 + 10);
     wait(1);
     endIs(5 + 22 + 10, { ahead: 2 });
-    // Nobody has told it that the device will be busy longer, nor that one has left.
+    // The backlog was not told that the device will be busy longer, nor that a task has left.
     freeMs[0] = 50;
     waiting.queues.remove(0, first!);
     endIs(5 + 22 + 10);
     log.changed(0);
-    // Four are left: 50 + 22 ms, and nobody in the next batch.
+    // Four are left: they take 50 + 22 ms, and the next batch is empty.
     endIs(50 + 22 + 10, { ahead: 3 });
     endIs(50 + 44 + 10, { ahead: 4 });
   });
 
-  it('begins anew in the pool alone that was told to have changed', () => {
+  it('starts over only in the pool that was told to have changed', () => {
     const { waiting, log, endIs, freeMs } = backlog(
       modelOf(
         1000,
@@ -200,7 +200,7 @@ describe('Backlog.isTooLong()', () => {
       [5, 7],
     );
     waiting.add(0, FAR);
-    // The sooner of 5 + 10 and 7 + 10 ms.
+    // The task would end at the earlier of 5 + 10 and 7 + 10 ms.
     endIs(5 + 10);
     freeMs[0] = 50;
     freeMs[1] = 60;
@@ -212,18 +212,22 @@ describe('Backlog.isTooLong()', () => {
 });
 
 describe('Backlog.isTooLong() over several stages', () => {
-  /** Four at most take up to 22 ms and 1 ms a row to be sent to two at most that take 6 or 8 ms. */
+  /**
+   * The first stage takes at most four tasks in up to 22 ms, and 1 ms per row to send. The second takes at most two in
+   * 6 or 8 ms.
+   */
   const twoStages = chainOf(1000, stage(FOUR, { transferBytes: BYTES_PER_MS }), stage([6, 8]));
 
-  it('adds up the first stage, the way and the second stage', () => {
+  it('adds up the first stage, the transfer and the second stage', () => {
     const { endIs } = backlog(twoStages, [5, 0]);
     endIs(5 + 10 + 1 + 6);
   });
 
-  it('counts at the second stage who stands before it there and before', () => {
-    // The first stage has a full batch, begun at 5 ms; the task behind it is sent on at 27 + 10 and is there at 38 ms.
+  it('counts at the second stage the tasks in its own queue and in the queue before it', () => {
+    // The first stage begins a full batch at 5 ms. The task behind that batch is sent on at 27 + 10 ms and is there at
+    // 38 ms.
     for (const [freeMs, endMs] of [
-      // One there and four behind: two full batches of 8 ms go before.
+      // One task is there and four come: two full batches of 8 ms go before.
       [20, 38 + 6],
       [22, 38 + 6],
       [23, 39 + 6],
@@ -234,45 +238,46 @@ describe('Backlog.isTooLong() over several stages', () => {
       wait(1, FAR, 1);
       endIs(endMs);
     }
-    // Those that will come before it as well: five and two behind, three full batches.
+    // Tasks that will come before count as well: five and two make three full batches.
     const { wait, endIs } = backlog(twoStages, [5, 30]);
     wait(4);
     wait(1, FAR, 1);
     endIs(30 + 24 + 6, { ahead: 2 });
   });
 
-  it('counts at the second stage only whom the first will serve', () => {
+  it('counts at the second stage only tasks that the first will serve in time', () => {
     const { wait, endIs } = backlog(twoStages, [5, 30]);
-    // The first stage alone is done at 15 ms, the way and the second take 7 ms.
+    // Alone, a task has executed in the first stage at 15 ms, and the transfer and the second stage take 7 ms.
     wait(2, 22 * MS - 1);
     wait(1, 22 * MS);
     wait(1, FAR, 1);
     endIs(30 + 8 + 6);
   });
 
-  it('forgets whom the first would have served when that has changed', () => {
+  it('forgets the tasks of the first queue when that has changed', () => {
     const { waiting, wait, log, endIs } = backlog(twoStages, [5, 30]);
     const tasks = wait(3);
     wait(1, FAR, 1);
-    // Three and one: two full batches.
+    // Three tasks and one make two full batches.
     endIs(30 + 16 + 6);
     for (const task of tasks) waiting.queues.remove(0, task);
     log.changed(0);
     endIs(30 + 6);
   });
 
-  it('is false where the second stage is free when it comes there, to the nanosecond', () => {
+  it('is false where the second stage is free when the task arrives, to the nanosecond', () => {
     const { isTooLong } = backlog(twoStages, [0, 11]);
     expect(isTooLong(0)).toBe(false);
     backlog(twoStages, [0, 12]).endIs(12 + 6);
   });
 
-  it('takes of a batch no more rows on than the next stage takes at once', () => {
+  it('sends on no more rows of a batch than the next stage takes at once', () => {
     const rule = { kind: 'full-batch', share: 1 } as const;
-    // Seven come before: one full batch goes before its own of four, whose first two rows go on together.
+    // Seven tasks come before: one full batch goes first, then the task's own of four, the first two rows of which go
+    // on together.
     const { endIs } = backlog(twoStages, [5, 0], rule);
     endIs(5 + 22 + (22 + 4) + 8, { ahead: 7 });
-    // A third stage that takes four may put together what the second sends it in parts.
+    // A third stage that takes four may join the rows that the second sends in parts.
     const three = chainOf(
       1000,
       stage(FOUR, { transferBytes: BYTES_PER_MS }),
@@ -290,29 +295,29 @@ describe('Backlog.isTooLong() over several pipelines', () => {
     { throughputRps: 100, parts: [stage(FOUR)] },
   );
 
-  it('is true only where it is too long in each', () => {
+  it('is true only where the wait is too long in every pipeline', () => {
     const { wait, endIs } = backlog(two, [5, 7]);
     endIs(5 + 10);
     wait(4);
-    // The first would end at 27 + 10 ms.
+    // In the first pipeline the task would end at 27 + 10 ms.
     endIs(7 + 10);
-    // One that is free at once settles it.
+    // A pipeline with a free device is enough.
     expect(backlog(two, [5, 0]).isTooLong(0)).toBe(false);
     expect(backlog(two, [0, 5]).isTooLong(0)).toBe(false);
   });
 
-  it('gives each its planned share of those that come before, whole tasks only', () => {
-    // Of 11 the first gets 7.33, which is one full batch; the second 3.67, which is none.
+  it('gives each pipeline its planned share of the tasks that come before, rounded down', () => {
+    // The first pipeline gets 7.33 of 11, which is one full batch; the second gets 3.67, which is none.
     backlog(two, [5, 500]).endIs(5 + 22 + 10, { ahead: 11 });
     backlog(two, [500, 5]).endIs(5 + 10, { ahead: 11 });
-    // Of 12 the first gets 8, the second 4.
+    // The first pipeline gets 8 of 12, the second 4.
     backlog(two, [5, 500]).endIs(5 + 44 + 10, { ahead: 12 });
     backlog(two, [500, 5]).endIs(5 + 22 + 10, { ahead: 12 });
   });
 
-  it('shares those that come before among the pipelines it is asked about alone', () => {
+  it('shares the tasks that come before among only the pipelines that it is asked about', () => {
     const { log } = backlog(two, [5, undefined]);
-    // All eleven go to the first: two full batches.
+    // All eleven go to the first pipeline and make two full batches.
     expect(log.isTooLong(0, [0], 11, (5 + 44 + 10) * MS)).toBe(false);
     expect(log.isTooLong(0, [0], 11, (5 + 44 + 10) * MS - 1)).toBe(true);
   });

@@ -8,7 +8,7 @@ function usable(devices: EarliestDevices, ...which: number[]): void {
 }
 
 describe('EarliestDevices', () => {
-  it('first() is none before any device takes work, in a group without devices, and in one that there is not', () => {
+  it('first() is none before any device takes work, in a group without devices, and in a group that does not exist', () => {
     const devices = new EarliestDevices(2, [[0, 1], []]);
     expect([0, 1, 2].map((group) => devices.first(group))).toEqual([NONE, NONE, NONE]);
     usable(devices, 1);
@@ -34,7 +34,7 @@ describe('EarliestDevices', () => {
     }
   });
 
-  it('first() follows every change as looking at all devices does, in groups of every size', () => {
+  it('first() agrees with a look at all devices after every change, in groups of every size', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const stream = streamOf(seed, 'devices');
       const groups: number[][] = [[], []];
@@ -44,14 +44,14 @@ describe('EarliestDevices', () => {
       const free = new Array<number>(count).fill(0);
       const isUsable = new Array<boolean>(count).fill(false);
       for (let step = 0; step < 150; step++) {
-        // As often as not the one that is free first is given work.
+        // About half of the changes give work to the device that is free first.
         const first = stream.uniform() < 0.5 ? devices.first(0) : NONE;
         const device = first === NONE ? stream.integer(count) : first;
         if (first === NONE && stream.uniform() < 0.4) {
           isUsable[device] = stream.uniform() < 0.8;
           devices.setUsable(device, isUsable[device]!);
         } else {
-          // Sometimes few different times, so that there are many ties.
+          // Some runs use few different times, so that there are many ties.
           free[device] = stream.integer(seed % 2 === 0 ? 4 : 1000);
           devices.setFree(device, free[device]!);
         }

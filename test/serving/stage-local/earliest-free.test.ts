@@ -30,13 +30,13 @@ function earliestFree(topology: Topology, up: number[], corrects = true) {
   return { place, requests, hand, open, freeMs };
 }
 
-/** Pool 0 with devices 0 and 1 goes on to pool 1 with device 2; pool 2 with device 3 is a pipeline of its own. */
+/** Pool 0 with devices 0 and 1 is followed by pool 1 with device 2. Pool 2 with device 3 is a pipeline of its own. */
 const twoPipelines = modelOf(
   1000,
   { throughputRps: 100, parts: [stage(FOUR, { virtualGpus: 2 }), stage(FOUR)] },
   { throughputRps: 100, parts: [stage(FOUR)] },
 );
-/** Two models of a pool each: three queues before first stages and pools that are never used. */
+/** Two models with three pools in all. The queues of the first pools are never used. */
 const twoModels = topologyOf(
   planOf([
     { sloMs: 100, pipelines: [{ throughputRps: 100, parts: [stage([10]), stage([10])] }] },
@@ -58,11 +58,11 @@ describe('EarliestFree', () => {
     const other = requests.firstTask(requests.add(0, 0, 1));
     place.goOn(0, other, 1);
     expect([place.queueOf(other), place.queueBefore(1)]).toEqual([3, 3]);
-    // What stands before all first stages stands at no pool.
+    // A task in a model's queue stands at no pool.
     expect([0, 1, 2, 3, 4].map((queue) => place.placeOf(queue))).toEqual([NONE, NONE, 0, 1, 2]);
   });
 
-  it('goOn() begins again where the pool has no device, or is none', () => {
+  it('goOn() begins the pipeline again where the next pool has no device, or where there is no next pool', () => {
     const { place, requests } = earliestFree(twoModels, [0]);
     const task = requests.firstTask(requests.add(0, 0, 1));
     place.goOn(0, task, 1);
@@ -74,7 +74,7 @@ describe('EarliestFree', () => {
     expect(requests.poolOf(task)).toBe(NONE);
   });
 
-  it('device() is the one of all first stages that is free first, the lowest of equals', () => {
+  it('device() is the device of all first stages that is free first, and the lowest where several are', () => {
     const { place, hand } = earliestFree(twoPipelines, [0, 1, 2, 3]);
     expect([place.device(0), place.device(place.queueBefore(1))]).toEqual([0, 2]);
     hand(0, 0, 1);
@@ -82,17 +82,17 @@ describe('EarliestFree', () => {
     hand(0, 1, 1);
     expect(place.device(0)).toBe(3);
     hand(0, 3, 2);
-    // 10, 10 and 14 ms.
+    // The devices are free at 10, 10 and 14 ms.
     expect(place.device(0)).toBe(0);
     hand(0, 0, 1);
     hand(0, 1, 1);
-    // 20, 20 and 14 ms.
+    // The devices are free at 20, 20 and 14 ms.
     expect(place.device(0)).toBe(3);
-    // Queues of first pools are never used.
+    // The queues of first pools are never used.
     expect([place.device(place.queueBefore(0)), place.device(place.queueBefore(2))]).toEqual([NONE, NONE]);
   });
 
-  it('handed() keeps a device from when it is free, or from now, for as long as the batch takes', () => {
+  it('handed() keeps a device for as long as the batch takes, from when it is free, or from now', () => {
     const { place, hand, freeMs } = earliestFree(chainOf(100, stage(FOUR)), [0]);
     hand(5 * MS, 0, 3);
     expect(freeMs(0)).toBe(23);
@@ -103,7 +103,7 @@ describe('EarliestFree', () => {
     expect(place.lastUseAt(0)).toBe(40 * MS);
   });
 
-  it('started() says when a device will have done all that it was handed', () => {
+  it('started() updates when the device will have executed all that it was handed', () => {
     const { place, hand, freeMs } = earliestFree(chainOf(100, stage(FOUR)), [0]);
     const first = hand(0, 0, 1);
     hand(0, 0, 4);
@@ -114,11 +114,11 @@ describe('EarliestFree', () => {
     expect(place.running(0)).toBe(first);
   });
 
-  it('executed() and failed() say when a device will have done the rest', () => {
+  it('executed() and failed() update when the device will have executed the rest', () => {
     const { place, hand, freeMs } = earliestFree(chainOf(100, stage(FOUR)), [0]);
     const [first, second] = [hand(0, 0, 1), hand(0, 0, 4)];
     place.started(0, first);
-    // Told later than it ended.
+    // The core is told later than the batch ended.
     place.executed(13 * MS, first, 12 * MS);
     expect(freeMs(0)).toBe(34);
     expect(place.running(0)).toBe(NONE);
@@ -129,7 +129,7 @@ describe('EarliestFree', () => {
     expect(freeMs(0)).toBe(34);
   });
 
-  it('takes a batch to take what it was expected to when it was handed over', () => {
+  it("counts the rest of a device's work by the times expected when it was handed over", () => {
     const topology = chainOf(100, stage([10]));
     const requests = new Requests();
     const batches = new OpenBatches(1);
@@ -143,7 +143,7 @@ describe('EarliestFree', () => {
       return batch;
     };
     const first = hand();
-    // From now on 1 + 0.5 · (2 − 1) of 10 ms.
+    // From now on 1 + 0.5 · (2 − 1) of the planned 10 ms is expected.
     durations.observeExecution(0, 1, 20 * MS);
     hand();
     expect(place.freeAt(0)).toBe(25 * MS);
@@ -152,7 +152,7 @@ describe('EarliestFree', () => {
     expect(place.freeAt(0)).toBe(35 * MS);
   });
 
-  it('keeps to what it expected where it is not to correct that', () => {
+  it('keeps to the expected times where it is told not to correct them', () => {
     const { place, hand, freeMs } = earliestFree(chainOf(100, stage(FOUR)), [0], false);
     const batch = hand(0, 0, 1);
     place.started(3 * MS, batch);
@@ -164,26 +164,26 @@ describe('EarliestFree', () => {
     expect(freeMs(0)).toBe(20);
   });
 
-  it('touches the queue that a device serves when that will be free at another time than expected', () => {
+  it('touches the queue that a device serves when the device will be free at another time than expected', () => {
     const { place, hand } = earliestFree(twoPipelines, [0, 1, 2, 3]);
     const [first, later] = [hand(0, 3), hand(0, 2)];
     place.started(0, first);
     place.started(0, later);
     expect([...place.touched]).toEqual([0, 0, 0, 0]);
     place.executed(9 * MS, later, 9 * MS);
-    // Pool 1, behind the model's queue.
+    // Pool 1 has queue 2, behind the queues of the model and of pool 0.
     expect([...place.touched]).toEqual([0, 0, 1, 0]);
     place.executed(9 * MS, first, 9 * MS);
     expect([...place.touched]).toEqual([1, 0, 1, 0]);
   });
 
-  it('touches the queue of the model that the device is of', () => {
+  it("touches the queue of the device's own model", () => {
     const { place, hand } = earliestFree(twoModels, [0, 1, 2]);
     place.started(1, hand(0, 2));
     expect([...place.touched]).toEqual([0, 1, 0, 0, 0]);
   });
 
-  it('refuses news of a batch that is not the next on its device', () => {
+  it('refuses events of a batch that is not the next on its device', () => {
     const { place, hand } = earliestFree(chainOf(100, stage(FOUR)), [0]);
     const [first, second] = [hand(0, 0), hand(0, 0)];
     expect(() => place.started(0, second)).toThrow('not its next');
@@ -192,7 +192,7 @@ describe('EarliestFree', () => {
     expect(() => place.failed(0, second)).toThrow('not on its device');
   });
 
-  it('deviceUp() makes a device free from then on and touches every queue', () => {
+  it('deviceUp() makes a device free from that time on and touches every queue', () => {
     const { place, hand } = earliestFree(twoPipelines, [0, 1, 2]);
     place.deviceUp(7, 3);
     expect(place.freeAt(3)).toBe(7);
@@ -203,7 +203,7 @@ describe('EarliestFree', () => {
     expect(place.device(0)).toBe(3);
   });
 
-  it('deviceDown() gives all that a device was handed, in order, and forgets it', () => {
+  it('deviceDown() gives all batches that the device was handed, in order, and forgets them', () => {
     const { place, hand, freeMs } = earliestFree(chainOf(100, stage(FOUR, { virtualGpus: 2 })), [0, 1]);
     const batches = [hand(0, 0), hand(0, 0), hand(0, 0)];
     place.started(0, batches[0]!);
@@ -212,17 +212,17 @@ describe('EarliestFree', () => {
     expect([place.running(0), place.isDeviceUp(0), place.device(0)]).toEqual([NONE, false, 1]);
     place.deviceUp(5 * MS, 0);
     expect(freeMs(0)).toBe(5);
-    // Nothing is left of what it was handed before.
+    // Nothing is left of what the device was handed before.
     place.started(8 * MS, hand(5 * MS, 0));
     expect(freeMs(0)).toBe(18);
     expect(place.deviceDown(1)).toEqual([]);
   });
 
-  it('uses first devices only while every later stage of their pipeline has one', () => {
+  it('uses the devices of a first stage only while every later stage of the pipeline has one', () => {
     const { place } = earliestFree(twoPipelines, [0, 1, 3]);
     expect([place.device(0), place.isUp(0), place.isUp(2)]).toEqual([3, true, false]);
     place.deviceUp(1, 2);
-    // It has come back at 1 ns, the others are free since 0: the lowest of those.
+    // Device 2 came up at 1 ns. The others are free since 0, so the lowest of those is taken.
     expect([place.device(0), place.isUp(2)]).toEqual([0, true]);
     place.deviceDown(0);
     expect(place.device(0)).toBe(1);
@@ -230,14 +230,14 @@ describe('EarliestFree', () => {
     expect([place.device(0), place.device(2)]).toEqual([3, NONE]);
     place.deviceDown(3);
     expect([place.device(0), place.isUp(0)]).toEqual([NONE, false]);
-    // While the second stage is down, one more first device is of no use.
+    // While the second stage is down, another first device is of no use.
     place.deviceUp(2, 0);
     expect(place.device(0)).toBe(NONE);
     place.deviceUp(3, 2);
     expect(place.device(0)).toBe(1);
   });
 
-  it('uses the devices of a later stage though those before and after it are down', () => {
+  it('uses the devices of a later stage though the stages before and after it are down', () => {
     const { place } = earliestFree(chainOf(100, stage([10]), stage([10]), stage([10])), [1]);
     expect([0, place.queueBefore(1), place.queueBefore(2)].map((queue) => place.device(queue))).toEqual([
       NONE,
@@ -254,13 +254,13 @@ describe('EarliestFree', () => {
     expect(place.broken(1)).toEqual([2]);
   });
 
-  it('finds no request too long', () => {
+  it('isTooLong() is always false', () => {
     const { place, hand } = earliestFree(chainOf(100, stage(FOUR)), [0]);
     hand(0, 0);
     expect(place.isTooLong()).toBe(false);
   });
 
-  it('keeps what batches take while it makes room for more', () => {
+  it('keeps the durations of batches when it grows for more', () => {
     const { place, hand, freeMs } = earliestFree(chainOf(100, stage(FOUR)), [0]);
     const batches = [2, ...new Array<number>(16).fill(1)].map((size) => hand(0, 0, size));
     expect(freeMs(0)).toBe(14 + 160);

@@ -11,13 +11,13 @@ const poisson = (rps: number, durationS: number, seed = 1) => [
   ...arrivals({ process: 'poisson', rps, durationS, stream: streamOf(seed, 'arrivals') }),
 ];
 
-/** stages makes a plan with one stage per part, far from any SLO. */
+/** A chain with one stage for each of these, far from any SLO. */
 const stages = (...parts: { batch: number; virtualGpus: number; latencyUs: (batch: number) => number }[]) =>
   topologyOf(planOf([{ sloMs: 1e6, pipelines: [{ throughputRps: 1, parts }] }]));
 
 /**
- * endsByRecursion computes when requests leave a batch queue, by its recursion: when a server falls free, it
- * takes those that wait, up to a batch.
+ * endsByRecursion computes when requests leave a batch queue by its recursion: a server that becomes free takes the
+ * requests that wait, up to a batch.
  */
 function endsByRecursion(
   times: number[],
@@ -46,8 +46,8 @@ describe('StageLocalCore under FIFO_POLICY', () => {
       [1, 3, 480],
       [4, 2, 700],
     ] as const) {
-      // The second stage takes batches of its own size from what the first one ends. With these latencies it
-      // never ends a batch at the instant at which another arrives.
+      // The second stage forms batches of its own size from what the first one ends. With these latencies it never ends
+      // a batch at the instant at which another arrives.
       const first = { batch, virtualGpus: servers, latencyUs: affine(4000, 2000) };
       const second = { batch: 8, virtualGpus: 2, latencyUs: affine(4321, 1999) };
       const topology = stages(first, second);
@@ -66,7 +66,7 @@ describe('StageLocalCore under FIFO_POLICY', () => {
     }
   });
 
-  it('gives no request up, and serves in the order of arrival', () => {
+  it('gives up no request, and serves in the order of arrival', () => {
     const topology = topologyOf(
       planOf([
         { sloMs: 10, pipelines: [{ throughputRps: 1, parts: [{ batch: 2, latencyUs: () => 10_000 }] }] },

@@ -8,7 +8,7 @@ const NOW = Number.NEGATIVE_INFINITY;
 
 /** One stage of batch 4. */
 const single = chainOf(100, stage([10, 14, 18, 22]));
-/** The first stage of batch 2 sends a row in 1 ms to a second that takes full batches in 8 ms. */
+/** The first stage has batch 2 and sends a row in 1 ms to a second stage, which takes 8 ms for a full batch. */
 const twoStages = chainOf(100, stage([10, 14], { transferBytes: BYTES_PER_MS }), stage([4, 8]));
 
 function formation(rule: FormationRule, waiting = new Waiting(single)) {
@@ -17,11 +17,11 @@ function formation(rule: FormationRule, waiting = new Waiting(single)) {
   return { waiting, forms: formationOf(rule, { topology, queues, durations, planned }) };
 }
 
-describe('Formation of all that are in time (eager)', () => {
-  it('size() is the largest batch whose every deadline is met, to the nanosecond', () => {
+describe('Formation of tasks that are in time together (eager)', () => {
+  it('size() is the largest batch that meets every deadline, to the nanosecond', () => {
     const { waiting, forms } = formation({ kind: 'eager' });
     for (let i = 0; i < 4; i++) waiting.add(0, 50 * MS);
-    // 1 to 4 rows take 10, 14, 18, 22 ms: they have to begin at 40, 36, 32, 28 ms.
+    // Batches of 1 to 4 take 10, 14, 18 and 22 ms: they have to begin by 40, 36, 32 and 28 ms.
     for (const [size, latestMs] of [
       [4, 28],
       [3, 32],
@@ -33,7 +33,7 @@ describe('Formation of all that are in time (eager)', () => {
     }
   });
 
-  it('size() is all that wait, or the planned batch, where not even the head can be in time', () => {
+  it('size() is the number that waits, up to the planned batch, where not even the head can be in time', () => {
     const { waiting, forms } = formation({ kind: 'eager' });
     for (const size of [1, 2, 3, 4, 4]) {
       waiting.add(0, 50 * MS);
@@ -41,7 +41,7 @@ describe('Formation of all that are in time (eager)', () => {
     }
   });
 
-  it('size() is no more than wait', () => {
+  it('size() is no more than the number that waits', () => {
     const { waiting, forms } = formation({ kind: 'eager' });
     for (const size of [1, 2, 3, 4, 4]) {
       waiting.add(0, 50 * MS);
@@ -49,31 +49,32 @@ describe('Formation of all that are in time (eager)', () => {
     }
   });
 
-  it('size() counts the earliest deadline of all in the batch, wherever it stands', () => {
+  it('size() obeys the earliest deadline in the batch, wherever its task stands', () => {
     const { waiting, forms } = formation({ kind: 'eager' }, new Waiting(single, { order: { kind: 'fifo' } }));
     waiting.add(0, 50 * MS);
     waiting.add(0, 19 * MS);
     waiting.add(0, 50 * MS);
-    // Two end at 14 ms and three at 18 ms, before the 19 ms of the second; begun a bit later three do not.
+    // A batch of two ends at 15 ms, and one of three at 19 ms, the deadline of the second task. Begun a nanosecond
+    // later, the batch of three is late.
     expect(forms.size(1 * MS, 0, 0)).toBe(3);
     expect(forms.size(1 * MS + 1, 0, 0)).toBe(2);
-    // Too late for the second at all, the head goes alone.
+    // The second task is too late in any batch, so the head goes alone.
     expect(forms.size(5 * MS + 1, 0, 0)).toBe(1);
   });
 
-  it('size() takes a larger batch that is in time though a smaller one is not', () => {
+  it('size() takes a larger batch that is in time where a smaller one is not', () => {
     const { waiting, forms } = formation({ kind: 'eager' }, new Waiting(chainOf(100, stage([10, 30, 12]))));
     for (let i = 0; i < 3; i++) waiting.add(0, 50 * MS);
     expect(forms.size(38 * MS, 0, 0)).toBe(3);
     expect(forms.size(38 * MS + 1, 0, 0)).toBe(1);
   });
 
-  it('size() is one for a head that is tried alone, and ends before another that is', () => {
+  it('size() is 1 for a head that is tried alone, and ends a batch before another such task', () => {
     const { waiting, forms } = formation({ kind: 'eager' });
     waiting.add(0, 50 * MS, { tries: 1 });
     waiting.add(0, 51 * MS);
     expect(forms.size(0, 0, 0)).toBe(1);
-    // Late too it stays alone.
+    // The head stays alone where it is late, too.
     expect(forms.size(45 * MS, 0, 0)).toBe(1);
     const second = formation({ kind: 'eager' });
     second.waiting.add(0, 50 * MS);
@@ -84,13 +85,13 @@ describe('Formation of all that are in time (eager)', () => {
     expect(second.forms.size(45 * MS, 0, 0)).toBe(2);
   });
 
-  it('waitUntil() is the past under eager', () => {
+  it('waitUntil() is the past', () => {
     const { waiting, forms } = formation({ kind: 'eager' });
     waiting.add(0, 50 * MS);
     expect(forms.waitUntil(0, 0, 1)).toBe(NOW);
   });
 
-  it('waitUntil() is the past, even for a batch of one', () => {
+  it('waitUntil() is the past, whenever the head was queued', () => {
     const { waiting, forms } = formation({ kind: 'eager' });
     waiting.add(0, 50 * MS, { queuedAt: 4 * MS });
     expect(forms.waitUntil(0, 0, 1)).toBe(NOW);
@@ -100,7 +101,7 @@ describe('Formation of all that are in time (eager)', () => {
 describe('Formation at the last moment', () => {
   const LEAVES = { kind: 'last-moment', leaves: 'transfer', stepNs: 7 } as const;
 
-  it('size() is the largest planned batch in which the head is in time, though fewer wait', () => {
+  it('size() is the largest planned batch in which the head is in time, even if fewer wait', () => {
     const { waiting, forms } = formation(LEAVES);
     waiting.add(0, 50 * MS);
     expect(forms.size(28 * MS, 0, 0)).toBe(4);
@@ -109,7 +110,7 @@ describe('Formation at the last moment', () => {
     expect(forms.size(40 * MS, 0, 0)).toBe(1);
   });
 
-  it('size() is all that wait, or the planned batch, where the head cannot be in time', () => {
+  it('size() is the number that waits, up to the planned batch, where the head cannot be in time', () => {
     const { waiting, forms } = formation(LEAVES);
     for (const size of [1, 2, 3, 4, 4]) {
       waiting.add(0, 50 * MS);
@@ -117,7 +118,7 @@ describe('Formation at the last moment', () => {
     }
   });
 
-  it('size() is one for a head that is tried alone, in time or not', () => {
+  it('size() is 1 for a head that is tried alone, in time or not', () => {
     const { waiting, forms } = formation(LEAVES);
     waiting.add(0, 50 * MS, { tries: 1 });
     waiting.add(0, 60 * MS);
@@ -125,18 +126,18 @@ describe('Formation at the last moment', () => {
     expect(forms.size(45 * MS, 0, 0)).toBe(1);
   });
 
-  it('waitUntil() is the past once as many wait as the batch was meant for', () => {
+  it('waitUntil() is the past once as many tasks wait as the batch was meant for', () => {
     const { waiting, forms } = formation(LEAVES);
     waiting.add(0, 50 * MS);
     waiting.add(0, 50 * MS);
     expect(forms.waitUntil(0, 0, 2)).toBe(NOW);
     expect(forms.waitUntil(0, 0, 1)).toBe(NOW);
-    // Three take 18 ms.
+    // A batch of three takes 18 ms.
     expect(forms.waitUntil(0, 0, 3)).toBe(32 * MS + 7);
   });
 
-  it('waitUntil() leaves time for the transfer of one more, or for nothing', () => {
-    // 50 − 8 for the next stage − 14 for two; 2 ms more to send them.
+  it('waitUntil() leaves time for the transfer of the larger batch, or not, as the rule says', () => {
+    // The last start is 50 − 8 for the next stage − 14 for two; sending them takes 2 ms more.
     for (const [leaves, until] of [
       ['transfer', 26 * MS + 7],
       ['nothing', 28 * MS + 7],
@@ -147,10 +148,10 @@ describe('Formation at the last moment', () => {
     }
   });
 
-  it('waitUntil() is a step past the whole nanosecond before the last moment', () => {
+  it('waitUntil() is one step past the whole nanosecond before the last moment', () => {
     const topology = chainOf(100, stage([3e-6, 3e-6]));
     const waiting = new Waiting(topology, { correction: { kind: 'average', weight: 0.25 } });
-    // 3 ns planned, 6 ns measured: 3.75 ns expected, so the last moment is 96.25 ns.
+    // 3 ns were planned and 6 ns measured: 3.75 ns are expected, so the last moment is 96.25 ns.
     waiting.durations.observeExecution(0, 1, 6);
     const { forms } = formation(LEAVES, waiting);
     waiting.add(0, 100);

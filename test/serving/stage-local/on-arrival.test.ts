@@ -20,14 +20,14 @@ function onArrival(topology: Topology, up: number[], choice: PipelineChoice = { 
   const place = new OnArrival(state, choice, droppingOf({ kind: 'hopeless' }, state));
   for (const device of up) place.deviceUp(0, device);
   place.touched.fill(0);
-  /** Hands a device a batch of so many tasks. */
+  /** Hands a device a batch of `size` tasks. */
   const hand = (at: number, device: number, size = 1) => {
     const batch = batches.open(topology.devices[device]!.pool, device);
     for (let i = 0; i < size; i++) batches.add(batch, i);
     place.handed(at, batch);
     return batch;
   };
-  /** A new task begins its way; @returns it */
+  /** Begins the way of a new task. @returns the task */
   const begin = (latestEnd = FAR) => {
     const task = requests.firstTask(requests.add(0, latestEnd, 1));
     place.begin(0, task);
@@ -36,7 +36,7 @@ function onArrival(topology: Topology, up: number[], choice: PipelineChoice = { 
   return { place, waiting, requests, hand, begin };
 }
 
-/** Pools 0 and 1 follow one another, pool 2 is a pipeline of its own. */
+/** Pools 0 and 1 are one pipeline, pool 2 is another. */
 const twoPipelines = modelOf(
   1000,
   { throughputRps: 100, parts: [stage([10]), stage([10])] },
@@ -44,7 +44,7 @@ const twoPipelines = modelOf(
 );
 
 describe('OnArrival', () => {
-  it('has a queue per pool, in which a task stands and from which it is dropped', () => {
+  it('has a queue per pool, where a task stands and where its drop is reported', () => {
     const { place, begin, requests } = onArrival(twoPipelines, [0, 1, 2]);
     expect([place.queueBefore(1), place.placeOf(2)]).toEqual([1, 2]);
     const [first, second] = [begin(), begin()];
@@ -54,7 +54,7 @@ describe('OnArrival', () => {
     expect([place.queueOf(first), requests.entryOf(first)]).toEqual([1, 0]);
   });
 
-  it('device() is the one that has been idle longest', () => {
+  it('device() is the device that has been idle longest', () => {
     const { place, hand } = onArrival(chainOf(100, stage(FOUR, { virtualGpus: 3 })), [1, 0, 2]);
     expect(place.device(0)).toBe(1);
     const first = hand(0, 1);
@@ -69,7 +69,7 @@ describe('OnArrival', () => {
     expect(place.device(0)).toBe(1);
   });
 
-  it('freeAt() is when the batch on a device is expected to end, the past where none is', () => {
+  it('freeAt() is when the batch on a device is expected to end, and the past for an idle device', () => {
     const { place, hand } = onArrival(chainOf(100, stage(FOUR)), [0]);
     expect(place.freeAt(0)).toBe(0);
     const batch = hand(5 * MS, 0, 3);
@@ -87,7 +87,7 @@ describe('OnArrival', () => {
     expect([place.running(0), place.running(1)]).toEqual([second, NONE]);
   });
 
-  it('lastUseAt() is when the last execution of a pool ended with results', () => {
+  it('lastUseAt() is when an execution of the pool last ended with results', () => {
     const { place, hand } = onArrival(twoPipelines, [0, 1, 2]);
     expect(place.lastUseAt(1)).toBe(0);
     place.executed(7, hand(0, 1));
@@ -95,7 +95,7 @@ describe('OnArrival', () => {
     expect([0, 1, 2].map((pool) => place.lastUseAt(pool))).toEqual([0, 7, 0]);
   });
 
-  it('touches a queue when a device falls idle, comes or goes, and no other', () => {
+  it('touches a queue when a device of its pool becomes idle, comes or goes, and touches no other', () => {
     const { place, hand } = onArrival(twoPipelines, [0, 1]);
     const touched = () => {
       const queues = [...place.touched];
@@ -114,7 +114,7 @@ describe('OnArrival', () => {
     expect(touched()).toEqual([1, 0, 0]);
   });
 
-  it('deviceDown() gives the batch that ran, or none, and the device serves no more', () => {
+  it('deviceDown() gives the batch that ran, if any, and the device is no longer used', () => {
     const { place, hand } = onArrival(chainOf(100, stage(FOUR, { virtualGpus: 2 })), [0, 1]);
     expect(place.deviceDown(0)).toEqual([]);
     expect([place.isDeviceUp(0), place.isDeviceUp(1)]).toEqual([false, true]);
@@ -126,7 +126,7 @@ describe('OnArrival', () => {
     expect(place.device(0)).toBe(1);
   });
 
-  it('deviceDown() leaves alone those that are busy', () => {
+  it('deviceDown() leaves busy devices busy', () => {
     const { place, hand } = onArrival(chainOf(100, stage(FOUR, { virtualGpus: 2 })), [0, 1]);
     hand(0, 0);
     hand(0, 1);
@@ -134,7 +134,7 @@ describe('OnArrival', () => {
     expect(place.device(0)).toBe(NONE);
   });
 
-  it('refuses news of a batch that is not on its device', () => {
+  it('refuses events of a batch that is not on its device', () => {
     const { place, hand } = onArrival(chainOf(100, stage(FOUR)), [0]);
     const batch = hand(0, 0);
     place.started(0, batch);
@@ -155,7 +155,7 @@ describe('OnArrival', () => {
     expect(second.place.broken(2)).toEqual([2]);
   });
 
-  it('isUp() is whether the pool and all after it have a device', () => {
+  it('isUp() says whether the pool and all later ones have a device', () => {
     const { place } = onArrival(chainOf(100, stage([10]), stage([10])), [1]);
     expect([place.isUp(0), place.isUp(1)]).toEqual([false, true]);
     place.deviceUp(0, 0);
@@ -163,37 +163,37 @@ describe('OnArrival', () => {
     expect([place.isUp(0), place.isUp(1)]).toEqual([false, false]);
   });
 
-  it('begin() counts a task in flight until it has ended', () => {
+  it('begin() counts a task as in flight until it has ended', () => {
     const { place, begin } = onArrival(twoPipelines, [0, 1, 2]);
     const tasks = [begin(), begin(), begin()];
     expect(tasks.map((task) => place.queueOf(task))).toEqual([0, 2, 0]);
-    // One is left in each: the next goes to the first again.
+    // One task is left in each pipeline: the next goes to the first again.
     place.ended(tasks[0]!);
     expect([begin(), begin()].map((task) => place.queueOf(task))).toEqual([0, 2]);
     place.ended(tasks[1]!);
     expect([begin(), begin()].map((task) => place.queueOf(task))).toEqual([2, 0]);
   });
 
-  it('ended() counts nothing of a task that never began', () => {
+  it('ended() does not count a task that never began', () => {
     const { place, begin, requests } = onArrival(twoPipelines, [0, 1, 2]);
     begin();
     place.ended(requests.firstTask(requests.add(0, FAR, 1)));
     expect(place.queueOf(begin())).toBe(2);
   });
 
-  it('goOn() begins again in another pipeline where its own is broken, as if it came now', () => {
+  it('goOn() begins again in another pipeline where its own is broken, as if the task came now', () => {
     const { place, begin, requests } = onArrival(twoPipelines, [0, 1, 2]);
     const task = begin();
     requests.setQueuedAt(task, 3);
     place.deviceDown(1);
     place.goOn(8, task, 1);
     expect([place.queueOf(task), requests.entryOf(task), requests.queuedAt(task)]).toEqual([2, 2, 8]);
-    // It is in flight there and no longer here.
+    // The task is in flight there and no longer in the first pipeline.
     place.deviceUp(9, 1);
     expect([begin(), begin()].map((next) => place.queueOf(next))).toEqual([0, 0]);
   });
 
-  it('goOn() stays in a broken pipeline where there is no other, and stays in flight there', () => {
+  it('goOn() keeps a task in a broken pipeline where no other is up, and counts it there', () => {
     const { place, begin, requests } = onArrival(twoPipelines, [0, 1, 2]);
     const task = begin();
     requests.setQueuedAt(task, 3);
@@ -206,7 +206,7 @@ describe('OnArrival', () => {
     expect([begin(), begin()].map((next) => place.queueOf(next))).toEqual([2, 0]);
   });
 
-  it('goOn() chooses the other pipeline by what is left until its deadline', () => {
+  it('goOn() chooses the other pipeline by the time left until the deadline', () => {
     const topology = modelOf(
       1000,
       { throughputRps: 1, parts: [stage([10])] },
@@ -229,11 +229,11 @@ describe('OnArrival', () => {
 
 describe('OnArrival.isTooLong()', () => {
   const one = chainOf(1000, stage([10]));
-  /** Whether a task that comes now ends at so many milliseconds and not before. */
+  /** Expects that a task that comes now ends at the given millisecond, and not a nanosecond sooner. */
   const endsAt = (place: OnArrival, at: number, ms: number) =>
     expect([0, 1].map((early) => place.isTooLong(at, 0, ms * MS - early, 0))).toEqual([false, true]);
 
-  it('asks what each device does until when', () => {
+  it('asks how long each device is busy', () => {
     const { place, hand, waiting } = onArrival(one, [0]);
     expect(place.isTooLong(0, 0, 0, 0)).toBe(false);
     const batch = hand(3 * MS, 0);
@@ -245,7 +245,7 @@ describe('OnArrival.isTooLong()', () => {
     expect(place.isTooLong(6 * MS, 0, 100 * MS, 9)).toBe(true);
   });
 
-  it('hears of it when a device fails, goes and comes, and when the queue has changed', () => {
+  it('follows devices that fail, go and come, and changes of the queue', () => {
     const topology = chainOf(1000, stage([10], { virtualGpus: 2 }));
     const { place, hand, waiting } = onArrival(topology, [0]);
     const task = waiting.add(0, FAR);

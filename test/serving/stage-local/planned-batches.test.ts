@@ -3,7 +3,7 @@ import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches
 import { Durations } from '../../../src/serving/state/index.js';
 import { BYTES_PER_MS, chainOf, MS, stage } from '../by-hand.js';
 
-/** A row is sent in 1 ms; the stages after the first take full batches of 2 and 1 in 8 and 3 ms, and 2 ms between them. */
+/** Each row takes 1 ms to send. The later stages take full batches of 2 and 1 in 8 and 3 ms, with 2 ms between them. */
 const topology = chainOf(
   100,
   stage([10, 14, 18, 22], { transferBytes: BYTES_PER_MS }),

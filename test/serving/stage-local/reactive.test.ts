@@ -38,9 +38,7 @@ const poisson = (rps: number, durationS: number, seed = 1): Arrival[] =>
     at,
   }));
 
-/**
- * One pipeline has two stages, with a link between them that takes 1 ms per row; a slower one has one stage.
- */
+/** One pipeline has two stages, with a link between them that takes 1 ms per row; a slower one has one stage. */
 const pooled = topologyOf(
   planOf(
     [
@@ -63,7 +61,7 @@ const pooled = topologyOf(
 );
 
 describe('StageLocalCore under REACTIVE_POLICY', () => {
-  it('hands a planned batch ahead to the device that is free first, or idle longest', () => {
+  it('hands a planned batch ahead to the device that is free first, or to the one that has been idle longest', () => {
     const topology = pipeline(100, [{ batch: 2, virtualGpus: 2, latencyUs: () => 10_000 }]);
     const { executed } = serve(topology, times(0, 0, 1, 1, 2, 2, 40, 40, 60, 60));
     expect(executed.map(({ device, from }) => [device, from / MS])).toEqual([
@@ -82,8 +80,7 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
     const { executed, ended } = serve(topology, times(0));
     expect(executed[0]?.from).toBe(40 * MS + 1);
     expect(ended[0]?.outcome).toBe('inTime');
-    // If its transfer does not count, the wait ends 2 ms later, when not even a batch of 1 is in time any
-    // more.
+    // If the transfer does not count, the wait ends 2 ms later, when not even a batch of 1 is in time any more.
     expect(
       serve(topology, times(0), {
         formation: { kind: 'last-moment', leaves: 'nothing', stepNs: 1 },
@@ -91,7 +88,7 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
     ).toMatchObject([{ outcome: 'dropped', at: 42 * MS + 1 }]);
   });
 
-  it('drops a head at first sight that only a small batch could save, unless it has waited on it', () => {
+  it('drops at first sight a head that only a small batch could save, unless the queue has waited on it', () => {
     const topology = pipeline(30, [{ batch: 4, latencyUs: affine(4000, 4000) }]);
     // A batch of 4 takes 20 ms: after the first four requests, four more would end at 40 ms.
     const burst = times(0, 0, 0, 0, 5);
@@ -101,7 +98,7 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
       );
     expect(dropped({})).toEqual([4]);
     expect(dropped({ drop: { kind: 'nearly-full', share: 0, spares: 'all-waited' } })).toEqual([]);
-    // A request alone waits for company to the last moment, when a batch of 4 no longer fits.
+    // A single request waits for company until the last moment, when a batch of 4 no longer fits.
     expect(serve(topology, times(0)).ended[0]?.outcome).toBe('inTime');
     // Where no full batch could ever be in time, load is not the reason. Only the published rule drops the
     // request then.
@@ -122,7 +119,7 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
     ]);
   });
 
-  it('gives each request its one outcome under every combination of choices', () => {
+  it('gives each request exactly one outcome under every combination of choices', () => {
     const drops = [
       { kind: 'nearly-full', share: 0, spares: 'all-waited' },
       ...(['nearly-full', 'queueing'] as const).flatMap((kind) =>
@@ -163,7 +160,7 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
     expect(executed.at(-1)?.pool).toBe(2);
   });
 
-  it('serves more in time when what happened corrects the times at which devices are free', () => {
+  it('serves more requests in time when measured times correct the times at which devices are free', () => {
     const inTime = (policy: Partial<StageLocalPolicy>) => {
       const sum = simulate({
         topology: pooled,

@@ -59,7 +59,7 @@ const one = (latencyUs: number, sloMs: number, batch = 1, virtualGpus = 1) =>
 const BACKGROUND = { late: { kind: 'background', patience: 4, mostMissed: 0.25, window: 128 } } as const;
 const NO_LATE = { late: { kind: 'drop' } } as const;
 
-/** Batches smaller than planned wait for company till the last moment. */
+/** Batches smaller than planned wait for company until the last moment. */
 const WAITING = { formation: { kind: 'last-moment', leaves: 'transfer', stepNs: 1 } } as const;
 
 describe('StageLocalCore, watched from outside', () => {
@@ -181,7 +181,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(order).toEqual([...order].sort((a, b) => a - b));
   });
 
-  it('serves the most urgent request first under deadline order, and equals in the order they came', () => {
+  it('serves the more urgent first under deadline order, and equals in the order of arrival', () => {
     const arrivals = [90, 50, 50, 70].map((ms, i) => ({ at: 1 + i, deadline: ms * MS }));
     const busy = { at: 0, deadline: 100 * MS };
     const { executed } = runVirtual({ topology: one(5000, 1000), arrivals: [busy, ...arrivals] });
@@ -198,7 +198,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(executed.map((batch) => batch.arrivals.length)).toEqual([4]);
   });
 
-  it('waits for company to the last moment at which a batch of one more is in time, where share is 1', () => {
+  it('waits for company until the last moment at which a batch of one more is in time', () => {
     const topology = topologyOf(
       planOf([
         {
@@ -247,7 +247,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(share(run({ kind: 'hopeless' }), 'inTime')).toBeLessThan(full - 0.1);
   });
 
-  it('retries a batch lost with its device where the deadline allows, else drops its request once', () => {
+  it('retries a batch lost with its device where the deadline allows, and otherwise drops its request once', () => {
     const outages = [{ at: 2 * MS, device: 0 }];
     const served = runVirtual({ topology: one(10_000, 40, 1, 2), arrivals: [{ at: 0 }], outages });
     expect(served.ended).toMatchObject([{ outcome: 'inTime', at: 12 * MS }]);
@@ -269,7 +269,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(executed.filter((batch) => batch.from > 40 * MS).every((batch) => batch.pool === 2)).toBe(true);
   });
 
-  it('lets a request go on in a pipeline that has lost only a pool the request has passed', () => {
+  it('lets a request continue in a pipeline that has lost only a pool the request has passed', () => {
     const parts = [
       { batch: 1, latencyUs: () => 10_000, transferBytes: 1_250_000 },
       { batch: 1, latencyUs: () => 10_000 },
@@ -286,7 +286,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(ended).toMatchObject([{ outcome: 'inTime', at: 30 * MS }]);
   });
 
-  it('drops a request for want of a device when none is up and none comes up in time', () => {
+  it('drops a request as device-down when no device is up and none comes up in time', () => {
     const { ended } = runVirtual({
       topology: one(1000, 20),
       arrivals: [{ at: 5 }],
@@ -318,7 +318,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(few.ended.filter((e) => e.reason === 'queue-full').length).toBe(6);
   });
 
-  it('corrects its expectations by what executions took, which makes fewer late', () => {
+  it('corrects expected times by measured ones, which makes fewer requests late', () => {
     const slower = (pool: number, size: number) => 1.2 * pooled.pools[pool]!.latencyNs[size - 1]!;
     const run = (correction: StageLocalPolicy['correction']) =>
       runVirtual({
@@ -333,7 +333,7 @@ describe('StageLocalCore, watched from outside', () => {
     expect(share(corrected, 'inTime')).toBeGreaterThan(share(blind, 'inTime') + 0.2);
   });
 
-  it('finds out that a pool has recovered that was too slow to use', () => {
+  it('discovers that a pool has recovered that was too slow to use', () => {
     const topology = one(10_000, 30);
     let count = 0;
     const executionNs = () => (++count <= 20 ? 100 * MS : 10 * MS);
@@ -355,7 +355,7 @@ describe('StageLocalCore, answering late in the background', () => {
   const topology = one(10_000, 35);
   const burst = (count: number) => Array.from({ length: count }, () => ({ at: MS }));
 
-  it('answers all of a burst, and those that are too late after those that can be in time', () => {
+  it('answers every request of a burst, those that are too late after those that can be in time', () => {
     const { ended } = runVirtual({ topology, arrivals: [...burst(5), { at: 20 * MS }] });
     expect(ended.map((e) => [e.arrival, e.outcome, e.at / MS])).toEqual([
       [0, 'inTime', 11],
@@ -376,13 +376,13 @@ describe('StageLocalCore, answering late in the background', () => {
     const { ended } = runVirtual({ topology, arrivals: burst(30), policy: BACKGROUND });
     const late = ended.filter((e) => e.outcome === 'late');
     expect(late.map((e) => e.at / MS)).toEqual(Array.from({ length: 15 }, (_, i) => 41 + 10 * i));
-    // The last late request began before, and ends after, five SLOs from its arrival.
+    // The last late request began before five SLOs from its arrival had passed, and ended after.
     const dropped = ended.filter((e) => e.outcome === 'dropped');
     expect(dropped.length).toBe(12);
     for (const e of dropped) expect(e.at).toBe(MS + 5 * 35 * MS + 1);
   });
 
-  it('keeps no late requests while too many are missed, and does so again after the overload', () => {
+  it('keeps no late requests while too many are missed, and keeps them again after the overload', () => {
     const arrivals = [...poisson(300, 2), ...poisson(20, 2).map(({ at }) => ({ at: at + 2.5e9 }))];
     const { ended } = runVirtual({ topology, arrivals, policy: BACKGROUND, shed: true });
     const between = (fromMs: number, toMs: number) =>
@@ -470,7 +470,7 @@ describe('StageLocalCore.wouldDrop()', () => {
     expect(ended.find(({ arrival }) => arrival === 51)).toMatchObject({ outcome: 'inTime' });
   });
 
-  it('counts the requests that are said to come before it', () => {
+  it('counts the requests that it is told come before', () => {
     const decisions = new Decisions();
     const core = new StageLocalCore(one(10_000, 100), decisions, NO_LATE);
     core.deviceUp(0, 0);
@@ -494,7 +494,7 @@ describe('StageLocalCore.wouldDrop()', () => {
     ).toBe(1);
   });
 
-  it('refuses nothing where the policy drops nothing, or no device is up', () => {
+  it('refuses nothing where the policy drops nothing, or where no device is up', () => {
     const never = { drop: { kind: 'never' } } as const;
     const { ended } = runVirtual({
       topology: shapes.single,
@@ -524,7 +524,7 @@ describe('replay()', () => {
     return log;
   };
 
-  it('gives the decisions of a log again, in their order, even when the log went through JSON', () => {
+  it('makes the decisions of a log again, in their order, even after the log went through JSON', () => {
     const log = logOf(3);
     expect(log).toEqual(logOf(3));
     expect(log).not.toEqual(logOf(4));
@@ -540,7 +540,7 @@ describe('replay()', () => {
     expect(dropped).toBeGreaterThanOrEqual(turnedAway);
   });
 
-  it('tells that another policy would have decided otherwise', () => {
+  it('reports where another policy decides differently', () => {
     const answer = replay(logOf(3), (decisions) => new StageLocalCore(pooled, decisions, WAITING));
     expect(answer.same).toBe(false);
   });

@@ -13,7 +13,9 @@ import { cancels, comes, down, drains, due, ends, fails, isThere, starts, Told, 
 const FOUR = [10, 14, 18, 22];
 const NANO = 1e-6;
 
-/** Eager batches of those that are all in time; what cannot be is dropped at once. */
+/**
+ * Batches are formed at once from tasks that are in time together. Requests that cannot be in time are dropped at once.
+ */
 const PLAIN = { drop: { kind: 'hopeless' }, late: { kind: 'drop' }, correction: { kind: 'none' } } as const;
 const LATE = { kind: 'background', patience: 4, mostMissed: 0.25, window: 4 } as const;
 
@@ -26,17 +28,17 @@ const reactive = (topology: Topology, policy: Partial<StageLocalPolicy> = {}) =>
 
 const single = chainOf(100, stage([10]));
 
-describe('StageLocalCore starts', () => {
-  it('those that wait, as many as are in time together, when a device falls idle', () => {
+describe('StageLocalCore', () => {
+  it('starts the tasks that wait, as many as are in time together, when a device becomes idle', () => {
     const one = plain(chainOf(100, stage(FOUR)));
     expect(one.at(0, up(0), comes(100))).toEqual(['run 0 on 0: 0']);
     expect(one.at(1, comes(31), comes(32), comes(100))).toEqual([`wake ${21 + NANO}`]);
-    // Three end at 28 ms, the last in time.
+    // A batch of three ends at 28 ms, which is in time for the earliest deadline, 31 ms.
     expect(one.at(10, starts(0), ends(0, 10))).toEqual(['answer 0 inTime', 'run 0 on 0: 1 2 3']);
     const two = plain(chainOf(100, stage(FOUR)));
     two.at(0, up(0), comes(100));
     two.at(1, comes(27), comes(28), comes(100));
-    // Three would end at 28 ms, and the first is to end at 27 ms.
+    // A batch of three would end at 28 ms, but the first task has until 27 ms.
     expect(two.at(10, starts(0), ends(0, 10))).toEqual([
       'answer 0 inTime',
       'run 0 on 0: 1 2',
@@ -44,13 +46,13 @@ describe('StageLocalCore starts', () => {
     ]);
   });
 
-  it('one batch on every idle device', () => {
+  it('starts one batch on every idle device', () => {
     const one = plain(chainOf(100, stage([10], { virtualGpus: 3 })));
     expect(one.at(0, up(0, 1, 2), comes(100), comes(100))).toEqual(['run 0 on 0: 0', 'run 1 on 1: 1']);
     expect(one.at(1, comes(100), comes(100))).toEqual(['run 2 on 2: 2', `wake ${90 + NANO}`]);
   });
 
-  it('batches of any pool, however they differ in size', () => {
+  it('starts batches of any pool, however much their sizes differ', () => {
     const one = plain(
       modelOf(
         100,
@@ -61,7 +63,7 @@ describe('StageLocalCore starts', () => {
     expect(one.at(0, up(0, 1), comes(99), comes(99), comes(99))).toEqual(['run 0 on 1: 0 1 2']);
   });
 
-  it('what is sent on in the next pool, in the order of deadlines', () => {
+  it('starts the tasks that were sent on in the next pool, in the order of deadlines', () => {
     const one = plain(chainOf(100, stage([10, 11]), stage([5])));
     expect(one.at(0, up(0, 1), comes(98), comes(97))).toEqual(['run 0 on 0: 1 0']);
     expect(one.at(11, starts(0), ends(0, 11))).toEqual(['move 0 from 0 to -1: 1 0']);
@@ -69,13 +71,13 @@ describe('StageLocalCore starts', () => {
     expect(one.at(16, starts(0), ends(0, 5))).toEqual(['answer 1 inTime', 'run 0 on 1: 0']);
   });
 
-  it('later stages in the order in which tasks came there under fifo', () => {
+  it('starts tasks of a later stage in the order in which they came there, under fifo', () => {
     const one = plain(chainOf(100, stage([10], { virtualGpus: 2 }), stage([5])), { order: { kind: 'fifo' } });
     one.at(0, up(0, 1), comes(98));
     one.at(1, comes(97));
     one.at(11, starts(1), ends(1, 10));
     one.at(12, starts(0), ends(0, 12));
-    // Both wait before the second stage's device is up: the second came there first.
+    // Both tasks wait before the second stage's device is up, and task 1 came there first.
     one.at(13, isThere(1));
     one.at(14, isThere(0));
     expect(one.at(15, up(2))[0]).toBe('run 0 on 2: 1');
@@ -91,7 +93,7 @@ describe('StageLocalCore starts', () => {
     expect(plain(topology).at(0, up(0), comes(100, { model: 1 }))).toEqual(['drop 0 device-down at -1']);
   });
 
-  it('what is sent on but for whom has left on the way', () => {
+  it('starts a batch after its transfer without the tasks that were cancelled on the way', () => {
     const one = plain(chainOf(100, stage([10, 11]), stage([5, 6])));
     one.at(0, up(0, 1), comes(98), comes(97));
     one.at(11, starts(0), ends(0, 11));
@@ -100,50 +102,50 @@ describe('StageLocalCore starts', () => {
     expect(one.core.inUse).toEqual({ requests: 1, tasks: 1, batches: 1 });
   });
 
-  it('in the pipeline with the fewest in flight, those that have ended not counted', () => {
+  it('starts in the pipeline with the fewest in flight, where tasks that have ended do not count', () => {
     const parts = [stage([10], { virtualGpus: 2 })];
     const one = plain(modelOf(100, { throughputRps: 100, parts }, { throughputRps: 100, parts }));
     expect(one.at(0, up(0, 1, 2, 3), comes(99))).toEqual(['run 0 on 0: 0']);
     one.at(10, starts(0), ends(0, 10));
-    // None is in flight: the first of equals; then the other.
+    // No task is in flight, so the first pipeline is taken, and then the other.
     expect(one.at(10, comes(99), comes(99))).toEqual(['run 0 on 1: 0', 'run 1 on 2: 1']);
   });
 
-  it('refuses news of what is not moving', () => {
+  it('refuses the arrival of a batch that is not being sent', () => {
     const one = plain(chainOf(100, stage([10]), stage([5])));
     one.at(0, up(0, 1), comes(100));
     expect(() => one.core.transferred(5, 0, 0, 5)).toThrow('not moving');
   });
 });
 
-describe('StageLocalCore waits', () => {
+describe('StageLocalCore', () => {
   const WAIT = { formation: { kind: 'last-moment', leaves: 'transfer', stepNs: 0 } } as const;
 
-  it('for company until a batch of one more could not be in time', () => {
+  it('waits for company until a batch of one more could no longer be in time', () => {
     const one = plain(chainOf(100, stage(FOUR)), WAIT);
-    // Two take 14 ms.
+    // A batch of two takes 14 ms.
     expect(one.at(0, up(0), comes(50))).toEqual(['wake 36']);
-    // Three take 18 ms, all but the first to end at 52 ms; the head is the one of 50 ms.
+    // A batch of three takes 18 ms, and the head has until 50 ms.
     expect(one.at(1, comes(52))).toEqual(['wake 32']);
     expect(one.at(32 - NANO, due)).toEqual(['wake 32']);
     expect(one.at(32, due)).toEqual(['run 0 on 0: 0 1']);
   });
 
-  it('no longer than a planned batch is there', () => {
+  it('waits no longer once a planned batch is there', () => {
     const one = plain(chainOf(100, stage(FOUR)), WAIT);
     one.at(0, up(0), comes(50), comes(50), comes(50));
     expect(one.at(1, comes(50))).toEqual(['run 0 on 0: 0 1 2 3']);
   });
 
-  it('for nothing once it drains', () => {
+  it('waits for nothing once it drains', () => {
     const one = plain(chainOf(100, stage(FOUR)), WAIT);
     expect(one.at(0, up(0), comes(50))).toEqual(['wake 36']);
     expect(one.at(1, drains)).toEqual(['run 0 on 0: 0']);
   });
 
-  it('for less when company has left, and for the last moment of those that stay', () => {
+  it('waits again for the last moment of those that stay when a task has left', () => {
     const one = reactive(chainOf(100, stage(FOUR)), { correction: { kind: 'none' } });
-    // A step past the last moment of two, 86 ms; then of three, 82 ms.
+    // The wait ends one step past the last moment for two, 86 ms, and then for three, 82 ms.
     expect(one.at(0, up(0), comes(100))).toEqual([`wake ${86 + NANO}`]);
     expect(one.at(1, comes(100))).toEqual([`wake ${82 + NANO}`]);
     expect(one.at(2, cancels(1))).toEqual([`wake ${86 + NANO}`]);
@@ -162,8 +164,8 @@ describe('StageLocalCore waits', () => {
   });
 });
 
-describe('StageLocalCore gives up', () => {
-  it('a head a nanosecond after it could have been in time alone, and starts the next', () => {
+describe('StageLocalCore', () => {
+  it('gives up a head a nanosecond after it could have been in time alone, and starts the next', () => {
     const one = plain(single);
     one.at(0, up(0), comes(100));
     expect(one.at(1, comes(25), comes(60))).toEqual([`wake ${15 + NANO}`]);
@@ -171,7 +173,7 @@ describe('StageLocalCore gives up', () => {
     expect(one.at(15 + NANO, due)).toEqual(['drop 1 deadline at 0', `wake ${50 + NANO}`]);
   });
 
-  it('what a full batch forbids, while more wait', () => {
+  it('gives up a head that would be late in a full batch, while more tasks wait', () => {
     const one = plain(chainOf(100, stage(FOUR)), { drop: { kind: 'full-batch', share: 1 } });
     one.at(0, up(0), comes(100));
     one.at(1, comes(30), comes(40), comes(40), comes(40), comes(40));
@@ -182,30 +184,30 @@ describe('StageLocalCore gives up', () => {
     ]);
   });
 
-  it('at first sight what only a small batch could save, and not whom it has waited on', () => {
+  it('gives up at first sight a head that only a small batch could save, but not one that it has waited on', () => {
     const drop = { kind: 'nearly-full', share: 1, spares: 'all-waited' } as const;
     const make = () => reactive(chainOf(30, stage([8, 12, 16, 20])), { drop, correction: { kind: 'none' } });
     const one = make();
-    // It waits until two could not be in time, 18 ms, when four could not be for long.
+    // The head waits until two could not be in time, 18 ms; four could not be from 10 ms on.
     expect(one.at(0, up(0), comes(30))).toEqual([`wake ${18 + NANO}`]);
     expect(one.at(18 + NANO, due)).toEqual(['run 0 on 0: 0']);
     const other = make();
     expect(other.at(18 + NANO, up(0), comes(30))).toEqual([expect.stringMatching(/^drop 0 deadline/)]);
-    // Nor is it spared for having the number of one that was waited on.
+    // The head is not spared for having the number of a task that was waited on.
     const again = make();
     again.at(0, up(0), comes(30));
     again.at(1, cancels(0));
     expect(again.at(18 + NANO, comes(30))).toEqual([expect.stringMatching(/^drop 0 deadline/)]);
   });
 
-  it('keeps a slack before every deadline, and judges without it', () => {
+  it('keeps a slack before every deadline, and judges outcomes without it', () => {
     const one = plain(single, { slackNs: 3 * MS });
     expect(one.at(0, up(0), comes(13))).toEqual(['run 0 on 0: 0']);
     expect(one.at(13, starts(0), ends(0, 13))).toEqual(['answer 0 inTime']);
     expect(one.at(13, comes(26, { exact: -1 }))).toEqual(['drop 0 deadline at 0']);
   });
 
-  it('at a later stage what is late there', () => {
+  it('gives up at a later stage a task that is late there', () => {
     const one = plain(chainOf(100, stage([10]), stage([5])));
     one.at(0, up(0, 1), comes(30));
     one.at(20, starts(0), ends(0, 20));
@@ -213,15 +215,15 @@ describe('StageLocalCore gives up', () => {
   });
 });
 
-describe('StageLocalCore answers late in the background', () => {
-  it('what has the whole SLO, and drops what has less, by a nanosecond', () => {
+describe('StageLocalCore with late answers in the background', () => {
+  it('keeps late requests that have the whole SLO, and drops those that have less, by a nanosecond', () => {
     for (const [exact, said] of [
       [0, []],
       [-1, ['drop 1 deadline at 0']],
     ] as const) {
       const one = background(chainOf(100, stage([60])));
       one.at(0, up(0), comes(100));
-      // It would begin at 60 ms and end at 120 ms.
+      // The request would begin at 60 ms and end at 120 ms.
       one.at(1, comes(101, { exact }));
       const given = one.at(41 + NANO, due).filter((words) => !words.startsWith('wake'));
       expect(given).toEqual(said);
@@ -230,10 +232,10 @@ describe('StageLocalCore answers late in the background', () => {
     }
   });
 
-  it('behind those that can be in time, in batches of those that were given up first', () => {
+  it('serves them after those that can be in time, in batches of those that were given up first', () => {
     const one = background(chainOf(30, stage([20, 21])), { late: { ...LATE, mostMissed: 1 } });
     one.at(0, up(0), comes(30));
-    // Given up at 11, 12 and 13 ms, and a nanosecond.
+    // These requests are given up a nanosecond after 11, 12 and 13 ms.
     one.at(1, comes(31));
     one.at(2, comes(32));
     one.at(3, comes(33));
@@ -248,45 +250,45 @@ describe('StageLocalCore answers late in the background', () => {
     ]);
   });
 
-  it('gives up for good what is past its patience, on a device or none', () => {
+  it('drops them when their patience has ended, even if no device is free', () => {
     const one = background(chainOf(30, stage([20])), { late: { ...LATE, patience: 1 } });
     one.at(0, up(0), comes(30), comes(30));
-    // Alone it could begin until 10 ms; its patience ends 30 ms after its deadline.
+    // Alone the request could begin until 10 ms; its patience ends 30 ms after its deadline.
     expect(one.at(10 + NANO, due)).toEqual([`wake ${60 + NANO}`]);
     expect(one.at(60, due)).toEqual([`wake ${60 + NANO}`]);
     expect(one.at(60 + NANO, due)).toEqual(['drop 1 deadline at 0']);
   });
 
-  it('counts once of each request whether it was in time', () => {
-    // One in four may be missed: the average of 4 is 1/4 after the first, 7/16 after the second.
+  it('counts each request once as in time or missed', () => {
+    // One in four may be missed: the average over 4 is 1/4 after the first miss, and 7/16 after the second.
     const one = background(chainOf(30, stage([20])), { late: { ...LATE, patience: 100 } });
     one.at(0, up(0), comes(30, { rows: 1 }), comes(30, { rows: 3 }));
-    // All three rows are given up at one time; that is one request.
+    // All three rows are given up together, and count as one request.
     expect(one.at(10 + NANO, due)).toEqual([`wake ${30 + 3000 + NANO}`]);
     const waits = one.at(11, comes(41));
     expect(waits).toEqual([`wake ${21 + NANO}`]);
-    // The second that is missed is one too many.
+    // The second request that is missed is one too many.
     expect(one.at(21 + NANO, due)[0]).toBe('drop 2 deadline at 0');
   });
 
-  it('counts those in time, those turned away, and no late answer twice', () => {
+  it('counts requests in time and requests turned away, and no late answer twice', () => {
     const one = background(single, { late: { ...LATE, mostMissed: 0.2 } });
     one.at(0, up(0));
     expect(one.core.wouldDrop(0, 0, 100 * MS, 0)).toBe(false);
     for (let i = 0; i < 9; i++) one.core.arrived(0, 0, 100 * MS, 1);
     one.at(0);
-    // A tenth could still be in time, an eleventh would end at 110 ms: it would be answered late.
+    // The tenth request could still be in time. An eleventh would end at 110 ms, and would be answered late.
     const would = () => one.core.wouldDrop(0, 0, 100 * MS, 1);
     expect(would()).toBe(false);
-    // One in four turned away is more than a fifth.
+    // One miss by a request turned away makes 1/4, which is more than the allowed fifth.
     one.core.turnedAway(0, 0);
     expect(would()).toBe(true);
-    // One in time makes it 3/16.
+    // An answer in time makes it 3/16.
     one.at(10, starts(0), ends(0, 10));
     expect(one.core.wouldDrop(10 * MS, 0, 110 * MS, 9)).toBe(false);
   });
 
-  it('does not take what has no device, and drops it when it cannot be in time', () => {
+  it('does not keep a request that has no device, and drops it when it cannot be in time', () => {
     const one = background(single);
     one.at(0, comes(100));
     expect(one.at(90 + NANO, due)).toEqual(['drop 0 device-down at 0']);
@@ -295,11 +297,13 @@ describe('StageLocalCore answers late in the background', () => {
   it('counts a late answer once, when it was given up', () => {
     const one = background(chainOf(100, stage([60])), { late: { ...LATE, mostMissed: 0.3 } });
     one.at(0, up(0), comes(100), comes(100));
-    // Given up at 40 ms: a quarter missed. Answered in time: 3/16. Answered late: no more.
+    // The average is 1/4 when the request is given up at 40 ms, 3/16 after an answer in time, and the late answer does
+    // not change it.
     one.at(40 + NANO, due);
     one.at(60, starts(0), ends(0, 60));
     expect(one.at(120, starts(0), ends(0, 60))).toEqual(['answer 1 late']);
-    // One more missed is 1/4 + 3/4 · 3/16 = 25/64: too many. Twice counted it would have been so before.
+    // One more miss makes 1/4 + 3/4 · 3/16 = 25/64, which is too many. The second run allows as much: had the late
+    // answer counted too, it would drop.
     one.at(120, comes(220), comes(220));
     expect(one.at(160 + NANO, due)[0]).toMatch(/^drop . deadline/);
     const other = background(chainOf(100, stage([60])), { late: { ...LATE, mostMissed: 0.4 } });
@@ -311,7 +315,7 @@ describe('StageLocalCore answers late in the background', () => {
     expect(other.at(160 + NANO, due).filter((words) => words.startsWith('drop'))).toEqual([]);
   });
 
-  it('cancels what waits there', () => {
+  it('drops a cancelled task from the background', () => {
     const one = background(chainOf(30, stage([20])));
     one.at(0, up(0), comes(30), comes(30));
     one.at(10 + NANO, due);
@@ -320,7 +324,7 @@ describe('StageLocalCore answers late in the background', () => {
     expect(one.core.inUse).toEqual({ requests: 0, tasks: 0, batches: 0 });
   });
 
-  it('goes with the others where its pool is lost, to another pipeline', () => {
+  it('moves the background with the other tasks to another pipeline where its pool is lost', () => {
     const topology = modelOf(
       30,
       { throughputRps: 100, parts: [stage([20, 21])] },
@@ -328,17 +332,17 @@ describe('StageLocalCore answers late in the background', () => {
     );
     const one = background(topology, { late: { ...LATE, mostMissed: 1 } });
     one.at(0, up(0), comes(30));
-    // These two cannot be in time any more, as is seen at 10 ms.
+    // These two can no longer be in time, which is noticed just after 11 ms.
     one.at(1, comes(31), comes(31));
     one.at(11 + NANO, due);
     one.at(12, up(1));
-    // The one that ran is tried alone, the others wait for the device that is left.
+    // The task that ran is tried alone, and the others wait for the device that is left.
     expect(one.at(13, starts(0), down(0))[0]).toBe('run 0 on 1: 0');
     expect(one.at(38, starts(0), ends(0, 25)).slice(0, 2)).toEqual(['answer 0 late', 'run 0 on 1: 1 2']);
     expect(one.at(64, starts(0), ends(0, 26))).toEqual(['answer 1 late', 'answer 2 late']);
   });
 
-  it('leaves those that wait in front when one is cancelled', () => {
+  it('leaves other tasks in their queue when a task of the background is cancelled', () => {
     const one = background(chainOf(30, stage([20])));
     one.at(0, up(0), comes(30), comes(30));
     one.at(10 + NANO, due);
@@ -347,29 +351,29 @@ describe('StageLocalCore answers late in the background', () => {
     expect(one.at(20, starts(0), ends(0, 20))).toEqual(['answer 0 inTime', 'run 0 on 0: 2']);
   });
 
-  it('waits for a device to be free, by whole nanoseconds', () => {
+  it('waits for a device to be free by whole nanoseconds', () => {
     const one = reactive(chainOf(30, stage([20])), {
       late: { ...LATE, mostMissed: 1 },
       correction: { kind: 'average', weight: 0.5 },
     });
     one.at(0, up(0), comes(30));
-    // It takes a nanosecond longer than planned: half a nanosecond more is expected from now on.
+    // The batch takes a nanosecond longer than planned: from now on, half a nanosecond more is expected.
     one.at(20 + NANO, starts(0), ends(0, 20 + NANO));
     expect(one.at(30, comes(60))).toEqual(['run 0 on 0: 0']);
-    // The device is free at 50 ms and half a nanosecond.
+    // The device is free half a nanosecond after 50 ms.
     expect(one.at(30, comes(60))).toEqual([`wake ${50 + NANO}`]);
     expect(one.at(50, due)).toEqual([`wake ${50 + NANO}`]);
   });
 });
 
 describe('StageLocalCore.wouldDrop()', () => {
-  it('says whether one more would be late behind what waits, its slack kept', () => {
+  it('says whether one more request would be late behind those that wait, with the slack kept', () => {
     const busy = (policy: Partial<StageLocalPolicy> = {}) => {
       const one = plain(single, policy);
       one.at(0, up(0), comes(100), comes(100));
       return one.core;
     };
-    // The device is busy until 10 ms and then until 20 ms.
+    // The device is busy until 10 ms, and then until 20 ms.
     expect(busy().wouldDrop(0, 0, 30 * MS, 0)).toBe(false);
     expect(busy().wouldDrop(0, 0, 30 * MS - 1, 0)).toBe(true);
     expect(busy({ slackNs: 2 }).wouldDrop(0, 0, 30 * MS + 1, 0)).toBe(true);
@@ -377,14 +381,14 @@ describe('StageLocalCore.wouldDrop()', () => {
     expect(busy({ drop: { kind: 'never' } }).wouldDrop(0, 0, 0, 9)).toBe(false);
   });
 
-  it('drops in the background only what has less than the SLO', () => {
+  it('drops, with a background, only requests that have less than the SLO', () => {
     const one = background(single);
     one.at(0, up(0), ...Array.from({ length: 20 }, () => comes(1000)));
     expect(one.core.wouldDrop(0, 0, 100 * MS, 0)).toBe(false);
     expect(one.core.wouldDrop(0, 0, 100 * MS - 1, 0)).toBe(true);
   });
 
-  it('hears of one that has left', () => {
+  it('takes account of a request that has left', () => {
     const one = plain(single);
     one.at(0, up(0), comes(100), comes(100));
     expect(one.core.wouldDrop(0, 0, 29 * MS, 0)).toBe(true);
@@ -393,19 +397,19 @@ describe('StageLocalCore.wouldDrop()', () => {
     expect(one.core.wouldDrop(0, 0, 20 * MS - 1, 0)).toBe(true);
   });
 
-  it('hears of a task that came before others', () => {
+  it('takes account of a request that comes before others', () => {
     const one = plain(single);
     one.at(0, up(0), comes(100), comes(100));
     expect(one.core.wouldDrop(0, 0, 30 * MS, 0)).toBe(false);
-    // Its deadline is sooner: it stands before the one that waits.
+    // Its deadline is earlier, so it stands before the one that waits.
     one.core.arrived(0, 0, 25 * MS, 1);
     expect(one.core.wouldDrop(0, 0, 40 * MS - 1, 0)).toBe(true);
     expect(one.core.wouldDrop(0, 0, 40 * MS, 0)).toBe(false);
   });
 });
 
-describe('StageLocalCore learns', () => {
-  it('from executions how long a pool takes, and from transfers how long they take', () => {
+describe('StageLocalCore', () => {
+  it('learns from executions and transfers how long they take', () => {
     const one = new Told(
       (decisions) =>
         new StageLocalCore(
@@ -419,18 +423,18 @@ describe('StageLocalCore learns', () => {
     );
     one.at(0, up(0, 1), comes(99));
     expect(one.at(0, comes(99))).toEqual([`wake ${99 - 21 + NANO}`]);
-    // 12 in place of 10 ms.
+    // The execution takes 12 ms in place of 10 ms.
     one.at(12, starts(0), ends(0, 12));
     one.at(12, cancels(1), due);
     expect(one.at(13, comes(113, { rows: 2 })).at(-1)).toBe(`wake ${113 - 23 + NANO}`);
-    // 8 in place of 5 ms.
+    // The transfer takes 8 ms in place of 5 ms.
     one.at(20, isThere(0, 8));
     expect(one.at(21, comes(121), due).at(-1)).toBe(`wake ${113 - 26 + NANO}`);
   });
 });
 
 describe('StageLocalCore when devices are lost', () => {
-  it('tries a batch again that ran, and takes it ill to hear of the loss twice', () => {
+  it('tries a batch that ran again, and ignores a second report of the loss', () => {
     const one = plain(chainOf(100, stage([10, 14], { virtualGpus: 2 })));
     one.at(0, up(0, 1), comes(98), comes(99));
     expect(one.at(3, starts(0), down(0))).toEqual(['run 0 on 1: 0', `wake ${89 + NANO}`]);
@@ -438,7 +442,7 @@ describe('StageLocalCore when devices are lost', () => {
     expect(one.at(13, starts(0), ends(0, 10))).toEqual(['answer 0 inTime', 'run 0 on 1: 1']);
   });
 
-  it('begins again elsewhere what stood before a pool that is gone, in its order', () => {
+  it('begins again in another pipeline what stood before a lost pool, in order', () => {
     const topology = modelOf(
       100,
       { throughputRps: 100, parts: [stage([10]), stage([10])] },
@@ -446,7 +450,7 @@ describe('StageLocalCore when devices are lost', () => {
     );
     const one = plain(topology);
     one.at(0, up(0, 1, 2), comes(98), comes(97), comes(96));
-    // The last is served, the second waits, the first is at the second stage's door.
+    // Task 2, the most urgent, runs on device 0. Tasks 1 and 0 begin again in the other pipeline, in order.
     const said = one.at(5, starts(0), down(1));
     expect(said[0]).toBe('run 1 on 2: 1');
     expect(one.at(25, starts(1), ends(1, 20))).toEqual(
@@ -454,7 +458,7 @@ describe('StageLocalCore when devices are lost', () => {
     );
   });
 
-  it('serves on when a pool that nobody waited for comes back', () => {
+  it('serves again when a pool comes back that no task waited for', () => {
     const one = plain(chainOf(100, stage([10, 14])));
     one.at(0, up(0));
     one.at(1, down(0));
@@ -462,7 +466,7 @@ describe('StageLocalCore when devices are lost', () => {
     expect(one.at(3, comes(99), comes(99))).toEqual(['run 0 on 0: 0 1']);
   });
 
-  it('counts as tried what ran, and not what waited on the device', () => {
+  it('counts as tried the tasks that ran, and not those that waited on the device', () => {
     const one = reactive(single, { mostTries: 1, correction: { kind: 'none' } });
     expect(one.at(0, up(0), comes(50), comes(50))).toEqual(['run 0 on 0: 0', 'run 1 on 0: 1']);
     expect(one.at(5, starts(0), down(0))).toEqual(['drop 0 device-down at 0', `drop 1 device-down at -1`]);
@@ -471,13 +475,13 @@ describe('StageLocalCore when devices are lost', () => {
       correction: { kind: 'none' },
     });
     two.at(0, up(0, 1), comes(50), comes(50), comes(50), comes(50));
-    // The third waited behind the first.
+    // The third task waited behind the first.
     expect(two.at(5, starts(0), starts(1), down(0))).toEqual(['drop 0 device-down at 0', 'run 2 on 1: 2']);
   });
 });
 
-describe('StageLocalCore, when several things happen at one instant', () => {
-  /** Two devices that send over uplinks 0 and 1 to one. */
+describe('StageLocalCore, when several things happen at one instant,', () => {
+  /** Two devices that send over uplinks 0 and 1 to a third. */
   const twoSenders = () =>
     chainOf(1000, stage([10], { virtualGpus: 2, transferBytes: BYTES_PER_MS }), stage([10, 11]));
   const byPlace = (instant: StageLocalPolicy['instant']) => {
@@ -486,7 +490,7 @@ describe('StageLocalCore, when several things happen at one instant', () => {
     return one;
   };
 
-  it('sends on what has executed as it was told, or in the order of devices', () => {
+  it('sends batches on in the order of events, or in the order of devices', () => {
     expect(byPlace('told').at(10, starts(0), starts(1), ends(1, 10), ends(0, 10))).toEqual([
       'move 1 from 1 to -1: 1',
       'move 0 from 0 to -1: 0',
@@ -497,7 +501,7 @@ describe('StageLocalCore, when several things happen at one instant', () => {
     ]);
   });
 
-  it('lets what was delivered in together, or one by one in the order of uplinks', () => {
+  it('takes in delivered batches together, or one by one in the order of uplinks', () => {
     for (const [instant, said] of [
       ['told', ['run 1 on 2: 1 0']],
       ['by-place', ['run 0 on 2: 0']],
@@ -508,16 +512,16 @@ describe('StageLocalCore, when several things happen at one instant', () => {
       expect(words.map((word) => word.replace(/run \d/, 'run'))).toEqual(
         said.map((word) => word.replace(/run \d/, 'run')),
       );
-      // Nothing is told twice.
+      // No batch is taken in twice.
       expect(one.at(12).filter((word) => !word.startsWith('wake'))).toEqual([]);
     }
   });
 });
 
-describe('StageLocalCore gives a pool another chance', () => {
+describe('StageLocalCore', () => {
   const AVERAGE = { kind: 'average', weight: 0.5 } as const;
 
-  /** An SLO of 30 ms; once 10 ms took 90 ms, 50 ms are expected. */
+  /** The SLO is 30 ms. An execution planned to take 10 ms has taken 90 ms, so that 50 ms are expected. */
   const slowed = (sloMs = 30) => {
     const one = plain(chainOf(sloMs, stage([10])), { correction: AVERAGE });
     one.at(0, up(0), comes(sloMs));
@@ -525,7 +529,7 @@ describe('StageLocalCore gives a pool another chance', () => {
     return one;
   };
 
-  it('once its record has kept it from work for an SLO, to the nanosecond', () => {
+  it('gives a pool another chance once the expected time has kept it idle for an SLO, to the nanosecond', () => {
     const before = slowed();
     expect(before.at(120 - NANO, comes(150))).toEqual(['drop 0 deadline at 0']);
     // Nothing has changed: 1 + 0.5 · 8 times 10 ms are expected.
@@ -533,11 +537,11 @@ describe('StageLocalCore gives a pool another chance', () => {
     expect(before.at(120 - NANO, comes(170))).toEqual(['run 0 on 0: 0']);
     const one = slowed();
     expect(one.at(120, comes(150))).toEqual(['drop 0 deadline at 0']);
-    // 30 ms are expected from now on: 5 − 0.5 · 4 = 3 times 10 ms.
+    // From now on 5 − 0.5 · 4 = 3 times 10 ms are expected.
     expect(one.at(120, comes(150))).toEqual(['run 0 on 0: 0']);
   });
 
-  it('not where the plan would not allow it either, by a nanosecond', () => {
+  it('gives a pool no other chance for a request that would be late by the plan too, by a nanosecond', () => {
     const late = slowed();
     expect(late.at(120, comes(130, { exact: -1 }))).toEqual(['drop 0 deadline at 0']);
     expect(late.at(120, comes(150))).toEqual(['drop 0 deadline at 0']);
@@ -546,7 +550,7 @@ describe('StageLocalCore gives a pool another chance', () => {
     expect(one.at(120, comes(150))).toEqual(['run 0 on 0: 0']);
   });
 
-  it('not where it is load that keeps it', () => {
+  it('gives a pool no other chance where load makes the request late', () => {
     const policy = {
       formation: { kind: 'eager' },
       drop: { kind: 'nearly-full', share: 0, spares: 'all-waited' },
@@ -558,7 +562,8 @@ describe('StageLocalCore gives a pool another chance', () => {
     one.at(0, up(0), comes(300), comes(300), comes(300));
     one.at(20, starts(0), ends(0, 20));
     one.at(20, starts(1));
-    // 15 ms are expected of each; the last handed at 0 ms, an SLO ago: this one is late for the load.
+    // Each batch is expected to take 15 ms. The last was handed over at 0 ms, an SLO ago, but this request is late
+    // because of load.
     expect(one.at(30, comes(50))).toEqual(['drop 0 deadline at -1']);
     one.at(35, ends(1, 15));
     one.at(35, starts(2));
@@ -568,8 +573,8 @@ describe('StageLocalCore gives a pool another chance', () => {
   });
 });
 
-describe('StageLocalCore fails', () => {
-  it('a batch of one, and tries those of a larger one alone', () => {
+describe('StageLocalCore', () => {
+  it('fails a request that was alone in its batch, and tries those of a larger batch alone', () => {
     const one = plain(chainOf(100, stage([10, 14])), { mostTries: 9 });
     one.at(0, up(0), comes(98), comes(99));
     expect(one.at(4, starts(0), fails(0))).toEqual(['run 0 on 0: 0', `wake ${89 + NANO}`]);

@@ -20,7 +20,7 @@ type MakeCore = (
   bounds?: Bounds,
 ) => (decisions: Decisions) => StageLocalCore | ReservationCore;
 
-/** Cores whose batches are of those that wait, at once where all devices are idle. */
+/** Cores that form batches of the tasks that wait as soon as all devices are idle. */
 const CORES: Record<string, MakeCore> = {
   'stage-local': (topology, bounds) => (decisions) =>
     new StageLocalCore(topology, decisions, { ...FIFO_POLICY, drop: { kind: 'hopeless' }, ...bounds }),
@@ -35,7 +35,7 @@ const CORES: Record<string, MakeCore> = {
     }),
 };
 
-/** What is said but for when to be woken. */
+/** The decisions other than wakeAt. */
 const but = (said: string[]) => said.filter((words) => !words.startsWith('wake'));
 
 const single = chainOf(100, stage([10]));
@@ -43,7 +43,8 @@ const twoStages = chainOf(100, stage([10, 14]), stage([6, 8]));
 
 describe.each(Object.entries(CORES))('a request under the %s core', (name, make) => {
   const told = (topology: Topology, bounds: Bounds = {}) => new Told(make(topology, bounds));
-  // When a request that takes 10 ms until 30 ms is given up for want of a device: at the last moment, or a nanosecond later.
+  // A request that takes 10 ms and has until 30 ms is given up at this time when no device is up: at the last moment,
+  // or a nanosecond later.
   const lastMs = name === 'stage-local' ? 20 + 1e-6 : 20;
 
   it('is answered in time at its deadline, and late a nanosecond after it', () => {
@@ -53,12 +54,12 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     ] as const) {
       const one = told(single);
       expect(but(one.at(0, up(0), comes(12)))).toEqual(['run 0 on 0: 0']);
-      // It takes 2 ms longer than planned.
+      // The execution takes 2 ms longer than planned.
       expect(one.at(12 - exact * 1e-6, starts(0), ends(0, 12))).toEqual([`answer 0 ${answer}`]);
     }
   });
 
-  it('is dropped at the entry when more tasks would be in flight than may be', () => {
+  it('is dropped at the entry when it would bring too many tasks in flight', () => {
     const one = told(single, { mostTasks: 3 });
     const said = one.at(0, up(0), comes(99, { rows: 2 }), comes(99, { rows: 2 }), comes(99), comes(99));
     expect(but(said).slice(0, 2)).toEqual(['drop 1 queue-full at -1', 'drop 2 queue-full at -1']);
@@ -69,13 +70,13 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     expect(one.core.pending).toBe(2);
   });
 
-  it('is refused once the server drains, in preference to being one too many', () => {
+  it('is refused as draining once the server drains, even if the queue is full too', () => {
     const one = told(single, { mostTasks: 1 });
     one.at(0, up(0), comes(99));
     expect(but(one.at(1, drains, comes(99)))).toEqual(['drop 1 draining at -1']);
   });
 
-  it('is dropped for overload where it was turned away', () => {
+  it('is dropped as overload when it was turned away', () => {
     const one = told(single);
     one.core.turnedAway(4 * MS, 0);
     expect(one.core.inUse).toMatchObject({ requests: 1, tasks: 1 });
@@ -84,14 +85,14 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     expect([one.core.pending, one.core.inUse.tasks]).toEqual([0, 0]);
   });
 
-  it('has rows and a model', () => {
+  it('must have rows and a model', () => {
     const { core } = told(single);
     expect(() => core.arrived(0, 0, 1, 0)).toThrow('no rows or no model');
     expect(() => core.arrived(0, 1, 1, 1)).toThrow('no rows or no model');
     expect(core.pending).toBe(0);
   });
 
-  it('is as many tasks as rows, and answered when all of them have ended', () => {
+  it('has one task per row, and is answered when all of them have ended', () => {
     const one = told(chainOf(100, stage([10], { virtualGpus: 3 })));
     const said = but(one.at(0, up(0, 1, 2), comes(99, { rows: 3 })));
     const tasks = [0, 1, 2].map((row) => one.core.taskOf(0, row));
@@ -104,7 +105,7 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     expect(one.core.inUse).toMatchObject({ requests: 0, tasks: 0, batches: 0 });
   });
 
-  it('counts until it has its outcome, and keeps its numbers until its batch is back', () => {
+  it('counts as pending until it has its outcome, and keeps its numbers until its batch is back', () => {
     const one = told(single);
     one.at(0, up(0), comes(99));
     expect(one.core.pending).toBe(1);
@@ -113,7 +114,7 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     one.at(1);
     expect(one.core.pending).toBe(0);
     expect(one.core.inUse).toMatchObject({ requests: 1, tasks: 1, batches: 1 });
-    // Nobody wants the answer any more.
+    // The answer is no longer wanted.
     expect(one.at(10, starts(0), ends(0, 10))).toEqual([]);
     expect(one.core.inUse).toMatchObject({ requests: 0, tasks: 0, batches: 0 });
     expect(but(one.at(10, comes(99)))).toEqual(['run 0 on 0: 0']);
@@ -125,11 +126,11 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     one.at(1, cancels(1));
     expect([one.core.pending, one.core.inUse.requests, one.core.inUse.tasks]).toEqual([2, 2, 2]);
     expect(but(one.at(2, up(0, 1, 2))).map((words) => words.replace(/.*: /, ''))).toEqual(['0', '2']);
-    // Cancelled again it is somebody else's number.
+    // Its number now belongs to another request.
     expect(but(one.at(3, comes(99)))).toEqual([expect.stringMatching(/: 1$/)]);
   });
 
-  it('goes on in its batch without those that were cancelled, in their order', () => {
+  it('continues in its batch, in order, when others of the batch are cancelled', () => {
     const one = told(chainOf(100, stage([10, 11, 12]), stage([6, 7, 8])));
     expect(but(one.at(0, up(0, 1), comes(97), comes(98), comes(99)))).toEqual(['run 0 on 0: 0 1 2']);
     one.at(1, starts(0), cancels(1));
@@ -140,18 +141,18 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     expect(one.core.inUse).toMatchObject({ requests: 0, tasks: 0, batches: 0 });
   });
 
-  it('lets its batch end where all in it were cancelled', () => {
+  it('lets its batch end when all tasks in it were cancelled', () => {
     const one = told(twoStages);
     one.at(0, up(0, 1), comes(98), comes(99));
     one.at(1, starts(0), cancels(0), cancels(1));
     const said = but(one.at(14, ends(0, 14)));
-    // What was reserved is sent on all the same, and ends there.
+    // A batch with a reservation is sent on all the same, and ends there.
     if (name === 'stage-local') expect(said).toEqual([]);
     else expect(but(one.at(14, isThere(0)))).toEqual([]);
     expect(one.core.inUse).toMatchObject({ requests: 0, tasks: 0, batches: 0 });
   });
 
-  it('is tried again alone when its batch has failed, and fails when that fails', () => {
+  it('is tried again alone when its batch has failed, and fails when that fails too', () => {
     const one = told(chainOf(100, stage([10, 14], { virtualGpus: 2 })));
     expect(but(one.at(0, up(0, 1), comes(98), comes(99)))).toEqual(['run 0 on 0: 0 1']);
     const again = but(one.at(5, starts(0), fails(0))).sort((a, b) => (a.slice(-1) < b.slice(-1) ? -1 : 1));
@@ -184,7 +185,7 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     expect(but(one.at(15, starts(0), ends(0, 10)))).toEqual(['answer 0 inTime']);
   });
 
-  it('may be lost on as many devices as tries say, and is dropped with the last', () => {
+  it('may lose as many devices as mostTries says, and is dropped with the last', () => {
     for (const mostTries of [1, 2, 3]) {
       const one = told(single, { mostTries });
       one.at(0, up(0), comes(99));
@@ -196,7 +197,7 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     }
   });
 
-  it('is dropped for its device, and not for its deadline, where it was lost before', () => {
+  it('is dropped as device-down, and not for its deadline, when it lost a device before', () => {
     const one = told(single);
     one.at(0, up(0), comes(30));
     one.at(1, starts(0), down(0));
@@ -205,7 +206,7 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     expect(one.core.inUse).toMatchObject({ requests: 0, tasks: 0, batches: 0 });
   });
 
-  it('has failed, and is not dropped, where an execution of it failed and its time runs out', () => {
+  it('is answered as failed, and not dropped, when an execution of it failed and its time runs out', () => {
     const one = told(chainOf(100, stage([10, 14])));
     one.at(0, up(0), comes(30), comes(30));
     expect(but(one.at(9, starts(0), fails(0), down(0)))).toEqual([]);
@@ -213,14 +214,14 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     expect(one.core.inUse).toMatchObject({ requests: 0, tasks: 0, batches: 0 });
   });
 
-  it('is dropped for want of a device or for its deadline, as the case may be', () => {
+  it('is dropped as device-down when no device is up, and for its deadline when one is', () => {
     const one = told(single);
     expect(one.at(0, comes(30))).toEqual([`wake ${lastMs}`]);
     expect(one.at(21, due)).toEqual([expect.stringMatching(/^drop 0 device-down at/)]);
     expect(one.at(22, up(0), comes(31))).toEqual([expect.stringMatching(/^drop 0 deadline at/)]);
   });
 
-  it('takes with it all its tasks that wait', () => {
+  it('takes all its waiting tasks with it when it ends', () => {
     const one = told(single, { mostTries: 1 });
     one.at(0, up(0), comes(99, { rows: 3 }), comes(99));
     expect(one.core.inUse).toMatchObject({ requests: 2, tasks: 4 });
@@ -229,14 +230,14 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     expect(one.core.pending).toBe(1);
   });
 
-  it('asks to be woken once for a time, and again when it was woken', () => {
+  it('asks to be woken once for a time, and again after it was woken', () => {
     const one = told(single);
     expect(one.at(0, comes(30))).toEqual([`wake ${lastMs}`]);
     expect(one.at(1, comes(40))).toEqual([]);
     expect(one.at(2, due)).toEqual([`wake ${lastMs}`]);
     const other = told(single);
     other.at(0, comes(30));
-    // Nothing is left to wait for, and that is not said.
+    // Nothing is left to wait for, but the core does not take its wakeAt back.
     expect(other.at(1, up(0))).toEqual(['run 0 on 0: 0']);
     expect(one.at(lastMs, due)).toEqual([
       expect.stringMatching(/^drop 0 device-down/),
@@ -244,7 +245,7 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     ]);
   });
 
-  it('tells whom its batches are of and where they are', () => {
+  it("can be found in its batch, with the batch's pool and device", () => {
     const one = told(twoStages);
     one.at(0, up(0, 1), comes(98), comes(99));
     const { core } = one;
@@ -257,7 +258,7 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
 });
 
 describe.each(Object.entries(CORES).slice(1))('a request under the %s core', (_, make) => {
-  it('is dropped all the same where its batch has only waited on a device', () => {
+  it('is dropped all the same when its batch only waited on a lost device', () => {
     const one = new Told(make(single));
     one.at(0, up(0), comes(40), comes(40));
     one.at(1, starts(0), down(0));

@@ -25,7 +25,7 @@ describe('OpenBatches', () => {
     expect(tasksOf(batches, batch)).toEqual([1, 2]);
   });
 
-  it('set() and truncate() keep what was put at the front', () => {
+  it('set() and truncate() keep the tasks that were put in front', () => {
     const batches = new OpenBatches(3);
     batches.open(0, 0);
     const batch = batches.open(0, 0);
@@ -38,7 +38,7 @@ describe('OpenBatches', () => {
     expect(tasksOf(batches, batch)).toEqual([20, 30, 40]);
   });
 
-  it('moveTo() is on to another pool and a device of it, or none yet', () => {
+  it('moveTo() sets another pool, with a device of it or none yet', () => {
     const batches = new OpenBatches(1);
     const batch = batches.open(1, 2);
     batches.moveTo(batch, 3, NONE);
@@ -47,7 +47,7 @@ describe('OpenBatches', () => {
     expect(batches.device(batch)).toBe(9);
   });
 
-  it('isMoving() from when it was said until its number is used again', () => {
+  it("isMoving() from setMoving() until the batch's number is used again", () => {
     const batches = new OpenBatches(1);
     const batch = batches.open(0, 0);
     expect(batches.isMoving(batch)).toBe(false);
@@ -70,7 +70,7 @@ describe('OpenBatches', () => {
     expect(other).not.toBe(one);
   });
 
-  it('open() empties a batch whose number was used before, whatever was done to it since', () => {
+  it('open() empties a batch whose number was used before, whatever happened to it since', () => {
     const batches = new OpenBatches(2);
     const batch = batches.open(0, 0);
     batches.close(batch);
@@ -78,7 +78,7 @@ describe('OpenBatches', () => {
     expect(batches.size(batches.open(0, 0))).toBe(0);
   });
 
-  it('keeps everything while it makes room for more batches', () => {
+  it('keeps everything when it grows for more batches', () => {
     const batches = new OpenBatches(3);
     for (let i = 0; i < 70; i++) {
       const batch = batches.open(i, 2 * i);

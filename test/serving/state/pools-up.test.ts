@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PoolsUp } from '../../../src/serving/state/index.js';
 import { modelOf, stage } from '../by-hand.js';
 
-/** Pools 0 to 2 with devices 0, {1, 2} and 3 follow one another; pool 3 with device 4 is a pipeline of its own. */
+/** Pools 0 to 2 with devices 0, {1, 2} and 3 are one pipeline. Pool 3 with device 4 is another. */
 const topology = modelOf(
   100,
   { throughputRps: 1, parts: [stage([1]), stage([1], { virtualGpus: 2 }), stage([1])] },
@@ -21,12 +21,12 @@ describe('PoolsUp', () => {
     expect([...new PoolsUp(topology).entryOf]).toEqual([0, 0, 0, 3]);
   });
 
-  it('has every device down at the beginning', () => {
+  it('has every device down at first', () => {
     const pools = withUp();
     expect([pools.isDeviceUp(0), pools.hasDevice(0), ...areUp(pools)]).toEqual(new Array(6).fill(false));
   });
 
-  it('isUp() where every pool from that one on has a device', () => {
+  it('isUp() for a pool where it and every later one has a device', () => {
     expect(areUp(withUp(0, 1, 3, 4))).toEqual([true, true, true, true]);
     expect(areUp(withUp(1, 3))).toEqual([false, true, true, false]);
     expect(areUp(withUp(0, 3, 4))).toEqual([false, false, true, true]);
@@ -49,7 +49,7 @@ describe('PoolsUp', () => {
     expect(areUp(pools)).toEqual([true, true, true, false]);
   });
 
-  it('isUp() of two stages only while both have a device, whichever comes and goes how often', () => {
+  it('isUp() for two stages only while both have a device, in whatever order devices come and go', () => {
     const two = new PoolsUp(modelOf(100, { throughputRps: 1, parts: [stage([1]), stage([1])] }));
     const both = () => [two.isUp(0), two.isUp(1)];
     two.deviceUp(0);
@@ -64,7 +64,7 @@ describe('PoolsUp', () => {
     expect(both()).toEqual([true, true]);
   });
 
-  it('isDeviceUp() and hasDevice() of those that are', () => {
+  it('isDeviceUp() for devices that are up, and hasDevice() for pools with such a device', () => {
     const pools = withUp(2);
     expect([0, 1, 2].map((device) => pools.isDeviceUp(device))).toEqual([false, false, true]);
     expect([0, 1].map((pool) => pools.hasDevice(pool))).toEqual([false, true]);
@@ -72,14 +72,14 @@ describe('PoolsUp', () => {
     expect(pools.hasDevice(1)).toBe(true);
   });
 
-  it('deviceUp() says whether it is the only one of its pool, deviceDown() whether it was', () => {
+  it('deviceUp() says whether the device is now the only one of its pool, and deviceDown() whether it was', () => {
     const pools = new PoolsUp(topology);
     expect([pools.deviceUp(1), pools.deviceUp(2)]).toEqual([true, false]);
     expect([pools.deviceDown(1), pools.deviceDown(2)]).toEqual([false, true]);
     expect([pools.deviceUp(2), pools.deviceDown(2)]).toEqual([true, true]);
   });
 
-  it('refuses a device that is up already', () => {
+  it('refuses a device that is already up', () => {
     expect(() => withUp(0).deviceUp(0)).toThrow('a device that was up came up again');
   });
 });

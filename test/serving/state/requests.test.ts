@@ -50,7 +50,7 @@ function end(requests: Requests, request: number): void {
 }
 
 describe('Requests', () => {
-  it('add() gives a request with a task per row, from the last to the first', () => {
+  it('add() makes a request with a task per row, listed from the last to the first', () => {
     const requests = new Requests();
     const one = requests.add(3, 500, 2);
     const other = requests.add(4, 600, 1);
@@ -61,7 +61,7 @@ describe('Requests', () => {
     expect(known(requests, other)).toEqual({ ...FRESH, model: 4, deadline: 600, request: other });
   });
 
-  it('add() remembers nothing of the request that had the number before', () => {
+  it('add() keeps nothing of the request that had the number before', () => {
     const requests = new Requests();
     const request = requests.add(1, 100, 1);
     const task = requests.firstTask(request);
@@ -104,7 +104,7 @@ describe('Requests', () => {
     expect(requests.requestCount).toBe(0);
   });
 
-  it('endTask() tells the last task of a request from the others', () => {
+  it('endTask() distinguishes the last task of a request from the others', () => {
     const requests = new Requests();
     const request = requests.add(0, 0, 3);
     expect([1, 2, 3].map(() => requests.endTask(request))).toEqual([false, false, true]);
@@ -122,7 +122,7 @@ describe('Requests', () => {
     expect(requests.hasFailed(request)).toBe(false);
   });
 
-  it('failTask() counts a try that did not lose the device', () => {
+  it('failTask() counts a try, but does not mark the request as lost', () => {
     const requests = new Requests();
     const request = requests.add(0, 0, 1);
     const task = requests.firstTask(request);
@@ -149,7 +149,7 @@ describe('Requests', () => {
     expect(states()).toEqual([false, false]);
   });
 
-  it('flush() gives back the numbers of what has retired, and not before', () => {
+  it('flush() frees the numbers of retired requests, and nothing frees them before', () => {
     const requests = new Requests();
     const [one, other] = [requests.add(0, 0, 3), requests.add(0, 0, 2)];
     end(requests, one);
@@ -157,7 +157,7 @@ describe('Requests', () => {
     expect(requests.add(0, 0, 1)).toBe(2);
     requests.flush();
     expect([requests.requestCount, requests.taskCount]).toEqual([2, 3]);
-    // Once and for all.
+    // A second flush frees nothing more.
     requests.flush();
     expect([requests.requestCount, requests.taskCount]).toEqual([2, 3]);
     expect(requests.add(0, 0, 1)).toBe(one);
@@ -165,7 +165,7 @@ describe('Requests', () => {
     expect(other).toBe(1);
   });
 
-  it('flush() gives back however many have retired since the last', () => {
+  it('flush() frees the numbers of any number of retired requests', () => {
     const requests = new Requests();
     const all = Array.from({ length: 40 }, () => requests.add(0, 0, 2));
     for (const request of all) end(requests, request);
@@ -175,7 +175,7 @@ describe('Requests', () => {
     expect(again.sort((a, b) => a - b)).toEqual(all);
   });
 
-  it('keeps everything while it makes room for more', () => {
+  it('keeps everything when it grows for more', () => {
     const requests = new Requests();
     for (let i = 0; i < 70; i++) {
       const request = requests.add(i, 1000 + i, 2);

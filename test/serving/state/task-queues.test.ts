@@ -19,15 +19,15 @@ function queuesOf(kind: QueueOrder['kind'], slackNs = 0) {
 }
 
 describe('TaskQueues', () => {
-  it('insert() orders by deadline, equals as they came, and says whether that was the end', () => {
+  it('insert() orders by deadline, with equals as they came, and says whether the task is the last', () => {
     const { insert, inOrder } = queuesOf('deadline');
     const isLast = [50, 30, 50, 40, 30, 60].map((deadline, i) => insert(deadline, 100 - i).isLast);
     expect(isLast).toEqual([true, false, true, false, false, true]);
-    // 30 (1, 4), 40 (3), 50 (0, 2), 60 (5)
+    // The order is 30 (1, 4), 40 (3), 50 (0, 2), 60 (5).
     expect(inOrder()).toEqual([1, 4, 3, 0, 2, 5]);
   });
 
-  it('insert() orders by when a task was queued under fifo, equals as they came', () => {
+  it('insert() orders by the time of queueing under fifo, with equals as they came', () => {
     const { insert, inOrder } = queuesOf('fifo');
     const isLast = [5, 3, 5, 4, 3, 6].map((queuedAt, i) => insert(100 - i, queuedAt).isLast);
     expect(isLast).toEqual([true, false, true, false, false, true]);
@@ -41,7 +41,7 @@ describe('TaskQueues', () => {
     expect([inOrder(0), inOrder(1)]).toEqual([[0], [1]]);
   });
 
-  it('latestEnd() is the deadline of the request, less the slack', () => {
+  it('latestEnd() is the deadline of the request less the slack', () => {
     const { queues, insert } = queuesOf('deadline', 7);
     expect(queues.latestEnd(insert(50, 3).task)).toBe(43);
     expect(queues.queuedAt(insert(50, 3).task)).toBe(3);
