@@ -26,6 +26,7 @@ import type {
   Tensors,
 } from './protocol.js';
 import type { SessionChoice } from './session-options.js';
+import { checkArrays } from './tensor.js';
 
 /** RunResult holds a run's outputs by name, and the device's time with the hold-back of an emulated device. */
 export interface RunResult extends RunTimes {
@@ -274,6 +275,7 @@ class ChildExecutor implements Executor {
         return;
       }
       const id = this.#nextId++;
+      checkArrays(tensors);
       const chunks = encodeMessage({ id, request }, tensors);
       const settle = resolve as Pending['resolve'];
       this.#pending.set(id, { op: request.op, what, resolve: settle, reject });

@@ -1,6 +1,6 @@
-import { InputError } from '../artifacts/index.js';
+import { DTYPES, type DtypeInfo } from './dtype.js';
 import type { Tensors } from './protocol.js';
-import { isStrings, numericDtype, type TensorData } from './tensor.js';
+import { isStrings, type TensorData } from './tensor-data.js';
 
 /**
  * A message is these bytes: [u32 header bytes][f64 payload bytes][header: JSON][payload: the tensors' data, each at a
@@ -26,8 +26,7 @@ export interface RawMessage<Head> {
 
 /**
  * encodeMessage gives the chunks to write, in order. Tensors are not copied: do not change their memory until the
- * chunks are written.
- * @throws InputError where a tensor's array is not of its dtype, because the other side would misread its bytes
+ * chunks are written. Numbers must be in arrays of their dtypes (see `checkArrays`).
  */
 export function encodeMessage(head: unknown, tensors: Tensors): Uint8Array[] {
   const places: Place[] = [];
@@ -37,11 +36,6 @@ export function encodeMessage(head: unknown, tensors: Tensors): Uint8Array[] {
     if (isStrings(data)) {
       places.push({ name, dtype, dims, strings: data });
       continue;
-    }
-    const { array } = numericDtype(dtype);
-    if (!(data instanceof array)) {
-      const message = `is ${dtype} and held in ${data.constructor.name}, not ${array.name}`;
-      throw new InputError('send a tensor', [{ path: name, message }]);
     }
     const bytes = data.byteLength;
     places.push({ name, dtype, dims, at, bytes });
@@ -65,7 +59,7 @@ export function tensorsOf(message: RawMessage<unknown>): Tensors {
     if ('strings' in place) {
       tensors[name] = { dtype, dims, data: place.strings };
     } else {
-      const { array, bytes } = numericDtype(dtype);
+      const { array, bytes } = DTYPES[dtype] as DtypeInfo;
       tensors[name] = { dtype, dims, data: new array(message.payload, place.at, place.bytes / bytes) };
     }
   }

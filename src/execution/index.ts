@@ -52,13 +52,5 @@ export type {
   Tensors,
 } from './protocol.js';
 export { splitBatch, stackBatch } from './stacking.js';
-export {
-  elementCount,
-  emptyTensor,
-  filledTensor,
-  isStrings,
-  randomTensor,
-  type TensorData,
-  tensorBytes,
-  type ValueRange,
-} from './tensor.js';
+export { emptyTensor, filledTensor, randomTensor, type ValueRange } from './tensor.js';
+export { elementCount, isStrings, type TensorData, tensorBytes } from './tensor-data.js';

@@ -1,5 +1,5 @@
 import type { Device } from './device.js';
-import type { TensorData } from './tensor.js';
+import type { TensorData } from './tensor-data.js';
 
 export type Optimization = 'disabled' | 'basic' | 'extended' | 'all';
 

@@ -16,7 +16,7 @@ import type {
 } from './protocol.js';
 import { type SessionChoice, sessionOptions } from './session-options.js';
 import { smallestModel } from './smallest-model.js';
-import type { TensorData } from './tensor.js';
+import type { TensorData } from './tensor-data.js';
 
 const AS_SERVED: SessionChoice = { optimization: 'all', memoryPattern: true };
 

@@ -1,6 +1,7 @@
 import { type Fault, InputError } from '../artifacts/index.js';
 import type { NumericArray } from './dtype.js';
-import { elementCount, emptyTensor, isStrings, type TensorData } from './tensor.js';
+import { emptyTensor } from './tensor.js';
+import { elementCount, isStrings, type TensorData } from './tensor-data.js';
 
 /**
  * stackBatch joins one tensor of several requests along the batch axis, in the order given. Along axis 0 this is one

@@ -1,30 +1,8 @@
 import { setFloat16 } from '@petamoriken/float16';
 import { InputError } from '../artifacts/index.js';
-import { DTYPES, type DtypeInfo, dtypeInfo, type NumericArray, STRING_DTYPE } from './dtype.js';
-
-/** TensorData is a tensor's values with its element type and shape, row-major. Strings are an array of strings. */
-export interface TensorData {
-  readonly dtype: string;
-  readonly dims: readonly number[];
-  readonly data: NumericArray | readonly string[];
-}
-
-/** elementCount gives the number of elements of a shape; 1 for a scalar. */
-export function elementCount(dims: readonly number[]): number {
-  return dims.reduce((product, dim) => product * dim, 1);
-}
-
-/** tensorBytes gives a tensor's bytes as sent. A string takes four for its length, plus its UTF-8 bytes. */
-export function tensorBytes(tensor: TensorData): number {
-  if (isStrings(tensor.data)) {
-    return tensor.data.reduce((bytes, text) => bytes + 4 + Buffer.byteLength(text), 0);
-  }
-  return tensor.data.byteLength;
-}
-
-export function isStrings(data: TensorData['data']): data is readonly string[] {
-  return Array.isArray(data);
-}
+import { DTYPES, type DtypeInfo, dtypeInfo, STRING_DTYPE } from './dtype.js';
+import type { Tensors } from './protocol.js';
+import { elementCount, isStrings, type TensorData } from './tensor-data.js';
 
 /** numericDtype gives a numeric dtype's storage. @throws InputError naming the known dtypes where there is none */
 export function numericDtype(dtype: string): DtypeInfo {
@@ -34,6 +12,20 @@ export function numericDtype(dtype: string): DtypeInfo {
   throw new InputError('make a tensor', [
     { path: '', message: `dtype is "${dtype}"; known types are ${known}` },
   ]);
+}
+
+/**
+ * checkArrays checks that tensors are held in arrays of their dtypes, because who receives them would misread others.
+ * @throws InputError naming a tensor that is not
+ */
+export function checkArrays(tensors: Tensors): void {
+  for (const [path, { dtype, data }] of Object.entries(tensors)) {
+    if (isStrings(data)) continue;
+    const { array } = numericDtype(dtype);
+    if (data instanceof array) continue;
+    const message = `is ${dtype} and held in ${data.constructor.name}, not ${array.name}`;
+    throw new InputError('send a tensor', [{ path, message }]);
+  }
 }
 
 /** emptyTensor makes a tensor of zeros (or of empty strings, or false). */

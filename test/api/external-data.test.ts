@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { deployPlan, partitionModelFile, profileModelFile, solveSpec } from '../../src/api/index.js';
+import { inLongRun } from '../cases.js';
 import { PLAN_PROGRAM } from '../cli/plan.js';
 import * as w from '../onnx/writer.js';
 
@@ -78,7 +79,7 @@ it('deployPlan() and partitionModelFile() refuse external data that changed sinc
   await deployPlan(at('plan.json'), { output: at('other') });
 });
 
-it('plan deploy stopped by Ctrl-C exits with 130 and leaves no folder behind', async () => {
+inLongRun('plan deploy stopped by Ctrl-C exits with 130 and leaves no folder behind', async () => {
   // The file is sparse and would take a minute to hash.
   await truncate(at('weights.bin'), 2 ** 36);
   const args = [PLAN_PROGRAM, 'deploy', at('plan.json'), '-o', at('stopped')];

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { resnet18 } from '../../examples/models/index.js';
 import { validateFiles } from '../../src/api/index.js';
 import type { Profile } from '../../src/artifacts/index.js';
+import { inLongRun } from '../cases.js';
 import { PLAN_PROGRAM, planProcess } from '../cli/plan.js';
 
 let folder: string;
@@ -59,7 +60,7 @@ function rows(profile: Profile): (number | null)[][] {
   return Object.values(profile.devices['cpu:1']?.blockLatencyUs['1'] ?? {});
 }
 
-it('plan profile --resume continues with the measurements of a killed run', async () => {
+inLongRun('plan profile --resume continues with the measurements of a killed run', async () => {
   const { child, ended } = start('killed.json');
   await checkpoint('killed.json', child);
   child.kill('SIGKILL');

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inLongRun } from '../cases.js';
 import { PLAN_PROGRAM, plan } from './plan.js';
 
 const EXAMPLE = new URL('../../examples/pooled/spec.yaml', import.meta.url).pathname;
@@ -59,7 +60,7 @@ describe('plan compare', () => {
     expect([code, stderr.includes(said)]).toEqual([wanted, true]);
   });
 
-  it('prints and writes the rows that are done on Ctrl-C, and exits with 130', async () => {
+  inLongRun('prints and writes the rows that are done on Ctrl-C, and exits with 130', async () => {
     const output = join(folder, 'part.json');
     const args = [
       'compare',

@@ -160,10 +160,15 @@ describe('plan simulate', () => {
     ]);
   });
 
-  it.each([
-    ['a run', ['--duration', '20h'], 'simulation-report'],
-    ['a sweep', ['--sweep', 'load=0.1..1:190', '--duration', '2000s'], 'simulation-sweep'],
-  ])('writes what %s has done by Ctrl-C, and exits with 130', async (_, options, kind) => {
+  const run = ['a run', ['--duration', '20h'], 'simulation-report'] as const;
+  const sweep = [
+    'a sweep',
+    ['--sweep', 'load=0.1..1:190', '--duration', '2000s'],
+    'simulation-sweep',
+  ] as const;
+  it.each(
+    cases([run], [run, sweep]),
+  )('writes what %s has done by Ctrl-C, and exits with 130', async (_, options, kind) => {
     const output = join(folder, `${kind}.json`);
     const args = [PLAN_PROGRAM, 'simulate', EXAMPLE, ...options, '-o', output];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });

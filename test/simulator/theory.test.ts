@@ -13,7 +13,7 @@ interface Row {
 }
 
 /** The length of the runs. Three standard deviations of a mean wait are 1 % of it at length 1. */
-const scale = cases(0.15, 1);
+const scale = cases(0.08, 1);
 const most = 0.01 / Math.sqrt(scale);
 let rows: Row[];
 

@@ -1,0 +1,25 @@
+import type { NumericArray } from './dtype.js';
+
+/** TensorData is a tensor's values with its element type and shape, row-major. Strings are an array of strings. */
+export interface TensorData {
+  readonly dtype: string;
+  readonly dims: readonly number[];
+  readonly data: NumericArray | readonly string[];
+}
+
+/** elementCount gives the number of elements of a shape; 1 for a scalar. */
+export function elementCount(dims: readonly number[]): number {
+  return dims.reduce((product, dim) => product * dim, 1);
+}
+
+/** tensorBytes gives a tensor's bytes as sent. A string takes four for its length, plus its UTF-8 bytes. */
+export function tensorBytes(tensor: TensorData): number {
+  if (isStrings(tensor.data)) {
+    return tensor.data.reduce((bytes, text) => bytes + 4 + Buffer.byteLength(text), 0);
+  }
+  return tensor.data.byteLength;
+}
+
+export function isStrings(data: TensorData['data']): data is readonly string[] {
+  return Array.isArray(data);
+}
