@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cases } from '../cases.js';
 import { PLAN_PROGRAM, plan, planProcess } from './plan.js';
 
 const EXAMPLE = new URL('../../examples/pooled/expected-plan.json', import.meta.url).pathname;
@@ -12,6 +13,13 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inferplan-cli-simulate-'));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const RUN: [string, string[], string] = ['a run', ['--duration', '20h'], 'simulation-report'];
+const SWEEP: [string, string[], string] = [
+  'a sweep',
+  ['--sweep', 'load=0.1..1:190', '--duration', '2000s'],
+  'simulation-sweep',
+];
 
 describe('plan simulate', () => {
   it('needs only the plan, and shows the results by model, part and class', async () => {
@@ -160,14 +168,8 @@ describe('plan simulate', () => {
     ]);
   });
 
-  const run = ['a run', ['--duration', '20h'], 'simulation-report'] as const;
-  const sweep = [
-    'a sweep',
-    ['--sweep', 'load=0.1..1:190', '--duration', '2000s'],
-    'simulation-sweep',
-  ] as const;
   it.each(
-    cases([run], [run, sweep]),
+    cases([RUN], [RUN, SWEEP]),
   )('writes what %s has done by Ctrl-C, and exits with 130', async (_, options, kind) => {
     const output = join(folder, `${kind}.json`);
     const args = [PLAN_PROGRAM, 'simulate', EXAMPLE, ...options, '-o', output];
