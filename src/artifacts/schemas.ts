@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { ValidateFunction } from 'ajv';
+import type { Ajv, ValidateFunction } from 'ajv';
 import type { Bundle } from './bundle.js';
 import type { Cluster } from './cluster.js';
 import type { PooledPlan } from './pooled-plan.js';
@@ -48,18 +48,28 @@ function schemaFolder(): string {
   return import.meta.url.includes('/dist/src/') ? '../../../schemas' : '../../schemas';
 }
 
-let validators: Map<ArtifactKind, ValidateFunction> | undefined;
+let compiler: Ajv | undefined;
 
-/** validatorOf gives a kind's compiled validator. The first call loads ajv and compiles every schema (some 10 ms). */
+/**
+ * validatorOf gives a kind's compiled validator. The first call loads ajv, and the first for a kind compiles its schema
+ * (some 10 ms), so a command pays for the kinds that it reads.
+ */
 export function validatorOf(kind: ArtifactKind): ValidateFunction {
-  validators ??= compileAll();
-  return validators.get(kind) as ValidateFunction;
+  compiler ??= schemaCompiler();
+  return compiler.getSchema(schemaId(kind)) as ValidateFunction;
 }
 
-function compileAll(): Map<ArtifactKind, ValidateFunction> {
-  // ajv is loaded here, not at the top, so that a command that reads no artifact does not pay for it.
+function schemaCompiler(): Ajv {
   const { default: Ajv } = createRequire(import.meta.url)('ajv') as typeof import('ajv');
-  const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true, strictTypes: false });
+  const ajv = new Ajv({
+    allErrors: true,
+    verbose: true,
+    allowUnionTypes: true,
+    strictTypes: false,
+    // The tests check the schemas themselves, and compiling shorter code takes longer than running what is saved.
+    validateSchema: false,
+    code: { optimize: false },
+  });
   for (const kind of ARTIFACT_KINDS) ajv.addSchema(JSON.parse(schemaText(kind)) as object);
-  return new Map(ARTIFACT_KINDS.map((kind) => [kind, ajv.getSchema(schemaId(kind)) as ValidateFunction]));
+  return ajv;
 }
