@@ -34,6 +34,13 @@ export function sloLeaving(problem: PooledProblem, m: number, allowedUs: number)
   return marginIsFixed(problem, m) ? allowedUs + sloMarginUs : allowedUs / (1 - sloMarginUs / sloUs);
 }
 
+/** SloSearch is how a looser SLO is looked for. */
+interface SloSearch {
+  readonly valueAt: (sloUs: number) => AllowedValue;
+  readonly accepts: (value: AllowedValue) => boolean;
+  readonly stopped: () => boolean;
+}
+
 /**
  * The least SLO above a given one, to within `WIDTH`, whose value is accepted. Values only get better as the SLO
  * grows.
@@ -41,15 +48,14 @@ export function sloLeaving(problem: PooledProblem, m: number, allowedUs: number)
  */
 export function looserSlo(
   sloUs: number,
-  valueAt: (sloUs: number) => AllowedValue,
-  accepts: (value: AllowedValue) => boolean,
-  stopped: () => boolean,
+  search: SloSearch,
 ): { sloUs: number; value: AllowedValue } | undefined {
+  const { valueAt, accepts, stopped } = search;
   let below = 0;
   for (const step of STEPS) {
     const value = valueAt(sloUs * (1 + step));
     if (stopped()) return undefined;
-    if (accepts(value)) return halved(sloUs, below, { step, value }, valueAt, accepts, stopped);
+    if (accepts(value)) return halved(sloUs, below, { step, value }, search);
     below = step;
   }
   return undefined;
@@ -59,9 +65,7 @@ function halved(
   sloUs: number,
   from: number,
   to: { step: number; value: AllowedValue },
-  valueAt: (sloUs: number) => AllowedValue,
-  accepts: (value: AllowedValue) => boolean,
-  stopped: () => boolean,
+  { valueAt, accepts, stopped }: SloSearch,
 ): { sloUs: number; value: AllowedValue } | undefined {
   let [below, above] = [from, to];
   while (above.step - below > WIDTH) {
