@@ -81,7 +81,7 @@ function plansToSimulate(): [string, Topology[]][] {
   const profileOf = profilesIn(PUBLISHED);
   for (const models of [1, 3]) {
     const instances = publishedInstances(PUBLISHED).filter((instance) => instance.models.length === models);
-    const plans = instances.flatMap((instance) => publishedPlan(instance, 'reference', profileOf) ?? []);
+    const plans = instances.flatMap((instance) => publishedPlan(instance, 'reference', { profileOf }) ?? []);
     sets.push([`published, models: ${models}`, plans.map((plan) => topologyOf(plan))]);
   }
   return sets;

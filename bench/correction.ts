@@ -86,7 +86,7 @@ function publishedTopologies(): Topology[] {
   const profileOf = profilesIn(FOLDER);
   return publishedInstances(FOLDER)
     .filter(({ models }) => models.length === 1)
-    .flatMap((instance) => publishedPlan(instance, 'reference', profileOf, 0) ?? [])
+    .flatMap((instance) => publishedPlan(instance, 'reference', { profileOf, only: 0 }) ?? [])
     .map((plan) => topologyOf(plan));
 }
 
@@ -143,15 +143,14 @@ function bound(engine: HighsEngine, { models, pools }: Topology, { factor, cv }:
       });
     }
     busy.forEach((terms, k) => {
-      model.addConstraint(`${entry}/stage ${k}`, Number.NEGATIVE_INFINITY, terms, 1);
+      model.addConstraint(`${entry}/stage ${k}`, terms, { upper: 1 });
     });
   }
   const offered = load * throughputRps;
   model.addConstraint(
     'offered',
-    0,
     chances.map(([rate]) => [rate, 1]),
-    offered,
+    { lower: 0, upper: offered },
   );
   model.addObjective('maximize', chances);
   const solved = engine.solve(model);

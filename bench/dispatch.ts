@@ -45,7 +45,7 @@ async function bench(requests: number, json: string | undefined): Promise<void> 
   const rows: Row[] = [];
   if (json !== '-') process.stdout.write('ns/dispatch  probes/dispatch  mean batch  CPU ns/request  plan\n');
   for (const instance of publishedInstances(FOLDER).filter(({ models }) => models.length === 1)) {
-    const plan = publishedPlan(instance, 'reference', profileOf, 0);
+    const plan = publishedPlan(instance, 'reference', { profileOf, only: 0 });
     if (plan === undefined) continue;
     const row = await measured(instance.id, topologyOf(plan), requests);
     rows.push(row);

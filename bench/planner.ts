@@ -148,7 +148,7 @@ function ownCases(highs: HighsEngine): Case[] {
 
 function planCase(highs: HighsEngine, one: Case): PooledOutcome {
   const cluster = one.spec.cluster as Cluster;
-  const problem = resolvePooled(one.spec, cluster, one.profiles, one.name);
+  const problem = resolvePooled(one.spec, { cluster, profiles: one.profiles, where: one.name });
   return planPooled(problem, { highs, clock: () => performance.now(), ...one.options });
 }
 
@@ -162,7 +162,11 @@ function runCase(highs: HighsEngine, one: Case): Row {
   const ms = performance.now() - started;
   const value = planValue(outcome);
   const plan = 'plan' in outcome ? outcome.plan : undefined;
-  const problem = resolvePooled(one.spec, one.spec.cluster as Cluster, one.profiles, one.name);
+  const problem = resolvePooled(one.spec, {
+    cluster: one.spec.cluster as Cluster,
+    profiles: one.profiles,
+    where: one.name,
+  });
   const faults = plan === undefined ? 0 : checkPlan(plan, problem).length;
   const reference = one.reference === undefined ? one.atLeast?.() : referenceValue(one.reference);
   const over = reference === undefined ? undefined : value / reference;

@@ -101,7 +101,7 @@ function evenPlan(devices: number): Topology {
 function publishedTopology(which: string): Topology {
   const instance = publishedInstances(FOLDER).find(({ id }) => id.includes(which));
   if (instance === undefined) throw new Error(`There is no published instance ${which}.`);
-  const plan = publishedPlan(instance, 'reference', profilesIn(FOLDER));
+  const plan = publishedPlan(instance, 'reference', { profileOf: profilesIn(FOLDER) });
   if (plan === undefined) throw new Error('The instance has no reference plan.');
   return topologyOf(plan);
 }

@@ -103,9 +103,14 @@ const row = (name: string, width: number): TensorSpec => ({
 function dense(): MadeModel {
   const graph = new GraphBuilder('dense', 1);
   const x = graph.input('x', 'float32', ['batch', WIDTH]);
-  const hidden = graph.node('MatMul', 'first', [x, graph.weight('w0', [WIDTH, HIDDEN], { reach: 0.5 })]);
-  const positive = graph.node('Relu', 'positive', [hidden]);
-  graph.node('MatMul', 'second', [positive, graph.weight('w1', [HIDDEN, WIDTH], { reach: 0.5 })], {}, 'y');
+  const hidden = graph.node('MatMul', [x, graph.weight('w0', [WIDTH, HIDDEN], { reach: 0.5 })], {
+    name: 'first',
+  });
+  const positive = graph.node('Relu', [hidden], { name: 'positive' });
+  graph.node('MatMul', [positive, graph.weight('w1', [HIDDEN, WIDTH], { reach: 0.5 })], {
+    name: 'second',
+    output: 'y',
+  });
   graph.output('y', ['batch', WIDTH]);
   const blocks = [
     {
@@ -124,8 +129,8 @@ function lookup(): MadeModel {
   const graph = new GraphBuilder('lookup', 1);
   const ids = graph.input('ids', 'int64', ['batch', 2]);
   const table = graph.weight('table', [TABLE_ROWS, TABLE_WIDTH], { reach: 1 });
-  graph.node('Gather', 'find', [table, ids], {}, 'found');
-  graph.node('Neg', 'negate', ['found'], {}, 'y');
+  graph.node('Gather', [table, ids], { name: 'find', output: 'found' });
+  graph.node('Neg', ['found'], { name: 'negate', output: 'y' });
   graph.output('y', ['batch', 2, TABLE_WIDTH]);
   const shape = [1, 2, TABLE_WIDTH];
   const y = { name: 'y', dtype: 'float32', shape, batchAxis: 0 };

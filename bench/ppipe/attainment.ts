@@ -104,7 +104,7 @@ export class Attainment {
     private readonly options: RunOptions,
   ) {
     const { instance, model, plan, rules } = setting;
-    const artifact = publishedPlan(instance, plan, profileOf, model);
+    const artifact = publishedPlan(instance, plan, { profileOf, only: model });
     if (artifact === undefined) throw new Error(`${instance.id} has no plan ${plan}`);
     this.topology = topologyOf(artifact as PooledPlan, { rules });
     this.referenceRps = publishedRps(instance, 'reference')?.[model] as number;

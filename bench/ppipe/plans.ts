@@ -47,19 +47,25 @@ export function publishedRps(instance: Instance, plan: PublishedPlan): readonly 
   return (plan === 'dart-r' ? reference.dartR : reference.noPartitioning)?.throughputRps;
 }
 
+interface PublishedPlanOptions {
+  readonly profileOf: ProfileOf;
+  /**
+   * The index of the one model to keep, as in the published simulations; the GPUs of a plan's models are
+   * disjoint.
+   */
+  readonly only?: number | undefined;
+}
+
 /**
  * publishedPlan turns a published plan into a plan of inferplan. Throughputs and latencies are computed again from the
  * profiles, and every virtual GPU is placed. Throughputs are those that the pipelines can serve. Where one model of
  * three limits the others, they are higher than published for those.
- * @param only index of the one model to keep, as in the published simulations; the GPUs of a plan's models
- *   are disjoint
  * @returns undefined where the plan was not published
  */
 export function publishedPlan(
   instance: Instance,
   plan: PublishedPlan,
-  profileOf: ProfileOf,
-  only?: number,
+  { profileOf, only }: PublishedPlanOptions,
 ): PooledPlan | undefined {
   const published = pipelinesOf(instance, plan);
   if (published === undefined) return undefined;

@@ -67,35 +67,36 @@ export function bert(options: BertOptions = {}): Uint8Array {
 /** scoreMask is 0 for a token that is attended to, and far below 0 for others: [batch, 1, 1, seq]. */
 function scoreMask(graph: GraphBuilder, attended: string): string {
   const axes = graph.integers('mask_axes', [2], [1, 2]);
-  const spread = graph.node('Unsqueeze', 'mask.unsqueeze', [attended, axes]);
-  const float = graph.node('Cast', 'mask.cast', [spread], { to: 1 });
-  const left = graph.node('Sub', 'mask.invert', ['one', float]);
-  return graph.node('Mul', 'mask.scale', [left, graph.floats('masked_score', [], [MASKED_SCORE])]);
+  const spread = graph.node('Unsqueeze', [attended, axes], { name: 'mask.unsqueeze' });
+  const float = graph.node('Cast', [spread], { name: 'mask.cast', attributes: { to: 1 } });
+  const left = graph.node('Sub', ['one', float], { name: 'mask.invert' });
+  return graph.node('Mul', [left, graph.floats('masked_score', [], [MASKED_SCORE])], { name: 'mask.scale' });
 }
 
 /** embeddings sums word, position and token type embeddings (all of type 0) and normalizes the sum. */
 function embeddings(graph: GraphBuilder, ids: string, vocab: number, seq: number, hidden: number): string {
   const table = (name: string, rows: number) =>
     graph.weight(`embeddings.${name}`, [rows, hidden], { reach: 0.05 });
-  const words = graph.node('Gather', 'embeddings.words', [table('word', vocab), ids], { axis: 0 });
+  const words = graph.node('Gather', [table('word', vocab), ids], {
+    name: 'embeddings.words',
+    attributes: { axis: 0 },
+  });
   const [from, to, axes] = [
     graph.integers('first_position', [1], [0]),
     graph.integers('positions', [1], [seq]),
     graph.integers('position_axis', [1], [0]),
   ];
-  const positions = graph.node('Slice', 'embeddings.positions', [
-    table('position', MOST_POSITIONS),
-    from,
-    to,
-    axes,
-  ]);
-  const typeZero = graph.integers('type_zero', [], [0]);
-  const type = graph.node('Gather', 'embeddings.type', [table('token_type', TOKEN_TYPES), typeZero], {
-    axis: 0,
+  const positions = graph.node('Slice', [table('position', MOST_POSITIONS), from, to, axes], {
+    name: 'embeddings.positions',
   });
-  const placed = graph.node('Add', 'embeddings.add_positions', [words, positions]);
-  const sum = graph.node('Add', 'embeddings.add_type', [placed, type]);
-  return layerNorm(graph, 'embeddings.norm', sum, hidden);
+  const typeZero = graph.integers('type_zero', [], [0]);
+  const type = graph.node('Gather', [table('token_type', TOKEN_TYPES), typeZero], {
+    name: 'embeddings.type',
+    attributes: { axis: 0 },
+  });
+  const placed = graph.node('Add', [words, positions], { name: 'embeddings.add_positions' });
+  const sum = graph.node('Add', [placed, type], { name: 'embeddings.add_type' });
+  return layerNorm(graph, sum, { name: 'embeddings.norm', width: hidden });
 }
 
 function encoderLayer(
@@ -108,19 +109,21 @@ function encoderLayer(
 ): string {
   const { hidden } = shape;
   const attended = attention(graph, `${name}.attention`, x, mask, shape);
-  const projected = linear(graph, `${name}.attention.output`, attended, hidden, hidden);
-  const first = graph.node('Add', `${name}.attention.residual`, [projected, x]);
-  const normed = layerNorm(graph, `${name}.attention.norm`, first, hidden);
-  const wide = linear(graph, `${name}.intermediate`, normed, hidden, FEED_FORWARD_FACTOR * hidden);
-  const narrow = linear(
-    graph,
-    `${name}.output`,
-    gelu(graph, `${name}.gelu`, wide),
-    FEED_FORWARD_FACTOR * hidden,
-    hidden,
-  );
-  const second = graph.node('Add', `${name}.output.residual`, [narrow, normed]);
-  return layerNorm(graph, `${name}.output.norm`, second, hidden, output);
+  const projected = linear(graph, attended, { name: `${name}.attention.output`, from: hidden, to: hidden });
+  const first = graph.node('Add', [projected, x], { name: `${name}.attention.residual` });
+  const normed = layerNorm(graph, first, { name: `${name}.attention.norm`, width: hidden });
+  const wide = linear(graph, normed, {
+    name: `${name}.intermediate`,
+    from: hidden,
+    to: FEED_FORWARD_FACTOR * hidden,
+  });
+  const narrow = linear(graph, gelu(graph, `${name}.gelu`, wide), {
+    name: `${name}.output`,
+    from: FEED_FORWARD_FACTOR * hidden,
+    to: hidden,
+  });
+  const second = graph.node('Add', [narrow, normed], { name: `${name}.output.residual` });
+  return layerNorm(graph, second, { name: `${name}.output.norm`, width: hidden, output });
 }
 
 /**
@@ -129,35 +132,43 @@ function encoderLayer(
  */
 function attention(graph: GraphBuilder, name: string, x: string, mask: string, shape: Shape): string {
   const byHead = (part: string, perm: number[]) => {
-    const flat = linear(graph, `${name}.${part}`, x, shape.hidden, shape.hidden);
-    const split = graph.node('Reshape', `${name}.${part}.split`, [flat, 'split_heads']);
-    return graph.node('Transpose', `${name}.${part}.transpose`, [split], { perm });
+    const flat = linear(graph, x, { name: `${name}.${part}`, from: shape.hidden, to: shape.hidden });
+    const split = graph.node('Reshape', [flat, 'split_heads'], { name: `${name}.${part}.split` });
+    return graph.node('Transpose', [split], { name: `${name}.${part}.transpose`, attributes: { perm } });
   };
   const query = byHead('query', [0, 2, 1, 3]);
   const key = byHead('key', [0, 2, 3, 1]);
   const value = byHead('value', [0, 2, 1, 3]);
-  const raw = graph.node('MatMul', `${name}.scores`, [query, key]);
-  const scaled = graph.node('Div', `${name}.scale`, [raw, 'head_scale']);
-  const masked = graph.node('Add', `${name}.mask`, [scaled, mask]);
-  const shares = graph.node('Softmax', `${name}.softmax`, [masked], { axis: -1 });
-  const mixed = graph.node('MatMul', `${name}.context`, [shares, value]);
-  const joined = graph.node('Transpose', `${name}.transpose`, [mixed], { perm: [0, 2, 1, 3] });
-  return graph.node('Reshape', `${name}.join`, [joined, 'join_heads']);
+  const raw = graph.node('MatMul', [query, key], { name: `${name}.scores` });
+  const scaled = graph.node('Div', [raw, 'head_scale'], { name: `${name}.scale` });
+  const masked = graph.node('Add', [scaled, mask], { name: `${name}.mask` });
+  const shares = graph.node('Softmax', [masked], { name: `${name}.softmax`, attributes: { axis: -1 } });
+  const mixed = graph.node('MatMul', [shares, value], { name: `${name}.context` });
+  const joined = graph.node('Transpose', [mixed], {
+    name: `${name}.transpose`,
+    attributes: { perm: [0, 2, 1, 3] },
+  });
+  return graph.node('Reshape', [joined, 'join_heads'], { name: `${name}.join` });
 }
 
 /** gelu is x · ½ (1 + erf(x / √2)), written out as exporters do. */
 function gelu(graph: GraphBuilder, name: string, x: string): string {
-  const scaled = graph.node('Div', `${name}.div`, [x, 'sqrt_two']);
-  const shifted = graph.node('Add', `${name}.add`, [graph.node('Erf', `${name}.erf`, [scaled]), 'one']);
-  return graph.node('Mul', `${name}.half`, [graph.node('Mul', `${name}.mul`, [x, shifted]), 'half']);
+  const scaled = graph.node('Div', [x, 'sqrt_two'], { name: `${name}.div` });
+  const shifted = graph.node('Add', [graph.node('Erf', [scaled], { name: `${name}.erf` }), 'one'], {
+    name: `${name}.add`,
+  });
+  return graph.node('Mul', [graph.node('Mul', [x, shifted], { name: `${name}.mul` }), 'half'], {
+    name: `${name}.half`,
+  });
 }
 
 /** pooler passes the first token's state through a tanh layer. */
 function pooler(graph: GraphBuilder, x: string, hidden: number): void {
-  const first = graph.node('Gather', 'pooler.first', [x, graph.integers('first_token', [], [0])], {
-    axis: 1,
+  const first = graph.node('Gather', [x, graph.integers('first_token', [], [0])], {
+    name: 'pooler.first',
+    attributes: { axis: 1 },
   });
-  const dense = linear(graph, 'pooler.dense', first, hidden, hidden);
-  graph.node('Tanh', 'pooler.tanh', [dense], {}, 'pooler_output');
+  const dense = linear(graph, first, { name: 'pooler.dense', from: hidden, to: hidden });
+  graph.node('Tanh', [dense], { name: 'pooler.tanh', output: 'pooler_output' });
   graph.output('pooler_output', ['batch', hidden]);
 }

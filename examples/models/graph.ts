@@ -18,6 +18,13 @@ export interface Draw {
   readonly reach: number;
 }
 
+export interface NodeOptions {
+  readonly name: string;
+  readonly attributes?: Readonly<Record<string, Attribute>>;
+  /** The name of the node's one output: `<name>_out` by default. */
+  readonly output?: string | undefined;
+}
+
 /**
  * GraphBuilder writes an ONNX graph node by node. Operators take their inputs' names and return their
  * output's name. Each weight has its own random stream, named after the tensor, so that changing one leaves
@@ -59,14 +66,9 @@ export class GraphBuilder {
     return this.#initializer(name, DataType.INT64, dims, BigInt64Array.from(values, BigInt));
   }
 
-  /** node adds a node called `name`. Its one output has the same name, unless `output` gives another. */
-  node(
-    op: string,
-    name: string,
-    inputs: readonly string[],
-    attributes: Readonly<Record<string, Attribute>> = {},
-    output = `${name}_out`,
-  ): string {
+  /** node adds a node, and returns the name of its output. */
+  node(op: string, inputs: readonly string[], options: NodeOptions): string {
+    const { name, attributes = {}, output = `${name}_out` } = options;
     this.#nodes.push({
       name,
       opType: op,

@@ -39,7 +39,7 @@ export function mobilenetv2(options: ImageOptions = {}): Uint8Array {
   }
   const last = ofEight(LAST_CHANNELS * Math.max(1, widthMultiplier));
   x = convNormClip(graph, 'head', x, { in: width, out: last, kernel: 1 });
-  pooledClassifier(graph, x, last, classes);
+  pooledClassifier(graph, x, { channels: last, classes });
   return graph.bytes();
 }
 
@@ -59,15 +59,22 @@ function invertedResidual(graph: GraphBuilder, name: string, x: string, shape: B
   }
   const depthwise = { in: wide, out: wide, kernel: 3, stride, groups: wide };
   branch = convNormClip(graph, `${name}.depthwise`, branch, depthwise);
-  branch = conv(graph, `${name}.project`, branch, { in: wide, out: to, kernel: 1, linear: true });
+  branch = conv(graph, branch, { name: `${name}.project`, in: wide, out: to, kernel: 1, linear: true });
   const residual = stride === 1 && from === to;
-  branch = batchNorm(graph, `${name}.project_bn`, branch, to, residual ? RESIDUAL_GAIN : 1);
-  return residual ? graph.node('Add', `${name}.add`, [x, branch]) : branch;
+  branch = batchNorm(graph, branch, {
+    name: `${name}.project_bn`,
+    channels: to,
+    gain: residual ? RESIDUAL_GAIN : 1,
+  });
+  return residual ? graph.node('Add', [x, branch], { name: `${name}.add` }) : branch;
 }
 
 function convNormClip(graph: GraphBuilder, name: string, x: string, shape: ConvShape): string {
-  const normed = batchNorm(graph, `${name}_bn`, conv(graph, name, x, shape), shape.out);
-  return graph.node('Clip', `${name}_relu6`, [normed, 'zero', 'six']);
+  const normed = batchNorm(graph, conv(graph, x, { name, ...shape }), {
+    name: `${name}_bn`,
+    channels: shape.out,
+  });
+  return graph.node('Clip', [normed, 'zero', 'six'], { name: `${name}_relu6` });
 }
 
 /**

@@ -29,9 +29,12 @@ export function resnet18(options: ImageOptions = {}): Uint8Array {
     Math.max(8, Math.round(channels * widthMultiplier)),
   );
   let x = graph.input('image', 'float32', ['batch', 3, image, image]);
-  x = conv(graph, 'conv1', x, { in: 3, out: first, kernel: 7, stride: 2 });
-  x = relu(graph, 'relu1', batchNorm(graph, 'bn1', x, first));
-  x = graph.node('MaxPool', 'maxpool', [x], { kernel_shape: [3, 3], strides: [2, 2], pads: [1, 1, 1, 1] });
+  x = conv(graph, x, { name: 'conv1', in: 3, out: first, kernel: 7, stride: 2 });
+  x = relu(graph, batchNorm(graph, x, { name: 'bn1', channels: first }), 'relu1');
+  x = graph.node('MaxPool', [x], {
+    name: 'maxpool',
+    attributes: { kernel_shape: [3, 3], strides: [2, 2], pads: [1, 1, 1, 1] },
+  });
   let width = first;
   [first, ...later].forEach((channels, stage) => {
     for (let block = 0; block < BLOCKS_PER_STAGE; block++) {
@@ -40,7 +43,7 @@ export function resnet18(options: ImageOptions = {}): Uint8Array {
       width = channels;
     }
   });
-  pooledClassifier(graph, x, width, classes);
+  pooledClassifier(graph, x, { channels: width, classes });
   return graph.bytes();
 }
 
@@ -52,14 +55,14 @@ function basicBlock(
   to: number,
   stride: number,
 ): string {
-  let branch = conv(graph, `${name}.conv1`, x, { in: from, out: to, kernel: 3, stride });
-  branch = relu(graph, `${name}.relu1`, batchNorm(graph, `${name}.bn1`, branch, to));
-  branch = conv(graph, `${name}.conv2`, branch, { in: to, out: to, kernel: 3, linear: true });
-  branch = batchNorm(graph, `${name}.bn2`, branch, to, RESIDUAL_GAIN);
+  let branch = conv(graph, x, { name: `${name}.conv1`, in: from, out: to, kernel: 3, stride });
+  branch = relu(graph, batchNorm(graph, branch, { name: `${name}.bn1`, channels: to }), `${name}.relu1`);
+  branch = conv(graph, branch, { name: `${name}.conv2`, in: to, out: to, kernel: 3, linear: true });
+  branch = batchNorm(graph, branch, { name: `${name}.bn2`, channels: to, gain: RESIDUAL_GAIN });
   let skip = x;
   if (stride !== 1 || from !== to) {
-    skip = conv(graph, `${name}.downsample`, x, { in: from, out: to, kernel: 1, stride, linear: true });
-    skip = batchNorm(graph, `${name}.downsample_bn`, skip, to);
+    skip = conv(graph, x, { name: `${name}.downsample`, in: from, out: to, kernel: 1, stride, linear: true });
+    skip = batchNorm(graph, skip, { name: `${name}.downsample_bn`, channels: to });
   }
-  return relu(graph, `${name}.relu2`, graph.node('Add', `${name}.add`, [branch, skip]));
+  return relu(graph, graph.node('Add', [branch, skip], { name: `${name}.add` }), `${name}.relu2`);
 }

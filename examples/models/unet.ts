@@ -22,31 +22,37 @@ export function unet(options: ImageOptions = {}): Uint8Array {
   widths.forEach((channels, level) => {
     x = doubleConv(graph, `down${level}`, x, width, channels);
     skips.push(x);
-    x = graph.node('MaxPool', `pool${level}`, [x], { kernel_shape: [2, 2], strides: [2, 2] });
+    x = graph.node('MaxPool', [x], {
+      name: `pool${level}`,
+      attributes: { kernel_shape: [2, 2], strides: [2, 2] },
+    });
     width = channels;
   });
   x = doubleConv(graph, 'bottom', x, width, width * 2);
   for (let level = UNET_DEPTH - 1; level >= 0; level--) {
     const channels = widths[level]!;
     x = upsample(graph, `up${level}`, x, channels * 2, channels);
-    x = graph.node('Concat', `concat${level}`, [skips[level]!, x], { axis: 1 });
+    x = graph.node('Concat', [skips[level]!, x], { name: `concat${level}`, attributes: { axis: 1 } });
     x = doubleConv(graph, `merge${level}`, x, channels * 2, channels);
   }
   const head = { in: first, out: classes, kernel: 1, bias: true, linear: true, output: 'mask_logits' };
-  graph.output(conv(graph, 'classes', x, head), ['batch', classes, image, image]);
+  graph.output(conv(graph, x, { name: 'classes', ...head }), ['batch', classes, image, image]);
   return graph.bytes();
 }
 
 function doubleConv(graph: GraphBuilder, name: string, x: string, from: number, to: number): string {
-  const first = conv(graph, `${name}.conv1`, x, { in: from, out: to, kernel: 3, bias: true });
-  const middle = relu(graph, `${name}.relu1`, first);
-  const second = conv(graph, `${name}.conv2`, middle, { in: to, out: to, kernel: 3, bias: true });
-  return relu(graph, `${name}.relu2`, second);
+  const first = conv(graph, x, { name: `${name}.conv1`, in: from, out: to, kernel: 3, bias: true });
+  const middle = relu(graph, first, `${name}.relu1`);
+  const second = conv(graph, middle, { name: `${name}.conv2`, in: to, out: to, kernel: 3, bias: true });
+  return relu(graph, second, `${name}.relu2`);
 }
 
 /** upsample doubles the size and halves the channels by a learnt 2 × 2 kernel. */
 function upsample(graph: GraphBuilder, name: string, x: string, from: number, to: number): string {
   const weight = graph.weight(`${name}.weight`, [from, to, 2, 2], { reach: Math.sqrt(3 / from) });
   const bias = graph.weight(`${name}.bias`, [to], { reach: 0.1 });
-  return graph.node('ConvTranspose', name, [x, weight, bias], { kernel_shape: [2, 2], strides: [2, 2] });
+  return graph.node('ConvTranspose', [x, weight, bias], {
+    name,
+    attributes: { kernel_shape: [2, 2], strides: [2, 2] },
+  });
 }

@@ -37,7 +37,7 @@ export function emptyTensor(dtype: string, dims: readonly number[]): TensorData 
 
 /** filledTensor makes a tensor whose every element is `value`. */
 export function filledTensor(dtype: string, dims: readonly number[], value: number): TensorData {
-  return randomTensor(dtype, dims, () => 0, { low: value, high: value });
+  return randomTensor({ dtype, dims }, () => 0, { low: value, high: value });
 }
 
 /** ValueRange is the bounds [low, high) of random values. */
@@ -52,8 +52,7 @@ export interface ValueRange {
  * @param nextUnit a stream of numbers in [0, 1)
  */
 export function randomTensor(
-  dtype: string,
-  dims: readonly number[],
+  { dtype, dims }: Pick<TensorData, 'dtype' | 'dims'>,
   nextUnit: () => number,
   range?: ValueRange,
 ): TensorData {

@@ -279,7 +279,7 @@ function randomInputs(model: RemoteModel, rows: number, seed: number): Tensors[]
         const dims = dimsOf(spec, rows);
         const value =
           fill === undefined
-            ? randomTensor(spec.dtype, dims, stream.uniform)
+            ? randomTensor({ dtype: spec.dtype, dims }, stream.uniform)
             : filledTensor(spec.dtype, dims, fill);
         return [spec.name, value];
       }),

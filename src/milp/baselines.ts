@@ -166,7 +166,7 @@ function bestPairs(
     const terms = items.flatMap(({ classes }, i): Term[] =>
       classes.includes(k) ? [[counts[i] as number, 1]] : [],
     );
-    model.addConstraint(`GPUs of class ${k}`, -Infinity, terms, n);
+    model.addConstraint(`GPUs of class ${k}`, terms, { upper: n });
   });
   const unit = powerOfTwo(Math.max(0, ...items.map(({ rps }) => rps)));
   model.addObjective(

@@ -194,7 +194,9 @@ function startColumns(
   return outcome.plan.models.flatMap(({ pipelines }, m) => {
     const { profile } = problem.models[m] as ProblemModel;
     const ends = layered ? blockEnds(profile) : Int32Array.from(profile.blocks, (___, b) => b + 1);
-    return pipelines.flatMap((one) => plannedColumn(tables[m] as ModelTable, planner, one, ends) ?? []);
+    return pipelines.flatMap(
+      (one) => plannedColumn(tables[m] as ModelTable, { pipeline: one, ends }, planner) ?? [],
+    );
   });
 }
 
@@ -292,7 +294,7 @@ function priced(search: IntegerSearch, { classes }: ProblemTables, plan: PlanBod
 }
 
 function objectiveOf(search: IntegerSearch, value: number, proved: number): PlanObjective {
-  const bound = consistent(search, proved, value, SOLVER_TOLERANCE);
+  const bound = consistent(search, { bound: proved, value, tolerance: SOLVER_TOLERANCE });
   const gap = Math.min(Number.MAX_VALUE, gapOf(search, value, bound));
   return { kind: search.problem.planner.objective, value, bound, gap };
 }

@@ -52,7 +52,7 @@ export function requestFor(
       const stream = streamOf(SEED, `request ${number} input ${name}`);
       const value = fill[name];
       if (value !== undefined) return [name, filledTensor(dtype, shape, value)];
-      return [name, given[name] ?? randomTensor(dtype, shape, () => stream.uniform())];
+      return [name, given[name] ?? randomTensor({ dtype, dims: shape }, () => stream.uniform())];
     }),
   );
 }

@@ -70,5 +70,5 @@ function resolvedAgain({ cluster, models, planner }: PooledProblem): PooledProbl
     planner: sloMarginMs === undefined ? rest : { ...rest, sloMarginMs },
   };
   const profiles = models.map(({ profile }) => ({ profile, path: profile.model.name }));
-  return resolvePooled(spec, cluster, profiles, 'again');
+  return resolvePooled(spec, { cluster, profiles, where: 'again' });
 }

@@ -49,7 +49,10 @@ function request({ inputInfo }: LoadedModel, seed: number): Tensors {
   return Object.fromEntries(
     inputInfo.map(({ name, dtype, shape }) => {
       const dims = [1, ...(shape!.slice(1) as number[])];
-      const tensor = randomTensor(dtype!, dims, uniform, { low: 0, high: dtype === 'int64' ? 500 : 1 });
+      const tensor = randomTensor({ dtype: dtype!, dims }, uniform, {
+        low: 0,
+        high: dtype === 'int64' ? 500 : 1,
+      });
       if (name !== 'attention_mask') return [name, tensor];
       const mask = BigInt64Array.from({ length: dims[1]! }, (_, i) => (i < (dims[1]! * 2) / 3 ? 1n : 0n));
       return [name, { ...tensor, data: mask }];

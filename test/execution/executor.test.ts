@@ -81,7 +81,7 @@ describe('Executor.run()', () => {
       const path = folder.write(`${dtype}.onnx`, unary('Identity', dtype, ['n', 2]));
       const { model } = await executor.load(path);
       for (const n of [0, 3]) {
-        const x = randomTensor(dtype, [n, 2], () => (next++ % 10) / 10);
+        const x = randomTensor({ dtype, dims: [n, 2] }, () => (next++ % 10) / 10);
         expect((await executor.run(model, { x })).outputs.y, `${dtype}[${n}, 2]`).toEqual(x);
       }
     }

@@ -33,7 +33,10 @@ function someTensors(int: (low: number, high: number) => number): Tensors {
   return Object.fromEntries(
     Array.from({ length: count }, (_, i) => [
       `tensor ${i} é`,
-      randomTensor(names[int(0, names.length - 1)]!, [int(0, 3), int(1, 40)], () => int(0, 99) / 100),
+      randomTensor(
+        { dtype: names[int(0, names.length - 1)]!, dims: [int(0, 3), int(1, 40)] },
+        () => int(0, 99) / 100,
+      ),
     ]),
   );
 }

@@ -30,7 +30,7 @@ describe('generated models', () => {
 
   it('spend the whole run in nodes and the gaps after them, at every optimization', async () => {
     const path = await written('chain.onnx', convChain(6, 64));
-    const data = randomTensor('float32', [1, 3, 64, 64], uniform);
+    const data = randomTensor({ dtype: 'float32', dims: [1, 3, 64, 64] }, uniform);
     for (const optimization of ['disabled', 'all'] as const) {
       const { nodes, runUs } = await executor.nodeTimings(path, { data }, { runs: 5, optimization });
       const shares = runUs.map((us, run) => {
@@ -45,7 +45,7 @@ describe('generated models', () => {
 
   it('count the nodes inside an If once', async () => {
     const path = await written('choosing.onnx', choosing());
-    const x = randomTensor('float32', [2, 3], uniform);
+    const x = randomTensor({ dtype: 'float32', dims: [2, 3] }, uniform);
     const { nodes, runUs } = await executor.nodeTimings(path, { x }, { runs: 3, optimization: 'disabled' });
     expect(nodes.map(({ op }) => op).toSorted()).toEqual(['Add', 'Greater', 'If', 'ReduceSum', 'Sub']);
     runUs.forEach((us, run) => {
@@ -57,7 +57,7 @@ describe('generated models', () => {
 describe.runIf(existsSync(models))('published models:', () => {
   const path = (name: string) => fileURLToPath(new URL(name, models));
   const { uniform } = streamOf(1, 'inputs');
-  const image = (batch: number) => randomTensor('float32', [batch, 3, 227, 227], uniform);
+  const image = (batch: number) => randomTensor({ dtype: 'float32', dims: [batch, 3, 227, 227] }, uniform);
   let executor: Executor;
   beforeAll(async () => {
     executor = await startExecutor({ provider: 'cpu', threads: 1 });
@@ -97,8 +97,8 @@ describe.runIf(existsSync(models))('published models:', () => {
 
   it('silero_vad’s nodes inside nested Ifs are counted once', async () => {
     const feeds = {
-      input: randomTensor('float32', [1, 512], uniform),
-      state: randomTensor('float32', [2, 1, 128], uniform),
+      input: randomTensor({ dtype: 'float32', dims: [1, 512] }, uniform),
+      state: randomTensor({ dtype: 'float32', dims: [2, 1, 128] }, uniform),
       sr: { dtype: 'int64', dims: [], data: BigInt64Array.of(16_000n) },
     };
     const options = { runs: 3, optimization: 'disabled' as const };

@@ -51,7 +51,7 @@ describe('stackBatch() and splitBatch()', () => {
       const dims = Array.from({ length: rank }, () => int(seed % 7 === 0 ? 0 : 1, 4));
       const rows = Array.from({ length: int(1, 5) }, () => int(1, 3));
       const parts = rows.map((n) =>
-        randomTensor(dtype, dims.with(axis, n), unit, { low: 0, high: dtype === 'bool' ? 2 : 100 }),
+        randomTensor({ dtype, dims: dims.with(axis, n) }, unit, { low: 0, high: dtype === 'bool' ? 2 : 100 }),
       );
       const stacked = stackBatch(parts, axis);
       expect(stacked.dims[axis], `seed ${seed}`).toBe(rows.reduce((a, b) => a + b));
@@ -67,7 +67,7 @@ describe('stackBatch() and splitBatch()', () => {
   });
 
   it('refuse parts of unlike dtypes or shapes, naming each', () => {
-    const part = (dtype: string, dims: number[]) => randomTensor(dtype, dims, () => 0.5);
+    const part = (dtype: string, dims: number[]) => randomTensor({ dtype, dims }, () => 0.5);
     const parts = [
       part('float32', [1, 3]),
       part('float32', [2, 3]),
@@ -83,8 +83,8 @@ describe('stackBatch() and splitBatch()', () => {
 
 describe('tensors', () => {
   it('have as many bytes as are sent, with lengths for strings', () => {
-    expect(tensorBytes(randomTensor('float16', [2, 3], () => 0.5))).toBe(12);
-    expect(tensorBytes(randomTensor('int64', [], () => 0.5))).toBe(8);
+    expect(tensorBytes(randomTensor({ dtype: 'float16', dims: [2, 3] }, () => 0.5))).toBe(12);
+    expect(tensorBytes(randomTensor({ dtype: 'int64', dims: [] }, () => 0.5))).toBe(8);
     expect(tensorBytes({ dtype: 'string', dims: [2], data: ['é', 'ab'] })).toBe(4 + 2 + 4 + 2);
   });
 
@@ -97,11 +97,14 @@ describe('tensors', () => {
 
   it('hold random values within the range that is valid for the dtype', () => {
     const { unit } = stream(1);
-    const ids = randomTensor('int64', [1000], unit, { low: 5, high: 9 }).data as BigInt64Array;
+    const ids = randomTensor({ dtype: 'int64', dims: [1000] }, unit, { low: 5, high: 9 })
+      .data as BigInt64Array;
     expect(new Set(ids)).toEqual(new Set([5n, 6n, 7n, 8n]));
-    expect(new Set<unknown>(randomTensor('bool', [100], unit).data)).toEqual(new Set([0, 1]));
-    const halves = new Set<unknown>(randomTensor('float16', [100], () => 0.5).data);
+    expect(new Set<unknown>(randomTensor({ dtype: 'bool', dims: [100] }, unit).data)).toEqual(
+      new Set([0, 1]),
+    );
+    const halves = new Set<unknown>(randomTensor({ dtype: 'float16', dims: [100] }, () => 0.5).data);
     expect(halves).toEqual(new Set([0x3800]));
-    expect(() => randomTensor('float8', [1], unit)).toThrow(/known types are float32/);
+    expect(() => randomTensor({ dtype: 'float8', dims: [1] }, unit)).toThrow(/known types are float32/);
   });
 });

@@ -37,7 +37,7 @@ function problemWith(absurd: Absurd, planner: PooledSpec['planner']): PooledProb
     path: `${name}.json`,
   }));
   const spec: PooledSpec = { kind: 'pooled', cluster, models, planner: { sloMargin: 0.1, ...planner } };
-  return resolvePooled(spec, cluster, profiles, 'spec.yaml');
+  return resolvePooled(spec, { cluster, profiles, where: 'spec.yaml' });
 }
 
 function slower(profile: Profile, factor: number): Profile {

@@ -57,5 +57,5 @@ export function problemByHand(
     planner: { ...margin, ...planner },
   };
   const profiles = models.map((model) => ({ profile: profileByHand(model), path: model.name }));
-  return resolvePooled(spec, cluster, profiles, 'by hand');
+  return resolvePooled(spec, { cluster, profiles, where: 'by hand' });
 }

@@ -24,7 +24,7 @@ beforeAll(async () => {
 function problemOf(instance: Instance): PooledProblem {
   const { spec, cluster } = specOf(instance);
   const profiles = instance.models.map(({ model }) => readProfile(FOLDER, model));
-  return resolvePooled(spec, cluster, profiles, instance.id);
+  return resolvePooled(spec, { cluster, profiles, where: instance.id });
 }
 
 describe.runIf(there)('on the published instances', () => {

@@ -83,10 +83,9 @@ export function randomProblem(
     };
   });
   const spec: PooledSpec = { kind: 'pooled', cluster, models, planner: { sloMargin: 0.1, ...planner } };
-  return resolvePooled(
-    spec,
+  return resolvePooled(spec, {
     cluster,
-    profiles.map((profile) => ({ profile, path: `${profile.model.name}.json` })),
-    `seed ${seed}`,
-  );
+    profiles: profiles.map((profile) => ({ profile, path: `${profile.model.name}.json` })),
+    where: `seed ${seed}`,
+  });
 }

@@ -20,10 +20,10 @@ describe('publishedPlan() of a generated instance', () => {
     profile: madeProfileOf(model),
     path: model,
   }));
-  const problem = resolvePooled(spec, cluster, profiles, 'made');
+  const problem = resolvePooled(spec, { cluster, profiles, where: 'made' });
 
   test.each(PUBLISHED_PLANS)('gives the plan %s with the figures worked out by hand', (name) => {
-    const plan = publishedPlan(MADE_INSTANCE, name, madeProfileOf)!;
+    const plan = publishedPlan(MADE_INSTANCE, name, { profileOf: madeProfileOf })!;
     for (const { throughputRps } of plan.models) expect(throughputRps).toBeCloseTo(MADE_RPS[name], 6);
     expect(plan.objective.value).toBeCloseTo(MADE_RPS[name], 6);
     expect(publishedRps(MADE_INSTANCE, name)).toEqual(MADE_INSTANCE.models.map(() => MADE_RPS[name]));
@@ -35,7 +35,7 @@ describe('publishedPlan() of a generated instance', () => {
   test('gives undefined where a plan was not published, and throws where a plan does not reach its published throughput', () => {
     const { dartR: _, ...reference } = MADE_INSTANCE.reference;
     const bare = { ...MADE_INSTANCE, reference };
-    expect(publishedPlan(bare, 'dart-r', madeProfileOf)).toBeUndefined();
+    expect(publishedPlan(bare, 'dart-r', { profileOf: madeProfileOf })).toBeUndefined();
     expect(publishedRps(bare, 'dart-r')).toBeUndefined();
     const [first] = reference.pipelines;
     const boasting = first!.map((pipeline) => ({ ...pipeline, throughputRps: 2001 }));
@@ -43,14 +43,14 @@ describe('publishedPlan() of a generated instance', () => {
       ...bare,
       reference: { ...reference, pipelines: [boasting, ...reference.pipelines.slice(1)] },
     };
-    expect(() => publishedPlan(wrong, 'reference', madeProfileOf)).toThrow(
+    expect(() => publishedPlan(wrong, 'reference', { profileOf: madeProfileOf })).toThrow(
       /made_A-B_3 is published at 2001 and comes to 2000 rps/,
     );
   });
 
   test('keeps one model of several, on servers of its own', () => {
-    const all = publishedPlan(MADE_INSTANCE, 'reference', madeProfileOf)!;
-    const one = publishedPlan(MADE_INSTANCE, 'reference', madeProfileOf, 1)!;
+    const all = publishedPlan(MADE_INSTANCE, 'reference', { profileOf: madeProfileOf })!;
+    const one = publishedPlan(MADE_INSTANCE, 'reference', { profileOf: madeProfileOf, only: 1 })!;
     expect(one.models).toEqual([all.models[1]]);
     expect(one.placement.every(({ model }) => model === 0)).toBe(true);
     expect(one.placement).toHaveLength(4);
@@ -64,9 +64,9 @@ describe.runIf(existsSync(SHARED))('publishedPlan()', () => {
     for (const instance of publishedInstances(FOLDER)) {
       const { spec, cluster } = specOf(instance);
       const profiles = instance.models.map(({ model }) => ({ profile: profileOf(model), path: model }));
-      const problem = resolvePooled(spec, cluster, profiles, instance.id);
+      const problem = resolvePooled(spec, { cluster, profiles, where: instance.id });
       for (const name of PUBLISHED_PLANS) {
-        const plan = publishedPlan(instance, name, profileOf);
+        const plan = publishedPlan(instance, name, { profileOf });
         const wanted = publishedRps(instance, name);
         expect(plan === undefined).toBe(wanted === undefined);
         if (plan === undefined) continue;
@@ -88,8 +88,8 @@ describe.runIf(existsSync(SHARED))('publishedPlan()', () => {
   test('keeps one model of several, on servers of its own', () => {
     const profileOf = profilesIn(FOLDER);
     const instance = publishedInstances(FOLDER).find(({ models }) => models.length === 3);
-    const all = publishedPlan(instance!, 'reference', profileOf)!;
-    const one = publishedPlan(instance!, 'reference', profileOf, 1)!;
+    const all = publishedPlan(instance!, 'reference', { profileOf })!;
+    const one = publishedPlan(instance!, 'reference', { profileOf, only: 1 })!;
     expect(one.models).toEqual([all.models[1]]);
     expect(one.placement.every(({ model }) => model === 0)).toBe(true);
     expect(one.placement.length).toBe(all.placement.filter(({ model }) => model === 1).length);

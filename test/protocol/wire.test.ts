@@ -6,7 +6,9 @@ import { streamOf } from '../../src/random/index.js';
 const stream = streamOf(1, 'wire');
 const words: TensorData = { dtype: 'string', dims: [3], data: ['', 'naïve', '日本 "x"'] };
 const tensors = [
-  ...Object.keys(DTYPES).map((dtype) => randomTensor(dtype, [2, 3], stream.uniform, { low: 0, high: 2 })),
+  ...Object.keys(DTYPES).map((dtype) =>
+    randomTensor({ dtype, dims: [2, 3] }, stream.uniform, { low: 0, high: 2 }),
+  ),
   words,
 ];
 

@@ -69,7 +69,7 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
   const cases = compareCases(loaded, { mixes, budget: options.budget, sweeps: options.sweeps ?? [] });
   const { resolvePooled } = await import('../../milp/index.js');
   const resolve = ({ spec, cluster }: Pick<CompareCase, 'spec' | 'cluster'>): PooledProblem =>
-    resolvePooled(spec, cluster, loaded.profiles, path);
+    resolvePooled(spec, { cluster, profiles: loaded.profiles, where: path });
   resolve({
     spec: loaded.spec.value,
     cluster: wholeCatalogue(loaded, mixes.length > 0 || options.budget !== undefined),

@@ -158,7 +158,7 @@ async function readBack(
   const { resolvePooled } = await import('../../milp/index.js');
   const measured = profiles.map(({ value, path }) => ({ profile: value, path }));
   try {
-    resolvePooled(spec, cluster, measured, 'the profiles');
+    resolvePooled(spec, { cluster, profiles: measured, where: 'the profiles' });
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     const advice = profiles.some(({ value }) => value.measurement?.complete === false)

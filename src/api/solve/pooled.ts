@@ -39,7 +39,7 @@ export interface LoadedProblem {
 export async function loadProblem(path: string): Promise<LoadedProblem> {
   const { spec, cluster, profiles, read, inputs } = await loadPooled(path);
   const { resolvePooled } = await import('../../milp/index.js');
-  return { problem: resolvePooled(spec.value, cluster, profiles, path), read, inputs };
+  return { problem: resolvePooled(spec.value, { cluster, profiles, where: path }), read, inputs };
 }
 
 /**

@@ -13,7 +13,11 @@ export const TOLERANCE = 1e-9;
  * same reports a figure that differs from the expected one by more than a part in 10⁹. A figure that should be 0 must
  * be 0.
  */
-export function same(told: Told, at: string, is: number, should: number): void {
+export function same(
+  told: Told,
+  at: string,
+  { is, should }: { readonly is: number; readonly should: number },
+): void {
   const off = Math.abs(is - should);
   if (!(off <= TOLERANCE * Math.abs(should))) told.push(fault(`is ${is}, recomputed ${should}`, at));
 }

@@ -55,12 +55,12 @@ function checkModel(
 ): void {
   if (planned.name !== model.name)
     told.push(fault(`is ${planned.name}; the spec has ${model.name}`, `${at}/name`));
-  same(told, `${at}/sloMs`, planned.sloMs, model.sloUs / 1000);
-  same(told, `${at}/sloMarginMs`, planned.sloMarginMs, model.sloMarginUs / 1000);
-  same(told, `${at}/weight`, planned.weight, model.weight);
+  same(told, `${at}/sloMs`, { is: planned.sloMs, should: model.sloUs / 1000 });
+  same(told, `${at}/sloMarginMs`, { is: planned.sloMarginMs, should: model.sloMarginUs / 1000 });
+  same(told, `${at}/weight`, { is: planned.weight, should: model.weight });
   checkFormation(planned, model, at, told);
   const sum = planned.pipelines.reduce((total, p) => total + p.throughputRps, 0);
-  same(told, `${at}/throughputRps`, planned.throughputRps, sum);
+  same(told, `${at}/throughputRps`, { is: planned.throughputRps, should: sum });
   planned.pipelines.forEach((pipeline, i) => {
     checkPipeline(pipeline, planned, model, problem, `${at}/pipelines/${i}`, told);
   });
@@ -82,14 +82,13 @@ function checkFormation(
   told: Told,
 ): void {
   const perRequest = planned.batchFormationUsPerRequest ?? 0;
-  if (batchFormation === 'none') same(told, `${at}/batchFormationUsPerRequest`, perRequest, 0);
+  if (batchFormation === 'none')
+    same(told, `${at}/batchFormationUsPerRequest`, { is: perRequest, should: 0 });
   else if (typeof batchFormation.estimatedRps === 'number')
-    same(
-      told,
-      `${at}/batchFormationUsPerRequest`,
-      perRequest,
-      (batchFormation.factor / batchFormation.estimatedRps) * 1e6,
-    );
+    same(told, `${at}/batchFormationUsPerRequest`, {
+      is: perRequest,
+      should: (batchFormation.factor / batchFormation.estimatedRps) * 1e6,
+    });
 }
 
 function checkPipeline(
@@ -104,7 +103,7 @@ function checkPipeline(
   const { planner } = problem;
   if (partitions.length > planner.maxPartitions)
     told.push(fault(`has ${partitions.length} partitions, more than ${planner.maxPartitions}`, at));
-  same(told, `${at}/batch`, pipeline.batch, partitions[0]?.batch ?? 0);
+  same(told, `${at}/batch`, { is: pipeline.batch, should: partitions[0]?.batch ?? 0 });
   if (planner.unifiedBatch && partitions.some(({ batch }) => batch !== pipeline.batch))
     told.push(fault(`has batches ${partitions.map(({ batch }) => batch).join(', ')}, not one`, at));
   checkCuts(partitions, model.profile, problem, at, told);
@@ -117,10 +116,10 @@ function checkPipeline(
     totalUs += seen.latencyUs + seen.transferUs;
     slowest = Math.min(slowest, seen.throughputRps);
   });
-  same(told, `${at}/latencyUs`, pipeline.latencyUs, totalUs);
+  same(told, `${at}/latencyUs`, { is: pipeline.latencyUs, should: totalUs });
   // A pipeline may be held back so that another class serves its minimum share.
   const mayWait = Object.keys(model.minShare).length > 0 && pipeline.throughputRps < slowest;
-  if (!mayWait) same(told, `${at}/throughputRps`, pipeline.throughputRps, slowest);
+  if (!mayWait) same(told, `${at}/throughputRps`, { is: pipeline.throughputRps, should: slowest });
   const largest = Math.max(...partitions.map(({ batch }) => batch));
   const formationUs = (planned.batchFormationUsPerRequest ?? 0) * (largest - 1);
   const allowedUs = model.sloUs - model.sloMarginUs;
@@ -178,13 +177,13 @@ function checkPartition(
     told.push(
       fault(`is ${partition.virtual}, which is not a virtual size of ${partition.device}`, `${at}/virtual`),
     );
-  same(told, `${at}/gpus`, partition.gpus, partition.virtualGpus / partition.virtual);
+  same(told, `${at}/gpus`, { is: partition.gpus, should: partition.virtualGpus / partition.virtual });
   if (!Number.isInteger(partition.virtualGpus) || partition.virtualGpus < 1)
     told.push(fault(`is ${partition.virtualGpus}, not a number of virtual GPUs`, `${at}/virtualGpus`));
   const units = unitsOf(partition, model.profile, problem.planner.granularity);
   const latencyUs = checkLatencies(partition, units.latencyUs, at, told);
   const bytes = after === undefined ? 0 : units.cutBytes;
-  same(told, `${at}/transferBytes`, partition.transferBytes, bytes);
+  same(told, `${at}/transferBytes`, { is: partition.transferBytes, should: bytes });
   checkMemory(partition, units.weightBytes, device, at, told);
   const link = device.linkGbps ?? problem.cluster.networkGbps;
   const next = after === undefined ? undefined : problem.cluster.devices[after.device];
@@ -192,7 +191,7 @@ function checkPartition(
   const throughputRps =
     partition.virtualGpus *
     rateOf(partition, latencyUs, before?.transferBytes ?? 0, bytes, device, link, problem);
-  same(told, `${at}/throughputRps`, partition.throughputRps, throughputRps);
+  same(told, `${at}/throughputRps`, { is: partition.throughputRps, should: throughputRps });
   const slower = link === undefined || nextLink === undefined ? undefined : Math.min(link, nextLink);
   return {
     latencyUs,
@@ -220,7 +219,7 @@ function checkLatencies(
     if (listed === null || profiled === null) {
       if (listed !== profiled)
         told.push(fault(`is ${listed}; the profile has ${profiled}`, `${at}/latencyUsByBatch/${size - 1}`));
-    } else same(told, `${at}/latencyUsByBatch/${size - 1}`, listed, profiled);
+    } else same(told, `${at}/latencyUsByBatch/${size - 1}`, { is: listed, should: profiled });
   }
   const own = latencyUs(partition.batch);
   if (own === undefined) told.push(fault(`is ${partition.batch}, which was not profiled`, `${at}/batch`));
@@ -270,7 +269,10 @@ function checkObjective(plan: PlanBody, { planner, cluster }: PooledProblem, tol
   const { kind, value, bound, gap } = plan.objective;
   if (kind !== planner.objective)
     told.push(fault(`is ${kind}; the spec has ${planner.objective}`, '/objective/kind'));
-  same(told, '/objective/value', value, objectiveValue(plan, planner.objective, cluster.devices));
+  same(told, '/objective/value', {
+    is: value,
+    should: objectiveValue(plan, planner.objective, cluster.devices),
+  });
   const off = relativeGap(kind, value, bound);
   if (!(off >= -TOLERANCE))
     told.push(fault(`is ${bound}, and the plan does better: ${value}`, '/objective/bound'));

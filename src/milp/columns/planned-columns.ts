@@ -18,16 +18,21 @@ export function blockEnds(profile: Profile): Int32Array {
   return ends;
 }
 
+/** PlannedByBlocks is a pipeline that was planned by blocks. */
+interface PlannedByBlocks {
+  readonly pipeline: PlannedPipeline;
+  /** The unit after the last one of every block. */
+  readonly ends: Int32Array;
+}
+
 /**
  * plannedColumn turns a pipeline that was planned by blocks into a column of a table.
- * @param ends the index after the last unit of every block
  * @returns undefined if a block's end is no valid cut, or if the table's own times miss the SLO
  */
 export function plannedColumn(
   table: ModelTable,
+  { pipeline, ends }: PlannedByBlocks,
   options: ColumnOptions,
-  pipeline: PlannedPipeline,
-  ends: Int32Array,
 ): Column | undefined {
   const parts: ColumnPart[] = [];
   let first = 0;

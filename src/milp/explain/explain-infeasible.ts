@@ -72,5 +72,5 @@ function feasibleFactor(
   };
   const found = valueAt(1);
   if (found !== undefined || stopped()) return found;
-  return looserSlo(1, valueAt, (value) => value !== undefined, stopped)?.sloUs;
+  return looserSlo(1, { valueAt, accepts: (value) => value !== undefined, stopped })?.sloUs;
 }

@@ -148,7 +148,7 @@ function explainModel(
   const tighterUs = slowestUs > 0 ? sloLeaving(problem, m, slowestUs) : undefined;
   const at = (sloUs: number) => solve(withSlo(problem, m, sloUs));
   const isBetter = (value: AllowedValue) => value !== undefined && passes(plan, value);
-  const looser = looserSlo(model.sloUs, at, isBetter, stopped);
+  const looser = looserSlo(model.sloUs, { valueAt: at, accepts: isBetter, stopped });
   return {
     name: model.name,
     sloMs: model.sloUs / 1000,

@@ -34,21 +34,27 @@ export function sloLeaving(problem: PooledProblem, m: number, allowedUs: number)
   return marginIsFixed(problem, m) ? allowedUs + sloMarginUs : allowedUs / (1 - sloMarginUs / sloUs);
 }
 
+/** SloSearch is how a looser SLO is looked for. */
+interface SloSearch {
+  readonly valueAt: (sloUs: number) => AllowedValue;
+  readonly accepts: (value: AllowedValue) => boolean;
+  readonly stopped: () => boolean;
+}
+
 /**
  * The least SLO above a given one, to within `WIDTH`, whose value is accepted. Values never get worse as the SLO grows.
  * @returns undefined if there is none up to twice the SLO, or if the search was stopped
  */
 export function looserSlo(
   sloUs: number,
-  valueAt: (sloUs: number) => AllowedValue,
-  accepts: (value: AllowedValue) => boolean,
-  stopped: () => boolean,
+  search: SloSearch,
 ): { sloUs: number; value: AllowedValue } | undefined {
+  const { valueAt, accepts, stopped } = search;
   let below = 0;
   for (const step of STEPS) {
     const value = valueAt(sloUs * (1 + step));
     if (stopped()) return undefined;
-    if (accepts(value)) return halved(sloUs, below, { step, value }, valueAt, accepts, stopped);
+    if (accepts(value)) return halved(sloUs, below, { step, value }, search);
     below = step;
   }
   return undefined;
@@ -58,9 +64,7 @@ function halved(
   sloUs: number,
   from: number,
   to: { step: number; value: AllowedValue },
-  valueAt: (sloUs: number) => AllowedValue,
-  accepts: (value: AllowedValue) => boolean,
-  stopped: () => boolean,
+  { valueAt, accepts, stopped }: SloSearch,
 ): { sloUs: number; value: AllowedValue } | undefined {
   let [below, above] = [from, to];
   while (above.step - below > WIDTH) {

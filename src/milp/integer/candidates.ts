@@ -30,13 +30,21 @@ export function tighter(search: IntegerSearch, a: number, b: number): number {
   return isMaximised(search) ? Math.min(a, b) : Math.max(a, b);
 }
 
+/** ProvedValue is the value of a plan, and the bound that was proved. */
+interface ProvedValue {
+  readonly bound: number;
+  readonly value: number;
+  /** The tolerance of what proved the bound, if it is more than rounding. */
+  readonly tolerance?: number | undefined;
+}
+
 /**
  * consistent gives a bound that holds for a plan of this value. Rounding may put the bound on the wrong side of the
  * value by a part in 10⁹.
- * @param tolerance the tolerance of the method that proved the bound
  * @throws Error if the plan is better than the bound, which is a bug in the planner that no plan may hide
  */
-export function consistent(search: IntegerSearch, bound: number, value: number, tolerance = PROVEN): number {
+export function consistent(search: IntegerSearch, proved: ProvedValue): number {
+  const { bound, value, tolerance = PROVEN } = proved;
   const maximised = isMaximised(search);
   const [smaller, larger] = maximised ? [bound, value] : [value, bound];
   if (smaller >= larger) return bound;
@@ -85,11 +93,16 @@ export function planValue(search: IntegerSearch, used: readonly UsedColumn[], pr
   );
 }
 
-/**
- * finish makes the result of a search from the plan that it found, if any.
- * @param proven a bound that holds for all plans
- */
-export function finish(search: IntegerSearch, found: Tried, proven: number, gap: number): SearchResult {
+/** Ending holds the figures by which the result of a search is judged. */
+interface Ending {
+  /** A bound that holds for all plans. */
+  readonly proven: number;
+  /** The gap that is good enough. */
+  readonly gap: number;
+}
+
+/** finish makes the result of a search from the plan that it found, if any. */
+export function finish(search: IntegerSearch, found: Tried, { proven, gap }: Ending): SearchResult {
   if (found === 'infeasible') return { status: 'infeasible', nodes: 0 };
   if (found === undefined) return { status: 'none', limit: limitOf(search.options, search.phases), nodes: 0 };
   const tightest = found.bound === undefined ? proven : tighter(search, found.bound, proven);
@@ -97,7 +110,7 @@ export function finish(search: IntegerSearch, found: Tried, proven: number, gap:
     return tightest <= 0
       ? { status: 'infeasible', nodes: found.nodes }
       : { status: 'none', limit: limitOf(search.options, search.phases), nodes: found.nodes };
-  const bound = consistent(search, tightest, found.value, found.tolerance);
+  const bound = consistent(search, { bound: tightest, value: found.value, tolerance: found.tolerance });
   const off = gapOf(search, found.value, bound);
   const limit = off <= PROVEN ? undefined : off <= gap ? 'gap' : limitOf(search.options, search.phases);
   return { status: 'found', used: found.used, value: found.value, bound, limit, nodes: found.nodes };

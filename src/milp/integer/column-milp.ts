@@ -98,7 +98,11 @@ function solved(
   const value = planValue(search, used, plan.priceOf(outcome.values));
   const proved = { used, value, nodes: outcome.nodes, ended: outcome.status === 'optimal' };
   if (!isProof) return proved;
-  const bound = consistent(search, outcome.bound * plan.scale.value, value, SOLVER_TOLERANCE);
+  const bound = consistent(search, {
+    bound: outcome.bound * plan.scale.value,
+    value,
+    tolerance: SOLVER_TOLERANCE,
+  });
   return { ...proved, bound, tolerance: SOLVER_TOLERANCE };
 }
 

@@ -84,7 +84,7 @@ function cheapest(
       for (let k = 0; k < classes && inside; k++)
         inside = (amounts[p * classes + k] as number) <= (amounts[state * classes + k] as number);
       if (!inside || (served[state - p] as number) < enough) continue;
-      const states = backtrack(order, given, p, tables.length);
+      const states = backtrack({ order, given, models: tables.length }, p);
       states[last] = from[state - p] as number;
       return { value: price, states };
     }

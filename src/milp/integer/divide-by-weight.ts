@@ -177,7 +177,7 @@ class WeightDivision {
       if (total > value) [end, value] = [p, total];
     }
     if (end < 0) return { value: -Infinity, states: [] };
-    const states = backtrack(order, given, end, offers.length);
+    const states = backtrack({ order, given, models: offers.length }, end);
     states[last] = from[all - end] as number;
     return { value, states };
   }

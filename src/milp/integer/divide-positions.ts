@@ -15,6 +15,10 @@ export interface PositionDivision {
 }
 
 export interface PositionDivisionGoal {
+  /** The GPUs of each class. */
+  readonly available: readonly number[];
+  /** The search ends after this many nodes. */
+  readonly maxNodes: number;
   /** divide gives the best division at the tables' figures, or undefined if there is none. */
   readonly divide: (tables: readonly WholeGpuTable[]) => Division | undefined;
   /** isBetter says whether a value is better than that of the known plan. */
@@ -36,13 +40,8 @@ const MOST_DIVISIONS = 400;
  * model. Bounds that no plan reaches are corrected, until a division holds. It is exact within the budgets of the
  * tables.
  */
-export function dividePositions(
-  models: readonly ModelGrid[],
-  available: readonly number[],
-  goal: PositionDivisionGoal,
-  maxNodes: number,
-): PositionDivision {
-  const tables = models.map((model) => wholeGpuTable(model, available));
+export function dividePositions(models: readonly ModelGrid[], goal: PositionDivisionGoal): PositionDivision {
+  const tables = models.map((model) => wholeGpuTable(model, goal.available));
   const exact = models.map(() => new Map<number, readonly UsedColumn[]>());
   let nodes = 0;
   let bound: number | undefined;
@@ -65,7 +64,7 @@ export function dividePositions(
     const rps = goal.rps(open);
     const { gpuPrices, budget } = model.options;
     const known = rps === undefined ? worthOf(gpus, gpuPrices, 1) - budget : rps * (1 - 4 * ROUNDING);
-    const found = searchPositions(model, gpus, { known, maxNodes: maxNodes - nodes, stop: goal.stop });
+    const found = searchPositions(model, gpus, { known, maxNodes: goal.maxNodes - nodes, stop: goal.stop });
     nodes += found.nodes;
     if (!found.exhausted) break;
     table.rps[state] = found.rps;

@@ -69,13 +69,18 @@ export function topped({ states, strides, counts, rps }: WholeGpuTable): Topped 
   return { rps: best, from };
 }
 
+/** GivenStates are the states that a division by dynamic programming gave to the models, one after another. */
+interface GivenStates {
+  /** The models in the order of the division. */
+  readonly order: readonly number[];
+  /** The state that was given last in each total, by place in the order. */
+  readonly given: readonly Int32Array[];
+  /** The number of models. */
+  readonly models: number;
+}
+
 /** backtrack finds the state of every model but the last from the total that they take together. */
-export function backtrack(
-  order: readonly number[],
-  given: readonly Int32Array[],
-  end: number,
-  models: number,
-): number[] {
+export function backtrack({ order, given, models }: GivenStates, end: number): number[] {
   const states = new Array<number>(models).fill(0);
   let u = end;
   for (let i = order.length - 1; i >= 0; i--) {

@@ -9,17 +9,23 @@ import type { IntegerSearch } from './search-types.js';
 /** A node of the search over positions is this many times cheaper than one of a MILP. */
 const POSITIONS_PER_NODE = 1000;
 
+/** PositionBounds are the plans between which positions are searched. */
+interface PositionBounds {
+  /** The plan whose pools take fractions of GPUs. */
+  readonly upper: GridPlan;
+  /** The plan whose pools fill whole GPUs. */
+  readonly lower: Candidate;
+  /** Whether the tables hold every column that can be part of a better plan. */
+  readonly complete: boolean;
+}
+
 /** exactPositions searches between the plan by pools and the bound by fractions, within the given work. */
-export function exactPositions(
-  search: IntegerSearch,
-  upper: GridPlan,
-  lower: Candidate,
-  complete: boolean,
-): Candidate {
+export function exactPositions(search: IntegerSearch, bounds: PositionBounds): Candidate {
+  const { upper, lower, complete } = bounds;
   const relaxed = upper.models[0];
   const work = (search.options.work ?? DEFAULT_WORK) * POSITIONS_PER_NODE;
   if (relaxed === undefined || upper.models.length > 1 || !isMaximised(search))
-    return dividedPositions(search, upper, lower, complete, work);
+    return dividedPositions(search, bounds, work);
   const known = lower.value * (search.tables[0]?.weight as number);
   const goal = { known, maxNodes: work, stop: search.stop };
   const found = searchPositions(relaxed, search.classes.available, goal);
@@ -32,16 +38,15 @@ export function exactPositions(
 /** GPUs are divided by the bounds of the tables, which are corrected one after another. */
 function dividedPositions(
   search: IntegerSearch,
-  upper: GridPlan,
-  lower: Candidate,
-  complete: boolean,
+  { upper, lower, complete }: PositionBounds,
   work: number,
 ): Candidate {
   const { tables, master } = search;
   const { grid } = upper.models[0] as ModelGrid;
-  const available = grid.units.map((units) => units / grid.perGpu);
   const maximised = isMaximised(search);
   const goal: PositionDivisionGoal = {
+    available: grid.units.map((units) => units / grid.perGpu),
+    maxNodes: work,
     divide: (figures) => divisionOf(search, figures, lower.value),
     isBetter: (value) =>
       maximised ? value > lower.value * (1 + PROVEN) : value < lower.value * (1 - PROVEN),
@@ -49,11 +54,11 @@ function dividedPositions(
     rps: (m) => (maximised ? undefined : (tables[m]?.rps ?? 0)),
     stop: search.stop,
   };
-  const found = dividePositions(upper.models, available, goal, work);
+  const found = dividePositions(upper.models, goal);
   const nodes = Math.ceil(found.nodes / POSITIONS_PER_NODE);
   if (found.bound === undefined) return { ...lower, nodes };
   const used = found.used ?? lower.used;
   const value = found.used === undefined ? lower.value : planValue(search, found.used, found.bound);
-  const bound = tighter(search, consistent(search, found.bound, value), master.bound);
+  const bound = tighter(search, consistent(search, { bound: found.bound, value }), master.bound);
   return { used, value, nodes, ...(complete ? { bound } : {}) };
 }

@@ -94,7 +94,7 @@ export class ModelGrid {
       const item = this.basis[this.via[at] as number] as Item;
       used.push({
         column: this.set.column(item.column),
-        virtualGpus: virtualGpusOf(this.set, item.column, item.rps, this.options.pool),
+        virtualGpus: virtualGpusOf(this.set, item, this.options.pool),
       });
       at -= item.offset;
     }
@@ -371,7 +371,11 @@ class Singles {
 }
 
 /** virtualGpusOf gives the virtual GPUs with which a column serves a throughput. */
-export function virtualGpusOf(set: ColumnSet, c: number, rps: number, pool: boolean): number[] {
+export function virtualGpusOf(
+  set: ColumnSet,
+  { column: c, rps }: { readonly column: number; readonly rps: number },
+  pool: boolean,
+): number[] {
   const table: ModelTable = set.table;
   return Array.from({ length: set.parts[c] as number }, (_, d) => {
     const at = c * set.width + d;

@@ -122,7 +122,7 @@ class PositionSearch {
   columns(): UsedColumn[] | undefined {
     return this.bestChosen?.map((piece) => ({
       column: this.set.column(piece.column),
-      virtualGpus: virtualGpusOf(this.set, piece.column, piece.rps, false),
+      virtualGpus: virtualGpusOf(this.set, piece, false),
     }));
   }
 

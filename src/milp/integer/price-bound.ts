@@ -66,7 +66,7 @@ function tryCluster(
     { start: known, stop },
   );
   const used = columns.filter((_, c) => (rps[c] ?? 0) > 0);
-  const at = boundAt(cluster, goal, gpuPrices, modelPrices);
+  const at = boundAt(cluster, goal, { perGpu: gpuPrices, perModel: modelPrices });
   const cut = { perGpu: gpuPrices, need: worthOf(gpuPrices, gpus) / at };
   return { reach: bound, cut: at > 0 && Number.isFinite(at) ? cut : undefined, columns: used };
 }

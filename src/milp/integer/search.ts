@@ -70,7 +70,11 @@ function atLeast(
   gap: number,
 ): Found {
   const proved = Math.max(found.bound, bound);
-  return finish(search, { used, value, nodes }, consistent(search, proved, value), gap) as Found;
+  return finish(
+    search,
+    { used, value, nodes },
+    { proven: consistent(search, { bound: proved, value }), gap },
+  ) as Found;
 }
 
 /**
@@ -117,8 +121,7 @@ function shared(
     return finish(
       search,
       { used: plan.used, value, nodes: 0 },
-      columns.complete ? best.value : master.bound,
-      gap,
+      { proven: columns.complete ? best.value : master.bound, gap },
     );
   }
   return exactly(search, columns, best, gap);
@@ -136,9 +139,9 @@ function byWholeGpus(
   if (pools === undefined || pools.used.length === 0) return largePlan(search, gap);
   const lower = { used: pools.used, value: planValue(search, pools.used, pools.value), nodes: 0 };
   if (gapOf(search, lower.value, master.bound) <= Math.max(gap, GOOD_ENOUGH))
-    return finish(search, lower, master.bound, gap);
+    return finish(search, lower, { proven: master.bound, gap });
   const milp = phases.time('milp', () => milpPlan(search, master.bound));
-  return finish(search, better(search, lower, milp), master.bound, gap);
+  return finish(search, better(search, lower, milp), { proven: master.bound, gap });
 }
 
 /** The bound of the printed formulation holds for as many pipelines of a sequence as it has copies. */
@@ -159,15 +162,14 @@ function literalPlan(search: IntegerSearch, gap: number): SearchResult {
   );
   if (outcome.status === 'infeasible') return { status: 'infeasible', nodes: 0 };
   if (outcome.status !== 'optimal' && outcome.status !== 'feasible')
-    return finish(search, undefined, search.master.bound, gap);
+    return finish(search, undefined, { proven: search.master.bound, gap });
   if (!isMaximised(search) && !meetsRates(search, used, PROVEN))
-    return finish(search, undefined, search.master.bound, gap);
+    return finish(search, undefined, { proven: search.master.bound, gap });
   const value = planValue(search, used, outcome.objective);
   return finish(
     search,
     { used, value, nodes: outcome.nodes, bound: outcome.bound, tolerance: SOLVER_TOLERANCE },
-    search.master.bound,
-    gap,
+    { proven: search.master.bound, gap },
   );
 }
 
@@ -183,10 +185,10 @@ function exactly(
   if (plan.used.length === 0 || plan.value <= 0) return { status: 'infeasible', nodes: 0 };
   const { used } = plan;
   const value = planValue(search, used, plan.value);
-  if (!complete) return finish(search, { used, value, nodes: 0 }, bound, gap);
+  if (!complete) return finish(search, { used, value, nodes: 0 }, { proven: bound, gap });
   // The tables' sum and the plan's own differ by rounding.
-  consistent(search, plan.value, value);
-  consistent(search, bound, value);
+  consistent(search, { bound: plan.value, value });
+  consistent(search, { bound, value });
   return { status: 'found', used, value, bound: value, limit: undefined, nodes: 0 };
 }
 
@@ -205,14 +207,12 @@ function constrained(search: IntegerSearch, { sets, complete }: GridColumns, gap
     return finish(
       search,
       { used: known.used, value: planValue(search, known.used, known.value), nodes: 0 },
-      bound,
-      gap,
+      { proven: bound, gap },
     );
   return finish(
     search,
     phases.time('milp', () => milpPlan(search, bound)),
-    bound,
-    gap,
+    { proven: bound, gap },
   );
 }
 
@@ -243,9 +243,9 @@ function largePlan(search: IntegerSearch, gap: number): SearchResult {
     : { used: plan.used, value: planValue(search, plan.used, plan.value), nodes: 0 };
   const enough = Math.max(gap, GOOD_ENOUGH * problem.models.length);
   if (bulk !== undefined && gapOf(search, bulk.value, master.bound) <= enough)
-    return finish(search, bulk, master.bound, gap);
+    return finish(search, bulk, { proven: master.bound, gap });
   const milp = phases.time('milp', () => milpPlan(search, master.bound));
-  return finish(search, better(search, bulk, milp), master.bound, gap);
+  return finish(search, better(search, bulk, milp), { proven: master.bound, gap });
 }
 
 /** Whole GPUs per pool gave no plan. If fractions give none either, no plan exists. */
@@ -288,13 +288,13 @@ function positions(
   const proved = upper === undefined || !complete ? master.bound : loosest(search, upper.value, lower.value);
   const bound = tighter(search, proved, master.bound);
   if (upper !== undefined && gapOf(search, lower.value, upper.value) <= PROVEN)
-    return finish(search, lower, bound, gap);
+    return finish(search, lower, { proven: bound, gap });
   const exact: Candidate =
     upper === undefined
       ? lower
-      : phases.time('positions', () => exactPositions(search, upper, lower, complete));
+      : phases.time('positions', () => exactPositions(search, { upper, lower, complete }));
   if (gapOf(search, exact.value, tighter(search, exact.bound ?? bound, bound)) <= gap)
-    return finish(search, exact, bound, gap);
+    return finish(search, exact, { proven: bound, gap });
   const milp = phases.time('milp', () => milpPlan(search, bound));
-  return finish(search, better(search, exact, milp), bound, gap);
+  return finish(search, better(search, exact, milp), { proven: bound, gap });
 }

@@ -183,7 +183,7 @@ function choiceOf(
 function addOneChoice({ model }: Literal, { name, choices, used }: Pipeline): void {
   choices.forEach((list, d) => {
     const terms = list.map(({ p }): Term => [p, 1]);
-    model.addConstraint(`(16)[${name},${d}]`, 0, [...terms, [used, -1]], 0);
+    model.addConstraint(`(16)[${name},${d}]`, [...terms, [used, -1]], { lower: 0, upper: 0 });
   });
 }
 
@@ -201,7 +201,7 @@ function addAdjacency({ model, tables, problem }: Literal, { model: m, name, cho
         const begins = (choices[d + 1] as Choice[]).filter((c) => c.first === cut && group.includes(c.batch));
         if (ends.length + begins.length === 0) continue;
         const terms: Term[] = [...ends.map(({ p }): Term => [p, 1]), ...begins.map(({ p }): Term => [p, -1])];
-        model.addConstraint(`(18)[${name},${d},${cut},b${group.join('/')}]`, 0, terms, 0);
+        model.addConstraint(`(18)[${name},${d},${cut},b${group.join('/')}]`, terms, { lower: 0, upper: 0 });
       }
 }
 
@@ -210,21 +210,19 @@ function addGpusOfChoice({ model }: Literal, { name, choices }: Pipeline): void 
   for (const { p, g } of choices.flat()) {
     model.addConstraint(
       `(21)[${name},${model.variableNames[p]}]`,
-      -Infinity,
       [
         [g, 1],
         [p, -(model.upper[g] as number)],
       ],
-      0,
+      { upper: 0 },
     );
     model.addConstraint(
       `(22)[${name},${model.variableNames[p]}]`,
-      0,
       [
         [g, 1],
         [p, -1],
       ],
-      Infinity,
+      { lower: 0 },
     );
   }
 }
@@ -240,7 +238,7 @@ function addSlo({ model, tables }: Literal, { model: m, name, classes, choices }
   const terms: Term[] = [[formation, 1]];
   choices.forEach((list, d) => {
     const fills = list.map(({ p, batch }): Term => [p, -fillUs(batch)]);
-    model.addConstraint(`batch formation[${name},${d}]`, 0, [[formation, 1], ...fills], Infinity);
+    model.addConstraint(`batch formation[${name},${d}]`, [[formation, 1], ...fills], { lower: 0 });
     for (const choice of list) {
       const link = d + 1 < classes.length ? linkOf(table, choice.slot, classes[d + 1] as number) : undefined;
       const size = table.batches[choice.batch] as number;
@@ -249,7 +247,7 @@ function addSlo({ model, tables }: Literal, { model: m, name, classes, choices }
       terms.push([choice.p, (choice.latencyUs + crossUs) / unitUs]);
     }
   });
-  model.addConstraint(`(27)[${name}]`, -Infinity, terms, table.allowedUs / unitUs);
+  model.addConstraint(`(27)[${name}]`, terms, { upper: table.allowedUs / unitUs });
 }
 
 function linkOf(table: ModelTable, from: number, toClass: number): number | undefined {
@@ -261,7 +259,7 @@ function linkOf(table: ModelTable, from: number, toClass: number): number | unde
 function addThroughput({ model }: Literal, { name, choices, x }: Pipeline): void {
   choices.forEach((list, d) => {
     const served = list.map(({ g, rps, perUnit }): Term => [g, -rps * perUnit]);
-    model.addConstraint(`(28)[${name},${d}]`, -Infinity, [[x, 1], ...served], 0);
+    model.addConstraint(`(28)[${name},${d}]`, [[x, 1], ...served], { upper: 0 });
   });
 }
 
@@ -285,11 +283,11 @@ function addGpuCounts(literal: Literal): void {
     });
   for (const [key, terms] of positions) {
     const n = model.addVariable(`n[${key}]`, { integer: true });
-    model.addConstraint(`whole GPUs[${key}]`, -Infinity, [...terms, [n, -1]], 0);
+    model.addConstraint(`whole GPUs[${key}]`, [...terms, [n, -1]], { upper: 0 });
     totals[Number(key.split('/')[0])]?.push([n, 1]);
   }
   totals.forEach((terms, k) => {
-    model.addConstraint(`(23)[${classes.names[k]}]`, -Infinity, terms, classes.available[k] as number);
+    model.addConstraint(`(23)[${classes.names[k]}]`, terms, { upper: classes.available[k] as number });
   });
 }
 
@@ -306,7 +304,7 @@ function addMinShares({ model, tables, classes, pipelines }: Literal): void {
       if (share === 0) return;
       const own = pipelines.filter((pipeline) => pipeline.model === m);
       const terms = own.map(({ x, classes: sequence }): Term => [x, (sequence.includes(k) ? 1 : 0) - share]);
-      model.addConstraint(`share of ${name} in ${table.name}`, 0, terms, Infinity);
+      model.addConstraint(`share of ${name} in ${table.name}`, terms, { lower: 0 });
     });
   });
 }
@@ -321,8 +319,8 @@ function addObjective({ model, tables, classes, problem, pipelines }: Literal): 
   tables.forEach(({ name, weight, rps }, m) => {
     const terms = pipelines.flatMap(({ model: own, x }): Term[] => (own === m ? [[x, 1]] : []));
     if (least !== undefined)
-      model.addConstraint(`throughput of ${name}`, 0, [...terms, [least, -weight]], Infinity);
-    else model.addConstraint(`throughput of ${name}`, rps ?? 0, terms, Infinity);
+      model.addConstraint(`throughput of ${name}`, [...terms, [least, -weight]], { lower: 0 });
+    else model.addConstraint(`throughput of ${name}`, terms, { lower: rps ?? 0 });
   });
   if (least !== undefined) {
     model.addObjective('maximize', [[least, 1]]);

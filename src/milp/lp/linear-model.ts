@@ -7,6 +7,12 @@ export interface VariableBounds {
   readonly integer?: boolean;
 }
 
+/** ConstraintBounds are the bounds of a constraint's sum; without one, it is not bounded on that side. */
+interface ConstraintBounds {
+  readonly lower?: number;
+  readonly upper?: number;
+}
+
 export type Sense = 'maximize' | 'minimize';
 
 /** Violation is a row or bound that values violate, and by how much. */
@@ -49,11 +55,12 @@ export class LinearModel {
     return names.map((name) => this.addVariable(name, bounds));
   }
 
-  /**
-   * addConstraint adds `lower ≤ Σ a·x ≤ upper` and leaves out terms with coefficient 0. Its four arguments are the
-   * parts of that line, in reading order.
-   */
-  addConstraint(name: string, lower: number, terms: readonly Term[], upper: number): number {
+  /** addConstraint adds `lower ≤ Σ a·x ≤ upper` and leaves out terms with coefficient 0. */
+  addConstraint(
+    name: string,
+    terms: readonly Term[],
+    { lower = -Infinity, upper = Infinity }: ConstraintBounds,
+  ): number {
     for (const [variable, coefficient] of terms) {
       if (coefficient === 0) continue;
       this.indices.push(variable);

@@ -36,18 +36,18 @@ export function masterRows(classes: ClassTable, tables: readonly ModelTable[], g
   const t = goal.kind === 'throughput' ? model.addVariable('least throughput/weight') : undefined;
   const gpus = classes.names.map((name, k) => {
     const there = Math.min(MOST_GPUS, perGpu * (classes.available[k] as number));
-    return model.addConstraint(`GPUs of ${name}`, -Infinity, [], there);
+    return model.addConstraint(`GPUs of ${name}`, [], { upper: there });
   });
   const shares = tables.map((table, m) => {
     const least: Term[] =
       goal.kind === 'throughput' && t !== undefined ? [[t, -(goal.weights[m] as number)]] : [];
     const lower = goal.kind === 'price' ? (goal.rps[m] as number) : 0;
-    return model.addConstraint(`throughput of ${table.name}`, lower, least, Infinity);
+    return model.addConstraint(`throughput of ${table.name}`, least, { lower });
   });
   const minShares = tables.map((table) =>
     classes.names.map((name, k) =>
       (table.minShare[k] as number) > 0
-        ? model.addConstraint(`share of ${name} in ${table.name}`, 0, [], Infinity)
+        ? model.addConstraint(`share of ${name} in ${table.name}`, [], { lower: 0 })
         : undefined,
     ),
   );

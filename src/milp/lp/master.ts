@@ -126,7 +126,7 @@ class Generation {
    */
   private prove(prices: Prices): number {
     const perModel = this.cheapest(prices);
-    const bound = boundAt(this.classes, this.goal, prices.perGpu, perModel);
+    const bound = boundAt(this.classes, this.goal, { perGpu: prices.perGpu, perModel });
     const best = this.best?.bound;
     const tightest =
       best === undefined
@@ -291,7 +291,7 @@ class Generation {
     const perUse = this.tables.map(() => perGpu.map(() => 0));
     const prices = { perGpu, perUse, perModel: this.tables.map(() => 0) };
     const perModel = this.cheapest(prices);
-    return { prices, perModel, bound: boundAt(this.classes, this.goal, perGpu, perModel) };
+    return { prices, perModel, bound: boundAt(this.classes, this.goal, { perGpu, perModel }) };
   }
 }
 
@@ -325,20 +325,21 @@ function refundOf(perUse: readonly number[], table: ModelTable): number {
   return perUse.reduce((sum, price, k) => sum + price * (table.minShare[k] as number), 0);
 }
 
+/** BoundPrices are the prices that a bound holds at. */
+interface BoundPrices {
+  /** μ, by class. */
+  readonly perGpu: readonly number[];
+  /** π, by model. */
+  readonly perModel: readonly number[];
+}
+
 /**
  * boundAt is a bound on the objective of every plan, integer or not, from prices alone. Let μ be the price of a GPU and
  * π_m the price of model m's cheapest column; then Σ_m π_m·throughput_m ≤ Σ_k μ_k·N_k. For throughput, t·Σ w_m·π_m ≤ Σ
  * μ_k·N_k. For rates, cost ≥ Σ π_m·rps_m − Σ (μ_k − price_k)·N_k. The bound needs exact pricing but no optimal LP, so
- * tolerances cannot make it false. The function keeps four arguments because they are the four symbols of the formula.
- * @param perGpu μ, by class
- * @param perModel π, by model
+ * tolerances cannot make it false.
  */
-export function boundAt(
-  classes: ClassTable,
-  goal: MasterGoal,
-  perGpu: readonly number[],
-  perModel: readonly number[],
-): number {
+export function boundAt(classes: ClassTable, goal: MasterGoal, { perGpu, perModel }: BoundPrices): number {
   const scarcity = classes.available.reduce(
     (sum, n, k) => sum + n * ((perGpu[k] as number) - (classes.unitCost[k] as number)),
     0,

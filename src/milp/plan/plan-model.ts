@@ -102,7 +102,7 @@ function addRates(
         [throughput[c] as number, 1],
         [units[c]?.[d] as number, -coefficient(Math.min(1, rps))],
       ];
-      model.addConstraint(`rate[${columnName(column, c)},${d}]`, -Infinity, terms, 0);
+      model.addConstraint(`rate[${columnName(column, c)},${d}]`, terms, { upper: 0 });
     });
   });
 }
@@ -141,7 +141,7 @@ function addWholeGpus(
   if (planner.wholeGpusPer === 'pool') return [...groups.values()];
   return [...groups].map(([key, { classIndex, virtual, terms }]) => {
     const whole = plan.model.addVariable(`n[${key}]`, { integer: true });
-    plan.model.addConstraint(`whole GPUs of ${key}`, -Infinity, [...terms, [whole, -1]], 0);
+    plan.model.addConstraint(`whole GPUs of ${key}`, [...terms, [whole, -1]], { upper: 0 });
     return { classIndex, virtual, terms: [[whole, 1]] };
   });
 }
@@ -150,7 +150,7 @@ function addWholeGpus(
 function addClassLimits({ model }: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus[]): void {
   classes.names.forEach((name, k) => {
     const terms = wholeGpus.filter((group) => group.classIndex === k).flatMap((group) => group.terms);
-    model.addConstraint(`GPUs of ${name}`, -Infinity, terms, classes.available[k] as number);
+    model.addConstraint(`GPUs of ${name}`, terms, { upper: classes.available[k] as number });
   });
 }
 
@@ -171,11 +171,11 @@ function addServers({ model }: Draft, classes: ClassTable, wholeGpus: readonly W
       // The solver accepts no infinite coefficient, and a server holds no more GPUs than the cluster has.
       const seats: Term[] = [[full[i] as number, -Math.min(perServer, available)]];
       if (last[i] !== undefined) seats.push([last[i], -small]);
-      model.addConstraint(`GPUs of ${name}/${v}`, -Infinity, [...terms, ...seats], 0);
+      model.addConstraint(`GPUs of ${name}/${v}`, [...terms, ...seats], { upper: 0 });
     });
     const one = (variable: number): Term => [variable, 1];
-    model.addConstraint(`servers of ${name}`, -Infinity, full.map(one), Math.floor(available / perServer));
-    if (small > 0) model.addConstraint(`last server of ${name}`, -Infinity, last.map(one), 1);
+    model.addConstraint(`servers of ${name}`, full.map(one), { upper: Math.floor(available / perServer) });
+    if (small > 0) model.addConstraint(`last server of ${name}`, last.map(one), { upper: 1 });
   });
 }
 
@@ -193,12 +193,12 @@ function addDemands(plan: Draft, tables: readonly ModelTable[], goal: PlanGoal):
     const unit = plan.scale.rps[m] as number;
     if (goal.kind === 'price') {
       const least = coefficient((goal.rps[m] as number) / unit);
-      plan.model.addConstraint(`throughput of ${name}`, least, terms, Infinity);
+      plan.model.addConstraint(`throughput of ${name}`, terms, { lower: least });
       return;
     }
     const share = coefficient(((goal.weights[m] as number) * plan.scale.value) / unit);
     terms.push([plan.least as number, -share]);
-    plan.model.addConstraint(`throughput of ${name}`, 0, terms, Infinity);
+    plan.model.addConstraint(`throughput of ${name}`, terms, { lower: 0 });
   });
 }
 
@@ -213,7 +213,7 @@ function addMinShares(plan: Draft, tables: readonly ModelTable[], classes: Class
         const uses = parts.some(({ slot }) => slotOf(tables, m, slot).classIndex === k);
         return [[plan.throughput[c] as number, (uses ? 1 : 0) - share]];
       });
-      plan.model.addConstraint(`share of ${name} in ${table.name}`, 0, terms, Infinity);
+      plan.model.addConstraint(`share of ${name} in ${table.name}`, terms, { lower: 0 });
     });
   });
 }

@@ -10,9 +10,8 @@ import { blockOfLayers } from './layer-rows.js';
  */
 export function profileFaults(
   model: ProblemModel,
-  cluster: Cluster,
-  planner: ResolvedPlanner,
   path: string,
+  { cluster, planner }: { readonly cluster: Cluster; readonly planner: ResolvedPlanner },
 ): Fault[] {
   const { profile } = model;
   return [

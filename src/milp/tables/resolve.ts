@@ -29,19 +29,21 @@ const LEAST_WEIGHT = 1e-300;
 /** A GPU is divided into at most this many virtual GPUs. */
 const MOST_VIRTUAL = 1000;
 
+/** SpecParts is what a pooled spec names. */
+interface SpecParts {
+  readonly cluster: Cluster;
+  /** One per model of the spec, in order. */
+  readonly profiles: readonly ProfileFile[];
+  /** The spec's file, which faults name. */
+  readonly where: string;
+}
+
 /**
  * resolvePooled fills in every default of a pooled spec, with its cluster and profiles.
- * @param profiles one per model of the spec, in order
- * @param where the spec's file, which faults name
  * @throws InputError with every fault of spec, cluster and profiles; MissingError if no class of the cluster is in a
  *   model's profile
  */
-export function resolvePooled(
-  spec: PooledSpec,
-  cluster: Cluster,
-  profiles: readonly ProfileFile[],
-  where: string,
-): PooledProblem {
+export function resolvePooled(spec: PooledSpec, { cluster, profiles, where }: SpecParts): PooledProblem {
   const task = `plan ${where}`;
   const planner = resolvedPlanner(spec);
   const models = spec.models.map((model, i) => resolvedModel(model, cluster, named(profiles, i, task), spec));
@@ -51,7 +53,9 @@ export function resolvePooled(
     ...clusterFaults(cluster, planner, models),
     ...weightFaults(models, planner),
     ...spec.models.flatMap((model, i) => modelFaults(model, `/models/${i}`, cluster, planner)),
-    ...models.flatMap((model, i) => profileFaults(model, cluster, planner, named(profiles, i, task).path)),
+    ...models.flatMap((model, i) =>
+      profileFaults(model, named(profiles, i, task).path, { cluster, planner }),
+    ),
   ];
   if (faults.length > 0) throw new InputError(task, faults);
   refuseMissing(models, cluster, profiles, task);

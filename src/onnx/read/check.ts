@@ -5,24 +5,28 @@ import { orderOf } from './order.js';
 /** A cycle is described by its first nodes. */
 const MOST_TOLD_NODES = 6;
 
+interface NameCheck {
+  readonly path: string;
+  readonly problems: Problems;
+  /**
+   * outer says what the graph may use from around it. A subgraph may use everything: the node that holds it answers
+   * for what it captures.
+   */
+  readonly outer?: 'none' | 'any';
+}
+
 /**
  * checkNames finds the faults of a graph's names, and of its subgraphs' names: a name made twice or by nobody, and
- * nodes in a circle. `outer` says what the graph may use from around it. A subgraph may use everything: the node
- * that holds it answers for what it captures.
+ * nodes in a circle.
  */
-export function checkNames(
-  graph: RawGraph,
-  path: string,
-  problems: Problems,
-  { outer = 'none' }: { readonly outer?: 'none' | 'any' } = {},
-): void {
+export function checkNames(graph: RawGraph, { path, problems, outer = 'none' }: NameCheck): void {
   const made = checkMadeOnce(graph, path, problems);
   if (outer === 'none') checkMade(graph, made, path, problems);
   const order = orderOf(graph.nodes);
   if (order.kind === 'cyclic') problems.add(path, `has a cycle: ${circle(graph, order.cycle)}`);
   for (const [index, node] of graph.nodes.entries()) {
     for (const subgraph of node.subgraphs)
-      checkNames(subgraph, `${nodeAt(path, index, node)}.subgraph`, problems, { outer: 'any' });
+      checkNames(subgraph, { path: `${nodeAt(path, index, node)}.subgraph`, problems, outer: 'any' });
   }
 }
 

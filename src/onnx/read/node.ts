@@ -22,8 +22,11 @@ import {
  */
 const MOST_SUBGRAPH_DEPTH = 32;
 
-/** Nesting says how many graphs around this one hold it. */
-interface Nesting {
+/** Place says where in a file a graph or node stands, and where its faults go. */
+interface Place {
+  readonly path: string;
+  readonly problems: Problems;
+  /** The number of graphs around this one that hold it. */
   readonly depth?: number;
 }
 
@@ -55,12 +58,7 @@ export interface RawGraph {
   readonly valueInfo: readonly ValueInfo[];
 }
 
-export function readGraph(
-  encoded: Uint8Array,
-  path: string,
-  problems: Problems,
-  { depth = 0 }: Nesting = {},
-): RawGraph {
+export function readGraph(encoded: Uint8Array, { path, problems, depth = 0 }: Place): RawGraph {
   const nodes: RawNode[] = [];
   const inputs: ValueInfo[] = [];
   const outputs: ValueInfo[] = [];
@@ -68,7 +66,7 @@ export function readGraph(
   const valueInfo: ValueInfo[] = [];
   const value = (bytes: Uint8Array, at: string) => readValueInfo(bytes, at, problems);
   const readers = new Map<number, (bytes: Uint8Array) => void>([
-    [GRAPH.node, into(nodes, `${path}.node`, (bytes, at) => readNode(bytes, at, problems, { depth }))],
+    [GRAPH.node, into(nodes, `${path}.node`, (bytes, at) => readNode(bytes, { path: at, problems, depth }))],
     [
       GRAPH.initializer,
       into(initializers, `${path}.initializer`, (bytes, at) => readTensor(bytes, at, problems)),
@@ -103,12 +101,7 @@ export function annotatedTensor(annotation: Uint8Array): string {
   return name;
 }
 
-export function readNode(
-  encoded: Uint8Array,
-  path: string,
-  problems: Problems,
-  { depth = 0 }: Nesting = {},
-): RawNode {
+export function readNode(encoded: Uint8Array, { path, problems, depth = 0 }: Place): RawNode {
   const texts = { name: '', op: '', domain: '', overload: '' };
   const inputs: string[] = [];
   const outputs: string[] = [];
@@ -171,7 +164,7 @@ function readAttributes(
     for (const graph of held.graphs) {
       if (depth >= MOST_SUBGRAPH_DEPTH)
         throw new WireError(`nests subgraphs more than ${MOST_SUBGRAPH_DEPTH} deep, which no runtime reads`);
-      subgraphs.push(readGraph(graph, `${path}.subgraph`, problems, { depth: depth + 1 }));
+      subgraphs.push(readGraph(graph, { path: `${path}.subgraph`, problems, depth: depth + 1 }));
     }
   }
   for (const graph of subgraphs) heldBytes += graphBytes(graph);

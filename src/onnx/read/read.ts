@@ -75,8 +75,8 @@ function readWhole(bytes: Uint8Array, name: string, problems: Problems): OnnxMod
     (encoded, index) =>
       problems.reading(`functions[${index}]`, () => readFunction(encoded, index, problems)) ?? [],
   );
-  const raw = readGraph(parts.graph, 'graph', problems);
-  checkNames(raw, 'graph', problems);
+  const raw = readGraph(parts.graph, { path: 'graph', problems });
+  checkNames(raw, { path: 'graph', problems });
   checkDomains(raw.nodes, parts.opsets, problems);
   if (raw.outputs.length === 0) problems.add('graph', 'has no outputs');
   const graph = problems.faults.length === 0 ? graphOf(raw, functions) : undefined;
@@ -118,7 +118,9 @@ function readFunction(encoded: Uint8Array, index: number, problems: Problems): O
     else if (field.number === FUNCTION.overload) texts.overload = textOf(encoded, field);
     else if (field.number === FUNCTION.opsetImport) readOpset(payloadOf(encoded, field), opsets, problems);
     else if (field.number === FUNCTION.node)
-      nodes.push(readNode(payloadOf(encoded, field), `functions[${index}].node[${nodes.length}]`, problems));
+      nodes.push(
+        readNode(payloadOf(encoded, field), { path: `functions[${index}].node[${nodes.length}]`, problems }),
+      );
   }
   if (texts.name === '') problems.add(`functions[${index}]`, 'has no name');
   return { ...texts, calls: [...new Set(nodes.flatMap((node) => node.calls))], encoded };

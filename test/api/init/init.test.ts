@@ -63,12 +63,11 @@ async function planned(text: string, clusterText?: string): Promise<PooledOutcom
       : parseArtifact(clusterText, 'c.yaml', ['cluster']).value;
   const profiles: Loaded<'profile'>[] = [];
   for (const { profile } of spec.models) profiles.push(await loadArtifact(at(profile), ['profile']));
-  const problem = resolvePooled(
-    spec,
+  const problem = resolvePooled(spec, {
     cluster,
-    profiles.map(({ value, path }) => ({ profile: value, path })),
-    'spec.yaml',
-  );
+    profiles: profiles.map(({ value, path }) => ({ profile: value, path })),
+    where: 'spec.yaml',
+  });
   const outcome = planPooled(problem, { highs });
   if ('plan' in outcome) expect(checkPlan(outcome.plan, problem)).toEqual([]);
   return outcome;

@@ -228,7 +228,7 @@ describe('plannedColumn()', () => {
   test('gives the column of a planned pipeline', () => {
     for (let c = 0; c < set.count; c++) {
       const column = set.column(c);
-      const made = plannedColumn(table, problem.planner, plannedFrom(column), ends)!;
+      const made = plannedColumn(table, { pipeline: plannedFrom(column), ends }, problem.planner)!;
       expect(nameOf(made)).toBe(nameOf(column));
       expect(made.latencyUs).toBeCloseTo(column.latencyUs, 9);
       made.parts.forEach(({ first, rps }, d) => {
@@ -246,13 +246,15 @@ describe('plannedColumn()', () => {
     const pipeline = plannedFrom(column);
     const { end } = column.parts[0]!;
     const uncut = { ...table, cuts: table.cuts.filter((cut) => cut !== end) };
-    expect(plannedColumn(uncut, problem.planner, pipeline, ends)).toBeUndefined();
+    expect(plannedColumn(uncut, { pipeline, ends }, problem.planner)).toBeUndefined();
     const other = { partitions: pipeline.partitions.map((one) => ({ ...one, virtual: 5 })) };
-    expect(plannedColumn(table, problem.planner, other as PlannedPipeline, ends)).toBeUndefined();
+    expect(
+      plannedColumn(table, { pipeline: other as PlannedPipeline, ends }, problem.planner),
+    ).toBeUndefined();
     const budgetUs = table.budgetUs.map(() => column.latencyUs * (1 + 1e-9));
-    expect(plannedColumn({ ...table, budgetUs }, problem.planner, pipeline, ends)).toBeDefined();
+    expect(plannedColumn({ ...table, budgetUs }, { pipeline, ends }, problem.planner)).toBeDefined();
     const tight = budgetUs.map((us) => us * (1 - 1e-6));
-    expect(plannedColumn({ ...table, budgetUs: tight }, problem.planner, pipeline, ends)).toBeUndefined();
+    expect(plannedColumn({ ...table, budgetUs: tight }, { pipeline, ends }, problem.planner)).toBeUndefined();
   });
 
   test('blockEnds() is the index after the last layer of each block', () => {

@@ -13,21 +13,19 @@ function small(integer: boolean): LinearModel {
   const [a, b] = model.addVariables(['a', 'b'], { integer }) as [number, number];
   model.addConstraint(
     'wood',
-    -Infinity,
     [
       [a, 6],
       [b, 4],
     ],
-    24,
+    { upper: 24 },
   );
   model.addConstraint(
     'work',
-    -Infinity,
     [
       [a, 1],
       [b, 2],
     ],
-    6,
+    { upper: 6 },
   );
   model.addObjective('maximize', [
     [a, 5],
@@ -41,12 +39,11 @@ describe('LinearModel', () => {
     const model = small(true);
     model.addConstraint(
       'both',
-      1,
       [
         [0, 1],
         [1, -1],
       ],
-      1,
+      { lower: 1, upper: 1 },
     );
     expect(model.toText()).toBe(
       [
@@ -71,15 +68,14 @@ describe('LinearModel', () => {
     model.addVariable('fixed', { lower: 2, upper: 2, integer: true });
     model.addConstraint(
       'row',
-      -1,
       [
         [0, -1],
         [1, 0],
         [2, -2.5],
       ],
-      Infinity,
+      { lower: -1 },
     );
-    model.addConstraint('nothing', 0, [], 4);
+    model.addConstraint('nothing', [], { lower: 0, upper: 4 });
     model.addObjective('minimize', []);
     expect(model.toText().split('\n')).toEqual([
       'minimize',
@@ -111,12 +107,11 @@ describe('LinearModel', () => {
     const [x, y] = model.addVariables(['x', 'y'], { lower: 1, upper: 1000 }) as [number, number];
     model.addConstraint(
       'row',
-      0,
       [
         [x, 1],
         [y, -1],
       ],
-      0,
+      { lower: 0, upper: 0 },
     );
     expect(model.violations([500, 500.004], 1e-5)).toEqual([]);
     expect(model.violations([500, 500.006], 1e-5)).toEqual([
@@ -161,7 +156,7 @@ describe('HighsEngine', () => {
 
   test('gives no objective where there is no solution', () => {
     const model = small(true);
-    model.addConstraint('too much', 10, [[0, 1]], Infinity);
+    model.addConstraint('too much', [[0, 1]], { lower: 10 });
     expect(highs.solve(model)).toEqual({ status: 'infeasible' });
     const open = new LinearModel();
     open.addObjective('maximize', [[open.addVariable('x'), 1]]);
@@ -178,9 +173,8 @@ describe('HighsEngine', () => {
     for (let k = 0; k < 5; k++)
       hard.addConstraint(
         `row ${k}`,
-        -Infinity,
         x.map((v, i) => [v, weight(i, k)] as const),
-        300,
+        { upper: 300 },
       );
     hard.addObjective(
       'maximize',
@@ -202,9 +196,8 @@ describe('HighsEngine', () => {
     const size = (i: number) => 30 + ((i * 7919) % 41);
     model.addConstraint(
       'room',
-      -Infinity,
       x.map((v, i) => [v, size(i)] as const),
-      200,
+      { upper: 200 },
     );
     model.addObjective(
       'maximize',

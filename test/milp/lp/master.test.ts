@@ -56,20 +56,20 @@ function statedLp({ classes, tables, columns, goal }: Case): number | 'infeasibl
   const gpus = all.map((one) => gpusByClass(one, tables[one.model] as ModelTable, classes.names.length));
   classes.available.forEach((there, k) => {
     const terms = rates.map((x, c): Term => [x, gpus[c]?.[k] as number]);
-    model.addConstraint(`GPUs ${k}`, -Infinity, terms, there);
+    model.addConstraint(`GPUs ${k}`, terms, { upper: there });
   });
   tables.forEach((table, m) => {
     const own = all.flatMap((one, c) => (one.model === m ? [c] : []));
     const terms = own.map((c): Term => [rates[c] as number, 1]);
     if (goal.kind === 'throughput') terms.push([least as number, -(goal.weights[m] as number)]);
     const lower = goal.kind === 'price' ? (goal.rps[m] as number) : 0;
-    model.addConstraint(`rate ${m}`, lower, terms, Infinity);
+    model.addConstraint(`rate ${m}`, terms, { lower });
     table.minShare.forEach((share, k) => {
       if (share === 0) return;
       const parts = own.map(
         (c): Term => [rates[c] as number, ((gpus[c]?.[k] as number) > 0 ? 1 : 0) - share],
       );
-      model.addConstraint(`share ${m} ${k}`, 0, parts, Infinity);
+      model.addConstraint(`share ${m} ${k}`, parts, { lower: 0 });
     });
   });
   if (least !== undefined) model.addObjective('maximize', [[least, 1]]);
@@ -222,22 +222,24 @@ describe('boundAt()', () => {
 
   test('is the worth of all GPUs over the cost of the models, for throughput', () => {
     const goal = { kind: 'throughput', weights: [2, 3] } as const;
-    expect(boundAt(classes, goal, [5, 1], [0.1, 0.2])).toBeCloseTo(30 / 0.8, 12);
+    expect(boundAt(classes, goal, { perGpu: [5, 1], perModel: [0.1, 0.2] })).toBeCloseTo(30 / 0.8, 12);
     // A model without a weight does not count, even where it cannot be served.
-    expect(boundAt(classes, { ...goal, weights: [2, 0] }, [5, 1], [0.1, Infinity])).toBeCloseTo(150, 12);
-    expect(boundAt(classes, goal, [5, 1], [0.1, Infinity])).toBe(0);
+    expect(
+      boundAt(classes, { ...goal, weights: [2, 0] }, { perGpu: [5, 1], perModel: [0.1, Infinity] }),
+    ).toBeCloseTo(150, 12);
+    expect(boundAt(classes, goal, { perGpu: [5, 1], perModel: [0.1, Infinity] })).toBe(0);
     // Refunds may make a model's cost negative, which proves no more than a cost of 0.
-    expect(boundAt(classes, goal, [5, 1], [-1, 0.2])).toBeCloseTo(50, 12);
-    expect(boundAt(classes, goal, [5, 1], [0, -1])).toBe(Infinity);
+    expect(boundAt(classes, goal, { perGpu: [5, 1], perModel: [-1, 0.2] })).toBeCloseTo(50, 12);
+    expect(boundAt(classes, goal, { perGpu: [5, 1], perModel: [0, -1] })).toBe(Infinity);
   });
 
   test('is the cost of the rates less the scarcity of GPUs, for a price', () => {
     const priced = { ...classes, unitCost: [3, 1] };
     const goal = { kind: 'price', rps: [100, 50] } as const;
-    expect(boundAt(priced, goal, [3, 1], [0.2, 0.4])).toBeCloseTo(40, 12);
-    expect(boundAt(priced, goal, [5, 1.5], [0.2, 0.4])).toBeCloseTo(40 - 8 - 5, 12);
-    expect(boundAt(priced, goal, [50, 1], [0.2, 0.4])).toBe(0);
-    expect(boundAt(priced, goal, [3, 1], [-1, 0.4])).toBeCloseTo(20, 12);
+    expect(boundAt(priced, goal, { perGpu: [3, 1], perModel: [0.2, 0.4] })).toBeCloseTo(40, 12);
+    expect(boundAt(priced, goal, { perGpu: [5, 1.5], perModel: [0.2, 0.4] })).toBeCloseTo(40 - 8 - 5, 12);
+    expect(boundAt(priced, goal, { perGpu: [50, 1], perModel: [0.2, 0.4] })).toBe(0);
+    expect(boundAt(priced, goal, { perGpu: [3, 1], perModel: [-1, 0.4] })).toBeCloseTo(20, 12);
   });
 
   test('is valid at any prices of GPUs, with every model at the price of its cheapest column', () => {
@@ -258,7 +260,7 @@ describe('boundAt()', () => {
               ),
             ),
           );
-          const bound = boundAt(one.classes, one.goal, perGpu, perModel);
+          const bound = boundAt(one.classes, one.goal, { perGpu, perModel });
           if (kind === 'throughput') expect(bound).toBeGreaterThanOrEqual(best * (1 - 1e-6));
           else expect(bound).toBeLessThanOrEqual(best * (1 + 1e-6));
         }

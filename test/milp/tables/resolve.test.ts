@@ -34,7 +34,11 @@ function faultsOf(
   const parts = { spec: spec(), cluster: cluster(), profile: profile() };
   change(parts);
   try {
-    resolvePooled(parts.spec, parts.cluster, [{ profile: parts.profile, path: 'm.json' }], 'spec.yaml');
+    resolvePooled(parts.spec, {
+      cluster: parts.cluster,
+      profiles: [{ profile: parts.profile, path: 'm.json' }],
+      where: 'spec.yaml',
+    });
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     return error.faults.map(({ path, message }) => `${path} ${message}`);
@@ -44,12 +48,11 @@ function faultsOf(
 
 describe('resolvePooled()', () => {
   test('fills in the defaults', () => {
-    const { planner, models } = resolvePooled(
-      spec(),
-      cluster(),
-      [{ profile: profile(), path: 'm.json' }],
-      's',
-    );
+    const { planner, models } = resolvePooled(spec(), {
+      cluster: cluster(),
+      profiles: [{ profile: profile(), path: 'm.json' }],
+      where: 's',
+    });
     expect(planner).toEqual({
       objective: 'throughput',
       maxPartitions: 3,
@@ -80,7 +83,11 @@ describe('resolvePooled()', () => {
     ] as const;
     for (const [own, planner, us] of margins) {
       const one: PooledSpec = { ...spec(), models: [{ profile: 'm.json', sloMs: 10, ...own }], planner };
-      const { models } = resolvePooled(one, cluster(), [{ profile: profile(), path: 'm.json' }], 's');
+      const { models } = resolvePooled(one, {
+        cluster: cluster(),
+        profiles: [{ profile: profile(), path: 'm.json' }],
+        where: 's',
+      });
       expect(models[0]?.sloMarginUs).toBeCloseTo(us, 9);
     }
   });
@@ -224,10 +231,10 @@ describe('resolvePooled()', () => {
   test('reports a model that is listed twice, and one without a profile', () => {
     const twice = { ...spec(), models: [...spec().models, ...spec().models] };
     const files = (n: number) => Array.from({ length: n }, () => ({ profile: profile(), path: 'm.json' }));
-    expect(() => resolvePooled(twice, cluster(), files(2), 's')).toThrow(
+    expect(() => resolvePooled(twice, { cluster: cluster(), profiles: files(2), where: 's' })).toThrow(
       /\/models\/1: is the model m, as is \/models\/0: list it once/,
     );
-    expect(() => resolvePooled(twice, cluster(), files(1), 's')).toThrow(
+    expect(() => resolvePooled(twice, { cluster: cluster(), profiles: files(1), where: 's' })).toThrow(
       /\/models\/1: no profile was given for it/,
     );
   });
@@ -239,7 +246,7 @@ describe('resolvePooled()', () => {
         profile: { ...profile(), model: { name: `m${m}` } },
         path: 'm.json',
       }));
-      return () => resolvePooled({ ...spec(), models }, cluster(), files, 's');
+      return () => resolvePooled({ ...spec(), models }, { cluster: cluster(), profiles: files, where: 's' });
     };
     expect(weighed(1, 1e-300)).not.toThrow();
     expect(weighed(1e10, 1e-290)).not.toThrow();
@@ -249,7 +256,11 @@ describe('resolvePooled()', () => {
 
   test('leaves out shares of 0', () => {
     const one = { ...spec(), models: [{ profile: 'm.json', sloMs: 10, minShare: { A: 0, B: 0.2 } }] };
-    const { models } = resolvePooled(one, cluster(), [{ profile: profile(), path: 'm.json' }], 's');
+    const { models } = resolvePooled(one, {
+      cluster: cluster(),
+      profiles: [{ profile: profile(), path: 'm.json' }],
+      where: 's',
+    });
     expect(models[0]?.minShare).toEqual({ B: 0.2 });
   });
 
@@ -265,7 +276,12 @@ describe('resolvePooled()', () => {
     const { A, ...rest } = cluster().devices;
     const other: Cluster = { devices: { X: A as { count: number } }, networkGbps: 1 };
     expect(rest).toBeDefined();
-    const resolve = () => resolvePooled(spec(), other, [{ profile: profile(), path: 'm.json' }], 's');
+    const resolve = () =>
+      resolvePooled(spec(), {
+        cluster: other,
+        profiles: [{ profile: profile(), path: 'm.json' }],
+        where: 's',
+      });
     expect(resolve).toThrow(MissingError);
     expect(resolve).toThrow(/X has 2.*m\.json has A, B/);
   });
@@ -273,7 +289,11 @@ describe('resolvePooled()', () => {
   test('warns of a class of the cluster that the profile lacks', () => {
     const more = cluster();
     more.devices.C = { count: 1 };
-    const { models } = resolvePooled(spec(), more, [{ profile: profile(), path: 'm.json' }], 's');
+    const { models } = resolvePooled(spec(), {
+      cluster: more,
+      profiles: [{ profile: profile(), path: 'm.json' }],
+      where: 's',
+    });
     expect(models[0]?.notes).toEqual(['m cannot use C: its profile has no such device']);
   });
 });

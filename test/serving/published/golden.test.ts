@@ -54,7 +54,7 @@ describe('simulate() under the published rules, on an instance made here', () =>
     PUBLISHED_PLANS,
   )('gives the same rows as a driver that asks for decisions after every event: %s', (name) => {
     const stream = streamOf(1, 'made');
-    const plan = publishedPlan(MADE_INSTANCE, name, madeProfileOf, 0)!;
+    const plan = publishedPlan(MADE_INSTANCE, name, { profileOf: madeProfileOf, only: 0 })!;
     for (const load of [0.7, 1, 1.5])
       for (const scheduler of ['reservation', 'reactive'] as const) {
         const topology = topologyOf(plan, { rules: 'published' });
@@ -93,7 +93,7 @@ describe.runIf(there)('golden runs of the published simulator', () => {
     const instances = publishedInstances(FOLDER).filter((_, i) => i % cases(7, 1) === 0);
     for (const instance of instances) {
       for (const name of PUBLISHED_PLANS) {
-        const plan = publishedPlan(instance, name, profileOf, 0);
+        const plan = publishedPlan(instance, name, { profileOf, only: 0 });
         if (plan === undefined) continue;
         const arrivalsUs = drawnArrivals(stream, plan.models[0]?.throughputRps as number, 1000);
         for (const scheduler of ['reservation', 'reactive'] as const) {

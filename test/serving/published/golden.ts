@@ -43,7 +43,7 @@ export function goldenRuns(folder: URL, part = ''): Golden[] {
       const instance = instances.find(
         ({ id }) => id.startsWith(prefix) && id.includes(`_${cluster}_`),
       ) as Instance;
-      const artifact = publishedPlan(instance, plan, profileOf, model);
+      const artifact = publishedPlan(instance, plan, { profileOf, only: model });
       if (artifact === undefined) throw new Error(`Cannot replay ${file}: there is no plan for it`);
       const [, ...lines] = gunzipSync(readFileSync(new URL(file, runs)))
         .toString()

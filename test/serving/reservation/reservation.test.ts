@@ -351,12 +351,12 @@ describe('ReservationCore on whole plans', () => {
   it.each(
     PUBLISHED_PLANS,
   )('serves nearly all at 0.9 of the load, on the plan %s of an instance made here', (name) => {
-    expectNearlyAll(topologyOf(publishedPlan(MADE_INSTANCE, name, madeProfileOf, 0)!));
+    expectNearlyAll(topologyOf(publishedPlan(MADE_INSTANCE, name, { profileOf: madeProfileOf, only: 0 })!));
   });
 
   it.runIf(existsSync(FOLDER))('serves nearly all at 0.9 of the load, on the published plans', () => {
     const profileOf = profilesIn(FOLDER);
     for (const instance of publishedInstances(FOLDER).slice(0, 9))
-      expectNearlyAll(topologyOf(publishedPlan(instance, 'reference', profileOf, 0)!));
+      expectNearlyAll(topologyOf(publishedPlan(instance, 'reference', { profileOf, only: 0 })!));
   });
 });
