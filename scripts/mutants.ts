@@ -28,7 +28,7 @@ function optionsOf(asked: Asked, room: Room): PartialStrykerOptions {
     // A mutant of a constant needs every test file loaded anew; they are few and cost more than all others together.
     ignoreStatic: true,
     // Other work on the machine makes tests slow; a mutant that is called endless wrongly would count as noticed.
-    timeoutMS: 8_000,
+    timeoutMS: 20_000,
     dryRunTimeoutMinutes: 20,
     timeoutFactor: 3,
     concurrency: asked.concurrency,

@@ -56,7 +56,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   'milp/integer': {
     sources: sourcesOf('milp/integer'),
-    tests: ['test/milp/integer/**/*.test.ts', 'test/milp/{oracle,solve,units}.test.ts'],
+    tests: ['test/milp/integer/**/*.test.ts', 'test/milp/solve.test.ts'],
   },
   'milp/literal': {
     sources: sourcesOf('milp/literal'),
