@@ -108,10 +108,15 @@ describe('milpPlan()', () => {
     for (const end of [STOPPED, { status: 'infeasible' } as const, short])
       expect(milp(1400.001, { highs: ending([short, end]).engine })).toBeUndefined();
     // Plans that meet the rates are taken as they are.
-    expect(ending([short]).asked).toEqual([]);
     const enough = ending([short]);
     expect(milp(1400, { highs: enough.engine })).toMatchObject({ value: 5 });
     expect(enough.asked).toHaveLength(1);
+  });
+
+  test('serves as much as it can, whatever rates are named besides', () => {
+    const problem = problemByHand(DEVICES, [{ ...MODEL, rps: 1e6 }], { maxPartitions: 1 });
+    const search = searchFor(problem, highs, { gap: 0 });
+    expect(milpPlan(search, search.master.bound)).toMatchObject({ value: expect.closeTo(5600, 6) });
   });
 
   test('hands on the gap, the work, the time that is left and the interruption', () => {

@@ -181,6 +181,28 @@ describe('dividePositions()', () => {
     expect(short.nodes).toBe(1);
   });
 
+  test('searches no GPUs for a model that is given none', () => {
+    const divideAll = (tables: readonly WholeGpuTable[]): Division => ({
+      value: 2000,
+      states: [tables[0]!.states - 1, 0],
+    });
+    const found = dividePositions([...models, ...models], [1, 1, 1], { ...goal, divide: divideAll }, 1e6);
+    expect(found.used).toHaveLength(2);
+    expect(found.bound).toBe(2000);
+  });
+
+  test('finds nothing on GPUs that cannot serve what a model asks for', () => {
+    const values: number[] = [];
+    const divideOnce = (tables: readonly WholeGpuTable[]): Division => {
+      const table = tables[0]!;
+      values.push(table.rps[table.states - 1]!);
+      return { value: values.length === 1 ? 2000 : 0, states: [table.states - 1] };
+    };
+    const asked = { ...goal, divide: divideOnce, rps: () => 5000 };
+    expect(dividePositions(models, [1, 1, 1], asked, 1e6)).toMatchObject({ used: undefined, bound: 1000 });
+    expect(values).toEqual([expect.closeTo(2000, 6), 0]);
+  });
+
   test('searches the GPUs of a model once, and knows them from then on', () => {
     let rounds = 0;
     const all = (tables: readonly WholeGpuTable[]): Division => {

@@ -203,6 +203,57 @@ describe('ModelGrid', () => {
   });
 });
 
+describe('ModelGrid of many columns', () => {
+  const problem = randomProblem(1, {
+    classes: 2,
+    blocks: 8,
+    batches: 3,
+    virtual: [1, 2],
+    models: 1,
+    mostGpus: 2,
+  });
+  const models = problem.models.map((model) => ({ ...model, sloUs: model.sloUs * 4 }));
+  const set = enumerateColumns(modelTable({ ...problem, models }, 0), problem.planner, {
+    limit: 1e5,
+  }) as ColumnSet;
+
+  test('is stopped while it looks at the columns themselves', () => {
+    const asked: number[] = [];
+    const stop = (steps: number) => asked.push(steps) > 0;
+    const options = { pool: true, gpuPrices: [0, 0], budget: Infinity };
+    expect(new ModelGrid(gridOf([120, 120], 1, 1) as Grid, set, { ...options, stop }).stopped).toBe(true);
+    expect(asked).toHaveLength(1);
+    const all: number[] = [];
+    const patient = (steps: number) => all.push(steps) < 0;
+    const grid = new ModelGrid(gridOf([120, 2], 1, 1) as Grid, set, { ...options, stop: patient });
+    expect(grid.stopped).toBe(false);
+    expect(all.length).toBeGreaterThan(0);
+    expect(new ModelGrid(gridOf([120, 2], 1, 1) as Grid, set, options).rps).toEqual(grid.rps);
+  });
+
+  test('serves more with every GPU more, in proportion for many of them', () => {
+    const grid = gridOf([40, 40], 1, 1) as Grid;
+    const model = new ModelGrid(grid, set, { pool: true, gpuPrices: [0, 0], budget: Infinity });
+    const { rps, at } = unitTable(model);
+    const wrong: string[] = [];
+    for (let u = 0; u < grid.states; u++) {
+      const amounts = amountsOf(grid, u);
+      amounts.forEach((n, k) => {
+        if (n > 0 && rps[u - grid.strides[k]!]! > rps[u]!) wrong.push(`less at ${u}`);
+        // Twice as many GPUs serve at least twice as much.
+        const half = amounts.map((own) => Math.floor(own / 2));
+        const below = half.reduce((sum, own, i) => sum + own * grid.strides[i]!, 0);
+        if (rps[u]! < 2 * rps[below]! * (1 - 1e-9)) wrong.push(`less than twice a half at ${u}`);
+      });
+      if (rps[u]! > 0 && u % 97 === 0) {
+        const one = { set, grid, available: [40, 40], gpuPrices: [0, 0] };
+        wrong.push(...faultsOf(one, model, at[u]!, { rps: rps[u]!, amounts }));
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
 describe('wholeGpuTable()', () => {
   test('reads at whole GPUs what parts of GPUs serve, where fewer GPUs may be all that is used', () => {
     for (let seed = 1; seed <= cases(4, 40); seed++) {

@@ -1,5 +1,6 @@
-import { ListedColumns } from '../../../src/milp/columns/column-source.js';
+import { type ColumnSource, ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
+import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
 import type { HighsEngine, PlanOptions, PooledProblem } from '../../../src/milp/index.js';
 import type { IntegerSearch } from '../../../src/milp/integer/search-types.js';
 import { solveMaster } from '../../../src/milp/lp/master.js';
@@ -7,16 +8,20 @@ import type { MasterGoal } from '../../../src/milp/lp/master-rows.js';
 import { Phases } from '../../../src/milp/phases.js';
 import { classesOf, modelTable } from '../../../src/milp/tables/tables.js';
 
-/** searchFor solves the LP of a problem with all columns listed, in the units of its spec, for a search to start from. */
+/** searchFor solves the LP of a problem, in the units of its spec, for a search to start from. Columns are listed or priced. */
 export function searchFor(
   problem: PooledProblem,
   highs: HighsEngine,
   options: Partial<PlanOptions> = {},
+  how: 'listed' | 'priced' = 'listed',
 ): IntegerSearch {
   const classes = classesOf(problem);
   const tables = problem.models.map((_, m) => modelTable(problem, m));
   const sources = tables.map(
-    (table) => new ListedColumns(enumerateColumns(table, problem.planner, { limit: 1e5 }) as ColumnSet),
+    (table): ColumnSource =>
+      how === 'priced'
+        ? new LabelPricing(table, problem.planner)
+        : new ListedColumns(enumerateColumns(table, problem.planner, { limit: 1e5 }) as ColumnSet),
   );
   const goal: MasterGoal =
     problem.planner.objective === 'throughput'

@@ -250,6 +250,87 @@ describe('searchPlan() where pools give no plan', () => {
     expect(apart.result.status).toBe('infeasible');
     const many = ['m', 'n', 'o'].map((name) => two(name, { latencyUs, sloMs: 9 }));
     expect(found({ A: half(1) }, many).result.status).toBe('infeasible');
+    const priced = many.map((model) => ({ ...model, rps: 1 }));
+    for (const wholeGpusPer of ['pool', 'position', 'class'] as const)
+      expect(found({ A: half(1) }, priced, { objective: 'cost', wholeGpusPer }).result.status).toBe(
+        'infeasible',
+      );
+  });
+});
+
+describe('searchPlan() where rules bind many pools at once', () => {
+  /** A and B serve 1000 requests per second each, and B for twice the price. */
+  const latencyUs = { A: { 1: { 1: [1000] } }, B: { 1: { 1: [1000] } } };
+  const devices = { A: { count: 4, hourlyCost: 1 }, B: { count: 4, hourlyCost: 2 } };
+  const model: ModelByHand = { name: 'm', sloMs: 9, latencyUs };
+  const pools = { maxPartitions: 1, wholeGpusPer: 'pool' as const };
+
+  test('keeps minimum shares, of one class and of two', () => {
+    const most = (minShare: Record<string, number>) => found(devices, [{ ...model, minShare }], pools).result;
+    // Eight GPUs serve 8000; where A is to serve most of it, B is held back.
+    expect(most({ A: 0.5 })).toMatchObject({ value: expect.closeTo(8000, 1) });
+    expect(most({ A: 0.8 })).toMatchObject({ value: expect.closeTo(5000, 1) });
+    expect(most({ B: 0.5 })).toMatchObject({ value: expect.closeTo(8000, 1) });
+    const cost = { ...pools, objective: 'cost' as const };
+    const least = found(devices, [{ ...model, rps: 1500, minShare: { B: 0.5 } }], cost);
+    // Two of A would do without the share, for 2. The LP buys 0.75 of each for 2.25, and whole GPUs of each cost 3.
+    expect(least.result).toMatchObject({
+      status: 'found',
+      value: 3,
+      bound: expect.closeTo(3, 6),
+      limit: undefined,
+    });
+    const both = found(devices, [{ ...model, rps: 1500, minShare: { A: 0.3, B: 0.2 } }], cost);
+    expect(both.result).toMatchObject({ status: 'found', value: 3, bound: expect.closeTo(3, 6) });
+  });
+
+  test('takes the plan without the rules where it keeps them', () => {
+    const cost = { ...pools, objective: 'cost' as const };
+    const kept = found(devices, [{ ...model, rps: 1500, minShare: { A: 0.9 } }], cost);
+    expect(kept.result).toMatchObject({ value: 2, bound: expect.closeTo(2, 6), limit: undefined });
+    expect(kept.phases).not.toContain('milp');
+  });
+});
+
+describe('searchPlan() of columns that are priced', () => {
+  test('finds a price and a bound on both sides of the best, mostly the best itself', () => {
+    const shape: Shape = { classes: 2, blocks: 3, batches: 2, virtual: [1, 2], models: 2, mostGpus: 4 };
+    let [same, looked] = [0, 0];
+    for (const seed of cases(
+      [1, 2, 3, 4],
+      Array.from({ length: 30 }, (_, i) => i + 1),
+    )) {
+      const problem = randomProblem(seed, shape, { maxPartitions: 2, objective: 'cost' });
+      const listed = searchPlan(searchFor(problem, highs, { gap: 0 }));
+      if (listed.status !== 'found') continue;
+      const search = searchFor(problem, highs, { gap: 0 }, 'priced');
+      const priced = searchPlan(search);
+      if ('whole GPUs' in search.phases.ms) looked++;
+      if (priced.status !== 'found') throw new Error(`seed ${seed}: ${priced.status}`);
+      expect(priced.value).toBeGreaterThanOrEqual(listed.value * (1 - 1e-9));
+      expect(priced.bound).toBeLessThanOrEqual(listed.value * (1 + 1e-9));
+      if (priced.value <= listed.value * (1 + 1e-9)) same++;
+    }
+    expect(looked).toBeGreaterThan(1);
+    expect(same).toBeGreaterThan(1);
+  });
+
+  test('serves no more than its bound, and on a large cluster nearly as much', () => {
+    const shape: Shape = { classes: 2, blocks: 3, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };
+    for (const count of [4, 3000]) {
+      const some = randomProblem(2, shape, { maxPartitions: 2 });
+      const devices = Object.fromEntries(
+        Object.entries(some.cluster.devices).map(([name, device]) => [name, { ...device, count }]),
+      );
+      const problem = { ...some, cluster: { ...some.cluster, devices } };
+      const [priced, listed] = (['priced', 'listed'] as const).map((how) =>
+        searchPlan(searchFor(problem, highs, { gap: 1e-3 }, how)),
+      );
+      if (priced?.status !== 'found' || listed?.status !== 'found') throw new Error(priced?.status);
+      expect(priced.bound).toBeGreaterThanOrEqual(listed.value * (1 - 1e-9));
+      expect(priced.value / listed.value).toBeGreaterThan(0.99);
+      expect(priced.value).toBeLessThanOrEqual(listed.bound * (1 + 1e-9));
+    }
   });
 });
 
@@ -266,6 +347,31 @@ describe('searchPlan() of the literal formulation', () => {
     expect(least.result).toMatchObject({ status: 'found', value: expect.closeTo(4, 9), limit: undefined });
     const none = found({ A }, [{ ...whole, rps: 3500 }], cost, literal);
     expect(none.result).toEqual({ status: 'infeasible', nodes: 0 });
+  });
+
+  test('takes what the solver has at the end of its work, and leaves what falls short of the rates', () => {
+    // The solver says that it ended early, with the solution that it has.
+    const early: HighsEngine = {
+      ...highs,
+      solve: (model, options) => {
+        const outcome = highs.solve(model, options);
+        if (outcome.status !== 'optimal') throw new Error(outcome.status);
+        return { ...outcome, status: 'feasible', limit: 'nodes', bound: 3500 };
+      },
+    };
+    const most = found({ A }, [whole], { maxPartitions: 1 }, { ...literal, highs: early }).result;
+    expect(most).toMatchObject({ status: 'found', value: expect.closeTo(3000, 6), limit: undefined });
+    const short: HighsEngine = {
+      ...highs,
+      solve: (model, options) => {
+        const outcome = highs.solve(model, options);
+        if (outcome.status !== 'optimal') throw new Error(outcome.status);
+        return { ...outcome, values: outcome.values.map((x) => (x > 1 && x < 3 ? 1 : x)) };
+      },
+    };
+    const cost = { objective: 'cost' as const, maxPartitions: 1 };
+    const less = found({ A }, [{ ...whole, rps: 1500 }], cost, { ...literal, highs: short }).result;
+    expect(less).toMatchObject({ status: 'none', limit: 'work' });
   });
 
   test('has none where it is stopped, and knows nothing of sizes per server', () => {

@@ -3,6 +3,7 @@ import type { PooledSpec } from '../../../src/artifacts/index.js';
 import { type HighsEngine, loadHighs } from '../../../src/milp/index.js';
 import { literalModel, solveLiteral } from '../../../src/milp/literal/literal.js';
 import { literalChoices } from '../../../src/milp/literal/literal-size.js';
+import type { SolveOutcome } from '../../../src/milp/lp/highs.js';
 import { usedRps } from '../../../src/milp/plan/plan-model.js';
 import { classesOf, modelTable } from '../../../src/milp/tables/tables.js';
 import { type ModelByHand, problemByHand } from '../by-hand.js';
@@ -135,6 +136,23 @@ describe('literalModel()', () => {
     expect(pools[1]).toBe('3·g[0.A.0,0,1/1,b1,0..2] + 3·g[0.A.0,0,1/2,b1,0..2] + 2·g[0.B.0,0,1/1,b1,0..2]');
   });
 
+  test('asks each model for its own share and throughput', () => {
+    const two = ['m', 'n'].map((name, m) => ({ ...MODEL, name, minShare: { [m === 0 ? 'A' : 'B']: 0.25 } }));
+    const problem = problemByHand(DEVICES, two, { maxPartitions: 1 });
+    const tables = problem.models.map((_, m) => modelTable(problem, m));
+    const { model } = literalModel({ problem, classes: classesOf(problem), tables }, 1);
+    const lines = model
+      .toText()
+      .split('\n')
+      .map((line) => line.trim());
+    expect(lines.filter((line) => /^(share|throughput)/.test(line))).toEqual([
+      'share of A in m: 0 ≤ 0.75·x[0.A.0] - 0.25·x[0.B.0]',
+      'share of B in n: 0 ≤ - 0.25·x[1.A.0] + 0.75·x[1.B.0]',
+      'throughput of m: 0 ≤ x[0.A.0] + x[0.B.0] - least throughput/weight',
+      'throughput of n: 0 ≤ x[1.A.0] + x[1.B.0] - least throughput/weight',
+    ]);
+  });
+
   test('counts the time that the largest batch takes to fill', () => {
     const latencyUs = {
       A: { 1: { 1: [512, 1024], 3: [1024, 2048] }, 2: { 1: [1024, 2048], 3: [2048, 4096] } },
@@ -223,6 +241,18 @@ describe('solveLiteral()', () => {
         rps: expect.closeTo(976.5625, 6),
       },
     ]);
+  });
+
+  test('gives what the solver has at an early end', () => {
+    const early: HighsEngine = {
+      ...highs,
+      solve: (model, options) => ({ ...highs.solve(model, options), status: 'feasible' }) as SolveOutcome,
+    };
+    const { problem } = stated({ maxPartitions: 1 });
+    const all = { problem, classes: classesOf(problem), tables: [modelTable(problem, 0)] };
+    const { outcome, used } = solveLiteral(early, all, { copies: 1, gap: 0 });
+    expect(outcome.status).toBe('feasible');
+    expect(used.reduce((sum, one) => sum + usedRps(one), 0)).toBeCloseTo(2e6 / 1536 + 3e6 / 4352, 6);
   });
 
   test('has nothing in use where there is no solution', () => {

@@ -2,11 +2,14 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { ColumnSource } from '../../../src/milp/columns/column-source.js';
 import { ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { type Column, type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
+import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
 import { type HighsEngine, loadHighs } from '../../../src/milp/index.js';
 import type { OpenModel, SolveOutcome, SolverOptions } from '../../../src/milp/lp/highs.js';
-import { type MasterProblem, solveMaster } from '../../../src/milp/lp/master.js';
+import { boundAt, type MasterProblem, solveMaster } from '../../../src/milp/lp/master.js';
 import { classesOf, modelTable } from '../../../src/milp/tables/tables.js';
+import { cases } from '../../cases.js';
 import { type ModelByHand, problemByHand } from '../by-hand.js';
+import { randomProblem } from '../random-problem.js';
 
 let highs: HighsEngine;
 beforeAll(async () => {
@@ -117,6 +120,29 @@ describe('solveMaster() where the solver solves no LP', () => {
     const sources = [{ cheaperThan: () => [] }] as unknown as ColumnSource[];
     expect(() => solveMaster(engine, { ...masterOf('throughput'), sources })).toThrow();
     expect(seen).toMatchObject({ opened: 1, closed: 1, options: [{ maxIterations: 50_000 }] });
+  });
+});
+
+describe('solveMaster() gives the prices that prove its bound', () => {
+  test('whichever round they are of', () => {
+    const shape = { classes: 2, blocks: 4, batches: 2, virtual: [1, 2], models: 2, mostGpus: 4 };
+    let rounds = 0;
+    for (const seed of cases([4, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))
+      for (const after of [2, Infinity]) {
+        const problem = randomProblem(seed, shape, { maxPartitions: 2 });
+        const classes = classesOf(problem);
+        const tables = problem.models.map((_, m) => modelTable(problem, m));
+        const sources = tables.map((table) => new LabelPricing(table, problem.planner));
+        const goal = { kind: 'throughput' as const, weights: tables.map(({ weight }) => weight) };
+        let asked = 0;
+        const stop = () => ++asked >= after;
+        const result = solveMaster(highs, { classes, tables, sources, goal }, { stop });
+        const proved = boundAt(classes, goal, result.gpuPrices, result.modelPrices);
+        if (Number.isFinite(result.bound)) expect(proved / result.bound).toBeCloseTo(1, 8);
+        else expect(proved).toBe(Infinity);
+        rounds = Math.max(rounds, result.rounds);
+      }
+    expect(rounds).toBeGreaterThan(2);
   });
 });
 
