@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { DeviceClass, PooledSpec, Profile } from '../../src/artifacts/index.js';
+import { enumerateColumns } from '../../src/milp/columns/index.js';
 import {
   baselineProblem,
   checkPlan,
@@ -12,6 +13,7 @@ import {
   planPooled,
 } from '../../src/milp/index.js';
 import { Phases } from '../../src/milp/phases.js';
+import { modelTable } from '../../src/milp/tables/index.js';
 import { type ModelByHand, ON_A, problemByHand } from './by-hand.js';
 import { randomProblem } from './random-problem.js';
 
@@ -40,7 +42,8 @@ describe('planPooled() tells how far it is', () => {
   test('in the units of the spec', () => {
     const told: PlanProgress[] = [];
     const onProgress = (progress: PlanProgress) => told.push(progress);
-    const { plan } = planned(whole({ A: { count: 3 } }, { weight: 1000 }), { onProgress });
+    const { plan, notes } = planned(whole({ A: { count: 3 } }, { weight: 1000 }), { onProgress });
+    expect(notes).toEqual([]);
     // Three GPUs serve 1333 requests per second each.
     expect(plan.objective.value).toBeCloseTo(4, 9);
     expect(plan.classes.A?.shadowPrice).toBeCloseTo(4 / 3, 9);
@@ -122,13 +125,18 @@ describe('planPooled() where batches take as long to fill as without partitionin
 
 describe('planPooled() where pipelines are too many to be listed', () => {
   test('serves at least what fewer partitions do', () => {
-    const shape = { classes: 2, blocks: 90, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };
-    const problem = randomProblem(3, shape, { maxPartitions: 3 });
-    const three = planned(problem);
-    const two = planned({ ...problem, planner: { ...problem.planner, maxPartitions: 2 } });
-    expect(three.plan.objective.value).toBeGreaterThanOrEqual(two.plan.objective.value * (1 - 1e-9));
-    // All of them would be hundreds of thousands.
-    expect(three.solver.columns).toBeLessThan(10_000);
+    const shape = { classes: 2, blocks: 30, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };
+    const random = randomProblem(3, shape, { maxPartitions: 4 });
+    const models = random.models.map((model) => {
+      const sloUs = 5 * model.sloUs;
+      return { ...model, sloUs, spec: { ...model.spec, sloMs: sloUs / 1000 } };
+    });
+    const problem = { ...random, models };
+    expect(enumerateColumns(modelTable(problem, 0), problem.planner, { limit: 400_000 })).toBeUndefined();
+    const four = planned(problem);
+    const three = planned({ ...problem, planner: { ...problem.planner, maxPartitions: 3 } });
+    expect(four.plan.objective.value).toBeGreaterThanOrEqual(three.plan.objective.value * (1 - 1e-9));
+    expect(four.plan.objective.bound).toBeGreaterThanOrEqual(three.plan.objective.bound * (1 - 1e-9));
   });
 });
 
@@ -148,6 +156,15 @@ const LAYERED: Profile = {
   },
 };
 
+/** The same profile with batches of one, of which every layer was measured. */
+function atOneBatch(profile: Profile): Profile {
+  const devices = Object.entries(profile.devices).map(([name, device]) => {
+    const one = device.blockLatencyUs[1]?.[1] ?? [];
+    return [name, { ...device, blockLatencyUs: { 1: { 1: one } } }] as const;
+  });
+  return { ...profile, devices: Object.fromEntries(devices) };
+}
+
 describe('planPooled() by layers', () => {
   test('finds a plan where blocks have none, and says which latencies were shared out', () => {
     const byHand = problemByHand(
@@ -163,6 +180,8 @@ describe('planPooled() by layers', () => {
       'm on A: layers at 1/1 batch 2 are it',
       'm on B: layers at 1/1 batch 2 are it',
     ]);
+    const measured = models.map((model) => ({ ...model, profile: atOneBatch(LAYERED) }));
+    expect(planned({ ...problem, models: measured }).notes).toEqual([]);
     const byBlock = { ...problem, planner: { ...problem.planner, granularity: 'block' as const } };
     expect(planPooled(byBlock, { highs }).status).toBe('infeasible');
   });
@@ -211,6 +230,26 @@ describe('planPooled() where parts of GPUs add up but do not fit side by side', 
     });
   });
 
+  test('plans pools of whole GPUs where there are no more of them, and keeps the bound of the parts', () => {
+    const beside = models.map((model) => ({
+      ...model,
+      latencyUs: { ...model.latencyUs, B: { 1: { 1: [900] } } },
+    }));
+    const devices = {
+      A: { count: 2, virtual: [2, 3, 5], hourlyCost: 7 },
+      B: { count: 1, hourlyCost: 100 },
+    };
+    const rules = { objective: 'cost' as const, wholeGpusPer: 'class' as const, maxPartitions: 1 };
+    const outcome = planned(problemByHand(devices, beside, rules));
+    // Two of the models fill a GPU of A each, and the third one has that of B.
+    expect(outcome).toMatchObject({ status: 'feasible', limit: 'gap' });
+    expect(outcome.plan).toMatchObject({
+      status: 'feasible',
+      planner: { wholeGpusPer: 'class', maxPartitions: 1 },
+      objective: { kind: 'cost', value: 114, bound: expect.closeTo(14, 6), gap: expect.closeTo(100 / 14, 6) },
+    });
+  });
+
   test('has no plan where there are too few GPUs for these', () => {
     expect(planPooled(problem(2), { highs }).status).toBe('infeasible');
   });
@@ -241,6 +280,16 @@ describe('planBaseline() of pairs', () => {
       expect.closeTo(4000, 6),
       expect.closeTo(3000, 6),
     ]);
+  });
+
+  test('names the baseline also of plans that are not proved', () => {
+    const half = { A: { 1: { 1: [1000] } }, B: { 1: { 1: [3000] } } };
+    const large = problemByHand(
+      { A: { count: 3001 }, B: { count: 1999 } },
+      ['m', 'n', 'o'].map((name, m) => ({ name, sloMs: 9, weight: 1 + m / 7, latencyUs: half })),
+    );
+    const outcome = planBaseline(large, 'no-partitioning', { highs });
+    expect(outcome).toMatchObject({ status: 'feasible', plan: { baseline: 'no-partitioning' } });
   });
 
   test('says that there is no plan in time where the solver stops', () => {
