@@ -122,7 +122,7 @@ describe('planPooled() where batches take as long to fill as without partitionin
 });
 
 describe('planPooled() where pipelines are too many to be listed', () => {
-  test('serves at least what fewer partitions do', () => {
+  test('serves at least what whole models do', () => {
     // Of three partitions alone there are 4851 · 4³ · 2 pipelines.
     const shape = { classes: 2, blocks: 100, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };
     const random = randomProblem(3, shape, { maxPartitions: 3 });
@@ -132,9 +132,9 @@ describe('planPooled() where pipelines are too many to be listed', () => {
     });
     const problem = { ...random, models };
     const three = planned(problem);
-    const two = planned({ ...problem, planner: { ...problem.planner, maxPartitions: 2 } });
-    expect(three.plan.objective.value).toBeGreaterThanOrEqual(two.plan.objective.value * (1 - 1e-9));
-    expect(three.plan.objective.bound).toBeGreaterThanOrEqual(two.plan.objective.bound * (1 - 1e-9));
+    const one = planned({ ...problem, planner: { ...problem.planner, maxPartitions: 1 } });
+    expect(three.plan.objective.value).toBeGreaterThanOrEqual(one.plan.objective.value * (1 - 1e-9));
+    expect(three.plan.objective.bound).toBeGreaterThanOrEqual(one.plan.objective.bound * (1 - 1e-9));
   });
 });
 

@@ -83,7 +83,7 @@ describe('wholeGpuBound()', () => {
   test('is the least price of all clusters whose LP meets the rates', () => {
     const shape: Shape = { classes: 2, blocks: 2, batches: 2, virtual: [1], models: 2, mostGpus: 4 };
     let above = 0;
-    for (let seed = 1; seed <= cases(8, 40); seed++) {
+    for (let seed = 1; seed <= cases(4, 40); seed++) {
       const random = randomProblem(seed, shape, { objective: 'cost', maxPartitions: 2 });
       const models = random.models.map((model) => ({ ...model, rps: model.rps! * (1 + (seed % 4)) }));
       const search = searchFor({ ...random, models }, highs);
@@ -103,6 +103,6 @@ describe('wholeGpuBound()', () => {
       expect({ seed, ratio: bound / least }).toEqual({ seed, ratio: expect.closeTo(1, 9) });
       if (bound > search.master.bound * 1.001) above++;
     }
-    expect(above).toBeGreaterThan(cases(3, 20));
+    expect(above).toBeGreaterThan(cases(1, 20));
   });
 });
