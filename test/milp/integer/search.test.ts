@@ -100,6 +100,9 @@ describe('searchPlan() where positions fill whole GPUs', () => {
     const devices = { A: { ...half(1), memoryGiB: 2 }, B: one, C: one };
     const position = found(devices, models);
     expect(position.result).toMatchObject({ value: expect.closeTo(1000, 6), limit: undefined });
+    // The search over positions has proved it, and no MILP needs to.
+    expect(position.phases).toContain('positions');
+    expect(position.phases).not.toContain('milp');
     const shared = found(devices, models, { wholeGpusPer: 'class' });
     expect(shared.result).toMatchObject({ value: expect.closeTo(2000, 6), limit: undefined });
   });
@@ -198,6 +201,12 @@ describe('searchPlan() where all models share GPUs', () => {
     expect(large.phases).toEqual(['varied columns', 'fractions', 'pools']);
     expect(large.result).toMatchObject({ status: 'found', limit: undefined });
     expect(large.result).toMatchObject({ value: expect.closeTo((2100 * 11) / 0.009, 0) });
+    // Positions of one partition fill the same GPUs.
+    const positions = found({ A: { count: 2100, virtual: [1, 7, 11, 13] } }, models, { maxPartitions: 1 });
+    expect(positions.result).toMatchObject({
+      value: expect.closeTo((2100 * 11) / 0.009, 0),
+      limit: undefined,
+    });
   });
 });
 
@@ -284,6 +293,16 @@ describe('searchPlan() where rules bind many pools at once', () => {
     expect(both.result).toMatchObject({ status: 'found', value: 3, bound: expect.closeTo(3, 6) });
   });
 
+  test('fills whole GPUs per pool though a share is asked for', () => {
+    const halves = { A: half(1), B: one, C: one };
+    const { result } = found(halves, [two('m', { minShare: { A: 0.5 } })], { wholeGpusPer: 'pool' });
+    expect(result).toMatchObject({
+      status: 'found',
+      value: expect.closeTo(1000, 6),
+      bound: expect.closeTo(1000, 3),
+    });
+  });
+
   test('takes the plan without the rules where it keeps them', () => {
     const cost = { ...pools, objective: 'cost' as const };
     const kept = found(devices, [{ ...model, rps: 1500, minShare: { A: 0.9 } }], cost);
@@ -293,6 +312,26 @@ describe('searchPlan() where rules bind many pools at once', () => {
 });
 
 describe('searchPlan() of columns that are priced', () => {
+  test('looks once more with the columns that whole GPUs need', () => {
+    const latencyUs = { A: { 1: { 1: [1000] } }, B: { 1: { 1: [2500] } } };
+    const devices = { A: { count: 4, hourlyCost: 3 }, B: { count: 4, hourlyCost: 2 } };
+    const problem = problemByHand(devices, [{ name: 'm', sloMs: 9, latencyUs, rps: 100 }], {
+      objective: 'cost',
+      maxPartitions: 1,
+    });
+    const search = searchFor(problem, highs, { gap: 0 }, 'priced');
+    // The LP needs a tenth of an A. A whole one costs 3, and a B, which serves 100 as well, costs 2.
+    const used = search.master.columns.flatMap((column, c) => (search.master.rps[c]! > 0 ? [column] : []));
+    expect(used).toHaveLength(1);
+    const master = { ...search.master, columns: used, rps: search.master.rps.filter((rps) => rps > 0) };
+    expect(searchPlan({ ...search, master })).toMatchObject({
+      status: 'found',
+      value: 2,
+      bound: expect.closeTo(2, 9),
+      limit: undefined,
+    });
+  });
+
   test('finds a price and a bound on both sides of the best, mostly the best itself', () => {
     const shape: Shape = { classes: 2, blocks: 3, batches: 2, virtual: [1, 2], models: 2, mostGpus: 4 };
     let [same, looked] = [0, 0];
