@@ -88,9 +88,9 @@ describe('LabelPricing', () => {
   test('keeps few labels: at every cut those of which no other is as good', () => {
     // There are 60 · 59 / 2 pairs of cuts for four slots; three partitions without a choice would have billions of labels.
     for (const seed of [1, 3]) {
-      expect(stepsOf(seed, Infinity).steps).toBeLessThan(1e6);
+      expect(stepsOf(seed, Infinity).steps).toBeLessThan(450_000);
       // Where classes refund a part of the price, labels that have used other classes are kept besides.
-      expect(stepsOf(seed, Infinity, [1e-5, 1e-5]).steps).toBeLessThan(2.5e6);
+      expect(stepsOf(seed, Infinity, [1e-5, 1e-5]).steps).toBeLessThan(1.2e6);
     }
   });
 
