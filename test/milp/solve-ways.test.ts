@@ -42,6 +42,8 @@ describe('planPooled() tells how far it is', () => {
     const onProgress = (progress: PlanProgress) => told.push(progress);
     const { plan, notes } = planned(whole({ A: { count: 3 } }, { weight: 1000 }), { onProgress });
     expect(notes).toEqual([]);
+    // It would be found again, so nothing is said of that.
+    expect(plan).not.toHaveProperty('reproducible');
     // Three GPUs serve 1333 requests per second each.
     expect(plan.objective.value).toBeCloseTo(4, 9);
     expect(plan.classes.A?.shadowPrice).toBeCloseTo(4 / 3, 9);
