@@ -27,7 +27,8 @@ const PROFILE = {
 } as unknown as Profile;
 
 function units(device: string, virtual: number, range: [number, number], by: 'block' | 'layer' = 'layer') {
-  const partition = { blocks: range, layers: range, device, virtual } as unknown as PlannedPartition;
+  const ranges = by === 'layer' ? { blocks: [0, 1], layers: range } : { blocks: range, layers: [0, 1] };
+  const partition = { ...ranges, device, virtual } as unknown as PlannedPartition;
   return unitsOf(partition, PROFILE, by);
 }
 
