@@ -30,7 +30,7 @@ function optionsOf(asked: Asked, room: Room): PartialStrykerOptions {
     ignoreStatic: true,
     // Other work on the machine makes tests slow, and a mutant that is wrongly taken for endless would count as
     // noticed.
-    timeoutMS: 8_000,
+    timeoutMS: 20_000,
     dryRunTimeoutMinutes: 20,
     timeoutFactor: 3,
     concurrency: asked.concurrency,

@@ -42,7 +42,7 @@ function tooFewGpus(
   reach: MasterResult | undefined,
 ): string {
   const there = classes.names.map((name, k) => `${classes.available[k]} ${name}`).join(', ');
-  if (planner.objective !== 'throughput' && reach !== undefined && reach.bound < 1)
+  if (reach !== undefined)
     return `the rates need more than ${there}: at most ${(100 * reach.bound).toPrecision(4)} % of them can be served`;
   if (planner.objective !== 'throughput') return `the rates need more whole GPUs than ${there}`;
   return `${there} are too few whole GPUs to serve all of ${models.map(({ name }) => name).join(', ')}`;

@@ -252,7 +252,7 @@ function outcome(search: IntegerSearch, spec: ProblemTables, result: SearchResul
   return {
     status: plan.status,
     plan,
-    ...(result.limit === undefined ? {} : { limit: result.limit }),
+    ...(plan.status === 'optimal' ? {} : { limit: result.limit ?? ('gap' as const) }),
     notes,
     solver,
   };
@@ -283,14 +283,18 @@ function outcomeByPools(search: IntegerSearch, spec: ProblemTables, bound: numbe
   return { ...pools, status: 'feasible', plan, limit: 'gap' };
 }
 
-/** A plan's price is that of the GPUs that it occupies. */
+/**
+ * A plan's price is that of the GPUs that it occupies. These may be more than what its parts of GPUs add up to, and then
+ * nothing proves it optimal.
+ */
 function priced(search: IntegerSearch, { classes }: ProblemTables, plan: PlanBody, bound: number): PlanBody {
   if (isMaximised(search)) return plan;
   const price = classes.names.reduce(
     (sum, name, k) => sum + (plan.classes[name]?.used ?? 0) * (classes.unitCost[k] as number),
     0,
   );
-  return { ...plan, objective: objectiveOf(search, price, bound) };
+  const objective = objectiveOf(search, price, bound);
+  return { ...plan, status: objective.gap <= PROVEN ? plan.status : 'feasible', objective };
 }
 
 function objectiveOf(search: IntegerSearch, value: number, proved: number): PlanObjective {

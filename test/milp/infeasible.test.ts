@@ -47,6 +47,18 @@ describe('infeasibility()', () => {
     expect(told({ maxPartitions: 3 }).smallest).toEqual([expect.closeTo(1.1 / 0.9, 9)]);
   });
 
+  test('knows the fastest pipeline where a class behind the two of it is slow', () => {
+    const latencyUs = {
+      A: { 1: { 1: [300, 1500] } },
+      B: { 1: { 1: [1000, 700] } },
+      C: { 1: { 1: [5000, 5000] } },
+    };
+    const devices = { A: { count: 1 }, B: { count: 1 }, C: { count: 1 } };
+    const found = told({ maxPartitions: 2 }, { latencyUs }, devices);
+    expect(found.smallest).toEqual([expect.closeTo(1.1 / 0.9, 9)]);
+    expect(found.reasons.at(-1)).toBe('on C it takes 10.000 ms, 9.100 ms too long');
+  });
+
   test("keeps margins in milliseconds, and takes a model's own before the planner's", () => {
     const planner = { maxPartitions: 2, sloMarginMs: 0.2 };
     expect(told(planner).smallest).toEqual([expect.closeTo(1.3, 9)]);

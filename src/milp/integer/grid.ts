@@ -341,7 +341,6 @@ class Singles {
       const k = classes[e] as number;
       u += units * (grid.strides[k] as number);
       worth += (units / grid.perGpu) * (options.gpuPrices[k] as number);
-      if (units > (grid.units[k] as number)) return false;
     }
     if (!this.fits(parts, rps, rates, steps, classes)) return false;
     const loss = worth - rps;

@@ -9,28 +9,19 @@ import { classesOf, type ModelTable, modelTable } from '../tables/index.js';
 export function literalChoices(problem: PooledProblem, copies: number): number {
   const classes = classesOf(problem);
   const longest = problem.planner.maxPartitions;
-  const perModel = problem.models.map((_, m) => choicesOf(modelTable(problem, m), classes.names, longest));
+  const perModel = problem.models.map((_, m) =>
+    choicesOf(modelTable(problem, m), classes.names.length, longest),
+  );
   return copies * perModel.reduce((sum, n) => sum + n, 0);
 }
 
-function choicesOf(table: ModelTable, classes: readonly string[], longest: number): number {
-  const rows = classes.map((_, k) => rowsOf(table, k));
-  const perPlace = rows.reduce((sum, n) => sum + n, 0);
-  const cuts = table.cuts.length - 2;
+function choicesOf({ cuts, prefixUs }: ModelTable, classes: number, longest: number): number {
+  const perPlace = prefixUs.filter((row) => row !== undefined).length;
+  const inside = cuts.length - 2;
   let total = perPlace;
   for (let length = 2; length <= longest; length++) {
-    const ranges = 2 * cuts + ((length - 2) * cuts * (cuts - 1)) / 2;
-    total += ranges * perPlace * classes.length ** (length - 1);
+    const ranges = 2 * inside + ((length - 2) * inside * (inside - 1)) / 2;
+    total += ranges * perPlace * classes ** (length - 1);
   }
   return total;
-}
-
-/** The virtual sizes and batch sizes of a class that were measured. */
-function rowsOf({ slots, batches, prefixUs }: ModelTable, k: number): number {
-  let rows = 0;
-  slots.forEach((slot, s) => {
-    if (slot.classIndex !== k) return;
-    for (let b = 0; b < batches.length; b++) if (prefixUs[s * batches.length + b] !== undefined) rows += 1;
-  });
-  return rows;
 }

@@ -240,10 +240,10 @@ function addSlo({ model, tables }: Literal, { model: m, name, classes, choices }
     const fills = list.map(({ p, batch }): Term => [p, -fillUs(batch)]);
     model.addConstraint(`batch formation[${name},${d}]`, [[formation, 1], ...fills], { lower: 0 });
     for (const choice of list) {
-      const link = d + 1 < classes.length ? linkOf(table, choice.slot, classes[d + 1] as number) : undefined;
+      const next = classes[d + 1];
+      const link = next === undefined ? undefined : linkOf(table, choice.slot, next);
       const size = table.batches[choice.batch] as number;
-      const crossUs =
-        d + 1 < classes.length ? size * transferUs(table.cutBytes[choice.end] as number, link) : 0;
+      const crossUs = size * transferUs(table.cutBytes[choice.end] as number, link);
       terms.push([choice.p, (choice.latencyUs + crossUs) / unitUs]);
     }
   });
@@ -354,11 +354,7 @@ function chosen({ pipelines, tables }: Literal, values: ArrayLike<number>): Used
           ? undefined
           : slowerLink(table.slots[choice.slot] as Slot, table.slots[next.slot] as Slot);
       const size = table.batches[choice.batch] as number;
-      return (
-        sum +
-        choice.latencyUs +
-        (next === undefined ? 0 : size * transferUs(table.cutBytes[choice.end] as number, link))
-      );
+      return sum + choice.latencyUs + size * transferUs(table.cutBytes[choice.end] as number, link);
     }, 0);
     const parts = picked.map(({ slot, batch, first, end, rps }) => ({ slot, batch, first, end, rps }));
     const column: Column = { model, parts, latencyUs };

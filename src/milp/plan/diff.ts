@@ -89,15 +89,19 @@ function pipelineChanges(
   before: readonly PlannedPipeline[],
   after: readonly PlannedPipeline[],
 ): PipelineChange[] {
-  const [old, now] = [before, after].map((list) => new Map(list.map((p) => [pipelineName(p), p])));
-  const names = [...new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])];
+  const [old, now] = [byName(before), byName(after)];
+  const names = [...new Set([...old.keys(), ...now.keys()])];
   return names
     .map((pipeline) => ({
       pipeline,
-      throughputRps: change(old?.get(pipeline)?.throughputRps, now?.get(pipeline)?.throughputRps),
-      gpus: change(gpusOf(old?.get(pipeline)), gpusOf(now?.get(pipeline))),
+      throughputRps: change(old.get(pipeline)?.throughputRps, now.get(pipeline)?.throughputRps),
+      gpus: change(gpusOf(old.get(pipeline)), gpusOf(now.get(pipeline))),
     }))
     .filter(({ throughputRps, gpus }) => differs(throughputRps) || differs(gpus));
+}
+
+function byName(pipelines: readonly PlannedPipeline[]): Map<string, PlannedPipeline> {
+  return new Map(pipelines.map((one) => [pipelineName(one), one]));
 }
 
 function pipelineName({ partitions }: PlannedPipeline): string {

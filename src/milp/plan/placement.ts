@@ -240,6 +240,6 @@ function numberingByServer(
     // The remainder goes to the smaller server.
     const rest = { first: whole * perServer + numbers.small, count: count - here };
     numbers.small += rest.count;
-    return here === 0 ? [rest] : [{ first, count: here }, rest];
+    return [{ first, count: here }, rest];
   };
 }

@@ -71,7 +71,7 @@ function ratesOf({ tables }: Case, states: readonly number[]): number[] {
 
 describe('divideByWeight()', () => {
   test('finds the largest least throughput/weight, and then the largest sum, on random tables', () => {
-    for (let seed = 1; seed <= cases(50, 150); seed++) {
+    for (let seed = 1; seed <= cases(25, 150); seed++) {
       const one = randomCase(seed);
       // The unit of each model's table is given for the sum. Without units, all tables count in the same one.
       const next = stream(seed + 5000);
@@ -107,7 +107,7 @@ describe('divideByWeight()', () => {
 
 describe('divideByWeight() where models are already served in part', () => {
   test('adds the rates that models already have, and gives a model of weight 0 the rest', () => {
-    for (let seed = 1; seed <= cases(24, 60); seed++) {
+    for (let seed = 1; seed <= cases(12, 60); seed++) {
       const one = randomCase(seed);
       const next = stream(seed + 9000);
       const base = one.tables.map(() => next());
@@ -130,7 +130,7 @@ describe('divideByWeight() where models are already served in part', () => {
 
 describe('divideByPrice()', () => {
   test('finds the cheapest whole GPUs that meet the rates, on random tables in parts of GPUs', () => {
-    for (let seed = 1; seed <= cases(50, 150); seed++) {
+    for (let seed = 1; seed <= cases(25, 150); seed++) {
       const perGpu = 1 + (seed % 2);
       const one = randomCase(seed);
       const counts = one.counts.map((n) => n - (n % perGpu));

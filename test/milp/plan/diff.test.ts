@@ -152,6 +152,17 @@ describe('diffPlans()', () => {
     expect(diff).toMatchObject({ gpusMoved: 2, same: false });
   });
 
+  test('compares a model that only the later plan has with nothing', () => {
+    const more = [...ONE, { name: 'n', pipelines: [pipeline(3, partition())] }];
+    const [, added] = diffPlans(plan(ONE, { A: 2 }), plan(more, { A: 4 })).models;
+    expect(added).toMatchObject({
+      name: 'n',
+      throughputRps: { before: 0, after: 3 },
+      sloMs: { before: 0, after: 20 },
+      pipelines: [{ throughputRps: { before: 0, after: 3 }, gpus: { before: 0, after: 2 } }],
+    });
+  });
+
   test('reports another SLO, another class in use, and GPUs that serve something else', () => {
     const slo = [{ ...ONE[0]!, sloMs: 21 }];
     expect(diffPlans(plan(ONE, { A: 2 }), plan(slo, { A: 2 })).same).toBe(false);

@@ -1,0 +1,108 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { ListedColumns } from '../../../src/milp/columns/column-source.js';
+import { type HighsEngine, loadHighs } from '../../../src/milp/index.js';
+import { wholeGpuBound } from '../../../src/milp/integer/price-bound.js';
+import type { IntegerSearch } from '../../../src/milp/integer/search-types.js';
+import { LinearModel, type Term } from '../../../src/milp/lp/linear-model.js';
+import { gpusByClass } from '../../../src/milp/lp/master.js';
+import { cases } from '../../cases.js';
+import { type ModelByHand, problemByHand } from '../by-hand.js';
+import { randomProblem, type Shape } from '../random-problem.js';
+import { searchFor } from './search-by-hand.js';
+
+let highs: HighsEngine;
+beforeAll(async () => {
+  highs = await loadHighs();
+});
+
+/** A GPU of A serves 1000 requests per second for 3, and one of B 400 for 2. */
+const MODEL: ModelByHand = {
+  name: 'm',
+  sloMs: 9,
+  latencyUs: { A: { 1: { 1: [1000] } }, B: { 1: { 1: [2500] } } },
+};
+
+function priced(rps: number, counts = [4, 4]): IntegerSearch {
+  const devices = {
+    A: { count: counts[0] as number, hourlyCost: 3 },
+    B: { count: counts[1] as number, hourlyCost: 2 },
+  };
+  const problem = problemByHand(devices, [{ ...MODEL, rps }], { objective: 'cost', maxPartitions: 1 });
+  return searchFor(problem, highs);
+}
+
+describe('wholeGpuBound()', () => {
+  test('is the price of the cheapest whole GPUs that could meet the rates, by hand', () => {
+    const search = priced(100);
+    expect(search.master.bound).toBeCloseTo(0.3, 9);
+    const { bound, columns } = wholeGpuBound(search, 7);
+    expect(bound).toBe(2);
+    expect(columns.map(({ parts }) => parts[0]?.rps)).toEqual([expect.closeTo(400, 9)]);
+    // Nothing lies between nothing and a plan for 2.
+    expect(wholeGpuBound(search, 2)).toEqual({ bound: 2, columns: [] });
+    // One of each serves 1400 for 5, and two of A 2000 for 6.
+    expect(wholeGpuBound(priced(1400), 100).bound).toBe(5);
+    expect(wholeGpuBound(priced(1401), 100).bound).toBe(6);
+    expect(wholeGpuBound(priced(1401), 6).bound).toBe(6);
+  });
+
+  test('is the price of the next cluster where it is stopped, and that of the LP where clusters are too many', () => {
+    const search = priced(1401);
+    expect(search.master.bound).toBeCloseTo(4.203, 9);
+    // Half of A is worth as much, so the next cluster is one of each, or two of B and nothing of A for 4.
+    expect(wholeGpuBound({ ...search, stop: () => true }, 100)).toEqual({ bound: 5, columns: [] });
+    const large = priced(1401, [40_000, 0]);
+    expect(wholeGpuBound(large, 1e6)).toEqual({ bound: large.master.bound, columns: [] });
+    expect(wholeGpuBound(large, 6e4).bound).toBe(6);
+  });
+
+  /** The part of the rates that some whole GPUs serve at most, by the LP over all columns. */
+  function reach({ tables, sources }: IntegerSearch, gpus: readonly number[]): number {
+    const all = sources.flatMap((source) => {
+      const { set } = source as ListedColumns;
+      return Array.from({ length: set.count }, (_, c) => set.column(c));
+    });
+    const model = new LinearModel();
+    const part = model.addVariable('part', { upper: 1 });
+    const rates = model.addVariables(all.map((_, c) => `x${c}`));
+    const taken = all.map((one) => gpusByClass(one, tables[one.model]!, gpus.length));
+    gpus.forEach((n, k) => {
+      const terms = rates.map((x, c): Term => [x, taken[c]![k]!]);
+      model.addConstraint(`GPUs ${k}`, terms, { upper: n });
+    });
+    tables.forEach(({ rps = 0 }, m) => {
+      const terms = rates.flatMap((x, c): Term[] => (all[c]!.model === m ? [[x, 1]] : []));
+      model.addConstraint(`rate ${m}`, [...terms, [part, -rps]], { lower: 0 });
+    });
+    model.addObjective('maximize', [[part, 1]]);
+    const outcome = highs.solve(model);
+    if (outcome.status !== 'optimal') throw new Error(outcome.status);
+    return outcome.objective;
+  }
+
+  test('is the least price of all clusters whose LP meets the rates', () => {
+    const shape: Shape = { classes: 2, blocks: 2, batches: 2, virtual: [1], models: 2, mostGpus: 4 };
+    let above = 0;
+    for (let seed = 1; seed <= cases(4, 40); seed++) {
+      const random = randomProblem(seed, shape, { objective: 'cost', maxPartitions: 2 });
+      const models = random.models.map((model) => ({ ...model, rps: model.rps! * (1 + (seed % 4)) }));
+      const search = searchFor({ ...random, models }, highs);
+      const [a, b] = search.classes.available as [number, number];
+      const clusters = Array.from({ length: (a + 1) * (b + 1) }, (_, i) => [
+        i % (a + 1),
+        Math.floor(i / (a + 1)),
+      ]);
+      const prices = clusters.flatMap((gpus) =>
+        reach(search, gpus) >= 1 - 1e-9
+          ? [gpus.reduce((sum, n, k) => sum + n * search.classes.unitCost[k]!, 0)]
+          : [],
+      );
+      if (prices.length === 0) continue;
+      const least = Math.min(...prices);
+      const { bound } = wholeGpuBound(search, 1000);
+      expect({ seed, ratio: bound / least }).toEqual({ seed, ratio: expect.closeTo(1, 9) });
+      if (bound > search.master.bound * 1.001) above++;
+    }
+    expect(above).toBeGreaterThan(cases(1, 20));
+  });
+});

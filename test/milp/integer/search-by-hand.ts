@@ -1,0 +1,45 @@
+import { type ColumnSource, ListedColumns } from '../../../src/milp/columns/column-source.js';
+import { type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
+import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
+import type { HighsEngine, PlanOptions, PooledProblem } from '../../../src/milp/index.js';
+import type { IntegerSearch } from '../../../src/milp/integer/search-types.js';
+import { solveMaster } from '../../../src/milp/lp/master.js';
+import type { MasterGoal } from '../../../src/milp/lp/master-rows.js';
+import { Phases } from '../../../src/milp/phases.js';
+import { classesOf, modelTable } from '../../../src/milp/tables/tables.js';
+
+/** searchFor solves the LP of a problem, in the units of its spec, for a search to start from. Columns are listed or priced. */
+export function searchFor(
+  problem: PooledProblem,
+  highs: HighsEngine,
+  options: Partial<PlanOptions> = {},
+  how: 'listed' | 'priced' = 'listed',
+): IntegerSearch {
+  const classes = classesOf(problem);
+  const tables = problem.models.map((_, m) => modelTable(problem, m));
+  const sources = tables.map(
+    (table): ColumnSource =>
+      how === 'priced'
+        ? new LabelPricing(table, problem.planner)
+        : new ListedColumns(enumerateColumns(table, problem.planner, { limit: 1e5 }) as ColumnSet),
+  );
+  const goal: MasterGoal =
+    problem.planner.objective === 'throughput'
+      ? { kind: 'throughput', weights: tables.map(({ weight }) => weight) }
+      : { kind: 'price', rps: tables.map(({ rps = 0 }) => rps) };
+  const free = { ...classes, unitCost: classes.unitCost.map(() => 0) };
+  const reach: MasterGoal = { kind: 'throughput', weights: tables.map(({ rps = 1 }) => rps), enough: 1 };
+  const start =
+    goal.kind === 'price' ? solveMaster(highs, { classes: free, tables, sources, goal: reach }).columns : [];
+  return {
+    problem,
+    scale: { rps: tables.map(() => 1), value: 1 },
+    classes,
+    tables,
+    sources,
+    master: solveMaster(highs, { classes, tables, sources, goal }, { start }),
+    options: { highs, ...options },
+    phases: new Phases(),
+    stop: () => false,
+  };
+}
