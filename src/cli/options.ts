@@ -80,26 +80,34 @@ export function portNumber(text: string): number {
 export function dimension(text: string, before: Record<string, number> = {}): Record<string, number> {
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError(`"${text}" is not name=size, such as seq=128.`);
-  const name = text.slice(0, at);
-  if (name in before) throw new InvalidArgumentError(`"${name}" is given twice.`);
-  return { ...before, [name]: wholeNumber(text.slice(at + 1)) };
+  return withNamed(before, text.slice(0, at), wholeNumber(text.slice(at + 1)));
 }
 
-/** namedNumber collects `name=number` pairs given one at a time. The name ends at the last `=`. */
+/**
+ * namedNumber collects `name=number` pairs given one at a time. The name ends at the last `=`.
+ * @throws InvalidArgumentError where it is no such pair, or the name was given before
+ */
 export function namedNumber(text: string, before: Record<string, number> = {}): Record<string, number> {
   const at = text.lastIndexOf('=');
-  const value = Number(text.slice(at + 1));
-  if (at < 1 || at === text.length - 1 || !Number.isFinite(value)) {
+  const number = text.slice(at + 1);
+  if (at < 1 || number.trim() === '' || !Number.isFinite(Number(number)))
     throw new InvalidArgumentError(`"${text}" is not name=number, such as sr=16000.`);
-  }
-  return { ...before, [text.slice(0, at)]: value };
+  return withNamed(before, text.slice(0, at), Number(number));
 }
 
-/** namedText collects `name=text` pairs given one at a time. The name ends at the first `=`. */
+/**
+ * namedText collects `name=text` pairs given one at a time. The name ends at the first `=`.
+ * @throws InvalidArgumentError where it is no such pair, or the name was given before
+ */
 export function namedText(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf('=');
   if (at < 1 || at === text.length - 1) throw new InvalidArgumentError(`"${text}" is not name=value.`);
-  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+  return withNamed(before, text.slice(0, at), text.slice(at + 1));
+}
+
+function withNamed<T>(before: Record<string, T>, name: string, value: T): Record<string, T> {
+  if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`"${name}" is given twice.`);
+  return { ...before, [name]: value };
 }
 
 /** each collects the values of an option that may be given more than once. */

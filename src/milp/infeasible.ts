@@ -19,7 +19,9 @@ export function infeasibility(
   { reach, solver }: { readonly reach?: MasterResult | undefined; readonly solver: SolverReport },
 ): PooledOutcome {
   const fastest = tables.map((table) => fastestUs(table, problem.planner.maxPartitions));
-  const smallest = tables.map((_, m) => smallestSloMs(problem, m, fastest[m]));
+  const smallest = tables.map((table, m) =>
+    smallestSloMs(problem.planner, problem.models[m] as ProblemModel, { table, us: fastest[m] }),
+  );
   const reasons = tables.flatMap((table, m) => {
     const model = problem.models[m] as ProblemModel;
     const budget = table.budgetUs[0] ?? 0;
@@ -111,19 +113,20 @@ function perClass(table: ModelTable, classes: ClassTable, budgetUs: number): str
 }
 
 /**
- * The SLO whose margin leaves just enough time for the fastest pipeline. A margin in milliseconds stays the same; a
- * fraction scales with the SLO.
+ * The SLO whose margin leaves just enough time for the fastest pipeline and for filling its batch. A margin in
+ * milliseconds stays the same; a fraction scales with the SLO.
  */
 function smallestSloMs(
-  { models, planner }: PooledProblem,
-  m: number,
-  us: number | undefined,
+  planner: PooledProblem['planner'],
+  { sloUs, sloMarginUs, spec }: ProblemModel,
+  { table, us }: { readonly table: ModelTable; readonly us: number | undefined },
 ): number | undefined {
-  if (us === undefined) return undefined;
-  const { sloUs, sloMarginUs, spec } = models[m] as ProblemModel;
+  const fillUs = sloUs - sloMarginUs - (table.budgetUs[0] ?? 0);
+  if (us === undefined || fillUs === Infinity) return undefined;
   const scales = spec.sloMargin !== undefined || planner.sloMarginMs === undefined;
   const fixed = spec.sloMarginMs !== undefined || !scales;
-  return (fixed ? us + sloMarginUs : us / (1 - sloMarginUs / sloUs)) / 1000;
+  const neededUs = us + fillUs;
+  return (fixed ? neededUs + sloMarginUs : neededUs / (1 - sloMarginUs / sloUs)) / 1000;
 }
 
 function ms(us: number): string {

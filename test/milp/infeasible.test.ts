@@ -67,6 +67,21 @@ describe('infeasibility()', () => {
     expect(told({ maxPartitions: 2 }, { sloMarginMs: 0.3 }).smallest).toEqual([expect.closeTo(1.4, 9)]);
   });
 
+  test('counts the time that the smallest batch takes to fill, where that is more than one request', () => {
+    const latencyUs = { A: { 1: { 2: [3000], 4: [4200] } } };
+    const oneOfA = { A: { count: 1 } };
+    const waiting = { latencyUs, sloMs: 2 };
+    const planner = {
+      maxPartitions: 1,
+      sloMarginMs: 0.2,
+      batchFormation: { estimatedRps: 1000, factor: 0.5 },
+    };
+    // The second request comes after 1 ms, of which half counts.
+    expect(told(planner, waiting, oneOfA).smallest).toEqual([expect.closeTo(3 + 0.5 + 0.2, 9)]);
+    const scaling = { maxPartitions: 1, batchFormation: { estimatedRps: 1000, factor: 0.5 } };
+    expect(told(scaling, waiting, oneOfA).smallest).toEqual([expect.closeTo(3.5 / 0.9, 9)]);
+  });
+
   test('leaves out a class whose memory the whole model does not fit', () => {
     const weightBytes = [2 ** 30, 2 ** 30];
     const small = { A: { count: 2, memoryGiB: 1 }, B: { count: 1 } };
