@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { type Fault, InputError } from '../artifacts/index.js';
+import { keepThread, takeThread } from './spare-threads.js';
 
 /** JobMessage is a message of a job thread: progress, and in the end one answer. */
 export type JobMessage<Answer, Progress> =
@@ -21,7 +21,12 @@ interface FailedJob {
   readonly system: { code: string; syscall?: string; path?: string } | undefined;
 }
 
-/** JobThreadData is the data with which the thread starts. */
+/** ThreadMessage is a message to a job thread: the data of the pool that takes it, and then one job after another. */
+export type ThreadMessage<Job, Data> =
+  | { readonly kind: 'begin'; readonly begin: JobThreadData<Data> }
+  | { readonly kind: 'job'; readonly job: Job };
+
+/** JobThreadData is the data with which a thread begins to work for a pool. */
 export interface JobThreadData<Data> {
   /** Set to 1 to make the running job end with what it has. All threads of a pool share it. */
   readonly interrupt: Int32Array;
@@ -31,6 +36,7 @@ export interface JobThreadData<Data> {
 /** JobThread is a thread that does one job at a time. A `JobPool` owns it; `serveJobs` is the other end. */
 export class JobThread<Job, Answer, Progress> {
   private readonly worker: Worker;
+  private readonly onExit: () => void;
   private failed: Error | undefined;
   private onFailure: ((error: Error) => void) | undefined;
 
@@ -38,10 +44,14 @@ export class JobThread<Job, Answer, Progress> {
    * @param entry the built file that runs on the thread, `#dist/src/…` or a path
    * @param what names the thread in a message, as in "the solver thread ended without an answer"
    */
-  constructor(entry: string, what: string, workerData: JobThreadData<unknown>) {
-    this.worker = new Worker(createRequire(import.meta.url).resolve(entry), { workerData });
-    this.worker.once('error', (error) => this.fail(error as Error));
-    this.worker.once('exit', () => this.fail(new Error(`the ${what} thread ended without an answer`)));
+  constructor(
+    private readonly entry: string,
+    what: string,
+    begin: JobThreadData<unknown>,
+  ) {
+    this.onExit = () => this.fail(new Error(`the ${what} thread ended without an answer`));
+    this.worker = takeThread(entry).on('error', this.onError).on('exit', this.onExit);
+    this.send({ kind: 'begin', begin });
   }
 
   /**
@@ -63,13 +73,26 @@ export class JobThread<Job, Answer, Progress> {
       if (this.failed !== undefined) return reject(this.failed);
       this.worker.on('message', onMessage);
       this.onFailure = (error) => end(() => reject(error));
-      this.worker.postMessage(job);
+      this.send({ kind: 'job', job });
     });
   }
 
+  /** close hands the thread on to a later pool. A thread that has failed or is at a job is ended, and the job fails. */
   async close(): Promise<void> {
-    await this.worker.terminate();
+    if (this.failed !== undefined || this.onFailure !== undefined) {
+      await this.worker.terminate();
+      return;
+    }
+    this.worker.off('error', this.onError).off('exit', this.onExit);
+    keepThread(this.entry, this.worker);
+    this.onExit();
   }
+
+  private send(message: ThreadMessage<Job, unknown>): void {
+    this.worker.postMessage(message);
+  }
+
+  private readonly onError = (error: unknown): void => this.fail(error as Error);
 
   private fail(error: Error): void {
     this.failed ??= error;

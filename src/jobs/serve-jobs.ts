@@ -1,6 +1,6 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { InputError } from '../artifacts/index.js';
-import type { JobMessage, JobThreadData } from './job-thread.js';
+import type { JobMessage, ThreadMessage } from './job-thread.js';
 
 /** JobContext holds the arguments of a job besides its input. */
 export interface JobContext<Data, Progress> {
@@ -12,21 +12,25 @@ export interface JobContext<Data, Progress> {
 
 /**
  * serveJobs is the inner end of a JobThread. It takes one job after another, answers each, and passes on the
- * errors they throw.
+ * errors they throw. A thread may work for several pools in turn: each begins with its own `data`.
  */
 export function serveJobs<Job, Answer, Progress, Data = undefined>(
   answer: (job: Job, context: JobContext<Data, Progress>) => Answer | Promise<Answer>,
 ): void {
-  const { interrupt, data } = workerData as JobThreadData<Data>;
   const tell = (message: JobMessage<Answer, Progress>): void => parentPort?.postMessage(message);
-  const context: JobContext<Data, Progress> = {
-    data,
-    tell: (progress) => tell({ kind: 'progress', progress }),
-    interrupted: () => Atomics.load(interrupt, 0) === 1,
-  };
-  parentPort?.on('message', async (job: Job) => {
+  let context: JobContext<Data, Progress>;
+  parentPort?.on('message', async (message: ThreadMessage<Job, Data>) => {
+    if (message.kind === 'begin') {
+      const { interrupt, data } = message.begin;
+      context = {
+        data,
+        tell: (progress) => tell({ kind: 'progress', progress }),
+        interrupted: () => Atomics.load(interrupt, 0) === 1,
+      };
+      return;
+    }
     try {
-      tell({ kind: 'answer', answer: await answer(job, context) });
+      tell({ kind: 'answer', answer: await answer(message.job, context) });
     } catch (error) {
       tell(messageOf(error));
     }

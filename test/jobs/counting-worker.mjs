@@ -4,9 +4,12 @@ import { InputError } from '#dist/src/artifacts/index.js';
 import { serveJobs } from '#dist/src/jobs/index.js';
 
 let jobs = 0;
+let pool;
 
-/** A job says how it ends. Each answer names the thread and counts the jobs that the thread has done. */
+/** A job says how it ends. Each answer names the thread and counts the jobs that it has done for this pool. */
 serveJobs(async (job, { data, tell, interrupted }) => {
+  if (pool !== interrupted) jobs = 0;
+  pool = interrupted;
   jobs += 1;
   if (job.ends === 'refused')
     throw new InputError('add', [{ path: job.path ?? '', message: 'is no number' }], 'Give one.');

@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { InputError } from '../../src/artifacts/index.js';
 import { JobPool, type JobPoolOptions, type NamedJob } from '../../src/jobs/index.js';
@@ -114,6 +116,44 @@ describe('JobPool.run()', () => {
   it('obeys an abort that came before the pool was made', async () => {
     const one = poolOf({ signal: AbortSignal.abort() });
     expect(await one.run({ number: 1, ends: 'interrupted' })).toMatchObject({ interrupted: true });
+  });
+});
+
+describe('a thread whose pool was closed', () => {
+  it('works for the next pool of the same file, with the data and the interruption of that pool', async () => {
+    const abort = new AbortController();
+    const first = poolOf({ threads: 1, data: 'old', signal: abort.signal });
+    const { threadId } = await first.run({ number: 1 });
+    abort.abort();
+    await first.close();
+    const next = poolOf({ threads: 1, data: 'new' });
+    expect(await next.run({ number: 2 })).toEqual({
+      ...{ number: 2, threadId, jobs: 1, data: 'new', interrupted: false },
+    });
+    await expect(first.run({ number: 3 })).rejects.toThrow('the counting thread ended without an answer');
+  });
+
+  it('is not used again if it was at a job, or has ended', async () => {
+    const busy = poolOf({ threads: 1 });
+    const { threadId } = await busy.run({ number: 1 });
+    const told = expect(busy.run({ number: 2, ends: 'interrupted' })).rejects.toThrow(
+      'ended without an answer',
+    );
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    await busy.close();
+    await told;
+    const next = await poolOf({ threads: 1 }).run({ number: 3 });
+    expect(next.threadId).not.toBe(threadId);
+  });
+
+  it('lets the process end', async () => {
+    const script = `import('#dist/src/jobs/index.js').then(async ({ JobPool }) => {
+      const pool = new JobPool(${JSON.stringify(WORKER)}, { what: 'counting', threads: 1 });
+      console.log((await pool.run({ number: 4 })).number);
+      await pool.close();
+    });`;
+    const run = promisify(execFile)(process.execPath, ['-e', script]);
+    expect((await run).stdout).toBe('4\n');
   });
 });
 
