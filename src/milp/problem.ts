@@ -60,11 +60,11 @@ export interface ResolvedPlanner {
  */
 export type PlanBody = Omit<PooledPlan, '$schema' | 'tool' | 'inputs'>;
 
-/** SolverReport is the cost of a solve. Times are in milliseconds; `phases` is empty if no clock was handed in. */
+/** SolverReport is the cost of a solve. Times are in milliseconds, and all are 0 if no clock was handed in. */
 export interface SolverReport {
   readonly ms: number;
   readonly phases: Readonly<Record<string, number>>;
-  /** The columns known at the end. `rounds` counts pricing rounds, `nodes` branch-and-bound nodes. */
+  /** The columns in the LP at the end. `rounds` counts pricing rounds, `nodes` branch-and-bound nodes. */
   readonly columns: number;
   readonly rounds: number;
   readonly nodes: number;
@@ -73,8 +73,8 @@ export interface SolverReport {
 export type SearchLimit = 'gap' | 'work' | 'time' | 'interrupted';
 
 /**
- * PooledOutcome is the result of a search. A plan is always feasible and checked; `limit` names what ended a search
- * that proved no optimum.
+ * PooledOutcome is the result of a search. `limit` names what ended a search that proved no optimum. A plan is checked
+ * only by `checkedOutcome`.
  */
 export type PooledOutcome =
   | {
@@ -87,7 +87,7 @@ export type PooledOutcome =
   | {
       readonly status: 'infeasible';
       readonly reasons: readonly string[];
-      /** The smallest feasible SLO of each model, in order; undefined if there is none. */
+      /** A lower bound on each model's feasible SLOs; undefined if its weights fit nowhere, and for `dart-r`. */
       readonly smallestFeasibleSloMs: readonly (number | undefined)[];
       readonly solver: SolverReport;
     }
