@@ -287,8 +287,8 @@ function outcomeByPools(search: IntegerSearch, spec: ProblemTables, bound: numbe
 }
 
 /**
- * A plan's price is that of the GPUs that it occupies. These may be more than what its parts of GPUs add up to, and then
- * nothing proves it optimal.
+ * A plan's price is that of the GPUs that it occupies. These may be more than what its parts of GPUs add up to, and
+ * then nothing proves it optimal.
  */
 function priced(search: IntegerSearch, { classes }: ProblemTables, plan: PlanBody, bound: number): PlanBody {
   if (isMaximised(search)) return plan;

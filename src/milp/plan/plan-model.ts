@@ -39,9 +39,9 @@ const LEAST_SEEN = 1e-5;
 
 /**
  * planModel states PPipe A.2 over given columns as a MILP, and does not solve it. The columns fix p, t and n of the
- * printed formulation, so that PPipe Eqs. (16)–(20), (24), (26) and (27) hold by construction. The counts (23), the rates (25),
- * (28) and the objective (15) remain, with whole GPUs counted as `wholeGpusPer` says. Rows of our own add minimum
- * shares, servers of one virtual size, and a price as the objective.
+ * printed formulation, so that PPipe Eqs. (16)–(20), (24), (26) and (27) hold by construction. The counts (23), the
+ * rates (25), (28) and the objective (15) remain, with whole GPUs counted as `wholeGpusPer` says. Rows of our own add
+ * minimum shares, servers of one virtual size, and a price as the objective.
  */
 export function planModel(
   { classes, tables }: ProblemTables,
