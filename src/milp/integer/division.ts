@@ -13,7 +13,7 @@ export interface Division {
  */
 export const MOST_PAIRS = 200_000_000;
 
-/** amountsOf gives the units of each class in every state, state by state. */
+/** amountsOf gives the units of each class in every state: entry state · classes + class. */
 export function amountsOf(table: WholeGpuTable): Int32Array {
   const classes = table.counts.length;
   const all = new Int32Array(table.states * classes);
@@ -34,7 +34,10 @@ export function fits(amounts: Int32Array, counts: readonly number[], p: number, 
   return true;
 }
 
-/** smallestMeeting says whether a state meets a rate and would miss it with any unit less. */
+/**
+ * smallestMeeting gives a test of states: whether a state meets the rate, to within rounding, and would miss it with
+ * one unit less of any class.
+ */
 export function smallestMeeting(table: WholeGpuTable, rps: number): (state: number) => boolean {
   const enough = rps * (1 - ROUNDING);
   return (state) => {
@@ -55,6 +58,7 @@ export interface Topped {
   readonly from: Int32Array;
 }
 
+/** topped finds these best figures in one pass over a table. Of states with equal figures it names the smaller. */
 export function topped({ states, strides, counts, rps }: WholeGpuTable): Topped {
   const best = Float64Array.from(rps);
   const from = Int32Array.from({ length: states }, (_, n) => n);
@@ -79,7 +83,10 @@ interface GivenStates {
   readonly models: number;
 }
 
-/** backtrack finds the state of every model but the last from the total that they take together. */
+/**
+ * backtrack finds the state of every model in `order` from the total that they take together; other models get state 0.
+ * @param end the total
+ */
 export function backtrack({ order, given, models }: GivenStates, end: number): number[] {
   const states = new Array<number>(models).fill(0);
   let u = end;
