@@ -12,6 +12,7 @@ import { planPooled, tablesOf } from './solve.js';
 import { type ClassTable, classesOf, type ModelTable, powerOfTwo, type Slot } from './tables/index.js';
 import { allowedSteps, milpWork, type Stop, stopAfter } from './work.js';
 
+/** Baseline is a planner of PPipe §7.1 that plans are compared with (see `planBaseline`). */
 export type Baseline = 'no-partitioning' | 'dart-r';
 
 /**

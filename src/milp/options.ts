@@ -3,6 +3,7 @@ import type { HighsEngine } from './lp/index.js';
 /** DEFAULT_GAP is the relative gap at which a search stops by default: a thousandth. */
 export const DEFAULT_GAP = 1e-3;
 
+/** PlanOptions holds the solver and the limits of a search. By default there is no time limit. */
 export interface PlanOptions {
   readonly highs: HighsEngine;
   /** The search stops once the plan's relative gap to the bound is this small. The default is 0.001. */
@@ -25,6 +26,7 @@ export interface PlanOptions {
   readonly onProgress?: (progress: PlanProgress) => void;
 }
 
+/** PlanProgress is a report during planning: what is being done, and figures of the objective in its own unit. */
 export interface PlanProgress {
   readonly phase: string;
   /** The value of the best plan so far. */

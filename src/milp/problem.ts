@@ -17,6 +17,7 @@ export interface PooledProblem {
   readonly planner: ResolvedPlanner;
 }
 
+/** ProblemModel is one model of a problem: its profile, and its part of the spec with every default filled in. */
 export interface ProblemModel {
   readonly profile: Profile;
   readonly spec: PooledSpecModel;
@@ -39,8 +40,13 @@ export interface ProblemModel {
   readonly notes: readonly string[];
 }
 
+/**
+ * WholeGpusPer says whose virtual GPUs may share a GPU: those of one partition of one pipeline (`pool`), those of one
+ * model at one place in its pipelines, such as all second partitions (`position`), or all on a device class (`class`).
+ */
 export type WholeGpusPer = 'pool' | 'position' | 'class';
 
+/** ResolvedPlanner holds the planner's settings of a spec with their defaults. `sloMargin` is a part of the SLO. */
 export interface ResolvedPlanner {
   readonly objective: ObjectiveKind;
   readonly maxPartitions: number;
@@ -70,6 +76,9 @@ export interface SolverReport {
   readonly nodes: number;
 }
 
+/**
+ * SearchLimit names what ended a search: the gap was small enough, its work or time was over, or it was interrupted.
+ */
 export type SearchLimit = 'gap' | 'work' | 'time' | 'interrupted';
 
 /**

@@ -1,7 +1,7 @@
-/** Two sums of thousands of terms count as equal if they differ by at most this part of them. */
+/** ROUNDING is 10⁻¹²: two sums of thousands of terms count as equal if they differ by at most this part of them. */
 export const ROUNDING = 1e-12;
 
-/** Bounds are loosened by this part of them, so that rounding excludes nothing that lies within. */
+/** SLACK is 10⁻⁹: bounds are loosened by this part of them, so that rounding excludes nothing that lies within. */
 export const SLACK = 1e-9;
 
 /**

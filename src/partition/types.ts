@@ -1,3 +1,4 @@
+/** PartitionMethod names a way to group layers: see `greedyEnds` and `minTransferEnds`. */
 export type PartitionMethod = 'greedy' | 'min-transfer';
 
 /** PartitionInput is a model as partitioning sees it: n layers in order. */
@@ -20,6 +21,7 @@ export interface PartitionOptions {
   device?: string;
 }
 
+/** Partitioning says where the blocks of a model end. */
 export interface Partitioning {
   /** One past the last layer of each block. The last end is the number of layers. */
   ends: number[];

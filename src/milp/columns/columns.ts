@@ -8,7 +8,7 @@ import {
 } from '../tables/index.js';
 import { STOP_EVERY, type Stop } from '../work.js';
 
-/** One partition of a column. */
+/** ColumnPart is one partition of a column. */
 export interface ColumnPart {
   /** Half-open range of units. */
   readonly first: number;

@@ -12,6 +12,7 @@ export interface PlanExplanation {
   readonly models: readonly ModelExplanation[];
 }
 
+/** ClassExplanation says whether a device class limits the plan, by its whole GPUs in use and those that are free. */
 export interface ClassExplanation {
   readonly name: string;
   readonly used: number;
@@ -30,6 +31,7 @@ export interface ClassExplanation {
   readonly whyUnused: string | undefined;
 }
 
+/** ModelExplanation says how an SLO limits a model, and which SLOs would change the plan. */
 export interface ModelExplanation {
   readonly name: string;
   readonly sloMs: number;

@@ -1,6 +1,6 @@
 import type { PooledProblem, ProblemModel } from '../problem.js';
 
-/** The objective's value at an SLO; undefined if there is no plan. */
+/** AllowedValue is the objective's value at an SLO; undefined if there is no plan. */
 export type AllowedValue = number | undefined;
 
 /** The SLOs that are tried above a spec's, as multiples of it. Then the interval between the last two is halved. */

@@ -4,7 +4,7 @@ import { type IntegerSearch, limitOf, type SearchResult } from './search-types.j
 /** PROVEN is a relative gap that rounding alone may leave. */
 export const PROVEN = 1e-9;
 
-/** A solver's proofs may be off by this part. The solver's own tolerances on rows and integers are a tenth of it. */
+/** SOLVER_TOLERANCE is the part by which a solver's proofs may be off, ten times its own tolerance on rows. */
 export const SOLVER_TOLERANCE = 1e-6;
 
 /** Candidate is a plan found during the search, and the best one so far. */

@@ -6,6 +6,7 @@ import { type ModelGrid, worthOf } from './grid.js';
 import { searchPositions } from './positions.js';
 import { type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
 
+/** PositionDivision is what `dividePositions` found. */
 export interface PositionDivision {
   /** The best plan, if it is better than the known one. */
   readonly used: readonly UsedColumn[] | undefined;

@@ -9,7 +9,8 @@ export interface Division {
 }
 
 /**
- * A division looks at this many pairs of states at most. With more, the tables are too large for a default search.
+ * MOST_PAIRS is the number of pairs of states that a division looks at. With more, the tables are too large for a
+ * default search.
  */
 export const MOST_PAIRS = 200_000_000;
 

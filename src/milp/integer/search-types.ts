@@ -24,6 +24,9 @@ export interface IntegerSearch {
   readonly stop: Stop;
 }
 
+/**
+ * SearchResult is a plan with its bound (`limit` is undefined if it is optimal), none in time, or the proof of none.
+ */
 export type SearchResult =
   | {
       readonly status: 'found';

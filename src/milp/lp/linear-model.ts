@@ -83,7 +83,7 @@ export class LinearModel {
     for (const [variable, coefficient] of terms) this.objective[variable] = coefficient;
   }
 
-  /** smallestCoefficient is the least nonzero absolute value in all rows and the objective; Infinity if there is none. */
+  /** smallestCoefficient is the least nonzero absolute value in rows and objective; Infinity if there is none. */
   smallestCoefficient(): number {
     let least = Infinity;
     for (const list of [this.coefficients, this.objective])
