@@ -38,7 +38,7 @@ export interface SolverOptions {
   readonly start?: ArrayLike<number>;
   /** interrupted is asked from time to time; true ends the solve with the present result. */
   readonly interrupted?: () => boolean;
-  /** onProgress is told of every better solution and bound of a MIP. */
+  /** onProgress gets the value and the bound of a MIP each time that the solver logs both. */
   readonly onProgress?: (value: number, bound: number) => void;
   /** Whether to solve the LP relaxation of an integer model. */
   readonly relaxed?: boolean;

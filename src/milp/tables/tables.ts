@@ -71,7 +71,7 @@ const BYTES_PER_GIB = 2 ** 30;
 
 /**
  * classesOf lists the cluster's classes in its order, with their free GPUs (`count` − `taken`). A GPU costs its hourly
- * cost or watts, as the objective says, or 0 if the cluster does not say.
+ * cost or its watts, as the objective says, and 0 for throughput or if the cluster does not say.
  */
 export function classesOf(problem: PooledProblem): ClassTable {
   const names = Object.keys(problem.cluster.devices);
