@@ -1,6 +1,6 @@
 /**
- * evenlySpaced gives evenly spaced numbers, both ends included, rounded to 12 digits to remove the noise of
- * sums. One point gives `from` alone.
+ * evenlySpaced gives evenly spaced numbers, both ends included, rounded to 12 significant digits to remove the noise of
+ * sums. One point gives `from` alone, unrounded, and no point gives none.
  */
 export function evenlySpaced(from: number, to: number, points: number): number[] {
   if (points === 1) return [from];

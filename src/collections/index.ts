@@ -2,8 +2,8 @@
  * The room `collections` holds typed arrays that grow, slots that are used again, linked lists of integers,
  * and evenly spaced numbers.
  *
- * In go integers, numbers and capacities, out come the same in order. Nothing here knows what the integers
- * stand for, and nothing does I/O. Start with `columns.ts`.
+ * They hold integers of a caller, whose meaning they do not know, and check no index. Nothing here does I/O.
+ * Start with `columns.ts`.
  */
 export { grownCapacity, grownColumn } from './columns.js';
 export { evenlySpaced } from './evenly-spaced.js';

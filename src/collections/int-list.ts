@@ -1,6 +1,9 @@
 import { grownColumn } from './columns.js';
 
-/** IntList is a growing row of integers that is emptied and filled again without allocation. */
+/**
+ * IntList is a growing row of 32-bit integers that is emptied and filled again without allocation. It checks no index:
+ * reading from `length` on gives an old item, 0 or undefined.
+ */
 export class IntList {
   private items = new Int32Array(16);
   private count = 0;

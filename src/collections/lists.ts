@@ -4,8 +4,10 @@ import { grownCapacity, grownColumn } from './columns.js';
 export const NONE = -1;
 
 /**
- * Lists holds ordered lists of integers, each item in at most one list, linked through columns. Adding an
- * item and removing one, from the middle too, take constant time and, but for growth, allocate nothing.
+ * Lists holds a fixed number of ordered lists of integers from 0 on, each item in at most one list, linked through
+ * columns as long as the largest item. Adding an item and removing one, from the middle too, take constant time and,
+ * but for growth, allocate nothing. The first and last item of an empty list, and the item beyond either end, are NONE.
+ * Nothing is checked: an item that is added twice, or removed from a list that it is not in, breaks the lists.
  */
 export class Lists {
   private readonly head: Int32Array;
@@ -20,6 +22,7 @@ export class Lists {
     this.sizes = new Int32Array(lists);
   }
 
+  /** count is the number of lists, not of items. */
   get count(): number {
     return this.sizes.length;
   }
@@ -44,6 +47,7 @@ export class Lists {
     return this.previousOf[item] as number;
   }
 
+  /** push adds an item at the end of a list. */
   push(list: number, item: number): void {
     this.insertAfter(list, this.last(list), item);
   }
@@ -61,6 +65,7 @@ export class Lists {
     this.sizes[list]! += 1;
   }
 
+  /** remove takes an item out of the list that holds it. */
   remove(list: number, item: number): void {
     const before = this.previous(item);
     const after = this.next(item);

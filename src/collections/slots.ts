@@ -1,6 +1,9 @@
 import { grownColumn } from './columns.js';
 
-/** Slots hands out small integers and takes them back. The last one returned is the next handed out. */
+/**
+ * Slots hands out the integers 0, 1, 2, … and takes them back. The last one that was given back is the next handed out;
+ * if none is free, the next integer is. It has no limit.
+ */
 export class Slots {
   private free = new Int32Array(16);
   private freeCount = 0;
@@ -16,6 +19,7 @@ export class Slots {
     return this.end++;
   }
 
+  /** giveBack frees a slot that is in use, which is not checked: one given back twice is handed out twice. */
   giveBack(slot: number): void {
     if (this.freeCount === this.free.length) this.free = grownColumn(this.free, 2 * this.freeCount);
     this.free[this.freeCount++] = slot;

@@ -12,11 +12,12 @@ import { planPooled, tablesOf } from './solve.js';
 import { type ClassTable, classesOf, type ModelTable, powerOfTwo, type Slot } from './tables/index.js';
 import { allowedSteps, milpWork, type Stop, stopAfter } from './work.js';
 
+/** Baseline is a planner of PPipe §7.1 that plans are compared with (see `planBaseline`). */
 export type Baseline = 'no-partitioning' | 'dart-r';
 
 /**
- * baselineProblem is the problem that a baseline's plan solves: whole GPUs, and at most one cut. The plan is checked
- * against it.
+ * baselineProblem is the problem that a baseline's plan solves, and against which the plan is checked: whole GPUs,
+ * blocks, and no cut for `no-partitioning` or at most one for `dart-r`. Classes without virtual size 1 keep theirs.
  */
 export function baselineProblem(problem: PooledProblem, baseline: Baseline): PooledProblem {
   const whole = withoutCuts(problem);
@@ -28,8 +29,10 @@ export function baselineProblem(problem: PooledProblem, baseline: Baseline): Poo
  * planBaseline plans the baselines of PPipe §7.1 as plans of the same kind. In `no-partitioning` every GPU runs whole
  * models. In `dart-r` pairs of GPUs of two classes run one partition each, and the remaining GPUs run whole models.
  * Several models first divide the GPUs as the no-partitioning plan does, and then the remainder evenly. Both use whole
- * GPUs only (virtual size 1). The bound is that of the baseline, not of all plans, and the plan says so.
- * @throws InputError for `dart-r` with prices or minimum shares, which it cannot plan for
+ * GPUs only (except of classes without virtual size 1). The bound is that of the baseline, not of all plans, and
+ * `baseline` in the plan says so. If `dart-r` is infeasible, its `smallestFeasibleSloMs` are undefined.
+ * @throws InputError for `dart-r` with minimum shares or an objective other than throughput, and whatever `planPooled`
+ *   throws
  */
 export function planBaseline(
   problem: PooledProblem,

@@ -11,7 +11,11 @@ import {
 } from './tables/index.js';
 
 /**
- * infeasibility says per model and class why there is no plan, and which SLO is the smallest that any pipeline meets.
+ * infeasibility says in sentences why there is no plan. Models whose weights or fastest pipeline rule a plan out get
+ * reasons of their own, and for a short SLO also one per class that holds the whole model. If there is no such model,
+ * one reason says that the GPUs are too few; with `reach`, the LP's bound, it gives the share of the rates that can be
+ * served. `smallestFeasibleSloMs` looks only at the smallest batch size, and is a lower bound: memory is checked
+ * only in sum over the partitions.
  */
 export function infeasibility(
   problem: PooledProblem,

@@ -1,7 +1,10 @@
 import type { Cluster, DeviceClass } from '../artifacts/index.js';
 import type { PooledProblem } from './problem.js';
 
-/** The same problem with whole models on whole GPUs (the baseline NP of PPipe §7.1). */
+/**
+ * withoutCuts is the same problem with whole models on whole GPUs (the baseline NP of PPipe §7.1). Classes without
+ * virtual size 1 keep their virtual sizes. The objective, rates and SLOs stay.
+ */
 export function withoutCuts(problem: PooledProblem): PooledProblem {
   const planner = {
     ...problem.planner,

@@ -1,16 +1,18 @@
 import type { HighsEngine } from './lp/index.js';
 
+/** DEFAULT_GAP is the relative gap at which a search stops by default: a thousandth. */
 export const DEFAULT_GAP = 1e-3;
 
+/** PlanOptions holds the solver and the limits of a search. By default there is no time limit. */
 export interface PlanOptions {
   readonly highs: HighsEngine;
-  /** The search stops at this relative gap. The default is `DEFAULT_GAP`. */
+  /** The search stops once the plan's relative gap to the bound is this small. The default is 0.001. */
   readonly gap?: number;
-  /** The work that the search may do, in branch-and-bound nodes. The default is `DEFAULT_WORK`. */
+  /** The work that the search may do, in branch-and-bound nodes. The default is 2000, and less for large MILPs. */
   readonly work?: number;
   /**
-   * A clock in milliseconds from any origin, for the phases and `timeLimitMs`. Without it, times are unknown and do not
-   * limit the search.
+   * A clock in milliseconds from any origin, for the phases and `timeLimitMs`. Without it, all times are 0, and
+   * `timeLimitMs` limits only each single MILP, by the solver's own clock.
    */
   readonly clock?: () => number;
   readonly timeLimitMs?: number;
@@ -24,6 +26,7 @@ export interface PlanOptions {
   readonly onProgress?: (progress: PlanProgress) => void;
 }
 
+/** PlanProgress is a report during planning: what is being done, and figures of the objective in its own unit. */
 export interface PlanProgress {
   readonly phase: string;
   /** The value of the best plan so far. */

@@ -1,4 +1,6 @@
-/** Phases sums the time spent in each phase by a clock that is handed in. Without a clock all times are 0. */
+/**
+ * Phases sums the milliseconds spent in each phase, by a clock that is handed in. Without a clock all times are 0.
+ */
 export class Phases {
   readonly ms: Record<string, number> = {};
   private readonly start: number;
@@ -8,7 +10,7 @@ export class Phases {
     this.start = clock();
   }
 
-  /** time runs a piece of work and adds its time to a phase. */
+  /** time runs a piece of work, adds its time to a phase, even if it throws, and returns its result. */
   time<T>(phase: string, work: () => T): T {
     const from = this.clock();
     try {
@@ -18,6 +20,7 @@ export class Phases {
     }
   }
 
+  /** elapsed is the number of milliseconds since this object was made. */
   elapsed(): number {
     return this.clock() - this.start;
   }

@@ -17,6 +17,7 @@ export interface PooledProblem {
   readonly planner: ResolvedPlanner;
 }
 
+/** ProblemModel is one model of a problem: its profile, and its part of the spec with every default filled in. */
 export interface ProblemModel {
   readonly profile: Profile;
   readonly spec: PooledSpecModel;
@@ -39,8 +40,13 @@ export interface ProblemModel {
   readonly notes: readonly string[];
 }
 
+/**
+ * WholeGpusPer says whose virtual GPUs may share a GPU: those of one partition of one pipeline (`pool`), those of one
+ * model at one place in its pipelines, such as all second partitions (`position`), or all on a device class (`class`).
+ */
 export type WholeGpusPer = 'pool' | 'position' | 'class';
 
+/** ResolvedPlanner holds the planner's settings of a spec with their defaults. `sloMargin` is a part of the SLO. */
 export interface ResolvedPlanner {
   readonly objective: ObjectiveKind;
   readonly maxPartitions: number;
@@ -60,21 +66,24 @@ export interface ResolvedPlanner {
  */
 export type PlanBody = Omit<PooledPlan, '$schema' | 'tool' | 'inputs'>;
 
-/** SolverReport is the cost of a solve. Times are in milliseconds; `phases` is empty if no clock was handed in. */
+/** SolverReport is the cost of a solve. Times are in milliseconds, and all are 0 if no clock was handed in. */
 export interface SolverReport {
   readonly ms: number;
   readonly phases: Readonly<Record<string, number>>;
-  /** The columns known at the end. `rounds` counts pricing rounds, `nodes` branch-and-bound nodes. */
+  /** The columns in the LP at the end. `rounds` counts pricing rounds, `nodes` branch-and-bound nodes. */
   readonly columns: number;
   readonly rounds: number;
   readonly nodes: number;
 }
 
+/**
+ * SearchLimit names what ended a search: the gap was small enough, its work or time was over, or it was interrupted.
+ */
 export type SearchLimit = 'gap' | 'work' | 'time' | 'interrupted';
 
 /**
- * PooledOutcome is the result of a search. A plan is always feasible and checked; `limit` names what ended a search
- * that proved no optimum.
+ * PooledOutcome is the result of a search. `limit` names what ended a search that proved no optimum. A plan is checked
+ * only by `checkedOutcome`.
  */
 export type PooledOutcome =
   | {
@@ -87,7 +96,7 @@ export type PooledOutcome =
   | {
       readonly status: 'infeasible';
       readonly reasons: readonly string[];
-      /** The smallest feasible SLO of each model, in order; undefined if there is none. */
+      /** A lower bound on each model's feasible SLOs; undefined if its weights fit nowhere, and for `dart-r`. */
       readonly smallestFeasibleSloMs: readonly (number | undefined)[];
       readonly solver: SolverReport;
     }

@@ -56,9 +56,11 @@ const MOST_LISTED = 400_000;
 const MOST_LISTING_STEPS = 1e8;
 
 /**
- * planPooled plans pooled pipelines. The LP over columns gives a proven bound, and a search over whole numbers gives
- * the plan (docs/design.md, idea 2; PPipe §3, A.2). The same problem and options give the same plan, unless a time
- * limit or an interruption ended the search.
+ * planPooled plans pooled pipelines. An LP over columns (fully specified pipelines) gives a proven bound, and a search
+ * over whole numbers gives the plan (PPipe §3, A.2). The same problem and options give the same plan, unless a time
+ * limit or an interruption ended the search. The plan is not checked here: `checkedOutcome` does that.
+ * @throws InputError for the literal formulation under `virtualPer: server`; Error if a bound and a plan contradict
+ *   each other, which is a bug in the planner
  */
 export function planPooled(problem: PooledProblem, options: PlanOptions): PooledOutcome {
   const phases = new Phases(options.clock);
@@ -127,8 +129,9 @@ function freePrices(classes: ClassTable) {
 }
 
 /**
- * tablesOf makes the tables of all models. If batch formation depends on the plan without partitioning, that plan is
- * solved first.
+ * tablesOf makes the tables of all models, in the units of the spec. If a model's batch formation is estimated from the
+ * plan without partitioning, that plan is solved first, for the highest throughput; if there is none, such models keep
+ * only batches of one.
  */
 export function tablesOf(problem: PooledProblem, options: PlanOptions): ModelTable[] {
   const estimates = needsEstimate(problem) ? noPartitioningRps(problem, options) : [];
@@ -284,8 +287,8 @@ function outcomeByPools(search: IntegerSearch, spec: ProblemTables, bound: numbe
 }
 
 /**
- * A plan's price is that of the GPUs that it occupies. These may be more than what its parts of GPUs add up to, and then
- * nothing proves it optimal.
+ * A plan's price is that of the GPUs that it occupies. These may be more than what its parts of GPUs add up to, and
+ * then nothing proves it optimal.
  */
 function priced(search: IntegerSearch, { classes }: ProblemTables, plan: PlanBody, bound: number): PlanBody {
   if (isMaximised(search)) return plan;

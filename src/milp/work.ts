@@ -1,10 +1,10 @@
-/** The work that a search may do by default, in branch-and-bound nodes. */
+/** DEFAULT_WORK is the work that a search may do by default, in branch-and-bound nodes. */
 export const DEFAULT_WORK = 2000;
 
-/** Stop is told the number of steps since its last call, and says whether to stop. */
+/** Stop takes the number of steps made since its last call, and returns whether to stop. */
 export type Stop = (steps: number) => boolean;
 
-/** A search asks whether to stop after this many steps. */
+/** STOP_EVERY is the number of steps after which a search asks its `Stop` again. */
 export const STOP_EVERY = 65_536;
 
 /**
@@ -15,7 +15,8 @@ const LEAST_STEPS = 2e8;
 const STEPS_PER_UNIT = 2.5e6;
 
 /**
- * allowedSteps is the number of steps that a search may make.
+ * allowedSteps is the number of steps that a search over tables or columns may make: 2·10⁸, and 2.5·10⁶ more for each
+ * unit of work.
  * @param units the work, as in `PlanOptions.work`
  */
 export function allowedSteps(units: number = DEFAULT_WORK): number {
@@ -23,8 +24,9 @@ export function allowedSteps(units: number = DEFAULT_WORK): number {
 }
 
 /**
- * stopAfter ends a search after a counted number of steps, so that it always ends, and always at the same place, unless
- * `isStopped` ends it earlier. One look at a cut, a column, a state or a pair of states is a step.
+ * stopAfter makes a `Stop` that is true once more than `steps` steps were counted over all its calls, so that a search
+ * always ends, and always at the same place, or as soon as `isStopped` is true. One look at a cut, a column, a state or
+ * a pair of states is a step.
  */
 export function stopAfter(steps: number, isStopped: () => boolean): Stop {
   let left = steps;
@@ -35,8 +37,8 @@ export function stopAfter(steps: number, isStopped: () => boolean): Stop {
 }
 
 /**
- * milpWork limits a MILP to a number of nodes. A large MILP passes many checkpoints before its first node, so these are
- * limited too.
+ * milpWork gives the solver options that limit a MILP to a number of nodes. A large MILP passes many checkpoints before
+ * its first node, so these are limited too: to 5,000, and 50 more per node.
  */
 export function milpWork(nodes: number): { maxNodes: number; maxCheckpoints: number } {
   return { maxNodes: nodes, maxCheckpoints: 5000 + 50 * nodes };

@@ -1,6 +1,8 @@
 import type { PartitionInput } from './types.js';
 
-/** prefixSums adds up the layers' runtimes: element i is the runtime of the first i layers. */
+/**
+ * prefixSums adds up figures of layers: element i is the sum of the first i, so there is one element more than figures.
+ */
 export function prefixSums(values: readonly number[]): Float64Array {
   const sums = new Float64Array(values.length + 1);
   values.forEach((value, i) => {
@@ -10,22 +12,25 @@ export function prefixSums(values: readonly number[]): Float64Array {
 }
 
 /**
- * weightsOf takes latencies as the weights to divide. When all are 0 every layer weighs 1, since there is
- * nothing to divide.
+ * weightsOf gives the weights of layers to divide: their latencies, or 1 for every layer if all latencies are 0.
+ * @returns `uniform` true if all latencies are 0
  */
 export function weightsOf(latencies: readonly number[]): { values: readonly number[]; uniform: boolean } {
   const uniform = latencies.every((us) => us === 0);
   return { values: uniform ? latencies.map(() => 1) : latencies, uniform };
 }
 
-/** crossingBytes sums the bytes of one request that cross all cuts, for blocks that end there. */
+/**
+ * crossingBytes sums the bytes of one request that cross the cuts between blocks with these ends. The last end, which
+ * is the model's, is no cut.
+ */
 export function crossingBytes(input: PartitionInput, ends: readonly number[]): number {
   return ends.slice(0, -1).reduce((sum, end) => sum + (input.cutBytes[end - 1] ?? 0), 0);
 }
 
 /**
- * balanceOf gives the shortest and the longest block over all device classes, as multiples of the average
- * block.
+ * balanceOf gives the shortest and the longest block over all device classes, as multiples of the average block of the
+ * class (its whole runtime / blocks). On a class whose latencies are all 0, layers are counted instead.
  */
 export function balanceOf(
   input: PartitionInput,

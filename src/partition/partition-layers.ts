@@ -4,18 +4,18 @@ import { greedyEnds } from './greedy.js';
 import { minTransferEnds } from './min-transfer.js';
 import type { PartitionInput, Partitioning, PartitionOptions } from './types.js';
 
-/** The number of blocks that PPipe (section 5.2) found to be a good balance. */
+/** DEFAULT_BLOCKS is the number of blocks that PPipe (section 5.2) found to be a good balance. */
 export const DEFAULT_BLOCKS = 10;
 
 /**
  * partitionLayers groups consecutive layers into blocks, and cuts only where a cut is valid.
- *
- * The method `greedy` (PPipe, section 5.2) is described at `greedyEnds`, and `min-transfer` at
- * `minTransferEnds`. It returns fewer blocks than wanted, with a note, when there are fewer valid cuts than
- * blocks − 1, when one layer holds more than its share of the runtime, or when there are fewer layers than
- * blocks.
- * @throws InputError with every fault of the input: lists of unlike lengths, negative or non-finite figures,
- *   or a device class that is missing
+ * 
+ * The method `greedy` (PPipe, section 5.2) is described at `greedyEnds`, and `min-transfer` at `minTransferEnds`. Both
+ * return fewer blocks than wanted, with a note, if there are fewer valid cuts than blocks − 1. `greedy` also does if
+ * blocks came out longer than their share, as one long layer makes them. If all layers of a class take 0 µs, layers
+ * are counted instead, with a note.
+ * @throws InputError with every fault: no layers or no device class, lists of unlike lengths, negative or non-finite
+ *   figures, a number of blocks that is not a whole one from 1 on, or a `device` that the input lacks
  */
 export function partitionLayers(input: PartitionInput, options: PartitionOptions = {}): Partitioning {
   const faults = [...inputFaults(input), ...optionFaults(input, options)];

@@ -1,3 +1,4 @@
+/** PartitionMethod names a way to group layers: see `greedyEnds` and `minTransferEnds`. */
 export type PartitionMethod = 'greedy' | 'min-transfer';
 
 /** PartitionInput is a model as partitioning sees it: n layers in order. */
@@ -20,17 +21,18 @@ export interface PartitionOptions {
   device?: string;
 }
 
+/** Partitioning says where the blocks of a model end. */
 export interface Partitioning {
   /** One past the last layer of each block. The last end is the number of layers. */
   ends: number[];
   method: PartitionMethod;
-  /** The class whose latencies were divided; only for `greedy`. */
+  /** The class whose latencies were divided; only for `greedy` (`min-transfer` keeps its bounds on all classes). */
   device?: string;
   /**
    * The bounds that `min-transfer` used, as multiples of the average block on every device. It is absent when
    * 0.5 and 1.5 were attainable.
    */
   relaxation?: { lower: number; upper: number };
-  /** Notes for a person: fewer blocks than wanted, and why. */
+  /** Notes for a person: fewer blocks than wanted and why, classes whose layers take 0 µs, or looser bounds. */
   notes: string[];
 }

@@ -5,10 +5,11 @@ interface Draws {
 }
 
 /**
- * gammaOf draws from the gamma distribution with the given shape and scale 1, whose mean and variance are
- * both the shape. The method is exact: Marsaglia and Tsang, "A simple method for generating gamma variables"
- * (2000), and their section 6 for shapes below 1.
+ * gammaOf draws from the gamma distribution with the given shape and scale 1, whose mean and variance are both the
+ * shape. The method is exact: Marsaglia and Tsang, "A simple method for generating gamma variables" (2000), and their
+ * section 6 for shapes below 1. It rejects some draws, so the number of draws that it takes varies.
  * @returns a finite number that is not negative; it is 0 when a shape near 0 makes it smaller than any double
+ * @throws RangeError if the shape is not positive and finite
  */
 export function gammaOf(shape: number, draws: Draws): number {
   if (!(shape > 0 && Number.isFinite(shape)))

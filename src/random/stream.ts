@@ -6,7 +6,7 @@ import { gammaOf } from './gamma.js';
 export interface Stream {
   /** uniform draws from [0, 1), with 53 random bits. */
   uniform(): number;
-  /** integer draws an integer from [0, below), for a `below` of at most 2^53. */
+  /** integer draws an integer from [0, below), for a `below` from 1 to 2^53, which is not checked. */
   integer(below: number): number;
   /** exponential draws from the exponential distribution with mean 1. The result is finite and positive. */
   exponential(): number;
@@ -18,16 +18,18 @@ export interface Stream {
   /**
    * gamma draws from the gamma distribution with this shape (> 0) and scale 1. Mean and variance are the
    * shape.
+   * @throws RangeError if the shape is not positive and finite
    */
   gamma(shape: number): number;
 }
 
 /**
- * streamOf makes the stream of a purpose under a seed. It is a xoroshiro128+ generator started from a hash of
- * both, so that streams of different purposes share nothing, and one more draw from one of them changes no
- * other.
+ * streamOf makes the stream of a purpose under a seed. It is a xoroshiro128+ generator started from a hash of both, so
+ * that streams of different purposes share nothing, and one more draw from one of them changes no other. The same seed
+ * and purpose always give the same draws from the start.
  * @param seed any finite number; reports state it, so that the same numbers can be drawn again
  * @param purpose what the draws are for, such as `arrivals/resnet`
+ * @throws RangeError if the seed is not finite
  */
 export function streamOf(seed: number, purpose: string): Stream {
   if (!Number.isFinite(seed)) throw new RangeError(`Cannot seed a stream: ${seed} is not a finite number`);

@@ -17,11 +17,12 @@ const ROUNDING = 1e-9;
 const STEPS = 10_000;
 
 /**
- * boundFaults finds bounds that a plan made by hand refutes. Such plans put whole models on GPUs of their own, on all
- * GPUs or on those that the plan leaves idle. For prices they also leave out one of the plan's pipelines. A bound that
- * is not refuted may still be wrong, because only another search could prove it. It takes one step per GPU, up to about
- * ten thousand. It reports nothing under rules that bind many pools at once, nor for bounds that hold only for
- * baselines or the literal formulation.
+ * boundFaults gives at most one fault: that a plan made by hand refutes the bound. For throughput such plans put whole
+ * models on GPUs of their own, on all GPUs or on those that the plan leaves idle. For prices they put each whole model
+ * on its cheapest class, or leave out one of the plan's pipelines. A bound that is not refuted may still be wrong,
+ * because only another search could prove it. It takes one step per GPU; of very many it gives several in a step. It
+ * reports nothing under minimum shares or `virtualPer: server`, nor for bounds of baselines or of the literal
+ * formulation.
  */
 export function boundFaults(plan: PlanBody, problem: PooledProblem): Fault[] {
   const { planner, models } = problem;

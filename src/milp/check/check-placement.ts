@@ -11,8 +11,9 @@ import {
 import type { PlanBody, PooledProblem, WholeGpusPer } from '../problem.js';
 
 /**
- * placementFaults checks that every virtual GPU is on a server and a GPU that exist, alone or with others that the
- * rules allow. Its cost grows with the entries, not with the GPUs: a row of like GPUs is checked once.
+ * placementFaults checks that every virtual GPU is placed once, on a server and a GPU that exist and are free, alone or
+ * with others that the rules allow, and that the plan counts the GPUs of each class right. Its cost grows with the
+ * entries, not with the GPUs: a row of like GPUs is checked once.
  */
 export function placementFaults(plan: PlanBody, { cluster, planner }: PooledProblem): Fault[] {
   const { wholeGpusPer, virtualPer } = planner;

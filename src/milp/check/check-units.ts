@@ -1,6 +1,6 @@
 import { type Fault, fault, type PlannedPartition, type Profile } from '../../artifacts/index.js';
 
-/** Told is the list of faults found so far. */
+/** Told is the list of faults found so far, to which checks add. */
 export type Told = Fault[];
 
 /**
@@ -10,8 +10,9 @@ export type Told = Fault[];
 export const TOLERANCE = 1e-9;
 
 /**
- * same reports a figure that differs from the expected one by more than a part in 10⁹. A figure that should be 0 must
- * be 0.
+ * same adds a fault to `told` if a figure differs from the expected one by more than a part in 10⁹, or is NaN. A figure
+ * that should be 0 must be 0.
+ * @param at the place in the plan, as a path
  */
 export function same(
   told: Told,
@@ -22,13 +23,20 @@ export function same(
   if (!(off <= TOLERANCE * Math.abs(should))) told.push(fault(`is ${is}, recomputed ${should}`, at));
 }
 
-/** unitsOf reads the sums of a partition's blocks or layers from the profile. */
+/**
+ * PartitionUnits holds the sums over a partition's units: its latency (µs) at a batch size, undefined if that was not
+ * profiled, its weights, and the bytes of one request that leave it, which are those of its last unit.
+ */
 export interface PartitionUnits {
   latencyUs(batch: number): number | undefined;
   readonly cutBytes: number;
   readonly weightBytes: number;
 }
 
+/**
+ * unitsOf sums up a partition's blocks, or its layers if the granularity says so, from the profile. A block counts as
+ * at least 1 µs. Layers that were not measured share their block's time, as in the planner.
+ */
 export function unitsOf(
   partition: PlannedPartition,
   profile: Profile,

@@ -13,10 +13,10 @@ import { placementFaults } from './check-placement.js';
 import { same, TOLERANCE, type Told, unitsOf } from './check-units.js';
 
 /**
- * checkPlan checks a plan against the problem that it answers, from profiles, spec and cluster alone: cuts,
- * latencies, rates, counts, SLOs, shares, placement, objective, and whether a plan made by hand refutes the bound. It
- * shares no code with the planner. Figures may differ by a part in 10⁹.
- * @returns every fault found; none for a good plan
+ * checkPlan checks a plan against the problem that it answers, from profiles, spec and cluster alone: cuts, latencies,
+ * rates, counts, SLOs, shares, placement and objective. If all of these hold, it also checks whether a plan made by
+ * hand refutes the bound. It shares no code with the planner. Figures may differ by a part in 10⁹.
+ * @returns every fault found; none for a good plan, and only one if the number of models differs
  */
 export function checkPlan(plan: PlanBody, problem: PooledProblem): Fault[] {
   const told: Told = [];
@@ -35,8 +35,9 @@ export function checkPlan(plan: PlanBody, problem: PooledProblem): Fault[] {
 }
 
 /**
- * checkedOutcome returns the outcome if its plan (if it has one) passes the check, so that no wrong plan is written.
- * @throws Error with the faults of the plan, which are a bug in the planner
+ * checkedOutcome returns the outcome as it is if it has no plan, or one that passes `checkPlan`, so that no wrong plan
+ * is written.
+ * @throws Error with the first ten faults of the plan, which are a bug in the planner
  */
 export function checkedOutcome(outcome: PooledOutcome, problem: PooledProblem): PooledOutcome {
   if (!('plan' in outcome)) return outcome;

@@ -27,17 +27,20 @@ export interface ColumnSource {
   cheapest(prices: ColumnPrices, known: number): number;
   /**
    * cheaperThan gives at most `count` columns that cost less than `below`, the cheapest first. Ties are in the
-   * source's own order.
+   * source's own order. A source that prices may leave out columns that are like others or far dearer than the best.
    */
   cheaperThan(below: number, prices: ColumnPrices, count: number): PricedColumn[];
   /**
-   * cheapestOf gives at most `count` of the cheapest columns. Prices that differ by rounding are ties, in the
-   * source's own order.
+   * cheapestOf gives at most `count` cheap columns, the cheapest first. If the source is a list, they are the cheapest
+   * of all, and prices that differ by rounding are ties, in the list's order.
    */
   cheapestOf(prices: ColumnPrices, count: number): PricedColumn[];
 }
 
-/** ListedColumns holds all columns; pricing is a scan over flat arrays. */
+/**
+ * ListedColumns holds all columns of a model; each pricing is a scan over all of them. `cheapestOf` takes prices that
+ * are equal in single precision for ties.
+ */
 export class ListedColumns implements ColumnSource {
   private readonly prices: Float64Array;
 
@@ -95,8 +98,8 @@ export class ListedColumns implements ColumnSource {
 }
 
 /**
- * roundSteps is the number of steps of a round that prices all listed columns. Pricing by labels counts its own
- * steps.
+ * roundSteps is the number of steps (see `Stop`) of a round that prices all listed columns twice: one per partition
+ * that a column may have. Pricing by labels counts its own steps, so its sources count 0 here.
  */
 export function roundSteps(sources: readonly ColumnSource[]): number {
   return sources.reduce(

@@ -8,7 +8,7 @@ import {
 } from '../tables/index.js';
 import { STOP_EVERY, type Stop } from '../work.js';
 
-/** One partition of a column. */
+/** ColumnPart is one partition of a column. */
 export interface ColumnPart {
   /** Half-open range of units. */
   readonly first: number;
@@ -22,8 +22,8 @@ export interface ColumnPart {
 }
 
 /**
- * One fully specified pooled pipeline: cuts, and the device class, virtual size and batch of every partition
- * (docs/design.md, idea 2).
+ * Column is one fully specified pooled pipeline: cuts, and the device class, virtual size and batch of every partition,
+ * but not the number of GPUs. Its latency includes transfers between partitions and excludes batch formation.
  */
 export interface Column {
   readonly model: number;
@@ -38,8 +38,9 @@ export interface ColumnOptions {
 }
 
 /**
- * Columns of one model in flat arrays: column c's partition d is entry c · width + d.
- * A column takes `gpusPerRps` of a class per unit of throughput: 1/(v·X).
+ * ColumnSet holds columns of one model in flat arrays: column c's partition d is entry c · width + d, of which there
+ * are `parts[c]`. A partition takes `gpusPerRps` whole GPUs of its class per request per second: 1/(v·X), with X of
+ * PPipe A.2.
  */
 export class ColumnSet {
   count = 0;
@@ -60,7 +61,7 @@ export class ColumnSet {
     this.gpusPerRps = new Float64Array(1024 * width);
   }
 
-  /** Makes room for another column. */
+  /** reserve makes room for another column, and replaces the arrays by longer ones if they are full. */
   reserve(): void {
     if (this.count < this.parts.length) return;
     const size = this.parts.length * 2;
@@ -72,7 +73,7 @@ export class ColumnSet {
     this.gpusPerRps = grown(this.gpusPerRps, new Float64Array(size * this.width));
   }
 
-  /** Gives column c as an object. */
+  /** column gives column c as an object. */
   column(c: number): Column {
     const { table } = this;
     let first = 0;
@@ -88,7 +89,10 @@ export class ColumnSet {
   }
 }
 
-/** Makes a set of given columns. */
+/**
+ * columnSetOf makes a set of given columns of one model, in their order. It drops none.
+ * @param width the largest number of partitions of a column
+ */
 export function columnSetOf(table: ModelTable, width: number, columns: readonly Column[]): ColumnSet {
   const set = new ColumnSet(table, width);
   for (const { parts, latencyUs } of columns) {
@@ -113,10 +117,11 @@ function grown<T extends Uint8Array | Uint16Array | Int32Array | Float64Array>(f
 }
 
 /**
- * enumerateColumns lists every column of a model that meets its SLO, in a fixed order: by batch, then depth first over
- * cuts and slots. It gives up past `limit` columns, which are too many to hold and must be priced instead, or when
- * `stop`, which is told the number of cuts looked at, says so.
- * @returns undefined if it gave up
+ * enumerateColumns lists every column of a model that meets its SLO (with margin and batch formation) and fits its
+ * GPUs' memory, in a fixed order: depth first over batches, slots and cuts, or batch by batch if batches are unified.
+ * It gives up past `limit` columns, which are too many to hold and must be priced instead, or when `stop`, which gets
+ * the number of cuts looked at, returns true.
+ * @returns undefined if it gave up; an empty set if no column meets the SLO
  */
 export function enumerateColumns(
   table: ModelTable,

@@ -39,7 +39,10 @@ const CUT_BUCKETS = 12;
  * many pipelines to list. A label is a chain of partitions up to a cut. It is extended by one more partition, on every
  * slot and to every later cut. It is dropped if another label is as good in cost, latency, link and batch size, if even
  * the cheapest way to run the remaining layers is not cheap enough, or if even the fastest misses the SLO. At worst it
- * costs cuts² · slots for each number of partitions, and far less once prices are good.
+ * costs cuts² · slots for each number of partitions, and far less once prices are good. `cheaperThan` leaves out
+ * columns that save less than half of what the best one saves, and all but one of alike columns: those of the same
+ * slots and batches whose cuts lie close together. The last search is kept for the next call at the same prices. Once
+ * `stop` returned true, `cheapest` gives a lower bound, and the others give what was found.
  */
 export class LabelPricing implements ColumnSource {
   private readonly groups: { readonly runners: Runner[]; readonly budgetUs: number }[];
@@ -71,7 +74,10 @@ export class LabelPricing implements ColumnSource {
     return this.cheaperThan(Infinity, prices, count);
   }
 
-  /** variedBelow gives columns below a price that differ as much as possible, for the search over whole numbers. */
+  /**
+   * variedBelow gives at most `count` columns below a price, the cheapest first, for the search over whole numbers. Of
+   * alike columns (see the class) it gives the cheapest, but unlike `cheaperThan` it also gives those that save little.
+   */
   variedBelow(below: number, prices: ColumnPrices, count: number): PricedColumn[] {
     return this.search(below, prices, 0).found.slice(0, count);
   }

@@ -9,7 +9,7 @@ import {
 } from '../tables/index.js';
 import type { Column, ColumnOptions, ColumnPart } from './columns.js';
 
-/** blockEnds gives the index after the last layer of every block. */
+/** blockEnds gives the index after the last layer of every block; 0 for a block without layers. */
 export function blockEnds(profile: Profile): Int32Array {
   const ends = new Int32Array(profile.blocks.length);
   blockOfLayers(profile).forEach((block, layer) => {
@@ -26,8 +26,10 @@ interface PlannedByBlocks {
 }
 
 /**
- * plannedColumn turns a pipeline that was planned by blocks into a column of a table.
- * @returns undefined if a block's end is no valid cut, or if the table's own times miss the SLO
+ * plannedColumn turns a pipeline that was planned by blocks into a column of a table, with the table's own times and
+ * rates. It does not check memory or the number of partitions.
+ * @returns undefined if the table lacks a device, size or batch, if a block's end is no valid cut, or if the table's
+ *   own times miss the SLO
  */
 export function plannedColumn(
   table: ModelTable,

@@ -25,9 +25,10 @@ type Infeasible = Extract<PooledOutcome, { status: 'infeasible' }>;
 const ROUNDING = 1e-9;
 
 /**
- * explainInfeasible says why a problem has no plan. SLOs that are too tight are raised to the smallest that any
- * pipeline meets. If there is still no plan (too few GPUs), all are raised together, by a factor of up to two. It costs
- * up to fifteen solves.
+ * explainInfeasible repeats the reasons of an infeasible outcome and looks for SLOs that have a plan. SLOs that are too
+ * tight are raised to the smallest that any pipeline may meet. If there is still no plan (too few GPUs), all are raised
+ * together, by a factor of up to two. It looks for none if a model meets no SLO at all. It costs up to fifteen solves
+ * by columns, whatever the `formulation` of the options.
  */
 export function explainInfeasible(
   problem: PooledProblem,

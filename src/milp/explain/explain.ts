@@ -12,21 +12,26 @@ export interface PlanExplanation {
   readonly models: readonly ModelExplanation[];
 }
 
+/** ClassExplanation says whether a device class limits the plan, by its whole GPUs in use and those that are free. */
 export interface ClassExplanation {
   readonly name: string;
   readonly used: number;
   readonly count: number;
-  /** binding is true if all GPUs of the class are used and one more would help. */
+  /** binds is true if all free GPUs of the class are used and one more would change the objective's value. */
   readonly binds: boolean;
   /** The change of the LP's bound per GPU, for throughput only. */
   readonly shadowPrice: number | undefined;
-  /** The change of the objective's value with one GPU more or less, solved again; undefined if that has no plan. */
+  /**
+   * The change of the objective's value with one GPU more or less, solved again; undefined if that has no plan. With
+   * one less it is 0 for a class that has a GPU left over, and undefined for a class without GPUs.
+   */
   readonly oneMore: number | undefined;
   readonly oneLess: number | undefined;
   /** The reason why the class is not used. */
   readonly whyUnused: string | undefined;
 }
 
+/** ModelExplanation says how an SLO limits a model, and which SLOs would change the plan. */
 export interface ModelExplanation {
   readonly name: string;
   readonly sloMs: number;
@@ -54,8 +59,9 @@ const SAME = 1e-6;
 const JUST_BELOW = 1e-6;
 
 /**
- * explainPlan explains a plan by solving its problem again with one GPU more or less of each class and with other SLOs.
- * It costs up to two solves per class and about fifteen per model. If it is interrupted, it returns what it has found.
+ * explainPlan explains a plan by solving its problem again with one GPU more or less of each class and with other SLOs
+ * (up to twice the spec's). It costs up to two solves per class and fifteen per model, by columns, whatever the
+ * `formulation` of the options. If it is interrupted, it returns the classes and models that it has finished.
  */
 export function explainPlan(problem: PooledProblem, plan: PlanBody, options: PlanOptions): PlanExplanation {
   const { onProgress, formulation: _, copies: __, ...quietly } = options;

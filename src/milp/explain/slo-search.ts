@@ -1,6 +1,6 @@
 import type { PooledProblem, ProblemModel } from '../problem.js';
 
-/** The objective's value at an SLO; undefined if there is no plan. */
+/** AllowedValue is the objective's value at an SLO; undefined if there is no plan. */
 export type AllowedValue = number | undefined;
 
 /** The SLOs that are tried above a spec's, as multiples of it. Then the interval between the last two is halved. */
@@ -17,7 +17,10 @@ function marginIsFixed({ planner, models }: PooledProblem, m: number): boolean {
   );
 }
 
-/** The same problem with another SLO for one model. */
+/**
+ * withSlo is the same problem with another SLO for model m. A margin in milliseconds stays the same; a fraction scales
+ * with the SLO.
+ */
 export function withSlo(problem: PooledProblem, m: number, sloUs: number): PooledProblem {
   const fixed = marginIsFixed(problem, m);
   const models = problem.models.map((model, i) => {
@@ -28,7 +31,10 @@ export function withSlo(problem: PooledProblem, m: number, sloUs: number): Poole
   return { ...problem, models };
 }
 
-/** The SLO whose margin leaves this much. */
+/**
+ * sloLeaving is the SLO of model m, in µs, that leaves `allowedUs` after its margin, which scales unless it was given
+ * in milliseconds.
+ */
 export function sloLeaving(problem: PooledProblem, m: number, allowedUs: number): number {
   const { sloUs, sloMarginUs } = problem.models[m] as ProblemModel;
   return marginIsFixed(problem, m) ? allowedUs + sloMarginUs : allowedUs / (1 - sloMarginUs / sloUs);
@@ -42,7 +48,8 @@ interface SloSearch {
 }
 
 /**
- * The least SLO above a given one, to within `WIDTH`, whose value is accepted. Values never get worse as the SLO grows.
+ * looserSlo is the least SLO (µs) above a given one whose value is accepted, too large by at most 0.005 of the given
+ * one. It relies on values that never get worse as the SLO grows, and asks for at most fourteen.
  * @returns undefined if there is none up to twice the SLO, or if the search was stopped
  */
 export function looserSlo(

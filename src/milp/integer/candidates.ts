@@ -4,7 +4,7 @@ import { type IntegerSearch, limitOf, type SearchResult } from './search-types.j
 /** PROVEN is a relative gap that rounding alone may leave. */
 export const PROVEN = 1e-9;
 
-/** A solver's proofs may be off by this part. The solver's own tolerances on rows and integers are a tenth of it. */
+/** SOLVER_TOLERANCE is the part by which a solver's proofs may be off, ten times its own tolerance on rows. */
 export const SOLVER_TOLERANCE = 1e-6;
 
 /** Candidate is a plan found during the search, and the best one so far. */
@@ -21,11 +21,12 @@ export interface Candidate {
 /** Tried is the result of one way to find a plan: a plan, the proof that there is none, or neither. */
 export type Tried = Candidate | 'infeasible' | undefined;
 
+/** isMaximised says whether the objective is throughput; a cost or power is minimised. */
 export function isMaximised({ problem }: IntegerSearch): boolean {
   return problem.planner.objective === 'throughput';
 }
 
-/** tighter is the tighter of two bounds. */
+/** tighter is the tighter of two bounds: the smaller one for throughput, the larger one for a price. */
 export function tighter(search: IntegerSearch, a: number, b: number): number {
   return isMaximised(search) ? Math.min(a, b) : Math.max(a, b);
 }
@@ -39,9 +40,9 @@ interface ProvedValue {
 }
 
 /**
- * consistent gives a bound that holds for a plan of this value. Rounding may put the bound on the wrong side of the
- * value by a part in 10⁹.
- * @throws Error if the plan is better than the bound, which is a bug in the planner that no plan may hide
+ * consistent gives the bound, or the plan's value if that is better than the bound by no more than the tolerance (by
+ * default a part in 10⁹), as rounding may cause.
+ * @throws Error if the plan is better than the bound by more, which is a bug in the planner that no plan may hide
  */
 export function consistent(search: IntegerSearch, proved: ProvedValue): number {
   const { bound, value, tolerance = PROVEN } = proved;
@@ -55,7 +56,10 @@ export function consistent(search: IntegerSearch, proved: ProvedValue): number {
   return value;
 }
 
-/** better is the better of two plans, with the work of both. */
+/**
+ * better is the better of two tries: of two plans the one of better value (`a` if equal), with the nodes of both, and
+ * with the bound of `b` or, if it has none, of `a`. Any try comes before none, and a plan before `infeasible`.
+ */
 export function better(search: IntegerSearch, a: Tried, b: Tried): Tried {
   if (a === undefined || b === undefined) return a ?? b;
   if (a === 'infeasible') return b;
@@ -82,7 +86,10 @@ export function gapOf(search: IntegerSearch, value: number, bound: number): numb
   return isMaximised(search) ? bound / value - 1 : value / bound - 1;
 }
 
-/** planValue is the value of a plan: the least throughput/weight, or its price, which is known from its making. */
+/**
+ * planValue is the value of a plan: the least throughput/weight over models with a weight or, for a price, `priced` as
+ * it was given, because the price is known from the plan's making.
+ */
 export function planValue(search: IntegerSearch, used: readonly UsedColumn[], priced: number): number {
   if (!isMaximised(search)) return priced;
   const rates = search.tables.map((_, m) =>
@@ -101,7 +108,12 @@ interface Ending {
   readonly gap: number;
 }
 
-/** finish makes the result of a search from the plan that it found, if any. */
+/**
+ * finish makes the result of a search from the plan that it found, if any. No plan gives `none` with what ended the
+ * search. A plan of throughput 0 is none either, or `infeasible` if the bound is 0. A plan within rounding of the bound
+ * has no `limit`, which makes it optimal.
+ * @throws Error if the plan is better than the bound (see `consistent`)
+ */
 export function finish(search: IntegerSearch, found: Tried, { proven, gap }: Ending): SearchResult {
   if (found === 'infeasible') return { status: 'infeasible', nodes: 0 };
   if (found === undefined) return { status: 'none', limit: limitOf(search.options, search.phases), nodes: 0 };

@@ -28,8 +28,11 @@ const MOST_COLUMNS = 12_000;
 const MOST_INTEGERS_TIMES_NODES = 100_000;
 
 /**
- * milpPlan solves MILPs over the columns that are cheapest at the LP's prices. The bound of one that holds all columns
- * counts.
+ * milpPlan solves MILPs over the LP's own columns and the 60, 240 and then 960 per model that are cheapest at its
+ * prices (fewer, if those of all models would be more than 12,000). It ends once the best plan is within the gap of
+ * `proven`, a MILP needs more than its work, or the work or time is over. Only a MILP over all columns proves a bound.
+ * @param proven a bound that holds for all plans
+ * @returns the best plan; `infeasible` if a MILP over all columns has no plan; undefined if none was found
  */
 export function milpPlan(search: IntegerSearch, proven: number): Tried {
   const { options } = search;

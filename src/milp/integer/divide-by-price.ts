@@ -25,9 +25,10 @@ export interface PriceGoal {
 }
 
 /**
- * divideByPrice divides units of GPUs so that each model meets its rate and the whole GPUs that hold them cost least.
- * It is exact for the given tables.
- * @returns `value` Infinity if the rates cannot be met; undefined if the tables are too large
+ * divideByPrice divides units of GPUs so that each model meets its rate and the whole GPUs that hold all units together
+ * cost least. It is exact for the given tables, which must have the same states.
+ * @returns `value` Infinity and no states if no cluster of at most the price `most` meets the rates; undefined if the
+ *   tables are too large or `stop` returned true
  */
 export function divideByPrice(tables: readonly WholeGpuTable[], goal: PriceGoal): Division | undefined {
   const { rps } = goal;

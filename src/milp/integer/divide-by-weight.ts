@@ -52,8 +52,9 @@ interface Offers {
 
 /**
  * divideByWeight divides units of GPUs among models so that the least throughput/weight is largest and then, without
- * lowering it, the sum. It is exact for the given tables, within `least` and the bound.
- * @returns undefined if the tables are too large; value −Infinity if nothing reaches `least`
+ * lowering it and if the tables are small enough, the sum of the rates. Models of weight 0 count only in the sum. It is
+ * exact for the given tables, within `least` and the bound.
+ * @returns undefined if the tables are too large or `stop` returned true; value −Infinity if nothing reaches `least`
  */
 export function divideByWeight(tables: readonly WholeGpuTable[], goal: WeightGoal): Division | undefined {
   const division = new WeightDivision(tables, goal);

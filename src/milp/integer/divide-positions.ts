@@ -6,6 +6,7 @@ import { type ModelGrid, worthOf } from './grid.js';
 import { searchPositions } from './positions.js';
 import { type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
 
+/** PositionDivision is what `dividePositions` found. */
 export interface PositionDivision {
   /** The best plan, if it is better than the known one. */
   readonly used: readonly UsedColumn[] | undefined;
@@ -38,7 +39,7 @@ const MOST_DIVISIONS = 400;
  * dividePositions divides GPUs under the rule that each (model, position, class) fills whole GPUs. The tables by
  * fractions bound the rate of a model with some GPUs. The best division at these bounds is tried exactly, model by
  * model. Bounds that no plan reaches are corrected, until a division holds. It is exact within the budgets of the
- * tables.
+ * tables. It gives up after 400 divisions, or when its nodes or `stop` end it, with the bound of the last division.
  */
 export function dividePositions(models: readonly ModelGrid[], goal: PositionDivisionGoal): PositionDivision {
   const tables = models.map((model) => wholeGpuTable(model, goal.available));

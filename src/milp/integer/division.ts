@@ -9,11 +9,12 @@ export interface Division {
 }
 
 /**
- * A division looks at this many pairs of states at most. With more, the tables are too large for a default search.
+ * MOST_PAIRS is the number of pairs of states that a division looks at. With more, the tables are too large for a
+ * default search.
  */
 export const MOST_PAIRS = 200_000_000;
 
-/** amountsOf gives the units of each class in every state, state by state. */
+/** amountsOf gives the units of each class in every state: entry state · classes + class. */
 export function amountsOf(table: WholeGpuTable): Int32Array {
   const classes = table.counts.length;
   const all = new Int32Array(table.states * classes);
@@ -34,7 +35,10 @@ export function fits(amounts: Int32Array, counts: readonly number[], p: number, 
   return true;
 }
 
-/** smallestMeeting says whether a state meets a rate and would miss it with any unit less. */
+/**
+ * smallestMeeting gives a test of states: whether a state meets the rate, to within rounding, and would miss it with
+ * one unit less of any class.
+ */
 export function smallestMeeting(table: WholeGpuTable, rps: number): (state: number) => boolean {
   const enough = rps * (1 - ROUNDING);
   return (state) => {
@@ -55,6 +59,7 @@ export interface Topped {
   readonly from: Int32Array;
 }
 
+/** topped finds these best figures in one pass over a table. Of states with equal figures it names the smaller. */
 export function topped({ states, strides, counts, rps }: WholeGpuTable): Topped {
   const best = Float64Array.from(rps);
   const from = Int32Array.from({ length: states }, (_, n) => n);
@@ -79,7 +84,10 @@ interface GivenStates {
   readonly models: number;
 }
 
-/** backtrack finds the state of every model but the last from the total that they take together. */
+/**
+ * backtrack finds the state of every model in `order` from the total that they take together; other models get state 0.
+ * @param end the total
+ */
 export function backtrack({ order, given, models }: GivenStates, end: number): number[] {
   const states = new Array<number>(models).fill(0);
   let u = end;

@@ -19,7 +19,12 @@ interface PositionBounds {
   readonly complete: boolean;
 }
 
-/** exactPositions searches between the plan by pools and the bound by fractions, within the given work. */
+/**
+ * exactPositions searches exactly for a plan, under the rule of whole GPUs per position, that is better than the plan
+ * by pools, guided by the tables of fractions. It makes at most a thousand nodes per unit of work.
+ * @returns the plan found, or `lower`'s if none is better; with a bound only if the columns are complete and the search
+ *   proved one
+ */
 export function exactPositions(search: IntegerSearch, bounds: PositionBounds): Candidate {
   const { upper, lower, complete } = bounds;
   const relaxed = upper.models[0];

@@ -52,8 +52,8 @@ const MOST_VARIED = 1500;
 const MOST_CHEAP = 1000;
 
 /**
- * gridColumns chooses the columns for the tables: all of them if they are listed, and otherwise those of the LP and
- * varied ones that cost little more.
+ * gridColumns chooses the columns for the tables: all of them if they are listed, and otherwise those of the LP and up
+ * to 1,500 varied ones that cost at most 2 % more than the cheapest (none if the search is stopped).
  */
 export function gridColumns(search: IntegerSearch): GridColumns {
   const { sources, master } = search;
@@ -70,8 +70,8 @@ export function gridColumns(search: IntegerSearch): GridColumns {
 }
 
 /**
- * sharedUnit is the number of units per GPU, a multiple of all virtual sizes in use, for GPUs that unlike partitions
- * share.
+ * sharedUnit is the number of units per GPU for GPUs that unlike partitions share: the least common multiple of all
+ * virtual sizes that some model may use.
  */
 export function sharedUnit({ tables }: IntegerSearch): number {
   return leastCommonMultiple(tables.flatMap(({ slots }) => slots.map(({ virtual }) => virtual)));
@@ -102,10 +102,11 @@ export interface GridGoal {
 }
 
 /**
- * gridPlan finds the best plan by tables over amounts of GPUs (`ModelGrid`). It is exact for the given rule. The rules
- * are whole GPUs per pool; fractions of GPUs with whole GPUs per model, which bounds `position`; and fractions that all
- * models share, which is `class`.
- * @returns undefined if the tables would be too large
+ * gridPlan finds the best plan of the given columns by tables over amounts of GPUs (`ModelGrid`). It is exact for the
+ * given rule. The rules are whole GPUs per pool; fractions of GPUs with whole GPUs per model, which bounds `position`;
+ * and fractions that all models share, which is `class`. It keeps no minimum shares and no sizes per server.
+ * @param sets the columns of each model
+ * @returns undefined if the tables would be too large, or if the search was stopped
  */
 export function gridPlan(
   search: IntegerSearch,
@@ -121,9 +122,10 @@ export function gridPlan(
 const LEFT_STATES = { oneModel: 2000, severalModels: 2500 };
 
 /**
- * bulkPlan plans large clusters. Most GPUs go to the LP's own columns in its own proportions, for which rounding to
- * whole GPUs loses least; the rest is planned exactly by tables. The plan is not proven optimal; its gap to the LP's
- * bound falls as clusters grow.
+ * bulkPlan plans large clusters, with whole GPUs per pool. Most GPUs go to the LP's own columns in its own proportions,
+ * for which rounding to whole GPUs loses least; the rest is planned by tables of a few thousand states, even if the
+ * search must end. The plan is not proven optimal; its gap to the LP's bound falls as clusters grow.
+ * @returns undefined if even the rest is too large for tables
  */
 export function bulkPlan(search: IntegerSearch): GridPlan | undefined {
   const { classes, sources } = search;
@@ -315,7 +317,11 @@ function withBudget(
   return { models, used: merged([...bulk.used, ...used]), value: division.value };
 }
 
-/** divisionOf is the best division of whole GPUs among those that may be better than a known plan. */
+/**
+ * divisionOf is the best division of whole GPUs among those that may be better than a known plan.
+ * @param known the value of that plan
+ * @returns undefined if the tables are too large or the search was stopped
+ */
 export function divisionOf(
   search: IntegerSearch,
   tables: readonly WholeGpuTable[],

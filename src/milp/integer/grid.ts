@@ -24,6 +24,11 @@ export interface Grid {
 const MOST_STATES = 6_000_000;
 const MOST_STATES_EACH = 2_000_000;
 
+/**
+ * gridOf makes the grid over the available GPUs of each class.
+ * @param models the number of models, whose grids share the allowed states
+ * @returns undefined if it has more than two million states, or more than six million for all models together
+ */
 export function gridOf(available: readonly number[], perGpu: number, models: number): Grid | undefined {
   const units = available.map((n) => Math.floor(n * perGpu * (1 + ROUNDING)));
   const strides = new Array<number>(units.length).fill(1);
@@ -35,7 +40,7 @@ export function gridOf(available: readonly number[], perGpu: number, models: num
     : undefined;
 }
 
-/** leastCommonMultiple is the smallest number that every virtual size divides. */
+/** leastCommonMultiple is the smallest number that every virtual size divides; 1 for no sizes. */
 export function leastCommonMultiple(sizes: readonly number[]): number {
   const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
   return sizes.reduce((lcm, v) => (lcm * v) / gcd(lcm, v), 1);
@@ -87,7 +92,7 @@ export class ModelGrid {
     this.stopped = !singles.fill() || !this.close(singles);
   }
 
-  /** columnsAt gives the columns of state u's plan. */
+  /** columnsAt gives the columns of state u's plan; none for state 0. A column that is used twice comes twice. */
   columnsAt(u: number): UsedColumn[] {
     const used: UsedColumn[] = [];
     for (let at = u; at > 0; ) {
@@ -110,7 +115,7 @@ export class ModelGrid {
     return worthOf(amounts, this.options.gpuPrices, this.grid.perGpu) - (this.rps[u] as number);
   }
 
-  /** The worth of state u's units at the prices. */
+  /** worth is the worth of state u's units at `gpuPrices`, in requests per second. */
   worth(u: number): number {
     let rest = u;
     let sum = 0;
@@ -175,7 +180,7 @@ export class ModelGrid {
   }
 }
 
-/** worthOf is the worth of amounts of GPUs at the prices of whole ones. */
+/** worthOf is the worth of amounts, in units of 1/perGpu GPU by class, at the prices of whole GPUs. */
 export function worthOf(amounts: ArrayLike<number>, gpuPrices: readonly number[], perGpu: number): number {
   let worth = 0;
   for (let k = 0; k < amounts.length; k++)
@@ -183,7 +188,10 @@ export function worthOf(amounts: ArrayLike<number>, gpuPrices: readonly number[]
   return worth;
 }
 
-/** nextAmounts steps to the next amounts in order; the last class changes fastest. */
+/**
+ * nextAmounts changes `amounts` to the next ones in the order of states; the last class changes fastest. After the last
+ * ones, which are `most`, come zeros again.
+ */
 export function nextAmounts(amounts: Int32Array, most: readonly number[]): void {
   for (let k = most.length - 1; k >= 0; k--) {
     if ((amounts[k] as number) < (most[k] as number)) {
@@ -369,7 +377,10 @@ class Singles {
   }
 }
 
-/** virtualGpusOf gives the virtual GPUs with which a column serves a throughput. */
+/**
+ * virtualGpusOf gives the fewest virtual GPUs of each partition with which a column serves a throughput, in whole GPUs
+ * if `pool` is true.
+ */
 export function virtualGpusOf(
   set: ColumnSet,
   { column: c, rps }: { readonly column: number; readonly rps: number },

@@ -14,6 +14,7 @@ export interface PositionResult {
   readonly used: readonly UsedColumn[] | undefined;
   /** The rate of the plan; 0 if none was found. */
   readonly rps: number;
+  /** exhausted is false if the nodes or `stop` ended the search, so that a better plan may exist. */
   readonly exhausted: boolean;
   readonly nodes: number;
 }
@@ -40,12 +41,12 @@ export interface PositionGoal {
 }
 
 /**
- * searchPositions searches exactly for one model under the rule that each (position, class) fills whole GPUs. The table
- * of the weaker rule, fractions of GPUs per class, gives a lower bound on the loss of filling the remaining GPUs. So
- * only multisets of columns are considered whose losses, so far and to come, stay within the budget (A*, by growing
- * budgets). The budget is the worth of the GPUs less the known rate.
- * @param gpus the GPUs that the model may use
+ * searchPositions searches exactly for the plan of one model with the highest rate, above `known`, under the rule that
+ * each (position, class) fills whole GPUs. The table of the weaker rule, fractions of GPUs per class, gives a lower
+ * bound on the loss of filling the remaining GPUs. So only multisets of columns are considered whose losses, so far and
+ * to come, stay within the budget (A*, by growing budgets). The budget is the worth of the GPUs less the known rate.
  * @param relaxed the model's grid by fractions of GPUs, kept to at least that budget
+ * @param gpus the whole GPUs of each class that the model may use
  */
 export function searchPositions(
   relaxed: ModelGrid,

@@ -24,8 +24,9 @@ interface Cut {
  * wholeGpuBound is the least price of whole GPUs whose LP can meet the rates. A plan buys whole GPUs, so none is
  * cheaper. The LP of the whole problem buys fractions, whose price is far lower at small rates. Clusters are taken by
  * rising price. Each cluster that cannot meet the rates gives prices that rule out many others (a cut, as in Benders'
- * method).
- * @param most the price of a known plan
+ * method). It ends after 60 LPs or at `search.stop` with the price that it has come to, and keeps the LP's bound if
+ * more than 20,000 clusters cost less than `most`.
+ * @param most the price of a known plan, which is the bound if no cheaper cluster meets the rates
  */
 export function wholeGpuBound(search: IntegerSearch, most: number): PriceBound {
   const { master, tables, classes } = search;

@@ -17,7 +17,10 @@ export function gpusUsed({ classes, master, tables }: IntegerSearch): number[] {
   return used;
 }
 
-/** meetsRates says whether columns in use serve every model's rate. */
+/**
+ * meetsRates says whether columns in use serve every model's rate, less the part `tolerance` of it. A model without a
+ * rate is always served.
+ */
 export function meetsRates(
   { tables }: IntegerSearch,
   used: readonly UsedColumn[],
@@ -31,7 +34,8 @@ export function meetsRates(
 
 /**
  * roundedUp is the LP's plan with every pool rounded up to whole GPUs, less the whole GPUs that serve the part `served`
- * of it already. It meets the rates as far as the LP does. The caller checks whether the cluster has that many GPUs.
+ * (from 0 to 1) of it already. With these it meets the rates as far as the LP does. The caller checks whether the
+ * cluster has that many GPUs.
  */
 export function roundedUp({ master, tables }: IntegerSearch, served = 0): UsedColumn[] {
   return master.columns.flatMap((column, c): UsedColumn[] => {
@@ -47,7 +51,7 @@ export function roundedUp({ master, tables }: IntegerSearch, served = 0): UsedCo
   });
 }
 
-/** priceOf is the price of the GPUs that pools take. */
+/** priceOf is the price of the GPUs that columns in use take, if each partition's are rounded up to whole ones. */
 export function priceOf({ classes, tables }: IntegerSearch, used: readonly UsedColumn[]): number {
   return used.reduce(
     (sum, { column, virtualGpus }) =>
@@ -61,7 +65,10 @@ export function priceOf({ classes, tables }: IntegerSearch, used: readonly UsedC
   );
 }
 
-/** cappedBy is the number of GPUs by class that a plan can have without costing more than another. */
+/**
+ * cappedBy is the number of GPUs of each class, taken alone, that cost no more than a plan, and at most those
+ * available. A class whose GPUs cost nothing keeps all.
+ */
 export function cappedBy(
   search: IntegerSearch,
   plan: readonly UsedColumn[],
@@ -75,8 +82,8 @@ export function cappedBy(
 }
 
 /**
- * usefulGpus is the number of GPUs by class that are worth considering. For a price, it is the number that a plan can
- * have without costing more than the LP's plan rounded up.
+ * usefulGpus is the number of GPUs by class that are worth considering: all available ones or, for a price, as many of
+ * a class as cost no more than the LP's plan rounded up, if the cluster has room for that plan and it meets the rates.
  */
 export function usefulGpus(search: IntegerSearch): readonly number[] {
   const { classes } = search;

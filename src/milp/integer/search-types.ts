@@ -24,6 +24,9 @@ export interface IntegerSearch {
   readonly stop: Stop;
 }
 
+/**
+ * SearchResult is a plan with its bound (`limit` is undefined if it is optimal), none in time, or the proof of none.
+ */
 export type SearchResult =
   | {
       readonly status: 'found';
@@ -41,18 +44,24 @@ export function isOver({ interrupted, timeLimitMs }: PlanOptions, phases: Phases
   return interrupted?.() === true || (timeLimitMs !== undefined && phases.elapsed() >= timeLimitMs);
 }
 
-/** limitOf names what ended a search early. */
+/**
+ * limitOf names what ended a search that is known to have ended early: `interrupted`, `time` or, if neither holds now,
+ * `work`.
+ */
 export function limitOf(options: PlanOptions, phases: Phases): SearchLimit {
   if (options.interrupted?.() === true) return 'interrupted';
   return isOver(options, phases) ? 'time' : 'work';
 }
 
-/** timeLeft is the rest of the time limit, for a solver. */
+/**
+ * timeLeft is the rest of the time limit, for a solver, and at least a millisecond; it is empty if there is no limit.
+ */
 export function timeLeft({ options, phases }: IntegerSearch): { maxSeconds?: number } {
   if (options.timeLimitMs === undefined) return {};
   return { maxSeconds: Math.max(0.001, (options.timeLimitMs - phases.elapsed()) / 1000) };
 }
 
+/** isStopped says whether a search was interrupted or its time is over (see `isOver`); its work does not count. */
 export function isStopped({ options, phases }: IntegerSearch): boolean {
   return isOver(options, phases);
 }

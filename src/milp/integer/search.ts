@@ -41,7 +41,12 @@ const SHARED: FillRule = { pool: false, shared: true };
 /** If fractions do not fit side by side, these parts of a GPU of each class are left idle, one after another. */
 const LESS = [1 / 12, 1 / 6, 1 / 4, 1 / 2, 1];
 
-/** searchPlan finds whole numbers. For a price it also bounds the cost of whole GPUs, if that is not known exactly. */
+/**
+ * searchPlan finds whole numbers of GPUs for the LP's columns, and a bound. For a price whose gap is still too large,
+ * it also bounds the cost of whole GPUs, and searches once more with the columns that this bound found.
+ * @throws InputError for the literal formulation under `virtualPer: server`; Error if a plan and a bound contradict
+ *   each other, which is a bug in the planner
+ */
 export function searchPlan(search: IntegerSearch): SearchResult {
   const { master, options, phases } = search;
   const gap = options.gap ?? DEFAULT_GAP;

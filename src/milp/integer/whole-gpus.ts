@@ -15,15 +15,18 @@ export interface WholeGpuTable {
 }
 
 /**
- * wholeGpuTable takes the best of all states that are at most as large: a running maximum along every class, read at
- * whole GPUs.
+ * wholeGpuTable gives for every number of whole GPUs up to `available` the highest rate of a plan that uses at most
+ * these, from the grid's states within its budget. The rate is 0 if there is none.
  */
 export function wholeGpuTable(model: ModelGrid, available: readonly number[]): WholeGpuTable {
   const { best, from } = bestUpTo(model);
   return atWholeGpus(model.grid, available, best, from);
 }
 
-/** unitTable is the same table in the grid's own units, for models that share GPUs. */
+/**
+ * unitTable is the same table as `wholeGpuTable`, but for every amount in the grid's own units (parts of GPUs), for
+ * models that share GPUs.
+ */
 export function unitTable(model: ModelGrid): WholeGpuTable {
   const { units, strides, states } = model.grid;
   const { best, from } = bestUpTo(model);

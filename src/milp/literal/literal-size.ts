@@ -2,8 +2,9 @@ import type { PooledProblem } from '../problem.js';
 import { classesOf, type ModelTable, modelTable } from '../tables/index.js';
 
 /**
- * literalChoices counts the choices (v, b, i, j) of the literal formulation. Each is a binary and a whole number of
- * PPipe A.2. It counts without building the model, so it is cheap at any size.
+ * literalChoices counts the choices (v, b, i, j) of the literal formulation over all its pipelines and partitions. Each
+ * is a binary and a whole number of PPipe A.2. The count includes choices whose weights exceed a GPU's memory, which
+ * the formulation leaves out. It does not build the model, so it is cheap at any size.
  * @param copies pipelines of each sequence of classes
  */
 export function literalChoices(problem: PooledProblem, copies: number): number {

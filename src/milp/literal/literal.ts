@@ -68,7 +68,8 @@ export interface LiteralResult {
  * of 1), the SLO binds only pipelines in use (an empty one has nothing to sum), and every sequence of classes has
  * several copies. Rows of our own are added: whole GPUs per pool, position or class, batch formation in (13), (27), the
  * link's share in X, minimum shares, prices. Small problems are checked against it; at ten blocks it has tens of
- * thousands of binaries.
+ * thousands of binaries. It does not state `virtualPer: server`; its caller refuses that.
+ * @returns the solver's outcome, and the pipelines in use, which are none if it found no solution
  */
 export function solveLiteral(
   engine: HighsEngine,
@@ -81,7 +82,7 @@ export function solveLiteral(
   return { outcome, used: found ? settledShares(chosen(literal, outcome.values), problem.tables) : [] };
 }
 
-/** literalModel states the formulation; `toText()` of its model prints it. */
+/** literalModel states the formulation of `solveLiteral` without solving it; `toText()` of its model prints it. */
 export function literalModel({ problem, classes, tables }: LiteralProblem, copies: number): Literal {
   const literal: Literal = { model: new LinearModel(), problem, classes, tables, pipelines: [] };
   addPipelines(literal, copies);

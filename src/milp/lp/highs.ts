@@ -6,7 +6,8 @@ export type SolveLimit = 'nodes' | 'time' | 'iterations' | 'interrupted' | 'targ
 
 /**
  * SolveOutcome is a union of all ends of a solve: an objective can be read only if there is a solution, and a bound
- * only if one was proved.
+ * only if one was proved. `unbounded` also stands for a model that is either unbounded or infeasible. An LP that was
+ * stopped early gives no solution.
  */
 export type SolveOutcome =
   | {
@@ -25,10 +26,10 @@ export type SolveOutcome =
   | { readonly status: 'failed'; readonly message: string };
 
 export interface SolverOptions {
-  /** A MIP stops at this relative gap; 0 proves the optimum. */
+  /** A MIP stops at this relative gap; 0, the default, proves the optimum. The other limits are off by default. */
   readonly gap?: number;
   readonly maxNodes?: number;
-  /** A MIP stops after this many of the solver's checkpoints, of which it passes some at every node. */
+  /** A MIP stops, as `interrupted`, after this many of the solver's checkpoints; it passes some at every node. */
   readonly maxCheckpoints?: number;
   readonly maxSeconds?: number;
   /** An LP stops after this many simplex iterations. */
@@ -37,7 +38,7 @@ export interface SolverOptions {
   readonly start?: ArrayLike<number>;
   /** interrupted is asked from time to time; true ends the solve with the present result. */
   readonly interrupted?: () => boolean;
-  /** onProgress is told of every better solution and bound of a MIP. */
+  /** onProgress gets the value and the bound of a MIP each time that the solver logs both. */
   readonly onProgress?: (value: number, bound: number) => void;
   /** Whether to solve the LP relaxation of an integer model. */
   readonly relaxed?: boolean;
@@ -65,16 +66,22 @@ export interface OpenModel {
 /** HighsEngine is one HiGHS instance. Keep it: its first solves are several times slower than later ones. */
 export interface HighsEngine {
   readonly version: string;
-  /** Solves a model from the start and checks the solution independently. */
+  /**
+   * solve solves a model from the start. A solution that violates the model by more than a part in 10⁵ counts as
+   * `failed`. So does an error of the solver while it runs.
+   */
   solve(model: LinearModel, options?: SolverOptions): SolveOutcome;
-  /** Opens a model for repeated solves. The caller closes it: an unclosed one leaks the solver's memory. */
+  /**
+   * open opens a model for repeated solves, whose solutions are not checked. The caller closes it: an unclosed one
+   * leaks the solver's memory.
+   */
   open(model: LinearModel): OpenModel;
 }
 
 /** HiGHS accepts only finite options, so this number stands for no limit (it is three billion years). */
 const NO_TIME_LIMIT = 1e17;
 
-/** loadHighs loads the WebAssembly solver, which takes about 50 ms. Nothing else loads it. */
+/** loadHighs loads the WebAssembly solver HiGHS anew, which takes about 50 ms. Nothing else loads it. */
 export async function loadHighs(): Promise<HighsEngine> {
   // The package's types are written for require(); import() gives the function itself as the default.
   const { default: loader } = (await import('highs')) as unknown as { default: () => Promise<Highs> };

@@ -55,7 +55,10 @@ export class LinearModel {
     return names.map((name) => this.addVariable(name, bounds));
   }
 
-  /** addConstraint adds `lower ≤ Σ a·x ≤ upper` and leaves out terms with coefficient 0. */
+  /**
+   * addConstraint adds `lower ≤ Σ a·x ≤ upper`, leaves out terms with coefficient 0, and gives the row's index. It
+   * does not join terms of the same variable, which the caller names once.
+   */
   addConstraint(
     name: string,
     terms: readonly Term[],
@@ -73,14 +76,14 @@ export class LinearModel {
     return this.constraintNames.length - 1;
   }
 
-  /** addObjective sets the objective; variables that are not named have coefficient 0. */
+  /** addObjective replaces the objective and its sense; variables that are not named have coefficient 0. */
   addObjective(sense: Sense, terms: readonly Term[]): void {
     this.sense = sense;
     this.objective.fill(0);
     for (const [variable, coefficient] of terms) this.objective[variable] = coefficient;
   }
 
-  /** The smallest coefficient in absolute value of all rows and the objective; Infinity if there is none. */
+  /** smallestCoefficient is the least nonzero absolute value in rows and objective; Infinity if there is none. */
   smallestCoefficient(): number {
     let least = Infinity;
     for (const list of [this.coefficients, this.objective])
@@ -88,12 +91,13 @@ export class LinearModel {
     return least;
   }
 
+  /** objectiveOf is the objective's value at these values of the variables, by index. */
   objectiveOf(values: ArrayLike<number>): number {
     return this.objective.reduce((sum, cost, variable) => sum + cost * (values[variable] as number), 0);
   }
 
   /**
-   * violations recomputes from the model alone which rows and bounds the values violate.
+   * violations recomputes from the model alone which rows, bounds and integrality the values violate.
    * @param tolerance relative to the size of each row's largest term, and absolute for values near 0
    */
   violations(values: ArrayLike<number>, tolerance = 1e-6): Violation[] {

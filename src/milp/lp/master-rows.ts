@@ -29,7 +29,10 @@ export interface MasterRows {
   readonly perGpu: number;
 }
 
-/** The LP without columns. */
+/**
+ * masterRows states the LP without columns: at most the free GPUs of each class, at least the rate or weight · t of
+ * each model, and the minimum shares. Its only variable is t, the least throughput/weight, or none for a price.
+ */
 export function masterRows(classes: ClassTable, tables: readonly ModelTable[], goal: MasterGoal): MasterRows {
   const model = new LinearModel();
   const perGpu = unitsPerGpu(tables, goal);

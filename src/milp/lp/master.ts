@@ -11,7 +11,7 @@ export interface MasterResult {
    */
   readonly bound: number;
   readonly columns: readonly Column[];
-  /** The throughput of each column in the LP's optimum. */
+  /** The throughput of each column in the last LP's optimum; empty if that LP was not solved. */
   readonly rps: readonly number[];
   /** The price of a GPU by class (the shadow price, for throughput). */
   readonly gpuPrices: readonly number[];
@@ -52,8 +52,9 @@ const REDUCED_COST_TOLERANCE = 1e-9;
 const LARGEST_ENTRY = 1e12;
 
 /**
- * solveMaster solves the LP over columns by column generation. The duals of the restricted LP price columns, and the
- * cheapest are added until none is cheaper than its model's price (docs/design.md, idea 2).
+ * solveMaster solves the LP over columns by column generation. The duals of the LP over the columns so far price all
+ * others, and up to 40 of the cheapest per model are added, until none is cheaper than its model's price, the goal's
+ * `enough` or `tooLittle` is reached, 200 rounds are over, or `stop` returns true. The bound holds in every case.
  */
 export function solveMaster(
   engine: HighsEngine,
@@ -302,7 +303,11 @@ interface Prices {
   readonly perUse: readonly (readonly number[])[];
 }
 
-/** gpusByClass is the number of GPUs of each class that a column takes per request per second. */
+/**
+ * gpusByClass is the number of whole GPUs of each class, by class index and with fractions, that a column takes per
+ * request per second.
+ * @param classes the number of classes of the cluster
+ */
 export function gpusByClass(column: Column, table: ModelTable, classes: number): number[] {
   const gpus = new Array<number>(classes).fill(0);
   for (const { slot, rps } of column.parts) {
@@ -312,7 +317,7 @@ export function gpusByClass(column: Column, table: ModelTable, classes: number):
   return gpus;
 }
 
-/** columnKey is equal for two columns that are the same pipeline. */
+/** columnKey is equal for two columns that are the same pipeline: the same model, cuts, slots and batches. */
 export function columnKey({ model, parts }: Column): string {
   return `${model}:${parts.map((p) => `${p.end},${p.slot},${p.batch}`).join(';')}`;
 }
@@ -337,7 +342,8 @@ interface BoundPrices {
  * boundAt is a bound on the objective of every plan, integer or not, from prices alone. Let μ be the price of a GPU and
  * π_m the price of model m's cheapest column; then Σ_m π_m·throughput_m ≤ Σ_k μ_k·N_k. For throughput, t·Σ w_m·π_m ≤ Σ
  * μ_k·N_k. For rates, cost ≥ Σ π_m·rps_m − Σ (μ_k − price_k)·N_k. The bound needs exact pricing but no optimal LP, so
- * tolerances cannot make it false.
+ * tolerances cannot make it false. For throughput it is 0 if a model with a weight has no column (π_m is Infinity), and
+ * Infinity if the prices prove nothing; for a price it is at least 0. For throughput, `unitCost` must be 0.
  */
 export function boundAt(classes: ClassTable, goal: MasterGoal, { perGpu, perModel }: BoundPrices): number {
   const scarcity = classes.available.reduce(

@@ -42,7 +42,8 @@ const ROUNDING = 1e-9;
  * `wholeGpusPer` says. GPUs are numbered class by class from 0, and the last ones are those that are taken. Within a
  * group, smaller virtual sizes come first, and virtual GPUs that fill no GPU come last. Under `virtualPer: server` the
  * GPUs of one server have one virtual size. Under `virtualPer: gpu`, `position` and `class` let unlike sizes share a
- * GPU if their parts fit; the `virtual` of an entry is then its own.
+ * GPU if their parts fit; the `virtual` of an entry is then its own. There is an entry per virtual GPU, but a row of
+ * more than 1,000 like GPUs has those of its first GPU only, with the row's length as `count`.
  * @returns undefined if the pools do not fit
  */
 export function placeVirtualGpus(

@@ -38,9 +38,10 @@ type Draft = Omit<PlanModel, 'priceOf' | 'isProof'>;
 const LEAST_SEEN = 1e-5;
 
 /**
- * planModel is PPipe A.2 over given columns. The columns fix p, t and n of the printed formulation, so that Eqs.
- * (16)–(20), (24), (26) and (27) hold by construction. The counts (23), the rates (25), (28) and the objective (15)
- * remain, with whole GPUs counted as `wholeGpusPer` says.
+ * planModel states PPipe A.2 over given columns as a MILP, and does not solve it. The columns fix p, t and n of the
+ * printed formulation, so that PPipe Eqs. (16)–(20), (24), (26) and (27) hold by construction. The counts (23), the
+ * rates (25), (28) and the objective (15) remain, with whole GPUs counted as `wholeGpusPer` says. Rows of our own add
+ * minimum shares, servers of one virtual size, and a price as the objective.
  */
 export function planModel(
   { classes, tables }: ProblemTables,
@@ -236,7 +237,10 @@ function addGoal(plan: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus
   return price;
 }
 
-/** usedColumns gives the columns that a solution uses, with their virtual GPUs. */
+/**
+ * usedColumns gives the columns of which every partition has a virtual GPU in a solution. Only columns of models with a
+ * minimum share get a planned rate (`rps`), in the units of the tables.
+ */
 export function usedColumns(
   plan: PlanModel,
   values: ArrayLike<number>,
@@ -253,7 +257,10 @@ export function usedColumns(
   });
 }
 
-/** usedRps is the throughput of a column in use, which is that of its slowest partition (Eqs. (14), (28)). */
+/**
+ * usedRps is the requests per second of a column in use: those of its slowest partition, whose virtual GPUs add up
+ * (PPipe Eqs. (14), (28)), and at most its planned `rps`, if a minimum share of another class holds it back.
+ */
 export function usedRps({ column, virtualGpus, rps: planned = Infinity }: UsedColumn): number {
   return Math.min(planned, ...column.parts.map(({ rps }, d) => rps * (virtualGpus[d] as number)));
 }

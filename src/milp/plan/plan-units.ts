@@ -18,10 +18,12 @@ export interface PlanUnits {
 }
 
 /**
- * planUnits chooses the units of a MILP over columns. A model's unit is the rate of its fastest partition, or the rate
- * that the model needs if that is less: a virtual GPU that serves more than is needed is as good as one that serves
- * just that.
- * @param columns the columns, with the requests per second of a virtual GPU of each of their partitions
+ * planUnits chooses the units of a MILP over columns. A model's unit of rate is that of its fastest partition, or the
+ * rate that the model needs if that is less: GPUs that serve more than is needed are as good as ones that serve just
+ * that. It is 1 for a model without columns. The unit of value is the least unit of rate/weight or, for a price, that
+ * of the dearest GPU.
+ * @param columns the columns, with `unitRps`, the requests per second of a unit of each of their partitions: of a
+ *   virtual GPU, or of a whole one if each pool fills its own
  */
 export function planUnits(
   { columns, unitRps }: { columns: readonly Column[]; unitRps: readonly (readonly number[])[] },
@@ -42,8 +44,9 @@ export function planUnits(
 const DIGITS = 30;
 
 /**
- * coefficient rounds a figure to 30 binary digits, which is far finer than the solver's tolerances. The last digits of
- * a figure depend on the units of a spec; without them the solver takes the same path in all units.
+ * coefficient rounds a figure to 30 binary digits after the first, which is far finer than the solver's tolerances. The
+ * last digits of a figure depend on the units of a spec; without them the solver takes the same path in all units. It
+ * leaves 0, infinite figures and NaN as they are.
  */
 export function coefficient(figure: number): number {
   if (!Number.isFinite(figure) || figure === 0) return figure;

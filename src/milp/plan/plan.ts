@@ -23,9 +23,9 @@ export interface PlanFacts {
 }
 
 /**
- * assemblePlan makes a plan from the columns that it uses. Its pipelines are in a fixed order: the highest throughput
- * first, ties by their cuts.
- * @throws InputError if it has more virtual GPUs than can be listed
+ * assemblePlan makes a plan from the columns that it uses, in the units of the spec, and places it on servers. The
+ * pipelines of a model come by falling throughput, ties by `compareColumns`. A pipeline gives back virtual GPUs (or
+ * whole GPUs, if each pool fills its own) that its throughput does not need.
  * @returns undefined if its virtual GPUs cannot be placed
  */
 export function assemblePlan(
@@ -88,8 +88,8 @@ function byThroughput(a: UsedColumn, b: UsedColumn): number {
 }
 
 /**
- * compareColumns is the order of ties: fewer partitions, then earlier cuts, then slots and batches in the cluster's
- * order.
+ * compareColumns orders columns for sorting: by model, then fewer partitions first, and then partition by partition the
+ * earlier end, the earlier slot and the smaller batch. It is negative if `a` comes first, and 0 for the same pipeline.
  */
 export function compareColumns(a: Column, b: Column): number {
   if (a.model !== b.model) return a.model - b.model;
@@ -103,7 +103,10 @@ export function compareColumns(a: Column, b: Column): number {
   return 0;
 }
 
-/** fitsServers says whether the virtual GPUs of columns in use can be placed. */
+/**
+ * fitsServers says whether the virtual GPUs of columns in use can be placed on the free GPUs of the cluster, at a cost
+ * that does not grow with the cluster.
+ */
 export function fitsServers(
   { cluster, planner }: PooledProblem,
   tables: readonly ModelTable[],

@@ -9,8 +9,10 @@ const TOLERANCE = 1e-6;
 const ROUNDS = 8;
 
 /**
- * settledShares corrects the rates of models with minimum shares for the solver's tolerance. It keeps the shares to the
- * last digit, and then raises all rates as far as the GPUs allow, but by no more than the tolerance.
+ * settledShares corrects a solver's rates for its tolerance, only of models with a minimum share. It lowers columns
+ * that do not use the class until the columns that do serve their share exactly. Then one factor scales all columns of
+ * the model so that none exceeds what its GPUs serve: it raises rates by at most a part in 10⁶, and may lower them.
+ * All other columns stay as they are.
  */
 export function settledShares(
   used: readonly UsedColumn[],

@@ -3,8 +3,8 @@ import type { ProfileRows } from './profile-rows.js';
 
 /**
  * layerRows reads a profile's layers as rows. Measured layer latencies are taken for the virtual sizes and batch sizes
- * that have them. Otherwise a block's measured latency is shared out among its layers in the proportions of v = 1,
- * batch 1.
+ * that have all of them. Otherwise a block's measured latency (at least 1 µs) is shared out among its layers in the
+ * proportions of v = 1, batch 1, or equally if these are 0. Latencies are undefined if the blocks were not measured.
  */
 export function layerRows(profile: Profile): ProfileRows {
   const layers = profile.layers ?? [];
@@ -32,7 +32,7 @@ export function layerRows(profile: Profile): ProfileRows {
   };
 }
 
-/** The block of every layer, by the nodes that blocks name; −1 if none names it. */
+/** blockOfLayers is the block of every layer, by the nodes that blocks name; −1 if none names it. */
 export function blockOfLayers(profile: Profile): Int32Array {
   const byNode = new Map<string, number>();
   profile.blocks.forEach((block, b) => {

@@ -19,9 +19,10 @@ export interface Normalised {
 }
 
 /**
- * normalised scales tables so that rates, weights and prices lie near 1. A model's unit of rate is the highest rate of
- * one GPU, or the rate that the model must meet. Its times, and the bytes that cross its cuts, grow as its rates
- * shrink. The largest weight or price is between 1 and 2.
+ * normalised gives new tables in which rates, weights and prices lie near 1. A model's unit of rate is the highest rate
+ * of one GPU or, for a price, the rate that the model must meet, rounded down to a power of two. Its times, and the
+ * bytes that cross its cuts, grow as its rates shrink. The largest weight or price is from 1 to below 2. Links, memory
+ * and weight bytes stay as they are.
  */
 export function normalised(
   classes: ClassTable,
@@ -55,7 +56,10 @@ function scaledTable(table: ModelTable, unitRps: number, unitWeight: number): Mo
   };
 }
 
-/** fastestGpuRps is the rate of the GPU that runs the whole model fastest, whatever the SLO; 0 if none was measured. */
+/**
+ * fastestGpuRps is the highest rate (requests/s) of one whole GPU of any class that runs the whole model, at its best
+ * virtual size and batch, whatever the SLO and memory; 0 if none was measured.
+ */
 export function fastestGpuRps({ slots, batches, prefixUs, units }: ModelTable): number {
   let best = 0;
   slots.forEach(({ virtual }: Slot, s) => {
@@ -67,7 +71,7 @@ export function fastestGpuRps({ slots, batches, prefixUs, units }: ModelTable): 
   return best;
 }
 
-/** powerOfTwo is the largest power of two that is not larger than a positive figure, and 1 for other figures. */
+/** powerOfTwo is the largest power of two that is not larger than a positive finite figure, and 1 for other figures. */
 export function powerOfTwo(figure: number): number {
   if (!(figure > 0) || figure === Infinity) return 1;
   const power = 2 ** Math.floor(Math.log2(figure));

@@ -5,7 +5,9 @@ import { blockOfLayers } from './layer-rows.js';
 
 /**
  * profileFaults finds the faults that keep a profile from being planned with: figures that are missing, null, negative
- * or not finite, rows of different lengths, and virtual sizes that the cluster names and the profile lacks.
+ * or not finite, rows of different lengths, and virtual sizes that the cluster names and the profile lacks. It looks
+ * only at classes that the model may use. By layers it also demands layers, a block for each (it names the first three
+ * without one), and times of each class at v = 1, batch 1.
  * @param path the profile's file, to which faults refer
  */
 export function profileFaults(

@@ -39,9 +39,11 @@ interface SpecParts {
 }
 
 /**
- * resolvePooled fills in every default of a pooled spec, with its cluster and profiles.
- * @throws InputError with every fault of spec, cluster and profiles; MissingError if no class of the cluster is in a
- *   model's profile
+ * resolvePooled fills in every default of a pooled spec, with its cluster and profiles: among others a margin of 0.4 of
+ * the SLO, three partitions at most, blocks, weight 1, and whole GPUs per pool. Classes that a model cannot use are
+ * left out of its `classes`, with a note. It reads no file.
+ * @throws InputError with every fault of spec, cluster and profiles, or with the first model that was given no profile;
+ *   MissingError if a model can use no free GPU of the cluster, by its profile, `only` and `not`
  */
 export function resolvePooled(spec: PooledSpec, { cluster, profiles, where }: SpecParts): PooledProblem {
   const task = `plan ${where}`;

@@ -10,7 +10,7 @@ export interface Slot {
   /** The size v stands for 1/v of a GPU. */
   readonly virtual: number;
   readonly perServer: number;
-  /** The bandwidth of the server's link; undefined if transfers are free (one device in all, or no cuts). */
+  /** The bandwidth of the server's link in Gbit/s; undefined if transfers are free (one device in all, or no cuts). */
   readonly gbps: number | undefined;
   /** The memory of the whole GPU; undefined if the cluster does not say. */
   readonly memoryBytes: number | undefined;
@@ -69,6 +69,10 @@ const LEAST_BLOCK_US = 1;
 
 const BYTES_PER_GIB = 2 ** 30;
 
+/**
+ * classesOf lists the cluster's classes in its order, with their free GPUs (`count` − `taken`). A GPU costs its hourly
+ * cost or its watts, as the objective says, and 0 for throughput or if the cluster does not say.
+ */
 export function classesOf(problem: PooledProblem): ClassTable {
   const names = Object.keys(problem.cluster.devices);
   const classes = names.map((name) => problem.cluster.devices[name] as DeviceClass);
@@ -84,8 +88,10 @@ export function classesOf(problem: PooledProblem): ClassTable {
 }
 
 /**
- * modelTable makes the table of one model.
- * @param estimatedRps the rate that `batchFormation: { estimatedRps: no-partitioning }` stands for
+ * modelTable makes the table of one model, in the units of the spec (µs, bytes, requests/s). Slots are the profiled
+ * virtual sizes of classes with free GPUs. A block counts as at least 1 µs.
+ * @param estimatedRps the rate that `batchFormation: { estimatedRps: no-partitioning }` stands for; if it is left out
+ *   or 0, only batches of one have any budget
  */
 export function modelTable(problem: PooledProblem, index: number, estimatedRps?: number): ModelTable {
   const model = problem.models[index] as ProblemModel;
@@ -184,21 +190,24 @@ function prefixSums(row: readonly number[]): Float64Array {
   return sums;
 }
 
-/** transferUs is the time of one request's tensors over a link; 0 if no link is known. */
+/** transferUs is the time in µs of one request's bytes over a link of `gbps` (10⁹ bits/s); 0 if no link is known. */
 export function transferUs(bytes: number, gbps: number | undefined): number {
   return gbps === undefined ? 0 : (8 * bytes) / (gbps * 1000);
 }
 
-/** slowerLink is the bandwidth between two classes, which is that of the slower link. */
+/**
+ * slowerLink is the bandwidth in Gbit/s between two classes, which is that of the slower link; undefined if the cluster
+ * names none for one of them.
+ */
 export function slowerLink(a: Slot, b: Slot): number | undefined {
   if (a.gbps === undefined || b.gbps === undefined) return undefined;
   return Math.min(a.gbps, b.gbps);
 }
 
 /**
- * virtualGpuRps is the rate of one virtual GPU: 10⁶·b/latency, bounded by its share of its server's link in and out (X
- * of PPipe A.2, with the link's bound of the published plans). It keeps its six positional arguments because
- * enumeration calls it millions of times.
+ * virtualGpuRps is the rate (requests/s) of one virtual GPU: 10⁶·b/latency and, under `linkThroughput`, at most what
+ * its even share of its server's link lets in or out (X of PPipe A.2, with the link's bound of the published plans).
+ * Bytes are those of one request. It keeps its six positional arguments because enumeration calls it millions of times.
  */
 export function virtualGpuRps(
   slot: Slot,
@@ -215,7 +224,7 @@ export function virtualGpuRps(
   return worst > 0 ? Math.min(compute, 1e6 / worst) : compute;
 }
 
-/** fitsMemory says whether the weights of a partition fit into 1/v of the GPU's memory. */
+/** fitsMemory says whether the weights of a partition fit into 1/v of the GPU's memory; true if that is not known. */
 export function fitsMemory(slot: Slot, weightBytes: number): boolean {
   return slot.memoryBytes === undefined || weightBytes * slot.virtual <= slot.memoryBytes;
 }
