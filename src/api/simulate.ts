@@ -26,8 +26,8 @@ export interface Simulated {
 
 /**
  * simulatePlan simulates a plan in virtual time: the scheduler that could serve it, against the plan's
- * latencies and links. The plan alone is enough. The simulation runs on its own thread, so that progress is
- * shown and an abort is heard.
+ * latencies and links. It reads the plan's profiles only where execution times vary as in them. The simulation runs on
+ * its own thread, so that progress is shown and an abort is heard. It writes report and timeline where they are named.
  * @param path a plan of kind `pooled-plan`
  * @throws InputError with every fault of plan, profiles, traces and options at once; nothing is written then
  */
@@ -91,7 +91,10 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   return document;
 }
 
-/** silenceWarnings warns that traces end before the duration that was asked for. */
+/**
+ * silenceWarnings gives one warning where nothing arrives in the last `silentNs` nanoseconds of the `wholeS` seconds
+ * that were asked for, because the traces end before, and none where `silentNs` is 0.
+ */
 export function silenceWarnings(silentNs: number, wholeS: number): string[] {
   if (silentNs === 0) return [];
   const silentS = silentNs / 1e9;
