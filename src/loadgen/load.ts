@@ -28,8 +28,9 @@ const MOST_DEAF_MS = 5;
 const MOST_BEHIND_MS = 1000;
 
 /**
- * describeServer asks a server for its models, or for one of them by name.
- * @throws InputError where the server cannot describe them; MissingError where it lacks the model
+ * describeServer asks a server to describe all of its models, or the one with this name.
+ * @throws InputError where the URL is not that of a server alone, where none answers within 5 s, or where it cannot
+ *   list or describe its models; MissingError where it lacks the model
  */
 export async function describeServer(url: string, model?: string): Promise<RemoteModel[]> {
   const faults = urlFaults(url);
