@@ -14,6 +14,7 @@ export interface RemoteModel {
   weight?: number;
 }
 
+/** Encoded is a request as it is sent, without the server's address. */
 export interface Encoded {
   path: string;
   headers: Record<string, string>;

@@ -47,9 +47,11 @@ export async function describeServer(url: string, model?: string): Promise<Remot
 
 /**
  * driveLoad sends requests to a server at the times of a seeded arrival process or of a schedule, whatever the server
- * does (open loop), and reports the outcome of each. Latency runs from the intended send time of a request.
- * @throws InputError where an option is not valid, or the server cannot describe the model; MissingError
- *   where the server lacks the model
+ * does (open loop), and reports their outcomes. Latency runs from the intended send time of a request. It ends when
+ * every request has its outcome; after an abort, open requests count as cancelled. A client that is more than 1 s
+ * behind when the duration is over sends no more, and the report warns of it.
+ * @throws InputError where an option is not valid, or the server cannot describe the model; MissingError where the
+ *   server lacks the model
  */
 export async function driveLoad(url: string, options: LoadOptions): Promise<LoadReport> {
   const faults = optionFaults(url, options);

@@ -51,6 +51,7 @@ export interface LoadResponse {
   outputs: Tensors;
 }
 
+/** LoadReport holds the outcomes and figures of a load. Names end in the unit; rates are per second. */
 export interface LoadReport {
   url: string;
   /** The model that was asked; absent where there were several. */

@@ -86,6 +86,9 @@ export interface DeviceWork {
   readonly largestBatch: number;
 }
 
+/**
+ * DeviceEvents hears of a device. `up` is called after every start, and `restarted` after those that followed a `down`.
+ */
 export interface DeviceEvents {
   up(): void;
   down(why: string): void;

@@ -136,7 +136,7 @@ export class LiveDriver {
   }
 
   /**
-   * submit takes a request in. The core decides on it at the end of this turn of the event loop.
+   * submit takes a request in. The core decides on it at the latest at the end of this turn of the event loop.
    * @param rows the inputs of each row
    * @param done called once with the request's ending and the sum of the times that its rows waited in queues, in µs,
    *   unless the request is cancelled

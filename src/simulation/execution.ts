@@ -32,6 +32,10 @@ export type Jitter =
   | { readonly kind: 'cv'; readonly cv: number }
   | { readonly kind: 'profile'; readonly deviations: readonly Float64Array[] };
 
+/**
+ * PlannedExecution gives the execution time in ns of a batch of `size` requests, from its pool and its planned time in
+ * ns.
+ */
 export type PlannedExecution = (pool: number, size: number, plannedNs: number) => number;
 
 /**

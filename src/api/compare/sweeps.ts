@@ -79,7 +79,10 @@ function pointsOf({ from, to, steps }: Range): number[] {
   return evenlySpaced(from, to, steps);
 }
 
-/** marginsOf lists the margins of a sweep as parts of the SLO, evenly spaced, with both ends. */
+/**
+ * marginsOf lists the margins of a sweep as parts of the SLO, evenly spaced, with both ends; a single point is the
+ * first end.
+ */
 export function marginsOf(range: Range): number[] {
   return pointsOf(range);
 }
