@@ -18,7 +18,7 @@ export interface Context {
 /**
  * action makes an action for commander. It gives `act` a terminal and a signal, sets the exit code of the process that
  * `act` returns, and turns what `act` throws into a message and an exit code: 7 for a MissingError, 2 for another
- * InputError, 130 after an interruption, and 1 otherwise. The action itself does not throw.
+ * InputError, 130 for an AbortError after Ctrl-C, and 1 otherwise. The action itself does not throw.
  */
 export function action<Arguments extends unknown[], Options>(
   act: (context: Context, options: Options, ...args: Arguments) => Promise<ExitCode>,

@@ -3,7 +3,7 @@ import { bytes, figure, milliseconds, orDash, type Table } from './table.js';
 
 /**
  * latencyTable has one row per class, virtual size and batch that was measured: the whole model's latency, the sum of
- * its blocks, and the cost of one request.
+ * its blocks, and the requests/s of a whole device, by that sum.
  */
 export function latencyTable(profile: Profile): Table {
   const rows: string[][] = [];

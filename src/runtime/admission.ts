@@ -68,8 +68,8 @@ export class Admission {
 }
 
 /**
- * worthKeeping says whether the body of a refused request is worth throwing away for the sake of the connection: it
- * has an announced length of at most 1 MiB, and the client does not wait for "100 Continue".
+ * worthKeeping says whether the body of a refused request is worth throwing away for the sake of the connection: its
+ * announced length is at most 1 MiB, it is not chunked, and the client does not wait for "100 Continue".
  */
 export function worthKeeping({ headers }: IncomingMessage): boolean {
   if (headers.expect !== undefined || headers['transfer-encoding'] !== undefined) return false;

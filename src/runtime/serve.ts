@@ -20,8 +20,8 @@ const DEFAULT_REQUEST_TIMEOUT_MS = 60_000;
 
 /**
  * startServer serves a bundle over HTTP until it is closed. It checks every file, calls `confirm`, listens, and then
- * starts and warms an executor per virtual GPU. It resolves when all of them are up; until then the server answers that
- * it is not ready. When it throws, everything that was started is released.
+ * starts and warms an executor per virtual GPU. It resolves when all of them are up; until every pool has one, the
+ * server answers that it is not ready. When it throws, everything that was started is released.
  * @param folder the folder that holds manifest.json
  * @throws MissingError where the bundle or a device is missing; InputError with every fault of the bundle, where the
  *   scheduler or its policy is not valid, the host has too few CPU threads, or the port cannot be used; the signal's

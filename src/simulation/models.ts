@@ -39,8 +39,8 @@ export function byWeight(models: LoadedModels, total: number): number[] {
 }
 
 /**
- * modelOf finds the index of the model that an option names. It adds a fault at the place `at` where there is no such
- * model, and gives undefined then; and where the plan does not serve it, and gives the index all the same.
+ * modelOf finds the index of the model that an option names. Where there is no such model, it adds a fault at the place
+ * `at` and gives undefined. Where the plan does not serve the model, it adds a fault and gives the index all the same.
  */
 export function modelOf(
   models: LoadedModels,
