@@ -3,8 +3,10 @@ import type { Device } from '../execution/index.js';
 import type { PreparedModel } from '../profiler/index.js';
 
 /**
- * changeAtBoundaries measures how much float16 at every block's boundary changes the outputs.
- * @returns undefined where tensors cross as they are
+ * changeAtBoundaries runs the model on a device, and measures how much float16 at every boundary of the profile's
+ * blocks changes its outputs.
+ * @returns the largest change of any output element, over the largest magnitude of that output; not finite where values
+ *   beyond the range of float16 cross; undefined where the profile's boundary is not float16
  */
 export async function changeAtBoundaries(
   prepared: PreparedModel,
@@ -22,8 +24,8 @@ const OVERFLOWS =
   'float16 at the boundaries makes outputs infinite or not a number: values beyond ±65504 cross a cut; use --boundary exact';
 
 /**
- * withBoundaryChange adds the change to a measurement. JSON has no number for an unbounded change, which
- * becomes a warning.
+ * withBoundaryChange gives a measurement with the change that `changeAtBoundaries` found. JSON has no number for a
+ * change that is not finite, which becomes a warning; otherwise an earlier such warning is removed.
  */
 export function withBoundaryChange(measurement: Measurement | undefined, change: number): Measurement {
   const { warnings: before = [], ...rest } = measurement ?? {};

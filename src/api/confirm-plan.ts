@@ -13,7 +13,8 @@ import { loadProblem } from './solve/index.js';
 const CHANGED_ADVICE = 'Put the files back where they were when it was solved, or solve again.';
 
 /**
- * confirmPlan recomputes a plan from the spec and the profiles that it names, which must be the files it was made from.
+ * confirmPlan recomputes a plan's figures and placement from the spec and the profiles that it names. These must be the
+ * files it was made from, by their digests. It searches no plan anew.
  * @param path the plan's file, from which its inputs are found
  * @param named how errors name the plan
  * @returns `unnamed` where the plan names no spec, so that nothing can be recomputed
@@ -43,8 +44,8 @@ export interface BundledPlan {
 }
 
 /**
- * confirmBundledPlan recomputes the plan of a bundle where the plan's inputs are unchanged at the paths from which it
- * was deployed. A bundle is complete without them.
+ * confirmBundledPlan recomputes the plan of a bundle as `confirmPlan` does, where the plan's inputs are unchanged at
+ * the paths from which it was deployed. Elsewhere it checks nothing, because a bundle is complete without them.
  * @throws InputError where a figure or a placement of the plan is not right
  */
 export async function confirmBundledPlan({ plan, manifest }: BundledPlan): Promise<void> {

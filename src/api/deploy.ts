@@ -36,10 +36,11 @@ export interface DeployOptions {
 }
 
 /**
- * deployPlan writes the bundle of a plan. It finds the plan's profiles by its `inputs` and the models by their
- * profiles. All digests must match.
- * @throws InputError where a file has changed, or the bundle would replace one of its inputs; MissingError where a
- *   profile or model is missing; the signal's reason on abort, with the folder as it was
+ * deployPlan writes the bundle of a plan. It finds the plan's profiles by its `inputs`, and the models by `model` or by
+ * their profiles. All digests must match. A plan that names its spec is recomputed from it first.
+ * @throws InputError where a file has changed, a figure of the plan is not right, the plan is of layers, or the bundle
+ *   would replace one of its inputs; MissingError where a profile or model is missing; the signal's reason on abort,
+ *   with the folder as it was
  */
 export async function deployPlan(path: string, options: DeployOptions): Promise<WrittenBundle> {
   const plan = await loadArtifact(path, ['pooled-plan']);

@@ -2,7 +2,8 @@ import { everyInput, loadArtifact } from '../artifacts/index.js';
 import type { PlanDiff } from '../milp/index.js';
 
 /**
- * diffPlanFiles says what a new plan changes: rates, pipelines, SLOs, and GPUs that serve something else.
+ * diffPlanFiles says what the plan `after` changes in the plan `before`: rates, pipelines, SLOs, and GPUs that serve
+ * something else.
  * @throws InputError where a file is not a pooled plan; MissingError where it is missing
  */
 export async function diffPlanFiles(before: string, after: string): Promise<PlanDiff> {

@@ -19,6 +19,7 @@ export interface ImportOptions {
   readonly model: string;
   /** The device class of the figures, where the files do not name it. */
   readonly device?: string | undefined;
+  /** The virtual size v that files of trtexec and ONNX Runtime were measured at: 1/v of a GPU. */
   readonly virtual: number;
   /** The batch sizes of a table's columns, or the one batch size of files of trtexec and ONNX Runtime. */
   readonly batch?: readonly number[] | undefined;
@@ -41,7 +42,9 @@ interface TextFile {
  * importProfileFiles makes a profile from figures that other tools measured, and writes it where an output is named.
  * @param format `csv`: tables in the manner of PPipe; `trtexec` and `ort`: one file per block, in the order of the
  *   blocks; undefined: the one that the content of the files shows
- * @throws InputError where the figures cannot be used, or the output would replace one of the files; MissingError where a file is missing
+ * @throws InputError where the figures cannot be used, an option that the format needs is left out (`csv`: `batch` and
+ *   `cutBytes`; the others: `device`, one `batch`, and `cutBytes` for several files), a file is larger than 512 MiB, or
+ *   the output would replace one of the files; MissingError where a file is missing
  */
 export async function importProfileFiles(
   format: ImportFormat | undefined,

@@ -29,8 +29,9 @@ export interface LoadServerOptions
 }
 
 /**
- * loadServer drives a server with an open-loop load and reports what came back. With traces, requests come at the times
- * and for the models that `simulatePlan` has with the same traces, rate, duration and seed.
+ * loadServer drives a server with an open-loop load, reports what came back, and writes the report where an output is
+ * named. Without traces, `rps` and `durationS` are needed. With traces, requests come at the times and for the models
+ * that `simulatePlan` has with the same traces, rate, duration and seed.
  * @throws InputError with every fault of options and traces; MissingError where the server lacks a model
  */
 export async function loadServer(url: string, options: LoadServerOptions): Promise<LoadReport> {

@@ -58,10 +58,11 @@ export interface PartitionedModel {
 }
 
 /**
- * partitionModelFile groups a model's layers into blocks by their profiled latencies, or by latencies
- * measured now. On request it writes the blocks as ONNX files or as a profile.
- * @throws InputError where the profile is of another model or has no layer latencies, or a result has no
- *   output path or would replace the model or the profile
+ * partitionModelFile groups a model's layers into blocks by their profiled latencies, or, without a profile, by
+ * latencies that it measures on `devices` at batch 1 (or the model's only batch size). It writes the blocks as ONNX
+ * files where `extract` names a folder, and as a profile where `output` names a file.
+ * @throws InputError where the profile is of another model or has no layer latencies, or a result has an empty path or
+ *   would replace the model or the profile; MissingError where a file is missing; the signal's reason on abort
  */
 export async function partitionModelFile(
   path: string,

@@ -73,8 +73,9 @@ export interface ProfileModelOptions {
  * profileModelFile profiles a model on devices of this machine and writes the profile. Every few seconds it
  * writes what is measured so far, with `measurement.complete: false`. After an abort or a crash, `resume`
  * continues from there.
+ * @returns the profile, and the path it was written to, if any
  * @throws InputError for a bad model or bad options, or where the output would replace the model or the
- *   profile that gives the blocks; MissingError where no device is present
+ *   profile that gives the blocks; MissingError where no device is present, or the model or the profile is missing
  */
 export async function profileModelFile(
   path: string,
@@ -136,7 +137,10 @@ export async function profileModelFile(
   return { profile, path: output };
 }
 
-/** profilePathOf names the file that a model's profile has by default, in the working folder. */
+/**
+ * profilePathOf names the file that the profile of the model at a path has by default: `<model>.profile.json` in the
+ * working folder.
+ */
 export function profilePathOf(model: string): string {
   return `${model.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
 }
@@ -237,8 +241,10 @@ function follow(event: ProgressEvent, { onProgress, onNote }: ProfileModelOption
 }
 
 /**
- * mergeProfileFiles merges profiles of the same model and blocks, and writes the result where an output is named.
- * @throws InputError where they do not fit together, or the output would replace one of them
+ * mergeProfileFiles merges profiles of the same model and blocks, and writes the result where an output is named. Its
+ * `inputs` are the profiles, and its model's file is that of the first profile that names one.
+ * @throws InputError where they do not fit together, or the output would replace one of them or its model; MissingError
+ *   where one is missing
  */
 export async function mergeProfileFiles(
   paths: readonly string[],

@@ -25,11 +25,13 @@ export interface Simulated {
 }
 
 /**
- * simulatePlan simulates a plan in virtual time: the scheduler that could serve it, against the plan's
- * latencies and links. The plan alone is enough. The simulation runs on its own thread, so that progress is
- * shown and an abort is heard.
+ * simulatePlan simulates a plan in virtual time: the scheduler that could serve it, against the plan's latencies and
+ * links. The plan alone is enough, unless execution times vary as in its profiles; profiles that still exist are read
+ * all the same, and the plan may not contradict them. The simulation runs on its own thread, so that progress is shown
+ * and an abort is heard. It writes report and timeline where they are named.
  * @param path a plan of kind `pooled-plan`
- * @throws InputError with every fault of plan, profiles, traces and options at once; nothing is written then
+ * @throws InputError with every fault of plan, profiles, traces and options at once; MissingError where files are only
+ *   missing. Nothing is written then.
  */
 export async function simulatePlan(path: string, options: SimulateOptions = {}): Promise<Simulated> {
   const { windows, timeline, output, signal, onProgress } = options;
@@ -91,7 +93,10 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   return document;
 }
 
-/** silenceWarnings warns that traces end before the duration that was asked for. */
+/**
+ * silenceWarnings gives one warning where nothing arrives in the last `silentNs` nanoseconds of the `wholeS` seconds
+ * that were asked for, because the traces end before, and none where `silentNs` is 0.
+ */
 export function silenceWarnings(silentNs: number, wholeS: number): string[] {
   if (silentNs === 0) return [];
   const silentS = silentNs / 1e9;

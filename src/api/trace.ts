@@ -80,9 +80,10 @@ export interface MadeTrace {
 const LEAST_WINDOW_S = 1;
 
 /**
- * describeTraces gives the figures of traces: requests, rates, bursts, gaps.
+ * describeTraces gives the figures of each trace (requests, rates, bursts, gaps), and of all together where several
+ * have arrival times.
  * @param texts files, or `model=file` for the traces of several models
- * @throws InputError with every fault of the traces; MissingError where files are only missing
+ * @throws InputError with every fault of the traces and of the window; MissingError where files are only missing
  */
 export async function describeTraces(
   texts: readonly string[],
@@ -108,9 +109,10 @@ export async function describeTraces(
 }
 
 /**
- * convertTrace writes a trace of any known format as a CSV trace of inferplan. Counts become arrivals as `plan
- * simulate` draws them under the same seed.
- * @throws InputError with every fault of the trace and the options
+ * convertTrace makes a CSV trace of inferplan from a trace of any known format, and writes it where an output is named.
+ * Counts become arrivals as `plan simulate` draws them under the same seed. Arrivals become counts of intervals of
+ * `interval` seconds, which must then be given.
+ * @throws InputError with every fault of the trace and the options; MissingError where the trace is missing
  */
 export async function convertTrace(path: string, options: ConvertTraceOptions): Promise<MadeTrace> {
   const { countedTrace, drawnTrace, processFaults, traceArrivals } = await import('../workload/index.js');
@@ -130,8 +132,10 @@ export async function convertTrace(path: string, options: ConvertTraceOptions): 
 }
 
 /**
- * rescaleTrace changes the rate or the duration of a trace, and keeps its shape.
- * @throws InputError with every fault of the trace and the options
+ * rescaleTrace makes a trace of another mean rate or duration, or both, with the same shape, and writes it where an
+ * output is named.
+ * @throws InputError with every fault of the trace and the options, one of which must be given; MissingError where the
+ *   trace is missing
  */
 export async function rescaleTrace(path: string, options: RescaleTraceOptions): Promise<MadeTrace> {
   const { reshapedTrace } = await import('../workload/index.js');

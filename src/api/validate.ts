@@ -26,8 +26,9 @@ export type Validated =
 
 /**
  * validateFiles checks that each file is valid for its kind, and that it fits together with the files it names: a spec
- * with its cluster and profiles, a plan with the spec and profiles it was made from, a bundle with its files' digests,
- * and an ONNX model.
+ * with its cluster and profiles, a plan with the spec and profiles it was made from, a bundle (or its folder) with its
+ * files' digests, and an ONNX model with its external data.
+ * @returns one result for each path, in their order: a file that is refused or missing is a result, not an exception
  */
 export async function validateFiles(paths: readonly string[]): Promise<Validated[]> {
   return Promise.all(paths.map(validateFile));

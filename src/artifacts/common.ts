@@ -35,4 +35,5 @@ export interface Emitted {
   inputs?: InputFile[];
 }
 
+/** FORMAT_VERSION is the version that emitted files carry. Files of any version 1.x are read. */
 export const FORMAT_VERSION = '1.0';

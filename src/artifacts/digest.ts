@@ -10,8 +10,9 @@ export function sha256Of(bytes: Uint8Array | string): string {
 }
 
 /**
- * sha256OfFile gives the SHA-256 of a file of any size, in hex. It reads it in pieces and stops when the signal
- * aborts.
+ * sha256OfFile gives the SHA-256 of a plain file of any size, in hex. It reads it in pieces.
+ * @throws MissingError where there is no such file; InputError where it is a folder, a pipe or a device; an AbortError
+ *   when the signal aborts; the system's own error where reading fails
  */
 export async function sha256OfFile(path: string, signal?: AbortSignal): Promise<string> {
   await checkPlainFile(path);
@@ -21,7 +22,8 @@ export async function sha256OfFile(path: string, signal?: AbortSignal): Promise<
 }
 
 /**
- * sameData says whether external data has a profile's digests. A profile without digests is of a model without data.
+ * sameData says whether the external data `found` has the paths and digests `given` by a profile, in the same order.
+ * undefined counts as none: a profile without digests is of a model without data.
  */
 export function sameData(given: readonly DataFile[] | undefined, found: readonly DataFile[]): boolean {
   const text = (files: readonly DataFile[]) =>

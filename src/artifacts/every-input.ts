@@ -3,10 +3,11 @@ import { type Fault, InputError, MissingError } from './errors.js';
 import { checkPlainFile, unreadable } from './read-file.js';
 
 /**
- * everyInput waits for inputs that are read at the same time, and reports all that cannot be read.
+ * everyInput waits for all of the inputs, which are read at the same time, and gives them in their order, or reports
+ * all that cannot be read.
  * @param task the common purpose of the inputs: completes "Cannot …" where several cannot be read
  * @throws the error of the one input that cannot be read; where there are several, one error with the faults of all:
- *   MissingError where they are only missing, InputError otherwise
+ *   MissingError where they are only missing, InputError otherwise. An error that is no InputError goes before all.
  */
 export async function everyInput<T extends readonly unknown[]>(
   task: string,
@@ -41,7 +42,10 @@ function placed({ task, faults }: InputError): Fault[] {
   });
 }
 
-/** checkReadable asks, together with other inputs, whether a file can be read. @throws as reading it would */
+/**
+ * checkReadable checks that a path leads to a plain file that this user may read, without reading it.
+ * @throws MissingError where there is no such file; InputError otherwise
+ */
 export async function checkReadable(path: string): Promise<void> {
   await checkPlainFile(path);
   try {

@@ -4,7 +4,8 @@ import type { Fault } from './errors.js';
 const MOST_FAULTS = 50;
 
 /**
- * schemaFaults turns ajv's errors into faults for a person: the place, the fault of the value, and the valid values.
+ * schemaFaults turns ajv's errors into faults for a person: the place, the fault of the value, and the valid values. It
+ * leaves out repetitions and the complaints of a `oneOf`'s other arms, and gives at most 50, as `firstFaults` does.
  */
 export function schemaFaults(errors: readonly ErrorObject[]): Fault[] {
   const told = errors
@@ -14,7 +15,7 @@ export function schemaFaults(errors: readonly ErrorObject[]): Fault[] {
   return firstFaults([...new Map(faults.map((fault) => [`${fault.path} ${fault.message}`, fault])).values()]);
 }
 
-/** firstFaults gives as many faults as a person reads, and says how many more there are. */
+/** firstFaults gives the first 50 faults, as many as a person reads, then one that says how many more there are. */
 export function firstFaults(faults: readonly Fault[]): Fault[] {
   if (faults.length <= MOST_FAULTS) return [...faults];
   const left = faults.length - MOST_FAULTS;

@@ -11,9 +11,11 @@ const MOST_SHOWN = 5;
 
 /**
  * makeFolderWhole makes a folder whole or not at all: `fill` writes into a temporary folder beside it, which then takes
- * its place. An existing folder is replaced only where `othersIn` finds nothing in it; behind a link, the folder that the
- * link leads to is replaced. Leftovers of a killed process beside it are removed first.
- * @throws InputError where the folder holds other files, or its parent is missing
+ * its place. An existing folder is replaced only where `othersIn` finds nothing in it; behind a link, the folder that
+ * the link leads to is replaced. Leftovers of a killed process beside it are removed first.
+ * @throws InputError where the folder holds other files, is a file or a link that leads nowhere, or its parent is
+ *   missing or cannot be written; the disk's own error where it is full; what `fill` throws. The earlier folder is then
+ *   as it was.
  */
 export async function makeFolderWhole(
   target: string,
@@ -54,8 +56,9 @@ function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * checkFolder checks whether `makeFolderWhole` would make the folder, before long work whose result goes there.
- * @throws InputError where it would not
+ * checkFolder checks whether `makeFolderWhole` would make the folder, before long work whose result goes there. It does
+ * not look at permissions or free space.
+ * @throws InputError where the folder holds other files, is a file or a link that leads nowhere, or has no parent
  */
 export async function checkFolder(target: string, othersIn: OthersIn): Promise<void> {
   const path = resolve(target);

@@ -21,7 +21,7 @@ export function relativePath(path: string, holder: string | undefined): string {
   return relative(folder, resolve(path)).split(sep).join('/');
 }
 
-/** pathFrom resolves a path that a file at `holder` names. */
+/** pathFrom gives a path that a file at `holder` names, relative to the working folder. */
 export function pathFrom(holder: string, path: string): string {
   return relative(process.cwd(), resolve(dirname(holder), path)) || '.';
 }

@@ -25,8 +25,10 @@ const MOST_ALIASES = 100;
 
 /**
  * loadArtifact reads and validates an artifact or a spec.
- * @param path the file, in UTF-8; JSON, or YAML when it ends in .yaml or .yml
- * @throws MissingError when there is no such file, InputError with every fault of the file
+ * @param path the file, in UTF-8, of at most 512 MiB; JSON, or YAML when it ends in .yaml or .yml
+ * @param kinds the kinds that are allowed; a cluster needs no `kind` where it is the only one
+ * @throws MissingError when there is no such file; InputError with the faults of the file (the first 50), also where it
+ *   is of another kind
  */
 export async function loadArtifact<K extends ArtifactKind>(
   path: string,
@@ -38,8 +40,10 @@ export async function loadArtifact<K extends ArtifactKind>(
 }
 
 /**
- * parseArtifact parses and validates the text of an artifact.
- * @param path quoted in faults; it decides between JSON and YAML
+ * parseArtifact parses and validates the text of an artifact, as `loadArtifact` does.
+ * @param path quoted in faults; the text is YAML where it ends in .yaml or .yml, and JSON otherwise
+ * @throws InputError with the faults of the text (the first 50): of its syntax, else of its kind, else of its version,
+ *   else of its schema
  */
 export function parseArtifact<K extends ArtifactKind>(
   text: string,
@@ -105,8 +109,8 @@ function yamlRefusal(error: unknown): string | undefined {
 }
 
 /**
- * contentFaults finds keys that are given twice in one map, and refuses many aliases: the library looks through the whole
- * text for each.
+ * contentFaults finds keys that are given twice in one map, and refuses many aliases: the library looks through the
+ * whole text for each.
  */
 function contentFaults(document: Document.Parsed, lines: LineCounter, yaml: typeof import('yaml')): Fault[] {
   const faults: Fault[] = [];

@@ -13,7 +13,7 @@ export interface PartFault {
  * data. Such a file must lie in the folder of the one that names it, links included: a bundle or a model that
  * came from elsewhere may not name other files of the machine.
  * @param path the file, from `folder`
- * @returns what is wrong with it, or undefined
+ * @returns what is wrong with it, or undefined where it is a plain file in the folder
  */
 export async function partFault(folder: string, path: string): Promise<PartFault | undefined> {
   if (path.includes('\0')) return unusable(wordsOf('ERR_INVALID_ARG_VALUE') as string);

@@ -8,6 +8,7 @@ const MOST_BYTES = 2 ** 31 - 1;
 
 /**
  * readWhole reads a file that a person named. Its kind and size are looked at before any byte of it.
+ * @param mostBytes by default 2 GiB less one byte, the most that Node reads into one buffer
  * @throws MissingError where there is no such file; InputError where it is no plain file, is larger than
  *   `mostBytes`, or cannot be read
  */
@@ -23,8 +24,9 @@ export async function readWhole(path: string, mostBytes = MOST_BYTES): Promise<B
 }
 
 /**
- * checkPlainFile checks the kind of a path before any of it is read.
- * @throws MissingError where there is no such file; InputError where it is a folder, a pipe or a device
+ * checkPlainFile checks that a path leads to a plain file, before any of it is read, and gives what `stat` says of it.
+ * @throws MissingError where there is no such file; InputError where it is a folder, a pipe or a device, or its path
+ *   cannot be followed
  */
 export async function checkPlainFile(path: string): Promise<Stats> {
   const found = await statOf(path);
@@ -35,7 +37,8 @@ export async function checkPlainFile(path: string): Promise<Stats> {
 /**
  * readInPieces gives the bytes of a plain file or a pipe, piece by piece.
  * @param signal ends the reading, also while a pipe waits for its writer
- * @throws as readWhole does, and the signal's reason on abort
+ * @throws MissingError where there is no such file; InputError where it is a folder or a device, or cannot be read; the
+ *   signal's reason on abort
  */
 export async function* readInPieces(path: string, signal?: AbortSignal): AsyncGenerator<Buffer> {
   const found = await statOf(path);
@@ -80,7 +83,10 @@ export function kindOf(found: Stats): string {
   return found.isSocket() ? 'a socket' : 'a device';
 }
 
-/** unreadable turns the error of a file system call on a path that a person named into one with advice. */
+/**
+ * unreadable turns the error of a file system call on a path that a person named into one for that person: a
+ * MissingError where there is no such file, else an InputError. It returns other errors as they are, and throws none.
+ */
 export function unreadable(path: string, error: unknown): unknown {
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return new MissingError(`read ${path}`, [fault('there is no such file')]);
@@ -88,7 +94,10 @@ export function unreadable(path: string, error: unknown): unknown {
   return said === undefined ? error : new InputError(`read ${path}`, [fault(said)]);
 }
 
-/** wordsOf explains an error code of the file system about a path that was to be read or written. */
+/**
+ * wordsOf explains an error code of the file system, such as EISDIR, to a person. It is undefined for codes that it
+ * does not know.
+ */
 export function wordsOf(code: string | undefined): string | undefined {
   switch (code) {
     case 'EISDIR':

@@ -18,7 +18,9 @@ export function thisTool(): Tool {
   return { name, version };
 }
 
-/** emittedHead makes the head with which every emitted file begins. */
+/**
+ * emittedHead makes the head with which every emitted file begins: schema, kind, version, this program and `inputs`.
+ */
 export function emittedHead<K extends ArtifactKind>(
   kind: K,
   inputs: InputFile[],
@@ -36,7 +38,7 @@ export function jsonText(value: object): string {
   return `${stringify(value, { maxLength: 120 })}\n`;
 }
 
-/** saveArtifact writes an artifact whole or not at all. */
+/** saveArtifact writes an artifact as JSON, whole or not at all, without validating it. @throws as `writeWhole` does */
 export async function saveArtifact<K extends ArtifactKind>(
   path: string,
   value: ArtifactTypes[K],
@@ -70,7 +72,8 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
 }
 
 /**
- * checkWritable checks whether `writeWhole` could write there, before long work whose result goes there.
+ * checkWritable checks whether `writeWhole` could write there, before long work whose result goes there. It writes
+ * nothing, and an existing file is no fault.
  * @throws InputError where the folder is missing or cannot be written, or the path is a folder, a device or a pipe
  */
 export async function checkWritable(path: string): Promise<void> {
@@ -111,7 +114,10 @@ function notPlain(path: string): InputError {
   return new InputError(`write ${path}`, [fault('it is no plain file, and would be replaced by one')]);
 }
 
-/** unwritable turns the system's error about a path to be written into one with advice; other errors stay. */
+/**
+ * unwritable turns the system's error about a path to be written into an InputError for the person who named it. It
+ * returns other errors as they are, with `path` set where the disk is full, and throws none.
+ */
 export function unwritable(path: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   switch (code) {
@@ -144,7 +150,7 @@ export function unwritable(path: string, error: unknown): unknown {
  * it, and `finish` renames that. It is synchronous, for threads of their own.
  */
 export class StreamedFile {
-  /** The bytes written so far. */
+  /** The bytes of UTF-8 written so far. */
   bytes = 0;
   private readonly temporary: string;
   private descriptor: number | undefined;
@@ -158,13 +164,17 @@ export class StreamedFile {
     }
   }
 
-  /** @throws InputError where the folder cannot be written */
+  /**
+   * open begins the temporary file, after removing leftovers of killed processes.
+   * @throws InputError where the folder cannot be written, or the path is a folder, a device or a pipe
+   */
   static async open(path: string): Promise<StreamedFile> {
     const target = await targetOf(path);
     await removeLeftovers(target);
     return new StreamedFile(target);
   }
 
+  /** @throws the disk's own error (ENOSPC, …); the caller then calls `discard` */
   write(text: string): void {
     const bytes = Buffer.from(text, 'utf8');
     try {
@@ -176,7 +186,10 @@ export class StreamedFile {
     this.bytes += bytes.length;
   }
 
-  /** @throws the disk's own error (ENOSPC, …); the file is then as it was before */
+  /**
+   * finish flushes the pieces and puts the file in its place.
+   * @throws the disk's own error (ENOSPC, …); the file is then as it was before, and the pieces are gone
+   */
   finish(): void {
     try {
       fsyncSync(this.descriptor as number);

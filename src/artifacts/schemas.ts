@@ -38,7 +38,7 @@ export function schemaId(kind: ArtifactKind): string {
   return `urn:inferplan:schema:${kind}:1`;
 }
 
-/** schemaText gives the JSON Schema (draft-07) of a kind. */
+/** schemaText gives the JSON Schema (draft-07) of a kind as JSON text, read from the package's `schemas` folder. */
 export function schemaText(kind: ArtifactKind): string {
   return readFileSync(new URL(`${schemaFolder()}/${kind}.schema.json`, import.meta.url), 'utf8');
 }

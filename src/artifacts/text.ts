@@ -9,8 +9,9 @@ const MARKS: readonly [name: string, bytes: readonly number[]][] = [
 ];
 
 /**
- * textOf gives the text of a file in UTF-8, without a byte order mark at its beginning.
- * @throws InputError that names the encoding where it is another
+ * decodedText gives the text of a file in UTF-8, without a byte order mark at its beginning.
+ * @param path names the file in errors
+ * @throws InputError where it is not UTF-8; the error names UTF-16 and UTF-32 where its beginning shows them
  */
 export function decodedText(bytes: Uint8Array, path: string): string {
   refuseForeign(bytes, path);

@@ -16,12 +16,16 @@ export class ToldFaults {
     }
   }
 
-  /** Adds a file that is needed and missing. */
+  /** missing adds the faults of files that are needed and missing. */
   missing(...faults: readonly Fault[]): void {
     for (const fault of faults) this.keep(fault);
   }
 
-  /** Gives a MissingError where nothing is wrong but missing files. */
+  /**
+   * error makes the error with all faults: a MissingError where every one came from `missing`, else an InputError. It
+   * does not throw it. Callers ask `count` first.
+   * @param task completes "Cannot …"
+   */
   error(task: string): InputError {
     return this.onlyMissing ? new MissingError(task, this.faults) : new InputError(task, this.faults);
   }

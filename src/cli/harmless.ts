@@ -15,7 +15,9 @@ export function harmless(text: string): string {
   return text.replaceAll(OBEYED, (character) => (character === '\n' ? character : escaped(character)));
 }
 
-/** harmlessLine escapes line breaks too, for names and cells of tables, which have to stay on one line. */
+/**
+ * harmlessLine is `harmless` for names and cells of tables, which have to stay on one line: it escapes line breaks too.
+ */
 export function harmlessLine(text: string): string {
   return text.replaceAll(OBEYED, escaped);
 }

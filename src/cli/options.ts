@@ -1,26 +1,29 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-/** wholeNumbers parses a list of whole numbers ≥ 1, such as `1,2,4`, into ascending order. */
+/**
+ * wholeNumbers parses a list of whole numbers ≥ 1, such as `1,2,4`, into ascending order, each once.
+ * @throws InvalidArgumentError (as all parsers here do) where one is not such a number
+ */
 export function wholeNumbers(text: string): number[] {
   const numbers = text.split(',').map((part) => wholeNumber(part.trim()));
   return [...new Set(numbers)].sort((a, b) => a - b);
 }
 
-/** wholeNumber parses a whole number ≥ 1. */
+/** wholeNumber parses a whole number from 1 to 999,999,999. @throws InvalidArgumentError for other text */
 export function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text))
     throw new InvalidArgumentError(`"${text}" is not a whole number of 1 or more.`);
   return Number(text);
 }
 
-/** countingNumber parses a whole number ≥ 0. */
+/** countingNumber parses a whole number from 0 to 999,999,999. @throws InvalidArgumentError for other text */
 export function countingNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text))
     throw new InvalidArgumentError(`"${text}" is not a whole number of 0 or more.`);
   return Number(text);
 }
 
-/** positiveNumber parses a number > 0. */
+/** positiveNumber parses a finite number > 0. @throws InvalidArgumentError for other text */
 export function positiveNumber(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !Number.isFinite(value) || value <= 0) {
@@ -29,7 +32,7 @@ export function positiveNumber(text: string): number {
   return value;
 }
 
-/** notNegative parses a number ≥ 0. */
+/** notNegative parses a finite number ≥ 0. @throws InvalidArgumentError for other text */
 export function notNegative(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !Number.isFinite(value) || value < 0) {
@@ -38,14 +41,18 @@ export function notNegative(text: string): number {
   return value;
 }
 
-/** share parses a share from 0 to 1, such as 0.99. It is not a percentage. */
+/** share parses a share from 0 to 1, such as 0.99, not a percentage. @throws InvalidArgumentError for other text */
 export function share(text: string): number {
   const value = notNegative(text);
   if (value > 1) throw new InvalidArgumentError(`"${text}" is not a share from 0 to 1, such as 0.99.`);
   return value;
 }
 
-/** seconds parses a time with its unit (`10s`, `500ms`, `2min`) or a bare number of seconds, into seconds. */
+/**
+ * seconds parses a time above 0 with its unit (`500ms`, `10s`, `2min`, `1h`), or a bare number of seconds, into
+ * seconds.
+ * @throws InvalidArgumentError for other text
+ */
 export function seconds(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|min|h)?$/.exec(text.trim());
   const value = Number(match?.[1]) * { ms: 0.001, s: 1, min: 60, h: 3600 }[match?.[2] ?? 's']!;
@@ -57,7 +64,10 @@ export function seconds(text: string): number {
 
 const BYTES_OF = { MiB: 2 ** 20, GiB: 2 ** 30, MB: 1e6, GB: 1e9 };
 
-/** memoryBytes parses an amount of memory with its unit (`800MiB`, `1.5GiB`) into bytes. */
+/**
+ * memoryBytes parses an amount of memory with its unit (MiB, GiB, MB or GB, as in `1.5GiB`) into whole bytes.
+ * @throws InvalidArgumentError for other text, and for less than a byte
+ */
 export function memoryBytes(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*(MiB|GiB|MB|GB)$/.exec(text.trim());
   const value = Math.floor(Number(match?.[1]) * BYTES_OF[(match?.[2] ?? 'MiB') as keyof typeof BYTES_OF]);
@@ -66,7 +76,7 @@ export function memoryBytes(text: string): number {
   return value;
 }
 
-/** portNumber parses a port. Port 0 stands for any free one. */
+/** portNumber parses a port, 0 to 65535; 0 stands for any free one. @throws InvalidArgumentError for other text */
 export function portNumber(text: string): number {
   const value = countingNumber(text);
   if (value > 65535) throw new InvalidArgumentError(`"${text}" is not a port (0 to 65535).`);
@@ -74,8 +84,9 @@ export function portNumber(text: string): number {
 }
 
 /**
- * dimension collects `name=size` pairs given one at a time, as in `--dim seq=128 --dim h=32`. The name ends at
- * the last `=`.
+ * dimension collects `name=size` pairs given one at a time, as in `--dim seq=128 --dim h=32`. The name ends at the last
+ * `=`, and the size is a whole number ≥ 1. `before` is not changed.
+ * @throws InvalidArgumentError for other text, and for a name that is given again
  */
 export function dimension(text: string, before: Record<string, number> = {}): Record<string, number> {
   const at = text.lastIndexOf('=');
@@ -110,12 +121,12 @@ function withNamed<T>(before: Record<string, T>, name: string, value: T): Record
   return { ...before, [name]: value };
 }
 
-/** each collects the values of an option that may be given more than once. */
+/** each collects the values of an option that may be given more than once, in their order. `before` is not changed. */
 export function each(text: string, before: string[] = []): string[] {
   return [...before, text];
 }
 
-/** traceFormatOption makes the option of every command that reads a trace. */
+/** traceFormatOption makes the option `--trace-format` of every command that reads a trace. */
 export function traceFormatOption(): Option {
   return new Option(
     '--trace-format <format>',
@@ -123,7 +134,7 @@ export function traceFormatOption(): Option {
   ).choices(['perf-analyzer-intervals']);
 }
 
-/** withJson adds the option that every command has. */
+/** withJson adds to a command the option `--json`, which every command has, and gives the same command. */
 export function withJson(command: Command): Command {
   return command.option('--json', 'print one JSON document on stdout, and nothing else there');
 }

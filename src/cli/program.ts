@@ -62,7 +62,11 @@ export function buildProgram(): Command {
   return program;
 }
 
-/** runProgram runs the command that these arguments name to its end, and leaves the exit code in `process.exitCode`. */
+/**
+ * runProgram runs the command that these arguments name to its end, and leaves the exit code in `process.exitCode`: 2
+ * where the arguments are not valid. With `--json` it also prints that refusal as JSON on stdout.
+ * @param args the arguments after the program's name
+ */
 export async function runProgram(args: readonly string[]): Promise<void> {
   try {
     const program = buildProgram();
@@ -78,9 +82,9 @@ export async function runProgram(args: readonly string[]): Promise<void> {
 }
 
 /**
- * heardArguments gives the arguments that the program is to parse. Commander answers a request for help on a
- * command that does not exist with help on the whole program, as if all were well. Such a command is therefore
- * passed alone, so that it is refused.
+ * heardArguments gives the arguments that the program is to parse. Commander answers a request for help on a command
+ * that does not exist with help on the whole program, as if all were well. Such a command is therefore passed without
+ * the request for help, so that it is refused. Other arguments stay as they are.
  */
 export function heardArguments(program: Command, args: readonly string[]): readonly string[] {
   const names = args.filter((arg) => !arg.startsWith('-'));

@@ -20,6 +20,7 @@ export class Progress {
 
   constructor(private readonly terminal: Terminal) {}
 
+  /** start begins the line that is redrawn, where there is one. */
   async start(): Promise<this> {
     if (this.terminal.animated) {
       const { default: ora } = await import('ora');
@@ -32,6 +33,9 @@ export class Progress {
     return this;
   }
 
+  /**
+   * show shows a step in place of the earlier one. Off a terminal, steps within ten seconds of the last line are lost.
+   */
   show(step: ProgressStep): void {
     if (this.stopped) return;
     const text = harmlessLine(describe(step));
@@ -45,6 +49,7 @@ export class Progress {
     this.terminal.note(text);
   }
 
+  /** stop removes the line. Later steps are not shown. */
   stop(): void {
     if (this.stopped) return;
     this.stopped = true;

@@ -16,8 +16,9 @@ export interface Context {
 }
 
 /**
- * action makes an action for commander. It gives `act` a terminal and a signal, sets the exit code that `act`
- * returns, and turns what it throws into a message and an exit code.
+ * action makes an action for commander. It gives `act` a terminal and a signal, sets the exit code of the process that
+ * `act` returns, and turns what `act` throws into a message and an exit code: 7 for a MissingError, 2 for another
+ * InputError, 130 for an AbortError after Ctrl-C, and 1 otherwise. The action itself does not throw.
  */
 export function action<Arguments extends unknown[], Options>(
   act: (context: Context, options: Options, ...args: Arguments) => Promise<ExitCode>,
@@ -115,7 +116,10 @@ function inFlags(text: string, command: Command): string {
   return text.replace(/`([a-z][A-Za-z]*)`/g, (quoted, name: string) => flagOf(name, command) ?? quoted);
 }
 
-/** flagOf gives the flag of an option of the library, which names an option that takes several values in the plural. */
+/**
+ * flagOf gives the flag, such as `--trace`, of an option of the library, which names an option that takes several
+ * values in the plural: `traces`. It is undefined where the command has no such option.
+ */
 export function flagOf(name: string, { options }: Pick<Command, 'options'>): string | undefined {
   const isFor = (attribute: string): boolean =>
     name.startsWith(attribute) && /^(e?s)?$/.test(name.slice(attribute.length));

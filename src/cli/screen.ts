@@ -10,15 +10,18 @@ const COLUMNS_UNTOLD = 80;
 /** The width of text that goes to a file or a pipe. */
 const COLUMNS_OFF_TERMINAL = 120;
 
-/** columnsOf gives the number of columns of a stream. A terminal whose size nobody has set says 0. */
+/**
+ * columnsOf gives the number of columns of a stream: 120 for a file or a pipe, and 80 for a terminal that does not tell
+ * its own. A terminal whose size nobody has set says 0.
+ */
 export function columnsOf({ isTTY, columns }: Screen): number {
   if (isTTY !== true) return COLUMNS_OFF_TERMINAL;
   return Number.isSafeInteger(columns) && Number(columns) > 0 ? Number(columns) : COLUMNS_UNTOLD;
 }
 
 /**
- * isRedrawn says whether a stream's last line may be redrawn: on a terminal that can move its cursor and that a
- * person watches.
+ * isRedrawn says whether a stream's last line may be redrawn: on a terminal that can move its cursor (TERM is not
+ * `dumb`) and that a person watches (CI is not set).
  */
 export function isRedrawn({ isTTY }: Screen, env: NodeJS.ProcessEnv = process.env): boolean {
   return isTTY === true && env.TERM !== 'dumb' && !env.CI;

@@ -16,7 +16,7 @@ const SHORTEST_RECORD = 10;
 /**
  * tableText writes a table as text that is no wider than the screen. Numbers are aligned right. Where the columns do
  * not fit side by side, the widest are wrapped. Where that is not enough, a row becomes a record: one line `heading:
- * cell` below the other.
+ * cell` below the other. A record may be wider than a screen of less than 10 columns.
  * @param options.columns the number of columns of the screen
  * @param options.head sets off the heading of a column
  */

@@ -46,7 +46,7 @@ export class Terminal {
     this.screen.write(await tableText(shown, { columns, head: (text) => style.bold(text) }));
   }
 
-  /** document prints the one JSON document of the result. It is silent without `json`. */
+  /** document prints the one JSON document of the result. It is silent without `json`, and after the first document. */
   document(value: unknown): void {
     if (!this.carries.json || this.printed) return;
     this.printed = true;
@@ -78,16 +78,18 @@ export class Terminal {
     }
   }
 
-  /** note prints a useful remark that is not part of the result. */
+  /** note prints on stderr a useful remark that is not part of the result, also with `json`. */
   note(text: string): void {
     this.stderr.write(`${harmless(text)}\n`);
   }
 
+  /** warn prints a warning on stderr, also with `json`. */
   async warn(text: string): Promise<void> {
     const style = await this.style(this.stderr);
     this.stderr.write(`${style.yellow('warning:')} ${harmless(text)}\n`);
   }
 
+  /** error prints the message of an error on stderr, also with `json`. It sets no exit code. */
   async error(text: string): Promise<void> {
     const style = await this.style(this.stderr);
     this.stderr.write(`${style.red('error:')} ${harmless(text)}\n`);

@@ -4,7 +4,10 @@ import { type Bundle, readWhole, sha256OfFile } from '../artifacts/index.js';
 
 const MANIFEST = 'manifest.json';
 
-/** othersThanBundle lists the files of a folder that its manifest does not name, or names with other contents. */
+/**
+ * othersThanBundle lists, by their paths in it, the files of a folder that its bundle's manifest does not name, or
+ * names with another digest. Without the manifest of a bundle, these are all files.
+ */
 export async function othersThanBundle(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries

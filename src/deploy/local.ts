@@ -50,11 +50,12 @@ export interface WrittenBundle {
 }
 
 /**
- * writeLocalBundle writes the bundle that `plan serve` runs: `manifest.json`, `plan.json`, and one ONNX file per distinct
- * partition under `models/`. The same inputs give the same bytes. The folder appears whole or not at all. It may replace
- * another bundle, and no other folder.
- * @throws InputError where plan, profile and model do not fit together, or the folder holds other files; the signal's
- *   reason on abort, with the folder as it was
+ * writeLocalBundle writes the bundle that `plan serve` runs: `manifest.json`, `plan.json`, and one ONNX file per
+ * distinct partition under `models/`. The same inputs give the same bytes. The folder appears whole or not at all. It
+ * may replace another bundle, and no other folder.
+ * @throws InputError where plan, profile and model do not fit together, a model takes no single row, or the folder
+ *   holds other files; MissingError where the profiles do not say which provider runs a class; the signal's reason on
+ *   abort, with the folder as it was
  */
 export async function writeLocalBundle(target: string, bundle: LocalBundle): Promise<WrittenBundle> {
   let written: WrittenBundle | undefined;
@@ -224,8 +225,8 @@ function fileName(name: string, index: number): string {
 }
 
 /**
- * refuseLayers throws the faults of a plan of layers, because bundles need blocks.
- * @throws InputError
+ * refuseLayers refuses a plan in which a partition has no range of blocks, because bundles are made of blocks.
+ * @throws InputError with a fault for each such model
  */
 export function refuseLayers(plan: PooledPlan): void {
   const faults = plan.models.flatMap(({ name, pipelines }, m) =>

@@ -5,8 +5,8 @@ import type { OnnxModel, TensorType } from '../onnx/index.js';
 const BATCH = 'batch';
 
 /**
- * crossingTypes gives the types of every tensor at a block's end and at the model's ends, with a symbolic
- * batch axis.
+ * crossingTypes gives the types of every tensor at a block's end and at the model's ends, by name. The batch axis is
+ * named `batch` where its size at batch 1 is 1, and is otherwise without a size. With a fixed batch it has its size.
  */
 export function crossingTypes(profile: Profile): Map<string, TensorType> {
   const fixed = profile.model.fixedBatch !== undefined;
@@ -21,8 +21,8 @@ export function crossingTypes(profile: Profile): Map<string, TensorType> {
 }
 
 /**
- * tensorSpecs describes the inputs or outputs of a partition as they are sent: names of the graph, with the
- * types and shapes that were profiled.
+ * tensorSpecs describes the inputs or outputs of a partition as they are sent: names of the graph, with the types and
+ * shapes that were profiled. A name that ends in `/float16` is of the tensor before it, sent as float16.
  * @throws InputError where the profile does not know a tensor
  */
 export function tensorSpecs(profile: Profile, names: readonly string[]): TensorSpec[] {

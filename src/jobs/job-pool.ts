@@ -47,7 +47,8 @@ export class JobPool<Job, Answer, Progress> {
   /**
    * run does one job to its end, as soon as a thread is idle. After an abort the job still runs, and ends with
    * what it has.
-   * @throws InputError where the job refuses its input
+   * @throws InputError where the job refuses its input; an Error with the message of what it threw otherwise, and where
+   *   its thread ends
    */
   async run(job: Job, onProgress?: (progress: Progress) => void): Promise<Answer> {
     const thread = await this.idleThread();
@@ -65,7 +66,8 @@ export class JobPool<Job, Answer, Progress> {
    * from `jobs` only when a thread is idle, so that a generator can make each when its turn has come.
    * @param onAnswer is called with each answer when it is there, and with the place of its job
    * @returns fewer answers than there are jobs where an abort left the last ones unstarted
-   * @throws the error of the job that failed first, with the name of the job; no job is started after it
+   * @throws the error of the job that failed first, with the name of the job; no job is started after it, and those
+   *   that run go on until `close`
    */
   async runAll(
     jobs: Iterable<NamedJob<Job>>,
@@ -92,7 +94,7 @@ export class JobPool<Job, Answer, Progress> {
     return answers;
   }
 
-  /** close ends all threads. A job that is running fails. */
+  /** close ends all threads. A job that is running or waits for a thread fails. */
   async close(): Promise<void> {
     this.options.signal?.removeEventListener('abort', this.onAbort);
     await Promise.all(this.threads.map((thread) => thread.close()));

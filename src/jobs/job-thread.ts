@@ -55,8 +55,9 @@ export class JobThread<Job, Answer, Progress> {
   }
 
   /**
-   * run does one job to its end.
-   * @throws InputError where the job refuses its input
+   * run does one job to its end. The caller waits for it before the next.
+   * @throws InputError where the job refuses its input; an Error with the message, stack and system code of what it
+   *   threw otherwise, and where the thread ends
    */
   run(job: Job, onProgress?: (progress: Progress) => void): Promise<Answer> {
     return new Promise((resolve, reject) => {

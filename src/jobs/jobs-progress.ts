@@ -9,7 +9,10 @@ export interface JobsProgress {
   readonly leftMs: number | undefined;
 }
 
-/** jobsProgress gives a function that reports how many jobs are done, and estimates the time left. */
+/**
+ * jobsProgress gives a function that reports how many jobs are done, and estimates the time left from the mean time of
+ * the jobs since `jobsProgress` was called. Without a listener it does nothing.
+ */
 export function jobsProgress(
   onProgress: ((progress: JobsProgress) => void) | undefined,
 ): (done: number, of: number) => void {

@@ -13,6 +13,7 @@ export interface JobContext<Data, Progress> {
 /**
  * serveJobs is the inner end of a JobThread. It takes one job after another, answers each, and passes on the
  * errors they throw. A thread may work for several pools in turn: each begins with its own `data`.
+ * @param answer does one job, in the thread
  */
 export function serveJobs<Job, Answer, Progress, Data = undefined>(
   answer: (job: Job, context: JobContext<Data, Progress>) => Answer | Promise<Answer>,

@@ -14,6 +14,7 @@ export interface RemoteModel {
   weight?: number;
 }
 
+/** Encoded is a request as it is sent, without the server's address. */
 export interface Encoded {
   path: string;
   headers: Record<string, string>;
@@ -46,7 +47,7 @@ const WORDS: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: `none within ${DESCRIBE_TIMEOUT_MS / 1000} s`,
 };
 
-/** InferenceClient speaks the Open Inference Protocol to one server over many connections. */
+/** InferenceClient speaks the Open Inference Protocol to one server over many connections. The caller closes it. */
 export class InferenceClient {
   private readonly pool: Pool;
 
@@ -84,7 +85,10 @@ export class InferenceClient {
     return readMetadata(json);
   }
 
-  /** infer sends one request. It never rejects: every error becomes an answer of kind `failed`. */
+  /**
+   * infer sends one request and reads the whole answer. Status 503 counts as dropped. It never rejects: every other
+   * error or status becomes an answer of kind `failed`, an abort too.
+   */
   async infer(request: Encoded, signal?: AbortSignal): Promise<Answered> {
     try {
       const { path, headers, body, outputs } = request;
@@ -108,11 +112,15 @@ export class InferenceClient {
     }
   }
 
+  /** close ends all connections at once. Open requests fail. */
   async close(): Promise<void> {
     await this.pool.destroy();
   }
 
-  /** modelNames lists the models that the server has; it is empty where the server does not tell. */
+  /**
+   * modelNames lists the models that the server has; it is empty where the server does not tell.
+   * @throws InputError where no server answers within 5 s, or not in JSON
+   */
   async modelNames(): Promise<string[]> {
     const { status, json } = await this.json('POST', '/v2/repository/index');
     const listed = status === 200 && Array.isArray(json) ? (json as (Partial<RemoteModel> | null)[]) : [];
@@ -205,7 +213,11 @@ function numberOf<K extends string>(name: K, text: string | undefined): { [key i
   return (text === undefined || Number.isNaN(value) ? {} : { [name]: value }) as { [key in K]?: number };
 }
 
-/** encodeRequest makes a request's bytes once, so that they can be sent many times. */
+/**
+ * encodeRequest makes a request's bytes once, so that they can be sent many times.
+ * @param inputs a tensor for each of the model's inputs, by name
+ * @param binary whether tensors are sent, and the outputs asked for, as bytes rather than JSON
+ */
 export function encodeRequest(model: RemoteModel, inputs: Tensors, binary: boolean): Encoded {
   const pieces: Uint8Array[] = [];
   const described = model.inputs.map(({ name }) => {
@@ -325,7 +337,11 @@ export function dimsOf(spec: TensorSpec, rows: number): number[] {
   return spec.shape.map((size, axis) => (axis === spec.batchAxis ? size * rows : size));
 }
 
-/** inputFaults says what is wrong with given inputs of a model. The list is empty when they fit. */
+/**
+ * inputFaults says what is wrong with given inputs of a model: a tensor is missing, has another type, or other elements
+ * than its own shape needs. It does not compare shapes with the model's. The list is empty when nothing is wrong.
+ * @param place the place of the faults
+ */
 export function inputFaults(model: RemoteModel, inputs: Tensors, place: string): Fault[] {
   return model.inputs.flatMap((spec) => {
     const tensor = inputs[spec.name];

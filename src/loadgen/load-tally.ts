@@ -46,6 +46,7 @@ export class LoadTally {
     if (latencyMs !== undefined) this.latencyMs.push(latencyMs);
   }
 
+  /** countFailure counts a request that failed. Beyond 20 different reasons, further ones count as other reasons. */
   countFailure(why: string, endMs: number): void {
     this.countReason(why, 1);
     this.countEnd('failed', endMs);
@@ -87,6 +88,11 @@ export class LoadTally {
     };
   }
 
+  /**
+   * report makes the report of the load from what was counted.
+   * @param asked what the report says of the load, as it is
+   * @param sending `seconds` is the time during which the client was sending
+   */
   report(
     asked: Pick<
       LoadReport,

@@ -28,8 +28,9 @@ const MOST_DEAF_MS = 5;
 const MOST_BEHIND_MS = 1000;
 
 /**
- * describeServer asks a server for its models, or for one of them by name.
- * @throws InputError where the server cannot describe them; MissingError where it lacks the model
+ * describeServer asks a server to describe all of its models, or the one with this name.
+ * @throws InputError where the URL is not that of a server alone, where none answers within 5 s, or where it cannot
+ *   list or describe its models; MissingError where it lacks the model
  */
 export async function describeServer(url: string, model?: string): Promise<RemoteModel[]> {
   const faults = urlFaults(url);
@@ -46,9 +47,11 @@ export async function describeServer(url: string, model?: string): Promise<Remot
 
 /**
  * driveLoad sends requests to a server at the times of a seeded arrival process or of a schedule, whatever the server
- * does (open loop), and reports the outcome of each. Latency runs from the intended send time of a request.
- * @throws InputError where an option is not valid, or the server cannot describe the model; MissingError
- *   where the server lacks the model
+ * does (open loop), and reports their outcomes. Latency runs from the intended send time of a request. It ends when
+ * every request has its outcome; after an abort, open requests count as cancelled. A client that is more than 1 s
+ * behind when the duration is over sends no more, and the report warns of it.
+ * @throws InputError where an option is not valid, or the server cannot describe the model; MissingError where the
+ *   server lacks the model
  */
 export async function driveLoad(url: string, options: LoadOptions): Promise<LoadReport> {
   const faults = optionFaults(url, options);

@@ -27,7 +27,9 @@ export interface LoadOptions {
   binary?: boolean;
   /** The largest number of connections; the default is 512. */
   connections?: number;
-  /** A request without an answer after this time has failed; the default is 30. */
+  /**
+   * A request has failed when its answer does not begin, or goes on no more, for this many seconds; the default is 30.
+   */
   timeoutS?: number;
   /** Inputs to send in turn; by default they are random, seeded, and of the model's shapes. */
   inputs?: readonly Tensors[];
@@ -49,6 +51,7 @@ export interface LoadResponse {
   outputs: Tensors;
 }
 
+/** LoadReport holds the outcomes and figures of a load. Names end in the unit; rates are per second. */
 export interface LoadReport {
   url: string;
   /** The model that was asked; absent where there were several. */
@@ -63,7 +66,9 @@ export interface LoadReport {
   /** The rate that was asked for. */
   rps: number;
   durationS: number;
-  /** The time from the first intended send to the last outcome; at least durationS. */
+  /**
+   * The seconds from the beginning to the last outcome; at least durationS, or the time until an abort if that is less.
+   */
   elapsedS: number;
   /** sent = inTime + late + dropped + failed + cancelled. */
   sent: number;

@@ -11,8 +11,9 @@ import {
 export class WireFault extends Error {}
 
 /**
- * bytesOf encodes a tensor's elements as the binary extension sends them: row-major and little-endian, each
- * string after its length.
+ * bytesOf gives a tensor's elements as the binary extension sends them: row-major and little-endian, each string in
+ * UTF-8 after its length in four bytes. The bytes of numbers are a view of the tensor's memory, those of strings a
+ * copy.
  */
 export function bytesOf(tensor: TensorData): Uint8Array {
   const { data } = tensor;
@@ -27,9 +28,9 @@ export function bytesOf(tensor: TensorData): Uint8Array {
 }
 
 /**
- * tensorFromBytes makes a tensor of its bytes. It is a view of them when they are aligned, so the caller must
- * not change them afterwards; otherwise it is a copy.
- * @throws WireFault where the size does not match the shape
+ * tensorFromBytes makes a tensor of its bytes. It is a view of them when they are aligned, so the caller must not
+ * change them afterwards; otherwise, and for strings, it is a copy.
+ * @throws WireFault where the size does not match the shape, the type is not known, or a bool is neither 0 nor 1
  */
 export function tensorFromBytes(dtype: string, dims: readonly number[], bytes: Uint8Array): TensorData {
   if (dtype === STRING_DTYPE) return { dtype, dims, data: stringsFromBytes(elementCount(dims), bytes) };
@@ -70,8 +71,9 @@ function stringsFromBytes(count: number, bytes: Uint8Array): string[] {
 }
 
 /**
- * tensorFromJson makes a tensor of JSON data, nested or flat.
- * @throws WireFault where the number of elements is wrong, or an element does not fit
+ * tensorFromJson makes a tensor of JSON data, nested or flat. How it is nested does not matter, only the order.
+ * Integers are exact up to 2^53 − 1, and larger ones are refused.
+ * @throws WireFault where the number of elements is wrong, an element does not fit, or the type is float16 or not known
  */
 export function tensorFromJson(dtype: string, dims: readonly number[], json: unknown): TensorData {
   if (dtype === 'float16') throw new WireFault('is FP16, which JSON cannot carry; send it as binary data');
@@ -132,8 +134,8 @@ function reader(dtype: string): (value: unknown) => number | bigint | undefined 
 }
 
 /**
- * jsonOf writes a tensor's elements as flat JSON text. NaN and infinities become null, because JSON has no
- * number for them.
+ * jsonOf writes a tensor's elements as flat JSON text. NaN and infinities become null, because JSON has no number for
+ * them. It is not for float16, whose bits it would write as integers.
  */
 export function jsonOf(tensor: TensorData): string {
   const { data, dtype } = tensor;

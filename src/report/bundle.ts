@@ -1,7 +1,10 @@
 import type { Bundle } from '../artifacts/index.js';
 import { bytes, type Table } from './table.js';
 
-/** bundleTable has one row per partition file of a bundle. */
+/**
+ * bundleTable has one row per partition of a bundle. `sizes` are their bytes, with external data, in the manifest's
+ * order.
+ */
 export function bundleTable(manifest: Bundle, sizes: readonly number[]): Table {
   const rows = manifest.partitions.map((partition, i) => [
     manifest.models[partition.model]?.name ?? '',

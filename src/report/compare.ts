@@ -8,8 +8,8 @@ const LONG_TABLE = 20;
 const MOST_REASONS = 10;
 
 /**
- * compareTable has one row per case and marks the frontier. It leaves out columns that are the same in every
- * row.
+ * compareTable has one row per case and marks the frontier. It leaves out the columns for which no row has a figure
+ * (SLO, margin, costs, frontier), and the value per weight where there is one model or the objective is not throughput.
  */
 export function compareTable({ rows }: ComparisonDocument): Table {
   const columns = COLUMNS.filter(({ wanted }) => wanted(rows));
@@ -85,8 +85,8 @@ function mixWords(mix: CompareRow['mix']): string {
 }
 
 /**
- * compareNotes gives what the table does not show: why rows have no plan, why no frontier is marked, and what an
- * interruption left out.
+ * compareNotes gives what the table does not show: why rows have no plan (ten at most), why plans are not on a
+ * frontier, what an interruption left out, and for 20 rows or more a summary.
  */
 export function compareNotes({ rows, cases, complete }: ComparisonDocument): string[] {
   const without = rows.filter(({ reasons = [] }) => reasons.length > 0);

@@ -1,7 +1,7 @@
 import type { DeviceReport } from '../execution/index.js';
 import type { Table } from './table.js';
 
-/** deviceTable has one row per device, which says that it is available or what is missing. */
+/** deviceTable has one row per device, which says that it is available, with its CPU threads, or what is missing. */
 export function deviceTable(reports: readonly DeviceReport[]): Table {
   const rows = reports.map((report) =>
     report.available

@@ -1,7 +1,10 @@
 import type { Change, PlanDiff } from '../api/index.js';
 import { figure, percent, type Table } from './table.js';
 
-/** diffHeadline states the change in a sentence. */
+/**
+ * diffHeadline states in a sentence the change of the objective's value, and how many GPUs would serve something else.
+ * Values of two kinds of objective stand side by side, without a percentage.
+ */
 export function diffHeadline({ objective, gpusMoved, same }: PlanDiff): string {
   if (same) return 'the plans are the same';
   const gpus = `${gpusMoved} GPU${gpusMoved === 1 ? '' : 's'} would serve something else`;

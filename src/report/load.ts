@@ -1,7 +1,7 @@
 import type { LoadReport, ModelLoad } from '../loadgen/index.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 
-/** loadTable has one row per figure of a load report. */
+/** loadTable has one row per figure of a load report, with the five most frequent reasons of failure. */
 export function loadTable(report: LoadReport): Table {
   const share = (count: number): string => (report.sent === 0 ? '—' : percent(count / report.sent));
   const ms = (value: number | undefined): string => orDash(value, (some) => `${figure(some)} ms`);
@@ -31,7 +31,7 @@ export function loadTable(report: LoadReport): Table {
   return { columns: ['load', '', ''], rows };
 }
 
-/** loadModelTable has one row per model of a load on several models. */
+/** loadModelTable has one row per model of a load on several models, with its own SLO and outcomes. */
 export function loadModelTable(models: readonly ModelLoad[]): Table {
   return {
     columns: [

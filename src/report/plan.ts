@@ -18,7 +18,7 @@ export function planHeadline(plan: PooledPlan): string {
 /** PHASES lists the phases of a solve in order. Other phases that a solver reports are parts of these. */
 const PHASES = ['tables', 'columns', 'start', 'bound', 'search'] as const;
 
-/** timesText says how long a solve took, and in which phases. */
+/** timesText says in milliseconds how long a solve took, and which phases took at least half of one. */
 export function timesText({ ms, phases }: { ms: number; phases: Readonly<Record<string, number>> }): string {
   const parts = PHASES.flatMap((phase) => {
     const took = Math.round(phases[phase] ?? 0);
@@ -27,7 +27,10 @@ export function timesText({ ms, phases }: { ms: number; phases: Readonly<Record<
   return `solved in ${Math.round(ms)} ms${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
 }
 
-/** pipelineTable has one row per partition of every pipeline. */
+/**
+ * pipelineTable has one row per partition of every pipeline. What belongs to a model or pipeline stands in its first
+ * row.
+ */
 export function pipelineTable(plan: PooledPlan): Table {
   const rows: string[][] = [];
   for (const model of plan.models) {
@@ -64,7 +67,8 @@ export function pipelineTable(plan: PooledPlan): Table {
 }
 
 /**
- * classUseTable has one row per device class: how many GPUs the plan occupies, and what one more would be worth.
+ * classUseTable has one row per device class: how many of its free GPUs the plan occupies, its shadow price, and what
+ * one more gives, where that was solved.
  */
 export function classUseTable(plan: PooledPlan): Table {
   const more = plan.objective.kind === 'throughput' ? 'requests/s' : 'objective';

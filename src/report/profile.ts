@@ -2,8 +2,8 @@ import type { DeviceProfile, Profile } from '../artifacts/index.js';
 import { bytes, figure, milliseconds, orDash, type Table } from './table.js';
 
 /**
- * latencyTable has one row per class, virtual size and batch that was measured: the whole model's latency, the sum of its
- * blocks, and the cost of one request.
+ * latencyTable has one row per class, virtual size and batch that was measured: the whole model's latency, the sum of
+ * its blocks, and the requests/s of a whole device, by that sum.
  */
 export function latencyTable(profile: Profile): Table {
   const rows: string[][] = [];
@@ -42,8 +42,8 @@ export function boundaryChangeLine(change: number): string {
 }
 
 /**
- * blockTable has one row per block: its nodes, its time on each class at the first batch size that was measured, and the
- * bytes that cross after it.
+ * blockTable has one row per block: its nodes, the bytes that cross after it for one request, and its time in ms on
+ * each class, at the smallest virtual size and the first batch size that was measured there.
  */
 export function blockTable(profile: Profile): Table {
   const classes = Object.entries(profile.devices).flatMap(([name, device]) => {
@@ -62,7 +62,7 @@ export function blockTable(profile: Profile): Table {
   return { columns: ['block', 'nodes', 'sends on', ...classes.map(({ head }) => head)], rows };
 }
 
-/** The part of a profile that exists, where some of it is missing. */
+/** measuredText says at how many combinations of device, virtual size and batch size every block has been measured. */
 export function measuredText({ devices }: Profile): string {
   const rows = Object.values(devices).flatMap(({ blockLatencyUs }) =>
     Object.values(blockLatencyUs).flatMap((byBatch) => Object.values(byBatch)),
@@ -103,7 +103,7 @@ const UNFIT = /(is|are) unfit\b/;
 
 /**
  * warningLines gives a profile's warnings as a person reads them. On a busy machine most groups of figures are unfit in
- * nearly the same words, so that more than a few such lines become one.
+ * nearly the same words, so that more than three such lines become one, which comes first.
  */
 export function warningLines(warnings: readonly string[]): string[] {
   const unfit = warnings.filter((warning) => UNFIT.test(warning));

@@ -45,7 +45,10 @@ export function missedShares({ overall, models }: SimulationReport, share: numbe
   ];
 }
 
-/** outcomeTable has one row per model, and one of all models when there are several. */
+/**
+ * outcomeTable has one row per model, and one of all models when there are several. Its column `dropped` counts failed
+ * requests too, and `of plan` is the offered rate over the planned one.
+ */
 export function outcomeTable({ models, overall }: SimulationReport): Table {
   const rows = models.map(outcomeRow);
   if (models.length > 1) rows.push(outcomeCells('all', overall, '', ''));
@@ -66,7 +69,10 @@ export function outcomeTable({ models, overall }: SimulationReport): Table {
   };
 }
 
-/** splitTable shows the mean parts of the latency of answered requests. */
+/**
+ * splitTable shows, by model and for all of several, the mean latency of answered requests in ms with its parts, and
+ * the invalid rate.
+ */
 export function splitTable({ models, overall }: SimulationReport): Table {
   const parts = [...models.map(({ name, requests }) => ({ name, requests }))];
   if (models.length > 1) parts.push({ name: 'all', requests: overall });
@@ -81,7 +87,7 @@ export function splitTable({ models, overall }: SimulationReport): Table {
   return { columns: ['model', 'mean ms', 'queueing', 'transfer', 'compute', 'invalid'], rows };
 }
 
-/** busyTable has one row per device class: how busy its virtual GPUs were. */
+/** busyTable has one row per device class: how busy its virtual GPUs were. Links have rows where any was in use. */
 export function busyTable({ classes, links }: SimulationReport): Table {
   const rows = Object.entries(classes).map(([name, use]) => [
     use.emulated ? `${name} (emulated)` : name,
@@ -128,7 +134,7 @@ export function dropTable({ drops }: SimulationReport): Table {
   return { columns: ['dropped', 'reason', 'at', 'requests'], rows };
 }
 
-/** windowTable has one row per window. */
+/** windowTable has one row per window, and none where the report has no windows. */
 export function windowTable({ windows, classes }: SimulationReport): Table {
   const rows = (windows?.rows ?? []).map((row) => [
     String(row.fromS),
@@ -146,7 +152,9 @@ export function windowTable({ windows, classes }: SimulationReport): Table {
   };
 }
 
-/** sweepTable has one row per load factor. */
+/**
+ * sweepTable has one row per load factor that was simulated, with the attainment of each model where there are several.
+ */
 export function sweepTable({ points, models }: SimulationSweep): Table {
   const several = models.length > 1;
   const rows = points.map((point) => [
@@ -162,7 +170,10 @@ export function sweepTable({ points, models }: SimulationSweep): Table {
   return { columns: ['load', 'offered/s', 'goodput/s', 'attainment', ...names, 'p99 ms', 'invalid'], rows };
 }
 
-/** largestLoads states the largest loads that were found, one per line. */
+/**
+ * largestLoads states the largest loads that meet the target, one per line: of all requests, then of each of several
+ * models. A last line says where the sweep was interrupted.
+ */
 export function largestLoads({ complete, largest, models, target, points }: SimulationSweep): string[] {
   const said = (found: LargestLoad | undefined, model?: number): string => {
     const silent = model !== undefined && points.every(({ attainments }) => attainments[model] === null);

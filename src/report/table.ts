@@ -5,8 +5,8 @@ export interface Table {
 }
 
 /**
- * figure writes a number with three significant digits, or as a whole number, as a person reads it: `0.710`, `12.4`,
- * `2 157`, `1.20e-7`.
+ * figure writes a number as a person reads it: with three significant digits below 100, and else as a whole number:
+ * `0.710`, `12.4`, `2 157`, `1.20e-7`. A number that is not finite becomes a dash.
  */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return '—';
@@ -28,12 +28,12 @@ export function count(value: number): string {
   return value.toLocaleString('en-US').replaceAll(',', ' ');
 }
 
-/** milliseconds writes microseconds as milliseconds. */
+/** milliseconds writes microseconds as milliseconds, in the manner of `figure` and without the unit. */
 export function milliseconds(us: number): string {
   return figure(us / 1000);
 }
 
-/** bytes writes a number of bytes in a unit that suits it. */
+/** bytes writes a number of bytes in the unit that suits it: B, KB, MB or GB, each 1000 of the one before. */
 export function bytes(count: number): string {
   const units = ['B', 'KB', 'MB', 'GB'];
   let value = count;
@@ -45,7 +45,7 @@ export function bytes(count: number): string {
   return `${unit === 0 ? value : figure(value)} ${units[unit]}`;
 }
 
-/** percent writes a share as a percentage. */
+/** percent writes a share as a percentage with this many decimals: 0.5 becomes `50.0 %`. */
 export function percent(share: number, digits = 1): string {
   return `${(share * 100).toFixed(digits)} %`;
 }

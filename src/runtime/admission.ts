@@ -18,8 +18,8 @@ interface Reading {
 }
 
 /**
- * Admission decides at a request's headers whether its body is worth reading. Bodies that are being read are
- * ahead of it, except those that have taken long: a slow client holds no place.
+ * Admission decides at a request's headers whether its body is worth reading. Bodies of its model that are being read
+ * are ahead of it, except those that have taken longer than a quarter of the SLO: a slow client holds no place.
  */
 export class Admission {
   /** The bodies that are being read, per model, in the order they began. */
@@ -35,7 +35,8 @@ export class Admission {
   }
 
   /**
-   * wouldDrop says whether a request of the model whose headers are here would be dropped once it is read.
+   * wouldDrop says whether a request of the model whose headers are here would be dropped once it is read. It expects
+   * the reading to take as long as on average (recent bodies count most), and at most a quarter of the SLO.
    */
   wouldDrop(model: number): boolean {
     const at = this.driver.now();
@@ -52,7 +53,7 @@ export class Admission {
 
   /**
    * reading tells that a body is being read.
-   * @returns a function to call when the body is in (true) or will not come (false)
+   * @returns a function to call when the body is in (true), which changes the average, or will not come (false)
    */
   reading(model: number): (isIn: boolean) => void {
     const reading = { since: this.driver.now() };
@@ -67,8 +68,8 @@ export class Admission {
 }
 
 /**
- * worthKeeping says whether the rest of the request is small enough to be thrown away for the sake of the
- * connection.
+ * worthKeeping says whether the body of a refused request is worth throwing away for the sake of the connection: its
+ * announced length is at most 1 MiB, it is not chunked, and the client does not wait for "100 Continue".
  */
 export function worthKeeping({ headers }: IncomingMessage): boolean {
   if (headers.expect !== undefined || headers['transfer-encoding'] !== undefined) return false;
@@ -76,8 +77,8 @@ export function worthKeeping({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * endIfSlow ends the connection of an answered request whose body takes too long to come. Node throws the
- * body away meanwhile.
+ * endIfSlow ends the connection of an answered request whose body is not whole 10 s from now. Node throws the body away
+ * meanwhile.
  */
 export function endIfSlow(request: IncomingMessage): void {
   if (request.complete) return;
@@ -98,7 +99,7 @@ interface WholeAnswer {
 /**
  * answerAndClose answers and ends the connection without keeping the body. A connection that is closed with
  * unread bytes is reset, and the client may lose the answer. So the answer is sent whole first, and the
- * connection ends when the body has ended, or after limits of bytes and time.
+ * connection ends when the body has ended, or after 1 MiB more of it, or after 2 s.
  */
 export function answerAndClose(
   request: IncomingMessage,

@@ -27,8 +27,8 @@ export interface BodyLimits {
 }
 
 /**
- * Bodies reads bodies into memory that is used again. Each byte is copied once. The memory that is held
- * follows the bytes that have come, and is at most 1 MiB ahead of them, whatever was announced.
+ * Bodies reads bodies into memory that is used again. The memory that a body holds follows the bytes that have come,
+ * whatever was announced: it has at most 1 MiB at first, and then at most doubles, and bytes are copied when it grows.
  */
 export class Bodies {
   private readonly kept: ArrayBuffer[] = [];
@@ -41,7 +41,8 @@ export class Bodies {
   /**
    * read reads a request's body whole. The body counts as held until `release`.
    * @param headerLength the length of its JSON part, when known, so that the bytes after it are aligned
-   * @param done receives the body, or a BodyError where it or all bodies together are too large, or it breaks off
+   * @param done receives the body, or an error whose `statusCode` is 413 where it is too large, 503 where all bodies
+   *   together are, and 400 where it breaks off
    */
   read(raw: IncomingMessage, headerLength: number, done: (error: Error | null, body?: Buffer) => void): void {
     const told = raw.headers['content-length'];
@@ -87,13 +88,18 @@ export class Bodies {
     raw.on('data', onData).on('end', onEnd).on('error', onError);
   }
 
-  /** release tells that the request is over, so that its body is held no more. */
+  /**
+   * release tells that the request is over, so that its body no longer counts as held. Calling it twice is harmless.
+   */
   release(raw: IncomingMessage): void {
     this.heldBytes -= this.held.get(raw) ?? 0;
     this.held.delete(raw);
   }
 
-  /** giveBack returns the memory of a body that nothing uses any more. */
+  /**
+   * giveBack returns the memory of a body that nothing uses any more. Up to 32 MiB are kept for later bodies, in pieces
+   * of whole 64 KiB; other memory is left to the garbage collector.
+   */
   giveBack(body: Buffer): void {
     const memory = body.buffer as ArrayBuffer;
     if (memory.byteLength < CLASS_BYTES || memory.byteLength % CLASS_BYTES !== 0) return;

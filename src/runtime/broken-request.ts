@@ -2,8 +2,8 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * answerBroken answers a request that is not valid HTTP, or has not come whole in time, and ends its connection:
- * nothing after it can be read.
+ * answerBroken answers a request that is not valid HTTP (400, 413 or 431), or has not come whole in time (408), and
+ * ends its connection, because nothing after it can be read. It does nothing where the client has ended the connection.
  */
 export function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;

@@ -20,8 +20,8 @@ export interface ModelSums {
 export type RefusalReason = 'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER';
 
 /**
- * Counters holds the server's counters, which docs/metrics.md defines. Their text is made only when it is
- * asked for.
+ * Counters holds the server's counters, which docs/metrics.md defines. Models and devices are given by their index in
+ * the bundle's topology. The counters' text is made only when it is asked for.
  */
 export class Counters {
   readonly registry = new Registry();
@@ -73,6 +73,7 @@ export class Counters {
     });
   }
 
+  /** arrived counts a request as in flight, until `ended` or `cancelled` is called for it. */
   arrived(model: number): void {
     this.nv.pending.inc(this.labels(model));
   }
@@ -105,6 +106,7 @@ export class Counters {
     }
   }
 
+  /** cancelled counts a request whose client has left before its answer. */
   cancelled(model: number): void {
     const labels = this.labels(model);
     this.nv.pending.dec(labels);
@@ -119,6 +121,10 @@ export class Counters {
     this.sums[model]!.failure += 1;
   }
 
+  /**
+   * batch counts a batch that ended, and the time that its device was busy. Its rows count as executed where it is of
+   * the last partition; a failed batch counts as busy time alone.
+   */
   batch(record: BatchRecord): void {
     const pool = this.bundle.topology.pools[record.pool]!;
     const labels = this.labels(pool.model);
@@ -140,6 +146,7 @@ export class Counters {
     sums.executions += 1;
   }
 
+  /** executionFailed counts a batch that failed on a device, or was lost with it. */
   executionFailed(device: number): void {
     const pool = this.bundle.topology.pools[this.bundle.topology.devices[device]!.pool]!;
     const model = this.bundle.models[pool.model]!.name;
@@ -150,6 +157,7 @@ export class Counters {
     this.own.up.set({ device: this.deviceName(device) }, up ? 1 : 0);
   }
 
+  /** restarted counts an executor that was started again after it had ended by itself. */
   restarted(device: number): void {
     this.own.restarts.inc({ device: this.deviceName(device) });
   }

@@ -59,8 +59,10 @@ class StatusError extends Error {
 }
 
 /**
- * makeFront makes the HTTP server: the Open Inference Protocol's REST routes, those of Triton's extensions
- * that clients ask for, and /metrics.
+ * makeFront makes the HTTP server, which does not listen yet. It answers the Open Inference Protocol (`/v2`, health, a
+ * model's metadata, readiness and `infer`), of Triton's extensions a model's `config` and `stats` and the repository's
+ * index, and `/metrics`. Beyond the limits of `parts`, it answers 413 to a body that is too large, 503 where all bodies
+ * are, and 408 to a request that takes too long to come.
  */
 export function makeFront(parts: FrontParts): FastifyInstance {
   const { requestTimeoutMs } = parts;

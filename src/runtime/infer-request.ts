@@ -23,10 +23,11 @@ interface JsonInput {
 }
 
 /**
- * readInferRequest reads a request of the Open Inference Protocol, as JSON or with the binary tensor
- * extension.
- * @param headerLength the value of Inference-Header-Content-Length; absent where the body is all JSON
- * @throws InputError with every fault of the request
+ * readInferRequest reads a request of the Open Inference Protocol, as JSON or with the binary tensor extension, and
+ * checks it against the model. Binary tensors may be views of the body, which must not be changed afterwards.
+ * @param headerLength the value of Inference-Header-Content-Length: the bytes of JSON before the binary data. It is
+ *   absent where the body is all JSON; where it is 0, the body is the model's one input, of a single row.
+ * @throws InputError with every fault of the request, also where it holds more rows than the model's `maxRows`
  */
 export function readInferRequest(model: LiveModel, body: Uint8Array, headerLength?: string): InferRequest {
   if (headerLength === '0') return readRaw(model, body);

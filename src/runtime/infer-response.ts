@@ -9,8 +9,10 @@ export interface InferResponse {
 }
 
 /**
- * writeInferResponse writes the answer to a request: JSON, then the outputs that were asked for as binary
- * data, in order.
+ * writeInferResponse writes the answer to a request: JSON, then the outputs that were asked for as binary data, in
+ * order.
+ * @param outputs every output that the request asks for, by name
+ * @throws Error where the JSON is longer than a string can be
  */
 export function writeInferResponse(model: string, request: InferRequest, outputs: Tensors): InferResponse {
   const pieces: Uint8Array[] = [];

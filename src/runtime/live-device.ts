@@ -33,7 +33,9 @@ export interface DevicePlan {
 }
 
 /**
- * planDevices plans the start of every virtual GPU, pinned to cores of its own where the system can do so.
+ * planDevices plans the start of every virtual GPU, in the order of the topology's devices, and starts none. Those that
+ * compute on the CPU get cores of their own where the system can pin them. The GPUs of a class of `cuda`, `tensorrt` or
+ * `dml` get consecutive device ids, from the manifest's on.
  * @throws InputError where the host has fewer CPU threads than all of them need at once
  */
 export function planDevices({ topology, manifest }: OpenedBundle): DevicePlan[] {
@@ -84,6 +86,9 @@ export interface DeviceWork {
   readonly largestBatch: number;
 }
 
+/**
+ * DeviceEvents hears of a device. `up` is called after every start, and `restarted` after those that followed a `down`.
+ */
 export interface DeviceEvents {
   up(): void;
   down(why: string): void;
@@ -91,8 +96,8 @@ export interface DeviceEvents {
 }
 
 /**
- * LiveDevice is a virtual GPU: an executor with its pool's partition loaded and warm. It is started again
- * when it ends by itself.
+ * LiveDevice is a virtual GPU: an executor with its pool's partition loaded and warm. It is started again when it ends
+ * by itself, after 0.1 s and then, as long as starting fails, after up to 5 s.
  */
 export class LiveDevice {
   private readonly partition: LivePartition;
@@ -102,7 +107,9 @@ export class LiveDevice {
   private closing = false;
   private restart: NodeJS.Timeout | undefined;
   private starting: Promise<void> | undefined;
-  /** The number of starts. A batch that ran under an earlier one is lost. */
+  /**
+   * The number of times that the executor was started or has ended. A batch that began under an earlier one is lost.
+   */
   generation = 0;
 
   constructor(
@@ -119,8 +126,9 @@ export class LiveDevice {
   }
 
   /**
-   * start starts the executor, loads the partition and warms it.
-   * @throws the errors of starting and loading; InputError where the partition does not run
+   * start starts the executor, loads the partition, and warms it with batches of 1 and of the largest size.
+   * @throws the errors of starting and loading; InputError where the partition does not run, or its outputs are not
+   *   what the manifest says
    */
   async start(): Promise<void> {
     const { device, virtual, cores, name } = this.plan;
@@ -146,7 +154,10 @@ export class LiveDevice {
     this.events.up();
   }
 
-  /** run runs a batch. It rejects where the batch fails or the executor ends. */
+  /**
+   * run runs a batch on stacked inputs, and gives the partition's outputs. It rejects where the batch fails, the device
+   * is down or its executor ends. An executor whose batch takes longer than a minute is ended.
+   */
   async run(feeds: Tensors): Promise<RunResult> {
     const { executor } = this;
     if (executor === undefined) throw new Error(`${this.plan.name} is down`);
@@ -159,6 +170,7 @@ export class LiveDevice {
     }
   }
 
+  /** close ends the executor, waiting for a start that is under way. It is not started again. */
   async close(): Promise<void> {
     this.closing = true;
     clearTimeout(this.restart);
@@ -232,7 +244,7 @@ function mismatch(spec: TensorSpec, single: Tensors, full: Tensors, batch: numbe
   ];
 }
 
-/** sameTensor says whether two tensors have the same shape and bytes. */
+/** sameTensor says whether two tensors have the same shape and elements. It does not compare their types. */
 export function sameTensor(one: TensorData, other: TensorData): boolean {
   if (one.dims.length !== other.dims.length || one.dims.some((dim, i) => dim !== other.dims[i])) return false;
   if (isStrings(one.data) || isStrings(other.data)) return String(one.data) === String(other.data);

@@ -59,7 +59,9 @@ export interface Arrival {
 
 export interface Ticket {
   readonly request: number;
-  /** cancel tells that the client is gone. `done` will not be called then. */
+  /**
+   * cancel tells that the client is gone. It gives true where the request was still open: `done` is not called then.
+   */
   cancel(): boolean;
 }
 
@@ -134,9 +136,10 @@ export class LiveDriver {
   }
 
   /**
-   * submit takes a request in.
+   * submit takes a request in. The core decides on it at the latest at the end of this turn of the event loop.
    * @param rows the inputs of each row
-   * @param done called once with the request's ending and the time that its rows waited in queues
+   * @param done called once with the request's ending and the sum of the times that its rows waited in queues, in µs,
+   *   unless the request is cancelled
    */
   submit(
     { at, model, deadlineNs }: Arrival,
@@ -157,7 +160,8 @@ export class LiveDriver {
   }
 
   /**
-   * wouldDrop says whether a request that came now would be dropped, with `ahead` others being read before it.
+   * wouldDrop says whether the core would drop a request that came now, with `ahead` others being read before it. It
+   * changes nothing.
    */
   wouldDrop({ at, model, deadlineNs }: Arrival, ahead: number): boolean {
     return this.core.wouldDrop(at, model, deadlineNs, ahead);
@@ -174,11 +178,13 @@ export class LiveDriver {
     this.decideSoon();
   }
 
+  /** deviceUp tells that a device takes batches from now on. */
   deviceUp(device: number): void {
     this.core.deviceUp(this.now(), device);
     this.decideSoon();
   }
 
+  /** deviceDown tells that a device has ended. The batch that ran on it is lost, and the core tries its tasks again. */
   deviceDown(device: number): void {
     const lost = this.running.get(device);
     if (lost !== undefined) this.batchLost(lost, device, 'its device went down');

@@ -40,8 +40,9 @@ function fills({ inputs }: LiveModel): Record<string, string> {
 }
 
 /**
- * modelConfig answers GET /v2/models/M/config in the form that perf_analyzer reads. It states a batch size
- * when the batch is the first axis of every tensor.
+ * modelConfig answers GET /v2/models/M/config in the form that perf_analyzer reads. Where the batch is the first axis
+ * of every tensor, it states the most rows of a request and leaves that axis out; else the most is 0, which means no
+ * batches.
  */
 export function modelConfig(model: LiveModel): object {
   const batched = [...model.inputs, ...model.outputs].every((spec) => spec.batchAxis === 0);
@@ -61,8 +62,8 @@ export function modelConfig(model: LiveModel): object {
 }
 
 /**
- * modelStatistics answers GET /v2/models/M/stats: the part of Triton's statistics extension that is counted
- * here.
+ * modelStatistics answers GET /v2/models/M/stats: the part of Triton's statistics extension that is counted here, with
+ * durations in ns. Cache figures are always 0.
  */
 export function modelStatistics(model: LiveModel, sums: ModelSums): object {
   const duration = (count: number, us: number) => ({ count, ns: Math.round(1e3 * us) });

@@ -51,7 +51,9 @@ export interface LivePartition {
 const MANIFEST = 'manifest.json';
 
 /**
- * openBundle opens and checks a bundle's folder.
+ * openBundle opens a bundle's folder and checks every file of it against the manifest's digests. It starts nothing. The
+ * topology has no transfers, because one process holds all tensors.
+ * @param options.sloMs an SLO that replaces those of all models
  * @throws MissingError where there is no manifest; InputError with every fault of its files and of their
  *   contents
  */

@@ -4,6 +4,7 @@ import { indexRefusal, isStrings, type Tensors } from '../execution/index.js';
  * refusedIndex explains a failed execution to the client where an index in its data was out of range. It names the
  * inputs that hold the index, as far as any does.
  * @param why the message of ONNX Runtime
+ * @param rows the inputs of each row of the client's request
  * @returns undefined where the execution failed for another reason
  */
 export function refusedIndex(why: string, rows: readonly Tensors[]): string | undefined {

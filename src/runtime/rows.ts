@@ -16,7 +16,10 @@ import { sameTensor } from './live-device.js';
 export class StackMemory {
   private readonly kept = new Map<string, ArrayBuffer>();
 
-  /** take gives the memory for a tensor. Its former contents are lost. */
+  /**
+   * take gives memory of at least this many bytes for a tensor. It still holds what was there, which is to be
+   * overwritten.
+   */
   take(name: string, bytes: number): ArrayBuffer {
     let memory = this.kept.get(name);
     if (memory === undefined || memory.byteLength < bytes) {
@@ -30,7 +33,8 @@ export class StackMemory {
 /**
  * stackRows joins the rows' tensors of one name into a batch. A tensor without a batch axis is sent once, and
  * must be the same for all rows.
- * @param memory where the batch is put; the caller must not use it again before the batch is done
+ * @param memory where a batch of several rows along axis 0 is put; the caller must not use it again before the batch is
+ *   done. Other batches, and those of strings, take new memory; a single row's tensor is given as it is.
  * @throws Error where a row lacks the tensor, or the tensors do not fit together
  */
 export function stackRows(rows: readonly Tensors[], spec: TensorSpec, memory?: StackMemory): TensorData {
@@ -76,7 +80,10 @@ function stackedInto(
   return { dtype, dims: shape.with(0, parts.length * (shape[0] as number)), data };
 }
 
-/** splitRows splits a batch's tensor into one per row. A tensor without a batch axis belongs to every row. */
+/**
+ * splitRows splits a batch's tensor into one for each of its `count` rows. A tensor without a batch axis belongs whole
+ * to every row.
+ */
 export function splitRows(tensor: TensorData, spec: TensorSpec, count: number): TensorData[] {
   if (spec.batchAxis === undefined || count === 1) return new Array<TensorData>(count).fill(tensor);
   return splitBatch(tensor, spec.batchAxis, new Array<number>(count).fill(spec.shape[spec.batchAxis]!));

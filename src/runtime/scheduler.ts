@@ -11,10 +11,12 @@ const LIVE_SCHEDULER = 'stage-local';
 const MOST_SLACK_NS = 3e6;
 
 /**
- * liveScheduler finds the scheduler that a server runs. Schedulers with a slack keep one unless the options say
- * otherwise. Reservations need none, because the time of reading and answering lengthens the measured executions and is
- * expected from then on.
- * @throws InputError with every fault of the scheduler's name and its policy
+ * liveScheduler finds the scheduler that a server runs, with its policy; `stage-local` is the default. Where the policy
+ * has a `slackNs` and the options set none, it becomes a fiftieth of the shortest SLO of the topology, at most 3 ms.
+ * Reservations have none, because the time of reading and answering lengthens the measured executions and is expected
+ * from then on.
+ * @throws InputError with every fault of the scheduler's name and its policy, also for `tables=busy-until`, which only
+ *   replays the published simulator
  */
 export function liveScheduler(
   { scheduler = LIVE_SCHEDULER, policy = [] }: Pick<ServeOptions, 'scheduler' | 'policy'>,

@@ -19,11 +19,13 @@ const DEFAULT_BODIES_BYTES = 512 * MIB;
 const DEFAULT_REQUEST_TIMEOUT_MS = 60_000;
 
 /**
- * startServer serves a bundle over HTTP until it is closed. It checks every file, starts and warms an
- * executor per virtual GPU, and then listens. When it throws, everything that was started is released.
+ * startServer serves a bundle over HTTP until it is closed. It checks every file, calls `confirm`, listens, and then
+ * starts and warms an executor per virtual GPU. It resolves when all of them are up; until every pool has one, the
+ * server answers that it is not ready. When it throws, everything that was started is released.
  * @param folder the folder that holds manifest.json
- * @throws MissingError where the bundle or a device is missing; InputError with every fault of the bundle,
- *   where the host has too few CPU threads, or where the port cannot be used
+ * @throws MissingError where the bundle or a device is missing; InputError with every fault of the bundle, where the
+ *   scheduler or its policy is not valid, the host has too few CPU threads, or the port cannot be used; the signal's
+ *   reason on abort
  */
 export async function startServer(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
   const log = options.onLog ?? (() => {});

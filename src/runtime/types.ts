@@ -22,8 +22,8 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'> {
   /** An SLO that replaces those of the plan for every model. */
   sloMs?: number;
   /**
-   * onLog is called when a device comes up, goes down or restarts, when a batch fails, and when the server
-   * closes.
+   * onLog is called when a device has loaded its model, comes up or goes down, when a batch fails, and when the server
+   * is ready, drains or has closed.
    */
   onLog?: (event: ServeEvent) => void;
   /** onDecision receives the decision log: all events and decisions of the core, for replay. */
@@ -55,6 +55,8 @@ export interface RunningServer {
   close(): Promise<void>;
   /** metricsText gives the text that GET /metrics answers. */
   metricsText(): Promise<string>;
-  /** coreTime gives the time spent in the scheduling core so far. */
+  /**
+   * coreTime gives the microseconds spent in the scheduling core so far, its calls, and the requests that it was told.
+   */
   coreTime(): { decideUs: number; calls: number; requests: number };
 }

@@ -11,7 +11,10 @@ import { describedExecution } from './execution.js';
 import { plannedClasses, type SimulationRun, type SimulationSetup } from './run.js';
 import { describedWorkload } from './workload.js';
 
-/** simulationReport makes the report of a run, as it is written and printed. */
+/**
+ * simulationReport makes the report of a run, as it is written and printed.
+ * @param windowS the length of the windows in seconds, as the run had them
+ */
 export function simulationReport(
   setup: SimulationSetup,
   { figures, complete }: SimulationRun,

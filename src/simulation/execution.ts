@@ -32,11 +32,15 @@ export type Jitter =
   | { readonly kind: 'cv'; readonly cv: number }
   | { readonly kind: 'profile'; readonly deviations: readonly Float64Array[] };
 
+/**
+ * PlannedExecution gives the execution time in ns of a batch of `size` requests, from its pool and its planned time in
+ * ns.
+ */
 export type PlannedExecution = (pool: number, size: number, plannedNs: number) => number;
 
 /**
- * executionOf gives the execution times of batches under an execution and a seed. Every pool draws from a
- * stream of its own.
+ * executionOf gives a function from a batch's planned time to its execution time, both in nanoseconds and the latter at
+ * least 1. Every call draws anew, from a stream of its own for each pool.
  * @returns undefined where executions take exactly the planned time
  */
 export function executionOf(
@@ -61,6 +65,7 @@ export function executionOf(
     Math.max(1, slow * plannedNs * Math.exp((deviations[pool]?.[size - 1] ?? 0) * drawn(pool)));
 }
 
+/** describedExecution describes an execution for a report. Of a profile's spread it says only that it was used. */
 export function describedExecution({ slow, jitter }: Execution): SimulatedExecution {
   if (jitter === undefined) return { slow, jitter: 'none' };
   return jitter.kind === 'cv' ? { slow, jitter: 'cv', cv: jitter.cv } : { slow, jitter: 'profile' };
@@ -69,8 +74,11 @@ export function describedExecution({ slow, jitter }: Execution): SimulatedExecut
 /**
  * profiledJitter reads the spread of every pool's executions from its model's profile: the sum of its blocks'
  * 95th percentiles over the sum of their medians, as if all blocks of a partition were slow together. A batch
- * size that was not measured takes the spread of the next larger one that was.
- * @param told where every missing figure is added
+ * size that was not measured takes the spread of the next larger one that was. A partition of layers takes that of all
+ * blocks.
+ * @param profiles those of all the plan's models, in its order
+ * @param told where every missing profile or figure is added
+ * @returns undefined after a fault
  */
 export function profiledJitter(
   plan: PooledPlan,

@@ -46,9 +46,11 @@ export interface SimulatedLoadOptions {
 }
 
 /**
- * resolvedWorkload finds the load that options ask for.
+ * resolvedWorkload finds the load that options ask for, and reads its traces: phases, traces, or arrivals at steady
+ * rates. Without any option it is Poisson arrivals at 0.9 times the planned rates for 30 s. A trace keeps its own rate
+ * and length unless options name others.
  * @param told where every fault is added
- * @returns undefined after a fault
+ * @returns the load and the traces' files, or undefined after a fault
  */
 export async function resolvedWorkload(
   models: LoadedModels,

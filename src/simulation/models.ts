@@ -12,10 +12,12 @@ export interface RatedModel {
   readonly pipelines?: readonly unknown[];
 }
 
+/** isServed says whether a model has a planned rate above 0 and, where its pipelines are known, at least one. */
 export function isServed({ throughputRps, pipelines }: RatedModel): boolean {
   return throughputRps > 0 && pipelines?.length !== 0;
 }
 
+/** plannedRates gives each model's planned rate times a factor, in requests per second: 0 where it is not served. */
 export function plannedRates(models: LoadedModels, factor: number): number[] {
   return models.map((model) => (isServed(model) ? factor * model.throughputRps : 0));
 }
@@ -29,13 +31,17 @@ export function modelWeights(models: LoadedModels): number[] {
   return weights.some((weight) => weight > 0) ? weights : plannedRates(models, 1);
 }
 
+/** byWeight shares a total rate among the models by `modelWeights`. At least one of them must be served. */
 export function byWeight(models: LoadedModels, total: number): number[] {
   const weights = modelWeights(models);
   const sum = weights.reduce((all, weight) => all + weight, 0);
   return weights.map((weight) => (total * weight) / sum);
 }
 
-/** modelOf finds the index of the model that an option names. Faults of the name are told at `at`. */
+/**
+ * modelOf finds the index of the model that an option names. Where there is no such model, it adds a fault at the place
+ * `at` and gives undefined. Where the plan does not serve the model, it adds a fault and gives the index all the same.
+ */
 export function modelOf(
   models: LoadedModels,
   { name, at }: { readonly name: string; readonly at: string },

@@ -46,8 +46,9 @@ const SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, min: 60, h:
  * plan's rates), `rps=` (shared by all models by weight) or `model=` (requests per second of one model, where
  * models that are not named have none); then perhaps `over=`, the length of the transition, and `cv=` for
  * gamma arrivals.
- * @param told where every fault is added
- * @returns undefined where there are no phases, or after a fault
+ * @param told where every fault is added; callers look there, because phases are given also where the first has a
+ *   transition or every rate is 0
+ * @returns undefined where there are no phases, or after any other fault
  */
 export function phasesOf(models: LoadedModels, options: PhaseOptions, told: ToldFaults): Phase[] | undefined {
   const { phases: texts = [], arrivals, cv, load, rps = [], duration, traces = [] } = options;
@@ -70,7 +71,7 @@ export function phasesOf(models: LoadedModels, options: PhaseOptions, told: Told
   return phases;
 }
 
-/** loadsOfPhases gives the load of each model. */
+/** loadsOfPhases gives the load of each of so many models over all phases, in the models' order. */
 export function loadsOfPhases(phases: readonly Phase[], models: number): Load[] {
   const mixed = phases.map(({ rps, ...phase }): MixPhase => {
     const total = sumOf(rps);
@@ -84,7 +85,10 @@ export function durationOfPhases(phases: readonly Phase[]): number {
   return sumOf(phases.map(({ durationS, transitionS }) => durationS + transitionS));
 }
 
-/** meanRates gives each model's mean rate over all phases. In a transition it is the mean of both ends. */
+/**
+ * meanRates gives the mean rate of each of so many models over all phases, in requests per second. In a transition it
+ * is the mean of both ends.
+ */
 export function meanRates(phases: readonly Phase[], models: number): number[] {
   return Array.from({ length: models }, (_, m) => {
     const requests = phases.map(({ durationS, transitionS, rps }, i) => {
@@ -96,7 +100,7 @@ export function meanRates(phases: readonly Phase[], models: number): number[] {
   });
 }
 
-/** highestRate gives the highest rate of all models together at any time. */
+/** highestRate gives the highest rate of all models together at any time, in requests per second. */
 export function highestRate(phases: readonly Phase[]): number {
   return Math.max(...phases.map(({ rps }) => sumOf(rps)));
 }

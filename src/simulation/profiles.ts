@@ -15,8 +15,9 @@ import {
 export type PlanProfiles = readonly Loaded<'profile'>[];
 
 /**
- * profilesOf loads the profiles that a plan was made from, as far as they are still at the paths it names.
- * @param told where profiles that have changed since, or cannot be read, are added
+ * profilesOf loads the profiles that a plan was made from, as far as they are still at the paths it names. It leaves
+ * out those that are missing, which is no fault.
+ * @param told where faults of profiles that cannot be read, or have changed since, are added; the latter are given too
  */
 export async function profilesOf(plan: Loaded<'pooled-plan'>, told: ToldFaults): Promise<PlanProfiles> {
   const named = (plan.value.inputs ?? []).filter(({ role }) => role === 'profile');

@@ -65,8 +65,10 @@ export function plannedClasses(plan: PooledPlan, topology: Topology): string[] {
 }
 
 /**
- * runSimulation runs a plan once in this thread. The same setup and job give the same figures and the same
- * bytes.
+ * runSimulation runs a plan once in this thread, which it blocks, and writes the timeline where the job names one. The
+ * same setup and job give the same figures and the same bytes. After `interrupted`, no more requests arrive, those that
+ * have are served to their end, and the figures are those of the time until then.
+ * @throws InputError or the disk's own error where the timeline cannot be written
  */
 export async function runSimulation(
   { plan, scheduler, execution, workload, seed, exact }: SimulationSetup,

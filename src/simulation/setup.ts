@@ -61,7 +61,8 @@ const MOST_EXACT = 100_000_000;
 const MOST_WINDOW_CELLS = 4_000_000;
 
 /**
- * prepareSimulation reads and checks everything that a simulation needs.
+ * prepareSimulation reads and checks everything that a simulation needs: the plan, its profiles as far as they exist,
+ * and traces. It writes nothing.
  * @param more the files that will be written, faults that the caller has already found, and a check that it adds
  * @throws InputError with every fault of plan, profiles, traces and options at once; MissingError where the
  *   plan is missing
@@ -109,7 +110,11 @@ export async function prepareSimulation(
   };
 }
 
-/** lengthFaults says what is wrong with the duration and the rate of a load. */
+/**
+ * lengthFaults says what is wrong with the length of a load: it lasts from 1 ns to 104 days, at no more than 1e9
+ * requests/s, and with `exact` it has at most 1e8 requests.
+ * @returns the first such fault, if any
+ */
 export function lengthFaults(plan: PooledPlan, workload: Workload, exact: boolean | undefined): Fault[] {
   const { durationNs } = workload;
   const whole = workload.kind === 'trace' && workload.whole;
@@ -136,7 +141,10 @@ export function lengthFaults(plan: PooledPlan, workload: Workload, exact: boolea
   return [fault(`${said}: without it percentiles are within 0.2 %`, option('exact'))];
 }
 
-/** windowFaults says what is wrong with windows of this length in seconds. */
+/**
+ * windowFaults says what is wrong with windows of `windowS` seconds: they are shorter than 1 ns, or so many that their
+ * figures are more than 4 million numbers. Without a length nothing is wrong.
+ */
 export function windowFaults(
   plan: PooledPlan,
   { durationNs }: Workload,

@@ -40,8 +40,9 @@ const TARGET = 0.99;
 
 /**
  * sweptLoads reads `load=0.05..1.0`, `load=0.5..1.2:15` or `load=0.8`. Points are evenly spaced, both ends
- * included, by default in steps of about 0.05.
+ * included, by default in steps of about 0.05. A load is above 0 and at most 100, and there are at most 200 points.
  * @param told where every fault is added
+ * @returns the load factors, ascending; none after a fault
  */
 export function sweptLoads(text: string, told: ToldFaults): number[] {
   const at = `${option('sweep')} "${text}"`;
@@ -66,7 +67,11 @@ export function sweptLoads(text: string, told: ToldFaults): number[] {
   return evenlySpaced(from, to, from === to ? 1 : points);
 }
 
-/** runSweep simulates all loads, then further loads in search of the largest that meets the target. */
+/**
+ * runSweep simulates all loads on threads, then bisects in steps of 0.01 for the largest load at which the attainment
+ * meets the target (by default 0.99), overall and for each model. The search goes on between the largest load that
+ * meets it and the next one above that was tried. After an abort it gives the points that are done, as not complete.
+ */
 export async function runSweep(
   setup: SimulationSetup,
   loads: readonly number[],

@@ -29,8 +29,9 @@ interface Row {
 /**
  * TimelineWriter watches a run and writes it as Chrome trace JSON, which ui.perfetto.dev and chrome://tracing
  * read. Each server is a process with a row for each virtual GPU and each link. Each batch is a slice, with a
- * flow to every slice that its requests go on in. Times are virtual. Memory holds one chunk of text and three
- * numbers for each open request.
+ * flow to every slice that its requests go on in. Times are virtual. It leaves out all steps after the first for which
+ * the file has reached `mostBytes` (256 MiB by default). Memory holds one chunk of text and three numbers for each open
+ * request.
  */
 export class TimelineWriter implements SimulationObserver {
   private text = '{"displayTimeUnit":"ms","traceEvents":[\n';
@@ -103,6 +104,7 @@ export class TimelineWriter implements SimulationObserver {
     this.step(batch, size, down, name, 'transfer', startNs, startNs, endNs);
   }
 
+  /** finish writes the end of the JSON and puts the file in its place. @throws the disk's own error */
   finish(): WrittenTimeline {
     this.file.write(`${this.text}\n]}\n`);
     this.text = '';

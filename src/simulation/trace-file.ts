@@ -38,9 +38,10 @@ export function namedTrace(names: readonly string[], text: string): { name?: str
 }
 
 /**
- * readTraceFile reads a trace.
- * @param told where every fault of the file is added
+ * readTraceFile reads a trace from a plain file or a pipe, of at most 2 GiB by default.
+ * @param told where every fault of the file is added, also where it is missing
  * @returns undefined after a fault
+ * @throws the signal's reason on abort
  */
 export async function readTraceFile(
   path: string,

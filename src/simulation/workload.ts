@@ -53,7 +53,9 @@ export interface TraceSource {
   readonly model?: number;
 }
 
-/** phasedWorkload makes a load that changes from phase to phase. */
+/**
+ * phasedWorkload makes a load that changes from phase to phase. It lasts as long as all phases with their transitions.
+ */
 export function phasedWorkload(
   process: ArrivalProcess,
   phases: readonly Phase[],
@@ -64,8 +66,9 @@ export function phasedWorkload(
 }
 
 /**
- * atLoadFactor sets each model's rate to its planned rate times the factor; for traces, the mean rate. A load
- * with phases has no such rate and must not be given.
+ * atLoadFactor gives the load with each model's rate set to its planned rate times the factor. A trace is rescaled to
+ * that mean rate (one for all models, to the sum of theirs), and a load of whole traces then lasts as long as they do.
+ * A load with phases has no such rate and must not be given.
  */
 export function atLoadFactor(workload: Workload, models: LoadedModels, factor: number): Workload {
   if (workload.kind === 'drawn') return { ...workload, rps: plannedRates(models, factor) };
@@ -74,7 +77,10 @@ export function atLoadFactor(workload: Workload, models: LoadedModels, factor: n
   return { ...workload, sources, durationNs };
 }
 
-/** arrivalsOf gives the arrivals of a load under a seed, with one stream for each model and each trace. */
+/**
+ * arrivalsOf gives the arrivals of a load under a seed in the order of time, each with the index of its model. Every
+ * model and every trace has a random stream of its own. Arrivals of traces end before the load's duration.
+ */
 export function arrivalsOf(workload: Workload, models: LoadedModels, seed: number): Arrivals {
   if (workload.kind === 'drawn') {
     const { process, cv, durationNs, rps, phases } = workload;
@@ -101,7 +107,10 @@ export function arrivalsOf(workload: Workload, models: LoadedModels, seed: numbe
   return new UntilEnd(mergedArrivals(merged), durationNs);
 }
 
-/** describedWorkload describes a load for a report, with the mean rates that were asked for. */
+/**
+ * describedWorkload describes a load for a report, with the mean rate of each model that was asked for. For traces it
+ * is the rate of the requests within the load's duration.
+ */
 export function describedWorkload(workload: Workload, models: LoadedModels): SimulatedWorkload {
   const rates = workload.kind === 'drawn' ? workload.rps : traceRates(workload, models.length);
   const spread = spreadOf(workload);
@@ -129,7 +138,8 @@ export function spreadOf(workload: Workload): ArrivalProcess | undefined {
 }
 
 /**
- * highestRps gives the highest rate at any time in requests per second. Traces of arrival times do not count.
+ * highestRps gives the highest rate of all models together at any time, in requests per second. Of several traces it
+ * gives the highest rate of any one, and traces of arrival times count as 0.
  */
 export function highestRps(workload: Workload): number {
   if (workload.kind === 'drawn') {
@@ -139,7 +149,7 @@ export function highestRps(workload: Workload): number {
   return Math.max(...workload.sources.map(({ trace }) => (trace.kind === 'counts' ? peakRps(trace) : 0)));
 }
 
-/** expectedRequests gives the expected number of requests. */
+/** expectedRequests gives the expected number of requests of all models over the whole duration. */
 export function expectedRequests(workload: Workload, models: LoadedModels): number {
   const { models: loads, durationS } = describedWorkload(workload, models);
   return loads.reduce((sum, { rps }) => sum + rps * durationS, 0);
@@ -165,6 +175,11 @@ class UntilEnd implements Arrivals {
   }
 }
 
+/**
+ * rescaledSource gives a trace with the mean rate that its model is planned for, times the factor; where it is for all
+ * models, with the sum of their rates.
+ * @throws InputError where the trace has no mean rate, or cannot have that one
+ */
 export function rescaledSource(source: TraceSource, models: LoadedModels, factor: number): TraceSource {
   const planned = plannedRates(models, factor);
   const wanted =
@@ -174,12 +189,18 @@ export function rescaledSource(source: TraceSource, models: LoadedModels, factor
   return { ...source, trace: rescaledTrace(source.trace, { meanRps: wanted }) };
 }
 
-/** wholeNs gives the duration of whole traces in nanoseconds. */
+/**
+ * wholeNs gives the instant in nanoseconds at which the last of the traces ends: just after its last arrival, or at the
+ * end of its last interval. There must be at least one trace.
+ */
 export function wholeNs(sources: readonly TraceSource[]): number {
   return Math.max(...sources.map(({ trace }) => endNs(trace)));
 }
 
-/** silenceNs is how long nothing can arrive at the end of a workload, because its traces end before it does. */
+/**
+ * silenceNs gives for how many nanoseconds nothing can arrive at the end of a workload, because its traces end before
+ * it does. It is 0 for drawn arrivals.
+ */
 export function silenceNs(workload: Workload): number {
   return workload.kind === 'trace' ? Math.max(0, workload.durationNs - wholeNs(workload.sources)) : 0;
 }

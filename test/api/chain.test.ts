@@ -298,7 +298,7 @@ describe('partitionModelFile()', () => {
     expect(await validateFiles([at('cut.profile.json')])).toMatchObject([{ ok: true }]);
   });
 
-  it('replaces a folder of blocks, and refuses one with other files before it measures', async () => {
+  it('replaces an earlier folder of blocks, but refuses a folder that holds other files, before it reads the model', async () => {
     const again = {
       ...options,
       boundary: 'exact' as const,

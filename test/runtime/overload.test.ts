@@ -165,7 +165,7 @@ describe('a server with more large requests than it can serve', () => {
     expect(text).toMatch(/HTTP\/1\.1 200 OK[\s\S]*"live":true}$/);
   });
 
-  it('answers a slow client before its body has arrived', async () => {
+  it('refuses a slow client with 503 before its body has arrived', async () => {
     const reply = await overloaded(() =>
       turnedAway(async () => {
         const headers = { 'content-length': '900000' };

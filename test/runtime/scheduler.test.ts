@@ -34,7 +34,7 @@ describe('liveScheduler()', () => {
     ).toThrow('reservation with tables=busy-until replays the published simulator, and is only simulated');
   });
 
-  it('applies choices, and refuses all wrong ones at once', () => {
+  it('applies --policy choices, and reports all wrong choices in one error', () => {
     const topology = topologyWith(100);
     expect(liveScheduler({ policy: ['drop=never'] }, topology).policy.drop).toEqual({ kind: 'never' });
     const wrong = () => liveScheduler({ policy: ['drop=x', 'speed=2'] }, topology);

@@ -146,7 +146,7 @@ describe('startServer() under driveLoad()', () => {
   });
 
   // A busy machine may take so much longer that requests are dropped, so this is tried again.
-  it('answers requests late, rather than drop them, while lateness is the exception', {
+  it('answers the late requests of a short burst, rather than drop them, while few of the last requests missed their SLO', {
     retry: 3,
   }, async () => {
     // Eight requests come at once to devices that take one at a time. Some wait longer than the SLO, but none
@@ -219,7 +219,7 @@ describe('startServer() under driveLoad()', () => {
     expect(after.answered).toBe(after.sent);
   });
 
-  it('runs batches in the order in which they are handed to a busy device, and retries those of a killed device', async () => {
+  it('runs handed-over batches in order, so that the log replays to the same decisions, also after a device was killed', async () => {
     const { server, folder, log, lost } = await serveAndLose(2, 'reactive');
     const load = { rps: 200, durationS: 0.5, arrivals: 'uniform', seed: 1, inputs, check } as const;
     const report = await driveLoad(server.url, load);

@@ -41,7 +41,7 @@ function infer(): Promise<Response> {
 const unfinished = `POST ${INFER} HTTP/1.1\r\nhost: x\r\ncontent-length: 900000\r\n\r\n  `;
 
 describe('a server whose clients do not send what they announce', () => {
-  it('refuses bodies beyond its memory, and serves again once the others have run out of time', async () => {
+  it('refuses a body while two unfinished ones fill its memory, and serves again once those have timed out', async () => {
     const slow = await Promise.all([opened(unfinished), opened(unfinished)]);
     await sleep(50);
     const refused = await infer();

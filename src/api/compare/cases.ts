@@ -30,8 +30,10 @@ export interface CompareCase {
 const MOST_ROWS = 1000;
 
 /**
- * compareCases lists every case of a comparison, ordered by mix, then SLO, then margin.
- * @throws InputError with every fault of the mixes and sweeps
+ * compareCases lists every case of a comparison, ordered by mix, then SLO, then margin. Equal mixes count once. Without
+ * mixes and budget, every case has the spec's own cluster. A swept margin replaces all margins of the spec.
+ * @throws InputError with every fault of the mixes and sweeps, also where there are none of either, or more than 1000
+ *   cases
  */
 export function compareCases(loaded: LoadedPooled, asked: CompareCases): CompareCase[] {
   const told: Fault[] = [];

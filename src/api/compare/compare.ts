@@ -49,10 +49,12 @@ export interface Comparison {
 }
 
 /**
- * compareSpec plans one spec for several clusters, SLOs or margins, side by side on solver threads. Rows come
- * in the order of the cases, whichever ends first. A case without a plan is a row that says why.
- * @throws InputError with all faults of spec, cluster, profiles, mixes and sweeps, or where the output would
- *   replace one of the files
+ * compareSpec plans one spec for several clusters, SLOs or margins, side by side on solver threads, and writes the
+ * comparison where an output is named. Rows come in the order of the cases, whichever ends first. A case without a plan
+ * has a row with its status and reasons. A case that an abort left unsolved has none.
+ * @throws InputError with all faults of spec, cluster, profiles, mixes and sweeps, where more than 1000 cases are asked
+ *   for, or where the output ends in neither `.json` nor `.csv` or would replace one of the files; MissingError where
+ *   files are only missing
  */
 export async function compareSpec(path: string, options: CompareOptions): Promise<Comparison> {
   const { output, mixFile } = options;

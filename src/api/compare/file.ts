@@ -24,6 +24,7 @@ export interface ComparisonDocument {
   readonly rows: readonly CompareRow[];
 }
 
+/** comparisonDocument makes the document of a comparison. It is complete where each of the `cases` has a row. */
 export function comparisonDocument(
   rows: readonly CompareRow[],
   cases: number,
@@ -34,7 +35,8 @@ export function comparisonDocument(
 }
 
 /**
- * refuseUnknownEnding allows only `.json` and `.csv`.
+ * refuseUnknownEnding refuses to write a comparison to a path that ends in neither `.json` nor `.csv`. Capitals count
+ * as small letters.
  * @throws InputError where the path ends in neither
  */
 export function refuseUnknownEnding(path: string): void {
@@ -43,8 +45,8 @@ export function refuseUnknownEnding(path: string): void {
 }
 
 /**
- * saveComparison writes a comparison as JSON or CSV, by the ending of its name. The file appears whole or not
- * at all.
+ * saveComparison writes a comparison as CSV where the name ends in `.csv`, and else as JSON. The CSV has the rows
+ * alone, without figures by model and utilisations by class. The file appears whole or not at all.
  */
 export async function saveComparison(path: string, document: ComparisonDocument): Promise<void> {
   const text = /\.csv$/i.test(path) ? csvText(document.rows) : jsonText(document);

@@ -27,7 +27,10 @@ export interface WrittenMix {
   readonly at: string;
 }
 
-/** parseMix reads a mix. It adds faults to `told`, and gives no mix then. */
+/**
+ * parseMix reads a mix such as `L4=25,T4=75`: classes of the cluster, each once, and at least one GPU in all.
+ * @returns a list of the one mix, or an empty list where it added faults to `told`
+ */
 export function parseMix({ text, at }: WrittenMix, { devices }: Cluster, told: Fault[]): Mix[] {
   const mix: Record<string, number> = {};
   const wrong: string[] = [];
@@ -45,8 +48,8 @@ export function parseMix({ text, at }: WrittenMix, { devices }: Cluster, told: F
 }
 
 /**
- * withMix gives a cluster the GPUs of a mix. Classes that the mix leaves out have none, and no GPU counts as
- * taken.
+ * withMix gives a copy of a cluster with the GPUs of a mix. Classes that the mix leaves out have none, and no GPU
+ * counts as taken.
  */
 export function withMix(cluster: Cluster, mix: Mix): Cluster {
   const devices = Object.entries(cluster.devices).map(([name, { taken: _, ...device }]) => {
@@ -62,12 +65,15 @@ interface PricedClass {
 }
 
 /**
- * budgetMixes lists the mixes that a budget buys and that are worth comparing. These are the mixes to which
- * no GPU can be added, since one more GPU never serves less. The cheapest class takes what the others leave
- * of the budget. The others go in steps of s GPUs (and to the most that can be bought), with the smallest s
- * that gives at most `MOST_BUDGET_MIXES` mixes. With s = 1 every such mix is listed. The cluster's own counts
- * do not matter, because the question is what to buy.
+ * budgetMixes lists the mixes that a budget buys and that are worth comparing. These are the mixes to which no GPU can
+ * be added, since one more GPU never serves less. The cheapest class takes what the others leave of the budget. The
+ * others go in steps of s GPUs (and to the most that can be bought), with the first s that gives at most
+ * `MOST_BUDGET_MIXES` (60) mixes; s is tried from 1 to 10, then grows by about a tenth. With s = 1 every such mix is
+ * listed. Classes that no model can use are left out. The cluster's own counts do not matter, because the question is
+ * what to buy.
  * @param budget per hour, in the unit of `hourlyCost`
+ * @returns no mix where faults were added to `told`: a class has no price above 0, no class can be used, or the budget
+ *   buys no GPU
  */
 export function budgetMixes(loaded: LoadedPooled, budget: number, told: Fault[]): Mix[] {
   const classes = pricedClasses(loaded, told);
@@ -90,7 +96,7 @@ export function budgetMixes(loaded: LoadedPooled, budget: number, told: Fault[])
   }
 }
 
-/** allowsClass says whether a model's `only` and `not` let it use a class. */
+/** allowsClass says whether a model's `only` and `not` let it use a class. An empty `only` allows every class. */
 export function allowsClass({ only = [], not = [] }: PooledSpecModel, name: string): boolean {
   return (only.length === 0 || only.includes(name)) && !not.includes(name);
 }

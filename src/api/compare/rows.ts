@@ -53,6 +53,7 @@ export function refusedRow(asked: CompareCase, reasons: readonly string[]): Comp
   return { ...headOf(asked), status: 'infeasible', reasons };
 }
 
+/** rowOf makes the row of a case that was solved. Of a search that found no plan in time it has the status alone. */
 export function rowOf(asked: CompareCase, outcome: PooledOutcome): CompareRow {
   switch (outcome.status) {
     case 'infeasible':
@@ -122,7 +123,9 @@ interface Priced {
 }
 
 /**
- * withFrontier marks the frontier among the mixes of each SLO and margin. It marks nothing where there is only one mix.
+ * withFrontier gives the rows with `frontier`, which says whether a row is on the frontier of its SLO and margin. Plans
+ * that maximise throughput are compared by the objective's value, and others by the throughput of all models. A row
+ * without a cost, or alone at its SLO and margin, gets no mark.
  */
 export function withFrontier(rows: readonly CompareRow[]): CompareRow[] {
   const groups = new Map<string, CompareRow[]>();

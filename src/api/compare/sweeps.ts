@@ -24,7 +24,10 @@ const MOST_STEPS = 200;
 /** SWEEP matches `slo=2x..10x:9`, `slo=50ms..200ms`, `slo=5x` and `margin=0..0.6:7`. */
 const SWEEP = /^(slo|margin)=(\d*\.?\d+)(x|ms|s)?(?:\.\.(\d*\.?\d+)(x|ms|s)?)?(?::(\d+))?$/;
 
-/** sweepOf reads the sweeps. Each kind may be given once. */
+/**
+ * sweepOf reads sweeps such as `slo=2x..10x:9`, and adds their faults to `told`. Each kind may be given once. Without a
+ * number of points, a range of SLOs has 9, a range of margins 7, and a single value 1; at most 200 are valid.
+ */
 export function sweepOf(texts: readonly string[], told: Fault[]): { slo?: Range; margin?: Range } {
   const ranges: { slo?: Range; margin?: Range } = {};
   for (const text of texts) {
@@ -76,14 +79,18 @@ function pointsOf({ from, to, steps }: Range): number[] {
   return evenlySpaced(from, to, steps);
 }
 
-/** marginsOf lists the margins of a sweep, as parts of the SLO. */
+/**
+ * marginsOf lists the margins of a sweep as parts of the SLO, evenly spaced, with both ends; a single point is the
+ * first end.
+ */
 export function marginsOf(range: Range): number[] {
   return pointsOf(range);
 }
 
 /**
- * slosOf lists the SLOs of a sweep: the same for every model, or multiples of each model's fastest latency
- * (PPipe, section 7.6).
+ * slosOf lists the SLOs of a sweep in milliseconds, evenly spaced, with both ends: the same for every model, or, with
+ * the unit `x`, multiples of each model's fastest latency at batch 1 (PPipe, section 7.6). A model without such a
+ * latency adds a fault to `told`, and its SLOs are NaN.
  */
 export function slosOf({ spec, cluster, profiles }: LoadedPooled, range: Range, told: Fault[]): SloPoint[] {
   const points = pointsOf(range);
@@ -103,8 +110,9 @@ export function slosOf({ spec, cluster, profiles }: LoadedPooled, range: Range, 
 }
 
 /**
- * fastestLatencyMs gives the latency of the whole model at batch 1 on its fastest class: on a whole GPU, with
- * its blocks one after another.
+ * fastestLatencyMs gives the sum of the model's block latencies at batch 1 on its fastest class, at the smallest
+ * virtual size that was measured there. Blocks that were not measured count as 0. It is undefined where no class has
+ * batch 1.
  */
 function fastestLatencyMs(profile: Profile, classes: readonly string[]): number | undefined {
   const sums = classes.flatMap((name) => {

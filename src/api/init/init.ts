@@ -50,10 +50,11 @@ export interface InitSpec {
 
 /**
  * initSpec begins a spec from profiles: their classes, a count for each, an SLO for each model, and every field that a
- * spec may have, with an explanation. `plan solve` can read it as it is.
- * @param paths profiles, or models whose profile has the name that `plan profile` gives it
- * @throws InputError with every fault of the profiles and options, also where a file would be replaced; MissingError
- *   where only files or profiles are missing
+ * spec may have, with an explanation. It writes the spec and the cluster where they are named. `plan solve` can read
+ * them as they are.
+ * @param paths profiles, or models (`.onnx`) whose profile lies in the working folder under its default name
+ * @throws InputError with every fault of the profiles and options, where a file exists and `force` is not set, or where
+ *   one would replace an input; MissingError where only files or profiles are missing
  */
 export async function initSpec(paths: readonly string[], options: InitOptions): Promise<InitSpec> {
   const { output, cluster, slo } = options;

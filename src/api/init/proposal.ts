@@ -21,7 +21,10 @@ export interface ProposedModel {
   readonly sloMs: number;
   /** The reason for the SLO; absent where a person gave it. */
   readonly from?: SloReason;
-  /** A rate that one device of the fastest class can serve; undefined where nothing was measured. */
+  /**
+   * Half of the requests per second that one device of the fastest class serves at its smallest batch size, to two
+   * digits; undefined where nothing was measured.
+   */
   readonly rps: number | undefined;
   readonly fastest: string | undefined;
 }
@@ -50,7 +53,11 @@ interface Cell {
   readonly blocksUs: number | undefined;
 }
 
-/** proposedClasses gives the classes of all profiles, in the order in which they are met. */
+/**
+ * proposedClasses gives the classes of all profiles, in the order in which they are met. A class that two profiles
+ * measured at other virtual sizes only has no virtual size. Memory and slowdown are those of the first profile with
+ * any.
+ */
 export function proposedClasses(profiles: readonly Profile[]): ProposedClass[] {
   const names = [...new Set(profiles.flatMap(({ devices }) => Object.keys(devices)))];
   return names.map((name) => {
@@ -68,7 +75,11 @@ export function proposedClasses(profiles: readonly Profile[]): ProposedClass[] {
   });
 }
 
-/** proposedModel proposes an SLO for the model of a profile, unless one is given. */
+/**
+ * proposedModel describes the model of a profile, with the SLO that is given. By default it is five times the fastest
+ * latency at the smallest batch size, rounded up to 0.1 ms; where no plan could meet that, five times the fastest sum
+ * of block latencies. It is 0 where nothing was measured.
+ */
 export function proposedModel({ value, path }: Loaded<'profile'>, sloMs: number | undefined): ProposedModel {
   const cells = cellsOf(value);
   const fastest = leastBy(cells, ({ wholeUs, blocksUs }) => wholeUs ?? blocksUs);

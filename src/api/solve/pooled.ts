@@ -34,7 +34,8 @@ export interface LoadedProblem {
 
 /**
  * loadProblem reads a pooled spec, its cluster and its profiles, and resolves it.
- * @throws InputError with every fault of the spec, else of the files it names, else of how they fit together
+ * @throws InputError with every fault of the spec, else of the files it names, else of how they fit together;
+ *   MissingError where files are only missing
  */
 export async function loadProblem(path: string): Promise<LoadedProblem> {
   const { spec, cluster, profiles, read, inputs } = await loadPooled(path);
@@ -43,8 +44,9 @@ export async function loadProblem(path: string): Promise<LoadedProblem> {
 }
 
 /**
- * loadPooled reads a pooled spec, its cluster and its profiles.
- * @throws InputError with every fault of the spec, else of the files it names
+ * loadPooled reads a pooled spec, its cluster and its profiles. A profile that several models name is read once.
+ * @throws InputError with every fault of the spec, else of the files it names; MissingError where files are only
+ *   missing
  */
 export async function loadPooled(path: string): Promise<LoadedPooled> {
   const spec = await loadArtifact(path, ['pooled']);

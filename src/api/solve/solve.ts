@@ -79,11 +79,13 @@ const LITERAL_COPIES = 2;
 const LITERAL_WORK = 1000;
 
 /**
- * solveSpec solves a spec and writes the plan. The search runs on its own thread, so that progress is shown
- * and an abort is heard.
+ * solveSpec solves a spec, and writes the plan where an output is named. With `explain` the plan is written again
+ * afterwards, with what one GPU more of each class would give. The search runs on its own thread, so that progress is
+ * shown and an abort is heard.
  * @param path a spec of kind `pooled`
- * @throws InputError with all faults of spec, cluster and profiles, or where the output would replace one of
- *   them; MissingError where a file is missing
+ * @throws InputError with all faults of spec, cluster and profiles, where the output would replace one of them, where
+ *   `baseline` stands with `explain` or the literal formulation, or where the latter would have more than 4000 binary
+ *   choices; MissingError where a file is missing
  */
 export async function solveSpec(path: string, options: SolveOptions = {}): Promise<Solved> {
   refuseTogether(options);
@@ -127,7 +129,7 @@ async function refuseLarge(path: string, { problem }: LoadedProblem): Promise<vo
   );
 }
 
-/** searchLimits turns options into limits as a solver thread takes them. */
+/** searchLimits turns options into limits as a solver thread takes them: the time in milliseconds, not seconds. */
 export function searchLimits({ gap, work, timeLimit }: SolveLimits): SearchLimits {
   return {
     ...(gap === undefined ? {} : { gap }),
@@ -218,8 +220,9 @@ function withOneMore(plan: PooledPlan, { classes }: PlanExplanation): PooledPlan
 }
 
 /**
- * missedWhatWasAsked says whether a limit or a gap that a person asked for was missed. A default search that ends with
- * a gap has missed none.
+ * missedWhatWasAsked says whether a plan's gap is larger than the gap that a person asked for, or a limit that a person
+ * set ended the search. Defaults do not count.
+ * @param limit the limit that ended the search, such as `work` or `time`
  */
 export function missedWhatWasAsked(limit: string | undefined, gap: number, options: SolveLimits): boolean {
   if (options.gap !== undefined && gap > options.gap) return true;

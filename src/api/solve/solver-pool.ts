@@ -14,7 +14,7 @@ export class SolverPool {
   }
 
   /**
-   * run does one job to its end.
+   * run does one job to its end. Where the pool's signal aborts, the search ends with what it has.
    * @throws InputError where the planner refuses its input
    */
   run<K extends Kind>(
