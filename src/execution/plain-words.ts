@@ -12,8 +12,8 @@ const SOURCE_LINE =
   /(?<![^\s:'"([])(?:[A-Za-z]:)?[\\/](?=[^\s:'"([]*onnxruntime)[^\s:'"([]*\.(?:cc|cpp|cu|h|hpp|inl):\d+ /;
 
 /**
- * plainWords gives the part of an ONNX Runtime message that a person can use: its first line, at most of readable
- * length, without the place in the source where it arose.
+ * plainWords gives the part of an ONNX Runtime message that a person can use: its first line without the place in the
+ * source where it arose, cut to 1,000 characters.
  */
 export function plainWords(message: string): string {
   let words = firstLine(message).slice(0, MOST_READ);

@@ -36,7 +36,8 @@ export const NS_PER_MS = 1e6;
 export const NS_PER_S = 1e9;
 
 /**
- * shareOf gives a share in [0, 1]. Rounding errors of a sum may exceed the whole, so the share is at most 1.
+ * shareOf gives part / whole as a share, 0 where the whole is 0. A sum may exceed the whole by rounding, so the share
+ * is cut to 1.
  */
 export function shareOf(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.min(1, part / whole);
