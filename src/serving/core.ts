@@ -2,9 +2,9 @@
  * ServingCore is a scheduler as its driver sees it. The driver tells it what happened and when, and the core
  * appends its decisions to the buffer it was made with.
  *
- * Times, deadlines among them, are integer nanoseconds since the run began, and they never go back. A driver
- * tells all events of an instant, then calls `decide` once. It then carries out every decision and clears the buffer before it tells
- * anything more. Until then, no number (of a request, task or batch) that a decision names is used again.
+ * Times, deadlines among them, are integer nanoseconds since the run began, and they never go back. A driver tells
+ * all events of an instant, then calls `decide` once. It then carries out every decision and clears the buffer before
+ * it tells anything more. Until then, no number (of a request, task or batch) that a decision names is used again.
  *
  * A request of n rows is n tasks. Each task is at one partition at a time and passes the pools of one
  * pipeline one after the other. The request is answered when all its tasks have ended. Tasks do not fork:

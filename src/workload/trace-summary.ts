@@ -56,7 +56,7 @@ export interface IntervalSummary {
   readonly silenceFromS: number;
 }
 
-/** summarizeTrace describes a trace. It takes 8 bytes for each arrival besides the trace. */
+/** summarizeTrace describes a trace, in windows of `windowS` seconds. It takes 8 more bytes for each arrival. */
 export function summarizeTrace(trace: Trace, windowS: number): TraceSummary {
   const rps = meanRps(trace);
   const gaps = trace.kind === 'arrivals' ? gapsOf(trace.timesNs) : undefined;

@@ -33,7 +33,10 @@ const MOST_FIELD_NUMBER = 2 ** 29 - 1;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const encoder = new TextEncoder();
 
-/** fieldsOf lists the fields of a message in file order. It reads tags and lengths only, never inside a value. */
+/**
+ * fieldsOf lists the fields of a message in file order. It reads tags and lengths only, never inside a value.
+ * @throws WireError, on the way, where the bytes are no fields
+ */
 export function* fieldsOf(message: Uint8Array): Generator<Field> {
   let at = 0;
   while (at < message.length) {
@@ -106,7 +109,10 @@ function longVarint(message: Uint8Array, from: number, end: number): number {
   return Number(BigInt.asIntN(64, value));
 }
 
-/** payloadOf gives the value of a length-delimited field: a view into the message, not a copy. */
+/**
+ * payloadOf gives the value of a length-delimited field: a view into the message, not a copy.
+ * @throws WireError where the field is of another wire type, as `numberOf`, `textOf` and `numbersOf` do
+ */
 export function payloadOf(message: Uint8Array, field: Field): Uint8Array {
   if (field.wireType !== LENGTH_DELIMITED) throw new WireError(mistyped(field));
   return message.subarray(field.from, field.end);
