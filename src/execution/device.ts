@@ -1,6 +1,7 @@
 import { type Fault, InputError } from '../artifacts/index.js';
 import { hostThreads } from './host.js';
 
+/** PROVIDERS lists the execution providers of ONNX Runtime that a device can have. */
 export const PROVIDERS = ['cpu', 'webgpu', 'cuda', 'tensorrt', 'coreml', 'dml'] as const;
 /** Provider names an execution provider of ONNX Runtime. */
 export type Provider = (typeof PROVIDERS)[number];

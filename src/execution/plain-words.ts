@@ -6,7 +6,7 @@ const MOST_CHARACTERS = 1000;
 const MOST_READ = 64 * MOST_CHARACTERS;
 /**
  * ONNX Runtime begins some messages with the line of its own source where they arise, on the machine that built it. A
- * message repeats names of the model's author, so the pattern has one place to begin in each word: it takes linear time.
+ * message repeats names of the model's author, so the pattern has one place to begin in each word: time is linear.
  */
 const SOURCE_LINE =
   /(?<![^\s:'"([])(?:[A-Za-z]:)?[\\/](?=[^\s:'"([]*onnxruntime)[^\s:'"([]*\.(?:cc|cpp|cu|h|hpp|inl):\d+ /;

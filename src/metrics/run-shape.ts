@@ -43,6 +43,7 @@ export function shareOf(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.min(1, part / whole);
 }
 
+/** sumOf adds up the values from index `from` to before `end`. */
 export function sumOf(values: ArrayLike<number>, from = 0, end = values.length): number {
   let sum = 0;
   for (let i = from; i < end; i++) sum += values[i] as number;

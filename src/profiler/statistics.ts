@@ -27,6 +27,7 @@ export function figureOf(durationsUs: readonly number[]): Figure {
   return { medianUs: roundUs(median), p95Us: roundUs(p95), runs: sorted.length, spread };
 }
 
+/** roundUs rounds µs to whole nanoseconds. */
 export function roundUs(us: number): number {
   return Math.round(us * 1000) / 1000;
 }

@@ -58,8 +58,8 @@ export class EventQueue {
    * @param at integer nanoseconds
    * @param priority 0 … 15
    * @param event any 32-bit integer, handed back by `take`
-   * @throws InputError past 104 days, where a double no longer holds every whole nanosecond; RangeError for any other
-   *   time or priority that is none
+   * @throws InputError past 104 days, where a double no longer holds every whole nanosecond; RangeError for a
+   *   time that is no whole number, and for another priority
    */
   schedule(at: number, priority: number, event: number): void {
     if (!Number.isSafeInteger(at) || !(priority >= 0 && priority < PRIORITIES)) refuse(at, priority);

@@ -38,7 +38,7 @@ export interface WindowSummary {
 
 export interface GapSummary {
   readonly meanS: number;
-  /** The standard deviation over the mean, also called burstiness: 0 is even, 1 is as Poisson; absent for a mean of 0. */
+  /** The standard deviation over the mean, also called burstiness: 0 is even, 1 is Poisson; absent for a mean of 0. */
   readonly cv?: number;
   readonly p50S: number;
   readonly p99S: number;

@@ -44,6 +44,7 @@ export function quoted(text: string): string {
   return JSON.stringify(short(text));
 }
 
+/** short cuts a text to 58 characters, the last of them an ellipsis, where it has more than 60. */
 export function short(text: string): string {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }

@@ -123,15 +123,18 @@ export function rawField(message: Uint8Array, field: Field): Uint8Array {
   return message.subarray(field.start, field.end);
 }
 
+/** numberOf reads a varint field as a signed number (`varintAt`). @throws WireError for another wire type */
 export function numberOf(message: Uint8Array, field: Field): number {
   if (field.wireType !== VARINT) throw new WireError(mistyped(field));
   return varintAt(message, field.from);
 }
 
+/** textOf reads a field as text. @throws WireError for another wire type, or bytes that are not UTF-8 */
 export function textOf(message: Uint8Array, field: Field): string {
   return decodeText(payloadOf(message, field));
 }
 
+/** decodeText reads bytes as UTF-8. @throws WireError where they are none */
 export function decodeText(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
@@ -178,6 +181,7 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
+/** varintBytes writes an integer as a varint: a negative one as its 64-bit two's complement. */
 export function varintBytes(value: number): Uint8Array {
   const bytes: number[] = [];
   let left = BigInt.asUintN(64, BigInt(value));

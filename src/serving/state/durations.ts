@@ -103,7 +103,7 @@ export class Durations {
 
   /**
    * relax moves the expected times of a pool and of all later pools of its pipeline one step (the correction's
-   * `weight`) towards the plan, and never above what they are. It is called where the record of these pools has long
+   * `weight`) towards the plan, where they are above it. It is called where the record of these pools has long
    * kept the pipeline from work that the plan allows. Without it nothing would be executed there, and nothing would
    * show that the pools have recovered.
    */
