@@ -17,7 +17,7 @@ const MOST_OFFERS = 128;
  * table holds them all: devices first, then uplinks, then downlinks.
  *
  * A stage goes to the device that the batch could leave first: where its execution has ended and, but for the
- * last stage, its server's uplink is free. If only the end of the execution counted (A.3 as printed), an idle
+ * last stage, its server's uplink is free. If only the end of the execution counted (PPipe A.3 as printed), an idle
  * device behind a crowded uplink would be chosen again and again.
  *
  * The devices of a pool are kept in the order in which they fall free for good, so a search ends at the first

@@ -56,7 +56,7 @@ export class ReservationTable {
   }
 
   /**
-   * earliestCommonSlot is the earliest start at which both resources are free for `length` nanoseconds (A.3,
+   * earliestCommonSlot is the earliest start at which both resources are free for `length` nanoseconds (PPipe A.3,
    * earliestSlot).
    */
   earliestCommonSlot(one: number, other: number, from: number, length: number): number {

@@ -245,7 +245,7 @@ export class ReservationCore implements ServingCore {
   }
 
   /**
-   * serve repeats Algorithm 1 until the oldest request waits.
+   * serve repeats PPipe Algorithm 1 until the oldest request waits.
    * @returns when to look at the queue again
    */
   private serve(at: number, model: number): number {
