@@ -48,7 +48,10 @@ export async function sessionLayerTimes(
   return attribute(model, plain, full);
 }
 
-/** attribute is the pure part of `sessionLayerTimes`. */
+/**
+ * attribute is the pure part of `sessionLayerTimes`: it gives the times of `full`, the optimized session, to the
+ * original nodes, in the ratio of their times in `plain`, the unoptimized one.
+ */
 export function attribute(model: OnnxModel, plain: NodeTimings, full: NodeTimings): LayerTimes {
   const quiet = quietRuns(full.runUs);
   const runUs = mean(quiet.map((run) => full.runUs[run]!));

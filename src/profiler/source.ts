@@ -155,7 +155,7 @@ function shortFile(path: string, copy: ExternalCopy): InputError {
   return new InputError(`read external data ${path}`, [fault(message)]);
 }
 
-/** writeModel writes a temporary model. @returns its path */
+/** writeModel writes a model as `<name>.onnx` in a folder; a file of that name is replaced. @returns its path */
 export async function writeModel(folder: string, name: string, bytes: Uint8Array): Promise<string> {
   const path = join(folder, `${name}.onnx`);
   await writeFile(path, bytes);

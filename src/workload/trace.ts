@@ -89,7 +89,7 @@ export function traceArrivals(trace: Trace, spread: Spread, model = 0): Arrivals
   return new DrawnArrivals({ process, stream, model, load: countLoad(trace, cv), uniformOffset: 0.5 });
 }
 
-/** requestsInTrace gives the number of requests of a trace. */
+/** requestsInTrace gives the number of requests of a trace; a rescaled trace of counts may have parts of one. */
 export function requestsInTrace(trace: Trace): number {
   return trace.kind === 'counts' ? sum(trace.counts) : trace.timesNs.length;
 }
