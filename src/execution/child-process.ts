@@ -17,7 +17,7 @@ export interface Child {
   readonly socket: Socket;
   /** The cores that it is pinned to; undefined where it is not pinned. */
   readonly cores: readonly number[] | undefined;
-  /** The last lines that it wrote to stdout or stderr. */
+  /** The last lines that it wrote to stdout or stderr: at most 12, in at most 2,000 characters, without colours. */
   lastWords(): string;
   /** Resolves when the child is gone and all its output has been read. */
   readonly exited: Promise<Exit>;
@@ -28,8 +28,10 @@ const KEPT_LINES = 12;
 const KEPT_CHARACTERS = 2000;
 
 /**
- * startChild starts the child process of a virtual GPU, pinned with `taskset` where the system has it. The child is
- * in a process group of its own, so that a terminal's Ctrl-C reaches the parent alone.
+ * startChild starts the child process of a virtual GPU that is 1/`virtual` of its device. The child is pinned to the
+ * cores where the system has `taskset` and allows them all, and unpinned otherwise. It is in a process group of its
+ * own, so that a terminal's Ctrl-C reaches the parent alone.
+ * @throws ExecutionError when the system allows no more open files or processes
  */
 export function startChild(device: Device, virtual: number, cores: readonly number[] | undefined): Child {
   const entry = createRequire(import.meta.url).resolve('#dist/src/execution/child.js');

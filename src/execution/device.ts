@@ -1,6 +1,7 @@
 import { type Fault, InputError } from '../artifacts/index.js';
 import { hostThreads } from './host.js';
 
+/** PROVIDERS lists the execution providers of ONNX Runtime that a device can have. */
 export const PROVIDERS = ['cpu', 'webgpu', 'cuda', 'tensorrt', 'coreml', 'dml'] as const;
 /** Provider names an execution provider of ONNX Runtime. */
 export type Provider = (typeof PROVIDERS)[number];
@@ -90,7 +91,10 @@ export function deviceText(device: Device): string {
   return `${device.provider}${argument === undefined ? '' : `:${argument}`}${slowdown}`;
 }
 
-/** virtualThreads gives the CPU threads of a virtual GPU that is 1/v of the device; 1 for devices other than CPUs. */
+/**
+ * virtualThreads gives the CPU threads of a virtual GPU that is 1/`virtual` of the device, rounded down and at least 1.
+ * A CPU without a number of threads has all of the host's. For other devices the answer is 1.
+ */
 export function virtualThreads(device: Device, virtual = 1): number {
   return device.provider === 'cpu' ? Math.max(1, Math.floor((device.threads ?? hostThreads()) / virtual)) : 1;
 }
@@ -98,7 +102,7 @@ export function virtualThreads(device: Device, virtual = 1): number {
 /**
  * checkThreads says what is wrong with using these devices at once: more CPU threads than the host has, or a CPU whose
  * threads do not divide into its virtual GPUs. `count` is the number of whole devices, each with all `virtual` parts
- * running.
+ * running. The list is empty where nothing is wrong; devices other than CPUs are not looked at.
  */
 export function checkThreads(
   devices: readonly { device: Device; virtual: number; count: number }[],

@@ -1,4 +1,4 @@
-/** firstLine gives the line of an error that a person is shown, without the last output of a process that ended. */
+/** firstLine gives the first line of a text, trimmed: of an error, the part above the last output of a process. */
 export function firstLine(text: string): string {
   return text.trim().split('\n')[0]?.trim() ?? '';
 }

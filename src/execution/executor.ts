@@ -49,7 +49,7 @@ export interface NodeTimings {
 
 export interface NodeTimingOptions {
   readonly runs: number;
-  /** The number of runs before those that count. */
+  /** The number of runs before those that count; 1 by default. `optimization` is `all` by default. */
   readonly warmupRuns?: number;
   readonly optimization?: Optimization;
 }
@@ -57,8 +57,9 @@ export interface NodeTimingOptions {
 /**
  * Executor is a virtual GPU: one child process with its sessions. It handles requests in the order in which they are
  * made; while one runs, the next is already sent over. A request rejects with ExecutionError when it fails or the child
- * ends. The memory of feeds must not be changed until their request is answered. An idle executor does not keep the
- * program running, and a program that ends takes its executors with it.
+ * ends (OutOfMemoryError where memory ran out), and with InputError when a feed is not in the array of its dtype. The
+ * memory of feeds must not be changed until their request is answered. An idle executor does not keep the program
+ * running, and a program that ends takes its executors with it.
  */
 export interface Executor {
   readonly name: string;
@@ -70,26 +71,27 @@ export interface Executor {
   load(modelPath: string, options?: Partial<SessionChoice>): Promise<LoadedModel>;
   /** Runs a model once. Without `fetches` it returns every output that is a tensor. */
   run(model: number, feeds: Tensors, fetches?: readonly string[]): Promise<RunResult>;
-  /** Sends the feeds of a model for `measureRotation`; the child keeps them until the model is released. */
+  /** Sends a model's feeds for `measureRotation`. The child keeps them until others replace them or it is released. */
   hold(model: number, feeds: Tensors): Promise<void>;
   /**
    * Runs loaded models in turn inside the child, each on its held feeds: the first to the last, and again from the
-   * first. It times every run. All models get equally many runs, and each finds the caches as the others left them.
+   * first. It times every run after the warm-up. All models get equally many runs, and each finds the caches as the
+   * others left them. The answer has one entry per model, in the order of `models`.
    */
   measureRotation(models: readonly number[], stop: MeasureStop): Promise<Measured[]>;
   /** Times each node of a file's graph in a session of its own. Keep runs × nodes below 100,000. */
   nodeTimings(modelPath: string, feeds: Tensors, options: NodeTimingOptions): Promise<NodeTimings>;
   release(model: number): Promise<void>;
-  /** Releases everything and ends the child; kills it when it is not gone within the grace time. Never rejects. */
+  /** Releases everything and ends the child; kills it when it is not gone in the grace time (5 s). Never rejects. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
   /** Resolves when the child is gone, for whatever reason. */
   readonly exited: Promise<Exit>;
 }
 
 export interface ExecutorOptions {
-  /** v: the executor is 1/v of the device; of a CPU, that share of its threads. */
+  /** v, 1 by default: the executor is 1/v of the device; of a CPU, that share of its threads. */
   readonly virtual?: number;
-  /** The cores to pin it to; ignored where the system cannot pin. */
+  /** The cores to pin it to; ignored where the system cannot pin or does not allow one of them. */
   readonly cores?: readonly number[];
   /** The executor's name in errors; by default the device's text. */
   readonly name?: string;
@@ -102,9 +104,10 @@ const GRACE_MS = 5000;
 const START_MS = 60_000;
 
 /**
- * startExecutor starts an executor and its device's provider.
+ * startExecutor starts an executor and its device's provider, and runs a tiny model on it. Where a pinned child does
+ * not come up, it tries once more without pinning.
  * @throws MissingError when the provider is missing or cannot start (saying what is missing); ExecutionError when the
- *   child process ends, or does not start the provider within a minute
+ *   child process cannot be started, ends, or does not start the provider within a minute
  */
 export async function startExecutor(device: Device, options: ExecutorOptions = {}): Promise<Executor> {
   return (await openExecutor(device, options)).executor;
@@ -113,7 +116,7 @@ export async function startExecutor(device: Device, options: ExecutorOptions = {
 /** StartExecutor starts executors as `startExecutor` does, perhaps elsewhere. */
 export type StartExecutor = typeof startExecutor;
 
-/** openExecutor starts an executor and lists the providers of its build of ONNX Runtime. */
+/** openExecutor does as `startExecutor`, with the same errors, and lists the providers of its build of ONNX Runtime. */
 export async function openExecutor(
   device: Device,
   options: ExecutorOptions = {},

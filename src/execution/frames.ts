@@ -85,7 +85,10 @@ export function splitTensors(joined: Tensors, count: number): Tensors[] {
   return parts;
 }
 
-/** MessageReader puts chunks together into messages. `allocate` gives memory for payloads, perhaps more than asked. */
+/**
+ * MessageReader puts chunks together into messages, and calls `deliver` for each message that `push` completes.
+ * `allocate` gives memory for payloads, perhaps more than asked.
+ */
 export class MessageReader<Head> {
   #prefix = Buffer.alloc(PREFIX_BYTES);
   #header: Buffer | undefined;
@@ -140,7 +143,7 @@ export function uncleared(bytes: number): ArrayBuffer {
 const CLASS_BYTES = 64 * 1024;
 const MOST_KEPT = 4;
 
-/** BufferPool reuses payload memory. It rounds sizes up, so that similar batches share buffers, and keeps a few. */
+/** BufferPool reuses payload memory. It rounds sizes up to 64 KiB, so that similar batches share, and keeps four. */
 export class BufferPool {
   #kept: ArrayBuffer[] = [];
 

@@ -2,7 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 
-/** hostThreads gives the CPU threads that this process may use: by its affinity and, in a container, its quota. */
+/**
+ * hostThreads gives the CPU threads that this process may use: by its affinity and, in a container, its quota (rounded
+ * down). It is at least 1.
+ */
 export function hostThreads(): number {
   return Math.max(1, Math.min(availableParallelism(), Math.floor(cpuQuota() ?? Number.POSITIVE_INFINITY)));
 }
@@ -17,7 +20,7 @@ function cpuQuota(): number | undefined {
   }
 }
 
-/** parseCpuQuota reads the kernel's `cpu.max`: `<quota µs|max> <period µs>`. */
+/** parseCpuQuota reads CPUs from the kernel's `cpu.max`, `<quota µs|max> <period µs>`; undefined without a limit. */
 export function parseCpuQuota(text: string): number | undefined {
   const [quota = '', period = ''] = text.trim().split(' ');
   return /^\d+$/.test(quota) && Number(period) > 0 ? Number(quota) / Number(period) : undefined;

@@ -19,7 +19,10 @@ export interface End {
   readonly memory: { readonly why: string | undefined; readonly bytes: number } | undefined;
 }
 
-/** failureOfEnd says why requests fail after the end of an executor's child. */
+/**
+ * failureOfEnd says why requests fail after the end of an executor's child. Memory ran out where the memory guard says
+ * so, where a watched child was killed by somebody else, and where the child's last words are about memory.
+ */
 export function failureOfEnd(pid: number, { code, signal }: Exit, { words, killing, memory }: End): Failure {
   if (memory?.why !== undefined) return { why: memory.why, outOfMemory: true };
   // An executor that is watched is killed by nobody but the system, or a person.
@@ -39,7 +42,7 @@ function killedText(bytes: number): string {
 /** ONNX Runtime's arena names the piece of memory that it could not get. */
 const REFUSED_PIECE = /requested buffer of size (\d+)/;
 
-/** failureOfRefusal says why a request fails that the child answered with an error. */
+/** failureOfRefusal says why a request fails that the child answered with an error, and whether memory ran out. */
 export function failureOfRefusal(said: string): Failure {
   const piece = REFUSED_PIECE.exec(said)?.[1];
   if (piece === undefined) return outOfMemoryIfSo(plainWords(said), said);

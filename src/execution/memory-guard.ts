@@ -7,7 +7,7 @@ const RESERVE_SHARE = 0.1;
 const MOST_RESERVE_BYTES = 2 * 2 ** 30;
 
 export interface MemoryGuardOptions {
-  /** The most that the processes may hold; by default the memory available at the start, less a reserve. */
+  /** The most that the processes may hold; by default what is available at the start, less 10 % (at most 2 GiB). */
   readonly limitBytes?: number | undefined;
   /** These give the bytes that a process holds, and those that are available; by default they ask the system. */
   readonly held?: (pid: number) => number | undefined;
@@ -23,9 +23,10 @@ interface Watched {
 
 /**
  * MemoryGuard keeps child processes from taking memory until the system kills a process of its own choice. It kills the
- * largest child when all together pass the limit, or when the machine has almost no memory left. It looks every 50 ms
- * while there are children. Where the system does not say what another process holds (all but Linux), only the
- * machine's memory counts.
+ * largest child when all together pass the limit, or when the machine has less left than 5 % of what was available at
+ * the start (at most 1 GiB). It looks every 50 ms while there are children, and kills no other while the one that it
+ * killed is the largest. Where the system does not say what another process holds (all but Linux), only the machine's
+ * memory counts.
  */
 export class MemoryGuard {
   readonly limitBytes: number;

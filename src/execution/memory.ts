@@ -77,7 +77,7 @@ export function parseHeldBytes(status: string): number | undefined {
   return anonymous === undefined ? of('VmRSS') : anonymous + (of('RssShmem') ?? 0);
 }
 
-/** memoryText writes bytes as a person reads them: `850 MiB`, `1.25 GiB`, `12.5 GiB`. */
+/** memoryText writes bytes as a person reads them: `850 MiB` (rounded up), `1.25 GiB`, `12.5 GiB`. */
 export function memoryText(bytes: number): string {
   if (bytes < GIB) return `${Math.ceil(bytes / MIB)} MiB`;
   return `${(bytes / GIB).toFixed(bytes < 10 * GIB ? 2 : 1)} GiB`;

@@ -21,10 +21,10 @@ interface Timings {
 }
 
 /**
- * profiledTimings gives ONNX Runtime's own times of every node over several runs, and the optimized graph of the same
- * session, whose node names they carry (names that the optimizer makes differ from session to session). It writes files
- * to `request.folder`. Providers that compile the graph give no optimized one.
- * @throws when ONNX Runtime did not record every run: it keeps at most a million events
+ * profiledTimings gives ONNX Runtime's own times (µs) of every node over `request.runs` runs, and the optimized graph
+ * of the same session, whose node names they carry (names that the optimizer makes differ from session to session).
+ * It writes files to `request.folder`. Providers that compile the graph give no optimized one.
+ * @throws Error when ONNX Runtime did not record every run (it keeps at most a million events), and what it throws
  */
 export async function profiledTimings(
   request: Extract<Request, { op: 'nodeTimings' }>,
@@ -78,9 +78,9 @@ interface Run {
 }
 
 /**
- * readTrace makes a figure per node and run from a trace. A node's time is the host's. Where the provider timed a
- * node's kernels on the device (as WebGPU does), the device's time counts instead, since the host only hands the
- * kernels over.
+ * readTrace gives µs per run, and per node and run, from a trace, without the first `warmupRuns` runs. A node's time is
+ * the host's. Where the provider timed a node's kernels on the device (as WebGPU does), the device's time counts
+ * instead, since the host only hands the kernels over. Nodes inside an If, Loop or Scan are part of it.
  */
 export function readTrace(events: readonly TraceEvent[], warmupRuns: number): Timings {
   const runs = runsOf(events);

@@ -6,14 +6,14 @@ const MOST_CHARACTERS = 1000;
 const MOST_READ = 64 * MOST_CHARACTERS;
 /**
  * ONNX Runtime begins some messages with the line of its own source where they arise, on the machine that built it. A
- * message repeats names of the model's author, so the pattern has one place to begin in each word: it takes linear time.
+ * message repeats names of the model's author, so the pattern has one place to begin in each word: time is linear.
  */
 const SOURCE_LINE =
   /(?<![^\s:'"([])(?:[A-Za-z]:)?[\\/](?=[^\s:'"([]*onnxruntime)[^\s:'"([]*\.(?:cc|cpp|cu|h|hpp|inl):\d+ /;
 
 /**
- * plainWords gives the part of an ONNX Runtime message that a person can use: its first line, at most of readable
- * length, without the place in the source where it arose.
+ * plainWords gives the part of an ONNX Runtime message that a person can use: its first line without the place in the
+ * source where it arose, cut to 1,000 characters.
  */
 export function plainWords(message: string): string {
   let words = firstLine(message).slice(0, MOST_READ);

@@ -33,10 +33,12 @@ export type DeviceReport =
     };
 
 /**
- * probeDevices tries each device with a session of a tiny model in a child process of its own. A provider that is
- * listed but cannot start is therefore reported as unavailable, with its reason. By default it tries every provider,
- * with one device each.
+ * probeDevices tries each device with a session of a tiny model in a child process of its own, all at once. A provider
+ * that is listed but cannot start is therefore reported as unavailable, with its reason; so is a CPU of more threads
+ * than the host has. By default it tries every provider, with one device each. Reports come in the devices' order.
  * @param start starts a device's executor; whoever gives it ends the executors too, and may use them before
+ * @throws MissingError, ExecutionError as `startExecutor` does when there are devices other than CPUs, and no CPU
+ *   session starts that would list the providers
  */
 export async function probeDevices(
   devices: readonly NamedDevice[] = oneOfEach(),

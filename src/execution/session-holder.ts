@@ -45,7 +45,7 @@ export class SessionHolder {
   #held = new Map<number, OrtValues>();
   #nextModel = 0;
 
-  /** Handles one request. Throws what ONNX Runtime throws. */
+  /** Handles one request. Throws what ONNX Runtime throws, and Error for a model that is not loaded. */
   async handle(request: Request, tensors: Tensors): Promise<Handled> {
     switch (request.op) {
       case 'open':

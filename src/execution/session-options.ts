@@ -16,8 +16,9 @@ export interface SessionChoice {
 }
 
 /**
- * sessionOptions gives the session options of everything that is measured or served. Spinning is off: threads that spin
- * after a run slow the neighbours that share the host's cores.
+ * sessionOptions gives the session options of everything that is measured or served. What a GPU's provider does not
+ * implement runs on the CPU. Spinning is off: threads that spin after a run slow the neighbours that share the host's
+ * cores.
  */
 export function sessionOptions(
   device: Device,

@@ -1,4 +1,7 @@
-/** smallestModel is one node, y = x + x over four floats, which any provider runs: it shows that a provider starts. */
+/**
+ * smallestModel gives the bytes of an ONNX model with one node, y = x + x over four floats. Any provider runs it, so it
+ * shows whether a provider starts.
+ */
 export function smallestModel(): Uint8Array {
   return Uint8Array.from([
     ...integer(1, 8), // ir_version

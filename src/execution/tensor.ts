@@ -16,7 +16,7 @@ export function numericDtype(dtype: string): DtypeInfo {
 
 /**
  * checkArrays checks that tensors are held in arrays of their dtypes, because who receives them would misread others.
- * @throws InputError naming a tensor that is not
+ * @throws InputError naming the first tensor that is not, or a dtype that is unknown
  */
 export function checkArrays(tensors: Tensors): void {
   for (const [path, { dtype, data }] of Object.entries(tensors)) {
@@ -28,14 +28,17 @@ export function checkArrays(tensors: Tensors): void {
   }
 }
 
-/** emptyTensor makes a tensor of zeros (or of empty strings, or false). */
+/** emptyTensor makes a tensor of zeros (or of empty strings, or false). @throws InputError for an unknown dtype */
 export function emptyTensor(dtype: string, dims: readonly number[]): TensorData {
   const length = elementCount(dims);
   if (dtype === STRING_DTYPE) return { dtype, dims, data: new Array<string>(length).fill('') };
   return { dtype, dims, data: new (numericDtype(dtype).array)(length) };
 }
 
-/** filledTensor makes a tensor whose every element is `value`. */
+/**
+ * filledTensor makes a tensor whose every element is `value`: rounded down for integers, and as its digits for strings.
+ * @throws InputError for an unknown dtype
+ */
 export function filledTensor(dtype: string, dims: readonly number[], value: number): TensorData {
   return randomTensor({ dtype, dims }, () => 0, { low: value, high: value });
 }
@@ -48,8 +51,10 @@ export interface ValueRange {
 
 /**
  * randomTensor draws values uniformly from `range`: by default [0, 1) for floating types and {0, 1} for the others,
- * which is valid for masks and for indices into anything of two rows or more. Strings are the integers' digits.
+ * which is valid for masks and for indices into anything of two rows or more. Values of the other types are rounded
+ * down, and strings are the integers' digits.
  * @param nextUnit a stream of numbers in [0, 1)
+ * @throws InputError for an unknown dtype
  */
 export function randomTensor(
   { dtype, dims }: Pick<TensorData, 'dtype' | 'dims'>,

@@ -29,8 +29,8 @@ export interface LinkFigures {
 }
 
 /**
- * DeviceFold adds up the busy time of devices and links within the run, and counts batches by size. It
- * allocates nothing per batch.
+ * DeviceFold adds up the busy time (ns) of devices and links until the run's end, and counts all batches by size, also
+ * those that ran after that end. It allocates nothing per batch.
  */
 export class DeviceFold {
   private readonly busyNs: Float64Array;

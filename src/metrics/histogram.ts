@@ -73,6 +73,7 @@ export class Histogram implements Values {
   /**
    * quantile finds the p-quantile by nearest rank (docs/metrics.md).
    * @returns undefined where there are no values
+   * @throws RangeError where p is not in [0, 1] and there are values
    */
   quantile(p: number): number | undefined {
     if (this.count === 0) return undefined;

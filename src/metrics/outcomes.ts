@@ -20,7 +20,7 @@ export function noOutcomes(): OutcomeCounts {
 }
 
 /**
- * outcomeRates computes the rates of docs/metrics.md.
+ * outcomeRates computes the rates of docs/metrics.md. Cancelled requests count in none of them.
  * @param seconds the time over which the outcomes were counted; > 0
  */
 export function outcomeRates(counts: OutcomeCounts, seconds: number): OutcomeRates {

@@ -4,12 +4,13 @@
  * @param sorted values in ascending order
  * @param p in [0, 1]; 0 gives the smallest
  * @returns undefined where there are no values
+ * @throws RangeError where p is not in [0, 1]
  */
 export function quantileOfSorted(sorted: ArrayLike<number>, p: number): number | undefined {
   return sorted[rankOf(p, sorted.length) - 1];
 }
 
-/** rankOf gives the rank of the p-quantile among n values, counted from 1. */
+/** rankOf gives the rank of the p-quantile among n values, from 1 on. @throws RangeError where p is not in [0, 1] */
 export function rankOf(p: number, n: number): number {
   if (!(p >= 0 && p <= 1)) throw new RangeError(`Cannot take a quantile: ${p} is not in [0, 1]`);
   // Rounding may put p·n a hair above the whole number that it is (0.07 · 100 = 7.000000000000001).

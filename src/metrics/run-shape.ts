@@ -36,12 +36,14 @@ export const NS_PER_MS = 1e6;
 export const NS_PER_S = 1e9;
 
 /**
- * shareOf gives a share in [0, 1]. Rounding errors of a sum may exceed the whole, so the share is at most 1.
+ * shareOf gives part / whole as a share, 0 where the whole is 0. A sum may exceed the whole by rounding, so the share
+ * is cut to 1.
  */
 export function shareOf(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.min(1, part / whole);
 }
 
+/** sumOf adds up the values from index `from` to before `end`. */
 export function sumOf(values: ArrayLike<number>, from = 0, end = values.length): number {
   let sum = 0;
   for (let i = from; i < end; i++) sum += values[i] as number;

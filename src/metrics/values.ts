@@ -1,6 +1,6 @@
 import { type LatencySummary, rankOf } from './percentiles.js';
 
-/** Values adds up values and gives their quantiles. It is a Histogram in constant memory, or ExactValues. */
+/** Values adds up values of at least 0 and gives their quantiles. It is a Histogram, or ExactValues. */
 export interface Values {
   readonly count: number;
   readonly sum: number;
@@ -8,14 +8,17 @@ export interface Values {
   record(value: number): void;
   /** merge adds the values of another fold of the same kind. */
   merge(other: this): void;
-  /** quantile finds the p-quantile by nearest rank; it is undefined where there are no values. */
+  /**
+   * quantile finds the p-quantile by nearest rank; it is undefined where there are no values.
+   * @throws RangeError where p is not in [0, 1]
+   */
   quantile(p: number): number | undefined;
   clear(): void;
 }
 
 /**
  * ExactValues keeps every value at 8 bytes (up to 16 while it grows), for exact quantiles. It sorts when a
- * quantile is asked for.
+ * quantile is asked for. `clear` keeps the memory.
  */
 export class ExactValues implements Values {
   private values = new Float64Array(256);

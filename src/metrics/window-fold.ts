@@ -57,7 +57,7 @@ const At = {
   p99: 10,
 } as const;
 
-/** windowCells counts the numbers that a fold over this many windows keeps, at 8 bytes each. */
+/** windowCells counts the numbers of 8 bytes that a fold over this many windows keeps, its latencies aside. */
 export function windowCells(shape: Pick<RunShape, 'models' | 'classes'>, windows: number): number {
   return windows * (FIELDS + 1 + OUTCOME_KINDS * shape.models + shape.classes);
 }

@@ -11,8 +11,9 @@ const TOLERANCE = 1e-3;
 const FLOAT16_TOLERANCE = 2 ** -8;
 
 /**
- * agree says whether two tensors hold the same values up to rounding: within 1e-3 of the largest magnitude (float16:
- * 2^-8). Not-a-number equals itself. Integers, truth values and texts are equal or not.
+ * agree says whether two tensors of one type and shape hold the same values up to rounding: within 1e-3 of the largest
+ * finite magnitude in `a` (float16: 2^-8). Not-a-number equals itself. Integers, truth values and texts are equal or
+ * not.
  */
 export function agree(a: TensorData, b: TensorData): boolean {
   if (a.dtype !== b.dtype || a.dims.join() !== b.dims.join()) return false;
@@ -25,7 +26,7 @@ export function agree(a: TensorData, b: TensorData): boolean {
   return true;
 }
 
-/** numericValues gives a tensor's elements as numbers; for float16, what its bits stand for. Undefined for texts. */
+/** numericValues gives a tensor's own array; for float16, a copy of what its bits stand for. Undefined for texts. */
 export function numericValues({ dtype, data }: TensorData): NumericArray | undefined {
   if (isStrings(data)) return undefined;
   if (dtype !== 'float16') return data;

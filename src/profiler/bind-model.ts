@@ -31,7 +31,8 @@ export interface BoundModel {
  * bindModel names the nodes, binds the free dimensions and makes a fixed batch symbolic where the graph allows it. It
  * is pure: the same bytes and dimensions give the same model, so that what is deployed is what was profiled.
  * @param options.batching false leaves a fixed batch as it is; so does a size for the batch's own dimension
- * @throws InputError naming the dimensions that lack a size, or given ones that the model does not have
+ * @throws InputError with the faults of bytes that are no valid model, naming inputs that are no tensors or declare no
+ *   shape, dimensions that lack a size, or given ones that the model does not have
  */
 export function bindModel(
   bytes: Uint8Array,

@@ -18,7 +18,10 @@ export interface BlockFile {
 /** RunOnce runs a model once, on the model's own request, and gives the tensors that are fetched. */
 export type RunOnce = (path: string, fetches: readonly string[]) => Promise<Tensors>;
 
-/** writeBlockFiles writes every block as a file of its own. */
+/**
+ * writeBlockFiles writes every block as `block-<k>.onnx` in a folder. Blocks with external tensors expect `model.data`
+ * beside them (`writeData`). `ends` are as in `blocksAt`.
+ */
 export async function writeBlockFiles(
   prepared: PreparedModel,
   ends: readonly number[],
@@ -35,8 +38,8 @@ export async function writeBlockFiles(
 
 /**
  * BlockFeeds gives the model's own tensors for one request at the inputs of blocks. They are the request's tensors, or
- * they come from a run of the model with its inner tensors exposed. Small values are found at once and kept. Large ones
- * are found for the blocks that are asked for, and only the caller holds them.
+ * they come from a run of the model with its inner tensors exposed. Values of at most 32 MiB in all are found at once
+ * and kept. Larger ones are found for the blocks that are asked for, and only the caller holds them.
  */
 export class BlockFeeds {
   readonly #keeps: boolean;

@@ -2,7 +2,10 @@ import { type Fault, fault, InputError, type Profile, type ProfiledBlock } from 
 import { crossingSpecs } from './layers.js';
 import type { PreparedModel } from './types.js';
 
-/** blocksAt lists the blocks that end at these layers, as a profile holds them. */
+/**
+ * blocksAt lists the blocks that end before these layers, as a profile holds them: block k is layers `ends[k − 1]` (0
+ * for the first) up to, but not including, `ends[k]`.
+ */
 export function blocksAt(prepared: PreparedModel, ends: readonly number[]): ProfiledBlock[] {
   return ends.map((end, k) => {
     const layers = prepared.layers.slice(ends[k - 1] ?? 0, end);
@@ -16,9 +19,10 @@ export function blocksAt(prepared: PreparedModel, ends: readonly number[]): Prof
 }
 
 /**
- * endsOfProfile finds where another profile's blocks end in this model, by the nodes that they hold.
- * @throws InputError with every fault: blocks without nodes, nodes that are missing or elsewhere, ends at which the
- *   model cannot be cut
+ * endsOfProfile finds where another profile's blocks end in this model, by the nodes that they hold. Ends are as in
+ * `blocksAt`.
+ * @throws InputError with the first 20 faults: blocks without nodes, nodes that are missing or elsewhere, ends at which
+ *   the model cannot be cut
  */
 export function endsOfProfile(prepared: PreparedModel, { blocks }: Profile): number[] {
   const faults: Fault[] = [];

@@ -147,7 +147,7 @@ function sameEntries(a: Readonly<Record<string, number>>, b: Readonly<Record<str
   return [...names].every((name) => a[name] === b[name]);
 }
 
-/** sameBlocks says whether two lists of blocks hold the same nodes. */
+/** sameBlocks says whether two lists have as many blocks, and each the same nodes in order, or none named in both. */
 export function sameBlocks(a: Profile['blocks'], b: Profile['blocks']): boolean {
   const text = (blocks: Profile['blocks']) => JSON.stringify(blocks.map(({ nodes }) => nodes ?? null));
   return text(a) === text(b);

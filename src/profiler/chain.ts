@@ -18,7 +18,10 @@ import type { PreparedModel } from './types.js';
 /** Chain is the blocks as files, and how far the chain's outputs are from the whole model's. */
 export interface Chain {
   readonly files: string[];
-  /** The largest difference of any output element over the largest magnitude of that output; 0 for equal bits. */
+  /**
+   * The largest difference of any output element over the largest magnitude of that output: 0 where all are equal, and
+   * Infinity where shapes, texts or not-a-numbers differ.
+   */
   readonly largestDifference: number;
 }
 
@@ -28,8 +31,8 @@ export interface Chain {
  * An existing folder is replaced only where it holds nothing but blocks' files (`<number>.onnx`, `<number>.onnx.data`).
  * With boundary `float16` the difference is what rounding at the cuts changes.
  * @param ends exclusive layer index of each block
- * @throws InputError where the folder holds other files or its parent is missing, or ONNX Runtime failed; the signal's
- *   reason on abort
+ * @throws InputError where the folder holds other files or its parent is missing, memory ran out, or ONNX Runtime
+ *   failed; MissingError where the device or external data is missing; the signal's reason on abort
  */
 export async function extractChain(
   prepared: PreparedModel,
@@ -95,7 +98,7 @@ async function writeChain(
 
 /**
  * boundaryChange measures what converting tensors at every block's boundary changes in the outputs, as
- * `Chain.largestDifference`. It keeps no files.
+ * `Chain.largestDifference`. It does what `extractChain` does, in a temporary folder, and throws the same.
  */
 export function boundaryChange(
   prepared: PreparedModel,

@@ -21,6 +21,7 @@ export class Checkpoints {
     this.#unkept = true;
   }
 
+  /** Hands the profile out where something was measured since, and nothing was kept for 5 s. */
   async keepIfDue(): Promise<void> {
     if (this.#keptNs === undefined || monotonicNs() - this.#keptNs >= INTERVAL_NS) await this.#keep();
   }

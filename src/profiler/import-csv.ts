@@ -40,8 +40,7 @@ interface Named {
  * `<model>-<class>-<mps>.csv`, without a header, with a line per block and a column per batch size. In the file name,
  * mps counts from 0: `mps` 0 is the whole GPU, 3 is 1/4 of it (v = mps + 1).
  * @throws InputError with every fault of every file, by line: names that do not parse, cells that are no latency,
- *   tables
- *   of unlike size, the same class and size twice
+ *   tables of unlike size, the same class and size twice
  */
 export function importCsv(tables: readonly CsvTable[], options: CsvOptions): Profile {
   const faults: Fault[] = tables.length === 0 ? [fault('no tables are given')] : [];
@@ -127,8 +126,8 @@ function oneModel(named: readonly Named[], faults: Fault[]): string {
 
 /**
  * readCutBytes reads the bytes that cross after each block, from a file with one figure a line. If the file has one
- * line fewer than there are blocks, the last block has 0.
- * @throws InputError with every line that is no such figure
+ * line fewer than there are blocks, the last block has 0. With `blocks` 0, the file says how many there are.
+ * @throws InputError with every line that is no whole number, or where the number of lines is another
  */
 export function readCutBytes(table: CsvTable, blocks: number): number[] {
   const faults: Fault[] = [];

@@ -15,7 +15,7 @@ const MOST_FAULTS = 20;
  * Nodes carry the optimizer's names, so the profile has no layers.
  *
  * Cells without a file are null, and `measurement.complete` is then false.
- * @throws InputError with every fault of every file
+ * @throws InputError with the faults of every file, of its events the first 20
  */
 export function importOrtProfile(files: readonly MeasuredFile[], options: MeasuredOptions): Profile {
   return importMeasured(files, options, {

@@ -126,6 +126,10 @@ export class Ledger {
       );
   }
 
+  /**
+   * Records the medians and 95th percentiles of parts that were timed, in place of earlier figures and of the warnings
+   * about those. @returns the new warnings: unfit figures, and blocks that do not sum to the whole model
+   */
   record(group: Group, timed: readonly Timed[]): string[] {
     const device = this.#profile.devices[group.className]!;
     const { virtual, batch } = group;

@@ -67,7 +67,7 @@ export function memoryShortage(
 /** A person can do this where memory does not suffice. */
 export const MEMORY_ADVICE = `Give smaller sizes (${option('dim')}) or fewer requests at once (${option('batch')}, ${option('virtual')}), free memory or allow more of it (${option('memoryLimit')}), or use a machine that has more.`;
 
-/** memoryError reports that memory ran out, with advice: it is no fault of the model. */
+/** memoryError makes the InputError that reports that memory ran out, with advice: it is no fault of the model. */
 export function memoryError(task: string, { why }: OutOfMemoryError): InputError {
   return new InputError(task, [fault(why)], MEMORY_ADVICE);
 }

@@ -22,7 +22,8 @@ export interface MeasuredProfile {
  * `inputs` is left to the caller, who knows the files.
  *
  * Measurement settings are kept where all agree. Each host is listed under the classes that it measured.
- * @throws InputError with every conflict: another model, dimensions, boundary, blocks, or a class measured twice
+ * @throws InputError with every conflict: another model, dimensions, boundary, blocks, or a class measured twice with
+ *   different figures; also where there are no profiles
  */
 export function mergeProfiles(profiles: readonly MeasuredProfile[]): Profile {
   const [first, ...others] = profiles;

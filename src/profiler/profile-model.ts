@@ -30,14 +30,12 @@ import type { Cells, PreparedModel, ProfileOptions } from './types.js';
  * - Layers: ONNX Runtime's node times on the whole device at each batch size (`sessionLayerTimes`) give the layers'
  *   shares of the whole model's latency at each virtual size.
  * - Blocks: they come from `resume` or `blocksOf`, else from `partitionLayers` by the layers at the smallest batch
- *   size.
- *   Each is extracted, and all are timed in rotation (`measureGroup`): the whole model, every block once, and again. So
- * they sum to the whole model also where its weights overflow the cache. There are several rotations where the
- * tensors
- *   of one would take much more memory than the whole model does (`stepsOf`). With v virtual GPUs, v copies rotate at
- *   once on 1/v of the device each, and only runs during which all of them were busy count. Blocks are fed the model's
- *   real intermediate tensors. With boundary `float16` too, they are measured as they are, without casts; only
- *   `cutBytes` counts what is sent.
+ *   size. Each is extracted, and all are timed in rotation (`measureGroup`): the whole model, every block once, and
+ *   again. So they sum to the whole model also where its weights overflow the cache. There are several rotations where
+ *   the tensors of one would take much more memory than the whole model does (`stepsOf`). With v virtual GPUs, v copies
+ *   rotate at once on 1/v of the device each, and only runs during which all of them were busy count. Blocks are fed
+ *   the model's real intermediate tensors. With boundary `float16` too, they are measured as they are, without casts;
+ *   only `cutBytes` counts what is sent.
  * - Figures are medians and 95th percentiles after warm-up (`Limits`). `measurement.warnings` names unfit ones
  *   (`unfitness`).
  *
@@ -45,8 +43,8 @@ import type { Cells, PreparedModel, ProfileOptions } from './types.js';
  * `measurement.complete` false, and `resume` continues it. Before the blocks are known there is nothing to keep, and
  * the signal's reason is thrown. An end without an abort (a crash, a device that vanishes) costs what was measured
  * since the last `onCheckpoint`. Devices that this machine lacks are reported to `onProgress`.
- * @throws InputError for options that cannot be measured or a profile that cannot be resumed; MissingError where no
- *   device is available
+ * @throws InputError for options that cannot be measured, a profile that cannot be resumed, or where nothing at all
+ *   could be measured; MissingError where no device is available or external data is missing
  */
 export async function profileModel(prepared: PreparedModel, options: ProfileOptions): Promise<Profile> {
   const campaign = campaignOf(prepared, options);

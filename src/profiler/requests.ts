@@ -21,10 +21,11 @@ export function inputAxes(batch: BatchDim): ReadonlyMap<string, number | undefin
 }
 
 /**
- * requestFor makes values of every input for one request (for a whole run where the batch is fixed). Given values are
- * used, then one number throughout where `fill` has it, and seeded random values otherwise.
- * @param which the number of the request; requests differ in the inputs that have a batch axis, common inputs do not
- * @throws InputError for given values that belong to no input or have another type or shape
+ * requestFor makes values of every input for one request (for a whole run where the batch is fixed). An input in `fill`
+ * holds that number throughout, another one in `given` holds those values, and all others hold seeded random values.
+ * @param which the number of the request; requests differ in the random inputs that have a batch axis, and in no others
+ * @throws InputError for given values that belong to no input or have another type or shape, and for an input of more
+ *   than 1 GiB
  */
 export function requestFor(
   model: OnnxModel,
@@ -88,7 +89,7 @@ function checkGiven(
 }
 
 /**
- * stackRequests joins the values of several requests: stacked along a batch axis, the first's where they are common.
+ * stackRequests joins the values of several requests: stacked along a batch axis, else the first request's.
  */
 export function stackRequests(requests: readonly Tensors[], batchingOf: (name: string) => Batching): Tensors {
   const names = Object.keys(requests[0] ?? {});
@@ -115,7 +116,10 @@ export function requestsOf({ fixedBatch }: PreparedModel, batch: number): number
   return fixedBatch === undefined ? batch : 1;
 }
 
-/** batchOf repeats the feeds of one request b times: equal rows take as long as different ones. */
+/**
+ * batchOf repeats the feeds of one request `batch` times, since equal rows take as long as different ones. Tensors that
+ * are common to all requests stay as they are, and all do for one request or a fixed batch.
+ */
 export function batchOf(prepared: PreparedModel, request: Tensors, batch: number): Tensors {
   const requests = requestsOf(prepared, batch);
   if (requests === 1) return request;

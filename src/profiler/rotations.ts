@@ -37,7 +37,7 @@ export function stepsOf<Part>(
 
 /**
  * rotationsOf divides parts into as few rotations as memory allows, and keeps their order within each. All parts share
- * one rotation where their tensors take little, or no more than those of the largest part alone (the whole model).
+ * one rotation where their tensors take 256 MiB or less, or no more than the largest part's alone (the whole model's).
  * Otherwise each rotation takes about as much as that part. Loads are even, so that no rotation is so small that its
  * weights stay in the cache.
  * @param limitBytes the most that a rotation may take, weights included; a single part is not divided

@@ -9,7 +9,8 @@ const LEAST_PLACES = 2;
  * samplePicks chooses places along a tensor's axes that cross in at most `mostElements` elements. The places are spread
  * evenly over the whole tensor and shifted at random within their stretches, so that no regular pattern escapes them.
  * The longest axes are thinned out first, so that short ones (channels, heads) are seen whole. The list is empty where
- * the tensor is no larger.
+ * the tensor is no larger. No axis is thinned out to fewer than two places, so that more elements may be left where
+ * the kept axis is long. The same sizes give the same places.
  * @param whole the axis that must be kept whole: the one that grows with the batch
  */
 export function samplePicks(

@@ -23,7 +23,7 @@ export interface Source {
 const DATA_FILE = 'model.data';
 const COPY_BYTES = 8 * 1024 * 1024;
 
-/** withScratch gives `use` a temporary folder, which is removed afterwards, also on failure and abort. */
+/** withScratch gives `use` a temporary folder, which is removed afterwards, also when `use` fails. */
 export function withScratch<T>(use: (folder: string) => Promise<T>): Promise<T> {
   return withTemporaryFolder('profile', use);
 }
@@ -42,16 +42,19 @@ export function gathered(model: OnnxModel, path: string): { model: OnnxModel; so
 }
 
 /**
- * writeData writes the data file that models in a folder share; nothing where the model has no external tensors.
- * @throws InputError when a tensor points outside the model's folder, at a missing file or past its end
+ * writeData writes the external tensors of a model to `model.data` in `folder`, which the models in that folder share.
+ * A file of that name is replaced. It writes nothing where the model has no external tensors.
+ * @throws MissingError when files are only missing; InputError when one cannot be used, lies outside of the source's
+ *   folder or ends too soon
  */
 export async function writeData(folder: string, { folder: from, external }: Source): Promise<void> {
   await copyPieces(external, { fromFolder: from, toFile: join(folder, DATA_FILE) });
 }
 
 /**
- * dataFilesOf lists the files that hold a model's external tensors, by name, with digests. It reads them whole.
- * @throws InputError with every file that is missing or lies outside the model's folder
+ * dataFilesOf lists the files that hold a model's external tensors, sorted by name, with digests. It reads them whole.
+ * @throws MissingError with every file when files are only missing; InputError when one cannot be used or lies outside
+ *   of the model's folder
  */
 export async function dataFilesOf({ folder, external }: Source): Promise<DataFile[]> {
   const locations = [...new Set(external.map(({ location }) => location))].sort();
@@ -61,7 +64,10 @@ export async function dataFilesOf({ folder, external }: Source): Promise<DataFil
   );
 }
 
-/** externalFaults lists the files of external tensors that are missing or too short. It reads none of them. */
+/**
+ * externalFaults lists the files of a model's external tensors that are missing, outside of the folder of `path` (the
+ * model's file), or too short. It reads none of them, and the list is empty where nothing is wrong.
+ */
 export async function externalFaults(model: OnnxModel, path: string): Promise<Fault[]> {
   const { folder, external } = gathered(model, path).source;
   const ends = new Map<string, number>();
@@ -103,10 +109,11 @@ interface CopyWay {
 }
 
 /**
- * copyPieces copies pieces of external data into one file, a chunk at a time, so that none is held whole. It writes
- * nothing where there are no pieces.
- * @throws InputError when a piece lies outside the folder, in a missing file or past its end; the signal's reason on
- *   abort
+ * copyPieces copies pieces of external data into `way.toFile`, which is replaced, each to its `toOffset`. It copies
+ * 8 MiB at a time, so that no piece is held whole. It writes nothing where there are no pieces. A file that ends too
+ * soon is only found on the way, so that an unfinished file is left behind then, and on abort.
+ * @throws MissingError when files are only missing; InputError when one cannot be used, lies outside of
+ *   `way.fromFolder` or ends too soon; the signal's reason on abort
  */
 export async function copyPieces(pieces: readonly ExternalCopy[], way: CopyWay): Promise<void> {
   if (pieces.length === 0) return;
@@ -148,7 +155,7 @@ function shortFile(path: string, copy: ExternalCopy): InputError {
   return new InputError(`read external data ${path}`, [fault(message)]);
 }
 
-/** writeModel writes a temporary model. @returns its path */
+/** writeModel writes a model as `<name>.onnx` in a folder; a file of that name is replaced. @returns its path */
 export async function writeModel(folder: string, name: string, bytes: Uint8Array): Promise<string> {
   const path = join(folder, `${name}.onnx`);
   await writeFile(path, bytes);

@@ -27,6 +27,7 @@ export function figureOf(durationsUs: readonly number[]): Figure {
   return { medianUs: roundUs(median), p95Us: roundUs(p95), runs: sorted.length, spread };
 }
 
+/** roundUs rounds µs to whole nanoseconds. */
 export function roundUs(us: number): number {
   return Math.round(us * 1000) / 1000;
 }
@@ -52,7 +53,10 @@ const LEAST_COMPARED_US = 2000;
 const LEAST_RATIO = 0.8;
 const MOST_RATIO = 1.25;
 
-/** sumOverWhole divides the blocks' summed latencies by the whole model's, to a thousandth; undefined with gaps. */
+/**
+ * sumOverWhole divides the blocks' summed latencies by the whole model's (in one unit), to a thousandth. It gives
+ * undefined where a block is missing, there are none, or the whole is 0.
+ */
 export function sumOverWhole(row: readonly (number | null)[], whole: number): number | undefined {
   if (whole === 0 || row.length === 0 || row.includes(null)) return undefined;
   const sum = row.reduce((a: number, b) => a + (b ?? 0), 0);

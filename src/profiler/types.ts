@@ -87,6 +87,7 @@ export interface Limits {
   readonly maxMs: number;
 }
 
+/** DEFAULT_LIMITS are the limits that hold where options give none. */
 export const DEFAULT_LIMITS: Limits = { warmupRuns: 3, minRuns: 10, minMs: 200, maxMs: 2000 };
 
 export interface ProfileOptions {

@@ -2,9 +2,9 @@
  * ServingCore is a scheduler as its driver sees it. The driver tells it what happened and when, and the core
  * appends its decisions to the buffer it was made with.
  *
- * Times are integer nanoseconds since the run began, and they never go back. A driver tells all events of an
- * instant, then calls `decide` once. It then carries out every decision and clears the buffer before it tells
- * anything more. Until then, no number (of a request, task or batch) that a decision names is used again.
+ * Times, deadlines among them, are integer nanoseconds since the run began, and they never go back. A driver tells
+ * all events of an instant, then calls `decide` once. It then carries out every decision and clears the buffer before
+ * it tells anything more. Until then, no number (of a request, task or batch) that a decision names is used again.
  *
  * A request of n rows is n tasks. Each task is at one partition at a time and passes the pools of one
  * pipeline one after the other. The request is answered when all its tasks have ended. Tasks do not fork:
@@ -12,14 +12,16 @@
  */
 export interface ServingCore {
   /**
-   * arrived tells that a request of `rows` tasks has arrived.
+   * arrived tells that a request of `rows` (at least 1) tasks has arrived. A core that is draining or full drops
+   * it at once, by a decision.
    * @returns the number of the request, in use until its outcome is decided and its last batch has come back
    */
   arrived(at: number, model: number, deadlineNs: number, rows: number): number;
   /**
    * wouldDrop tells whether a request of one row that came now would be dropped because of the requests before it. It
    * changes nothing. It is true only where, in every pipeline that is up, tasks that can still be in time fill all
-   * devices with full batches until it is too late for this one. So a refusal never leaves a device idle.
+   * devices with full batches until it is too late for this one. So a refusal never leaves a device idle. A core that
+   * cannot tell (as `reservation`) always says false.
    * @param ahead requests that will come before it and are not in yet
    */
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean;
@@ -37,21 +39,21 @@ export interface ServingCore {
   cancelled(at: number, request: number): boolean;
   /** started tells that the device of the batch has begun it. */
   started(at: number, batch: number): void;
-  /** executed tells that the results of the batch are there. */
+  /** executed tells that the results of the batch are there, and when its execution began and ended. */
   executed(at: number, batch: number, startedAt: number, endedAt: number): void;
   /**
    * failed tells that the batch gave no results although its device is well. Each of its tasks is tried again
    * in a batch of its own; a task that was the only one of the batch fails.
    */
   failed(at: number, batch: number): void;
-  /** transferred tells that the tensors of the batch are with the next pool. */
+  /** transferred tells that the tensors of the batch are with the next pool, and when they were sent and came. */
   transferred(at: number, batch: number, startedAt: number, endedAt: number): void;
   /**
    * due tells that the time that `wakeAt` asked for has come. A call that is early, or that nobody asked for,
    * does no harm.
    */
   due(at: number): void;
-  /** deviceUp tells that the device takes work. All devices are down at the beginning. */
+  /** deviceUp tells that the device, which was down, takes work. All devices are down at the beginning. */
   deviceUp(at: number, device: number): void;
   /**
    * deviceDown tells that the device is gone, and the batch that ran on it with it. Nothing more may be told

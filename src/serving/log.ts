@@ -2,8 +2,8 @@ import type { ServingCore } from './core.js';
 import { Decision, Decisions } from './decisions.js';
 
 /**
- * LogEntry is one line of a decision log: an event that the core heard, or a decision that it made after it.
- * The numbers are those of the core's methods and of Decision.
+ * LogEntry is one line of a decision log: an event that the core heard, by the name and arguments of the core's
+ * method, or a decision that it made after it: `said`, its kind, its numbers a to d, and the tasks of its batch.
  */
 export type LogEntry = readonly [word: string, ...numbers: number[]];
 
@@ -24,8 +24,9 @@ const HEARD = [
 type Heard = (typeof HEARD)[number];
 
 /**
- * recorded wraps a core so that everything it hears and decides also goes to `sink`, in order. The entry of
- * an `execute` or a `transfer` lists the tasks of its batch.
+ * recorded wraps a core so that every event it hears and every decision it makes also goes to `sink`, in order.
+ * `wouldDrop`, which changes nothing, is passed on but not recorded. The entry of an `execute` or a `transfer` lists
+ * the tasks of its batch.
  * @param decisions the buffer the core was made with
  */
 export function recorded(

@@ -18,9 +18,9 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * chosenScheduler finds a scheduler by its name and preset, and applies the `key=value` choices to its
- * policy.
- * @param told where every fault is added
+ * chosenScheduler finds a scheduler by its name (by default `reservation`) and preset, and applies the `key=value`
+ * choices to a copy of its policy. A choice with a fault is left out.
+ * @param told where every fault is added; the result is only to be used if there is none
  * @returns undefined where the scheduler or the preset does not exist
  */
 export function chosenScheduler(

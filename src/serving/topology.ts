@@ -100,8 +100,8 @@ export interface TopologyOptions {
 
 /**
  * topologyOf makes the topology of a pooled plan, for the live runtime and the simulator alike. Pools are
- * ordered by model, pipeline and partition, and devices as in the plan's placement. It is pure, and its cost
- * is linear in the plan.
+ * ordered by model, pipeline and partition, and devices as in the plan's placement (by the published rules: by
+ * pool). It is pure, and its cost is linear in the plan.
  * @throws InputError with every contradiction in the plan, or where it has more than a million virtual GPUs
  */
 export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Topology {
@@ -146,7 +146,7 @@ export function fullBatches(pools: readonly Pool[]): Int32Array {
   return full;
 }
 
-/** mostStages is the number of stages of the longest pipeline. */
+/** mostStages is the number of stages of the longest pipeline, 0 where there are no pools. */
 export function mostStages(pools: readonly Pool[]): number {
   return pools.reduce((most, { partition }) => Math.max(most, partition + 1), 0);
 }
@@ -236,7 +236,8 @@ function devicesOf(plan: PooledPlan, pools: Pool[], { rules }: TopologyOptions):
 }
 
 /**
- * checkPlacement checks what `topologyOf` needs, in time for the entries of the placement.
+ * checkPlacement checks that a plan's placement, partitions and names agree, as `topologyOf` needs them to. It takes
+ * time by the entries of the placement, not by their counts. It does not check the number of virtual GPUs.
  * @throws InputError with every contradiction in the plan
  */
 export function checkPlacement(plan: PooledPlan): void {

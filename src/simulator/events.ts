@@ -58,7 +58,8 @@ export class EventQueue {
    * @param at integer nanoseconds
    * @param priority 0 … 15
    * @param event any 32-bit integer, handed back by `take`
-   * @throws InputError past 104 days, where a double no longer holds every whole nanosecond
+   * @throws InputError past 104 days, where a double no longer holds every whole nanosecond; RangeError for a
+   *   time that is no whole number, and for another priority
    */
   schedule(at: number, priority: number, event: number): void {
     if (!Number.isSafeInteger(at) || !(priority >= 0 && priority < PRIORITIES)) refuse(at, priority);
@@ -79,7 +80,7 @@ export class EventQueue {
     this.put(hole, at, rank, event);
   }
 
-  /** take removes the next event; there must be one. */
+  /** take removes the next event and gives the number that it was scheduled with; there must be one. */
   take(): number {
     const { keys, events } = this;
     const event = events[0] as number;

@@ -10,7 +10,10 @@ function refuseEnd(request: number): never {
   throw brokenPromise(`request number ${request} ends without being open`);
 }
 
-/** OpenRequests holds the driver's memory of requests whose numbers are in use, as columns. */
+/**
+ * OpenRequests holds the driver's memory of requests whose numbers are in use, as columns. `add` throws the error of
+ * `brokenPromise` where a number is given twice, and `end` where it is not open.
+ */
 export class OpenRequests {
   private isOpen = new Uint8Array(0);
   private arrived = new Float64Array(0);

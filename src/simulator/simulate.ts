@@ -12,8 +12,8 @@ export interface SimulatorOptions {
   arrivals: Arrivals;
   observers?: readonly SimulationObserver[];
   /**
-   * `execution` is how long a batch really takes, in nanoseconds (rounded); the plan's latency where absent.
-   * It is asked once, when the batch starts.
+   * `execution` is how long a batch really takes, in nanoseconds (rounded) of at least 0; the plan's latency where
+   * absent. It is asked once, when the batch starts.
    */
   execution?: (pool: number, size: number, plannedNs: number) => number;
   /** `log` receives every event that the core hears and every decision that it makes. */
@@ -28,7 +28,9 @@ export interface SimulatorOptions {
  * flight, not all that came. A batch costs O(log n) with n devices and a request costs constant time, besides
  * the core's own cost.
  * @throws Error where the core breaks its contract: an outcome twice or never, or a wake-up that is not ahead
- * @throws RangeError where arrivals go back in time, are no whole nanoseconds or name no model
+ * @throws RangeError where arrivals go back in time, are no whole nanoseconds or name no model, or `execution` gives no
+ *   number
+ * @throws InputError where the run would last more than 104 days
  */
 export function simulate(options: SimulatorOptions): SimulationSummary {
   const { topology, makeCore, arrivals, observers = [], execution, log } = options;

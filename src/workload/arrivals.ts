@@ -17,8 +17,8 @@ export interface ArrivalOptions {
  * arrivals generates arrival times one at a time, in constant memory. Times are integer nanoseconds since the
  * start, ascending. With poisson and gamma the first arrival comes one gap after 0; with uniform, arrival i
  * comes at i/rps.
- * @throws InputError where the rate or the duration is not positive, or the coefficient of variation is
- *   negative
+ * @throws InputError, when the first time is asked for, where the rate or the duration is not positive, or the
+ *   coefficient of variation is negative
  */
 export function* arrivals(options: ArrivalOptions): Generator<number, void, undefined> {
   const { process, rps, durationS, cv, stream } = options;
@@ -26,7 +26,7 @@ export function* arrivals(options: ArrivalOptions): Generator<number, void, unde
   while (drawn.next()) yield drawn.atNs;
 }
 
-/** arrivalTimes gives all times that `arrivals` would generate, at 8 bytes each. */
+/** arrivalTimes gives all times that `arrivals` would generate, at 8 bytes each, or throws what it throws. */
 export function arrivalTimes(options: ArrivalOptions): Float64Array {
   let times = new Float64Array(64);
   let count = 0;

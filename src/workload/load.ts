@@ -82,7 +82,7 @@ export function mixedLoads(phases: readonly MixPhase[], models: number): Load[] 
   );
 }
 
-/** shareByWeight gives a weight's share of the sum of all weights. */
+/** shareByWeight gives a weight's share of the sum of all weights, which must not be 0. */
 export function shareByWeight(weights: readonly number[], index: number): number {
   return (weights[index] as number) / weights.reduce((sum, weight) => sum + weight, 0);
 }

@@ -9,9 +9,9 @@ interface UniformSource {
 }
 
 /**
- * mergedArrivals merges several arrivals into one, in order of time; at equal times the earlier source comes
- * first. Each source keeps its own stream, so that adding a model changes nothing in the others. An arrival
- * costs O(sources).
+ * mergedArrivals merges several arrivals into one, in order of time; at equal times the earlier source comes first.
+ * It reads the sources as it is read itself, so nobody else may. Each source keeps its own stream, so that adding a
+ * model changes nothing in the others. An arrival costs O(sources).
  */
 export function mergedArrivals(sources: readonly Arrivals[]): Arrivals {
   return sources.length === 1 ? (sources[0] as Arrivals) : new MergedArrivals(sources);

@@ -7,14 +7,15 @@ import type { ArrivalProcess } from './drawn-arrivals.js';
 const LEAST_CV = 1e-6;
 const MOST_CV = 1000;
 
-/** variationFault says what is wrong with a coefficient of variation of gamma arrivals, if anything is. */
+/** variationFault says what is wrong with a coefficient of variation of gamma arrivals (valid: 0 and 1e-6 to 1000). */
 export function variationFault(cv: number): string | undefined {
   if (cv === 0 || (cv >= LEAST_CV && cv <= MOST_CV)) return undefined;
   return `is ${cv}; valid values are 0 and ${LEAST_CV} to ${MOST_CV}`;
 }
 
 /**
- * processFaults says what is wrong with the options `arrivals` and `cv` together.
+ * processFaults says what is wrong with the options `arrivals` and `cv` together: gamma needs a valid `cv`, and only
+ * gamma takes one.
  * @param cvElsewhere whether phases of a load may give the coefficient of variation
  */
 export function processFaults(

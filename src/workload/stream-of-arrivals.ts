@@ -10,7 +10,10 @@ export interface Arrivals {
   readonly model: number;
 }
 
-/** arrivalsAt makes the arrivals of one model at given times, such as those of `arrivals` or of a trace. */
+/**
+ * arrivalsAt makes the arrivals of one model at given times (integer nanoseconds, ascending; this is not checked), such
+ * as those of `arrivals` or of a trace.
+ */
 export function arrivalsAt(times: Iterable<number>, model = 0): Arrivals {
   const iterator = times[Symbol.iterator]();
   const pulled = {

@@ -13,7 +13,7 @@ import { eachWindow, windowsOf } from './trace-windows.js';
 
 const NS_PER_S = 1e9;
 
-/** A trace that is written has at most this many lines, which are 800 MB in memory. */
+/** MOST_LINES is how many lines a trace that is written has at most; they take 800 MB in memory. */
 export const MOST_LINES = 1e8;
 
 /** RandomSource is where random choices are drawn. A Stream of src/random is one. */
@@ -33,9 +33,12 @@ export interface Reshape {
  * - A rate alone changes it as `rescaledTrace` does: arrivals move closer together or further apart, counts change.
  * - A duration alone stretches time, so that the last request, or the end of the last interval, comes then.
  * - With both, time is stretched, and then there are more or fewer requests. Counts change. Of arrivals, the first and
- *   the last stay; of the others, some are left out at random, or some are added at random where arrivals are dense. Counts stay whole: the remainder of rounding in an interval goes to the next.
+ *   the last stay; of the others, some are left out at random, or some are added at random where arrivals are dense.
+ *
+ * Counts become whole in every case: the remainder of rounding in an interval goes to the next.
  * @param stream draws which arrivals are left out or added; nothing else is drawn
- * @throws InputError where the trace has no rate or duration that could be changed, or would have no or too many requests
+ * @throws InputError where the trace has no rate or duration that could be changed, its last arrival would come more
+ *   than 104 days after the start, or it would have no requests, or of arrivals more than 100 million (MOST_LINES)
  */
 export function reshapedTrace(trace: Trace, { rps, durationS }: Reshape, stream: RandomSource): Trace {
   if (trace.kind === 'counts') return reshapedCounts(trace, rps, durationS);
@@ -119,9 +122,9 @@ function filled(timesNs: Float64Array, wanted: number, stream: RandomSource): Fl
 }
 
 /**
- * countedTrace counts the requests of a trace in intervals of one length. Where an interval of the trace lies in
+ * countedTrace counts the requests of a trace in intervals of `lengthS` seconds. Where an interval of the trace lies in
  * several of them, its requests are spread evenly, and counts stay whole.
- * @throws InputError where there would be too many intervals
+ * @throws InputError where there would be no requests, or more than 100 million intervals (MOST_LINES)
  */
 export function countedTrace(trace: Trace, lengthS: number): CountTrace {
   const windows = windowsOf(trace, lengthS);
@@ -139,7 +142,11 @@ export function countedTrace(trace: Trace, lengthS: number): CountTrace {
   };
 }
 
-/** drawnTrace makes a trace of arrivals, such as those that a trace of counts stands for. */
+/**
+ * drawnTrace reads arrivals to their end and makes a trace of them, such as of those that a trace of counts stands for.
+ * A trace does not say which models they ask for.
+ * @throws InputError where there are no arrivals, or more than 100 million (MOST_LINES)
+ */
 export function drawnTrace(arrivals: Arrivals): ArrivalTrace {
   let timesNs = new Float64Array(1024);
   let count = 0;

@@ -40,6 +40,7 @@ const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
  */
 const NEARLY_A_NUMBER = /^([+-]?(nan|inf|infinity)|[+-].*)$/i;
 
+/** isNumber says whether a field is a decimal number, perhaps signed or with an exponent. */
 export function isNumber(field: string): boolean {
   return NUMBER.test(field);
 }

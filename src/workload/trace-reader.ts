@@ -25,7 +25,7 @@ export interface TraceOptions {
   format?: 'perf-analyzer-intervals';
 }
 
-/** parseTrace reads a trace from its whole text; see TraceReader. */
+/** parseTrace reads a trace from its whole text, as TraceReader does. @throws InputError as `push` and `end` do */
 export function parseTrace(text: string, options: TraceOptions = {}): Trace {
   const reader = new TraceReader(options);
   reader.push(text);
@@ -61,7 +61,7 @@ export class TraceReader implements LineSink {
 
   /**
    * push adds the next piece of text. A piece may end anywhere, also within a line.
-   * @throws InputError where a line or JSON is so long that the file is no trace
+   * @throws InputError where a line has more than 2^20 characters, or JSON more than 2^28: the file is no trace
    */
   push(text: string): void {
     let rest = text;
@@ -76,7 +76,8 @@ export class TraceReader implements LineSink {
 
   /**
    * end finishes the trace.
-   * @throws InputError with every fault of the trace and its line, or the first 50 of them
+   * @throws InputError with every fault of the trace and its line, or the first 50 of them; a trace without requests
+   *   is a fault too
    */
   end(): Trace {
     if (this.json !== undefined) this.readSchedule(this.json.join(''));

@@ -38,7 +38,7 @@ export interface WindowSummary {
 
 export interface GapSummary {
   readonly meanS: number;
-  /** The standard deviation over the mean, also called burstiness: 0 is even, 1 is as Poisson; absent for a mean of 0. */
+  /** The standard deviation over the mean, also called burstiness: 0 is even, 1 is Poisson; absent for a mean of 0. */
   readonly cv?: number;
   readonly p50S: number;
   readonly p99S: number;
@@ -56,7 +56,7 @@ export interface IntervalSummary {
   readonly silenceFromS: number;
 }
 
-/** summarizeTrace describes a trace. It takes 8 bytes for each arrival besides the trace. */
+/** summarizeTrace describes a trace, in windows of `windowS` seconds. It takes 8 more bytes for each arrival. */
 export function summarizeTrace(trace: Trace, windowS: number): TraceSummary {
   const rps = meanRps(trace);
   const gaps = trace.kind === 'arrivals' ? gapsOf(trace.timesNs) : undefined;

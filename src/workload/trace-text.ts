@@ -6,7 +6,8 @@ const NS_PER_S = 1e9;
 const PIECE_CHARACTERS = 1 << 16;
 
 /**
- * traceText writes a trace as our own CSV, piece by piece: `arrival_s`, or `interval_s,count`. Arrival times are exact.
+ * traceText writes a trace as our own CSV with a header (`arrival_s`, or `interval_s,count`), in pieces of about 64 KB.
+ * Arrival times are exact.
  * (Past 48 days, a reader of numbers in seconds may see them one nanosecond off.)
  */
 export function* traceText(trace: Trace): Generator<string, void, undefined> {

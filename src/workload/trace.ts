@@ -48,11 +48,11 @@ export function peakRps(trace: CountTrace): number {
 }
 
 /**
- * rescaledTrace changes the rate of a trace and keeps its shape. Arrivals move closer together or further
- * apart; counts grow or shrink in the same intervals.
- * @param to the mean rate, or for counts the peak rate
- * @throws InputError where the rate is not positive, or the trace has no rate that could be changed, or arrivals in whole
- *   nanoseconds cannot have the rate
+ * rescaledTrace gives a copy of a trace with another rate and the same shape. Arrivals move closer together or
+ * further apart; counts grow or shrink in the same intervals, and may become fractions.
+ * @param to the mean rate, or for counts the peak rate, in requests per second
+ * @throws InputError where the rate is not positive, the trace has no rate that could be changed (all arrivals at one
+ *   instant, or a peak rate for arrivals), or arrivals in whole nanoseconds cannot have the rate to within 1 %
  */
 export function rescaledTrace(trace: Trace, to: { meanRps: number } | { peakRps: number }): Trace {
   const wanted = 'meanRps' in to ? to.meanRps : to.peakRps;
@@ -89,7 +89,7 @@ export function traceArrivals(trace: Trace, spread: Spread, model = 0): Arrivals
   return new DrawnArrivals({ process, stream, model, load: countLoad(trace, cv), uniformOffset: 0.5 });
 }
 
-/** requestsInTrace gives the number of requests of a trace. */
+/** requestsInTrace gives the number of requests of a trace; a rescaled trace of counts may have parts of one. */
 export function requestsInTrace(trace: Trace): number {
   return trace.kind === 'counts' ? sum(trace.counts) : trace.timesNs.length;
 }

@@ -29,7 +29,7 @@ describe('batchingOf()', () => {
     expect(batchingOf(first, second, float([4, 1], [1, 2, 3, 4]))).toEqual({ kind: 'stacked', axis: 0 });
     expect(batchingOf(first, second, float([4, 1], [1, 3, 2, 4]))).toMatchObject({ kind: 'mixed' });
   });
-  test('finds the axis of float16 tensors whose kernels round differently at batch 2', () => {
+  test('finds the batch axis of float16 tensors even if batch 2 rounds the last bit differently', () => {
     const ulp = 2 ** -10;
     const both = half([2, 2], [1 + ulp, 0.5, 0.25, 1 - ulp]);
     expect(batchingOf(half([1, 2], [1, 0.5]), half([1, 2], [0.25, 1]), both)).toEqual({

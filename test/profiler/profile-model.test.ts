@@ -233,7 +233,7 @@ describe('profileModel()', () => {
     expect(profile.devices.fast?.emulated).toBeUndefined();
   });
 
-  test('lists every node once, in blocks and in layers, whose times add up to the whole model', () => {
+  test("lists every node once in blocks and once in layers, and the layers' times add up to the whole model's", () => {
     const names = prepared.layers.map(({ name }) => name);
     expect(profile.blocks.flatMap(({ nodes }) => nodes ?? [])).toEqual(names);
     for (const { layerLatencyUs, wholeLatencyUs } of Object.values(profile.devices)) {
@@ -294,7 +294,7 @@ describe('profileModel()', () => {
     expect(resumed.devices.fast?.layerLatencyUs?.['1']?.['2']).toHaveLength(prepared.layers.length);
   });
 
-  test('hands over what was measured before an error ended it, and resumes from there', async () => {
+  test('gives a checkpoint of what was measured when an error ends the run, and resumes from it', async () => {
     const options = { devices: [fast], batchSizes: [1, 2], partition: { blocks: 3 }, limits: QUICK };
     const fault = new Error('the cable was pulled');
     const checkpoints: Profile[] = [];

@@ -27,7 +27,10 @@ import type { BatchFlow, NodeEdit } from './batch-flow.js';
 const LAST_IR_WITH_INITIALIZER_INPUTS = 3;
 const INT64 = 7;
 
-/** relaxed gives the model with its declared shapes opened along the batch, and with the edited constants. */
+/**
+ * relaxed gives the model with its declared shapes opened along the batch, and with new constants for the edited ones;
+ * and it says in words what changed.
+ */
 export function relaxed(
   model: OnnxModel,
   flows: ReadonlyMap<string, BatchFlow>,

@@ -9,6 +9,10 @@ import {
   withBatch,
 } from './batch-flow.js';
 
+/**
+ * unary follows operators that treat each element of their first input by itself. Further inputs are parameters and may
+ * not have the batch. Identity and Cast keep known elements.
+ */
 export function unary(node: RuleNode): RuleResult {
   const [data, ...rest] = node.flows;
   if (rest.some((flow) => flow?.batch !== undefined)) return 'a parameter of it has the batch';

@@ -72,6 +72,7 @@ export function flowing(node: RuleNode, flow: BatchFlow): RuleResult {
   return { flows: Array.from({ length: Math.max(1, node.outputCount) }, () => flow) };
 }
 
+/** withBatch makes a flow of a batch and a shape, without those that are undefined. */
 export function withBatch(batch: Batched | undefined, dims: Dims | undefined): BatchFlow {
   return { ...(batch === undefined ? {} : { batch }), ...(dims === undefined ? {} : { dims }) };
 }
@@ -81,6 +82,10 @@ export function axisWithin(axis: number, rank: number | undefined): number | und
   return axis >= 0 ? axis : rank === undefined ? undefined : axis + rank;
 }
 
+/**
+ * constantFlow gives an initializer's shape and, of a dense vector of at most 64 int32, int64 or float32 numbers, its
+ * elements.
+ */
 export function constantFlow(initializer: Initializer): BatchFlow {
   if (initializer.sparse) return { dims: initializer.dims };
   return tensorFlow(initializer.encoded, initializer);

@@ -11,6 +11,10 @@ import {
 
 const GLOBAL_POOLS = new Set(['GlobalAveragePool', 'GlobalMaxPool', 'GlobalLpPool']);
 
+/**
+ * spatial follows operators on [batch, channels, …] that keep rows apart. It knows the batch and, of global pools, the
+ * pooled axes (1); the other sizes are unknown afterwards.
+ */
 export function spatial(node: RuleNode): RuleResult {
   const [data, ...rest] = node.flows;
   if (rest.some((flow) => flow?.batch !== undefined)) return 'its weights have the batch';
@@ -24,6 +28,7 @@ export function spatial(node: RuleNode): RuleResult {
   return flowing(node, withBatch(data?.batch, dims));
 }
 
+/** reduce follows reductions over given axes other than the batch's. */
 export function reduce(node: RuleNode): RuleResult {
   const data = node.flows[0];
   const rank = data?.dims?.length;
@@ -50,6 +55,7 @@ function flowAfterReduction(
   return flowing(node, withBatch({ axis: moved, factor }, dims));
 }
 
+/** argExtreme follows ArgMax and ArgMin along any axis but the batch's. */
 export function argExtreme(node: RuleNode): RuleResult {
   const data = node.flows[0];
   if (data?.batch === undefined) return data?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
@@ -69,6 +75,7 @@ export function softmax(node: RuleNode): RuleResult {
   return mixes ? 'it normalizes over the batch' : flowing(node, withBatch(data.batch, data.dims));
 }
 
+/** normalization follows operators that normalize all axes from `axis` on, where the batch's axis lies before it. */
 export function normalization(node: RuleNode): RuleResult {
   const [data, ...rest] = node.flows;
   if (rest.some((flow) => flow?.batch !== undefined)) return 'a parameter of it has the batch';
@@ -138,6 +145,7 @@ function matMulDims(a: Dims, b: Dims, rank: number): Dims | undefined {
   return [...lead, a.at(-2), b.at(-1)];
 }
 
+/** gemm follows Gemm with the batch on axis 0 of A (not transposed), and a C that has as many rows or one for all. */
 export function gemm(node: RuleNode): RuleResult {
   const [a, b, c] = node.flows;
   if (b?.batch !== undefined || (c?.batch !== undefined && a?.batch === undefined))
@@ -192,14 +200,17 @@ function along(node: RuleNode, axis: number | undefined, keepsLength: boolean): 
   return flowing(node, withBatch(data.batch, dims));
 }
 
+/** topK follows TopK along any axis but the batch's, of unknown length afterwards. */
 export function topK(node: RuleNode): RuleResult {
   return along(node, axisWithin(node.int('axis', -1), node.flows[0]?.dims?.length), false);
 }
 
+/** lpNormalization follows LpNormalization along any axis but the batch's. */
 export function lpNormalization(node: RuleNode): RuleResult {
   return along(node, axisWithin(node.int('axis', -1), node.flows[0]?.dims?.length), true);
 }
 
+/** cumulate follows CumSum and CumProd along a known axis other than the batch's. */
 export function cumulate(node: RuleNode): RuleResult {
   const axis = node.flows[1]?.values?.[0];
   return along(
@@ -209,6 +220,7 @@ export function cumulate(node: RuleNode): RuleResult {
   );
 }
 
+/** tile follows Tile where the repeats are known and the batch's axis is repeated once. */
 export function tile(node: RuleNode): RuleResult {
   const [data, repeats] = node.flows;
   if (data?.batch === undefined) return flowing(node, {});

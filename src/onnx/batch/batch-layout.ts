@@ -9,6 +9,7 @@ import {
   withBatch,
 } from './batch-flow.js';
 
+/** transpose moves the batch's axis to where the permutation puts it (without one: axes in reverse). */
 export function transpose(node: RuleNode): RuleResult {
   const data = node.flows[0];
   const rank = data?.dims?.length;
@@ -23,6 +24,7 @@ export function transpose(node: RuleNode): RuleResult {
   return flowing(node, withBatch(batch, dims));
 }
 
+/** flatten follows Flatten at axis 1 of an input with the batch on axis 0; any other joins the batch with axes. */
 export function flatten(node: RuleNode): RuleResult {
   const data = node.flows[0];
   if (data?.batch === undefined) return flowing(node, {});
@@ -38,6 +40,7 @@ function axesOf(node: RuleNode): readonly (number | BatchMultiple)[] | undefined
   return node.ints('axes') ?? node.flows[1]?.values;
 }
 
+/** squeeze renumbers the batch's axis, which must not be among the axes that Squeeze drops. Elements stay. */
 export function squeeze(node: RuleNode): RuleResult {
   const data = node.flows[0];
   if (data?.sized) return flowing(node, { ...data, dims: [] });
@@ -63,6 +66,7 @@ export function squeeze(node: RuleNode): RuleResult {
   });
 }
 
+/** unsqueeze renumbers the batch's axis around the axes of size 1 that Unsqueeze inserts. Elements stay. */
 export function unsqueeze(node: RuleNode): RuleResult {
   const data = node.flows[0];
   const given = axesOf(node);
@@ -80,6 +84,10 @@ export function unsqueeze(node: RuleNode): RuleResult {
   return flowing(node, { ...withBatch(batch, dims), ...values, ...(data.sized ? { sized: true } : {}) });
 }
 
+/**
+ * concatenate follows Concat where all inputs have the batch on the same axis, and are joined along another one. Where
+ * none has the batch, it joins their elements as far as they are known.
+ */
 export function concatenate(node: RuleNode): RuleResult {
   const given = node.flows.filter((flow) => flow !== undefined);
   if (given.every((flow) => flow.batch === undefined)) return joinedValues(node, given);
@@ -111,6 +119,7 @@ function joinedValues(node: RuleNode, given: readonly BatchFlow[]): RuleResult {
   return sized ? COMPUTES_WITH_SIZE : flowing(node, {});
 }
 
+/** split follows Split along any axis but the batch's. */
 export function split(node: RuleNode): RuleResult {
   const data = node.flows[0];
   if (data?.batch === undefined) return data?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
@@ -127,6 +136,7 @@ export function split(node: RuleNode): RuleResult {
   return { flows: Array.from({ length: node.outputCount }, (_, at) => withBatch(data.batch, out(at))) };
 }
 
+/** slice follows Slice where it takes all of the batch's axis. Without a batch it slices the elements of a vector. */
 export function slice(node: RuleNode): RuleResult {
   const data = node.flows[0];
   const starts = node.ints('starts') ?? node.flows[1]?.values;
@@ -177,6 +187,10 @@ function sliceValues(
   return data?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
 }
 
+/**
+ * gather follows Gather where the data or the indices have the batch, but not both, and nothing is picked along the
+ * batch's axis. Where the elements of both are known, it picks them.
+ */
 export function gather(node: RuleNode): RuleResult {
   const [data, indices] = node.flows;
   const axis = axisWithin(node.int('axis', 0), data?.dims?.length);
@@ -203,6 +217,7 @@ function pick(node: RuleNode, data: BatchFlow, indices: BatchFlow): RuleResult {
   return flowing(node, { values, dims: indices.dims ?? [values.length], ...(sized ? { sized } : {}) });
 }
 
+/** pad follows Pad where the axes are not an input of their own and the batch's axis gets no padding. */
 export function pad(node: RuleNode): RuleResult {
   const data = node.flows[0];
   if (data?.batch === undefined) return data?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
@@ -216,6 +231,7 @@ export function pad(node: RuleNode): RuleResult {
   return flowing(node, withBatch(data.batch, dims));
 }
 
+/** shape gives the elements of Shape's output: a multiple of the batch on the batch's axis, numbers elsewhere. */
 export function shape(node: RuleNode): RuleResult {
   const data = node.flows[0];
   if (data?.dims === undefined)

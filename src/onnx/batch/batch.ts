@@ -12,6 +12,10 @@ import {
 } from './batch-flow.js';
 import { follow } from './batch-rules.js';
 
+/**
+ * SymbolicBatch is a model that takes any batch, with what was changed for that in words; or it is the reason why the
+ * batch could not be made symbolic.
+ */
 export type SymbolicBatch =
   | { readonly ok: true; readonly bytes: Uint8Array; readonly changes: readonly string[] }
   | { readonly ok: false; readonly missing: string };

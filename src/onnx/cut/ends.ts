@@ -21,6 +21,10 @@ export interface Ends {
   readonly castsOut: readonly Uint8Array[];
 }
 
+/**
+ * endsOf gives a partition's ends. A tensor that crosses as float16 is named `<tensor>/float16` and gets a cast. An
+ * input that is not the model's own is declared without a shape where the partition may branch (`mayBranch`).
+ */
 export function endsOf(model: OnnxModel, part: PartitionParts, options: EndOptions): Ends {
   const halves = halvesOf(model, part, options);
   const name = (tensor: string) => halves.get(tensor) ?? tensor;

@@ -8,11 +8,14 @@ export interface PartitionParts {
   readonly nodes: readonly OnnxNode[];
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** All tensors that its nodes name. */
+  /** All tensors that its nodes name; empty for the whole model, of which everything stays. */
   readonly names: ReadonlySet<string>;
 }
 
-/** partitionParts finds what nodes [from, to) need to stand alone. */
+/**
+ * partitionParts finds what nodes [from, to) need to stand alone, and what they give to later nodes or to the caller.
+ * It does not check that the range exists.
+ */
 export function partitionParts(model: OnnxModel, from: number, to: number): PartitionParts {
   const { nodes, inputs, outputs } = model.graph;
   const last = to === nodes.length;
@@ -66,7 +69,10 @@ function withConstants(
   return model.graph.nodes.filter((node) => chosen.has(node));
 }
 
-/** usedFunctions gives the indices of the local functions that nodes call, directly or through one another. */
+/**
+ * usedFunctions finds the local functions that nodes call, directly or through one another. It gives the offsets of
+ * their bytes (`encoded.byteOffset`), by which they are told apart.
+ */
 export function usedFunctions(model: OnnxModel, nodes: readonly OnnxNode[]): Set<number> {
   const calls = new Set(nodes.flatMap((node) => node.calls));
   const local = new Map(model.functions.map((f) => [callKey(f.domain, f.name, f.overload), f]));

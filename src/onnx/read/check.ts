@@ -80,7 +80,7 @@ function checkMade(graph: RawGraph, made: ReadonlySet<string>, path: string, pro
   }
 }
 
-/** checkDomains adds a fault for every domain that the graph's nodes use and that has no imported operator set. */
+/** checkDomains adds one fault for every domain that nodes or their subgraphs use and for which no set is imported. */
 export function checkDomains(
   nodes: readonly RawNode[],
   opsets: ReadonlyMap<string, number>,

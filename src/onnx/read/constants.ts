@@ -9,7 +9,10 @@ const RANDOM_OPS = new Set(
 const KNOWN_DOMAINS = new Set(['', 'ai.onnx.ml', 'com.microsoft']);
 const RANDOM_CONTRIB = /^(Random|Sampling|BeamSearch|GreedySearch|.*Dropout)/;
 
-/** constantNodes says of each node whether it is deterministic and fed only by `given` names and constant nodes. */
+/**
+ * constantNodes says of each node, in topological order, whether it is deterministic and fed only by `given` names and
+ * constant nodes.
+ */
 export function constantNodes(
   nodes: readonly RawNode[],
   given: Iterable<string>,
@@ -40,7 +43,10 @@ function determinism(functions: readonly OnnxFunction[]): (call: string) => bool
   return deterministic;
 }
 
-/** randomNodes lists the nodes that draw random numbers, or may, as far as their operators are known. */
+/**
+ * randomNodes lists the graph's nodes that draw random numbers, or may (as Dropout), as far as their operators are
+ * known. It does not look into subgraphs and local functions.
+ */
 export function randomNodes(model: OnnxModel): OnnxNode[] {
   return model.graph.nodes.filter(({ domain, op }) => isRandom(domain, op));
 }

@@ -25,7 +25,10 @@ export interface ExternalCopy extends ExternalData {
   readonly toOffset: number;
 }
 
-/** externalLocations lists the files that hold a model's external tensors, relative to its folder, each once. */
+/**
+ * externalLocations lists the files that hold the external tensors of a model's graph, relative to its folder, each
+ * once, in order of first appearance. It opens none of them.
+ */
 export function externalLocations({ graph }: OnnxModel): string[] {
   const plan = new ExternalPlan(undefined);
   plan.moved(graph.encoded, 'graph');

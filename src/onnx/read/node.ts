@@ -58,6 +58,10 @@ export interface RawGraph {
   readonly valueInfo: readonly ValueInfo[];
 }
 
+/**
+ * readGraph reads a GraphProto. Parts that cannot be read become faults in `problems` and are left out.
+ * @throws WireError where the graph's own fields cannot be read
+ */
 export function readGraph(encoded: Uint8Array, { path, problems, depth = 0 }: Place): RawGraph {
   const nodes: RawNode[] = [];
   const inputs: ValueInfo[] = [];
@@ -101,6 +105,10 @@ export function annotatedTensor(annotation: Uint8Array): string {
   return name;
 }
 
+/**
+ * readNode reads a NodeProto with its subgraphs, and adds a fault where it has no operator.
+ * @throws WireError where its bytes cannot be read, or subgraphs nest more than 32 deep
+ */
 export function readNode(encoded: Uint8Array, { path, problems, depth = 0 }: Place): RawNode {
   const texts = { name: '', op: '', domain: '', overload: '' };
   const inputs: string[] = [];

@@ -22,7 +22,7 @@ import { orderOf } from './order.js';
  * are skipped, not decoded, and everything returned is a view of `bytes`, which must not change.
  *
  * @param options.name what messages call the model; usually a file name
- * @throws InputError with every fault found: bytes that are not protobuf or are cut off, no graph, no operator set, a
+ * @throws InputError with up to 50 faults: bytes that are not protobuf or are cut off, no graph, no operator set, a
  *   cycle, a tensor made twice or by nobody, dimensions that do not fit the values
  */
 export function readModel(bytes: Uint8Array, options: { name?: string } = {}): OnnxModel {

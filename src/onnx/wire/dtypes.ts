@@ -54,6 +54,7 @@ const TRAVELLING = new Set(
   'float32 float64 float16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool'.split(' '),
 );
 
+/** elementOf finds an element type by its number in onnx.proto, undefined where this table lacks it. */
 export function elementOf(code: number): ElementType | undefined {
   return BY_CODE.get(code);
 }
@@ -74,6 +75,7 @@ export function travels(dtype: string): boolean {
   return TRAVELLING.has(dtype);
 }
 
+/** travellingTypes lists, for messages, the types that `travels` accepts. */
 export function travellingTypes(): string {
   return [...TRAVELLING].join(', ');
 }

@@ -4,7 +4,7 @@ import { WireError } from './wire.js';
 /** A file can be wrong in as many places as it has tensors. A person reads this many faults. */
 const MOST_FAULTS = 50;
 
-/** Problems gathers the faults of one file while reading goes on past each of them. */
+/** Problems gathers the faults of one file while reading goes on past each. It keeps 50 and counts the others. */
 export class Problems {
   readonly #faults: Fault[] = [];
   #more = 0;
@@ -44,6 +44,7 @@ export function quoted(text: string): string {
   return JSON.stringify(short(text));
 }
 
+/** short cuts a text to 58 characters, the last of them an ellipsis, where it has more than 60. */
 export function short(text: string): string {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }

@@ -119,7 +119,10 @@ function readDim(encoded: Uint8Array): number | string | undefined {
   return dim === '' || (typeof dim === 'number' && dim < 0) ? undefined : dim;
 }
 
-/** valueInfoBytes makes a ValueInfoProto with a tensor's type, or with the name alone: then the runtime infers it. */
+/**
+ * valueInfoBytes makes a ValueInfoProto with a tensor's type. Without a type, or with an unknown dtype, it has the name
+ * alone, and the runtime infers the type.
+ */
 export function valueInfoBytes(name: string, type?: TensorType): Uint8Array {
   const named = textField(VALUE_INFO.name, name);
   const code = type === undefined ? undefined : codeOf(type.dtype);

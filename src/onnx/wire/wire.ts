@@ -33,7 +33,10 @@ const MOST_FIELD_NUMBER = 2 ** 29 - 1;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const encoder = new TextEncoder();
 
-/** fieldsOf lists the fields of a message in file order. It reads tags and lengths only, never inside a value. */
+/**
+ * fieldsOf lists the fields of a message in file order. It reads tags and lengths only, never inside a value.
+ * @throws WireError, on the way, where the bytes are no fields
+ */
 export function* fieldsOf(message: Uint8Array): Generator<Field> {
   let at = 0;
   while (at < message.length) {
@@ -106,7 +109,10 @@ function longVarint(message: Uint8Array, from: number, end: number): number {
   return Number(BigInt.asIntN(64, value));
 }
 
-/** payloadOf gives the value of a length-delimited field: a view into the message, not a copy. */
+/**
+ * payloadOf gives the value of a length-delimited field: a view into the message, not a copy.
+ * @throws WireError where the field is of another wire type, as `numberOf`, `textOf` and `numbersOf` do
+ */
 export function payloadOf(message: Uint8Array, field: Field): Uint8Array {
   if (field.wireType !== LENGTH_DELIMITED) throw new WireError(mistyped(field));
   return message.subarray(field.from, field.end);
@@ -117,15 +123,18 @@ export function rawField(message: Uint8Array, field: Field): Uint8Array {
   return message.subarray(field.start, field.end);
 }
 
+/** numberOf reads a varint field as a signed number (`varintAt`). @throws WireError for another wire type */
 export function numberOf(message: Uint8Array, field: Field): number {
   if (field.wireType !== VARINT) throw new WireError(mistyped(field));
   return varintAt(message, field.from);
 }
 
+/** textOf reads a field as text. @throws WireError for another wire type, or bytes that are not UTF-8 */
 export function textOf(message: Uint8Array, field: Field): string {
   return decodeText(payloadOf(message, field));
 }
 
+/** decodeText reads bytes as UTF-8. @throws WireError where they are none */
 export function decodeText(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
@@ -172,6 +181,7 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
+/** varintBytes writes an integer as a varint: a negative one as its 64-bit two's complement. */
 export function varintBytes(value: number): Uint8Array {
   const bytes: number[] = [];
   let left = BigInt.asUintN(64, BigInt(value));

@@ -18,7 +18,7 @@ export const PUBLISHED_POLICY: ReservationPolicy = {
   mostTries: 2,
 };
 
-/** PUBLISHED_REACTIVE_POLICY does the same for the reactive scheduler. */
+/** PUBLISHED_REACTIVE_POLICY makes the reactive scheduler's choices as PPipe's published simulator does. */
 export const PUBLISHED_REACTIVE_POLICY: StageLocalPolicy = {
   ...REACTIVE_POLICY,
   formation: { kind: 'last-moment', leaves: 'nothing', stepNs: 1000 },

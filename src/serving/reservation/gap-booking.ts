@@ -17,13 +17,14 @@ const MOST_OFFERS = 128;
  * table holds them all: devices first, then uplinks, then downlinks.
  *
  * A stage goes to the device that the batch could leave first: where its execution has ended and, but for the
- * last stage, its server's uplink is free. If only the end of the execution counted (A.3 as printed), an idle
+ * last stage, its server's uplink is free. If only the end of the execution counted (PPipe A.3 as printed), an idle
  * device behind a crowded uplink would be chosen again and again.
  *
  * The devices of a pool are kept in the order in which they fall free for good, so a search ends at the first
  * device whose bound is no better than what was found. Devices with gaps are also kept in the order in which
  * their last gaps end, and only those whose gaps end late enough are looked at. So a search takes a few
- * steps, whatever the size of the pool.
+ * steps, whatever the size of the pool: it looks at no more than 128 devices, and with gaps at 256 in all. In a
+ * larger pool it may miss the best one.
  */
 export class GapBooking implements Booking {
   readonly table: ReservationTable;

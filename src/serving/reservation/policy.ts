@@ -2,8 +2,8 @@ import type { ReservationCorrection } from '../state/index.js';
 
 /**
  * ReservationTableRule says what is remembered of the reservations of a resource.
- * - gaps: every reservation, and the free time between them (A.3). Each resource serves its reservations in
- *   their order.
+ * - gaps: every reservation, and the free time between them (PPipe A.3). Each resource serves its reservations in
+ *   their order, but for late ones and those that fit before the next (`ReservedForwarding`).
  * - busy-until: only the end of the last. Reservations then have no order to be kept: a batch is handed on as
  *   soon as it is there, first come, first served, and an accepted request can be late (the published
  *   simulator).
@@ -13,7 +13,7 @@ export type ReservationTableRule = 'gaps' | 'busy-until';
 /**
  * LateSingleRule says how a pipeline of batch 1 in which the request would be late is compared with others by
  * how long its batch waits.
- * - as-others: by its wait (Algorithm 1).
+ * - as-others: by its wait (PPipe Algorithm 1).
  * - shunned: as if its wait were an SLO longer (the published simulator).
  */
 export type LateSingleRule = 'as-others' | 'shunned';
@@ -30,7 +30,7 @@ export type LastMomentRule = 'in-time' | 'one-more';
 /**
  * FirstSightRule says when a request is dropped as soon as it becomes the oldest, though a smaller batch
  * could still save it.
- * - never: only a request that not even a batch of 1 can save is dropped (Algorithm 1).
+ * - never: only a request that not even a batch of 1 can save is dropped (PPipe Algorithm 1).
  * - nearly-full: it is dropped where no batch of at least `share` of the planned one can be in time (the
  *   published simulator).
  * - queueing: it is dropped likewise, but only where such a batch would be in time if it had nothing to wait

@@ -56,7 +56,7 @@ export class ReservationTable {
   }
 
   /**
-   * earliestCommonSlot is the earliest start at which both resources are free for `length` nanoseconds (A.3,
+   * earliestCommonSlot is the earliest start at which both resources are free for `length` nanoseconds (PPipe A.3,
    * earliestSlot).
    */
   earliestCommonSlot(one: number, other: number, from: number, length: number): number {
@@ -69,7 +69,7 @@ export class ReservationTable {
     }
   }
 
-  /** insert adds a reservation in a slot that is free. */
+  /** insert adds a reservation, by its start, in a slot that the caller has found free. O(row). */
   insert(resource: number, start: number, end: number, owner: number): void {
     const count = this.counts[resource] as number;
     if (count === this.stride) this.widen();
@@ -84,8 +84,8 @@ export class ReservationTable {
   }
 
   /**
-   * remove removes the owner's reservation. Where no other reservation is left, the resource is free from
-   * `freeAt`.
+   * remove removes the owner's reservation, if there is one. Where no other reservation is left, the resource is
+   * free from `freeAt`.
    */
   remove(resource: number, owner: number, freeAt: number): void {
     const first = resource * this.stride;

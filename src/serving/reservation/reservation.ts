@@ -23,7 +23,7 @@ const NOT_DOWN = Number.NEGATIVE_INFINITY;
 
 /** ReservationOptions holds the choices that differ from RESERVATION_POLICY. */
 export interface ReservationOptions extends Partial<ReservationPolicy> {
-  /** `makeTables` makes the tables that `tables` names; gapTables where absent. */
+  /** `makeTables` makes the tables that `tables` names; it may be absent only for `gaps` (gapTables). */
   readonly makeTables?: ReservationTables;
 }
 
@@ -32,8 +32,8 @@ export interface ReservationOptions extends Partial<ReservationPolicy> {
  * batch is formed once, for all stages, when devices and links are found to be free in time over its whole
  * path. These are then reserved for it.
  *
- * An arrival that changes nothing costs one comparison, and a dispatch takes two probes as a rule. Memory
- * follows the number of requests in flight.
+ * An arrival that changes nothing costs one comparison, and a dispatch takes two probes as a rule. `decide` looks
+ * at one number per model. Memory follows the number of requests in flight.
  */
 export class ReservationCore implements ServingCore {
   private readonly life: RequestLife;
@@ -73,6 +73,7 @@ export class ReservationCore implements ServingCore {
 
   /**
    * @param decisions the driver's buffer, where decisions are appended
+   * @throws the error of `brokenPromise` where the tables are not those that the policy names
    */
   constructor(
     private readonly topology: Topology,
@@ -244,7 +245,7 @@ export class ReservationCore implements ServingCore {
   }
 
   /**
-   * serve repeats Algorithm 1 until the oldest request waits.
+   * serve repeats PPipe Algorithm 1 until the oldest request waits.
    * @returns when to look at the queue again
    */
   private serve(at: number, model: number): number {

@@ -9,8 +9,10 @@ import type { ReservationState } from './reservation-state.js';
 
 /**
  * ReservedForwarding lets every device and link serve its reservations in their order, each as soon as its batch is
- * there. Where every step takes as long as expected, steps begin at the reserved times. Otherwise reservations are
- * moved to fit the measured times (§5.4).
+ * there. A batch that is not there when its reserved time is past lets later ones go first. A device also executes a
+ * later batch that is there and, by its reserved length, ends before the next reservation begins. Where every step
+ * takes as long as expected, steps begin at the reserved times. Otherwise reservations are moved to fit the measured
+ * times (PPipe §5.4).
  */
 export class ReservedForwarding implements Forwarding {
   /**

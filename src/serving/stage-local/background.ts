@@ -27,7 +27,7 @@ export class Background {
     this.missedShare = new Float64Array(topology.models.length);
   }
 
-  /** takes tells whether a task that cannot be in time is kept: it is where its model is not overloaded. */
+  /** takes tells whether a task that cannot be in time is kept: under `background`, if its model is not overloaded. */
   takes(model: number): boolean {
     return this.rule.kind === 'background' && (this.missedShare[model] as number) <= this.rule.mostMissed;
   }
@@ -58,8 +58,8 @@ export class Background {
   }
 
   /**
-   * batchSize is the size of the next batch, of the tasks that have waited longest. A task that was in a lost
-   * batch is tried alone.
+   * batchSize is the size of the next batch, of the tasks that have waited longest. A task that was in a batch that
+   * failed or was lost as it ran is tried alone.
    */
   batchSize(queue: number, pool: number): number {
     const most = Math.min(this.topology.pools[pool]?.batch as number, this.waiting.size(queue));

@@ -11,7 +11,8 @@ const NOW = Number.NEGATIVE_INFINITY;
 /** Dropping decides which heads of queues are given up (DropRule). */
 export interface Dropping {
   /**
-   * dropTime is the first instant at which a head is given up, whatever else happens.
+   * dropTime is the first instant (ns) at which a head is given up, whatever else happens: −Infinity is at once, and
+   * Infinity is never.
    * @param pool the pool it waits for, NONE where that is not known because no device is up
    * @param start when a device begins its batch, Infinity where no device takes it now
    */

@@ -11,7 +11,7 @@ const NOW = Number.NEGATIVE_INFINITY;
 export interface Formation {
   /**
    * size is the size of the batch meant for a device of a pool that begins it at `start`. It is at least 1,
-   * and may be more than wait.
+   * and may be more than wait. The queue has a task.
    */
   size(start: number, queue: number, pool: number): number;
   /**

@@ -36,7 +36,7 @@ export class Pipelines {
 
   /**
    * choose takes the pipeline for a task: one that is up and fast enough; where there is none, one that is
-   * up; else any. O(pipelines of the model).
+   * up; else any. The choice `proportional` counts it as the pipeline's turn. O(pipelines of the model).
    * @returns the entry of the pipeline
    */
   choose(model: number, latestEnd: number, at: number): number {

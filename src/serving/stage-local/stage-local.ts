@@ -22,8 +22,8 @@ const NEVER = Number.POSITIVE_INFINITY;
  * such schedulers share.
  *
  * An event costs constant time, except for the place in a queue (constant for equal SLOs), a scan of at most
- * one batch per start and, where devices are handed batches ahead, a logarithm of their number. Memory
- * follows the number of requests in flight.
+ * one batch per start and, where devices are handed batches ahead, a logarithm of their number. `decide` looks at
+ * one number per queue. Memory follows the number of requests in flight.
  */
 export class StageLocalCore implements ServingCore {
   private readonly life: RequestLife;

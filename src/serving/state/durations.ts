@@ -67,8 +67,8 @@ export class Durations {
   }
 
   /**
-   * workNs is the expected time from the start of a batch in the pool to its end in the last pool, without
-   * waiting.
+   * workNs is the expected time from the start of a batch in the pool to its end in the last pool, without waiting.
+   * A later pool whose planned batch is smaller is counted with that batch.
    */
   workNs(pool: number, size: number): number {
     return this.works[(this.rowOf[pool] as number) + size] as number;
@@ -85,14 +85,14 @@ export class Durations {
   }
 
   /**
-   * fullRestNs is the expected time of the stages after the pool with full batches, and of the transfers
-   * between them.
+   * fullRestNs is the expected time of the stages after the pool, each with its own full batch, and of the transfers
+   * between them; the transfer out of the pool itself does not count. It is 0 for a last stage.
    */
   fullRestNs(pool: number): number {
     return this.fullRest[pool] as number;
   }
 
-  /** plannedWorkNs is `workNs` by the plan, uncorrected. */
+  /** plannedWorkNs is `workNs` by the plan, uncorrected, for a size that no later pool's batch is below. */
   plannedWorkNs(pool: number, size: number): number {
     const end = pool + (this.stages[pool] as number);
     let work = 0;
@@ -102,9 +102,10 @@ export class Durations {
   }
 
   /**
-   * relax moves the expected times of a pool and of all later pools of its pipeline towards the plan. It is
-   * called where the record of these pools has long kept the pipeline from work that the plan allows. Without
-   * it nothing would be executed there, and nothing would show that the pools have recovered.
+   * relax moves the expected times of a pool and of all later pools of its pipeline one step (the correction's
+   * `weight`) towards the plan, where they are above it. It is called where the record of these pools has long
+   * kept the pipeline from work that the plan allows. Without it nothing would be executed there, and nothing would
+   * show that the pools have recovered.
    */
   relax(pool: number): void {
     const end = pool + (this.stages[pool] as number);
@@ -115,12 +116,15 @@ export class Durations {
     }
   }
 
-  /** observeExecution learns from an execution that took `tookNs`. */
+  /**
+   * observeExecution learns from an execution that took `tookNs`, which counts as 0.25 to 16 times the planned time.
+   * It learns nothing where the correction is `none`.
+   */
   observeExecution(pool: number, size: number, tookNs: number): void {
     if (this.executions.observe(pool, size, tookNs)) this.expect(pool);
   }
 
-  /** observeTransfer learns from a transfer that took `tookNs`. */
+  /** observeTransfer learns likewise from a transfer, but only where the correction counts deviations. */
   observeTransfer(pool: number, size: number, tookNs: number): void {
     if (this.transfers.observe(pool, size, tookNs)) this.expect(pool);
   }

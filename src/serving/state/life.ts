@@ -85,8 +85,8 @@ export class RequestLife {
   }
 
   /**
-   * arrived opens a request of `rows` tasks. Where the request is not refused at once (`isSettled`), the
-   * scheduler queues its tasks.
+   * arrived opens a request of `rows` tasks. It drops the request at once while draining, and where more than
+   * `mostTasks` tasks would be in flight. Where it has not (`isSettled`), the scheduler queues the tasks.
    * @returns the number of the request
    */
   arrived(model: number, deadlineNs: number, rows: number): number {
@@ -130,7 +130,8 @@ export class RequestLife {
   }
 
   /**
-   * decided ends a `decide`: it asks to be woken at `wakeAt` and gives back the numbers of retired requests.
+   * decided ends a `decide`: it asks to be woken at `wakeAt` (Infinity: not at all), unless it asked for that time
+   * before, and gives back the numbers of retired requests.
    */
   decided(wakeAt: number): void {
     if (wakeAt !== Number.POSITIVE_INFINITY && wakeAt !== this.wakeTold)

@@ -58,7 +58,7 @@ export class PoolsUp {
   }
 
   /**
-   * deviceDown records that a device is down.
+   * deviceDown records that a device that was up is down.
    * @returns whether it was the last device of its pool that was up
    */
   deviceDown(device: number): boolean {

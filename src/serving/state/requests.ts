@@ -125,7 +125,7 @@ export class Requests {
     return this.queued[task] as number;
   }
 
-  /** triesOf counts the executions that the task was lost in. */
+  /** triesOf counts the executions of the task that failed or were lost with a device. */
   triesOf(task: number): number {
     return this.tries[task] as number;
   }

@@ -40,8 +40,8 @@ export class TaskQueues extends Lists {
   }
 
   /**
-   * isAlone tells whether a task was in a lost batch and is therefore tried alone: it may be what failed the
-   * batch.
+   * isAlone tells whether a task was in a batch that failed or was lost as it ran, and is therefore tried alone: it
+   * may be what failed the batch.
    */
   isAlone(task: number): boolean {
     return this.requests.triesOf(task) > 0;

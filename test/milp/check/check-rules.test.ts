@@ -95,7 +95,7 @@ describe('checkPlan() of prices', () => {
     );
   });
 
-  test('compares the bound, the gap and the status', () => {
+  test('refuses a bound that the plan beats, a gap that does not follow from the bound, and a status that contradicts the gap', () => {
     const { plan, problem } = planned({ objective: 'cost' });
     const { value } = plan.objective;
     const withObjective = (objective: object, status = plan.status) =>

@@ -243,7 +243,7 @@ describe('solveLiteral()', () => {
     ]);
   });
 
-  test('gives what the solver has at an early end', () => {
+  test('gives the best solution so far, as feasible, if the solver ends early', () => {
     const early: HighsEngine = {
       ...highs,
       solve: (model, options) => ({ ...highs.solve(model, options), status: 'feasible' }) as SolveOutcome,

@@ -218,7 +218,7 @@ describe('Backlog.isTooLong() over several stages', () => {
    */
   const twoStages = chainOf(1000, stage(FOUR, { transferBytes: BYTES_PER_MS }), stage([6, 8]));
 
-  it('adds up the first stage, the transfer and the second stage', () => {
+  it('expects a task to end after the times of both stages and the transfer between them', () => {
     const { endIs } = backlog(twoStages, [5, 0]);
     endIs(5 + 10 + 1 + 6);
   });

@@ -25,7 +25,7 @@ describe('OpenBatches', () => {
     expect(tasksOf(batches, batch)).toEqual([1, 2]);
   });
 
-  it('set() and truncate() keep the tasks that were put in front', () => {
+  it('keeps, after set() and truncate(), the tasks set at the front, and add() continues behind them', () => {
     const batches = new OpenBatches(3);
     batches.open(0, 0);
     const batch = batches.open(0, 0);
