@@ -14,28 +14,27 @@ import {
  * infeasibility says in sentences why there is no plan. Models whose weights or fastest pipeline rule a plan out get
  * reasons of their own, and for a short SLO also one per class that holds the whole model. If there is no such model,
  * one reason says that the GPUs are too few; with `reach`, the LP's bound, it gives the share of the rates that can be
- * served. `smallestFeasibleSloMs` looks only at the smallest batch size, and is a lower bound: memory is checked
- * only in sum over the partitions.
+ * served. `smallestFeasibleSloMs` is that of the fastest pipeline with one batch size, and is a lower bound: memory is
+ * checked only in sum over the partitions.
  */
 export function infeasibility(
   problem: PooledProblem,
   { classes, tables }: ProblemTables,
   { reach, solver }: { readonly reach?: MasterResult | undefined; readonly solver: SolverReport },
 ): PooledOutcome {
-  const fastest = tables.map((table) => fastestUs(table, problem.planner.maxPartitions));
-  const smallest = tables.map((table, m) =>
-    smallestSloMs(problem.planner, problem.models[m] as ProblemModel, { table, us: fastest[m] }),
+  const fastest = tables.map((table) => fastestRun(table, problem.planner.maxPartitions));
+  const smallest = tables.map((_, m) =>
+    smallestSloMs(problem.planner, problem.models[m] as ProblemModel, fastest[m]),
   );
   const reasons = tables.flatMap((table, m) => {
     const model = problem.models[m] as ProblemModel;
-    const budget = table.budgetUs[0] ?? 0;
-    const us = fastest[m];
-    if (us === undefined) return [`${model.name} fits on no device: its weights exceed their memory`];
-    if (us <= budget) return [];
+    const run = fastest[m];
+    if (run === undefined) return [`${model.name} fits on no device: its weights exceed their memory`];
+    if (run.us <= run.budgetUs) return [];
     return [
-      `${model.name} has ${ms(budget)} ms of its SLO of ${model.spec.sloMs} ms left after the margin; ` +
-        `its fastest pipeline takes ${ms(us)} ms`,
-      ...perClass(table, classes, budget),
+      `${model.name} has ${ms(run.budgetUs)} ms of its SLO of ${model.spec.sloMs} ms left after the margin; ` +
+        `its fastest pipeline takes ${ms(run.us)} ms`,
+      ...perClass(table, classes),
     ];
   });
   if (reasons.length === 0) reasons.push(tooFewGpus(problem, classes, reach));
@@ -54,29 +53,48 @@ function tooFewGpus(
   return `${there} are too few whole GPUs to serve all of ${models.map(({ name }) => name).join(', ')}`;
 }
 
+/** Run is how long a pipeline takes, and the time that the SLO leaves at its batch size. */
+interface Run {
+  readonly us: number;
+  readonly budgetUs: number;
+}
+
+/** The run with the most time to spare, or the least time too long. */
+function leastTight(runs: readonly Run[]): Run | undefined {
+  return [...runs].sort((a, b) => b.budgetUs - b.us - (a.budgetUs - a.us))[0];
+}
+
+/** fastestRun is the run of the pipeline that is nearest to the SLO, whatever its rate. No run: the weights fit nowhere. */
+function fastestRun(table: ModelTable, maxPartitions: number): Run | undefined {
+  const fits = table.slots.some((slot) =>
+    fitsMemory(slot, (table.weightPrefix[table.units] as number) / maxPartitions),
+  );
+  if (!fits) return undefined;
+  const runs = Array.from(table.budgetUs, (budgetUs, b) => ({
+    us: fastestUs(table, maxPartitions, b),
+    budgetUs,
+  }));
+  return leastTight(runs.filter(({ us }) => us < Infinity));
+}
+
 /**
- * fastestUs is the latency of the fastest pipeline at the smallest batch size, whatever its rate. It is undefined if
- * the weights fit nowhere. It walks the cuts once and keeps the fastest way to reach each slot after each number of
- * partitions.
+ * fastestUs is the latency of the fastest pipeline at a batch size, or Infinity. It walks the cuts once and keeps the
+ * fastest way to reach each slot after each number of partitions.
  */
-function fastestUs(table: ModelTable, maxPartitions: number): number | undefined {
+function fastestUs(table: ModelTable, maxPartitions: number, b: number): number {
   const { slots, cuts } = table;
-  const size = table.batches[0] ?? 1;
+  const size = table.batches[b] as number;
   let ways = new Float64Array(maxPartitions * slots.length).fill(Infinity);
   for (let s = 0; s < slots.length; s++) ways[s] = 0;
   for (let j = 1; j < cuts.length; j++) {
     const [from, to] = [cuts[j - 1] as number, cuts[j] as number];
     if (j > 1) ways = switched(table, ways, maxPartitions, size * (table.cutBytes[from] as number));
     ways = ways.map((us, at) => {
-      const prefix = table.prefixUs[(at % slots.length) * table.batches.length];
+      const prefix = table.prefixUs[(at % slots.length) * table.batches.length + b];
       return prefix === undefined ? Infinity : us + (prefix[to] as number) - (prefix[from] as number);
     });
   }
-  const best = Math.min(...ways);
-  const fits = slots.some((slot) =>
-    fitsMemory(slot, (table.weightPrefix[table.units] as number) / maxPartitions),
-  );
-  return best === Infinity || !fits ? undefined : best;
+  return Math.min(...ways);
 }
 
 /** At a cut a pipeline stays on its slot, or crosses to another slot as one more partition. */
@@ -99,20 +117,22 @@ function switched(
   return next;
 }
 
-function wholeUs(table: ModelTable, slot: Slot, s: number): number | undefined {
-  if (!fitsMemory(slot, table.weightPrefix[table.units] as number)) return undefined;
-  return table.prefixUs[s * table.batches.length]?.[table.units];
+/** The runs of the whole model on a slot, one per batch size that was measured. */
+function wholeRuns(table: ModelTable, slot: Slot, s: number): Run[] {
+  if (!fitsMemory(slot, table.weightPrefix[table.units] as number)) return [];
+  return Array.from(table.budgetUs).flatMap((budgetUs, b) => {
+    const us = table.prefixUs[s * table.batches.length + b]?.[table.units];
+    return us === undefined ? [] : [{ us, budgetUs }];
+  });
 }
 
-function perClass(table: ModelTable, classes: ClassTable, budgetUs: number): string[] {
+function perClass(table: ModelTable, classes: ClassTable): string[] {
   return classes.names.flatMap((name, k) => {
-    const runs = table.slots.flatMap((slot, s) => {
-      const us = slot.classIndex === k ? wholeUs(table, slot, s) : undefined;
-      return us === undefined ? [] : [us];
-    });
-    if (runs.length === 0) return [];
-    const best = Math.min(...runs);
-    return [`on ${name} it takes ${ms(best)} ms, ${ms(best - budgetUs)} ms too long`];
+    const runs = table.slots.flatMap((slot, s) => (slot.classIndex === k ? wholeRuns(table, slot, s) : []));
+    const run = leastTight(runs);
+    return run === undefined
+      ? []
+      : [`on ${name} it takes ${ms(run.us)} ms, ${ms(run.us - run.budgetUs)} ms too long`];
   });
 }
 
@@ -123,13 +143,13 @@ function perClass(table: ModelTable, classes: ClassTable, budgetUs: number): str
 function smallestSloMs(
   planner: PooledProblem['planner'],
   { sloUs, sloMarginUs, spec }: ProblemModel,
-  { table, us }: { readonly table: ModelTable; readonly us: number | undefined },
+  run: Run | undefined,
 ): number | undefined {
-  const fillUs = sloUs - sloMarginUs - (table.budgetUs[0] ?? 0);
-  if (us === undefined || fillUs === Infinity) return undefined;
+  if (run === undefined || run.budgetUs === -Infinity) return undefined;
+  const fillUs = sloUs - sloMarginUs - run.budgetUs;
   const scales = spec.sloMargin !== undefined || planner.sloMarginMs === undefined;
   const fixed = spec.sloMarginMs !== undefined || !scales;
-  const neededUs = us + fillUs;
+  const neededUs = run.us + fillUs;
   return (fixed ? neededUs + sloMarginUs : neededUs / (1 - sloMarginUs / sloUs)) / 1000;
 }
 

@@ -82,6 +82,20 @@ describe('infeasibility()', () => {
     expect(told(scaling, waiting, oneOfA).smallest).toEqual([expect.closeTo(3.5 / 0.9, 9)]);
   });
 
+  test('takes each class at a batch size that was measured on it', () => {
+    const latencyUs = { A: { 1: { 1: [2000] } }, B: { 1: { 2: [1200], 4: [2400] } } };
+    const devices = { A: { count: 1, memoryGiB: 1 }, B: { count: 1 } };
+    const weightBytes = [2 ** 31];
+    // The model fits on B alone, which was not measured at batch 1.
+    expect(told({ maxPartitions: 1 }, { latencyUs, weightBytes }, devices)).toEqual({
+      reasons: [
+        'm has 0.900 ms of its SLO of 1 ms left after the margin; its fastest pipeline takes 1.200 ms',
+        'on B it takes 1.200 ms, 0.300 ms too long',
+      ],
+      smallest: [expect.closeTo(1.2 / 0.9, 9)],
+    });
+  });
+
   test('leaves out a class whose memory the whole model does not fit', () => {
     const weightBytes = [2 ** 30, 2 ** 30];
     const small = { A: { count: 2, memoryGiB: 1 }, B: { count: 1 } };

@@ -78,7 +78,7 @@ export class ListedColumns implements ColumnSource {
   private scan({ perGpu, perUse }: ColumnPrices): void {
     const { set, prices } = this;
     const classOf = Uint16Array.from(set.table.slots, (slot: Slot) => slot.classIndex);
-    const anyUse = Array.from(perUse).some((bonus) => bonus !== 0);
+    const bits = useBits(perUse);
     for (let c = 0; c < set.count; c++) {
       let price = 0;
       let seen = 0;
@@ -87,14 +87,23 @@ export class ListedColumns implements ColumnSource {
       for (let at = first; at < end; at++) {
         const k = classOf[set.slots[at] as number] as number;
         price += (perGpu[k] as number) * (set.gpusPerRps[at] as number);
-        if (anyUse && (seen & (1 << k)) === 0) {
-          seen |= 1 << k;
+        if (((bits[k] as number) & ~seen) !== 0) {
+          seen |= bits[k] as number;
           price -= perUse[k] as number;
         }
       }
       prices[c] = price;
     }
   }
+}
+
+/**
+ * useBits gives a bit of its own to each class whose use is worth something, and 0 to the others. There are 32 bits;
+ * `resolvePooled` refuses a model that asks for shares of more classes.
+ */
+export function useBits(perUse: ArrayLike<number>): Int32Array {
+  let bit = 0;
+  return Int32Array.from(perUse, (worth) => (worth === 0 ? 0 : 1 << bit++));
 }
 
 /**

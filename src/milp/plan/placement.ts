@@ -58,13 +58,12 @@ export function placeVirtualGpus(
     if (take === undefined) return undefined;
     for (const alike of gpus)
       for (const row of take(alike.virtual, alike.count))
-        placed.push(
-          ...entriesOf(
-            row,
-            alike.pools.map((p) => pools[p] as PoolToPlace),
-            device.perServer ?? 1,
-          ),
-        );
+        for (const entry of entriesOf(
+          row,
+          alike.pools.map((p) => pools[p] as PoolToPlace),
+          device.perServer ?? 1,
+        ))
+          placed.push(entry);
   }
   return placed;
 }

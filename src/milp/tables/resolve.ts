@@ -12,6 +12,9 @@ import {
 import type { PooledProblem, ProblemModel, ResolvedPlanner } from '../problem.js';
 import { profileFaults } from './profile-faults.js';
 
+/** Pricing has one bit per class that is to take a share of a model. */
+const MOST_SHARES = 32;
+
 /** ProfileFile is a profile that a model of the spec names, with its path. */
 export interface ProfileFile {
   readonly profile: Profile;
@@ -265,6 +268,11 @@ function modelFaults(
     ...unknown(model.not ?? [], 'not'),
     ...unknown(Object.keys(model.minShare ?? {}), 'minShare'),
   ];
+  const shares = Object.values(model.minShare ?? {}).filter((share) => share > 0).length;
+  if (shares > MOST_SHARES)
+    faults.push(
+      fault(`asks for shares of ${shares} classes; at most ${MOST_SHARES} are planned`, `${at}/minShare`),
+    );
   const marginMs = model.sloMarginMs ?? (model.sloMargin === undefined ? planner.sloMarginMs : undefined);
   if (marginMs !== undefined && marginMs >= model.sloMs)
     faults.push(
