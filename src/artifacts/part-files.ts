@@ -12,6 +12,7 @@ export interface PartFault {
  * partFault looks at a file that another file names, such as a partition of a bundle or a model's external
  * data. Such a file must lie in the folder of the one that names it, links included: a bundle or a model that
  * came from elsewhere may not name other files of the machine.
+ * A missing file is a fault too (`isMissing`), and so is an absolute path, even one that leads into the folder.
  * @param path the file, from `folder`
  * @returns what is wrong with it, or undefined where it is a plain file in the folder
  */

@@ -21,9 +21,11 @@ interface Timings {
 }
 
 /**
- * profiledTimings gives ONNX Runtime's own times (µs) of every node over `request.runs` runs, and the optimized graph
- * of the same session, whose node names they carry (names that the optimizer makes differ from session to session).
- * It writes files to `request.folder`. Providers that compile the graph give no optimized one.
+ * profiledTimings calls `run`, which runs the model once, `warmupRuns` times and then `runs` times. It gives ONNX
+ * Runtime's own times of the latter: of every whole run (`runUs`) and of every node (µs; see `readTrace` for what counts
+ * as a node). It also gives the optimized graph of the same session, whose node names the times carry, since names that
+ * the optimizer makes differ from session to session. Providers that compile the graph give no optimized one.
+ * `request.folder` takes the files, and must be empty.
  * @throws Error when ONNX Runtime did not record every run (it keeps at most a million events), and what it throws
  */
 export async function profiledTimings(

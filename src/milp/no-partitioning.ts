@@ -3,7 +3,8 @@ import type { PooledProblem } from './problem.js';
 
 /**
  * withoutCuts is the same problem with whole models on whole GPUs (the baseline NP of PPipe §7.1). Classes without
- * virtual size 1 keep their virtual sizes. The objective, rates and SLOs stay.
+ * virtual size 1 keep their virtual sizes. Models are cut at no block (`granularity` becomes `block`), and each pool
+ * fills whole GPUs of its own. All else stays, such as the objective, rates and SLOs.
  */
 export function withoutCuts(problem: PooledProblem): PooledProblem {
   const planner = {

@@ -9,7 +9,7 @@ export const DEFAULT_BLOCKS = 10;
 
 /**
  * partitionLayers groups consecutive layers into blocks, and cuts only where a cut is valid.
- * 
+ *
  * The method `greedy` (PPipe, section 5.2) is described at `greedyEnds`, and `min-transfer` at `minTransferEnds`. Both
  * return fewer blocks than wanted, with a note, if there are fewer valid cuts than blocks − 1. `greedy` also does if
  * blocks came out longer than their share, as one long layer makes them. If all layers of a class take 0 µs, layers

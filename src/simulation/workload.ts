@@ -138,8 +138,9 @@ export function spreadOf(workload: Workload): ArrivalProcess | undefined {
 }
 
 /**
- * highestRps gives the highest rate of all models together at any time, in requests per second. Of several traces it
- * gives the highest rate of any one, and traces of arrival times count as 0.
+ * highestRps gives the highest mean rate that is asked for, in requests per second: for drawn loads of all models
+ * together, in the phase with the most. For traces of counts it is the highest rate of any single trace; traces of
+ * arrival times count as 0.
  */
 export function highestRps(workload: Workload): number {
   if (workload.kind === 'drawn') {

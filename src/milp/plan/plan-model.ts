@@ -239,7 +239,8 @@ function addGoal(plan: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus
 
 /**
  * usedColumns gives the columns of which every partition has a virtual GPU in a solution. Only columns of models with a
- * minimum share get a planned rate (`rps`), in the units of the tables.
+ * minimum share get a planned rate (`rps`, in requests/s).
+ * @param values the solution, by variable of the plan's model
  */
 export function usedColumns(
   plan: PlanModel,

@@ -88,10 +88,11 @@ export function classesOf(problem: PooledProblem): ClassTable {
 }
 
 /**
- * modelTable makes the table of one model, in the units of the spec (µs, bytes, requests/s). Slots are the profiled
- * virtual sizes of classes with free GPUs. A block counts as at least 1 µs.
+ * modelTable makes the table of one model, in µs, bytes and requests/s. Slots are the virtual sizes that the cluster
+ * names, of the classes that the model may use and that have free GPUs: classes as in the cluster, sizes ascending. A
+ * block counts as at least 1 µs; layers that were measured count as they are.
  * @param estimatedRps the rate that `batchFormation: { estimatedRps: no-partitioning }` stands for; if it is left out
- *   or 0, only batches of one have any budget
+ *   or 0, only batches of one have any budget, unless the factor is 0
  */
 export function modelTable(problem: PooledProblem, index: number, estimatedRps?: number): ModelTable {
   const model = problem.models[index] as ProblemModel;
