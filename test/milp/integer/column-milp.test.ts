@@ -75,11 +75,10 @@ describe('milpPlan()', () => {
         if (exact.used.length === 0) continue;
         const found = milpPlan(search, search.master.bound);
         if (found === undefined || found === 'infeasible') throw new Error(`seed ${seed}: ${found}`);
-        expect({ seed, objective, ratio: found.value / exact.value }).toEqual({
-          seed,
-          objective,
-          ratio: expect.closeTo(1, 5),
-        });
+        // Both are 0 where the GPUs are too few to serve every model.
+        const isSame = Object.is(found.value, exact.value);
+        const isNear = Math.abs(found.value - exact.value) <= 1e-5 * exact.value;
+        expect({ seed, objective, agree: isSame || isNear }).toEqual({ seed, objective, agree: true });
       }
   });
 
