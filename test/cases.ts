@@ -1,4 +1,4 @@
-import { it } from 'vitest';
+import { it, type TestContext } from 'vitest';
 
 /** LONG says whether this is the long run, `npm run test:long`, which tries every case of every storm. */
 export const LONG = process.env.TEST_LONG === '1';
@@ -16,6 +16,6 @@ export function seeds(quick: number, long: number): number[] {
 /**
  * inLongRun registers a test that only the long run has: it takes seconds, and `npm test` tests what it tests by parts.
  */
-export function inLongRun(name: string, test: () => Promise<void>): void {
+export function inLongRun(name: string, test: (context: TestContext) => Promise<void>): void {
   if (LONG) it(name, test);
 }

@@ -2,12 +2,12 @@ import {
   type Fault,
   fault,
   InputError,
-  type Loaded,
   type PooledPlan,
   pathFrom,
   sha256OfFile,
   unreadable,
 } from '../artifacts/index.js';
+import type { OpenedBundle } from '../runtime/index.js';
 import { loadProblem } from './solve/index.js';
 
 const CHANGED_ADVICE = 'Put the files back where they were when it was solved, or solve again.';
@@ -37,18 +37,12 @@ export async function confirmPlan(
   return 'recomputed';
 }
 
-/** BundledPlan is the plan of a bundle, with the manifest and the file that holds it. */
-export interface BundledPlan {
-  readonly plan: PooledPlan;
-  readonly manifest: Loaded<'bundle'>;
-}
-
 /**
  * confirmBundledPlan recomputes the plan of a bundle as `confirmPlan` does, where the plan's inputs are unchanged at
  * the paths from which it was deployed. Elsewhere it checks nothing, because a bundle is complete without them.
  * @throws InputError where a figure or a placement of the plan is not right
  */
-export async function confirmBundledPlan({ plan, manifest }: BundledPlan): Promise<void> {
+export async function confirmBundledPlan({ plan, manifest }: OpenedBundle): Promise<void> {
   const deployed = manifest.value.inputs?.find(({ role }) => role === 'plan');
   if (deployed === undefined) return;
   const path = pathFrom(manifest.path, deployed.path);

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import {
+  BUNDLE_MANIFEST,
   type DataFile,
   everyInput,
   externalInputs,
@@ -55,7 +56,7 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   );
   const output = { field: 'output', path: options.output, isFolder: true };
   await refuseReplacing(`deploy ${path}`, [output], await filesRead(plan, profiles, models));
-  const holder = `${options.output}/manifest.json`;
+  const holder = `${options.output}/${BUNDLE_MANIFEST}`;
   const inputs: InputFile[] = [inputFile('plan', plan, holder)];
   profiles.forEach((profile, i) => {
     inputs.push(inputFile('profile', profile, holder));

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   ARTIFACT_KINDS,
+  BUNDLE_MANIFEST,
   type Fault,
   fault,
   InputError,
@@ -56,7 +57,7 @@ async function manifestOf(path: string): Promise<string> {
     () => false,
   );
   if (!isFolder) return path;
-  const manifest = join(path, 'manifest.json');
+  const manifest = join(path, BUNDLE_MANIFEST);
   if (
     await stat(manifest).then(
       () => true,
@@ -64,7 +65,7 @@ async function manifestOf(path: string): Promise<string> {
     )
   )
     return manifest;
-  throw new InputError(`read ${path}`, [fault('it is a folder without a manifest.json')]);
+  throw new InputError(`read ${path}`, [fault(`it is a folder without a ${BUNDLE_MANIFEST}`)]);
 }
 
 async function describeFile(named: string): Promise<string> {

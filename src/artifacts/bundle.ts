@@ -1,5 +1,8 @@
 import type { Emitted, TensorSpec } from './common.js';
 
+/** A bundle's folder holds its manifest under this name. */
+export const BUNDLE_MANIFEST = 'manifest.json';
+
 /** Bundle is a bundle's manifest.json: the plan, the partitions' ONNX files, and how to run each device class. */
 export interface Bundle extends Emitted {
   kind: 'bundle';

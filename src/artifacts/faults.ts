@@ -16,10 +16,10 @@ export function schemaFaults(errors: readonly ErrorObject[]): Fault[] {
 }
 
 /** firstFaults gives the first 50 faults, as many as a person reads, then one that says how many more there are. */
-export function firstFaults(faults: readonly Fault[]): Fault[] {
+export function firstFaults(faults: readonly Fault[], path = ''): Fault[] {
   if (faults.length <= MOST_FAULTS) return [...faults];
   const left = faults.length - MOST_FAULTS;
-  return [...faults.slice(0, MOST_FAULTS), { path: '', message: `… and ${left} more faults` }];
+  return [...faults.slice(0, MOST_FAULTS), { path, message: `… and ${left} more faults` }];
 }
 
 /** In a oneOf, the arm that went deepest is the one that was meant; the other arms' complaints are noise. */

@@ -4,7 +4,14 @@
  * Paths and text go in, and validated values come out, or every fault of the file at once. Values go in, and files come
  * out, written whole or not at all. The room knows nothing of what the values mean to a planner or a runtime.
  */
-export type { Bundle, BundledDevice, BundledModel, BundledPartition, BundleFile } from './bundle.js';
+export {
+  BUNDLE_MANIFEST,
+  type Bundle,
+  type BundledDevice,
+  type BundledModel,
+  type BundledPartition,
+  type BundleFile,
+} from './bundle.js';
 export type { Cluster, DeviceClass } from './cluster.js';
 export {
   type Boundary,
@@ -17,6 +24,7 @@ export {
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export { type Fault, fault, InputError, MissingError, option } from './errors.js';
 export { checkReadable, everyInput } from './every-input.js';
+export { firstFaults } from './faults.js';
 export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { withTemporaryFolder } from './leftovers.js';

@@ -1,8 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join, normalize, relative } from 'node:path';
-import { type Bundle, readWhole, sha256OfFile } from '../artifacts/index.js';
-
-const MANIFEST = 'manifest.json';
+import { BUNDLE_MANIFEST, type Bundle, readWhole, sha256OfFile } from '../artifacts/index.js';
 
 /**
  * othersThanBundle lists, by their paths in it, the files of a folder that its bundle's manifest does not name, or
@@ -13,11 +11,11 @@ export async function othersThanBundle(folder: string): Promise<string[]> {
   const files = entries
     .filter((entry) => !entry.isDirectory())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
-  const ours = await namedByManifest(join(folder, MANIFEST));
+  const ours = await namedByManifest(join(folder, BUNDLE_MANIFEST));
   const others = await Promise.all(
     files.map(async (file) => {
       const wanted = ours.get(file);
-      if (file === MANIFEST && ours.size > 0) return [];
+      if (file === BUNDLE_MANIFEST && ours.size > 0) return [];
       return wanted !== undefined && (await sha256OfFile(join(folder, file))) === wanted ? [] : [file];
     }),
   );

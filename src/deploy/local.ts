@@ -2,6 +2,7 @@ import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import {
   artifactText,
+  BUNDLE_MANIFEST,
   type Bundle,
   type BundledDevice,
   type BundledPartition,
@@ -95,7 +96,7 @@ async function fill(folder: string, bundle: LocalBundle): Promise<WrittenBundle>
     partitions,
     devices,
   };
-  await writeFile(join(folder, 'manifest.json'), artifactText<'bundle'>(manifest));
+  await writeFile(join(folder, BUNDLE_MANIFEST), artifactText<'bundle'>(manifest));
   bundle.signal?.throwIfAborted();
   return { manifest, sizes };
 }

@@ -36,7 +36,6 @@ export interface JobThreadData<Data> {
 /** JobThread is a thread that does one job at a time. A `JobPool` owns it; `serveJobs` is the other end. */
 export class JobThread<Job, Answer, Progress> {
   private readonly worker: Worker;
-  private readonly onExit: () => void;
   private failed: Error | undefined;
   private onFailure: ((error: Error) => void) | undefined;
 
@@ -46,10 +45,9 @@ export class JobThread<Job, Answer, Progress> {
    */
   constructor(
     private readonly entry: string,
-    what: string,
+    private readonly what: string,
     begin: JobThreadData<unknown>,
   ) {
-    this.onExit = () => this.fail(new Error(`the ${what} thread ended without an answer`));
     this.worker = takeThread(entry).on('error', this.onError).on('exit', this.onExit);
     this.send({ kind: 'begin', begin });
   }
@@ -92,6 +90,9 @@ export class JobThread<Job, Answer, Progress> {
   private send(message: ThreadMessage<Job, unknown>): void {
     this.worker.postMessage(message);
   }
+
+  private readonly onExit = (): void =>
+    this.fail(new Error(`the ${this.what} thread ended without an answer`));
 
   private readonly onError = (error: unknown): void => this.fail(error as Error);
 

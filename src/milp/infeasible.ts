@@ -31,6 +31,10 @@ export function infeasibility(
     const run = fastest[m];
     if (run === undefined) return [`${model.name} fits on no device: its weights exceed their memory`];
     if (run.us <= run.budgetUs) return [];
+    if (run.budgetUs === -Infinity)
+      return [
+        `${model.name} fills no batch: without partitioning it serves nothing, and batch 1 was not measured`,
+      ];
     return [
       `${model.name} has ${ms(run.budgetUs)} ms of its SLO of ${model.spec.sloMs} ms left after the margin; ` +
         `its fastest pipeline takes ${ms(run.us)} ms`,

@@ -1,12 +1,9 @@
-import { type Fault, fault, type Profile } from '../artifacts/index.js';
+import { type Fault, fault, firstFaults, type Profile } from '../artifacts/index.js';
 import { importMeasured, type MeasuredFile, type MeasuredOptions } from './imported.js';
 import { figureOf } from './statistics.js';
 
 /** No run or node takes longer than a day. */
 const MOST_US = 24 * 3600 * 1e6;
-
-/** At most this many faulty events of a file are reported. */
-const MOST_FAULTS = 20;
 
 /**
  * importOrtProfile makes a profile from ONNX Runtime's own profiles (`enable_profiling`), one per block, class,
@@ -15,20 +12,17 @@ const MOST_FAULTS = 20;
  * Nodes carry the optimizer's names, so the profile has no layers.
  *
  * Cells without a file are null, and `measurement.complete` is then false.
- * @throws InputError with the faults of every file, of its events the first 20
+ * @throws InputError with the first faults of every file
  */
 export function importOrtProfile(files: readonly MeasuredFile[], options: MeasuredOptions): Profile {
   return importMeasured(files, options, {
     name: "ONNX Runtime's profile",
     read: (events, path, faults) => {
-      const before = faults.length;
       const runs = events.filter(({ name }) => name === 'model_run');
-      if (runs.length === 0) faults.push(fault('it has no model_run events', path));
       const wrong = events.flatMap((event, i) => durationFaults(event, `${path}[${i}]`));
-      faults.push(...wrong.slice(0, MOST_FAULTS));
-      if (wrong.length > MOST_FAULTS)
-        faults.push(fault(`… and ${wrong.length - MOST_FAULTS} more events`, path));
-      if (faults.length > before) return undefined;
+      if (runs.length === 0) wrong.unshift(fault('it has no model_run events', path));
+      faults.push(...firstFaults(wrong, path));
+      if (wrong.length > 0) return undefined;
       const durations = runs.map(({ dur }) => dur as number);
       const { medianUs, p95Us } = figureOf(durations.length > 1 ? durations.slice(1) : durations);
       return { medianUs, p95Us };

@@ -5,7 +5,7 @@
  * It holds the clock, the tensors, the sockets and the counters. The core in `serving` makes the decisions,
  * and `execution` runs the models. Start reading at `serve.ts`, then `live-driver.ts`.
  */
-export { openBundle } from './opened-bundle.js';
+export { type OpenedBundle, openBundle } from './opened-bundle.js';
 export { startServer } from './serve.js';
 export type {
   RunningServer,

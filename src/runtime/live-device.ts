@@ -247,8 +247,10 @@ function mismatch(spec: TensorSpec, single: Tensors, full: Tensors, batch: numbe
 /** sameTensor says whether two tensors have the same shape and elements. It does not compare their types. */
 export function sameTensor(one: TensorData, other: TensorData): boolean {
   if (one.dims.length !== other.dims.length || one.dims.some((dim, i) => dim !== other.dims[i])) return false;
-  if (isStrings(one.data) || isStrings(other.data))
-    return JSON.stringify(one.data) === JSON.stringify(other.data);
+  if (isStrings(one.data) || isStrings(other.data)) {
+    const texts = other.data;
+    return one.data.length === texts.length && one.data.every((text, i) => text === texts[i]);
+  }
   const bytes = (data: Exclude<TensorData['data'], readonly string[]>) =>
     Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   return bytes(one.data).equals(bytes(other.data));

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import {
+  BUNDLE_MANIFEST,
   type Bundle,
+  type BundledModel,
   type BundledPartition,
   type BundleFile,
   type Fault,
@@ -8,6 +10,7 @@ import {
   InputError,
   type Loaded,
   loadArtifact,
+  type PlannedModel,
   type PooledPlan,
   partFault,
   sha256OfFile,
@@ -48,8 +51,6 @@ export interface LivePartition {
   carried: string[];
 }
 
-const MANIFEST = 'manifest.json';
-
 /**
  * openBundle opens a bundle's folder and checks every file of it against the manifest's digests. It starts nothing. The
  * topology has no transfers, because one process holds all tensors.
@@ -58,10 +59,10 @@ const MANIFEST = 'manifest.json';
  *   contents
  */
 export async function openBundle(folder: string, options: { sloMs?: number } = {}): Promise<OpenedBundle> {
-  const link = await partFault(folder, MANIFEST);
+  const link = await partFault(folder, BUNDLE_MANIFEST);
   if (link !== undefined && !link.isMissing)
-    throw new InputError(`serve ${folder}`, [fault(link.message, MANIFEST)]);
-  const loaded = await loadArtifact(join(folder, MANIFEST), ['bundle']);
+    throw new InputError(`serve ${folder}`, [fault(link.message, BUNDLE_MANIFEST)]);
+  const loaded = await loadArtifact(join(folder, BUNDLE_MANIFEST), ['bundle']);
   const manifest = loaded.value;
   const faults = await damagedFiles(folder, manifest);
   if (faults.length > 0) {
@@ -129,14 +130,24 @@ function liveModel(
   const batched = inputs.some((spec) => spec.batchAxis !== undefined);
   const maxRows = batched ? Math.max(1, ...pools.map((pool) => pool.batch)) : 1;
   const { throughputRps: plannedRps, weight, ...planned } = plan.models[m]!;
-  for (const key of ['inputs', 'outputs'] as const) {
-    const [is, wanted] = [{ inputs, outputs }[key], planned[key]].map((specs) =>
-      specs?.map((spec) => `${spec.name} ${typeText(spec)}`).join(', '),
-    );
-    if (wanted !== undefined && model !== undefined && is !== wanted)
-      faults.push(fault(`its ${key} are ${is || 'none'}; they are planned as ${wanted}`, `/models/${name}`));
-  }
+  if (model !== undefined)
+    faults.push(...unplanned('inputs', model, planned), ...unplanned('outputs', model, planned));
   return { name, sloNs, inputs, outputs, maxRows, plannedRps, weight };
+}
+
+/** unplanned gives a fault where a model's tensors are not those of the plan, if the plan names them. */
+function unplanned(
+  key: 'inputs' | 'outputs',
+  { name, ...bundled }: BundledModel,
+  planned: Partial<PlannedModel>,
+): Fault[] {
+  const wordsOf = (specs: readonly TensorSpec[]) =>
+    specs.map((spec) => `${spec.name} ${typeText(spec)}`).join(', ');
+  const [is, wanted] = [wordsOf(bundled[key]), wordsOf(planned[key] ?? bundled[key])];
+  if (is === wanted) return [];
+  return [
+    fault(`its ${key} are ${is || 'none'}; they are planned as ${wanted || 'none'}`, `/models/${name}`),
+  ];
 }
 
 function livePartition(

@@ -10,6 +10,9 @@ import {
 } from '../artifacts/index.js';
 import { type Trace, TraceReader } from '../workload/index.js';
 
+/** Longer traces are taken for a mistake: this holds some hundred million requests. */
+const MOST_BYTES = 2 ** 31;
+
 export interface TraceFileOptions {
   /** The format of a trace that does not name its own. */
   readonly traceFormat?: 'perf-analyzer-intervals' | undefined;
@@ -65,7 +68,7 @@ export async function readTraceFile(
 /** readTrace reads the file once, so that it may be a pipe. */
 async function readTrace(
   path: string,
-  { traceFormat: format, mostBytes = 2 ** 31, signal }: TraceFileOptions,
+  { traceFormat: format, mostBytes = MOST_BYTES, signal }: TraceFileOptions,
 ): Promise<{ trace: Trace; sha256: string }> {
   const reader = new TraceReader({ name: path, ...(format === undefined ? {} : { format }) });
   const hash = createHash('sha256');

@@ -82,6 +82,15 @@ describe('infeasibility()', () => {
     expect(told(scaling, waiting, oneOfA).smallest).toEqual([expect.closeTo(3.5 / 0.9, 9)]);
   });
 
+  test('says that no batch fills where nothing is served without partitioning', () => {
+    const waiting = { latencyUs: { A: { 1: { 2: [3000] } } }, sloMs: 2 };
+    const estimated = { factor: 0.5, estimatedRps: 'no-partitioning' as const };
+    expect(told({ maxPartitions: 1, batchFormation: estimated }, waiting, { A: { count: 1 } })).toEqual({
+      reasons: ['m fills no batch: without partitioning it serves nothing, and batch 1 was not measured'],
+      smallest: [undefined],
+    });
+  });
+
   test('takes each class at a batch size that was measured on it', () => {
     const latencyUs = { A: { 1: { 1: [2000] } }, B: { 1: { 2: [1200], 4: [2400] } } };
     const devices = { A: { count: 1, memoryGiB: 1 }, B: { count: 1 } };

@@ -149,7 +149,7 @@ class LabelRun {
   private readonly restCost: Float64Array;
   private readonly restUs: Float64Array;
   private readonly refund: number;
-  private readonly useBits: Int32Array;
+  private readonly bitOf: Int32Array;
   /** The latency budget, with room for the rounding of sums. */
   private readonly latestUs: number;
   private readonly weighed: boolean;
@@ -168,7 +168,7 @@ class LabelRun {
     this.latestUs = budgetUs + ROUNDING * Math.abs(budgetUs);
     this.restCost = this.rests((runner, us) => us * runner.price);
     this.restUs = this.rests((_, us) => us);
-    this.useBits = useBits(prices.perUse);
+    this.bitOf = useBits(prices.perUse);
     this.refund = Array.from(prices.perUse).reduce((sum, price) => sum + price, 0);
     this.weighed = table.slots.some((slot) => slot.memoryBytes !== undefined);
   }
@@ -229,7 +229,7 @@ class LabelRun {
     for (let r = 0; r < this.runners.length; r++) {
       const runner = this.runners[r] as Runner;
       const arrivedUs = (this.latency[label] as number) + this.crossUs(label, i, runner);
-      const mask = (this.mask[label] as number) | (this.useBits[runner.classIndex] as number);
+      const mask = (this.mask[label] as number) | (this.bitOf[runner.classIndex] as number);
       const bonus = mask === this.mask[label] ? 0 : (this.prices.perUse[runner.classIndex] as number);
       const base = (this.cost[label] as number) - bonus;
       this.ends(label, i, closing, next, r, arrivedUs, base, mask);

@@ -56,14 +56,11 @@ export function placeVirtualGpus(
     const gpus = fillGpus(pools, name, rules);
     const take = numbering(gpus, device, rules);
     if (take === undefined) return undefined;
-    for (const alike of gpus)
-      for (const row of take(alike.virtual, alike.count))
-        for (const entry of entriesOf(
-          row,
-          alike.pools.map((p) => pools[p] as PoolToPlace),
-          device.perServer ?? 1,
-        ))
-          placed.push(entry);
+    for (const { virtual, count, pools: held } of gpus) {
+      const holders = held.map((p) => pools[p] as PoolToPlace);
+      for (const row of take(virtual, count))
+        for (const entry of entriesOf(row, holders, device.perServer ?? 1)) placed.push(entry);
+    }
   }
   return placed;
 }

@@ -4,6 +4,7 @@ import { type ColumnSet, columnSetOf, enumerateColumns } from '../../../src/milp
 import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
 import { modelTable } from '../../../src/milp/tables/tables.js';
 import { type ModelByHand, problemByHand } from '../by-hand.js';
+import { manyColumns } from '../integer/search-by-hand.js';
 import { randomProblem, type Shape } from '../random-problem.js';
 
 const STOP_EVERY = 65_536;
@@ -33,16 +34,7 @@ describe('enumerateColumns()', () => {
 
 describe('ColumnSet', () => {
   test('keeps what it holds when it grows', () => {
-    const problem = randomProblem(1, {
-      classes: 2,
-      blocks: 8,
-      batches: 3,
-      virtual: [1, 2],
-      models: 1,
-      mostGpus: 2,
-    });
-    const models = problem.models.map((model) => ({ ...model, sloUs: model.sloUs * 4 }));
-    const table = modelTable({ ...problem, models }, 0);
+    const { problem, table } = manyColumns();
     const set = enumerateColumns(table, problem.planner, { limit: 1e5 }) as ColumnSet;
     expect(set.count).toBeGreaterThan(2048);
     const columns = Array.from({ length: set.count }, (_, c) => set.column(c));

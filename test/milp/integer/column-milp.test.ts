@@ -4,25 +4,19 @@ import { milpPlan } from '../../../src/milp/integer/column-milp.js';
 import { gridColumns, gridPlan } from '../../../src/milp/integer/grid-search.js';
 import type { SolveOutcome, SolverOptions } from '../../../src/milp/lp/highs.js';
 import { cases } from '../../cases.js';
-import { type ModelByHand, problemByHand } from '../by-hand.js';
+import { problemByHand } from '../by-hand.js';
 import { randomProblem, type Shape } from '../random-problem.js';
-import { searchFor } from './search-by-hand.js';
+import { searchFor, TWO_CLASSES } from './search-by-hand.js';
 
 let highs: HighsEngine;
 beforeAll(async () => {
   highs = await loadHighs();
 });
 
-/** A GPU of A serves 1000 requests per second for 3, and one of B 400 for 2. */
-const MODEL: ModelByHand = {
-  name: 'm',
-  sloMs: 9,
-  latencyUs: { A: { 1: { 1: [1000] } }, B: { 1: { 1: [2500] } } },
-};
 const DEVICES = { A: { count: 4, hourlyCost: 3 }, B: { count: 4, hourlyCost: 2 } };
 
 function milp(rps: number | undefined, options: Partial<PlanOptions> = {}) {
-  const model = rps === undefined ? MODEL : { ...MODEL, rps };
+  const model = rps === undefined ? TWO_CLASSES : { ...TWO_CLASSES, rps };
   const objective = rps === undefined ? ('throughput' as const) : ('cost' as const);
   const problem = problemByHand(DEVICES, [model], { objective, maxPartitions: 1 });
   const search = searchFor(problem, highs);
@@ -113,7 +107,7 @@ describe('milpPlan()', () => {
   });
 
   test('serves as much as it can, whatever rates are named besides', () => {
-    const problem = problemByHand(DEVICES, [{ ...MODEL, rps: 1e6 }], { maxPartitions: 1 });
+    const problem = problemByHand(DEVICES, [{ ...TWO_CLASSES, rps: 1e6 }], { maxPartitions: 1 });
     const search = searchFor(problem, highs, { gap: 0 });
     expect(milpPlan(search, search.master.bound)).toMatchObject({ value: expect.closeTo(5600, 6) });
   });

@@ -14,6 +14,7 @@ import { usedRps } from '../../../src/milp/plan/plan-model.js';
 import { modelTable } from '../../../src/milp/tables/tables.js';
 import { cases } from '../../cases.js';
 import { randomProblem, type Shape, stream } from '../random-problem.js';
+import { manyColumns } from './search-by-hand.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 2, batches: 2, virtual: [1, 2], models: 1, mostGpus: 2 };
 
@@ -204,18 +205,8 @@ describe('ModelGrid', () => {
 });
 
 describe('ModelGrid of many columns', () => {
-  const problem = randomProblem(1, {
-    classes: 2,
-    blocks: 8,
-    batches: 3,
-    virtual: [1, 2],
-    models: 1,
-    mostGpus: 2,
-  });
-  const models = problem.models.map((model) => ({ ...model, sloUs: model.sloUs * 4 }));
-  const set = enumerateColumns(modelTable({ ...problem, models }, 0), problem.planner, {
-    limit: 1e5,
-  }) as ColumnSet;
+  const { problem, table } = manyColumns();
+  const set = enumerateColumns(table, problem.planner, { limit: 1e5 }) as ColumnSet;
 
   test('is stopped while it looks at the columns themselves', () => {
     const asked: number[] = [];

@@ -6,28 +6,21 @@ import type { IntegerSearch } from '../../../src/milp/integer/search-types.js';
 import { LinearModel, type Term } from '../../../src/milp/lp/linear-model.js';
 import { gpusByClass } from '../../../src/milp/lp/master.js';
 import { cases } from '../../cases.js';
-import { type ModelByHand, problemByHand } from '../by-hand.js';
+import { problemByHand } from '../by-hand.js';
 import { randomProblem, type Shape } from '../random-problem.js';
-import { searchFor } from './search-by-hand.js';
+import { searchFor, TWO_CLASSES } from './search-by-hand.js';
 
 let highs: HighsEngine;
 beforeAll(async () => {
   highs = await loadHighs();
 });
 
-/** A GPU of A serves 1000 requests per second for 3, and one of B 400 for 2. */
-const MODEL: ModelByHand = {
-  name: 'm',
-  sloMs: 9,
-  latencyUs: { A: { 1: { 1: [1000] } }, B: { 1: { 1: [2500] } } },
-};
-
 function priced(rps: number, counts = [4, 4]): IntegerSearch {
   const devices = {
     A: { count: counts[0] as number, hourlyCost: 3 },
     B: { count: counts[1] as number, hourlyCost: 2 },
   };
-  const problem = problemByHand(devices, [{ ...MODEL, rps }], { objective: 'cost', maxPartitions: 1 });
+  const problem = problemByHand(devices, [{ ...TWO_CLASSES, rps }], { objective: 'cost', maxPartitions: 1 });
   return searchFor(problem, highs);
 }
 

@@ -6,7 +6,24 @@ import type { IntegerSearch } from '../../../src/milp/integer/search-types.js';
 import { solveMaster } from '../../../src/milp/lp/master.js';
 import type { MasterGoal } from '../../../src/milp/lp/master-rows.js';
 import { Phases } from '../../../src/milp/phases.js';
-import { classesOf, modelTable } from '../../../src/milp/tables/tables.js';
+import { classesOf, type ModelTable, modelTable } from '../../../src/milp/tables/tables.js';
+import type { ModelByHand } from '../by-hand.js';
+import { randomProblem } from '../random-problem.js';
+
+/** A GPU of A serves 1000 requests per second, and one of B 400. */
+export const TWO_CLASSES: ModelByHand = {
+  name: 'm',
+  sloMs: 9,
+  latencyUs: { A: { 1: { 1: [1000] } }, B: { 1: { 1: [2500] } } },
+};
+
+/** manyColumns is a problem of one model with some thousands of columns, and its table. */
+export function manyColumns(): { problem: PooledProblem; table: ModelTable } {
+  const shape = { classes: 2, blocks: 8, batches: 3, virtual: [1, 2], models: 1, mostGpus: 2 };
+  const problem = randomProblem(1, shape);
+  const models = problem.models.map((model) => ({ ...model, sloUs: model.sloUs * 4 }));
+  return { problem, table: modelTable({ ...problem, models }, 0) };
+}
 
 /** searchFor solves the LP of a problem, in the units of its spec, for a search to start from. Columns are listed or priced. */
 export function searchFor(
