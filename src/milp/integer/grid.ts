@@ -139,15 +139,18 @@ export class ModelGrid {
     let steps = 0;
     for (let u = 0; u < grid.states; u++, nextAmounts(amounts, grid.units)) {
       const own = singles.rps[u] as number;
-      const worth = worthOf(amounts, options.gpuPrices, grid.perGpu);
-      if (own > 0 && own > (rps[u] as number) * (1 + ROUNDING)) {
-        const item = singles.item(u, amounts, worth);
-        via[u] = this.basis.push(item) - 1;
-        rps[u] = own;
-        items.add(item, via[u] as number);
+      // Most states are reached by no plan within the budget, so this comes before their worth is computed.
+      if (own > 0 || (rps[u] as number) >= 0) {
+        const worth = worthOf(amounts, options.gpuPrices, grid.perGpu);
+        if (own > (rps[u] as number) * (1 + ROUNDING)) {
+          const item = singles.item(u, amounts, worth);
+          via[u] = this.basis.push(item) - 1;
+          rps[u] = own;
+          items.add(item, via[u] as number);
+        }
+        const loss = worth - (rps[u] as number);
+        if (loss <= options.budget) steps += this.push(u, loss, amounts, items);
       }
-      const loss = worth - (rps[u] as number);
-      if (loss <= options.budget && loss < Infinity) steps += this.push(u, loss, amounts, items);
       if (++steps < STOP_EVERY) continue;
       if (options.stop?.(steps) === true) return false;
       steps = 0;

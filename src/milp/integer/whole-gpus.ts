@@ -33,25 +33,34 @@ export function unitTable(model: ModelGrid): WholeGpuTable {
   return { counts: units, strides, states, rps: best, at: from };
 }
 
+/** bestUpTo walks the states by rows, in which only the amount of the last class changes. */
 function bestUpTo(model: ModelGrid): { best: Float64Array; from: Int32Array } {
-  const { grid } = model;
+  const { grid, options } = model;
   const best = new Float64Array(grid.states);
   const from = new Int32Array(grid.states);
-  eachState(grid, (u, amounts) => {
-    if (model.lossAt(u, amounts) <= model.options.budget && (model.rps[u] as number) > 0) {
-      best[u] = model.rps[u] as number;
-      from[u] = u;
+  const last = grid.units.length - 1;
+  const width = (grid.units[last] as number) + 1;
+  const amounts = new Int32Array(grid.units.length);
+  for (let first = 0; first < grid.states; first += width) {
+    const smaller = grid.strides.filter((_, k) => k < last && (amounts[k] as number) > 0);
+    for (let n = 0; n < width; n++, nextAmounts(amounts, grid.units)) {
+      const u = first + n;
+      const own = model.rps[u] as number;
+      const within = own > 0 && model.lossAt(u, amounts) <= options.budget;
+      best[u] = within ? own : 0;
+      from[u] = within ? u : 0;
+      for (let i = 0; i < smaller.length; i++) takeBetter(best, from, u, u - (smaller[i] as number));
+      if (n > 0) takeBetter(best, from, u, u - 1);
     }
-    for (let k = 0; k < amounts.length; k++) {
-      if (amounts[k] === 0) continue;
-      const less = u - (grid.strides[k] as number);
-      if ((best[less] as number) > (best[u] as number)) {
-        best[u] = best[less] as number;
-        from[u] = from[less] as number;
-      }
-    }
-  });
+  }
   return { best, from };
+}
+
+/** takeBetter gives state u what a smaller state reaches, if that is more. */
+function takeBetter(best: Float64Array, from: Int32Array, u: number, less: number): void {
+  if ((best[less] as number) <= (best[u] as number)) return;
+  best[u] = best[less] as number;
+  from[u] = from[less] as number;
 }
 
 function atWholeGpus(
