@@ -131,7 +131,8 @@ export async function profileModelFile(
   });
   if (measured.boundary === 'float16') await keep(measured);
   const change = await changeAtBoundaries(prepared, measured, PROBE_DEVICE);
-  const changed = change && { measurement: withBoundaryChange(measured.measurement, change) };
+  const changed =
+    change === undefined ? {} : { measurement: withBoundaryChange(measured.measurement, change) };
   const profile = placed({ ...measured, ...changed });
   if (output !== undefined) await saveArtifact<'profile'>(output, profile);
   return { profile, path: output };

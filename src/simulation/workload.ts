@@ -5,7 +5,7 @@ import {
   type Arrivals,
   DrawnArrivals,
   mergedArrivals,
-  peakRps,
+  peakRpsTogether,
   rescaledTrace,
   sharedByWeight,
   steadyLoad,
@@ -139,15 +139,15 @@ export function spreadOf(workload: Workload): ArrivalProcess | undefined {
 
 /**
  * highestRps gives the highest mean rate that is asked for, in requests per second: for drawn loads of all models
- * together, in the phase with the most. For traces of counts it is the highest rate of any single trace; traces of
- * arrival times count as 0.
+ * together, in the phase with the most; for traces of counts, of all traces together, at the instant with the most.
+ * Traces of arrival times count as 0.
  */
 export function highestRps(workload: Workload): number {
   if (workload.kind === 'drawn') {
     const { rps, phases } = workload;
     return phases === undefined ? rps.reduce((sum, rate) => sum + rate, 0) : highestRate(phases);
   }
-  return Math.max(...workload.sources.map(({ trace }) => (trace.kind === 'counts' ? peakRps(trace) : 0)));
+  return peakRpsTogether(workload.sources.flatMap(({ trace }) => (trace.kind === 'counts' ? [trace] : [])));
 }
 
 /** expectedRequests gives the expected number of requests of all models over the whole duration. */
