@@ -7,6 +7,8 @@ import type { PreparedModel } from '../profiler/index.js';
  * blocks changes its outputs.
  * @returns the largest change of any output element, over the largest magnitude of that output; not finite where values
  *   beyond the range of float16 cross; undefined where the profile's boundary is not float16
+ * @throws InputError where memory ran out or ONNX Runtime failed; MissingError where the device or external data is
+ *   missing
  */
 export async function changeAtBoundaries(
   prepared: PreparedModel,

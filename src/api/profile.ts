@@ -34,6 +34,11 @@ export interface ProgressStep {
   readonly leftMs?: number | undefined;
 }
 
+/**
+ * ProfileModelOptions says what is measured, on which devices and for how long. Each measurement has `warmup` runs
+ * that do not count, and then goes on until both `minRuns` runs and `minMs` milliseconds are over, or `maxMs`
+ * milliseconds are.
+ */
 export interface ProfileModelOptions {
   /** Devices as the command line writes them: `cpu:1`, `slow=cpu:1,slowdown=3`, `cuda:0`. */
   readonly devices: readonly string[];

@@ -11,6 +11,7 @@ const MOST_RATE_ERROR = 0.01;
 /** Trace is a recorded load. It says when each request came, or how many came in each interval. */
 export type Trace = ArrivalTrace | CountTrace;
 
+/** ArrivalTrace says when each request came. */
 export interface ArrivalTrace {
   kind: 'arrivals';
   /** The format that it was read from. */
@@ -19,6 +20,7 @@ export interface ArrivalTrace {
   timesNs: Float64Array;
 }
 
+/** CountTrace says how many requests came in each of consecutive intervals, whose lengths are in seconds. */
 export interface CountTrace {
   kind: 'counts';
   format: string;

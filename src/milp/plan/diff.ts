@@ -38,6 +38,7 @@ export interface PlanDiff {
   readonly same: boolean;
 }
 
+/** PipelineChange holds the rates and GPUs of one pipeline in both plans. */
 export interface PipelineChange {
   /** The pipeline's cuts, devices, sizes and batch in words. */
   readonly pipeline: string;
