@@ -143,7 +143,10 @@ export function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** numbersOf reads the numbers of one occurrence of a repeated integer field, packed or not. */
+/**
+ * numbersOf reads the numbers of one occurrence of a repeated integer field, packed or not.
+ * @throws WireError for another wire type
+ */
 export function numbersOf(message: Uint8Array, field: Field): number[] {
   if (field.wireType === VARINT) return [numberOf(message, field)];
   const packed = payloadOf(message, field);
