@@ -12,7 +12,7 @@ export class SkippedReporter implements Reporter {
     const files = skipped.filter((count) => count > 0).length;
     const why = existsSync(SHARED)
       ? 'this system lacks what they need'
-      : '../shared, with published models and figures, is not there';
+      : 'they compare with published figures in ../shared, which is not there';
     process.stdout.write(`${tests} tests in ${files} files were skipped: ${why}.\n`);
   }
 }

@@ -7,6 +7,8 @@ import type { PreparedModel } from '../profiler/index.js';
  * blocks changes its outputs.
  * @returns the largest change of any output element, over the largest magnitude of that output; not finite where values
  *   beyond the range of float16 cross; undefined where the profile's boundary is not float16
+ * @throws InputError where memory ran out or ONNX Runtime failed; MissingError where the device or external data is
+ *   missing
  */
 export async function changeAtBoundaries(
   prepared: PreparedModel,
@@ -24,11 +26,11 @@ const OVERFLOWS =
   'float16 at the boundaries makes outputs infinite or not a number: values beyond ±65504 cross a cut; use --boundary exact';
 
 /**
- * withBoundaryChange gives a measurement with the change that `changeAtBoundaries` found. JSON has no number for a
- * change that is not finite, which becomes a warning; otherwise an earlier such warning is removed.
+ * withBoundaryChange gives a measurement with the change that `changeAtBoundaries` found, in place of any that it had.
+ * JSON has no number for a change that is not finite, so that becomes a warning instead.
  */
 export function withBoundaryChange(measurement: Measurement | undefined, change: number): Measurement {
-  const { warnings: before = [], ...rest } = measurement ?? {};
+  const { warnings: before = [], boundaryChange: _, ...rest } = measurement ?? {};
   const others = before.filter((warning) => warning !== OVERFLOWS);
   const warnings = Number.isFinite(change) ? others : [...others, OVERFLOWS];
   return {

@@ -26,6 +26,7 @@ import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
 import { confirmPlan } from './confirm-plan.js';
 import type { ProgressStep } from './profile.js';
 
+/** DeployOptions says where a bundle is written, and where its models are. */
 export interface DeployOptions {
   /** The folder of the bundle. */
   readonly output: string;

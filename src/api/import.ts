@@ -15,6 +15,7 @@ import {
 } from '../artifacts/index.js';
 import type { ImportFormat, MeasuredFile, MeasuredOptions } from '../profiler/index.js';
 
+/** ImportOptions says what the files of figures do not say themselves. */
 export interface ImportOptions {
   readonly model: string;
   /** The device class of the figures, where the files do not name it. */

@@ -26,6 +26,7 @@ import type { Chain, PreparedModel } from '../profiler/index.js';
 import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
 import { PROBE_DEVICE, type ProgressStep } from './profile.js';
 
+/** PartitionModelOptions says how a model is grouped into blocks, and what is written. */
 export interface PartitionModelOptions {
   /** A profile of the model. Its layer latencies are used, so that nothing is measured. */
   readonly profile?: string | undefined;
@@ -45,6 +46,7 @@ export interface PartitionModelOptions {
   readonly onProgress?: (step: ProgressStep) => void;
 }
 
+/** PartitionedModel is the result of `partitionModelFile`. */
 export interface PartitionedModel {
   /** The model with its new blocks, as it is written where an output is named. Latencies are sums of layers. */
   readonly profile: Profile;

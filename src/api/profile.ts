@@ -34,6 +34,11 @@ export interface ProgressStep {
   readonly leftMs?: number | undefined;
 }
 
+/**
+ * ProfileModelOptions says what is measured, on which devices and for how long. Each measurement has `warmup` runs
+ * that do not count, and then goes on until both `minRuns` runs and `minMs` milliseconds are over, or `maxMs`
+ * milliseconds are.
+ */
 export interface ProfileModelOptions {
   /** Devices as the command line writes them: `cpu:1`, `slow=cpu:1,slowdown=3`, `cuda:0`. */
   readonly devices: readonly string[];
@@ -131,7 +136,8 @@ export async function profileModelFile(
   });
   if (measured.boundary === 'float16') await keep(measured);
   const change = await changeAtBoundaries(prepared, measured, PROBE_DEVICE);
-  const changed = change && { measurement: withBoundaryChange(measured.measurement, change) };
+  const changed =
+    change === undefined ? {} : { measurement: withBoundaryChange(measured.measurement, change) };
   const profile = placed({ ...measured, ...changed });
   if (output !== undefined) await saveArtifact<'profile'>(output, profile);
   return { profile, path: output };

@@ -7,6 +7,7 @@ import {
 } from '../artifacts/index.js';
 import type { SimulationProgress, SimulationSettings, SweepOptions } from '../simulation/index.js';
 
+/** SimulateOptions adds to the settings of a run what is reported and where it is written. */
 export interface SimulateOptions extends SimulationSettings {
   /** Adds figures by windows of this many seconds. */
   readonly windows?: number | undefined;
@@ -19,6 +20,7 @@ export interface SimulateOptions extends SimulationSettings {
   readonly onProgress?: (progress: SimulationProgress) => void;
 }
 
+/** Simulated is the result of a simulation: its report, and sentences on what may mislead in it. */
 export interface Simulated {
   readonly report: SimulationReport;
   readonly warnings: readonly string[];

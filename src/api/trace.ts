@@ -16,6 +16,7 @@ import {
 import type { TraceFileOptions } from '../simulation/index.js';
 import type { ArrivalProcess, Trace, TraceSummary } from '../workload/index.js';
 
+/** DescribeTraceOptions says how a trace is read and described. */
 export interface DescribeTraceOptions extends TraceFileOptions {
   /**
    * The length in seconds of the windows whose rates are given; by default 1, or that of the longest interval of counts
@@ -37,6 +38,7 @@ export interface TraceDescription {
   readonly requestsBefore?: number;
 }
 
+/** DescribedTrace holds the figures of one trace among those that were described together. */
 export interface DescribedTrace extends TraceSummary {
   /** The model that the trace was said to be for, or the file's path. */
   readonly name: string;
@@ -44,6 +46,7 @@ export interface DescribedTrace extends TraceSummary {
   readonly share: number;
 }
 
+/** ConvertTraceOptions says what a trace is turned into, and where it is written. */
 export interface ConvertTraceOptions extends TraceFileOptions {
   /** What is written: arrival times, or counts per interval; by default what the trace has. */
   readonly to?: Trace['kind'] | undefined;
@@ -59,6 +62,7 @@ export interface ConvertTraceOptions extends TraceFileOptions {
   readonly output?: string | undefined;
 }
 
+/** RescaleTraceOptions says which rate and duration a trace is given, and where it is written. */
 export interface RescaleTraceOptions extends TraceFileOptions {
   /** The mean rate in requests per second. */
   readonly rps?: number | undefined;

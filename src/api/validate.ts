@@ -117,6 +117,6 @@ async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promi
 /** describeBundle checks a bundle as the server does, up to the start of its executors. */
 async function describeBundle({ value: bundle, path }: Loaded<'bundle'>): Promise<string> {
   const { openBundle } = await import('../runtime/index.js');
-  await confirmBundledPlan(await openBundle(dirname(path)));
+  await confirmBundledPlan(await openBundle(dirname(path), { verb: 'validate' }));
   return `bundle of ${bundle.models.map(({ name }) => name).join(', ')}: ${bundle.partitions.length} partitions`;
 }

@@ -13,11 +13,16 @@ export interface Bundle extends Emitted {
   devices: Record<string, BundledDevice>;
 }
 
+/**
+ * BundleFile names a file of the bundle: its path relative to the manifest, and the SHA-256 digest of its bytes in
+ * hex.
+ */
 export interface BundleFile {
   path: string;
   sha256: string;
 }
 
+/** BundledModel holds the inputs and outputs of a model, as clients send and get them. */
 export interface BundledModel {
   name: string;
   inputs: TensorSpec[];

@@ -8,6 +8,7 @@ export interface Cluster {
   networkGbps?: number;
 }
 
+/** DeviceClass describes the GPUs of one class: how many there are, how each may be divided, and what one costs. */
 export interface DeviceClass {
   /** The physical GPUs of this class. */
   count: number;

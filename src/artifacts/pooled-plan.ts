@@ -29,6 +29,7 @@ export interface PooledPlan extends Emitted {
   placement: Placement[];
 }
 
+/** PlanObjective says what the plan reaches, and how far that may be from the best. */
 export interface PlanObjective {
   kind: ObjectiveKind;
   /** For throughput, the least throughput/weight over the models, per second. For cost: per hour. For power: watts. */
@@ -39,6 +40,7 @@ export interface PlanObjective {
   gap: number;
 }
 
+/** PlannedModel holds the pipelines of one model, and the SLO and rates that they were planned for. */
 export interface PlannedModel {
   name: string;
   sloMs: number;
@@ -59,6 +61,7 @@ export interface PlannedModel {
   pipelines: PlannedPipeline[];
 }
 
+/** PlannedPipeline is a chain of partitions, in the order in which a request passes them. */
 export interface PlannedPipeline {
   throughputRps: number;
   /** The unified batch size; where batches are free, that of the first partition. */
@@ -68,6 +71,7 @@ export interface PlannedPipeline {
   partitions: PlannedPartition[];
 }
 
+/** PlannedPartition is a run of blocks (or layers) with the pool of like virtual GPUs that serves it. */
 export interface PlannedPartition {
   /** The half-open range [first, end) of blocks. */
   blocks?: [number, number];
@@ -90,6 +94,10 @@ export interface PlannedPartition {
   tensors?: TensorSpec[];
 }
 
+/**
+ * ClassUse says how many GPUs of a class the plan uses, and what one more would be worth, in the unit of the
+ * objective.
+ */
 export interface ClassUse {
   /** Whether the class is emulated, as its profiles say. */
   emulated?: true;
@@ -97,12 +105,13 @@ export interface ClassUse {
   used: number;
   /** The GPUs that exist, less those taken. */
   count: number;
-  /** The change of the LP bound per additional GPU. */
+  /** The change of the LP bound per additional GPU, for throughput only. */
   shadowPrice?: number;
-  /** The change of the objective's value, solved again, with one GPU more. */
+  /** The change of the objective's value, solved again, with one GPU more. Only an explained plan has it. */
   oneMore?: number;
 }
 
+/** Placement puts a virtual GPU of a partition on a GPU of a server, or a row of like ones on consecutive GPUs. */
 export interface Placement {
   /** The name of the server, e.g. `L4-0`. */
   server: string;

@@ -11,6 +11,10 @@ export interface PooledSpec {
   planner?: PlannerOptions;
 }
 
+/**
+ * PooledSpecModel says how one model is to be served: its SLO, its share of the load, and the device classes it may
+ * use.
+ */
 export interface PooledSpecModel {
   /** The path of the profile, relative to the spec. */
   profile: string;
@@ -32,8 +36,10 @@ export interface PooledSpecModel {
 /** BatchFormation is time withheld from the SLO for a batch to fill: factor·(b − 1)/estimatedRps. */
 export type BatchFormation = 'none' | { factor: number; estimatedRps: 'no-partitioning' | number };
 
+/** ObjectiveKind says what is optimised: the most throughput, or the least cost or power at given rates. */
 export type ObjectiveKind = 'throughput' | 'cost' | 'power';
 
+/** PlannerOptions holds the settings of the planner. What is left out takes its default. */
 export interface PlannerOptions {
   /** Default throughput. */
   objective?: ObjectiveKind;

@@ -17,11 +17,13 @@ export interface Profile extends Emitted {
   measurement?: Measurement;
 }
 
+/** DataFile names a file of external tensors: its path relative to the ONNX file, and its SHA-256 digest in hex. */
 export interface DataFile {
   path: string;
   sha256: string;
 }
 
+/** ProfiledModel says which model was profiled, and what it takes and gives for one request. */
 export interface ProfiledModel {
   name: string;
   /** The path of the ONNX file, relative to the profile. */
@@ -37,6 +39,7 @@ export interface ProfiledModel {
   fixedBatch?: number;
 }
 
+/** ProfiledLayer is one node of the graph, in topological order, and what cutting after it would send. */
 export interface ProfiledLayer {
   name: string;
   op: string;
@@ -47,6 +50,7 @@ export interface ProfiledLayer {
   weightBytes?: number;
 }
 
+/** ProfiledBlock is a run of layers that is never cut inside. */
 export interface ProfiledBlock {
   /** The names of the nodes it holds, in order. */
   nodes?: string[];
@@ -57,6 +61,10 @@ export interface ProfiledBlock {
   tensors?: TensorSpec[];
 }
 
+/**
+ * DeviceProfile holds what was measured on one device class. Latencies are medians, or 95th percentiles where named
+ * so.
+ */
 export interface DeviceProfile {
   provider?: string;
   /** The CPU threads of one whole device. */
@@ -75,6 +83,7 @@ export interface DeviceProfile {
   loadMs?: (number | null)[];
 }
 
+/** Measurement says how, when and where a profile was measured, and what was noticed. */
 export interface Measurement {
   host?: Record<string, unknown>;
   date?: string;

@@ -20,6 +20,7 @@ export interface ArtifactTypes {
   'simulation-sweep': SimulationSweep;
 }
 
+/** ArtifactKind is the `kind` of a file. */
 export type ArtifactKind = keyof ArtifactTypes;
 
 /** The kinds stand in the order in which schemas refer to one another. */

@@ -23,6 +23,7 @@ export interface SimulationReport extends Emitted {
   windows?: SimulatedWindows;
 }
 
+/** SimulatedWorkload describes the load of a run, as it was asked for. */
 export interface SimulatedWorkload {
   arrivals: 'poisson' | 'uniform' | 'gamma' | 'trace';
   /** The coefficient of variation of the gaps between gamma arrivals. */
@@ -36,6 +37,7 @@ export interface SimulatedWorkload {
   models: SimulatedLoad[];
 }
 
+/** SimulatedPhase is a stretch of a load that changes over time. */
 export interface SimulatedPhase {
   durationS: number;
   /** The time before the phase in which rates and variation change from those of the phase before. */
@@ -45,6 +47,7 @@ export interface SimulatedPhase {
   cv?: number;
 }
 
+/** SimulatedLoad is the load that was asked for of one model. */
 export interface SimulatedLoad {
   name: string;
   /** The mean rate that was asked for. */
@@ -53,6 +56,7 @@ export interface SimulatedLoad {
   loadFactor: number;
 }
 
+/** SimulatedScheduler names the scheduler of a run and every choice of its policy. */
 export interface SimulatedScheduler {
   name: string;
   /** The preset that the policy began with; absent where it was the scheduler's own. */
@@ -61,6 +65,7 @@ export interface SimulatedScheduler {
   policy: Record<string, unknown>;
 }
 
+/** SimulatedExecution says how execution times differed from the planned ones. */
 export interface SimulatedExecution {
   /** Executions take this multiple of the planned time. */
   slow: number;
@@ -69,6 +74,7 @@ export interface SimulatedExecution {
   cv?: number;
 }
 
+/** SimulatedRequests says how requests ended. docs/metrics.md defines every figure. */
 export interface SimulatedRequests {
   arrived: number;
   inTime: number;
@@ -106,6 +112,7 @@ export interface SimulatedSplit {
   compute: SimulatedLatency;
 }
 
+/** SimulatedModel holds the figures of one model. */
 export interface SimulatedModel {
   name: string;
   sloMs: number;
@@ -113,6 +120,7 @@ export interface SimulatedModel {
   requests: SimulatedRequests;
 }
 
+/** SimulatedDrop counts the requests of a model that were dropped at one place for one reason. */
 export interface SimulatedDrop {
   model: string;
   reason: string;
@@ -121,6 +129,7 @@ export interface SimulatedDrop {
   count: number;
 }
 
+/** SimulatedClass says how busy the GPUs of a device class were. `utilisation` is from 0 to 1. */
 export interface SimulatedClass {
   /** Whether the class is emulated, as its profiles say. */
   emulated?: true;
@@ -132,6 +141,10 @@ export interface SimulatedClass {
   utilisation: number;
 }
 
+/**
+ * SimulatedPool holds the batches that a partition's virtual GPUs executed in the whole run, and how busy these were.
+ * `pipeline` and `partition` count from 0 in the plan, and `utilisation` is from 0 to 1.
+ */
 export interface SimulatedPool {
   model: string;
   pipeline: number;
@@ -149,6 +162,7 @@ export interface SimulatedPool {
   utilisation: number;
 }
 
+/** SimulatedLinks says how busy the links of the servers were, in each direction. */
 export interface SimulatedLinks {
   uplink: SimulatedLinkUse;
   downlink: SimulatedLinkUse;
@@ -160,6 +174,7 @@ export interface SimulatedLinkUse {
   busiest: number;
 }
 
+/** SimulatedWindows holds the figures of the run by windows of so many seconds. */
 export interface SimulatedWindows {
   seconds: number;
   rows: SimulatedWindow[];

@@ -18,6 +18,7 @@ export interface SimulationSweep extends Emitted {
   models: SweptModel[];
 }
 
+/** SweptWorkload describes what the loads of all points have in common. */
 export interface SweptWorkload {
   arrivals: SimulatedWorkload['arrivals'];
   cv?: number;
@@ -26,6 +27,7 @@ export interface SweptWorkload {
   spread?: NonNullable<SimulatedWorkload['spread']>;
 }
 
+/** SweptPoint holds the figures of one run, at one load factor. */
 export interface SweptPoint {
   loadFactor: number;
   attainment?: number;
@@ -49,6 +51,7 @@ export interface LargestLoad {
   atLeast: boolean;
 }
 
+/** SweptModel says at which load one model still reaches the target. */
 export interface SweptModel {
   name: string;
   largest?: LargestLoad;

@@ -33,6 +33,7 @@ export interface DeployedModel {
   readonly folder: string;
 }
 
+/** LocalBundle holds all that a bundle is written from. */
 export interface LocalBundle {
   readonly plan: PooledPlan;
   /** The plan file's bytes, which are copied as they are. */

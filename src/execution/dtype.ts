@@ -6,6 +6,7 @@ export interface DtypeInfo {
   readonly oip: string;
 }
 
+/** NumericArray is any array that holds the elements of a numeric tensor. */
 export type NumericArray =
   | Float32Array
   | Float64Array
@@ -18,6 +19,7 @@ export type NumericArray =
   | Uint32Array
   | BigUint64Array;
 
+/** NumericArrayConstructor makes such arrays; `length` counts elements, `byteOffset` bytes. */
 export interface NumericArrayConstructor {
   readonly name: string;
   new (length: number): NumericArray;
@@ -44,6 +46,7 @@ export const DTYPES: Readonly<Record<string, DtypeInfo>> = {
   bool: { bytes: 1, array: Uint8Array, oip: 'BOOL' },
 };
 
+/** STRING_DTYPE is the dtype of tensors of text, whose elements are no numbers. */
 export const STRING_DTYPE = 'string';
 const STRING_OIP = 'BYTES';
 

@@ -47,6 +47,7 @@ export interface NodeTimings {
   readonly optimizedModel?: Uint8Array;
 }
 
+/** NodeTimingOptions says how often the nodes of a graph are timed, and how it is optimized before. */
 export interface NodeTimingOptions {
   readonly runs: number;
   /** The number of runs before those that count; 1 by default. `optimization` is `all` by default. */
@@ -88,6 +89,7 @@ export interface Executor {
   readonly exited: Promise<Exit>;
 }
 
+/** ExecutorOptions says which part of its device an executor is, and who watches its memory. */
 export interface ExecutorOptions {
   /** v, 1 by default: the executor is 1/v of the device; of a CPU, that share of its threads. */
   readonly virtual?: number;

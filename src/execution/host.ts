@@ -46,7 +46,10 @@ export function allowedCores(): readonly number[] {
   }
 }
 
-/** parseCoreList reads the kernel's `0-3,8` notation. */
+/**
+ * parseCoreList reads the kernel's notation of cores: `0-3,8` gives 0, 1, 2, 3 and 8. It expects such text, and checks
+ * nothing.
+ */
 export function parseCoreList(list: string): number[] {
   return list.split(',').flatMap((range) => {
     const [first = Number.NaN, last = first] = range.split('-').map(Number);

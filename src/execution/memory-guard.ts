@@ -6,6 +6,7 @@ const INTERVAL_MS = 50;
 const RESERVE_SHARE = 0.1;
 const MOST_RESERVE_BYTES = 2 * 2 ** 30;
 
+/** MemoryGuardOptions says how much memory the watched processes may hold together. */
 export interface MemoryGuardOptions {
   /** The most that the processes may hold; by default what is available at the start, less 10 % (at most 2 GiB). */
   readonly limitBytes?: number | undefined;

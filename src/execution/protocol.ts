@@ -1,6 +1,7 @@
 import type { Device } from './device.js';
 import type { TensorData } from './tensor-data.js';
 
+/** Optimization is a level of graph optimization of ONNX Runtime. */
 export type Optimization = 'disabled' | 'basic' | 'extended' | 'all';
 
 /**
@@ -48,6 +49,7 @@ export interface TensorInfo {
   readonly shape?: readonly (number | string)[];
 }
 
+/** LoadedModel says under which number an executor holds a model, and what the model takes and gives. */
 export interface LoadedModel {
   readonly model: number;
   readonly loadMs: number;
@@ -100,4 +102,5 @@ export interface Call {
   readonly request: Request;
 }
 
+/** Tensors holds tensors by name. */
 export type Tensors = Record<string, TensorData>;

@@ -20,6 +20,7 @@ export function tensorBytes(tensor: TensorData): number {
   return tensor.data.byteLength;
 }
 
+/** isStrings says whether a tensor holds text; its data is else a typed array. */
 export function isStrings(data: TensorData['data']): data is readonly string[] {
   return Array.isArray(data);
 }

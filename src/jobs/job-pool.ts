@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { InputError } from '../artifacts/index.js';
 import { JobThread } from './job-thread.js';
 
+/** JobPoolOptions says how many threads a pool has, and what they start with. */
 export interface JobPoolOptions {
   /** The name of a thread in messages, as in "the solver thread ended without an answer". */
   readonly what: string;

@@ -2,6 +2,7 @@ import type { Tensors } from '../execution/index.js';
 import type { LatencySummary } from '../metrics/index.js';
 import type { ArrivalProcess, Arrivals } from '../workload/index.js';
 
+/** LoadOptions says which requests are sent to a server, and when. `rps` is the mean rate of requests per second. */
 export interface LoadOptions {
   /** The model's name; needed when the server has several. */
   model?: string;
@@ -44,6 +45,7 @@ export interface LoadSchedule {
   models: readonly string[];
 }
 
+/** LoadResponse is an answered request, as `check` sees it. */
 export interface LoadResponse {
   /** The request's index in the order of sending. */
   index: number;

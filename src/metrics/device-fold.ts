@@ -22,7 +22,10 @@ export interface PoolFigures {
   readonly utilisation: number;
 }
 
-/** LinkFigures gives the share of the time during which links were in use. */
+/**
+ * LinkFigures gives the share of the time, from 0 to 1, during which links were in use: the mean of all links of a
+ * direction, and that of the busiest.
+ */
 export interface LinkFigures {
   readonly uplink: { readonly mean: number; readonly busiest: number };
   readonly downlink: { readonly mean: number; readonly busiest: number };

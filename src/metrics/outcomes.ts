@@ -2,8 +2,10 @@
 export const OUTCOMES = ['inTime', 'late', 'dropped', 'failed', 'cancelled'] as const;
 export type RequestOutcome = (typeof OUTCOMES)[number];
 
+/** OutcomeCounts holds how many requests ended in each way. */
 export type OutcomeCounts = Record<RequestOutcome, number>;
 
+/** OutcomeRates holds the rates that follow from such counts. `attainment` and `dropRate` are from 0 to 1. */
 export interface OutcomeRates {
   /** in time / (in time + late + dropped + failed); undefined when nothing was counted. */
   attainment: number | undefined;
@@ -15,6 +17,7 @@ export interface OutcomeRates {
   goodputRps: number;
 }
 
+/** noOutcomes makes new counts that are all 0. */
 export function noOutcomes(): OutcomeCounts {
   return { inTime: 0, late: 0, dropped: 0, failed: 0, cancelled: 0 };
 }

@@ -17,6 +17,7 @@ export function rankOf(p: number, n: number): number {
   return Math.max(Math.ceil(p * n - 1e-9), 1);
 }
 
+/** LatencySummary describes latencies in the unit that they were given in. */
 export interface LatencySummary {
   count: number;
   mean: number;

@@ -41,6 +41,7 @@ export interface LatencySplit {
   readonly compute: LatencySummary;
 }
 
+/** DropCount counts the dropped requests of a model at one place for one reason, each by its index. */
 export interface DropCount {
   readonly model: number;
   readonly reason: number;

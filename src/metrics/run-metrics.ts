@@ -5,6 +5,7 @@ import { type MakeValues, OutcomeIndex, type RunShape } from './run-shape.js';
 import { ExactValues } from './values.js';
 import { type WindowFigures, WindowFold } from './window-fold.js';
 
+/** RunMetricsOptions says what the metrics of a run keep. */
 export interface RunMetricsOptions {
   /**
    * Keeps every latency, for exact quantiles, at 32 bytes for each answered request. By default a histogram

@@ -30,6 +30,8 @@ export type MakeValues = () => Values;
 
 /** OutcomeIndex numbers the outcomes as drivers report them. */
 export const OutcomeIndex = { inTime: 0, late: 1, dropped: 2, failed: 3 } as const;
+
+/** OUTCOME_KINDS is the number of outcomes in `OutcomeIndex`. */
 export const OUTCOME_KINDS = 4;
 
 export const NS_PER_MS = 1e6;

@@ -10,11 +10,12 @@ export interface PlanOptions {
   readonly gap?: number;
   /** The work that the search may do, in branch-and-bound nodes. The default is 2000, and less for large MILPs. */
   readonly work?: number;
-  /**
-   * A clock in milliseconds from any origin, for the phases and `timeLimitMs`. Without it, all times are 0, and
-   * `timeLimitMs` limits only each single MILP, by the solver's own clock.
-   */
+  /** A clock in milliseconds from any origin, for the phases and `timeLimitMs`. Without it, all times are 0. */
   readonly clock?: () => number;
+  /**
+   * The time that planning may take, in milliseconds. It needs a `clock`: without one, each single MILP may take all of
+   * it by the solver's own clock, and a plan that this cut short says that its `work` was over.
+   */
   readonly timeLimitMs?: number;
   /**
    * `literal` solves PPipe A.1/A.2 as one MILP, for small problems, with `copies` pipelines of each sequence of

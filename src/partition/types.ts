@@ -12,6 +12,7 @@ export interface PartitionInput {
   cutBytes: readonly (number | undefined)[];
 }
 
+/** PartitionOptions says how layers are grouped into blocks. */
 export interface PartitionOptions {
   /** The method; by default `greedy`, which is the paper's. */
   method?: PartitionMethod;

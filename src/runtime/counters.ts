@@ -2,21 +2,35 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { BatchRecord, Ending, LiveDriver } from './live-driver.js';
 import type { OpenedBundle } from './opened-bundle.js';
 
-/** ModelSums holds the sums behind a model's statistics, as Triton's statistics extension defines them. */
+/**
+ * ModelSums holds what a model's requests and batches add up to since the start, as Triton's statistics extension
+ * defines it.
+ */
 export interface ModelSums {
+  /** The requests that were answered, in time or late. */
   success: number;
+  /** All other requests, also those that were cancelled or not valid. */
   failure: number;
+  /** The rows and the batches that a last partition executed. */
   rows: number;
   executions: number;
+  /** When the last answer was given, in milliseconds since 1970; 0 before the first. */
   lastInferenceMs: number;
+  /** The time from arrival to answer, and the part of it in queues, of the requests in `success`. */
   requestUs: number;
-  failureUs: number;
   queueUs: number;
+  /** The time until requests were dropped or failed. */
+  failureUs: number;
+  /** The time of all partitions' batches: for stacking rows, for executing, and for splitting the results. */
   inputUs: number;
   inferUs: number;
   outputUs: number;
 }
 
+/**
+ * RefusalReason is the `reason` of a request that was not answered: dropped, given up by its client, failed, or not
+ * valid.
+ */
 export type RefusalReason = 'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER';
 
 /**

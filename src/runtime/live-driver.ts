@@ -36,6 +36,7 @@ export interface BatchRecord {
   busyUs: number;
 }
 
+/** DriverObserver hears of every batch that ended, and of every failure of a device. */
 export interface DriverObserver {
   batch(record: BatchRecord): void;
   failure(device: number, why: string): void;
@@ -57,6 +58,7 @@ export interface Arrival {
   readonly deadlineNs: number;
 }
 
+/** Ticket stands for a request that the driver has taken. */
 export interface Ticket {
   readonly request: number;
   /**

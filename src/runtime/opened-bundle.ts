@@ -55,18 +55,23 @@ export interface LivePartition {
  * openBundle opens a bundle's folder and checks every file of it against the manifest's digests. It starts nothing. The
  * topology has no transfers, because one process holds all tensors.
  * @param options.sloMs an SLO that replaces those of all models
+ * @param options.verb what errors say cannot be done with the bundle; `serve` by default
  * @throws MissingError where there is no manifest; InputError with every fault of its files and of their
  *   contents
  */
-export async function openBundle(folder: string, options: { sloMs?: number } = {}): Promise<OpenedBundle> {
+export async function openBundle(
+  folder: string,
+  options: { sloMs?: number; verb?: string } = {},
+): Promise<OpenedBundle> {
+  const task = `${options.verb ?? 'serve'} ${folder}`;
   const link = await partFault(folder, BUNDLE_MANIFEST);
   if (link !== undefined && !link.isMissing)
-    throw new InputError(`serve ${folder}`, [fault(link.message, BUNDLE_MANIFEST)]);
+    throw new InputError(task, [fault(link.message, BUNDLE_MANIFEST)]);
   const loaded = await loadArtifact(join(folder, BUNDLE_MANIFEST), ['bundle']);
   const manifest = loaded.value;
   const faults = await damagedFiles(folder, manifest);
   if (faults.length > 0) {
-    throw new InputError(`serve ${folder}`, faults, 'Deploy the plan again, or copy the bundle anew.');
+    throw new InputError(task, faults, 'Deploy the plan again, or copy the bundle anew.');
   }
   const { value: plan } = await loadArtifact(join(folder, manifest.plan.path), ['pooled-plan']);
   const topology = topologyOf(plan, {
@@ -79,7 +84,7 @@ export async function openBundle(folder: string, options: { sloMs?: number } = {
     livePartition(folder, manifest, plan, topology, pool, misfits),
   );
   if (misfits.length === 0) checkFeeds(models, partitions, topology, misfits);
-  if (misfits.length > 0) throw new InputError(`serve ${folder}`, misfits, 'Deploy the plan again.');
+  if (misfits.length > 0) throw new InputError(task, misfits, 'Deploy the plan again.');
   return { manifest: loaded, plan, topology, models, partitions };
 }
 

@@ -34,6 +34,7 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'> {
   signal?: AbortSignal;
 }
 
+/** ServeEvent is what a server tells while it starts, serves and closes. */
 export type ServeEvent =
   | { kind: 'loading'; device: string; done: number; of: number }
   | { kind: 'ready'; url: string }
@@ -43,6 +44,7 @@ export type ServeEvent =
   | { kind: 'draining'; pending: number }
   | { kind: 'closed' };
 
+/** RunningServer is a server that answers requests until it is closed. */
 export interface RunningServer {
   /** The URL where it answers, such as `http://127.0.0.1:8000`. */
   readonly url: string;

@@ -143,6 +143,8 @@ export const SCHEDULERS = {
 };
 
 export type SchedulerName = keyof typeof SCHEDULERS;
+
+/** DEFAULT_SCHEDULER is the scheduler of simulations that name none. */
 export const DEFAULT_SCHEDULER: SchedulerName = 'reservation';
 
 /** ChosenScheduler is a scheduler with its whole policy. */

@@ -30,6 +30,7 @@ export interface Topology {
   links: Links;
 }
 
+/** ServedModel is a model of the plan, with the pools at which its requests enter. */
 export interface ServedModel {
   name: string;
   /** `sloNs` is the time from arrival to deadline. */
@@ -77,6 +78,7 @@ export interface VirtualDevice {
   virtual: number;
 }
 
+/** TopologyOptions says how a plan becomes pools, devices and links. */
 export interface TopologyOptions {
   /** `sloMs` is an SLO that replaces that of every model. */
   sloMs?: number;

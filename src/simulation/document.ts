@@ -13,7 +13,7 @@ import { describedWorkload } from './workload.js';
 
 /**
  * simulationReport makes the report of a run, as it is written and printed.
- * @param windowS the length of the windows in seconds, as the run had them
+ * @param windowS the length of the windows in seconds, as the run had them; undefined where it had none
  */
 export function simulationReport(
   setup: SimulationSetup,

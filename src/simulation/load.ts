@@ -17,8 +17,11 @@ const NS_PER_S = 1e9;
 
 /** The load factor and the duration when no option gives them. */
 export const DEFAULT_LOAD = 0.9;
+
+/** DEFAULT_DURATION_S is how many seconds a drawn load lasts by default. */
 export const DEFAULT_DURATION_S = 30;
 
+/** SimulatedLoadOptions says which load is simulated, in the words of the command line. */
 export interface SimulatedLoadOptions {
   /**
    * How requests arrive, or, for a trace of counts, how those of an interval are placed. The default is

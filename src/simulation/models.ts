@@ -4,6 +4,7 @@ import { fault } from '../artifacts/index.js';
 /** LoadedModels is what loads need to know of the models of a plan or a server: names, planned rates and weights. */
 export type LoadedModels = readonly RatedModel[];
 
+/** RatedModel is a model with its planned rate, of a plan or of a server. */
 export interface RatedModel {
   readonly name: string;
   readonly throughputRps: number;

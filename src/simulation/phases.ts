@@ -71,7 +71,10 @@ export function phasesOf(models: LoadedModels, options: PhaseOptions, told: Told
   return phases;
 }
 
-/** loadsOfPhases gives the load of each of so many models over all phases, in the models' order. */
+/**
+ * loadsOfPhases gives the load of each of so many models over all phases, in the models' order.
+ * @throws InputError with every fault of the phases
+ */
 export function loadsOfPhases(phases: readonly Phase[], models: number): Load[] {
   const mixed = phases.map(({ rps, ...phase }): MixPhase => {
     const total = sumOf(rps);

@@ -39,6 +39,7 @@ export interface SimulationJob {
   readonly timeline?: { readonly path: string; readonly mostBytes?: number };
 }
 
+/** SimulationProgress says how far a run has come. */
 export interface SimulationProgress {
   /** Virtual seconds simulated so far, and how many there are. */
   readonly seconds: number;
@@ -46,6 +47,7 @@ export interface SimulationProgress {
   readonly requests: number;
 }
 
+/** SimulationRun is the result of a run. */
 export interface SimulationRun {
   readonly figures: RunFigures;
   /** False when the run was interrupted. */
@@ -53,6 +55,9 @@ export interface SimulationRun {
   readonly timeline?: WrittenTimeline;
 }
 
+/**
+ * SimulationHooks lets a run be watched and ended early. Both are called from time to time, in the run's own thread.
+ */
 export interface SimulationHooks {
   readonly interrupted?: () => boolean;
   readonly onProgress?: (progress: SimulationProgress) => void;

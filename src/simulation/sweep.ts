@@ -17,6 +17,7 @@ import type { SimulationSettings } from './setup.js';
 import { SimulationPool } from './simulation-pool.js';
 import { spreadOf } from './workload.js';
 
+/** SweepOptions says which loads are tried, and what they must reach. */
 export interface SweepOptions extends Omit<SimulationSettings, 'load' | 'rps' | 'phases'> {
   /** The load factors: `load=0.05..1.0`, or `load=0.5..1.2:15` with the number of points. */
   readonly sweep: string;

@@ -10,6 +10,7 @@ export const MOST_TIMELINE_BYTES = 256 * 1024 * 1024;
 const CHUNK_CHARACTERS = 1 << 18;
 const NS_PER_US = 1000;
 
+/** WrittenTimeline says how much of a timeline was written. */
 export interface WrittenTimeline {
   readonly slices: number;
   readonly bytes: number;

@@ -13,6 +13,7 @@ import { type Trace, TraceReader } from '../workload/index.js';
 /** Longer traces are taken for a mistake: this holds some hundred million requests. */
 const MOST_BYTES = 2 ** 31;
 
+/** TraceFileOptions says how a trace file is read. */
 export interface TraceFileOptions {
   /** The format of a trace that does not name its own. */
   readonly traceFormat?: 'perf-analyzer-intervals' | undefined;

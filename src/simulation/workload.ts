@@ -5,7 +5,7 @@ import {
   type Arrivals,
   DrawnArrivals,
   mergedArrivals,
-  peakRps,
+  peakRpsTogether,
   rescaledTrace,
   sharedByWeight,
   steadyLoad,
@@ -24,6 +24,7 @@ const NS_PER_S = 1e9;
  */
 export type Workload = DrawnWorkload | TraceWorkload;
 
+/** DrawnWorkload is a load whose arrivals are drawn at random around given rates, in requests per second. */
 export interface DrawnWorkload {
   readonly kind: 'drawn';
   readonly process: ArrivalProcess;
@@ -34,6 +35,7 @@ export interface DrawnWorkload {
   readonly phases?: readonly Phase[];
 }
 
+/** TraceWorkload is a load that repeats recorded ones, all from the start of the run. */
 export interface TraceWorkload {
   readonly kind: 'trace';
   /** How the requests of an interval are placed in it. */
@@ -47,6 +49,7 @@ export interface TraceWorkload {
   readonly weights: readonly number[];
 }
 
+/** TraceSource is a trace, and the index of the model that it asks for. */
 export interface TraceSource {
   readonly trace: Trace;
   /** The model that the trace is for; absent when it is for all. */
@@ -69,6 +72,7 @@ export function phasedWorkload(
  * atLoadFactor gives the load with each model's rate set to its planned rate times the factor. A trace is rescaled to
  * that mean rate (one for all models, to the sum of theirs), and a load of whole traces then lasts as long as they do.
  * A load with phases has no such rate and must not be given.
+ * @throws InputError where a trace has no mean rate, or cannot have that one
  */
 export function atLoadFactor(workload: Workload, models: LoadedModels, factor: number): Workload {
   if (workload.kind === 'drawn') return { ...workload, rps: plannedRates(models, factor) };
@@ -80,6 +84,7 @@ export function atLoadFactor(workload: Workload, models: LoadedModels, factor: n
 /**
  * arrivalsOf gives the arrivals of a load under a seed in the order of time, each with the index of its model. Every
  * model and every trace has a random stream of its own. Arrivals of traces end before the load's duration.
+ * @throws InputError where a rate or the duration is not positive, or a trace is for all models and all weigh 0
  */
 export function arrivalsOf(workload: Workload, models: LoadedModels, seed: number): Arrivals {
   if (workload.kind === 'drawn') {
@@ -139,15 +144,15 @@ export function spreadOf(workload: Workload): ArrivalProcess | undefined {
 
 /**
  * highestRps gives the highest mean rate that is asked for, in requests per second: for drawn loads of all models
- * together, in the phase with the most. For traces of counts it is the highest rate of any single trace; traces of
- * arrival times count as 0.
+ * together, in the phase with the most; for traces of counts, of all traces together, at the instant with the most.
+ * Traces of arrival times count as 0.
  */
 export function highestRps(workload: Workload): number {
   if (workload.kind === 'drawn') {
     const { rps, phases } = workload;
     return phases === undefined ? rps.reduce((sum, rate) => sum + rate, 0) : highestRate(phases);
   }
-  return Math.max(...workload.sources.map(({ trace }) => (trace.kind === 'counts' ? peakRps(trace) : 0)));
+  return peakRpsTogether(workload.sources.flatMap(({ trace }) => (trace.kind === 'counts' ? [trace] : [])));
 }
 
 /** expectedRequests gives the expected number of requests of all models over the whole duration. */

@@ -29,7 +29,7 @@ export interface SimulatorOptions {
  * the core's own cost.
  * @throws Error where the core breaks its contract: an outcome twice or never, or a wake-up that is not ahead
  * @throws RangeError where arrivals go back in time, are no whole nanoseconds or name no model, or `execution` gives no
- *   number
+ *   number or a negative one
  * @throws InputError where the run would last more than 104 days
  */
 export function simulate(options: SimulatorOptions): SimulationSummary {

@@ -59,6 +59,10 @@ function refuseModel(model: number): never {
   throw new RangeError(`Cannot simulate an arrival for model ${model}: the plan has no such model`);
 }
 
+function refuseExecution(tookNs: number, pool: number, size: number): never {
+  throw new RangeError(`Cannot simulate an execution of ${tookNs} ns: pool ${pool} with a batch of ${size}`);
+}
+
 /**
  * VirtualDriver drives a core in virtual time.
  *
@@ -244,6 +248,7 @@ export class VirtualDriver {
     const plannedNs = this.steps.executionNs(pool, size);
     const tookNs =
       this.execution === undefined ? plannedNs : Math.round(this.execution(pool, size, plannedNs));
+    if (!(tookNs >= 0)) refuseExecution(tookNs, pool, size);
     this.events.schedule(now + tookNs, Kind.executionEnds, device);
     this.watchers.started(batch, pool, device, size, devices.handedAt[batch] as number, now);
     return batch;

@@ -1,6 +1,7 @@
 import { type ArrivalProcess, DrawnArrivals, type GapSource } from './drawn-arrivals.js';
 import { steadyLoad } from './load.js';
 
+/** ArrivalOptions describes arrivals at a steady rate. */
 export interface ArrivalOptions {
   process: ArrivalProcess;
   /** The mean rate in requests per second; > 0. */

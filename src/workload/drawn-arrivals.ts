@@ -17,6 +17,7 @@ export interface GapSource {
   gamma(shape: number): number;
 }
 
+/** DrawnOptions says how arrivals are drawn, and from which load. */
 export interface DrawnOptions {
   process: ArrivalProcess;
   load: Load;

@@ -21,7 +21,7 @@ export {
   type ArrivalTrace,
   type CountTrace,
   meanRps,
-  peakRps,
+  peakRpsTogether,
   requestsInTrace,
   rescaledTrace,
   type Spread,

@@ -93,7 +93,7 @@ interface Level {
 }
 
 /**
- * Piece is a stretch of a load from one level to another.
+ * Piece is a stretch of a load during which rate and variation change evenly from one level to another.
  * @internal
  */
 export interface Piece {

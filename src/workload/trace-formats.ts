@@ -13,6 +13,7 @@ export interface LineSink {
   fault(message: string): void;
 }
 
+/** TraceFormat says how the lines of a trace file are read. */
 export interface TraceFormat {
   name: string;
   /** Whether the first line is a header rather than data. */

@@ -18,6 +18,7 @@ const MOST_LINE = 1 << 20;
 const MOST_JSON = 1 << 28;
 const TOO_LATE = 'it is more than 104 days after the start, which is more than can be simulated';
 
+/** TraceOptions says what the text of a trace does not say itself. */
 export interface TraceOptions {
   /** The trace's name, for messages. */
   name?: string;

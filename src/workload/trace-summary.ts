@@ -36,6 +36,7 @@ export interface WindowSummary {
   readonly dispersion?: number;
 }
 
+/** GapSummary describes the times between arrivals. */
 export interface GapSummary {
   readonly meanS: number;
   /** The standard deviation over the mean, also called burstiness: 0 is even, 1 is Poisson; absent for a mean of 0. */
@@ -47,6 +48,7 @@ export interface GapSummary {
   readonly longestFromS: number;
 }
 
+/** IntervalSummary describes the intervals of a trace of counts. */
 export interface IntervalSummary {
   readonly count: number;
   readonly shortestS: number;

@@ -11,6 +11,7 @@ const MOST_RATE_ERROR = 0.01;
 /** Trace is a recorded load. It says when each request came, or how many came in each interval. */
 export type Trace = ArrivalTrace | CountTrace;
 
+/** ArrivalTrace says when each request came. */
 export interface ArrivalTrace {
   kind: 'arrivals';
   /** The format that it was read from. */
@@ -19,6 +20,7 @@ export interface ArrivalTrace {
   timesNs: Float64Array;
 }
 
+/** CountTrace says how many requests came in each of consecutive intervals, whose lengths are in seconds. */
 export interface CountTrace {
   kind: 'counts';
   format: string;
@@ -39,12 +41,25 @@ export function meanRps(trace: Trace): number | undefined {
   return spanNs > 0 ? (NS_PER_S * gaps) / spanNs : undefined;
 }
 
-/** peakRps gives the requests per second in the fullest interval, which InferLine (section 6) rescales by. */
-export function peakRps(trace: CountTrace): number {
+/**
+ * peakRpsTogether gives the highest rate of traces that run at once, in requests per second: the highest sum of their
+ * rates at any instant. That sum changes only where an interval ends. Of one trace it is the rate in the fullest
+ * interval, which InferLine (section 6) rescales by.
+ */
+export function peakRpsTogether(traces: readonly CountTrace[]): number {
+  const at = new Int32Array(traces.length);
+  const endS = traces.map(({ intervalS }) => intervalS[0] ?? Number.POSITIVE_INFINITY);
   let most = 0;
-  for (let i = 0; i < trace.counts.length; i++)
-    most = Math.max(most, (trace.counts[i] as number) / (trace.intervalS[i] as number));
-  return most;
+  for (;;) {
+    const nextS = Math.min(...endS);
+    if (nextS === Number.POSITIVE_INFINITY) return most;
+    let rps = 0;
+    for (const [t, { counts, intervalS }] of traces.entries())
+      rps += (counts[at[t]!] ?? 0) / (intervalS[at[t]!] ?? 1);
+    most = Math.max(most, rps);
+    for (const [t, { intervalS }] of traces.entries())
+      if (endS[t] === nextS) endS[t]! += intervalS[++at[t]!] ?? Number.POSITIVE_INFINITY;
+  }
 }
 
 /**
@@ -59,7 +74,7 @@ export function rescaledTrace(trace: Trace, to: { meanRps: number } | { peakRps:
   const refuse = (message: string) => new InputError('rescale the trace', [{ path: '', message }]);
   if (!(wanted > 0 && Number.isFinite(wanted))) throw refuse(`the rate ${wanted} is not positive`);
   if (trace.kind === 'counts') {
-    const factor = wanted / ('meanRps' in to ? (meanRps(trace) as number) : peakRps(trace));
+    const factor = wanted / ('meanRps' in to ? (meanRps(trace) as number) : peakRpsTogether([trace]));
     return { ...trace, counts: trace.counts.map((count) => count * factor) };
   }
   if ('peakRps' in to) throw refuse('it has arrival times; a peak rate is that of a trace of counts');

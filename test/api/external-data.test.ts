@@ -8,13 +8,9 @@ import { deployPlan, partitionModelFile, profileModelFile, solveSpec } from '../
 import { inLongRun } from '../cases.js';
 import { PLAN_PROGRAM } from '../cli/plan.js';
 import * as w from '../onnx/writer.js';
+import { ONE_CPU } from './specs.js';
 
 const QUICK = { warmup: 1, minRuns: 1, minMs: 1, maxMs: 50 };
-const SPEC = `
-kind: pooled
-cluster: { devices: { cpu: { count: 1 } }, networkGbps: 10 }
-models: [{ profile: model.profile.json, sloMs: 2000 }]
-`;
 
 let folder: string;
 const at = (file: string): string => join(folder, file);
@@ -30,7 +26,7 @@ beforeAll(async () => {
   });
   await writeFile(at('model.onnx'), w.model(graph));
   await writeFile(at('weights.bin'), new Uint8Array(Float32Array.of(1, 2, 3, 4).buffer));
-  await writeFile(at('spec.yaml'), SPEC);
+  await writeFile(at('spec.yaml'), ONE_CPU);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

@@ -6,6 +6,13 @@ import { randomProblem, type Shape } from '../milp/random-problem.js';
 
 export const EXAMPLE = new URL('../../examples/pooled/spec.yaml', import.meta.url).pathname;
 
+/** ONE_CPU is a spec of the model in `model.profile.json` on one CPU. */
+export const ONE_CPU = `
+kind: pooled
+cluster: { devices: { cpu: { count: 1 } }, networkGbps: 10 }
+models: [{ profile: model.profile.json, sloMs: 2000 }]
+`;
+
 const SMALL: Shape = { classes: 2, blocks: 4, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };
 
 /** writeRandomSpec writes a random small problem as files. `path` is its spec. */

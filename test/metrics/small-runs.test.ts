@@ -1,22 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RunMetrics, type RunShape } from '../../src/metrics/index.js';
 import { streamOf } from '../../src/random/index.js';
-
-/** One model has one pool of two half GPUs, for ten seconds. */
-const SHAPE: RunShape = {
-  models: 1,
-  poolBatch: [4],
-  devicePool: [0, 0],
-  deviceClass: [0, 0],
-  deviceShare: [0.5, 0.5],
-  classes: 1,
-  uplinkOf: [0, 0],
-  downlinkOf: [0, 0],
-  uplinks: 1,
-  downlinks: 1,
-  dropReasons: 1,
-  durationNs: 10e9,
-};
+import { TWO_HALVES } from './two-halves.js';
 
 describe('RunMetrics', () => {
   const begun = (shape: RunShape, options: ConstructorParameters<typeof RunMetrics>[1]) => {
@@ -27,7 +12,7 @@ describe('RunMetrics', () => {
 
   it('keeps a histogram by default, and every latency where it is asked to', () => {
     const medianOf = (options: ConstructorParameters<typeof RunMetrics>[1]) => {
-      const metrics = begun(SHAPE, options);
+      const metrics = begun(TWO_HALVES, options);
       for (const request of [0, 1]) metrics.arrived(0, 0, request);
       metrics.ended(2 ** 20 + 1, 0, 0, 0, 0, -1, -1);
       metrics.ended(2 ** 22, 0, 1, 0, 0, -1, -1);
@@ -40,7 +25,7 @@ describe('RunMetrics', () => {
 
   it('keeps the times of requests with any number, and only the new ones when a number is used again', () => {
     const stream = streamOf(1, 'numbers');
-    const metrics = begun(SHAPE, { exact: true });
+    const metrics = begun(TWO_HALVES, { exact: true });
     const expected: number[] = [];
     for (const request of [0, 1023, 1024, 5000, 2048, 20_000, 3, 1024]) {
       const computeNs = 1 + stream.integer(1000);
@@ -63,7 +48,7 @@ describe('RunMetrics', () => {
   });
 
   it('keeps the times of open requests when it grows for a larger number', () => {
-    const metrics = begun(SHAPE, { exact: true });
+    const metrics = begun(TWO_HALVES, { exact: true });
     metrics.arrived(0, 0, 0);
     metrics.executed(0, 0, 0, 1, 0, 0, 300);
     metrics.transferred(0, 0, 0, 1, 1, 0, 300, 400);
@@ -77,7 +62,7 @@ describe('RunMetrics', () => {
 
   it('grows to any number at once', () => {
     for (const request of [1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096]) {
-      const metrics = begun(SHAPE, {});
+      const metrics = begun(TWO_HALVES, {});
       metrics.arrived(0, 0, request);
       metrics.begun({ core: { batchTask: () => 0 }, requestOf: () => request });
       metrics.executed(0, 0, 0, 1, 0, 0, 1e6);
@@ -90,7 +75,7 @@ describe('RunMetrics', () => {
   });
 
   it('cuts device time at an earlier end without windows too', () => {
-    const metrics = begun(SHAPE, {});
+    const metrics = begun(TWO_HALVES, {});
     metrics.endAt(1e9);
     metrics.arrived(0, 0, 0);
     metrics.executed(0, 0, 0, 1, 0, 0, 4e9);
@@ -98,7 +83,7 @@ describe('RunMetrics', () => {
   });
 
   it('leaves out figures of requests where none arrived, and windows where none are asked for', () => {
-    const figures = begun(SHAPE, {}).figures(10e9);
+    const figures = begun(TWO_HALVES, {}).figures(10e9);
     expect(figures).toStrictEqual({
       overall: {
         ...{ arrived: 0, inTime: 0, late: 0, dropped: 0, failed: 0 },
@@ -113,7 +98,14 @@ describe('RunMetrics', () => {
   });
 
   it('gives shares of 0 where there are no devices and no links', () => {
-    const none = { ...SHAPE, devicePool: [], deviceClass: [], deviceShare: [], uplinks: 0, downlinks: 0 };
+    const none = {
+      ...TWO_HALVES,
+      devicePool: [],
+      deviceClass: [],
+      deviceShare: [],
+      uplinks: 0,
+      downlinks: 0,
+    };
     const { classes, pools, links } = begun(none, {}).figures(10e9);
     expect([classes[0]?.utilisation, pools[0]?.utilisation, links.uplink, links.downlink]).toEqual([
       0,

@@ -1,25 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { ExactValues, Histogram, type RunShape } from '../../src/metrics/index.js';
+import { ExactValues, Histogram } from '../../src/metrics/index.js';
 // The count of live histograms is not exported by the library.
 import { WindowFold } from '../../src/metrics/window-fold.js';
+import { TWO_HALVES } from './two-halves.js';
 
-/** One model has one pool of two half GPUs, for ten seconds. */
-const SHAPE: RunShape = {
-  models: 1,
-  poolBatch: [4],
-  devicePool: [0, 0],
-  deviceClass: [0, 0],
-  deviceShare: [0.5, 0.5],
-  classes: 1,
-  uplinkOf: [0, 0],
-  downlinkOf: [0, 0],
-  uplinks: 1,
-  downlinks: 1,
-  dropReasons: 1,
-  durationNs: 10e9,
-};
-
-const folded = (windowNs: number, shape = SHAPE) => new WindowFold(shape, windowNs, () => new ExactValues());
+const folded = (windowNs: number, shape = TWO_HALVES) =>
+  new WindowFold(shape, windowNs, () => new ExactValues());
 
 describe('WindowFold', () => {
   it('cuts the run into windows, the last as long as the rest', () => {
@@ -110,7 +96,7 @@ describe('WindowFold', () => {
 
   it('keeps latencies only of windows with open requests, and of one more that has begun', () => {
     let made = 0;
-    const fold = new WindowFold(SHAPE, 1e8, () => {
+    const fold = new WindowFold(TWO_HALVES, 1e8, () => {
       made += 1;
       return new ExactValues();
     });
@@ -135,7 +121,7 @@ describe('WindowFold', () => {
 
   it('closes a window that waited for one late request when that request ends', () => {
     let made = 0;
-    const fold = new WindowFold(SHAPE, 1e9, () => {
+    const fold = new WindowFold(TWO_HALVES, 1e9, () => {
       made += 1;
       return new Histogram();
     });

@@ -11,6 +11,7 @@ import {
   resolvePooled,
 } from '../../src/milp/index.js';
 import { cases } from '../cases.js';
+import { MADE_INSTANCE, MADE_RPS, madeProfileOf } from '../ppipe/made-instance.js';
 
 const SHARED = new URL('../../../shared/', import.meta.url);
 const FOLDER = new URL('data/ppipe/', SHARED);
@@ -21,11 +22,52 @@ beforeAll(async () => {
   highs = await loadHighs();
 });
 
-function problemOf(instance: Instance): PooledProblem {
+function problemOf(
+  instance: Instance,
+  profileOf = (model: string) => readProfile(FOLDER, model),
+): PooledProblem {
   const { spec, cluster } = specOf(instance);
-  const profiles = instance.models.map(({ model }) => readProfile(FOLDER, model));
+  const profiles = instance.models.map(({ model }) => profileOf(model));
   return resolvePooled(spec, { cluster, profiles, where: instance.id });
 }
+
+/** ONE_MODEL has a third of the instance's models and GPUs. */
+const ONE_MODEL: Instance = {
+  ...MADE_INSTANCE,
+  devices: {
+    A: { count: 1, perServer: 1, virtual: [1, 2] },
+    B: { count: 2, perServer: 2, virtual: [1, 2] },
+  },
+  models: MADE_INSTANCE.models.slice(0, 1),
+};
+
+describe.each([
+  ['three models', MADE_INSTANCE],
+  ['one model', ONE_MODEL],
+])('on an instance of %s made here, whose plans are worked out by hand', (_, instance) => {
+  const problem = () => problemOf(instance, (model) => ({ profile: madeProfileOf(model), path: model }));
+
+  test('planPooled() reaches the reference with a proven optimum', () => {
+    const outcome = planPooled(problem(), { highs });
+    if (!('plan' in outcome)) throw new Error(outcome.status);
+    const { value, gap } = outcome.plan.objective;
+    expect(outcome.status).toBe('optimal');
+    expect(value).toBeGreaterThanOrEqual(MADE_RPS.reference * (1 - 1e-6));
+    expect(gap).toBeLessThan(1e-9);
+    expect(checkPlan(outcome.plan, problem())).toEqual([]);
+  });
+
+  // Three models may divide the GPUs in many ways that serve equally much uncut, and few of them leave pairs.
+  const baselines =
+    instance === ONE_MODEL ? (['no-partitioning', 'dart-r'] as const) : ['no-partitioning' as const];
+  test.each(baselines)('planBaseline() gives %s to the digit', (baseline) => {
+    const outcome = planBaseline(problem(), baseline, { highs });
+    if (!('plan' in outcome)) throw new Error(outcome.status);
+    expect(outcome.plan.models).toHaveLength(instance.models.length);
+    for (const { throughputRps } of outcome.plan.models)
+      expect(throughputRps / MADE_RPS[baseline]).toBeCloseTo(1, 6);
+  });
+});
 
 describe.runIf(there)('on the published instances', () => {
   test('planPooled() reaches every reference with a proven optimum', () => {

@@ -101,6 +101,60 @@ export function choosing(): Uint8Array {
   );
 }
 
+/** choosingTwice writes a model of x[2, 3] whose If holds another If in the branch that is taken for a positive sum. */
+export function choosingTwice(): Uint8Array {
+  const chosen = (nodes: readonly Uint8Array[]) =>
+    w.graph({ nodes, outputs: [w.value('chosen', w.FLOAT, [2, 3])] });
+  const choice = (condition: string, output: string, taken: Uint8Array, other: Uint8Array) =>
+    w.node('If', [condition], [output], {
+      attributes: [w.attribute.graph('then_branch', taken), w.attribute.graph('else_branch', other)],
+    });
+  const inner = choice(
+    'large',
+    'chosen',
+    chosen([w.node('Exp', ['x'], ['chosen'])]),
+    chosen([w.node('Tanh', ['x'], ['chosen'])]),
+  );
+  const outer = chosen([w.node('Greater', ['sum', 'many'], ['large']), inner]);
+  return w.model(
+    w.graph({
+      nodes: [
+        w.node('ReduceSum', ['x'], ['sum'], { attributes: [w.attribute.int('keepdims', 0)] }),
+        w.node('Greater', ['sum', 'zero'], ['positive']),
+        choice('positive', 'y', outer, chosen([w.node('Abs', ['x'], ['chosen'])])),
+      ],
+      initializers: [w.floats('zero', [], [0]), w.floats('many', [], [100])],
+      inputs: [w.value('x', w.FLOAT, [2, 3])],
+      outputs: [w.value('y', w.FLOAT, [2, 3])],
+    }),
+  );
+}
+
+/** labelled writes a model of x[2, 3] that answers with a class's name, and with each class's probability by name. */
+export function labelled(): Uint8Array {
+  const names = ['cat', 'dog', 'owl'];
+  const ml = 'ai.onnx.ml';
+  const byIndex = [w.attribute.ints('keys_int64s', [0, 1, 2]), w.attribute.strings('values_strings', names)];
+  return w.model(
+    w.graph({
+      nodes: [
+        w.node('Softmax', ['x'], ['p'], { attributes: [w.attribute.int('axis', 1)] }),
+        w.node('ArgMax', ['p'], ['index'], {
+          attributes: [w.attribute.int('axis', 1), w.attribute.int('keepdims', 0)],
+        }),
+        w.node('LabelEncoder', ['index'], ['label'], { domain: ml, attributes: byIndex }),
+        w.node('ZipMap', ['p'], ['probabilities'], {
+          domain: ml,
+          attributes: [w.attribute.strings('classlabels_strings', names)],
+        }),
+      ],
+      inputs: [w.value('x', w.FLOAT, [2, 3])],
+      outputs: [w.value('label', w.STRING, [2]), w.maps('probabilities')],
+    }),
+    { opsets: { '': 17, [ml]: 3 } },
+  );
+}
+
 /** quantised writes a model of x[1, 8] that goes through eight-bit integers and back between two products. */
 function quantised(): Uint8Array {
   return w.model(
@@ -129,5 +183,7 @@ export const MADE_MODELS: Readonly<Record<string, () => Uint8Array>> = {
   convChain: () => convChain(5),
   ownShape,
   choosing,
+  choosingTwice,
+  labelled,
   quantised,
 };

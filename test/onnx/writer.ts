@@ -46,6 +46,7 @@ export function nested(innermost: Uint8Array, times: number, around: readonly Ar
 
 export const FLOAT = 1;
 export const INT64 = 7;
+export const STRING = 8;
 export const BOOL = 9;
 
 export interface NodeParts {
@@ -76,6 +77,8 @@ export const attribute = {
   int: (name: string, value: number) => message([1, name], [3, value], [20, 2]),
   ints: (name: string, values: readonly number[]) =>
     message([1, name], ...values.map((value): FieldOf => [8, value]), [20, 7]),
+  strings: (name: string, values: readonly string[]) =>
+    message([1, name], ...values.map((value): FieldOf => [9, value]), [20, 8]),
   tensor: (name: string, tensor: Uint8Array) => message([1, name], [5, tensor], [20, 4]),
   graph: (name: string, graph: Uint8Array) => message([1, name], [6, graph], [20, 5]),
 };
@@ -108,6 +111,13 @@ export function value(name: string, code: number, dims?: readonly (number | stri
   const shape = dims?.map((dim): FieldOf => [1, message([typeof dim === 'number' ? 1 : 2, dim])]);
   const tensor = message([1, code], shape === undefined ? undefined : [2, message(...shape)]);
   return message([1, name], [2, message([1, tensor])]);
+}
+
+/** maps describes a value that is a sequence of maps from strings to floats, as ZipMap gives it. */
+export function maps(name: string): Uint8Array {
+  const float = message([1, message([1, FLOAT])]);
+  const map = message([5, message([1, STRING], [2, float])]);
+  return message([1, name], [2, message([4, message([1, map])])]);
 }
 
 export interface GraphParts {

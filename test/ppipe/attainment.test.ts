@@ -67,8 +67,10 @@ describe.runIf(existsSync(SHARED))('published attainments', () => {
       expect({ ...cell, met: off <= 3 * cell.sd + 0.005 || off }).toMatchObject({ met: true });
     }
   });
+});
 
-  test('largestLoad() finds the same step as a trial of every step', () => {
+if (existsSync(SHARED))
+  test('largestLoad() finds the same step as a trial of every step, on a published instance', () => {
     const profileOf: ProfileOf = profilesIn(FOLDER);
     const instance = publishedInstances(FOLDER).find(
       ({ models }) => models.length === 3,
@@ -85,4 +87,3 @@ describe.runIf(existsSync(SHARED))('published attainments', () => {
     const reached = (steps: number) => attainment.at(attainment.offeredRps(steps / 100)).attainment >= 0.99;
     expect([reached(Math.round(100 * found)), reached(Math.round(100 * found) + 1)]).toEqual([true, false]);
   });
-});

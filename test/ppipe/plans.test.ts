@@ -84,14 +84,4 @@ describe.runIf(existsSync(SHARED))('publishedPlan()', () => {
     }
     expect(plans).toBe(22 * 2 + 12);
   });
-
-  test('keeps one model of several, on servers of its own', () => {
-    const profileOf = profilesIn(FOLDER);
-    const instance = publishedInstances(FOLDER).find(({ models }) => models.length === 3);
-    const all = publishedPlan(instance!, 'reference', { profileOf })!;
-    const one = publishedPlan(instance!, 'reference', { profileOf, only: 1 })!;
-    expect(one.models).toEqual([all.models[1]]);
-    expect(one.placement.every(({ model }) => model === 0)).toBe(true);
-    expect(one.placement.length).toBe(all.placement.filter(({ model }) => model === 1).length);
-  });
 });

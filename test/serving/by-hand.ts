@@ -55,3 +55,13 @@ export class Waiting {
     return task;
   }
 }
+
+/** onServers makes the topology of one pipeline. Its virtual GPUs are on the servers named, or each on its own. */
+export function onServers(parts: PartShape[], servers?: string): Topology {
+  const plan = planOf([{ sloMs: 1000, pipelines: [{ throughputRps: 1, parts }] }], 1);
+  if (servers !== undefined)
+    plan.placement.forEach((place, i) => {
+      place.server = servers[i] as string;
+    });
+  return topologyOf(plan);
+}

@@ -409,6 +409,21 @@ describe('simulate()', () => {
     expect(nobody).toEqual({ requests: 0, inTime: 0, late: 0, dropped: 0, failed: 0, endNs: 0 });
   });
 
+  it('refuses executions that end before they begin, or at no time', () => {
+    const topology = topologyOf(twoPipelines(0));
+    const lasting = (ns: number) =>
+      simulate({
+        topology,
+        makeCore: stageLocal(topology),
+        arrivals: arrivalsAt([0, 5 * MS]),
+        execution: () => ns,
+      });
+    expect(lasting(0).requests).toBe(2);
+    expect(() => lasting(-1)).toThrow('Cannot simulate an execution of -1 ns: pool 0 with a batch of 1');
+    expect(() => lasting(Number.NEGATIVE_INFINITY)).toThrow('an execution of -Infinity ns');
+    expect(() => lasting(Number.NaN)).toThrow('an execution of NaN ns');
+  });
+
   it('refuses impossible arrivals, and cores that break their contract', () => {
     const topology = topologyOf(twoPipelines(0));
     const run = (

@@ -7,7 +7,7 @@ import {
   type CountTrace,
   meanRps,
   parseTrace,
-  peakRps,
+  peakRpsTogether,
   rescaledTrace,
   type Trace,
   TraceReader,
@@ -196,7 +196,7 @@ describe('rescaledTrace()', () => {
     expect(meanRps(counts)).toBe(25);
     expect(countsOf(rescaledTrace(counts, { meanRps: 50 }))!.n).toEqual([20, 180]);
     const peaked = rescaledTrace(counts, { peakRps: 300 });
-    expect(peaked.kind === 'counts' && peakRps(peaked)).toBe(300);
+    expect(peaked.kind === 'counts' && peakRpsTogether([peaked])).toBe(300);
   });
 
   it('rounds times to whole nanoseconds and leaves its argument unchanged', () => {
@@ -209,9 +209,45 @@ describe('rescaledTrace()', () => {
   it('uses the gaps between the first and the last arrival for a mean, and the busiest interval for a peak', () => {
     expect(meanRps(parseTrace('5\n6\n7\n9\n'))).toBe(0.75);
     expect(meanRps(parseTrace('5\n'))).toBeUndefined();
-    const peakOf = (text: string) => peakRps(parseTrace(text) as CountTrace);
+    const peakOf = (text: string) => peakRpsTogether([parseTrace(text) as CountTrace]);
     expect(peakOf('1,3\n2,8\n10,9')).toBe(4);
     expect(peakOf('2,8\n1,3')).toBe(4);
+  });
+
+  it('adds up the rates of traces that run at once, at the instant with the most', () => {
+    const traceOf = (...intervals: [number, number][]): CountTrace => ({
+      kind: 'counts',
+      format: 'made',
+      intervalS: Float64Array.from(intervals, ([s]) => s),
+      counts: Float64Array.from(intervals, ([, n]) => n),
+    });
+    const early = traceOf([1, 8], [3, 3]);
+    const late = traceOf([2, 2], [1, 6]);
+    // In the first second 8 + 1, in the third 1 + 6; the peaks, 8 and 6, never meet.
+    expect(peakRpsTogether([early, late])).toBe(9);
+    expect(peakRpsTogether([late, traceOf([2, 0], [0.5, 6])])).toBe(18);
+    expect(peakRpsTogether([])).toBe(0);
+    const stream = streamOf(7, 'traces');
+    for (let run = 0; run < 50; run++) {
+      const traces = Array.from({ length: 1 + stream.integer(3) }, () =>
+        traceOf(
+          ...Array.from({ length: 1 + stream.integer(5) }, (): [number, number] => [
+            1 + stream.integer(4),
+            stream.integer(20),
+          ]),
+        ),
+      );
+      // Every length is a whole number of seconds, so the rates second by second are all that there are.
+      const seconds = new Float64Array(32);
+      for (const { counts, intervalS } of traces) {
+        let at = 0;
+        counts.forEach((n, i) => {
+          const s = intervalS[i] as number;
+          for (let k = 0; k < s; k++) seconds[at++]! += n / s;
+        });
+      }
+      expect(peakRpsTogether(traces)).toBeCloseTo(Math.max(...seconds), 9);
+    }
   });
 
   it('throws an input error about the whole trace', () => {

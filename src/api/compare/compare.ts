@@ -24,6 +24,7 @@ import { type ComparisonDocument, comparisonDocument, refuseUnknownEnding, saveC
 import { mixText, type WrittenMix, withMix } from './mixes.js';
 import { type CompareRow, refusedRow, rowOf, withFrontier } from './rows.js';
 
+/** CompareOptions says which variants of a spec are compared, and where the comparison is written. */
 export interface CompareOptions extends SolveLimits {
   /** Mixes such as `L4=25,T4=75`. A class that is left out has no GPUs. */
   readonly mixes?: readonly string[] | undefined;
@@ -42,6 +43,7 @@ export interface CompareOptions extends SolveLimits {
   readonly onProgress?: (progress: JobsProgress) => void;
 }
 
+/** Comparison is the result of `compareSpec`. */
 export interface Comparison {
   readonly document: ComparisonDocument;
   /** Whether any row missed a limit or gap that was asked for. */

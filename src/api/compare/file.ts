@@ -47,6 +47,7 @@ export function refuseUnknownEnding(path: string): void {
 /**
  * saveComparison writes a comparison as CSV where the name ends in `.csv`, and else as JSON. The CSV has the rows
  * alone, without figures by model and utilisations by class. The file appears whole or not at all.
+ * @throws as `writeWhole` does
  */
 export async function saveComparison(path: string, document: ComparisonDocument): Promise<void> {
   const text = /\.csv$/i.test(path) ? csvText(document.rows) : jsonText(document);

@@ -21,7 +21,7 @@ export function mixText(mix: Mix): string {
     .join(',');
 }
 
-/** WrittenMix is a mix as a person wrote it, with its place. */
+/** WrittenMix is a mix as a person wrote it. `at` is the option, or the file and line, that errors name. */
 export interface WrittenMix {
   readonly text: string;
   readonly at: string;

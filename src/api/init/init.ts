@@ -27,6 +27,7 @@ import { clusterText, type SpecContent, specText } from './spec-text.js';
 /** SpecKind is a kind of spec that can be begun: those that `plan solve` answers. */
 export type SpecKind = 'pooled';
 
+/** InitOptions says which spec is begun, and where it is written. */
 export interface InitOptions {
   readonly kind: SpecKind;
   /** The SLO of every model in milliseconds; by default five times the fastest latency in its profile. */

@@ -27,6 +27,7 @@ export interface SearchLimits {
   readonly timeLimitMs?: number;
 }
 
+/** InfeasibleOutcome is the outcome of a problem that has no plan, with the reasons. */
 export type InfeasibleOutcome = Extract<PooledOutcome, { status: 'infeasible' }>;
 
 /** SolveJob is a question to a solver thread. */

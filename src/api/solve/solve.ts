@@ -21,6 +21,7 @@ import { type LoadedProblem, loadProblem } from './pooled.js';
 import type { InfeasibleOutcome, SearchLimits } from './solve-worker.js';
 import { SolverPool } from './solver-pool.js';
 
+/** SolveLimits says when a search may stop. */
 export interface SolveLimits {
   /** The relative gap at which the search may stop. */
   readonly gap?: number | undefined;
@@ -30,6 +31,7 @@ export interface SolveLimits {
   readonly timeLimit?: number | undefined;
 }
 
+/** SolveOptions says how a spec is solved, and where the plan is written. */
 export interface SolveOptions extends SolveLimits {
   /** The file that the plan is written to; when it is left out, nothing is written. */
   readonly output?: string | undefined;

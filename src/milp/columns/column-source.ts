@@ -12,6 +12,7 @@ export interface ColumnPrices {
   readonly perUse: ArrayLike<number>;
 }
 
+/** PricedColumn is a column with what it costs at given prices of GPUs. */
 export interface PricedColumn {
   readonly column: Column;
   /** The price of one request per second. */

@@ -31,6 +31,7 @@ export interface Column {
   readonly latencyUs: number;
 }
 
+/** ColumnOptions holds the planner's settings that decide which columns there are. */
 export interface ColumnOptions {
   readonly maxPartitions: number;
   readonly unifiedBatch: boolean;

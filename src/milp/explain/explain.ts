@@ -2,6 +2,7 @@ import type { DeviceClass } from '../../artifacts/index.js';
 import type { PlanOptions } from '../options.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../problem.js';
 import { planPooled } from '../solve.js';
+import { unusableNote } from '../tables/index.js';
 import { type AllowedValue, looserSlo, sloLeaving, withSlo } from './slo-search.js';
 
 /** PlanExplanation says why a plan is as it is. */
@@ -131,9 +132,7 @@ function whyUnused(problem: PooledProblem, name: string, shadowPrice: number | u
   const { count, taken = 0 } = problem.cluster.devices[name] as DeviceClass;
   if (count === 0) return 'the cluster has none';
   if (count - taken === 0) return `all ${count} are taken`;
-  const notes = problem.models.flatMap((model) =>
-    model.classes.includes(name) ? [] : model.notes.filter((note) => note.includes(` ${name}: `)),
-  );
+  const notes = problem.models.flatMap((model) => unusableNote(name, model) ?? []);
   if (notes.length === problem.models.length) return notes.join('; ');
   if (shadowPrice !== undefined && shadowPrice > 0)
     return 'its GPUs would help only in fractions: there are too few of them to fill a pool';

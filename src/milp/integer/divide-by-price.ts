@@ -12,6 +12,7 @@ import {
 import { nextAmounts } from './grid.js';
 import type { WholeGpuTable } from './whole-gpus.js';
 
+/** PriceGoal asks for the cheapest GPUs that serve each model at its rate. */
 export interface PriceGoal {
   readonly rps: readonly number[];
   /** The price of a whole GPU, by class. */

@@ -28,6 +28,7 @@ export interface Worth {
   readonly perModel: readonly number[];
 }
 
+/** WeightGoal asks for the division of GPUs with the highest least throughput/weight. */
 export interface WeightGoal {
   /** A model of weight 0 takes the rest. */
   readonly weights: readonly number[];

@@ -15,6 +15,7 @@ export interface PositionDivision {
   readonly nodes: number;
 }
 
+/** PositionDivisionGoal says what a division of whole GPUs among positions must reach, and when the search ends. */
 export interface PositionDivisionGoal {
   /** The GPUs of each class. */
   readonly available: readonly number[];

@@ -46,6 +46,7 @@ export function leastCommonMultiple(sizes: readonly number[]): number {
   return sizes.reduce((lcm, v) => (lcm * v) / gcd(lcm, v), 1);
 }
 
+/** GridOptions says which states of a table are kept. */
 export interface GridOptions {
   /** If true, partitions come in whole GPUs. */
   readonly pool: boolean;

@@ -52,11 +52,13 @@ export interface LiteralProblem extends ProblemTables {
   readonly problem: PooledProblem;
 }
 
+/** LiteralOptions adds to the solver's limits the size of the formulation. */
 export interface LiteralOptions extends SolverOptions {
   /** The number of pipelines of each sequence of classes. */
   readonly copies: number;
 }
 
+/** LiteralResult holds what the solver found, and the columns that its solution uses. */
 export interface LiteralResult {
   readonly outcome: SolveOutcome;
   readonly used: readonly UsedColumn[];

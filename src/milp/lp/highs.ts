@@ -25,6 +25,7 @@ export type SolveOutcome =
   | { readonly status: 'stopped'; readonly limit: SolveLimit; readonly nodes: number }
   | { readonly status: 'failed'; readonly message: string };
 
+/** SolverOptions holds the limits of one solve. */
 export interface SolverOptions {
   /** A MIP stops at this relative gap; 0, the default, proves the optimum. The other limits are off by default. */
   readonly gap?: number;

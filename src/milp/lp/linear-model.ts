@@ -1,6 +1,7 @@
 /** Term is one term of a sum: a variable and its coefficient. */
 export type Term = readonly [variable: number, coefficient: number];
 
+/** VariableBounds says which values a variable may take. */
 export interface VariableBounds {
   readonly lower?: number;
   readonly upper?: number;
@@ -13,6 +14,7 @@ interface ConstraintBounds {
   readonly upper?: number;
 }
 
+/** Sense says which way an objective is better. */
 export type Sense = 'maximize' | 'minimize';
 
 /** Violation is a row or bound that values violate, and by how much. */

@@ -33,6 +33,7 @@ export interface MasterProblem extends ProblemTables {
   readonly goal: MasterGoal;
 }
 
+/** MasterOptions says where the rounds of the LP start and when they end. */
 export interface MasterOptions {
   /** Columns that are known to be good, with which the LP starts. */
   readonly start?: readonly Column[];

@@ -38,6 +38,7 @@ export interface PlanDiff {
   readonly same: boolean;
 }
 
+/** PipelineChange holds the rates and GPUs of one pipeline in both plans. */
 export interface PipelineChange {
   /** The pipeline's cuts, devices, sizes and batch in words. */
   readonly pipeline: string;
@@ -49,7 +50,7 @@ const ROUNDING = 1e-9;
 
 /**
  * diffPlans compares rates, SLOs, pipelines and GPUs of two plans, `a` before and `b` after. It finds models by name,
- * and pipelines by their cuts, devices, sizes and batches. A model, pipeline or class that one of them lacks counts as
+ * and pipelines by their cuts, devices, sizes and batches; those that agree in all of these count as one. A model, pipeline or class that one of them lacks counts as
  * 0 there. All models are listed, but only pipelines and classes that differ by more than a part in 10⁹. `same` does
  * not look at the objective.
  */
@@ -97,13 +98,28 @@ function pipelineChanges(
     .map((pipeline) => ({
       pipeline,
       throughputRps: change(old.get(pipeline)?.throughputRps, now.get(pipeline)?.throughputRps),
-      gpus: change(gpusOf(old.get(pipeline)), gpusOf(now.get(pipeline))),
+      gpus: change(old.get(pipeline)?.gpus, now.get(pipeline)?.gpus),
     }))
     .filter(({ throughputRps, gpus }) => differs(throughputRps) || differs(gpus));
 }
 
-function byName(pipelines: readonly PlannedPipeline[]): Map<string, PlannedPipeline> {
-  return new Map(pipelines.map((one) => [pipelineName(one), one]));
+interface PipelineSum {
+  readonly throughputRps: number;
+  readonly gpus: number;
+}
+
+/** byName adds up the rates and GPUs of pipelines that have the same description. */
+function byName(pipelines: readonly PlannedPipeline[]): Map<string, PipelineSum> {
+  const sums = new Map<string, PipelineSum>();
+  for (const pipeline of pipelines) {
+    const name = pipelineName(pipeline);
+    const { throughputRps, gpus } = sums.get(name) ?? { throughputRps: 0, gpus: 0 };
+    sums.set(name, {
+      throughputRps: throughputRps + pipeline.throughputRps,
+      gpus: gpus + gpusOf(pipeline),
+    });
+  }
+  return sums;
 }
 
 function pipelineName({ partitions }: PlannedPipeline): string {
@@ -115,8 +131,8 @@ function partitionName({ blocks, layers, device, virtual, batch }: PlannedPartit
   return `${unit} ${range?.[0]}–${(range?.[1] ?? 0) - 1} on ${device}${virtual > 1 ? ` 1/${virtual}` : ''} batch ${batch}`;
 }
 
-function gpusOf(pipeline: PlannedPipeline | undefined): number {
-  return pipeline?.partitions.reduce((sum, { gpus }) => sum + gpus, 0) ?? 0;
+function gpusOf({ partitions }: PlannedPipeline): number {
+  return partitions.reduce((sum, { gpus }) => sum + gpus, 0);
 }
 
 type Placed = Pick<PooledPlan, 'models' | 'placement' | 'cluster'>;

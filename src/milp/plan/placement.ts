@@ -11,6 +11,7 @@ export interface PoolToPlace {
   readonly virtualGpus: number;
 }
 
+/** PlacementRules says which virtual GPUs may share a GPU, and which sizes may share a server. */
 export interface PlacementRules {
   readonly wholeGpusPer: WholeGpusPer;
   readonly virtualPer: 'gpu' | 'server';

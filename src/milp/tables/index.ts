@@ -8,7 +8,7 @@
 
 export { blockOfLayers } from './layer-rows.js';
 export { fastestGpuRps, type Normalised, normalised, powerOfTwo, type Scale } from './normalised.js';
-export { type ProfileFile, resolvePooled } from './resolve.js';
+export { type ProfileFile, resolvePooled, unusableNote } from './resolve.js';
 export {
   type ClassTable,
   classesOf,

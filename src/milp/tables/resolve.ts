@@ -118,12 +118,9 @@ function resolvedModel(
   { profile }: ProfileFile,
   spec: PooledSpec,
 ): ProblemModel {
-  const notes: string[] = [];
-  const classes = Object.keys(cluster.devices).filter((name) => {
-    const why = whyNotUsable(name, model, profile);
-    if (why !== undefined) notes.push(`${profile.model.name} cannot use ${name}: ${why}`);
-    return why === undefined;
-  });
+  const names = Object.keys(cluster.devices);
+  const classes = names.filter((name) => unusableNote(name, { spec: model, profile }) === undefined);
+  const notes = names.flatMap((name) => unusableNote(name, { spec: model, profile }) ?? []);
   const sloUs = model.sloMs * 1000;
   return {
     profile,
@@ -138,6 +135,15 @@ function resolvedModel(
     minShare: Object.fromEntries(Object.entries(model.minShare ?? {}).filter(([, share]) => share > 0)),
     notes,
   };
+}
+
+/** unusableNote says why a model cannot use a device class of the cluster; it is undefined where the model can. */
+export function unusableNote(
+  name: string,
+  { spec, profile }: Pick<ProblemModel, 'spec' | 'profile'>,
+): string | undefined {
+  const why = whyNotUsable(name, spec, profile);
+  return why === undefined ? undefined : `${profile.model.name} cannot use ${name}: ${why}`;
 }
 
 function whyNotUsable(name: string, model: PooledSpecModel, profile: Profile): string | undefined {

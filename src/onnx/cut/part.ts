@@ -44,6 +44,7 @@ export function partitionParts(model: OnnxModel, from: number, to: number): Part
   };
 }
 
+/** namesOf lists the names of values in their order. */
 export function namesOf(values: readonly { readonly name: string }[]): string[] {
   return values.map((value) => value.name);
 }

@@ -5,6 +5,7 @@ export interface NodeNames {
   readonly outputs: readonly string[];
 }
 
+/** Order lists the indices of nodes in topological order, or those of a cycle that makes such an order impossible. */
 export type Order =
   | { readonly kind: 'ordered'; readonly indices: readonly number[] }
   | { readonly kind: 'cyclic'; readonly cycle: readonly number[] };

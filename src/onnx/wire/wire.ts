@@ -143,7 +143,10 @@ export function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** numbersOf reads the numbers of one occurrence of a repeated integer field, packed or not. */
+/**
+ * numbersOf reads the numbers of one occurrence of a repeated integer field, packed or not.
+ * @throws WireError for another wire type
+ */
 export function numbersOf(message: Uint8Array, field: Field): number[] {
   if (field.wireType === VARINT) return [numberOf(message, field)];
   const packed = payloadOf(message, field);
@@ -171,6 +174,7 @@ export function merged(parts: readonly Uint8Array[]): Uint8Array | undefined {
   return parts.length <= 1 ? parts[0] : concat(parts);
 }
 
+/** concat joins bytes into new ones. */
 export function concat(parts: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
@@ -206,14 +210,17 @@ export function delimitedParts(number: number, payload: readonly Uint8Array[]): 
   return [varintBytes(number * 8 + LENGTH_DELIMITED), varintBytes(length), ...payload];
 }
 
+/** textField writes a field of text. */
 export function textField(number: number, text: string): Uint8Array {
   return concat(delimited(number, encoder.encode(text)));
 }
 
+/** numberField writes a field that is an integer. */
 export function numberField(number: number, value: number): Uint8Array {
   return concat([varintBytes(number * 8 + VARINT), varintBytes(value)]);
 }
 
+/** messageField writes a field that is a message, which is given encoded. It copies the message. */
 export function messageField(number: number, payload: Uint8Array): Uint8Array {
   return concat(delimited(number, payload));
 }

@@ -95,6 +95,18 @@ describe('explainPlan() says why a class is not used:', () => {
     expect(why({ count: 1 }, { only: ['A'] })).toBe('m cannot use B: not among its `only`');
   });
 
+  test('no model may use it, where the name of another class ends with its name', () => {
+    const rows = { 1: { 1: [1000] } };
+    const latencyUs = { A: rows, B: rows, 'new B': rows };
+    const classes = { A: { count: 2 }, B: { count: 1 }, 'new B': { count: 1 } };
+    const told = explained(oneModel(classes, { latencyUs, only: ['A'] })).classes;
+    expect(told.map(({ whyUnused }) => whyUnused)).toEqual([
+      undefined,
+      'm cannot use B: not among its `only`',
+      'm cannot use new B: not among its `only`',
+    ]);
+  });
+
   test('it is too slow', () => {
     expect(why({ count: 1 })).toBe(
       'no pipeline with it meets an SLO and serves more than the others do without it',

@@ -99,6 +99,20 @@ describe('diffPlans()', () => {
     expect(diffPlans(small(1e-3), small(1e-3 + 1.1e-9)).same).toBe(false);
   });
 
+  test('adds up pipelines of one description, however a plan splits them', () => {
+    const one = partition({ gpus: 1, virtualGpus: 1 });
+    const split = plan([{ pipelines: [pipeline(4, one), pipeline(6, one)] }], { A: 2 });
+    expect(diffPlans(plan(ONE, { A: 2 }), split).models[0]?.pipelines).toEqual([]);
+    const less = plan([{ pipelines: [pipeline(3, one), pipeline(6, one)] }], { A: 2 });
+    expect(diffPlans(split, less).models[0]?.pipelines).toEqual([
+      {
+        pipeline: 'blocks 0–1 on A batch 4',
+        throughputRps: { before: 10, after: 9 },
+        gpus: { before: 2, after: 2 },
+      },
+    ]);
+  });
+
   test('reports the rates and GPUs of pipelines that were added, removed or changed', () => {
     const halves = pipeline(
       6,

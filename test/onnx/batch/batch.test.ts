@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mobilenetv2, unet } from '../../../examples/models/index.js';
+import { bert, mobilenetv2, unet } from '../../../examples/models/index.js';
 import {
   batchDim,
   bindDims,
@@ -79,6 +79,10 @@ const MADE: Record<string, { fixed: boolean; build: () => OnnxModel }> = {
     fixed: true,
     build: () => bound(mobilenetv2({ image: 32, widthMultiplier: 0.25 }), { batch: 1 }),
   },
+  bert: {
+    fixed: false,
+    build: () => readModel(bert({ layers: 1, hidden: 16, heads: 2, vocab: 32, seq: 6 })),
+  },
   unet: { fixed: true, build: () => bound(unet({ image: 16, widthMultiplier: 0.25 }), { batch: 1 }) },
 };
 
@@ -149,7 +153,9 @@ describe('batches of generated models', () => {
   });
 });
 
-describe.skipIf(!hasShared)('batches of the shared models', () => {
+if (hasShared) describe('batches of the shared models', batchesOfShared);
+
+function batchesOfShared(): void {
   it.each(
     cases(QUICK, [...SYMBOLIC, ...FIXED]),
   )('makeBatchSymbolic() runs %s at batch 1, 2, 4 and 8, every row as alone', async (name) => {
@@ -171,4 +177,4 @@ describe.skipIf(!hasShared)('batches of the shared models', () => {
       missing: 'inputs input, state have open axes without names, so nothing says which grow together',
     });
   });
-});
+}

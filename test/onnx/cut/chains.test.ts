@@ -1,7 +1,14 @@
 import onnxProto from 'onnx-proto';
 import * as ort from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
-import { exposeTensors, extractPartition, type OnnxModel, readModel } from '../../../src/onnx/index.js';
+import { bert, unet } from '../../../examples/models/index.js';
+import {
+  bindDims,
+  exposeTensors,
+  extractPartition,
+  type OnnxModel,
+  readModel,
+} from '../../../src/onnx/index.js';
 import { cases } from '../../cases.js';
 import { feedsOf, sharedModel, tensorOutputs } from '../feeds.js';
 import { MADE_MODELS } from '../made-models.js';
@@ -80,9 +87,17 @@ async function expectLittleChange(model: OnnxModel, feeds: Tensors): Promise<voi
   expect(Math.max(...errors)).toBeLessThan(0.02);
 }
 
-/** madeModel gives one of the models made for tests, and its inputs. */
+/** EXAMPLES are small models of the kinds that are served: a transformer, and one whose skips cross many cuts. */
+const EXAMPLES: Record<string, () => Uint8Array> = {
+  bert: () => bert({ layers: 2, hidden: 16, heads: 2, vocab: 32, seq: 6 }),
+  unet: () => unet({ image: 16, widthMultiplier: 0.25 }),
+};
+
+/** madeModel gives one of the models made here, with one request as its batch, and its inputs. */
 function madeModel(name: string): { model: OnnxModel; feeds: Tensors } {
-  const model = readModel(MADE_MODELS[name]!(), { name });
+  const example = EXAMPLES[name];
+  const bytes = example === undefined ? MADE_MODELS[name]!() : bindDims(readModel(example()), { batch: 1 });
+  const model = readModel(bytes, { name });
   return { model, feeds: feedsOf(name, model) };
 }
 
@@ -92,6 +107,8 @@ describe('partitions of generated models, chained', () => {
     ['ownShape', 4],
     ['choosing', 3],
     ['quantised', 4],
+    ['bert', 9],
+    ['unet', 9],
   ])('extractPartition() cuts %s at %i places or more without changing its answer', async (name, leastCuts) => {
     await expectChains(madeModel(name), { leastCuts });
   });
@@ -109,15 +126,19 @@ describe('partitions of generated models, chained', () => {
     for (const name of first.outputs) expect(sent[name]!.type).toBe('float16');
   });
 
-  it('extractPartition() with boundary float16 changes convChain by little', async () => {
-    const { model, feeds } = madeModel('convChain');
+  it.each([
+    'convChain',
+    'bert',
+    'unet',
+  ])('extractPartition() with boundary float16 changes %s by little', async (name) => {
+    const { model, feeds } = madeModel(name);
     await expectLittleChange(model, feeds);
   });
 });
 
-describe.skipIf(!hasShared)('partitions of the shared models, chained', () => {
+describe('partitions of the shared models, chained', () => {
   it.each(
-    MODELS,
+    hasShared ? MODELS : [],
   )('extractPartition() cuts %s at up to 20 places without changing its answer', async (name) => {
     const model = comparable(name);
     await expectChains(
@@ -129,12 +150,14 @@ describe.skipIf(!hasShared)('partitions of the shared models, chained', () => {
     );
   });
 
-  it.each(
-    cases(
-      ['squeezenet', 'inception_v1'],
-      ['resnet50', 'squeezenet', 'densenet121', 'inception_v1', 'shufflenet'],
-    ),
-  )('extractPartition() of light_%s gives the published output through four partitions', async (short) => {
+  it
+    .skipIf(!hasShared)
+    .each(
+      cases(
+        ['squeezenet', 'inception_v1'],
+        ['resnet50', 'squeezenet', 'densenet121', 'inception_v1', 'shufflenet'],
+      ),
+    )('extractPartition() of light_%s gives the published output through four partitions', async (short) => {
     const model = sharedModel(`light_${short}.onnx`);
     const input = model.graph.inputs[0]!;
     const size = 3 * 224 * 224;
@@ -152,7 +175,7 @@ describe.skipIf(!hasShared)('partitions of the shared models, chained', () => {
   });
 
   it.each(
-    cases(['bert_toy'], ['yolox_nano', 'tinyvit_demo', 'bert_toy', 'gpt2_past']),
+    !hasShared ? [] : cases(['bert_toy'], ['yolox_nano', 'tinyvit_demo', 'bert_toy', 'gpt2_past']),
   )('extractPartition() with boundary float16 changes %s by little', async (name) => {
     const model = sharedModel(`${name}.onnx`);
     await expectLittleChange(model, feedsOf(name, model));

@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { BusyUntilBooking } from '../../../src/serving/published/busy-until-booking.js';
 import { Path } from '../../../src/serving/reservation/index.js';
 import { Durations } from '../../../src/serving/state/index.js';
-import { topologyOf } from '../../../src/serving/topology.js';
-import { BYTES_PER_MS, MS, stage } from '../by-hand.js';
-import { type PartShape, planOf } from '../plans.js';
+import { BYTES_PER_MS, MS, onServers, stage } from '../by-hand.js';
+import type { PartShape } from '../plans.js';
 
 const SENDS = { transferBytes: BYTES_PER_MS };
 
@@ -13,12 +12,7 @@ const SENDS = { transferBytes: BYTES_PER_MS };
  * milliseconds.
  */
 function byHand(parts: PartShape[], { servers, up }: { servers?: string; up?: number[] } = {}) {
-  const plan = planOf([{ sloMs: 1000, pipelines: [{ throughputRps: 1, parts }] }], 1);
-  if (servers !== undefined)
-    plan.placement.forEach((place, i) => {
-      place.server = servers[i] as string;
-    });
-  const topology = topologyOf(plan);
+  const topology = onServers(parts, servers);
   const booking = new BusyUntilBooking(topology, new Durations(topology, { kind: 'none' }));
   for (const device of up ?? topology.devices.keys()) booking.deviceUp(device);
   // The path has room for a longer pipeline, and still holds what such a pipeline left there.

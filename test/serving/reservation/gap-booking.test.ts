@@ -4,9 +4,8 @@ import { streamOf } from '../../../src/random/index.js';
 import { GapBooking } from '../../../src/serving/reservation/gap-booking.js';
 import { Path } from '../../../src/serving/reservation/path.js';
 import { Durations } from '../../../src/serving/state/durations.js';
-import { topologyOf } from '../../../src/serving/topology.js';
-import { BYTES_PER_MS, MS, stage } from '../by-hand.js';
-import { type PartShape, planOf } from '../plans.js';
+import { BYTES_PER_MS, MS, onServers, stage } from '../by-hand.js';
+import type { PartShape } from '../plans.js';
 import { randomTopology } from '../random-plans.js';
 
 type Interval = readonly [start: number, end: number];
@@ -101,12 +100,7 @@ describe('GapBooking', () => {
  * own. A row of BYTES_PER_MS takes a millisecond to send. Times are in milliseconds.
  */
 function byHand(parts: PartShape[], { servers, up }: { servers?: string; up?: number[] } = {}) {
-  const plan = planOf([{ sloMs: 1000, pipelines: [{ throughputRps: 1, parts }] }], 1);
-  if (servers !== undefined)
-    plan.placement.forEach((place, i) => {
-      place.server = servers[i] as string;
-    });
-  const topology = topologyOf(plan);
+  const topology = onServers(parts, servers);
   const booking = new GapBooking(topology, new Durations(topology, { kind: 'none' }));
   for (const device of up ?? topology.devices.keys()) booking.deviceUp(device);
   // This call puts the devices into order.
