@@ -63,6 +63,8 @@ export type {
   ProfiledBlock,
   ProfiledLayer,
   ProfiledModel,
+  ProfiledSpan,
+  SpanTable,
   WholeLatency,
 } from './profile.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';

@@ -6,6 +6,15 @@ export type LatencyTable = Record<string, Record<string, (number | null)[]>>;
 /** WholeLatency has µs of the whole model (or a ratio to it) by virtual size v, then batch size. */
 export type WholeLatency = Record<string, Record<string, number>>;
 
+/** ProfiledSpan is the latency of the layers [from, to), which are whole blocks or cut where the model can be cut. */
+export interface ProfiledSpan {
+  layers: [number, number];
+  us: number;
+}
+
+/** SpanTable holds timed spans by virtual size v, then batch size. */
+export type SpanTable = Record<string, Record<string, ProfiledSpan[]>>;
+
 /** Profile says what one model costs on each device class. See docs/formats.md. */
 export interface Profile extends Emitted {
   kind: 'profile';
@@ -78,7 +87,11 @@ export interface DeviceProfile {
   blockLatencyUs: LatencyTable;
   blockLatencyP95Us?: LatencyTable;
   layerLatencyUs?: LatencyTable;
+  /** Figure k is of blocks k and k + 1 in one piece: one figure fewer than blocks. */
+  pairLatencyUs?: LatencyTable;
   wholeLatencyUs?: WholeLatency;
+  /** Other spans of layers that were timed in one piece. */
+  spanLatencyUs?: SpanTable;
   /** The milliseconds to load each block. */
   loadMs?: (number | null)[];
 }

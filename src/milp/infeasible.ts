@@ -6,7 +6,9 @@ import {
   type ModelTable,
   type ProblemTables,
   type Slot,
+  type SpanLatencies,
   slowerLink,
+  spanUs,
   transferUs,
 } from './tables/index.js';
 
@@ -82,51 +84,60 @@ function fastestRun(table: ModelTable, maxPartitions: number): Run | undefined {
 }
 
 /**
- * fastestUs is the latency of the fastest pipeline at a batch size, or Infinity. It walks the cuts once and keeps the
- * fastest way to reach each slot after each number of partitions.
+ * fastestUs is the latency of the fastest pipeline at a batch size, or Infinity. It keeps the fastest way to reach each
+ * cut on each slot, and adds one partition after another. It costs cuts² · slots per partition.
  */
 function fastestUs(table: ModelTable, maxPartitions: number, b: number): number {
-  const { slots, cuts } = table;
+  const { slots, cuts, units } = table;
   const size = table.batches[b] as number;
-  let ways = new Float64Array(maxPartitions * slots.length).fill(Infinity);
-  for (let s = 0; s < slots.length; s++) ways[s] = 0;
-  for (let j = 1; j < cuts.length; j++) {
-    const [from, to] = [cuts[j - 1] as number, cuts[j] as number];
-    if (j > 1) ways = switched(table, ways, maxPartitions, size * (table.cutBytes[from] as number));
-    ways = ways.map((us, at) => {
-      const prefix = table.prefixUs[(at % slots.length) * table.batches.length + b];
-      return prefix === undefined ? Infinity : us + (prefix[to] as number) - (prefix[from] as number);
-    });
+  const none = () => slots.map(() => new Float64Array(units + 1).fill(Infinity));
+  let begun = none();
+  for (const ways of begun) ways[0] = 0;
+  let fastest = Infinity;
+  for (let d = 0; d < maxPartitions; d++) {
+    const ended = begun.map((ways, s) =>
+      withOneMore(ways, cuts, table.latencies[s * table.batches.length + b]),
+    );
+    fastest = Math.min(fastest, ...ended.map((ways) => ways[units] as number));
+    begun = none();
+    for (const cut of cuts.slice(1, -1))
+      slots.forEach((to, t) => {
+        const ways = begun[t] as Float64Array;
+        slots.forEach((from, s) => {
+          const us = transferUs(size * (table.cutBytes[cut] as number), slowerLink(from, to));
+          ways[cut] = Math.min(ways[cut] as number, ((ended[s] as Float64Array)[cut] as number) + us);
+        });
+      });
   }
-  return Math.min(...ways);
+  return fastest;
 }
 
-/** At a cut a pipeline stays on its slot, or crosses to another slot as one more partition. */
-function switched(
-  table: ModelTable,
+/** withOneMore gives the fastest way to each cut with one more partition, from the fastest ways to where it begins. */
+function withOneMore(
   ways: Float64Array,
-  maxPartitions: number,
-  bytes: number,
-): Float64Array<ArrayBuffer> {
-  const { slots } = table;
-  const next = Float64Array.from(ways);
-  for (let d = 1; d < maxPartitions; d++)
-    slots.forEach((to, t) => {
-      slots.forEach((from, s) => {
-        const us = (ways[(d - 1) * slots.length + s] as number) + transferUs(bytes, slowerLink(from, to));
-        const at = d * slots.length + t;
-        if (us < (next[at] as number)) next[at] = us;
-      });
-    });
-  return next;
+  cuts: Int32Array,
+  latencies: SpanLatencies | undefined,
+): Float64Array {
+  const reached = new Float64Array(ways.length).fill(Infinity);
+  if (latencies === undefined) return reached;
+  for (let i = 0; i < cuts.length; i++) {
+    const first = cuts[i] as number;
+    if (ways[first] === Infinity) continue;
+    for (let j = i + 1; j < cuts.length; j++) {
+      const end = cuts[j] as number;
+      const us = (ways[first] as number) + spanUs(latencies, first, end);
+      if (us < (reached[end] as number)) reached[end] = us;
+    }
+  }
+  return reached;
 }
 
 /** The runs of the whole model on a slot, one per batch size that was measured. */
 function wholeRuns(table: ModelTable, slot: Slot, s: number): Run[] {
   if (!fitsMemory(slot, table.weightPrefix[table.units] as number)) return [];
   return Array.from(table.budgetUs).flatMap((budgetUs, b) => {
-    const us = table.prefixUs[s * table.batches.length + b]?.[table.units];
-    return us === undefined ? [] : [{ us, budgetUs }];
+    const latencies = table.latencies[s * table.batches.length + b];
+    return latencies === undefined ? [] : [{ us: spanUs(latencies, 0, table.units), budgetUs }];
   });
 }
 

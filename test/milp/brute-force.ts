@@ -1,5 +1,6 @@
-import type { DeviceClass, ObjectiveKind } from '../../src/artifacts/index.js';
+import type { DeviceClass, DeviceProfile, ObjectiveKind } from '../../src/artifacts/index.js';
 import type { PooledProblem, ProblemModel } from '../../src/milp/index.js';
+import { latencyUsOf } from './random-problem.js';
 
 /** The virtual GPUs of one partition. `rps` is the rate of one of them. */
 interface Pool {
@@ -224,8 +225,7 @@ function allPipelines(problem: PooledProblem, m: number, formationUs: number): P
       for (const v of sizes)
         for (const batch of unifiedBatch && used.length > 0 ? [used[0] as number] : batches)
           for (let end = first + 1; end <= blocks; end++) {
-            const row = profile.devices[name]?.blockLatencyUs[v]?.[batch] ?? [];
-            const us = row.slice(first, end).reduce<number>((sum, x) => sum + Math.max(1, x ?? 0), 0);
+            const us = latencyUsOf(profile.devices[name] as DeviceProfile, [v, batch], [first, end]);
             const link = linkOf(device);
             const linkUs = Math.max(first > 0 ? cross(first, link) : 0, end < blocks ? cross(end, link) : 0);
             const compute = (1e6 * batch) / us;

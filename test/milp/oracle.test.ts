@@ -212,6 +212,18 @@ describe('planPooled() never calls a plan optimal that a brute force beats, and 
       }
     });
 
+  for (const { name, planner, minShare = {} } of SPECS)
+    test(`when spans were timed in one piece, and ${name}`, () => {
+      for (const seed of cases([1], range(8))) {
+        const shape: Shape = { ...TINY, timedSpans: true, mostGpus: 1 + (seed % 2) };
+        const problemOf = (objective: ObjectiveKind) =>
+          withMinShare(randomProblem(seed, shape, { maxPartitions: 3, objective, ...planner }), minShare);
+        const brute = new BruteForce(problemOf('throughput'));
+        for (const objective of ['throughput', 'cost'] as const)
+          expectSound(`seed ${seed} ${objective}`, problemOf(objective), brute.best(objective));
+      }
+    });
+
   test('when the rates need only a small part of a GPU, at the least cost', () => {
     for (const seed of cases([1], range(6))) {
       const shape = { ...TINY, blocks: 2, models: 2 };

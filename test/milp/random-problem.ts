@@ -1,4 +1,4 @@
-import type { Cluster, DeviceClass, PooledSpec, Profile } from '../../src/artifacts/index.js';
+import type { Cluster, DeviceClass, DeviceProfile, PooledSpec, Profile } from '../../src/artifacts/index.js';
 import { type PooledProblem, resolvePooled } from '../../src/milp/index.js';
 
 /** A seeded stream of numbers in [0, 1). */
@@ -20,6 +20,8 @@ export interface Shape {
   readonly virtual: readonly number[];
   readonly models: number;
   readonly mostGpus: number;
+  /** If true, pairs of blocks, the whole model and some other spans were timed in one piece. */
+  readonly timedSpans?: true;
 }
 
 export function randomProfile(next: () => number, name: string, shape: Shape): Profile {
@@ -39,16 +41,83 @@ export function randomProfile(next: () => number, name: string, shape: Shape): P
           ),
         ]),
       );
-      return [`C${k}`, { blockLatencyUs: table }];
+      const device = { blockLatencyUs: table };
+      return [`C${k}`, shape.timedSpans ? { ...device, ...randomSpans(next, table) } : device];
     }),
   );
+  const nodes = base.map((_, b) => [`${b}a`, `${b}b`]);
   return {
     kind: 'profile',
     version: '1.0',
     model: { name },
-    blocks: base.map(() => ({ cutBytes: Math.floor(2e6 * next()) })),
+    blocks: base.map((_, b) => ({ cutBytes: Math.floor(2e6 * next()), nodes: nodes[b] as string[] })),
     devices,
   };
+}
+
+type Table = Record<string, Record<string, number[]>>;
+
+/** Spans that were timed: pairs and wholes mostly take less than their blocks, and others may take anything. */
+function randomSpans(next: () => number, blockLatencyUs: Table): Partial<DeviceProfile> {
+  const ofEach = <T>(make: (row: number[]) => T) =>
+    Object.fromEntries(
+      Object.entries(blockLatencyUs).map(([v, byBatch]) => [
+        v,
+        Object.fromEntries(Object.entries(byBatch).map(([batch, row]) => [batch, make(row)])),
+      ]),
+    );
+  const sum = (row: readonly number[]) => row.reduce((a, b) => a + b, 0);
+  return {
+    pairLatencyUs: ofEach((row) =>
+      row.slice(1).map((us, k) => {
+        const before = row[k] as number;
+        return us + before - Math.min(us, before) * (next() - 0.1);
+      }),
+    ),
+    wholeLatencyUs: ofEach((row) => sum(row) * (0.6 + 0.45 * next())),
+    spanLatencyUs: ofEach((row) =>
+      row.slice(2).map((_, k) => {
+        const length = 2 + Math.floor(next() * (row.length - 2 - k));
+        const us = sum(row.slice(k, k + length)) * (0.1 + 1.1 * next());
+        return { layers: [2 * k, 2 * (k + length)] as [number, number], us };
+      }),
+    ),
+  };
+}
+
+/**
+ * latencyUsOf works out a partition of blocks as docs/profiling.md says it, block by block and cut by cut, without the
+ * planner's tables.
+ */
+export function latencyUsOf(
+  device: DeviceProfile,
+  [virtual, batch]: readonly [number, number],
+  [first, end]: readonly [number, number],
+): number {
+  const row = (device.blockLatencyUs[virtual]?.[batch] ?? []).map((us) => Math.max(1, us ?? 0));
+  const pairs = device.pairLatencyUs?.[virtual]?.[batch];
+  const whole = device.wholeLatencyUs?.[virtual]?.[batch];
+  const span = device.spanLatencyUs?.[virtual]?.[batch]?.find(
+    ({ layers }) => layers[0] === 2 * first && layers[1] === 2 * end,
+  );
+  if (span !== undefined) return span.us;
+  if (first === 0 && end === row.length && whole !== undefined) return whole;
+  let us = 0;
+  for (let k = first; k < end; k++) us += row[k] as number;
+  if (pairs === undefined || whole === undefined) return us;
+  // What the measured pairs say of the whole model is off by this much, which goes to the cuts by the pairs' squares.
+  let predicted = row[0] as number;
+  let squares = 0;
+  pairs.forEach((pair, k) => {
+    predicted += (pair as number) - (row[k] as number);
+    squares += (pair as number) ** 2;
+  });
+  for (let k = first + 1; k < end; k++) {
+    const [before, after, pair] = [row[k - 1] as number, row[k] as number, pairs[k - 1] as number];
+    const saved = before + after - pair + ((predicted - whole) * pair ** 2) / squares;
+    us -= Math.min(saved, before, after);
+  }
+  return us;
 }
 
 /** A small problem with an SLO that some pipelines meet and others miss. */

@@ -1,4 +1,10 @@
-import { type Fault, fault, type PlannedPartition, type Profile } from '../../artifacts/index.js';
+import {
+  type Fault,
+  fault,
+  type PlannedPartition,
+  type Profile,
+  type ProfiledSpan,
+} from '../../artifacts/index.js';
 
 /** Told is the list of faults found so far, to which checks add. */
 export type Told = Fault[];
@@ -24,8 +30,8 @@ export function same(
 }
 
 /**
- * PartitionUnits holds the sums over a partition's units: its latency (µs) at a batch size, undefined if that was not
- * profiled, its weights, and the bytes of one request that leave it, which are those of its last unit.
+ * PartitionUnits holds what a partition's units take together: its latency (µs) at a batch size, undefined if that was
+ * not profiled, its weights, and the bytes of one request that leave it, which are those of its last unit.
  */
 export interface PartitionUnits {
   latencyUs(batch: number): number | undefined;
@@ -34,8 +40,10 @@ export interface PartitionUnits {
 }
 
 /**
- * unitsOf sums up a partition's blocks, or its layers if the granularity says so, from the profile. A block counts as
- * at least 1 µs. Layers that were not measured share their block's time, as in the planner.
+ * unitsOf works out the latency of a partition's blocks, or of its layers if the granularity says so, from the profile.
+ * A span that was timed in one piece takes what was measured. Another takes the sum of its units, less what the cuts
+ * between its blocks would add, or more what its first cut adds to layers. A block counts as at least 1 µs. Layers that
+ * were not measured share their block's time, as in the planner.
  */
 export function unitsOf(
   partition: PlannedPartition,
@@ -46,30 +54,101 @@ export function unitsOf(
   const rows = granularity === 'layer' ? (profile.layers ?? []) : profile.blocks;
   return {
     latencyUs: (batch) => {
-      const each =
-        granularity === 'layer'
-          ? layerLatencies(partition, profile, batch)
-          : profile.devices[partition.device]?.blockLatencyUs[partition.virtual]?.[batch]?.map((us) =>
-              Math.max(1, us ?? 0),
-            );
-      return each?.slice(first, end).reduce((sum, us) => sum + us, 0);
+      const row = figuresOf(partition, profile, batch);
+      const at = granularity === 'layer' ? [...rows.keys(), rows.length] : layersBefore(profile);
+      const timed = timedUs(row, [at[first], at[end]], end - first === rows.length && rows.length > 1);
+      if (timed !== undefined) return timed;
+      return granularity === 'layer' ? layersUs(row, profile, first, end) : blocksUs(row, first, end);
     },
     cutBytes: rows[end - 1]?.cutBytes ?? 0,
     weightBytes: rows.slice(first, end).reduce((sum, row) => sum + (row.weightBytes ?? 0), 0),
   };
 }
 
-/**
- * Latencies are the measured ones. Where a layer was not measured, they are its share of its block's time, as at v = 1,
- * batch 1.
- */
-function layerLatencies(partition: PlannedPartition, profile: Profile, batch: number): number[] | undefined {
-  const device = profile.devices[partition.device];
-  const measured = device?.layerLatencyUs?.[partition.virtual]?.[batch];
-  if (measured?.every((us) => us !== null)) return measured as number[];
-  const blocks = device?.blockLatencyUs[partition.virtual]?.[batch];
+/** Figures are those of one device class, virtual size and batch size. */
+interface Figures {
+  readonly blocks: number[] | undefined;
+  readonly pairs: readonly (number | null)[] | undefined;
+  readonly layers: readonly (number | null)[] | undefined;
+  readonly layersAtOne: readonly (number | null)[];
+  readonly whole: number | undefined;
+  readonly spans: readonly ProfiledSpan[];
+}
+
+function figuresOf({ device, virtual }: PlannedPartition, profile: Profile, batch: number): Figures {
+  const measured = profile.devices[device];
+  return {
+    blocks: measured?.blockLatencyUs[virtual]?.[batch]?.map((us) => Math.max(1, us ?? 0)),
+    pairs: measured?.pairLatencyUs?.[virtual]?.[batch],
+    layers: measured?.layerLatencyUs?.[virtual]?.[batch],
+    layersAtOne: measured?.layerLatencyUs?.['1']?.['1'] ?? [],
+    whole: measured?.wholeLatencyUs?.[virtual]?.[batch],
+    spans: measured?.spanLatencyUs?.[virtual]?.[batch] ?? [],
+  };
+}
+
+/** The number of layers before each block, and in all. */
+function layersBefore({ blocks }: Profile): number[] {
+  let before = 0;
+  return [0, ...blocks.map(({ nodes = [] }) => (before += nodes.length))];
+}
+
+function timedUs(
+  { whole, spans }: Figures,
+  [from, to]: readonly (number | undefined)[],
+  isWhole: boolean,
+): number | undefined {
+  const own = spans.findLast(({ layers }) => layers[0] === from && layers[1] === to && layers[0] < layers[1]);
+  return own?.us ?? (isWhole ? whole : undefined);
+}
+
+function blocksUs(figures: Figures, first: number, end: number): number | undefined {
+  const { blocks } = figures;
   if (blocks === undefined) return undefined;
-  const base = device?.layerLatencyUs?.['1']?.['1'] ?? [];
+  const added = addedByCuts(figures, blocks);
+  let us = 0;
+  for (let k = first; k < end; k++) us += (blocks[k] as number) - (k > first ? (added[k] as number) : 0);
+  return us;
+}
+
+/** Layers that were measured sum to the whole model, so the cut before a partition adds to them. */
+function layersUs(figures: Figures, profile: Profile, first: number, end: number): number | undefined {
+  const { blocks, layers } = figures;
+  if (!layers?.every((us) => us !== null)) return sumOf(sharedLayers(figures, profile)?.slice(first, end));
+  const us = sumOf((layers as number[]).slice(first, end)) as number;
+  if (first === 0 || blocks === undefined || blocks.length < 2) return us;
+  const added = addedByCuts(figures, blocks);
+  const block = layersBefore(profile).indexOf(first);
+  const mean = (sumOf(added) as number) / (added.length - 1);
+  return us + Math.max(0, block > 0 && block < blocks.length ? (added[block] as number) : mean);
+}
+
+/** What each cut adds: figure k is of the cut before block k, and figure 0 is 0. */
+function addedByCuts({ pairs, whole }: Figures, blocks: readonly number[]): number[] {
+  const known = pairs?.every((us) => us !== null) ? (pairs as number[]) : undefined;
+  if (blocks.length < 2 || (known === undefined && whole === undefined)) return blocks.map(() => 0);
+  const apart = blocks.map((us, k) => (k === 0 ? 0 : (blocks[k - 1] as number) + us));
+  const raw = apart.map((us, k) => (k === 0 || known === undefined ? 0 : us - (known[k - 1] as number)));
+  const weights = blocks.map((_, k) =>
+    k === 0 ? 0 : known === undefined ? 1 : (known[k - 1] as number) ** 2,
+  );
+  const total = sumOf(blocks) as number;
+  const missing = whole === undefined ? 0 : total - whole - (sumOf(raw) as number);
+  const parts = sumOf(weights) as number;
+  return raw.map((us, k) =>
+    k === 0
+      ? 0
+      : Math.min(
+          us + (missing * (weights[k] as number)) / parts,
+          blocks[k - 1] as number,
+          blocks[k] as number,
+        ),
+  );
+}
+
+/** The layers' shares of their blocks' times, in the proportions of v = 1, batch 1. */
+function sharedLayers({ blocks, layersAtOne: base }: Figures, profile: Profile): number[] | undefined {
+  if (blocks === undefined) return undefined;
   const layers = profile.layers ?? [];
   const position = new Map(layers.map((layer, i) => [layer.name, i]));
   const result = new Array<number>(layers.length).fill(0);
@@ -77,7 +156,11 @@ function layerLatencies(partition: PlannedPartition, profile: Profile, batch: nu
     const own = (block.nodes ?? []).flatMap((node) => position.get(node) ?? []);
     const sum = own.reduce((total, i) => total + (base[i] ?? 0), 0);
     for (const i of own)
-      result[i] = Math.max(1, blocks[b] ?? 0) * (sum > 0 ? (base[i] ?? 0) / sum : 1 / own.length);
+      result[i] = (blocks[b] as number) * (sum > 0 ? (base[i] ?? 0) / sum : 1 / own.length);
   });
   return result;
+}
+
+function sumOf(values: readonly number[] | undefined): number | undefined {
+  return values?.reduce((sum, value) => sum + value, 0);
 }

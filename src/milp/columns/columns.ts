@@ -1,8 +1,11 @@
 import {
   fitsMemory,
+  leastSpanUs,
   type ModelTable,
   type Slot,
+  type SpanLatencies,
   slowerLink,
+  spanUs,
   transferUs,
   virtualGpuRps,
 } from '../tables/index.js';
@@ -164,16 +167,17 @@ class Enumeration {
     const cuts = table.cuts;
     for (let b = batch ?? 0; b <= (batch ?? table.batches.length - 1); b++) {
       for (let s = 0; s < table.slots.length; s++) {
-        const prefix = table.prefixUs[s * table.batches.length + b];
-        if (prefix === undefined) continue;
+        const latencies = table.latencies[s * table.batches.length + b];
+        if (latencies === undefined) continue;
         const arrived = latencyUs + this.transferInUs(first, s);
         this.steps += cuts.length;
         if (this.isOver()) return false;
         for (let e = last ? cuts.length - 1 : 0; e < cuts.length; e++) {
           const end = cuts[e] as number;
           if (end <= first) continue;
-          const reached = arrived + (prefix[end] as number) - (prefix[first] as number);
-          if (reached > this.budgetUs(b)) break;
+          if (arrived + leastSpanUs(latencies, first, end) > this.budgetUs(b)) break;
+          const reached = arrived + spanUs(latencies, first, end);
+          if (reached > this.budgetUs(b)) continue;
           if (!this.step(first, end, s, b, reached, batch)) return false;
         }
       }
@@ -193,9 +197,8 @@ class Enumeration {
     const slot = table.slots[s] as Slot;
     if (!fitsMemory(slot, (table.weightPrefix[end] as number) - (table.weightPrefix[first] as number)))
       return true;
-    const prefix = table.prefixUs[s * table.batches.length + b] as Float64Array;
     const size = table.batches[b] as number;
-    const ownUs = (prefix[end] as number) - (prefix[first] as number);
+    const ownUs = spanUs(table.latencies[s * table.batches.length + b] as SpanLatencies, first, end);
     const inBytes = table.cutBytes[first] as number;
     const outBytes = table.cutBytes[end] as number;
     const rps = virtualGpuRps(slot, size, ownUs, inBytes, outBytes, this.options.linkThroughput);

@@ -1,9 +1,12 @@
 import { ROUNDING } from '../rounding.js';
 import {
   fitsMemory,
+  leastSpanUs,
   type ModelTable,
   type Slot,
+  type SpanLatencies,
   slowerLink,
+  spanUs,
   transferUs,
   virtualGpuRps,
 } from '../tables/index.js';
@@ -11,14 +14,14 @@ import { STOP_EVERY, type Stop } from '../work.js';
 import { type ColumnPrices, type ColumnSource, type PricedColumn, useBits } from './column-source.js';
 import type { Column, ColumnOptions, ColumnPart } from './columns.js';
 
-/** Runner is a slot at a batch size, with its latencies at the model's cuts. */
+/** Runner is a slot at a batch size, with its latencies between the model's cuts. */
 interface Runner {
   readonly slot: number;
   readonly batch: number;
   readonly size: number;
   readonly classIndex: number;
-  /** The latency of everything before each cut. */
-  readonly beforeUs: Float64Array;
+  /** Latencies by the table's units, of which `cuts` are some. */
+  readonly latencies: SpanLatencies;
   /** The time per batch that a transfer over each cut takes on the virtual GPU's share of its server's link. */
   readonly linkUs: Float64Array;
   /** The price of a microsecond of a busy virtual GPU, per request of the batch. */
@@ -123,14 +126,13 @@ export class LabelPricing implements ColumnSource {
     const { table } = this;
     const size = table.batches[b] as number;
     return table.slots.flatMap((slot, s): Runner[] => {
-      const prefix = table.prefixUs[s * table.batches.length + b];
-      if (prefix === undefined) return [];
+      const latencies = table.latencies[s * table.batches.length + b];
+      if (latencies === undefined) return [];
       const share = size * slot.virtual * slot.perServer;
       const linkUs = Float64Array.from(table.cuts, (cut) =>
         this.options.linkThroughput ? share * transferUs(table.cutBytes[cut] as number, slot.gbps) : 0,
       );
-      const beforeUs = Float64Array.from(table.cuts, (cut) => prefix[cut] as number);
-      return [{ slot: s, batch: b, size, classIndex: slot.classIndex, beforeUs, linkUs, price: 0 }];
+      return [{ slot: s, batch: b, size, classIndex: slot.classIndex, latencies, linkUs, price: 0 }];
     });
   }
 }
@@ -203,17 +205,23 @@ class LabelRun {
     return true;
   }
 
-  /** rests is the least sum over the layers after each cut, each on its best runner. */
+  /**
+   * rests is at most the sum over all partitions after each cut, whatever they are: every layer joined to its
+   * neighbours on its best runner, and every cut that saves time.
+   */
   private rests(of: (runner: Runner, us: number) => number): Float64Array {
+    const { cuts } = this.table;
     const rest = new Float64Array(this.last + 1);
     for (let j = this.last - 1; j >= 0; j--) {
+      const [from, to] = [cuts[j] as number, cuts[j + 1] as number];
       let least = Infinity;
-      for (const runner of this.runners)
-        least = Math.min(
-          least,
-          of(runner, (runner.beforeUs[j + 1] as number) - (runner.beforeUs[j] as number)),
-        );
-      rest[j] = (rest[j + 1] as number) + least;
+      let entry = 0;
+      for (const runner of this.runners) {
+        const { joinedUs, leastEntryUs } = runner.latencies;
+        least = Math.min(least, of(runner, (joinedUs[to] as number) - (joinedUs[from] as number)));
+        entry = Math.min(entry, of(runner, leastEntryUs[from] as number));
+      }
+      rest[j] = (rest[j + 1] as number) + least + entry;
     }
     return rest;
   }
@@ -246,18 +254,22 @@ class LabelRun {
     base: number,
     mask: number,
   ): void {
-    const { beforeUs, linkUs, price } = this.runners[r] as Runner;
+    const { latencies, linkUs, price } = this.runners[r] as Runner;
     const { restCost, restUs, latestUs, last, refund } = this;
-    const startUs = beforeUs[i] as number;
+    const { cuts } = this.table;
+    const first = cuts[i] as number;
     const inUs = linkUs[i] as number;
     let threshold = this.threshold() + refund;
     this.steps++;
     for (let j = closing ? last : i + 1; j <= last; j++) {
       this.steps++;
-      const us = (beforeUs[j] as number) - startUs;
+      const end = cuts[j] as number;
+      const leastUs = leastSpanUs(latencies, first, end);
+      if (arrivedUs + leastUs + (restUs[j] as number) > latestUs) break;
+      if (base + leastUs * price + (restCost[j] as number) >= threshold) break;
+      const us = spanUs(latencies, first, end);
       const reachedUs = arrivedUs + us;
-      if (reachedUs + (restUs[j] as number) > latestUs) break;
-      if (base + us * price + (restCost[j] as number) >= threshold) break;
+      if (reachedUs + (restUs[j] as number) > latestUs) continue;
       const outUs = linkUs[j] as number;
       const busyUs = Math.max(us, inUs, outUs);
       const cost = base + busyUs * price;
@@ -375,9 +387,9 @@ class LabelRun {
     const { table } = this;
     let i = 0;
     const parts = chain.map(({ runner, cut }): ColumnPart => {
-      const { slot, batch, size, beforeUs } = this.runners[runner] as Runner;
+      const { slot, batch, size, latencies } = this.runners[runner] as Runner;
       const [first, end] = [table.cuts[i] as number, table.cuts[cut] as number];
-      const us = (beforeUs[cut] as number) - (beforeUs[i] as number);
+      const us = spanUs(latencies, first, end);
       const [inBytes, outBytes] = [table.cutBytes[first] as number, table.cutBytes[end] as number];
       i = cut;
       const rps = virtualGpuRps(

@@ -4,6 +4,7 @@ import {
   type ModelTable,
   type Slot,
   slowerLink,
+  spanUs,
   transferUs,
   virtualGpuRps,
 } from '../tables/index.js';
@@ -43,10 +44,10 @@ export function plannedColumn(
     const end = ends[(blocks?.[1] ?? 0) - 1] as number;
     const s = table.slots.findIndex((slot) => slot.className === device && slot.virtual === virtual);
     const b = table.batches.indexOf(size);
-    const prefix = table.prefixUs[s * table.batches.length + b];
-    if (prefix === undefined || !table.cuts.includes(end)) return undefined;
+    const latencies = table.latencies[s * table.batches.length + b];
+    if (latencies === undefined || !table.cuts.includes(end)) return undefined;
     const slot = table.slots[s] as Slot;
-    const us = (prefix[end] as number) - (prefix[first] as number);
+    const us = spanUs(latencies, first, end);
     const inBytes = table.cutBytes[first] as number;
     const before = parts.at(-1);
     if (before !== undefined) {

@@ -16,8 +16,8 @@ export function literalChoices(problem: PooledProblem, copies: number): number {
   return copies * perModel.reduce((sum, n) => sum + n, 0);
 }
 
-function choicesOf({ cuts, prefixUs }: ModelTable, classes: number, longest: number): number {
-  const perPlace = prefixUs.filter((row) => row !== undefined).length;
+function choicesOf({ cuts, latencies }: ModelTable, classes: number, longest: number): number {
+  const perPlace = latencies.filter((row) => row !== undefined).length;
   const inside = cuts.length - 2;
   let total = perPlace;
   for (let length = 2; length <= longest; length++) {

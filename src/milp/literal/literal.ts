@@ -11,6 +11,7 @@ import {
   powerOfTwo,
   type Slot,
   slowerLink,
+  spanUs,
   transferUs,
   virtualGpuRps,
 } from '../tables/index.js';
@@ -166,11 +167,11 @@ function choiceOf(
   name: string,
 ): Choice | undefined {
   const slot = table.slots[s] as Slot;
-  const prefix = table.prefixUs[s * table.batches.length + b];
-  if (prefix === undefined) return undefined;
+  const latencies = table.latencies[s * table.batches.length + b];
+  if (latencies === undefined) return undefined;
   if (!fitsMemory(slot, (table.weightPrefix[end] as number) - (table.weightPrefix[first] as number)))
     return undefined;
-  const latencyUs = (prefix[end] as number) - (prefix[first] as number);
+  const latencyUs = spanUs(latencies, first, end);
   const size = table.batches[b] as number;
   const [inBytes, outBytes] = [table.cutBytes[first] as number, table.cutBytes[end] as number];
   const rps = virtualGpuRps(slot, size, latencyUs, inBytes, outBytes, problem.planner.linkThroughput);

@@ -9,7 +9,7 @@ import {
 } from '../../artifacts/index.js';
 import type { Column, ColumnPart } from '../columns/index.js';
 import type { PlanBody, PooledProblem, ProblemModel } from '../problem.js';
-import type { ModelTable, ProblemTables, Slot } from '../tables/index.js';
+import { type ModelTable, type ProblemTables, type Slot, spanUs } from '../tables/index.js';
 import { canPlace, type PoolToPlace, placeVirtualGpus } from './placement.js';
 import { type UsedColumn, usedRps } from './plan-model.js';
 
@@ -246,6 +246,6 @@ function plannedPartition(
 
 function latencyAt(table: ModelTable, slot: number, size: number, first: number, end: number): number | null {
   const b = table.batches.indexOf(size);
-  const prefix = b < 0 ? undefined : table.prefixUs[slot * table.batches.length + b];
-  return prefix === undefined ? null : (prefix[end] as number) - (prefix[first] as number);
+  const latencies = b < 0 ? undefined : table.latencies[slot * table.batches.length + b];
+  return latencies === undefined ? null : spanUs(latencies, first, end);
 }

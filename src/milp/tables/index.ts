@@ -2,13 +2,15 @@
  * This folder turns a spec and its profiles into a problem, and the figures of profiles into tables that the planner
  * adds up and looks up.
  *
- * A latency of a profile becomes a figure of a plan here: `tables.ts` adds up layers or blocks between two cuts for
- * each device class, virtual size and batch. Start with `resolve.ts`, then `tables.ts`.
+ * A latency of a profile becomes a figure of a plan here: `span-latencies.ts` adds up layers or blocks between two cuts
+ * for each device class, virtual size and batch, less what their joining saves. Start with `resolve.ts`, then
+ * `tables.ts`.
  */
 
 export { blockOfLayers } from './layer-rows.js';
 export { fastestGpuRps, type Normalised, normalised, powerOfTwo, type Scale } from './normalised.js';
 export { type ProfileFile, resolvePooled, unusableNote } from './resolve.js';
+export { leastSpanUs, type SpanLatencies, spanUs } from './span-latencies.js';
 export {
   type ClassTable,
   classesOf,

@@ -1,3 +1,4 @@
+import { scaledSpans, spanUs } from './span-latencies.js';
 import type { ClassTable, ModelTable, Slot } from './tables.js';
 
 /**
@@ -47,7 +48,7 @@ function scaledTable(table: ModelTable, unitRps: number, unitWeight: number): Mo
   return {
     ...table,
     cutBytes: scaled(table.cutBytes),
-    prefixUs: table.prefixUs.map((row) => (row === undefined ? undefined : scaled(row))),
+    latencies: table.latencies.map((one) => (one === undefined ? undefined : scaledSpans(one, unitRps))),
     allowedUs: table.allowedUs * unitRps,
     budgetUs: scaled(table.budgetUs),
     batchFormationUsPerRequest: table.batchFormationUsPerRequest * unitRps,
@@ -60,12 +61,12 @@ function scaledTable(table: ModelTable, unitRps: number, unitWeight: number): Mo
  * fastestGpuRps is the highest rate (requests/s) of one whole GPU of any class that runs the whole model, at its best
  * virtual size and batch, whatever the SLO and memory; 0 if none was measured.
  */
-export function fastestGpuRps({ slots, batches, prefixUs, units }: ModelTable): number {
+export function fastestGpuRps({ slots, batches, latencies, units }: ModelTable): number {
   let best = 0;
   slots.forEach(({ virtual }: Slot, s) => {
     batches.forEach((size, b) => {
-      const us = prefixUs[s * batches.length + b]?.[units];
-      if (us !== undefined) best = Math.max(best, (1e6 * size * virtual) / us);
+      const row = latencies[s * batches.length + b];
+      if (row !== undefined) best = Math.max(best, (1e6 * size * virtual) / spanUs(row, 0, units));
     });
   });
   return best;

@@ -1,7 +1,8 @@
 import type { Cluster, DeviceClass, Profile } from '../../artifacts/index.js';
 import type { PooledProblem, ProblemModel } from '../problem.js';
+import { blockRows } from './block-rows.js';
 import { layerRows } from './layer-rows.js';
-import type { ProfileRows } from './profile-rows.js';
+import type { SpanLatencies } from './span-latencies.js';
 
 /** Slot is a device class and a virtual size, on which one partition can run. */
 export interface Slot {
@@ -42,10 +43,10 @@ export interface ModelTable {
   /** The batch sizes, ascending. */
   readonly batches: readonly number[];
   /**
-   * Prefix sums of latencies over the units, by slot and batch: entry slot · batches.length + batch. An entry is
-   * undefined if it was not profiled.
+   * The latencies of partitions by slot and batch: entry slot · batches.length + batch. An entry is undefined if it was
+   * not profiled.
    */
-  readonly prefixUs: readonly (Float64Array | undefined)[];
+  readonly latencies: readonly (SpanLatencies | undefined)[];
   readonly weightPrefix: Float64Array;
   /** The SLO less the margin. */
   readonly allowedUs: number;
@@ -63,9 +64,6 @@ export interface ProblemTables {
   readonly classes: ClassTable;
   readonly tables: readonly ModelTable[];
 }
-
-/** Every block counts as at least this long, as in the published plans. */
-const LEAST_BLOCK_US = 1;
 
 const BYTES_PER_GIB = 2 ** 30;
 
@@ -110,9 +108,7 @@ export function modelTable(problem: PooledProblem, index: number, estimatedRps?:
     cuts: Int32Array.from([...rows.cutBytes.keys()].filter((j) => !Number.isNaN(rows.cutBytes[j] as number))),
     slots,
     batches,
-    prefixUs: slots.flatMap((slot) =>
-      batches.map((b) => prefix(rows.latenciesUs(slot.className, slot.virtual, b))),
-    ),
+    latencies: slots.flatMap((slot) => batches.map((b) => rows.latencies(slot.className, slot.virtual, b))),
     weightPrefix: prefixSums(rows.weightBytes),
     allowedUs: model.sloUs - model.sloMarginUs,
     budgetUs: Float64Array.from(batches, (b) => model.sloUs - model.sloMarginUs - fillUs(formation, b)),
@@ -162,25 +158,6 @@ function batchesOf(profile: Profile, slots: readonly Slot[]): number[] {
     Object.keys(profile.devices[className]?.blockLatencyUs[virtual] ?? {}).map(Number),
   );
   return [...new Set(sizes)].sort((a, b) => a - b);
-}
-
-function blockRows(profile: Profile): ProfileRows {
-  const units = profile.blocks.length;
-  const cutBytes = new Float64Array(units + 1);
-  for (let j = 1; j < units; j++) cutBytes[j] = profile.blocks[j - 1]?.cutBytes ?? 0;
-  return {
-    units,
-    cutBytes,
-    weightBytes: profile.blocks.map((block) => block.weightBytes ?? 0),
-    latenciesUs: (className, virtual, batch) =>
-      profile.devices[className]?.blockLatencyUs[virtual]?.[batch]?.map((us) =>
-        Math.max(LEAST_BLOCK_US, us ?? 0),
-      ),
-  };
-}
-
-function prefix(row: readonly number[] | undefined): Float64Array | undefined {
-  return row === undefined ? undefined : prefixSums(row);
 }
 
 function prefixSums(row: readonly number[]): Float64Array {

@@ -5,6 +5,7 @@ import { literalModel, solveLiteral } from '../../../src/milp/literal/literal.js
 import { literalChoices } from '../../../src/milp/literal/literal-size.js';
 import type { SolveOutcome } from '../../../src/milp/lp/highs.js';
 import { usedRps } from '../../../src/milp/plan/plan-model.js';
+import { spanUs } from '../../../src/milp/tables/span-latencies.js';
 import { classesOf, modelTable } from '../../../src/milp/tables/tables.js';
 import { type ModelByHand, problemByHand } from '../by-hand.js';
 import { randomProblem } from '../random-problem.js';
@@ -184,7 +185,7 @@ describe('literalModel()', () => {
     const tables = [modelTable(problem, 0)];
     const { model } = literalModel({ problem, classes: classesOf(problem), tables }, 1);
     expect(model.variableNames.filter((name) => name.startsWith('p['))).toEqual(['p[0.A.0,0,1/1,b1,0..2]']);
-    const some = { ...tables[0]!, prefixUs: [undefined, ...tables[0]!.prefixUs.slice(1)] };
+    const some = { ...tables[0]!, latencies: [undefined, ...tables[0]!.latencies.slice(1)] };
     const none = literalModel({ problem, classes: classesOf(problem), tables: [some] }, 1).model;
     expect(none.variableNames.filter((name) => name.startsWith('p['))).toEqual([]);
   });
@@ -203,8 +204,7 @@ describe('solveLiteral()', () => {
     expect(served).toBeCloseTo(2e6 / 1024 + 2e6 / 4352, 6);
     for (const { column } of used) {
       const us = column.parts.reduce((sum, { first, end, slot }) => {
-        const prefix = tables[0]!.prefixUs[slot]!;
-        return sum + prefix[end]! - prefix[first]! + (end < 2 ? 64 : 0);
+        return sum + spanUs(tables[0]!.latencies[slot]!, first, end) + (end < 2 ? 64 : 0);
       }, 0);
       expect(column.latencyUs).toBeCloseTo(us, 9);
     }

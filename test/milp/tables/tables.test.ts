@@ -3,9 +3,12 @@ import type { Profile } from '../../../src/artifacts/index.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
 import { layerRows } from '../../../src/milp/tables/layer-rows.js';
 import { fastestGpuRps, normalised, powerOfTwo } from '../../../src/milp/tables/normalised.js';
+import type { ProfileRows } from '../../../src/milp/tables/profile-rows.js';
+import { type SpanLatencies, spanUs } from '../../../src/milp/tables/span-latencies.js';
 import {
   classesOf,
   fitsMemory,
+  type ModelTable,
   modelTable,
   type Slot,
   slowerLink,
@@ -81,7 +84,7 @@ describe('modelTable()', () => {
       ['A', 2, 8],
       ['B', 1, 8],
     ]);
-    expect(table.prefixUs.map((row) => row && [...row])).toEqual([
+    expect(table.latencies.map((one) => one && [...one.joinedUs])).toEqual([
       [0, 100, 300],
       [0, 150, 450],
       [0, 180, 181],
@@ -149,6 +152,12 @@ describe('rates and transfers', () => {
   });
 });
 
+/** What each unit takes as a partition of its own, at v = 1. */
+function unitsUs(rows: ProfileRows, className: string, batch: number): number[] | undefined {
+  const latencies = rows.latencies(className, 1, batch);
+  return latencies && Array.from({ length: rows.units }, (_, i) => spanUs(latencies, i, i + 1));
+}
+
 describe('layerRows()', () => {
   const layer = (name: string, cutBytes?: number) => ({
     name,
@@ -178,25 +187,25 @@ describe('layerRows()', () => {
     expect(rows.units).toBe(4);
     expect([...rows.cutBytes]).toEqual([0, Number.NaN, 7, 5, 0]);
     expect(rows.weightBytes).toEqual([0, 0, 9, 0]);
-    expect(rows.latenciesUs('A', 1, 1)).toEqual([10, 30, 0, 0]);
-    expect(rows.latenciesUs('A', 1, 4)).toEqual([1, 2, 3, 4]);
+    expect(unitsUs(rows, 'A', 1)).toEqual([10, 30, 0, 0]);
+    expect(unitsUs(rows, 'A', 4)).toEqual([1, 2, 3, 4]);
     // A block counts as at least 1 µs, and layers without time share it evenly.
-    expect(rows.latenciesUs('A', 1, 2)).toEqual([20, 60, 0.5, 0.5]);
-    expect(rows.latenciesUs('A', 1, 8)).toBeUndefined();
-    expect(rows.latenciesUs('B', 1, 1)).toEqual([20, 20, 30, 30]);
-    expect(rows.latenciesUs('C', 1, 1)).toBeUndefined();
+    expect(unitsUs(rows, 'A', 2)).toEqual([20, 60, 0.5, 0.5]);
+    expect(rows.latencies('A', 1, 8)).toBeUndefined();
+    expect(unitsUs(rows, 'B', 1)).toEqual([20, 20, 30, 30]);
+    expect(rows.latencies('C', 1, 1)).toBeUndefined();
   });
 
   test('shares out the time of a block that was measured only in part', () => {
     const holey = structuredClone(profile) as Profile;
     Object.assign(holey.devices.A!.layerLatencyUs!['1']!, { '2': [5, null, 5, 5] });
-    expect(layerRows(holey).latenciesUs('A', 1, 2)).toEqual([20, 60, 0.5, 0.5]);
+    expect(unitsUs(layerRows(holey), 'A', 2)).toEqual([20, 60, 0.5, 0.5]);
   });
 
   test('is empty where there are no layers', () => {
     const { layers: _, ...blocks } = profile;
     expect(layerRows(blocks).units).toBe(0);
-    expect(layerRows(blocks).latenciesUs('B', 1, 1)).toEqual([]);
+    expect(unitsUs(layerRows(blocks), 'B', 1)).toEqual([]);
   });
 });
 
@@ -241,7 +250,8 @@ describe('normalised()', () => {
         expect(own.allowedUs / unit).toBe(table.allowedUs);
         expect([...own.budgetUs].map((us) => us / unit)).toEqual([...table.budgetUs]);
         expect([...own.cutBytes].map((bytes) => bytes / unit)).toEqual([...table.cutBytes]);
-        expect([...(own.prefixUs[0] ?? [])].map((us) => us / unit)).toEqual([...(table.prefixUs[0] ?? [])]);
+        const allUs = ({ latencies, units }: ModelTable) => spanUs(latencies[0] as SpanLatencies, 0, units);
+        expect(allUs(own) / unit).toBe(allUs(table));
         // Throughput/weight in the search's unit, times the unit of the value, is that of the spec.
         if (kind === 'throughput') expect((own.weight * unit) / scale.value).toBe(table.weight);
       });

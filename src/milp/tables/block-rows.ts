@@ -1,0 +1,82 @@
+import type { DeviceProfile, Profile } from '../../artifacts/index.js';
+import type { ProfileRows } from './profile-rows.js';
+import { cutOverheads, spanLatencies, type TimedSpan } from './span-latencies.js';
+
+/** Every block counts as at least this long, as in the published plans. */
+const LEAST_BLOCK_US = 1;
+
+/**
+ * blockRows reads a profile's blocks as rows. What a block takes joined to the one before is its measured latency less
+ * what the cut between them adds (`cutOverheads`).
+ */
+export function blockRows(profile: Profile): ProfileRows {
+  const units = profile.blocks.length;
+  const cutBytes = new Float64Array(units + 1);
+  for (let j = 1; j < units; j++) cutBytes[j] = profile.blocks[j - 1]?.cutBytes ?? 0;
+  const ends = blockEnds(profile);
+  return {
+    units,
+    cutBytes,
+    weightBytes: profile.blocks.map((block) => block.weightBytes ?? 0),
+    latencies(className, virtual, batch) {
+      const cell = { device: profile.devices[className], virtual, batch };
+      const blockUs = blockLatencies(cell);
+      if (blockUs === undefined) return undefined;
+      const overheads = overheadsOf(cell, blockUs);
+      const joined = blockUs.map((us, k) => us - (overheads[k] as number));
+      const timed = timedSpans(cell, (layer) => ends.indexOf(layer), units);
+      return spanLatencies(joined, overheads, timed);
+    },
+  };
+}
+
+/** Cell names a device's figures at a virtual size and a batch size. */
+export interface Cell {
+  readonly device: DeviceProfile | undefined;
+  readonly virtual: number;
+  readonly batch: number;
+}
+
+/** blockLatencies gives the measured latencies of all blocks, each at least 1 µs. */
+export function blockLatencies({ device, virtual, batch }: Cell): number[] | undefined {
+  return device?.blockLatencyUs[virtual]?.[batch]?.map((us) => Math.max(LEAST_BLOCK_US, us ?? 0));
+}
+
+/** overheadsOf gives what each cut between blocks adds, as far as the profile tells; see `cutOverheads`. */
+export function overheadsOf({ device, virtual, batch }: Cell, blockUs: readonly number[]): Float64Array {
+  const pairs = device?.pairLatencyUs?.[virtual]?.[batch];
+  const pairUs = pairs?.every((us) => us !== null) ? (pairs as number[]) : undefined;
+  const wholeUs = device?.wholeLatencyUs?.[virtual]?.[batch];
+  return cutOverheads({
+    blockUs,
+    ...(pairUs === undefined ? {} : { pairUs }),
+    ...(wholeUs === undefined ? {} : { wholeUs }),
+  });
+}
+
+/**
+ * timedSpans lists the spans that the profile holds as timed in one piece, the whole model among them.
+ * @param cutAt the cut that lies before a layer, or −1 if there is none
+ * @param units the last cut
+ */
+export function timedSpans(
+  { device, virtual, batch }: Cell,
+  cutAt: (layer: number) => number,
+  units: number,
+): TimedSpan[] {
+  const wholeUs = device?.wholeLatencyUs?.[virtual]?.[batch];
+  const whole = wholeUs === undefined || units < 2 ? [] : [{ first: 0, end: units, us: wholeUs }];
+  const spans = (device?.spanLatencyUs?.[virtual]?.[batch] ?? []).map(({ layers: [from, to], us }) => ({
+    first: cutAt(from),
+    end: cutAt(to),
+    us,
+  }));
+  return [...whole, ...spans.filter(({ first, end }) => first >= 0 && end > first)];
+}
+
+/** blockEnds gives the layer before which each block begins, and the number of layers that blocks hold. */
+export function blockEnds({ blocks }: Profile): number[] {
+  const ends = [0];
+  for (const { nodes = [] } of blocks) ends.push((ends.at(-1) as number) + nodes.length);
+  return ends;
+}
