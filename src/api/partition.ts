@@ -204,7 +204,7 @@ async function withBlocks(base: Profile, prepared: PreparedModel, ends: readonly
   const { blocksAt } = await import('../profiler/index.js');
   const layers: ProfiledLayer[] = [...prepared.layers];
   const devices = Object.entries(base.devices).map(([name, device]) => {
-    const { blockLatencyP95Us: _p95, loadMs: _load, ...kept } = device;
+    const { blockLatencyP95Us: _p95, pairLatencyUs: _pairs, loadMs: _load, ...kept } = device;
     return [name, { ...kept, blockLatencyUs: sums(device.layerLatencyUs ?? {}, ends) }] as const;
   });
   return {

@@ -111,6 +111,11 @@ export interface Measurement {
   /** The sum of the blocks' medians over the whole model's, by class, virtual size and batch. */
   blockSumOverWhole?: Record<string, WholeLatency>;
   /**
+   * What blocks and pairs of blocks say of the whole model over what it took, by class, virtual size and batch: how well
+   * latencies of spans that were not timed are known.
+   */
+  predictedOverWhole?: Record<string, WholeLatency>;
+  /**
    * The largest change of any output element, with boundary float16, when every block's boundary is converted, over the
    * largest magnitude of that output.
    */

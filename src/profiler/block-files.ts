@@ -7,7 +7,7 @@ import type { PreparedModel } from './types.js';
 /** Up to this size, found values are kept; larger ones are found again for the blocks that need them. */
 const KEPT_BYTES = 32 * 2 ** 20;
 
-/** BlockFile is a block as an ONNX file: nodes [from, to) of the model. */
+/** BlockFile is a block, or a span of several, as an ONNX file: nodes [from, to) of the model. */
 export interface BlockFile {
   readonly from: number;
   readonly to: number;
@@ -18,20 +18,33 @@ export interface BlockFile {
 /** RunOnce runs a model once, on the model's own request, and gives the tensors that are fetched. */
 export type RunOnce = (path: string, fetches: readonly string[]) => Promise<Tensors>;
 
+/** NodeSpan names the nodes [from, to) of a model. */
+export type NodeSpan = Pick<BlockFile, 'from' | 'to'>;
+
 /**
- * writeBlockFiles writes every block as `block-<k>.onnx` in a folder. Blocks with external tensors expect `model.data`
- * beside them (`writeData`). `ends` are as in `blocksAt`.
+ * blockSpans lists the nodes of every block, and then, for three blocks or more, those of every pair of neighbours.
+ * `ends` are as in `blocksAt`.
  */
-export async function writeBlockFiles(
+export function blockSpans(ends: readonly number[]): NodeSpan[] {
+  const starts = [0, ...ends];
+  const blocks = ends.map((to, k) => ({ from: starts[k]!, to }));
+  const pairs = ends.slice(1).map((to, k) => ({ from: starts[k]!, to }));
+  return ends.length < 3 ? blocks : [...blocks, ...pairs];
+}
+
+/**
+ * writeSpanFiles writes spans as `nodes-<from>-<to>.onnx` in a folder. Spans with external tensors expect `model.data`
+ * beside them (`writeData`).
+ */
+export async function writeSpanFiles(
   prepared: PreparedModel,
-  ends: readonly number[],
+  spans: readonly NodeSpan[],
   folder: string,
 ): Promise<BlockFile[]> {
   const files: BlockFile[] = [];
-  for (const [k, to] of ends.entries()) {
-    const from = ends[k - 1] ?? 0;
+  for (const { from, to } of spans) {
     const { bytes, inputs } = extractPartition(prepared.model, { from, to, types: prepared.types });
-    files.push({ from, to, inputs, path: await writeModel(folder, `block-${k}`, bytes) });
+    files.push({ from, to, inputs, path: await writeModel(folder, `nodes-${from}-${to}`, bytes) });
   }
   return files;
 }

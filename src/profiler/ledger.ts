@@ -9,7 +9,15 @@ import {
 import { type DeviceReport, hostThreads, type NamedDevice } from '../execution/index.js';
 import type { Campaign } from './campaign.js';
 import type { Timed } from './measure-group.js';
-import { disagreement, figureOf, roundUs, sumOverWhole, unfitness } from './statistics.js';
+import {
+  disagreement,
+  figureOf,
+  type GroupFigures,
+  predictedOverWhole,
+  roundUs,
+  sumOverWhole,
+  unfitness,
+} from './statistics.js';
 import type { PreparedModel } from './types.js';
 
 /** Group is a virtual size and a batch size of a class, the cells of which are measured together. */
@@ -75,8 +83,8 @@ export class Ledger {
 
   /** Takes back the warnings about a group's figures that are measured again; a line about others too stays. */
   #unwarnGroup(group: Group, ids: readonly Timed['id'][]): void {
-    const again = new Set(ids.map(figureName));
-    for (const id of ids) this.#unwarn(`${nameOf(group, id)} `);
+    const again = new Set(ids.map((id) => this.#figureName(id)));
+    for (const name of again) this.#unwarn(`${groupName(group)} ${name} `);
     this.#warnings = this.#warnings.filter((warning) => {
       if (!warning.startsWith(`${groupName(group)}: `)) return true;
       const unfit = unfitNames(warning);
@@ -96,6 +104,9 @@ export class Ledger {
         const row = () => this.blocks.map(() => null);
         rowsOf(device.blockLatencyUs, virtual)[batch] ??= row();
         rowsOf(device.blockLatencyP95Us, virtual)[batch] ??= row();
+        if (this.blocks.length < 3) continue;
+        device.pairLatencyUs ??= {};
+        rowsOf(device.pairLatencyUs, virtual)[batch] ??= row().slice(1);
       }
     }
     device.loadMs ??= this.blocks.map(() => null);
@@ -103,10 +114,12 @@ export class Ledger {
     device.layerLatencyUs ??= {};
   }
 
-  /** Lists the blocks of a group without a figure. */
+  /** Lists the blocks and pairs of a group without a figure, by their places in `blockSpans`. */
   missing({ className, virtual, batch }: Group): number[] {
-    const row = this.#profile.devices[className]?.blockLatencyUs[virtual]?.[batch] ?? [];
-    return row.flatMap((us, block) => (us === null ? [block] : []));
+    const device = this.#profile.devices[className];
+    const blocks = device?.blockLatencyUs[virtual]?.[batch] ?? [];
+    const pairs = device?.pairLatencyUs?.[virtual]?.[batch] ?? [];
+    return [...blocks, ...pairs].flatMap((us, id) => (us === null ? [id] : []));
   }
 
   /** Says whether a class lacks the layers' latencies at a batch size. */
@@ -128,7 +141,7 @@ export class Ledger {
 
   /**
    * Records the medians and 95th percentiles of parts that were timed, in place of earlier figures and of the warnings
-   * about those. @returns the new warnings: unfit figures, and blocks that do not sum to the whole model
+   * about those. @returns the new warnings: unfit figures, and figures that do not fit the whole model's
    */
   record(group: Group, timed: readonly Timed[]): string[] {
     const device = this.#profile.devices[group.className]!;
@@ -142,6 +155,8 @@ export class Ledger {
       const figure = figureOf(durationsUs);
       if (id === 'whole') {
         this.#recordWhole(device, group, figure.medianUs);
+      } else if (id >= this.blocks.length) {
+        device.pairLatencyUs![virtual]![batch]![id - this.blocks.length] = figure.medianUs;
       } else {
         device.blockLatencyUs[virtual]![batch]![id] = figure.medianUs;
         device.blockLatencyP95Us![virtual]![batch]![id] = figure.p95Us;
@@ -150,12 +165,29 @@ export class Ledger {
       const why = unfitness(figure, this.campaign.limits);
       if (why !== undefined) unfit.push({ id, why });
     }
-    const warnings = unfitLines(group, unfit, timed.length);
-    const row = device.blockLatencyUs[virtual]?.[batch] ?? [];
-    const why = disagreement(row, device.wholeLatencyUs?.[virtual]?.[batch] ?? 0);
+    const warnings = this.#unfitLines(group, unfit, timed.length);
+    const why = disagreement(figuresAt(device, group));
     if (why !== undefined) warnings.push(`${groupName(group)}: ${why}`);
     for (const warning of warnings) this.warn(warning);
     return warnings;
+  }
+
+  /** Names a block, a pair of blocks or the whole model in warnings. */
+  #figureName(id: Timed['id']): string {
+    if (id === 'whole') return 'whole model';
+    const pair = id - this.blocks.length;
+    return pair < 0 ? `block ${id}` : `blocks ${pair} and ${pair + 1}`;
+  }
+
+  /** Makes one line of all unfit figures of a group, because a busy machine spoils all of them at once. */
+  #unfitLines(group: Group, unfit: readonly Unfit[], measured: number): string[] {
+    const [first, ...others] = unfit;
+    if (first === undefined) return [];
+    const named = this.#figureName(first.id);
+    if (others.length === 0) return [`${groupName(group)} ${named} is unfit: ${first.why}`];
+    const names = unfit.map(({ id }) => this.#figureName(id)).join(', ');
+    const count = `${unfit.length} of ${measured} figures are unfit`;
+    return [`${groupName(group)}: ${count} (${names}), for example ${named}: ${first.why}`];
   }
 
   #recordWhole(device: DeviceProfile, { className, virtual, batch }: Group, us: number): void {
@@ -168,13 +200,18 @@ export class Ledger {
   /** Gives the profile as it stands. */
   profile(): Profile {
     const { devices } = this.#profile;
-    const rows = Object.values(devices).flatMap(({ blockLatencyUs }) =>
-      Object.values(blockLatencyUs).flatMap((byBatch) => Object.values(byBatch)),
+    const rows = Object.values(devices).flatMap(({ blockLatencyUs, pairLatencyUs = {} }) =>
+      [blockLatencyUs, pairLatencyUs].flatMap((table) =>
+        Object.values(table).flatMap((byBatch) => Object.values(byBatch)),
+      ),
     );
     const measurement = {
       ...this.#profile.measurement,
       complete: rows.every((row) => row.every((us) => us !== null)),
-      blockSumOverWhole: sumsOverWhole(this.#profile),
+      blockSumOverWhole: overWholes(this.#profile, sumOverWhole),
+      ...(this.blocks.length < 3
+        ? {}
+        : { predictedOverWhole: overWholes(this.#profile, predictedOverWhole) }),
       ...(this.#warnings.length > 0 ? { warnings: this.#warnings } : {}),
     };
     return { ...this.#profile, measurement };
@@ -186,28 +223,14 @@ export function layersName(className: string): string {
   return `layers of ${className}`;
 }
 
-/** nameOf names a block of a group, or the whole model there, in warnings. */
-export function nameOf(group: Group, id: Timed['id']): string {
-  return `${groupName(group)} ${figureName(id)}`;
-}
-
-function figureName(id: Timed['id']): string {
-  return id === 'whole' ? 'whole model' : `block ${id}`;
+/** wholeName names the whole model of a group in warnings. */
+export function wholeName(group: Group): string {
+  return `${groupName(group)} whole model`;
 }
 
 interface Unfit {
   readonly id: Timed['id'];
   readonly why: string;
-}
-
-/** unfitLines makes one line of all unfit figures of a group, because a busy machine spoils all of them at once. */
-function unfitLines(group: Group, unfit: readonly Unfit[], measured: number): string[] {
-  const [first, ...others] = unfit;
-  if (first === undefined) return [];
-  if (others.length === 0) return [`${nameOf(group, first.id)} is unfit: ${first.why}`];
-  const names = unfit.map(({ id }) => figureName(id)).join(', ');
-  const count = `${unfit.length} of ${measured} figures are unfit`;
-  return [`${groupName(group)}: ${count} (${names}), for example ${figureName(first.id)}: ${first.why}`];
 }
 
 /** unfitNames lists the figures that a line about several of them names. */
@@ -227,12 +250,29 @@ function rowsOf<T>(table: Record<string, Record<string, T>>, key: string | numbe
 
 type Ratios = Record<string, Record<string, number>>;
 
-function sumsOverWhole({ devices }: Profile): Record<string, Ratios> {
+/** figuresAt gives the figures of a group. */
+function figuresAt(
+  { blockLatencyUs, pairLatencyUs, wholeLatencyUs }: DeviceProfile,
+  at: Omit<Group, 'className'>,
+) {
+  const { virtual, batch } = at;
+  return {
+    blocks: blockLatencyUs[virtual]?.[batch] ?? [],
+    pairs: pairLatencyUs?.[virtual]?.[batch] ?? [],
+    whole: wholeLatencyUs?.[virtual]?.[batch] ?? 0,
+  };
+}
+
+/** overWholes gives a ratio to the whole model by class, virtual size and batch size, where it is known. */
+function overWholes(
+  { devices }: Profile,
+  ratioOf: (figures: GroupFigures) => number | undefined,
+): Record<string, Ratios> {
   const result: Record<string, Ratios> = {};
-  for (const [className, { blockLatencyUs, wholeLatencyUs = {} }] of Object.entries(devices)) {
-    for (const [virtual, byBatch] of Object.entries(wholeLatencyUs)) {
-      for (const [batch, whole] of Object.entries(byBatch)) {
-        const ratio = sumOverWhole(blockLatencyUs[virtual]?.[batch] ?? [], whole);
+  for (const [className, device] of Object.entries(devices)) {
+    for (const [virtual, byBatch] of Object.entries(device.wholeLatencyUs ?? {})) {
+      for (const batch of Object.keys(byBatch)) {
+        const ratio = ratioOf(figuresAt(device, { virtual: Number(virtual), batch: Number(batch) }));
         if (ratio !== undefined) rowsOf(rowsOf(result, className), virtual)[batch] = ratio;
       }
     }

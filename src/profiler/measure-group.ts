@@ -5,7 +5,7 @@ import type { Limits } from './types.js';
 /** Rotations run this long between two looks at the signal; the last one is finished. */
 const ROUND_MS = 1000;
 
-/** TimedPart is one thing to time: a file and its feeds. */
+/** TimedPart is one thing to time: a file and its feeds. A number is the index of a block's or pair's file. */
 export interface TimedPart {
   readonly id: number | 'whole';
   readonly path: string;

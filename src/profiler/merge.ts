@@ -94,7 +94,14 @@ const SETTINGS = [
   'driver',
   'memoryBytes',
 ] as const;
-const TABLES = ['blockLatencyUs', 'blockLatencyP95Us', 'layerLatencyUs', 'wholeLatencyUs'] as const;
+const TABLES = [
+  'blockLatencyUs',
+  'blockLatencyP95Us',
+  'layerLatencyUs',
+  'pairLatencyUs',
+  'wholeLatencyUs',
+  'spanLatencyUs',
+] as const;
 
 /** join adds a class's figures to those of another profile. @returns conflicts; with any, `into` is of no use */
 function join(
@@ -147,12 +154,14 @@ function mergedMeasurement(profiles: readonly MeasuredProfile[]): Measurement {
     Object.keys(profile.devices).map((name) => [name, profile.measurement?.host ?? {}] as const),
   );
   const sums = Object.assign({}, ...all.map(({ blockSumOverWhole = {} }) => blockSumOverWhole));
+  const predicted = Object.assign({}, ...all.map(({ predictedOverWhole = {} }) => predictedOverWhole));
   const warnings = [...new Set(all.flatMap(({ warnings: list = [] }) => list))];
   return {
     ...(Object.fromEntries(agreed) as Measurement),
     host: { classes: Object.fromEntries(hosts) },
     complete: all.every(({ complete }) => complete !== false),
     ...(Object.keys(sums).length > 0 ? { blockSumOverWhole: sums } : {}),
+    ...(Object.keys(predicted).length > 0 ? { predictedOverWhole: predicted } : {}),
     ...(warnings.length > 0 ? { warnings } : {}),
   };
 }

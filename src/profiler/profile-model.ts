@@ -7,12 +7,12 @@ import {
   probeDevices,
 } from '../execution/index.js';
 import { DEFAULT_BLOCKS, partitionLayers } from '../partition/index.js';
-import { BlockFeeds, type BlockFile, writeBlockFiles } from './block-files.js';
+import { BlockFeeds, type BlockFile, blockSpans, writeSpanFiles } from './block-files.js';
 import { blocksAt, endsOfProfile } from './blocks.js';
 import { type Campaign, campaignOf } from './campaign.js';
 import { Checkpoints } from './checkpoints.js';
 import { sessionLayerTimes } from './layer-times.js';
-import { type Available, type Group, groupName, Ledger, layersName, nameOf } from './ledger.js';
+import { type Available, type Group, groupName, Ledger, layersName, wholeName } from './ledger.js';
 import type { TimedPart } from './measure-group.js';
 import { measureInSteps } from './measure-steps.js';
 import { MEMORY_ADVICE, measuredBytes, memoryShortage } from './memory-need.js';
@@ -30,8 +30,9 @@ import type { Cells, PreparedModel, ProfileOptions } from './types.js';
  * - Layers: ONNX Runtime's node times on the whole device at each batch size (`sessionLayerTimes`) give the layers'
  *   shares of the whole model's latency at each virtual size.
  * - Blocks: they come from `resume` or `blocksOf`, else from `partitionLayers` by the layers at the smallest batch
- *   size. Each is extracted, and all are timed in rotation (`measureGroup`): the whole model, every block once, and
- *   again. So they sum to the whole model also where its weights overflow the cache. There are several rotations where
+ *   size. Each is extracted, and so is each pair of neighbours, which tells what the cut between them costs. All are
+ *   timed in rotation (`measureGroup`): the whole model, every block and pair once, and again. So none finds its
+ *   weights in the cache where the whole model would not. There are several rotations where
  *   the tensors of one would take much more memory than the whole model does (`stepsOf`). With v virtual GPUs, v copies
  *   rotate at once on 1/v of the device each, and only runs during which all of them were busy count. Blocks are fed
  *   the model's real intermediate tensors. With boundary `float16` too, they are measured as they are, without casts;
@@ -211,7 +212,7 @@ class ProfileRun {
       counts.reduce((a, b) => a + b, 0),
       options.onProgress,
     );
-    const files = await writeBlockFiles(prepared, ends, folder);
+    const files = await writeSpanFiles(prepared, blockSpans(ends), folder);
     const feeds = this.#blockFeeds(files);
     for (const [k, device] of devices.entries()) {
       const batches = [...new Set(lacking[k]!.map(({ batch }) => batch))];
@@ -316,7 +317,7 @@ class ProfileRun {
   #leaveGroupOut(error: unknown, group: Group): void {
     const outOfMemory = error instanceof OutOfMemoryError;
     if (outOfMemory) this.#tooLarge.push(group);
-    this.#leaveOut(error, outOfMemory ? `${groupName(group)}: it` : nameOf(group, 'whole'));
+    this.#leaveOut(error, outOfMemory ? `${groupName(group)}: it` : wholeName(group));
   }
 
   /** A measurement that ONNX Runtime could not make leaves a gap and a warning; any other error is thrown. */
@@ -354,7 +355,7 @@ interface Work extends Books {
   readonly pace: Pace;
 }
 
-/** cellsOf lists the cells of a group to measure: the blocks that are missing, and the whole model. */
+/** cellsOf lists the cells of a group to measure: the blocks and pairs that are missing, and the whole model. */
 function cellsOf(ledger: Ledger, group: Group): Cells {
   return { ...group, count: ledger.missing(group).length + 1 };
 }

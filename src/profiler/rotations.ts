@@ -37,8 +37,9 @@ export function stepsOf<Part>(
 
 /**
  * rotationsOf divides parts into as few rotations as memory allows, and keeps their order within each. All parts share
- * one rotation where their tensors take 256 MiB or less, or no more than the largest part's alone (the whole model's).
- * Otherwise each rotation takes about as much as that part. Loads are even, so that no rotation is so small that its
+ * one rotation where their tensors take 256 MiB or less, or no more than the largest part's alone (the whole model's),
+ * and their weights 256 MiB or less, or no more than twice those of the part with most. Otherwise there are several
+ * rotations, each within these limits. Loads are even, so that no rotation is so small that its
  * weights stay in the cache.
  * @param limitBytes the most that a rotation may take, weights included; a single part is not divided
  */
@@ -49,10 +50,13 @@ export function rotationsOf<Part>(
   const needs = new Map(parts.map((part) => [part, needOf(part)]));
   const largest = Math.max(0, ...[...needs.values()].map(({ workingBytes }) => workingBytes));
   const mostBytes = Math.max(largest, SPARE_BYTES);
+  const heaviest = Math.max(0, ...[...needs.values()].map(({ weightBytes }) => weightBytes));
+  const mostWeights = Math.max(2 * heaviest, SPARE_BYTES);
   const fits = (together: readonly Part[]) => {
     const working = sum(together.map((part) => needs.get(part)!.workingBytes));
     const weights = sum(together.map((part) => needs.get(part)!.weightBytes));
-    return together.length === 1 || (working <= mostBytes && working + weights <= limitBytes);
+    if (together.length === 1) return true;
+    return working <= mostBytes && weights <= mostWeights && working + weights <= limitBytes;
   };
   for (let count = 1; count < parts.length; count++) {
     const rotations = evenly(parts, count, (part) => needs.get(part)!.workingBytes);

@@ -3,7 +3,8 @@ import { bytes, figure, milliseconds, orDash, type Table } from './table.js';
 
 /**
  * latencyTable has one row per class, virtual size and batch that was measured: the whole model's latency, the sum of
- * its blocks, and the requests/s of a whole device, by that sum.
+ * its blocks, what blocks and pairs predict of the whole over what it took, and the requests/s of a whole device that
+ * runs the whole model (the blocks one after another, where the whole was not measured).
  */
 export function latencyTable(profile: Profile): Table {
   const rows: string[][] = [];
@@ -12,6 +13,8 @@ export function latencyTable(profile: Profile): Table {
       for (const [batch, blocks] of Object.entries(byBatch)) {
         const sum = sumOf(blocks);
         const whole = device.wholeLatencyUs?.[virtual]?.[batch];
+        const predicted = profile.measurement?.predictedOverWhole?.[name]?.[virtual]?.[batch];
+        const us = whole ?? sum;
         if (!isMeasured(blocks) && whole === undefined) continue;
         rows.push([
           deviceName(name, device),
@@ -19,14 +22,14 @@ export function latencyTable(profile: Profile): Table {
           batch,
           orDash(whole, milliseconds),
           orDash(sum, milliseconds),
-          whole === undefined || sum === undefined ? '—' : figure(sum / whole),
-          sum === undefined ? '—' : figure((Number(virtual) * Number(batch) * 1e6) / sum),
+          orDash(predicted, figure),
+          us === undefined ? '—' : figure((Number(virtual) * Number(batch) * 1e6) / us),
         ]);
       }
     }
   }
   return {
-    columns: ['device', 'size', 'batch', 'whole ms', 'blocks ms', 'blocks/whole', 'requests/s per device'],
+    columns: ['device', 'size', 'batch', 'whole ms', 'blocks ms', 'predicted/whole', 'requests/s per device'],
     rows,
   };
 }

@@ -7,7 +7,7 @@ import { DEFAULT_LIMITS, type PreparedModel } from '../../src/profiler/types.js'
 const GROUP = { className: 'cpu', virtual: 1, batch: 4 };
 const DEVICE = { provider: 'cpu', threads: 1 } as const;
 
-function ledger(resume?: Profile): Ledger {
+function ledger(resume?: Profile, count = 2): Ledger {
   const prepared: Partial<PreparedModel> = {
     ...{
       name: 'made',
@@ -20,7 +20,7 @@ function ledger(resume?: Profile): Ledger {
     },
     ...{ layers: [], fixedBatch: undefined },
   };
-  const blocks = [{ cutBytes: 4 }, { cutBytes: 0 }];
+  const blocks = Array.from({ length: count }, (_, k) => ({ cutBytes: k + 1 < count ? 4 : 0 }));
   const campaign = {
     devices: [{ className: 'cpu', device: DEVICE }],
     ...{ batchSizes: [4], limits: DEFAULT_LIMITS, virtualSizesOf: () => [1] },
@@ -34,16 +34,37 @@ function timed(id: Timed['id'], us: number): Timed {
   return { id, durationsUs: new Array<number>(12).fill(us), loadMs: 1 };
 }
 
-test('record() warns when the sum of blocks differs from their model, once all are measured', () => {
-  const made = ledger();
-  expect(made.record(GROUP, [timed('whole', 4000), timed(0, 1000)])).toEqual([]);
+test('record() warns when blocks and pairs contradict their model, once all are measured', () => {
+  const made = ledger(undefined, 3);
+  const blocks = [timed(0, 1000), timed(1, 1000), timed(2, 1000)];
+  expect(made.record(GROUP, [timed('whole', 4000), ...blocks, timed(3, 1500)])).toEqual([]);
+  expect(made.missing(GROUP)).toEqual([4]);
+  expect(made.profile().measurement?.complete).toBe(false);
   const said = [
-    'cpu 1/1 batch 4: sum of blocks is 0.525 of the whole model: plans promise more than the device can do',
+    'cpu 1/1 batch 4: blocks and pairs predict 0.525 of the whole model: latencies of several blocks are as uncertain',
   ];
-  expect(made.record(GROUP, [timed(1, 1100)])).toEqual(said);
-  const { measurement } = made.profile();
+  expect(made.record(GROUP, [timed(4, 1600)])).toEqual(said);
+  const { devices, measurement } = made.profile();
+  expect(devices.cpu?.pairLatencyUs).toEqual({ '1': { '4': [1500, 1600] } });
   expect(measurement).toMatchObject({ complete: true, warnings: said });
-  expect(measurement?.blockSumOverWhole).toEqual({ cpu: { '1': { '4': 0.525 } } });
+  expect(measurement?.blockSumOverWhole).toEqual({ cpu: { '1': { '4': 0.75 } } });
+  expect(measurement?.predictedOverWhole).toEqual({ cpu: { '1': { '4': 0.525 } } });
+});
+
+test('record() needs no pairs where there are two blocks, and believes what both take together', () => {
+  const made = ledger();
+  expect(made.record(GROUP, [timed('whole', 4000), timed(0, 1000), timed(1, 1100)])).toEqual([]);
+  expect(made.profile().devices.cpu?.pairLatencyUs).toBeUndefined();
+  expect(made.profile().measurement?.predictedOverWhole).toBeUndefined();
+});
+
+test('record() names pairs by their blocks in warnings, and withdraws these when they are measured again', () => {
+  const few: Timed = { id: 4, durationsUs: [2000, 2000, 2000], loadMs: 1 };
+  const made = ledger(undefined, 3);
+  const line = 'cpu 1/1 batch 4 blocks 1 and 2 is unfit: 3 runs came within 2000 ms, 10 are wanted';
+  expect(made.record(GROUP, [timed('whole', 4000), few])).toEqual([line]);
+  made.record(GROUP, [timed('whole', 4000), timed(4, 2000)]);
+  expect(made.profile().measurement?.warnings).toBeUndefined();
 });
 
 test('record() does not warn about blocks whose sum agrees with the model', () => {

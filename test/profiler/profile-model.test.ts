@@ -243,6 +243,16 @@ describe('profileModel()', () => {
     }
   });
 
+  test('times pairs of neighbouring blocks in one piece, and says what they predict of the whole model', () => {
+    const { fast: device } = profile.devices;
+    const pairs = device?.pairLatencyUs?.['1']?.['1'] ?? [];
+    expect(pairs).toHaveLength(profile.blocks.length - 1);
+    const blocks = device?.blockLatencyUs['1']?.['1'] ?? [];
+    const predicted = total(pairs) - total(blocks.slice(1, -1));
+    const ratio = predicted / (device?.wholeLatencyUs?.['1']?.['1'] ?? 0);
+    expect(profile.measurement?.predictedOverWhole?.fast?.['1']?.['1']).toBeCloseTo(ratio, 2);
+  });
+
   test('gives the sum of the blocks over the whole model', () => {
     const { fast: device } = profile.devices;
     const ratio =
@@ -259,11 +269,11 @@ describe('profileModel()', () => {
     const done = progress.map((event) => event.done);
     expect(done).toEqual(done.toSorted((a, b) => a - b));
     expect(done[0]).toBe(0);
-    expect(new Set(progress.map(({ total }) => total))).toEqual(new Set([2 * 2 * 4]));
+    expect(new Set(progress.map(({ total }) => total))).toEqual(new Set([2 * 2 * 6]));
     const begun = [...groups].map((name) =>
       progress.find(({ cells }) => `${cells.className} ${cells.batch}` === name),
     );
-    expect(begun.map((event) => event?.done)).toEqual([0, 4, 8, 12]);
+    expect(begun.map((event) => event?.done)).toEqual([0, 6, 12, 18]);
   });
 
   test('resumes an interrupted profile: it keeps the figures and measures what is missing', async () => {

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { commonWindow, disagreement, figureOf, unfitness } from '../../src/profiler/statistics.js';
+import {
+  commonWindow,
+  disagreement,
+  figureOf,
+  predictedOverWhole,
+  sumOverWhole,
+  unfitness,
+} from '../../src/profiler/statistics.js';
 import { DEFAULT_LIMITS } from '../../src/profiler/types.js';
 
 describe('figureOf()', () => {
@@ -27,17 +34,36 @@ describe('unfitness()', () => {
   });
 });
 
-describe('disagreement()', () => {
-  test('tells by how much the sum of blocks is too small or too large, and what that means for plans', () => {
-    expect(disagreement([600, 500, 1099], 4000)).toMatch(/^sum of blocks is 0\.55 .* promise more/);
-    expect(disagreement([3000, 2100], 4000)).toMatch(/^sum of blocks is 1\.275 .* promise less/);
+describe('sumOverWhole() and predictedOverWhole()', () => {
+  test('compare blocks, and what blocks and pairs predict, with the whole model', () => {
+    const figures = { blocks: [10, 20, 30, 40], pairs: [25, 45, 65], whole: 75 };
+    expect(sumOverWhole(figures)).toBe(1.333);
+    // The pairs hold 20 and 30 twice: 135 − 50.
+    expect(predictedOverWhole(figures)).toBe(1.133);
   });
-  test('finds none within 0.8 to 1.25, for models under 2 ms, and while blocks are missing', () => {
-    expect(disagreement([1600, 1600], 4000)).toBeUndefined();
-    expect(disagreement([2500, 2500], 4000)).toBeUndefined();
-    expect(disagreement([10, 10], 1999)).toBeUndefined();
-    expect(disagreement([10, null], 4000)).toBeUndefined();
-    expect(disagreement([10, 20], 0)).toBeUndefined();
+  test('are unknown where a figure is missing', () => {
+    expect(sumOverWhole({ blocks: [10, null], pairs: [], whole: 10 })).toBeUndefined();
+    expect(sumOverWhole({ blocks: [], pairs: [], whole: 10 })).toBeUndefined();
+    expect(predictedOverWhole({ blocks: [10, null, 10], pairs: [10, 10], whole: 10 })).toBeUndefined();
+    expect(predictedOverWhole({ blocks: [10, 10, 10], pairs: [null, 10], whole: 10 })).toBeUndefined();
+    expect(predictedOverWhole({ blocks: [10, 10], pairs: [], whole: 10 })).toBeUndefined();
+    expect(predictedOverWhole({ blocks: [10, 10, 10], pairs: [10, 10], whole: 0 })).toBeUndefined();
+  });
+});
+
+describe('disagreement()', () => {
+  const three = (pairs: (number | null)[], whole: number) => ({ blocks: [9000, 1000, 9000], pairs, whole });
+  test('tells by how much what is predicted is too small or too large', () => {
+    expect(disagreement(three([1600, 1600], 4000))).toMatch(/^blocks and pairs predict 0\.55 /);
+    expect(disagreement(three([3000, 3100], 4000))).toMatch(/^blocks and pairs predict 1\.275 /);
+    expect(disagreement({ blocks: [3000], pairs: [], whole: 4000 })).toMatch(/predict 0\.75 /);
+  });
+  test('finds none within 0.8 to 1.25, for models under 2 ms, and while figures are missing', () => {
+    expect(disagreement(three([2100, 2100], 4000))).toBeUndefined();
+    expect(disagreement(three([3000, 3000], 4000))).toBeUndefined();
+    expect(disagreement(three([10, 10], 1999))).toBeUndefined();
+    expect(disagreement(three([10, null], 4000))).toBeUndefined();
+    expect(disagreement({ blocks: [100, 100], pairs: [], whole: 4000 })).toBeUndefined();
   });
 });
 
