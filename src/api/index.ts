@@ -48,7 +48,13 @@ export {
 } from './profile.js';
 export { serveBundle } from './serve.js';
 export { type Simulated, type SimulateOptions, simulatePlan, sweepPlan } from './simulate.js';
-export { type Solved, type SolveLimits, type SolveOptions, solveSpec } from './solve/index.js';
+export {
+  type Solved,
+  type SolveLimits,
+  type SolveOptions,
+  solveSpec,
+  type TimingRound,
+} from './solve/index.js';
 export {
   type ConvertTraceOptions,
   convertTrace,

@@ -6,6 +6,7 @@
  * through the same executor, session options and stacking as what is served. The room plans nothing and prints nothing.
  */
 export { type BoundModel, bindModel } from './bind-model.js';
+export type { NodeSpan } from './block-files.js';
 export { blocksAt } from './blocks.js';
 export { boundaryChange, type Chain, checkExtractFolder, extractChain } from './chain.js';
 export { type CsvOptions, type CsvTable, importCsv, readCutBytes } from './import-csv.js';
@@ -20,6 +21,7 @@ export { profileModel } from './profile-model.js';
 export { randomNote } from './random-values.js';
 export { copyPieces, externalFaults } from './source.js';
 export { timeLayersByClass } from './time-layers.js';
+export { type TimedSpans, type TimeSpansOptions, timeSpans } from './time-spans.js';
 export type {
   Batching,
   Cells,

@@ -16,7 +16,7 @@ export {
 } from './explain.js';
 export { proposalTable, proposedDevicesTable } from './init.js';
 export { loadModelTable, loadTable } from './load.js';
-export { classUseTable, pipelineTable, planHeadline, timesText } from './plan.js';
+export { classUseTable, pipelineTable, planHeadline, timesText, timingLines } from './plan.js';
 export { blockTable, boundaryChangeLine, latencyTable, measuredText, warningLines } from './profile.js';
 export {
   busyTable,

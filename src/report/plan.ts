@@ -18,6 +18,27 @@ export function planHeadline(plan: PooledPlan): string {
 /** PHASES lists the phases of a solve in order. Other phases that a solver reports are parts of these. */
 const PHASES = ['tables', 'columns', 'start', 'bound', 'search'] as const;
 
+/**
+ * timingLines says what a round of timing a plan's partitions found: how many figures, which one the plan had furthest
+ * off, and which devices are slower or faster than when they were profiled.
+ */
+export function timingLines({
+  timed,
+  furthest,
+  notes,
+}: {
+  timed: number;
+  furthest: { what: string; plannedUs: number; measuredUs: number } | undefined;
+  notes: readonly string[];
+}): string[] {
+  const off = furthest === undefined ? 0 : furthest.plannedUs / furthest.measuredUs - 1;
+  const far =
+    furthest === undefined
+      ? ''
+      : `; the plan was furthest off by ${(100 * off).toFixed(1)} % (${furthest.what}: planned ${milliseconds(furthest.plannedUs)} ms, took ${milliseconds(furthest.measuredUs)} ms)`;
+  return [`timed ${timed} ${timed === 1 ? 'figure' : 'figures'} of the plan's partitions${far}`, ...notes];
+}
+
 /** timesText says in milliseconds how long a solve took, and which phases took at least half of one. */
 export function timesText({ ms, phases }: { ms: number; phases: Readonly<Record<string, number>> }): string {
   const parts = PHASES.flatMap((phase) => {

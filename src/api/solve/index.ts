@@ -15,3 +15,4 @@ export {
 } from './solve.js';
 export type { SolveJob } from './solve-worker.js';
 export { SolverPool } from './solver-pool.js';
+export type { TimingRound } from './time-partitions.js';

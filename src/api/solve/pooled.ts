@@ -27,6 +27,8 @@ export interface LoadedPooled {
 /** LoadedProblem is a pooled spec, read, checked and resolved. */
 export interface LoadedProblem {
   readonly problem: PooledProblem;
+  /** One profile per model of the spec, in order. */
+  readonly profiles: readonly ProfileFile[];
   /** The files that were read or named. No output may replace them. */
   readonly read: readonly InputPath[];
   inputs(holder: string | undefined): InputFile[];
@@ -40,7 +42,8 @@ export interface LoadedProblem {
 export async function loadProblem(path: string): Promise<LoadedProblem> {
   const { spec, cluster, profiles, read, inputs } = await loadPooled(path);
   const { resolvePooled } = await import('../../milp/index.js');
-  return { problem: resolvePooled(spec.value, { cluster, profiles, where: path }), read, inputs };
+  const problem = resolvePooled(spec.value, { cluster, profiles, where: path });
+  return { problem, profiles, read, inputs };
 }
 
 /**

@@ -20,6 +20,7 @@ import type {
 import { type LoadedProblem, loadProblem } from './pooled.js';
 import type { InfeasibleOutcome, SearchLimits } from './solve-worker.js';
 import { SolverPool } from './solver-pool.js';
+import { type TimingRound, timePartitions } from './time-partitions.js';
 
 /** SolveLimits says when a search may stop. */
 export interface SolveLimits {
@@ -44,6 +45,13 @@ export interface SolveOptions extends SolveLimits {
   readonly baseline?: Baseline | undefined;
   /** `literal` solves PPipe's formulation (A.1/A.2) as printed, for small specs. The default is `columns`. */
   readonly formulation?: 'columns' | 'literal' | undefined;
+  /**
+   * Whether to time the partitions of the plan on this machine, add the figures to the profiles, and solve again until
+   * every partition of the plan was timed.
+   */
+  readonly measure?: boolean | undefined;
+  /** Receives what each round of timing found. */
+  readonly onTimed?: (round: TimingRound) => void;
   /** When it is aborted, the best plan and the explanation so far are returned. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (doing: string) => void;
@@ -97,17 +105,58 @@ export async function solveSpec(path: string, options: SolveOptions = {}): Promi
   if (options.formulation === 'literal') await refuseLarge(path, loaded);
   const solver = new SolverPool({ threads: 1, signal: options.signal });
   try {
-    const outcome = await search(solver, loaded, options);
-    switch (outcome.status) {
-      case 'infeasible':
-        return await infeasible(solver, loaded, outcome, options);
-      case 'no-plan-in-time':
-        return { outcome: 'no-plan-in-time', document: outcome };
-      default:
-        return await planned(solver, loaded, outcome, options);
-    }
+    const first = { loaded, outcome: await search(solver, loaded, options) };
+    const last = options.measure ? await measuredUntilTimed(solver, path, first, options) : first;
+    return await answer(solver, last, options);
   } finally {
     await solver.close();
+  }
+}
+
+/** Attempt is a spec as it was loaded, and what its search gave. */
+interface Attempt {
+  readonly loaded: LoadedProblem;
+  readonly outcome: PooledOutcome;
+}
+
+/** measuredUntilTimed times the partitions of a plan and solves again, until all of its partitions were timed. */
+async function measuredUntilTimed(
+  solver: SolverPool,
+  path: string,
+  first: Attempt,
+  options: SolveOptions,
+): Promise<Attempt> {
+  const { signal, onProgress, onTimed } = options;
+  for (let attempt = first; ; ) {
+    const { loaded, outcome } = attempt;
+    if (!('plan' in outcome) || signal?.aborted) return attempt;
+    let round: TimingRound | undefined;
+    try {
+      round = await timePartitions(outcome.plan, loaded.profiles, { signal, onProgress });
+    } catch (error) {
+      // What was found before the abort stands, and the profiles are as they were.
+      if (signal?.aborted) return attempt;
+      throw error;
+    }
+    if (round === undefined) return attempt;
+    onTimed?.(round);
+    const again = await loadProblem(path);
+    attempt = { loaded: again, outcome: await search(solver, again, options) };
+  }
+}
+
+async function answer(
+  solver: SolverPool,
+  { loaded, outcome }: Attempt,
+  options: SolveOptions,
+): Promise<Solved> {
+  switch (outcome.status) {
+    case 'infeasible':
+      return await infeasible(solver, loaded, outcome, options);
+    case 'no-plan-in-time':
+      return { outcome: 'no-plan-in-time', document: outcome };
+    default:
+      return await planned(solver, loaded, outcome, options);
   }
 }
 

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { InfeasibilityExplanation, PlanExplanation } from '../../api/index.js';
+import type { InfeasibilityExplanation, PlanExplanation, TimingRound } from '../../api/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { notNegative, positiveNumber, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
@@ -14,6 +14,7 @@ interface Options {
   baseline?: 'no-partitioning' | 'dart-r';
   formulation: 'columns' | 'literal';
   explain?: boolean;
+  measure?: boolean;
   json?: boolean;
 }
 
@@ -41,6 +42,10 @@ export function solveCommand(): Command {
         '--explain',
         'show what binds, what one GPU more or less gives, and at which SLO the plan would change; or why there is no plan',
       )
+      .option(
+        '--measure',
+        'time the partitions of the plan on this machine, add the figures to the profiles, and solve again until all of them were timed',
+      )
       .addOption(
         new Option('--baseline <name>', 'solve this baseline of PPipe instead; the plan names it').choices([
           'no-partitioning',
@@ -62,15 +67,20 @@ async function solveSpecFile(
   spec: string,
 ): Promise<ExitCode> {
   const { solveSpec } = await import('../../api/index.js');
-  const { classUseTable, pipelineTable, planHeadline, timesText } = await import('../../report/index.js');
+  const { classUseTable, pipelineTable, planHeadline, timesText, timingLines } = await import(
+    '../../report/index.js'
+  );
   const shown = await progress();
+  const rounds: TimingRound[] = [];
   const solved = await solveSpec(spec, {
     ...options,
     output: fileOf(options.output),
     signal,
     onProgress: (doing) => shown.show({ doing }),
+    onTimed: (round) => rounds.push(round),
   });
   shown.stop();
+  for (const round of rounds) for (const line of timingLines(round)) terminal.note(line);
   terminal.document(solved.document);
   switch (solved.outcome) {
     case 'infeasible':

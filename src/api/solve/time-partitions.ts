@@ -1,0 +1,266 @@
+import { hostname } from 'node:os';
+import {
+  type DeviceProfile,
+  type Fault,
+  fault,
+  InputError,
+  MissingError,
+  type PlannedPartition,
+  type Profile,
+  pathFrom,
+  saveArtifact,
+} from '../../artifacts/index.js';
+import type { NamedDevice } from '../../execution/index.js';
+import type { PlanBody, ProfileFile } from '../../milp/index.js';
+import type { NodeSpan, PreparedModel, TimedSpans } from '../../profiler/index.js';
+
+/** TimingRound tells what one round of timing a plan's partitions found. */
+export interface TimingRound {
+  /** The number of figures: one per partition and batch size. */
+  readonly timed: number;
+  /** The figure that the plan had furthest off, at the plan's own batch sizes. */
+  readonly furthest:
+    | { readonly what: string; readonly plannedUs: number; readonly measuredUs: number }
+    | undefined;
+  readonly notes: readonly string[];
+}
+
+/** TimePartitionsOptions says how partitions are timed. */
+export interface TimePartitionsOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((doing: string) => void) | undefined;
+}
+
+/** Beyond this change of the whole model's latency, a device is not as it was when it was profiled. */
+const NOTABLE_DRIFT = 0.25;
+
+/** Cell is a partition that a plan uses and no figure was measured for, at the batch sizes that its pool may run. */
+interface Cell extends NodeSpan {
+  readonly className: string;
+  readonly virtual: number;
+  readonly batches: readonly number[];
+  readonly planned: PlannedPartition;
+}
+
+/**
+ * timePartitions times the partitions that a plan uses and that were not yet timed in one piece, on this machine's
+ * devices, and adds the figures to the profiles' files. Each is scaled by what the whole model took when it was
+ * profiled over what it takes now, so that a machine that is busier than then does not favour what was timed before.
+ * @param profiles one per model of the plan
+ * @returns undefined where every partition had been timed
+ * @throws InputError where a profile does not say what to run, or its model has changed or cannot be run;
+ *   MissingError where a model or device is not here; the signal's reason on abort, with the files as they were
+ */
+export async function timePartitions(
+  plan: PlanBody,
+  profiles: readonly ProfileFile[],
+  { signal, onProgress }: TimePartitionsOptions,
+): Promise<TimingRound | undefined> {
+  const wanted = profiles.map(({ profile }, m) => untimed(plan.models[m]?.pipelines ?? [], profile));
+  if (wanted.every((cells) => cells.length === 0)) return undefined;
+  const found: Timed[] = [];
+  const files = new Map<string, Profile>();
+  for (const [m, file] of profiles.entries()) {
+    const cells = wanted[m] as Cell[];
+    if (cells.length === 0) continue;
+    const prepared = await preparedAsProfiled(file, signal);
+    for (const group of groupsOf(cells)) {
+      const profile = files.get(file.path) ?? file.profile;
+      const { className, virtual } = group[0] as Cell;
+      const text = group.length === 1 ? '1 partition' : `${group.length} partitions`;
+      onProgress?.(`timing ${text} of ${prepared.name} on 1/${virtual} ${className}`);
+      const timed = await timedGroup(prepared, profile, group, signal);
+      found.push(...timed);
+      files.set(file.path, withSpans(profile, timed));
+    }
+  }
+  for (const [path, profile] of files) await saveArtifact<'profile'>(path, profile);
+  return { timed: found.length, furthest: furthestOf(found), notes: driftNotes(found) };
+}
+
+/** untimed lists the partitions of a model's pipelines without a figure of their own, each once. */
+function untimed(pipelines: PlanBody['models'][number]['pipelines'], profile: Profile): Cell[] {
+  const cells = new Map<string, Cell>();
+  for (const planned of pipelines.flatMap(({ partitions }) => partitions)) {
+    const { device: className, virtual, batch } = planned;
+    const span = layersOf(planned, profile);
+    const figures = profile.devices[className];
+    const batches = Object.keys(figures?.blockLatencyUs[virtual] ?? {})
+      .map(Number)
+      .filter((size) => size <= batch && !isTimed(profile, planned, { ...span, size }));
+    if (batches.length === 0) continue;
+    const key = JSON.stringify([span, className, virtual]);
+    const known = cells.get(key);
+    if (known === undefined || known.batches.length < batches.length)
+      cells.set(key, { ...span, className, virtual, batches, planned });
+  }
+  return [...cells.values()];
+}
+
+/** The layers of a partition, which is given in layers or in blocks. */
+function layersOf({ layers, blocks }: PlannedPartition, profile: Profile): NodeSpan {
+  if (layers !== undefined) return { from: layers[0], to: layers[1] };
+  const [first, end] = blocks ?? [0, 0];
+  const count = (upTo: number) =>
+    profile.blocks.slice(0, upTo).reduce((sum, { nodes = [] }) => sum + nodes.length, 0);
+  return { from: count(first), to: count(end) };
+}
+
+/** Single blocks and the whole model are timed by profiling, other spans here. */
+function isTimed(
+  profile: Profile,
+  { device, virtual, blocks }: PlannedPartition,
+  { from, to, size }: NodeSpan & { readonly size: number },
+): boolean {
+  const figures = profile.devices[device];
+  if (blocks !== undefined && blocks[1] - blocks[0] === 1) return true;
+  if (from === 0 && to === profile.layers?.length && figures?.wholeLatencyUs?.[virtual]?.[size] !== undefined)
+    return true;
+  const spans = figures?.spanLatencyUs?.[virtual]?.[size] ?? [];
+  return spans.some(({ layers }) => layers[0] === from && layers[1] === to);
+}
+
+/** Partitions of one class and virtual size are timed together. */
+function groupsOf(cells: readonly Cell[]): Cell[][] {
+  const groups = new Map<string, Cell[]>();
+  for (const cell of cells) {
+    const key = `${cell.virtual} ${cell.className}`;
+    const group = groups.get(key) ?? [];
+    group.push(cell);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+/** Timed is a partition's figure at a batch size. */
+interface Timed {
+  readonly cell: Cell;
+  readonly model: string;
+  readonly batch: number;
+  readonly us: number;
+  /** What the whole model takes now over what it took when it was profiled. */
+  readonly drift: number;
+}
+
+async function timedGroup(
+  prepared: PreparedModel,
+  profile: Profile,
+  cells: readonly Cell[],
+  signal: AbortSignal | undefined,
+): Promise<Timed[]> {
+  const { timeSpans } = await import('../../profiler/index.js');
+  const { className, virtual } = cells[0] as Cell;
+  const figures = profile.devices[className] as DeviceProfile;
+  const batches = [...new Set(cells.flatMap((cell) => cell.batches))];
+  const at = (batch: number) => cells.filter((cell) => cell.batches.includes(batch));
+  const measured = await timeSpans(prepared, {
+    device: deviceOf(className, figures, prepared.name),
+    virtual,
+    spansAt: new Map(batches.map((batch) => [batch, at(batch)])),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return batches.flatMap((batch) => {
+    const { wholeUs, us } = measured.get(batch) as TimedSpans;
+    const drift = wholeUs / (figures.wholeLatencyUs?.[virtual]?.[batch] ?? wholeUs);
+    return at(batch).map((cell, i) => {
+      const scaled = Math.round(((us[i] as number) / drift) * 1000) / 1000;
+      return { cell, model: prepared.name, batch, us: scaled, drift };
+    });
+  });
+}
+
+function deviceOf(className: string, figures: DeviceProfile, model: string): NamedDevice {
+  const { provider, threads, deviceId, slowdown } = figures;
+  if (provider === undefined)
+    throw new InputError(
+      `time partitions of ${model} on ${className}`,
+      [fault('its profile does not say by which provider the class is run')],
+      'Profile the model on this machine.',
+    );
+  const device = {
+    provider: provider as NamedDevice['device']['provider'],
+    ...(threads === undefined ? {} : { threads }),
+    ...(deviceId === undefined ? {} : { deviceId }),
+    ...(slowdown === undefined ? {} : { slowdown }),
+  };
+  return { className, device };
+}
+
+function withSpans(profile: Profile, timed: readonly Timed[]): Profile {
+  const devices = structuredClone(profile.devices);
+  for (const { cell, batch, us } of timed) {
+    const device = devices[cell.className] as DeviceProfile;
+    device.spanLatencyUs ??= {};
+    device.spanLatencyUs[cell.virtual] ??= {};
+    const byBatch = device.spanLatencyUs[cell.virtual] as Record<
+      string,
+      { layers: [number, number]; us: number }[]
+    >;
+    byBatch[batch] = [...(byBatch[batch] ?? []), { layers: [cell.from, cell.to], us }];
+  }
+  return { ...profile, devices };
+}
+
+function furthestOf(timed: readonly Timed[]): TimingRound['furthest'] {
+  let furthest: TimingRound['furthest'];
+  let most = -1;
+  for (const { cell, model, batch, us } of timed) {
+    const { device, virtual, blocks, layers, latencyUsByBatch } = cell.planned;
+    const plannedUs = latencyUsByBatch[batch - 1] ?? us;
+    const off = Math.abs(Math.log(plannedUs / us));
+    if (batch !== cell.planned.batch || off <= most) continue;
+    most = off;
+    const range = layers === undefined ? `blocks ${blocks?.join('–')}` : `layers ${layers.join('–')}`;
+    furthest = {
+      what: `${model} ${range} on 1/${virtual} ${device} at batch ${batch}`,
+      plannedUs,
+      measuredUs: us,
+    };
+  }
+  return furthest;
+}
+
+function driftNotes(timed: readonly Timed[]): string[] {
+  const byClass = new Map<string, number>();
+  for (const { cell, model, drift } of timed) {
+    const key = `${model} on 1/${cell.virtual} ${cell.className}`;
+    const known = byClass.get(key) ?? 1;
+    byClass.set(key, Math.abs(Math.log(drift)) > Math.abs(Math.log(known)) ? drift : known);
+  }
+  return [...byClass].flatMap(([what, drift]) =>
+    Math.abs(drift - 1) <= NOTABLE_DRIFT
+      ? []
+      : [
+          `${what}: the whole model takes ${drift.toFixed(2)} times as long on this machine (${hostname()}) now as when it was profiled; figures were scaled by that`,
+        ],
+  );
+}
+
+/** preparedAsProfiled prepares the model of a profile as it was profiled. */
+async function preparedAsProfiled(
+  { profile, path }: ProfileFile,
+  signal: AbortSignal | undefined,
+): Promise<PreparedModel> {
+  const { name, file, sha256, dims = {}, inputs = [] } = profile.model;
+  const task = `time the partitions of ${name}`;
+  if (file === undefined) throw new MissingError(task, [fault('its profile names no ONNX file', path)]);
+  const fill = Object.fromEntries(
+    inputs.flatMap((input) => (input.fill === undefined ? [] : [[input.name, input.fill]])),
+  );
+  const { prepareModel } = await import('../../profiler/index.js');
+  const prepared = await prepareModel(pathFrom(path, file), {
+    device: { provider: 'cpu' },
+    dims,
+    fill,
+    boundary: profile.boundary ?? 'exact',
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const faults: Fault[] = [];
+  if (sha256 !== undefined && prepared.sha256 !== sha256)
+    faults.push(fault('is not the file that was profiled: its digest differs', pathFrom(path, file)));
+  const names = prepared.layers.map((layer) => layer.name).join('\n');
+  if (faults.length === 0 && names !== (profile.layers ?? []).map((layer) => layer.name).join('\n'))
+    faults.push(fault('lists other layers than the model has', `${path}#/layers`));
+  if (faults.length > 0) throw new InputError(task, faults, 'Profile it again.');
+  return prepared;
+}
