@@ -1,15 +1,25 @@
 /**
- * This benchmark shows how well layer times add up to a profiled run, and block times to the whole model. It
- * covers every shared model whose run takes 2 ms or more, on one CPU thread at batch 1. A table goes to
- * stderr, JSON to stdout.
+ * This benchmark shows how well layer times add up to a profiled run, and how far the latencies that a plan takes
+ * partitions for are from what they take. Every span of two or more of ten blocks is extracted and timed, in rotation
+ * with the whole model. It covers every shared model whose run takes 2 ms or more, on one CPU thread at batch 1. A
+ * table goes to stderr, JSON to stdout.
  *
  *     node dist/bench/layers.js [models folder] [--all] [--json file] [model…]
  */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { PlannedPartition, Profile } from '../src/artifacts/index.js';
 import { type Device, startExecutor } from '../src/execution/index.js';
-import { type LayerTimes, prepareModel, profileModel, sessionLayerTimes } from '../src/profiler/index.js';
+import { unitsOf } from '../src/milp/index.js';
+import {
+  type LayerTimes,
+  type PreparedModel,
+  prepareModel,
+  profileModel,
+  sessionLayerTimes,
+  timeSpans,
+} from '../src/profiler/index.js';
 import { benchArguments } from './arguments.js';
 import { inputsAt, measuresOf, saveResult } from './results/result.js';
 
@@ -33,6 +43,11 @@ interface Row {
   unmapped: number;
   blocks: number;
   blockSumOverWhole: number;
+  predictedOverWhole: number;
+  /** How far planned latencies of several blocks are from measured ones, in % of the latter. */
+  medianOffPercent: number;
+  p90OffPercent: number;
+  mostOffPercent: number;
 }
 
 async function measure(folder: string, name: string, all: boolean): Promise<Row | undefined> {
@@ -48,9 +63,10 @@ async function measure(folder: string, name: string, all: boolean): Promise<Row 
   const profile = await profileModel(prepared, {
     devices: [{ className: 'cpu', device: DEVICE }],
     batchSizes: [1],
-    partition: { blocks: 5 },
+    partition: { blocks: 10 },
   });
   const batch = String(prepared.fixedBatch ?? 1);
+  const off = await offsOf(prepared, profile, Number(batch));
   return {
     model: name,
     layers: prepared.layers.length,
@@ -61,7 +77,37 @@ async function measure(folder: string, name: string, all: boolean): Promise<Row 
     unmapped: round(times.unmapped),
     blocks: profile.blocks.length,
     blockSumOverWhole: profile.measurement?.blockSumOverWhole?.cpu?.['1']?.[batch] ?? Number.NaN,
+    predictedOverWhole: profile.measurement?.predictedOverWhole?.cpu?.['1']?.[batch] ?? Number.NaN,
+    medianOffPercent: atShare(off, 0.5),
+    p90OffPercent: atShare(off, 0.9),
+    mostOffPercent: atShare(off, 1),
   };
+}
+
+/**
+ * offsOf gives by how many percent each planned latency of several blocks differs from the measured one, ascending. What
+ * was measured is scaled by the whole model's latency, because the machine may have become slower since.
+ */
+async function offsOf(prepared: PreparedModel, profile: Profile, batch: number): Promise<number[]> {
+  const ends = [0];
+  for (const { nodes = [] } of profile.blocks) ends.push((ends.at(-1) as number) + nodes.length);
+  const spans = ends.flatMap((from, first) =>
+    ends.slice(first + 2).map((to, k) => ({ from, to, blocks: [first, first + 2 + k] as [number, number] })),
+  );
+  const device = { className: 'cpu', device: DEVICE };
+  const timed = await timeSpans(prepared, { device, virtual: 1, spansAt: new Map([[batch, spans]]) });
+  const { us, wholeUs } = timed.get(batch) ?? { us: [], wholeUs: Number.NaN };
+  const drift = wholeUs / (profile.devices.cpu?.wholeLatencyUs?.['1']?.[batch] ?? Number.NaN);
+  const offs = spans.map(({ blocks }, i) => {
+    const planned = unitsOf({ blocks, device: 'cpu', virtual: 1 } as PlannedPartition, profile, 'block');
+    return 100 * Math.abs((planned.latencyUs(batch) ?? Number.NaN) / ((us[i] as number) / drift) - 1);
+  });
+  return offs.toSorted((a, b) => a - b);
+}
+
+/** atShare is the figure at a share of an ascending list, to a tenth. */
+function atShare(sorted: readonly number[], share: number): number {
+  return Math.round(10 * (sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN)) / 10;
 }
 
 async function timesOf(work: Parameters<typeof sessionLayerTimes>[1]): Promise<LayerTimes> {
@@ -120,6 +166,10 @@ saveResult(values.json, {
     'layers over run': (row) => row.layersOverRun,
     unmapped: (row) => row.unmapped,
     'blocks over whole': (row) => row.blockSumOverWhole,
+    'predicted over whole': (row) => row.predictedOverWhole,
+    'planned off by, median %': (row) => row.medianOffPercent,
+    'planned off by, p90 %': (row) => row.p90OffPercent,
+    'planned off by, most %': (row) => row.mostOffPercent,
   }),
   rows,
 });
