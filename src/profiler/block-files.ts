@@ -30,7 +30,8 @@ export async function writeBlockFiles(
   const files: BlockFile[] = [];
   for (const [k, to] of ends.entries()) {
     const from = ends[k - 1] ?? 0;
-    const { bytes, inputs } = extractPartition(prepared.model, { from, to, types: prepared.types });
+    const { model, types, cuts } = prepared;
+    const { bytes, inputs } = extractPartition(model, { from, to, types, cuts });
     files.push({ from, to, inputs, path: await writeModel(folder, `block-${k}`, bytes) });
   }
   return files;

@@ -1,5 +1,7 @@
 import type { OnnxModel, OnnxNode, TensorType, ValueType } from '../wire/index.js';
 import { quoted, travellingTypes, travels } from '../wire/index.js';
+import { crossingsOf, type SentBytes } from './crossing.js';
+import { usedBy } from './spans.js';
 
 /** Cut is the place after the `position`-th node, with the tensors that must be handed on there. */
 export interface Cut {
@@ -8,53 +10,32 @@ export interface Cut {
   readonly tensors: readonly string[];
 }
 
-/** Span says where a tensor that is not constant is made and last needed, in places between nodes. */
-export interface Span {
-  /** The first cut it can cross: 0 for graph inputs, k + 1 for what node k makes. */
-  readonly made: number;
-  /** The last cut it must cross. */
-  readonly needed: number;
-}
-
 /**
- * cutsOf lists every cut, one after each node but the last, with its live tensors. A tensor is live if it is a graph
- * input that is still needed, or if a node before the cut that is not constant made it and it is used later or is a
- * graph output. Use by a subgraph counts, and so does a residual edge. (The runtime carries a graph output to the end;
- * no later partition passes it through.) Tensors that only constants feed do not cross: constant nodes are repeated
- * in every partition that uses them. The cost is the number of nodes plus the sum of the cuts' sizes.
+ * cutsOf lists every cut, one after each node but the last, with what must be handed on there (`crossingsOf`). The
+ * runtime carries a graph output to the end; no later partition passes it through. What only constants feed does not
+ * cross: constant nodes are repeated in every partition that uses them, and so are nodes that depend on sizes alone or
+ * cheaply on graph inputs, where that takes fewer bytes.
+ *
+ * @param sentBytes the bytes of tensors as measured. Partitions are to be extracted with the cuts that were found with
+ *   the same bytes.
  */
-export function cutsOf(model: OnnxModel): Cut[] {
-  const last = model.graph.nodes.length - 1;
-  const crossing: string[][] = Array.from({ length: Math.max(0, last) }, () => []);
-  for (const [name, span] of spansOf(model)) {
-    for (let position = Math.max(1, span.made); position <= Math.min(last, span.needed); position++)
-      crossing[position - 1]?.push(name);
-  }
-  return crossing.map((tensors, index) => ({ position: index + 1, tensors }));
+export function cutsOf(model: OnnxModel, sentBytes?: SentBytes): Cut[] {
+  return crossingsOf(model, sentBytes).map((tensors, index) => ({ position: index + 1, tensors }));
 }
 
-/** spansOf gives the spans of all needed tensors that are graph inputs or made by nodes that are not constant. */
-export function spansOf(model: OnnxModel): Map<string, Span> {
-  const { nodes, inputs, outputs } = model.graph;
-  const made = new Map(inputs.map((input) => [input.name, 0]));
-  const needed = new Map<string, number>();
-  nodes.forEach((node, index) => {
-    if (node.constant) return;
-    for (const name of usedBy(node)) needed.set(name, index);
-    for (const name of node.outputs) made.set(name, index + 1);
-  });
-  for (const { name } of outputs) needed.set(name, nodes.length);
-  return new Map(
-    [...made].flatMap(([name, at]) => {
-      const until = needed.get(name);
-      return until === undefined ? [] : [[name, { made: at, needed: until }] as const];
-    }),
-  );
-}
+const cutsWithoutBytes = new WeakMap<OnnxModel, readonly Cut[]>();
 
-/** usedBy lists the names a node reads: its inputs that are not left out, and what its subgraphs capture. */
-export function usedBy(node: OnnxNode): string[] {
-  return [...node.inputs, ...node.captures].filter((name) => name !== '');
+/** crossingAt gives what crosses at a position: as one of `cuts` says, else as chosen without bytes. */
+export function crossingAt(
+  model: OnnxModel,
+  position: number,
+  cuts: readonly Cut[] | undefined,
+): readonly string[] {
+  const given = cuts?.find((cut) => cut.position === position);
+  if (given !== undefined) return given.tensors;
+  const chosen = cutsWithoutBytes.get(model) ?? cutsOf(model);
+  cutsWithoutBytes.set(model, chosen);
+  return chosen[position - 1]?.tensors ?? [];
 }
 
 /** workingNodes says for each node whether the answer depends on it: constant nodes and unused ones do not count. */
