@@ -30,10 +30,13 @@ const SIZE_OPS = new Set(['Shape', 'Size']);
 const MOST_CONSTANT_BYTES = 4 * 2 ** 20;
 /** A value made from graph inputs by more nodes than this is not repeated, because that would take time. */
 const MOST_REPEATED_NODES = 32;
+/** A value made from graph inputs is repeated where it is needed over at least this share of all nodes, as masks are. */
+const LEAST_SPAN = 1 / 4;
 
 /**
  * repeatsOf finds the nodes that may be repeated. They are deterministic and cheap, they make no graph output, and only
- * constants, shapes, graph inputs and other such nodes feed them.
+ * constants, shapes, graph inputs and other such nodes feed them. Those fed by graph inputs are needed over a quarter of
+ * the graph.
  */
 export function repeatsOf(model: OnnxModel): Repeats {
   const { graph } = model;
@@ -64,7 +67,24 @@ export function repeatsOf(model: OnnxModel): Repeats {
     repeats.inputs.add(node);
     for (const name of node.outputs) steps.set(name, count);
   }
-  return repeats;
+  return { sizes: repeats.sizes, inputs: neededFar(model, repeats.inputs, repeats.sizes) };
+}
+
+/** neededFar keeps the nodes whose outputs, or what is made of them again, are used far behind them. */
+function neededFar(
+  { graph: { nodes } }: OnnxModel,
+  candidates: ReadonlySet<OnnxNode>,
+  sizes: ReadonlySet<OnnxNode>,
+): Set<OnnxNode> {
+  const lastUse = new Map<string, number>();
+  const far = new Set<OnnxNode>();
+  for (const [index, node] of [...nodes.entries()].reverse()) {
+    const needed = Math.max(index, ...node.outputs.map((name) => lastUse.get(name) ?? index));
+    if (candidates.has(node) && needed - index >= nodes.length * LEAST_SPAN) far.add(node);
+    const use = far.has(node) || sizes.has(node) ? needed : index;
+    for (const name of usedBy(node)) lastUse.set(name, Math.max(lastUse.get(name) ?? 0, use));
+  }
+  return far;
 }
 
 function isSize({ domain, op }: OnnxNode): boolean {
