@@ -65,7 +65,7 @@ export function bertExported(options: ExportedTextOptions = {}): Uint8Array {
     });
     const first = graph.node('Add', [projected, x], { name: `${name}.residual` });
     const normed = layerNorm(graph, first, { name: `${name}.norm`, width: size.hidden });
-    const fed = feedForward(graph, `${name}.feed`, normed, size.hidden);
+    const fed = feedForward(graph, normed, { name: `${name}.feed`, hidden: size.hidden });
     const second = graph.node('Add', [fed, normed], { name: `${name}.feed.residual` });
     const output = layer === size.layers - 1 ? 'last_hidden_state' : undefined;
     x = layerNorm(graph, second, { name: `${name}.feed.norm`, width: size.hidden, output });
@@ -117,7 +117,7 @@ function decoderLayer(
   const projected = flatLinear(graph, `${name}.c_proj`, mixed, { from: hidden, to: hidden });
   const sum = graph.node('Add', [projected, x], { name: `${name}.residual` });
   const normed = layerNorm(graph, sum, { name: `${name}.ln_2`, width: hidden });
-  return graph.node('Add', [sum, feedForward(graph, `${name}.feed`, normed, hidden)], {
+  return graph.node('Add', [sum, feedForward(graph, normed, { name: `${name}.feed`, hidden })], {
     name: `${name}.feed.residual`,
   });
 }

@@ -33,7 +33,7 @@ export function vitExported(options: ExportedVitOptions = {}): Uint8Array {
     const projected = linear(graph, mixed, { name: `${name}.projection`, from: hidden, to: hidden });
     const sum = graph.node('Add', [projected, x], { name: `${name}.residual` });
     const after = layerNorm(graph, sum, { name: `${name}.norm_after`, width: hidden });
-    x = graph.node('Add', [feedForward(graph, `${name}.feed`, after, hidden), sum], {
+    x = graph.node('Add', [feedForward(graph, after, { name: `${name}.feed`, hidden }), sum], {
       name: `${name}.feed.residual`,
     });
   }

@@ -124,7 +124,11 @@ function headScale(graph: GraphBuilder, name: string, query: string): string {
 }
 
 /** feedForward widens each token's state four times, applies the error function's GELU, and narrows it again. */
-export function feedForward(graph: GraphBuilder, name: string, x: string, hidden: number): string {
+export function feedForward(
+  graph: GraphBuilder,
+  x: string,
+  { name, hidden }: { name: string; hidden: number },
+): string {
   const wide = linear(graph, x, { name: `${name}.wide`, from: hidden, to: 4 * hidden });
   const scaled = graph.node('Div', [wide, graph.floats(`${name}.sqrt_two`, [], [Math.SQRT2])], {
     name: `${name}.div`,

@@ -35,6 +35,7 @@ export {
   peakBytes,
   probeTensors,
   type SentBytes,
+  tensorFaults,
 } from './cut/index.js';
 export type { ExternalCopy } from './read/index.js';
 export { externalLocations, randomNodes, readModel } from './read/index.js';

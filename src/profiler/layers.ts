@@ -54,16 +54,13 @@ export function crossingSpecs(
   return specsOf(cuts[position - 1]?.tensors ?? model.graph.outputs.map(({ name }) => name), tensors);
 }
 
-function whyNot(model: OnnxModel, cut: Cut, known: Known): string | undefined {
-  const mixed = cut.tensors.flatMap((name) => {
-    const finding = known.tensors.get(name);
-    return finding?.kind === 'tensor' && finding.batching.kind === 'mixed'
-      ? [`${name}: ${finding.batching.why}`]
-      : [];
-  });
-  const fault = cutFault(model, cut, known.types);
-  const faults = fault === undefined ? mixed : [fault, ...mixed];
-  return faults.length === 0 ? undefined : faults.join('; ');
+function whyNot(model: OnnxModel, cut: Cut, { types, tensors }: Known): string | undefined {
+  const mixing = (name: string) => {
+    const finding = tensors.get(name);
+    const mixes = finding?.kind === 'tensor' && finding.batching.kind === 'mixed';
+    return mixes ? `cannot be sent: ${finding.batching.why}` : undefined;
+  };
+  return cutFault(model, cut, { types, whyNot: mixing });
 }
 
 function specsOf(names: readonly string[], tensors: ReadonlyMap<string, TensorFinding>): TensorSpec[] {

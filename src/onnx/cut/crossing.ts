@@ -6,6 +6,12 @@ import { liveAt, usedBy } from './spans.js';
 /** SentBytes gives the bytes of a tensor as sent for one request, and undefined for one that cannot be sent. */
 export type SentBytes = (tensor: string) => number | undefined;
 
+/** Crossing lists what crosses at one place, and what of it only because the node before made it. */
+interface Crossing {
+  readonly tensors: string[];
+  readonly repeated: string[];
+}
+
 /** A tensor that cannot be sent costs more than all others together, and one that is no longer there even more. */
 const CANNOT_BE_SENT = 2 ** 44;
 const NOT_THERE = 2 ** 50;
@@ -25,7 +31,7 @@ const UNKNOWN_COST = { input: 1, inner: 2 ** 10, size: 2 ** 20 } as const;
  *
  * Without `sentBytes`, only nodes that depend on sizes alone are repeated, and their sources are sent.
  */
-export function crossingsOf(model: OnnxModel, sentBytes?: SentBytes): string[][] {
+export function crossingsOf(model: OnnxModel, sentBytes?: SentBytes): Crossing[] {
   return new Chooser(model, sentBytes).all();
 }
 
@@ -57,14 +63,16 @@ class Chooser {
     this.#there = new Set(this.#inputs);
   }
 
-  all(): string[][] {
+  all(): Crossing[] {
     return liveAt(this.model).map((live, index) => {
       const { outputs } = this.model.graph.nodes[index]!;
       for (const name of outputs) if (!this.#madeFrom.has(name)) this.#there.add(name);
       const chosen = this.#chosen(live, index + 1);
       if ([...chosen].every((name) => this.#canBeSent(name))) this.#there = chosen;
-      const own = outputs.filter((name) => this.#madeFrom.has(name) && live.includes(name));
-      return this.#inOrder([...new Set([...chosen, ...own])], live);
+      const repeated = outputs.filter(
+        (name) => this.#madeFrom.has(name) && live.includes(name) && !chosen.has(name),
+      );
+      return { tensors: inOrder([...chosen, ...repeated], live), repeated };
     });
   }
 
@@ -118,10 +126,10 @@ class Chooser {
     if (this.#madeFrom.has(name)) return UNKNOWN_COST.size;
     return this.#inputs.has(name) ? UNKNOWN_COST.input : UNKNOWN_COST.inner;
   }
+}
 
-  /** Puts what is sent in the order in which it is made, graph inputs first; what is sent on although it is used up comes first. */
-  #inOrder(names: readonly string[], live: readonly string[]): string[] {
-    const at = new Map(live.map((name, index) => [name, index]));
-    return [...names].sort((a, b) => (at.get(a) ?? -1) - (at.get(b) ?? -1));
-  }
+/** inOrder puts what is sent in the order in which it is made; what no later node reads itself comes first. */
+function inOrder(names: readonly string[], live: readonly string[]): string[] {
+  const at = new Map(live.map((name, index) => [name, index]));
+  return [...names].sort((a, b) => (at.get(a) ?? -1) - (at.get(b) ?? -1));
 }

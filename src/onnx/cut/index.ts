@@ -4,7 +4,7 @@
  */
 
 export type { SentBytes } from './crossing.js';
-export { type Cut, cutFault, cutsOf } from './cuts.js';
+export { type Cut, cutFault, cutsOf, tensorFaults } from './cuts.js';
 export { mayBranch } from './ends.js';
 export { type Extracted, type ExtractOptions, extractPartition, withGraph } from './extract.js';
 export { type LargestCut, largestCut, peakBytes } from './live.js';

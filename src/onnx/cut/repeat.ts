@@ -30,13 +30,17 @@ const SIZE_OPS = new Set(['Shape', 'Size']);
 const MOST_CONSTANT_BYTES = 4 * 2 ** 20;
 /** A value made from graph inputs by more nodes than this is not repeated, because that would take time. */
 const MOST_REPEATED_NODES = 32;
-/** A value made from graph inputs is repeated where it is needed over at least this share of all nodes, as masks are. */
-const LEAST_SPAN = 1 / 4;
+/**
+ * A value made from graph inputs is repeated where it is needed over at least this share of all nodes, as masks are, and
+ * over at least this many.
+ */
+const LEAST_SHARE = 1 / 4;
+const LEAST_NODES = 16;
 
 /**
  * repeatsOf finds the nodes that may be repeated. They are deterministic and cheap, they make no graph output, and only
- * constants, shapes, graph inputs and other such nodes feed them. Those fed by graph inputs are needed over a quarter of
- * the graph.
+ * constants, shapes, graph inputs and other such nodes feed them. Those fed by graph inputs are needed far behind
+ * them.
  */
 export function repeatsOf(model: OnnxModel): Repeats {
   const { graph } = model;
@@ -78,9 +82,10 @@ function neededFar(
 ): Set<OnnxNode> {
   const lastUse = new Map<string, number>();
   const far = new Set<OnnxNode>();
+  const least = Math.max(LEAST_NODES, nodes.length * LEAST_SHARE);
   for (const [index, node] of [...nodes.entries()].reverse()) {
     const needed = Math.max(index, ...node.outputs.map((name) => lastUse.get(name) ?? index));
-    if (candidates.has(node) && needed - index >= nodes.length * LEAST_SPAN) far.add(node);
+    if (candidates.has(node) && needed - index >= least) far.add(node);
     const use = far.has(node) || sizes.has(node) ? needed : index;
     for (const name of usedBy(node)) lastUse.set(name, Math.max(lastUse.get(name) ?? 0, use));
   }
