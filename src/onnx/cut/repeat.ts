@@ -10,7 +10,10 @@ export interface Repeats {
   readonly inputs: ReadonlySet<OnnxNode>;
 }
 
-/** These operators are so cheap that they may be repeated: they move, compare and combine elements, each once. */
+/**
+ * These operators are so cheap that they may be repeated: they move, compare and combine elements, each once. All of
+ * them give the same for the same inputs.
+ */
 const CHEAP_OPS = new Set(
   [
     'Shape Size Identity Cast CastLike Constant ConstantOfShape Range EyeLike',
@@ -38,9 +41,8 @@ const LEAST_SHARE = 1 / 4;
 const LEAST_NODES = 16;
 
 /**
- * repeatsOf finds the nodes that may be repeated. They are deterministic and cheap, they make no graph output, and only
- * constants, shapes, graph inputs and other such nodes feed them. Those fed by graph inputs are needed far behind
- * them.
+ * repeatsOf finds the nodes that may be repeated. They are cheap, they make no graph output, and only constants, shapes,
+ * graph inputs and other such nodes feed them. Those fed by graph inputs are needed far behind them.
  */
 export function repeatsOf(model: OnnxModel): Repeats {
   const { graph } = model;
@@ -112,7 +114,7 @@ function cheapness(model: OnnxModel): (node: OnnxNode) => boolean {
     return known.get(call) === true;
   };
   return (node) => {
-    if (!node.deterministic || !node.calls.every(isCheapCall)) return false;
+    if (!node.calls.every(isCheapCall)) return false;
     const bytes = usedBy(node).reduce((sum, name) => sum + (initializers.get(name)?.byteLength ?? 0), 0);
     return bytes <= MOST_CONSTANT_BYTES;
   };

@@ -9,27 +9,22 @@ const RANDOM_OPS = new Set(
 const KNOWN_DOMAINS = new Set(['', 'ai.onnx.ml', 'com.microsoft']);
 const RANDOM_CONTRIB = /^(Random|Sampling|BeamSearch|GreedySearch|.*Dropout)/;
 
-/** Repeatability says whether a node gives the same for the same inputs, and whether only constants feed it. */
-interface Repeatability {
-  readonly deterministic: boolean;
-  /** Whether it is deterministic and fed only by `given` names and constant nodes. */
-  readonly constant: boolean;
-}
-
-/** repeatabilityOf says of each node, in topological order, whether it is deterministic and whether it is constant. */
-export function repeatabilityOf(
+/**
+ * constantNodes says of each node, in topological order, whether it is deterministic and fed only by `given` names and
+ * constant nodes.
+ */
+export function constantNodes(
   nodes: readonly RawNode[],
   given: Iterable<string>,
   functions: readonly OnnxFunction[],
-): Repeatability[] {
+): boolean[] {
   const constants = new Set(given);
-  const isDeterministic = determinism(functions);
+  const deterministic = determinism(functions);
   return nodes.map((node) => {
     const fed = [...node.inputs, ...node.captures].every((name) => name === '' || constants.has(name));
-    const deterministic = node.calls.every(isDeterministic);
-    const constant = fed && deterministic;
+    const constant = fed && node.calls.every(deterministic);
     if (constant) for (const name of node.outputs) constants.add(name);
-    return { deterministic, constant };
+    return constant;
   });
 }
 

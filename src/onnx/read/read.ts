@@ -13,7 +13,7 @@ import {
   textOf,
 } from '../wire/index.js';
 import { checkDomains, checkNames } from './check.js';
-import { repeatabilityOf } from './constants.js';
+import { constantNodes } from './constants.js';
 import { domainOf, type RawGraph, type RawNode, readGraph, readNode } from './node.js';
 import { orderOf } from './order.js';
 
@@ -132,11 +132,11 @@ function graphOf(raw: RawGraph, functions: readonly OnnxFunction[]): OnnxGraph {
   const indices = order.kind === 'ordered' ? order.indices : [];
   const names = uniqueNames(raw.nodes);
   const ordered = indices.map((index) => raw.nodes[index] as RawNode);
-  const repeatability = repeatabilityOf(ordered, initializers.keys(), functions);
+  const constant = constantNodes(ordered, initializers.keys(), functions);
   const weightBytes = firstUses(ordered, initializers);
   const nodes = ordered.map((node, at): OnnxNode => {
     const { op, domain, overload, inputs, outputs, captures, calls, encoded } = node;
-    const own = { ...repeatability[at]!, weightBytes: weightBytes[at] as number, encoded };
+    const own = { constant: constant[at] === true, weightBytes: weightBytes[at] as number, encoded };
     return {
       name: names[indices[at] as number] as string,
       op,
