@@ -13,9 +13,12 @@ const USAGE = `Usage: node dist/examples/models/build.js <${MODEL_NAMES.join('|'
   --image <pixels>                                      resnet18, mobilenetv2 (224), unet (128)
   --width-multiplier <x>  --classes <n>                 resnet18, mobilenetv2, unet
   --size tiny|mini|small|base                           bert (tiny)
-  --layers --hidden --heads --vocab --seq <n>           bert: single figures of the size; 128 tokens`;
+  --layers --hidden --heads --vocab --seq <n>           bert: single figures of the size; 128 tokens
+  --layers --hidden --heads <n>                         bert-exported, gpt-exported, vit-exported (2, 64, 2)
+  --vocab --positions <n>                               bert-exported, gpt-exported (1000, 128)
+  --image <pixels>  --classes <n>                       vit-exported (64, 10)`;
 
-const OPTION_NAMES = ['out', 'seed', ...optionsOf('resnet18'), ...optionsOf('bert')];
+const OPTION_NAMES = ['out', 'seed', ...MODEL_NAMES.flatMap((name) => optionsOf(name))];
 
 async function main(argv: readonly string[]): Promise<void> {
   if (argv.includes('--help')) {

@@ -10,7 +10,13 @@ const IR_VERSION = 8;
 
 export type Dim = number | string;
 export type Dtype = 'float32' | 'int64';
-type Attribute = number | number[] | { readonly float: number };
+type Attribute = number | number[] | { readonly float: number } | IntegerTensor;
+
+/** IntegerTensor is an int64 tensor in an attribute: a scalar without dimensions, else a list. */
+interface IntegerTensor {
+  readonly integers: readonly number[];
+  readonly dims: readonly number[];
+}
 
 /** Draw says how a weight's values are drawn: uniformly from [centre − reach, centre + reach). */
 export interface Draw {
@@ -69,14 +75,34 @@ export class GraphBuilder {
   /** node adds a node, and returns the name of its output. */
   node(op: string, inputs: readonly string[], options: NodeOptions): string {
     const { name, attributes = {}, output = `${name}_out` } = options;
+    this.#add(op, inputs, { name, attributes, outputs: [output] });
+    return output;
+  }
+
+  /** split adds a Split along the last axis into parts of these sizes, and returns the names of its outputs. */
+  split(x: string, { name, sizes }: { readonly name: string; readonly sizes: readonly number[] }): string[] {
+    const lengths = this.integers(`${name}.sizes`, [sizes.length], sizes);
+    const outputs = sizes.map((_, part) => `${name}_out${part}`);
+    this.#add('Split', [x, lengths], { name, attributes: { axis: -1 }, outputs });
+    return outputs;
+  }
+
+  #add(
+    op: string,
+    inputs: readonly string[],
+    {
+      name,
+      attributes,
+      outputs,
+    }: { name: string; attributes: Readonly<Record<string, Attribute>>; outputs: readonly string[] },
+  ): void {
     this.#nodes.push({
       name,
       opType: op,
       input: [...inputs],
-      output: [output],
+      output: [...outputs],
       attribute: Object.entries(attributes).map(([key, value]) => attributeProto(key, value)),
     });
-    return output;
   }
 
   /** bytes encodes the model as a file. */
@@ -117,5 +143,11 @@ function valueInfo(name: string, dtype: Dtype, dims: readonly Dim[]): onnxProto.
 function attributeProto(name: string, value: Attribute): onnxProto.onnx.IAttributeProto {
   if (typeof value === 'number') return { name, type: AttributeType.INT, i: value };
   if (Array.isArray(value)) return { name, type: AttributeType.INTS, ints: value };
+  if ('integers' in value) {
+    const values = BigInt64Array.from(value.integers, BigInt);
+    const rawData = new Uint8Array(values.buffer);
+    const t = { name: '', dataType: DataType.INT64, dims: [...value.dims], rawData };
+    return { name, type: AttributeType.TENSOR, t };
+  }
   return { name, type: AttributeType.FLOAT, f: value.float };
 }

@@ -1,10 +1,20 @@
 import { fault, InputError } from '../../src/artifacts/index.js';
 import { BERT_SIZES, type BertOptions, type BertSize, bert, MOST_POSITIONS } from './bert.js';
+import { bertExported, type ExportedTextOptions, gptExported } from './exported-text.js';
+import { type ExportedVitOptions, VIT_PATCH, vitExported } from './exported-vit.js';
 import { mobilenetv2 } from './mobilenetv2.js';
 import { type ImageOptions, resnet18 } from './resnet18.js';
 import { UNET_DEPTH, unet } from './unet.js';
 
-export const MODEL_NAMES = ['resnet18', 'mobilenetv2', 'bert', 'unet'] as const;
+export const MODEL_NAMES = [
+  'resnet18',
+  'mobilenetv2',
+  'bert',
+  'unet',
+  'bert-exported',
+  'gpt-exported',
+  'vit-exported',
+] as const;
 export type ModelName = (typeof MODEL_NAMES)[number];
 
 /** Given holds options as on a command line, by name without the dashes. */
@@ -12,13 +22,25 @@ export type Given = Readonly<Record<string, string | undefined>>;
 
 const IMAGE_OPTIONS = ['image', 'width-multiplier', 'classes'];
 const BERT_OPTIONS = ['size', 'layers', 'hidden', 'heads', 'vocab', 'seq'];
+const TEXT_OPTIONS = ['layers', 'hidden', 'heads', 'vocab', 'positions'];
+const VIT_OPTIONS = ['layers', 'hidden', 'heads', 'image', 'classes'];
 /** With more parameters the file would exceed 2 GiB, which is too large for one ONNX file. */
 const MOST_PARAMETERS = 500_000_000;
 const SMALLEST_IMAGE = 32;
 
 /** optionsOf lists the options that a model takes besides the seed. */
 export function optionsOf(model: ModelName): readonly string[] {
-  return model === 'bert' ? BERT_OPTIONS : IMAGE_OPTIONS;
+  switch (model) {
+    case 'bert':
+      return BERT_OPTIONS;
+    case 'bert-exported':
+    case 'gpt-exported':
+      return TEXT_OPTIONS;
+    case 'vit-exported':
+      return VIT_OPTIONS;
+    default:
+      return IMAGE_OPTIONS;
+  }
 }
 
 /**
@@ -27,12 +49,29 @@ export function optionsOf(model: ModelName): readonly string[] {
  */
 export function buildModel(model: ModelName, given: Given): Uint8Array {
   const reader = new OptionReader(given);
-  const build = model === 'bert' ? readBert(reader) : readImage(reader, model);
+  const build = readOptions(reader, model);
   if (reader.faults.length > 0) throw new InputError(`build ${model}`, reader.faults);
   return build();
 }
 
-function readImage(reader: OptionReader, model: Exclude<ModelName, 'bert'>): () => Uint8Array {
+function readOptions(reader: OptionReader, model: ModelName): () => Uint8Array {
+  switch (model) {
+    case 'bert':
+      return readBert(reader);
+    case 'bert-exported':
+      return readText(reader, bertExported);
+    case 'gpt-exported':
+      return readText(reader, gptExported);
+    case 'vit-exported':
+      return readVit(reader);
+    default:
+      return readImage(reader, model);
+  }
+}
+
+type ImageModel = Exclude<ModelName, 'bert' | `${string}-exported`>;
+
+function readImage(reader: OptionReader, model: ImageModel): () => Uint8Array {
   const options: ImageOptions = {
     ...reader.integer('seed', 0, 2 ** 31),
     ...reader.integer('image', SMALLEST_IMAGE, 2048),
@@ -57,7 +96,48 @@ function readBert(reader: OptionReader): () => Uint8Array {
     ...reader.integer('vocab', 2, 1_000_000),
     ...reader.integer('seq', 1, MOST_POSITIONS),
   };
-  const { layers, hidden, heads, vocab = 0 } = { ...BERT_SIZES[options.size ?? 'tiny'], ...options };
+  checkTransformer(reader, { vocab: 0, ...BERT_SIZES[options.size ?? 'tiny'], ...options });
+  return () => bert(options);
+}
+
+function readText(
+  reader: OptionReader,
+  build: (options: ExportedTextOptions) => Uint8Array,
+): () => Uint8Array {
+  const options: ExportedTextOptions = {
+    ...readTransformer(reader),
+    ...reader.integer('vocab', 2, 1_000_000),
+    ...reader.integer('positions', 1, 8192),
+  };
+  checkTransformer(reader, { hidden: 64, heads: 2, layers: 2, vocab: 1000, ...options });
+  return () => build(options);
+}
+
+function readVit(reader: OptionReader): () => Uint8Array {
+  const options: ExportedVitOptions = {
+    ...readTransformer(reader),
+    ...reader.integer('image', SMALLEST_IMAGE, 2048),
+    ...reader.integer('classes', 1, 100_000),
+  };
+  if ((options.image ?? VIT_PATCH) % VIT_PATCH !== 0)
+    reader.faults.push(fault(`is ${options.image}; a multiple of ${VIT_PATCH} is needed`, '--image'));
+  checkTransformer(reader, { hidden: 64, heads: 2, layers: 2, vocab: 0, ...options });
+  return () => vitExported(options);
+}
+
+function readTransformer(reader: OptionReader) {
+  return {
+    ...reader.integer('seed', 0, 2 ** 31),
+    ...reader.integer('layers', 1, 96),
+    ...reader.integer('hidden', 8, 8192),
+    ...reader.integer('heads', 1, 128),
+  };
+}
+
+function checkTransformer(
+  reader: OptionReader,
+  { layers, hidden, heads, vocab }: { layers: number; hidden: number; heads: number; vocab: number },
+): void {
   if (hidden % heads !== 0)
     reader.faults.push(fault(`is ${heads}, which does not divide ${hidden}`, '--heads'));
   const parameters = layers * 12 * hidden ** 2 + vocab * hidden;
@@ -65,7 +145,6 @@ function readBert(reader: OptionReader): () => Uint8Array {
     const told = `about ${Math.round(parameters / 1e6)} M parameters do not fit one ONNX file of 2 GiB`;
     reader.faults.push(fault(told, '--layers, --hidden, --vocab'));
   }
-  return () => bert(options);
 }
 
 /** OptionReader reads options and collects faults. It leaves out options that are not given. */

@@ -70,7 +70,7 @@ export async function partitionModelFile(
   path: string,
   options: PartitionModelOptions,
 ): Promise<PartitionedModel> {
-  const { checkExtractFolder, prepareModel, randomNote } = await import('../profiler/index.js');
+  const { checkExtractFolder, missingCuts, prepareModel, randomNote } = await import('../profiler/index.js');
   const [given] = await everyInput(`partition ${path}`, [
     options.profile === undefined ? Promise.resolve(undefined) : loadArtifact(options.profile, ['profile']),
     checkReadable(path),
@@ -113,10 +113,10 @@ export async function partitionModelFile(
   };
   if (options.output !== undefined) await saveArtifact<'profile'>(options.output, profile);
   const random = change === undefined ? undefined : randomNote(prepared.model);
-  const allNotes = random === undefined ? notes : [...notes, random];
+  const further = [missingCuts(prepared.layers), random].filter((note) => note !== undefined);
   return {
     profile,
-    notes: allNotes,
+    notes: [...notes, ...further],
     ...(told ? { boundaryChange: change } : {}),
     ...(extracted ? { extracted } : {}),
   };

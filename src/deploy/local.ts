@@ -20,7 +20,7 @@ import {
 import { type Extracted, extractPartition, type OnnxModel } from '../onnx/index.js';
 import { copyPieces } from '../profiler/index.js';
 import { othersThanBundle } from './bundle-folder.js';
-import { crossingTypes, nodeRange, tensorSpecs } from './tensors.js';
+import { crossingTypes, nodeRange, profiledCuts, tensorSpecs } from './tensors.js';
 
 /**
  * DeployedModel is one model of the plan: its profile, and its graph as profiled (dimensions bound, batch
@@ -119,6 +119,7 @@ async function writePartition(
     ...nodeRange(profile, graph, which),
     types: crossingTypes(profile),
     boundary: profile.boundary ?? 'exact',
+    cuts: profiledCuts(profile),
     dataFile: `${basename(file)}.data`,
   });
   await writeFile(join(folder, file), extracted.bytes);

@@ -1,5 +1,5 @@
 import { fault, InputError, type Profile, type TensorSpec } from '../artifacts/index.js';
-import type { OnnxModel, TensorType } from '../onnx/index.js';
+import type { Cut, OnnxModel, TensorType } from '../onnx/index.js';
 
 /** The name of a model's batch dimension in the graphs that we write. */
 const BATCH = 'batch';
@@ -47,6 +47,18 @@ function specsOf(profile: Profile): Map<string, TensorSpec> {
   const { inputs = [], outputs = [] } = profile.model;
   const crossing = profile.blocks.flatMap((block) => block.tensors ?? []);
   return new Map([...crossing, ...inputs, ...outputs].map((spec) => [spec.name, spec]));
+}
+
+/**
+ * profiledCuts gives what crosses after each block, by the number of the graph's nodes before, as far as the profile
+ * says it.
+ */
+export function profiledCuts({ blocks }: Profile): Cut[] {
+  let position = 0;
+  return blocks.slice(0, -1).flatMap(({ nodes = [], tensors }) => {
+    position += nodes.length;
+    return tensors === undefined ? [] : [{ position, tensors: tensors.map(({ name }) => name) }];
+  });
 }
 
 /**

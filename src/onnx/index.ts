@@ -26,6 +26,7 @@ export {
   extractPartition,
   type LargestCut,
   largestCut,
+  liveTensors,
   mayBranch,
   nameNodes,
   type Pick,
@@ -33,6 +34,8 @@ export {
   type Probed,
   peakBytes,
   probeTensors,
+  type SentBytes,
+  tensorFaults,
 } from './cut/index.js';
 export type { ExternalCopy } from './read/index.js';
 export { externalLocations, randomNodes, readModel } from './read/index.js';

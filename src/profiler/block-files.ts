@@ -42,8 +42,9 @@ export async function writeSpanFiles(
   folder: string,
 ): Promise<BlockFile[]> {
   const files: BlockFile[] = [];
+  const { model, types, cuts } = prepared;
   for (const { from, to } of spans) {
-    const { bytes, inputs } = extractPartition(prepared.model, { from, to, types: prepared.types });
+    const { bytes, inputs } = extractPartition(model, { from, to, types, cuts });
     files.push({ from, to, inputs, path: await writeModel(folder, `nodes-${from}-${to}`, bytes) });
   }
   return files;

@@ -13,7 +13,7 @@ export function blocksAt(prepared: PreparedModel, ends: readonly number[]): Prof
       nodes: layers.map(({ name }) => name),
       cutBytes: layers.at(-1)?.cutBytes ?? 0,
       weightBytes: layers.reduce((sum, { weightBytes = 0 }) => sum + weightBytes, 0),
-      tensors: crossingSpecs(prepared.model, end, prepared.tensors),
+      tensors: crossingSpecs(prepared, end),
     };
   });
 }

@@ -122,12 +122,13 @@ async function writeBlock(
   range: { from: number; to: number },
   { path, dataFolder }: { path: string; dataFolder: string },
 ): Promise<Block> {
-  const { types, boundary } = prepared;
+  const { types, boundary, cuts } = prepared;
   const dataFile = `${basename(path)}.data`;
   const { bytes, inputs, outputs, external } = extractPartition(prepared.model, {
     ...range,
     types,
     boundary,
+    cuts,
     dataFile,
   });
   await writeFile(path, bytes);

@@ -16,6 +16,7 @@ export { importTrtexec } from './import-trtexec.js';
 export type { MeasuredFile, MeasuredOptions } from './imported.js';
 export { type LayerTimes, sessionLayerTimes } from './layer-times.js';
 export { type MeasuredProfile, mergeProfiles } from './merge.js';
+export { missingCuts } from './missing-cuts.js';
 export { prepareModel } from './prepare-model.js';
 export { profileModel } from './profile-model.js';
 export { randomNote } from './random-values.js';

@@ -1,7 +1,7 @@
 import type { Boundary, ProfiledLayer, TensorSpec } from '../artifacts/index.js';
 import { dtypeInfo, elementCount } from '../execution/index.js';
 import { type Cut, cutFault, cutsOf, type OnnxModel, type TensorType } from '../onnx/index.js';
-import type { TensorFinding } from './types.js';
+import type { PreparedModel, TensorFinding } from './types.js';
 
 interface Known {
   readonly types: ReadonlyMap<string, TensorType>;
@@ -11,16 +11,32 @@ interface Known {
 }
 
 /**
+ * measuredCuts gives the model's cuts with what crosses them, chosen by the bytes that were measured. A tensor whose rows
+ * mix at larger batches cannot cross.
+ */
+export function measuredCuts(
+  model: OnnxModel,
+  { tensors, ...sent }: Pick<Known, 'tensors' | 'boundary' | 'fixedBatch'>,
+): Cut[] {
+  const ends = endsOf(model).all;
+  return cutsOf(model, (name) => {
+    const finding = tensors.get(name);
+    if (finding?.kind !== 'tensor' || finding.batching.kind === 'mixed') return undefined;
+    if (dtypeInfo(finding.spec.dtype) === undefined) return undefined;
+    return sentBytes([finding.spec], { ...sent, ends });
+  });
+}
+
+/**
  * layersOf lists the model's nodes as layers: the bytes that cross after each for one request, or why the model cannot
  * be cut there. A cut is valid when the graph allows it and every crossing tensor is stacked from its requests' tensors
  * or common to all of them (`batchingOf`). At a fixed batch, a cut is valid when no size depends on the data. The last
  * layer's bytes are those of the outputs.
  */
-export function layersOf(model: OnnxModel, known: Known): ProfiledLayer[] {
-  const cuts = new Map(cutsOf(model).map((cut) => [cut.position, cut]));
+export function layersOf(model: OnnxModel, cuts: readonly Cut[], known: Known): ProfiledLayer[] {
   const ends = endsOf(model);
   return model.graph.nodes.map(({ name, op, weightBytes }, index) => {
-    const cut = cuts.get(index + 1) ?? { position: index + 1, tensors: [...ends.outputs] };
+    const cut = cuts[index] ?? { position: index + 1, tensors: [...ends.outputs] };
     const isLast = index === model.graph.nodes.length - 1;
     const noCut = isLast ? undefined : whyNot(model, cut, known);
     const bytes = sentBytes(specsOf(cut.tensors, known.tensors), { ...known, ends: ends.all });
@@ -32,24 +48,19 @@ export function layersOf(model: OnnxModel, known: Known): ProfiledLayer[] {
  * crossingSpecs gives the tensors that cross after a node (after the last, the outputs), as far as they are tensors.
  */
 export function crossingSpecs(
-  model: OnnxModel,
+  { model, cuts, tensors }: Pick<PreparedModel, 'model' | 'cuts' | 'tensors'>,
   position: number,
-  tensors: ReadonlyMap<string, TensorFinding>,
 ): TensorSpec[] {
-  const cut = cutsOf(model)[position - 1];
-  return specsOf(cut?.tensors ?? model.graph.outputs.map(({ name }) => name), tensors);
+  return specsOf(cuts[position - 1]?.tensors ?? model.graph.outputs.map(({ name }) => name), tensors);
 }
 
-function whyNot(model: OnnxModel, cut: Cut, known: Known): string | undefined {
-  const mixed = cut.tensors.flatMap((name) => {
-    const finding = known.tensors.get(name);
-    return finding?.kind === 'tensor' && finding.batching.kind === 'mixed'
-      ? [`${name}: ${finding.batching.why}`]
-      : [];
-  });
-  const fault = cutFault(model, cut, known.types);
-  const faults = fault === undefined ? mixed : [fault, ...mixed];
-  return faults.length === 0 ? undefined : faults.join('; ');
+function whyNot(model: OnnxModel, cut: Cut, { types, tensors }: Known): string | undefined {
+  const mixing = (name: string) => {
+    const finding = tensors.get(name);
+    const mixes = finding?.kind === 'tensor' && finding.batching.kind === 'mixed';
+    return mixes ? `cannot be sent: ${finding.batching.why}` : undefined;
+  };
+  return cutFault(model, cut, { types, whyNot: mixing });
 }
 
 function specsOf(names: readonly string[], tensors: ReadonlyMap<string, TensorFinding>): TensorSpec[] {

@@ -74,7 +74,7 @@ function needOfPart(id: TimedPart['id'], { group, prepared, files }: GroupParts)
   const inputs = id === 'whole' ? Object.keys(request) : files[id]!.inputs;
   const bytesOf = measuredBytes(tensors, requestsOf(prepared, group.batch));
   const fedBytes = inputs.reduce((sum, name) => sum + bytesOf(name), 0);
-  const madeBytes = peakBytes(model, range, bytesOf) - fedBytes;
+  const madeBytes = peakBytes(model, { ...range, cuts: prepared.cuts }, bytesOf) - fedBytes;
   const weightBytes = model.graph.nodes
     .slice(range.from, range.to)
     .reduce((sum, node) => sum + node.weightBytes, 0);

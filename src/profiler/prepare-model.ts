@@ -17,10 +17,10 @@ import {
   type TensorInfo,
   type Tensors,
 } from '../execution/index.js';
-import { cutsOf, externalLocations, type OnnxModel, type TensorType, zeroDims } from '../onnx/index.js';
+import { externalLocations, liveTensors, type OnnxModel, type TensorType, zeroDims } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
 import { findTensors, type Trial } from './find-tensors.js';
-import { layersOf } from './layers.js';
+import { layersOf, measuredCuts } from './layers.js';
 import { inferredBytes, memoryError, memoryShortage } from './memory-need.js';
 import { inputBatching, requestFor, stackRequests } from './requests.js';
 import { dataFilesOf, gathered, type Source, withScratch, writeData } from './source.js';
@@ -154,13 +154,6 @@ function checkFits(
   if (why !== undefined) throw new OutOfMemoryError(`Cannot run ${path}: ${why}`, why);
 }
 
-/** liveTensors lists inputs, outputs, and the tensors that cross some cut. */
-function liveTensors(model: OnnxModel): string[] {
-  const crossing = cutsOf(model).flatMap(({ tensors }) => tensors);
-  const ends = [...model.graph.inputs, ...model.graph.outputs].map(({ name }) => name);
-  return [...new Set([...ends, ...crossing])];
-}
-
 async function assemble(
   found: Omit<Found, 'kind'> & {
     path: string;
@@ -179,6 +172,7 @@ async function assemble(
       fault('none of its outputs is a tensor, so none could be sent'),
     ]);
   const types = typesOf(tensors);
+  const cuts = measuredCuts(model, { tensors, boundary, fixedBatch });
   return {
     ...{ name: found.name, path: found.path, model, source: found.source },
     ...{ sha256: sha256Of(found.bytes), data: await dataFilesOf(found.source) },
@@ -186,7 +180,8 @@ async function assemble(
     fixedBatchReason: fixedBatch === undefined ? undefined : found.reason,
     inputs: specsOf(model.graph.inputs, tensors).map((spec) => withFill(spec, found.fill[spec.name])),
     outputs,
-    layers: layersOf(model, { types, tensors, boundary, fixedBatch }),
+    cuts,
+    layers: layersOf(model, cuts, { types, tensors, boundary, fixedBatch }),
   };
 }
 

@@ -16,6 +16,7 @@ import { type Available, type Group, groupName, Ledger, layersName, wholeName } 
 import type { TimedPart } from './measure-group.js';
 import { measureInSteps } from './measure-steps.js';
 import { MEMORY_ADVICE, measuredBytes, memoryShortage } from './memory-need.js';
+import { missingCuts } from './missing-cuts.js';
 import { Pace } from './pace.js';
 import { randomNote } from './random-values.js';
 import { batchOf, requestsOf } from './requests.js';
@@ -125,6 +126,8 @@ class ProfileRun {
       this.#remarks.push(`the model runs at batch ${prepared.fixedBatch} only: ${prepared.fixedBatchReason}`);
     const random = randomNote(prepared.model);
     if (random !== undefined) this.#remarks.push(random);
+    const missing = missingCuts(prepared.layers);
+    if (missing !== undefined) this.#remarks.push(missing);
     for (const name of notTensors(prepared))
       ledger.warn(`output ${name} is not a tensor: it is neither measured nor served`);
     const checkpoints = new Checkpoints(options.onCheckpoint, () => this.#currentProfile(ledger));

@@ -1,6 +1,6 @@
 import type { Boundary, DataFile, ProfiledLayer, TensorSpec } from '../artifacts/index.js';
 import type { Device, NamedDevice, StartExecutor, Tensors } from '../execution/index.js';
-import type { OnnxModel, TensorType } from '../onnx/index.js';
+import type { Cut, OnnxModel, TensorType } from '../onnx/index.js';
 import type { PartitionMethod } from '../partition/index.js';
 import type { Source } from './source.js';
 
@@ -56,6 +56,8 @@ export interface PreparedModel {
   readonly tensors: ReadonlyMap<string, TensorFinding>;
   /** The tensors' types for extraction, with the batch axis open. */
   readonly types: ReadonlyMap<string, TensorType>;
+  /** What crosses after each layer but the last, whether the model can be cut there or not. */
+  readonly cuts: readonly Cut[];
   readonly layers: readonly ProfiledLayer[];
   /** Values of the model's inputs for one request (a whole run, where the batch is fixed). */
   readonly request: Tensors;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { unet } from '../../examples/models/index.js';
+import { bertExported, unet } from '../../examples/models/index.js';
 import { deployPlan, loadServer, partitionModelFile, serveBundle, solveSpec } from '../../src/api/index.js';
 import type { Bundle, PooledPlan, Profile } from '../../src/artifacts/index.js';
 import type { TensorData } from '../../src/execution/index.js';
@@ -17,44 +17,74 @@ const REQUESTS = 6;
  */
 const TOLERANCE = { exact: 1e-4, float16: 2e-2 };
 
+interface Subject {
+  readonly bytes: () => Uint8Array;
+  readonly dim: Readonly<Record<string, number>>;
+  /** One request's inputs. */
+  readonly inputs: (uniform: () => number) => Record<string, TensorData>;
+}
+
+const TOKENS = 12;
+const IMAGES: Subject = {
+  bytes: () => unet({ image: 32, widthMultiplier: 0.25 }),
+  dim: {},
+  inputs: (uniform) => ({
+    image: {
+      dtype: 'float32',
+      dims: [1, 3, 32, 32],
+      data: Float32Array.from({ length: 3 * 32 * 32 }, uniform),
+    },
+  }),
+};
+const TEXTS: Subject = {
+  bytes: () => bertExported({ vocab: 500 }),
+  dim: { sequence: TOKENS },
+  inputs: (uniform) => {
+    const integers = (most: number) => ({
+      dtype: 'int64',
+      dims: [1, TOKENS],
+      data: BigInt64Array.from({ length: TOKENS }, () => BigInt(Math.floor(uniform() * most))),
+    });
+    return { input_ids: integers(500), attention_mask: integers(2) };
+  },
+};
+
+const SUBJECTS = { unet: IMAGES, bert: TEXTS };
+
 let folder: string;
 const at = (file: string): string => join(folder, file);
-let session: InferenceSession;
-let inputs: Record<string, TensorData>[];
-let expected: Float32Array[];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inferplan-answers-'));
-  await writeFile(at('model.onnx'), unet({ image: 32, widthMultiplier: 0.25 }));
-  session = await InferenceSession.create(at('model.onnx'), { intraOpNumThreads: 1 });
-  const [name] = session.inputNames as [string];
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** requestsTo writes the model, and gives some requests with the model's own answers. */
+async function requestsTo(subject: Subject) {
+  await writeFile(at('model.onnx'), subject.bytes());
+  const session = await InferenceSession.create(at('model.onnx'), { intraOpNumThreads: 1 });
   const stream = streamOf(7, 'images');
-  inputs = Array.from({ length: REQUESTS }, () => ({
-    [name]: {
-      dtype: 'float32',
-      dims: [1, 3, 32, 32],
-      data: Float32Array.from({ length: 3 * 32 * 32 }, stream.uniform),
-    },
-  }));
-  expected = [];
+  const inputs = Array.from({ length: REQUESTS }, () => subject.inputs(stream.uniform));
+  const expected: Float32Array[] = [];
   for (const input of inputs) {
-    const { data, dims } = input[name] as TensorData;
-    const outputs = await session.run({ [name]: new Tensor('float32', data as Float32Array, dims) });
+    const feeds = Object.entries(input).map(([name, { dtype, data, dims }]) => [
+      name,
+      new Tensor(dtype as 'float32', data as Float32Array, dims),
+    ]);
+    const outputs = await session.run(Object.fromEntries(feeds));
     expected.push(Object.values(outputs)[0]!.data as Float32Array);
   }
-});
-afterAll(async () => {
   await session.release();
-  await rm(folder, { recursive: true, force: true });
-});
+  return { inputs, expected };
+}
 
 /**
  * cutPlan gives the model's blocks made-up latencies under which the best plan is known. The slow device is
  * good for the first block only, so the pipeline is cut after it.
  */
-async function cutPlan(boundary: 'exact' | 'float16'): Promise<PooledPlan> {
+async function cutPlan(boundary: 'exact' | 'float16', dim: Subject['dim']): Promise<PooledPlan> {
   await partitionModelFile(at('model.onnx'), {
-    ...{ devices: ['cpu:1'], blocks: 3, method: 'greedy', boundary, output: at('layers.json') },
+    ...{ devices: ['cpu:1'], blocks: 3, method: 'greedy', boundary, output: at('layers.json'), dim },
   });
   const profile = JSON.parse(await readFile(at('layers.json'), 'utf8')) as Profile;
   const table = (...us: number[]) => ({ 1: { 1: us, 2: us, 4: us } });
@@ -76,14 +106,31 @@ async function cutPlan(boundary: 'exact' | 'float16'): Promise<PooledPlan> {
 
 describe('a bundle cut into partitions', () => {
   it.each(
-    cases<readonly ('exact' | 'float16')[]>(['exact'], ['exact', 'float16']),
-  )("answers every request with the model's own outputs, batched, with boundary %s", async (boundary) => {
-    const plan = await cutPlan(boundary);
+    cases<(readonly ['exact' | 'float16', keyof typeof SUBJECTS])[]>(
+      [
+        ['exact', 'unet'],
+        ['exact', 'bert'],
+      ],
+      [
+        ['exact', 'unet'],
+        ['float16', 'unet'],
+        ['exact', 'bert'],
+        ['float16', 'bert'],
+      ],
+    ),
+  )("answers every request with the model's own outputs, batched, with boundary %s, of %s", async (boundary, name) => {
+    const subject = SUBJECTS[name];
+    const { inputs, expected } = await requestsTo(subject);
+    const plan = await cutPlan(boundary, subject.dim);
     expect(plan.models[0]?.pipelines.map(({ partitions }) => partitions.length)).toEqual([2]);
     await deployPlan(at('plan.json'), { output: at('bundle') });
     const manifest = JSON.parse(await readFile(at('bundle/manifest.json'), 'utf8')) as Bundle;
-    const sent = manifest.partitions[0]?.outputs.map(({ dtype }) => dtype);
+    const sent = manifest.partitions[0]?.outputs.flatMap(({ dtype }) =>
+      dtype.startsWith('float') ? [dtype] : [],
+    );
     expect(new Set(sent)).toEqual(new Set([boundary === 'exact' ? 'float32' : 'float16']));
+    const fed = manifest.partitions[1]?.inputs.map(({ name }) => name) ?? [];
+    if (name === 'bert') expect(fed).toContain('input_ids');
     const server = await serveBundle(at('bundle'), { port: 0 });
     let largestDifference = 0;
     try {

@@ -44,13 +44,13 @@ async function expectEveryCut(model: OnnxModel, feeds: Tensors = FEEDS): Promise
   const { types, cuts } = await validCuts(model, feeds);
   const outputs = model.graph.outputs.map((value) => value.name);
   const whole = await run(model.bytes, feeds, { level: 'disabled', outputs });
-  const positions = cuts.map((cut) => cut.position);
-  for (const cutAt of [...positions.map((position) => [position]), positions]) {
+  for (const cutAt of [...cuts.map((cut) => [cut]), cuts]) {
     const parts = await runChain(model, cutAt, feeds, { level: 'disabled', types, outputs });
+    const where = cutAt.map(({ position }) => position);
     for (const name of outputs)
-      expect(parts[name]!.data, `${name} cut at ${cutAt}`).toEqual(whole[name]!.data);
+      expect(parts[name]!.data, `${name} cut at ${where}`).toEqual(whole[name]!.data);
   }
-  return positions;
+  return cuts.map(({ position }) => position);
 }
 
 describe('readModel()', () => {
@@ -201,16 +201,20 @@ describe('cutsOf() and extractPartition()', () => {
     const initializers = [w.int64s('s', [1], [4]), w.int64s('i', [], [0])];
     const model = made({ nodes, initializers, values: [sequence] });
     const types = new Map([['a', F4]]);
-    const why = cutsOf(model).map((cut) => cutFault(model, cut, types));
+    const why = cutsOf(model).map((cut) => cutFault(model, cut, { types }));
     expect(why[0]).toMatch(/constant or its result is not used/);
     expect(why[1]).toBeUndefined();
-    expect(why[2]).toBe('"q" is a sequence, which cannot be sent');
+    expect(why[2]).toBe(
+      '"q", made by SequenceConstruct_2 and last used by SequenceAt_3, is a sequence, which cannot be sent',
+    );
     expect(why[3]).toBe('nothing is left to compute after it');
     const strings = new Map([['a', { dtype: 'string', dims: [1, 4] }]]);
-    expect(cutFault(model, cutsOf(model)[1]!, strings)).toMatch(
-      /"a" is string, which cannot be sent; float32/,
+    expect(cutFault(model, cutsOf(model)[1]!, { types: strings })).toMatch(
+      /"a", made by Add_1 and last used by Neg_4, is string, which cannot be sent; float32/,
     );
-    expect(cutFault(model, cutsOf(model)[1]!, new Map())).toBe('the type of "a" is not known');
+    expect(cutFault(model, cutsOf(model)[1]!, { types: new Map() })).toBe(
+      '"a", made by Add_1 and last used by Neg_4, is of a type that is not known',
+    );
   });
 
   it('extractPartition() names the fault of a range', () => {

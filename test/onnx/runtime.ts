@@ -1,9 +1,11 @@
 import * as ort from 'onnxruntime-node';
 import {
+  type Cut,
   cutFault,
   cutsOf,
   exposeTensors,
   extractPartition,
+  liveTensors,
   type OnnxModel,
   type TensorType,
 } from '../../src/onnx/index.js';
@@ -60,11 +62,24 @@ export async function measuredTypes(
   );
 }
 
-/** validCuts gives the model's valid cuts, with the types of all tensors that cross any cut. */
+/** validCuts gives the model's valid cuts by the bytes of all tensors that could cross one, and their types. */
 export async function validCuts(model: OnnxModel, feeds: Tensors) {
-  const cuts = cutsOf(model);
-  const types = await measuredTypes(model, [...new Set(cuts.flatMap((cut) => cut.tensors))], feeds);
-  return { types, cuts: cuts.filter((cut) => cutFault(model, cut, types) === undefined) };
+  const ends = new Set([...model.graph.inputs, ...model.graph.outputs].map(({ name }) => name));
+  const inner = liveTensors(model).filter((name) => !ends.has(name));
+  const outputs = cutsOf(model).flatMap(({ tensors }) => tensors);
+  const types = await measuredTypes(model, [...new Set([...inner, ...outputs])], feeds);
+  const cuts = cutsOf(model, bytesOf(types));
+  return { types, cuts: cuts.filter((cut) => cutFault(model, cut, { types }) === undefined) };
+}
+
+/** bytesOf gives the bytes of tensors by their types; it does not know those of other types than numbers. */
+export function bytesOf(types: ReadonlyMap<string, TensorType>): (name: string) => number | undefined {
+  return (name) => {
+    const { dtype = '', dims = [] } = types.get(name) ?? {};
+    const bits = dtype === 'bool' ? 8 : Number(/^(?:float|u?int)(\d+)$/.exec(dtype)?.[1] ?? Number.NaN);
+    const bytes = dims.reduce<number>((product, dim) => product * Number(dim), bits / 8);
+    return Number.isNaN(bytes) ? undefined : bytes;
+  };
 }
 
 /** spread picks at most `count` items evenly from a list, first and last included. */
@@ -73,10 +88,10 @@ export function spread<T>(items: readonly T[], count: number): T[] {
   return Array.from({ length: count }, (_, i) => items[Math.round((i * (items.length - 1)) / (count - 1))]!);
 }
 
-/** runChain runs the partitions between `positions` in turn, and hands on what each gives by graph-level name. */
+/** runChain runs the partitions between some cuts in turn, and hands on what each gives by graph-level name. */
 export async function runChain(
   model: OnnxModel,
-  positions: readonly number[],
+  cuts: readonly Cut[],
   feeds: Tensors,
   options: {
     level: Level;
@@ -86,10 +101,10 @@ export async function runChain(
   },
 ): Promise<Tensors> {
   const tensors: Tensors = { ...feeds };
-  const ends = [0, ...positions, model.graph.nodes.length];
+  const ends = [0, ...cuts.map(({ position }) => position), model.graph.nodes.length];
   for (const [index, to] of ends.slice(1).entries()) {
     const { boundary = 'exact', types } = options;
-    const part = extractPartition(model, { from: ends[index]!, to, types, boundary });
+    const part = extractPartition(model, { from: ends[index]!, to, types, boundary, cuts });
     const wanted = part.outputs.filter((name) => to < ends.at(-1)! || options.outputs.includes(name));
     Object.assign(tensors, await run(part.bytes, tensors, { level: options.level, outputs: wanted }));
   }

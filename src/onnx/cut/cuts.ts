@@ -1,60 +1,46 @@
 import type { OnnxModel, OnnxNode, TensorType, ValueType } from '../wire/index.js';
 import { quoted, travellingTypes, travels } from '../wire/index.js';
+import { crossingsOf, type SentBytes } from './crossing.js';
+import { usedBy } from './spans.js';
 
 /** Cut is the place after the `position`-th node, with the tensors that must be handed on there. */
 export interface Cut {
   readonly position: number;
-  /** The live tensors in the order they are made, graph inputs first. */
+  /** What crosses, in the order it is made, graph inputs first. */
   readonly tensors: readonly string[];
-}
-
-/** Span says where a tensor that is not constant is made and last needed, in places between nodes. */
-export interface Span {
-  /** The first cut it can cross: 0 for graph inputs, k + 1 for what node k makes. */
-  readonly made: number;
-  /** The last cut it must cross. */
-  readonly needed: number;
+  /** Those of them that cross only because the node before the cut made them: later partitions can repeat it. */
+  readonly repeated?: readonly string[];
 }
 
 /**
- * cutsOf lists every cut, one after each node but the last, with its live tensors. A tensor is live if it is a graph
- * input that is still needed, or if a node before the cut that is not constant made it and it is used later or is a
- * graph output. Use by a subgraph counts, and so does a residual edge. (The runtime carries a graph output to the end;
- * no later partition passes it through.) Tensors that only constants feed do not cross: constant nodes are repeated
- * in every partition that uses them. The cost is the number of nodes plus the sum of the cuts' sizes.
+ * cutsOf lists every cut, one after each node but the last, with what must be handed on there (`crossingsOf`). The
+ * runtime carries a graph output to the end; no later partition passes it through. What only constants feed does not
+ * cross: constant nodes are repeated in every partition that uses them, and so are nodes that depend on sizes alone or
+ * cheaply on graph inputs, where that takes fewer bytes.
+ *
+ * @param sentBytes the bytes of tensors as measured. Partitions are to be extracted with the cuts that were found with
+ *   the same bytes.
  */
-export function cutsOf(model: OnnxModel): Cut[] {
-  const last = model.graph.nodes.length - 1;
-  const crossing: string[][] = Array.from({ length: Math.max(0, last) }, () => []);
-  for (const [name, span] of spansOf(model)) {
-    for (let position = Math.max(1, span.made); position <= Math.min(last, span.needed); position++)
-      crossing[position - 1]?.push(name);
-  }
-  return crossing.map((tensors, index) => ({ position: index + 1, tensors }));
-}
-
-/** spansOf gives the spans of all needed tensors that are graph inputs or made by nodes that are not constant. */
-export function spansOf(model: OnnxModel): Map<string, Span> {
-  const { nodes, inputs, outputs } = model.graph;
-  const made = new Map(inputs.map((input) => [input.name, 0]));
-  const needed = new Map<string, number>();
-  nodes.forEach((node, index) => {
-    if (node.constant) return;
-    for (const name of usedBy(node)) needed.set(name, index);
-    for (const name of node.outputs) made.set(name, index + 1);
+export function cutsOf(model: OnnxModel, sentBytes?: SentBytes): Cut[] {
+  return crossingsOf(model, sentBytes).map(({ tensors, repeated }, index) => {
+    const cut = { position: index + 1, tensors };
+    return repeated.length === 0 ? cut : { ...cut, repeated };
   });
-  for (const { name } of outputs) needed.set(name, nodes.length);
-  return new Map(
-    [...made].flatMap(([name, at]) => {
-      const until = needed.get(name);
-      return until === undefined ? [] : [[name, { made: at, needed: until }] as const];
-    }),
-  );
 }
 
-/** usedBy lists the names a node reads: its inputs that are not left out, and what its subgraphs capture. */
-export function usedBy(node: OnnxNode): string[] {
-  return [...node.inputs, ...node.captures].filter((name) => name !== '');
+const cutsWithoutBytes = new WeakMap<OnnxModel, readonly Cut[]>();
+
+/** crossingAt gives what crosses at a position: as one of `cuts` says, else as chosen without bytes. */
+export function crossingAt(
+  model: OnnxModel,
+  position: number,
+  cuts: readonly Cut[] | undefined,
+): readonly string[] {
+  const given = cuts?.find((cut) => cut.position === position);
+  if (given !== undefined) return given.tensors;
+  const chosen = cutsWithoutBytes.get(model) ?? cutsOf(model);
+  cutsWithoutBytes.set(model, chosen);
+  return chosen[position - 1]?.tensors ?? [];
 }
 
 /** workingNodes says for each node whether the answer depends on it: constant nodes and unused ones do not count. */
@@ -80,39 +66,92 @@ function working(model: OnnxModel): readonly boolean[] {
   return now;
 }
 
+/** CrossingRules say which tensors can cross a cut. */
+interface CrossingRules {
+  /** Types of crossing tensors as measured; where one is missing, the file's own declaration counts. */
+  readonly types: ReadonlyMap<string, TensorType>;
+  /** Says why a tensor of a type that can be sent still cannot cross. */
+  readonly whyNot?: (tensor: string) => string | undefined;
+}
+
+/** The reason why a cut after a node that is not work of its own is not listed twice. */
+const SAME = 'so the cut is the same as an earlier one';
+
 /**
  * cutFault says why a cut is not valid; it gives undefined where the cut is valid. Between any two valid cuts, before
  * the first and after the last lies at least one node whose result is used beyond it. So every partition that they make
  * has work and outputs.
- *
- * @param types types of crossing tensors as measured; where one is missing, the file's own declaration counts
  */
 export function cutFault(
   model: OnnxModel,
   cut: Cut,
-  types: ReadonlyMap<string, TensorType>,
+  { types, whyNot = () => undefined }: CrossingRules,
 ): string | undefined {
   const works = working(model);
   if (!(Number.isInteger(cut.position) && cut.position >= 1 && cut.position < works.length))
     return `there is no cut ${cut.position}; cuts are 1 to ${works.length - 1}`;
   if (works[cut.position - 1] !== true)
-    return 'the node before it is constant or its result is not used, so the cut is the same as an earlier one';
+    return `the node before it is constant or its result is not used, ${SAME}`;
   if (!works.includes(true, cut.position)) return 'nothing is left to compute after it';
   if (cut.tensors.length === 0) return 'nothing crosses it';
-  const faults = cut.tensors.flatMap((name) => crossingFault(model, name, types) ?? []);
-  return faults.length === 0 ? undefined : faults.join('; ');
+  const faults = cut.tensors.flatMap((name) => {
+    const why = crossingFault(model, name, types) ?? whyNot(name);
+    return why === undefined ? [] : [{ name, why }];
+  });
+  if (faults.length === 0) return undefined;
+  if (faults.every(({ name }) => cut.repeated?.includes(name)))
+    return `the node before it is repeated where its result is needed, ${SAME}`;
+  return faults.map(({ name, why }) => `${quoted(name)}, ${wayOf(model, name)}, ${why}`).join('; ');
 }
 
+/**
+ * tensorFaults gives the reasons of `cutFault` one by one, each about a tensor that cannot cross. It gives none for a
+ * reason that means that no place to cut is missing: the cut is the same as another, or nothing is left to compute.
+ */
+export function tensorFaults(reason: string): string[] {
+  return reason.startsWith('"') ? reason.split(/; (?=")/) : [];
+}
+
+/** Users are the names of the nodes that make tensors and that use them last. */
+interface Users {
+  readonly makers: ReadonlyMap<string, string>;
+  readonly lastUsers: ReadonlyMap<string, string>;
+}
+
+const usersOf = new WeakMap<OnnxModel, Users>();
+
+function users(model: OnnxModel): Users {
+  const before = usersOf.get(model);
+  if (before !== undefined) return before;
+  const { nodes } = model.graph;
+  const now = {
+    makers: new Map(nodes.flatMap(({ name, outputs }) => outputs.map((output) => [output, name]))),
+    lastUsers: new Map(nodes.flatMap((node) => usedBy(node).map((used) => [used, node.name]))),
+  };
+  usersOf.set(model, now);
+  return now;
+}
+
+/** wayOf says where a tensor comes from and where it is last needed. */
+function wayOf(model: OnnxModel, name: string): string {
+  const { makers, lastUsers } = users(model);
+  const maker = makers.get(name);
+  const made = maker === undefined ? 'an input' : `made by ${maker}`;
+  if (model.graph.outputs.some((output) => output.name === name)) return `${made} and an output`;
+  const user = lastUsers.get(name);
+  return user === undefined ? made : `${made} and last used by ${user}`;
+}
+
+/** crossingFault says why a tensor's type does not let it cross. */
 function crossingFault(
   model: OnnxModel,
   name: string,
   types: ReadonlyMap<string, TensorType>,
 ): string | undefined {
   const type = typeOf(model, name, types);
-  if (type === undefined) return `the type of ${quoted(name)} is not known`;
-  if (type.kind !== 'tensor') return `${quoted(name)} is ${article(type.kind)}, which cannot be sent`;
-  if (!travels(type.dtype))
-    return `${quoted(name)} is ${type.dtype}, which cannot be sent; ${travellingTypes()} can`;
+  if (type === undefined) return 'is of a type that is not known';
+  if (type.kind !== 'tensor') return `is ${article(type.kind)}, which cannot be sent`;
+  if (!travels(type.dtype)) return `is ${type.dtype}, which cannot be sent; ${travellingTypes()} can`;
   return undefined;
 }
 

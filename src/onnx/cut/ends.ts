@@ -1,9 +1,10 @@
 import type { Boundary } from '../../artifacts/index.js';
 import type { OnnxModel, TensorType } from '../wire/index.js';
 import { valueInfoBytes } from '../wire/index.js';
-import { typeOf, usedBy } from './cuts.js';
+import { typeOf } from './cuts.js';
 import { castFromHalf, castToHalf, halfName } from './half.js';
 import { namesOf, type PartitionParts, usedFunctions } from './part.js';
+import { usedBy } from './spans.js';
 
 /** EndOptions decide how a partition's ends look. */
 interface EndOptions {

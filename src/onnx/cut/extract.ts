@@ -16,7 +16,7 @@ import {
   rawField,
   textField,
 } from '../wire/index.js';
-import { typeOf } from './cuts.js';
+import { type Cut, typeOf } from './cuts.js';
 import { type Ends, endsOf } from './ends.js';
 import { namesOf, type PartitionParts, partitionParts, usedFunctions } from './part.js';
 
@@ -27,6 +27,8 @@ export interface ExtractOptions {
   /** The types of the tensors that cross, as measured; the file's own declarations fill in. */
   readonly types: ReadonlyMap<string, TensorType>;
   readonly boundary?: Boundary;
+  /** What crosses at the two ends, as `cutsOf` chose it with measured bytes; by default as it chooses without. */
+  readonly cuts?: readonly Cut[] | undefined;
   /** The extracted graph's name; the model's own by default. */
   readonly graphName?: string;
   /** The file that the partition's external tensors name; by default they name the model's own files. */
@@ -43,11 +45,11 @@ export interface Extracted {
 }
 
 /**
- * extractPartition makes a valid model of nodes [from, to), with the constant nodes, initializers and local functions
- * that they use. Nodes, tensors and functions are the file's own bytes, and unknown fields are kept.
+ * extractPartition makes a valid model of nodes [from, to), with the constant nodes, repeated nodes (`crossingsOf`),
+ * initializers and local functions that they use. Nodes, tensors and functions are the file's own bytes, and unknown fields are kept.
  *
  * Its inputs are the tensors that it uses and does not make; it never passes one through. Its outputs are the tensors
- * it makes that are used after it or are graph outputs. A graph output that is constant comes from the last partition,
+ * it makes that cross the cut after it or are graph outputs. A graph output that is constant comes from the last partition,
  * and one that is a graph input comes from the request itself. [0, n) is the whole model: everything in it stays, in
  * topological order.
  *
@@ -63,7 +65,7 @@ export interface Extracted {
  */
 export function extractPartition(model: OnnxModel, options: ExtractOptions): Extracted {
   const { from, to } = options;
-  const part = partitionParts(model, from, to);
+  const part = partitionParts(model, options);
   const faults = partFaults(model, part, options);
   if (faults.length > 0) throw new InputError(`extract nodes [${from}, ${to}) of ${model.name}`, faults);
   const external = new ExternalPlan(options.dataFile);

@@ -2,9 +2,12 @@
  * This folder finds where a graph can be cut (`cuts.ts`) and writes the partition between two cuts as an ONNX file made
  * of copied bytes (`extract.ts`).
  */
-export { type Cut, cutFault, cutsOf } from './cuts.js';
+
+export type { SentBytes } from './crossing.js';
+export { type Cut, cutFault, cutsOf, tensorFaults } from './cuts.js';
 export { mayBranch } from './ends.js';
 export { type Extracted, type ExtractOptions, extractPartition, withGraph } from './extract.js';
 export { type LargestCut, largestCut, peakBytes } from './live.js';
 export { type Pick, type Probe, type Probed, probeTensors } from './probes.js';
 export { exposeTensors, nameNodes } from './rewrite.js';
+export { liveTensors } from './spans.js';

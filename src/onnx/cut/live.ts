@@ -1,12 +1,13 @@
 import type { OnnxModel } from '../wire/index.js';
-import { cutsOf, spansOf, usedBy } from './cuts.js';
+import { type PartRange, partitionParts } from './part.js';
+import { liveAt, usedBy } from './spans.js';
 
-/** LargestCut is the place where most bytes cross from one node to those after it. */
+/** LargestCut is the place where most bytes live between one node and those after it. */
 export interface LargestCut {
   readonly bytes: number;
   /** The name of the node before the cut. */
   readonly node: string;
-  /** The tensors that cross, the largest first. */
+  /** The tensors that live there, the largest first. */
   readonly tensors: readonly string[];
 }
 
@@ -14,17 +15,17 @@ export interface LargestCut {
 const SAME_MEMORY = new Set(['Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', 'Identity', 'Dropout']);
 
 /**
- * largestCut finds the cut where most bytes cross. All of them are needed later, so any run of the model holds them at
+ * largestCut finds the place where most bytes live. All of them are needed later, so any run of the model holds them at
  * once. Tensors that may share memory count once. It is undefined for a model of fewer than two nodes.
  */
 export function largestCut(model: OnnxModel, bytesOf: (tensor: string) => number): LargestCut | undefined {
   const memoryOf = sharedMemory(model);
   let largest: LargestCut | undefined;
-  for (const { position, tensors } of cutsOf(model)) {
+  for (const [index, tensors] of liveAt(model).entries()) {
     const pieces = new Map(tensors.map((name) => [memoryOf.get(name) ?? name, bytesOf(name)]));
     const bytes = sum(pieces.values());
     if (largest !== undefined && bytes <= largest.bytes) continue;
-    largest = { bytes, node: model.graph.nodes[position - 1]!.name, tensors };
+    largest = { bytes, node: model.graph.nodes[index]!.name, tensors };
   }
   if (largest === undefined) return undefined;
   return { ...largest, tensors: largest.tensors.toSorted((a, b) => bytesOf(b) - bytesOf(a)) };
@@ -41,26 +42,26 @@ function sharedMemory(model: OnnxModel): Map<string, string> {
 }
 
 /**
- * peakBytes gives the most bytes of tensors that nodes [from, to) hold at once when they run by themselves in order. At
- * each node these are what it reads and makes, what was made before and is used later, and the inputs of all nodes.
- * Tensors that only pass by do not count.
+ * peakBytes gives the most bytes of tensors that the partition of nodes [from, to) holds at once when it runs by itself
+ * in order. At each node these are what it reads and makes, what was made before and is used later, and the inputs of
+ * all nodes. Nodes that the partition repeats count as its own. Tensors that only pass by do not count.
  */
-export function peakBytes(
-  model: OnnxModel,
-  { from, to }: { readonly from: number; readonly to: number },
-  bytesOf: (tensor: string) => number,
-): number {
-  const used = new Set(model.graph.nodes.slice(from, to).flatMap(usedBy));
+export function peakBytes(model: OnnxModel, range: PartRange, bytesOf: (tensor: string) => number): number {
+  const part = partitionParts(model, range);
+  const nodes = part.nodes.filter((node) => !node.constant);
+  const used = new Set([...nodes.flatMap(usedBy), ...part.outputs]);
+  const lastUse = new Map<string, number>();
+  for (const [at, node] of nodes.entries()) for (const name of usedBy(node)) lastUse.set(name, at);
+  for (const name of [...part.inputs, ...part.outputs]) lastUse.set(name, nodes.length - 1);
   /** By node, the bytes that are held from it on, less those that the node before used last. */
-  const changes = new Float64Array(to - from + 1);
-  for (const [name, { made, needed }] of spansOf(model)) {
-    const maker = made - 1;
-    const given = maker < from && used.has(name);
-    if (!given && (maker < from || maker >= to)) continue;
-    changes[given ? 0 : maker - from]! += bytesOf(name);
-    const last = given || needed >= to ? to - 1 : needed;
-    changes[last - from + 1]! -= bytesOf(name);
-  }
+  const changes = new Float64Array(nodes.length + 1);
+  const hold = (name: string, at: number) => {
+    if (!used.has(name)) return;
+    changes[at]! += bytesOf(name);
+    changes[lastUse.get(name)! + 1]! -= bytesOf(name);
+  };
+  for (const name of part.inputs) hold(name, 0);
+  for (const [at, node] of nodes.entries()) for (const name of node.outputs) hold(name, at);
   let most = 0;
   let now = 0;
   for (const change of changes) {

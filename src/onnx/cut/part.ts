@@ -1,6 +1,16 @@
 import { callKey } from '../read/index.js';
 import type { OnnxModel, OnnxNode } from '../wire/index.js';
-import { usedBy } from './cuts.js';
+import { type Cut, crossingAt } from './cuts.js';
+import { repeatsOf } from './repeat.js';
+import { spansOf, usedBy } from './spans.js';
+
+/** PartRange says which nodes make a partition: [from, to) in topological order. */
+export interface PartRange {
+  readonly from: number;
+  readonly to: number;
+  /** What crosses at its two ends, by the cuts' positions; by default what `cutsOf` chooses without bytes. */
+  readonly cuts?: readonly Cut[] | undefined;
+}
 
 /** PartitionParts are a partition's nodes and the tensors at its ends, by the model's names. */
 export interface PartitionParts {
@@ -14,33 +24,34 @@ export interface PartitionParts {
 
 /**
  * partitionParts finds what nodes [from, to) need to stand alone, and what they give to later nodes or to the caller.
- * It does not check that the range exists.
+ * Its nodes are these, and all earlier ones whose outputs it needs and does not get: constant nodes and nodes that are
+ * repeated. It does not check that the range exists.
  */
-export function partitionParts(model: OnnxModel, from: number, to: number): PartitionParts {
+export function partitionParts(model: OnnxModel, range: PartRange): PartitionParts {
   const { nodes, inputs, outputs } = model.graph;
+  const { from, to } = range;
   const last = to === nodes.length;
   if (from === 0 && last) {
     const names = new Set<string>();
     return { whole: true, nodes, inputs: namesOf(inputs), outputs: namesOf(outputs), names };
   }
-  const ours = (node: OnnxNode, index: number) => !node.constant && index >= from && index < to;
-  const working = nodes.filter(ours);
-  const chosen = withConstants(model, working, last ? namesOf(outputs) : []);
-  const made = new Set(working.flatMap((node) => node.outputs));
-  const usedLater = new Set(nodes.slice(to).flatMap(usedBy));
-  for (const name of namesOf(outputs)) usedLater.add(name);
-  const used = new Set(working.flatMap(usedBy));
-  const given = namesOf(inputs).filter((name) => used.has(name));
-  const before = nodes
-    .filter((node, index) => !node.constant && index < from)
-    .flatMap((node) => node.outputs);
-  const constantOutputs = last ? namesOf(outputs).filter((name) => isConstant(model, name)) : [];
+  const given = new Set(from === 0 ? namesOf(inputs) : crossingAt(model, from, range.cuts));
+  const sent = last ? namesOf(outputs) : crossingAt(model, to, range.cuts);
+  const isInput = new Set(namesOf(inputs));
+  const wanted = new Set(sent.filter((name) => !given.has(name) && !isInput.has(name)));
+  const chosen = withRepeated(model, { from, to, given, wanted });
+  const made = new Set(chosen.flatMap((node) => node.outputs));
+  const used = new Set(chosen.flatMap(usedBy));
+  const isTaken = (name: string) => used.has(name) && !made.has(name);
+  const before = nodes.slice(0, from).flatMap((node) => (node.constant ? [] : node.outputs));
+  const constantOutputs = [...wanted].filter((name) => isConstant(model, name));
+  const computed = chosen.flatMap((node) => (node.constant ? [] : node.outputs));
   return {
     whole: false,
     nodes: chosen,
-    inputs: [...given, ...before.filter((name) => used.has(name))],
-    outputs: [...[...made].filter((name) => usedLater.has(name)), ...constantOutputs],
-    names: new Set([...chosen.flatMap((node) => [...usedBy(node), ...node.outputs]), ...constantOutputs]),
+    inputs: [...namesOf(inputs).filter(isTaken), ...before.filter(isTaken)],
+    outputs: [...computed.filter((name) => wanted.has(name)), ...constantOutputs],
+    names: new Set([...used, ...made, ...constantOutputs].filter((name) => name !== '')),
   };
 }
 
@@ -53,21 +64,32 @@ function isConstant(model: OnnxModel, name: string): boolean {
   if (model.graph.initializers.has(name)) return true;
   return model.graph.nodes.some((node) => node.constant && node.outputs.includes(name));
 }
+/** Ends are where a partition begins and ends, what it is given, and what it must make. */
+interface Ends {
+  readonly from: number;
+  readonly to: number;
+  readonly given: ReadonlySet<string>;
+  readonly wanted: ReadonlySet<string>;
+}
 
-/** withConstants gives the working nodes and every constant node that they or `outputs` need, in topological order. */
-function withConstants(
-  model: OnnxModel,
-  working: readonly OnnxNode[],
-  outputs: readonly string[],
-): OnnxNode[] {
-  const chosen = new Set(working);
-  const wanted = new Set([...working.flatMap(usedBy), ...outputs]);
-  for (const node of model.graph.nodes.toReversed()) {
-    if (!node.constant || !node.outputs.some((name) => wanted.has(name))) continue;
-    chosen.add(node);
-    for (const name of usedBy(node)) wanted.add(name);
+/**
+ * withRepeated gives, in topological order, the nodes that make what is wanted from what is given. Nodes of the range
+ * that nothing uses are among them.
+ */
+function withRepeated(model: OnnxModel, { from, to, given, wanted }: Ends): OnnxNode[] {
+  const { sizes, inputs } = repeatsOf(model);
+  const live = spansOf(model);
+  const needed = new Set(wanted);
+  const chosen: OnnxNode[] = [];
+  for (const [index, node] of [...model.graph.nodes.entries()].slice(0, to).reverse()) {
+    const isOurs = index >= from && !node.constant;
+    const isUnused = isOurs && !node.outputs.some((name) => live.has(name));
+    const canBeHere = isOurs || node.constant || sizes.has(node) || inputs.has(node);
+    if (!isUnused && !(canBeHere && node.outputs.some((name) => needed.has(name)))) continue;
+    chosen.push(node);
+    for (const name of usedBy(node)) if (!given.has(name)) needed.add(name);
   }
-  return model.graph.nodes.filter((node) => chosen.has(node));
+  return chosen.reverse();
 }
 
 /**

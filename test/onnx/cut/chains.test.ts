@@ -61,7 +61,7 @@ async function expectChains(
 ): Promise<void> {
   const outputs = tensorOutputs(model);
   const { types, cuts } = await validCuts(model, feeds);
-  const positions = spread(cuts, CUTS).map((cut) => cut.position);
+  const positions = spread(cuts, CUTS);
   expect(positions.length).toBeGreaterThanOrEqual(leastCuts);
 
   const exact = { level: 'disabled', types, outputs } as const;
@@ -78,7 +78,7 @@ async function expectChains(
 async function expectLittleChange(model: OnnxModel, feeds: Tensors): Promise<void> {
   const outputs = tensorOutputs(model);
   const { types, cuts } = await validCuts(model, feeds);
-  const positions = spread(cuts, 5).map((cut) => cut.position);
+  const positions = spread(cuts, 5);
   const options = { level: 'all', types, outputs, boundary: 'float16' } as const;
   const halved = await runChain(model, positions, feeds, options);
   const whole = await run(model.bytes, feeds, { level: 'all', outputs });
@@ -117,7 +117,7 @@ describe('partitions of generated models, chained', () => {
     const { model, feeds } = madeModel('convChain');
     const { types, cuts } = await validCuts(model, feeds);
     const { position, tensors } = cuts[5]!;
-    const options = { types, boundary: 'float16' } as const;
+    const options = { types, boundary: 'float16', cuts } as const;
     const first = extractPartition(model, { from: 0, to: position, ...options });
     const second = extractPartition(model, { from: position, to: model.graph.nodes.length, ...options });
     expect(first.outputs).toEqual(tensors.map((tensor) => `${tensor}/float16`));
@@ -164,7 +164,7 @@ describe('partitions of the shared models, chained', () => {
     const ramp = Float32Array.from({ length: size }, (_, i) => i / size);
     const feeds = { [input.name]: new ort.Tensor('float32', ramp, [1, 3, 224, 224]) };
     const { types, cuts } = await validCuts(model, feeds);
-    const positions = [0.2, 0.5, 0.8].map((at) => cuts[Math.floor(at * cuts.length)]!.position);
+    const positions = [0.2, 0.5, 0.8].map((at) => cuts[Math.floor(at * cuts.length)]!);
     const [output] = tensorOutputs(model) as [string];
     const chained = await runChain(model, positions, feeds, { level: 'all', types, outputs: [output] });
     const published = onnxProto.onnx.TensorProto.decode(sharedBytes(`light_${short}_output_0.pb`));

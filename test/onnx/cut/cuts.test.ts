@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type Cut, cutFault, cutsOf, readModel, type TensorType } from '../../../src/onnx/index.js';
+import {
+  type Cut,
+  cutFault,
+  cutsOf,
+  readModel,
+  type TensorType,
+  tensorFaults,
+} from '../../../src/onnx/index.js';
 import * as w from '../writer.js';
 
 const F4: TensorType = { dtype: 'float32', dims: [4] };
@@ -45,14 +52,14 @@ describe('cutsOf()', () => {
 
 describe('cutFault()', () => {
   it('knows the existing cuts by number', () => {
-    const why = (position: number) => cutFault(line, { position, tensors: ['a'] }, known);
+    const why = (position: number) => cutFault(line, { position, tensors: ['a'] }, { types: known });
     for (const position of [0, -1, 3, 4, 1.5, Number.NaN])
       expect(why(position)).toBe(`there is no cut ${position}; cuts are 1 to 2`);
     for (const position of [1, 2]) expect(why(position)).toBeUndefined();
   });
 
   it('refuses a cut that no tensor crosses', () => {
-    expect(cutFault(line, { position: 1, tensors: [] }, known)).toBe('nothing crosses it');
+    expect(cutFault(line, { position: 1, tensors: [] }, { types: known })).toBe('nothing crosses it');
   });
 
   it('refuses a cut after work that no output needs, even if an output is made after it', () => {
@@ -64,7 +71,9 @@ describe('cutFault()', () => {
         w.node('Exp', ['a'], ['y']),
       ],
     });
-    const why = cutsOf(model).map((cut) => cutFault(model, cut, new Map([...known, ['left', F4]])));
+    const why = cutsOf(model).map((cut) =>
+      cutFault(model, cut, { types: new Map([...known, ['left', F4]]) }),
+    );
     expect(why.map((fault) => fault?.slice(0, 31))).toEqual([
       undefined,
       'the node before it is constant ',
@@ -80,7 +89,7 @@ describe('cutFault()', () => {
         w.node('Neg', ['a'], ['over']),
       ],
     });
-    expect(cutsOf(model).map((cut) => cutFault(model, cut, known))).toEqual([
+    expect(cutsOf(model).map((cut) => cutFault(model, cut, { types: known }))).toEqual([
       undefined,
       'nothing is left to compute after it',
     ]);
@@ -92,13 +101,13 @@ describe('cutFault()', () => {
       values: [ofKind('a', 4), ofKind('b', 5), ofKind('c', 7), ofKind('d', 8), ofKind('e', 9)],
     });
     const cut = cutsOf(model)[0] as Cut;
-    expect(cutFault(model, cut, new Map())?.split('; ')).toEqual([
-      '"a" is a sequence, which cannot be sent',
-      '"b" is a map, which cannot be sent',
-      '"c" is an opaque, which cannot be sent',
-      '"d" is a sparse, which cannot be sent',
-      '"e" is an optional, which cannot be sent',
-      'the type of "f" is not known',
+    expect(tensorFaults(cutFault(model, cut, { types: new Map() })!)).toEqual([
+      '"a", made by Op_0 and last used by Op_1, is a sequence, which cannot be sent',
+      '"b", made by Op_0 and last used by Op_1, is a map, which cannot be sent',
+      '"c", made by Op_0 and last used by Op_1, is an opaque, which cannot be sent',
+      '"d", made by Op_0 and last used by Op_1, is a sparse, which cannot be sent',
+      '"e", made by Op_0 and last used by Op_1, is an optional, which cannot be sent',
+      '"f", made by Op_0 and last used by Op_1, is of a type that is not known',
     ]);
   });
 
@@ -110,17 +119,19 @@ describe('cutFault()', () => {
         inputs: [x, w.value('z', string, [1])],
         ...parts,
       });
-      return cutFault(model, cutsOf(model)[0] as Cut, types);
+      return cutFault(model, cutsOf(model)[0] as Cut, { types });
     };
     const strings = ', which cannot be sent; ';
-    const ofZ = `"z" is string${strings}`;
+    const ofZ = `"z", an input and last used by Op_1, is string${strings}`;
     expect(why({}, known)).toContain(ofZ);
     expect(why({}, new Map([...known, ['z', F4]]))).toBeUndefined();
     const z = new Map([['z', F4]]);
-    expect(why({}, z)).toBe('the type of "a" is not known');
+    expect(why({}, z)).toBe('"a", made by Op_0 and last used by Op_1, is of a type that is not known');
     expect(why({ values: [w.value('a', w.FLOAT, [4])] }, z)).toBeUndefined();
-    expect(why({ values: [w.value('a', string, [4])] }, z)).toContain(`"a" is string${strings}`);
+    expect(why({ values: [w.value('a', string, [4])] }, z)).toContain(`by Op_1, is string${strings}`);
     expect(why({ outputs: [y, w.value('a', w.INT64, [4])] }, z)).toBeUndefined();
-    expect(why({ outputs: [y, w.value('a', string, [4])] }, z)).toContain(`"a" is string${strings}`);
+    expect(why({ outputs: [y, w.value('a', string, [4])] }, z)).toContain(
+      `"a", made by Op_0 and an output, is string${strings}`,
+    );
   });
 });

@@ -41,7 +41,7 @@ describe('random graphs', () => {
       const graph = randomGraph(next);
       const model = written(graph);
       const types = new Map(graph.steps.map((step) => [step.to, TYPE]));
-      const cuts = cutsOf(model).filter((cut) => cutFault(model, cut, types) === undefined);
+      const cuts = cutsOf(model).filter((cut) => cutFault(model, cut, { types }) === undefined);
       const ends = [0, ...cuts.map((cut) => cut.position), graph.steps.length];
       const from = Math.floor(next() * (ends.length - 1));
       const to = from + 1 + Math.floor(next() * (ends.length - 1 - from));

@@ -31,8 +31,8 @@ describe('random graphs', () => {
       const graph = randomGraph(next);
       const model = written(graph);
       const types = new Map(graph.steps.map((step) => [step.to, TYPE]));
-      const cuts = cutsOf(model).filter((cut) => cutFault(model, cut, types) === undefined);
-      const positions = cuts.filter(() => next() < 0.6).map((cut) => cut.position);
+      const cuts = cutsOf(model).filter((cut) => cutFault(model, cut, { types }) === undefined);
+      const positions = cuts.filter(() => next() < 0.6);
       const feeds = new Map(graph.inputs.map((name, i) => [name, [i + 1, -2 * i - 3]]));
       const tensors: Tensors = Object.fromEntries(
         [...feeds].map(([name, list]) => [name, new ort.Tensor('float32', Float32Array.from(list), [2])]),

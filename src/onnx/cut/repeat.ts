@@ -1,0 +1,121 @@
+import { callKey } from '../read/index.js';
+import type { OnnxModel, OnnxNode } from '../wire/index.js';
+import { usedBy } from './spans.js';
+
+/** Repeats are the nodes that may be computed again in each partition that needs their outputs, by what feeds them. */
+export interface Repeats {
+  /** Nodes that depend on nothing but the shapes of tensors, and constants. */
+  readonly sizes: ReadonlySet<OnnxNode>;
+  /** Nodes that depend on graph inputs (and perhaps on shapes and constants), and not on sizes alone. */
+  readonly inputs: ReadonlySet<OnnxNode>;
+}
+
+/**
+ * These operators are so cheap that they may be repeated: they move, compare and combine elements, each once. All of
+ * them give the same for the same inputs.
+ */
+const CHEAP_OPS = new Set(
+  [
+    'Shape Size Identity Cast CastLike Constant ConstantOfShape Range EyeLike',
+    'Reshape Flatten Squeeze Unsqueeze Expand Tile Transpose Concat Split Slice Pad Trilu OneHot',
+    'Gather GatherElements GatherND ScatterElements ScatterND NonZero CumSum Where Compress',
+    'Add Sub Mul Div Mod Pow Neg Abs Sign Sqrt Reciprocal Exp Log Sin Cos Floor Ceil Round Min Max Sum Clip',
+    'And Or Not Xor Equal Greater GreaterOrEqual Less LessOrEqual BitShift',
+    'BitwiseAnd BitwiseOr BitwiseNot BitwiseXor IsNaN IsInf',
+    'ReduceMax ReduceMin ReduceProd ReduceSum ArgMax ArgMin',
+    'SequenceConstruct SequenceEmpty SequenceInsert SequenceErase SequenceAt SequenceLength',
+    'ConcatFromSequence SplitToSequence If Optional OptionalGetElement OptionalHasElement',
+  ].flatMap((line) => line.split(' ')),
+);
+/** Their outputs depend on the shape of their input only. */
+const SIZE_OPS = new Set(['Shape', 'Size']);
+/** A node that uses larger constants is not repeated, because each partition would hold a copy of them. */
+const MOST_CONSTANT_BYTES = 4 * 2 ** 20;
+/** A value made from graph inputs by more nodes than this is not repeated, because that would take time. */
+const MOST_REPEATED_NODES = 32;
+/**
+ * A value made from graph inputs is repeated where it is needed over at least this share of all nodes, as masks are, and
+ * over at least this many.
+ */
+const LEAST_SHARE = 1 / 4;
+const LEAST_NODES = 16;
+
+/**
+ * repeatsOf finds the nodes that may be repeated. They are cheap, they make no graph output, and only constants, shapes,
+ * graph inputs and other such nodes feed them. Those fed by graph inputs are needed far behind them.
+ */
+export function repeatsOf(model: OnnxModel): Repeats {
+  const { graph } = model;
+  const outputs = new Set(graph.outputs.map(({ name }) => name));
+  const isCheap = cheapness(model);
+  const constants = new Set(graph.initializers.keys());
+  /** By tensor, the number of nodes that make it from graph inputs, those that depend on sizes alone not counted. */
+  const steps = new Map(graph.inputs.map(({ name }) => [name, 0]));
+  const ofSizes = new Set<string>();
+  const repeats = { sizes: new Set<OnnxNode>(), inputs: new Set<OnnxNode>() };
+  for (const node of graph.nodes) {
+    if (node.constant) {
+      for (const name of node.outputs) constants.add(name);
+      continue;
+    }
+    if (node.outputs.some((name) => outputs.has(name)) || !isCheap(node)) continue;
+    const fedBy = usedBy(node).filter((name) => !constants.has(name));
+    if (isSize(node) || fedBy.every((name) => ofSizes.has(name))) {
+      repeats.sizes.add(node);
+      for (const name of node.outputs) ofSizes.add(name);
+      continue;
+    }
+    const count = fedBy.reduce(
+      (sum, name) => sum + (ofSizes.has(name) ? 0 : (steps.get(name) ?? Infinity)),
+      1,
+    );
+    if (count > MOST_REPEATED_NODES) continue;
+    repeats.inputs.add(node);
+    for (const name of node.outputs) steps.set(name, count);
+  }
+  return { sizes: repeats.sizes, inputs: neededFar(model, repeats.inputs, repeats.sizes) };
+}
+
+/** neededFar keeps the nodes whose outputs, or what is made of them again, are used far behind them. */
+function neededFar(
+  { graph: { nodes } }: OnnxModel,
+  candidates: ReadonlySet<OnnxNode>,
+  sizes: ReadonlySet<OnnxNode>,
+): Set<OnnxNode> {
+  const lastUse = new Map<string, number>();
+  const far = new Set<OnnxNode>();
+  const least = Math.max(LEAST_NODES, nodes.length * LEAST_SHARE);
+  for (const [index, node] of [...nodes.entries()].reverse()) {
+    const needed = Math.max(index, ...node.outputs.map((name) => lastUse.get(name) ?? index));
+    if (candidates.has(node) && needed - index >= least) far.add(node);
+    const use = far.has(node) || sizes.has(node) ? needed : index;
+    for (const name of usedBy(node)) lastUse.set(name, Math.max(lastUse.get(name) ?? 0, use));
+  }
+  return far;
+}
+
+function isSize({ domain, op }: OnnxNode): boolean {
+  return domain === '' && SIZE_OPS.has(op);
+}
+
+/** cheapness tells cheap nodes: all that they call is cheap, and so are the constants that they use. */
+function cheapness(model: OnnxModel): (node: OnnxNode) => boolean {
+  const { initializers } = model.graph;
+  const local = new Map(model.functions.map((f) => [callKey(f.domain, f.name, f.overload), f]));
+  const known = new Map<string, boolean>();
+  const isCheapCall = (call: string): boolean => {
+    const before = known.get(call);
+    if (before !== undefined) return before;
+    // The answer is set before the calls are visited, so that functions that call one another come to an end.
+    known.set(call, false);
+    const body = local.get(call);
+    const [domain = '', op = ''] = call.split('\0');
+    known.set(call, body === undefined ? domain === '' && CHEAP_OPS.has(op) : body.calls.every(isCheapCall));
+    return known.get(call) === true;
+  };
+  return (node) => {
+    if (!node.calls.every(isCheapCall)) return false;
+    const bytes = usedBy(node).reduce((sum, name) => sum + (initializers.get(name)?.byteLength ?? 0), 0);
+    return bytes <= MOST_CONSTANT_BYTES;
+  };
+}
