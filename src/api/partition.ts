@@ -155,7 +155,7 @@ function ofProfile({ value: profile, path }: Loaded<'profile'>, prepared: Prepar
 
 async function measuredNow(prepared: PreparedModel, options: PartitionModelOptions): Promise<Profile> {
   const { parseDevice } = await import('../execution/index.js');
-  const { timeLayersByClass } = await import('../profiler/index.js');
+  const { boundFields, timeLayersByClass } = await import('../profiler/index.js');
   const { emittedHead } = await import('../artifacts/index.js');
   const devices = options.devices.map(parseDevice);
   options.onProgress?.({ doing: 'measuring layers' });
@@ -167,8 +167,7 @@ async function measuredNow(prepared: PreparedModel, options: PartitionModelOptio
       name: prepared.name,
       inputs: [...prepared.inputs],
       outputs: [...prepared.outputs],
-      ...(Object.keys(prepared.dims).length > 0 ? { dims: { ...prepared.dims } } : {}),
-      ...(prepared.fixedBatch === undefined ? {} : { fixedBatch: prepared.fixedBatch }),
+      ...boundFields(prepared),
     },
     blocks: [],
     devices: Object.fromEntries(

@@ -35,6 +35,13 @@ export interface ProfiledModel {
   dims?: Record<string, number>;
   /** The only batch size that the graph runs at, where it could not be made symbolic. */
   fixedBatch?: number;
+  /** Shapes of inner tensors at the file's batch, as measured, without which it could not be made symbolic. */
+  measuredShapes?: Record<string, number[]>;
+  /**
+   * How far the rows of a batch may be from those of a request alone, over the largest magnitude of a tensor; absent
+   * where only rounding was allowed.
+   */
+  batchTolerance?: number;
 }
 
 export interface ProfiledLayer {

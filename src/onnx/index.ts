@@ -12,6 +12,7 @@ export {
   batchDim,
   bindDims,
   freeDims,
+  type MeasuredShapes,
   makeBatchSymbolic,
   type SymbolicBatch,
   zeroDims,

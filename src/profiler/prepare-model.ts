@@ -8,22 +8,13 @@ import {
   sha256Of,
   type TensorSpec,
 } from '../artifacts/index.js';
-import {
-  ExecutionError,
-  firstLine,
-  MemoryGuard,
-  OutOfMemoryError,
-  startExecutor,
-  type TensorInfo,
-  type Tensors,
-} from '../execution/index.js';
-import { cutsOf, externalLocations, type OnnxModel, type TensorType, zeroDims } from '../onnx/index.js';
+import { ExecutionError, firstLine, MemoryGuard, OutOfMemoryError } from '../execution/index.js';
+import { externalLocations, type TensorType, zeroDims } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
-import { findTensors, type Trial } from './find-tensors.js';
+import { bindForBatches, type Found, findUnbatched, tryBatching } from './find-batch.js';
 import { layersOf } from './layers.js';
-import { inferredBytes, memoryError, memoryShortage } from './memory-need.js';
-import { inputBatching, requestFor, stackRequests } from './requests.js';
-import { dataFilesOf, gathered, type Source, withScratch, writeData } from './source.js';
+import { memoryError } from './memory-need.js';
+import { dataFilesOf } from './source.js';
 import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
 
 /**
@@ -48,6 +39,7 @@ export async function prepareModel(path: string, options: PrepareOptions): Promi
     bytes,
     dims,
     fill: options.fill ?? {},
+    batchTolerance: options.batchTolerance,
     boundary: options.boundary ?? 'exact',
   } as const;
   const found = await findAll(bytes, { name: path, dims }, options);
@@ -66,99 +58,15 @@ async function findAll(
   const memory = new MemoryGuard({ limitBytes: options.memoryLimitBytes });
   const common = { path, options, memory };
   try {
-    const batched = await tryBatching(bound, common);
+    const batched = await tryBatching(await bindForBatches(bytes, { ...file, bound }, common), common);
     if (batched.kind === 'batches') return { ...batched, reason: undefined };
     if (bound.fileBatch === 0) throw new InputError(`run ${path}`, [fault(batched.why)], adviceOf(bound));
-    const found = await find(unbatchedModel(bytes, file, bound), common, false);
+    const fixed = bound.fileBatch === undefined ? bound : bindModel(bytes, { ...file, batching: false });
+    const found = await findUnbatched(fixed, common);
     return { ...found, reason: batched.why };
   } catch (error) {
     throw notRunnable(path, error, adviceOf(bound));
   }
-}
-
-interface Common {
-  readonly path: string;
-  readonly options: PrepareOptions;
-  readonly memory: MemoryGuard;
-}
-
-interface Found {
-  readonly kind: 'batches';
-  readonly model: OnnxModel;
-  readonly source: Source;
-  readonly request: Tensors;
-  readonly tensors: ReadonlyMap<string, TensorFinding>;
-  readonly fixedBatch: number | undefined;
-}
-
-/** tryBatching gives the tensors of a model that batches, or says why it does not. */
-async function tryBatching(
-  bound: BoundModel,
-  common: Common,
-): Promise<Found | { kind: 'fails'; why: string }> {
-  if (bound.notSymbolic !== undefined) return { kind: 'fails', why: bound.notSymbolic };
-  try {
-    const found = await find(bound, common, true);
-    const faults = bound.model.graph.outputs.flatMap(({ name }) => {
-      const finding = found.tensors.get(name);
-      return finding?.kind === 'tensor' && finding.batching.kind === 'mixed'
-        ? [`output ${name}: ${finding.batching.why}`]
-        : [];
-    });
-    return faults.length === 0 ? found : { kind: 'fails', why: faults.join('; ') };
-  } catch (error) {
-    if (!(error instanceof ExecutionError) || common.options.signal?.aborted) throw error;
-    const said = error instanceof OutOfMemoryError ? error.why : error.message;
-    return { kind: 'fails', why: `it does not run at batch 2: ${firstLine(said)}` };
-  }
-}
-
-/** unbatchedModel gives the model as it is in the file, where batching it failed. */
-function unbatchedModel(
-  bytes: Uint8Array,
-  names: { name: string; dims: Readonly<Record<string, number>> },
-  bound: BoundModel,
-): BoundModel {
-  return bound.fileBatch === undefined ? bound : bindModel(bytes, { ...names, batching: false });
-}
-
-async function find(bound: BoundModel, common: Common, batching: boolean): Promise<Found> {
-  const { model, source } = gathered(bound.model, common.path);
-  const { signal, feeds: given = {}, fill = {}, device } = common.options;
-  const first = requestFor(bound.shaped, bound.batch, { which: 0, given, fill });
-  const second = requestFor(bound.shaped, bound.batch, { which: 1, given, fill });
-  const both = batching ? stackRequests([first, second], inputBatching(bound.batch)) : undefined;
-  const { slowdown: _heldBack, ...probed } = device;
-  const start = common.options.startExecutor ?? startExecutor;
-  const executor = await start(probed, { memory: common.memory });
-  const tensors = await withScratch(async (folder) => {
-    await writeData(folder, source);
-    const trial: Trial = {
-      ...{ executor, model, folder, first, second, both },
-      ...(signal === undefined ? {} : { signal }),
-      checkFits: (inferred) => checkFits(model, inferred, { requests: batching ? 2 : 1, ...common }),
-    };
-    return await findTensors(trial, liveTensors(model));
-  }).finally(() => executor.close());
-  const fixedBatch = batching ? undefined : bound.batch.kind === 'fixed' ? bound.batch.size : 1;
-  return { kind: 'batches', model, source, request: first, tensors, fixedBatch };
-}
-
-/** checkFits throws before anything is run, where what ONNX Runtime infers shows that a run cannot fit in memory. */
-function checkFits(
-  model: OnnxModel,
-  inferred: ReadonlyMap<string, TensorInfo>,
-  { path, requests, memory }: Common & { readonly requests: number },
-): void {
-  const why = memoryShortage(model, inferredBytes(inferred, requests), { requests, memory });
-  if (why !== undefined) throw new OutOfMemoryError(`Cannot run ${path}: ${why}`, why);
-}
-
-/** liveTensors lists inputs, outputs, and the tensors that cross some cut. */
-function liveTensors(model: OnnxModel): string[] {
-  const crossing = cutsOf(model).flatMap(({ tensors }) => tensors);
-  const ends = [...model.graph.inputs, ...model.graph.outputs].map(({ name }) => name);
-  return [...new Set([...ends, ...crossing])];
 }
 
 async function assemble(
@@ -169,6 +77,7 @@ async function assemble(
     dims: Readonly<Record<string, number>>;
     fill: Readonly<Record<string, number>>;
     boundary: Boundary;
+    batchTolerance: number | undefined;
     reason: string | undefined;
   },
 ): Promise<PreparedModel> {
@@ -184,6 +93,8 @@ async function assemble(
     ...{ sha256: sha256Of(found.bytes), data: await dataFilesOf(found.source) },
     ...{ dims: found.dims, fixedBatch, boundary, tensors, types, request: found.request },
     fixedBatchReason: fixedBatch === undefined ? undefined : found.reason,
+    measuredShapes: found.measuredShapes,
+    batchTolerance: fixedBatch === undefined ? found.batchTolerance : undefined,
     inputs: specsOf(model.graph.inputs, tensors).map((spec) => withFill(spec, found.fill[spec.name])),
     outputs,
     layers: layersOf(model, { types, tensors, boundary, fixedBatch }),
