@@ -2,6 +2,7 @@ import {
   type Boundary,
   checkReadable,
   checkWritable,
+  type DimValues,
   everyInput,
   externalInputs,
   fault,
@@ -31,7 +32,10 @@ export interface PartitionModelOptions {
   readonly profile?: string | undefined;
   /** The devices that layers are measured on when there is no profile. */
   readonly devices: readonly string[];
-  readonly dim?: Readonly<Record<string, number>> | undefined;
+  /** Sizes of free dimensions, by name or as `<input>.<axis>`, or `batch` for one that is the batch. */
+  readonly dim?: Readonly<DimValues> | undefined;
+  /** How far the rows of a batch may be from those of a request alone; by default as in the profile. */
+  readonly batchTolerance?: number | undefined;
   /** For inputs that take certain values only, the number that fills each of their elements. */
   readonly fill?: Readonly<Record<string, number>> | undefined;
   readonly blocks: number;
@@ -74,6 +78,7 @@ export async function partitionModelFile(
     checkReadable(path),
   ]);
   const dims = options.dim ?? given?.value.model.dims;
+  const batchTolerance = options.batchTolerance ?? given?.value.model.batchTolerance;
   const refuse = (inputs: readonly InputPath[]): Promise<void> =>
     refuseReplacing(`partition ${path}`, partitionOutputs(options), inputs);
   await refuse([{ what: 'the model', path }, ...(given ? profileInputs(given) : [])]);
@@ -84,6 +89,7 @@ export async function partitionModelFile(
     device: PROBE_DEVICE,
     boundary: options.boundary,
     ...(dims ? { dims } : {}),
+    ...(batchTolerance ? { batchTolerance } : {}),
     ...(options.fill ? { fill: options.fill } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
     onDataFiles: (locations) => refuse(externalInputs(path, locations)),

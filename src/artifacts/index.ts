@@ -57,6 +57,7 @@ export type {
 export type {
   DataFile,
   DeviceProfile,
+  DimValues,
   LatencyTable,
   Measurement,
   Profile,
@@ -65,6 +66,7 @@ export type {
   ProfiledModel,
   WholeLatency,
 } from './profile.js';
+export { batchToleranceNote } from './profile.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
 export {
   artifactText,

@@ -7,6 +7,7 @@
  * nothing and opens no files.
  */
 export {
+  BATCH,
   type BatchAxis,
   type BatchDim,
   batchDim,

@@ -1,5 +1,6 @@
-import { fault, InputError, option, type ProfiledModel } from '../artifacts/index.js';
+import { type DimValues, fault, InputError, option, type ProfiledModel } from '../artifacts/index.js';
 import {
+  BATCH,
   type BatchDim,
   batchDim,
   bindDims,
@@ -37,7 +38,7 @@ export interface BoundModel {
 
 export interface BindOptions {
   readonly name: string;
-  readonly dims?: Readonly<Record<string, number>>;
+  readonly dims?: Readonly<DimValues>;
   /** False leaves a fixed batch as it is; so does a size for the batch's own dimension. */
   readonly batching?: boolean;
   /** Shapes of inner tensors, as measured at the fixed batch. */
@@ -56,16 +57,17 @@ export function bindModel(bytes: Uint8Array, options: BindOptions): BoundModel {
   const { name, dims = {}, batching = true, shapes = {}, mixing = false } = options;
   const read = readModel(bytes, { name });
   const bound = Object.keys(dims).length === 0 ? read : readModel(bindDims(read, dims), { name });
-  checkNothingOpen(bound);
+  const declared = Object.values(dims).includes(BATCH) ? BATCH : undefined;
+  checkNothingOpen(bound, declared);
   const shaped = readModel(nameNodes(bound), { name });
   const model = openWhereBranching(read, shaped);
-  const batch = batchDim(shaped);
+  const batch = batchDim(shaped, declared);
   const as = { ...{ model, shaped, batch }, lacksShapes: false, mixesSlightly: false, shapes: {} };
   if (batch.kind === 'none')
     return { ...as, fileBatch: undefined, notSymbolic: `it has no batch axis: ${batch.why}` };
   if (batch.kind === 'symbolic') return { ...as, fileBatch: undefined, notSymbolic: undefined };
   const fixed = { ...as, fileBatch: batch.size };
-  const left = leftFixed(read, dims, batching);
+  const left = leftFixed(read, { dims, size: batch.size, batching });
   if (left !== undefined) return { ...fixed, notSymbolic: left };
   const made = makeBatchSymbolic(shaped, { shapes, mixing });
   if (!made.ok) {
@@ -86,28 +88,40 @@ function openWhereBranching(read: OnnxModel, shaped: OnnxModel): OnnxModel {
   return mayBranch(read) ? readModel(nameNodes(read), { name: read.name }) : shaped;
 }
 
-/** leftFixed says why a fixed batch stays: nobody asked for another, or its size is the one that was asked for. */
+/**
+ * leftFixed says why a fixed batch stays: nobody asked for another, or its size is the one that was asked for. (A size
+ * of 1 for several inputs without a common name may only say that they are to be bound.)
+ */
 function leftFixed(
   read: OnnxModel,
-  dims: Readonly<Record<string, number>>,
-  batching: boolean,
+  { dims, size, batching }: { dims: Readonly<DimValues>; size: number; batching: boolean },
 ): string | undefined {
   if (!batching) return 'not tried';
-  const before = batchDim(read);
-  if (before.kind !== 'symbolic' || !Object.hasOwn(dims, before.name)) return undefined;
-  return `its dimension ${before.name} was given the size ${dims[before.name]}`;
+  const given = read.graph.inputs.flatMap(({ name, type }) => {
+    const lead = type?.kind === 'tensor' ? type.dims?.[0] : undefined;
+    return [`${name}.0`, ...(typeof lead === 'string' ? [lead] : [])].filter((dim) =>
+      Object.hasOwn(dims, dim),
+    );
+  });
+  const [first] = given;
+  if (first === undefined || (size === 1 && batchDim(read).kind === 'none')) return undefined;
+  return `its dimension ${first} was given the size ${dims[first]}`;
 }
 
-function checkNothingOpen(model: OnnxModel): void {
-  const batch = batchDim(model);
-  const open = freeDims(model).filter((dim) => batch.kind !== 'symbolic' || dim !== batch.name);
+function checkNothingOpen(model: OnnxModel, declared: string | undefined): void {
+  const batch = batchDim(model, declared);
+  const named = batch.kind === 'symbolic' ? batch.name : declared;
+  const open = freeDims(model).filter((dim) => dim !== named);
   const shapeless = model.graph.inputs.flatMap(({ name, type }) => {
     if (type?.kind !== 'tensor') return [fault(`input ${name} is not a tensor`)];
     return type.dims === undefined ? [fault(`input ${name} declares no shape`)] : [];
   });
   const faults = [...shapeless, ...open.map((dim) => fault(`the size of dimension ${dim} is not given`))];
   if (faults.length === 0) return;
-  const why = batch.kind === 'none' ? ` No batch axis is known: ${batch.why}.` : '';
+  const why =
+    batch.kind === 'none'
+      ? ` No batch axis is known: ${batch.why}. Where an axis is the batch, give ${option('dim')} <input>.<axis>=${BATCH}.`
+      : '';
   const advice =
     open.length === 0
       ? undefined

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import {
   type Boundary,
+  type DimValues,
   fault,
   InputError,
   option,
@@ -30,6 +31,7 @@ import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
  *   reason on abort
  */
 export async function prepareModel(path: string, options: PrepareOptions): Promise<PreparedModel> {
+  checkTolerance(options.batchTolerance);
   const bytes = await readWhole(path);
   const name = basename(path).replace(/\.onnx$/i, '');
   const dims = options.dims ?? {};
@@ -46,10 +48,16 @@ export async function prepareModel(path: string, options: PrepareOptions): Promi
   return await assemble({ ...read, ...found });
 }
 
+function checkTolerance(tolerance: number | undefined): void {
+  if (tolerance === undefined || (tolerance > 0 && tolerance < 1)) return;
+  const said = `${option('batchTolerance')} is ${tolerance}; give a number between 0 and 1`;
+  throw new InputError('let the rows of a batch differ', [fault(said)]);
+}
+
 /** findAll runs the model on a device of its own, with two requests at once where it batches. */
 async function findAll(
   bytes: Uint8Array,
-  file: { name: string; dims: Readonly<Record<string, number>> },
+  file: { name: string; dims: Readonly<DimValues> },
   options: PrepareOptions,
 ): Promise<Found & { reason: string | undefined }> {
   const path = file.name;
@@ -74,7 +82,7 @@ async function assemble(
     path: string;
     name: string;
     bytes: Uint8Array;
-    dims: Readonly<Record<string, number>>;
+    dims: Readonly<DimValues>;
     fill: Readonly<Record<string, number>>;
     boundary: Boundary;
     batchTolerance: number | undefined;

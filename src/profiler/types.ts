@@ -1,12 +1,12 @@
-import type { Boundary, DataFile, ProfiledLayer, TensorSpec } from '../artifacts/index.js';
+import type { Boundary, DataFile, DimValues, ProfiledLayer, TensorSpec } from '../artifacts/index.js';
 import type { Device, NamedDevice, StartExecutor, Tensors } from '../execution/index.js';
 import type { MeasuredShapes, OnnxModel, TensorType } from '../onnx/index.js';
 import type { PartitionMethod } from '../partition/index.js';
 import type { Source } from './source.js';
 
 export interface PrepareOptions {
-  /** Sizes of the model's free dimensions other than the batch. */
-  readonly dims?: Readonly<Record<string, number>>;
+  /** Sizes of the model's free dimensions other than the batch, or `batch` for those that are the batch. */
+  readonly dims?: Readonly<DimValues>;
   /**
    * The device on which the model is run to find shapes and to try batching; an emulated device's hold-back is not
    * used.
@@ -49,7 +49,7 @@ export interface PreparedModel {
   /** The model as profiled; its nodes are the layers. */
   readonly model: OnnxModel;
   readonly source: Source;
-  readonly dims: Readonly<Record<string, number>>;
+  readonly dims: Readonly<DimValues>;
   /** The only batch size that the model runs at; undefined where it takes any. */
   readonly fixedBatch: number | undefined;
   readonly fixedBatchReason: string | undefined;

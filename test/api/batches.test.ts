@@ -9,7 +9,9 @@ import {
   profileModelFile,
   serveBundle,
   solveSpec,
+  validateFiles,
 } from '../../src/api/index.js';
+import { noise } from '../onnx/noise.js';
 import * as w from '../onnx/writer.js';
 
 const DEVICES = ['cpu=cpu:1'];
@@ -125,5 +127,78 @@ describe('a model at batch 1 whose file tells too few shapes', () => {
       /its profile says that it takes any batch, but Reshape [\s\S]*Profile it again\./,
     );
     await writeFile(at('model.profile.json'), text);
+  });
+});
+
+/** A dense layer of int8 weights, quantized while it runs: all rows of a batch share one scale. */
+function quantized(): Uint8Array {
+  const next = noise(11);
+  const weights = Uint8Array.from({ length: 32 }, () => Math.floor(next() * 256));
+  const graph = w.graph({
+    nodes: [
+      w.node('Relu', ['x'], ['r']),
+      w.node('DynamicQuantizeLinear', ['r'], ['q', 'scale', 'zero'], { name: 'quantize' }),
+      w.node('MatMulInteger', ['q', 'weights', 'zero'], ['sums']),
+      w.node('Cast', ['sums'], ['f'], { attributes: [w.attribute.int('to', w.FLOAT)] }),
+      w.node('Mul', ['f', 'scale'], ['y']),
+    ],
+    inputs: [w.value('x', w.FLOAT, [1, 8])],
+    outputs: [w.value('y', w.FLOAT, [1, 4])],
+    initializers: [w.message([1, 8], [1, 4], [2, 3], [8, 'weights'], [9, weights])],
+  });
+  return w.model(graph);
+}
+
+describe('a model whose rows influence one another slightly', () => {
+  const TOLERANCE = 0.05;
+  const said = /the rows of a batch influence one another; they may differ .* by up to 0\.05 of the largest/;
+  beforeAll(() => writeFile(at('model.onnx'), quantized()));
+
+  it('runs at batch 1 by default, and its profile says what the option would need', async () => {
+    const { profile: made } = await profile();
+    expect(made.model.fixedBatch).toBe(1);
+    expect(made.model.batchTolerance).toBeUndefined();
+    expect(made.measurement?.warnings?.join()).toMatch(
+      /the first node that mixes rows is DynamicQuantizeLinear "quantize"; `batchTolerance` would have to be 0\.0/,
+    );
+  });
+
+  it('is planned in batches within a tolerance that profile, plan and validation show', async () => {
+    const { profile: made } = await profile({ batchTolerance: TOLERANCE });
+    expect(made.model).toMatchObject({ batchTolerance: TOLERANCE });
+    expect(made.model.fixedBatch).toBeUndefined();
+    const solved = await solveSpec(at('spec.yaml'), { output: at('plan.json') });
+    if (solved.outcome !== 'plan') throw new Error(solved.outcome);
+    expect(solved.plan.models[0]?.batchTolerance).toBe(TOLERANCE);
+    expect(solved.warnings.join()).toMatch(said);
+    expect(solved.plan.notes?.join()).toMatch(said);
+    for (const file of ['plan.json', 'model.profile.json'])
+      expect(await validateFiles([at(file)])).toMatchObject([
+        { ok: true, what: expect.stringMatching(said) },
+      ]);
+    const cut = { devices: DEVICES, blocks: 1, method: 'greedy', boundary: 'exact' } as const;
+    const part = await partitionModelFile(at('model.onnx'), { ...cut, profile: at('model.profile.json') });
+    expect(part.profile.model.batchTolerance).toBe(TOLERANCE);
+  });
+
+  it('is not planned by a plan that hides the tolerance', async () => {
+    const text = await readFile(at('plan.json'), 'utf8');
+    const hidden = JSON.parse(text);
+    delete hidden.models[0].batchTolerance;
+    await writeFile(at('plan.json'), JSON.stringify(hidden));
+    expect(await validateFiles([at('plan.json')])).toMatchObject([
+      { ok: false, message: expect.stringMatching(/batchTolerance.* is not given; the profile has 0\.05/) },
+    ]);
+    await writeFile(at('plan.json'), text);
+  });
+
+  it('is deployed and answers the rows of a batch within the tolerance', async () => {
+    await deployPlan(at('plan.json'), { output: at('bundle') });
+    const { served, alone } = await answers(2, [8]);
+    const largest = Math.max(...alone.map(Math.abs));
+    expect(served.length).toBe(alone.length);
+    served.forEach((value, i) => {
+      expect(Math.abs(value - alone[i]!)).toBeLessThan(TOLERANCE * largest);
+    });
   });
 });

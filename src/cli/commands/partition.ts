@@ -1,13 +1,14 @@
 import { Command, Option } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
-import { dimension, each, namedNumber, wholeNumber, withJson } from '../options.js';
+import { dimension, each, namedNumber, tolerance, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
 import { action, type Context } from '../run.js';
 
 interface Options {
   profile?: string;
   device?: string[];
-  dim?: Record<string, number>;
+  dim?: Record<string, number | 'batch'>;
+  batchTolerance?: number;
   fill?: Record<string, number>;
   blocks: number;
   method: 'greedy' | 'min-transfer';
@@ -36,8 +37,13 @@ export function partitionCommand(): Command {
       )
       .option(
         '--dim <name=size>',
-        'size of a free dimension, such as seq=128, or x.2=128 if axis 2 of input x has no name (repeatable)',
+        'size of a free dimension, such as seq=128, or x.2=128 if axis 2 of input x has no name; x.0=batch declares the batch (repeatable)',
         dimension,
+      )
+      .option(
+        '--batch-tolerance <share>',
+        "how far the rows of a batch may be from a request's alone, as a share of the largest value (rounding only)",
+        tolerance,
       )
       .option(
         '--fill <input=number>',

@@ -8,6 +8,7 @@ import {
   namedNumber,
   notNegative,
   positiveNumber,
+  tolerance,
   wholeNumber,
   wholeNumbers,
   withJson,
@@ -21,7 +22,8 @@ interface Options {
   device?: string[];
   batch: number[];
   virtual: number[];
-  dim?: Record<string, number>;
+  dim?: Record<string, number | 'batch'>;
+  batchTolerance?: number;
   fill?: Record<string, number>;
   blocks?: string;
   method?: 'greedy' | 'min-transfer';
@@ -55,8 +57,13 @@ export function profileCommand(): Command {
       )
       .option(
         '--dim <name=size>',
-        'size of a free dimension, such as seq=128, or x.2=128 if axis 2 of input x has no name (repeatable)',
+        'size of a free dimension, such as seq=128, or x.2=128 if axis 2 of input x has no name; x.0=batch declares the batch (repeatable)',
         dimension,
+      )
+      .option(
+        '--batch-tolerance <share>',
+        "how far the rows of a batch may be from a request's alone, as a share of the largest value (rounding only)",
+        tolerance,
       )
       .option(
         '--fill <input=number>',
@@ -114,7 +121,8 @@ async function profileModel(
     onNote: (text) => terminal.note(inFlags(text)),
   });
   shown.stop();
-  for (const warning of warningLines(profile.measurement?.warnings ?? [])) await terminal.warn(warning);
+  for (const warning of warningLines(profile.measurement?.warnings ?? []))
+    await terminal.warn(inFlags(warning));
   await terminal.table(blockTable(profile));
   const latencies = latencyTable(profile);
   if (latencies.rows.length > 0) await terminal.table(latencies);

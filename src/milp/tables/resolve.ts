@@ -1,4 +1,5 @@
 import {
+  batchToleranceNote,
   type Cluster,
   type DeviceClass,
   type Fault,
@@ -118,7 +119,8 @@ function resolvedModel(
   { profile }: ProfileFile,
   spec: PooledSpec,
 ): ProblemModel {
-  const notes: string[] = [];
+  const { batchTolerance } = profile.model;
+  const notes = batchTolerance === undefined ? [] : [batchToleranceNote(profile.model.name, batchTolerance)];
   const classes = Object.keys(cluster.devices).filter((name) => {
     const why = whyNotUsable(name, model, profile);
     if (why !== undefined) notes.push(`${profile.model.name} cannot use ${name}: ${why}`);
