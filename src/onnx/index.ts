@@ -37,7 +37,7 @@ export {
   probeTensors,
 } from './cut/index.js';
 export type { ExternalCopy } from './read/index.js';
-export { externalLocations, randomNodes, readModel } from './read/index.js';
+export { dataSizedTensors, externalLocations, randomNodes, readModel } from './read/index.js';
 export type {
   ExternalData,
   Initializer,

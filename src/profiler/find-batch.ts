@@ -159,7 +159,8 @@ async function find(
   const fixedBatch = batching ? undefined : bound.batch.kind === 'fixed' ? bound.batch.size : 1;
   const requests = batching ? 2 : 1;
   return await withTrial({ model, source, requests }, common, async (common) => {
-    const trial: Trial = { ...common, ...{ first, second, both }, ...(tolerance && { tolerance }) };
+    const settled = new Set(Object.keys(fill));
+    const trial: Trial = { ...common, ...{ first, second, both, settled }, ...(tolerance && { tolerance }) };
     const tensors = await findTensors(trial, liveTensors(model));
     const request = first;
     const measuredShapes = bound.shapes;

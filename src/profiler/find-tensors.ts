@@ -9,6 +9,7 @@ import {
   type Tensors,
 } from '../execution/index.js';
 import {
+  dataSizedTensors,
   exposeTensors,
   type MeasuredShapes,
   type OnnxModel,
@@ -42,6 +43,8 @@ export interface Trial {
   readonly both: Tensors | undefined;
   /** How far rows of a batch may be from those of a request alone, beyond rounding. */
   readonly tolerance?: number;
+  /** Inputs that always hold the same elements, so that no size varies with them. */
+  readonly settled?: ReadonlySet<string>;
   readonly signal?: AbortSignal;
   /** Receives what ONNX Runtime infers before the first run; throws where that cannot fit. */
   readonly checkFits?: (inferred: ReadonlyMap<string, TensorInfo>) => void;
@@ -75,6 +78,11 @@ export async function findTensors(
   trial.checkFits?.(types);
   const tensors = names.filter((name) => types.get(name)?.dtype !== undefined);
   const shapes = await shapesOf(trial, tensors, (name) => types.get(name)!.dtype!);
+  const sized = dataSizedTensors(trial.model, trial.settled);
+  const variable = (name: string) => {
+    const seen = shapes.get(name);
+    return seen === undefined ? [] : variableAxes(seen, sized.has(name) ? types.get(name)?.shape : undefined);
+  };
   const found = new Map<string, TensorFinding>();
   const candidates: Candidate[] = [];
   for (const name of names) {
@@ -82,20 +90,47 @@ export async function findTensors(
     if (seen === undefined) found.set(name, { kind: 'not-a-tensor' });
     else {
       const batching = batchingAsShaped(seen);
-      found.set(name, findingOf(name, seen.first, batching));
+      found.set(name, findingOf(name, seen.first, { batching, variable: variable(name) }));
       if (batching.kind !== 'mixed' && seen.both !== undefined)
         candidates.push({ name, shapes: { ...seen, both: seen.both }, asShaped: batching });
     }
   }
   for await (const { name, batching } of compared(trial, candidates))
-    found.set(name, findingOf(name, shapes.get(name)!.first, batching));
+    found.set(name, findingOf(name, shapes.get(name)!.first, { batching, variable: variable(name) }));
   return found;
 }
 
-function findingOf(name: string, { dtype, dims }: Shaped, batching: Batching): TensorFinding {
-  const axis = batching.kind === 'stacked' ? { batchAxis: batching.axis } : {};
-  const spec: TensorSpec = { name, dtype, shape: [...dims], ...axis };
+function findingOf(
+  name: string,
+  { dtype, dims }: Shaped,
+  { batching, variable }: { batching: Batching; variable: readonly number[] },
+): TensorFinding {
+  const axis = batching.kind === 'stacked' ? batching.axis : undefined;
+  const variableAxes = variable.filter((at) => at !== axis);
+  const spec: TensorSpec = {
+    ...{ name, dtype, shape: [...dims] },
+    ...(axis === undefined ? {} : { batchAxis: axis }),
+    ...(variableAxes.length === 0 ? {} : { variableAxes }),
+  };
   return { kind: 'tensor', spec, batching };
+}
+
+/**
+ * variableAxes lists the axes whose size depends on the data: those that differ between two requests.
+ * @param inferred of a tensor whose size may depend on the data, what ONNX Runtime infers: axes without a number count
+ */
+function variableAxes(
+  { first, second }: Shapes,
+  inferred: readonly (number | string)[] | undefined,
+): number[] {
+  return [...first.dims.keys()].filter((axis) => {
+    const differs = first.dims[axis] !== second.dims[axis];
+    return differs || (inferred !== undefined && !isSize(inferred[axis]));
+  });
+}
+
+function isSize(dim: number | string | undefined): boolean {
+  return typeof dim === 'number' && dim >= 0;
 }
 
 /**

@@ -123,13 +123,14 @@ function withFill(spec: TensorSpec, fill: number | undefined): TensorSpec {
   return fill === undefined ? spec : { ...spec, fill };
 }
 
-/** typesOf gives types as a partition declares them at its ends: with the batch axis open. */
+/** typesOf gives types as a partition declares them at its ends: with the batch and data's sizes open. */
 function typesOf(tensors: ReadonlyMap<string, TensorFinding>): Map<string, TensorType> {
   const types = new Map<string, TensorType>();
   for (const [name, finding] of tensors) {
     if (finding.kind !== 'tensor') continue;
-    const { dtype, shape, batchAxis } = finding.spec;
-    types.set(name, { dtype, dims: shape.map((dim, axis) => (axis === batchAxis ? undefined : dim)) });
+    const { dtype, shape, batchAxis, variableAxes = [] } = finding.spec;
+    const isOpen = (axis: number) => axis === batchAxis || variableAxes.includes(axis);
+    types.set(name, { dtype, dims: shape.map((dim, axis) => (isOpen(axis) ? undefined : dim)) });
   }
   return types;
 }

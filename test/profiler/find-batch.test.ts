@@ -167,3 +167,41 @@ describe('prepareModel() on a model whose file tells too few shapes', () => {
     expect(loads).toBe(known + 2);
   });
 });
+
+describe('prepareModel() on a model with sizes that depend on the data', () => {
+  const places = (...nodes: Uint8Array[]): Parts => ({
+    nodes: [w.node('Relu', ['x'], ['r']), w.node('NonZero', ['r'], ['places']), ...nodes],
+  });
+
+  it('gives no profiled size as fixed', async () => {
+    const prepared = await prepare(places(w.node('Transpose', ['places'], ['y'])));
+    const size = prepared.request.x!.data as Float32Array;
+    const positive = size.filter((value) => value > 0).length;
+    expect(prepared.outputs).toEqual([
+      { name: 'y', dtype: 'int64', shape: [positive, 2], variableAxes: [0] },
+    ]);
+    expect(prepared.types.get('y')?.dims).toEqual([undefined, 2]);
+  });
+
+  it('gives them so also where two requests had the same size by chance', async () => {
+    const prepared = await prepare({
+      nodes: [
+        w.node('Abs', ['x'], ['a']),
+        w.node('Add', ['a', 'one'], ['b']),
+        w.node('NonZero', ['b'], ['places']),
+        w.node('Transpose', ['places'], ['y']),
+      ],
+      initializers: [w.floats('one', [1], [1])],
+    });
+    expect(prepared.outputs).toEqual([{ name: 'y', dtype: 'int64', shape: [8, 2], variableAxes: [0] }]);
+  });
+
+  it('gives what is reduced to one size as fixed', async () => {
+    const nodes = [
+      w.node('Cast', ['places'], ['f'], { attributes: [w.attribute.int('to', w.FLOAT)] }),
+      w.node('ReduceMax', ['f'], ['y'], { attributes: [w.attribute.ints('axes', [1])] }),
+    ];
+    const prepared = await prepare(places(...nodes));
+    expect(prepared.outputs).toEqual([{ name: 'y', dtype: 'float32', shape: [2, 1] }]);
+  });
+});

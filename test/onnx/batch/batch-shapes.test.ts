@@ -8,8 +8,9 @@ import {
   type OnnxModel,
   readModel,
 } from '../../../src/onnx/index.js';
+import { cases } from '../../cases.js';
 import { noise } from '../noise.js';
-import { run, type Tensors } from '../runtime.js';
+import { run, runEach, type Tensors } from '../runtime.js';
 import { rowOf, stacked } from '../stacking.js';
 import * as w from '../writer.js';
 
@@ -286,4 +287,84 @@ describe('makeBatchSymbolic() with measured shapes', () => {
       expect.stringMatching(/^LSTM ".*": "c0" is left out$/),
     ]);
   });
+});
+
+/** A random chain of Transpose and Reshape over x[size, 4, 6, 2]; targets hold −1, 0 or sizes only. */
+function randomLayout(seed: number, size: number): Made {
+  const next = noise(seed * 7907 + 13);
+  const below = (count: number) => Math.floor(next() * count);
+  let dims = [size, 4, 6, 2];
+  const nodes: Uint8Array[] = [];
+  const initializers: Uint8Array[] = [];
+  const length = 2 + below(4);
+  for (let i = 0; i < length; i++) {
+    const [from, to] = [i === 0 ? 'x' : `t${i}`, i === length - 1 ? 'y' : `t${i + 1}`];
+    if (below(2) === 0) {
+      const order = dims.map((_, axis) => axis).sort(() => next() - 0.5);
+      nodes.push(w.node('Transpose', [from], [to], perm(...order)));
+      dims = order.map((axis) => dims[axis]!);
+      continue;
+    }
+    const target =
+      dims.length > 1 && below(3) === 0
+        ? joined(dims, below(dims.length - 1))
+        : parted(dims, below(dims.length), below);
+    const written = target.map((size, axis) => (size === dims[axis] && below(3) === 0 ? 0 : size));
+    if (below(2) === 0) written[below(written.length)] = -1;
+    nodes.push(w.node('Reshape', [from, `s${i}`], [to]));
+    initializers.push(w.int64s(`s${i}`, [written.length], written));
+    dims = target;
+  }
+  return { inputs: { x: [size, 4, 6, 2] }, nodes, initializers, lacksShapes: false };
+}
+
+function joined(dims: readonly number[], axis: number): number[] {
+  return [...dims.slice(0, axis), dims[axis]! * dims[axis + 1]!, ...dims.slice(axis + 2)];
+}
+
+function parted(dims: readonly number[], axis: number, below: (count: number) => number): number[] {
+  const factor = [1, 2, 3][below(3)]!;
+  const size = dims[axis]!;
+  return size % factor === 0
+    ? [...dims.slice(0, axis), factor, size / factor, ...dims.slice(axis + 1)]
+    : [...dims];
+}
+
+/** expectRowsApart runs two requests of the file's batch alone and together, and compares all rows along the batch. */
+async function expectRowsApart(made: Made, bytes: Uint8Array, what: string): Promise<void> {
+  const model = modelOf(made);
+  const size = made.inputs.x![0]!;
+  const requests = [1, 2].map((seed) => requestOf(made, seed));
+  const answers = await runEach(model.bytes, requests, { level: 'disabled' });
+  const [first, second] = answers.map((answer) => answer.y);
+  const { y } = await run(bytes, joinedRequests(requests), { level: 'disabled' });
+  const grown = y!.dims.flatMap((dim, axis) => (dim === first!.dims[axis] ? [] : [axis]));
+  expect(grown.length, what).toBe(1);
+  const [axis] = grown as [number];
+  expect(y!.dims, what).toEqual(first!.dims.with(axis, 2 * size));
+  for (let row = 0; row < 2 * size; row++) {
+    const alone = rowOf(row < size ? first! : second!, axis, row % size);
+    expect([...(rowOf(y!, axis, row).data as Float32Array)], what).toEqual([...(alone.data as Float32Array)]);
+  }
+}
+
+/** joinedRequests puts the rows of several requests one after another along the first axis of x. */
+function joinedRequests(requests: readonly Tensors[]): Tensors {
+  const data = requests.flatMap(({ x }) => [...(x!.data as Float32Array)]);
+  const [lead, ...rest] = requests[0]!.x!.dims;
+  return { x: new ort.Tensor('float32', Float32Array.from(data), [requests.length * lead!, ...rest]) };
+}
+
+it.each([
+  1, 2,
+])('makeBatchSymbolic() keeps rows apart in every random chain it accepts, of batch %i', async (size) => {
+  let accepted = 0;
+  for (let seed = 0; seed < cases(150, 2000); seed++) {
+    const made = randomLayout(seed, size);
+    const symbolic = makeBatchSymbolic(modelOf(made));
+    if (!symbolic.ok) continue;
+    accepted++;
+    await expectRowsApart(made, symbolic.bytes, `seed ${seed}`);
+  }
+  expect(accepted).toBeGreaterThan(cases(20, 200));
 });
