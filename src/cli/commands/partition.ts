@@ -1,6 +1,13 @@
 import { Command, Option } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
-import { dimension, each, namedNumber, tolerance, wholeNumber, withJson } from '../options.js';
+import {
+  batchToleranceOption,
+  dimensionOption,
+  each,
+  namedNumber,
+  wholeNumber,
+  withJson,
+} from '../options.js';
 import { fileOf } from '../output.js';
 import { action, type Context } from '../run.js';
 
@@ -35,16 +42,8 @@ export function partitionCommand(): Command {
         'device on which layers are measured if there is no profile (repeatable; cpu:1)',
         each,
       )
-      .option(
-        '--dim <name=size>',
-        'size of a free dimension, such as seq=128, or x.2=128 if axis 2 of input x has no name; x.0=batch declares the batch (repeatable)',
-        dimension,
-      )
-      .option(
-        '--batch-tolerance <share>',
-        "how far the rows of a batch may be from a request's alone, as a share of the largest value (rounding only)",
-        tolerance,
-      )
+      .addOption(dimensionOption())
+      .addOption(batchToleranceOption())
       .option(
         '--fill <input=number>',
         'value of an input that takes certain values only (repeatable)',

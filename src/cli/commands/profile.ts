@@ -2,13 +2,13 @@ import { Command, Option } from 'commander';
 import { commandText } from '../command-text.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import {
-  dimension,
+  batchToleranceOption,
+  dimensionOption,
   each,
   memoryBytes,
   namedNumber,
   notNegative,
   positiveNumber,
-  tolerance,
   wholeNumber,
   wholeNumbers,
   withJson,
@@ -55,16 +55,8 @@ export function profileCommand(): Command {
         wholeNumbers,
         [1],
       )
-      .option(
-        '--dim <name=size>',
-        'size of a free dimension, such as seq=128, or x.2=128 if axis 2 of input x has no name; x.0=batch declares the batch (repeatable)',
-        dimension,
-      )
-      .option(
-        '--batch-tolerance <share>',
-        "how far the rows of a batch may be from a request's alone, as a share of the largest value (rounding only)",
-        tolerance,
-      )
+      .addOption(dimensionOption())
+      .addOption(batchToleranceOption())
       .option(
         '--fill <input=number>',
         'value of an input that takes certain values only (repeatable)',
