@@ -18,7 +18,7 @@ function ledger(resume?: Profile): Ledger {
       dims: {},
       boundary: 'exact',
     },
-    ...{ layers: [], fixedBatch: undefined },
+    ...{ layers: [], fixedBatch: undefined, measuredShapes: {} },
   };
   const blocks = [{ cutBytes: 4 }, { cutBytes: 0 }];
   const campaign = {
