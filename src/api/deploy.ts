@@ -139,7 +139,7 @@ async function modelOf(
   { model: files, signal }: DeployOptions,
 ): Promise<DeployableModel> {
   const given = files?.[profile.model.name];
-  const { name, file, sha256: wanted, data, dims = {}, fixedBatch } = profile.model;
+  const { name, file, sha256: wanted, data } = profile.model;
   const task = `deploy model ${name}`;
   if (given === undefined && file === undefined) {
     throw new MissingError(
@@ -162,8 +162,8 @@ async function modelOf(
   const faults = await changedData(folder, data ?? [], signal);
   signal?.throwIfAborted();
   if (faults.length > 0) throw new InputError(task, faults, 'Profile it again.');
-  const { bindModel } = await import('../profiler/index.js');
-  const { model: graph } = bindModel(bytes, { name, dims, batching: fixedBatch === undefined });
+  const { bindAsProfiled } = await import('../profiler/index.js');
+  const graph = bindAsProfiled(bytes, profile.model);
   return { deployed: { profile, graph, folder }, file: { path, sha256 } };
 }
 

@@ -2,6 +2,7 @@ import {
   type Boundary,
   checkReadable,
   checkWritable,
+  type DimValues,
   everyInput,
   externalInputs,
   fault,
@@ -32,7 +33,10 @@ export interface PartitionModelOptions {
   readonly profile?: string | undefined;
   /** The devices that layers are measured on when there is no profile. */
   readonly devices: readonly string[];
-  readonly dim?: Readonly<Record<string, number>> | undefined;
+  /** Sizes of free dimensions, by name or as `<input>.<axis>`, or `batch` for one that is the batch. */
+  readonly dim?: Readonly<DimValues> | undefined;
+  /** How far the rows of a batch may be from those of a request alone; by default as in the profile. */
+  readonly batchTolerance?: number | undefined;
   /** For inputs that take certain values only, the number that fills each of their elements. */
   readonly fill?: Readonly<Record<string, number>> | undefined;
   readonly blocks: number;
@@ -76,6 +80,7 @@ export async function partitionModelFile(
     checkReadable(path),
   ]);
   const dims = options.dim ?? given?.value.model.dims;
+  const batchTolerance = options.batchTolerance ?? given?.value.model.batchTolerance;
   const refuse = (inputs: readonly InputPath[]): Promise<void> =>
     refuseReplacing(`partition ${path}`, partitionOutputs(options), inputs);
   await refuse([{ what: 'the model', path }, ...(given ? profileInputs(given) : [])]);
@@ -86,6 +91,7 @@ export async function partitionModelFile(
     device: PROBE_DEVICE,
     boundary: options.boundary,
     ...(dims ? { dims } : {}),
+    ...(batchTolerance ? { batchTolerance } : {}),
     ...(options.fill ? { fill: options.fill } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
     onDataFiles: (locations) => refuse(externalInputs(path, locations)),
@@ -157,7 +163,7 @@ function ofProfile({ value: profile, path }: Loaded<'profile'>, prepared: Prepar
 
 async function measuredNow(prepared: PreparedModel, options: PartitionModelOptions): Promise<Profile> {
   const { parseDevice } = await import('../execution/index.js');
-  const { timeLayersByClass } = await import('../profiler/index.js');
+  const { boundFields, timeLayersByClass } = await import('../profiler/index.js');
   const { emittedHead } = await import('../artifacts/index.js');
   const devices = options.devices.map(parseDevice);
   options.onProgress?.({ doing: 'measuring layers' });
@@ -169,8 +175,7 @@ async function measuredNow(prepared: PreparedModel, options: PartitionModelOptio
       name: prepared.name,
       inputs: [...prepared.inputs],
       outputs: [...prepared.outputs],
-      ...(Object.keys(prepared.dims).length > 0 ? { dims: { ...prepared.dims } } : {}),
-      ...(prepared.fixedBatch === undefined ? {} : { fixedBatch: prepared.fixedBatch }),
+      ...boundFields(prepared),
     },
     blocks: [],
     devices: Object.fromEntries(

@@ -2,6 +2,7 @@ import {
   type Boundary,
   checkReadable,
   checkWritable,
+  type DimValues,
   everyInput,
   externalInputs,
   fault,
@@ -44,7 +45,13 @@ export interface ProfileModelOptions {
   readonly devices: readonly string[];
   readonly batch: readonly number[];
   readonly virtual: readonly number[];
-  readonly dim?: Readonly<Record<string, number>> | undefined;
+  /** Sizes of free dimensions, by name or as `<input>.<axis>`, or `batch` for one that is the batch. */
+  readonly dim?: Readonly<DimValues> | undefined;
+  /**
+   * How far the rows of a batch may be from those of a request alone, as a share of a tensor's largest magnitude. By
+   * default only rounding is allowed. It is for models whose rows influence one another slightly.
+   */
+  readonly batchTolerance?: number | undefined;
   /** For inputs that take certain values only, the number that fills each of their elements. */
   readonly fill?: Readonly<Record<string, number>> | undefined;
   /** A number of blocks (10 by default), or the path of a profile whose blocks are measured. */
@@ -163,8 +170,13 @@ function inputsOf(
 
 /** preparation gives the options for reading the model. */
 function preparation(options: ProfileModelOptions) {
-  const { boundary, dim, fill } = options;
-  return { boundary, ...(dim && { dims: dim }), ...(fill && { fill }), ...bounds(options) };
+  const { boundary, dim, fill, batchTolerance } = options;
+  const given = {
+    ...(dim && { dims: dim }),
+    ...(fill && { fill }),
+    ...(batchTolerance && { batchTolerance }),
+  };
+  return { boundary, ...given, ...bounds(options) };
 }
 
 /** measuredCells gives the options for the cells to measure and the time for each. */

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import {
   ARTIFACT_KINDS,
   BUNDLE_MANIFEST,
+  batchToleranceNote,
   type Fault,
   fault,
   InputError,
@@ -73,8 +74,11 @@ async function describeFile(named: string): Promise<string> {
   if (path.endsWith('.onnx')) return describeOnnx(path);
   const loaded = await loadArtifact(path, ARTIFACT_KINDS);
   switch (loaded.kind) {
-    case 'profile':
-      return `profile of ${loaded.value.model.name}: ${loaded.value.blocks.length} blocks on ${Object.keys(loaded.value.devices).join(', ')}`;
+    case 'profile': {
+      const { model, blocks, devices } = loaded.value;
+      const head = `profile of ${model.name}: ${blocks.length} blocks on ${Object.keys(devices).join(', ')}`;
+      return [head, ...tolerances([model])].join('; ');
+    }
     case 'cluster':
       return `cluster of ${Object.keys(loaded.value.devices).join(', ')}`;
     case 'pooled': {
@@ -109,9 +113,20 @@ async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promi
   const head = `${which} of ${plan.models.map(({ name }) => name).join(', ')}`;
   const { checkPlacement } = await import('../serving/index.js');
   checkPlacement(plan);
-  return (await confirmPlan(plan, path)) === 'recomputed'
-    ? `${head}; recomputed from its spec and profiles`
-    : `${head}; it names no spec, so its figures were not recomputed`;
+  const confirmed =
+    (await confirmPlan(plan, path)) === 'recomputed'
+      ? 'recomputed from its spec and profiles'
+      : 'it names no spec, so its figures were not recomputed';
+  return [head, confirmed, ...tolerances(plan.models)].join('; ');
+}
+
+/** tolerances says of which models the rows of a batch may differ, and by how much. */
+function tolerances(
+  models: readonly { readonly name: string; readonly batchTolerance?: number }[],
+): string[] {
+  return models.flatMap(({ name, batchTolerance }) =>
+    batchTolerance === undefined ? [] : [batchToleranceNote(name, batchTolerance)],
+  );
 }
 
 /** describeBundle checks a bundle as the server does, up to the start of its executors. */

@@ -20,6 +20,8 @@ export interface TensorSpec {
   shape: number[];
   /** The axis that grows with the batch; absent where none does. */
   batchAxis?: number;
+  /** The axes whose size depends on the data; `shape` has there what was profiled. */
+  variableAxes?: number[];
   /** The value that an input was profiled with, where it takes certain values only. */
   fill?: number;
 }

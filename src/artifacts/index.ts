@@ -57,6 +57,7 @@ export type {
 export type {
   DataFile,
   DeviceProfile,
+  DimValues,
   LatencyTable,
   Measurement,
   Profile,
@@ -67,6 +68,7 @@ export type {
   SpanTable,
   WholeLatency,
 } from './profile.js';
+export { batchToleranceNote } from './profile.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
 export {
   artifactText,

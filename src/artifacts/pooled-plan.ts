@@ -55,6 +55,8 @@ export interface PlannedModel {
   /** The number of blocks of the model. */
   blocks: number;
   boundary?: Boundary;
+  /** How far the rows of a batch may be from those of a request alone, as the profile says. */
+  batchTolerance?: number;
   inputs?: TensorSpec[];
   outputs?: TensorSpec[];
   inputBytes?: number;

@@ -26,6 +26,9 @@ export interface Profile extends Emitted {
   measurement?: Measurement;
 }
 
+/** DimValues gives free dimensions their sizes, by name or as `<input>.<axis>`, or declares them the batch. */
+export type DimValues = Record<string, number | 'batch'>;
+
 /** DataFile names a file of external tensors: its path relative to the ONNX file, and its SHA-256 digest in hex. */
 export interface DataFile {
   path: string;
@@ -42,10 +45,17 @@ export interface ProfiledModel {
   data?: DataFile[];
   inputs?: TensorSpec[];
   outputs?: TensorSpec[];
-  /** The values given to the model's free dimensions. */
-  dims?: Record<string, number>;
+  /** The values given to the model's free dimensions: sizes, or `batch` for one that is declared the batch. */
+  dims?: DimValues;
   /** The only batch size that the graph runs at, where it could not be made symbolic. */
   fixedBatch?: number;
+  /** Shapes of inner tensors at the file's batch, as measured, without which it could not be made symbolic. */
+  measuredShapes?: Record<string, number[]>;
+  /**
+   * How far the rows of a batch may be from those of a request alone, over the largest magnitude of a tensor; absent
+   * where only rounding was allowed.
+   */
+  batchTolerance?: number;
 }
 
 /** ProfiledLayer is one node of the graph, in topological order, and what cutting after it would send. */
@@ -121,4 +131,9 @@ export interface Measurement {
    */
   boundaryChange?: number;
   warnings?: string[];
+}
+
+/** batchToleranceNote says to a person what a profile's `batchTolerance` means. */
+export function batchToleranceNote(model: string, tolerance: number): string {
+  return `${model}: the rows of a batch influence one another; they may differ from those of a request alone by up to ${tolerance} of the largest value (batch tolerance)`;
 }

@@ -84,14 +84,28 @@ export function portNumber(text: string): number {
 }
 
 /**
- * dimension collects `name=size` pairs given one at a time, as in `--dim seq=128 --dim h=32`. The name ends at the last
- * `=`, and the size is a whole number ≥ 1. `before` is not changed.
+ * dimension collects `name=size` pairs given one at a time, as in `--dim seq=128 --dim x.0=batch`. The name ends at the
+ * last `=`, and the size is a whole number ≥ 1 or `batch`. `before` is not changed.
  * @throws InvalidArgumentError for other text, and for a name that is given again
  */
-export function dimension(text: string, before: Record<string, number> = {}): Record<string, number> {
+export function dimension(
+  text: string,
+  before: Record<string, number | 'batch'> = {},
+): Record<string, number | 'batch'> {
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError(`"${text}" is not name=size, such as seq=128.`);
-  return withNamed(before, text.slice(0, at), wholeNumber(text.slice(at + 1)));
+  const size = text.slice(at + 1);
+  return withNamed(before, text.slice(0, at), size === 'batch' ? size : wholeNumber(size));
+}
+
+/**
+ * tolerance reads a number between 0 and 1, both excluded.
+ * @throws InvalidArgumentError for other text
+ */
+function tolerance(text: string): number {
+  const value = positiveNumber(text);
+  if (value >= 1) throw new InvalidArgumentError(`"${text}" is not a number between 0 and 1.`);
+  return value;
 }
 
 /**
@@ -124,6 +138,20 @@ function withNamed<T>(before: Record<string, T>, name: string, value: T): Record
 /** each collects the values of an option that may be given more than once, in their order. `before` is not changed. */
 export function each(text: string, before: string[] = []): string[] {
   return [...before, text];
+}
+
+/** dimensionOption makes the option `--dim` of the commands that read a model. */
+export function dimensionOption(): Option {
+  const says = 'x.2=128 if axis 2 of input x has no name; x.0=batch declares the batch (repeatable)';
+  return new Option('--dim <name=size>', `size of a free dimension, such as seq=128, or ${says}`).argParser(
+    dimension,
+  );
+}
+
+/** batchToleranceOption makes the option `--batch-tolerance` of the commands that read a model. */
+export function batchToleranceOption(): Option {
+  const says = "how far the rows of a batch may be from a request's alone, as a share of the largest value";
+  return new Option('--batch-tolerance <share>', `${says} (rounding only)`).argParser(tolerance);
 }
 
 /** traceFormatOption makes the option `--trace-format` of every command that reads a trace. */

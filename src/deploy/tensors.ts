@@ -11,10 +11,11 @@ const BATCH = 'batch';
 export function crossingTypes(profile: Profile): Map<string, TensorType> {
   const fixed = profile.model.fixedBatch !== undefined;
   return new Map(
-    [...specsOf(profile).values()].map(({ name, dtype, shape, batchAxis }) => {
-      const dims = shape.map((size, axis) =>
-        fixed || axis !== batchAxis ? size : size === 1 ? BATCH : undefined,
-      );
+    [...specsOf(profile).values()].map(({ name, dtype, shape, batchAxis, variableAxes = [] }) => {
+      const dims = shape.map((size, axis) => {
+        if (variableAxes.includes(axis)) return undefined;
+        return fixed || axis !== batchAxis ? size : size === 1 ? BATCH : undefined;
+      });
       return [name, { dtype, dims }];
     }),
   );

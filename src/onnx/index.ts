@@ -7,11 +7,13 @@
  * nothing and opens no files.
  */
 export {
+  BATCH,
   type BatchAxis,
   type BatchDim,
   batchDim,
   bindDims,
   freeDims,
+  type MeasuredShapes,
   makeBatchSymbolic,
   type SymbolicBatch,
   zeroDims,
@@ -38,7 +40,7 @@ export {
   tensorFaults,
 } from './cut/index.js';
 export type { ExternalCopy } from './read/index.js';
-export { externalLocations, randomNodes, readModel } from './read/index.js';
+export { dataSizedTensors, externalLocations, randomNodes, readModel } from './read/index.js';
 export type {
   ExternalData,
   Initializer,

@@ -12,18 +12,34 @@ const FLOAT16_TOLERANCE = 2 ** -8;
 
 /**
  * agree says whether two tensors of one type and shape hold the same values up to rounding: within 1e-3 of the largest
- * finite magnitude in `a` (float16: 2^-8). Not-a-number equals itself. Integers, truth values and texts are equal or
- * not.
+ * finite magnitude in `a` (float16: 2^-8), or within `tolerance` of it where that is more. Not-a-number equals itself.
+ * Integers, truth values and texts are equal or not.
  */
-export function agree(a: TensorData, b: TensorData): boolean {
-  if (a.dtype !== b.dtype || a.dims.join() !== b.dims.join()) return false;
+export function agree(a: TensorData, b: TensorData, tolerance = 0): boolean {
+  const rounding = a.dtype === 'float16' ? FLOAT16_TOLERANCE : TOLERANCE;
+  return differenceOf(a, b) <= Math.max(tolerance, rounding);
+}
+
+/**
+ * differenceOf gives the largest difference of two tensors' elements over the largest finite magnitude in `a`. It is
+ * Infinity where types, shapes, integers, truth values or texts differ, or only one of two elements is a number.
+ */
+export function differenceOf(a: TensorData, b: TensorData): number {
+  if (a.dtype !== b.dtype || a.dims.join() !== b.dims.join()) return Number.POSITIVE_INFINITY;
   const [x, y] = [numericValues(a), numericValues(b)];
-  if (!(a.dtype.startsWith('float') && x !== undefined && y !== undefined)) return same(a, b);
+  if (!(a.dtype.startsWith('float') && x !== undefined && y !== undefined))
+    return same(a, b) ? 0 : Number.POSITIVE_INFINITY;
   let largest = 0;
-  for (const value of x) if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(Number(value)));
-  const tolerance = largest * (a.dtype === 'float16' ? FLOAT16_TOLERANCE : TOLERANCE);
-  for (let i = 0; i < x.length; i++) if (!close(Number(x[i]), Number(y[i]), tolerance)) return false;
-  return true;
+  let apart = 0;
+  for (let i = 0; i < x.length; i++) {
+    const [p, q] = [Number(x[i]), Number(y[i])];
+    if (Number.isFinite(p)) largest = Math.max(largest, Math.abs(p));
+    if (p === q || (Number.isNaN(p) && Number.isNaN(q))) continue;
+    const distance = Math.abs(p - q);
+    if (Number.isNaN(distance)) return Number.POSITIVE_INFINITY;
+    apart = Math.max(apart, distance);
+  }
+  return apart === 0 ? 0 : apart / largest;
 }
 
 /** numericValues gives a tensor's own array; for float16, a copy of what its bits stand for. Undefined for texts. */
@@ -31,10 +47,6 @@ export function numericValues({ dtype, data }: TensorData): NumericArray | undef
   if (isStrings(data)) return undefined;
   if (dtype !== 'float16') return data;
   return Float32Array.from(new Float16Array(data.buffer as ArrayBuffer, data.byteOffset, data.length));
-}
-
-function close(a: number, b: number, tolerance: number): boolean {
-  return a === b || Math.abs(a - b) <= tolerance || (Number.isNaN(a) && Number.isNaN(b));
 }
 
 function same({ data: a }: TensorData, { data: b }: TensorData): boolean {
@@ -61,7 +73,7 @@ export interface Seen<T> {
 export function batchingOf(first: TensorData, second: TensorData, both: TensorData): Batching {
   const seen = { first, second, both };
   const asShaped = batchingOfShapes(seen);
-  return asShaped.kind === 'mixed' ? asShaped : confirmedBatching(asShaped, seen, both);
+  return asShaped.kind === 'mixed' ? asShaped : confirmedBatching(asShaped, seen, { whole: both });
 }
 
 /** batchingOfShapes gives the one batching that shapes allow. `mixed` is certain; values must confirm the others. */
@@ -71,38 +83,49 @@ export function batchingOfShapes({ first, second, both }: Seen<Shaped>): Batchin
   if (first.dims.join() === both.dims.join()) return { kind: 'common' };
   const grown = both.dims.flatMap((dim, axis) => (dim === first.dims[axis] ? [] : [axis]));
   const [axis] = grown;
+  const data = first.dtype.startsWith('float') ? { difference: Number.POSITIVE_INFINITY } : {};
   if (both.dims.length !== first.dims.length || axis === undefined || grown.length > 1)
     return {
       kind: 'mixed',
       why: `no single axis grows with the batch (${shown(first)}, ${shown(both)} at batch 2)`,
+      ...data,
     };
   if (both.dims[axis] !== 2 * first.dims[axis]!)
-    return { kind: 'mixed', why: `axis ${axis} is ${first.dims[axis]}, and ${both.dims[axis]} at batch 2` };
+    return {
+      kind: 'mixed',
+      why: `axis ${axis} is ${first.dims[axis]}, and ${both.dims[axis]} at batch 2`,
+      ...data,
+    };
   return { kind: 'stacked', axis };
 }
 
 /**
  * confirmedBatching gives the batching that shapes allow, if the values confirm it.
  * @param values the tensor's values, or the same part of each along axes other than the stacked one
- * @param whole the tensor of both requests, for the message
+ * @param options.whole the tensor of both requests, for the message
+ * @param options.tolerance how far rows may be from those of a request alone, beyond rounding (`agree`)
  */
 export function confirmedBatching(
   asShaped: Exclude<Batching, { kind: 'mixed' }>,
   { first, second, both }: Seen<TensorData>,
-  whole: Shaped,
+  { whole, tolerance = 0 }: { whole: Shaped; tolerance?: number },
 ): Batching {
-  if (asShaped.kind === 'stacked') {
-    if (agree(stackBatch([first, second], asShaped.axis), both)) return asShaped;
-    return {
-      kind: 'mixed',
-      why: `at batch 2 (${shown(whole)}) it is not the two requests' tensors in a row`,
-    };
-  }
-  if (agree(first, both) && agree(second, both)) return asShaped;
-  return {
-    kind: 'mixed',
-    why: `it has no batch axis (${shown(whole)}) but its values change with the batch`,
-  };
+  const pairs: [TensorData, TensorData][] =
+    asShaped.kind === 'stacked'
+      ? [[stackBatch([first, second], asShaped.axis), both]]
+      : [
+          [first, both],
+          [second, both],
+        ];
+  if (pairs.every(([alone, together]) => agree(alone, together, tolerance))) return asShaped;
+  const why =
+    asShaped.kind === 'stacked'
+      ? `at batch 2 (${shown(whole)}) it is not the two requests' tensors in a row`
+      : `it has no batch axis (${shown(whole)}) but its values change with the batch`;
+  const difference = Math.max(...pairs.map(([alone, together]) => differenceOf(alone, together)));
+  // What two requests have in common may follow the size of the batch alone, as the elements of a shape do.
+  const ofRows = !same(first, second) || (asShaped.kind === 'stacked' && first.dtype.startsWith('float'));
+  return { kind: 'mixed', why, ...(ofRows ? { difference } : {}) };
 }
 
 function shown({ dtype, dims }: Shaped): string {

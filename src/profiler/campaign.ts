@@ -1,4 +1,12 @@
-import { type Fault, fault, InputError, option, type Profile, sameData } from '../artifacts/index.js';
+import {
+  type DimValues,
+  type Fault,
+  fault,
+  InputError,
+  option,
+  type Profile,
+  sameData,
+} from '../artifacts/index.js';
 import { checkThreads, type NamedDevice } from '../execution/index.js';
 import { DEFAULT_LIMITS, type Limits, type PreparedModel, type ProfileOptions } from './types.js';
 
@@ -92,6 +100,8 @@ function resumeFaults(
     faults.push(fault('the profile to resume is of other external data: a digest differs'));
   if (!sameEntries(resume.model.dims ?? {}, prepared.dims))
     faults.push(fault('the profile to resume has other dimensions'));
+  if (resume.model.batchTolerance !== prepared.batchTolerance)
+    faults.push(fault('the profile to resume has another batch tolerance'));
   if ((resume.boundary ?? 'exact') !== prepared.boundary)
     faults.push(
       fault(`the profile to resume has boundary ${resume.boundary ?? 'exact'}, not ${prepared.boundary}`),
@@ -142,7 +152,7 @@ function otherDevice(resume: Profile, { className, device }: NamedDevice): Fault
   return same ? [] : [fault(`class ${className} of the profile to resume is another device`)];
 }
 
-function sameEntries(a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>): boolean {
+function sameEntries(a: Readonly<DimValues>, b: Readonly<DimValues>): boolean {
   const names = new Set([...Object.keys(a), ...Object.keys(b)]);
   return [...names].every((name) => a[name] === b[name]);
 }

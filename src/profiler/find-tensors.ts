@@ -8,7 +8,14 @@ import {
   type TensorInfo,
   type Tensors,
 } from '../execution/index.js';
-import { exposeTensors, type OnnxModel, type Probe, probeTensors } from '../onnx/index.js';
+import {
+  dataSizedTensors,
+  exposeTensors,
+  type MeasuredShapes,
+  type OnnxModel,
+  type Probe,
+  probeTensors,
+} from '../onnx/index.js';
 import { agree, batchingOfShapes, confirmedBatching, type Seen, type Shaped } from './agreement.js';
 import { randomBatching } from './random-values.js';
 import { samplePicks } from './sampling.js';
@@ -34,10 +41,17 @@ export interface Trial {
   readonly first: Tensors;
   readonly second: Tensors;
   readonly both: Tensors | undefined;
+  /** How far rows of a batch may be from those of a request alone, beyond rounding. */
+  readonly tolerance?: number;
+  /** Inputs that always hold the same elements, so that no size varies with them. */
+  readonly settled?: ReadonlySet<string>;
   readonly signal?: AbortSignal;
   /** Receives what ONNX Runtime infers before the first run; throws where that cannot fit. */
   readonly checkFits?: (inferred: ReadonlyMap<string, TensorInfo>) => void;
 }
+
+/** Loading is what it takes to load a model and its probes. */
+type Loading = Pick<Trial, 'executor' | 'model' | 'folder' | 'signal'>;
 
 /** Shapes are a tensor's shapes for each request and for both at once. */
 type Shapes = Omit<Seen<Shaped>, 'both'> & { readonly both: Shaped | undefined };
@@ -64,6 +78,11 @@ export async function findTensors(
   trial.checkFits?.(types);
   const tensors = names.filter((name) => types.get(name)?.dtype !== undefined);
   const shapes = await shapesOf(trial, tensors, (name) => types.get(name)!.dtype!);
+  const sized = dataSizedTensors(trial.model, trial.settled);
+  const variable = (name: string) => {
+    const seen = shapes.get(name);
+    return seen === undefined ? [] : variableAxes(seen, sized.has(name) ? types.get(name)?.shape : undefined);
+  };
   const found = new Map<string, TensorFinding>();
   const candidates: Candidate[] = [];
   for (const name of names) {
@@ -71,20 +90,47 @@ export async function findTensors(
     if (seen === undefined) found.set(name, { kind: 'not-a-tensor' });
     else {
       const batching = batchingAsShaped(seen);
-      found.set(name, findingOf(name, seen.first, batching));
+      found.set(name, findingOf(name, seen.first, { batching, variable: variable(name) }));
       if (batching.kind !== 'mixed' && seen.both !== undefined)
         candidates.push({ name, shapes: { ...seen, both: seen.both }, asShaped: batching });
     }
   }
   for await (const { name, batching } of compared(trial, candidates))
-    found.set(name, findingOf(name, shapes.get(name)!.first, batching));
+    found.set(name, findingOf(name, shapes.get(name)!.first, { batching, variable: variable(name) }));
   return found;
 }
 
-function findingOf(name: string, { dtype, dims }: Shaped, batching: Batching): TensorFinding {
-  const axis = batching.kind === 'stacked' ? { batchAxis: batching.axis } : {};
-  const spec: TensorSpec = { name, dtype, shape: [...dims], ...axis };
+function findingOf(
+  name: string,
+  { dtype, dims }: Shaped,
+  { batching, variable }: { batching: Batching; variable: readonly number[] },
+): TensorFinding {
+  const axis = batching.kind === 'stacked' ? batching.axis : undefined;
+  const variableAxes = variable.filter((at) => at !== axis);
+  const spec: TensorSpec = {
+    ...{ name, dtype, shape: [...dims] },
+    ...(axis === undefined ? {} : { batchAxis: axis }),
+    ...(variableAxes.length === 0 ? {} : { variableAxes }),
+  };
   return { kind: 'tensor', spec, batching };
+}
+
+/**
+ * variableAxes lists the axes whose size depends on the data: those that differ between two requests.
+ * @param inferred of a tensor whose size may depend on the data, what ONNX Runtime infers: axes without a number count
+ */
+function variableAxes(
+  { first, second }: Shapes,
+  inferred: readonly (number | string)[] | undefined,
+): number[] {
+  return [...first.dims.keys()].filter((axis) => {
+    const differs = first.dims[axis] !== second.dims[axis];
+    return differs || (inferred !== undefined && !isSize(inferred[axis]));
+  });
+}
+
+function isSize(dim: number | string | undefined): boolean {
+  return typeof dim === 'number' && dim >= 0;
 }
 
 /**
@@ -103,7 +149,7 @@ function batchingAsShaped({ first, second, both }: Shapes): Batching {
 }
 
 /** typesOf gives the types that ONNX Runtime infers for tensors when it loads the model; it runs nothing. */
-async function typesOf(trial: Trial, names: readonly string[]): Promise<Map<string, TensorInfo>> {
+async function typesOf(trial: Loading, names: readonly string[]): Promise<Map<string, TensorInfo>> {
   return await loaded(trial, exposeTensors(trial.model, names), async ({ outputInfo }) => {
     return new Map(outputInfo.map((info) => [info.name, info]));
   });
@@ -127,11 +173,31 @@ async function shapesOf(
   return new Map(names.map((name, i) => [name, shapes(i)]));
 }
 
+/** measureShapes gives the shapes of tensors for the first request, as far as they are tensors. */
+export async function measureShapes(
+  trial: Omit<Trial, 'second' | 'both'>,
+  names: readonly string[],
+): Promise<MeasuredShapes> {
+  const types = await typesOf(trial, names);
+  trial.checkFits?.(types);
+  const tensors = names.filter((name) => types.get(name)?.dtype !== undefined);
+  if (tensors.length === 0) return {};
+  const probes = tensors.map((tensor): Probe => ({ tensor, asks: 'shape' }));
+  const { bytes, outputs } = probeTensors(trial.model, probes);
+  return await loaded(trial, bytes, async ({ model }) => {
+    const { outputs: values } = await trial.executor.run(model, trial.first, [...new Set(outputs)]);
+    return Object.fromEntries(
+      tensors.map((name, i) => [name, Array.from(values[outputs[i]!]!.data, Number)]),
+    );
+  });
+}
+
 /** compared gives the batching of tensors by their values. */
 async function* compared(
   trial: Trial,
   candidates: readonly Candidate[],
 ): AsyncGenerator<{ name: string; batching: Batching }> {
+  const { tolerance = 0 } = trial;
   const most = mostBytesOfEach(candidates);
   const sampled = candidates.map((candidate) => ({ ...candidate, probe: probeOf(candidate, most) }));
   for (const chunk of chunks(sampled, ({ shapes, probe }) => probedBytes(shapes.first, probe))) {
@@ -143,7 +209,7 @@ async function* compared(
     const { first, second, both = [] } = seen;
     const findings = chunk.map(({ name, shapes, asShaped }, i) => {
       const values = { first: first[i]!, second: second[i]!, both: both[i]! };
-      return { name, batching: confirmedBatching(asShaped, values, shapes.both) };
+      return { name, batching: confirmedBatching(asShaped, values, { whole: shapes.both, tolerance }) };
     });
     const mixed = findings.flatMap(({ batching }, i) => (batching.kind === 'mixed' ? [i] : []));
     const random = await randomAmong(trial, chunk, { indices: mixed, values: first });
@@ -237,7 +303,7 @@ async function observed<T>(
 
 /** loaded loads a model without optimization, so that it makes all tensors of the graph, and with the least memory. */
 async function loaded<T>(
-  { executor, folder, signal }: Trial,
+  { executor, folder, signal }: Loading,
   bytes: Uint8Array,
   use: (model: Awaited<ReturnType<Executor['load']>>) => Promise<T>,
 ): Promise<T> {

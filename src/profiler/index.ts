@@ -5,7 +5,7 @@
  * An ONNX file and devices go in, or tables of other tools; a profile comes out. Everything that is timed here runs
  * through the same executor, session options and stacking as what is served. The room plans nothing and prints nothing.
  */
-export { type BoundModel, bindModel } from './bind-model.js';
+export { bindAsProfiled, boundFields } from './bind-model.js';
 export type { NodeSpan } from './block-files.js';
 export { blocksAt } from './blocks.js';
 export { boundaryChange, type Chain, checkExtractFolder, extractChain } from './chain.js';

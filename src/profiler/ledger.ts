@@ -7,6 +7,7 @@ import {
   type ProfiledBlock,
 } from '../artifacts/index.js';
 import { type DeviceReport, hostThreads, type NamedDevice } from '../execution/index.js';
+import { boundFields } from './bind-model.js';
 import type { Campaign } from './campaign.js';
 import type { Timed } from './measure-group.js';
 import {
@@ -281,12 +282,11 @@ function overWholes(
 }
 
 function describeModel(prepared: PreparedModel): Profile['model'] {
-  const { name, sha256, data, inputs, outputs, dims, fixedBatch } = prepared;
+  const { name, sha256, data, inputs, outputs } = prepared;
   return {
     ...{ name, sha256, ...(data.length === 0 ? {} : { data: [...data] }) },
     ...{ inputs: [...inputs], outputs: [...outputs] },
-    ...(Object.keys(dims).length > 0 ? { dims: { ...dims } } : {}),
-    ...(fixedBatch === undefined ? {} : { fixedBatch }),
+    ...boundFields(prepared),
   };
 }
 

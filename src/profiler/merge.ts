@@ -68,6 +68,8 @@ function differences(first: MeasuredProfile, other: MeasuredProfile): Fault[] {
   differs("the model's external data", a.model.data, b.model.data);
   differs("the model's dimensions", sorted(a.model.dims), sorted(b.model.dims));
   differs('the fixed batch', a.model.fixedBatch, b.model.fixedBatch);
+  differs('the measured shapes', sorted(a.model.measuredShapes), sorted(b.model.measuredShapes));
+  differs('the batch tolerance', a.model.batchTolerance, b.model.batchTolerance);
   differs('the boundary', a.boundary ?? 'exact', b.boundary ?? 'exact');
   const bytes = (profile: Profile) => profile.blocks.map(({ cutBytes }) => cutBytes);
   differs('the bytes after the blocks', bytes(a), bytes(b));
@@ -76,8 +78,8 @@ function differences(first: MeasuredProfile, other: MeasuredProfile): Fault[] {
   return faults;
 }
 
-function sorted(dims: Readonly<Record<string, number>> = {}): [string, number][] {
-  return Object.entries(dims).sort(([a], [b]) => (a < b ? -1 : 1));
+function sorted<T>(values: Readonly<Record<string, T>> = {}): [string, T][] {
+  return Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function shown(value: unknown): string {

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import {
   type Boundary,
+  type DimValues,
   fault,
   InputError,
   option,
@@ -8,22 +9,13 @@ import {
   sha256Of,
   type TensorSpec,
 } from '../artifacts/index.js';
-import {
-  ExecutionError,
-  firstLine,
-  MemoryGuard,
-  OutOfMemoryError,
-  startExecutor,
-  type TensorInfo,
-  type Tensors,
-} from '../execution/index.js';
-import { externalLocations, liveTensors, type OnnxModel, type TensorType, zeroDims } from '../onnx/index.js';
+import { ExecutionError, firstLine, MemoryGuard, OutOfMemoryError } from '../execution/index.js';
+import { externalLocations, type TensorType, zeroDims } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
-import { findTensors, type Trial } from './find-tensors.js';
+import { bindForBatches, type Found, findUnbatched, tryBatching } from './find-batch.js';
 import { layersOf, measuredCuts } from './layers.js';
-import { inferredBytes, memoryError, memoryShortage } from './memory-need.js';
-import { inputBatching, requestFor, stackRequests } from './requests.js';
-import { dataFilesOf, gathered, type Source, withScratch, writeData } from './source.js';
+import { memoryError } from './memory-need.js';
+import { dataFilesOf } from './source.js';
 import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
 
 /**
@@ -39,6 +31,7 @@ import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
  *   reason on abort
  */
 export async function prepareModel(path: string, options: PrepareOptions): Promise<PreparedModel> {
+  checkTolerance(options.batchTolerance);
   const bytes = await readWhole(path);
   const name = basename(path).replace(/\.onnx$/i, '');
   const dims = options.dims ?? {};
@@ -48,16 +41,23 @@ export async function prepareModel(path: string, options: PrepareOptions): Promi
     bytes,
     dims,
     fill: options.fill ?? {},
+    batchTolerance: options.batchTolerance,
     boundary: options.boundary ?? 'exact',
   } as const;
   const found = await findAll(bytes, { name: path, dims }, options);
   return await assemble({ ...read, ...found });
 }
 
+function checkTolerance(tolerance: number | undefined): void {
+  if (tolerance === undefined || (tolerance > 0 && tolerance < 1)) return;
+  const said = `${option('batchTolerance')} is ${tolerance}; give a number between 0 and 1`;
+  throw new InputError('let the rows of a batch differ', [fault(said)]);
+}
+
 /** findAll runs the model on a device of its own, with two requests at once where it batches. */
 async function findAll(
   bytes: Uint8Array,
-  file: { name: string; dims: Readonly<Record<string, number>> },
+  file: { name: string; dims: Readonly<DimValues> },
   options: PrepareOptions,
 ): Promise<Found & { reason: string | undefined }> {
   const path = file.name;
@@ -66,92 +66,15 @@ async function findAll(
   const memory = new MemoryGuard({ limitBytes: options.memoryLimitBytes });
   const common = { path, options, memory };
   try {
-    const batched = await tryBatching(bound, common);
+    const batched = await tryBatching(await bindForBatches(bytes, { ...file, bound }, common), common);
     if (batched.kind === 'batches') return { ...batched, reason: undefined };
     if (bound.fileBatch === 0) throw new InputError(`run ${path}`, [fault(batched.why)], adviceOf(bound));
-    const found = await find(unbatchedModel(bytes, file, bound), common, false);
+    const fixed = bound.fileBatch === undefined ? bound : bindModel(bytes, { ...file, batching: false });
+    const found = await findUnbatched(fixed, common);
     return { ...found, reason: batched.why };
   } catch (error) {
     throw notRunnable(path, error, adviceOf(bound));
   }
-}
-
-interface Common {
-  readonly path: string;
-  readonly options: PrepareOptions;
-  readonly memory: MemoryGuard;
-}
-
-interface Found {
-  readonly kind: 'batches';
-  readonly model: OnnxModel;
-  readonly source: Source;
-  readonly request: Tensors;
-  readonly tensors: ReadonlyMap<string, TensorFinding>;
-  readonly fixedBatch: number | undefined;
-}
-
-/** tryBatching gives the tensors of a model that batches, or says why it does not. */
-async function tryBatching(
-  bound: BoundModel,
-  common: Common,
-): Promise<Found | { kind: 'fails'; why: string }> {
-  if (bound.notSymbolic !== undefined) return { kind: 'fails', why: bound.notSymbolic };
-  try {
-    const found = await find(bound, common, true);
-    const faults = bound.model.graph.outputs.flatMap(({ name }) => {
-      const finding = found.tensors.get(name);
-      return finding?.kind === 'tensor' && finding.batching.kind === 'mixed'
-        ? [`output ${name}: ${finding.batching.why}`]
-        : [];
-    });
-    return faults.length === 0 ? found : { kind: 'fails', why: faults.join('; ') };
-  } catch (error) {
-    if (!(error instanceof ExecutionError) || common.options.signal?.aborted) throw error;
-    const said = error instanceof OutOfMemoryError ? error.why : error.message;
-    return { kind: 'fails', why: `it does not run at batch 2: ${firstLine(said)}` };
-  }
-}
-
-/** unbatchedModel gives the model as it is in the file, where batching it failed. */
-function unbatchedModel(
-  bytes: Uint8Array,
-  names: { name: string; dims: Readonly<Record<string, number>> },
-  bound: BoundModel,
-): BoundModel {
-  return bound.fileBatch === undefined ? bound : bindModel(bytes, { ...names, batching: false });
-}
-
-async function find(bound: BoundModel, common: Common, batching: boolean): Promise<Found> {
-  const { model, source } = gathered(bound.model, common.path);
-  const { signal, feeds: given = {}, fill = {}, device } = common.options;
-  const first = requestFor(bound.shaped, bound.batch, { which: 0, given, fill });
-  const second = requestFor(bound.shaped, bound.batch, { which: 1, given, fill });
-  const both = batching ? stackRequests([first, second], inputBatching(bound.batch)) : undefined;
-  const { slowdown: _heldBack, ...probed } = device;
-  const start = common.options.startExecutor ?? startExecutor;
-  const executor = await start(probed, { memory: common.memory });
-  const tensors = await withScratch(async (folder) => {
-    await writeData(folder, source);
-    const trial: Trial = {
-      ...{ executor, model, folder, first, second, both },
-      ...(signal === undefined ? {} : { signal }),
-      checkFits: (inferred) => checkFits(model, inferred, { requests: batching ? 2 : 1, ...common }),
-    };
-    return await findTensors(trial, liveTensors(model));
-  }).finally(() => executor.close());
-  const fixedBatch = batching ? undefined : bound.batch.kind === 'fixed' ? bound.batch.size : 1;
-  return { kind: 'batches', model, source, request: first, tensors, fixedBatch };
-}
-
-/** checkFits throws before anything is run, where what ONNX Runtime infers shows that a run cannot fit in memory. */
-function checkFits(
-  model: OnnxModel,
-  inferred: ReadonlyMap<string, TensorInfo>,
-  { path, requests, memory }: Common & { readonly requests: number },
-): void {
-  const why = memoryShortage(model, inferredBytes(inferred, requests), { requests, memory });
-  if (why !== undefined) throw new OutOfMemoryError(`Cannot run ${path}: ${why}`, why);
 }
 
 async function assemble(
@@ -159,9 +82,10 @@ async function assemble(
     path: string;
     name: string;
     bytes: Uint8Array;
-    dims: Readonly<Record<string, number>>;
+    dims: Readonly<DimValues>;
     fill: Readonly<Record<string, number>>;
     boundary: Boundary;
+    batchTolerance: number | undefined;
     reason: string | undefined;
   },
 ): Promise<PreparedModel> {
@@ -178,6 +102,8 @@ async function assemble(
     ...{ sha256: sha256Of(found.bytes), data: await dataFilesOf(found.source) },
     ...{ dims: found.dims, fixedBatch, boundary, tensors, types, request: found.request },
     fixedBatchReason: fixedBatch === undefined ? undefined : found.reason,
+    measuredShapes: found.measuredShapes,
+    batchTolerance: fixedBatch === undefined ? found.batchTolerance : undefined,
     inputs: specsOf(model.graph.inputs, tensors).map((spec) => withFill(spec, found.fill[spec.name])),
     outputs,
     cuts,
@@ -199,13 +125,14 @@ function withFill(spec: TensorSpec, fill: number | undefined): TensorSpec {
   return fill === undefined ? spec : { ...spec, fill };
 }
 
-/** typesOf gives types as a partition declares them at its ends: with the batch axis open. */
+/** typesOf gives types as a partition declares them at its ends: with the batch and data's sizes open. */
 function typesOf(tensors: ReadonlyMap<string, TensorFinding>): Map<string, TensorType> {
   const types = new Map<string, TensorType>();
   for (const [name, finding] of tensors) {
     if (finding.kind !== 'tensor') continue;
-    const { dtype, shape, batchAxis } = finding.spec;
-    types.set(name, { dtype, dims: shape.map((dim, axis) => (axis === batchAxis ? undefined : dim)) });
+    const { dtype, shape, batchAxis, variableAxes = [] } = finding.spec;
+    const isOpen = (axis: number) => axis === batchAxis || variableAxes.includes(axis);
+    types.set(name, { dtype, dims: shape.map((dim, axis) => (isOpen(axis) ? undefined : dim)) });
   }
   return types;
 }

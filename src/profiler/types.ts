@@ -1,17 +1,22 @@
-import type { Boundary, DataFile, ProfiledLayer, TensorSpec } from '../artifacts/index.js';
+import type { Boundary, DataFile, DimValues, ProfiledLayer, TensorSpec } from '../artifacts/index.js';
 import type { Device, NamedDevice, StartExecutor, Tensors } from '../execution/index.js';
-import type { Cut, OnnxModel, TensorType } from '../onnx/index.js';
+import type { Cut, MeasuredShapes, OnnxModel, TensorType } from '../onnx/index.js';
 import type { PartitionMethod } from '../partition/index.js';
 import type { Source } from './source.js';
 
 export interface PrepareOptions {
-  /** Sizes of the model's free dimensions other than the batch. */
-  readonly dims?: Readonly<Record<string, number>>;
+  /** Sizes of the model's free dimensions other than the batch, or `batch` for those that are the batch. */
+  readonly dims?: Readonly<DimValues>;
   /**
    * The device on which the model is run to find shapes and to try batching; an emulated device's hold-back is not
    * used.
    */
   readonly device: Device;
+  /**
+   * How far the rows of a batch may be from those of a request alone, over the largest magnitude of a tensor, for models
+   * whose rows influence one another slightly. By default only rounding is allowed.
+   */
+  readonly batchTolerance?: number;
   /** How tensors will cross a cut; it decides what `cutBytes` counts. By default `exact`. */
   readonly boundary?: Boundary;
   /** Values of inputs for one request in place of random ones, for inputs that take certain values only. */
@@ -44,10 +49,14 @@ export interface PreparedModel {
   /** The model as profiled; its nodes are the layers. */
   readonly model: OnnxModel;
   readonly source: Source;
-  readonly dims: Readonly<Record<string, number>>;
+  readonly dims: Readonly<DimValues>;
   /** The only batch size that the model runs at; undefined where it takes any. */
   readonly fixedBatch: number | undefined;
   readonly fixedBatchReason: string | undefined;
+  /** Shapes of inner tensors at the file's batch that were needed to make it symbolic: `bindModel` needs them again. */
+  readonly measuredShapes: MeasuredShapes;
+  /** The tolerance that rows of a batch were given beyond rounding. */
+  readonly batchTolerance: number | undefined;
   readonly boundary: Boundary;
   /** The model's inputs at batch 1, or at the fixed batch. */
   readonly inputs: readonly TensorSpec[];
@@ -75,7 +84,15 @@ export type TensorFinding =
 export type Batching =
   | { readonly kind: 'stacked'; readonly axis: number }
   | { readonly kind: 'common' }
-  | { readonly kind: 'mixed'; readonly why: string };
+  | {
+      readonly kind: 'mixed';
+      readonly why: string;
+      /**
+       * How far a request's values are from those it has alone, over the largest magnitude, where that depends on the
+       * other request: Infinity where integers differ. Absent where it was not compared, or no request's data is in it.
+       */
+      readonly difference?: number;
+    };
 
 /**
  * Limits say when a cell has been measured enough: after `minRuns` runs and `minMs`, or after `maxMs`. The cells of a

@@ -208,11 +208,11 @@ function fits(dims: unknown, spec: TensorSpec): boolean {
 }
 
 /**
- * shapeOf gives a tensor's shape as the protocol's metadata states it, with −1 for the axis that grows with
- * the rows.
+ * shapeOf gives a tensor's shape as the protocol's metadata states it, with −1 for the axis that grows with the rows and
+ * for axes whose size depends on the data.
  */
-export function shapeOf(spec: TensorSpec): number[] {
-  return spec.shape.map((size, axis) => (axis === spec.batchAxis ? -1 : size));
+export function shapeOf({ shape, batchAxis, variableAxes = [] }: TensorSpec): number[] {
+  return shape.map((size, axis) => (axis === batchAxis || variableAxes.includes(axis) ? -1 : size));
 }
 
 function describe(spec: TensorSpec): string {

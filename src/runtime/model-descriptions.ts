@@ -49,7 +49,7 @@ export function modelConfig(model: LiveModel): object {
   const tensor = (spec: TensorSpec) => ({
     name: spec.name,
     data_type: spec.dtype === 'string' ? 'TYPE_STRING' : `TYPE_${oipDatatype(spec.dtype)}`,
-    dims: batched ? spec.shape.slice(1) : shapeOf(spec),
+    dims: batched ? shapeOf(spec).slice(1) : shapeOf(spec),
   });
   return {
     name: model.name,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { dimension, namedNumber, namedText } from '../../src/cli/options.js';
+import { batchToleranceOption, dimension, namedNumber, namedText } from '../../src/cli/options.js';
 
 describe('options that are given more than once', () => {
   it.each([
-    ['dimension', dimension, ['seq=128', 'x.2=3'], { seq: 128, 'x.2': 3 }],
+    ['dimension', dimension, ['seq=128', 'x.0=batch'], { seq: 128, 'x.0': 'batch' }],
     ['namedNumber', namedNumber, ['sr=16000', 'a=b=-0.5'], { sr: 16000, 'a=b': -0.5 }],
     ['namedText', namedText, ['m=a.onnx', 'n=x=y'], { m: 'a.onnx', n: 'x=y' }],
   ])('%s collects its pairs by name', (_, parse, texts, wanted) => {
@@ -13,7 +13,7 @@ describe('options that are given more than once', () => {
   });
 
   it.each([
-    ['dimension', dimension, ['seq=0', 'seq=', '=3', 'seq']],
+    ['dimension', dimension, ['seq=0', 'seq=', '=3', 'seq', 'x.0=Batch', '=batch']],
     ['namedNumber', namedNumber, ['sr= ', 'sr=', '=1', 'sr', 'sr=NaN', 'sr=Infinity']],
     ['namedText', namedText, ['m=', '=a', 'm']],
   ])('%s refuses what is no pair', (_, parse, texts) => {
@@ -25,5 +25,15 @@ describe('options that are given more than once', () => {
     expect(() => namedNumber('a=1', { a: 1 })).toThrow('"a" is given twice');
     expect(() => namedText('a=b', { a: 'c' })).toThrow('"a" is given twice');
     expect(namedNumber('toString=1', {})).toEqual({ toString: 1 });
+  });
+});
+
+describe('--batch-tolerance', () => {
+  const parse = (text: string): unknown => batchToleranceOption().parseArg?.(text, undefined);
+
+  it('takes numbers between 0 and 1', () => {
+    expect(parse('0.005')).toBe(0.005);
+    expect(parse('4.5e-3')).toBe(0.0045);
+    for (const text of ['0', '1', '-0.1', 'x', '']) expect(() => parse(text), text).toThrow(/is not/);
   });
 });

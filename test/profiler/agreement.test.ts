@@ -1,7 +1,7 @@
 import { Float16Array } from '@petamoriken/float16';
 import { describe, expect, test } from 'vitest';
 import type { TensorData } from '../../src/execution/index.js';
-import { agree, batchingOf } from '../../src/profiler/agreement.js';
+import { agree, batchingOf, confirmedBatching, differenceOf } from '../../src/profiler/agreement.js';
 
 function float(dims: number[], data: number[]): TensorData {
   return { dtype: 'float32', dims, data: Float32Array.from(data) };
@@ -63,6 +63,55 @@ describe('batchingOf()', () => {
     expect(batchingOf(square, square, float([2, 2], [1, 1, 1, 1]))).toMatchObject({
       why: expect.stringMatching(/no single axis/),
     });
+  });
+});
+
+describe('confirmedBatching()', () => {
+  const [first, second] = [float([1, 2], [1, 2]), float([1, 2], [3, 4])];
+  const seen = (both: TensorData) => ({ first, second, both });
+  const stackedOn0 = { kind: 'stacked', axis: 0 } as const;
+
+  test('accepts rows within a tolerance beyond rounding, and tells the difference of others', () => {
+    const both = float([2, 2], [1, 2, 3, 4.04]);
+    const confirmed = (tolerance?: number) =>
+      confirmedBatching(stackedOn0, seen(both), { whole: both, ...(tolerance ? { tolerance } : {}) });
+    expect(confirmed(0.011)).toEqual(stackedOn0);
+    expect(confirmed(0.009)).toMatchObject({ kind: 'mixed', difference: expect.closeTo(0.01, 6) });
+    expect(confirmed()).toMatchObject({ kind: 'mixed', difference: expect.closeTo(0.01, 6) });
+  });
+  test('tells the larger difference of the two requests', () => {
+    const [one, two, both] = [float([1], [1]), float([1], [2]), float([1], [1.5])];
+    expect(confirmedBatching({ kind: 'common' }, { first: one, second: two, both }, { whole: both })).toEqual(
+      { kind: 'mixed', why: expect.any(String), difference: 0.5 },
+    );
+  });
+  test('tells no difference of what follows the size of the batch alone', () => {
+    const [one, two] = [float([2], [1, 8]), float([2], [2, 8])];
+    const found = confirmedBatching(
+      { kind: 'common' },
+      { first: one, second: one, both: two },
+      { whole: two },
+    );
+    expect(found).toEqual({ kind: 'mixed', why: expect.any(String) });
+    const places = (data: number[]) => int64(data);
+    const range = { first: places([0]), second: places([0]), both: places([0, 1]) };
+    expect(confirmedBatching(stackedOn0, range, { whole: range.both })).not.toHaveProperty('difference');
+  });
+});
+
+describe('differenceOf()', () => {
+  test('is relative to the largest finite magnitude of the first', () => {
+    expect(differenceOf(float([2], [4, -8]), float([2], [5, -8]))).toBe(0.125);
+    const infinite = float([2], [Number.POSITIVE_INFINITY, 4]);
+    expect(differenceOf(infinite, float([2], [Number.POSITIVE_INFINITY, 5]))).toBe(0.25);
+    expect(differenceOf(float([1], [0]), float([1], [0]))).toBe(0);
+  });
+  test('is infinite where no number tells it', () => {
+    expect(differenceOf(float([1], [0]), float([1], [1]))).toBe(Number.POSITIVE_INFINITY);
+    expect(differenceOf(float([1], [Number.NaN]), float([1], [1]))).toBe(Number.POSITIVE_INFINITY);
+    expect(differenceOf(float([1], [1]), float([2], [1, 1]))).toBe(Number.POSITIVE_INFINITY);
+    expect(differenceOf(int64([1]), int64([2]))).toBe(Number.POSITIVE_INFINITY);
+    expect(differenceOf(int64([1]), int64([1]))).toBe(0);
   });
 });
 

@@ -18,7 +18,7 @@ function ledger(resume?: Profile, count = 2): Ledger {
       dims: {},
       boundary: 'exact',
     },
-    ...{ layers: [], fixedBatch: undefined },
+    ...{ layers: [], fixedBatch: undefined, measuredShapes: {} },
   };
   const blocks = Array.from({ length: count }, (_, k) => ({ cutBytes: k + 1 < count ? 4 : 0 }));
   const campaign = {

@@ -241,7 +241,7 @@ async function preparedAsProfiled(
   { profile, path }: ProfileFile,
   signal: AbortSignal | undefined,
 ): Promise<PreparedModel> {
-  const { name, file, sha256, dims = {}, inputs = [] } = profile.model;
+  const { name, file, sha256, dims = {}, batchTolerance, inputs = [] } = profile.model;
   const task = `time the partitions of ${name}`;
   if (file === undefined) throw new MissingError(task, [fault('its profile names no ONNX file', path)]);
   const fill = Object.fromEntries(
@@ -253,6 +253,7 @@ async function preparedAsProfiled(
     dims,
     fill,
     boundary: profile.boundary ?? 'exact',
+    ...(batchTolerance === undefined ? {} : { batchTolerance }),
     ...(signal === undefined ? {} : { signal }),
   });
   const faults: Fault[] = [];

@@ -1,13 +1,21 @@
 import { Command, Option } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
-import { dimension, each, namedNumber, wholeNumber, withJson } from '../options.js';
+import {
+  batchToleranceOption,
+  dimensionOption,
+  each,
+  namedNumber,
+  wholeNumber,
+  withJson,
+} from '../options.js';
 import { fileOf } from '../output.js';
 import { action, type Context } from '../run.js';
 
 interface Options {
   profile?: string;
   device?: string[];
-  dim?: Record<string, number>;
+  dim?: Record<string, number | 'batch'>;
+  batchTolerance?: number;
   fill?: Record<string, number>;
   blocks: number;
   method: 'greedy' | 'min-transfer';
@@ -34,11 +42,8 @@ export function partitionCommand(): Command {
         'device on which layers are measured if there is no profile (repeatable; cpu:1)',
         each,
       )
-      .option(
-        '--dim <name=size>',
-        'size of a free dimension, such as seq=128, or x.2=128 if axis 2 of input x has no name (repeatable)',
-        dimension,
-      )
+      .addOption(dimensionOption())
+      .addOption(batchToleranceOption())
       .option(
         '--fill <input=number>',
         'value of an input that takes certain values only (repeatable)',

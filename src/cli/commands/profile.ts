@@ -2,7 +2,8 @@ import { Command, Option } from 'commander';
 import { commandText } from '../command-text.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import {
-  dimension,
+  batchToleranceOption,
+  dimensionOption,
   each,
   memoryBytes,
   namedNumber,
@@ -21,7 +22,8 @@ interface Options {
   device?: string[];
   batch: number[];
   virtual: number[];
-  dim?: Record<string, number>;
+  dim?: Record<string, number | 'batch'>;
+  batchTolerance?: number;
   fill?: Record<string, number>;
   blocks?: string;
   method?: 'greedy' | 'min-transfer';
@@ -53,11 +55,8 @@ export function profileCommand(): Command {
         wholeNumbers,
         [1],
       )
-      .option(
-        '--dim <name=size>',
-        'size of a free dimension, such as seq=128, or x.2=128 if axis 2 of input x has no name (repeatable)',
-        dimension,
-      )
+      .addOption(dimensionOption())
+      .addOption(batchToleranceOption())
       .option(
         '--fill <input=number>',
         'value of an input that takes certain values only (repeatable)',
@@ -114,7 +113,8 @@ async function profileModel(
     onNote: (text) => terminal.note(inFlags(text)),
   });
   shown.stop();
-  for (const warning of warningLines(profile.measurement?.warnings ?? [])) await terminal.warn(warning);
+  for (const warning of warningLines(profile.measurement?.warnings ?? []))
+    await terminal.warn(inFlags(warning));
   await terminal.table(blockTable(profile));
   const latencies = latencyTable(profile);
   if (latencies.rows.length > 0) await terminal.table(latencies);

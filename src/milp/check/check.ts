@@ -59,6 +59,11 @@ function checkModel(
   same(told, `${at}/sloMs`, { is: planned.sloMs, should: model.sloUs / 1000 });
   same(told, `${at}/sloMarginMs`, { is: planned.sloMarginMs, should: model.sloMarginUs / 1000 });
   same(told, `${at}/weight`, { is: planned.weight, should: model.weight });
+  const { batchTolerance } = model.profile.model;
+  if (planned.batchTolerance !== batchTolerance) {
+    const said = `is ${planned.batchTolerance ?? 'not given'}; the profile has ${batchTolerance ?? 'none'}`;
+    told.push(fault(said, `${at}/batchTolerance`));
+  }
   checkFormation(planned, model, at, told);
   const sum = planned.pipelines.reduce((total, p) => total + p.throughputRps, 0);
   same(told, `${at}/throughputRps`, { is: planned.throughputRps, should: sum });

@@ -141,7 +141,7 @@ function poolsOf(models: readonly PlannedModel[]): PoolToPlace[] {
 function plannedModel(problem: PooledProblem, table: ModelTable, used: readonly UsedColumn[]): PlannedModel {
   const model = problem.models[table.index] as ProblemModel;
   const { profile } = model;
-  const inputs = profile.model.inputs;
+  const { inputs, batchTolerance } = profile.model;
   const inputBytes = inputs === undefined ? undefined : bytesOf(inputs);
   const pipelines = used.map((one) => plannedPipeline(problem, table, one));
   return {
@@ -156,6 +156,7 @@ function plannedModel(problem: PooledProblem, table: ModelTable, used: readonly 
       : {}),
     blocks: profile.blocks.length,
     ...(profile.boundary === undefined ? {} : { boundary: profile.boundary }),
+    ...(batchTolerance === undefined ? {} : { batchTolerance }),
     ...(inputs === undefined ? {} : { inputs }),
     ...(profile.model.outputs === undefined ? {} : { outputs: profile.model.outputs }),
     ...(inputBytes === undefined ? {} : { inputBytes }),

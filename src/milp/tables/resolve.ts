@@ -1,4 +1,5 @@
 import {
+  batchToleranceNote,
   type Cluster,
   type DeviceClass,
   type Fault,
@@ -120,7 +121,11 @@ function resolvedModel(
 ): ProblemModel {
   const names = Object.keys(cluster.devices);
   const classes = names.filter((name) => unusableNote(name, { spec: model, profile }) === undefined);
-  const notes = names.flatMap((name) => unusableNote(name, { spec: model, profile }) ?? []);
+  const { batchTolerance } = profile.model;
+  const notes = [
+    ...(batchTolerance === undefined ? [] : [batchToleranceNote(profile.model.name, batchTolerance)]),
+    ...names.flatMap((name) => unusableNote(name, { spec: model, profile }) ?? []),
+  ];
   const sloUs = model.sloMs * 1000;
   return {
     profile,

@@ -32,7 +32,8 @@ type Dims = readonly (number | string | undefined)[];
 /**
  * batchDim finds the batch by these rules and never guesses:
  *
- * - The first input that has axes says what the batch is called: its axis 0 decides.
+ * - A symbol that is declared the batch is the batch, on whatever axis of the inputs.
+ * - Else the first input that has axes says what the batch is called: its axis 0 decides.
  * - If that axis is a symbol, the symbol is the batch. Every other input must have it on exactly one axis (which
  *   need not be the first: the past of an attention model has it elsewhere), or have fixed dimensions only and so be
  *   common to the whole batch.
@@ -40,14 +41,17 @@ type Dims = readonly (number | string | undefined)[];
  *   they grow together.
  * - If that axis is a number, it is the fixed batch where all inputs with axes have that number at axis 0.
  * - Anything else is `none`, with the reason.
+ *
+ * @param declared the symbol that was declared the batch, if any
  */
-export function batchDim(model: OnnxModel): BatchDim {
+export function batchDim(model: OnnxModel, declared?: string): BatchDim {
   const shapes = new Map<string, Dims>();
   for (const input of model.graph.inputs) {
     if (input.type?.kind !== 'tensor') return { kind: 'none', why: `input ${input.name} is not a tensor` };
     if (input.type.dims === undefined) return { kind: 'none', why: `input ${input.name} declares no shape` };
     shapes.set(input.name, input.type.dims);
   }
+  if (declared !== undefined) return symbolicBatch(model, shapes, declared);
   const first = [...shapes].find(([, dims]) => dims.length > 0);
   if (first === undefined) return { kind: 'none', why: 'no input has any axis' };
   const [name, dims] = first;

@@ -26,6 +26,7 @@ import type { BatchFlow, NodeEdit } from './batch-flow.js';
 /** Up to this IR version, initializers stand among the graph's inputs too. */
 const LAST_IR_WITH_INITIALIZER_INPUTS = 3;
 const INT64 = 7;
+const FLOAT = 1;
 
 /**
  * relaxed gives the model with its declared shapes opened along the batch, and with new constants for the edited ones;
@@ -37,8 +38,8 @@ export function relaxed(
   edits: readonly NodeEdit[],
 ): { bytes: Uint8Array; changes: string[] } {
   const symbol = batchSymbol(model);
-  const names = namesOfEdits(model, edits);
-  const edited = new Map(edits.map((edit, index) => [edit.node, { edit, name: names[index] as string }]));
+  const placed = placedEdits(model, edits);
+  const edited = new Map(edits.map(({ node }) => [node, placed.filter((edit) => edit.node === node)]));
   const { encoded, nodes } = model.graph;
   const others = rewritten(encoded, (field) => {
     if (field.number === GRAPH.node) return [];
@@ -48,20 +49,21 @@ export function relaxed(
   const graph = [
     ...nodes.flatMap((node) => delimited(GRAPH.node, rewired(node, edited.get(node)))),
     others,
-    ...edits.flatMap((edit, index) => constant(model, names[index] as string, edit.values)),
+    ...placed.flatMap(({ edit, name }) => (edit.values === undefined ? [] : constant(model, name, edit))),
   ];
   return { bytes: concat(withGraph(model, graph)), changes: changesOf(model, symbol, edits) };
 }
 
 function changesOf(model: OnnxModel, symbol: string, edits: readonly NodeEdit[]): string[] {
   const ends = [...model.graph.inputs, ...model.graph.outputs].map((value) => quoted(value.name));
-  return [
-    `the batch of ${ends.join(', ')} is ${quoted(symbol)}`,
-    ...edits.map(
-      ({ node, before, values }) =>
-        `${node.op} ${quoted(node.name)}: [${before.join(', ')}] is [${values.join(', ')}]`,
-    ),
-  ];
+  return [`the batch of ${ends.join(', ')} is ${quoted(symbol)}`, ...edits.map(changeOf)];
+}
+
+function changeOf({ node, edit: { input, values }, before }: NodeEdit): string {
+  const whose = `${node.op} ${quoted(node.name)}`;
+  if (values === undefined) return `${whose}: ${quoted(node.inputs[input] ?? '')} is left out`;
+  const was = before === undefined ? quoted(node.inputs[input] ?? '') : `[${before.join(', ')}]`;
+  return `${whose}: ${was} is [${values.join(', ')}]`;
 }
 
 /** batchSymbol gives `batch`, or a longer name where the file uses that symbol for something else. */
@@ -77,39 +79,52 @@ function batchSymbol(model: OnnxModel): string {
   return symbol;
 }
 
-/** namesOfEdits names a new initializer for every edited constant, because the old one may have other users. */
-function namesOfEdits(model: OnnxModel, edits: readonly NodeEdit[]): string[] {
+interface PlacedEdit extends NodeEdit {
+  /** The name of the new constant, or no name where the input is left out. */
+  readonly name: string;
+}
+
+/** placedEdits names a new initializer for every edited constant, because the old one may have other users. */
+function placedEdits(model: OnnxModel, edits: readonly NodeEdit[]): PlacedEdit[] {
   const { nodes, inputs, initializers } = model.graph;
   const taken = new Set([
     ...nodes.flatMap((node) => node.outputs),
     ...inputs.map((i) => i.name),
     ...initializers.keys(),
   ]);
-  return edits.map(({ node, input }) => {
-    let name = `${node.inputs[input]}/batch`;
+  return edits.map((placed) => {
+    const { node, edit } = placed;
+    if (edit.values === undefined) return { ...placed, name: '' };
+    let name = `${node.inputs[edit.input] || node.name}/batch`;
     while (taken.has(name)) name += '_';
     taken.add(name);
-    return name;
+    return { ...placed, name };
   });
 }
 
-function rewired(node: OnnxNode, edited: { edit: NodeEdit; name: string } | undefined): Uint8Array {
-  if (edited === undefined) return node.encoded;
+function rewired(node: OnnxNode, edits: readonly PlacedEdit[] = []): Uint8Array {
+  if (edits.length === 0) return node.encoded;
+  const names = new Map(edits.map(({ edit, name }) => [edit.input, name]));
   let index = 0;
   return rewritten(node.encoded, (field) => {
-    if (field.number !== NODE.input || index++ !== edited.edit.input) return undefined;
-    return [textField(NODE.input, edited.name)];
+    const name = field.number === NODE.input ? names.get(index++) : undefined;
+    return name === undefined ? undefined : [textField(NODE.input, name)];
   });
 }
 
-function constant(model: OnnxModel, name: string, values: readonly number[]): Uint8Array[] {
+function constant(
+  model: OnnxModel,
+  name: string,
+  { values = [], dtype = 'int64' }: { values?: readonly number[]; dtype?: 'int64' | 'float32' },
+): Uint8Array[] {
+  const raw = dtype === 'int64' ? BigInt64Array.from(values.map(BigInt)) : Float32Array.from(values);
   const tensor = concat([
     numberField(TENSOR.dims, values.length),
-    numberField(TENSOR.dataType, INT64),
+    numberField(TENSOR.dataType, dtype === 'int64' ? INT64 : FLOAT),
     textField(TENSOR.name, name),
-    ...delimited(TENSOR.rawData, new Uint8Array(BigInt64Array.from(values.map(BigInt)).buffer)),
+    ...delimited(TENSOR.rawData, new Uint8Array(raw.buffer)),
   ]);
-  const input = valueInfoBytes(name, { dtype: 'int64', dims: [values.length] });
+  const input = valueInfoBytes(name, { dtype, dims: [values.length] });
   const listed = model.irVersion <= LAST_IR_WITH_INITIALIZER_INPUTS ? delimited(GRAPH.input, input) : [];
   return [...delimited(GRAPH.initializer, tensor), ...listed];
 }

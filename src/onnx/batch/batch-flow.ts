@@ -25,10 +25,14 @@ export interface BatchFlow {
   readonly values?: readonly (number | BatchMultiple)[];
   /** Whether its elements, and not its rows, depend on the size of the batch, as the output of Shape does. */
   readonly sized?: boolean;
+  /** Whether it is a constant of zeros only, as an initial state is. */
+  readonly zeros?: boolean;
 }
 
 /** A shape vector is no longer than a rank; longer constants are weights. */
 const MOST_VALUES = 64;
+/** Initial states of recurrent nodes are looked through for other values than 0; larger constants are weights. */
+const MOST_STATE_BYTES = 2 ** 16;
 
 /** RuleNode is a node as the rules see it. */
 export interface RuleNode {
@@ -43,32 +47,35 @@ export interface RuleNode {
   int(name: string, otherwise: number): number;
   ints(name: string): number[] | undefined;
   text(name: string, otherwise: string): string;
+  /** The elements of an attribute that is a tensor; empty where they are no int32, int64 or float32 numbers. */
+  elements(name: string): readonly number[] | undefined;
 }
 
-/** Edit holds new elements for the shape vector at one of a node's inputs. */
-export interface Edit {
-  readonly input: number;
-  readonly values: readonly number[];
-}
+/** Edit holds new elements for the constant at one of a node's inputs (int64 by default), or leaves the input out. */
+export type Edit =
+  | { readonly input: number; readonly values: readonly number[]; readonly dtype?: 'float32' }
+  | { readonly input: number; readonly values?: undefined };
 
-/** NodeEdit is an edit in its place: a Reshape's constant that has to change. */
-export interface NodeEdit extends Edit {
+/** NodeEdit is an edit in its place, such as a Reshape's constant that has to change. */
+export interface NodeEdit {
   readonly node: OnnxNode;
-  readonly before: readonly number[];
+  readonly edit: Edit;
+  /** The elements that the input had; absent where it is no short vector. */
+  readonly before: readonly number[] | undefined;
 }
 
 /**
- * RuleResult is a rule's answer. It holds the flow of each output, with an edit where a constant has the batch in it;
- * or it is a text that says why nothing is known.
+ * RuleResult is a rule's answer. It holds the flow of each output, with edits where a constant has the batch in it; or
+ * it is a text that says why nothing is known.
  */
-export type RuleResult = { readonly flows: readonly BatchFlow[]; readonly edit?: Edit } | string;
+export type RuleResult = { readonly flows: readonly BatchFlow[]; readonly edits?: readonly Edit[] } | string;
 
 export type Dims = readonly (number | undefined)[];
 
 export const COMPUTES_WITH_SIZE = 'it computes with the size of the batch';
 
 /** flowing gives every output the same flow. */
-export function flowing(node: RuleNode, flow: BatchFlow): RuleResult {
+export function flowing(node: RuleNode, flow: BatchFlow): Exclude<RuleResult, string> {
   return { flows: Array.from({ length: Math.max(1, node.outputCount) }, () => flow) };
 }
 
@@ -94,9 +101,20 @@ export function constantFlow(initializer: Initializer): BatchFlow {
 /** tensorFlow gives the shape of a TensorProto and, where it is a short vector, its elements. */
 function tensorFlow(encoded: Uint8Array, known: { dtype: string; dims: readonly number[] }): BatchFlow {
   const count = known.dims.reduce((product, dim) => product * dim, 1);
-  if (known.dims.length > 1 || count > MOST_VALUES) return { dims: known.dims };
+  if (known.dims.length > 1 || count > MOST_VALUES)
+    return holdsZeros(encoded, known) ? { dims: known.dims, zeros: true } : { dims: known.dims };
   const values = decoded(() => numbers(onnx.TensorProto.decode(encoded), known.dtype));
   return values?.length === count ? { dims: known.dims, values } : { dims: known.dims };
+}
+
+/** holdsZeros says whether a small float32 tensor of three axes, as initial states have, holds zeros only. */
+function holdsZeros(
+  encoded: Uint8Array,
+  { dtype, dims }: { dtype: string; dims: readonly number[] },
+): boolean {
+  if (dims.length !== 3 || dtype !== 'float32' || encoded.length > MOST_STATE_BYTES) return false;
+  const values = decoded(() => numbers(onnx.TensorProto.decode(encoded), dtype));
+  return values !== undefined && values.length > 0 && values.every((value) => value === 0);
 }
 
 type Tensor = ReturnType<typeof onnx.TensorProto.decode>;
@@ -124,7 +142,7 @@ function numbers(tensor: Tensor, dtype: string): number[] {
   }
 }
 
-type Attributes = NonNullable<ReturnType<typeof onnx.NodeProto.decode>['attribute']>;
+export type Attributes = NonNullable<ReturnType<typeof onnx.NodeProto.decode>['attribute']>;
 
 /**
  * attributesOf decodes a node's attributes. They are undefined where onnx-proto cannot decode them, since reading a
@@ -167,6 +185,11 @@ export function ruleNode(
     text: (name, otherwise) => {
       const text = find(name)?.s;
       return text === undefined || text === null ? otherwise : new TextDecoder().decode(text);
+    },
+    elements: (name) => {
+      const tensor = find(name)?.t;
+      if (tensor === undefined || tensor === null) return undefined;
+      return numbers(onnx.TensorProto.create(tensor), dtypeOf(tensor.dataType ?? 0));
     },
   };
 }

@@ -18,8 +18,7 @@ const GLOBAL_POOLS = new Set(['GlobalAveragePool', 'GlobalMaxPool', 'GlobalLpPoo
 export function spatial(node: RuleNode): RuleResult {
   const [data, ...rest] = node.flows;
   if (rest.some((flow) => flow?.batch !== undefined)) return 'its weights have the batch';
-  if (data?.batch !== undefined && (data.batch.axis !== 0 || data.batch.factor !== 1))
-    return 'the batch is not by itself on axis 0 of its input';
+  if (data?.batch !== undefined && data.batch.axis !== 0) return 'the batch is not on axis 0 of its input';
   if (node.op === 'MaxPool' && node.outputCount > 1) return 'its indices count through the whole batch';
   if (node.op === 'BatchNormalization' && node.int('training_mode', 0) === 1)
     return 'it takes its statistics over the batch';
@@ -92,7 +91,8 @@ export function normalization(node: RuleNode): RuleResult {
 
 /**
  * recurrent follows X [sequence, batch, size] and initial states [directions, batch, size]. Outputs have the batch
- * before the last axis.
+ * before the last axis. Initial states of zeros for the fixed batch are left out: an operator without them begins with
+ * zeros.
  */
 export function recurrent(node: RuleNode): RuleResult {
   const [data, w, r, bias, lengths, ...initial] = node.flows;
@@ -100,16 +100,23 @@ export function recurrent(node: RuleNode): RuleResult {
     return node.flows.some((flow) => flow?.batch) ? 'its input lacks the batch' : flowing(node, {});
   if (node.int('layout', 0) !== 0)
     return 'it has the batch first (layout 1), which ONNX Runtime does not run';
-  if (data.batch.axis !== 1 || data.batch.factor !== 1) return 'the batch is not on axis 1 of its input';
+  if (data.batch.axis !== 1) return 'the batch is not on axis 1 of its input';
   if ([w, r, bias].some((flow) => flow?.batch)) return 'its weights have the batch';
-  if (lengths !== undefined && lengths.batch?.axis !== 0) return 'its sequence lengths lack the batch';
-  if (initial.slice(0, 2).some((flow) => flow !== undefined && flow.batch?.axis !== 1))
+  const { factor } = data.batch;
+  const is = (flow: BatchFlow, axis: number) => flow.batch?.axis === axis && flow.batch.factor === factor;
+  if (lengths !== undefined && !is(lengths, 0)) return 'its sequence lengths lack the batch';
+  const states = initial.slice(0, 2);
+  const zeros = states.flatMap((flow, at) => (flow?.batch === undefined && flow?.zeros ? [at] : []));
+  if (states.some((flow, at) => flow !== undefined && !is(flow, 1) && !zeros.includes(at)))
     return 'its initial state lacks the batch';
   const [length, size] = [data.dims?.[0], data.dims?.[1]];
-  const y = withBatch({ axis: 2, factor: 1 }, [length, undefined, size, undefined]);
-  const state = withBatch({ axis: 1, factor: 1 }, [undefined, size, undefined]);
-  return { flows: [y, state, state] };
+  const y = withBatch({ axis: 2, factor }, [length, undefined, size, undefined]);
+  const state = withBatch({ axis: 1, factor }, [undefined, size, undefined]);
+  return { flows: [y, state, state], edits: zeros.map((at) => ({ input: FIRST_STATE + at })) };
 }
+
+/** The input of recurrent operators that holds the first of their initial states. */
+const FIRST_STATE = 5;
 
 /** matMul follows [… , m, k] × [k, n] with shared weights, or two batched inputs that are not summed over the batch. */
 export function matMul(node: RuleNode, a: BatchFlow | undefined, b: BatchFlow | undefined): RuleResult {
@@ -168,26 +175,42 @@ export function gemm(node: RuleNode): RuleResult {
   return flowing(node, withBatch(a.batch, [a.dims?.[0], columns]));
 }
 
-/** resize accepts scales that are 1 on the batch. Target sizes include the batch's size, unless axes leave it out. */
+/**
+ * resize accepts scales that are 1 on the batch, and target sizes that leave the batch out (`axes`) or compute it from
+ * the input. Constant target sizes become scales, where those give the very same sizes.
+ */
 export function resize(node: RuleNode): RuleResult {
   const [data, , , sizes] = node.flows;
-  if (data?.batch === undefined) return flowing(node, {});
-  if (data.batch.axis !== 0 || data.batch.factor !== 1)
-    return 'the batch is not by itself on axis 0 of its input';
-  const axes = node.ints('axes');
-  const scales = node.flows[node.op === 'Resize' && node.opset >= 11 ? 2 : 1];
+  if (data?.batch === undefined) return sizes?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
+  if (data.batch.axis !== 0) return 'the batch is not on axis 0 of its input';
   if (node.text('coordinate_transformation_mode', '') === 'tf_crop_and_resize') return 'it crops by a region';
-  if (sizes === undefined && scales?.values?.[axes?.indexOf(0) ?? 0] !== 1 && !(axes && !axes.includes(0)))
+  const axes = node.ints('axes');
+  const leavesBatchOut = axes !== undefined && !axes.includes(0);
+  const scales = node.flows[node.op === 'Resize' && node.opset >= 11 ? 2 : 1];
+  if (sizes === undefined && !leavesBatchOut && scales?.values?.[axes?.indexOf(0) ?? 0] !== 1)
     return 'it is not known to scale the batch by 1';
-  if (sizes !== undefined && (axes === undefined || axes.includes(0)))
-    return 'its target sizes have the batch in them';
-  return flowing(
-    node,
-    withBatch(
-      data.batch,
-      data.dims?.map((dim, axis) => (axis < 2 ? dim : undefined)),
-    ),
-  );
+  const dims = data.dims?.map((dim, axis) => (axis < 2 && axes === undefined ? dim : undefined));
+  if (sizes === undefined || leavesBatchOut) return flowing(node, withBatch(data.batch, dims));
+  const target = axes === undefined ? sizes.values : undefined;
+  const [lead, ...others] = target ?? [];
+  const sized = others.map((value) => (typeof value === 'number' ? value : undefined));
+  const flow = withBatch(data.batch, [data.dims?.[0], ...sized]);
+  if (typeof lead === 'object' && lead.times === data.batch.factor && !sized.includes(undefined))
+    return flowing(node, flow);
+  if (typeof lead !== 'number' || sized.includes(undefined)) return 'its target sizes have the batch in them';
+  if (node.text('keep_aspect_ratio_policy', 'stretch') !== 'stretch')
+    return 'it keeps the ratio of its sizes';
+  if (data.dims === undefined || data.dims.includes(undefined)) return 'the shape of its input is not known';
+  const ratios = scalesOf(data.dims as number[], [lead, ...(sized as number[])]);
+  if (ratios?.[0] !== 1) return 'its target sizes have the batch in them';
+  return { ...flowing(node, flow), edits: [{ input: 2, values: ratios, dtype: 'float32' }, { input: 3 }] };
+}
+
+/** scalesOf gives the float32 scales that ONNX Runtime computes from target sizes, if they give the same sizes. */
+function scalesOf(from: readonly number[], to: readonly number[]): number[] | undefined {
+  const scales = to.map((size, axis) => Math.fround(size / (from[axis] ?? Number.NaN)));
+  const same = scales.every((scale, axis) => Math.floor(Math.fround(scale * from[axis]!)) === to[axis]);
+  return same && from.length === to.length ? scales : undefined;
 }
 
 /** along follows operators that work along one axis, each vector by itself: the axis must not be the batch's. */

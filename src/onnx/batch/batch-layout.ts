@@ -3,6 +3,7 @@ import {
   type BatchFlow,
   type BatchMultiple,
   COMPUTES_WITH_SIZE,
+  type Dims,
   flowing,
   type RuleNode,
   type RuleResult,
@@ -43,27 +44,27 @@ function axesOf(node: RuleNode): readonly (number | BatchMultiple)[] | undefined
 /** squeeze renumbers the batch's axis, which must not be among the axes that Squeeze drops. Elements stay. */
 export function squeeze(node: RuleNode): RuleResult {
   const data = node.flows[0];
-  if (data?.sized) return flowing(node, { ...data, dims: [] });
   const rank = data?.dims?.length;
-  const given = axesOf(node);
-  if (data?.batch === undefined && (given === undefined || rank === undefined)) return flowing(node, {});
-  if (given === undefined) return 'it drops every axis of size 1, the batch too';
-  const axes = given.map((axis) => (typeof axis === 'number' ? axisWithin(axis, rank) : undefined));
-  if (axes.includes(undefined)) return 'the rank of its input is not known';
-  if (data?.batch !== undefined && axes.includes(data.batch.axis))
+  const given = axesOf(node) ?? (data?.batch === undefined ? axesOfOne(data?.dims) : undefined);
+  if (given === undefined && data?.batch !== undefined) return 'it drops every axis of size 1, the batch too';
+  const axes = given?.map((axis) => (typeof axis === 'number' ? axisWithin(axis, rank) : undefined));
+  if (data?.batch !== undefined && axes?.includes(undefined)) return 'the rank of its input is not known';
+  if (data?.batch !== undefined && axes?.includes(data.batch.axis))
     return `it drops axis ${data.batch.axis}, the batch`;
   const batch = data?.batch && {
-    axis: data.batch.axis - axes.filter((axis) => (axis as number) < data.batch!.axis).length,
+    axis: data.batch.axis - axes!.filter((axis) => (axis as number) < data.batch!.axis).length,
     factor: data.batch.factor,
   };
+  const known = axes !== undefined && !axes.includes(undefined);
+  const dims = known ? data?.dims?.filter((_, axis) => !axes.includes(axis)) : undefined;
   const values = data?.values === undefined ? {} : { values: data.values };
-  return flowing(node, {
-    ...withBatch(
-      batch,
-      data?.dims?.filter((_, axis) => !axes.includes(axis)),
-    ),
-    ...values,
-  });
+  return flowing(node, { ...withBatch(batch, dims), ...values, ...(data?.sized ? { sized: true } : {}) });
+}
+
+/** axesOfOne gives the axes of size 1, which Squeeze drops where it is given none. */
+function axesOfOne(dims: Dims | undefined): number[] | undefined {
+  if (dims === undefined || dims.includes(undefined)) return undefined;
+  return [...dims.keys()].filter((axis) => dims[axis] === 1);
 }
 
 /** unsqueeze renumbers the batch's axis around the axes of size 1 that Unsqueeze inserts. Elements stay. */
@@ -271,5 +272,6 @@ export function filled(node: RuleNode): RuleResult {
   const [axis] = axes;
   const batch = axis === undefined ? undefined : { axis, factor: (values[axis] as BatchMultiple).times };
   const dims = values.map((value) => (typeof value === 'number' ? value : value.times * node.size));
-  return flowing(node, withBatch(batch, dims));
+  const element = node.elements('value') ?? [0];
+  return flowing(node, { ...withBatch(batch, dims), ...(element[0] === 0 ? { zeros: true } : {}) });
 }

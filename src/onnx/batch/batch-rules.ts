@@ -1,5 +1,5 @@
 import { broadcast, unary } from './batch-elementwise.js';
-import { COMPUTES_WITH_SIZE, flowing, type RuleNode, type RuleResult } from './batch-flow.js';
+import { COMPUTES_WITH_SIZE, flowing, type RuleNode, type RuleResult, withBatch } from './batch-flow.js';
 import {
   argExtreme,
   cumulate,
@@ -46,7 +46,14 @@ const REDUCTIONS =
 
 /** The rules of these operators can follow elements that hold the size of the batch. */
 const KEEPS_SIZES = new Set(
-  'Identity Cast Mul Squeeze Unsqueeze Concat Slice Gather Reshape Expand Shape ConstantOfShape'.split(' '),
+  'Identity Cast Mul Squeeze Unsqueeze Concat Slice Gather Reshape Expand Shape ConstantOfShape Resize'.split(
+    ' ',
+  ),
+);
+
+/** These hand on zeros as zeros, where their first input (of Concat, all inputs) holds nothing else. */
+const KEEPS_ZEROS = new Set(
+  'Identity Cast Slice Expand Reshape Squeeze Unsqueeze Concat Transpose'.split(' '),
 );
 
 /** The inputs of these operators after the first are parameters, not data. */
@@ -96,13 +103,50 @@ function each(ops: string, rule: Rule): [string, Rule][] {
   return ops.split(' ').map((op) => [op, rule]);
 }
 
-/** follow gives the flow of a node's outputs when the batch is free, or the reason why its operator may mix rows. */
-export function follow(node: RuleNode, domain: string): RuleResult {
+/** These compute scales from all rows of a batch, so that rows influence one another slightly. */
+const SLIGHTLY_MIXING = new Map<string, Rule>([
+  ['DynamicQuantizeLinear', quantizedTogether],
+  ['DynamicQuantizeMatMul', (node) => matMul(node, node.flows[0], node.flows[1])],
+  ['DynamicQuantizeLSTM', recurrent],
+]);
+
+/** mixesSlightly says whether a node takes its scales from all rows of a batch. */
+export function mixesSlightly(node: RuleNode): boolean {
+  return SLIGHTLY_MIXING.has(node.op) && node.flows.some((flow) => flow?.batch !== undefined);
+}
+
+/** quantizedTogether gives the quantized rows; their one scale and zero point have no batch. */
+function quantizedTogether(node: RuleNode): RuleResult {
+  const data = node.flows[0];
+  return { flows: [withBatch(data?.batch, data?.dims), { dims: [] }, { dims: [] }] };
+}
+
+/**
+ * follow gives the flow of a node's outputs when the batch is free, or the reason why its operator may mix rows.
+ * @param mixing whether rows may influence one another slightly, by scales that are taken from all of them
+ */
+export function follow(node: RuleNode, domain: string, mixing: boolean): RuleResult {
+  if (mixesSlightly(node) && !mixing) return 'it takes its scale from all rows of a batch';
   const touched = node.flows.some((flow) => flow?.batch !== undefined || flow?.sized === true);
-  const rule = domain === '' || domain === 'com.microsoft' ? RULES.get(node.op) : undefined;
+  const rule = domain === '' || domain === 'com.microsoft' ? ruleOf(node.op) : undefined;
   if (node.flows.some((flow) => flow?.sized) && !KEEPS_SIZES.has(node.op)) return COMPUTES_WITH_SIZE;
+  if (node.op === 'Resize' && node.flows.slice(0, 3).some((flow) => flow?.sized)) return COMPUTES_WITH_SIZE;
   if (PARAMETERIZED.has(node.op) && node.flows.slice(1).some((flow) => flow?.batch !== undefined))
     return 'a parameter of it has the batch';
   if (rule === undefined) return touched ? 'no rule says how it treats a batch' : flowing(node, {});
-  return rule(node);
+  const result = rule(node);
+  return typeof result === 'string' || !keepsZeros(node) ? result : withZeros(result);
+}
+
+function ruleOf(op: string): Rule | undefined {
+  return RULES.get(op) ?? SLIGHTLY_MIXING.get(op);
+}
+
+function keepsZeros({ op, flows }: RuleNode): boolean {
+  if (!KEEPS_ZEROS.has(op)) return false;
+  return op === 'Concat' ? flows.every((flow) => flow?.zeros) : flows[0]?.zeros === true;
+}
+
+function withZeros(result: Exclude<RuleResult, string>): RuleResult {
+  return { ...result, flows: result.flows.map((flow) => ({ ...flow, zeros: true })) };
 }

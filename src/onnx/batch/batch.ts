@@ -3,45 +3,70 @@ import { quoted } from '../wire/index.js';
 import { batchDim } from './batch-dim.js';
 import { relaxed } from './batch-edit.js';
 import {
+  type Attributes,
   attributesOf,
   type BatchFlow,
   constantFlow,
   constantNodeFlow,
+  type Dims,
   type NodeEdit,
+  type RuleResult,
   ruleNode,
 } from './batch-flow.js';
-import { follow } from './batch-rules.js';
+import { follow, mixesSlightly } from './batch-rules.js';
 
 /**
  * SymbolicBatch is a model that takes any batch, with what was changed for that in words; or it is the reason why the
  * batch could not be made symbolic.
  */
 export type SymbolicBatch =
-  | { readonly ok: true; readonly bytes: Uint8Array; readonly changes: readonly string[] }
-  | { readonly ok: false; readonly missing: string };
+  | {
+      readonly ok: true;
+      readonly bytes: Uint8Array;
+      readonly changes: readonly string[];
+      /** The measured shapes that were needed: the same ones give the same model again. */
+      readonly shapes: MeasuredShapes;
+    }
+  | {
+      readonly ok: false;
+      readonly missing: string;
+      /** Whether measured shapes of inner tensors might help. */
+      readonly lacksShapes?: true;
+      /** Whether it ended at a node that takes its scale from all rows, so that `mixing` might help. */
+      readonly mixesSlightly?: true;
+    };
+
+/** MeasuredShapes are shapes of inner tensors at the fixed batch. */
+export type MeasuredShapes = Readonly<Record<string, readonly number[]>>;
+
+export interface SymbolicBatchOptions {
+  /**
+   * Shapes of inner tensors as measured at the fixed batch. They decide cases that the file leaves open: how many rows
+   * a −1 stands for, what broadcasts against the batch.
+   */
+  readonly shapes?: MeasuredShapes;
+  /** Whether rows may influence one another slightly, through scales that are taken from all of them. */
+  readonly mixing?: boolean;
+}
 
 /**
  * makeBatchSymbolic turns a model with a fixed batch (usually 1) into one that takes any batch. It does so where it can
  * show that every row goes its own way from input to output, and otherwise names the tensor, node and axis where it
- * cannot. It follows the batch's axis through the graph, node by node, and opens the declared shapes and the constants
- * of Reshape that have the batch in them. A model whose batch is symbolic already is returned as it is. `batchDim` says
- * which dimension is the batch.
- *
- * @param options.types types of inner tensors as measured at the fixed batch; they decide cases that the file's own
- *   declarations leave open (how many rows a −1 stands for, what broadcasts against the batch)
+ * cannot. It follows the batch's axis through the graph, node by node. It opens the declared shapes, changes the
+ * constants that have the batch in them (targets of Reshape, sizes of Resize), and leaves out initial states of zeros.
+ * A model whose batch is symbolic already is returned as it is. `batchDim` says which dimension is the batch.
  */
-export function makeBatchSymbolic(
-  model: OnnxModel,
-  options: { types?: ReadonlyMap<string, TensorType> } = {},
-): SymbolicBatch {
+export function makeBatchSymbolic(model: OnnxModel, options: SymbolicBatchOptions = {}): SymbolicBatch {
   const batch = batchDim(model);
-  if (batch.kind === 'symbolic') return { ok: true, bytes: model.bytes, changes: [] };
+  if (batch.kind === 'symbolic') return { ok: true, bytes: model.bytes, changes: [], shapes: {} };
   if (batch.kind === 'none') return { ok: false, missing: batch.why };
-  const followed = followBatch(model, batch.size, options.types ?? new Map());
-  if (typeof followed === 'string') return { ok: false, missing: followed };
-  const lost = model.graph.outputs.flatMap(({ name }) => lostOutput(name, followed.flows.get(name)) ?? []);
+  const walk = new BatchWalk(model, batch.size, options);
+  const fault = walk.follow();
+  if (fault !== undefined) return { ok: false, ...fault };
+  const lost = model.graph.outputs.flatMap(({ name }) => lostOutput(name, walk.flows.get(name)) ?? []);
   if (lost.length > 0) return { ok: false, missing: lost.join('; ') };
-  return { ok: true, ...relaxed(model, followed.flows, followed.edits) };
+  const { flows, edits, shapesUsed } = walk;
+  return { ok: true, ...relaxed(model, flows, edits), shapes: Object.fromEntries(shapesUsed) };
 }
 
 function lostOutput(name: string, flow: BatchFlow | undefined): string | undefined {
@@ -51,64 +76,124 @@ function lostOutput(name: string, flow: BatchFlow | undefined): string | undefin
   return `output ${quoted(name)} has ${factor} entries on axis ${axis} for each request`;
 }
 
-function followBatch(
-  model: OnnxModel,
-  size: number,
-  types: ReadonlyMap<string, TensorType>,
-): { flows: Map<string, BatchFlow>; edits: NodeEdit[] } | string {
-  const { graph } = model;
-  const flows = new Map(
-    [...graph.initializers.values()].map((tensor) => [tensor.name, constantFlow(tensor)]),
-  );
-  const known = new Map(types);
-  for (const { name, type } of [...graph.inputs, ...graph.outputs, ...graph.valueInfo.values()])
-    if (type?.kind === 'tensor' && !known.has(name)) known.set(name, type);
-  for (const { name } of graph.inputs) {
-    const dims = knownDims(known.get(name));
-    const scalar = dims?.length === 0;
-    flows.set(name, { ...(scalar ? {} : { batch: { axis: 0, factor: 1 } }), ...(dims && { dims }) });
-  }
-  const edits: NodeEdit[] = [];
-  for (const node of graph.nodes) {
-    const why = followNode(model, node, { flows, known, edits, size });
-    if (why !== undefined) return `${node.op} ${quoted(node.name)}${about(node, flows)}: ${why}`;
-  }
-  return { flows, edits };
-}
+type WalkFault = Omit<Extract<SymbolicBatch, { ok: false }>, 'ok'>;
 
-interface Following {
+/** BatchWalk follows the batch through a graph, node by node. */
+class BatchWalk {
   readonly flows: Map<string, BatchFlow>;
-  readonly known: ReadonlyMap<string, TensorType>;
-  readonly edits: NodeEdit[];
-  readonly size: number;
-}
+  readonly edits: NodeEdit[] = [];
+  readonly shapesUsed = new Map<string, readonly number[]>();
+  readonly #declared = new Map<string, TensorType>();
 
-function followNode(model: OnnxModel, node: OnnxNode, state: Following): string | undefined {
-  const { flows, known, edits, size } = state;
-  const captured = node.captures.some(
-    (name) => flows.get(name)?.batch !== undefined || flows.get(name)?.sized,
-  );
-  if (captured) return 'its subgraphs use batched tensors';
-  const attributes = attributesOf(node);
-  if (attributes === undefined) return 'its attributes cannot be read';
-  if (node.op === 'Constant' && node.domain === '') {
-    flows.set(node.outputs[0] ?? '', constantNodeFlow(attributes));
+  constructor(
+    private readonly model: OnnxModel,
+    private readonly size: number,
+    private readonly options: SymbolicBatchOptions,
+  ) {
+    const { inputs, outputs, valueInfo, initializers } = model.graph;
+    this.flows = new Map([...initializers.values()].map((tensor) => [tensor.name, constantFlow(tensor)]));
+    for (const { name, type } of [...inputs, ...outputs, ...valueInfo.values()])
+      if (type?.kind === 'tensor' && !this.#declared.has(name)) this.#declared.set(name, type);
+    for (const { name } of inputs) {
+      const dims = knownDims(this.#declared.get(name));
+      const scalar = dims?.length === 0;
+      this.flows.set(name, { ...(scalar ? {} : { batch: { axis: 0, factor: 1 } }), ...(dims && { dims }) });
+    }
+  }
+
+  /** Follows all nodes, or gives the fault of the first that cannot be followed. */
+  follow(): WalkFault | undefined {
+    for (const node of this.model.graph.nodes) {
+      const fault = this.#followNode(node);
+      if (fault !== undefined)
+        return {
+          ...fault,
+          missing: `${node.op} ${quoted(node.name)}${about(node, this.flows)}: ${fault.missing}`,
+        };
+    }
     return undefined;
   }
-  const opset = model.opsets.get('') ?? 1;
-  const outcome = follow(ruleNode(node, attributes, { flows, opset, size }), node.domain);
-  if (typeof outcome === 'string') return outcome;
-  if (outcome.edit !== undefined) {
-    const before = flows.get(node.inputs[outcome.edit.input] ?? '')?.values ?? [];
-    edits.push({ ...outcome.edit, node, before: before.map(Number) });
+
+  #followNode(node: OnnxNode): WalkFault | undefined {
+    const captured = node.captures.some((name) => {
+      const flow = this.flows.get(name);
+      return flow?.batch !== undefined || flow?.sized;
+    });
+    if (captured) return { missing: 'its subgraphs use batched tensors' };
+    const attributes = attributesOf(node);
+    if (attributes === undefined) return { missing: 'its attributes cannot be read' };
+    if (node.op === 'Constant' && node.domain === '') {
+      this.flows.set(node.outputs[0] ?? '', constantNodeFlow(attributes));
+      return undefined;
+    }
+    if (node.op === 'Shape') this.#measuredInputs(node);
+    let outcome = this.#outcome(node, attributes);
+    if (typeof outcome === 'string' && this.#measuredInputs(node)) outcome = this.#outcome(node, attributes);
+    if (typeof outcome === 'string') return this.#faultOf(node, attributes, outcome);
+    this.#take(node, outcome);
+    return undefined;
   }
-  node.outputs.forEach((name, index) => {
-    if (name === '') return;
-    const flow = outcome.flows[index] ?? {};
-    const dims = knownDims(known.get(name));
-    flows.set(name, dims === undefined ? flow : { ...flow, dims });
-  });
-  return undefined;
+
+  #ruleNode(node: OnnxNode, attributes: Attributes) {
+    return ruleNode(node, attributes, {
+      flows: this.flows,
+      opset: this.model.opsets.get('') ?? 1,
+      size: this.size,
+    });
+  }
+
+  #outcome(node: OnnxNode, attributes: Attributes): RuleResult {
+    return follow(this.#ruleNode(node, attributes), node.domain, this.options.mixing === true);
+  }
+
+  #faultOf(node: OnnxNode, attributes: Attributes, missing: string): WalkFault {
+    const unknown = [...this.flows.values()].some(
+      ({ dims }) => dims === undefined || dims.includes(undefined),
+    );
+    const mixes = !this.options.mixing && mixesSlightly(this.#ruleNode(node, attributes));
+    return {
+      missing,
+      ...(unknown ? { lacksShapes: true } : {}),
+      ...(mixes ? { mixesSlightly: true } : {}),
+    };
+  }
+
+  /** Completes the shapes of a node's inputs by measured ones, and says whether there were any. */
+  #measuredInputs(node: OnnxNode): boolean {
+    let found = false;
+    for (const name of node.inputs) {
+      const flow = this.flows.get(name);
+      const measured = this.options.shapes?.[name];
+      if (flow === undefined || measured === undefined || isKnown(flow.dims)) continue;
+      this.flows.set(name, { ...flow, dims: measured });
+      this.shapesUsed.set(name, measured);
+      found = true;
+    }
+    return found;
+  }
+
+  #take(node: OnnxNode, { flows, edits = [] }: Exclude<RuleResult, string>): void {
+    for (const edit of edits) {
+      const before = this.flows.get(node.inputs[edit.input] ?? '')?.values?.map(Number);
+      this.edits.push({ node, edit, before });
+    }
+    node.outputs.forEach((name, index) => {
+      if (name === '') return;
+      const flow = flows[index] ?? {};
+      const dims = joinedDims(knownDims(this.#declared.get(name)), flow.dims);
+      this.flows.set(name, dims === undefined ? flow : { ...flow, dims });
+    });
+  }
+}
+
+/** joinedDims gives the declared sizes, and the followed ones where the declaration leaves an axis open. */
+function joinedDims(declared: Dims | undefined, followed: Dims | undefined): Dims | undefined {
+  if (declared === undefined || declared.length !== followed?.length) return declared ?? followed;
+  return declared.map((dim, axis) => dim ?? followed[axis]);
+}
+
+function isKnown(dims: Dims | undefined): boolean {
+  return dims !== undefined && !dims.includes(undefined);
 }
 
 function knownDims(type: TensorType | undefined): (number | undefined)[] | undefined {

@@ -1,4 +1,4 @@
-import { fault, InputError } from '../../artifacts/index.js';
+import { type DimValues, fault, InputError } from '../../artifacts/index.js';
 import { withGraph } from '../cut/index.js';
 import type { OnnxModel, ValueInfo } from '../wire/index.js';
 import {
@@ -18,6 +18,7 @@ import {
   SHAPE,
   TENSOR_TYPE,
   TYPE,
+  textField,
   textOf,
   VALUE_INFO,
 } from '../wire/index.js';
@@ -38,6 +39,15 @@ export function zeroDims(model: OnnxModel): string[] {
   return model.graph.inputs.flatMap((input) => namedDims(input, (dim) => dim === 0));
 }
 
+/** The symbol of dimensions that are declared the batch. */
+export const BATCH = 'batch';
+
+/** openPlaces lists the open dimensions of an input as `<input>.<axis>`, named or not. */
+function openPlaces({ name, type }: ValueInfo): string[] {
+  if (type?.kind !== 'tensor') return [];
+  return (type.dims ?? []).flatMap((dim, axis) => (typeof dim === 'number' ? [] : [`${name}.${axis}`]));
+}
+
 function openDims(input: ValueInfo): string[] {
   return namedDims(input, (dim) => typeof dim !== 'number');
 }
@@ -53,13 +63,15 @@ function namedDims(
 }
 
 /**
- * bindDims gives open dimensions their sizes. A symbol becomes a number in every declared type of inputs, outputs and
- * inner tensors, nested types too. A dimension that is unnamed or 0 changes only where it stands. Symbols written as
- * expressions (`2*seq`) stay as they are.
+ * bindDims gives open dimensions their sizes, or makes them the symbol `batch`. A symbol changes in every declared type
+ * of inputs, outputs and inner tensors, nested types too. A dimension that is unnamed or 0 changes only where it stands,
+ * and so does one with a symbol that is given as `<input>.<axis>`. Symbols written as expressions (`2*seq`) stay as
+ * they are.
  *
- * @throws InputError where a name is no free dimension (listing those that are) or a size is not a positive integer
+ * @throws InputError where a name is no free dimension (listing those that are) or a value is neither a positive integer
+ *   nor `batch`
  */
-export function bindDims(model: OnnxModel, dims: Readonly<Record<string, number>>): Uint8Array {
+export function bindDims(model: OnnxModel, dims: Readonly<DimValues>): Uint8Array {
   checkDims(model, dims);
   const sizes = new Map(Object.entries(dims));
   const graph = rewritten(model.graph.encoded, (field) => {
@@ -70,14 +82,16 @@ export function bindDims(model: OnnxModel, dims: Readonly<Record<string, number>
   return concat(withGraph(model, [graph]));
 }
 
-function checkDims(model: OnnxModel, dims: Readonly<Record<string, number>>): void {
+function checkDims(model: OnnxModel, dims: Readonly<DimValues>): void {
   const free = [...freeDims(model), ...zeroDims(model)];
+  const places = model.graph.inputs.flatMap((input) => openPlaces(input));
   const valid =
     free.length === 0 ? 'the model has no free dimensions' : `free dimensions are ${free.join(', ')}`;
   const faults = Object.entries(dims).flatMap(([name, size]) => {
-    if (!free.includes(name)) return [fault(`it has no free dimension ${quoted(name)}; ${valid}`)];
-    if (!(Number.isSafeInteger(size) && size > 0))
-      return [fault(`dimension ${quoted(name)} cannot be ${size}; give a positive whole number`)];
+    if (!free.includes(name) && !places.includes(name))
+      return [fault(`it has no free dimension ${quoted(name)}; ${valid}`)];
+    if (size !== BATCH && !(Number.isSafeInteger(size) && size > 0))
+      return [fault(`dimension ${quoted(name)} cannot be ${size}; give a positive whole number or ${BATCH}`)];
     return [];
   });
   if (faults.length > 0) throw new InputError(`set dimensions of ${model.name}`, faults);
@@ -86,12 +100,18 @@ function checkDims(model: OnnxModel, dims: Readonly<Record<string, number>>): vo
 /** DimChange gives a dimension's new size, or undefined to keep it. `axis` counts within the outermost tensor. */
 type DimChange = (dim: { readonly param: string; readonly axis: number }) => Uint8Array | undefined;
 
-function boundValue(value: Uint8Array, sizes: ReadonlyMap<string, number>, isInput: boolean): Uint8Array {
+function boundValue(
+  value: Uint8Array,
+  sizes: ReadonlyMap<string, number | 'batch'>,
+  isInput: boolean,
+): Uint8Array {
   const nameField = [...fieldsOf(value)].findLast((field) => field.number === VALUE_INFO.name);
   const name = nameField === undefined ? '' : textOf(value, nameField);
   return changeDims(value, ({ param, axis }) => {
-    const size = param === '' ? (isInput ? sizes.get(`${name}.${axis}`) : undefined) : sizes.get(param);
-    return size === undefined ? undefined : numberField(DIM.value, size);
+    const here = isInput ? sizes.get(`${name}.${axis}`) : undefined;
+    const size = here ?? (param === '' ? undefined : sizes.get(param));
+    if (size === undefined) return undefined;
+    return size === BATCH ? textField(DIM.param, BATCH) : numberField(DIM.value, size);
   });
 }
 

@@ -3,6 +3,6 @@
  * free dimensions their sizes (`dims.ts`).
  */
 
-export { makeBatchSymbolic, type SymbolicBatch } from './batch.js';
+export { type MeasuredShapes, makeBatchSymbolic, type SymbolicBatch } from './batch.js';
 export { type BatchAxis, type BatchDim, batchDim } from './batch-dim.js';
-export { bindDims, freeDims, zeroDims } from './dims.js';
+export { BATCH, bindDims, freeDims, zeroDims } from './dims.js';

@@ -5,6 +5,7 @@
  */
 
 export { randomNodes } from './constants.js';
+export { dataSizedTensors } from './data-sizes.js';
 export { type ExternalCopy, ExternalPlan, externalLocations } from './external.js';
 export { annotatedTensor, callKey } from './node.js';
 export { readModel } from './read.js';

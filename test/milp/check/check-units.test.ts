@@ -65,7 +65,7 @@ describe('checkPlan() of what a plan is for', () => {
   const planner = { objective: 'throughput', granularity: 'block', wholeGpusPer: 'pool', virtualPer: 'gpu' };
   const model = {
     name: 'm',
-    profile: PROFILE,
+    profile: { ...PROFILE, model: { name: 'm' } },
     sloUs: 1000,
     sloMarginUs: 0,
     weight: 1,

@@ -252,7 +252,7 @@ const TOGETHER: [what: string, parts: Parts, why: RegExp][] = [
   [
     'one scale for the whole batch',
     { dims: [1, 4], nodes: [w.node('DynamicQuantizeLinear', ['x'], ['y', 'q', 'z'])] },
-    /DynamicQuantizeLinear "DynamicQuantizeLinear_0" on "x" \(batch on axis 0\): no rule/,
+    /DynamicQuantizeLinear "DynamicQuantizeLinear_0" on "x" \(batch on axis 0\): it takes its scale from all rows/,
   ],
   [
     'indices that count through the batch',
@@ -263,13 +263,56 @@ const TOGETHER: [what: string, parts: Parts, why: RegExp][] = [
     /indices count through the whole batch/,
   ],
   [
-    'target sizes with the batch in them',
+    'target sizes that no scale gives',
+    {
+      dims: [1, 1, 2, 11],
+      nodes: [w.node('Resize', ['x', '', '', 's'], ['y'])],
+      initializers: [w.int64s('s', [4], [1, 1, 4, 13])],
+    },
+    /target sizes have the batch in them/,
+  ],
+  [
+    'target sizes for twice the batch',
     {
       dims: [1, 1, 2, 2],
       nodes: [w.node('Resize', ['x', '', '', 's'], ['y'])],
-      initializers: [w.int64s('s', [4], [1, 1, 4, 4])],
+      initializers: [w.int64s('s', [4], [2, 1, 4, 4])],
     },
     /target sizes have the batch in them/,
+  ],
+  [
+    'an initial state that is not zero',
+    {
+      dims: [1, 1, 2],
+      nodes: [
+        w.node('Transpose', ['x'], ['t'], { attributes: [ints('perm', [1, 0, 2])] }),
+        w.node('RNN', ['t', 'k', 'r', '', '', 'h'], ['s'], {
+          attributes: [w.attribute.int('hidden_size', 1)],
+        }),
+        w.node('Transpose', ['s'], ['y'], { attributes: [ints('perm', [2, 0, 1, 3])] }),
+      ],
+      initializers: [
+        w.floats('k', [1, 1, 2], [1, 2]),
+        w.floats('r', [1, 1, 1], [0.5]),
+        w.floats('h', [1, 1, 1], [0.25]),
+      ],
+    },
+    /its initial state lacks the batch/,
+  ],
+  [
+    'a 0 that copies the batch to another axis',
+    {
+      dims: [1, 2, 6],
+      nodes: [
+        w.node('Transpose', ['x'], ['t'], { attributes: [ints('perm', [1, 0, 2])] }),
+        w.node('Shape', ['t'], ['sh']),
+        w.node('Gather', ['sh', 'one'], ['n']),
+        w.node('Concat', ['n', 'rest'], ['s'], axis(0)),
+        w.node('Reshape', ['t', 's'], ['y']),
+      ],
+      initializers: [w.int64s('one', [1], [1]), w.int64s('rest', [2], [0, 12])],
+    },
+    /it copies the batch to a second axis/,
   ],
   [
     'an output that does not depend on the batch',
@@ -329,7 +372,7 @@ describe('makeBatchSymbolic()', () => {
     expect(made.ok ? made.changes : made.missing).toMatch(why);
   });
 
-  it('takes from measured types what the file leaves open', () => {
+  it('takes from measured shapes what the file leaves open', () => {
     const model = fixed({
       dims: [1, 1, 4, 4],
       nodes: [
@@ -340,11 +383,22 @@ describe('makeBatchSymbolic()', () => {
     });
     expect(makeBatchSymbolic(model)).toEqual({
       ok: false,
+      lacksShapes: true,
       missing:
         'Reshape "Reshape_1" on "p" (batch on axis 0): the shape of its input is not known, so the number of its rows per request is not known either',
     });
-    const types = new Map([['p', { dtype: 'float32', dims: [1, 1, 3, 3] }]]);
-    expect(makeBatchSymbolic(model, { types })).toMatchObject({ ok: true });
+    const shapes = { p: [1, 1, 3, 3] };
+    expect(makeBatchSymbolic(model, { shapes })).toMatchObject({ ok: true, shapes });
+  });
+
+  it('lets scales be taken from all rows where rows may influence one another', () => {
+    const nodes = [
+      w.node('DynamicQuantizeLinear', ['x'], ['q', 'scale', 'zero']),
+      w.node('DequantizeLinear', ['q', 'scale', 'zero'], ['y']),
+    ];
+    const model = fixed({ dims: [1, 4], nodes });
+    expect(makeBatchSymbolic(model)).toMatchObject({ ok: false, mixesSlightly: true });
+    expect(makeBatchSymbolic(model, { mixing: true })).toMatchObject({ ok: true });
   });
 });
 

@@ -1,0 +1,228 @@
+import { option } from '../artifacts/index.js';
+import {
+  ExecutionError,
+  firstLine,
+  type MemoryGuard,
+  OutOfMemoryError,
+  startExecutor,
+  type TensorInfo,
+  type Tensors,
+} from '../execution/index.js';
+import { liveTensors, type MeasuredShapes, type OnnxModel } from '../onnx/index.js';
+import { type BindOptions, type BoundModel, bindModel } from './bind-model.js';
+import { findTensors, measureShapes, type Trial } from './find-tensors.js';
+import { inferredBytes, memoryShortage } from './memory-need.js';
+import { inputBatching, requestFor, stackRequests } from './requests.js';
+import { gathered, type Source, withScratch, writeData } from './source.js';
+import type { Batching, PrepareOptions, TensorFinding } from './types.js';
+
+/** Common is what all runs of one model are made with. */
+export interface Common {
+  readonly path: string;
+  readonly options: PrepareOptions;
+  readonly memory: MemoryGuard;
+}
+
+/** Found is a model as it was run, and what was found out about its tensors. */
+export interface Found {
+  readonly kind: 'batches';
+  readonly model: OnnxModel;
+  readonly source: Source;
+  readonly request: Tensors;
+  readonly tensors: ReadonlyMap<string, TensorFinding>;
+  readonly fixedBatch: number | undefined;
+  readonly measuredShapes: MeasuredShapes;
+}
+
+/** Bindings are the model bound without a tolerance for rows that influence one another, and with one. */
+interface Bindings {
+  readonly strict: BoundModel;
+  /** Present where only scales that are taken from all rows of a batch stood against a symbolic batch. */
+  readonly tolerant: BoundModel | undefined;
+}
+
+/**
+ * bindForBatches makes a fixed batch symbolic, if that can be done. Where shapes of inner tensors are missing for that,
+ * it runs the model once as it is and measures them.
+ * @param bound the model as `bindModel` gives it without measured shapes
+ */
+export async function bindForBatches(
+  bytes: Uint8Array,
+  { bound, ...file }: Pick<BindOptions, 'name' | 'dims'> & { readonly bound: BoundModel },
+  common: Common,
+): Promise<Bindings> {
+  let shapes: MeasuredShapes | undefined;
+  const completed = async (tried: BoundModel, mixing: boolean): Promise<BoundModel> => {
+    if (!tried.lacksShapes || tried.fileBatch === 0) return tried;
+    shapes ??= await shapesAtFixedBatch(tried, common);
+    return bindModel(bytes, { ...file, mixing, shapes });
+  };
+  const strict = await completed(bound, false);
+  if (!strict.mixesSlightly) return { strict, tolerant: undefined };
+  const tolerant = await completed(bindModel(bytes, { ...file, mixing: true }), true);
+  return { strict, tolerant: tolerant.notSymbolic === undefined ? tolerant : undefined };
+}
+
+/** shapesAtFixedBatch measures the shapes of all inner tensors; there are none where the model does not run. */
+async function shapesAtFixedBatch(bound: BoundModel, common: Common): Promise<MeasuredShapes> {
+  const { model, source } = gathered(bound.model, common.path);
+  const inner = model.graph.nodes.flatMap(({ outputs }) => outputs).filter((name) => name !== '');
+  const { feeds: given = {}, fill = {} } = common.options;
+  const first = requestFor(bound.shaped, bound.batch, { which: 0, given, fill });
+  try {
+    return await withTrial({ model, source, requests: 1 }, common, (trial) =>
+      measureShapes({ ...trial, first }, inner),
+    );
+  } catch (error) {
+    if (!(error instanceof ExecutionError) || common.options.signal?.aborted) throw error;
+    return {};
+  }
+}
+
+/** tryBatching gives the tensors of a model that batches, or says why it does not. */
+export async function tryBatching(
+  { strict, tolerant }: Bindings,
+  common: Common,
+): Promise<Found | { kind: 'fails'; why: string }> {
+  const bound = tolerant ?? strict;
+  if (bound.notSymbolic !== undefined) return { kind: 'fails', why: bound.notSymbolic };
+  const tolerance = common.options.batchTolerance;
+  try {
+    const { found, mixing } = await find(bound, common, true);
+    const faults = mixedOutputs(found);
+    if (faults.length > 0) return { kind: 'fails', why: whyMixed(faults, mixing) };
+    if (tolerant === undefined || tolerance !== undefined) return found;
+    const said = `outputs differ by rounding only on these inputs, and ${option('batchTolerance')} would allow that`;
+    return { kind: 'fails', why: `${strict.notSymbolic}; ${said}` };
+  } catch (error) {
+    if (!(error instanceof ExecutionError) || common.options.signal?.aborted) throw error;
+    const said = error instanceof OutOfMemoryError ? error.why : error.message;
+    return { kind: 'fails', why: `it does not run at batch 2: ${firstLine(said)}` };
+  }
+}
+
+/** findUnbatched gives the tensors of a model that runs at one batch size only. */
+export async function findUnbatched(bound: BoundModel, common: Common): Promise<Found> {
+  return (await find(bound, common, false)).found;
+}
+
+type Mixed = Extract<Batching, { kind: 'mixed' }>;
+
+interface MixedOutput {
+  readonly name: string;
+  readonly batching: Mixed;
+}
+
+function mixedOutputs({ model, tensors }: Found): MixedOutput[] {
+  return model.graph.outputs.flatMap(({ name }) => {
+    const finding = tensors.get(name);
+    return finding?.kind === 'tensor' && finding.batching.kind === 'mixed'
+      ? [{ name, batching: finding.batching }]
+      : [];
+  });
+}
+
+/** whyMixed says which outputs mix rows, by how much, where that begins, and what tolerance would allow it. */
+function whyMixed(outputs: readonly MixedOutput[], mixing: string | undefined): string {
+  const said = outputs.map(({ name, batching: { why, difference = Number.POSITIVE_INFINITY } }) =>
+    Number.isFinite(difference)
+      ? `output ${name}: ${why}, but differs from it by ${difference.toExponential(1)} of its largest value`
+      : `output ${name}: ${why}`,
+  );
+  if (mixing !== undefined) said.push(`the first node that mixes rows is ${mixing}`);
+  const most = Math.max(...outputs.map(({ batching }) => batching.difference ?? Number.POSITIVE_INFINITY));
+  if (most < MOST_TOLERANCE)
+    said.push(`${option('batchTolerance')} would have to be ${roundedUp(most)} or more for these inputs`);
+  return said.join('; ');
+}
+
+/** A difference as large as the values themselves is none to be tolerated. */
+const MOST_TOLERANCE = 1;
+
+/** roundedUp gives a number of two digits that is not less. */
+function roundedUp(value: number): number {
+  const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
+  return Number((Math.ceil(value / unit) * unit).toPrecision(2));
+}
+
+/** find runs the model; where outputs turn out to mix rows, it names the first node that does. */
+async function find(
+  bound: BoundModel,
+  common: Common,
+  batching: boolean,
+): Promise<{ found: Found; mixing: string | undefined }> {
+  const { model, source } = gathered(bound.model, common.path);
+  const { feeds: given = {}, fill = {}, batchTolerance: tolerance } = common.options;
+  const first = requestFor(bound.shaped, bound.batch, { which: 0, given, fill });
+  const second = requestFor(bound.shaped, bound.batch, { which: 1, given, fill });
+  const both = batching ? stackRequests([first, second], inputBatching(bound.batch)) : undefined;
+  const fixedBatch = batching ? undefined : bound.batch.kind === 'fixed' ? bound.batch.size : 1;
+  const requests = batching ? 2 : 1;
+  return await withTrial({ model, source, requests }, common, async (common) => {
+    const settled = new Set(Object.keys(fill));
+    const trial: Trial = { ...common, ...{ first, second, both, settled }, ...(tolerance && { tolerance }) };
+    const tensors = await findTensors(trial, liveTensors(model));
+    const request = first;
+    const measuredShapes = bound.shapes;
+    const found: Found = {
+      kind: 'batches',
+      ...{ model, source, request, tensors, fixedBatch, measuredShapes },
+    };
+    const mixes = batching && mixedOutputs(found).length > 0;
+    return { found, mixing: mixes ? await firstMixing(trial, tensors) : undefined };
+  });
+}
+
+/**
+ * firstMixing names the first node, in topological order, with an output in which requests influence one another. It
+ * names none where the model does not run with all its tensors probed.
+ */
+async function firstMixing(
+  trial: Trial,
+  known: ReadonlyMap<string, TensorFinding>,
+): Promise<string | undefined> {
+  const { nodes } = trial.model.graph;
+  const others = nodes.flatMap(({ outputs }) => outputs).filter((name) => name !== '' && !known.has(name));
+  const rest = await findTensors(trial, others).catch((error: unknown) => {
+    if (!(error instanceof ExecutionError) || trial.signal?.aborted) throw error;
+    return new Map<string, TensorFinding>();
+  });
+  const found = new Map([...known, ...rest]);
+  const mixes = (name: string) => {
+    const finding = found.get(name);
+    return finding?.kind === 'tensor' && finding.batching.kind === 'mixed'
+      ? finding.batching.difference !== undefined
+      : false;
+  };
+  const node = nodes.find(({ outputs }) => outputs.some(mixes));
+  return node && `${node.op} ${JSON.stringify(node.name)}`;
+}
+
+/** withTrial starts an executor for runs of one model, and ends it. */
+async function withTrial<T>(
+  { model, source, requests }: { model: OnnxModel; source: Source; requests: number },
+  common: Common,
+  use: (trial: Omit<Trial, 'first' | 'second' | 'both'>) => Promise<T>,
+): Promise<T> {
+  const { signal, device, startExecutor: start = startExecutor } = common.options;
+  const { slowdown: _heldBack, ...probed } = device;
+  const executor = await start(probed, { memory: common.memory });
+  return await withScratch(async (folder) => {
+    await writeData(folder, source);
+    return await use({
+      ...{ executor, model, folder },
+      ...(signal === undefined ? {} : { signal }),
+      checkFits: (inferred) => checkFits(model, inferred, { requests, ...common }),
+    });
+  }).finally(() => executor.close());
+}
+
+/** checkFits throws before anything is run, where what ONNX Runtime infers shows that a run cannot fit in memory. */
+function checkFits(
+  model: OnnxModel,
+  inferred: ReadonlyMap<string, TensorInfo>,
+  { path, requests, memory }: Common & { readonly requests: number },
+): void {
+  const why = memoryShortage(model, inferredBytes(inferred, requests), { requests, memory });
+  if (why !== undefined) throw new OutOfMemoryError(`Cannot run ${path}: ${why}`, why);
+}

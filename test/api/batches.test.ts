@@ -1,0 +1,204 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  deployPlan,
+  partitionModelFile,
+  profileModelFile,
+  serveBundle,
+  solveSpec,
+  validateFiles,
+} from '../../src/api/index.js';
+import { noise } from '../onnx/noise.js';
+import * as w from '../onnx/writer.js';
+
+const DEVICES = ['cpu=cpu:1'];
+const SPEC = `
+kind: pooled
+cluster: { devices: { cpu: { count: 1 } }, networkGbps: 10 }
+models: [{ profile: model.profile.json, sloMs: 2000 }]
+`;
+
+let folder: string;
+const at = (file: string): string => join(folder, file);
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-batches-'));
+  await writeFile(at('spec.yaml'), SPEC);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** waves holds numbers from −1 to 1. */
+const waves = (count: number): number[] => Array.from({ length: count }, (_, i) => Math.sin(i));
+const half = (count: number): number[] => waves(count).map((value) => value / 2);
+
+/** A convolutional model at batch 1 whose file does not tell the shape that its Reshape takes apart. */
+function shapeless(): Uint8Array {
+  const graph = w.graph({
+    nodes: [
+      w.node('Conv', ['x', 'kernel'], ['c']),
+      w.node('Reshape', ['c', 'rows'], ['r']),
+      w.node('Relu', ['r'], ['a']),
+      w.node('MatMul', ['a', 'weights'], ['y']),
+    ],
+    inputs: [w.value('x', w.FLOAT, [1, 3, 6, 6])],
+    outputs: [w.value('y', w.FLOAT, [1, 2])],
+    initializers: [
+      w.floats('kernel', [4, 3, 3, 3], waves(108)),
+      w.int64s('rows', [2], [-1, 64]),
+      w.floats('weights', [64, 2], half(128)),
+    ],
+  });
+  return w.model(graph);
+}
+
+function profile(options: { batchTolerance?: number } = {}) {
+  return profileModelFile(at('model.onnx'), {
+    ...{ warmup: 1, minRuns: 1, minMs: 1, maxMs: 50, batch: [1, 2], virtual: [1] },
+    ...{ devices: DEVICES, blocks: '2', boundary: 'exact', output: at('model.profile.json'), ...options },
+  });
+}
+
+/** answers gives what a server of the bundle answers for rows, and what the original model answers for each alone. */
+async function answers(
+  rows: number,
+  dims: readonly number[],
+): Promise<{ served: number[]; alone: number[] }> {
+  const size = dims.reduce((product, dim) => product * dim, 1);
+  const data = waves(rows * size);
+  const session = await InferenceSession.create(at('model.onnx'));
+  const alone: number[] = [];
+  for (let row = 0; row < rows; row++) {
+    const x = new Tensor('float32', Float32Array.from(data.slice(row * size, (row + 1) * size)), [
+      1,
+      ...dims,
+    ]);
+    alone.push(...((await session.run({ x })).y?.data as Float32Array));
+  }
+  await session.release();
+  const server = await serveBundle(at('bundle'), { port: 0 });
+  try {
+    const inputs = [{ name: 'x', shape: [rows, ...dims], datatype: 'FP32', data }];
+    const response = await fetch(`${server.url}/v2/models/model/infer`, {
+      method: 'POST',
+      body: JSON.stringify({ inputs }),
+    });
+    const text = await response.text();
+    expect(response.status, text).toBe(200);
+    return { served: JSON.parse(text).outputs[0].data, alone };
+  } finally {
+    await server.close();
+  }
+}
+
+describe('a model at batch 1 whose file tells too few shapes', () => {
+  beforeAll(() => writeFile(at('model.onnx'), shapeless()));
+
+  it('is profiled in batches, and its profile holds the shape that was measured for that', async () => {
+    const { profile: made } = await profile();
+    expect(made.model.fixedBatch).toBeUndefined();
+    expect(made.model.measuredShapes).toEqual({ c: [1, 4, 4, 4] });
+    expect(made.model.inputs).toMatchObject([{ name: 'x', shape: [1, 3, 6, 6], batchAxis: 0 }]);
+    expect(Object.keys(made.devices.cpu?.blockLatencyUs[1] ?? {})).toEqual(['1', '2']);
+  });
+
+  it('is cut, deployed without being run again, and answers every row as the original does', async () => {
+    const cut = { devices: DEVICES, blocks: 2, method: 'greedy', boundary: 'exact' } as const;
+    const part = await partitionModelFile(at('model.onnx'), { ...cut, extract: at('cut') });
+    expect(part.profile.model.measuredShapes).toEqual({ c: [1, 4, 4, 4] });
+    expect(part.extracted?.largestDifference).toBe(0);
+    expect((await solveSpec(at('spec.yaml'), { output: at('plan.json') })).outcome).toBe('plan');
+    await deployPlan(at('plan.json'), { output: at('bundle') });
+    const { served, alone } = await answers(2, [3, 6, 6]);
+    expect(served.length).toBe(alone.length);
+    served.forEach((value, i) => {
+      expect(value).toBeCloseTo(alone[i]!, 5);
+    });
+  });
+
+  it('is refused where the profile holds a shape that does not fit', async () => {
+    const text = await readFile(at('model.profile.json'), 'utf8');
+    const wrong = JSON.parse(text);
+    wrong.model.measuredShapes = { c: [1, 4, 4, 3] };
+    await writeFile(at('model.profile.json'), JSON.stringify(wrong));
+    await solveSpec(at('spec.yaml'), { output: at('plan.json') });
+    await expect(deployPlan(at('plan.json'), { output: at('bundle') })).rejects.toThrow(
+      /its profile says that it takes any batch, but Reshape [\s\S]*Profile it again\./,
+    );
+    await writeFile(at('model.profile.json'), text);
+  });
+});
+
+/** A dense layer of int8 weights, quantized while it runs: all rows of a batch share one scale. */
+function quantized(): Uint8Array {
+  const next = noise(11);
+  const weights = Uint8Array.from({ length: 32 }, () => Math.floor(next() * 256));
+  const graph = w.graph({
+    nodes: [
+      w.node('Relu', ['x'], ['r']),
+      w.node('DynamicQuantizeLinear', ['r'], ['q', 'scale', 'zero'], { name: 'quantize' }),
+      w.node('MatMulInteger', ['q', 'weights', 'zero'], ['sums']),
+      w.node('Cast', ['sums'], ['f'], { attributes: [w.attribute.int('to', w.FLOAT)] }),
+      w.node('Mul', ['f', 'scale'], ['y']),
+    ],
+    inputs: [w.value('x', w.FLOAT, [1, 8])],
+    outputs: [w.value('y', w.FLOAT, [1, 4])],
+    initializers: [w.message([1, 8], [1, 4], [2, 3], [8, 'weights'], [9, weights])],
+  });
+  return w.model(graph);
+}
+
+describe('a model whose rows influence one another slightly', () => {
+  const TOLERANCE = 0.05;
+  const said = /the rows of a batch influence one another; they may differ .* by up to 0\.05 of the largest/;
+  beforeAll(() => writeFile(at('model.onnx'), quantized()));
+
+  it('runs at batch 1 by default, and its profile says what the option would need', async () => {
+    const { profile: made } = await profile();
+    expect(made.model.fixedBatch).toBe(1);
+    expect(made.model.batchTolerance).toBeUndefined();
+    expect(made.measurement?.warnings?.join()).toMatch(
+      /the first node that mixes rows is DynamicQuantizeLinear "quantize"; `batchTolerance` would have to be 0\.0/,
+    );
+  });
+
+  it('is planned in batches within a tolerance that profile, plan and validation show', async () => {
+    const { profile: made } = await profile({ batchTolerance: TOLERANCE });
+    expect(made.model).toMatchObject({ batchTolerance: TOLERANCE });
+    expect(made.model.fixedBatch).toBeUndefined();
+    const solved = await solveSpec(at('spec.yaml'), { output: at('plan.json') });
+    if (solved.outcome !== 'plan') throw new Error(solved.outcome);
+    expect(solved.plan.models[0]?.batchTolerance).toBe(TOLERANCE);
+    expect(solved.warnings.join()).toMatch(said);
+    expect(solved.plan.notes?.join()).toMatch(said);
+    for (const file of ['plan.json', 'model.profile.json'])
+      expect(await validateFiles([at(file)])).toMatchObject([
+        { ok: true, what: expect.stringMatching(said) },
+      ]);
+    const cut = { devices: DEVICES, blocks: 1, method: 'greedy', boundary: 'exact' } as const;
+    const part = await partitionModelFile(at('model.onnx'), { ...cut, profile: at('model.profile.json') });
+    expect(part.profile.model.batchTolerance).toBe(TOLERANCE);
+  });
+
+  it('is not planned by a plan that hides the tolerance', async () => {
+    const text = await readFile(at('plan.json'), 'utf8');
+    const hidden = JSON.parse(text);
+    delete hidden.models[0].batchTolerance;
+    await writeFile(at('plan.json'), JSON.stringify(hidden));
+    expect(await validateFiles([at('plan.json')])).toMatchObject([
+      { ok: false, message: expect.stringMatching(/batchTolerance.* is not given; the profile has 0\.05/) },
+    ]);
+    await writeFile(at('plan.json'), text);
+  });
+
+  it('is deployed and answers the rows of a batch within the tolerance', async () => {
+    await deployPlan(at('plan.json'), { output: at('bundle') });
+    const { served, alone } = await answers(2, [8]);
+    const largest = Math.max(...alone.map(Math.abs));
+    expect(served.length).toBe(alone.length);
+    served.forEach((value, i) => {
+      expect(Math.abs(value - alone[i]!)).toBeLessThan(TOLERANCE * largest);
+    });
+  });
+});
