@@ -281,6 +281,66 @@ const TOGETHER: [what: string, parts: Parts, why: RegExp][] = [
     /target sizes have the batch in them/,
   ],
   [
+    'target sizes that are computed as twice the batch',
+    {
+      dims: [1, 1, 2, 2],
+      nodes: [
+        w.node('Shape', ['x'], ['sh']),
+        w.node('Mul', ['sh', 'two'], ['s']),
+        w.node('Resize', ['x', '', '', 's'], ['y']),
+      ],
+      initializers: [w.int64s('two', [4], [2, 1, 2, 2])],
+    },
+    /target sizes have the batch in them/,
+  ],
+  [
+    'target sizes that keep their ratio',
+    {
+      dims: [1, 1, 2, 2],
+      opset: 18,
+      nodes: [
+        w.node('Resize', ['x', '', '', 's'], ['y'], {
+          attributes: [w.message([1, 'keep_aspect_ratio_policy'], [4, 'not_larger'], [20, 3])],
+        }),
+      ],
+      initializers: [w.int64s('s', [4], [1, 1, 4, 4])],
+    },
+    /it keeps the ratio of its sizes/,
+  ],
+  [
+    'a convolution over the batch as its channels',
+    {
+      dims: [1, 2, 4, 4],
+      nodes: [
+        w.node('Transpose', ['x'], ['t'], { attributes: [ints('perm', [1, 0, 2, 3])] }),
+        w.node('Conv', ['t', 'k'], ['y']),
+      ],
+      initializers: [w.floats('k', [1, 1, 1, 1], [2])],
+    },
+    /the batch is not on axis 0 of its input/,
+  ],
+  [
+    'an initial state that is zero in part',
+    {
+      dims: [1, 1, 2],
+      nodes: [
+        w.node('Concat', ['z', 'h'], ['s0'], axis(2)),
+        w.node('Transpose', ['x'], ['t'], { attributes: [ints('perm', [1, 0, 2])] }),
+        w.node('RNN', ['t', 'k', 'r', '', '', 's0'], ['s'], {
+          attributes: [w.attribute.int('hidden_size', 2)],
+        }),
+        w.node('Transpose', ['s'], ['y'], { attributes: [ints('perm', [2, 0, 1, 3])] }),
+      ],
+      initializers: [
+        w.floats('k', [1, 2, 2], [1, 2, 3, 4]),
+        w.floats('r', [1, 2, 2], [0.5, 0, 0, 0.5]),
+        w.floats('z', [1, 1, 1], [0]),
+        w.floats('h', [1, 1, 1], [0.25]),
+      ],
+    },
+    /its initial state lacks the batch/,
+  ],
+  [
     'an initial state that is not zero',
     {
       dims: [1, 1, 2],

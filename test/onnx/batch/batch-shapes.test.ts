@@ -210,6 +210,19 @@ const MODELS: Record<string, Made> = {
     initializers: [w.int64s('zero', [1], [0]), w.int64s('open', [1], [-1])],
     lacksShapes: false,
   },
+  'the shape of a shape that was squeezed of every axis of size 1': {
+    inputs: { x: [1, 4] },
+    nodes: [
+      w.node('Shape', ['x'], ['s']),
+      w.node('Unsqueeze', ['s', 'zero'], ['u']),
+      w.node('Squeeze', ['u'], ['q']),
+      w.node('Shape', ['q'], ['two']),
+      w.node('Concat', ['open', 'two', 'two'], ['t'], { attributes: [int('axis', 0)] }),
+      w.node('Reshape', ['x', 't'], ['y']),
+    ],
+    initializers: [w.int64s('zero', [1], [0]), w.int64s('open', [1], [-1])],
+    lacksShapes: false,
+  },
 };
 
 function modelOf({ inputs, nodes, initializers, values = [] }: Made): OnnxModel {
