@@ -74,22 +74,28 @@ interface Ends {
 
 /**
  * withRepeated gives, in topological order, the nodes that make what is wanted from what is given. Nodes of the range
- * that nothing uses are among them.
+ * that nothing uses are among them. All constant nodes that make a needed tensor are, because there are files in which
+ * several do, and ONNX Runtime takes the last.
  */
 function withRepeated(model: OnnxModel, { from, to, given, wanted }: Ends): OnnxNode[] {
+  const { nodes } = model.graph;
   const { sizes, inputs } = repeatsOf(model);
   const live = spansOf(model);
   const needed = new Set(wanted);
-  const chosen: OnnxNode[] = [];
-  for (const [index, node] of [...model.graph.nodes.entries()].slice(0, to).reverse()) {
-    const isOurs = index >= from && !node.constant;
-    const isUnused = isOurs && !node.outputs.some((name) => live.has(name));
-    const canBeHere = isOurs || node.constant || sizes.has(node) || inputs.has(node);
-    if (!isUnused && !(canBeHere && node.outputs.some((name) => needed.has(name)))) continue;
-    chosen.push(node);
+  const chosen = new Set<OnnxNode>();
+  const isNeeded = (node: OnnxNode) => node.outputs.some((name) => needed.has(name));
+  const choose = (node: OnnxNode) => {
+    chosen.add(node);
     for (const name of usedBy(node)) if (!given.has(name)) needed.add(name);
+  };
+  for (const [index, node] of [...nodes.entries()].slice(0, to).reverse()) {
+    if (node.constant) continue;
+    const isUnused = index >= from && !node.outputs.some((name) => live.has(name));
+    const canBeHere = index >= from || sizes.has(node) || inputs.has(node);
+    if (isUnused || (canBeHere && isNeeded(node))) choose(node);
   }
-  return chosen.reverse();
+  for (const node of nodes.toReversed()) if (node.constant && isNeeded(node)) choose(node);
+  return nodes.filter((node) => chosen.has(node));
 }
 
 /**

@@ -274,4 +274,21 @@ describe('cutsOf()', () => {
     const part = extractPartition(model, { from: 3, to: 5, types: new Map([['b', { dtype: 'float32' }]]) });
     expect(part.inputs).toEqual(['x', 'yes', 'b']);
   });
+
+  it('leaves a partition every constant node that makes a tensor it uses: of several, the last counts', () => {
+    const scalar = (value: number) => ({
+      attributes: [w.attribute.tensor('value', w.floats('', [1], [value]))],
+    });
+    const model = made([
+      w.node('Constant', [], ['k'], scalar(1)),
+      w.node('Add', ['x', 'k'], ['a']),
+      w.node('Tanh', ['a'], ['b']),
+      w.node('Tanh', ['b'], ['y']),
+      w.node('Constant', [], ['k'], scalar(2)),
+    ]);
+    const part = readModel(
+      extractPartition(model, { from: 0, to: 3, types: new Map([['b', { dtype: 'float32' }]]) }).bytes,
+    );
+    expect(part.graph.nodes.map(({ op }) => op)).toEqual(['Constant', 'Add', 'Tanh', 'Constant']);
+  });
 });
