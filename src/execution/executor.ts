@@ -11,6 +11,7 @@ import {
   tensorsOf,
   uncleared,
 } from './frames.js';
+import { freeMemory } from './free-memory.js';
 import { type Failure, failureOfEnd, failureOfRefusal } from './lost.js';
 import type { MemoryGuard } from './memory-guard.js';
 import { whatIsMissing } from './missing.js';
@@ -176,7 +177,10 @@ class ChildExecutor implements Executor {
   ) {
     this.memory?.watch(this.pid, () => this.child.process.kill('SIGKILL'));
     const reader = new MessageReader<Reply>((message) => this.#settle(message), uncleared);
-    child.socket.on('data', (chunk: Uint8Array) => reader.push(chunk));
+    child.socket.on('data', (chunk: Uint8Array) => {
+      reader.push(chunk);
+      freeMemory(chunk);
+    });
     // A write to a child that is gone fails here. The child's end says more, and is reported below.
     child.socket.on('error', () => {});
     this.exited = child.exited.then((exit) => {
