@@ -213,10 +213,11 @@ class ChildExecutor implements Executor {
 
   async load(
     modelPath: string,
-    { optimization = 'all', memoryPattern = true }: Partial<SessionChoice> = {},
+    { optimization = 'all', memoryPattern = true, prepacking = true }: Partial<SessionChoice> = {},
   ): Promise<LoadedModel> {
     const path = resolve(modelPath);
-    return (await this.#call(`load ${modelPath}`, { op: 'load', path, optimization, memoryPattern })).answer;
+    const request = { op: 'load', path, optimization, memoryPattern, prepacking } as const;
+    return (await this.#call(`load ${modelPath}`, request)).answer;
   }
 
   async run(model: number, feeds: Tensors, fetches?: readonly string[]): Promise<RunResult> {

@@ -34,8 +34,8 @@ export {
   peakBytes,
   probeTensors,
 } from './cut/index.js';
-export type { ExternalCopy } from './read/index.js';
-export { externalLocations, randomNodes, readModel } from './read/index.js';
+export type { ExternalCopy, Weight } from './read/index.js';
+export { externalLocations, randomNodes, readModel, withoutWeights } from './read/index.js';
 export type {
   ExternalData,
   Initializer,

@@ -1,5 +1,5 @@
 import { Float16Array } from '@petamoriken/float16';
-import { isStrings, type NumericArray, stackBatch, type TensorData } from '../execution/index.js';
+import { isStrings, type NumericArray, splitBatch, stackBatch, type TensorData } from '../execution/index.js';
 import type { Batching } from './types.js';
 
 /** Kernels sum in another order at another batch size; beyond this share of the largest value, results differ. */
@@ -17,6 +17,7 @@ const FLOAT16_TOLERANCE = 2 ** -8;
  */
 export function agree(a: TensorData, b: TensorData): boolean {
   if (a.dtype !== b.dtype || a.dims.join() !== b.dims.join()) return false;
+  if (sameBytes(a, b)) return true;
   const [x, y] = [numericValues(a), numericValues(b)];
   if (!(a.dtype.startsWith('float') && x !== undefined && y !== undefined)) return same(a, b);
   let largest = 0;
@@ -26,11 +27,30 @@ export function agree(a: TensorData, b: TensorData): boolean {
   return true;
 }
 
+/** agreeInARow says whether parts, joined along an axis, agree with a whole. Equal bytes are found without a copy. */
+function agreeInARow(parts: readonly TensorData[], whole: TensorData, axis: number): boolean {
+  const rows = parts.map(({ dims }) => dims[axis] ?? 0);
+  if (whole.dims[axis] === rows.reduce((sum, count) => sum + count, 0)) {
+    const split = splitBatch(whole, axis, rows);
+    if (parts.every((part, i) => part.dtype === whole.dtype && sameBytes(part, split[i]!))) return true;
+  }
+  return agree(stackBatch(parts, axis), whole);
+}
+
 /** numericValues gives a tensor's own array; for float16, a copy of what its bits stand for. Undefined for texts. */
 export function numericValues({ dtype, data }: TensorData): NumericArray | undefined {
   if (isStrings(data)) return undefined;
   if (dtype !== 'float16') return data;
   return Float32Array.from(new Float16Array(data.buffer as ArrayBuffer, data.byteOffset, data.length));
+}
+
+/** sameBytes compares a hundred times as fast as numbers are compared. It finds texts different. */
+function sameBytes({ data: a }: TensorData, { data: b }: TensorData): boolean {
+  return !isStrings(a) && !isStrings(b) && Buffer.compare(bytesOf(a), bytesOf(b)) === 0;
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: NumericArray): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 function close(a: number, b: number, tolerance: number): boolean {
@@ -92,7 +112,7 @@ export function confirmedBatching(
   whole: Shaped,
 ): Batching {
   if (asShaped.kind === 'stacked') {
-    if (agree(stackBatch([first, second], asShaped.axis), both)) return asShaped;
+    if (agreeInARow([first, second], both, asShaped.axis)) return asShaped;
     return {
       kind: 'mixed',
       why: `at batch 2 (${shown(whole)}) it is not the two requests' tensors in a row`,

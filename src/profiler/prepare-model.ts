@@ -23,7 +23,7 @@ import { findTensors, type Trial } from './find-tensors.js';
 import { layersOf } from './layers.js';
 import { inferredBytes, memoryError, memoryShortage } from './memory-need.js';
 import { inputBatching, requestFor, stackRequests } from './requests.js';
-import { dataFilesOf, gathered, type Source, withScratch, writeData } from './source.js';
+import { dataFilesOf, gathered, lightened, type Source, withScratch, writeData } from './source.js';
 import type { PreparedModel, PrepareOptions, TensorFinding } from './types.js';
 
 /**
@@ -134,7 +134,7 @@ async function find(bound: BoundModel, common: Common, batching: boolean): Promi
   const tensors = await withScratch(async (folder) => {
     await writeData(folder, source);
     const trial: Trial = {
-      ...{ executor, model, folder, first, second, both },
+      ...{ executor, model: await lightened(model, folder), folder, first, second, both },
       ...(signal === undefined ? {} : { signal }),
       checkFits: (inferred) => checkFits(model, inferred, { requests: batching ? 2 : 1, ...common }),
     };

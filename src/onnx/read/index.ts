@@ -8,3 +8,4 @@ export { randomNodes } from './constants.js';
 export { type ExternalCopy, ExternalPlan, externalLocations } from './external.js';
 export { annotatedTensor, callKey } from './node.js';
 export { readModel } from './read.js';
+export { type LightModel, type Weight, withoutWeights } from './weights.js';
