@@ -139,7 +139,7 @@ export function chainLines(chain: {
   if (off !== served) lines.push(`with graph optimizations off, they differ by ${most(off)}`);
   if (levels > NOTABLE_CHANGE) {
     lines.push(
-      `the whole model differs from itself by ${most(levels)} between these two: ONNX Runtime's graph optimizations change its results, with or without cuts`,
+      `with and without optimizations, the whole model differs from itself by ${most(levels)}: ONNX Runtime's optimizations change its results, cut or not`,
     );
   }
   return lines;
