@@ -70,16 +70,13 @@ export function sumOverWhole({ blocks, whole }: GroupFigures): number | undefine
 
 /**
  * predictedOverWhole divides what blocks and pairs say of the whole model by what it took, to a thousandth: the sum of
- * the blocks, less what each pair takes less than its two blocks (at most one of them). It tells how well spans that
- * were not timed are known. It gives undefined where a figure is missing or there are no pairs.
+ * the blocks, less what each pair takes less than its two blocks, but at least half of the longest block. It tells how
+ * well spans that were not timed are known. It gives undefined where a figure is missing or there are no pairs.
  */
 export function predictedOverWhole({ blocks, pairs, whole }: GroupFigures): number | undefined {
   if (whole === 0 || pairs.length === 0) return undefined;
-  const saved = pairs.map((pair, k) => {
-    const [before, after] = [blocks[k] ?? Number.NaN, blocks[k + 1] ?? Number.NaN];
-    return Math.min(before + after - (pair ?? Number.NaN), before, after);
-  });
-  return thousandth((sumOf(blocks) - sumOf(saved)) / whole);
+  const longest = Math.max(...blocks.map((us) => us ?? Number.NaN));
+  return thousandth(Math.max(sumOf(pairs) - sumOf(blocks.slice(1, -1)), longest / 2) / whole);
 }
 
 /** Not a number where one is missing. */
