@@ -13,6 +13,7 @@ import {
   type Loaded,
   loadArtifact,
   type OutputPath,
+  option,
   outputFiles,
   type Profile,
   type ProfiledLayer,
@@ -74,12 +75,15 @@ export async function partitionModelFile(
   path: string,
   options: PartitionModelOptions,
 ): Promise<PartitionedModel> {
-  const { checkExtractFolder, missingCuts, prepareModel, randomNote } = await import('../profiler/index.js');
+  const { boundFields, checkExtractFolder, missingCuts, prepareModel, randomNote } = await import(
+    '../profiler/index.js'
+  );
   const [given] = await everyInput(`partition ${path}`, [
     options.profile === undefined ? Promise.resolve(undefined) : loadArtifact(options.profile, ['profile']),
     checkReadable(path),
   ]);
   const dims = options.dim ?? given?.value.model.dims;
+  if (given !== undefined) refuseOtherDims(path, dims ?? {}, given.value.model.dims ?? {});
   const batchTolerance = options.batchTolerance ?? given?.value.model.batchTolerance;
   const refuse = (inputs: readonly InputPath[]): Promise<void> =>
     refuseReplacing(`partition ${path}`, partitionOutputs(options), inputs);
@@ -115,7 +119,12 @@ export async function partitionModelFile(
       inputFile('model', prepared, options.output),
       ...(given ? [inputFile('profile', given, options.output)] : []),
     ],
-    model: { ...cut.model, file: relativePath(path, options.output), sha256: prepared.sha256 },
+    model: {
+      ...cut.model,
+      ...boundFields(prepared),
+      file: relativePath(path, options.output),
+      sha256: prepared.sha256,
+    },
   };
   if (options.output !== undefined) await saveArtifact<'profile'>(options.output, profile);
   const random = change === undefined ? undefined : randomNote(prepared.model);
@@ -190,6 +199,22 @@ async function measuredNow(prepared: PreparedModel, options: PartitionModelOptio
       ]),
     ),
   };
+}
+
+/** refuseOtherDims refuses sizes that are not those of the profile, because its latencies are not of them. */
+function refuseOtherDims(path: string, dims: DimValues, profiled: DimValues): void {
+  const names = [...new Set([...Object.keys(dims), ...Object.keys(profiled)])];
+  const faults = names
+    .filter((name) => dims[name] !== profiled[name])
+    .map((name) =>
+      fault(`${name} is ${dims[name] ?? 'not given'}; the profile is of ${profiled[name] ?? 'none'}`),
+    );
+  if (faults.length > 0)
+    throw new InputError(
+      `partition ${path} by a profile of other dimensions`,
+      faults,
+      `Leave out ${option('dim')}, or profile the model with these sizes.`,
+    );
 }
 
 /** smallestBatch gives the layer latencies by class, on the whole device at the smallest batch. */

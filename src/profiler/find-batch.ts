@@ -32,6 +32,8 @@ export interface Found {
   readonly tensors: ReadonlyMap<string, TensorFinding>;
   readonly fixedBatch: number | undefined;
   readonly measuredShapes: MeasuredShapes;
+  /** The tolerance that was needed for rows that influence one another. */
+  readonly batchTolerance: number | undefined;
 }
 
 /** Bindings are the model bound without a tolerance for rows that influence one another, and with one. */
@@ -84,6 +86,12 @@ export async function tryBatching(
   { strict, tolerant }: Bindings,
   common: Common,
 ): Promise<Found | { kind: 'fails'; why: string }> {
+  if (tolerant === undefined && common.options.batchTolerance !== undefined) {
+    // A tolerance that is not needed is not recorded, so that nothing says that rows influence one another.
+    const { batchTolerance: _, ...options } = common.options;
+    const found = await tryBatching({ strict, tolerant }, { ...common, options });
+    if (found.kind === 'batches') return found;
+  }
   const bound = tolerant ?? strict;
   if (bound.notSymbolic !== undefined) return { kind: 'fails', why: bound.notSymbolic };
   const tolerance = common.options.batchTolerance;
@@ -167,6 +175,7 @@ async function find(
     const found: Found = {
       kind: 'batches',
       ...{ model, source, request, tensors, fixedBatch, measuredShapes },
+      batchTolerance: tolerance,
     };
     const mixes = batching && mixedOutputs(found).length > 0;
     return { found, mixing: mixes ? await firstMixing(trial, tensors) : undefined };

@@ -105,9 +105,11 @@ export class Ledger {
         const row = () => this.blocks.map(() => null);
         rowsOf(device.blockLatencyUs, virtual)[batch] ??= row();
         rowsOf(device.blockLatencyP95Us, virtual)[batch] ??= row();
-        if (this.blocks.length < 3) continue;
+        if (this.blocks.length < 3 || device.pairLatencyUs?.[virtual]?.[batch] !== undefined) continue;
+        // Figures of different times do not fit together, so blocks of a profile without pairs are measured again.
+        rowsOf(device.blockLatencyUs, virtual)[batch] = row();
         device.pairLatencyUs ??= {};
-        rowsOf(device.pairLatencyUs, virtual)[batch] ??= row().slice(1);
+        rowsOf(device.pairLatencyUs, virtual)[batch] = row().slice(1);
       }
     }
     device.loadMs ??= this.blocks.map(() => null);
@@ -177,7 +179,7 @@ export class Ledger {
   #figureName(id: Timed['id']): string {
     if (id === 'whole') return 'whole model';
     const pair = id - this.blocks.length;
-    return pair < 0 ? `block ${id}` : `blocks ${pair} and ${pair + 1}`;
+    return pair < 0 ? `block ${id}` : `pair ${pair}–${pair + 1}`;
   }
 
   /** Makes one line of all unfit figures of a group, because a busy machine spoils all of them at once. */

@@ -102,7 +102,6 @@ const TABLES = [
   'layerLatencyUs',
   'pairLatencyUs',
   'wholeLatencyUs',
-  'spanLatencyUs',
 ] as const;
 
 /** join adds a class's figures to those of another profile. @returns conflicts; with any, `into` is of no use */
@@ -130,9 +129,27 @@ function join(
     }
     Object.assign(into, { [key]: target });
   }
+  joinSpans(into, from, conflict);
   const loads = into.loadMs ?? from.loadMs;
   if (loads !== undefined) into.loadMs = loads.map((ms, i) => ms ?? from.loadMs?.[i] ?? null);
   return faults;
+}
+
+/** joinSpans adds spans that were timed in one piece; the same span at two latencies is a conflict. */
+function joinSpans(into: DeviceProfile, from: DeviceProfile, conflict: (what: string) => void): void {
+  for (const [virtual, byBatch] of Object.entries(from.spanLatencyUs ?? {})) {
+    for (const [batch, spans] of Object.entries(byBatch)) {
+      into.spanLatencyUs ??= {};
+      into.spanLatencyUs[virtual] ??= {};
+      const known = into.spanLatencyUs[virtual][batch] ?? [];
+      const placed = new Map(known.map(({ layers, us }) => [layers.join('–'), us]));
+      const added = spans.filter(({ layers }) => !placed.has(layers.join('–')));
+      for (const { layers, us } of spans)
+        if ((placed.get(layers.join('–')) ?? us) !== us)
+          conflict(`layers ${layers.join('–')} at 1/${virtual}, batch ${batch} are timed twice`);
+      into.spanLatencyUs[virtual][batch] = [...known, ...added];
+    }
+  }
 }
 
 /** joinRows joins two rows (or figures) of a cell: one fills the other's gaps; undefined where both differ. */

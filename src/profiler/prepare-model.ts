@@ -41,7 +41,6 @@ export async function prepareModel(path: string, options: PrepareOptions): Promi
     bytes,
     dims,
     fill: options.fill ?? {},
-    batchTolerance: options.batchTolerance,
     boundary: options.boundary ?? 'exact',
   } as const;
   const found = await findAll(bytes, { name: path, dims }, options);
@@ -85,7 +84,6 @@ async function assemble(
     dims: Readonly<DimValues>;
     fill: Readonly<Record<string, number>>;
     boundary: Boundary;
-    batchTolerance: number | undefined;
     reason: string | undefined;
   },
 ): Promise<PreparedModel> {

@@ -36,7 +36,8 @@ export function timingLines({
     furthest === undefined
       ? ''
       : `; the plan was furthest off by ${(100 * off).toFixed(1)} % (${furthest.what}: planned ${milliseconds(furthest.plannedUs)} ms, took ${milliseconds(furthest.measuredUs)} ms)`;
-  return [`timed ${timed} ${timed === 1 ? 'figure' : 'figures'} of the plan's partitions${far}`, ...notes];
+  const first = `timed ${timed} ${timed === 1 ? 'figure' : 'figures'} of the plan's partitions${far}`;
+  return timed === 0 ? [...notes] : [first, ...notes];
 }
 
 /** timesText says in milliseconds how long a solve took, and which phases took at least half of one. */

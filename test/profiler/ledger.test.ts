@@ -61,7 +61,7 @@ test('record() needs no pairs where there are two blocks, and believes what both
 test('record() names pairs by their blocks in warnings, and withdraws these when they are measured again', () => {
   const few: Timed = { id: 4, durationsUs: [2000, 2000, 2000], loadMs: 1 };
   const made = ledger(undefined, 3);
-  const line = 'cpu 1/1 batch 4 blocks 1 and 2 is unfit: 3 runs came within 2000 ms, 10 are wanted';
+  const line = 'cpu 1/1 batch 4 pair 1–2 is unfit: 3 runs came within 2000 ms, 10 are wanted';
   expect(made.record(GROUP, [timed('whole', 4000), few])).toEqual([line]);
   made.record(GROUP, [timed('whole', 4000), timed(4, 2000)]);
   expect(made.profile().measurement?.warnings).toBeUndefined();

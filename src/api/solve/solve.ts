@@ -20,7 +20,7 @@ import type {
 import { type LoadedProblem, loadProblem } from './pooled.js';
 import type { InfeasibleOutcome, SearchLimits } from './solve-worker.js';
 import { SolverPool } from './solver-pool.js';
-import { type TimingRound, timePartitions } from './time-partitions.js';
+import { type BetweenRounds, type TimingRound, timePartitions } from './time-partitions.js';
 
 /** SolveLimits says when a search may stop. */
 export interface SolveLimits {
@@ -50,6 +50,11 @@ export interface SolveOptions extends SolveLimits {
    * every partition of the plan was timed.
    */
   readonly measure?: boolean | undefined;
+  /**
+   * The most times as long, or as short, that the whole model may take while partitions are timed as it took when it was
+   * profiled; 2 by default. Beyond that nothing is timed, and the notes say so.
+   */
+  readonly mostDrift?: number | undefined;
   /** Receives what each round of timing found. */
   readonly onTimed?: (round: TimingRound) => void;
   /** When it is aborted, the best plan and the explanation so far are returned. */
@@ -103,6 +108,12 @@ export async function solveSpec(path: string, options: SolveOptions = {}): Promi
   const loaded = await loadProblem(path);
   await refuseReplacing(`solve ${path}`, outputFiles({ output: options.output }), loaded.read);
   if (options.formulation === 'literal') await refuseLarge(path, loaded);
+  if (options.measure && loaded.problem.planner.granularity === 'layer')
+    throw new InputError(
+      `time the partitions of ${path}`,
+      [fault('is for plans of blocks; this spec asks for granularity: layer', option('measure'))],
+      'Cut the model into more blocks instead: profile it with a larger number of them.',
+    );
   const solver = new SolverPool({ threads: 1, signal: options.signal });
   try {
     const first = { loaded, outcome: await search(solver, loaded, options) };
@@ -119,6 +130,10 @@ interface Attempt {
   readonly outcome: PooledOutcome;
 }
 
+/** Each round times what the plan newly uses. Plans settle within a few rounds. */
+const MOST_ROUNDS = 20;
+const UNTIMED = 'the timing was stopped: some partitions of this plan may not have been timed in one piece';
+
 /** measuredUntilTimed times the partitions of a plan and solves again, until all of its partitions were timed. */
 async function measuredUntilTimed(
   solver: SolverPool,
@@ -126,20 +141,29 @@ async function measuredUntilTimed(
   first: Attempt,
   options: SolveOptions,
 ): Promise<Attempt> {
-  const { signal, onProgress, onTimed } = options;
-  for (let attempt = first; ; ) {
+  const { signal, mostDrift, onProgress, onTimed } = options;
+  const between: BetweenRounds = { givenUp: new Set(), prepared: new Map() };
+  const note = (text: string) => onTimed?.({ timed: 0, furthest: undefined, notes: [text] });
+  let attempt = first;
+  for (let rounds = 0; ; rounds++) {
     const { loaded, outcome } = attempt;
-    if (!('plan' in outcome) || signal?.aborted) return attempt;
+    if (!('plan' in outcome)) return attempt;
+    if (signal?.aborted || rounds === MOST_ROUNDS) {
+      note(signal?.aborted ? UNTIMED : `${UNTIMED} after ${MOST_ROUNDS} rounds`);
+      return attempt;
+    }
     let round: TimingRound | undefined;
     try {
-      round = await timePartitions(outcome.plan, loaded.profiles, { signal, onProgress });
+      round = await timePartitions(outcome.plan, loaded.profiles, { between, mostDrift, signal, onProgress });
     } catch (error) {
       // What was found before the abort stands, and the profiles are as they were.
-      if (signal?.aborted) return attempt;
-      throw error;
+      if (!signal?.aborted) throw error;
+      note(UNTIMED);
+      return attempt;
     }
     if (round === undefined) return attempt;
     onTimed?.(round);
+    if (round.timed === 0) return attempt;
     const again = await loadProblem(path);
     attempt = { loaded: again, outcome: await search(solver, again, options) };
   }

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import {
+  checkWritable,
   type DeviceProfile,
   type Fault,
   fault,
@@ -25,17 +26,33 @@ export interface TimingRound {
   readonly notes: readonly string[];
 }
 
+/** BetweenRounds holds what later rounds need not find out again. It begins empty. */
+export interface BetweenRounds {
+  /** The partitions that could not be timed. They are not tried again. */
+  readonly givenUp: Set<string>;
+  /** Models that are ready to be run, by their profiles' files. */
+  readonly prepared: Map<string, PreparedModel>;
+}
+
 /** TimePartitionsOptions says how partitions are timed. */
 export interface TimePartitionsOptions {
+  /** What rounds hand on to one another. */
+  readonly between: BetweenRounds;
+  /** As `SolveOptions.mostDrift`. */
+  readonly mostDrift?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((doing: string) => void) | undefined;
 }
 
 /** Beyond this change of the whole model's latency, a device is not as it was when it was profiled. */
 const NOTABLE_DRIFT = 0.25;
+/** Beyond this factor, the whole model's latency at one of the two times says nothing about the other. */
+const MOST_DRIFT = 2;
 
 /** Cell is a partition that a plan uses and no figure was measured for, at the batch sizes that its pool may run. */
 interface Cell extends NodeSpan {
+  /** What is the same for the same partition of a profile's model in all rounds. */
+  readonly key: string;
   readonly className: string;
   readonly virtual: number;
   readonly batches: readonly number[];
@@ -46,40 +63,69 @@ interface Cell extends NodeSpan {
  * timePartitions times the partitions that a plan uses and that were not yet timed in one piece, on this machine's
  * devices, and adds the figures to the profiles' files. Each is scaled by what the whole model took when it was
  * profiled over what it takes now, so that a machine that is busier than then does not favour what was timed before.
+ * What cannot be timed (a device that is not here, a model that has changed, a file that cannot be written, a whole
+ * model that takes less than half or more than twice as long as then) is told in the notes and given up.
  * @param profiles one per model of the plan
- * @returns undefined where every partition had been timed
- * @throws InputError where a profile does not say what to run, or its model has changed or cannot be run;
- *   MissingError where a model or device is not here; the signal's reason on abort, with the files as they were
+ * @returns undefined where every partition was timed or given up before
+ * @throws the signal's reason on abort, with the files as they were
  */
 export async function timePartitions(
   plan: PlanBody,
   profiles: readonly ProfileFile[],
-  { signal, onProgress }: TimePartitionsOptions,
+  {
+    between: { givenUp, prepared: ready },
+    mostDrift = MOST_DRIFT,
+    signal,
+    onProgress,
+  }: TimePartitionsOptions,
 ): Promise<TimingRound | undefined> {
-  const wanted = profiles.map(({ profile }, m) => untimed(plan.models[m]?.pipelines ?? [], profile));
-  if (wanted.every((cells) => cells.length === 0)) return undefined;
   const found: Timed[] = [];
+  const notes: string[] = [];
   const files = new Map<string, Profile>();
+  /** Does what may fail for reasons of the person's files and devices; then the cells are given up, and told. */
+  const trying = async <T>(cells: readonly Cell[], act: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await act();
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof InputError || error instanceof MissingError)) throw error;
+      notes.push(`not timed: ${error.message}`);
+      for (const cell of cells) givenUp.add(cell.key);
+      return undefined;
+    }
+  };
   for (const [m, file] of profiles.entries()) {
-    const cells = wanted[m] as Cell[];
+    const cells = untimed(plan.models[m]?.pipelines ?? [], file).filter(({ key }) => !givenUp.has(key));
     if (cells.length === 0) continue;
-    const prepared = await preparedAsProfiled(file, signal);
+    const prepared = await trying(cells, async () => {
+      await checkWritable(file.path);
+      return ready.get(file.path) ?? (await preparedAsProfiled(file, signal));
+    });
+    if (prepared === undefined) continue;
+    ready.set(file.path, prepared);
     for (const group of groupsOf(cells)) {
       const profile = files.get(file.path) ?? file.profile;
       const { className, virtual } = group[0] as Cell;
       const text = group.length === 1 ? '1 partition' : `${group.length} partitions`;
       onProgress?.(`timing ${text} of ${prepared.name} on 1/${virtual} ${className}`);
-      const timed = await timedGroup(prepared, profile, group, signal);
+      const timed = await trying(group, () =>
+        timedGroup(prepared, profile, { cells: group, mostDrift, signal }),
+      );
+      if (timed === undefined) continue;
       found.push(...timed);
       files.set(file.path, withSpans(profile, timed));
     }
   }
-  for (const [path, profile] of files) await saveArtifact<'profile'>(path, profile);
-  return { timed: found.length, furthest: furthestOf(found), notes: driftNotes(found) };
+  for (const [path, profile] of files) {
+    await saveArtifact<'profile'>(path, profile);
+    notes.push(`${path} holds the new figures; other plans that were made from it must be solved again`);
+  }
+  if (found.length === 0 && notes.length === 0) return undefined;
+  return { timed: found.length, furthest: furthestOf(found), notes: [...driftNotes(found), ...notes] };
 }
 
 /** untimed lists the partitions of a model's pipelines without a figure of their own, each once. */
-function untimed(pipelines: PlanBody['models'][number]['pipelines'], profile: Profile): Cell[] {
+function untimed(pipelines: PlanBody['models'][number]['pipelines'], { profile, path }: ProfileFile): Cell[] {
   const cells = new Map<string, Cell>();
   for (const planned of pipelines.flatMap(({ partitions }) => partitions)) {
     const { device: className, virtual, batch } = planned;
@@ -89,10 +135,10 @@ function untimed(pipelines: PlanBody['models'][number]['pipelines'], profile: Pr
       .map(Number)
       .filter((size) => size <= batch && !isTimed(profile, planned, { ...span, size }));
     if (batches.length === 0) continue;
-    const key = JSON.stringify([span, className, virtual]);
+    const key = JSON.stringify([path, span, className, virtual]);
     const known = cells.get(key);
     if (known === undefined || known.batches.length < batches.length)
-      cells.set(key, { ...span, className, virtual, batches, planned });
+      cells.set(key, { ...span, key, className, virtual, batches, planned });
   }
   return [...cells.values()];
 }
@@ -106,7 +152,7 @@ function layersOf({ layers, blocks }: PlannedPartition, profile: Profile): NodeS
   return { from: count(first), to: count(end) };
 }
 
-/** Single blocks and the whole model are timed by profiling, other spans here. */
+/** Single blocks, pairs and the whole model are timed by profiling, other spans here. */
 function isTimed(
   profile: Profile,
   { device, virtual, blocks }: PlannedPartition,
@@ -114,6 +160,8 @@ function isTimed(
 ): boolean {
   const figures = profile.devices[device];
   if (blocks !== undefined && blocks[1] - blocks[0] === 1) return true;
+  const pairs = figures?.pairLatencyUs?.[virtual]?.[size];
+  if (blocks !== undefined && blocks[1] - blocks[0] === 2 && pairs?.every((us) => us !== null)) return true;
   if (from === 0 && to === profile.layers?.length && figures?.wholeLatencyUs?.[virtual]?.[size] !== undefined)
     return true;
   const spans = figures?.spanLatencyUs?.[virtual]?.[size] ?? [];
@@ -145,8 +193,15 @@ interface Timed {
 async function timedGroup(
   prepared: PreparedModel,
   profile: Profile,
-  cells: readonly Cell[],
-  signal: AbortSignal | undefined,
+  {
+    cells,
+    mostDrift,
+    signal,
+  }: {
+    readonly cells: readonly Cell[];
+    readonly mostDrift: number;
+    readonly signal: AbortSignal | undefined;
+  },
 ): Promise<Timed[]> {
   const { timeSpans } = await import('../../profiler/index.js');
   const { className, virtual } = cells[0] as Cell;
@@ -161,12 +216,28 @@ async function timedGroup(
   });
   return batches.flatMap((batch) => {
     const { wholeUs, us } = measured.get(batch) as TimedSpans;
-    const drift = wholeUs / (figures.wholeLatencyUs?.[virtual]?.[batch] ?? wholeUs);
+    const profiledUs = figures.wholeLatencyUs?.[virtual]?.[batch] ?? wholeUs;
+    const drift = wholeUs / profiledUs;
+    if (!(drift <= mostDrift && drift >= 1 / mostDrift))
+      throw drifted(prepared.name, cells[0] as Cell, { batch, wholeUs, profiledUs });
     return at(batch).map((cell, i) => {
       const scaled = Math.round(((us[i] as number) / drift) * 1000) / 1000;
       return { cell, model: prepared.name, batch, us: scaled, drift };
     });
   });
+}
+
+function drifted(
+  model: string,
+  { className, virtual }: Cell,
+  { batch, wholeUs, profiledUs }: { batch: number; wholeUs: number; profiledUs: number },
+): InputError {
+  const now = `the whole model takes ${(wholeUs / 1000).toPrecision(3)} ms at batch ${batch} on ${hostname()} now`;
+  return new InputError(
+    `time partitions of ${model} on 1/${virtual} ${className}`,
+    [fault(`${now}, and took ${(profiledUs / 1000).toPrecision(3)} ms when it was profiled`)],
+    'Profile the model again, on a machine that does nothing else.',
+  );
 }
 
 function deviceOf(className: string, figures: DeviceProfile, model: string): NamedDevice {

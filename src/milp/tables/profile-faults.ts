@@ -32,6 +32,8 @@ export function profileFaults(
       return [
         ...sizeFaults(device, sizes, name, at),
         ...tableFaults(device.blockLatencyUs, sizes, profile.blocks.length, 'blocks', `${at}/blockLatencyUs`),
+        ...pairFaults(device, sizes, profile.blocks.length, `${at}/pairLatencyUs`),
+        ...spanFaults(device, sizes, profile.layers?.length ?? 0, `${at}/spanLatencyUs`),
       ];
     }),
   ];
@@ -78,10 +80,54 @@ function rowFaults(row: readonly (number | null)[], length: number, unit: string
   if (row.length !== length) return [fault(`has ${row.length} ${unit}; the model has ${length}`, at)];
   return row.flatMap((us, i) => {
     if (us === null) return [fault('was not measured (null)', `${at}/${i}`)];
-    if (us > MOST_LATENCY_US)
-      return [fault(`is ${us} µs; latencies up to ${MOST_LATENCY_US} µs are planned with`, `${at}/${i}`)];
-    return Number.isFinite(us) && us >= 0 ? [] : [fault(`is ${us}, not a latency`, `${at}/${i}`)];
+    return latencyFaults(us, `${at}/${i}`);
   });
+}
+
+function latencyFaults(us: number, at: string): Fault[] {
+  if (us > MOST_LATENCY_US)
+    return [fault(`is ${us} µs; latencies up to ${MOST_LATENCY_US} µs are planned with`, at)];
+  return Number.isFinite(us) && us >= 0 ? [] : [fault(`is ${us}, not a latency`, at)];
+}
+
+/** Pairs may be missing or null, but each row has one figure per pair of neighbouring blocks. */
+function pairFaults(
+  { pairLatencyUs = {} }: DeviceProfile,
+  sizes: readonly number[],
+  blocks: number,
+  at: string,
+): Fault[] {
+  return sizes.flatMap((v) =>
+    Object.entries(pairLatencyUs[v] ?? {}).flatMap(([batch, row]) => {
+      const here = `${at}/${v}/${batch}`;
+      if (row.length !== Math.max(0, blocks - 1))
+        return [fault(`has ${row.length} pairs; the model's ${blocks} blocks make ${blocks - 1}`, here)];
+      return row.flatMap((us, i) => (us === null ? [] : latencyFaults(us, `${here}/${i}`)));
+    }),
+  );
+}
+
+/** A timed span has layers of the model, in order, and took some time. */
+function spanFaults(
+  { spanLatencyUs = {} }: DeviceProfile,
+  sizes: readonly number[],
+  layers: number,
+  at: string,
+): Fault[] {
+  return sizes.flatMap((v) =>
+    Object.entries(spanLatencyUs[v] ?? {}).flatMap(([batch, spans]) =>
+      spans.flatMap(({ layers: [from, to], us }, i) => {
+        const here = `${at}/${v}/${batch}/${i}`;
+        const fits = from < to && to <= layers;
+        return [
+          ...(fits
+            ? []
+            : [fault(`is of layers ${from} to ${to}; the model has ${layers}`, `${here}/layers`)]),
+          ...(us > 0 ? latencyFaults(us, `${here}/us`) : [fault(`is ${us}, not a latency`, `${here}/us`)]),
+        ];
+      }),
+    ),
+  );
 }
 
 function isCount(value: number): boolean {
