@@ -6,6 +6,7 @@
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { BufferPool, encodeMessage, MessageReader, type RawMessage } from './frames.js';
+import { freeMemory } from './free-memory.js';
 import type { Call } from './protocol.js';
 import type { ThreadReply } from './session-thread.js';
 
@@ -41,8 +42,11 @@ function hand(message: RawMessage<Call>): void {
 
 thread.on('message', ({ reply, tensors, used }: ThreadReply) => {
   if (used.byteLength > 0) pool.give(used);
+  const chunks = encodeMessage(reply, tensors);
   socket.cork();
-  for (const chunk of encodeMessage(reply, tensors)) socket.write(chunk);
+  for (const chunk of chunks) socket.write(chunk);
+  // Outputs may be large, and nobody else has them.
+  socket.write('', () => chunks.forEach(freeMemory));
   socket.uncork();
 });
 thread.on('error', (error) => {

@@ -11,6 +11,7 @@ import {
   tensorsOf,
   uncleared,
 } from './frames.js';
+import { freeMemory } from './free-memory.js';
 import { type Failure, failureOfEnd, failureOfRefusal } from './lost.js';
 import type { MemoryGuard } from './memory-guard.js';
 import { whatIsMissing } from './missing.js';
@@ -176,7 +177,10 @@ class ChildExecutor implements Executor {
   ) {
     this.memory?.watch(this.pid, () => this.child.process.kill('SIGKILL'));
     const reader = new MessageReader<Reply>((message) => this.#settle(message), uncleared);
-    child.socket.on('data', (chunk: Uint8Array) => reader.push(chunk));
+    child.socket.on('data', (chunk: Uint8Array) => {
+      reader.push(chunk);
+      freeMemory(chunk);
+    });
     // A write to a child that is gone fails here. The child's end says more, and is reported below.
     child.socket.on('error', () => {});
     this.exited = child.exited.then((exit) => {
@@ -209,10 +213,11 @@ class ChildExecutor implements Executor {
 
   async load(
     modelPath: string,
-    { optimization = 'all', memoryPattern = true }: Partial<SessionChoice> = {},
+    { optimization = 'all', memoryPattern = true, prepacking = true }: Partial<SessionChoice> = {},
   ): Promise<LoadedModel> {
     const path = resolve(modelPath);
-    return (await this.#call(`load ${modelPath}`, { op: 'load', path, optimization, memoryPattern })).answer;
+    const request = { op: 'load', path, optimization, memoryPattern, prepacking } as const;
+    return (await this.#call(`load ${modelPath}`, request)).answer;
   }
 
   async run(model: number, feeds: Tensors, fetches?: readonly string[]): Promise<RunResult> {

@@ -37,6 +37,7 @@ export {
   type StartExecutor,
   startExecutor,
 } from './executor.js';
+export { freeMemory } from './free-memory.js';
 export { allowedCores, assignCores, hostThreads } from './host.js';
 export { indexRefusal } from './index-refusal.js';
 export { memoryText } from './memory.js';

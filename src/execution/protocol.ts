@@ -26,6 +26,7 @@ export type Request =
       readonly path: string;
       readonly optimization: Optimization;
       readonly memoryPattern: boolean;
+      readonly prepacking: boolean;
     }
   | { readonly op: 'run'; readonly model: number; readonly fetches?: readonly string[] }
   | { readonly op: 'measureRotation'; readonly models: readonly number[]; readonly stop: MeasureStop }

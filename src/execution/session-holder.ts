@@ -18,7 +18,7 @@ import { type SessionChoice, sessionOptions } from './session-options.js';
 import { smallestModel } from './smallest-model.js';
 import type { TensorData } from './tensor-data.js';
 
-const AS_SERVED: SessionChoice = { optimization: 'all', memoryPattern: true };
+const AS_SERVED: SessionChoice = { optimization: 'all', memoryPattern: true, prepacking: true };
 
 interface Handled {
   readonly answer: Answers[keyof Answers];

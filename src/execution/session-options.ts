@@ -13,6 +13,11 @@ export interface SessionChoice {
    * default. The piece comes on top of the memory of the first run: up to half as much again.
    */
   readonly memoryPattern: boolean;
+  /**
+   * Whether kernels keep a copy of their weights in an order of their own, as is ONNX Runtime's default. It takes as
+   * much memory and time as loading the weights does, and makes runs faster; sessions of a few runs go without.
+   */
+  readonly prepacking: boolean;
 }
 
 /**
@@ -23,7 +28,7 @@ export interface SessionChoice {
 export function sessionOptions(
   device: Device,
   threads: number,
-  { optimization, memoryPattern }: SessionChoice,
+  { optimization, memoryPattern, prepacking }: SessionChoice,
 ): InferenceSession.SessionOptions {
   return {
     executionProviders: executionProviders(device),
@@ -33,7 +38,13 @@ export function sessionOptions(
     graphOptimizationLevel: optimization,
     enableMemPattern: memoryPattern,
     logSeverityLevel: LOG_ERRORS,
-    extra: { session: { intra_op: { allow_spinning: '0' }, inter_op: { allow_spinning: '0' } } },
+    extra: {
+      session: {
+        intra_op: { allow_spinning: '0' },
+        inter_op: { allow_spinning: '0' },
+        disable_prepacking: prepacking ? '0' : '1',
+      },
+    },
   };
 }
 

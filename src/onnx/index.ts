@@ -39,8 +39,8 @@ export {
   type SentBytes,
   tensorFaults,
 } from './cut/index.js';
-export type { ExternalCopy } from './read/index.js';
-export { dataSizedTensors, externalLocations, randomNodes, readModel } from './read/index.js';
+export type { ExternalCopy, Weight } from './read/index.js';
+export { dataSizedTensors, externalLocations, randomNodes, readModel, withoutWeights } from './read/index.js';
 export type {
   ExternalData,
   Initializer,

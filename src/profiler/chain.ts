@@ -5,6 +5,7 @@ import {
   type Device,
   type Executor,
   MemoryGuard,
+  type Optimization,
   startExecutor,
   type TensorData,
   type Tensors,
@@ -15,20 +16,28 @@ import { tellingFailures } from './memory-need.js';
 import { copyPieces, withScratch, writeData, writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
 
-/** Chain is the blocks as files, and how far the chain's outputs are from the whole model's. */
+/**
+ * Chain is the blocks as files, and how far the chain's outputs are from the whole model's. A difference is the largest
+ * of any output element over the largest finite magnitude of that output: 0 where all are equal, and Infinity where
+ * shapes, texts, infinities or not-a-numbers differ.
+ */
 export interface Chain {
   readonly files: string[];
-  /**
-   * The largest difference of any output element over the largest magnitude of that output: 0 where all are equal, and
-   * Infinity where shapes, texts or not-a-numbers differ.
-   */
+  /** The difference with graph optimizations off, where a chain computes what the whole model does, bit for bit. */
   readonly largestDifference: number;
+  /**
+   * The difference with all graph optimizations, as blocks are served. ONNX Runtime optimizes the blocks and the whole
+   * model differently.
+   */
+  readonly servedDifference: number;
+  /** How far the whole model is from itself between these two levels of optimization. */
+  readonly levelsDifference: number;
 }
 
 /**
  * extractChain writes every block as an ONNX file of its own, runs them one after another on one request, and compares
- * the outputs with those of the whole model, both with graph optimizations off. The folder appears whole or not at all.
- * An existing folder is replaced only where it holds nothing but blocks' files (`<number>.onnx`, `<number>.onnx.data`).
+ * the outputs with those of the whole model: with graph optimizations off, and with all of them, as in serving. The
+ * folder appears whole or not at all. An existing folder is replaced only where it holds nothing but blocks' files (`<number>.onnx`, `<number>.onnx.data`).
  * With boundary `float16` the difference is what rounding at the cuts changes.
  * @param ends exclusive layer index of each block
  * @throws InputError where the folder holds other files or its parent is missing, memory ran out, or ONNX Runtime
@@ -41,10 +50,13 @@ export async function extractChain(
 ): Promise<Chain> {
   let chain: Chain | undefined;
   await makeFolderWhole(folder, othersThanBlocks, async (inside) => {
-    chain = await writeChain(prepared, ends, { folder: inside, device, ...(signal ? { signal } : {}) });
+    chain = await writeChain(prepared, ends, {
+      ...{ folder: inside, device, asServed: true },
+      ...(signal ? { signal } : {}),
+    });
   });
-  const { files, largestDifference } = chain as Chain;
-  return { files: files.map((file) => join(folder, basename(file))), largestDifference };
+  const { files, ...differences } = chain as Chain;
+  return { files: files.map((file) => join(folder, basename(file))), ...differences };
 }
 
 /**
@@ -63,10 +75,18 @@ async function othersThanBlocks(folder: string): Promise<string[]> {
   return entries.filter((entry) => !entry.isFile() || !BLOCK_FILE.test(entry.name)).map(({ name }) => name);
 }
 
+interface ChainOptions {
+  readonly folder: string;
+  readonly device: Device;
+  /** Whether the chain is also run with all optimizations; the differences of that are else 0. */
+  readonly asServed: boolean;
+  readonly signal?: AbortSignal;
+}
+
 async function writeChain(
   prepared: PreparedModel,
   ends: readonly number[],
-  { folder, device, signal }: { folder: string; device: Device; signal?: AbortSignal },
+  { folder, device, asServed, signal }: ChainOptions,
 ): Promise<Chain> {
   const task = `run the blocks of ${prepared.name} one after another`;
   return tellingFailures(task, () =>
@@ -85,10 +105,20 @@ async function writeChain(
       const executor = await startExecutor(device, { memory: new MemoryGuard() });
       try {
         const given = { request: prepared.request, wanted };
-        const expected = await runChain(executor, [whole], given);
-        const chained = await runChain(executor, blocks, given);
-        const differences = wanted.map((name) => difference(expected[name], chained[name]));
-        return { files: blocks.map(({ path }) => path), largestDifference: Math.max(0, ...differences) };
+        const at = async (optimization: Optimization) => ({
+          whole: await runChain(executor, [whole], { ...given, optimization }),
+          chained: await runChain(executor, blocks, { ...given, optimization }),
+        });
+        const off = await at('disabled');
+        const served = asServed ? await at('all') : { whole: off.whole, chained: off.whole };
+        const most = (one: Tensors, other: Tensors) =>
+          Math.max(0, ...wanted.map((name) => difference(one[name], other[name])));
+        return {
+          files: blocks.map(({ path }) => path),
+          largestDifference: most(off.whole, off.chained),
+          servedDifference: most(served.whole, served.chained),
+          levelsDifference: most(off.whole, served.whole),
+        };
       } finally {
         await executor.close();
       }
@@ -106,7 +136,9 @@ export function boundaryChange(
   device: Device,
 ): Promise<number> {
   return withScratch(async (scratch) => {
-    const { largestDifference } = await writeChain(prepared, ends, { folder: scratch, device });
+    const { largestDifference } = await writeChain(prepared, ends, {
+      ...{ folder: scratch, device, asServed: false },
+    });
     return largestDifference;
   });
 }
@@ -141,11 +173,19 @@ async function writeBlock(
 async function runChain(
   executor: Executor,
   blocks: readonly Block[],
-  { request, wanted }: { readonly request: Tensors; readonly wanted: readonly string[] },
+  {
+    request,
+    wanted,
+    optimization,
+  }: {
+    readonly request: Tensors;
+    readonly wanted: readonly string[];
+    readonly optimization: Optimization;
+  },
 ): Promise<Tensors> {
   const live = new Map(Object.entries(request));
   for (const [k, { path, inputs, outputs }] of blocks.entries()) {
-    const { model } = await executor.load(path, { optimization: 'disabled', memoryPattern: false });
+    const { model } = await executor.load(path, { optimization, memoryPattern: false });
     const feeds = Object.fromEntries(inputs.map((name) => [name, live.get(name)!]));
     const made = (await executor.run(model, feeds, outputs)).outputs;
     await executor.release(model);
@@ -156,7 +196,8 @@ async function runChain(
   return Object.fromEntries(live);
 }
 
-function difference(whole: TensorData | undefined, chained: TensorData | undefined): number {
+/** difference compares one output of two runs, as `Chain` says. */
+export function difference(whole: TensorData | undefined, chained: TensorData | undefined): number {
   if (whole === undefined || chained === undefined || whole.dims.join() !== chained.dims.join())
     return Number.POSITIVE_INFINITY;
   const [a, b] = [numericValues(whole), numericValues(chained)];
@@ -166,9 +207,11 @@ function difference(whole: TensorData | undefined, chained: TensorData | undefin
   let apart = 0;
   for (let i = 0; i < a.length; i++) {
     const [x, y] = [Number(a[i]), Number(b[i])];
-    most = Math.max(most, Math.abs(x));
-    if (Number.isNaN(x) !== Number.isNaN(y)) return Number.POSITIVE_INFINITY;
-    if (!Number.isNaN(x) && x !== y) apart = Math.max(apart, Math.abs(x - y));
+    if (Number.isFinite(x)) most = Math.max(most, Math.abs(x));
+    if (a[i] === b[i] || (Number.isNaN(x) && Number.isNaN(y))) continue;
+    if (!Number.isFinite(x) || !Number.isFinite(y)) return Number.POSITIVE_INFINITY;
+    // Large integers may differ though they are one number as doubles.
+    apart = Math.max(apart, Math.abs(x - y), typeof a[i] === 'bigint' ? 1 : 0);
   }
   return apart === 0 ? 0 : apart / (most || 1);
 }

@@ -13,7 +13,7 @@ import { type BindOptions, type BoundModel, bindModel } from './bind-model.js';
 import { findTensors, measureShapes, type Trial } from './find-tensors.js';
 import { inferredBytes, memoryShortage } from './memory-need.js';
 import { inputBatching, requestFor, stackRequests } from './requests.js';
-import { gathered, type Source, withScratch, writeData } from './source.js';
+import { gathered, lightened, type Source, withScratch, writeData } from './source.js';
 import type { Batching, PrepareOptions, TensorFinding } from './types.js';
 
 /** Common is what all runs of one model are made with. */
@@ -210,7 +210,7 @@ async function withTrial<T>(
   return await withScratch(async (folder) => {
     await writeData(folder, source);
     return await use({
-      ...{ executor, model, folder },
+      ...{ executor, model: await lightened(model, folder), folder },
       ...(signal === undefined ? {} : { signal }),
       checkFits: (inferred) => checkFits(model, inferred, { requests, ...common }),
     });

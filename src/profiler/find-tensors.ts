@@ -3,6 +3,8 @@ import {
   dtypeInfo,
   type Executor,
   elementCount,
+  freeMemory,
+  isStrings,
   STRING_DTYPE,
   type TensorData,
   type TensorInfo,
@@ -213,10 +215,17 @@ async function* compared(
     });
     const mixed = findings.flatMap(({ batching }, i) => (batching.kind === 'mixed' ? [i] : []));
     const random = await randomAmong(trial, chunk, { indices: mixed, values: first });
+    freeAll([...first, ...second, ...both]);
     yield* findings.map((found, i) =>
       random.has(i) ? { ...found, batching: randomBatching(trial.model) } : found,
     );
   }
+}
+
+/** freeAll frees the memory of tensors that came in few messages, and so share it. */
+function freeAll(tensors: readonly TensorData[]): void {
+  const memories = new Set(tensors.flatMap(({ data }) => (isStrings(data) ? [] : [data.buffer])));
+  for (const memory of memories) freeMemory(new Uint8Array(memory));
 }
 
 /** randomAmong finds the tensors whose values differ when the same request is run again. */
@@ -309,7 +318,9 @@ async function loaded<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   const path = await writeModel(folder, 'probed', bytes);
-  const model = await executor.load(path, { optimization: 'disabled', memoryPattern: false });
+  const model = await executor.load(path, {
+    ...{ optimization: 'disabled', memoryPattern: false, prepacking: false },
+  });
   try {
     return await use(model);
   } finally {

@@ -11,7 +11,14 @@ import {
   unreadable,
   withTemporaryFolder,
 } from '../artifacts/index.js';
-import { type ExternalCopy, extractPartition, type OnnxModel, readModel } from '../onnx/index.js';
+import {
+  type ExternalCopy,
+  externalLocations,
+  extractPartition,
+  type OnnxModel,
+  readModel,
+  withoutWeights,
+} from '../onnx/index.js';
 
 /** Source says where a model's external tensors lie, and where in one data file they go. */
 export interface Source {
@@ -21,6 +28,8 @@ export interface Source {
 
 /** Every temporary model finds its external tensors under this name. */
 const DATA_FILE = 'model.data';
+/** A light model finds its weights under this name. */
+const WEIGHTS_FILE = 'weights.data';
 const COPY_BYTES = 8 * 1024 * 1024;
 
 /** withScratch gives `use` a temporary folder, which is removed afterwards, also when `use` fails. */
@@ -33,12 +42,35 @@ export function withScratch<T>(use: (folder: string) => Promise<T>): Promise<T> 
  * that is made from it can lie in one folder with that file.
  */
 export function gathered(model: OnnxModel, path: string): { model: OnnxModel; source: Source } {
+  if (externalLocations(model).length === 0)
+    return { model, source: { folder: dirname(resolve(path)), external: [] } };
   const whole = { from: 0, to: model.graph.nodes.length, types: new Map(), dataFile: DATA_FILE };
   const { bytes, external } = extractPartition(model, whole);
   const source = { folder: dirname(resolve(path)), external };
-  return external.length === 0
-    ? { model, source }
-    : { model: readModel(bytes, { name: model.name }), source };
+  return { model: readModel(bytes, { name: model.name }), source };
+}
+
+/**
+ * lightened gives the same model with its large weights in a file of `folder`, which is replaced. Models that are made
+ * of it to be run in that folder are small.
+ */
+export async function lightened(model: OnnxModel, folder: string): Promise<OnnxModel> {
+  const { bytes, weights } = withoutWeights(model, WEIGHTS_FILE);
+  if (weights.length === 0) return model;
+  const file = await open(join(folder, WEIGHTS_FILE), 'w');
+  try {
+    for (const { offset, bytes } of weights) await writeAt(file, bytes, offset);
+  } finally {
+    await file.close();
+  }
+  return readModel(bytes, { name: model.name });
+}
+
+async function writeAt(file: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, offset + done);
+    done += bytesWritten;
+  }
 }
 
 /**

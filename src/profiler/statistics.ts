@@ -70,12 +70,13 @@ export function sumOverWhole({ blocks, whole }: GroupFigures): number | undefine
 
 /**
  * predictedOverWhole divides what blocks and pairs say of the whole model by what it took, to a thousandth: the sum of
- * the pairs less that of the blocks inside, which two pairs hold. It tells how well spans that were not timed are known.
- * It gives undefined where a figure is missing or there are no pairs.
+ * the blocks, less what each pair takes less than its two blocks, but at least half of the longest block. It tells how
+ * well spans that were not timed are known. It gives undefined where a figure is missing or there are no pairs.
  */
 export function predictedOverWhole({ blocks, pairs, whole }: GroupFigures): number | undefined {
   if (whole === 0 || pairs.length === 0) return undefined;
-  return thousandth((sumOf(pairs) - sumOf(blocks.slice(1, -1))) / whole);
+  const longest = Math.max(...blocks.map((us) => us ?? Number.NaN));
+  return thousandth(Math.max(sumOf(pairs) - sumOf(blocks.slice(1, -1)), longest / 2) / whole);
 }
 
 /** Not a number where one is missing. */

@@ -17,7 +17,14 @@ export {
 export { proposalTable, proposedDevicesTable } from './init.js';
 export { loadModelTable, loadTable } from './load.js';
 export { classUseTable, pipelineTable, planHeadline, timesText, timingLines } from './plan.js';
-export { blockTable, boundaryChangeLine, latencyTable, measuredText, warningLines } from './profile.js';
+export {
+  blockTable,
+  boundaryChangeLine,
+  chainLines,
+  latencyTable,
+  measuredText,
+  warningLines,
+} from './profile.js';
 export {
   busyTable,
   dropTable,

@@ -100,18 +100,53 @@ function sumOf(values: readonly (number | null)[]): number | undefined {
   return sum;
 }
 
-/** Up to this many lines about unfit figures are shown one by one. */
-const MOST_UNFIT_LINES = 3;
 const UNFIT = /(is|are) unfit\b/;
+/** These parts say where or how much; warnings that differ only in them are of one kind. */
+const PLACE = /^.* 1\/\d+ batch \d+( block \d+| whole model)?|(?<=^(output|layers of) )\S+/;
+const AMOUNT = /-?\d[\d.,]*/g;
 
 /**
- * warningLines gives a profile's warnings as a person reads them. On a busy machine most groups of figures are unfit in
- * nearly the same words, so that more than three such lines become one, which comes first.
+ * warningLines gives a profile's warnings as a person reads them: one line for each kind, in the order in which the
+ * kinds first appear. It names the first warning of its kind, and says how many more there are.
  */
 export function warningLines(warnings: readonly string[]): string[] {
-  const unfit = warnings.filter((warning) => UNFIT.test(warning));
-  if (unfit.length <= MOST_UNFIT_LINES) return [...warnings];
-  const others = warnings.filter((warning) => !UNFIT.test(warning));
-  const said = `figures are unfit at ${unfit.length} combinations of device, virtual size and batch (the profile names them in measurement.warnings), for example ${unfit[0]}`;
-  return [said, ...others];
+  const kinds = new Map<string, string[]>();
+  for (const warning of warnings) {
+    const kind = kindOf(warning);
+    kinds.set(kind, [...(kinds.get(kind) ?? []), warning]);
+  }
+  return [...kinds].map(([kind, [first = '', ...others]]) => {
+    if (others.length === 0) return first;
+    if (kind === 'unfit')
+      return `figures are unfit at ${others.length + 1} combinations of device, virtual size and batch (the profile names them in measurement.warnings), for example ${first}`;
+    return `${first} (and ${others.length} more like it, in measurement.warnings of the profile)`;
+  });
 }
+
+function kindOf(warning: string): string {
+  return UNFIT.test(warning) ? 'unfit' : warning.replace(PLACE, '').replaceAll(AMOUNT, '#');
+}
+
+/**
+ * chainLines says how far a chain of blocks is from the whole model, as it is served, and with graph optimizations off
+ * where that differs. It tells apart what ONNX Runtime's optimizations do to the whole model too.
+ */
+export function chainLines(chain: {
+  readonly largestDifference: number;
+  readonly servedDifference: number;
+  readonly levelsDifference: number;
+}): string[] {
+  const { largestDifference: off, servedDifference: served, levelsDifference: levels } = chain;
+  const most = (change: number) => `at most ${change.toExponential(1)} of max|output|`;
+  const lines = [`chained as they are served, they differ from the whole model by ${most(served)}`];
+  if (off !== served) lines.push(`with graph optimizations off, they differ by ${most(off)}`);
+  if (levels > NOTABLE_CHANGE) {
+    lines.push(
+      `with and without optimizations, the whole model differs from itself by ${most(levels)}: ONNX Runtime's optimizations change its results, cut or not`,
+    );
+  }
+  return lines;
+}
+
+/** Sums in another order change outputs by less than this share of the largest. */
+const NOTABLE_CHANGE = 1e-3;

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { freeMemory } from '../execution/index.js';
 
 const CLASS_BYTES = 64 * 1024;
 /** The most memory that is kept for later bodies. */
@@ -27,8 +28,9 @@ export interface BodyLimits {
 }
 
 /**
- * Bodies reads bodies into memory that is used again. The memory that a body holds follows the bytes that have come,
- * whatever was announced: it has at most 1 MiB at first, and then at most doubles, and bytes are copied when it grows.
+ * Bodies reads bodies into memory that is used again. A body gets memory of its whole announced size where such memory
+ * is kept from an earlier one and all bodies together hold at most half of their limit. New memory follows the bytes that have come, whatever was announced: there is at most
+ * 1 MiB at first, and then at most doubles, and bytes are copied when it grows.
  */
 export class Bodies {
   private readonly kept: ArrayBuffer[] = [];
@@ -57,10 +59,8 @@ export class Bodies {
     let end = offset;
     const onData = (chunk: Buffer) => {
       const needed = end + chunk.length;
-      const bytes =
-        needed > target.length
-          ? this.sizeFor(target.length, needed, offset + (announced ?? needed))
-          : target.length;
+      const expected = offset + (announced ?? needed);
+      const bytes = needed > target.length ? this.sizeFor(target.length, needed, expected) : target.length;
       const refusal = this.refusal(needed - offset, bytes - target.length);
       if (refusal !== undefined) {
         leave();
@@ -73,6 +73,7 @@ export class Bodies {
       }
       target.set(chunk, end);
       end = needed;
+      freeMemory(chunk);
     };
     const onEnd = () => {
       leave();
@@ -128,13 +129,17 @@ export class Bodies {
 
   /** sizeFor is the memory for a body that has grown to `needed` bytes and is expected to grow to `expected`. */
   private sizeFor(now: number, needed: number, expected: number): number {
-    const wanted = Math.max(needed, Math.min(expected, Math.max(FIRST_BYTES, 2 * now)));
-    return wanted < CLASS_BYTES / 2 ? wanted : Math.ceil(wanted / CLASS_BYTES) * CLASS_BYTES;
+    const whole = rounded(Math.max(needed, expected));
+    // Memory that bodies hold before their bytes come must leave room for others.
+    const roomy = this.heldBytes + whole - now <= this.limits.allBytes / 2;
+    if (roomy && this.kept.some((memory) => memory.byteLength === whole)) return whole;
+    return rounded(Math.max(needed, Math.min(expected, Math.max(FIRST_BYTES, 2 * now))));
   }
 
   private larger(target: Buffer, used: number, bytes: number): Buffer {
     const larger = this.take(bytes);
     larger.set(target.subarray(0, used));
+    this.giveBack(target);
     return larger;
   }
 
@@ -145,4 +150,9 @@ export class Bodies {
     this.keptBytes -= bytes;
     return Buffer.from(this.kept.splice(i, 1)[0]!);
   }
+}
+
+/** rounded gives sizes that many bodies share; small ones are left as they are. */
+function rounded(bytes: number): number {
+  return bytes < CLASS_BYTES / 2 ? bytes : Math.ceil(bytes / CLASS_BYTES) * CLASS_BYTES;
 }

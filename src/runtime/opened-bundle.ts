@@ -18,6 +18,7 @@ import {
 } from '../artifacts/index.js';
 import { oipDatatype } from '../execution/index.js';
 import { type Topology, topologyOf } from '../serving/index.js';
+import { contradictions } from './contradictions.js';
 
 /** OpenedBundle is a bundle that was checked: every file matches the manifest, and the parts fit together. */
 export interface OpenedBundle {
@@ -78,7 +79,7 @@ export async function openBundle(
     transfers: 'none',
     ...(options.sloMs === undefined ? {} : { sloMs: options.sloMs }),
   });
-  const misfits: Fault[] = [];
+  const misfits: Fault[] = contradictions(plan);
   const models = topology.models.map((_, m) => liveModel(manifest, plan, topology, m, misfits));
   const partitions = topology.pools.map((_, pool) =>
     livePartition(folder, manifest, plan, topology, pool, misfits),

@@ -41,8 +41,8 @@ export const startInProcess: StartExecutor = async (device, options = {}) => {
   };
   const executor: Executor = {
     ...{ name, device, pid: process.pid, cores: undefined, exited },
-    load: async (path, { optimization = 'all', memoryPattern = true } = {}) =>
-      (await call({ op: 'load', path: resolve(path), optimization, memoryPattern })).answer,
+    load: async (path, { optimization = 'all', memoryPattern = true, prepacking = true } = {}) =>
+      (await call({ op: 'load', path: resolve(path), optimization, memoryPattern, prepacking })).answer,
     run: async (model, feeds, fetches) => {
       const { answer, tensors } = await call({ op: 'run', model, ...(fetches && { fetches }) }, feeds);
       return { ...answer, outputs: tensors };

@@ -102,6 +102,7 @@ export function latencyUsOf(
   );
   if (span !== undefined) return span.us;
   if (first === 0 && end === row.length && whole !== undefined) return whole;
+  if (pairs !== undefined && end - first === 2) return Math.max(1, pairs[first] as number);
   let us = 0;
   for (let k = first; k < end; k++) us += row[k] as number;
   if (pairs === undefined || whole === undefined) return us;
@@ -115,9 +116,9 @@ export function latencyUsOf(
   for (let k = first + 1; k < end; k++) {
     const [before, after, pair] = [row[k - 1] as number, row[k] as number, pairs[k - 1] as number];
     const saved = before + after - pair + ((predicted - whole) * pair ** 2) / squares;
-    us -= Math.min(saved, before, after);
+    us -= saved;
   }
-  return us;
+  return Math.max(us, 0.5 * Math.max(...row.slice(first, end)));
 }
 
 /** A small problem with an SLO that some pipelines meet and others miss. */

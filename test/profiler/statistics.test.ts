@@ -38,8 +38,10 @@ describe('sumOverWhole() and predictedOverWhole()', () => {
   test('compare blocks, and what blocks and pairs predict, with the whole model', () => {
     const figures = { blocks: [10, 20, 30, 40], pairs: [25, 45, 65], whole: 75 };
     expect(sumOverWhole(figures)).toBe(1.333);
-    // The pairs hold 20 and 30 twice: 135 − 50.
+    // The pairs save 5, 5 and 5 of 100.
     expect(predictedOverWhole(figures)).toBe(1.133);
+    // However noisy figures are, at least half of the longest block is predicted.
+    expect(predictedOverWhole({ ...figures, pairs: [5, 5, 5] })).toBe(0.267);
   });
   test('are unknown where a figure is missing', () => {
     expect(sumOverWhole({ blocks: [10, null], pairs: [], whole: 10 })).toBeUndefined();
@@ -54,13 +56,13 @@ describe('sumOverWhole() and predictedOverWhole()', () => {
 describe('disagreement()', () => {
   const three = (pairs: (number | null)[], whole: number) => ({ blocks: [9000, 1000, 9000], pairs, whole });
   test('tells by how much what is predicted is too small or too large', () => {
-    expect(disagreement(three([1600, 1600], 4000))).toMatch(/^blocks and pairs predict 0\.55 /);
-    expect(disagreement(three([3000, 3100], 4000))).toMatch(/^blocks and pairs predict 1\.275 /);
+    expect(disagreement(three([9600, 9600], 40_000))).toMatch(/^blocks and pairs predict 0\.455 /);
+    expect(disagreement(three([9600, 9600], 14_200))).toMatch(/^blocks and pairs predict 1\.282 /);
     expect(disagreement({ blocks: [3000], pairs: [], whole: 4000 })).toMatch(/predict 0\.75 /);
   });
   test('finds none within 0.8 to 1.25, for models under 2 ms, and while figures are missing', () => {
-    expect(disagreement(three([2100, 2100], 4000))).toBeUndefined();
-    expect(disagreement(three([3000, 3000], 4000))).toBeUndefined();
+    expect(disagreement(three([9600, 9600], 22_500))).toBeUndefined();
+    expect(disagreement(three([9600, 9600], 14_700))).toBeUndefined();
     expect(disagreement(three([10, 10], 1999))).toBeUndefined();
     expect(disagreement(three([10, null], 4000))).toBeUndefined();
     expect(disagreement({ blocks: [100, 100], pairs: [], whole: 4000 })).toBeUndefined();

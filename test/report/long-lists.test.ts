@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { CompareRow, ComparisonDocument } from '../../src/api/index.js';
-import { compareNotes, warningLines } from '../../src/report/index.js';
+import { chainLines, compareNotes, warningLines } from '../../src/report/index.js';
 
 function rowsOf(count: number, row: (i: number) => Partial<CompareRow>): ComparisonDocument {
   const rows = Array.from({ length: count }, (_, i): CompareRow => {
@@ -36,8 +36,38 @@ it('warningLines() joins many warnings about unfit figures into one line, and ke
   );
   const one = 'cpu 1/2 batch 1 block 3 is unfit: it varies';
   const other = 'float16 at the boundaries makes outputs infinite';
-  expect(warningLines([...unfit.slice(0, 2), one, other])).toEqual([...unfit.slice(0, 2), one, other]);
+  expect(warningLines([one, other])).toEqual([one, other]);
   const lines = warningLines([...unfit, other, one]);
   expect(lines).toEqual([expect.stringContaining('unfit at 25 combinations'), other]);
   expect(lines[0]).toContain(unfit[0]);
+});
+
+it('warningLines() gives one line for each kind, whatever place or figure a warning names', () => {
+  const sum = (batch: number, ratio: number) =>
+    `cpu 1/2 batch ${batch}: sum of blocks is ${ratio} of the whole model: plans promise less than the whole model does`;
+  const output = (name: string) => `output ${name} is not a tensor: it is neither measured nor served`;
+  const lines = warningLines([
+    sum(1, 1.41),
+    output('a'),
+    sum(2, 1.5),
+    output('b'),
+    'the model draws',
+    sum(4, 2),
+  ]);
+  expect(lines).toEqual([
+    `${sum(1, 1.41)} (and 2 more like it, in measurement.warnings of the profile)`,
+    `${output('a')} (and 1 more like it, in measurement.warnings of the profile)`,
+    'the model draws',
+  ]);
+});
+
+it('chainLines() tells what cuts change from what optimizations change', () => {
+  const exact = { largestDifference: 0, servedDifference: 0, levelsDifference: 0 };
+  expect(chainLines(exact)).toHaveLength(1);
+  expect(chainLines({ ...exact, servedDifference: 2e-7, levelsDifference: 3e-7 })).toEqual([
+    expect.stringContaining('by at most 2.0e-7'),
+    expect.stringContaining('off, they differ by at most 0.0e+0'),
+  ]);
+  const [, , quantized] = chainLines({ ...exact, servedDifference: 1e-2, levelsDifference: 7e-2 });
+  expect(quantized).toMatch(/whole model differs from itself by at most 7.0e-2.*ONNX Runtime's/);
 });

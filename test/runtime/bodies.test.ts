@@ -93,4 +93,52 @@ describe('Bodies', () => {
     for (const sending of slow) await sending.send(piece(10));
     expect(slow.filter(({ outcome }) => outcome !== undefined).length).toBe(slow.length - 8);
   });
+
+  it('reads into the memory of an earlier body of its size, and gives back memory that it has outgrown', async () => {
+    const bodies = new Bodies({ oneBytes: 4096 * KIB, allBytes: 8192 * KIB });
+    const memories = [];
+    for (const announced of [2000 * KIB, 2000 * KIB, 1024 * KIB]) {
+      const sending = new Sending(bodies, { announced });
+      for (let sent = 0; sent < announced; sent += 500 * KIB)
+        await sending.send(piece(Math.min(500 * KIB, announced - sent), sent / KIB / 500));
+      await sending.end();
+      const { body } = sending.outcome ?? {};
+      expect(body).toHaveLength(announced);
+      expect([body?.[0], body?.[500 * KIB], body?.at(-1)]).toEqual([
+        0,
+        1,
+        Math.ceil(announced / KIB / 500) - 1,
+      ]);
+      memories.push(body?.buffer);
+      bodies.release(sending.raw);
+      if (memories.length === 1) bodies.giveBack(body as Buffer);
+    }
+    expect(memories[1]).toBe(memories[0]);
+    // The first body outgrew its first MiB, which the third takes.
+    expect(new Set(memories).size).toBe(2);
+    expect(memories[2]?.byteLength).toBe(1024 * KIB);
+  });
+
+  it('lets memory follow the bytes again where bodies hold half of their limit', async () => {
+    const bodies = new Bodies({ oneBytes: 4096 * KIB, allBytes: 4096 * KIB });
+    const first = new Sending(bodies, { announced: 2048 * KIB });
+    await first.send(piece(2048 * KIB));
+    await first.end();
+    bodies.release(first.raw);
+    bodies.giveBack(first.outcome?.body as Buffer);
+    const slow = Array.from({ length: 4 }, () => new Sending(bodies, { announced: 2048 * KIB }));
+    for (const sending of slow) await sending.send(piece(KIB));
+    // The first has the 2 MiB of the earlier body, the next two have 1 MiB each, and the last finds none.
+    expect(slow.map(({ outcome }) => outcome?.status)).toEqual([undefined, undefined, undefined, 503]);
+  });
+
+  it('frees the pieces that it has copied', async () => {
+    const bodies = new Bodies({ oneBytes: 400 * KIB, allBytes: 1000 * KIB });
+    const sending = new Sending(bodies);
+    const [one, two] = [piece(64 * KIB, 1), piece(64 * KIB, 2)];
+    for (const sent of [one, two]) await sending.send(sent);
+    await sending.end();
+    expect([one.length, two.length]).toEqual([0, 0]);
+    expect(sending.outcome?.body?.equals(Buffer.concat([piece(64 * KIB, 1), piece(64 * KIB, 2)]))).toBe(true);
+  });
 });

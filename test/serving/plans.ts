@@ -26,7 +26,7 @@ export function planOf(
     gpus: part.virtualGpus ?? 1,
     batch: part.batch,
     latencyUsByBatch: Array.from({ length: part.batch }, (_, i) => part.latencyUs(i + 1)),
-    throughputRps: 1,
+    throughputRps: (1e6 * (part.virtualGpus ?? 1) * part.batch) / (part.latencyUs(part.batch) ?? 1),
     transferBytes: part.transferBytes ?? 0,
   });
   const planned = models.map(({ sloMs, pipelines }, m) => ({
@@ -39,7 +39,7 @@ export function planOf(
     pipelines: pipelines.map((p) => ({
       throughputRps: p.throughputRps,
       batch: p.parts[0]?.batch ?? 1,
-      latencyUs: 1,
+      latencyUs: p.parts.reduce((sum, part) => sum + (part.latencyUs(part.batch) ?? 0), 0),
       partitions: p.parts.map(partOf),
     })),
   }));

@@ -78,7 +78,7 @@ async function partitionModel(
   model: string,
 ): Promise<ExitCode> {
   const { partitionModelFile } = await import('../../api/index.js');
-  const { boundaryChangeLine, blockTable } = await import('../../report/index.js');
+  const { boundaryChangeLine, blockTable, chainLines } = await import('../../report/index.js');
   const shown = await progress();
   const result = await partitionModelFile(model, {
     ...options,
@@ -92,11 +92,9 @@ async function partitionModel(
   for (const note of result.notes) terminal.line(note);
   if (result.boundaryChange !== undefined) terminal.line(boundaryChangeLine(result.boundaryChange));
   if (result.extracted) {
-    const { files, largestDifference } = result.extracted;
+    const { files, ...differences } = result.extracted;
     terminal.line(`${files.length} files in ${options.extract}`);
-    terminal.line(
-      `chained, they differ from the whole model by at most ${largestDifference.toExponential(1)} of max|output|`,
-    );
+    for (const line of chainLines(differences)) terminal.line(line);
   }
   await terminal.artifact('profile', options.output, result.profile);
   terminal.document({

@@ -105,10 +105,13 @@ function timedUs(
 function blocksUs(figures: Figures, first: number, end: number): number | undefined {
   const { blocks } = figures;
   if (blocks === undefined) return undefined;
+  const pair = figures.pairs?.every((us) => us !== null) ? figures.pairs[first] : undefined;
+  if (end - first === 2 && typeof pair === 'number') return Math.max(1, pair);
   const added = addedByCuts(figures, blocks);
   let us = 0;
   for (let k = first; k < end; k++) us += (blocks[k] as number) - (k > first ? (added[k] as number) : 0);
-  return us;
+  // Noise must not make a partition take less than half of its longest block.
+  return Math.max(us, Math.max(...blocks.slice(first, end)) / 2);
 }
 
 /** Layers that were measured sum to the whole model, so the cut before a partition adds to them. */
@@ -135,15 +138,7 @@ function addedByCuts({ pairs, whole }: Figures, blocks: readonly number[]): numb
   const total = sumOf(blocks) as number;
   const missing = whole === undefined ? 0 : total - whole - (sumOf(raw) as number);
   const parts = sumOf(weights) as number;
-  return raw.map((us, k) =>
-    k === 0
-      ? 0
-      : Math.min(
-          us + (missing * (weights[k] as number)) / parts,
-          blocks[k - 1] as number,
-          blocks[k] as number,
-        ),
-  );
+  return raw.map((us, k) => us + (missing * (weights[k] as number)) / parts);
 }
 
 /** The layers' shares of their blocks' times, in the proportions of v = 1, batch 1. */

@@ -1,7 +1,6 @@
 import { ROUNDING } from '../rounding.js';
 import {
   fitsMemory,
-  leastSpanUs,
   type ModelTable,
   type Slot,
   type SpanLatencies,
@@ -258,16 +257,23 @@ class LabelRun {
     const { restCost, restUs, latestUs, last, refund } = this;
     const { cuts } = this.table;
     const first = cuts[i] as number;
+    const { joinedUs } = latencies;
+    const joinedBeforeUs = joinedUs[first] as number;
+    const leastEntryUs = latencies.leastEntryUs[first] as number;
+    const isTimed = latencies.timedUs[first] !== undefined;
+    const entryUs = latencies.entryUs[first] as number;
     const inUs = linkUs[i] as number;
     let threshold = this.threshold() + refund;
     this.steps++;
     for (let j = closing ? last : i + 1; j <= last; j++) {
       this.steps++;
       const end = cuts[j] as number;
-      const leastUs = leastSpanUs(latencies, first, end);
+      // As leastSpanUs() and spanUs() give them, with what depends on the first cut looked up once.
+      const togetherUs = (joinedUs[end] as number) - joinedBeforeUs;
+      const leastUs = togetherUs + leastEntryUs;
       if (arrivedUs + leastUs + (restUs[j] as number) > latestUs) break;
       if (base + leastUs * price + (restCost[j] as number) >= threshold) break;
-      const us = spanUs(latencies, first, end);
+      const us = isTimed ? spanUs(latencies, first, end) : togetherUs + entryUs;
       const reachedUs = arrivedUs + us;
       if (reachedUs + (restUs[j] as number) > latestUs) continue;
       const outUs = linkUs[j] as number;

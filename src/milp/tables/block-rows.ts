@@ -4,6 +4,11 @@ import { cutOverheads, spanLatencies, type TimedSpan } from './span-latencies.js
 
 /** Every block counts as at least this long, as in the published plans. */
 const LEAST_BLOCK_US = 1;
+/**
+ * A partition that was not timed counts as at least this share of its longest block, whatever noise says. A pair was
+ * seen to take 0.65 of its longer block, whose large result need not be written where the next block is joined to it.
+ */
+const LEAST_SHARE = 1 / 2;
 
 /**
  * blockRows reads a profile's blocks as rows. What a block takes joined to the one before is its measured latency less
@@ -25,7 +30,11 @@ export function blockRows(profile: Profile): ProfileRows {
       const overheads = overheadsOf(cell, blockUs);
       const joined = blockUs.map((us, k) => us - (overheads[k] as number));
       const timed = timedSpans(cell, (layer) => ends.indexOf(layer), units);
-      return spanLatencies(joined, overheads, timed);
+      return spanLatencies(joined, overheads, [
+        ...tooShort(blockUs, overheads),
+        ...pairSpans(cell),
+        ...timed,
+      ]);
     },
   };
 }
@@ -52,6 +61,29 @@ export function overheadsOf({ device, virtual, batch }: Cell, blockUs: readonly 
     ...(pairUs === undefined ? {} : { pairUs }),
     ...(wholeUs === undefined ? {} : { wholeUs }),
   });
+}
+
+/** tooShort lists the spans that would take less than their longest block allows, with the least that they take. */
+function tooShort(blockUs: readonly number[], overheads: Float64Array): TimedSpan[] {
+  const short: TimedSpan[] = [];
+  for (let first = 0; first < blockUs.length; first++) {
+    let us = blockUs[first] as number;
+    let longest = us;
+    for (let end = first + 2; end <= blockUs.length; end++) {
+      const own = blockUs[end - 1] as number;
+      us += own - (overheads[end - 1] as number);
+      longest = Math.max(longest, own);
+      if (us < LEAST_SHARE * longest) short.push({ first, end, us: LEAST_SHARE * longest });
+    }
+  }
+  return short;
+}
+
+/** The pairs of blocks, where all of them were timed. */
+function pairSpans({ device, virtual, batch }: Cell): TimedSpan[] {
+  const pairs = device?.pairLatencyUs?.[virtual]?.[batch];
+  if (!pairs?.every((us) => us !== null)) return [];
+  return (pairs as number[]).map((us, k) => ({ first: k, end: k + 2, us: Math.max(LEAST_BLOCK_US, us) }));
 }
 
 /**

@@ -4,6 +4,12 @@ import type { ProblemModel, ResolvedPlanner } from '../problem.js';
 import { blockOfLayers } from './layer-rows.js';
 
 /**
+ * Eleven days. Latencies of ranges of blocks are differences of sums, in which a longer latency would leave nothing of
+ * the others.
+ */
+const MOST_LATENCY_US = 1e12;
+
+/**
  * profileFaults finds the faults that keep a profile from being planned with: figures that are missing, null, negative
  * or not finite, rows of different lengths, and virtual sizes that the cluster names and the profile lacks. It looks
  * only at classes that the model may use. By layers it also demands layers, a block for each (it names the first three
@@ -72,6 +78,8 @@ function rowFaults(row: readonly (number | null)[], length: number, unit: string
   if (row.length !== length) return [fault(`has ${row.length} ${unit}; the model has ${length}`, at)];
   return row.flatMap((us, i) => {
     if (us === null) return [fault('was not measured (null)', `${at}/${i}`)];
+    if (us > MOST_LATENCY_US)
+      return [fault(`is ${us} µs; latencies up to ${MOST_LATENCY_US} µs are planned with`, `${at}/${i}`)];
     return Number.isFinite(us) && us >= 0 ? [] : [fault(`is ${us}, not a latency`, `${at}/${i}`)];
   });
 }

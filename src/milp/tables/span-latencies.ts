@@ -4,8 +4,10 @@
  * partition at its first cut adds, `entryUs[first]`. A span that was timed as a whole takes what was measured.
  */
 export interface SpanLatencies {
-  /** The joined time of all units before each cut; it never falls from cut to cut. */
+  /** The joined time of all units before each cut. Noise may let it fall from one cut to the next. */
   readonly joinedUs: Float64Array;
+  /** The least joined time at each cut and all later ones. */
+  readonly leastJoinedUs: Float64Array;
   /** What a partition takes more because the model is cut before it, by cut; 0 at cut 0. It may be negative. */
   readonly entryUs: Float64Array;
   /** The latencies of timed spans by first cut, then end: NaN where none was timed, and no row where none begins. */
@@ -36,13 +38,17 @@ export function spanUs(latencies: SpanLatencies, first: number, end: number): nu
  * leastSpanUs is at most the latency of [first, end) and of every longer partition that begins there. It never falls
  * as `end` grows, so a search over ends may stop by it.
  */
-export function leastSpanUs({ joinedUs, leastEntryUs }: SpanLatencies, first: number, end: number): number {
-  return (joinedUs[end] as number) - (joinedUs[first] as number) + (leastEntryUs[first] as number);
+export function leastSpanUs(
+  { joinedUs, leastJoinedUs, leastEntryUs }: SpanLatencies,
+  first: number,
+  end: number,
+): number {
+  return (leastJoinedUs[end] as number) - (joinedUs[first] as number) + (leastEntryUs[first] as number);
 }
 
 /**
  * spanLatencies makes them from what the units take when they run joined, what each cut adds, and timed spans.
- * @param joinedUs one figure per unit, none negative
+ * @param joinedUs one figure per unit
  * @param entryUs one figure per cut, the first and last included
  */
 export function spanLatencies(
@@ -63,17 +69,20 @@ export function spanLatencies(
     const entry = us - ((sums[end] as number) - (sums[first] as number));
     leastEntryUs[first] = Math.min(leastEntryUs[first] as number, entry);
   }
-  return { joinedUs: sums, entryUs, timedUs, leastEntryUs };
+  const least = Float64Array.from(sums);
+  for (let j = least.length - 2; j >= 0; j--) least[j] = Math.min(least[j] as number, least[j + 1] as number);
+  return { joinedUs: sums, leastJoinedUs: least, entryUs, timedUs, leastEntryUs };
 }
 
 /** scaledSpans gives the same latencies in another unit of time. */
 export function scaledSpans(
-  { joinedUs, entryUs, timedUs, leastEntryUs }: SpanLatencies,
+  { joinedUs, leastJoinedUs, entryUs, timedUs, leastEntryUs }: SpanLatencies,
   factor: number,
 ): SpanLatencies {
   const scaled = (row: Float64Array) => row.map((us) => us * factor);
   return {
     joinedUs: scaled(joinedUs),
+    leastJoinedUs: scaled(leastJoinedUs),
     entryUs: scaled(entryUs),
     timedUs: timedUs.map((row) => (row === undefined ? undefined : scaled(row))),
     leastEntryUs: scaled(leastEntryUs),
@@ -93,8 +102,8 @@ export interface CutFigures {
  * cutOverheads gives what each cut between blocks adds in µs: what the two blocks beside it take more than both in one
  * piece. Their sum is made to be what all blocks take more than the whole model, where that was measured: what is
  * missing or left over is shared out in proportion to the squared latencies of the pairs, because that changes the
- * measured pairs least, in relation to themselves. Without pairs all cuts add the same. No cut adds more than one of
- * its blocks takes, so a partition never gets faster by another block. Without pairs and whole, all are 0.
+ * measured pairs least, in relation to themselves. Without pairs all cuts add the same. Without pairs and whole, all
+ * are 0.
  * @returns one figure per cut, 0 at both ends
  */
 export function cutOverheads({ blockUs, pairUs, wholeUs }: CutFigures): Float64Array {
@@ -114,8 +123,6 @@ export function cutOverheads({ blockUs, pairUs, wholeUs }: CutFigures): Float64A
     for (let k = 1; k < n; k++)
       overheads[k] = (overheads[k] as number) + (left * (weights[k] as number)) / all;
   }
-  for (let k = 1; k < n; k++)
-    overheads[k] = Math.min(overheads[k] as number, blockUs[k - 1] as number, blockUs[k] as number);
   return overheads;
 }
 

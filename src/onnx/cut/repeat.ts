@@ -31,6 +31,8 @@ const CHEAP_OPS = new Set(
 const SIZE_OPS = new Set(['Shape', 'Size']);
 /** A node that uses larger constants is not repeated, because each partition would hold a copy of them. */
 const MOST_CONSTANT_BYTES = 4 * 2 ** 20;
+/** A size at the end of a longer chain of nodes is not repeated, because every cut would look at the whole chain. */
+const LONGEST_SIZE_CHAIN = 256;
 /** A value made from graph inputs by more nodes than this is not repeated, because that would take time. */
 const MOST_REPEATED_NODES = 32;
 /**
@@ -51,7 +53,8 @@ export function repeatsOf(model: OnnxModel): Repeats {
   const constants = new Set(graph.initializers.keys());
   /** By tensor, the number of nodes that make it from graph inputs, those that depend on sizes alone not counted. */
   const steps = new Map(graph.inputs.map(({ name }) => [name, 0]));
-  const ofSizes = new Set<string>();
+  /** By tensor that depends on sizes alone, the length of the longest chain of nodes that makes it. */
+  const ofSizes = new Map<string, number>();
   const repeats = { sizes: new Set<OnnxNode>(), inputs: new Set<OnnxNode>() };
   for (const node of graph.nodes) {
     if (node.constant) {
@@ -60,9 +63,10 @@ export function repeatsOf(model: OnnxModel): Repeats {
     }
     if (node.outputs.some((name) => outputs.has(name)) || !isCheap(node)) continue;
     const fedBy = usedBy(node).filter((name) => !constants.has(name));
-    if (isSize(node) || fedBy.every((name) => ofSizes.has(name))) {
+    const chain = isSize(node) ? 1 : 1 + Math.max(0, ...fedBy.map((name) => ofSizes.get(name) ?? Infinity));
+    if (chain <= LONGEST_SIZE_CHAIN) {
       repeats.sizes.add(node);
-      for (const name of node.outputs) ofSizes.add(name);
+      for (const name of node.outputs) ofSizes.set(name, chain);
       continue;
     }
     const count = fedBy.reduce(

@@ -55,8 +55,13 @@ export function checkTensors(model: OnnxModel, names: readonly string[]): Set<st
 export function nameNodes(model: OnnxModel): Uint8Array {
   const { encoded, nodes } = model.graph;
   const others = [...fieldsOf(encoded)].filter((field) => field.number !== GRAPH.node);
+  const asNamed = nodes.map(named);
+  const inOrder = nodes.every(
+    (node, i) => i === 0 || node.encoded.byteOffset > nodes[i - 1]!.encoded.byteOffset,
+  );
+  if (inOrder && nodes.every((node, i) => asNamed[i] === node.encoded)) return model.bytes;
   const graph = [
-    ...nodes.flatMap((node) => delimited(GRAPH.node, named(node))),
+    ...asNamed.flatMap((node) => delimited(GRAPH.node, node)),
     ...others.map((field) => rawField(encoded, field)),
   ];
   return concat(withGraph(model, graph));

@@ -109,6 +109,11 @@ describe('resolvePooled()', () => {
       /\/1\/2\/1 was not measured/,
     ],
     [
+      'a latency that leaves nothing of others in a sum',
+      (p) => p.profile.devices.A?.blockLatencyUs['1']?.['2']?.splice(1, 1, 1e18),
+      /\/1\/2\/1 is 1000000000000000000 µs; latencies up to 1000000000000 µs/,
+    ],
+    [
       'a negative latency',
       (p) => p.profile.devices.A?.blockLatencyUs['2']?.['1']?.splice(0, 1, -5),
       /\/2\/1\/0 is -5/,

@@ -64,8 +64,7 @@ describe('cutOverheads()', () => {
     expect([...cutOverheads({ blockUs: [10], wholeUs: 5 })]).toEqual([0, 0]);
   });
 
-  test('is at most what the smaller block takes, and negative where blocks take longer together', () => {
-    expect([...cutOverheads({ blockUs: [10, 2, 30], pairUs: [1, 1] })]).toEqual([0, 2, 2, 0]);
+  test('is negative where blocks take longer together', () => {
     expect([...cutOverheads({ blockUs: [10, 20], pairUs: [33] })]).toEqual([0, -3, 0]);
   });
 });
@@ -116,12 +115,26 @@ describe('spanUs()', () => {
     expect([1, 2, 3].map((i) => spanUs(negative, i, 4))).toEqual([60, 50, 40]);
   });
 
+  test('of two blocks is what the pair took, and of more at least half of the longest block', () => {
+    const device = {
+      blockLatencyUs: { 1: { 1: [20, 100, 20, 20] } },
+      pairLatencyUs: { 1: { 1: [30, 40, 35] } },
+    };
+    const blocks = ['a', 'b', 'c', 'd'].map((name) => ({ nodes: [name], cutBytes: 1 }));
+    const latencies = at(blockRows({ blocks, devices: { C0: device } } as unknown as Profile));
+    const spans = [2, 3, 4].map((end) => spanUs(latencies, 0, end));
+    // The cuts add 90, 80 and 5, so three blocks would take −30, and four −15.
+    expect(spans).toEqual([30, 50, 50]);
+    expect([spanUs(latencies, 1, 3), spanUs(latencies, 2, 4)]).toEqual([40, 35]);
+    expect(leastSpanUs(latencies, 0, 2)).toBeLessThanOrEqual(leastSpanUs(latencies, 0, 4));
+  });
+
   test('keeps to timed layers that end inside a block, and leaves out spans of blocks that do not', () => {
     const profile = withLayers(randomProfile(stream(7), 'm', SHAPE));
     const spans = [{ layers: [1, 4] as [number, number], us: 12_345 }];
     Object.assign(profile.devices.C0 as DeviceProfile, { spanLatencyUs: { 1: { 1: spans } } });
     expect(spanUs(at(layerRows(profile)), 1, 4)).toBe(12_345);
-    expect(at(blockRows(profile)).timedUs.filter((row) => row !== undefined)).toHaveLength(1);
+    expect(spanUs(at(blockRows(profile)), 0, 2)).toBe(profile.devices.C0?.pairLatencyUs?.['1']?.['1']?.[0]);
   });
 });
 

@@ -585,6 +585,15 @@ describe('nameNodes()', () => {
     expect(fieldBytes(nameNodes(model)).sort()).toEqual(fieldBytes(model.bytes).sort());
   });
 
+  it('copies nothing where every node has its name and place', () => {
+    const model = made({ nodes: LINE });
+    expect(nameNodes(model)).toBe(model.bytes);
+    const turned = made({ nodes: [LINE[1], LINE[0], LINE[2]] as Uint8Array[] });
+    const names = readModel(nameNodes(turned)).graph.nodes.map(({ encoded }) => encoded.byteOffset);
+    expect(nameNodes(turned)).not.toBe(turned.bytes);
+    expect(names).toEqual([...names].sort((a, b) => a - b));
+  });
+
   it('gives one name to each node that has no name, two names, or another node’s, and keeps its other fields', () => {
     const twice = w.message([1, 'a'], [3, 'first'], [2, 'b'], [3, 'second'], [4, 'Neg'], [900, 'kept']);
     const model = made({ nodes: [w.node('Relu', ['x'], ['a']), twice, LINE[2] as Uint8Array] });

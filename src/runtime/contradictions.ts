@@ -1,0 +1,83 @@
+import {
+  type Fault,
+  fault,
+  type PlannedPartition,
+  type PlannedPipeline,
+  type PooledPlan,
+} from '../artifacts/index.js';
+
+/** Rates and latencies in a plan agree up to rounding. */
+const ROUNDING = 1e-6;
+
+/**
+ * contradictions finds what a plan says against itself: classes that its cluster lacks, rates that do not add up or are
+ * beyond what the devices do in the times stated, and latencies beyond the SLO. It needs none of the plan's inputs, so
+ * that a bundle can be checked where it is served.
+ */
+export function contradictions({ cluster, models }: PooledPlan): Fault[] {
+  return models.flatMap(({ name, sloMs, throughputRps, pipelines }, m) => {
+    const total = pipelines.reduce((sum, pipeline) => sum + pipeline.throughputRps, 0);
+    const at = `plan: /models/${m}`;
+    return [
+      ...(Math.abs(total - throughputRps) <= ROUNDING * Math.max(total, throughputRps)
+        ? []
+        : [fault(`${name} has ${throughputRps} requests/s, its pipelines together ${total}`, at)]),
+      ...pipelines.flatMap((pipeline, p) => {
+        const path = `${at}/pipelines/${p}`;
+        return [
+          ...pipelineFaults(pipeline, sloMs, path),
+          ...pipeline.partitions.flatMap((partition, k) => [
+            ...(cluster.devices[partition.device] === undefined
+              ? [
+                  fault(
+                    `is on ${partition.device}, which the plan's cluster lacks`,
+                    `${path}/partitions/${k}`,
+                  ),
+                ]
+              : []),
+            ...rateFaults(partition, `${path}/partitions/${k}`),
+          ]),
+        ];
+      }),
+    ];
+  });
+}
+
+function pipelineFaults(pipeline: PlannedPipeline, sloMs: number, path: string): Fault[] {
+  const { throughputRps, latencyUs, partitions } = pipeline;
+  const most = Math.min(...partitions.map((partition) => partition.throughputRps));
+  const needed = partitions.reduce((sum, partition) => sum + (fullBatchUs(partition) ?? 0), 0);
+  return [
+    ...(beyond(throughputRps, most)
+      ? [fault(`has ${throughputRps} requests/s, its slowest partition ${most}`, path)]
+      : []),
+    ...(beyond(needed, latencyUs)
+      ? [fault(`takes ${latencyUs} µs, its partitions alone ${needed} µs`, path)]
+      : []),
+    ...(beyond(latencyUs, 1000 * sloMs)
+      ? [fault(`takes ${latencyUs} µs; the SLO is ${sloMs} ms`, path)]
+      : []),
+  ];
+}
+
+function rateFaults(partition: PlannedPartition, path: string): Fault[] {
+  const us = fullBatchUs(partition);
+  if (us === undefined || us === 0) return [];
+  const { throughputRps, virtualGpus, batch } = partition;
+  const most = (1e6 * virtualGpus * batch) / us;
+  if (!beyond(throughputRps, most)) return [];
+  return [
+    fault(
+      `has ${throughputRps} requests/s; ${virtualGpus} virtual GPUs do ${most} in the times stated`,
+      path,
+    ),
+  ];
+}
+
+function fullBatchUs({ batch, latencyUsByBatch }: PlannedPartition): number | undefined {
+  return latencyUsByBatch[batch - 1] ?? undefined;
+}
+
+function beyond(value: number, most: number): boolean {
+  return value > most * (1 + ROUNDING);
+}
