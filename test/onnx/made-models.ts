@@ -130,6 +130,38 @@ export function choosingTwice(): Uint8Array {
   );
 }
 
+/**
+ * ranksApart writes a model of x[2, 3] in which a tensor has as many axes as a branch gives it: two, or three where the
+ * sum is positive. Each branch of another If holds for one of these ranks only, and ONNX Runtime refuses it for the other.
+ */
+export function ranksApart(): Uint8Array {
+  const chosen = (node: Uint8Array) => w.graph({ nodes: [node], outputs: [w.value('chosen', w.FLOAT)] });
+  const choice = (output: string, taken: Uint8Array, other: Uint8Array) =>
+    w.node('If', ['positive'], [output], {
+      attributes: [
+        w.attribute.graph('then_branch', chosen(taken)),
+        w.attribute.graph('else_branch', chosen(other)),
+      ],
+    });
+  const transposed = (...order: number[]) =>
+    w.node('Transpose', ['kept'], ['chosen'], { attributes: [w.attribute.ints('perm', order)] });
+  return w.model(
+    w.graph({
+      nodes: [
+        w.node('ReduceSum', ['x'], ['sum'], { attributes: [w.attribute.int('keepdims', 0)] }),
+        w.node('Greater', ['sum', 'zero'], ['positive']),
+        choice('either', w.node('Unsqueeze', ['x', 'first'], ['chosen']), w.node('Neg', ['x'], ['chosen'])),
+        w.node('Abs', ['either'], ['kept']),
+        choice('turned', transposed(0, 2, 1), transposed(1, 0)),
+        w.node('Exp', ['turned'], ['y']),
+      ],
+      initializers: [w.floats('zero', [], [0]), w.int64s('first', [1], [0])],
+      inputs: [w.value('x', w.FLOAT, [2, 3])],
+      outputs: [w.value('y', w.FLOAT)],
+    }),
+  );
+}
+
 /** labelled writes a model of x[2, 3] that answers with a class's name, and with each class's probability by name. */
 export function labelled(): Uint8Array {
   const names = ['cat', 'dog', 'owl'];
@@ -184,6 +216,7 @@ export const MADE_MODELS: Readonly<Record<string, () => Uint8Array>> = {
   ownShape,
   choosing,
   choosingTwice,
+  ranksApart,
   labelled,
   quantised,
 };

@@ -3,7 +3,8 @@ import type { OnnxModel, TensorType } from '../wire/index.js';
 import { valueInfoBytes } from '../wire/index.js';
 import { typeOf } from './cuts.js';
 import { castFromHalf, castToHalf, halfName } from './half.js';
-import { namesOf, type PartitionParts, usedFunctions } from './part.js';
+import { namesOf, type PartitionParts } from './part.js';
+import { mayBranch, reachingBranches, uncertainRanks } from './ranks.js';
 import { usedBy } from './spans.js';
 
 /** EndOptions decide how a partition's ends look. */
@@ -23,28 +24,30 @@ export interface Ends {
 }
 
 /**
- * endsOf gives a partition's ends. A tensor that crosses as float16 is named `<tensor>/float16` and gets a cast. An
- * input that is not the model's own is declared without a shape where the partition may branch (`mayBranch`).
+ * endsOf gives a partition's ends. A tensor that crosses as float16 is named `<tensor>/float16` and gets a cast. Where
+ * the partition may branch (`mayBranch`), an input that is not the model's own is declared with its number of axes and
+ * no sizes. It is declared without a shape where ONNX Runtime may not know the number of axes in the whole model, and
+ * a branch that is not taken may contradict it.
  */
 export function endsOf(model: OnnxModel, part: PartitionParts, options: EndOptions): Ends {
   const halves = halvesOf(model, part, options);
   const name = (tensor: string) => halves.get(tensor) ?? tensor;
-  const loose = looseInputs(model, part);
-  const declare = (tensor: string, withoutShape: boolean) => {
+  const muchOf = declaredOf(model, part);
+  const declare = (tensor: string, much: Declared) => {
     const type = typeOf(model, tensor, options.types);
     const half = halves.get(tensor);
-    if (type?.kind !== 'tensor' || (half === undefined && !withoutShape))
+    if (type?.kind !== 'tensor' || (half === undefined && much === 'all'))
       return declared(model, tensor, options.types);
     const dtype = half === undefined ? type.dtype : 'float16';
-    return valueInfoBytes(name(tensor), withoutShape ? { dtype } : { ...type, dtype });
+    return valueInfoBytes(name(tensor), withDeclared({ ...type, dtype }, much));
   };
   const casts = (tensors: readonly string[], cast: typeof castToHalf) =>
     tensors.flatMap((tensor) => (halves.has(tensor) ? [cast(model, tensor, name(tensor))] : []));
   return {
     inputs: part.inputs.map(name),
     outputs: part.outputs.map(name),
-    inputInfo: part.inputs.map((tensor) => declare(tensor, loose.has(tensor))),
-    outputInfo: part.outputs.map((tensor) => declare(tensor, false)),
+    inputInfo: part.inputs.map((tensor) => declare(tensor, muchOf(tensor))),
+    outputInfo: part.outputs.map((tensor) => declare(tensor, 'all')),
     castsIn: casts(part.inputs, castFromHalf),
     castsOut: casts(part.outputs, castToHalf),
   };
@@ -63,23 +66,25 @@ function halvesOf(model: OnnxModel, part: PartitionParts, options: EndOptions): 
   return new Map(halved.map((tensor) => [tensor, halfName(tensor, taken)]));
 }
 
-/** looseInputs lists the inputs that are declared without their measured shape (`mayBranch`). */
-function looseInputs(model: OnnxModel, part: PartitionParts): Set<string> {
-  if (part.whole || !mayBranch(model, part.nodes)) return new Set();
+/** How much of its measured shape an input is declared with: all of it, the number of axes alone, or nothing. */
+type Declared = 'all' | 'rank' | 'nothing';
+
+/** declaredOf says how much of its measured shape each input is declared with, where the partition may branch. */
+function declaredOf(model: OnnxModel, part: PartitionParts): (tensor: string) => Declared {
+  if (part.whole || !mayBranch(model, part.nodes)) return () => 'all';
   const given = new Set(namesOf(model.graph.inputs));
-  return new Set(part.inputs.filter((tensor) => !given.has(tensor)));
+  const isOpen = new Set(part.inputs.filter((tensor) => !given.has(tensor)));
+  const reaching = reachingBranches(model, part.nodes);
+  const uncertain = uncertainRanks(model);
+  return (tensor) => {
+    if (!isOpen.has(tensor)) return 'all';
+    return reaching.has(tensor) && uncertain.has(tensor) ? 'nothing' : 'rank';
+  };
 }
 
-const BRANCHING = new Set(['If', 'Loop', 'Scan', 'SequenceMap']);
-
-/**
- * mayBranch says whether there are branches that may not be taken, in nodes or local functions. ONNX Runtime infers
- * shapes in those too, and refuses a model where a measured shape contradicts them. The whole model declares no such
- * shapes, so a partition must not either.
- */
-export function mayBranch(model: OnnxModel, nodes = model.graph.nodes): boolean {
-  if (nodes.some((node) => node.domain === '' && BRANCHING.has(node.op))) return true;
-  return model.functions.length > 0 && usedFunctions(model, nodes).size > 0;
+function withDeclared({ dtype, dims }: TensorType, much: Declared): TensorType {
+  if (dims === undefined || much === 'nothing') return { dtype };
+  return { dtype, dims: much === 'all' ? dims : dims.map(() => undefined) };
 }
 
 /** declared gives the file's own ValueInfo of a graph input or output, else one with the type that is known. */

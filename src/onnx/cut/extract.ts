@@ -57,8 +57,8 @@ export interface Extracted {
  * the name `<tensor>/float16`, and are cast at both ends. Graph inputs and graph outputs keep their type wherever they
  * cross, because the caller gives and gets them so. Values beyond ±65504 become infinite.
  *
- * Ends are declared with the given type. In a partition with subgraphs or local functions, inputs are declared without
- * a shape.
+ * Ends are declared with the given type. In a partition with subgraphs or local functions, inputs are declared with
+ * their number of axes alone, or without a shape where that number may depend on a branch.
  *
  * @throws InputError where the range does not exist or holds nothing to compute, or the type of a crossing tensor is
  *   not known

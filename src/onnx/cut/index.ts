@@ -5,9 +5,9 @@
 
 export type { SentBytes } from './crossing.js';
 export { type Cut, cutFault, cutsOf, tensorFaults } from './cuts.js';
-export { mayBranch } from './ends.js';
 export { type Extracted, type ExtractOptions, extractPartition, withGraph } from './extract.js';
 export { type LargestCut, largestCut, peakBytes } from './live.js';
 export { type Pick, type Probe, type Probed, probeTensors } from './probes.js';
+export { mayBranch } from './ranks.js';
 export { exposeTensors, nameNodes } from './rewrite.js';
 export { liveTensors } from './spans.js';

@@ -106,6 +106,7 @@ describe('partitions of generated models, chained', () => {
     ['convChain', 13],
     ['ownShape', 4],
     ['choosing', 3],
+    ['ranksApart', 3],
     ['quantised', 4],
     ['bert', 9],
     ['unet', 9],

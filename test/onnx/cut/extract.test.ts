@@ -12,6 +12,7 @@ import {
   type TensorType,
 } from '../../../src/onnx/index.js';
 import { fieldBytes, payload } from '../fields.js';
+import { ranksApart } from '../made-models.js';
 import * as w from '../writer.js';
 
 const F4: TensorType = { dtype: 'float32', dims: [4] };
@@ -396,14 +397,14 @@ describe('extractPartition() of nodes that may branch', () => {
       { opsets: { '': 17, m: 1 } },
     );
 
-  it('declares the types of incoming tensors, graph inputs and graph outputs without their shapes', () => {
+  it('declares incoming tensors with their number of axes, which onnx.checker asks for, and without sizes', () => {
     for (const op of ['If', 'Loop', 'Scan', 'SequenceMap']) {
       const model = withOp(op);
       expect(mayBranch(model)).toBe(true);
       const { input, output } = decoded(extract(model, 1, 2).bytes).graph;
       expect(input.map(typeOf)).toEqual([
         [w.FLOAT, [{ dimParam: 'batch' }]],
-        [w.FLOAT, '?'],
+        [w.FLOAT, [{}]],
       ]);
       expect(output.map(typeOf)).toEqual([[w.FLOAT, [{ dimValue: '4' }]]]);
       // The nodes around them are told the shapes.
@@ -411,6 +412,62 @@ describe('extractPartition() of nodes that may branch', () => {
         [w.FLOAT, [{ dimValue: '4' }]],
       ]);
     }
+  });
+
+  it('declares no number of axes only where it may depend on a branch and another branch may contradict it', () => {
+    const model = readModel(ranksApart());
+    const names = ['either', 'kept', 'turned', 'positive'];
+    const types = new Map(names.map((name) => [name, F4]));
+    const shapesAt = (from: number, to: number) => {
+      const { inputs, bytes } = extractPartition(model, { from, to, types });
+      return Object.fromEntries(
+        decoded(bytes)
+          .graph.input.map(typeOf)
+          .map((t: unknown[], i: number) => [inputs[i], t[1]]),
+      );
+    };
+    expect(shapesAt(4, 6)).toEqual({ positive: [{}], kept: '?' });
+    expect(shapesAt(3, 5)).toEqual({ positive: [{}], either: '?' });
+    expect(shapesAt(5, 6)).toEqual({ turned: [{ dimValue: '4' }] });
+    // This tensor leads to no branch, and stands in a partition that has one.
+    const beside = made(
+      {
+        nodes: [
+          w.node('Squeeze', ['x'], ['a']),
+          w.node('If', ['x'], ['b'], { attributes: [branch] }),
+          w.node('Add', ['a', 'b'], ['y']),
+        ],
+      },
+      {},
+    );
+    const { bytes } = extract(beside, 1, 3);
+    expect(decoded(bytes).graph.input.map(typeOf)).toEqual([
+      [w.FLOAT, [{ dimParam: 'batch' }]],
+      [w.FLOAT, [{}]],
+    ]);
+  });
+
+  it('counts shapes of a computed length among what any number of axes comes from, unless the file declares it', () => {
+    const shapes = (shape: string, values: readonly Uint8Array[] = []) => {
+      const model = made({
+        nodes: [
+          w.node('Shape', ['x'], ['sizes']),
+          w.node('Concat', ['sizes', 'constant'], ['joined'], { attributes: [w.attribute.int('axis', 0)] }),
+          w.node('NonZero', ['x'], ['computed']),
+          w.node('Slice', ['joined', 'constant', 'sizes'], ['sliced']),
+          w.node('Reshape', ['x', shape], ['a']),
+          w.node('Relu', ['a'], ['b']),
+          w.node('If', ['b'], ['y'], { attributes: [branch] }),
+        ],
+        initializers: [w.int64s('constant', [1], [4])],
+        values,
+      });
+      return typeOf(decoded(extract(model, 6, 7).bytes).graph.input[0])?.[1];
+    };
+    for (const shape of ['constant', 'sizes', 'joined']) expect(shapes(shape), shape).toEqual([{}]);
+    for (const shape of ['computed', 'sliced']) expect(shapes(shape), shape).toBe('?');
+    for (const name of ['a', 'b'])
+      expect(shapes('computed', [w.value(name, w.FLOAT, [4])]), name).toEqual([{}]);
   });
 
   it('declares an input that is no tensor as the file does', () => {
@@ -432,12 +489,12 @@ describe('extractPartition() of nodes that may branch', () => {
     );
   });
 
-  it('sends float16 without a shape there too', () => {
+  it('sends float16 without sizes there too', () => {
     const part = extractPartition(withOp('If'), { from: 1, to: 2, types: TYPES, boundary: 'float16' });
     const { input, output } = decoded(part.bytes).graph;
     expect(input.map(typeOf)).toEqual([
       [w.FLOAT, [{ dimParam: 'batch' }]],
-      [10, '?'],
+      [10, [{}]],
     ]);
     expect(output.map(typeOf)).toEqual([[10, [{ dimValue: '4' }]]]);
   });
@@ -464,7 +521,7 @@ describe('extractPartition() of nodes that may branch', () => {
     const shapes = [1, 2].map(
       (from) => typeOf(decoded(extract(model, from, from + 1).bytes).graph.input[0])?.[1],
     );
-    expect(shapes).toEqual(['?', [{ dimValue: '4' }]]);
+    expect(shapes).toEqual([[{}], [{ dimValue: '4' }]]);
   });
 });
 
