@@ -82,9 +82,7 @@ export async function partitionModelFile(
     options.profile === undefined ? Promise.resolve(undefined) : loadArtifact(options.profile, ['profile']),
     checkReadable(path),
   ]);
-  const dims = options.dim ?? given?.value.model.dims;
-  if (given !== undefined) refuseOtherDims(path, dims ?? {}, given.value.model.dims ?? {});
-  const batchTolerance = options.batchTolerance ?? given?.value.model.batchTolerance;
+  if (given !== undefined) refuseOtherDims(path, options.dim, given.value.model.dims ?? {});
   const refuse = (inputs: readonly InputPath[]): Promise<void> =>
     refuseReplacing(`partition ${path}`, partitionOutputs(options), inputs);
   await refuse([{ what: 'the model', path }, ...(given ? profileInputs(given) : [])]);
@@ -93,11 +91,7 @@ export async function partitionModelFile(
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
     device: PROBE_DEVICE,
-    boundary: options.boundary,
-    ...(dims ? { dims } : {}),
-    ...(batchTolerance ? { batchTolerance } : {}),
-    ...(options.fill ? { fill: options.fill } : {}),
-    ...(options.signal ? { signal: options.signal } : {}),
+    ...preparation(options, given?.value),
     onDataFiles: (locations) => refuse(externalInputs(path, locations)),
   });
   const base = given ? ofProfile(given, prepared) : await measuredNow(prepared, options);
@@ -201,8 +195,25 @@ async function measuredNow(prepared: PreparedModel, options: PartitionModelOptio
   };
 }
 
+/** preparation gives the options of `prepareModel`. What is not given is taken from the profile. */
+function preparation(
+  { boundary, dim, batchTolerance, fill, signal }: PartitionModelOptions,
+  given: Profile | undefined,
+) {
+  const dims = dim ?? given?.model.dims;
+  const tolerance = batchTolerance ?? given?.model.batchTolerance;
+  return {
+    boundary,
+    ...(dims ? { dims } : {}),
+    ...(tolerance ? { batchTolerance: tolerance } : {}),
+    ...(fill ? { fill } : {}),
+    ...(signal ? { signal } : {}),
+  };
+}
+
 /** refuseOtherDims refuses sizes that are not those of the profile, because its latencies are not of them. */
-function refuseOtherDims(path: string, dims: DimValues, profiled: DimValues): void {
+function refuseOtherDims(path: string, dims: Readonly<DimValues> | undefined, profiled: DimValues): void {
+  if (dims === undefined) return;
   const names = [...new Set([...Object.keys(dims), ...Object.keys(profiled)])];
   const faults = names
     .filter((name) => dims[name] !== profiled[name])
