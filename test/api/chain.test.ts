@@ -242,15 +242,16 @@ describe('a bundle that contradicts its plan', () => {
 
   it('is refused where a figure of its plan is not what its inputs give', async () => {
     const plan = JSON.parse(await readFile(at('plan.json'), 'utf8')) as {
-      models: { throughputRps: number }[];
+      models: { pipelines: { partitions: { transferBytes: number }[] }[] }[];
     };
-    plan.models[0]!.throughputRps = 1e9;
+    // A few bytes more contradict nothing else in the plan.
+    plan.models[0]!.pipelines[0]!.partitions[0]!.transferBytes += 4;
     const text = JSON.stringify(plan);
     await edited((manifest) => {
       manifest.plan.sha256 = sha256Of(Buffer.from(text));
     });
     await writeFile(at('changed/plan.json'), text);
-    await expectRefused(/Cannot confirm .*changed\/plan\.json[\s\S]*is 1000000000, recomputed/);
+    await expectRefused(/Cannot confirm .*changed\/plan\.json[\s\S]*transferBytes: is \d+, recomputed/);
   });
 
   it.skipIf(process.platform === 'win32')('is refused where its manifest is a link out of it', async () => {
