@@ -1,6 +1,7 @@
 import { ROUNDING } from '../rounding.js';
 import {
   fitsMemory,
+  joinedBetween,
   type ModelTable,
   type Slot,
   type SpanLatencies,
@@ -216,8 +217,8 @@ class LabelRun {
       let least = Infinity;
       let entry = 0;
       for (const runner of this.runners) {
-        const { joinedUs, leastEntryUs } = runner.latencies;
-        least = Math.min(least, of(runner, (joinedUs[to] as number) - (joinedUs[from] as number)));
+        const { leastEntryUs } = runner.latencies;
+        least = Math.min(least, of(runner, joinedBetween(runner.latencies, from, to)));
         entry = Math.min(entry, of(runner, leastEntryUs[from] as number));
       }
       rest[j] = (rest[j + 1] as number) + least + entry;
@@ -257,8 +258,6 @@ class LabelRun {
     const { restCost, restUs, latestUs, last, refund } = this;
     const { cuts } = this.table;
     const first = cuts[i] as number;
-    const { joinedUs } = latencies;
-    const joinedBeforeUs = joinedUs[first] as number;
     const leastEntryUs = latencies.leastEntryUs[first] as number;
     const isTimed = latencies.timedUs[first] !== undefined;
     const entryUs = latencies.entryUs[first] as number;
@@ -269,7 +268,7 @@ class LabelRun {
       this.steps++;
       const end = cuts[j] as number;
       // As leastSpanUs() and spanUs() give them, with what depends on the first cut looked up once.
-      const togetherUs = (joinedUs[end] as number) - joinedBeforeUs;
+      const togetherUs = joinedBetween(latencies, first, end);
       const leastUs = togetherUs + leastEntryUs;
       if (arrivedUs + leastUs + (restUs[j] as number) > latestUs) break;
       if (base + leastUs * price + (restCost[j] as number) >= threshold) break;

@@ -10,7 +10,7 @@
 export { blockOfLayers } from './layer-rows.js';
 export { fastestGpuRps, type Normalised, normalised, powerOfTwo, type Scale } from './normalised.js';
 export { type ProfileFile, resolvePooled, unusableNote } from './resolve.js';
-export { leastSpanUs, type SpanLatencies, spanUs } from './span-latencies.js';
+export { joinedBetween, leastSpanUs, type SpanLatencies, spanUs } from './span-latencies.js';
 export {
   type ClassTable,
   classesOf,

@@ -1,13 +1,10 @@
-import type { Cluster, DeviceProfile, Fault, LatencyTable } from '../../artifacts/index.js';
+import type { Cluster, DeviceProfile, Fault, LatencyTable, Profile } from '../../artifacts/index.js';
 import { fault } from '../../artifacts/index.js';
 import type { ProblemModel, ResolvedPlanner } from '../problem.js';
 import { blockOfLayers } from './layer-rows.js';
 
-/**
- * Eleven days. Latencies of ranges of blocks are differences of sums, in which a longer latency would leave nothing of
- * the others.
- */
-const MOST_LATENCY_US = 1e12;
+/** Sixteen thousand years. The search holds no longer times. */
+const MOST_LATENCY_US = 5e17;
 
 /**
  * profileFaults finds the faults that keep a profile from being planned with: figures that are missing, null, negative
@@ -33,7 +30,7 @@ export function profileFaults(
         ...sizeFaults(device, sizes, name, at),
         ...tableFaults(device.blockLatencyUs, sizes, profile.blocks.length, 'blocks', `${at}/blockLatencyUs`),
         ...pairFaults(device, sizes, profile.blocks.length, `${at}/pairLatencyUs`),
-        ...spanFaults(device, sizes, profile.layers?.length ?? 0, `${at}/spanLatencyUs`),
+        ...spanFaults(device, sizes, layerCount(profile), `${at}/spanLatencyUs`),
       ];
     }),
   ];
@@ -105,6 +102,10 @@ function pairFaults(
       return row.flatMap((us, i) => (us === null ? [] : latencyFaults(us, `${here}/${i}`)));
     }),
   );
+}
+
+function layerCount({ layers, blocks }: Profile): number {
+  return layers?.length ?? blocks.reduce((sum, { nodes = [] }) => sum + nodes.length, 0);
 }
 
 /** A timed span has layers of the model, in order, and took some time. */

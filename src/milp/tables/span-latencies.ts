@@ -1,11 +1,13 @@
 /**
  * SpanLatencies gives the latencies in µs of all partitions on one slot at one batch size. A partition of units
- * [first, end) takes the units' time when they run joined, `joinedUs[end] − joinedUs[first]`, and what starting a
- * partition at its first cut adds, `entryUs[first]`. A span that was timed as a whole takes what was measured.
+ * [first, end) takes the units' time when they run joined (`joinedBetween`), and what starting a partition at its first
+ * cut adds, `entryUs[first]`. A span that was timed as a whole takes what was measured.
  */
 export interface SpanLatencies {
   /** The joined time of all units before each cut. Noise may let it fall from one cut to the next. */
   readonly joinedUs: Float64Array;
+  /** What rounding took from each of these sums, so that a short unit behind very long ones keeps its digits. */
+  readonly roundedOffUs: Float64Array;
   /** The least joined time at each cut and all later ones. */
   readonly leastJoinedUs: Float64Array;
   /** What a partition takes more because the model is cut before it, by cut; 0 at cut 0. It may be negative. */
@@ -30,8 +32,17 @@ export function spanUs(latencies: SpanLatencies, first: number, end: number): nu
     const us = timed[end] as number;
     if (us >= 0) return us;
   }
-  const { joinedUs, entryUs } = latencies;
-  return (joinedUs[end] as number) - (joinedUs[first] as number) + (entryUs[first] as number);
+  return joinedBetween(latencies, first, end) + (latencies.entryUs[first] as number);
+}
+
+/** joinedBetween is the time in µs of units [first, end) when they run joined to their neighbours. */
+export function joinedBetween(
+  { joinedUs, roundedOffUs }: Pick<SpanLatencies, 'joinedUs' | 'roundedOffUs'>,
+  first: number,
+  end: number,
+): number {
+  const us = (joinedUs[end] as number) - (joinedUs[first] as number);
+  return us + ((roundedOffUs[end] as number) - (roundedOffUs[first] as number));
 }
 
 /**
@@ -57,31 +68,39 @@ export function spanLatencies(
   timed: readonly TimedSpan[],
 ): SpanLatencies {
   const sums = new Float64Array(joinedUs.length + 1);
+  const roundedOff = new Float64Array(sums.length);
   joinedUs.forEach((us, i) => {
-    sums[i + 1] = (sums[i] as number) + us;
+    // What is lost by this addition is known exactly (Knuth's TwoSum).
+    const before = sums[i] as number;
+    const after = before + us;
+    const added = after - before;
+    sums[i + 1] = after;
+    roundedOff[i + 1] = (roundedOff[i] as number) + (before - (after - added)) + (us - added);
   });
+  const between = { joinedUs: sums, roundedOffUs: roundedOff };
   const timedUs: (Float64Array | undefined)[] = new Array(joinedUs.length).fill(undefined);
   const leastEntryUs = Float64Array.from(entryUs);
   for (const { first, end, us } of timed) {
     const row = timedUs[first] ?? new Float64Array(sums.length).fill(Number.NaN);
     timedUs[first] = row;
     row[end] = us;
-    const entry = us - ((sums[end] as number) - (sums[first] as number));
+    const entry = us - joinedBetween(between, first, end);
     leastEntryUs[first] = Math.min(leastEntryUs[first] as number, entry);
   }
   const least = Float64Array.from(sums);
   for (let j = least.length - 2; j >= 0; j--) least[j] = Math.min(least[j] as number, least[j + 1] as number);
-  return { joinedUs: sums, leastJoinedUs: least, entryUs, timedUs, leastEntryUs };
+  return { ...between, leastJoinedUs: least, entryUs, timedUs, leastEntryUs };
 }
 
 /** scaledSpans gives the same latencies in another unit of time. */
 export function scaledSpans(
-  { joinedUs, leastJoinedUs, entryUs, timedUs, leastEntryUs }: SpanLatencies,
+  { joinedUs, roundedOffUs, leastJoinedUs, entryUs, timedUs, leastEntryUs }: SpanLatencies,
   factor: number,
 ): SpanLatencies {
   const scaled = (row: Float64Array) => row.map((us) => us * factor);
   return {
     joinedUs: scaled(joinedUs),
+    roundedOffUs: scaled(roundedOffUs),
     leastJoinedUs: scaled(leastJoinedUs),
     entryUs: scaled(entryUs),
     timedUs: timedUs.map((row) => (row === undefined ? undefined : scaled(row))),

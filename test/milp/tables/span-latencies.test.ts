@@ -129,6 +129,13 @@ describe('spanUs()', () => {
     expect(leastSpanUs(latencies, 0, 2)).toBeLessThanOrEqual(leastSpanUs(latencies, 0, 4));
   });
 
+  test('keeps its digits behind a block that takes very much longer', () => {
+    const joined = [1e17, 0.3, 7, 1e3];
+    const latencies = spanLatencies(joined, new Float64Array(5), []);
+    expect(spanUs(latencies, 1, 2)).toBeCloseTo(0.3, 12);
+    expect(spanUs(latencies, 1, 4)).toBeCloseTo(1007.3, 9);
+  });
+
   test('keeps to timed layers that end inside a block, and leaves out spans of blocks that do not', () => {
     const profile = withLayers(randomProfile(stream(7), 'm', SHAPE));
     const spans = [{ layers: [1, 4] as [number, number], us: 12_345 }];
