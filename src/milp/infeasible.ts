@@ -1,5 +1,6 @@
 import type { MasterResult } from './lp/index.js';
 import type { PooledOutcome, PooledProblem, ProblemModel, SolverReport } from './problem.js';
+import { sloLeaving } from './slo.js';
 import {
   type ClassTable,
   fitsMemory,
@@ -25,9 +26,7 @@ export function infeasibility(
   { reach, solver }: { readonly reach?: MasterResult | undefined; readonly solver: SolverReport },
 ): PooledOutcome {
   const fastest = tables.map((table) => fastestRun(table, problem.planner.maxPartitions));
-  const smallest = tables.map((_, m) =>
-    smallestSloMs(problem.planner, problem.models[m] as ProblemModel, fastest[m]),
-  );
+  const smallest = tables.map((_, m) => smallestSloMs(problem, m, fastest[m]));
   const reasons = tables.flatMap((table, m) => {
     const model = problem.models[m] as ProblemModel;
     const run = fastest[m];
@@ -67,7 +66,10 @@ interface Run {
 
 /** The run with the most time to spare, or the least time too long. */
 function leastTight(runs: readonly Run[]): Run | undefined {
-  return [...runs].sort((a, b) => b.budgetUs - b.us - (a.budgetUs - a.us))[0];
+  let best: Run | undefined;
+  for (const run of runs)
+    if (best === undefined || run.budgetUs - run.us > best.budgetUs - best.us) best = run;
+  return best;
 }
 
 /** fastestRun is the run of the pipeline that is nearest to the SLO, whatever its rate. No run: the weights fit nowhere. */
@@ -85,34 +87,48 @@ function fastestRun(table: ModelTable, maxPartitions: number): Run | undefined {
 
 /**
  * fastestUs is the latency of the fastest pipeline at a batch size, or Infinity. It keeps the fastest way to reach each
- * cut on each slot, and adds one partition after another. It costs cuts² · slots per partition.
+ * cut on each slot, and adds one partition after another. For each it costs cuts · slots², and cuts · slots for each
+ * cut at which timed spans begin.
  */
 function fastestUs(table: ModelTable, maxPartitions: number, b: number): number {
   const { slots, cuts, units } = table;
-  const size = table.batches[b] as number;
   const none = () => slots.map(() => new Float64Array(units + 1).fill(Infinity));
   let begun = none();
   for (const ways of begun) ways[0] = 0;
   let fastest = Infinity;
-  for (let d = 0; d < maxPartitions; d++) {
+  for (let d = 1; ; d++) {
     const ended = begun.map((ways, s) =>
       withOneMore(ways, cuts, table.latencies[s * table.batches.length + b]),
     );
     fastest = Math.min(fastest, ...ended.map((ways) => ways[units] as number));
+    if (d === maxPartitions) return fastest;
     begun = none();
-    for (const cut of cuts.slice(1, -1))
-      slots.forEach((to, t) => {
-        const ways = begun[t] as Float64Array;
-        slots.forEach((from, s) => {
-          const us = transferUs(size * (table.cutBytes[cut] as number), slowerLink(from, to));
-          ways[cut] = Math.min(ways[cut] as number, ((ended[s] as Float64Array)[cut] as number) + us);
-        });
-      });
+    cross(table, b, ended, begun);
   }
-  return fastest;
 }
 
-/** withOneMore gives the fastest way to each cut with one more partition, from the fastest ways to where it begins. */
+/** cross finds the fastest ways to begin a partition at each inner cut on each slot, with the transfers to it. */
+function cross(
+  { slots, cuts, cutBytes, batches }: ModelTable,
+  b: number,
+  ended: readonly Float64Array[],
+  begun: readonly Float64Array[],
+): void {
+  const size = batches[b] as number;
+  for (const cut of cuts.slice(1, -1))
+    slots.forEach((to, t) => {
+      const ways = begun[t] as Float64Array;
+      slots.forEach((from, s) => {
+        const us = transferUs(size * (cutBytes[cut] as number), slowerLink(from, to));
+        ways[cut] = Math.min(ways[cut] as number, ((ended[s] as Float64Array)[cut] as number) + us);
+      });
+    });
+}
+
+/**
+ * withOneMore gives the fastest way to each cut with one more partition, from the fastest ways to where it begins. Of
+ * partitions that begin where no timed span does, only the one that is fastest so far is kept: all of them grow alike.
+ */
 function withOneMore(
   ways: Float64Array,
   cuts: Int32Array,
@@ -120,24 +136,30 @@ function withOneMore(
 ): Float64Array {
   const reached = new Float64Array(ways.length).fill(Infinity);
   if (latencies === undefined) return reached;
-  for (let i = 0; i < cuts.length; i++) {
-    const first = cuts[i] as number;
-    if (ways[first] === Infinity) continue;
-    for (let j = i + 1; j < cuts.length; j++) {
-      const end = cuts[j] as number;
-      const us = (ways[first] as number) + spanUs(latencies, first, end);
-      if (us < (reached[end] as number)) reached[end] = us;
-    }
+  const { joinedUs, entryUs, timedUs } = latencies;
+  /** The least time of a partition under way, less the joined time of all units. */
+  let least = Infinity;
+  for (const cut of cuts) {
+    reached[cut] = Math.min(reached[cut] as number, least + (joinedUs[cut] as number));
+    const us = ways[cut] as number;
+    if (us === Infinity) continue;
+    if (timedUs[cut] === undefined)
+      least = Math.min(least, us + (entryUs[cut] as number) - (joinedUs[cut] as number));
+    else
+      for (const end of cuts)
+        if (end > cut) reached[end] = Math.min(reached[end] as number, us + spanUs(latencies, cut, end));
   }
   return reached;
 }
 
-/** The runs of the whole model on a slot, one per batch size that was measured. */
+/** The runs of the whole model on a slot, one per batch size that was measured and can fill at all. */
 function wholeRuns(table: ModelTable, slot: Slot, s: number): Run[] {
   if (!fitsMemory(slot, table.weightPrefix[table.units] as number)) return [];
   return Array.from(table.budgetUs).flatMap((budgetUs, b) => {
     const latencies = table.latencies[s * table.batches.length + b];
-    return latencies === undefined ? [] : [{ us: spanUs(latencies, 0, table.units), budgetUs }];
+    return latencies === undefined || budgetUs === -Infinity
+      ? []
+      : [{ us: spanUs(latencies, 0, table.units), budgetUs }];
   });
 }
 
@@ -151,21 +173,12 @@ function perClass(table: ModelTable, classes: ClassTable): string[] {
   });
 }
 
-/**
- * The SLO whose margin leaves just enough time for the fastest pipeline and for filling its batch. A margin in
- * milliseconds stays the same; a fraction scales with the SLO.
- */
-function smallestSloMs(
-  planner: PooledProblem['planner'],
-  { sloUs, sloMarginUs, spec }: ProblemModel,
-  run: Run | undefined,
-): number | undefined {
+/** The SLO whose margin leaves just enough time for the fastest pipeline and for filling its batch. */
+function smallestSloMs(problem: PooledProblem, m: number, run: Run | undefined): number | undefined {
   if (run === undefined || run.budgetUs === -Infinity) return undefined;
+  const { sloUs, sloMarginUs } = problem.models[m] as ProblemModel;
   const fillUs = sloUs - sloMarginUs - run.budgetUs;
-  const scales = spec.sloMargin !== undefined || planner.sloMarginMs === undefined;
-  const fixed = spec.sloMarginMs !== undefined || !scales;
-  const neededUs = run.us + fillUs;
-  return (fixed ? neededUs + sloMarginUs : neededUs / (1 - sloMarginUs / sloUs)) / 1000;
+  return sloLeaving(problem, m, run.us + fillUs) / 1000;
 }
 
 function ms(us: number): string {

@@ -1,7 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { DeviceClass, PooledSpec } from '../../src/artifacts/index.js';
-import { type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
+import { type HighsEngine, loadHighs, type PooledProblem, planPooled } from '../../src/milp/index.js';
+import { withSlo } from '../../src/milp/slo.js';
+import { cases } from '../cases.js';
 import { type ModelByHand, problemByHand } from './by-hand.js';
+import { randomProblem, type Shape } from './random-problem.js';
 
 let highs: HighsEngine;
 beforeAll(async () => {
@@ -129,5 +132,33 @@ describe('infeasibility()', () => {
     expect(both).toMatchObject({ reasons: ['the rates need more whole GPUs than 1 A'] });
     const served = planPooled(problemByHand({ A: { count: 1 } }, models), { highs });
     expect(served).toMatchObject({ reasons: ['1 A are too few whole GPUs to serve all of m, n'] });
+  });
+});
+
+describe('smallestFeasibleSloMs', () => {
+  const SHAPE: Shape = { classes: 2, blocks: 5, batches: 1, virtual: [1], models: 1, mostGpus: 2 };
+
+  /** The same problem with as many GPUs of each class as any pipeline has partitions. */
+  function withMany(problem: PooledProblem): PooledProblem {
+    const devices = Object.entries(problem.cluster.devices).map(([name, one]) => [
+      name,
+      { ...one, count: 3 },
+    ]);
+    return { ...problem, cluster: { ...problem.cluster, devices: Object.fromEntries(devices) } };
+  }
+
+  test.each([
+    ['sums of blocks', SHAPE],
+    ['spans that were timed in one piece', { ...SHAPE, timedSpans: true as const }],
+  ])('is the least SLO that has a plan, with latencies from %s', (_, shape) => {
+    for (let seed = 1; seed <= cases(15, 150); seed++) {
+      const problem = withMany(randomProblem(seed, shape, { maxPartitions: 1 + (seed % 3) }));
+      const short = planPooled(withSlo(problem, 0, 10), { highs });
+      if (short.status !== 'infeasible') throw new Error(`seed ${seed}: ${short.status}`);
+      const [leastMs = Number.NaN] = short.smallestFeasibleSloMs;
+      const at = (sloMs: number) => planPooled(withSlo(problem, 0, 1000 * sloMs), { highs }).status;
+      expect({ seed, status: at(leastMs * (1 + 1e-11)) }).toEqual({ seed, status: 'optimal' });
+      expect({ seed, status: at(leastMs * (1 - 1e-9)) }).toEqual({ seed, status: 'infeasible' });
+    }
   });
 });

@@ -1,3 +1,4 @@
+import { ROUNDING } from '../rounding.js';
 import {
   fitsMemory,
   leastSpanUs,
@@ -175,9 +176,11 @@ class Enumeration {
         for (let e = last ? cuts.length - 1 : 0; e < cuts.length; e++) {
           const end = cuts[e] as number;
           if (end <= first) continue;
-          if (arrived + leastSpanUs(latencies, first, end) > this.budgetUs(b)) break;
+          const budgetUs = this.budgetUs(b);
+          const leastUs = arrived + leastSpanUs(latencies, first, end);
+          if (leastUs > budgetUs + ROUNDING * Math.abs(budgetUs)) break;
           const reached = arrived + spanUs(latencies, first, end);
-          if (reached > this.budgetUs(b)) continue;
+          if (reached > budgetUs) continue;
           if (!this.step(first, end, s, b, reached, batch)) return false;
         }
       }

@@ -1,7 +1,8 @@
 import type { PlanOptions } from '../options.js';
 import type { PooledOutcome, PooledProblem, ProblemModel } from '../problem.js';
+import { withSlo } from '../slo.js';
 import { planPooled } from '../solve.js';
-import { looserSlo, withSlo } from './slo-search.js';
+import { looserSlo } from './slo-search.js';
 
 /** InfeasibilityExplanation says why there is no plan, and with which SLOs there would be one. */
 export interface InfeasibilityExplanation {

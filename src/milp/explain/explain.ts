@@ -1,9 +1,10 @@
 import type { DeviceClass } from '../../artifacts/index.js';
 import type { PlanOptions } from '../options.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../problem.js';
+import { sloLeaving, withSlo } from '../slo.js';
 import { planPooled } from '../solve.js';
 import { unusableNote } from '../tables/index.js';
-import { type AllowedValue, looserSlo, sloLeaving, withSlo } from './slo-search.js';
+import { type AllowedValue, looserSlo } from './slo-search.js';
 
 /** PlanExplanation says why a plan is as it is. */
 export interface PlanExplanation {

@@ -1,4 +1,4 @@
-import type { Cluster, DeviceProfile, Fault, LatencyTable, Profile } from '../../artifacts/index.js';
+import type { Cluster, DeviceProfile, Fault, Profile, ProfiledSpan } from '../../artifacts/index.js';
 import { fault } from '../../artifacts/index.js';
 import type { ProblemModel, ResolvedPlanner } from '../problem.js';
 import { blockOfLayers } from './layer-rows.js';
@@ -19,6 +19,7 @@ export function profileFaults(
   { cluster, planner }: { readonly cluster: Cluster; readonly planner: ResolvedPlanner },
 ): Fault[] {
   const { profile } = model;
+  const blocks = profile.blocks.length;
   return [
     ...cutFaults(model, path),
     ...(planner.granularity === 'layer' ? layerFaults(model, path) : []),
@@ -28,9 +29,16 @@ export function profileFaults(
       const sizes = cluster.devices[name]?.virtual ?? [1];
       return [
         ...sizeFaults(device, sizes, name, at),
-        ...tableFaults(device.blockLatencyUs, sizes, profile.blocks.length, 'blocks', `${at}/blockLatencyUs`),
-        ...pairFaults(device, sizes, profile.blocks.length, `${at}/pairLatencyUs`),
-        ...spanFaults(device, sizes, layerCount(profile), `${at}/spanLatencyUs`),
+        ...eachCell(device.blockLatencyUs, { sizes, at: `${at}/blockLatencyUs` }, (row, here) =>
+          rowFaults(row, { length: blocks, unit: 'blocks' }, here),
+        ),
+        ...eachCell(device.pairLatencyUs, { sizes, at: `${at}/pairLatencyUs` }, (row, here) =>
+          pairFaults(row, blocks, here),
+        ),
+        ...eachCell(device.wholeLatencyUs, { sizes, at: `${at}/wholeLatencyUs` }, timedFaults),
+        ...eachCell(device.spanLatencyUs, { sizes, at: `${at}/spanLatencyUs` }, (spans, here) =>
+          spanFaults(spans, layerCount(profile), here),
+        ),
       ];
     }),
   ];
@@ -59,21 +67,22 @@ function sizeFaults(device: DeviceProfile, sizes: readonly number[], name: strin
     );
 }
 
-function tableFaults(
-  table: LatencyTable,
-  sizes: readonly number[],
-  length: number,
-  unit: string,
-  at: string,
+/** eachCell gathers the faults of a table's cells, at the virtual sizes that count, each with its place. */
+function eachCell<T>(
+  table: Readonly<Record<string, Readonly<Record<string, T>>>> | undefined,
+  { sizes, at }: { readonly sizes: readonly number[]; readonly at: string },
+  faultsOf: (cell: T, at: string) => Fault[],
 ): Fault[] {
   return sizes.flatMap((v) =>
-    Object.entries(table[v] ?? {}).flatMap(([batch, row]) =>
-      rowFaults(row, length, unit, `${at}/${v}/${batch}`),
-    ),
+    Object.entries(table?.[v] ?? {}).flatMap(([batch, cell]) => faultsOf(cell, `${at}/${v}/${batch}`)),
   );
 }
 
-function rowFaults(row: readonly (number | null)[], length: number, unit: string, at: string): Fault[] {
+function rowFaults(
+  row: readonly (number | null)[],
+  { length, unit }: { readonly length: number; readonly unit: string },
+  at: string,
+): Fault[] {
   if (row.length !== length) return [fault(`has ${row.length} ${unit}; the model has ${length}`, at)];
   return row.flatMap((us, i) => {
     if (us === null) return [fault('was not measured (null)', `${at}/${i}`)];
@@ -88,47 +97,29 @@ function latencyFaults(us: number, at: string): Fault[] {
 }
 
 /** Pairs may be missing or null, but each row has one figure per pair of neighbouring blocks. */
-function pairFaults(
-  { pairLatencyUs = {} }: DeviceProfile,
-  sizes: readonly number[],
-  blocks: number,
-  at: string,
-): Fault[] {
-  return sizes.flatMap((v) =>
-    Object.entries(pairLatencyUs[v] ?? {}).flatMap(([batch, row]) => {
-      const here = `${at}/${v}/${batch}`;
-      if (row.length !== Math.max(0, blocks - 1))
-        return [fault(`has ${row.length} pairs; the model's ${blocks} blocks make ${blocks - 1}`, here)];
-      return row.flatMap((us, i) => (us === null ? [] : latencyFaults(us, `${here}/${i}`)));
-    }),
-  );
+function pairFaults(row: readonly (number | null)[], blocks: number, at: string): Fault[] {
+  if (row.length !== Math.max(0, blocks - 1))
+    return [fault(`has ${row.length} pairs; the model's ${blocks} blocks make ${blocks - 1}`, at)];
+  return row.flatMap((us, i) => (us === null ? [] : latencyFaults(us, `${at}/${i}`)));
+}
+
+/** What was timed in one piece took some time. */
+function timedFaults(us: number, at: string): Fault[] {
+  return us > 0 ? latencyFaults(us, at) : [fault(`is ${us}, not a latency`, at)];
 }
 
 function layerCount({ layers, blocks }: Profile): number {
   return layers?.length ?? blocks.reduce((sum, { nodes = [] }) => sum + nodes.length, 0);
 }
 
-/** A timed span has layers of the model, in order, and took some time. */
-function spanFaults(
-  { spanLatencyUs = {} }: DeviceProfile,
-  sizes: readonly number[],
-  layers: number,
-  at: string,
-): Fault[] {
-  return sizes.flatMap((v) =>
-    Object.entries(spanLatencyUs[v] ?? {}).flatMap(([batch, spans]) =>
-      spans.flatMap(({ layers: [from, to], us }, i) => {
-        const here = `${at}/${v}/${batch}/${i}`;
-        const fits = from < to && to <= layers;
-        return [
-          ...(fits
-            ? []
-            : [fault(`is of layers ${from} to ${to}; the model has ${layers}`, `${here}/layers`)]),
-          ...(us > 0 ? latencyFaults(us, `${here}/us`) : [fault(`is ${us}, not a latency`, `${here}/us`)]),
-        ];
-      }),
-    ),
-  );
+/** A timed span has layers of the model, in order. */
+function spanFaults(spans: readonly ProfiledSpan[], layers: number, at: string): Fault[] {
+  return spans.flatMap(({ layers: [from, to], us }, i) => {
+    const here = `${at}/${i}`;
+    const said = `is of layers ${from} to ${to}; the model has ${layers}`;
+    const misplaced = from < to && to <= layers ? [] : [fault(said, `${here}/layers`)];
+    return [...misplaced, ...timedFaults(us, `${here}/us`)];
+  });
 }
 
 function isCount(value: number): boolean {
@@ -146,7 +137,11 @@ function layerFaults(model: ProblemModel, path: string): Fault[] {
     const at = `${path}#/devices/${name}/layerLatencyUs`;
     const table = profile.devices[name]?.layerLatencyUs ?? {};
     if (table['1']?.['1'] === undefined) faults.push(fault('lacks virtual size 1, batch 1', at));
-    faults.push(...tableFaults(table, Object.keys(table).map(Number), layers.length, 'layers', at));
+    faults.push(
+      ...eachCell(table, { sizes: Object.keys(table).map(Number), at }, (row, here) =>
+        rowFaults(row, { length: layers.length, unit: 'layers' }, here),
+      ),
+    );
   }
   return faults;
 }
