@@ -9,7 +9,7 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { PlannedPartition, Profile } from '../src/artifacts/index.js';
+import { layersBeforeBlocks, type PlannedPartition, type Profile } from '../src/artifacts/index.js';
 import { type Device, startExecutor } from '../src/execution/index.js';
 import { unitsOf } from '../src/milp/index.js';
 import {
@@ -89,8 +89,7 @@ async function measure(folder: string, name: string, all: boolean): Promise<Row 
  * was measured is scaled by the whole model's latency, because the machine may have become slower since.
  */
 async function offsOf(prepared: PreparedModel, profile: Profile, batch: number): Promise<number[]> {
-  const ends = [0];
-  for (const { nodes = [] } of profile.blocks) ends.push((ends.at(-1) as number) + nodes.length);
+  const ends = layersBeforeBlocks(profile.blocks);
   const spans = ends.flatMap((from, first) =>
     ends.slice(first + 2).map((to, k) => ({ from, to, blocks: [first, first + 2 + k] as [number, number] })),
   );

@@ -1,4 +1,4 @@
-import type { Measurement, Profile } from '../artifacts/index.js';
+import { layersBeforeBlocks, type Measurement, type Profile } from '../artifacts/index.js';
 import type { Device } from '../execution/index.js';
 import type { PreparedModel } from '../profiler/index.js';
 
@@ -17,9 +17,7 @@ export async function changeAtBoundaries(
 ): Promise<number | undefined> {
   if (boundary !== 'float16') return undefined;
   const { boundaryChange } = await import('../profiler/index.js');
-  let end = 0;
-  const ends = blocks.map(({ nodes = [] }) => (end += nodes.length));
-  return boundaryChange(prepared, ends, device);
+  return boundaryChange(prepared, layersBeforeBlocks(blocks).slice(1), device);
 }
 
 const OVERFLOWS =

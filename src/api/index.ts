@@ -9,6 +9,7 @@
 export {
   ARTIFACT_KINDS,
   type ArtifactKind,
+  type DimValues,
   InputError,
   MissingError,
   type SimulationReport,

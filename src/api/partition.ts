@@ -25,6 +25,7 @@ import {
 } from '../artifacts/index.js';
 import { partitionLayers } from '../partition/index.js';
 import type { Chain, PreparedModel } from '../profiler/index.js';
+import { asProfiled } from './as-profiled.js';
 import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
 import { PROBE_DEVICE, type ProgressStep } from './profile.js';
 
@@ -200,12 +201,11 @@ function preparation(
   { boundary, dim, batchTolerance, fill, signal }: PartitionModelOptions,
   given: Profile | undefined,
 ) {
-  const dims = dim ?? given?.model.dims;
-  const tolerance = batchTolerance ?? given?.model.batchTolerance;
   return {
     boundary,
-    ...(dims ? { dims } : {}),
-    ...(tolerance ? { batchTolerance: tolerance } : {}),
+    ...(given ? asProfiled(given.model) : {}),
+    ...(dim ? { dims: dim } : {}),
+    ...(batchTolerance ? { batchTolerance } : {}),
     ...(fill ? { fill } : {}),
     ...(signal ? { signal } : {}),
   };

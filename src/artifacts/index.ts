@@ -68,7 +68,7 @@ export type {
   SpanTable,
   WholeLatency,
 } from './profile.js';
-export { batchToleranceNote } from './profile.js';
+export { batchToleranceNote, layersBeforeBlocks } from './profile.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
 export {
   artifactText,

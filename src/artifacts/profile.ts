@@ -81,6 +81,16 @@ export interface ProfiledBlock {
 }
 
 /**
+ * layersBeforeBlocks counts the layers before each block, and last those of all blocks: block k is the layers
+ * [before[k], before[k + 1]).
+ */
+export function layersBeforeBlocks(blocks: readonly ProfiledBlock[]): number[] {
+  const before = [0];
+  for (const { nodes = [] } of blocks) before.push((before.at(-1) as number) + nodes.length);
+  return before;
+}
+
+/**
  * DeviceProfile holds what was measured on one device class. Latencies are medians, or 95th percentiles where named
  * so.
  */

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { DimValues } from '../api/index.js';
 
 /**
  * wholeNumbers parses a list of whole numbers ≥ 1, such as `1,2,4`, into ascending order, each once.
@@ -88,10 +89,7 @@ export function portNumber(text: string): number {
  * last `=`, and the size is a whole number ≥ 1 or `batch`. `before` is not changed.
  * @throws InvalidArgumentError for other text, and for a name that is given again
  */
-export function dimension(
-  text: string,
-  before: Record<string, number | 'batch'> = {},
-): Record<string, number | 'batch'> {
+export function dimension(text: string, before: DimValues = {}): DimValues {
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError(`"${text}" is not name=size, such as seq=128.`);
   const size = text.slice(at + 1);

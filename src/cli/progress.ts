@@ -49,6 +49,12 @@ export class Progress {
     this.terminal.note(text);
   }
 
+  /** note prints a remark that stays, above the line that is redrawn. */
+  note(text: string): void {
+    this.spinner?.clear();
+    this.terminal.note(text);
+  }
+
   /** stop removes the line. Later steps are not shown. */
   stop(): void {
     if (this.stopped) return;

@@ -1,4 +1,4 @@
-import { fault, InputError, type Profile, type TensorSpec } from '../artifacts/index.js';
+import { fault, InputError, layersBeforeBlocks, type Profile, type TensorSpec } from '../artifacts/index.js';
 import type { Cut, OnnxModel, TensorType } from '../onnx/index.js';
 
 /** The name of a model's batch dimension in the graphs that we write. */
@@ -55,11 +55,14 @@ function specsOf(profile: Profile): Map<string, TensorSpec> {
  * says it.
  */
 export function profiledCuts({ blocks }: Profile): Cut[] {
-  let position = 0;
-  return blocks.slice(0, -1).flatMap(({ nodes = [], tensors }) => {
-    position += nodes.length;
-    return tensors === undefined ? [] : [{ position, tensors: tensors.map(({ name }) => name) }];
-  });
+  const before = layersBeforeBlocks(blocks);
+  return blocks
+    .slice(0, -1)
+    .flatMap(({ tensors }, k) =>
+      tensors === undefined
+        ? []
+        : [{ position: before[k + 1] as number, tensors: tensors.map(({ name }) => name) }],
+    );
 }
 
 /**
@@ -71,9 +74,8 @@ export function nodeRange(
   graph: OnnxModel,
   { from, to }: { from: number; to: number },
 ): { from: number; to: number } {
-  const sizes = profile.blocks.map((block) => block.nodes?.length ?? 0);
-  const start = sum(sizes.slice(0, from));
-  const range = { from: start, to: start + sum(sizes.slice(from, to)) };
+  const before = layersBeforeBlocks(profile.blocks);
+  const range = { from: before[from] as number, to: before[to] as number };
   const named = profile.blocks.slice(from, to).flatMap((block) => block.nodes ?? []);
   const there = graph.graph.nodes.slice(range.from, range.to).map((node) => node.name);
   const differs = named.findIndex((name, i) => name !== there[i]);
@@ -86,8 +88,4 @@ export function nodeRange(
     );
   }
   return range;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

@@ -1,6 +1,5 @@
-import type { DeviceProfile, PlanObjective } from '../artifacts/index.js';
+import { type DeviceProfile, layersBeforeBlocks, type PlanObjective } from '../artifacts/index.js';
 import {
-  blockEnds,
   type Column,
   type ColumnSource,
   enumerateColumns,
@@ -196,9 +195,11 @@ function startColumns(
   if (outcome.status !== 'optimal' && outcome.status !== 'feasible') return [];
   return outcome.plan.models.flatMap(({ pipelines }, m) => {
     const { profile } = problem.models[m] as ProblemModel;
-    const ends = layered ? blockEnds(profile) : Int32Array.from(profile.blocks, (___, b) => b + 1);
+    const before = layered
+      ? layersBeforeBlocks(profile.blocks)
+      : [...profile.blocks.keys(), profile.blocks.length];
     return pipelines.flatMap(
-      (one) => plannedColumn(tables[m] as ModelTable, { pipeline: one, ends }, planner) ?? [],
+      (one) => plannedColumn(tables[m] as ModelTable, { pipeline: one, before }, planner) ?? [],
     );
   });
 }

@@ -1,3 +1,4 @@
+import type { TimingRound } from '../api/index.js';
 import type { PlannedPartition, PooledPlan } from '../artifacts/index.js';
 import { figure, milliseconds, orDash, percent, type Table } from './table.js';
 
@@ -22,22 +23,15 @@ const PHASES = ['tables', 'columns', 'start', 'bound', 'search'] as const;
  * timingLines says what a round of timing a plan's partitions found: how many figures, which one the plan had furthest
  * off, and which devices are slower or faster than when they were profiled.
  */
-export function timingLines({
-  timed,
-  furthest,
-  notes,
-}: {
-  timed: number;
-  furthest: { what: string; plannedUs: number; measuredUs: number } | undefined;
-  notes: readonly string[];
-}): string[] {
-  const off = furthest === undefined ? 0 : furthest.plannedUs / furthest.measuredUs - 1;
-  const far =
-    furthest === undefined
-      ? ''
-      : `; the plan was furthest off by ${(100 * off).toFixed(1)} % (${furthest.what}: planned ${milliseconds(furthest.plannedUs)} ms, took ${milliseconds(furthest.measuredUs)} ms)`;
+export function timingLines({ timed, furthest, notes }: TimingRound): string[] {
+  const far = furthest === undefined ? '' : `; the plan was furthest off by ${furthestText(furthest)}`;
   const first = `timed ${timed} ${timed === 1 ? 'figure' : 'figures'} of the plan's partitions${far}`;
   return timed === 0 ? [...notes] : [first, ...notes];
+}
+
+function furthestText({ what, plannedUs, measuredUs }: NonNullable<TimingRound['furthest']>): string {
+  const took = `planned ${milliseconds(plannedUs)} ms, took ${milliseconds(measuredUs)} ms`;
+  return `${percent(plannedUs / measuredUs - 1)} (${what}: ${took})`;
 }
 
 /** timesText says in milliseconds how long a solve took, and which phases took at least half of one. */

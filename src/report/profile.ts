@@ -1,3 +1,4 @@
+import type { PartitionedModel } from '../api/index.js';
 import type { DeviceProfile, Profile } from '../artifacts/index.js';
 import { bytes, figure, milliseconds, orDash, type Table } from './table.js';
 
@@ -131,12 +132,11 @@ function kindOf(warning: string): string {
  * chainLines says how far a chain of blocks is from the whole model, as it is served, and with graph optimizations off
  * where that differs. It tells apart what ONNX Runtime's optimizations do to the whole model too.
  */
-export function chainLines(chain: {
-  readonly largestDifference: number;
-  readonly servedDifference: number;
-  readonly levelsDifference: number;
-}): string[] {
-  const { largestDifference: off, servedDifference: served, levelsDifference: levels } = chain;
+export function chainLines({
+  largestDifference: off,
+  servedDifference: served,
+  levelsDifference: levels,
+}: Omit<NonNullable<PartitionedModel['extracted']>, 'files'>): string[] {
   const most = (change: number) => `at most ${change.toExponential(1)} of max|output|`;
   const lines = [`chained as they are served, they differ from the whole model by ${most(served)}`];
   if (off !== served) lines.push(`with graph optimizations off, they differ by ${most(off)}`);

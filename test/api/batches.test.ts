@@ -13,19 +13,15 @@ import {
 } from '../../src/api/index.js';
 import { noise } from '../onnx/noise.js';
 import * as w from '../onnx/writer.js';
+import { ONE_CPU } from './specs.js';
 
 const DEVICES = ['cpu=cpu:1'];
-const SPEC = `
-kind: pooled
-cluster: { devices: { cpu: { count: 1 } }, networkGbps: 10 }
-models: [{ profile: model.profile.json, sloMs: 2000 }]
-`;
 
 let folder: string;
 const at = (file: string): string => join(folder, file);
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inferplan-batches-'));
-  await writeFile(at('spec.yaml'), SPEC);
+  await writeFile(at('spec.yaml'), ONE_CPU);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

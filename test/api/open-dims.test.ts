@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
@@ -10,6 +10,7 @@ import {
   serveBundle,
   solveSpec,
 } from '../../src/api/index.js';
+import type { Profile } from '../../src/artifacts/index.js';
 import * as w from '../onnx/writer.js';
 import { ONE_CPU } from './specs.js';
 
@@ -52,6 +53,15 @@ function profileAt(dim: Record<string, number> | undefined) {
   });
 }
 
+/** On a busy machine, batches of 2 may be measured as not worth their time; they are given the time of batches of 1. */
+async function makeBatchesCheap(path: string): Promise<void> {
+  const profile = JSON.parse(await readFile(path, 'utf8')) as Profile;
+  for (const device of Object.values(profile.devices))
+    for (const table of [device.blockLatencyUs, device.pairLatencyUs, device.wholeLatencyUs])
+      for (const byBatch of Object.values(table ?? {})) byBatch['2'] = byBatch['1'] as never;
+  await writeFile(path, JSON.stringify(profile));
+}
+
 describe('a model whose input has sizes of −1', () => {
   const dim = { 'x.2': SIZE, 'x.3': SIZE };
   beforeAll(() => writeFile(at('model.onnx'), convolution([-1, 3, -1, -1], [-1, 2])));
@@ -75,6 +85,7 @@ describe('a model whose input has sizes of −1', () => {
     const { extracted } = await partitionModelFile(at('model.onnx'), { ...cut, profile, extract: at('cut') });
     expect(extracted?.files.length).toBe(2);
     expect(extracted?.largestDifference).toBeLessThan(1e-5);
+    await makeBatchesCheap(profile);
     expect((await solveSpec(at('spec.yaml'), { output: at('plan.json') })).outcome).toBe('plan');
     await deployPlan(at('plan.json'), { output: at('bundle') });
 

@@ -1,6 +1,9 @@
 /** The number of characters after which a test calls the screen flooded. */
 const FLOOD_CALLS = 10_000;
 
+/** CLEARED stands in what is written where a line was cleared. */
+export const CLEARED = '<cleared>';
+
 /** FakeScreen is a terminal that keeps its input, and refuses to be flooded. */
 export class FakeScreen {
   isTTY: boolean | undefined = true;
@@ -37,6 +40,7 @@ export class FakeScreen {
 
   clearLine(): boolean {
     this.called();
+    this.written += CLEARED;
     this.clearedAtOnce += 1;
     this.mostClearedAtOnce = Math.max(this.mostClearedAtOnce, this.clearedAtOnce);
     return true;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ProgressStep } from '../../src/api/index.js';
 import { Progress } from '../../src/cli/progress.js';
 import { Terminal } from '../../src/cli/terminal.js';
-import { FakeScreen } from './fake-screen.js';
+import { CLEARED, FakeScreen } from './fake-screen.js';
 
 const LONG = {
   doing: 'measuring blocks on a device with a name that fills more than one line of any screen',
@@ -49,6 +49,20 @@ describe('Progress', () => {
     expect(screen.written).toContain('⠋');
     expect(screen.mostClearedAtOnce).toBe(columns === 1 ? 2 : 1);
     expect(screen.written.length).toBeLessThan(10_000);
+  });
+
+  it('prints a note that stays, above the line that it redraws', async () => {
+    vi.useFakeTimers();
+    const screen = new FakeScreen(80);
+    const progress = await new Progress(new Terminal(new FakeScreen(80).stream, screen.stream)).start();
+    progress.show(LONG);
+    vi.advanceTimersByTime(100);
+    progress.note('timed 2 figures');
+    vi.advanceTimersByTime(100);
+    progress.stop();
+    const [before = '', after = ''] = screen.written.split('timed 2 figures\n');
+    expect(before.slice(before.lastIndexOf(CLEARED))).not.toContain('measuring');
+    expect(after).toContain('measuring');
   });
 
   it('shows as much of its text as fits on the line', async () => {

@@ -133,6 +133,8 @@ interface Attempt {
 /** Each round times what the plan newly uses. Plans settle within a few rounds. */
 const MOST_ROUNDS = 20;
 const UNTIMED = 'the timing was stopped: some partitions of this plan may not have been timed in one piece';
+const NO_LONGER_PLANNED =
+  'there was a plan before its partitions were timed; by the measured latencies none was found';
 
 /** measuredUntilTimed times the partitions of a plan and solves again, until all of its partitions were timed. */
 async function measuredUntilTimed(
@@ -166,6 +168,7 @@ async function measuredUntilTimed(
     if (round.timed === 0) return attempt;
     const again = await loadProblem(path);
     attempt = { loaded: again, outcome: await search(solver, again, options) };
+    if (!('plan' in attempt.outcome)) note(NO_LONGER_PLANNED);
   }
 }
 

@@ -2,18 +2,20 @@ import { hostname } from 'node:os';
 import {
   checkWritable,
   type DeviceProfile,
-  type Fault,
   fault,
   InputError,
+  layersBeforeBlocks,
   MissingError,
   type PlannedPartition,
   type Profile,
   pathFrom,
+  sameData,
   saveArtifact,
 } from '../../artifacts/index.js';
 import type { NamedDevice } from '../../execution/index.js';
 import type { PlanBody, ProfileFile } from '../../milp/index.js';
 import type { NodeSpan, PreparedModel, TimedSpans } from '../../profiler/index.js';
+import { asProfiled } from '../as-profiled.js';
 
 /** TimingRound tells what one round of timing a plan's partitions found. */
 export interface TimingRound {
@@ -147,9 +149,8 @@ function untimed(pipelines: PlanBody['models'][number]['pipelines'], { profile, 
 function layersOf({ layers, blocks }: PlannedPartition, profile: Profile): NodeSpan {
   if (layers !== undefined) return { from: layers[0], to: layers[1] };
   const [first, end] = blocks ?? [0, 0];
-  const count = (upTo: number) =>
-    profile.blocks.slice(0, upTo).reduce((sum, { nodes = [] }) => sum + nodes.length, 0);
-  return { from: count(first), to: count(end) };
+  const before = layersBeforeBlocks(profile.blocks);
+  return { from: before[first] as number, to: before[end] as number };
 }
 
 /** Single blocks, pairs and the whole model are timed by profiling, other spans here. */
@@ -312,27 +313,25 @@ async function preparedAsProfiled(
   { profile, path }: ProfileFile,
   signal: AbortSignal | undefined,
 ): Promise<PreparedModel> {
-  const { name, file, sha256, dims = {}, batchTolerance, inputs = [] } = profile.model;
+  const { name, file, sha256, data } = profile.model;
   const task = `time the partitions of ${name}`;
   if (file === undefined) throw new MissingError(task, [fault('its profile names no ONNX file', path)]);
-  const fill = Object.fromEntries(
-    inputs.flatMap((input) => (input.fill === undefined ? [] : [[input.name, input.fill]])),
-  );
   const { prepareModel } = await import('../../profiler/index.js');
   const prepared = await prepareModel(pathFrom(path, file), {
     device: { provider: 'cpu' },
-    dims,
-    fill,
+    ...asProfiled(profile.model),
     boundary: profile.boundary ?? 'exact',
-    ...(batchTolerance === undefined ? {} : { batchTolerance }),
     ...(signal === undefined ? {} : { signal }),
   });
-  const faults: Fault[] = [];
+  const refuse = (problem: string, at: string) =>
+    new InputError(task, [fault(problem, at)], 'Profile it again.');
+  const model = pathFrom(path, file);
   if (sha256 !== undefined && prepared.sha256 !== sha256)
-    faults.push(fault('is not the file that was profiled: its digest differs', pathFrom(path, file)));
-  const names = prepared.layers.map((layer) => layer.name).join('\n');
-  if (faults.length === 0 && names !== (profile.layers ?? []).map((layer) => layer.name).join('\n'))
-    faults.push(fault('lists other layers than the model has', `${path}#/layers`));
-  if (faults.length > 0) throw new InputError(task, faults, 'Profile it again.');
+    throw refuse('is not the file that was profiled: its digest differs', model);
+  if (sha256 !== undefined && !sameData(data, prepared.data))
+    throw refuse('has other external data than was profiled: a digest differs', model);
+  const names = (layers: Profile['layers'] = []) => layers.map(({ name: layer }) => layer).join('\n');
+  if (names([...prepared.layers]) !== names(profile.layers))
+    throw refuse('lists other layers than the model has', `${path}#/layers`);
   return prepared;
 }

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import type { DimValues } from '../../api/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import {
   batchToleranceOption,
@@ -14,7 +15,7 @@ import { action, type Context } from '../run.js';
 interface Options {
   profile?: string;
   device?: string[];
-  dim?: Record<string, number | 'batch'>;
+  dim?: DimValues;
   batchTolerance?: number;
   fill?: Record<string, number>;
   blocks: number;

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import type { DimValues } from '../../api/index.js';
 import { commandText } from '../command-text.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import {
@@ -22,7 +23,7 @@ interface Options {
   device?: string[];
   batch: number[];
   virtual: number[];
-  dim?: Record<string, number | 'batch'>;
+  dim?: DimValues;
   batchTolerance?: number;
   fill?: Record<string, number>;
   blocks?: string;

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { InfeasibilityExplanation, PlanExplanation, TimingRound } from '../../api/index.js';
+import type { InfeasibilityExplanation, PlanExplanation } from '../../api/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { notNegative, positiveNumber, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
@@ -71,16 +71,16 @@ async function solveSpecFile(
     '../../report/index.js'
   );
   const shown = await progress();
-  const rounds: TimingRound[] = [];
   const solved = await solveSpec(spec, {
     ...options,
     output: fileOf(options.output),
     signal,
     onProgress: (doing) => shown.show({ doing }),
-    onTimed: (round) => rounds.push(round),
+    onTimed: (round) => {
+      for (const line of timingLines(round)) shown.note(line);
+    },
   });
   shown.stop();
-  for (const round of rounds) for (const line of timingLines(round)) terminal.note(line);
   terminal.document(solved.document);
   switch (solved.outcome) {
     case 'infeasible':

@@ -114,16 +114,36 @@ function blocksUs(figures: Figures, first: number, end: number): number | undefi
   return Math.max(us, Math.max(...blocks.slice(first, end)) / 2);
 }
 
-/** Layers that were measured sum to the whole model, so the cut before a partition adds to them. */
+/**
+ * A block or a pair takes what was measured. Layers of others sum to the whole model, so the cut before a partition adds
+ * to them.
+ */
 function layersUs(figures: Figures, profile: Profile, first: number, end: number): number | undefined {
   const { blocks, layers } = figures;
-  if (!layers?.every((us) => us !== null)) return sumOf(sharedLayers(figures, profile)?.slice(first, end));
-  const us = sumOf((layers as number[]).slice(first, end)) as number;
-  if (first === 0 || blocks === undefined || blocks.length < 2) return us;
+  const before = layersBefore(profile);
+  const known = layers?.every((us) => us !== null) ? (layers as number[]) : sharedLayers(figures, profile);
+  const us = sumOf(known?.slice(first, end));
+  if (us === undefined || blocks === undefined) return us;
+  for (const [length, row] of [
+    [2, figures.pairs?.every((pair) => pair !== null) ? figures.pairs : []],
+    [1, blocks],
+  ] as const) {
+    const at = row.findLastIndex((_, k) => before[k] === first && before[k + length] === end);
+    if (at >= 0) return Math.max(1, row[at] as number);
+  }
+  return us + (first === 0 ? 0 : addedBefore(first, { figures, before, blocks }));
+}
+
+/** What the cut before a layer adds, which is never less than 0: inside a block the mean of those between blocks. */
+function addedBefore(
+  layer: number,
+  { figures, before, blocks }: { figures: Figures; before: readonly number[]; blocks: readonly number[] },
+): number {
+  if (blocks.length < 2) return 0;
   const added = addedByCuts(figures, blocks);
-  const block = layersBefore(profile).indexOf(first);
+  const block = before.lastIndexOf(layer);
   const mean = (sumOf(added) as number) / (added.length - 1);
-  return us + Math.max(0, block > 0 && block < blocks.length ? (added[block] as number) : mean);
+  return Math.max(0, block > 0 && block < blocks.length ? (added[block] as number) : mean);
 }
 
 /** What each cut adds: figure k is of the cut before block k, and figure 0 is 0. */
@@ -141,17 +161,24 @@ function addedByCuts({ pairs, whole }: Figures, blocks: readonly number[]): numb
   return raw.map((us, k) => us + (missing * (weights[k] as number)) / parts);
 }
 
-/** The layers' shares of their blocks' times, in the proportions of v = 1, batch 1. */
-function sharedLayers({ blocks, layersAtOne: base }: Figures, profile: Profile): number[] | undefined {
+/**
+ * The layers' shares of their blocks' times in the proportions of v = 1, batch 1. A block's time is what it takes less
+ * what the cut before it adds.
+ */
+function sharedLayers(figures: Figures, profile: Profile): number[] | undefined {
+  const { blocks, layersAtOne: base } = figures;
   if (blocks === undefined) return undefined;
   const layers = profile.layers ?? [];
   const position = new Map(layers.map((layer, i) => [layer.name, i]));
   const result = new Array<number>(layers.length).fill(0);
+  const before = layersBefore(profile);
   profile.blocks.forEach((block, b) => {
     const own = (block.nodes ?? []).flatMap((node) => position.get(node) ?? []);
     const sum = own.reduce((total, i) => total + (base[i] ?? 0), 0);
-    for (const i of own)
-      result[i] = (blocks[b] as number) * (sum > 0 ? (base[i] ?? 0) / sum : 1 / own.length);
+    const entry = own[0] ? addedBefore(own[0], { figures, before, blocks }) : 0;
+    const us = blocks[b] as number;
+    const joined = Math.max(us / 2, us - entry);
+    for (const i of own) result[i] = joined * (sum > 0 ? (base[i] ?? 0) / sum : 1 / own.length);
   });
   return result;
 }

@@ -7,4 +7,4 @@
 export { type ColumnSource, ListedColumns, type PricedColumn, roundSteps } from './column-source.js';
 export { type Column, type ColumnPart, ColumnSet, columnSetOf, enumerateColumns } from './columns.js';
 export { LabelPricing } from './label-pricing.js';
-export { blockEnds, plannedColumn } from './planned-columns.js';
+export { plannedColumn } from './planned-columns.js';

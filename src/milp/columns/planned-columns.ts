@@ -1,6 +1,5 @@
-import type { PlannedPipeline, Profile } from '../../artifacts/index.js';
+import type { PlannedPipeline } from '../../artifacts/index.js';
 import {
-  blockOfLayers,
   type ModelTable,
   type Slot,
   slowerLink,
@@ -10,20 +9,11 @@ import {
 } from '../tables/index.js';
 import type { Column, ColumnOptions, ColumnPart } from './columns.js';
 
-/** blockEnds gives the index after the last layer of every block; 0 for a block without layers. */
-export function blockEnds(profile: Profile): Int32Array {
-  const ends = new Int32Array(profile.blocks.length);
-  blockOfLayers(profile).forEach((block, layer) => {
-    ends[block] = Math.max(ends[block] as number, layer + 1);
-  });
-  return ends;
-}
-
 /** PlannedByBlocks is a pipeline that was planned by blocks. */
 interface PlannedByBlocks {
   readonly pipeline: PlannedPipeline;
-  /** The unit after the last one of every block. */
-  readonly ends: Int32Array;
+  /** The units before every block, and last all units. */
+  readonly before: readonly number[];
 }
 
 /**
@@ -34,25 +24,25 @@ interface PlannedByBlocks {
  */
 export function plannedColumn(
   table: ModelTable,
-  { pipeline, ends }: PlannedByBlocks,
+  { pipeline, before }: PlannedByBlocks,
   options: ColumnOptions,
 ): Column | undefined {
   const parts: ColumnPart[] = [];
   let first = 0;
   let latencyUs = 0;
   for (const { blocks, device, virtual, batch: size } of pipeline.partitions) {
-    const end = ends[(blocks?.[1] ?? 0) - 1] as number;
+    const end = before[blocks?.[1] ?? 0] as number;
     const s = table.slots.findIndex((slot) => slot.className === device && slot.virtual === virtual);
     const b = table.batches.indexOf(size);
     const latencies = table.latencies[s * table.batches.length + b];
-    if (latencies === undefined || !table.cuts.includes(end)) return undefined;
+    if (latencies === undefined || end <= first || !table.cuts.includes(end)) return undefined;
     const slot = table.slots[s] as Slot;
     const us = spanUs(latencies, first, end);
     const inBytes = table.cutBytes[first] as number;
-    const before = parts.at(-1);
-    if (before !== undefined) {
-      const link = slowerLink(table.slots[before.slot] as Slot, slot);
-      latencyUs += (table.batches[before.batch] as number) * transferUs(inBytes, link);
+    const last = parts.at(-1);
+    if (last !== undefined) {
+      const link = slowerLink(table.slots[last.slot] as Slot, slot);
+      latencyUs += (table.batches[last.batch] as number) * transferUs(inBytes, link);
     }
     latencyUs += us;
     const rps = virtualGpuRps(slot, size, us, inBytes, table.cutBytes[end] as number, options.linkThroughput);

@@ -1,14 +1,15 @@
-import type { DeviceProfile, Profile } from '../../artifacts/index.js';
+import { type DeviceProfile, layersBeforeBlocks, type Profile } from '../../artifacts/index.js';
 import type { ProfileRows } from './profile-rows.js';
 import { cutOverheads, spanLatencies, type TimedSpan } from './span-latencies.js';
 
 /** Every block counts as at least this long, as in the published plans. */
 const LEAST_BLOCK_US = 1;
 /**
- * A partition that was not timed counts as at least this share of its longest block, whatever noise says. A pair was
- * seen to take 0.65 of its longer block, whose large result need not be written where the next block is joined to it.
+ * LEAST_SHARE is the least share of its longest block that a partition takes, if it was not timed, whatever noise says.
+ * A pair was seen to take 0.65 of its longer block, whose large result need not be written where the next block is
+ * joined to it.
  */
-const LEAST_SHARE = 1 / 2;
+export const LEAST_SHARE = 1 / 2;
 
 /**
  * blockRows reads a profile's blocks as rows. What a block takes joined to the one before is its measured latency less
@@ -18,7 +19,9 @@ export function blockRows(profile: Profile): ProfileRows {
   const units = profile.blocks.length;
   const cutBytes = new Float64Array(units + 1);
   for (let j = 1; j < units; j++) cutBytes[j] = profile.blocks[j - 1]?.cutBytes ?? 0;
-  const ends = blockEnds(profile);
+  // Blocks without layers give several cuts before one layer.
+  const before = layersBeforeBlocks(profile.blocks);
+  const cutsAt = (layer: number) => before.flatMap((layers, cut) => (layers === layer ? [cut] : []));
   return {
     units,
     cutBytes,
@@ -29,11 +32,10 @@ export function blockRows(profile: Profile): ProfileRows {
       if (blockUs === undefined) return undefined;
       const overheads = overheadsOf(cell, blockUs);
       const joined = blockUs.map((us, k) => us - (overheads[k] as number));
-      const timed = timedSpans(cell, (layer) => ends.indexOf(layer), units);
       return spanLatencies(joined, overheads, [
         ...tooShort(blockUs, overheads),
         ...pairSpans(cell),
-        ...timed,
+        ...timedSpans(cell, units, cutsAt),
       ]);
     },
   };
@@ -65,6 +67,7 @@ export function overheadsOf({ device, virtual, batch }: Cell, blockUs: readonly 
 
 /** tooShort lists the spans that would take less than their longest block allows, with the least that they take. */
 function tooShort(blockUs: readonly number[], overheads: Float64Array): TimedSpan[] {
+  if (overheads.every((us) => us === 0)) return [];
   const short: TimedSpan[] = [];
   for (let first = 0; first < blockUs.length; first++) {
     let us = blockUs[first] as number;
@@ -79,8 +82,8 @@ function tooShort(blockUs: readonly number[], overheads: Float64Array): TimedSpa
   return short;
 }
 
-/** The pairs of blocks, where all of them were timed. */
-function pairSpans({ device, virtual, batch }: Cell): TimedSpan[] {
+/** pairSpans lists the pairs of blocks, where all of them were timed. */
+export function pairSpans({ device, virtual, batch }: Cell): TimedSpan[] {
   const pairs = device?.pairLatencyUs?.[virtual]?.[batch];
   if (!pairs?.every((us) => us !== null)) return [];
   return (pairs as number[]).map((us, k) => ({ first: k, end: k + 2, us: Math.max(LEAST_BLOCK_US, us) }));
@@ -88,27 +91,18 @@ function pairSpans({ device, virtual, batch }: Cell): TimedSpan[] {
 
 /**
  * timedSpans lists the spans that the profile holds as timed in one piece, the whole model among them.
- * @param cutAt the cut that lies before a layer, or −1 if there is none
- * @param units the last cut
+ * @param units the number of units of the whole model
+ * @param cutsAt the cuts that lie before a layer
  */
 export function timedSpans(
   { device, virtual, batch }: Cell,
-  cutAt: (layer: number) => number,
   units: number,
+  cutsAt: (layer: number) => readonly number[],
 ): TimedSpan[] {
   const wholeUs = device?.wholeLatencyUs?.[virtual]?.[batch];
   const whole = wholeUs === undefined || units < 2 ? [] : [{ first: 0, end: units, us: wholeUs }];
-  const spans = (device?.spanLatencyUs?.[virtual]?.[batch] ?? []).map(({ layers: [from, to], us }) => ({
-    first: cutAt(from),
-    end: cutAt(to),
-    us,
-  }));
-  return [...whole, ...spans.filter(({ first, end }) => first >= 0 && end > first)];
-}
-
-/** blockEnds gives the layer before which each block begins, and the number of layers that blocks hold. */
-export function blockEnds({ blocks }: Profile): number[] {
-  const ends = [0];
-  for (const { nodes = [] } of blocks) ends.push((ends.at(-1) as number) + nodes.length);
-  return ends;
+  const spans = (device?.spanLatencyUs?.[virtual]?.[batch] ?? []).flatMap(({ layers: [from, to], us }) =>
+    cutsAt(from).flatMap((first) => cutsAt(to).map((end) => ({ first, end, us }))),
+  );
+  return [...whole, ...spans.filter(({ first, end }) => first < end)];
 }

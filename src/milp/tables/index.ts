@@ -7,7 +7,6 @@
  * `tables.ts`.
  */
 
-export { blockOfLayers } from './layer-rows.js';
 export { fastestGpuRps, type Normalised, normalised, powerOfTwo, type Scale } from './normalised.js';
 export { type ProfileFile, resolvePooled, unusableNote } from './resolve.js';
 export { joinedBetween, leastSpanUs, type SpanLatencies, spanUs } from './span-latencies.js';

@@ -1,17 +1,19 @@
-import type { Profile } from '../../artifacts/index.js';
-import { blockEnds, blockLatencies, type Cell, overheadsOf, timedSpans } from './block-rows.js';
+import { layersBeforeBlocks, type Profile } from '../../artifacts/index.js';
+import { blockLatencies, type Cell, LEAST_SHARE, overheadsOf, pairSpans, timedSpans } from './block-rows.js';
 import type { ProfileRows } from './profile-rows.js';
-import { spanLatencies } from './span-latencies.js';
+import { spanLatencies, type TimedSpan } from './span-latencies.js';
 
 /**
  * layerRows reads a profile's layers as rows. Measured layer latencies are taken for the virtual sizes and batch sizes
- * that have all of them; they sum to the whole model, so each cut adds what it adds between blocks, and a cut inside a
- * block the mean of these, but never less than 0. Otherwise a block's measured latency (at least 1 µs) is shared out among its layers in the
- * proportions of v = 1, batch 1, or equally if these are 0. Latencies are undefined if the blocks were not measured.
+ * that have all of them. Otherwise what a block takes joined to the one before is shared out among its layers in the
+ * proportions of v = 1, batch 1, or equally if these are 0. Both sum to the whole model, so each cut adds what it adds
+ * between blocks, and a cut inside a block the mean of these, but never less than 0. Single blocks, pairs of blocks and
+ * other spans that were timed take what was measured. Latencies are undefined if the blocks were not measured.
  */
 export function layerRows(profile: Profile): ProfileRows {
   const layers = profile.layers ?? [];
-  const blockOf = blockOfLayers(profile);
+  const before = layersBeforeBlocks(profile.blocks);
+  const blockOf = layers.map((_, i) => before.findLastIndex((first) => first <= i));
   const cutBytes = new Float64Array(layers.length + 1);
   for (let j = 1; j < layers.length; j++) cutBytes[j] = layers[j - 1]?.cutBytes ?? Number.NaN;
   const shares = new Map<string, Float64Array>();
@@ -29,45 +31,62 @@ export function layerRows(profile: Profile): ProfileRows {
     weightBytes: layers.map((layer) => layer.weightBytes ?? 0),
     latencies(className, virtual, batch) {
       const cell = { device: profile.devices[className], virtual, batch };
-      const timed = timedSpans(cell, (layer) => layer, layers.length);
-      const measured = cell.device?.layerLatencyUs?.[virtual]?.[batch];
-      if (measured?.every((us) => us !== null))
-        return spanLatencies(measured as number[], layerOverheads(profile, cell), timed);
       const blockUs = blockLatencies(cell);
+      const overheads = layerOverheads(before, { cell, blockUs });
+      const timed = [
+        ...blockSpans(before, { cell, blockUs }),
+        ...timedSpans(cell, layers.length, (layer) => [layer]),
+      ];
+      const measured = cell.device?.layerLatencyUs?.[virtual]?.[batch];
+      if (measured?.every((us) => us !== null)) return spanLatencies(measured as number[], overheads, timed);
       if (blockUs === undefined) return undefined;
-      const each = Array.from(shareOf(className), (part, i) => part * (blockUs[blockOf[i] as number] ?? 1));
-      return spanLatencies(each, new Float64Array(layers.length + 1), timed);
+      const joined = blockUs.map((us, k) =>
+        Math.max(LEAST_SHARE * us, us - (overheads[before[k] as number] as number)),
+      );
+      const each = Array.from(
+        shareOf(className),
+        (part, i) => part * (joined[blockOf[i] as number] as number),
+      );
+      return spanLatencies(each, overheads, timed);
     },
   };
 }
 
+/** The single blocks and pairs of blocks that were timed, in layers. */
+function blockSpans(
+  before: readonly number[],
+  { cell, blockUs = [] }: { readonly cell: Cell; readonly blockUs: readonly number[] | undefined },
+): TimedSpan[] {
+  const single = blockUs.map((us, k) => ({ first: k, end: k + 1, us }));
+  return [...single, ...pairSpans(cell)]
+    .map(({ first, end, us }) => ({ first: before[first] as number, end: before[end] as number, us }))
+    .filter(({ first, end }) => first < end);
+}
+
 /** layerOverheads gives what a cut before each layer adds. */
-function layerOverheads(profile: Profile, cell: Cell): Float64Array {
-  const count = profile.layers?.length ?? 0;
-  const blockUs = blockLatencies(cell);
-  if (blockUs === undefined || blockUs.length < 2) return new Float64Array(count + 1);
+function layerOverheads(
+  before: readonly number[],
+  { cell, blockUs }: { readonly cell: Cell; readonly blockUs: readonly number[] | undefined },
+): Float64Array {
+  const units = before.at(-1) as number;
+  if (blockUs === undefined || blockUs.length < 2) return new Float64Array(units + 1);
   const atBlocks = overheadsOf(cell, blockUs);
   const mean = atBlocks.reduce((sum, us) => sum + us, 0) / (blockUs.length - 1);
-  const overheads = new Float64Array(count + 1).fill(Math.max(0, mean));
-  blockEnds(profile).forEach((layer, k) => {
+  const overheads = new Float64Array(units + 1).fill(Math.max(0, mean));
+  before.forEach((layer, k) => {
     overheads[layer] = Math.max(0, atBlocks[k] as number);
   });
   overheads[0] = 0;
-  overheads[count] = 0;
+  overheads[units] = 0;
   return overheads;
 }
 
-/** blockOfLayers is the block of every layer, by the nodes that blocks name; −1 if none names it. */
-export function blockOfLayers(profile: Profile): Int32Array {
-  const byNode = new Map<string, number>();
-  profile.blocks.forEach((block, b) => {
-    for (const node of block.nodes ?? []) byNode.set(node, b);
-  });
-  return Int32Array.from(profile.layers ?? [], (layer) => byNode.get(layer.name) ?? -1);
-}
-
 /** Every layer's share of its block. Shares are equal if the layers of a block have no time of their own. */
-function layerShares(us: readonly (number | null)[], blockOf: Int32Array, blocks: number): Float64Array {
+function layerShares(
+  us: readonly (number | null)[],
+  blockOf: readonly number[],
+  blocks: number,
+): Float64Array {
   const sums = new Float64Array(blocks);
   const counts = new Float64Array(blocks);
   blockOf.forEach((b, i) => {

@@ -1,7 +1,6 @@
 import type { Cluster, DeviceProfile, Fault, Profile, ProfiledSpan } from '../../artifacts/index.js';
-import { fault } from '../../artifacts/index.js';
+import { fault, layersBeforeBlocks } from '../../artifacts/index.js';
 import type { ProblemModel, ResolvedPlanner } from '../problem.js';
-import { blockOfLayers } from './layer-rows.js';
 
 /** Sixteen thousand years. The search holds no longer times. */
 const MOST_LATENCY_US = 5e17;
@@ -109,7 +108,7 @@ function timedFaults(us: number, at: string): Fault[] {
 }
 
 function layerCount({ layers, blocks }: Profile): number {
-  return layers?.length ?? blocks.reduce((sum, { nodes = [] }) => sum + nodes.length, 0);
+  return layers?.length ?? layersBeforeBlocks(blocks)[blocks.length] ?? 0;
 }
 
 /** A timed span has layers of the model, in order. */
@@ -127,12 +126,24 @@ function isCount(value: number): boolean {
 }
 
 /** Layer granularity needs the layers, the block of each, and their times at v = 1, batch 1. */
+/** The blocks name all layers, in order. */
+function misplacedFaults({ layers = [], blocks }: Profile, path: string): Fault[] {
+  const named = blocks.flatMap(({ nodes = [] }) => nodes);
+  const known = new Set(named);
+  const homeless = [...layers.entries()].filter(([, { name }]) => !known.has(name));
+  if (homeless.length > 0)
+    return homeless.slice(0, 3).map(([i]) => fault('is in no block', `${path}#/layers/${i}`));
+  const i = named.findIndex((name, k) => name !== layers[k]?.name);
+  if (i < 0) return [];
+  const here = layers[i] === undefined ? 'the layers end' : `layer ${i} is ${JSON.stringify(layers[i].name)}`;
+  return [fault(`name ${JSON.stringify(named[i])} where ${here}`, `${path}#/blocks`)];
+}
+
 function layerFaults(model: ProblemModel, path: string): Fault[] {
   const { profile } = model;
   const layers = profile.layers ?? [];
   if (layers.length === 0) return [fault('has no layers, which granularity: layer needs', `${path}#/layers`)];
-  const homeless = [...blockOfLayers(profile).entries()].filter(([, block]) => block < 0);
-  const faults = homeless.slice(0, 3).map(([i]) => fault('is in no block', `${path}#/layers/${i}`));
+  const faults = misplacedFaults(profile, path);
   for (const name of model.classes) {
     const at = `${path}#/devices/${name}/layerLatencyUs`;
     const table = profile.devices[name]?.layerLatencyUs ?? {};

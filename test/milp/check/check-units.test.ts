@@ -42,7 +42,16 @@ describe('unitsOf()', () => {
 
   test('takes the latencies of layers that were measured', () => {
     expect(units('A', 1, [0, 4]).latencyUs(1)).toBe(80);
-    expect(units('A', 1, [1, 3]).latencyUs(1)).toBe(60);
+    expect(units('A', 1, [0, 2]).latencyUs(1)).toBe(40);
+    expect(units('A', 1, [1, 2]).latencyUs(1)).toBe(30);
+  });
+
+  test('takes the latency of a block where the layers are all of one', () => {
+    expect(units('A', 1, [0, 1]).latencyUs(1)).toBe(10);
+    expect(units('A', 1, [1, 3]).latencyUs(1)).toBe(40);
+  });
+
+  test('takes the bytes of the last layer, and the weights of all', () => {
     expect(units('A', 1, [1, 3])).toMatchObject({ cutBytes: 3, weightBytes: 300 });
     expect(units('A', 1, [0, 4])).toMatchObject({ cutBytes: 4, weightBytes: 800 });
   });

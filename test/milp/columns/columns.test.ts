@@ -8,7 +8,7 @@ import {
   enumerateColumns,
 } from '../../../src/milp/columns/columns.js';
 import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
-import { blockEnds, plannedColumn } from '../../../src/milp/columns/planned-columns.js';
+import { plannedColumn } from '../../../src/milp/columns/planned-columns.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
 import { modelTable } from '../../../src/milp/tables/tables.js';
 import { type ModelByHand, problemByHand } from '../by-hand.js';
@@ -213,7 +213,7 @@ describe('plannedColumn()', () => {
   const problem = heavy(3, true);
   const table = modelTable(problem, 0);
   const set = enumerateColumns(table, problem.planner, { limit: 1e6 }) as ColumnSet;
-  const ends = Int32Array.from([1, 2, 3, 4]);
+  const before = [0, 1, 2, 3, 4];
 
   const plannedFrom = ({ parts }: Column) =>
     ({
@@ -228,7 +228,7 @@ describe('plannedColumn()', () => {
   test('gives the column of a planned pipeline', () => {
     for (let c = 0; c < set.count; c++) {
       const column = set.column(c);
-      const made = plannedColumn(table, { pipeline: plannedFrom(column), ends }, problem.planner)!;
+      const made = plannedColumn(table, { pipeline: plannedFrom(column), before }, problem.planner)!;
       expect(nameOf(made)).toBe(nameOf(column));
       expect(made.latencyUs).toBeCloseTo(column.latencyUs, 9);
       made.parts.forEach(({ first, rps }, d) => {
@@ -246,21 +246,28 @@ describe('plannedColumn()', () => {
     const pipeline = plannedFrom(column);
     const { end } = column.parts[0]!;
     const uncut = { ...table, cuts: table.cuts.filter((cut) => cut !== end) };
-    expect(plannedColumn(uncut, { pipeline, ends }, problem.planner)).toBeUndefined();
+    expect(plannedColumn(uncut, { pipeline, before }, problem.planner)).toBeUndefined();
     const other = { partitions: pipeline.partitions.map((one) => ({ ...one, virtual: 5 })) };
     expect(
-      plannedColumn(table, { pipeline: other as PlannedPipeline, ends }, problem.planner),
+      plannedColumn(table, { pipeline: other as PlannedPipeline, before }, problem.planner),
     ).toBeUndefined();
     const budgetUs = table.budgetUs.map(() => column.latencyUs * (1 + 1e-9));
-    expect(plannedColumn({ ...table, budgetUs }, { pipeline, ends }, problem.planner)).toBeDefined();
+    expect(plannedColumn({ ...table, budgetUs }, { pipeline, before }, problem.planner)).toBeDefined();
     const tight = budgetUs.map((us) => us * (1 - 1e-6));
-    expect(plannedColumn({ ...table, budgetUs: tight }, { pipeline, ends }, problem.planner)).toBeUndefined();
+    expect(
+      plannedColumn({ ...table, budgetUs: tight }, { pipeline, before }, problem.planner),
+    ).toBeUndefined();
   });
 
-  test('blockEnds() is the index after the last layer of each block', () => {
-    const { profile } = problem.models[0]!;
-    const blocks = [['a'], ['b', 'd'], ['c'], []].map((nodes) => ({ cutBytes: 0, nodes }));
-    const layers = ['a', 'b', 'c', 'd'].map((name) => ({ name, op: 'Conv', cutBytes: 0 }));
-    expect([...blockEnds({ ...profile, blocks, layers })]).toEqual([1, 4, 3, 0]);
+  test('gives nothing where a partition has no units', () => {
+    const column = Array.from({ length: set.count }, (_, c) => set.column(c)).find(
+      ({ parts }) => parts.length === 2,
+    )!;
+    const pipeline = plannedFrom(column);
+    const allInFirst = before.map((_, k) => (k === 0 ? 0 : before.length - 1));
+    const budgetUs = table.budgetUs.map(() => Infinity);
+    expect(
+      plannedColumn({ ...table, budgetUs }, { pipeline, before: allInFirst }, problem.planner),
+    ).toBeUndefined();
   });
 });

@@ -114,6 +114,37 @@ describe('resolvePooled()', () => {
       /\/1\/2\/1 is 1000000000000000000 µs; latencies up to 500000000000000000 µs/,
     ],
     [
+      'a whole model that takes no time',
+      (p) => Object.assign(p.profile.devices.A as object, { wholeLatencyUs: { 1: { 2: 0 } } }),
+      /wholeLatencyUs\/1\/2 is 0, not a latency/,
+    ],
+    [
+      'pairs that are not those of the blocks',
+      (p) => Object.assign(p.profile.devices.A as object, { pairLatencyUs: { 1: { 2: [null, 5] } } }),
+      /pairLatencyUs\/1\/2 has 2 pairs; the model's 2 blocks make 1/,
+    ],
+    [
+      'a pair at a negative latency',
+      (p) => Object.assign(p.profile.devices.A as object, { pairLatencyUs: { 1: { 2: [-1] } } }),
+      /pairLatencyUs\/1\/2\/0 is -1/,
+    ],
+    [
+      'a timed span that the model lacks',
+      (p) =>
+        Object.assign(p.profile.devices.A as object, {
+          spanLatencyUs: { 1: { 2: [{ layers: [1, 3], us: 5 }] } },
+        }),
+      /spanLatencyUs\/1\/2\/0\/layers is of layers 1 to 3; the model has 0/,
+    ],
+    [
+      'a timed span that took no time',
+      (p) =>
+        Object.assign(p.profile.devices.A as object, {
+          spanLatencyUs: { 1: { 2: [{ layers: [0, 1], us: 0 }] } },
+        }),
+      /spanLatencyUs\/1\/2\/0\/us is 0, not a latency/,
+    ],
+    [
       'a negative latency',
       (p) => p.profile.devices.A?.blockLatencyUs['2']?.['1']?.splice(0, 1, -5),
       /\/2\/1\/0 is -5/,
@@ -194,6 +225,19 @@ describe('resolvePooled()', () => {
           Object.assign(device, { layerLatencyUs: { '1': { '1': [1, 2, 3, 4, 5] } } });
       },
       /^m\.json#\/layers\/1 is in no block\nm\.json#\/layers\/2 is in no block\nm\.json#\/layers\/3 is in no block$/,
+    ],
+    [
+      'layers in another order than the blocks name them',
+      (p) => {
+        Object.assign(p.spec, { planner: { granularity: 'layer' } });
+        Object.assign(p.profile.blocks[0] as object, { nodes: ['a', 'c'] });
+        Object.assign(p.profile.blocks[1] as object, { nodes: ['b'] });
+        const layers = ['a', 'b', 'c'].map((name) => ({ name, op: 'Conv', cutBytes: 1 }));
+        Object.assign(p.profile, { layers });
+        for (const device of Object.values(p.profile.devices))
+          Object.assign(device, { layerLatencyUs: { '1': { '1': [1, 2, 3] } } });
+      },
+      /^m\.json#\/blocks name "c" where layer 1 is "b"$/,
     ],
     [
       'layers that were not measured one by one, or not all',

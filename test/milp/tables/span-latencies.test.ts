@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { DeviceProfile, PlannedPartition, Profile } from '../../../src/artifacts/index.js';
+import {
+  type DeviceProfile,
+  layersBeforeBlocks,
+  type PlannedPartition,
+  type Profile,
+} from '../../../src/artifacts/index.js';
 import { unitsOf } from '../../../src/milp/check/check-units.js';
 import { blockRows } from '../../../src/milp/tables/block-rows.js';
 import { layerRows } from '../../../src/milp/tables/layer-rows.js';
@@ -86,16 +91,60 @@ describe('spanUs()', () => {
   test('is what the checker works out, for blocks and for layers', () => {
     for (let seed = 1; seed <= cases(30, 300); seed++) {
       const profile = withLayers(randomProfile(stream(seed), 'm', SHAPE));
+      // Layers were measured at batch 1 only, and a block may have none.
+      profile.blocks.splice(seed % 6, 0, { cutBytes: 1, nodes: [] });
+      for (const byBatch of Object.values(profile.devices.C0?.blockLatencyUs ?? {}))
+        for (const row of Object.values(byBatch)) row.splice(seed % 6, 0, 3);
+      for (const byBatch of Object.values(profile.devices.C0?.pairLatencyUs ?? {}))
+        for (const row of Object.values(byBatch)) row.splice(seed % 5, 0, 7);
       for (const [unit, rows] of [
         ['block', blockRows(profile)],
         ['layer', layerRows(profile)],
       ] as const)
-        eachSpan(rows.units, (first, end) => {
-          const partition = { [`${unit}s`]: [first, end], device: 'C0', virtual: 1 };
-          const units = unitsOf(partition as unknown as PlannedPartition, profile, unit);
-          expect(spanUs(at(rows), first, end) / (units.latencyUs(1) as number)).toBeCloseTo(1, 9);
-        });
+        for (const batch of [1, 2])
+          eachSpan(rows.units, (first, end) => {
+            const partition = { [`${unit}s`]: [first, end], device: 'C0', virtual: 1 };
+            const units = unitsOf(partition as unknown as PlannedPartition, profile, unit);
+            const ratio = spanUs(at(rows, 1, batch), first, end) / (units.latencyUs(batch) as number);
+            expect(ratio).toBeCloseTo(1, 9);
+          });
     }
+  });
+
+  test('of layers is what their blocks took, where the layers were not measured and where they were', () => {
+    for (let seed = 1; seed <= cases(30, 300); seed++) {
+      const profile = withLayers(randomProfile(stream(seed), 'm', SHAPE));
+      const before = layersBeforeBlocks(profile.blocks);
+      const { blockLatencyUs, pairLatencyUs } = profile.devices.C0 as DeviceProfile;
+      for (const batch of [1, 2]) {
+        const latencies = at(layerRows(profile), 1, batch);
+        const ofBlocks = (first: number, end: number) =>
+          spanUs(latencies, before[first] as number, before[end] as number);
+        const timed = at(blockRows(profile), 1, batch).timedUs;
+        blockLatencyUs['1']?.[batch]?.forEach((us, k) => {
+          expect(ofBlocks(k, k + 1)).toBe(timed[k]?.[k + 1] || us);
+        });
+        pairLatencyUs?.['1']?.[batch]?.forEach((us, k) => {
+          expect(ofBlocks(k, k + 2)).toBe(timed[k]?.[k + 2] ?? us);
+        });
+      }
+    }
+  });
+
+  test('of layers that share a block with pairs adds up to what blocks take', () => {
+    const layers = ['a', 'b', 'c', 'd'].map((name) => ({ name, op: 'Conv', cutBytes: 1 }));
+    const device = {
+      blockLatencyUs: { 1: { 4: [20, 30, 40] } },
+      pairLatencyUs: { 1: { 4: [44, 60] } },
+      layerLatencyUs: { 1: { 1: [1, 1, 2, 1] } },
+    };
+    const blocks = [['a'], ['b', 'c'], ['d']].map((nodes) => ({ nodes, cutBytes: 1 }));
+    const profile = { blocks, layers, devices: { C0: device } } as unknown as Profile;
+    // The cuts add 6 and 10, and one inside a block 8. Joined, the layers take 20, 24 / 3, 48 / 3 and 30.
+    const latencies = at(layerRows(profile), 1, 4);
+    expect(spanUs(latencies, 0, 4)).toBeCloseTo(20 + 24 + 30, 12);
+    expect(spanUs(latencies, 2, 4)).toBeCloseTo(8 + 16 + 30, 12);
+    expect(spanUs(latencies, 1, 2)).toBeCloseTo(6 + 8, 12);
   });
 
   test('of layers adds what the cut before them adds between blocks, and the mean of these inside a block', () => {
@@ -109,7 +158,9 @@ describe('spanUs()', () => {
     const profile = { blocks, layers, devices: { C0: device } } as unknown as Profile;
     const latencies = at(layerRows(profile));
     // The cut before b adds 20 + 30 − 44 = 6, the one before d 10, and so one inside a block 8.
-    expect([0, 1, 2, 3].map((i) => spanUs(latencies, i, 4))).toEqual([65, 66, 58, 40]);
+    expect([0, 2].map((i) => spanUs(latencies, i, 4))).toEqual([65, 58]);
+    expect([1, 2].map((i) => spanUs(latencies, i, 3))).toEqual([30, 28]);
+    expect(spanUs(latencies, 1, 2)).toBe(16);
     const slower = { ...device, pairLatencyUs: { 1: { 1: [60, 60] } } };
     const negative = at(layerRows({ ...profile, devices: { C0: slower } } as unknown as Profile));
     expect([1, 2, 3].map((i) => spanUs(negative, i, 4))).toEqual([60, 50, 40]);
