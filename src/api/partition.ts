@@ -2,6 +2,7 @@ import {
   type Boundary,
   checkReadable,
   checkWritable,
+  type DeviceProfile,
   type DimValues,
   everyInput,
   externalInputs,
@@ -46,7 +47,7 @@ export interface PartitionModelOptions {
   readonly boundary: Boundary;
   /** The folder that the blocks' ONNX files are written to. */
   readonly extract?: string | undefined;
-  /** The file for a profile with these blocks, whose latencies are sums over layers. */
+  /** The file for a profile with these blocks, whose latencies are sums of layers and of what cuts add. */
   readonly output?: string | undefined;
   readonly signal?: AbortSignal;
   readonly onProgress?: (step: ProgressStep) => void;
@@ -54,7 +55,7 @@ export interface PartitionModelOptions {
 
 /** PartitionedModel is the result of `partitionModelFile`. */
 export interface PartitionedModel {
-  /** The model with its new blocks, as it is written where an output is named. Latencies are sums of layers. */
+  /** The model with its new blocks, as it is written where an output is named. Its latencies are sums of layers and of what cuts add. */
   readonly profile: Profile;
   readonly notes: readonly string[];
   /**
@@ -239,14 +240,14 @@ function smallestBatch(devices: Profile['devices']): Record<string, number[]> {
 }
 
 const SUMMED =
-  'block latencies are sums of layer latencies, not measured: plan profile --blocks <this file> measures them';
+  'block latencies are sums of layer latencies and of what cuts add, not measured: plan profile --blocks <this file> measures them';
 
 async function withBlocks(base: Profile, prepared: PreparedModel, ends: readonly number[]): Promise<Profile> {
   const { blocksAt } = await import('../profiler/index.js');
   const layers: ProfiledLayer[] = [...prepared.layers];
   const devices = Object.entries(base.devices).map(([name, device]) => {
     const { blockLatencyP95Us: _p95, pairLatencyUs: _pairs, loadMs: _load, ...kept } = device;
-    return [name, { ...kept, blockLatencyUs: sums(device.layerLatencyUs ?? {}, ends) }] as const;
+    return [name, { ...kept, blockLatencyUs: sums(device, ends) }] as const;
   });
   return {
     ...base,
@@ -258,21 +259,36 @@ async function withBlocks(base: Profile, prepared: PreparedModel, ends: readonly
   };
 }
 
-function sums(layerUs: LatencyTable, ends: readonly number[]): LatencyTable {
-  const overBatches = (byBatch: Record<string, (number | null)[]>): Record<string, (number | null)[]> =>
-    Object.fromEntries(
-      Object.entries(byBatch).map(([batch, us]) => [
-        batch,
-        ends.map((end, k) => sum(us.slice(ends[k - 1] ?? 0, end))),
-      ]),
-    );
+/** Blocks take the sums of their layers, and all but the first what a cut adds. */
+function sums(device: DeviceProfile, ends: readonly number[]): LatencyTable {
   return Object.fromEntries(
-    Object.entries(layerUs).map(([virtual, byBatch]) => [virtual, overBatches(byBatch)]),
+    Object.entries(device.layerLatencyUs ?? {}).map(([virtual, byBatch]) => [
+      virtual,
+      Object.fromEntries(
+        Object.entries(byBatch).map(([batch, us]) => {
+          const cutUs = meanCutUs(device, virtual, batch);
+          return [batch, ends.map((end, k) => sum(us.slice(ends[k - 1] ?? 0, end), k === 0 ? 0 : cutUs))];
+        }),
+      ),
+    ]),
   );
 }
 
-function sum(values: readonly (number | null)[]): number | null {
-  let total = 0;
+/** What the profiled blocks take more than the whole model, per cut; 0 if that was not measured, or they take less. */
+function meanCutUs(
+  { blockLatencyUs, wholeLatencyUs }: DeviceProfile,
+  virtual: string,
+  batch: string,
+): number {
+  const blocks = blockLatencyUs[virtual]?.[batch] ?? [];
+  const all = sum(blocks);
+  const whole = wholeLatencyUs?.[virtual]?.[batch];
+  if (all === null || whole === undefined || blocks.length < 2) return 0;
+  return Math.max(0, (all - whole) / (blocks.length - 1));
+}
+
+function sum(values: readonly (number | null)[], more = 0): number | null {
+  let total = more;
   for (const value of values) {
     if (value === null) return null;
     total += value;

@@ -15,6 +15,7 @@ import {
   solveSpec,
   validateFiles,
 } from '../../src/api/index.js';
+import type { DeviceProfile, Profile } from '../../src/artifacts/index.js';
 import { sha256Of, type TensorSpec } from '../../src/artifacts/index.js';
 
 const IMAGE = 32;
@@ -73,6 +74,10 @@ async function contents(path: string): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(read));
 }
 
+function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
 describe('the chain from ONNX file to served requests', () => {
   it('profiles, solves, deploys the same bytes twice, and all its files validate', async () => {
     const { profile } = await profileModelFile(at('model.onnx'), {
@@ -94,6 +99,35 @@ describe('the chain from ONNX file to served requests', () => {
     expect(results.find((result) => result.ok && result.path.endsWith('plan.json'))).toMatchObject({
       what: expect.stringContaining('recomputed'),
     });
+  });
+
+  it('groups the profiled layers into other blocks, which take their layers and what cuts added', async () => {
+    const given = JSON.parse(await readFile(at('model.profile.json'), 'utf8')) as Profile;
+    const cellOf = ({ layerLatencyUs, blockLatencyUs }: DeviceProfile) =>
+      [layerLatencyUs, blockLatencyUs].map((table) => table?.['1']?.['1'] as number[]);
+    for (const device of Object.values(given.devices)) {
+      const [, blocks = []] = cellOf(device);
+      device.wholeLatencyUs = { 1: { 1: total(blocks) - 50 * (blocks.length - 1) } };
+    }
+    await writeFile(at('joined.profile.json'), JSON.stringify(given));
+    const cut = {
+      devices: [],
+      method: 'greedy',
+      boundary: 'exact',
+      profile: at('joined.profile.json'),
+    } as const;
+    const { profile } = await partitionModelFile(at('model.onnx'), { ...cut, blocks: 3 });
+    const ends = profile.blocks.map(({ nodes }) => nodes?.length ?? 0);
+    for (const [name, device] of Object.entries(profile.devices)) {
+      const [layers = []] = cellOf(given.devices[name] as DeviceProfile);
+      const [, blocks = []] = cellOf(device);
+      const first = total(layers.slice(0, ends[0]));
+      const second = total(layers.slice(ends[0], (ends[0] ?? 0) + (ends[1] ?? 0)));
+      expect(blocks).toHaveLength(3);
+      expect(blocks[0]).toBeCloseTo(first, 2);
+      expect(blocks[1]).toBeCloseTo(second + 50, 2);
+      expect(total(blocks)).toBeCloseTo(total(layers) + 100, 2);
+    }
   });
 
   it.each([
