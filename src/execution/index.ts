@@ -52,7 +52,7 @@ export type {
   TensorInfo,
   Tensors,
 } from './protocol.js';
-export type { Optimization } from './session-options.js';
+export { AS_SERVED, type Optimization } from './session-options.js';
 export { splitBatch, stackBatch } from './stacking.js';
 export { emptyTensor, filledTensor, randomTensor, type ValueRange } from './tensor.js';
 export { elementCount, isStrings, type TensorData, tensorBytes } from './tensor-data.js';
