@@ -7,7 +7,7 @@
  * and keeps `--parallel` requests under way. For each request it prints the CPU time of the server's process and the
  * share of it that is garbage collection, and the CPU time of the executor.
  */
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -61,11 +61,14 @@ async function bench(): Promise<void> {
   const rows: Figures[] = [];
   try {
     const server = await startServer(await bundleIn(folder, number('pixels')), { port: 0 });
-    const order = { url: server.url, pixels: number('pixels'), parallel: number('parallel') };
-    await measured(server, { ...order, requests: 40 });
-    for (let i = 0; i < number('repeats'); i++)
-      rows.push(await measured(server, { ...order, requests: number('requests') }));
-    await server.close();
+    try {
+      const order = { url: server.url, pixels: number('pixels'), parallel: number('parallel') };
+      await measured(server, { ...order, requests: 40 });
+      for (let i = 0; i < number('repeats'); i++)
+        rows.push(await measured(server, { ...order, requests: number('requests') }));
+    } finally {
+      await server.close();
+    }
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -132,24 +135,37 @@ async function measured(server: RunningServer, order: Order): Promise<Figures> {
     for (const { duration } of list.getEntries()) collections.push(1000 * duration);
   });
   observer.observe({ entryTypes: ['gc'] });
-  const executorBefore = executorCpuUs(server);
-  const before = process.cpuUsage();
-  const startedAt = performance.now();
-  child.send(order);
-  const [failed] = (await once(child, 'message')) as [number];
-  const elapsedUs = 1000 * (performance.now() - startedAt);
-  const cpu = process.cpuUsage(before);
-  const executor = executorCpuUs(server) - executorBefore;
-  await new Promise((done) => setTimeout(done, 50));
-  observer.disconnect();
-  if (failed > 0) throw new Error(`${failed} of ${order.requests} requests were not answered`);
-  return {
-    serverCpuUs: (cpu.user + cpu.system) / order.requests,
-    gcUs: collections.reduce((sum, us) => sum + us, 0) / order.requests,
-    collections: collections.length,
-    executorCpuUs: executor / order.requests,
-    elapsedUs: elapsedUs / order.requests,
-  };
+  try {
+    const executorBefore = executorCpuUs(server);
+    const before = process.cpuUsage();
+    const startedAt = performance.now();
+    child.send(order);
+    const failed = await failedRequests(child);
+    const elapsedUs = 1000 * (performance.now() - startedAt);
+    const cpu = process.cpuUsage(before);
+    const executor = executorCpuUs(server) - executorBefore;
+    if (failed > 0) throw new Error(`${failed} of ${order.requests} requests were not answered`);
+    await new Promise((done) => setTimeout(done, 50));
+    return {
+      serverCpuUs: (cpu.user + cpu.system) / order.requests,
+      gcUs: collections.reduce((sum, us) => sum + us, 0) / order.requests,
+      collections: collections.length,
+      executorCpuUs: executor / order.requests,
+      elapsedUs: elapsedUs / order.requests,
+    };
+  } finally {
+    observer.disconnect();
+    child.kill();
+  }
+}
+
+/** failedRequests waits until the client tells how many of its requests failed. */
+async function failedRequests(child: ChildProcess): Promise<number> {
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('the client ended without a figure');
+  });
+  const [failed] = (await Promise.race([once(child, 'message'), ended])) as [number];
+  return failed;
 }
 
 /** executorCpuUs gives the CPU time of all executors so far, from Linux's /proc; 0 elsewhere. */

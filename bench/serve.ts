@@ -11,7 +11,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadArtifact } from '../src/artifacts/index.js';
+import { BUNDLE_MANIFEST, loadArtifact } from '../src/artifacts/index.js';
 import { driveLoad, type LoadReport } from '../src/loadgen/index.js';
 import { type RunningServer, startServer } from '../src/runtime/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
@@ -59,7 +59,7 @@ async function bench(): Promise<void> {
     process.exitCode = 2;
     return;
   }
-  const { value: manifest } = await loadArtifact(join(folder, 'manifest.json'), ['bundle']);
+  const { value: manifest } = await loadArtifact(join(folder, BUNDLE_MANIFEST), ['bundle']);
   const { value: plan } = await loadArtifact(join(folder, manifest.plan.path), ['pooled-plan']);
   const model = plan.models.find(({ name }) => name === values.model) ?? plan.models[0]!;
   const server = await startServer(folder, { port: 0 });
@@ -80,7 +80,7 @@ async function bench(): Promise<void> {
   saveResult(values.json, {
     bench: 'serve',
     options: { model: model.name, seconds: values.seconds, load: values.load, seed: values.seed },
-    inputs: inputsAt(join(folder, 'manifest.json'), 'the bundle'),
+    inputs: inputsAt(join(folder, BUNDLE_MANIFEST), 'the bundle'),
     measures: measuresOf(rows, ({ load }) => `load ${load}`, {
       attainment: ({ report }) => report.attainment,
       'goodput requests/s': ({ report }) => report.goodputRps,

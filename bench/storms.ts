@@ -14,6 +14,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { BUNDLE_MANIFEST } from '../src/artifacts/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import { writeMaterial } from './fuzz/material.js';
 import { inputsAt, saveResult } from './results/result.js';
@@ -68,7 +69,7 @@ async function bench(): Promise<void> {
   for (const fault of faults) out.write(`DOES NOT HOLD: ${fault}\n`);
   if (faults.length > 0) process.exitCode = 1;
   const { json, ...options } = values;
-  const inputs = folder === undefined ? {} : inputsAt(`${folder}/manifest.json`, 'the bundle');
+  const inputs = folder === undefined ? {} : inputsAt(join(folder, BUNDLE_MANIFEST), 'the bundle');
   saveResult(json, { bench: `storms ${which}`, options, inputs, measures, rows });
 }
 

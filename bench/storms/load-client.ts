@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadArtifact, type PooledPlan } from '../../src/artifacts/index.js';
+import { BUNDLE_MANIFEST, loadArtifact, type PooledPlan } from '../../src/artifacts/index.js';
 import { driveLoad, type LoadReport } from '../../src/loadgen/index.js';
 
 /** Target is the bundle and the model of a storm. */
@@ -59,7 +59,7 @@ export async function driven(url: string, { model, load, ...drive }: Drive): Pro
 
 /** plannedModel gives the model that is served, by name or the first, with its planned rate. */
 export async function plannedModel({ folder, model }: Target): Promise<PooledPlan['models'][number]> {
-  const { value: manifest } = await loadArtifact(join(folder, 'manifest.json'), ['bundle']);
+  const { value: manifest } = await loadArtifact(join(folder, BUNDLE_MANIFEST), ['bundle']);
   const { value: plan } = await loadArtifact(join(folder, manifest.plan.path), ['pooled-plan']);
   const found = model === undefined ? plan.models[0] : plan.models.find(({ name }) => name === model);
   if (found === undefined) throw new Error(`the bundle has no model ${model}`);

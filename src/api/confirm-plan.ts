@@ -12,27 +12,37 @@ import { loadProblem } from './solve/index.js';
 
 const CHANGED_ADVICE = 'Put the files back where they were when it was solved, or solve again.';
 
+const CONTRADICTION_ADVICE = 'Solve it again, or mend the edit.';
+
 /**
- * confirmPlan recomputes a plan's figures and placement from the spec and the profiles that it names. These must be the
- * files it was made from, by their digests. It searches no plan anew.
+ * confirmPlan checks that a plan does not contradict itself, and recomputes its figures and placement from the spec and
+ * the profiles that it names. These must be the files it was made from, by their digests. It searches no plan anew.
  * @param path the plan's file, from which its inputs are found
  * @param named how errors name the plan
  * @returns `unnamed` where the plan names no spec, so that nothing can be recomputed
- * @throws InputError where an input has changed or is missing, or a figure or a placement of the plan is not right
+ * @throws InputError where the plan contradicts itself, an input has changed or is missing, or a figure or a placement
+ *   of the plan is not right
  */
 export async function confirmPlan(
   plan: PooledPlan,
   path: string,
   named = path,
 ): Promise<'recomputed' | 'unnamed'> {
+  const { checkPlacement, figureFaults } = await import('../serving/index.js');
+  checkPlacement(plan);
+  const contradictions = figureFaults(plan);
   const spec = plan.inputs?.find(({ role }) => role === 'spec');
-  if (spec === undefined) return 'unnamed';
+  if (spec === undefined) {
+    if (contradictions.length > 0) throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);
+    return 'unnamed';
+  }
   const changed = await changedInputs(plan.inputs ?? [], path);
   if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
   const { problem } = await loadProblem(pathFrom(path, spec.path));
   const { baselineProblem, checkPlan } = await import('../milp/index.js');
   const answered = plan.baseline === undefined ? problem : baselineProblem(problem, plan.baseline);
-  const faults = checkPlan(plan, answered);
+  const recomputed = checkPlan(plan, answered);
+  const faults = recomputed.length > 0 ? recomputed : contradictions;
   if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
   return 'recomputed';
 }

@@ -111,8 +111,6 @@ async function describeOnnx(path: string): Promise<string> {
 async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promise<string> {
   const which = plan.baseline === undefined ? 'pooled plan' : `plan of the baseline ${plan.baseline}`;
   const head = `${which} of ${plan.models.map(({ name }) => name).join(', ')}`;
-  const { checkPlacement } = await import('../serving/index.js');
-  checkPlacement(plan);
   const confirmed =
     (await confirmPlan(plan, path)) === 'recomputed'
       ? 'recomputed from its spec and profiles'

@@ -19,6 +19,7 @@ import {
 } from '../artifacts/index.js';
 import { type Extracted, extractPartition, type OnnxModel } from '../onnx/index.js';
 import { copyPieces } from '../profiler/index.js';
+import { checkDeviceCount } from '../serving/index.js';
 import { othersThanBundle } from './bundle-folder.js';
 import { crossingTypes, nodeRange, profiledCuts, tensorSpecs } from './tensors.js';
 
@@ -55,9 +56,9 @@ export interface WrittenBundle {
  * writeLocalBundle writes the bundle that `plan serve` runs: `manifest.json`, `plan.json`, and one ONNX file per
  * distinct partition under `models/`. The same inputs give the same bytes. The folder appears whole or not at all. It
  * may replace another bundle, and no other folder.
- * @throws InputError where plan, profile and model do not fit together, a model takes no single row, or the folder
- *   holds other files; MissingError where the profiles do not say which provider runs a class; the signal's reason on
- *   abort, with the folder as it was
+ * @throws InputError where plan, profile and model do not fit together, a model takes no single row, the plan has more
+ *   than a million virtual GPUs, or the folder holds other files; MissingError where the profiles do not say which
+ *   provider runs a class; the signal's reason on abort, with the folder as it was
  */
 export async function writeLocalBundle(target: string, bundle: LocalBundle): Promise<WrittenBundle> {
   let written: WrittenBundle | undefined;
@@ -69,6 +70,7 @@ export async function writeLocalBundle(target: string, bundle: LocalBundle): Pro
 
 async function fill(folder: string, bundle: LocalBundle): Promise<WrittenBundle> {
   refuseFixedBatches(bundle);
+  checkDeviceCount(bundle.plan);
   const devices = bundledDevices(bundle);
   const partitions: BundledPartition[] = [];
   const sizes: number[] = [];

@@ -5,18 +5,21 @@
  */
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { BufferPool, encodeMessage, MessageReader, type RawMessage } from './frames.js';
+import { encodeMessage, MessageReader, type RawMessage } from './frames.js';
 import { freeMemory } from './free-memory.js';
+import { MemoryPool } from './memory-pool.js';
 import type { Call } from './protocol.js';
 import type { ThreadReply } from './session-thread.js';
 
 const READ_BYTES = 1 << 20;
 const SOCKET_FD = 3;
+/** The payloads whose memory is kept for later ones. */
+const PIECES_KEPT = 4;
 
 // The parent decides what Ctrl-C means.
 process.on('SIGINT', () => {});
 
-const pool = new BufferPool();
+const pool = new MemoryPool({ pieces: PIECES_KEPT });
 const thread = new Worker(new URL('./session-thread.js', import.meta.url), { stdout: false, stderr: false });
 const reader = new MessageReader<Call>(hand, (bytes) => pool.take(bytes));
 // All chunks are read into one buffer, rather than into a new one for every 64 KB.
@@ -41,12 +44,13 @@ function hand(message: RawMessage<Call>): void {
 }
 
 thread.on('message', ({ reply, tensors, used }: ThreadReply) => {
-  if (used.byteLength > 0) pool.give(used);
+  pool.give(used);
   const chunks = encodeMessage(reply, tensors);
+  const last = chunks.length - 1;
   socket.cork();
-  for (const chunk of chunks) socket.write(chunk);
+  for (let i = 0; i < last; i++) socket.write(chunks[i]!);
   // Outputs may be large, and nobody else has them.
-  socket.write('', () => chunks.forEach(freeMemory));
+  socket.write(chunks[last]!, () => chunks.forEach(freeMemory));
   socket.uncork();
 });
 thread.on('error', (error) => {

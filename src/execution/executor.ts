@@ -3,30 +3,23 @@ import { fault, MissingError, withTemporaryFolder } from '../artifacts/index.js'
 import { type Child, type Exit, startChild } from './child-process.js';
 import { type Device, deviceText, virtualThreads } from './device.js';
 import { ExecutionError, OutOfMemoryError } from './errors.js';
-import {
-  encodeMessage,
-  MessageReader,
-  type RawMessage,
-  splitTensors,
-  tensorsOf,
-  uncleared,
-} from './frames.js';
+import { encodeMessage, MessageReader, type RawMessage, splitTensors, tensorsOf } from './frames.js';
 import { freeMemory } from './free-memory.js';
 import { type Failure, failureOfEnd, failureOfRefusal } from './lost.js';
 import type { MemoryGuard } from './memory-guard.js';
+import { uncleared } from './memory-pool.js';
 import { whatIsMissing } from './missing.js';
 import type {
   Answers,
   LoadedModel,
   MeasureStop,
   NodeTiming,
-  Optimization,
   Reply,
   Request,
   RunTimes,
   Tensors,
 } from './protocol.js';
-import type { SessionChoice } from './session-options.js';
+import { AS_SERVED, type Optimization, type SessionChoice } from './session-options.js';
 import { checkArrays } from './tensor.js';
 
 /** RunResult holds a run's outputs by name, and the device's time with the hold-back of an emulated device. */
@@ -211,12 +204,8 @@ class ChildExecutor implements Executor {
     }
   }
 
-  async load(
-    modelPath: string,
-    { optimization = 'all', memoryPattern = true, prepacking = true }: Partial<SessionChoice> = {},
-  ): Promise<LoadedModel> {
-    const path = resolve(modelPath);
-    const request = { op: 'load', path, optimization, memoryPattern, prepacking } as const;
+  async load(modelPath: string, options: Partial<SessionChoice> = {}): Promise<LoadedModel> {
+    const request = { op: 'load', path: resolve(modelPath), ...AS_SERVED, ...options } as const;
     return (await this.#call(`load ${modelPath}`, request)).answer;
   }
 
@@ -241,7 +230,7 @@ class ChildExecutor implements Executor {
   async nodeTimings(
     modelPath: string,
     feeds: Tensors,
-    { runs, warmupRuns = 1, optimization = 'all' }: NodeTimingOptions,
+    { runs, warmupRuns = 1, optimization = AS_SERVED.optimization }: NodeTimingOptions,
   ): Promise<NodeTimings> {
     return await withTemporaryFolder('timings', async (folder) => {
       const path = resolve(modelPath);

@@ -134,27 +134,3 @@ export class MessageReader<Head> {
     }
   }
 }
-
-/** uncleared allocates memory that is not cleared and belongs to no pool, so that it can move between threads. */
-export function uncleared(bytes: number): ArrayBuffer {
-  return Buffer.allocUnsafeSlow(bytes).buffer as ArrayBuffer;
-}
-
-const CLASS_BYTES = 64 * 1024;
-const MOST_KEPT = 4;
-
-/** BufferPool reuses payload memory. It rounds sizes up to 64 KiB, so that similar batches share, and keeps four. */
-export class BufferPool {
-  #kept: ArrayBuffer[] = [];
-
-  take(bytes: number): ArrayBuffer {
-    const size = Math.ceil(bytes / CLASS_BYTES) * CLASS_BYTES;
-    const i = this.#kept.findIndex((buffer) => buffer.byteLength === size);
-    return i === -1 ? uncleared(size) : this.#kept.splice(i, 1)[0]!;
-  }
-
-  give(buffer: ArrayBuffer): void {
-    this.#kept.push(buffer);
-    if (this.#kept.length > MOST_KEPT) this.#kept.shift();
-  }
-}

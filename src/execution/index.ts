@@ -42,16 +42,17 @@ export { allowedCores, assignCores, hostThreads } from './host.js';
 export { indexRefusal } from './index-refusal.js';
 export { memoryText } from './memory.js';
 export { MemoryGuard, type MemoryGuardOptions } from './memory-guard.js';
+export { CLASS_BYTES, MemoryPool, uncleared } from './memory-pool.js';
 export { type DeviceReport, probeDevices } from './probe.js';
 export type {
   LoadedModel,
   MeasureStop,
   NodeTiming,
-  Optimization,
   RunTimes,
   TensorInfo,
   Tensors,
 } from './protocol.js';
+export { AS_SERVED, type Optimization } from './session-options.js';
 export { splitBatch, stackBatch } from './stacking.js';
 export { emptyTensor, filledTensor, randomTensor, type ValueRange } from './tensor.js';
 export { elementCount, isStrings, type TensorData, tensorBytes } from './tensor-data.js';

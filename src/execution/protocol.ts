@@ -1,8 +1,6 @@
 import type { Device } from './device.js';
+import type { Optimization, SessionChoice } from './session-options.js';
 import type { TensorData } from './tensor-data.js';
-
-/** Optimization is a level of graph optimization of ONNX Runtime. */
-export type Optimization = 'disabled' | 'basic' | 'extended' | 'all';
 
 /**
  * MeasureStop says when a measurement ends: after `minRuns` rotations and `minMs`, or after `maxMs` in any case.
@@ -21,13 +19,7 @@ export interface MeasureStop {
 /** Request is a request of the parent to the child. Tensors travel beside it, by name. */
 export type Request =
   | { readonly op: 'open'; readonly device: Device; readonly threads: number }
-  | {
-      readonly op: 'load';
-      readonly path: string;
-      readonly optimization: Optimization;
-      readonly memoryPattern: boolean;
-      readonly prepacking: boolean;
-    }
+  | ({ readonly op: 'load'; readonly path: string } & SessionChoice)
   | { readonly op: 'run'; readonly model: number; readonly fetches?: readonly string[] }
   | { readonly op: 'measureRotation'; readonly models: readonly number[]; readonly stop: MeasureStop }
   | { readonly op: 'hold'; readonly model: number }

@@ -14,11 +14,9 @@ import type {
   TensorInfo,
   Tensors,
 } from './protocol.js';
-import { type SessionChoice, sessionOptions } from './session-options.js';
+import { AS_SERVED, type SessionChoice, sessionOptions } from './session-options.js';
 import { smallestModel } from './smallest-model.js';
 import type { TensorData } from './tensor-data.js';
-
-const AS_SERVED: SessionChoice = { optimization: 'all', memoryPattern: true, prepacking: true };
 
 interface Handled {
   readonly answer: Answers[keyof Answers];

@@ -1,9 +1,11 @@
 import type { InferenceSession } from 'onnxruntime-node';
 import type { Device } from './device.js';
-import type { Optimization } from './protocol.js';
 
 /** Only errors are logged: warnings of the optimizer are many, and a person can do nothing about them. */
 const LOG_ERRORS = 3;
+
+/** Optimization is a level of graph optimization of ONNX Runtime. */
+export type Optimization = 'disabled' | 'basic' | 'extended' | 'all';
 
 /** SessionChoice says how a session is made. */
 export interface SessionChoice {
@@ -19,6 +21,9 @@ export interface SessionChoice {
    */
   readonly prepacking: boolean;
 }
+
+/** AS_SERVED makes the sessions that serve, and all others where nothing else is asked for. */
+export const AS_SERVED: SessionChoice = { optimization: 'all', memoryPattern: true, prepacking: true };
 
 /**
  * sessionOptions gives the session options of everything that is measured or served. What a GPU's provider does not

@@ -25,7 +25,8 @@ const MOST_THREADS = 16;
 
 /**
  * JobPool runs jobs side by side on worker threads that all run the same file. A thread starts with the first
- * job that finds no other one idle, and does one job after another until the caller closes the pool.
+ * job that finds no other one idle, and does one job after another until the caller closes the pool. Threads of a
+ * closed pool wait two seconds for the next pool that runs the same file.
  */
 export class JobPool<Job, Answer, Progress> {
   private readonly most: number;
@@ -95,7 +96,11 @@ export class JobPool<Job, Answer, Progress> {
     return answers;
   }
 
-  /** close ends all threads. A job that is running or waits for a thread fails. */
+  /**
+   * close gives up all threads. A job that is running or waits for a thread fails. A thread that is at a job, or whose
+   * job has failed other than by a refusal, ends; the others wait two seconds for the next pool, without the data of
+   * this one.
+   */
   async close(): Promise<void> {
     this.options.signal?.removeEventListener('abort', this.onAbort);
     await Promise.all(this.threads.map((thread) => thread.close()));

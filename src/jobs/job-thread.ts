@@ -21,10 +21,14 @@ interface FailedJob {
   readonly system: { code: string; syscall?: string; path?: string } | undefined;
 }
 
-/** ThreadMessage is a message to a job thread: the data of the pool that takes it, and then one job after another. */
+/**
+ * ThreadMessage is a message to a job thread: the data of the pool that takes it, then one job after another, and that
+ * the pool is closed.
+ */
 export type ThreadMessage<Job, Data> =
   | { readonly kind: 'begin'; readonly begin: JobThreadData<Data> }
-  | { readonly kind: 'job'; readonly job: Job };
+  | { readonly kind: 'job'; readonly job: Job }
+  | { readonly kind: 'end' };
 
 /** JobThreadData is the data with which a thread begins to work for a pool. */
 export interface JobThreadData<Data> {
@@ -37,6 +41,8 @@ export interface JobThreadData<Data> {
 export class JobThread<Job, Answer, Progress> {
   private readonly worker: Worker;
   private failed: Error | undefined;
+  /** Whether a job failed other than by a refusal, which may leave the state of the thread broken. */
+  private jobFailed = false;
   private onFailure: ((error: Error) => void) | undefined;
 
   /**
@@ -48,7 +54,7 @@ export class JobThread<Job, Answer, Progress> {
     private readonly what: string,
     begin: JobThreadData<unknown>,
   ) {
-    this.worker = takeThread(entry).on('error', this.onError).on('exit', this.onExit);
+    this.worker = takeThread(entry).on('error', this.onError).on('exit', this.failAsEnded);
     this.send({ kind: 'begin', begin });
   }
 
@@ -67,7 +73,10 @@ export class JobThread<Job, Answer, Progress> {
       const onMessage = (message: JobMessage<Answer, Progress>): void => {
         if (message.kind === 'progress') onProgress?.(message.progress);
         else if (message.kind === 'answer') end(() => resolve(message.answer));
-        else end(() => reject(errorOf(message)));
+        else {
+          this.jobFailed ||= message.kind === 'failed';
+          end(() => reject(errorOf(message)));
+        }
       };
       if (this.failed !== undefined) return reject(this.failed);
       this.worker.on('message', onMessage);
@@ -76,22 +85,26 @@ export class JobThread<Job, Answer, Progress> {
     });
   }
 
-  /** close hands the thread on to a later pool. A thread that has failed or is at a job is ended, and the job fails. */
+  /**
+   * close hands the thread on to a later pool. A thread that has failed, has a failed job behind it or is at a job is
+   * ended, and the job fails. Every later job fails too.
+   */
   async close(): Promise<void> {
-    if (this.failed !== undefined || this.onFailure !== undefined) {
+    if (this.failed !== undefined || this.jobFailed || this.onFailure !== undefined) {
       await this.worker.terminate();
       return;
     }
-    this.worker.off('error', this.onError).off('exit', this.onExit);
+    this.worker.off('error', this.onError).off('exit', this.failAsEnded);
+    this.send({ kind: 'end' });
     keepThread(this.entry, this.worker);
-    this.onExit();
+    this.failAsEnded();
   }
 
   private send(message: ThreadMessage<Job, unknown>): void {
     this.worker.postMessage(message);
   }
 
-  private readonly onExit = (): void =>
+  private readonly failAsEnded = (): void =>
     this.fail(new Error(`the ${this.what} thread ended without an answer`));
 
   private readonly onError = (error: unknown): void => this.fail(error as Error);

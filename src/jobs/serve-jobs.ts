@@ -12,14 +12,14 @@ export interface JobContext<Data, Progress> {
 
 /**
  * serveJobs is the inner end of a JobThread. It takes one job after another, answers each, and passes on the
- * errors they throw. A thread may work for several pools in turn: each begins with its own `data`.
+ * errors they throw. A thread may work for several pools in turn: each begins with its own `data`, and its end drops it.
  * @param answer does one job, in the thread
  */
 export function serveJobs<Job, Answer, Progress, Data = undefined>(
   answer: (job: Job, context: JobContext<Data, Progress>) => Answer | Promise<Answer>,
 ): void {
   const tell = (message: JobMessage<Answer, Progress>): void => parentPort?.postMessage(message);
-  let context: JobContext<Data, Progress>;
+  let context: JobContext<Data, Progress> | undefined;
   parentPort?.on('message', async (message: ThreadMessage<Job, Data>) => {
     if (message.kind === 'begin') {
       const { interrupt, data } = message.begin;
@@ -30,7 +30,12 @@ export function serveJobs<Job, Answer, Progress, Data = undefined>(
       };
       return;
     }
+    if (message.kind === 'end') {
+      context = undefined;
+      return;
+    }
     try {
+      if (context === undefined) throw new Error('a job came to a thread that works for no pool');
       tell({ kind: 'answer', answer: await answer(message.job, context) });
     } catch (error) {
       tell(messageOf(error));

@@ -2,6 +2,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { checkFolder, makeFolderWhole } from '../artifacts/index.js';
 import {
+  AS_SERVED,
   type Device,
   type Executor,
   MemoryGuard,
@@ -110,7 +111,7 @@ async function writeChain(
           chained: await runChain(executor, blocks, { ...given, optimization }),
         });
         const off = await at('disabled');
-        const served = asServed ? await at('all') : { whole: off.whole, chained: off.whole };
+        const served = asServed ? await at(AS_SERVED.optimization) : { whole: off.whole, chained: off.whole };
         const most = (one: Tensors, other: Tensors) =>
           Math.max(0, ...wanted.map((name) => difference(one[name], other[name])));
         return {

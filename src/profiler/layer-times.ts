@@ -1,4 +1,10 @@
-import type { Executor, NodeTimingOptions, NodeTimings, Tensors } from '../execution/index.js';
+import {
+  AS_SERVED,
+  type Executor,
+  type NodeTimingOptions,
+  type NodeTimings,
+  type Tensors,
+} from '../execution/index.js';
 import { type OnnxModel, readModel } from '../onnx/index.js';
 import { type OptimizedNode, originalsOf } from './attribution.js';
 
@@ -44,7 +50,8 @@ export async function sessionLayerTimes(
     executor.nodeTimings(path, feeds, { ...options, warmupRuns: 1 });
   const plain = await times({ runs: Math.min(PLAIN_RUNS, most), optimization: 'disabled' });
   const affordable = Math.max(PLAIN_RUNS, Math.floor(LONGEST_US / Math.max(1, mean(plain.runUs))));
-  const full = await times({ runs: Math.min(runs, affordable, most), optimization: 'all' });
+  const { optimization } = AS_SERVED;
+  const full = await times({ runs: Math.min(runs, affordable, most), optimization });
   return attribute(model, plain, full);
 }
 

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { freeMemory } from '../execution/index.js';
+import { CLASS_BYTES, freeMemory, MemoryPool, uncleared } from '../execution/index.js';
 
-const CLASS_BYTES = 64 * 1024;
 /** The most memory that is kept for later bodies. */
 const MOST_KEPT_BYTES = 32 * 1024 * 1024;
 /** A client that announces a larger body gets memory as its bytes come. */
@@ -29,12 +28,12 @@ export interface BodyLimits {
 
 /**
  * Bodies reads bodies into memory that is used again. A body gets memory of its whole announced size where such memory
- * is kept from an earlier one and all bodies together hold at most half of their limit. New memory follows the bytes that have come, whatever was announced: there is at most
- * 1 MiB at first, and then at most doubles, and bytes are copied when it grows.
+ * is kept from an earlier one and all bodies together hold at most half of their limit. New memory follows the bytes
+ * that have come, whatever was announced: there is at most 1 MiB at first, and then at most doubles, and bytes are
+ * copied when it grows. It doubles as well where nothing was announced, up to the largest body.
  */
 export class Bodies {
-  private readonly kept: ArrayBuffer[] = [];
-  private keptBytes = 0;
+  private readonly pool = new MemoryPool({ bytes: MOST_KEPT_BYTES });
   private readonly held = new Map<IncomingMessage, number>();
   private heldBytes = 0;
 
@@ -59,7 +58,10 @@ export class Bodies {
     let end = offset;
     const onData = (chunk: Buffer) => {
       const needed = end + chunk.length;
-      const expected = offset + (announced ?? needed);
+      const expected =
+        announced === undefined
+          ? this.unannounced(target.length, needed, offset + this.limits.oneBytes)
+          : offset + announced;
       const bytes = needed > target.length ? this.sizeFor(target.length, needed, expected) : target.length;
       const refusal = this.refusal(needed - offset, bytes - target.length);
       if (refusal !== undefined) {
@@ -99,14 +101,10 @@ export class Bodies {
 
   /**
    * giveBack returns the memory of a body that nothing uses any more. Up to 32 MiB are kept for later bodies, in pieces
-   * of whole 64 KiB; other memory is left to the garbage collector.
+   * of whole 64 KiB; what was given back first makes room for what is given back last.
    */
   giveBack(body: Buffer): void {
-    const memory = body.buffer as ArrayBuffer;
-    if (memory.byteLength < CLASS_BYTES || memory.byteLength % CLASS_BYTES !== 0) return;
-    if (this.keptBytes + memory.byteLength > MOST_KEPT_BYTES) return;
-    this.keptBytes += memory.byteLength;
-    this.kept.push(memory);
+    this.pool.give(body.buffer as ArrayBuffer);
   }
 
   private hold(raw: IncomingMessage, bytes: number): void {
@@ -132,23 +130,24 @@ export class Bodies {
     const whole = rounded(Math.max(needed, expected));
     // Memory that bodies hold before their bytes come must leave room for others.
     const roomy = this.heldBytes + whole - now <= this.limits.allBytes / 2;
-    if (roomy && this.kept.some((memory) => memory.byteLength === whole)) return whole;
+    if (roomy && this.pool.has(whole)) return whole;
     return rounded(Math.max(needed, Math.min(expected, Math.max(FIRST_BYTES, 2 * now))));
   }
 
+  /**
+   * unannounced is the size to expect of a body that announced none: twice its memory, up to that of the largest body,
+   * as long as all bodies together may hold that. Else only what has come is expected.
+   */
+  private unannounced(now: number, needed: number, most: number): number {
+    const twice = Math.min(2 * now, most);
+    return this.heldBytes + rounded(twice) - now <= this.limits.allBytes ? twice : needed;
+  }
+
   private larger(target: Buffer, used: number, bytes: number): Buffer {
-    const larger = this.take(bytes);
+    const larger = Buffer.from(bytes % CLASS_BYTES === 0 ? this.pool.take(bytes) : uncleared(bytes));
     larger.set(target.subarray(0, used));
     this.giveBack(target);
     return larger;
-  }
-
-  private take(bytes: number): Buffer {
-    // Small buffers must not come from the pool that Node shares between them.
-    const i = this.kept.findLastIndex(({ byteLength }) => byteLength === bytes);
-    if (i < 0) return Buffer.allocUnsafeSlow(bytes);
-    this.keptBytes -= bytes;
-    return Buffer.from(this.kept.splice(i, 1)[0]!);
   }
 }
 

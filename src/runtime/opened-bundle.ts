@@ -17,8 +17,7 @@ import {
   type TensorSpec,
 } from '../artifacts/index.js';
 import { oipDatatype } from '../execution/index.js';
-import { type Topology, topologyOf } from '../serving/index.js';
-import { contradictions } from './contradictions.js';
+import { figureFaults, type Topology, topologyOf } from '../serving/index.js';
 
 /** OpenedBundle is a bundle that was checked: every file matches the manifest, and the parts fit together. */
 export interface OpenedBundle {
@@ -79,7 +78,8 @@ export async function openBundle(
     transfers: 'none',
     ...(options.sloMs === undefined ? {} : { sloMs: options.sloMs }),
   });
-  const misfits: Fault[] = contradictions(plan);
+  const contradictions = figureFaults(plan).map(({ path, message }) => fault(message, `plan: ${path}`));
+  const misfits: Fault[] = [...contradictions, ...unplannedModels(manifest, plan)];
   const models = topology.models.map((_, m) => liveModel(manifest, plan, topology, m, misfits));
   const partitions = topology.pools.map((_, pool) =>
     livePartition(folder, manifest, plan, topology, pool, misfits),
@@ -137,12 +137,22 @@ function liveModel(
   const maxRows = batched ? Math.max(1, ...pools.map((pool) => pool.batch)) : 1;
   const { throughputRps: plannedRps, weight, ...planned } = plan.models[m]!;
   if (model !== undefined)
-    faults.push(...unplanned('inputs', model, planned), ...unplanned('outputs', model, planned));
+    faults.push(...tensorFaults('inputs', model, planned), ...tensorFaults('outputs', model, planned));
   return { name, sloNs, inputs, outputs, maxRows, plannedRps, weight };
 }
 
-/** unplanned gives a fault where a model's tensors are not those of the plan, if the plan names them. */
-function unplanned(
+/** unplannedModels finds models of the manifest that the plan does not serve: a client would look for them in vain. */
+function unplannedModels({ models }: Bundle, plan: PooledPlan): Fault[] {
+  const planned = new Set(plan.models.map(({ name }) => name));
+  return models.flatMap(({ name }, m) =>
+    planned.has(name)
+      ? []
+      : [fault(`is ${JSON.stringify(name)}, which the plan does not serve`, `/models/${m}/name`)],
+  );
+}
+
+/** tensorFaults gives a fault where a model's tensors are not those of the plan, if the plan names them. */
+function tensorFaults(
   key: 'inputs' | 'outputs',
   { name, ...bundled }: BundledModel,
   planned: Partial<PlannedModel>,

@@ -14,6 +14,7 @@ export { brokenPromise } from './broken-promise.js';
 export type { ServingCore } from './core.js';
 export { Answer, Decision, Decisions, DROP_REASONS, type DropReason } from './decisions.js';
 export { type LogEntry, type Replay, recorded, replay } from './log.js';
+export { figureFaults } from './plan-figures.js';
 export { busyUntilTables, PUBLISHED_POLICY, PUBLISHED_REACTIVE_POLICY } from './published/index.js';
 export {
   type FirstSightRule,
@@ -47,6 +48,7 @@ export {
 } from './stage-local/index.js';
 export type { FeedbackCorrection, QueueOrder, ReservationCorrection } from './state/index.js';
 export {
+  checkDeviceCount,
   checkPlacement,
   type Links,
   type Pool,

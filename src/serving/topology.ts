@@ -108,7 +108,7 @@ export interface TopologyOptions {
  */
 export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Topology {
   checkPlacement(plan);
-  refuseTooMany(plan);
+  checkDeviceCount(plan);
   const pools = plan.models.flatMap((model, m) =>
     model.pipelines.flatMap((pipeline, p) => poolsOf(plan, pipeline, m, p, options)),
   );
@@ -247,7 +247,11 @@ export function checkPlacement(plan: PooledPlan): void {
   if (faults.length > 0) throw new InputError('use the plan', faults, 'Solve it again, or mend the edit.');
 }
 
-function refuseTooMany({ placement }: PooledPlan): void {
+/**
+ * checkDeviceCount checks that a plan has few enough virtual GPUs to be simulated or served.
+ * @throws InputError where it has more than a million
+ */
+export function checkDeviceCount({ placement }: PooledPlan): void {
   const devices = placement.reduce((sum, { count = 1 }) => sum + count, 0);
   if (devices <= MOST_DEVICES) return;
   const message = `has ${devices} virtual GPUs; at most ${MOST_DEVICES} can be simulated or served`;

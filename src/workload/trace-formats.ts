@@ -34,6 +34,8 @@ interface KnownFormat extends TraceFormat {
 const NS_PER_S = 1e9;
 const NS_PER_US = 1e3;
 const SECONDS_PER_MINUTE = 60;
+/** An interval may take 30 million years. Many longer ones together would have no finite number of nanoseconds. */
+const MOST_INTERVAL_S = 1e15;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 /**
  * These are no numbers, but a person may have meant them as numbers. A first line with one is a faulty row, not a
@@ -71,6 +73,8 @@ function readInterval(fields: readonly string[], sink: LineSink): void {
   const seconds = sink.number(fields, 0, 'interval_s');
   const count = sink.whole(fields, 1, 'count');
   if (seconds === 0) sink.fault('interval_s is 0; it must be above 0');
+  else if (seconds !== undefined && seconds > MOST_INTERVAL_S)
+    sink.fault(`interval_s is ${seconds}; it must be at most ${MOST_INTERVAL_S}`);
   else if (seconds !== undefined && count !== undefined) sink.interval(seconds, count);
 }
 

@@ -123,7 +123,7 @@ function gapsOf(timesNs: Float64Array): GapSummary | undefined {
 function intervalsOf(intervalS: Float64Array, counts: Float64Array): IntervalSummary {
   let [at, from, silence, silenceFrom] = [0, 0, 0, 0];
   for (let i = 0; i < counts.length; i++) {
-    at += intervalS[i] as number;
+    at += NS_PER_S * (intervalS[i] as number);
     if (counts[i] !== 0) from = at;
     else if (at - from > silence) [silence, silenceFrom] = [at - from, from];
   }
@@ -131,8 +131,8 @@ function intervalsOf(intervalS: Float64Array, counts: Float64Array): IntervalSum
     count: counts.length,
     shortestS: intervalS.reduce((least, length) => Math.min(least, length), Number.POSITIVE_INFINITY),
     longestS: longestOf(intervalS),
-    silenceS: silence,
-    silenceFromS: silenceFrom,
+    silenceS: seconds(silence),
+    silenceFromS: seconds(silenceFrom),
   };
 }
 

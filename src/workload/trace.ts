@@ -8,6 +8,10 @@ const NS_PER_S = 1e9;
 /** Rounding to nanoseconds may change the rate of a trace by this part. */
 const MOST_RATE_ERROR = 0.01;
 
+/** Ends of intervals that are no further apart than this, and this part of the time before them, are one instant. */
+const LEAST_APART_NS = 1;
+const ROUNDING = 1e-12;
+
 /** Trace is a recorded load. It says when each request came, or how many came in each interval. */
 export type Trace = ArrivalTrace | CountTrace;
 
@@ -35,7 +39,7 @@ export interface CountTrace {
  * @returns undefined where all requests came at one instant
  */
 export function meanRps(trace: Trace): number | undefined {
-  if (trace.kind === 'counts') return sum(trace.counts) / sum(trace.intervalS);
+  if (trace.kind === 'counts') return sum(trace.counts) / traceDurationS(trace);
   const gaps = trace.timesNs.length - 1;
   const spanNs = (trace.timesNs[gaps] as number) - (trace.timesNs[0] as number);
   return spanNs > 0 ? (NS_PER_S * gaps) / spanNs : undefined;
@@ -43,22 +47,23 @@ export function meanRps(trace: Trace): number | undefined {
 
 /**
  * peakRpsTogether gives the highest rate of traces that run at once, in requests per second: the highest sum of their
- * rates at any instant. That sum changes only where an interval ends. Of one trace it is the rate in the fullest
- * interval, which InferLine (section 6) rescales by.
+ * rates at any instant. That sum changes only where an interval ends, and ends that are apart by rounding alone are
+ * one. Of one trace it is the rate in the fullest interval, which InferLine (section 6) rescales by.
  */
 export function peakRpsTogether(traces: readonly CountTrace[]): number {
   const at = new Int32Array(traces.length);
-  const endS = traces.map(({ intervalS }) => intervalS[0] ?? Number.POSITIVE_INFINITY);
+  const endNs = traces.map(({ intervalS }) => NS_PER_S * (intervalS[0] ?? Number.POSITIVE_INFINITY));
   let most = 0;
   for (;;) {
-    const nextS = Math.min(...endS);
-    if (nextS === Number.POSITIVE_INFINITY) return most;
+    const nextNs = Math.min(...endNs);
+    if (nextNs === Number.POSITIVE_INFINITY) return most;
+    const sameUpToNs = nextNs + LEAST_APART_NS + ROUNDING * nextNs;
     let rps = 0;
     for (const [t, { counts, intervalS }] of traces.entries())
       rps += (counts[at[t]!] ?? 0) / (intervalS[at[t]!] ?? 1);
     most = Math.max(most, rps);
     for (const [t, { intervalS }] of traces.entries())
-      if (endS[t] === nextS) endS[t]! += intervalS[++at[t]!] ?? Number.POSITIVE_INFINITY;
+      if (endNs[t]! <= sameUpToNs) endNs[t]! += NS_PER_S * (intervalS[++at[t]!] ?? Number.POSITIVE_INFINITY);
   }
 }
 
@@ -109,9 +114,13 @@ export function requestsInTrace(trace: Trace): number {
   return trace.kind === 'counts' ? sum(trace.counts) : trace.timesNs.length;
 }
 
-/** traceDurationS gives the end of a trace in seconds: its last arrival, or the end of its last interval. */
+/**
+ * traceDurationS gives the end of a trace in seconds: its last arrival, or the end of its last interval. It adds up
+ * nanoseconds, which are whole numbers for most lengths: ten lengths of 0.1 s are then 1 s, and no bit less.
+ */
 export function traceDurationS(trace: Trace): number {
-  if (trace.kind === 'counts') return sum(trace.intervalS);
+  if (trace.kind === 'counts')
+    return trace.intervalS.reduce((ns, lengthS) => ns + NS_PER_S * lengthS, 0) / NS_PER_S;
   return (trace.timesNs.at(-1) as number) / NS_PER_S;
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { writeMaterial } from '../../bench/fuzz/material.js';
-import type { PooledPlan } from '../../src/artifacts/index.js';
+import { BUNDLE_MANIFEST, type Bundle, type PooledPlan, sha256Of } from '../../src/artifacts/index.js';
 import { plan } from '../cli/plan.js';
 
 let root: string;
@@ -31,6 +31,71 @@ it('plan deploy refuses a plan that plan validate refuses, with the same words',
   }
   await writeFile(path, text);
   expect((await deployed()).code).toBe(0);
+});
+
+/** edited writes a changed plan that names its profiles but no spec, so that its figures cannot be recomputed. */
+async function edited(change: (plan: PooledPlan) => void): Promise<void> {
+  const changed = JSON.parse(await readFile(join(folder, 'plan.json'), 'utf8')) as PooledPlan;
+  changed.inputs = (changed.inputs ?? []).filter(({ role }) => role !== 'spec');
+  change(changed);
+  await writeFile(join(folder, 'plan.json'), JSON.stringify(changed));
+}
+
+/** bundled puts the plan into the bundle as if it had been deployed. */
+async function bundled(): Promise<void> {
+  const path = join(folder, 'bundle', BUNDLE_MANIFEST);
+  const manifest = JSON.parse(await readFile(path, 'utf8')) as Bundle;
+  const bytes = await readFile(join(folder, 'plan.json'));
+  await writeFile(join(folder, 'bundle', manifest.plan.path), bytes);
+  await writeFile(path, JSON.stringify({ ...manifest, plan: { ...manifest.plan, sha256: sha256Of(bytes) } }));
+}
+
+const CONTRADICTIONS: [string, (plan: PooledPlan) => void, RegExp][] = [
+  [
+    'a latency beyond the SLO',
+    ({ models: [model] }) => Object.assign(model!, { sloMs: 0.001 }),
+    /\/models\/0\/pipelines\/0: takes [\d.]+ µs; the SLO is 0.001 ms/,
+  ],
+  [
+    'a load that its pipelines do not serve',
+    ({ models: [model] }) => Object.assign(model!, { throughputRps: 1e12 }),
+    /\/models\/0: dense has 1000000000000 requests\/s, its pipelines together/,
+  ],
+  [
+    'a rate that its devices do not reach',
+    ({ models: [model] }) => Object.assign(model!.pipelines[0]!.partitions[0]!, { throughputRps: 1e12 }),
+    /partitions\/0: has 1000000000000 requests\/s; \d+ virtual GPUs do/,
+  ],
+  [
+    'virtual GPUs that are not placed',
+    ({ models: [model] }) => Object.assign(model!.pipelines[0]!.partitions[0]!, { virtualGpus: 77 }),
+    /has 77 virtual GPUs, but \d+ are placed/,
+  ],
+];
+
+it.each(
+  CONTRADICTIONS,
+)('plan validate, plan deploy and plan serve all refuse %s, where nothing can be recomputed', async (_what, change, why) => {
+  await edited(change);
+  await bundled();
+  const served = () => plan(['serve', 'bundle', '--port', '0'], { cwd: folder });
+  for (const run of [validated, deployed, served]) {
+    const { code, stderr } = await run();
+    expect(code).toBe(2);
+    expect(stderr).toMatch(why);
+  }
+});
+
+it('plan deploy refuses more virtual GPUs than are served', async () => {
+  await edited(({ models, placement }) => {
+    const part = models[0]!.pipelines[0]!.partitions[0]!;
+    const first = placement.findIndex(({ model, pipeline, partition }) => !(model || pipeline || partition));
+    placement[first]!.count = 1_000_001;
+    part.virtualGpus = 1_000_001;
+  });
+  const { code, stderr } = await deployed();
+  expect(code).toBe(2);
+  expect(stderr).toContain('at most 1000000 can be simulated or served');
 });
 
 it('plan validate and plan deploy say why an input of a plan cannot be read', async () => {

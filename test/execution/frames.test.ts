@@ -1,8 +1,8 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { describe, expect, it } from 'vitest';
-import { BufferPool, encodeMessage, MessageReader, tensorsOf } from '../../src/execution/frames.js';
-import { DTYPES, randomTensor, type Tensors } from '../../src/execution/index.js';
+import { encodeMessage, MessageReader, tensorsOf } from '../../src/execution/frames.js';
+import { DTYPES, MemoryPool, randomTensor, type Tensors } from '../../src/execution/index.js';
 
 describe('MessageReader', () => {
   it('puts messages together from chunks of any size', () => {
@@ -12,7 +12,7 @@ describe('MessageReader', () => {
       const sent = Array.from({ length: int(1, 5) }, (_, i) => ({ head: { i }, tensors: someTensors(int) }));
       const bytes = Buffer.concat(sent.flatMap(({ head, tensors }) => encodeMessage(head, tensors)));
       const received: { head: unknown; tensors: Tensors }[] = [];
-      const pool = new BufferPool();
+      const pool = new MemoryPool({ pieces: 4 });
       const reader = new MessageReader<unknown>(
         (message) => received.push({ head: message.head, tensors: tensorsOf(message) }),
         (size) => pool.take(size),
@@ -40,14 +40,3 @@ function someTensors(int: (low: number, high: number) => number): Tensors {
     ]),
   );
 }
-
-describe('BufferPool', () => {
-  it('reuses memory that was given back, for sizes of one class', () => {
-    const pool = new BufferPool();
-    const first = pool.take(600_000);
-    expect(first.byteLength).toBeGreaterThanOrEqual(600_000);
-    pool.give(first);
-    expect(pool.take(590_001)).toBe(first);
-    expect(pool.take(590_001)).not.toBe(first);
-  });
-});

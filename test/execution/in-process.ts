@@ -3,6 +3,7 @@ import { withTemporaryFolder } from '../../src/artifacts/index.js';
 import { ExecutionError, OutOfMemoryError } from '../../src/execution/errors.js';
 import { splitTensors } from '../../src/execution/frames.js';
 import {
+  AS_SERVED,
   deviceText,
   type Executor,
   type StartExecutor,
@@ -41,8 +42,8 @@ export const startInProcess: StartExecutor = async (device, options = {}) => {
   };
   const executor: Executor = {
     ...{ name, device, pid: process.pid, cores: undefined, exited },
-    load: async (path, { optimization = 'all', memoryPattern = true, prepacking = true } = {}) =>
-      (await call({ op: 'load', path: resolve(path), optimization, memoryPattern, prepacking })).answer,
+    load: async (path, options = {}) =>
+      (await call({ op: 'load', path: resolve(path), ...AS_SERVED, ...options })).answer,
     run: async (model, feeds, fetches) => {
       const { answer, tensors } = await call({ op: 'run', model, ...(fetches && { fetches }) }, feeds);
       return { ...answer, outputs: tensors };
@@ -55,7 +56,7 @@ export const startInProcess: StartExecutor = async (device, options = {}) => {
         durationUs: durationUs!.data as Float64Array,
       }));
     },
-    nodeTimings: (path, feeds, { runs, warmupRuns = 1, optimization = 'all' }) =>
+    nodeTimings: (path, feeds, { runs, warmupRuns = 1, optimization = AS_SERVED.optimization }) =>
       withTemporaryFolder('timings', async (folder) => {
         const request = { op: 'nodeTimings', path: resolve(path), folder, runs, warmupRuns } as const;
         const { answer, tensors } = await call({ ...request, optimization }, feeds);

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { InputError } from '../../src/artifacts/index.js';
 import { JobPool, type JobPoolOptions, type NamedJob } from '../../src/jobs/index.js';
+import { takeThread } from '../../src/jobs/spare-threads.js';
 
 const WORKER = fileURLToPath(new URL('counting-worker.mjs', import.meta.url));
 
@@ -144,6 +146,31 @@ describe('a thread whose pool was closed', () => {
     await told;
     const next = await poolOf({ threads: 1 }).run({ number: 3 });
     expect(next.threadId).not.toBe(threadId);
+  });
+
+  it('is not used again if one of its jobs failed, and is if one was refused', async () => {
+    const threads = [];
+    for (const ends of ['refused', 'failed', undefined] as const) {
+      const one = poolOf({ threads: 1 });
+      const { threadId } = await one.run({ number: 1 });
+      threads.push(threadId);
+      if (ends !== undefined) await expect(one.run({ number: 2, ends })).rejects.toThrow();
+      await one.close();
+    }
+    expect(threads[1]).toBe(threads[0]);
+    expect(threads[2]).not.toBe(threads[1]);
+  });
+
+  it('has dropped the data of that pool while it waits for the next', async () => {
+    const one = poolOf({ threads: 1, data: 'old' });
+    await one.run({ number: 1 });
+    await one.close();
+    const spare = takeThread(WORKER);
+    const told = once(spare, 'message');
+    spare.postMessage({ kind: 'job', job: { number: 2 } });
+    const message = 'a job came to a thread that works for no pool';
+    expect(await told).toMatchObject([{ kind: 'failed', error: { message } }]);
+    await spare.terminate();
   });
 
   it('lets the process end', async () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Bodies } from '../../src/runtime/bodies.js';
 
 const KIB = 1024;
@@ -117,6 +117,45 @@ describe('Bodies', () => {
     // The first body outgrew its first MiB, which the third takes.
     expect(new Set(memories).size).toBe(2);
     expect(memories[2]?.byteLength).toBe(1024 * KIB);
+  });
+
+  it('keeps the memory of the last body where sizes that nobody asks for again fill what it keeps', async () => {
+    const bodies = new Bodies({ oneBytes: 4096 * KIB, allBytes: 64 * KIB * KIB });
+    for (let size = 64 * KIB; size <= 2048 * KIB; size += 64 * KIB)
+      bodies.giveBack(Buffer.from(new ArrayBuffer(size)));
+    const memories = [];
+    for (let i = 0; i < 2; i++) {
+      const sending = new Sending(bodies, { announced: 3000 * KIB });
+      await sending.send(piece(3000 * KIB));
+      await sending.end();
+      bodies.release(sending.raw);
+      memories.push(sending.outcome?.body?.buffer);
+      bodies.giveBack(sending.outcome?.body as Buffer);
+    }
+    expect(memories[1]).toBe(memories[0]);
+  });
+
+  it('doubles the memory of a body that is not announced, up to the largest body', async () => {
+    const bodies = new Bodies({ oneBytes: 3008 * KIB, allBytes: 6016 * KIB });
+    const sending = new Sending(bodies);
+    const allocated = vi.spyOn(Buffer, 'allocUnsafeSlow');
+    for (let sent = 0; sent < 47; sent++) await sending.send(piece(64 * KIB, sent));
+    const sizes = allocated.mock.calls.map(([bytes]) => bytes / KIB);
+    allocated.mockRestore();
+    await sending.end();
+    expect(sizes).toEqual([64, 128, 256, 512, 1024, 2048, 3008]);
+    const sent = Array.from({ length: 47 }, (_, i) => piece(64 * KIB, i));
+    expect(sending.outcome?.body?.equals(Buffer.concat(sent))).toBe(true);
+  });
+
+  it('takes an unannounced body for which twice its memory has no room, but which has room itself', async () => {
+    const bodies = new Bodies({ oneBytes: 512 * KIB, allBytes: 512 * KIB });
+    const other = new Sending(bodies, { announced: 128 * KIB });
+    await other.send(piece(128 * KIB));
+    const sending = new Sending(bodies);
+    for (let sent = 0; sent < 6; sent++) await sending.send(piece(64 * KIB));
+    await sending.end();
+    expect(sending.outcome?.body).toHaveLength(384 * KIB);
   });
 
   it('lets memory follow the bytes again where bodies hold half of their limit', async () => {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { InputError, MissingError, sha256OfFile } from '../../src/artifacts/index.js';
+import { type Bundle, InputError, MissingError, sha256OfFile } from '../../src/artifacts/index.js';
 import { startServer } from '../../src/runtime/index.js';
 import { twoPartitions, writeBundle } from './tiny-bundle.js';
 
@@ -68,6 +68,19 @@ describe('startServer() refuses', () => {
       text.replaceAll('"name": "h"', '"name": "g"').replace('"name": "g"', '"name": "h"'),
     );
     expect((await failure(other)).message).toContain('partition 1 needs g, which nothing before it gives');
+  });
+
+  it('a model that the plan does not serve, and one that the bundle lacks', async () => {
+    const folder = await bundle();
+    await edit(folder, 'manifest.json', (text) => {
+      const manifest = JSON.parse(text) as Bundle;
+      manifest.models.push({ ...manifest.models[0]!, name: 'other' });
+      return JSON.stringify(manifest);
+    });
+    expect((await failure(folder)).message).toContain('/models/1/name: is "other", which the plan does not');
+    const renamed = await bundle();
+    await edit(renamed, 'manifest.json', (text) => text.replace('"name": "tiny"', '"name": "other"'));
+    expect((await failure(renamed)).message).toContain('has no model "tiny", which the plan serves');
   });
 
   it('a file whose outputs differ from the manifest', async () => {

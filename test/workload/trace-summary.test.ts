@@ -54,6 +54,8 @@ test('summarizeTrace() gives intervals and silences of counts', () => {
     silenceS: 4,
     silenceFromS: 1,
   });
+  const tenths = parseTrace(`${'0.1,1\n'.repeat(3)}${'0.1,0\n'.repeat(6)}`);
+  expect(summarizeTrace(tenths, 1).intervals).toMatchObject({ silenceS: 0.6, silenceFromS: 0.3 });
 });
 
 test('summarizeTrace() leaves out what a trace does not have', () => {

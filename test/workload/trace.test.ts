@@ -93,13 +93,14 @@ describe('parseTrace()', () => {
       'line 8: arrival_s is "1e400"; it must be a number',
       'line 9: it has 2 fields, the first line has 1',
     ]);
-    expect(faultsOf('interval_s,count\n0,5\n1,-1\n1,2.5\n-1,3\n,1\n1,\n')).toEqual([
+    expect(faultsOf('interval_s,count\n0,5\n1,-1\n1,2.5\n-1,3\n,1\n1,\n1e15,1\n1e16,1\n')).toEqual([
       'line 2: interval_s is 0; it must be above 0',
       'line 3: count is "-1"; it must not be negative',
       'line 4: count is "2.5"; it must be a whole number',
       'line 5: interval_s is "-1"; it must not be negative',
       'line 6: interval_s is ""; it must be a number',
       'line 7: count is ""; it must be a number',
+      'line 9: interval_s is 10000000000000000; it must be at most 1000000000000000',
     ]);
     expect(faultsOf('NaN\n-1\n')).toEqual([
       'line 1: arrival_s is "NaN"; it must be a number',
@@ -247,6 +248,46 @@ describe('rescaledTrace()', () => {
         });
       }
       expect(peakRpsTogether(traces)).toBeCloseTo(Math.max(...seconds), 9);
+    }
+  });
+
+  it('knows ends of intervals as one instant where their sums differ by rounding alone', () => {
+    const traceOf = (lengths: number[], counts: number[]): CountTrace => ({
+      ...{ kind: 'counts', format: 'made' },
+      intervalS: Float64Array.from(lengths),
+      counts: Float64Array.from(counts),
+    });
+    for (const [lengthS, count] of [
+      [0.1, 10],
+      [0.1, 100_000],
+      [1 / 3, 3],
+      [1 / 3, 30_000],
+      [0.007, 70_000],
+    ] as const) {
+      const endS = Math.round(lengthS * count);
+      // The one trace has 5 requests/s up to an instant, and the other 7 requests/s from it on.
+      const until = traceOf([endS, 1], [5 * endS, 0]);
+      const from = traceOf([...Array<number>(count).fill(lengthS), 1], [...Array<number>(count).fill(0), 7]);
+      expect(peakRpsTogether([until, from])).toBe(7);
+      expect(peakRpsTogether([from, until])).toBe(7);
+      expect(traceDurationS(from)).toBeCloseTo(endS + 1, 8);
+    }
+    // The rate of an interval of a nanosecond still counts.
+    expect(peakRpsTogether([traceOf([1, 1e-9, 1], [1, 1, 1]), traceOf([1, 1], [2, 3])])).toBeCloseTo(
+      1e9 + 3,
+      3,
+    );
+  });
+
+  it('adds up the lengths of intervals without a rest', () => {
+    for (const [lengthS, count, sumS] of [
+      [0.1, 10, 1],
+      [0.1, 100_000, 10_000],
+      [0.007, 100_000, 700],
+    ] as const) {
+      const trace = parseTrace(`${lengthS},3\n`.repeat(count)) as CountTrace;
+      expect(traceDurationS(trace)).toBe(sumS);
+      expect(meanRps(trace)).toBe((3 * count) / sumS);
     }
   });
 

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { InputError, loadArtifact } from '../../../src/artifacts/index.js';
+import { BUNDLE_MANIFEST, InputError, loadArtifact } from '../../../src/artifacts/index.js';
 import type { Dice } from '../dice.js';
 import type { Material } from '../material.js';
 import { jsonOf, type Mutated, mutateJson } from '../mutate-json.js';
@@ -67,7 +67,7 @@ const KINDS: readonly Kind[] = [
   },
   { kind: 'simulation-report', file: 'report.json', commands: [] },
   { kind: 'simulation-sweep', file: 'sweep.json', commands: [] },
-  { kind: 'bundle', file: 'bundle/manifest.json', commands: [] },
+  { kind: 'bundle', file: `bundle/${BUNDLE_MANIFEST}`, commands: [] },
 ];
 
 /** artifacts tries changed files of every kind, as JSON and as YAML: `plan validate` and the commands that read them. */

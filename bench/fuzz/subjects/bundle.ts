@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { InputError, sha256Of } from '../../../src/artifacts/index.js';
+import { BUNDLE_MANIFEST, InputError, sha256Of } from '../../../src/artifacts/index.js';
 import { startServer } from '../../../src/runtime/index.js';
 import type { Dice } from '../dice.js';
 import type { Material } from '../material.js';
@@ -92,7 +92,7 @@ function change(dice: Dice, bundle: string): string {
 }
 
 function changeManifest(dice: Dice, bundle: string): string {
-  const path = join(bundle, 'manifest.json');
+  const path = join(bundle, BUNDLE_MANIFEST);
   if (dice.chance(0.1)) {
     const { value, what } = mutateBytes(dice, readPlain(path));
     writeFileSync(path, value);
@@ -127,7 +127,7 @@ function changeModel(dice: Dice, bundle: string): string {
 
 function changeFile(dice: Dice, bundle: string): string {
   const { plan: planned, partitions } = manifestOf(bundle);
-  const file = dice.pick(['manifest.json', planned.path, ...partitions.map((part) => part.file)]);
+  const file = dice.pick([BUNDLE_MANIFEST, planned.path, ...partitions.map((part) => part.file)]);
   const path = join(bundle, file);
   const other = join(bundle, dice.pick(partitions).file);
   const outside = join(dirname(bundle), 'outside');
@@ -188,7 +188,7 @@ function readPlain(path: string): Buffer {
 }
 
 function manifestOf(bundle: string): Manifest {
-  return JSON.parse(readPlain(join(bundle, 'manifest.json')).toString());
+  return JSON.parse(readPlain(join(bundle, BUNDLE_MANIFEST)).toString());
 }
 
 /** digestAgain gives the manifest the digests of the present files. */
@@ -205,5 +205,5 @@ function digestAgain(bundle: string): void {
     part.sha256 = own.sha256;
     for (const data of part.data ?? []) digest(data);
   }
-  writeFileSync(join(bundle, 'manifest.json'), JSON.stringify(manifest, undefined, 1));
+  writeFileSync(join(bundle, BUNDLE_MANIFEST), JSON.stringify(manifest, undefined, 1));
 }

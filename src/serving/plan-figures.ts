@@ -10,14 +10,14 @@ import {
 const ROUNDING = 1e-6;
 
 /**
- * contradictions finds what a plan says against itself: classes that its cluster lacks, rates that do not add up or are
- * beyond what the devices do in the times stated, and latencies beyond the SLO. It needs none of the plan's inputs, so
- * that a bundle can be checked where it is served.
+ * figureFaults finds what a plan's figures say against one another: classes that its cluster lacks, rates that do not
+ * add up or are beyond what the devices do in the times stated, and latencies beyond the SLO. It needs none of the
+ * plan's inputs, so it also checks a plan that names none and the plan of a bundle.
  */
-export function contradictions({ cluster, models }: PooledPlan): Fault[] {
+export function figureFaults({ cluster, models }: PooledPlan): Fault[] {
   return models.flatMap(({ name, sloMs, throughputRps, pipelines }, m) => {
     const total = pipelines.reduce((sum, pipeline) => sum + pipeline.throughputRps, 0);
-    const at = `plan: /models/${m}`;
+    const at = `/models/${m}`;
     return [
       ...(Math.abs(total - throughputRps) <= ROUNDING * Math.max(total, throughputRps)
         ? []

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PooledPlan } from '../../src/artifacts/index.js';
-import { contradictions } from '../../src/runtime/contradictions.js';
-import { planOf } from '../serving/plans.js';
+import { figureFaults } from '../../src/serving/index.js';
+import { planOf } from './plans.js';
 
 /** plan has one pipeline of two partitions, each of 2 ms at batch 4 on one GPU. */
 function plan(): PooledPlan {
@@ -12,14 +12,14 @@ function plan(): PooledPlan {
 function told(change: (plan: PooledPlan) => void): string {
   const changed = plan();
   change(changed);
-  return contradictions(changed)
+  return figureFaults(changed)
     .map(({ path, message }) => `${path} ${message}`)
     .join('\n');
 }
 
-describe('contradictions()', () => {
+describe('figureFaults()', () => {
   it('finds none in a plan whose figures agree', () => {
-    expect(contradictions(plan())).toEqual([]);
+    expect(figureFaults(plan())).toEqual([]);
   });
 
   it('finds a class that the cluster lacks', () => {
@@ -30,13 +30,13 @@ describe('contradictions()', () => {
 
   it('finds rates that do not add up, or that no device reaches in the times stated', () => {
     expect(told(({ models }) => Object.assign(models[0]!, { throughputRps: 1e18 }))).toMatch(
-      /^plan: \/models\/0 \S+ has 1000000000000000000 requests\/s, its pipelines together 2000$/,
+      /^\/models\/0 \S+ has 1000000000000000000 requests\/s, its pipelines together 2000$/,
     );
     const faster = told(({ models: [model] }) => {
       Object.assign(model!.pipelines[0]!, { throughputRps: 2001 });
       Object.assign(model!, { throughputRps: 2001 });
     });
-    expect(faster).toBe('plan: /models/0/pipelines/0 has 2001 requests/s, its slowest partition 2000');
+    expect(faster).toBe('/models/0/pipelines/0 has 2001 requests/s, its slowest partition 2000');
     expect(
       told(({ models }) => Object.assign(models[0]!.pipelines[0]!.partitions[1]!, { throughputRps: 2001 })),
     ).toMatch(/partitions\/1 has 2001 requests\/s; 1 virtual GPUs do 2000 in the times stated/);
