@@ -19,7 +19,7 @@ export interface Child {
   readonly cores: readonly number[] | undefined;
   /** The last lines that it wrote to stdout or stderr: at most 12, in at most 2,000 characters, without colours. */
   lastWords(): string;
-  /** Resolves when the child is gone and all its output has been read. */
+  /** exited resolves when the child is gone and all its output has been read. */
   readonly exited: Promise<Exit>;
 }
 

@@ -25,7 +25,8 @@ export interface NamedDevice {
   readonly device: Device;
 }
 
-const WITH_DEVICE_ID: readonly Provider[] = ['cuda', 'tensorrt', 'dml'];
+/** WITH_DEVICE_ID lists the providers of which a host may have several equal devices. */
+export const WITH_DEVICE_ID: readonly Provider[] = ['cuda', 'tensorrt', 'dml'];
 const GRAMMAR =
   'A device is [class=]provider[:argument][,slowdown=factor]: cpu:<threads>, webgpu, cuda:<id>, tensorrt:<id>, coreml, dml:<id>.';
 

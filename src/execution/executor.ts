@@ -44,8 +44,9 @@ export interface NodeTimings {
 /** NodeTimingOptions says how often the nodes of a graph are timed, and how it is optimized before. */
 export interface NodeTimingOptions {
   readonly runs: number;
-  /** The number of runs before those that count; 1 by default. `optimization` is `all` by default. */
+  /** The number of runs before those that count; 1 by default. */
   readonly warmupRuns?: number;
+  /** How the graph is optimized; as in serving (`AS_SERVED`) by default. */
   readonly optimization?: Optimization;
 }
 
@@ -62,24 +63,30 @@ export interface Executor {
   readonly pid: number;
   /** The cores that it is pinned to; undefined where it is not pinned. */
   readonly cores: readonly number[] | undefined;
-  /** Makes a session of an ONNX file, with the settings that serving uses unless options change them. */
+  /** load makes a session of an ONNX file, with the settings that serving uses unless options change them. */
   load(modelPath: string, options?: Partial<SessionChoice>): Promise<LoadedModel>;
-  /** Runs a model once. Without `fetches` it returns every output that is a tensor. */
+  /** run runs a model once. Without `fetches` it returns every output that is a tensor. */
   run(model: number, feeds: Tensors, fetches?: readonly string[]): Promise<RunResult>;
-  /** Sends a model's feeds for `measureRotation`. The child keeps them until others replace them or it is released. */
+  /**
+   * hold sends a model's feeds for `measureRotation`. The child keeps them until others replace them or the model is
+   * released.
+   */
   hold(model: number, feeds: Tensors): Promise<void>;
   /**
-   * Runs loaded models in turn inside the child, each on its held feeds: the first to the last, and again from the
-   * first. It times every run after the warm-up. All models get equally many runs, and each finds the caches as the
-   * others left them. The answer has one entry per model, in the order of `models`.
+   * measureRotation runs loaded models in turn inside the child, each on its held feeds: the first to the last, and
+   * again from the first. It times every run after the warm-up. All models get equally many runs, and each finds the
+   * caches as the others left them. The answer has one entry per model, in the order of `models`.
    */
   measureRotation(models: readonly number[], stop: MeasureStop): Promise<Measured[]>;
-  /** Times each node of a file's graph in a session of its own. Keep runs × nodes below 100,000. */
+  /** nodeTimings times each node of a file's graph in a session of its own. Keep runs × nodes below 100,000. */
   nodeTimings(modelPath: string, feeds: Tensors, options: NodeTimingOptions): Promise<NodeTimings>;
   release(model: number): Promise<void>;
-  /** Releases everything and ends the child; kills it when it is not gone in the grace time (5 s). Never rejects. */
+  /**
+   * close releases everything and ends the child, and kills it when it is not gone in the grace time (5 s). It never
+   * rejects.
+   */
   close(options?: { readonly graceMs?: number }): Promise<void>;
-  /** Resolves when the child is gone, for whatever reason. */
+  /** exited resolves when the child is gone, for whatever reason. */
   readonly exited: Promise<Exit>;
 }
 

@@ -16,6 +16,7 @@ export {
   type Provider,
   parseDevice,
   virtualThreads,
+  WITH_DEVICE_ID,
 } from './device.js';
 export {
   DTYPES,

@@ -59,7 +59,8 @@ export class MemoryGuard {
   }
 
   /**
-   * Ends the watch of a process. @returns why the guard killed it, if it did, and the bytes it held at the last look
+   * unwatch ends the watch of a process.
+   * @returns why the guard killed it, if it did, and the bytes it held at the last look
    */
   unwatch(pid: number): { readonly why: string | undefined; readonly bytes: number } {
     const { why, bytes } = this.#watched.get(pid) ?? { why: undefined, bytes: 0 };
@@ -71,7 +72,7 @@ export class MemoryGuard {
     return { why, bytes };
   }
 
-  /** Looks once, and kills the largest process if need be. */
+  /** look looks once, and kills the largest process if need be. */
   look(): void {
     let total = 0;
     for (const [pid, watched] of this.#watched) {

@@ -12,7 +12,8 @@ export interface JobContext<Data, Progress> {
 
 /**
  * serveJobs is the inner end of a JobThread. It takes one job after another, answers each, and passes on the
- * errors they throw. A thread may work for several pools in turn: each begins with its own `data`, and its end drops it.
+ * errors they throw. A thread may work for several pools in turn: each begins with its own `data`, which is
+ * dropped when the pool is closed.
  * @param answer does one job, in the thread
  */
 export function serveJobs<Job, Answer, Progress, Data = undefined>(

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { CLASS_BYTES, freeMemory, MemoryPool, uncleared } from '../execution/index.js';
+import { StatusError } from './status-error.js';
 
 /** The most memory that is kept for later bodies. */
 const MOST_KEPT_BYTES = 32 * 1024 * 1024;
@@ -7,16 +8,6 @@ const MOST_KEPT_BYTES = 32 * 1024 * 1024;
 const FIRST_BYTES = 1024 * 1024;
 /** Binary tensors begin at a multiple of this in memory, so that they can be used in place. */
 const ALIGNMENT = 8;
-
-/** BodyError says that a body could not be read, with the status to answer with. */
-class BodyError extends Error {
-  constructor(
-    readonly statusCode: number,
-    message: string,
-  ) {
-    super(message);
-  }
-}
 
 /** BodyLimits bounds the memory that request bodies take, in bytes. */
 export interface BodyLimits {
@@ -83,7 +74,7 @@ export class Bodies {
     };
     const onError = () => {
       leave();
-      done(new BodyError(400, 'The body breaks off'));
+      done(new StatusError(400, 'The body breaks off'));
     };
     const leave = () => {
       raw.off('data', onData).off('end', onEnd).off('error', onError);
@@ -116,12 +107,15 @@ export class Bodies {
    * refusal says why a body of `bytes`, for which `more` memory is needed now, is refused; it is undefined if the body
    * is accepted.
    */
-  private refusal(bytes: number, more: number): BodyError | undefined {
+  private refusal(bytes: number, more: number): StatusError | undefined {
     const { oneBytes, allBytes } = this.limits;
     if (bytes > oneBytes)
-      return new BodyError(413, `The body is too large; at most ${oneBytes} bytes are taken`);
+      return new StatusError(413, `The body is too large; at most ${oneBytes} bytes are taken`);
     if (this.heldBytes + more > allBytes)
-      return new BodyError(503, `The bodies of all open requests take more than ${allBytes} bytes together`);
+      return new StatusError(
+        503,
+        `The bodies of all open requests take more than ${allBytes} bytes together`,
+      );
     return undefined;
   }
 

@@ -10,6 +10,7 @@ import type { Ending, LiveDriver } from './live-driver.js';
 import { modelConfig, modelMetadata, modelStatistics } from './model-descriptions.js';
 import type { LiveModel, OpenedBundle } from './opened-bundle.js';
 import { refusedIndex } from './refused-index.js';
+import { StatusError } from './status-error.js';
 
 const HEADER_LENGTH = 'inference-header-content-length';
 const RETRY_AFTER_S = '1';
@@ -46,16 +47,6 @@ interface Exchange {
 interface ModelPath {
   model: string;
   version?: string;
-}
-
-/** StatusError is an error with the status to answer with. */
-class StatusError extends Error {
-  constructor(
-    readonly statusCode: number,
-    message: string,
-  ) {
-    super(message);
-  }
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type Executor,
   emptyTensor,
   filledTensor,
+  firstLine,
   isStrings,
   type Provider,
   type RunResult,
@@ -14,10 +15,10 @@ import {
   type TensorData,
   type Tensors,
   virtualThreads,
+  WITH_DEVICE_ID,
 } from '../execution/index.js';
 import type { LivePartition, OpenedBundle } from './opened-bundle.js';
 
-const WITH_DEVICE_ID: readonly Provider[] = ['cuda', 'tensorrt', 'dml'];
 /** An executor whose batch takes longer than this is taken to hang. It is ended and started again. */
 const HANG_MS = 60_000;
 const FIRST_RESTART_MS = 100;
@@ -102,8 +103,8 @@ export interface DeviceEvents {
 export class LiveDevice {
   private readonly partition: LivePartition;
   private readonly largestBatch: number;
-  private executor: Executor | undefined;
-  private model = -1;
+  /** The executor that is up, and its number of the partition's model. */
+  private loaded: { readonly executor: Executor; readonly model: number } | undefined;
   private closing = false;
   private restart: NodeJS.Timeout | undefined;
   private starting: Promise<void> | undefined;
@@ -122,7 +123,7 @@ export class LiveDevice {
   }
 
   get pid(): number | undefined {
-    return this.executor?.pid;
+    return this.loaded?.executor.pid;
   }
 
   /**
@@ -141,12 +142,11 @@ export class LiveDevice {
       const { model } = await executor.load(this.partition.file);
       await this.warm(executor, model);
       if (this.closing) throw new Error('closing');
-      this.model = model;
+      this.loaded = { executor, model };
     } catch (error) {
       await executor.close();
       throw error instanceof ExecutionError ? this.doesNotRun(error) : error;
     }
-    this.executor = executor;
     this.generation += 1;
     void executor.exited.then((exit) =>
       this.ended(`its process ended by ${exit.signal ?? `exit code ${exit.code}`}`),
@@ -159,12 +159,12 @@ export class LiveDevice {
    * is down or its executor ends. An executor whose batch takes longer than a minute is ended.
    */
   async run(feeds: Tensors): Promise<RunResult> {
-    const { executor } = this;
-    if (executor === undefined) throw new Error(`${this.plan.name} is down`);
+    if (this.loaded === undefined) throw new Error(`${this.plan.name} is down`);
+    const { executor, model } = this.loaded;
     const watchdog = setTimeout(() => void executor.close({ graceMs: 0 }), HANG_MS);
     try {
       const fetches = this.partition.outputs.map(({ name }) => name);
-      return await executor.run(this.model, feeds, fetches);
+      return await executor.run(model, feeds, fetches);
     } finally {
       clearTimeout(watchdog);
     }
@@ -175,7 +175,7 @@ export class LiveDevice {
     this.closing = true;
     clearTimeout(this.restart);
     await this.starting?.catch(() => {});
-    await this.executor?.close();
+    await this.loaded?.executor.close();
   }
 
   /**
@@ -195,12 +195,12 @@ export class LiveDevice {
   }
 
   private doesNotRun(error: ExecutionError): InputError {
-    const why = error.message.split('\n')[0] as string;
-    return new InputError(`serve ${this.partition.file}`, [fault(why)], 'Try it alone with `plan profile`.');
+    const faults = [fault(firstLine(error.message))];
+    return new InputError(`serve ${this.partition.file}`, faults, 'Try it alone with `plan profile`.');
   }
 
   private ended(why: string): void {
-    this.executor = undefined;
+    this.loaded = undefined;
     this.generation += 1;
     if (this.closing) return;
     this.events.down(why);

@@ -28,9 +28,9 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'> {
   onLog?: (event: ServeEvent) => void;
   /** onDecision receives the decision log: all events and decisions of the core, for replay. */
   onDecision?: (entry: LogEntry) => void;
-  /** Is given the bundle once its files are checked and before a device is started; an error ends the start. */
+  /** confirm gets the bundle once its files are checked, before a device is started. An error ends the start. */
   confirm?: (bundle: OpenedBundle) => Promise<void>;
-  /** Ends a start that is under way when aborted. Everything that was started is released. */
+  /** A signal whose abort ends a start that is under way. Everything that was started is released. */
   signal?: AbortSignal;
 }
 
