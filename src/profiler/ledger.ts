@@ -10,10 +10,10 @@ import { type DeviceReport, hostThreads, type NamedDevice } from '../execution/i
 import { boundFields } from './bind-model.js';
 import type { Campaign } from './campaign.js';
 import type { Timed } from './measure-group.js';
+import { figuresAt, overWholes, rowsOf } from './over-wholes.js';
 import {
   disagreement,
   figureOf,
-  type GroupFigures,
   predictedOverWhole,
   roundUs,
   sumOverWhole,
@@ -42,6 +42,8 @@ export class Ledger {
   readonly #profile: Profile;
   /** The share of a run that each layer takes, by class and batch. */
   readonly #shares = new Map<string, readonly number[]>();
+  /** The groups for whose figures there is room. */
+  readonly #opened: Group[] = [];
   #warnings: string[];
 
   constructor(
@@ -102,14 +104,10 @@ export class Ledger {
     this.#profile.devices[className] = device;
     for (const virtual of this.campaign.virtualSizesOf(className)) {
       for (const batch of this.campaign.batchSizes) {
-        const row = () => this.blocks.map(() => null);
-        rowsOf(device.blockLatencyUs, virtual)[batch] ??= row();
-        rowsOf(device.blockLatencyP95Us, virtual)[batch] ??= row();
-        if (this.blocks.length < 3 || device.pairLatencyUs?.[virtual]?.[batch] !== undefined) continue;
-        // Figures of different times do not fit together, so blocks of a profile without pairs are measured again.
-        rowsOf(device.blockLatencyUs, virtual)[batch] = row();
-        device.pairLatencyUs ??= {};
-        rowsOf(device.pairLatencyUs, virtual)[batch] = row().slice(1);
+        this.#opened.push({ className, virtual, batch });
+        if (rowsOf(device.blockLatencyUs, virtual)[batch] === undefined)
+          this.#empty(device, { virtual, batch });
+        rowsOf(device.blockLatencyP95Us, virtual)[batch] ??= this.blocks.map(() => null);
       }
     }
     device.loadMs ??= this.blocks.map(() => null);
@@ -117,8 +115,30 @@ export class Ledger {
     device.layerLatencyUs ??= {};
   }
 
-  /** Lists the blocks and pairs of a group without a figure, by their places in `blockSpans`. */
-  missing({ className, virtual, batch }: Group): number[] {
+  /** Makes rows without figures for the blocks of a group, and for its pairs where there are three blocks or more. */
+  #empty(device: DeviceProfile, { virtual, batch }: Omit<Group, 'className'>): void {
+    const row = () => this.blocks.map(() => null);
+    device.blockLatencyP95Us ??= {};
+    rowsOf(device.blockLatencyUs, virtual)[batch] = row();
+    rowsOf(device.blockLatencyP95Us, virtual)[batch] = row();
+    if (this.blocks.length < 3) return;
+    device.pairLatencyUs ??= {};
+    rowsOf(device.pairLatencyUs, virtual)[batch] = row().slice(1);
+  }
+
+  /** Says whether a group lacks pairs: its blocks are those of a profile that was measured without any. */
+  #lacksPairs({ className, virtual, batch }: Group): boolean {
+    const device = this.#profile.devices[className];
+    return this.blocks.length >= 3 && device?.pairLatencyUs?.[virtual]?.[batch] === undefined;
+  }
+
+  /**
+   * Lists the blocks and pairs of a group without a figure, by their places in `blockSpans`. Where a group lacks pairs,
+   * all of them are missing, because figures of different times do not fit together.
+   */
+  missing(group: Group): number[] {
+    const { className, virtual, batch } = group;
+    if (this.#lacksPairs(group)) return [...new Array(2 * this.blocks.length - 1).keys()];
     const device = this.#profile.devices[className];
     const blocks = device?.blockLatencyUs[virtual]?.[batch] ?? [];
     const pairs = device?.pairLatencyUs?.[virtual]?.[batch] ?? [];
@@ -154,6 +174,7 @@ export class Ledger {
       group,
       timed.map(({ id }) => id),
     );
+    if (this.#lacksPairs(group) && timed.some(({ id }) => id !== 'whole')) this.#empty(device, group);
     for (const { id, durationsUs, loadMs } of timed) {
       const figure = figureOf(durationsUs);
       if (id === 'whole') {
@@ -195,6 +216,8 @@ export class Ledger {
 
   #recordWhole(device: DeviceProfile, { className, virtual, batch }: Group, us: number): void {
     rowsOf(device.wholeLatencyUs ?? {}, virtual)[batch] = us;
+    // Spans were scaled to the whole model's latency as it was before.
+    delete device.spanLatencyUs?.[virtual]?.[batch];
     const shares = this.#shares.get(`${className} ${batch}`);
     if (shares === undefined) return;
     rowsOf(device.layerLatencyUs ?? {}, virtual)[batch] = shares.map((share) => roundUs(share * us));
@@ -210,11 +233,11 @@ export class Ledger {
     );
     const measurement = {
       ...this.#profile.measurement,
-      complete: rows.every((row) => row.every((us) => us !== null)),
-      blockSumOverWhole: overWholes(this.#profile, sumOverWhole),
-      ...(this.blocks.length < 3
-        ? {}
-        : { predictedOverWhole: overWholes(this.#profile, predictedOverWhole) }),
+      complete:
+        rows.every((row) => row.every((us) => us !== null)) &&
+        this.#opened.every((group) => this.missing(group).length === 0),
+      blockSumOverWhole: overWholes(devices, sumOverWhole),
+      ...(this.blocks.length < 3 ? {} : { predictedOverWhole: overWholes(devices, predictedOverWhole) }),
       ...(this.#warnings.length > 0 ? { warnings: this.#warnings } : {}),
     };
     return { ...this.#profile, measurement };
@@ -244,43 +267,6 @@ function unfitNames(warning: string): string[] {
 /** groupName names a group in warnings. */
 export function groupName({ className, virtual, batch }: Group): string {
   return `${className} 1/${virtual} batch ${batch}`;
-}
-
-function rowsOf<T>(table: Record<string, Record<string, T>>, key: string | number): Record<string, T> {
-  table[key] ??= {};
-  return table[key];
-}
-
-type Ratios = Record<string, Record<string, number>>;
-
-/** figuresAt gives the figures of a group. */
-function figuresAt(
-  { blockLatencyUs, pairLatencyUs, wholeLatencyUs }: DeviceProfile,
-  at: Omit<Group, 'className'>,
-) {
-  const { virtual, batch } = at;
-  return {
-    blocks: blockLatencyUs[virtual]?.[batch] ?? [],
-    pairs: pairLatencyUs?.[virtual]?.[batch] ?? [],
-    whole: wholeLatencyUs?.[virtual]?.[batch] ?? 0,
-  };
-}
-
-/** overWholes gives a ratio to the whole model by class, virtual size and batch size, where it is known. */
-function overWholes(
-  { devices }: Profile,
-  ratioOf: (figures: GroupFigures) => number | undefined,
-): Record<string, Ratios> {
-  const result: Record<string, Ratios> = {};
-  for (const [className, device] of Object.entries(devices)) {
-    for (const [virtual, byBatch] of Object.entries(device.wholeLatencyUs ?? {})) {
-      for (const batch of Object.keys(byBatch)) {
-        const ratio = ratioOf(figuresAt(device, { virtual: Number(virtual), batch: Number(batch) }));
-        if (ratio !== undefined) rowsOf(rowsOf(result, className), virtual)[batch] = ratio;
-      }
-    }
-  }
-  return result;
 }
 
 function describeModel(prepared: PreparedModel): Profile['model'] {

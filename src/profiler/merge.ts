@@ -8,6 +8,8 @@ import {
   type Profile,
 } from '../artifacts/index.js';
 import { sameBlocks } from './campaign.js';
+import { overWholes } from './over-wholes.js';
+import { predictedOverWhole, sumOverWhole } from './statistics.js';
 
 /** MeasuredProfile is a profile to merge, with its path for faults. */
 export interface MeasuredProfile {
@@ -49,7 +51,7 @@ export function mergeProfiles(profiles: readonly MeasuredProfile[]): Profile {
     ...(layers === undefined ? {} : { layers }),
     blocks,
     devices,
-    measurement: mergedMeasurement(profiles),
+    measurement: mergedMeasurement(profiles, devices),
   };
 }
 
@@ -161,7 +163,7 @@ function joinRows(a: unknown, b: unknown): unknown {
   return joined.includes(undefined) ? undefined : joined;
 }
 
-function mergedMeasurement(profiles: readonly MeasuredProfile[]): Measurement {
+function mergedMeasurement(profiles: readonly MeasuredProfile[], devices: Profile['devices']): Measurement {
   const all = profiles.map(({ profile }) => profile.measurement ?? {});
   const agreed = (['warmupRuns', 'minRuns', 'minMs', 'maxMs', 'date'] as const).flatMap((key) => {
     const [value] = all.map((measurement) => measurement[key]);
@@ -172,8 +174,8 @@ function mergedMeasurement(profiles: readonly MeasuredProfile[]): Measurement {
   const hosts = profiles.flatMap(({ profile }) =>
     Object.keys(profile.devices).map((name) => [name, profile.measurement?.host ?? {}] as const),
   );
-  const sums = Object.assign({}, ...all.map(({ blockSumOverWhole = {} }) => blockSumOverWhole));
-  const predicted = Object.assign({}, ...all.map(({ predictedOverWhole = {} }) => predictedOverWhole));
+  const sums = overWholes(devices, sumOverWhole);
+  const predicted = overWholes(devices, predictedOverWhole);
   const warnings = [...new Set(all.flatMap(({ warnings: list = [] }) => list))];
   return {
     ...(Object.fromEntries(agreed) as Measurement),

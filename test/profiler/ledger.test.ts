@@ -110,3 +110,44 @@ test('record() reports all unfit figures of a group in one line, until all of th
   made.record(GROUP, [timed('whole', 4000), timed(0, 2000), timed(1, 2000)]);
   expect(made.profile().measurement?.warnings).toBeUndefined();
 });
+
+/** withoutPairs gives a profile of three measured blocks from before pairs were measured. */
+function withoutPairs(): Profile {
+  const made = ledger(undefined, 3);
+  const blocks = [timed(0, 1000), timed(1, 1100), timed(2, 1200)];
+  made.record(GROUP, [timed('whole', 4000), ...blocks, timed(3, 1500), timed(4, 1600)]);
+  const profile = made.profile();
+  const { pairLatencyUs: _pairs, ...device } = profile.devices.cpu!;
+  return { ...profile, devices: { cpu: device } };
+}
+
+test('open() keeps the figures of a profile without pairs until record() has others', () => {
+  const before = withoutPairs();
+  const made = ledger(before, 3);
+  expect(made.missing(GROUP)).toEqual([0, 1, 2, 3, 4]);
+  const opened = made.profile();
+  expect(opened.devices.cpu?.blockLatencyUs).toEqual({ '1': { '4': [1000, 1100, 1200] } });
+  expect(opened.devices.cpu?.blockLatencyP95Us).toEqual({ '1': { '4': [1000, 1100, 1200] } });
+  expect(opened.devices.cpu?.pairLatencyUs).toBeUndefined();
+  expect(opened.measurement?.complete).toBe(false);
+  made.record(GROUP, [timed('whole', 4000), timed(0, 900), timed(1, 910), timed(3, 1500)]);
+  const { blockLatencyUs, pairLatencyUs } = made.profile().devices.cpu!;
+  expect({ blockLatencyUs, pairLatencyUs }).toEqual({
+    blockLatencyUs: { '1': { '4': [900, 910, null] } },
+    pairLatencyUs: { '1': { '4': [1500, null] } },
+  });
+  expect(made.missing(GROUP)).toEqual([2, 4]);
+  made.record(GROUP, [timed('whole', 4000), timed(2, 920), timed(4, 1600)]);
+  expect(made.profile().devices.cpu?.blockLatencyUs).toEqual({ '1': { '4': [900, 910, 920] } });
+  expect(made.profile().measurement?.complete).toBe(true);
+});
+
+test("record() drops the spans of a group whose whole model is timed again, and no other group's", () => {
+  const before = withoutPairs();
+  const spans = [{ layers: [0, 2] as [number, number], us: 2000 }];
+  before.devices.cpu!.spanLatencyUs = { '1': { '4': spans, '2': spans }, '2': { '4': spans } };
+  const made = ledger(before, 3);
+  expect(made.profile().devices.cpu?.spanLatencyUs?.[1]?.[4]).toEqual(spans);
+  made.record(GROUP, [timed('whole', 4000), timed(0, 900)]);
+  expect(made.profile().devices.cpu?.spanLatencyUs).toEqual({ '1': { '2': spans }, '2': { '4': spans } });
+});

@@ -73,3 +73,29 @@ test('mergeProfiles() names every conflict: model, dimensions, blocks, settings,
   ])
     expect(run).toThrow(conflict);
 });
+
+test('mergeProfiles() tells how all figures of a joined class add up, of every virtual size', () => {
+  const three = {
+    blocks: [
+      { nodes: ['a'], cutBytes: 8 },
+      { nodes: ['b'], cutBytes: 8 },
+      { nodes: ['c'], cutBytes: 0 },
+    ],
+  };
+  const at = (virtual: number, whole: number): DeviceProfile => ({
+    ...cpu,
+    blockLatencyUs: { [virtual]: { 1: [5, 6, 7] } },
+    pairLatencyUs: { [virtual]: { 1: [10, 12] } },
+    wholeLatencyUs: { [virtual]: { 1: whole } },
+  });
+  const measurement = (virtual: number) => ({
+    blockSumOverWhole: { cpu: { [virtual]: { 1: 1 } } },
+    predictedOverWhole: { cpu: { [virtual]: { 1: 1 } } },
+  });
+  const merged = mergeProfiles([
+    { profile: profile({ cpu: at(1, 16) }, { ...three, measurement: measurement(1) }), path: 'one' },
+    { profile: profile({ cpu: at(2, 20) }, { ...three, measurement: measurement(2) }), path: 'two' },
+  ]);
+  expect(merged.measurement?.blockSumOverWhole).toEqual({ cpu: { 1: { 1: 1.125 }, 2: { 1: 0.9 } } });
+  expect(merged.measurement?.predictedOverWhole).toEqual({ cpu: { 1: { 1: 1 }, 2: { 1: 0.8 } } });
+});
