@@ -30,17 +30,26 @@ export function differenceOf(a: TensorData, b: TensorData): number {
   const [x, y] = [numericValues(a), numericValues(b)];
   if (!(a.dtype.startsWith('float') && x !== undefined && y !== undefined))
     return same(a, b) ? 0 : Number.POSITIVE_INFINITY;
+  const { apart, largest } = distanceOf(x, y);
+  return apart === 0 ? 0 : apart / largest;
+}
+
+/**
+ * distanceOf gives the largest difference of two arrays' elements, and the largest finite magnitude in the first. Two
+ * not-a-numbers are equal. The difference is Infinity where only one of two elements is a finite number, or where two
+ * infinities differ; and it is at least 1 where integers differ, also where they are one number as doubles.
+ */
+export function distanceOf(a: NumericArray, b: NumericArray): { apart: number; largest: number } {
   let largest = 0;
   let apart = 0;
-  for (let i = 0; i < x.length; i++) {
-    const [p, q] = [Number(x[i]), Number(y[i])];
+  for (let i = 0; i < a.length; i++) {
+    const [p, q] = [Number(a[i]), Number(b[i])];
     if (Number.isFinite(p)) largest = Math.max(largest, Math.abs(p));
-    if (p === q || (Number.isNaN(p) && Number.isNaN(q))) continue;
-    const distance = Math.abs(p - q);
-    if (Number.isNaN(distance)) return Number.POSITIVE_INFINITY;
-    apart = Math.max(apart, distance);
+    if (a[i] === b[i] || (Number.isNaN(p) && Number.isNaN(q))) continue;
+    const distance = Number.isFinite(p) && Number.isFinite(q) ? Math.abs(p - q) : Number.POSITIVE_INFINITY;
+    apart = Math.max(apart, distance, typeof a[i] === 'bigint' ? 1 : 0);
   }
-  return apart === 0 ? 0 : apart / largest;
+  return { apart, largest };
 }
 
 /** sameInARow says whether parts, joined along an axis, are a whole byte by byte. It joins no copy of them. */

@@ -59,8 +59,8 @@ export function bindModel(bytes: Uint8Array, options: BindOptions): BoundModel {
   const bound = Object.keys(dims).length === 0 ? read : readModel(bindDims(read, dims), { name });
   const declared = Object.values(dims).includes(BATCH) ? BATCH : undefined;
   checkNothingOpen(bound, declared);
-  const shaped = readModel(nameNodes(bound), { name });
-  const model = openWhereBranching(read, shaped);
+  const shaped = named(bound);
+  const model = openWhereBranching(read, bound, shaped);
   const batch = batchDim(shaped, declared);
   const as = { ...{ model, shaped, batch }, lacksShapes: false, mixesSlightly: false, shapes: {} };
   if (batch.kind === 'none')
@@ -84,8 +84,14 @@ export function bindModel(bytes: Uint8Array, options: BindOptions): BoundModel {
  * refuses a model in which a given size contradicts one of them; with the dimension open, the model runs. So sizes are
  * not written into a model with branches.
  */
-function openWhereBranching(read: OnnxModel, shaped: OnnxModel): OnnxModel {
-  return mayBranch(read) ? readModel(nameNodes(read), { name: read.name }) : shaped;
+function openWhereBranching(read: OnnxModel, bound: OnnxModel, shaped: OnnxModel): OnnxModel {
+  return read === bound || !mayBranch(read) ? shaped : named(read);
+}
+
+/** named gives the same model with named nodes; it is not read again where it has them already. */
+function named(model: OnnxModel): OnnxModel {
+  const bytes = nameNodes(model);
+  return bytes === model.bytes ? model : readModel(bytes, { name: model.name });
 }
 
 /**

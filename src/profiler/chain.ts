@@ -12,7 +12,7 @@ import {
   type Tensors,
 } from '../execution/index.js';
 import { extractPartition } from '../onnx/index.js';
-import { numericValues } from './agreement.js';
+import { distanceOf, numericValues } from './agreement.js';
 import { tellingFailures } from './memory-need.js';
 import { copyPieces, withScratch, writeData, writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
@@ -51,13 +51,21 @@ export async function extractChain(
 ): Promise<Chain> {
   let chain: Chain | undefined;
   await makeFolderWhole(folder, othersThanBlocks, async (inside) => {
-    chain = await writeChain(prepared, ends, {
-      ...{ folder: inside, device, asServed: true },
+    chain = await withChain(prepared, ends, {
+      ...{ folder: inside, device },
       ...(signal ? { signal } : {}),
+      use: async ({ files, run, largest }) => {
+        const [off, served] = [await run('disabled'), await run(AS_SERVED.optimization)];
+        return {
+          files: files.map((file) => join(folder, basename(file))),
+          largestDifference: largest(off.whole, off.chained),
+          servedDifference: largest(served.whole, served.chained),
+          levelsDifference: largest(off.whole, served.whole),
+        };
+      },
     });
   });
-  const { files, ...differences } = chain as Chain;
-  return { files: files.map((file) => join(folder, basename(file))), ...differences };
+  return chain as Chain;
 }
 
 /**
@@ -76,19 +84,28 @@ async function othersThanBlocks(folder: string): Promise<string[]> {
   return entries.filter((entry) => !entry.isFile() || !BLOCK_FILE.test(entry.name)).map(({ name }) => name);
 }
 
-interface ChainOptions {
-  readonly folder: string;
-  readonly device: Device;
-  /** Whether the chain is also run with all optimizations; the differences of that are else 0. */
-  readonly asServed: boolean;
-  readonly signal?: AbortSignal;
+/** ChainRuns are the blocks as files, and what runs and compares them. */
+interface ChainRuns {
+  readonly files: readonly string[];
+  /** Runs the whole model and the chain at a level of optimization. */
+  run(optimization: Optimization): Promise<{ whole: Tensors; chained: Tensors }>;
+  /** Gives the largest difference of any output (`difference`). */
+  largest(one: Tensors, other: Tensors): number;
 }
 
-async function writeChain(
+interface ChainOptions<T> {
+  readonly folder: string;
+  readonly device: Device;
+  readonly signal?: AbortSignal;
+  readonly use: (runs: ChainRuns) => Promise<T>;
+}
+
+/** withChain writes every block as a file of its own, and lets `use` run them with an executor that ends afterwards. */
+async function withChain<T>(
   prepared: PreparedModel,
   ends: readonly number[],
-  { folder, device, asServed, signal }: ChainOptions,
-): Promise<Chain> {
+  { folder, device, signal, use }: ChainOptions<T>,
+): Promise<T> {
   const task = `run the blocks of ${prepared.name} one after another`;
   return tellingFailures(task, () =>
     withScratch(async (scratch) => {
@@ -106,20 +123,14 @@ async function writeChain(
       const executor = await startExecutor(device, { memory: new MemoryGuard() });
       try {
         const given = { request: prepared.request, wanted };
-        const at = async (optimization: Optimization) => ({
-          whole: await runChain(executor, [whole], { ...given, optimization }),
-          chained: await runChain(executor, blocks, { ...given, optimization }),
-        });
-        const off = await at('disabled');
-        const served = asServed ? await at(AS_SERVED.optimization) : { whole: off.whole, chained: off.whole };
-        const most = (one: Tensors, other: Tensors) =>
-          Math.max(0, ...wanted.map((name) => difference(one[name], other[name])));
-        return {
+        return await use({
           files: blocks.map(({ path }) => path),
-          largestDifference: most(off.whole, off.chained),
-          servedDifference: most(served.whole, served.chained),
-          levelsDifference: most(off.whole, served.whole),
-        };
+          run: async (optimization) => ({
+            whole: await runChain(executor, [whole], { ...given, optimization }),
+            chained: await runChain(executor, blocks, { ...given, optimization }),
+          }),
+          largest: (one, other) => Math.max(0, ...wanted.map((name) => difference(one[name], other[name]))),
+        });
       } finally {
         await executor.close();
       }
@@ -137,10 +148,13 @@ export function boundaryChange(
   device: Device,
 ): Promise<number> {
   return withScratch(async (scratch) => {
-    const { largestDifference } = await writeChain(prepared, ends, {
-      ...{ folder: scratch, device, asServed: false },
+    return await withChain(prepared, ends, {
+      ...{ folder: scratch, device },
+      use: async ({ run, largest }) => {
+        const { whole, chained } = await run('disabled');
+        return largest(whole, chained);
+      },
     });
-    return largestDifference;
   });
 }
 
@@ -204,15 +218,6 @@ export function difference(whole: TensorData | undefined, chained: TensorData | 
   const [a, b] = [numericValues(whole), numericValues(chained)];
   if (a === undefined || b === undefined)
     return whole.data.every((value, i) => value === chained.data[i]) ? 0 : Number.POSITIVE_INFINITY;
-  let most = 0;
-  let apart = 0;
-  for (let i = 0; i < a.length; i++) {
-    const [x, y] = [Number(a[i]), Number(b[i])];
-    if (Number.isFinite(x)) most = Math.max(most, Math.abs(x));
-    if (a[i] === b[i] || (Number.isNaN(x) && Number.isNaN(y))) continue;
-    if (!Number.isFinite(x) || !Number.isFinite(y)) return Number.POSITIVE_INFINITY;
-    // Large integers may differ though they are one number as doubles.
-    apart = Math.max(apart, Math.abs(x - y), typeof a[i] === 'bigint' ? 1 : 0);
-  }
-  return apart === 0 ? 0 : apart / (most || 1);
+  const { apart, largest } = distanceOf(a, b);
+  return apart === 0 ? 0 : apart / (largest || 1);
 }

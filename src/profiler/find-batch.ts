@@ -4,15 +4,15 @@ import {
   firstLine,
   type MemoryGuard,
   OutOfMemoryError,
-  startExecutor,
   type TensorInfo,
   type Tensors,
 } from '../execution/index.js';
-import { liveTensors, type MeasuredShapes, type OnnxModel } from '../onnx/index.js';
+import { dataSizedTensors, liveTensors, type MeasuredShapes, type OnnxModel } from '../onnx/index.js';
 import { type BindOptions, type BoundModel, bindModel } from './bind-model.js';
 import { findTensors, measureShapes, type Trial } from './find-tensors.js';
 import { inferredBytes, memoryShortage } from './memory-need.js';
 import { inputBatching, requestFor, stackRequests } from './requests.js';
+import { ScratchExecutors } from './scratch-executors.js';
 import { gathered, lightened, type Source, withScratch, writeData } from './source.js';
 import type { Batching, PrepareOptions, TensorFinding } from './types.js';
 
@@ -65,11 +65,17 @@ export async function bindForBatches(
   return { strict, tolerant: tolerant.notSymbolic === undefined ? tolerant : undefined };
 }
 
-/** shapesAtFixedBatch measures the shapes of all inner tensors; there are none where the model does not run. */
+/**
+ * shapesAtFixedBatch measures the shapes of all inner tensors whose size does not depend on the data; there are none
+ * where the model does not run. What one request gives says nothing of the others where elements set the size.
+ */
 async function shapesAtFixedBatch(bound: BoundModel, common: Common): Promise<MeasuredShapes> {
   const { model, source } = gathered(bound.model, common.path);
-  const inner = model.graph.nodes.flatMap(({ outputs }) => outputs).filter((name) => name !== '');
   const { feeds: given = {}, fill = {} } = common.options;
+  const sized = dataSizedTensors(model, new Set(Object.keys(fill)));
+  const inner = model.graph.nodes
+    .flatMap(({ outputs }) => outputs)
+    .filter((name) => name !== '' && !sized.has(name));
   const first = requestFor(bound.shaped, bound.batch, { which: 0, given, fill });
   try {
     return await withTrial({ model, source, requests: 1 }, common, (trial) =>
@@ -81,22 +87,30 @@ async function shapesAtFixedBatch(bound: BoundModel, common: Common): Promise<Me
   }
 }
 
+type Attempt = Found | { readonly kind: 'fails'; readonly why: string };
+
 /** tryBatching gives the tensors of a model that batches, or says why it does not. */
-export async function tryBatching(
-  { strict, tolerant }: Bindings,
-  common: Common,
-): Promise<Found | { kind: 'fails'; why: string }> {
-  if (tolerant === undefined && common.options.batchTolerance !== undefined) {
+export async function tryBatching(bindings: Bindings, common: Common): Promise<Attempt> {
+  const { batchTolerance, ...options } = common.options;
+  if (bindings.tolerant === undefined && batchTolerance !== undefined) {
     // A tolerance that is not needed is not recorded, so that nothing says that rows influence one another.
-    const { batchTolerance: _, ...options } = common.options;
-    const found = await tryBatching({ strict, tolerant }, { ...common, options });
+    const found = await attempt(bindings, { ...common, options }, { namesMixing: false });
     if (found.kind === 'batches') return found;
   }
+  return await attempt(bindings, common, { namesMixing: true });
+}
+
+/** @param how.namesMixing whether the reason of a failure names the node that mixes rows, which takes more runs */
+async function attempt(
+  { strict, tolerant }: Bindings,
+  common: Common,
+  how: { readonly namesMixing: boolean },
+): Promise<Attempt> {
   const bound = tolerant ?? strict;
   if (bound.notSymbolic !== undefined) return { kind: 'fails', why: bound.notSymbolic };
   const tolerance = common.options.batchTolerance;
   try {
-    const { found, mixing } = await find(bound, common, true);
+    const { found, mixing } = await find(bound, common, { batching: true, ...how });
     const faults = mixedOutputs(found);
     if (faults.length > 0) return { kind: 'fails', why: whyMixed(faults, mixing) };
     if (tolerant === undefined || tolerance !== undefined) return found;
@@ -111,7 +125,7 @@ export async function tryBatching(
 
 /** findUnbatched gives the tensors of a model that runs at one batch size only. */
 export async function findUnbatched(bound: BoundModel, common: Common): Promise<Found> {
-  return (await find(bound, common, false)).found;
+  return (await find(bound, common, { batching: false, namesMixing: false })).found;
 }
 
 type Mixed = Extract<Batching, { kind: 'mixed' }>;
@@ -153,11 +167,11 @@ function roundedUp(value: number): number {
   return Number((Math.ceil(value / unit) * unit).toPrecision(2));
 }
 
-/** find runs the model; where outputs turn out to mix rows, it names the first node that does. */
+/** find runs the model; where outputs turn out to mix rows, it names the first node that does, if that is asked for. */
 async function find(
   bound: BoundModel,
   common: Common,
-  batching: boolean,
+  { batching, namesMixing }: { readonly batching: boolean; readonly namesMixing: boolean },
 ): Promise<{ found: Found; mixing: string | undefined }> {
   const { model, source } = gathered(bound.model, common.path);
   const { feeds: given = {}, fill = {}, batchTolerance: tolerance } = common.options;
@@ -177,7 +191,7 @@ async function find(
       ...{ model, source, request, tensors, fixedBatch, measuredShapes },
       batchTolerance: tolerance,
     };
-    const mixes = batching && mixedOutputs(found).length > 0;
+    const mixes = namesMixing && mixedOutputs(found).length > 0;
     return { found, mixing: mixes ? await firstMixing(trial, tensors) : undefined };
   });
 }
@@ -213,9 +227,9 @@ async function withTrial<T>(
   common: Common,
   use: (trial: Omit<Trial, 'first' | 'second' | 'both'>) => Promise<T>,
 ): Promise<T> {
-  const { signal, device, startExecutor: start = startExecutor } = common.options;
-  const { slowdown: _heldBack, ...probed } = device;
-  const executor = await start(probed, { memory: common.memory });
+  const { signal, device, startExecutor: start } = common.options;
+  const scratch = new ScratchExecutors(common.memory, start);
+  const executor = await scratch.of(device);
   return await withScratch(async (folder) => {
     await writeData(folder, source);
     return await use({
@@ -223,7 +237,7 @@ async function withTrial<T>(
       ...(signal === undefined ? {} : { signal }),
       checkFits: (inferred) => checkFits(model, inferred, { requests, ...common }),
     });
-  }).finally(() => executor.close());
+  }).finally(() => scratch.close());
 }
 
 /** checkFits throws before anything is run, where what ONNX Runtime infers shows that a run cannot fit in memory. */

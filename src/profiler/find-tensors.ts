@@ -163,9 +163,8 @@ async function shapesOf(
   dtypeOf: (name: string) => string,
 ): Promise<Map<string, Shapes>> {
   if (names.length === 0) return new Map();
-  const probes = names.map((tensor): Probe => ({ tensor, asks: 'shape' }));
-  const seen = await observed(trial, probes, (values): Shaped[] =>
-    values.map(({ data }, i) => ({ dtype: dtypeOf(names[i]!), dims: Array.from(data, Number) })),
+  const seen = await observed(trial, shapeProbes(names), (values): Shaped[] =>
+    dimsOf(values).map((dims, i) => ({ dtype: dtypeOf(names[i]!), dims })),
   );
   const shapes = (i: number): Shapes => ({
     first: seen.first[i]!,
@@ -173,6 +172,15 @@ async function shapesOf(
     both: seen.both?.[i],
   });
   return new Map(names.map((name, i) => [name, shapes(i)]));
+}
+
+function shapeProbes(names: readonly string[]): Probe[] {
+  return names.map((tensor) => ({ tensor, asks: 'shape' }));
+}
+
+/** dimsOf reads the answers of probes that asked for shapes. */
+function dimsOf(values: readonly TensorData[]): number[][] {
+  return values.map(({ data }) => Array.from(data, Number));
 }
 
 /** measureShapes gives the shapes of tensors for the first request, as far as they are tensors. */
@@ -184,14 +192,8 @@ export async function measureShapes(
   trial.checkFits?.(types);
   const tensors = names.filter((name) => types.get(name)?.dtype !== undefined);
   if (tensors.length === 0) return {};
-  const probes = tensors.map((tensor): Probe => ({ tensor, asks: 'shape' }));
-  const { bytes, outputs } = probeTensors(trial.model, probes);
-  return await loaded(trial, bytes, async ({ model }) => {
-    const { outputs: values } = await trial.executor.run(model, trial.first, [...new Set(outputs)]);
-    return Object.fromEntries(
-      tensors.map((name, i) => [name, Array.from(values[outputs[i]!]!.data, Number)]),
-    );
-  });
+  const [shapes] = await answers(trial, shapeProbes(tensors), { requests: [trial.first], read: dimsOf });
+  return Object.fromEntries(tensors.map((name, i) => [name, shapes![i]!]));
 }
 
 /** compared gives the batching of tensors by their values. */
@@ -297,16 +299,28 @@ async function observed<T>(
   probes: readonly Probe[],
   read: (values: TensorData[]) => T,
 ): Promise<{ first: T; second: T; both: T | undefined }> {
+  const { first, second, both } = trial;
+  // The largest run comes first, so that the memory that ONNX Runtime's arena takes for it has room for the others.
+  const requests = [...(both === undefined ? [] : [both]), first, second];
+  const seen = await answers(trial, probes, { requests, read });
+  return { first: seen.at(-2)!, second: seen.at(-1)!, both: both && seen[0] };
+}
+
+/** answers gives the answers of probes for each request. */
+async function answers<T>(
+  trial: Loading,
+  probes: readonly Probe[],
+  { requests, read }: { readonly requests: readonly Tensors[]; readonly read: (values: TensorData[]) => T },
+): Promise<T[]> {
   const { bytes, outputs } = probeTensors(trial.model, probes);
   return await loaded(trial, bytes, async ({ model }) => {
-    const run = async (feeds: Tensors) => {
+    const seen: T[] = [];
+    for (const feeds of requests) {
       trial.signal?.throwIfAborted();
       const { outputs: values } = await trial.executor.run(model, feeds, [...new Set(outputs)]);
-      return read(outputs.map((name) => values[name]!));
-    };
-    // The largest run comes first, so that the memory that ONNX Runtime's arena takes for it has room for the others.
-    const both = trial.both === undefined ? undefined : await run(trial.both);
-    return { first: await run(trial.first), second: await run(trial.second), both };
+      seen.push(read(outputs.map((name) => values[name]!)));
+    }
+    return seen;
   });
 }
 

@@ -10,7 +10,7 @@ import {
   type TensorSpec,
 } from '../artifacts/index.js';
 import { ExecutionError, firstLine, MemoryGuard, OutOfMemoryError } from '../execution/index.js';
-import { externalLocations, type TensorType, zeroDims } from '../onnx/index.js';
+import { externalLocations, type OnnxModel, type TensorType, zeroDims } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
 import { bindForBatches, type Found, findUnbatched, tryBatching } from './find-batch.js';
 import { layersOf, measuredCuts } from './layers.js';
@@ -53,6 +53,16 @@ function checkTolerance(tolerance: number | undefined): void {
   throw new InputError('let the rows of a batch differ', [fault(said)]);
 }
 
+/** This name of a tensor cannot be fetched: assigning to it sets the prototype of the runtime's object of tensors. */
+const NOT_FETCHED = '__proto__';
+
+function checkNames(path: string, { graph: { inputs, nodes } }: OnnxModel): void {
+  const names = [...inputs.map(({ name }) => name), ...nodes.flatMap(({ outputs }) => outputs)];
+  if (!names.includes(NOT_FETCHED)) return;
+  const why = `ONNX Runtime cannot hand over a tensor called ${NOT_FETCHED}`;
+  throw new InputError(`run ${path}`, [fault(why)], 'Give the tensor another name.');
+}
+
 /** findAll runs the model on a device of its own, with two requests at once where it batches. */
 async function findAll(
   bytes: Uint8Array,
@@ -61,6 +71,7 @@ async function findAll(
 ): Promise<Found & { reason: string | undefined }> {
   const path = file.name;
   const bound = bindModel(bytes, file);
+  checkNames(path, bound.model);
   await options.onDataFiles?.(externalLocations(bound.model));
   const memory = new MemoryGuard({ limitBytes: options.memoryLimitBytes });
   const common = { path, options, memory };
@@ -95,6 +106,7 @@ async function assemble(
     ]);
   const types = typesOf(tensors);
   const cuts = measuredCuts(model, { tensors, boundary, fixedBatch });
+  const fill = new Map(Object.entries(found.fill));
   return {
     ...{ name: found.name, path: found.path, model, source: found.source },
     ...{ sha256: sha256Of(found.bytes), data: await dataFilesOf(found.source) },
@@ -102,7 +114,7 @@ async function assemble(
     fixedBatchReason: fixedBatch === undefined ? undefined : found.reason,
     measuredShapes: found.measuredShapes,
     batchTolerance: fixedBatch === undefined ? found.batchTolerance : undefined,
-    inputs: specsOf(model.graph.inputs, tensors).map((spec) => withFill(spec, found.fill[spec.name])),
+    inputs: specsOf(model.graph.inputs, tensors).map((spec) => withFill(spec, fill.get(spec.name))),
     outputs,
     cuts,
     layers: layersOf(model, cuts, { types, tensors, boundary, fixedBatch }),

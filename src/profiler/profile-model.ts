@@ -303,16 +303,8 @@ class ProfileRun {
     const { prepared, folder, devices, scratch } = this.at;
     return new BlockFeeds(prepared, files, {
       folder,
-      runOnce: async (path, fetches) => {
-        try {
-          const executor = await scratch.of(devices[0]!.device);
-          const { model } = await executor.load(path, { optimization: 'disabled', memoryPattern: false });
-          return (await executor.run(model, prepared.request, fetches)).outputs;
-        } finally {
-          // The stand may be open, and is about to measure.
-          await scratch.close();
-        }
-      },
+      runOnce: (path, fetches) =>
+        scratch.runOnce(devices[0]!.device, { path, request: prepared.request, fetches }),
     });
   }
 

@@ -47,13 +47,15 @@ export function requestFor(
   );
   checkSizes(model.name, shapes);
   checkGiven(model.name, shapes, { given, fill });
+  const filled = new Map(Object.entries(fill));
+  const asGiven = new Map(Object.entries(given));
   return Object.fromEntries(
     [...shapes].map(([name, { dtype, shape }]) => {
       const number = axes.get(name) === undefined ? 0 : which;
       const stream = streamOf(SEED, `request ${number} input ${name}`);
-      const value = fill[name];
+      const value = filled.get(name);
       if (value !== undefined) return [name, filledTensor(dtype, shape, value)];
-      return [name, given[name] ?? randomTensor({ dtype, dims: shape }, () => stream.uniform())];
+      return [name, asGiven.get(name) ?? randomTensor({ dtype, dims: shape }, () => stream.uniform())];
     }),
   );
 }

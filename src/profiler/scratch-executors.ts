@@ -5,6 +5,7 @@ import {
   type MemoryGuard,
   type StartExecutor,
   startExecutor,
+  type Tensors,
 } from '../execution/index.js';
 
 /**
@@ -33,6 +34,23 @@ export class ScratchExecutors {
     // An executor that ended, for example because memory ran out, is replaced when it is needed again.
     started.then(({ exited }) => exited.then(forget), forget);
     return started;
+  }
+
+  /**
+   * Runs a model once, without graph optimizations, and gives the tensors that are fetched. All executors end then,
+   * because measurements are about to begin.
+   */
+  async runOnce(
+    device: Device,
+    { path, request, fetches }: { path: string; request: Tensors; fetches: readonly string[] },
+  ): Promise<Tensors> {
+    try {
+      const executor = await this.of(device);
+      const { model } = await executor.load(path, { optimization: 'disabled', memoryPattern: false });
+      return (await executor.run(model, request, fetches)).outputs;
+    } finally {
+      await this.close();
+    }
   }
 
   /** Ends all executors, so that measurements have the machine to themselves. */

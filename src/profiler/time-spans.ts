@@ -1,9 +1,10 @@
-import { MemoryGuard, type NamedDevice, startExecutor } from '../execution/index.js';
+import { MemoryGuard, type NamedDevice } from '../execution/index.js';
 import { BlockFeeds, type NodeSpan, writeSpanFiles } from './block-files.js';
 import type { Group } from './ledger.js';
 import type { TimedPart } from './measure-group.js';
 import { measureInSteps } from './measure-steps.js';
 import { tellingFailures } from './memory-need.js';
+import { ScratchExecutors } from './scratch-executors.js';
 import { withScratch, writeData, writeModel } from './source.js';
 import { OneStand } from './stand.js';
 import { figureOf } from './statistics.js';
@@ -41,24 +42,28 @@ export async function timeSpans(
     withScratch(async (folder) => {
       await writeData(folder, prepared.source);
       const whole = await writeModel(folder, 'whole', prepared.model.bytes);
+      const { spans, idsAt } = distinct(spansAt);
+      const files = await writeSpanFiles(prepared, spans, folder);
+      const scratch = new ScratchExecutors(memory);
+      const feeds = new BlockFeeds(prepared, files, {
+        folder,
+        runOnce: (path, fetches) => scratch.runOnce(device, { path, request: prepared.request, fetches }),
+      });
       const stands = new OneStand(device, memory);
       try {
         const timed = new Map<number, TimedSpans>();
-        for (const [batch, spans] of spansAt) {
-          const files = await writeSpanFiles(prepared, spans, folder);
-          const feeds = new BlockFeeds(prepared, files, {
-            folder,
-            runOnce: runningOnce(prepared, device, memory),
-          });
+        for (const [batch, spanIds] of idsAt) {
           const group: Group = { className, virtual, batch };
-          const ids: TimedPart['id'][] = ['whole', ...files.keys()];
-          const [first, ...others] = await measureInSteps(
+          const ids: TimedPart['id'][] = ['whole', ...new Set(spanIds)];
+          const measured = await measureInSteps(
             stands,
             { group, ids, prepared, whole, files, feeds, memory },
             { limits: { ...DEFAULT_LIMITS, ...limits }, onRound: () => {}, ...(signal ? { signal } : {}) },
           );
-          const medians = others.map(({ durationsUs }) => figureOf(durationsUs).medianUs);
-          timed.set(batch, { wholeUs: figureOf(first!.durationsUs).medianUs, us: medians });
+          const medians = new Map(
+            measured.map(({ id, durationsUs }) => [id, figureOf(durationsUs).medianUs] as const),
+          );
+          timed.set(batch, { wholeUs: medians.get('whole')!, us: spanIds.map((id) => medians.get(id)!) });
         }
         return timed;
       } finally {
@@ -68,19 +73,15 @@ export async function timeSpans(
   );
 }
 
-/** runningOnce runs a model in an executor of its own, without the hold-back of an emulated device. */
-function runningOnce(
-  prepared: PreparedModel,
-  { slowdown: _heldBack, ...device }: NamedDevice['device'],
-  memory: MemoryGuard,
-): ConstructorParameters<typeof BlockFeeds>[2]['runOnce'] {
-  return async (path, fetches) => {
-    const executor = await startExecutor(device, { memory });
-    try {
-      const { model } = await executor.load(path, { optimization: 'disabled', memoryPattern: false });
-      return (await executor.run(model, prepared.request, fetches)).outputs;
-    } finally {
-      await executor.close();
-    }
+/** distinct lists the spans of all batch sizes, each once, and by batch size the places of its spans in that list. */
+function distinct(spansAt: ReadonlyMap<number, readonly NodeSpan[]>): {
+  spans: NodeSpan[];
+  idsAt: Map<number, number[]>;
+} {
+  const spans: NodeSpan[] = [];
+  const idOf = ({ from, to }: NodeSpan) => {
+    const known = spans.findIndex((span) => span.from === from && span.to === to);
+    return known >= 0 ? known : spans.push({ from, to }) - 1;
   };
+  return { idsAt: new Map([...spansAt].map(([batch, list]) => [batch, list.map(idOf)])), spans };
 }

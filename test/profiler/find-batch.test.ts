@@ -37,6 +37,21 @@ async function prepare(parts: Parts, options: Partial<PrepareOptions> = {}) {
   return await prepareModel(path, { device: CPU, startExecutor: startInProcess, ...options });
 }
 
+/** loadsOf counts the models that are loaded to prepare one. */
+async function loadsOf(parts: Parts, options: Partial<PrepareOptions> = {}): Promise<number> {
+  let loads = 0;
+  const counting: StartExecutor = async (device, how) => {
+    const executor = await startInProcess(device, how);
+    const load: typeof executor.load = (...args) => {
+      loads++;
+      return executor.load(...args);
+    };
+    return { ...executor, load };
+  };
+  await prepare(parts, { ...options, startExecutor: counting });
+  return loads;
+}
+
 /** A dense layer of int8 weights, quantized while it runs: all rows of a batch share one scale. */
 function quantized(): Omit<Parts, 'batch'> {
   const next = noise(11);
@@ -96,6 +111,13 @@ describe('prepareModel() on a model whose rows influence one another slightly', 
     expect(boundFields(taken)).toEqual({ batchTolerance: 0.01 });
   });
 
+  it('looks for the node that mixes rows once, at the tolerance that is given', async () => {
+    const made = { ...quantized(), batch: 'batch' };
+    const refused = await loadsOf(made);
+    const oneAttempt = (await loadsOf(made, { batchTolerance: 0.5 })) / 2;
+    expect(await loadsOf(made, { batchTolerance: 1e-6 })).toBe(refused + oneAttempt);
+  });
+
   it('refuses a tolerance that is no share', async () => {
     for (const batchTolerance of [0, 1, -1, Number.NaN])
       await expect(prepare(quantized(), { batchTolerance })).rejects.toThrow(/give a number between 0 and 1/);
@@ -150,21 +172,38 @@ describe('prepareModel() on a model whose file tells too few shapes', () => {
     );
   });
 
+  it('measures no size that follows from elements, which other requests may set otherwise', async () => {
+    const bytes = w.model(
+      w.graph({
+        nodes: [
+          w.node('Mul', ['n', 'zero'], ['nothing']),
+          w.node('Add', ['nothing', 'four'], ['count']),
+          w.node('Dropout', ['x'], ['d']),
+          w.node('TopK', ['d', 'count'], ['top', 'places']),
+          w.node('Reshape', ['top', 'rows'], ['r']),
+          w.node('Neg', ['r'], ['y']),
+        ],
+        initializers: [
+          w.int64s('zero', [1], [0]),
+          w.int64s('four', [1], [4]),
+          w.int64s('rows', [3], [-1, 2, 2]),
+        ],
+        inputs: [w.value('x', w.FLOAT, [1, 8]), w.value('n', w.INT64, [])],
+        outputs: [w.message([1, 'y'])],
+      }),
+    );
+    const path = join(folder, 'counted.onnx');
+    writeFileSync(path, bytes);
+    const options = { device: CPU, startExecutor: startInProcess };
+    const open = await prepareModel(path, options);
+    expect(boundFields(open)).toEqual({ fixedBatch: 1 });
+    const settled = await prepareModel(path, { ...options, fill: { n: 2 } });
+    expect(boundFields(settled)).toEqual({ measuredShapes: { top: [1, 4] } });
+  });
+
   it('runs nothing to measure where the file tells enough', async () => {
-    let loads = 0;
-    const counting: StartExecutor = async (device, options) => {
-      const executor = await startInProcess(device, options);
-      const load: typeof executor.load = (...args) => {
-        loads++;
-        return executor.load(...args);
-      };
-      return { ...executor, load };
-    };
-    await prepare({ nodes: [w.node('Neg', ['x'], ['y'])] }, { startExecutor: counting });
-    const known = loads;
-    loads = 0;
-    await prepare(parts, { startExecutor: counting });
-    expect(loads).toBe(known + 2);
+    const known = await loadsOf({ nodes: [w.node('Neg', ['x'], ['y'])] });
+    expect(await loadsOf(parts)).toBe(known + 2);
   });
 });
 

@@ -1,4 +1,3 @@
-import { withGraph } from '../cut/index.js';
 import type { OnnxModel, OnnxNode } from '../wire/index.js';
 import {
   concat,
@@ -8,25 +7,23 @@ import {
   fieldsOf,
   GRAPH,
   NODE,
-  numberField,
   payloadOf,
   quoted,
   rewritten,
   SHAPE,
-  TENSOR,
   TENSOR_TYPE,
   TYPE,
   textField,
   textOf,
   VALUE_INFO,
   valueInfoBytes,
+  vectorBytes,
+  withGraph,
 } from '../wire/index.js';
 import type { BatchFlow, NodeEdit } from './batch-flow.js';
 
 /** Up to this IR version, initializers stand among the graph's inputs too. */
 const LAST_IR_WITH_INITIALIZER_INPUTS = 3;
-const INT64 = 7;
-const FLOAT = 1;
 
 /**
  * relaxed gives the model with its declared shapes opened along the batch, and with new constants for the edited ones;
@@ -117,13 +114,7 @@ function constant(
   name: string,
   { values = [], dtype = 'int64' }: { values?: readonly number[]; dtype?: 'int64' | 'float32' },
 ): Uint8Array[] {
-  const raw = dtype === 'int64' ? BigInt64Array.from(values.map(BigInt)) : Float32Array.from(values);
-  const tensor = concat([
-    numberField(TENSOR.dims, values.length),
-    numberField(TENSOR.dataType, dtype === 'int64' ? INT64 : FLOAT),
-    textField(TENSOR.name, name),
-    ...delimited(TENSOR.rawData, new Uint8Array(raw.buffer)),
-  ]);
+  const tensor = vectorBytes(name, values, dtype);
   const input = valueInfoBytes(name, { dtype, dims: [values.length] });
   const listed = model.irVersion <= LAST_IR_WITH_INITIALIZER_INPUTS ? delimited(GRAPH.input, input) : [];
   return [...delimited(GRAPH.initializer, tensor), ...listed];

@@ -163,7 +163,8 @@ class BatchWalk {
     let found = false;
     for (const name of node.inputs) {
       const flow = this.flows.get(name);
-      const measured = this.options.shapes?.[name];
+      const { shapes = {} } = this.options;
+      const measured = Object.hasOwn(shapes, name) ? shapes[name] : undefined;
       if (flow === undefined || measured === undefined || isKnown(flow.dims)) continue;
       this.flows.set(name, { ...flow, dims: measured });
       this.shapesUsed.set(name, measured);

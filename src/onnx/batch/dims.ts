@@ -1,5 +1,4 @@
 import { type DimValues, fault, InputError } from '../../artifacts/index.js';
-import { withGraph } from '../cut/index.js';
 import type { OnnxModel, ValueInfo } from '../wire/index.js';
 import {
   concat,
@@ -21,6 +20,7 @@ import {
   textField,
   textOf,
   VALUE_INFO,
+  withGraph,
 } from '../wire/index.js';
 
 /**

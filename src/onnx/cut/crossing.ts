@@ -12,9 +12,8 @@ interface Crossing {
   readonly repeated: string[];
 }
 
-/** A tensor that cannot be sent costs more than all others together, and one that is no longer there even more. */
+/** A tensor that cannot be sent costs more than all others together. */
 const CANNOT_BE_SENT = 2 ** 44;
-const NOT_THERE = 2 ** 50;
 
 /** What is sent where no bytes are known: sources rather than sizes, and graph inputs rather than inner tensors. */
 const UNKNOWN_COST = { input: 1, inner: 2 ** 10, size: 2 ** 20 } as const;
@@ -84,8 +83,7 @@ class Chooser {
     const wanted = live.filter((name) => !isFree(name));
     if (wanted.length === 0) return needed;
     const from = this.#ancestors(wanted, isFree);
-    const canBeThere = this.#reachableFrom(this.#there);
-    const costOf = (name: string) => (canBeThere(name) ? this.#costOf(name) : NOT_THERE);
+    const costOf = (name: string) => this.#costOf(name);
     return new Set([...needed, ...minVertexCut({ from, wanted, costOf })]);
   }
 
@@ -104,14 +102,18 @@ class Chooser {
     return isReachable;
   }
 
-  /** Gives what some tensors are made from, directly or not, down to what cannot be made again; without free ones. */
+  /**
+   * Gives what some tensors can be made from again, directly or not, without free ones. All that it gives is there. A
+   * tensor of whose makers one is no longer there can only be sent itself.
+   */
   #ancestors(wanted: readonly string[], isFree: (name: string) => boolean): Map<string, readonly string[]> {
+    const canBeThere = this.#reachableFrom(this.#there);
     const from = new Map<string, readonly string[]>();
     const visit = (name: string): void => {
       if (from.has(name)) return;
       const makers = (this.#madeFrom.get(name) ?? []).filter((maker) => !isFree(maker));
-      from.set(name, makers);
-      for (const maker of makers) visit(maker);
+      from.set(name, makers.every(canBeThere) ? makers : []);
+      for (const maker of from.get(name)!) visit(maker);
     };
     for (const name of wanted) visit(name);
     return from;

@@ -1,6 +1,7 @@
 import type { OnnxModel, OnnxNode, TensorType, ValueType } from '../wire/index.js';
 import { quoted, travellingTypes, travels } from '../wire/index.js';
 import { crossingsOf, type SentBytes } from './crossing.js';
+import { remembered } from './remembered.js';
 import { usedBy } from './spans.js';
 
 /** Cut is the place after the `position`-th node, with the tensors that must be handed on there. */
@@ -28,23 +29,24 @@ export function cutsOf(model: OnnxModel, sentBytes?: SentBytes): Cut[] {
   });
 }
 
-const cutsWithoutBytes = new WeakMap<OnnxModel, readonly Cut[]>();
+const cutsWithoutBytes = remembered((model): readonly Cut[] => cutsOf(model));
 
-/** crossingAt gives what crosses at a position: as one of `cuts` says, else as chosen without bytes. */
+/**
+ * crossingAt gives what crosses at a position: what `cuts` says of it, and where they say nothing (imported profiles may
+ * not know), what `cutsOf` chooses without bytes. Nothing crosses at a position that the model does not have.
+ */
 export function crossingAt(
   model: OnnxModel,
   position: number,
   cuts: readonly Cut[] | undefined,
 ): readonly string[] {
-  const given = cuts?.find((cut) => cut.position === position);
-  if (given !== undefined) return given.tensors;
-  const chosen = cutsWithoutBytes.get(model) ?? cutsOf(model);
-  cutsWithoutBytes.set(model, chosen);
-  return chosen[position - 1]?.tensors ?? [];
+  const isHere = (cut: Cut) => cut.position === position;
+  const cut = cuts?.find(isHere) ?? cutsWithoutBytes(model).find(isHere);
+  return cut?.tensors ?? [];
 }
 
 /** workingNodes says for each node whether the answer depends on it: constant nodes and unused ones do not count. */
-function workingNodes(model: OnnxModel): boolean[] {
+const workingNodes = remembered((model): readonly boolean[] => {
   const wanted = new Set(model.graph.outputs.map((output) => output.name));
   const working = model.graph.nodes.map(() => false);
   for (let index = working.length - 1; index >= 0; index--) {
@@ -54,17 +56,7 @@ function workingNodes(model: OnnxModel): boolean[] {
     for (const name of usedBy(node)) wanted.add(name);
   }
   return working;
-}
-
-const workingOf = new WeakMap<OnnxModel, readonly boolean[]>();
-
-function working(model: OnnxModel): readonly boolean[] {
-  const before = workingOf.get(model);
-  if (before !== undefined) return before;
-  const now = workingNodes(model);
-  workingOf.set(model, now);
-  return now;
-}
+});
 
 /** CrossingRules say which tensors can cross a cut. */
 interface CrossingRules {
@@ -87,7 +79,7 @@ export function cutFault(
   cut: Cut,
   { types, whyNot = () => undefined }: CrossingRules,
 ): string | undefined {
-  const works = working(model);
+  const works = workingNodes(model);
   if (!(Number.isInteger(cut.position) && cut.position >= 1 && cut.position < works.length))
     return `there is no cut ${cut.position}; cuts are 1 to ${works.length - 1}`;
   if (works[cut.position - 1] !== true)
@@ -112,29 +104,15 @@ export function tensorFaults(reason: string): string[] {
   return reason.startsWith('"') ? reason.split(/; (?=")/) : [];
 }
 
-/** Users are the names of the nodes that make tensors and that use them last. */
-interface Users {
-  readonly makers: ReadonlyMap<string, string>;
-  readonly lastUsers: ReadonlyMap<string, string>;
-}
-
-const usersOf = new WeakMap<OnnxModel, Users>();
-
-function users(model: OnnxModel): Users {
-  const before = usersOf.get(model);
-  if (before !== undefined) return before;
-  const { nodes } = model.graph;
-  const now = {
-    makers: new Map(nodes.flatMap(({ name, outputs }) => outputs.map((output) => [output, name]))),
-    lastUsers: new Map(nodes.flatMap((node) => usedBy(node).map((used) => [used, node.name]))),
-  };
-  usersOf.set(model, now);
-  return now;
-}
+/** usersOf names the nodes that make tensors and those that use them last. */
+const usersOf = remembered(({ graph: { nodes } }) => ({
+  makers: new Map(nodes.flatMap(({ name, outputs }) => outputs.map((output) => [output, name]))),
+  lastUsers: new Map(nodes.flatMap((node) => usedBy(node).map((used) => [used, node.name]))),
+}));
 
 /** wayOf says where a tensor comes from and where it is last needed. */
 function wayOf(model: OnnxModel, name: string): string {
-  const { makers, lastUsers } = users(model);
+  const { makers, lastUsers } = usersOf(model);
   const maker = makers.get(name);
   const made = maker === undefined ? 'an input' : `made by ${maker}`;
   if (model.graph.outputs.some((output) => output.name === name)) return `${made} and an output`;

@@ -5,7 +5,6 @@ import {
   codeOf,
   concat,
   delimited,
-  delimitedParts,
   fieldsOf,
   GRAPH,
   MODEL,
@@ -15,6 +14,7 @@ import {
   quoted,
   rawField,
   textField,
+  withGraph,
 } from '../wire/index.js';
 import { type Cut, typeOf } from './cuts.js';
 import { type Ends, endsOf } from './ends.js';
@@ -194,19 +194,4 @@ function modelBytes(
     }),
     ...imported,
   ]);
-}
-
-/** withGraph gives the model's fields with another graph in place of its own, without those that `keep` refuses. */
-export function withGraph(
-  model: OnnxModel,
-  graph: readonly Uint8Array[],
-  keep: (number: number, payload: Uint8Array) => boolean = () => true,
-): Uint8Array[] {
-  const before: Uint8Array[] = [];
-  for (const field of fieldsOf(model.bytes)) {
-    if (field.number === MODEL.graph) continue;
-    if (keep(field.number, model.bytes.subarray(field.from, field.end)))
-      before.push(rawField(model.bytes, field));
-  }
-  return [...before, ...delimitedParts(MODEL.graph, graph)];
 }

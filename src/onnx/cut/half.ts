@@ -1,9 +1,9 @@
 import type { OnnxModel } from '../wire/index.js';
-import { ATTRIBUTE, concat, messageField, NODE, numberField, textField } from '../wire/index.js';
+import { ATTRIBUTE, codeOf, concat, messageField, NODE, numberField, textField } from '../wire/index.js';
 
 /** From this operator set on, Cast takes its target as an element type's number; before, as its name. */
 const CAST_BY_NUMBER_SINCE = 6;
-const CODES = { FLOAT: 1, FLOAT16: 10 } as const;
+const NAMES = { float32: 'FLOAT', float16: 'FLOAT16' } as const;
 /** AttributeProto.AttributeType. */
 const ATTRIBUTE_INT = 2;
 const ATTRIBUTE_STRING = 3;
@@ -20,23 +20,23 @@ export function halfName(tensor: string, taken: ReadonlySet<string>): string {
 
 /** castToHalf makes a Cast node for the producer's end: float32 `tensor` → float16 `half`. */
 export function castToHalf(model: OnnxModel, tensor: string, half: string): Uint8Array {
-  return castNode(model, { from: tensor, to: half, type: 'FLOAT16' });
+  return castNode(model, { from: tensor, to: half, type: 'float16' });
 }
 
 /** castFromHalf makes a Cast node for the consumer's end: float16 `half` → float32 `tensor`, the name its nodes use. */
 export function castFromHalf(model: OnnxModel, tensor: string, half: string): Uint8Array {
-  return castNode(model, { from: half, to: tensor, type: 'FLOAT' });
+  return castNode(model, { from: half, to: tensor, type: 'float32' });
 }
 
 function castNode(
   model: OnnxModel,
-  cast: { from: string; to: string; type: 'FLOAT' | 'FLOAT16' },
+  cast: { from: string; to: string; type: keyof typeof NAMES },
 ): Uint8Array {
   const opset = model.opsets.get('') ?? CAST_BY_NUMBER_SINCE;
   const target =
     opset >= CAST_BY_NUMBER_SINCE
-      ? [numberField(ATTRIBUTE.i, CODES[cast.type]), numberField(ATTRIBUTE.type, ATTRIBUTE_INT)]
-      : [textField(ATTRIBUTE.s, cast.type), numberField(ATTRIBUTE.type, ATTRIBUTE_STRING)];
+      ? [numberField(ATTRIBUTE.i, codeOf(cast.type)), numberField(ATTRIBUTE.type, ATTRIBUTE_INT)]
+      : [textField(ATTRIBUTE.s, NAMES[cast.type]), numberField(ATTRIBUTE.type, ATTRIBUTE_STRING)];
   return concat([
     textField(NODE.input, cast.from),
     textField(NODE.output, cast.to),

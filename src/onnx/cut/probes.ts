@@ -9,11 +9,11 @@ import {
   NODE,
   numberField,
   OPSET,
-  TENSOR,
   textField,
   valueInfoBytes,
+  vectorBytes,
+  withGraph,
 } from '../wire/index.js';
-import { withGraph } from './extract.js';
 import { checkTensors } from './rewrite.js';
 
 /** Pick holds the places along one axis that are looked at, in ascending order. */
@@ -38,7 +38,6 @@ export interface Probed {
 
 /** Where a model imports no default operator set, this one is imported. All have Shape, Gather and Constant. */
 const DEFAULT_OPSET = 13;
-const INT64 = 7;
 /** AttributeProto.AttributeType. */
 const ATTRIBUTE_TENSOR = 4;
 const ATTRIBUTE_INT = 2;
@@ -127,16 +126,9 @@ function integerAttribute(name: string, value: number): Uint8Array {
 }
 
 function tensorAttribute(name: string, tensor: string, values: readonly number[]): Uint8Array {
-  const raw = new Uint8Array(BigInt64Array.from(values.map(BigInt)).buffer);
-  const encoded = concat([
-    numberField(TENSOR.dims, values.length),
-    numberField(TENSOR.dataType, INT64),
-    textField(TENSOR.name, tensor),
-    messageField(TENSOR.rawData, raw),
-  ]);
   return concat([
     textField(ATTRIBUTE.name, name),
-    messageField(ATTRIBUTE.t, encoded),
+    messageField(ATTRIBUTE.t, vectorBytes(tensor, values)),
     numberField(ATTRIBUTE.type, ATTRIBUTE_TENSOR),
   ]);
 }

@@ -1,5 +1,6 @@
 import type { OnnxModel, OnnxNode } from '../wire/index.js';
 import { usedFunctions } from './part.js';
+import { remembered } from './remembered.js';
 import { usedBy } from './spans.js';
 
 const BRANCHING = new Set(['If', 'Loop', 'Scan', 'SequenceMap']);
@@ -14,16 +15,10 @@ export function mayBranch(model: OnnxModel, nodes = model.graph.nodes): boolean 
   return model.functions.length > 0 && usedFunctions(model, nodes).size > 0;
 }
 
-const branchingIn = new WeakMap<OnnxModel, ReadonlySet<OnnxNode>>();
-
 /** branchingNodes finds the nodes of a model that may branch. */
-function branchingNodes(model: OnnxModel): ReadonlySet<OnnxNode> {
-  const before = branchingIn.get(model);
-  if (before !== undefined) return before;
-  const now = new Set(model.graph.nodes.filter((node) => mayBranch(model, [node])));
-  branchingIn.set(model, now);
-  return now;
-}
+const branchingNodes = remembered(
+  (model): ReadonlySet<OnnxNode> => new Set(model.graph.nodes.filter((node) => mayBranch(model, [node]))),
+);
 
 /** reachingBranches lists the tensors that nodes, in topological order, lead to a node that may branch. */
 export function reachingBranches(model: OnnxModel, nodes: readonly OnnxNode[]): Set<string> {
@@ -50,16 +45,12 @@ const RANK_SETTERS: ReadonlyMap<string, number> = new Map([
 /** Operators that make tensors of a fixed shape of such tensors, as arithmetic on sizes does. */
 const OF_FIXED_SHAPE = /^(Concat|Gather|Unsqueeze|Slice|Cast|Identity|Add|Sub|Mul|Div)$/;
 
-const uncertainIn = new WeakMap<OnnxModel, ReadonlySet<string>>();
-
 /**
  * uncertainRanks lists the tensors for which ONNX Runtime may not know the number of axes before the model runs: what
  * branches, sequences, operators of other domains and computed shapes make, and what is made of that. Tensors that the
  * file declares with a shape are not among them.
  */
-export function uncertainRanks(model: OnnxModel): ReadonlySet<string> {
-  const before = uncertainIn.get(model);
-  if (before !== undefined) return before;
+export const uncertainRanks = remembered((model): ReadonlySet<string> => {
   const { nodes, inputs, outputs, valueInfo } = model.graph;
   const declares = (value: (typeof inputs)[number]) =>
     value.type?.kind === 'tensor' && value.type.dims !== undefined;
@@ -74,9 +65,8 @@ export function uncertainRanks(model: OnnxModel): ReadonlySet<string> {
     else if (isUncertain(model, node, known))
       for (const name of node.outputs) if (!declared.has(name)) uncertain.add(name);
   }
-  uncertainIn.set(model, uncertain);
   return uncertain;
-}
+});
 
 /** Known is what is known of the tensors before a node. */
 interface Known {

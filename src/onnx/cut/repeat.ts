@@ -1,5 +1,6 @@
-import { callKey } from '../read/index.js';
+import { holdsForAll } from '../read/index.js';
 import type { OnnxModel, OnnxNode } from '../wire/index.js';
+import { remembered } from './remembered.js';
 import { usedBy } from './spans.js';
 
 /** Repeats are the nodes that may be computed again in each partition that needs their outputs, by what feeds them. */
@@ -46,15 +47,17 @@ const LEAST_NODES = 16;
  * repeatsOf finds the nodes that may be repeated. They are cheap, they make no graph output, and only constants, shapes,
  * graph inputs and other such nodes feed them. Those fed by graph inputs are needed far behind them.
  */
-export function repeatsOf(model: OnnxModel): Repeats {
+export const repeatsOf = remembered((model): Repeats => {
   const { graph } = model;
   const outputs = new Set(graph.outputs.map(({ name }) => name));
   const isCheap = cheapness(model);
   const constants = new Set(graph.initializers.keys());
   /** By tensor, the number of nodes that make it from graph inputs, those that depend on sizes alone not counted. */
   const steps = new Map(graph.inputs.map(({ name }) => [name, 0]));
-  /** By tensor that depends on sizes alone, the length of the longest chain of nodes that makes it. */
-  const ofSizes = new Map<string, number>();
+  /** The tensors that depend on sizes alone. */
+  const ofSizes = new Set<string>();
+  /** By tensor that may be made again, the length of the longest chain of nodes that makes it. */
+  const chains = new Map<string, number>();
   const repeats = { sizes: new Set<OnnxNode>(), inputs: new Set<OnnxNode>() };
   for (const node of graph.nodes) {
     if (node.constant) {
@@ -63,10 +66,12 @@ export function repeatsOf(model: OnnxModel): Repeats {
     }
     if (node.outputs.some((name) => outputs.has(name)) || !isCheap(node)) continue;
     const fedBy = usedBy(node).filter((name) => !constants.has(name));
-    const chain = isSize(node) ? 1 : 1 + Math.max(0, ...fedBy.map((name) => ofSizes.get(name) ?? Infinity));
-    if (chain <= LONGEST_SIZE_CHAIN) {
+    const chain = fedBy.reduce((longest, name) => Math.max(longest, 1 + (chains.get(name) ?? 0)), 1);
+    const isOfSizes = isSize(node) || fedBy.every((name) => ofSizes.has(name));
+    if (isOfSizes && chain <= LONGEST_SIZE_CHAIN) {
       repeats.sizes.add(node);
-      for (const name of node.outputs) ofSizes.set(name, chain);
+      for (const name of node.outputs) ofSizes.add(name);
+      for (const name of node.outputs) chains.set(name, chain);
       continue;
     }
     const count = fedBy.reduce(
@@ -76,9 +81,10 @@ export function repeatsOf(model: OnnxModel): Repeats {
     if (count > MOST_REPEATED_NODES) continue;
     repeats.inputs.add(node);
     for (const name of node.outputs) steps.set(name, count);
+    for (const name of node.outputs) chains.set(name, chain);
   }
   return { sizes: repeats.sizes, inputs: neededFar(model, repeats.inputs, repeats.sizes) };
-}
+});
 
 /** neededFar keeps the nodes whose outputs, or what is made of them again, are used far behind them. */
 function neededFar(
@@ -104,22 +110,25 @@ function isSize({ domain, op }: OnnxNode): boolean {
 
 /** cheapness tells cheap nodes: all that they call is cheap, and so are the constants that they use. */
 function cheapness(model: OnnxModel): (node: OnnxNode) => boolean {
-  const { initializers } = model.graph;
-  const local = new Map(model.functions.map((f) => [callKey(f.domain, f.name, f.overload), f]));
-  const known = new Map<string, boolean>();
-  const isCheapCall = (call: string): boolean => {
-    const before = known.get(call);
-    if (before !== undefined) return before;
-    // The answer is set before the calls are visited, so that functions that call one another come to an end.
-    known.set(call, false);
-    const body = local.get(call);
-    const [domain = '', op = ''] = call.split('\0');
-    known.set(call, body === undefined ? domain === '' && CHEAP_OPS.has(op) : body.calls.every(isCheapCall));
-    return known.get(call) === true;
-  };
+  const constantBytes = bytesOfConstants(model);
+  const isCheapCall = holdsForAll(model.functions, (operator) => {
+    const [domain = '', op = ''] = operator.split('\0');
+    return domain === '' && CHEAP_OPS.has(op);
+  });
   return (node) => {
     if (!node.calls.every(isCheapCall)) return false;
-    const bytes = usedBy(node).reduce((sum, name) => sum + (initializers.get(name)?.byteLength ?? 0), 0);
+    const bytes = [...new Set(usedBy(node))].reduce((sum, name) => sum + (constantBytes.get(name) ?? 0), 0);
     return bytes <= MOST_CONSTANT_BYTES;
   };
+}
+
+/** bytesOfConstants gives the bytes that a partition holds, at least, where it uses a constant. */
+function bytesOfConstants({ graph: { initializers, nodes } }: OnnxModel): Map<string, number> {
+  const bytes = new Map([...initializers].map(([name, { byteLength }]) => [name, byteLength]));
+  for (const node of nodes) {
+    if (!node.constant) continue;
+    const held = Math.max(node.weightBytes, ...usedBy(node).map((name) => bytes.get(name) ?? 0));
+    for (const name of node.outputs) bytes.set(name, held);
+  }
+  return bytes;
 }

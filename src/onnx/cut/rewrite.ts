@@ -11,8 +11,8 @@ import {
   textField,
   textOf,
   valueInfoBytes,
+  withGraph,
 } from '../wire/index.js';
-import { withGraph } from './extract.js';
 
 /**
  * exposeTensors gives the whole model with these tensors as graph outputs too, after its own outputs. Where the file

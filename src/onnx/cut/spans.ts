@@ -1,4 +1,5 @@
 import type { OnnxModel, OnnxNode } from '../wire/index.js';
+import { remembered } from './remembered.js';
 
 /** Span says where a tensor that is not constant is made and last needed, in places between nodes. */
 export interface Span {
@@ -17,7 +18,7 @@ export function usedBy(node: OnnxNode): string[] {
  * spansOf gives the spans of all needed tensors that are graph inputs or made by nodes that are not constant, as they
  * live in a run of the whole model. Use by a subgraph counts, and graph outputs are needed to the end.
  */
-export function spansOf(model: OnnxModel): Map<string, Span> {
+export const spansOf = remembered((model): ReadonlyMap<string, Span> => {
   const { nodes, inputs, outputs } = model.graph;
   const made = new Map(inputs.map((input) => [input.name, 0]));
   const needed = new Map<string, number>();
@@ -33,7 +34,7 @@ export function spansOf(model: OnnxModel): Map<string, Span> {
       return until === undefined ? [] : [[name, { made: at, needed: until }] as const];
     }),
   );
-}
+});
 
 /**
  * liveAt gives, for each place between two nodes, the tensors that live there in a run of the whole model: those made

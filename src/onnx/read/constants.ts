@@ -19,7 +19,7 @@ export function constantNodes(
   functions: readonly OnnxFunction[],
 ): boolean[] {
   const constants = new Set(given);
-  const deterministic = determinism(functions);
+  const deterministic = holdsForAll(functions, isDeterministic);
   return nodes.map((node) => {
     const fed = [...node.inputs, ...node.captures].every((name) => name === '' || constants.has(name));
     const constant = fed && node.calls.every(deterministic);
@@ -28,19 +28,26 @@ export function constantNodes(
   });
 }
 
-function determinism(functions: readonly OnnxFunction[]): (call: string) => boolean {
+/**
+ * holdsForAll says of calls whether something holds for every operator that they lead to, through local functions.
+ * Local functions that call one another in a circle do not have it.
+ */
+export function holdsForAll(
+  functions: readonly OnnxFunction[],
+  holds: (operator: string) => boolean,
+): (call: string) => boolean {
   const local = new Map(functions.map((f) => [callKey(f.domain, f.name, f.overload), f]));
   const known = new Map<string, boolean>();
-  const deterministic = (call: string): boolean => {
+  const holdsFor = (call: string): boolean => {
     const before = known.get(call);
     if (before !== undefined) return before;
     const body = local.get(call);
     // The answer is set before the calls are visited, so that functions that call one another come to an end.
-    known.set(call, body === undefined && isDeterministic(call));
-    if (body !== undefined) known.set(call, body.calls.every(deterministic));
+    known.set(call, body === undefined && holds(call));
+    if (body !== undefined) known.set(call, body.calls.every(holdsFor));
     return known.get(call) === true;
   };
-  return deterministic;
+  return holdsFor;
 }
 
 /**

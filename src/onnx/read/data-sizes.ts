@@ -6,29 +6,31 @@ const SIZED_BY_ELEMENTS = new Set(
 );
 
 /** These take sizes or places as elements of the inputs listed. */
-const SIZE_INPUTS: Readonly<Record<string, readonly number[]>> = {
-  Reshape: [1],
-  Expand: [1],
-  Tile: [1],
-  TopK: [1],
-  OneHot: [1],
-  Split: [1],
-  SplitToSequence: [1],
-  ConstantOfShape: [0],
-  Range: [0, 1, 2],
-  Slice: [1, 2, 4],
-  Pad: [1],
-  Resize: [2, 3],
-  Upsample: [1],
-  CenterCropPad: [1],
-  Col2Im: [1],
-  MaxUnpool: [2],
-  SequenceAt: [1],
-  SequenceErase: [1],
-  // A branch is taken, or a body is repeated, by these.
-  If: [0],
-  Loop: [0, 1],
-};
+const SIZE_INPUTS: ReadonlyMap<string, readonly number[]> = new Map(
+  Object.entries({
+    Reshape: [1],
+    Expand: [1],
+    Tile: [1],
+    TopK: [1],
+    OneHot: [1],
+    Split: [1],
+    SplitToSequence: [1],
+    ConstantOfShape: [0],
+    Range: [0, 1, 2],
+    Slice: [1, 2, 4],
+    Pad: [1],
+    Resize: [2, 3],
+    Upsample: [1],
+    CenterCropPad: [1],
+    Col2Im: [1],
+    MaxUnpool: [2],
+    SequenceAt: [1],
+    SequenceErase: [1],
+    // A branch is taken, or a body is repeated, by these.
+    If: [0],
+    Loop: [0, 1],
+  }),
+);
 
 /**
  * dataSizedTensors finds the tensors whose size may follow from the elements of the graph's inputs, and not from their
@@ -57,5 +59,5 @@ function givesSizes({ op, inputs, captures, calls }: OnnxNode, valued: ReadonlyS
   if (byElements && all.some((name) => valued.has(name))) return true;
   // What ends a loop may be computed in its body, of anything that the body reads.
   if (op === 'Loop') return all.some((name) => valued.has(name));
-  return (SIZE_INPUTS[op] ?? []).some((at) => valued.has(inputs[at] ?? ''));
+  return (SIZE_INPUTS.get(op) ?? []).some((at) => valued.has(inputs[at] ?? ''));
 }

@@ -99,7 +99,7 @@ export class ExternalPlan {
     const entries = { location: this.dataFile, offset: String(copy.toOffset), length: String(copy.length) };
     const kept = rewritten(tensor, (field) => {
       if (field.number !== TENSOR.externalData) return undefined;
-      return entryOf(payloadOf(tensor, field))[0] in entries ? [] : undefined;
+      return Object.hasOwn(entries, entryOf(payloadOf(tensor, field))[0]) ? [] : undefined;
     });
     const told = Object.entries(entries).flatMap(([key, value]) =>
       delimited(TENSOR.externalData, concat([textField(ENTRY.key, key), textField(ENTRY.value, value)])),

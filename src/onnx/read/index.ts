@@ -4,7 +4,7 @@
  * Bytes go in, and an OnnxModel comes out. Start with `read.ts`.
  */
 
-export { randomNodes } from './constants.js';
+export { holdsForAll, randomNodes } from './constants.js';
 export { dataSizedTensors } from './data-sizes.js';
 export { type ExternalCopy, ExternalPlan, externalLocations } from './external.js';
 export { annotatedTensor, callKey } from './node.js';

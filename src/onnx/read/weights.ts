@@ -2,17 +2,16 @@ import type { Initializer, OnnxModel } from '../wire/index.js';
 import {
   concat,
   delimited,
-  delimitedParts,
   ENTRY,
   fieldsOf,
   GRAPH,
-  MODEL,
   numberField,
   payloadOf,
   rawField,
   rewritten,
   TENSOR,
   textField,
+  withGraph,
 } from '../wire/index.js';
 
 /** Smaller initializers stay in the model. ONNX Runtime looks into them when it infers shapes. */
@@ -63,12 +62,7 @@ export function withoutWeights(model: OnnxModel, dataFile: string): LightModel {
       ? delimited(GRAPH.initializer, moved(tensor))
       : [rawField(encoded, field)];
   });
-  const others = [...fieldsOf(model.bytes)].filter(({ number }) => number !== MODEL.graph);
-  const parts = [
-    ...others.map((field) => rawField(model.bytes, field)),
-    ...delimitedParts(MODEL.graph, graph),
-  ];
-  return { bytes: concat(parts), weights };
+  return { bytes: concat(withGraph(model, graph)), weights };
 }
 
 function isLarge({ dtype, byteLength, external, sparse }: Initializer): boolean {

@@ -68,6 +68,8 @@ export function dtypeOf(code: number): string {
  * codeOf gives the number that onnx.proto has for an element type's name, or the number in a name that
  * `dtypeOf` made of one (`type27`). It is undefined for any other name.
  */
+export function codeOf(dtype: 'float32' | 'float16' | 'int64'): number;
+export function codeOf(dtype: string): number | undefined;
 export function codeOf(dtype: string): number | undefined {
   const unnamed = /^type(\d+)$/.exec(dtype)?.[1];
   return BY_DTYPE.get(dtype)?.code ?? (unnamed === undefined ? undefined : Number(unnamed));

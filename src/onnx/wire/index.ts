@@ -37,6 +37,7 @@ export type {
   ValueType,
 } from './types.js';
 export { NESTED_TYPES, readValueInfo, valueInfoBytes } from './value-info.js';
+export { vectorBytes } from './vector.js';
 export {
   concat,
   delimited,
@@ -55,3 +56,4 @@ export {
   textOf,
   WireError,
 } from './wire.js';
+export { withGraph } from './with-graph.js';

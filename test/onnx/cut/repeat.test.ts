@@ -56,6 +56,39 @@ test.each([
 });
 
 test.each([
+  ['takes', 4 * 2 ** 20],
+  ['leaves out', 4 * 2 ** 20 + 4],
+])('repeatsOf() %s a node that uses a Constant node of %i bytes, or what is made of it', (how, bytes) => {
+  const large = w.floats('', [bytes / 4], new Array<number>(bytes / 4).fill(0));
+  const nodes = [
+    w.node('Constant', [], ['large'], { attributes: [w.attribute.tensor('value', large)] }),
+    w.node('Neg', ['large'], ['negative']),
+    w.node('Size', ['x'], ['size']),
+    w.node('Add', ['size', 'large'], ['sum']),
+    w.node('Sub', ['size', 'negative'], ['difference']),
+    w.node('Tanh', ['sum'], ['y']),
+  ];
+  const taken = how === 'takes' ? ['difference', 'size', 'sum'] : ['size'];
+  expect(repeated(nodes).sizes).toEqual(taken);
+});
+
+test('repeatsOf() counts a chain of sizes on through the shapes of what is made of it', () => {
+  const count = 300;
+  const links = Array.from({ length: count }, (_, i) =>
+    i % 3 === 0
+      ? w.node('ConstantOfShape', [`s${i}`], [`s${i + 1}`])
+      : w.node(i % 3 === 1 ? 'Shape' : 'Identity', [`s${i}`], [`s${i + 1}`]),
+  );
+  const nodes = [w.node('Shape', ['x'], ['s0']), ...links, w.node('Tanh', [`s${count}`], ['y'])];
+  const { sizes } = repeated(nodes);
+  expect([sizes.includes('s255'), sizes.includes('s256'), sizes.includes('s257')]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});
+
+test.each([
   [15, []],
   [16, ['mask']],
 ])('repeatsOf() takes what is made from inputs where it is needed behind 16 nodes, not %i', (count, taken) => {

@@ -5,7 +5,15 @@ import * as w from '../writer.js';
 /** sized gives the data-sized tensors of a graph of x[1, 4] and n[1]. */
 function sized(
   nodes: readonly Uint8Array[],
-  { constants = [], settled = [] }: { constants?: readonly Uint8Array[]; settled?: readonly string[] } = {},
+  {
+    constants = [],
+    settled = [],
+    opsets = { '': 17 },
+  }: {
+    constants?: readonly Uint8Array[];
+    settled?: readonly string[];
+    opsets?: Record<string, number>;
+  } = {},
 ): string[] {
   const graph = w.graph({
     nodes,
@@ -13,7 +21,7 @@ function sized(
     inputs: [w.value('x', w.FLOAT, [1, 4]), w.value('n', w.INT64, [1])],
     outputs: [w.message([1, 'y'])],
   });
-  return [...dataSizedTensors(readModel(w.model(graph)), new Set(settled))];
+  return [...dataSizedTensors(readModel(w.model(graph, { opsets })), new Set(settled))];
 }
 
 const two = [w.int64s('two', [1], [2])];
@@ -26,6 +34,16 @@ describe('dataSizedTensors()', () => {
       w.node('Transpose', ['places'], ['y']),
     ];
     expect(sized(nodes)).toEqual(['places', 'y']);
+  });
+
+  it('takes operators and tensors with names that every object of JavaScript has as any others', () => {
+    const nodes = [
+      w.node('constructor', ['x'], ['toString'], { domain: 'own' }),
+      w.node('NonZero', ['toString'], ['__proto__']),
+      w.node('__proto__', ['__proto__'], ['constructor'], { domain: 'own' }),
+      w.node('Neg', ['x'], ['y']),
+    ];
+    expect(sized(nodes, { opsets: { '': 17, own: 1 } })).toEqual(['__proto__', 'constructor']);
   });
 
   it('leaves NonZero of constants alone', () => {
