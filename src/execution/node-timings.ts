@@ -55,11 +55,30 @@ async function createDumping(
   optimizedModelFilePath: string,
 ): Promise<InferenceSession> {
   try {
-    return await InferenceSession.create(path, { ...options, optimizedModelFilePath });
+    return await InferenceSession.create(path, { ...options, ...dumpingTo(optimizedModelFilePath, options) });
   } catch (error) {
     if (!(error instanceof Error && /compiled nodes/i.test(error.message))) throw error;
     return await InferenceSession.create(path, options);
   }
+}
+
+/** dumpingTo gives the options that write the optimized graph, with its large weights in a file that nobody reads. */
+function dumpingTo(
+  optimizedModelFilePath: string,
+  { extra }: InferenceSession.SessionOptions,
+): InferenceSession.SessionOptions {
+  const { session, ...others } = (extra ?? {}) as { session?: Record<string, unknown> };
+  return {
+    optimizedModelFilePath,
+    extra: {
+      ...others,
+      session: {
+        ...session,
+        optimized_model_external_initializers_file_name: 'optimized.data',
+        optimized_model_external_initializers_min_size_in_bytes: '1024',
+      },
+    },
+  };
 }
 
 /**

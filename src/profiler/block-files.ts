@@ -1,7 +1,7 @@
-import type { TensorData, Tensors } from '../execution/index.js';
+import { freeMemory, type TensorData, type Tensors } from '../execution/index.js';
 import { exposeTensors, extractPartition } from '../onnx/index.js';
 import { measuredBytes } from './memory-need.js';
-import { writeModel } from './source.js';
+import { lightened, writeModel } from './source.js';
 import type { PreparedModel } from './types.js';
 
 /** Up to this size, found values are kept; larger ones are found again for the blocks that need them. */
@@ -46,6 +46,8 @@ export async function writeSpanFiles(
   for (const { from, to } of spans) {
     const { bytes, inputs } = extractPartition(model, { from, to, types, cuts });
     files.push({ from, to, inputs, path: await writeModel(folder, `nodes-${from}-${to}`, bytes) });
+    // Large weights would else wait for the garbage collector while the next spans are extracted.
+    freeMemory(bytes);
   }
   return files;
 }
@@ -87,7 +89,9 @@ export class BlockFeeds {
     const names = new Set(blocks.flatMap((block) => this.files[block]!.inputs));
     const inner = [...names].filter((name) => !values.has(name));
     if (inner.length === 0) return values;
-    const path = await writeModel(at.folder, 'exposed', exposeTensors(prepared.model, inner));
+    // The weights go to a file that ONNX Runtime maps, so that neither process holds a copy of them.
+    const light = await lightened(prepared.model, at.folder);
+    const path = await writeModel(at.folder, 'exposed', exposeTensors(light, inner));
     for (const [name, value] of Object.entries(await at.runOnce(path, inner))) values.set(name, value);
     return values;
   }

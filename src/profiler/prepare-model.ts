@@ -9,7 +9,7 @@ import {
   sha256Of,
   type TensorSpec,
 } from '../artifacts/index.js';
-import { ExecutionError, firstLine, MemoryGuard, OutOfMemoryError } from '../execution/index.js';
+import { ExecutionError, firstLine, freeMemory, MemoryGuard, OutOfMemoryError } from '../execution/index.js';
 import { externalLocations, type OnnxModel, type TensorType, zeroDims } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
 import { bindForBatches, type Found, findUnbatched, tryBatching } from './find-batch.js';
@@ -44,7 +44,10 @@ export async function prepareModel(path: string, options: PrepareOptions): Promi
     boundary: options.boundary ?? 'exact',
   } as const;
   const found = await findAll(bytes, { name: path, dims }, options);
-  return await assemble({ ...read, ...found });
+  const prepared = await assemble({ ...read, ...found });
+  // Where the model was changed, nothing shows the file's bytes any more.
+  if (prepared.model.bytes.buffer !== bytes.buffer) freeMemory(bytes);
+  return prepared;
 }
 
 function checkTolerance(tolerance: number | undefined): void {

@@ -94,6 +94,8 @@ interface Setting {
 }
 
 const ABORTED_GRACE_MS = 200;
+/** A process that timed a model of more bytes ends at once, because its allocator keeps most of what it took. */
+const LARGE_BYTES = 64 * 2 ** 20;
 
 /** ProfileRun is one call of `profileModel`. */
 class ProfileRun {
@@ -199,6 +201,8 @@ class ProfileRun {
       }
     } catch (error) {
       this.#leaveOut(error, layersName(className));
+    } finally {
+      if (prepared.model.bytes.length > LARGE_BYTES) await scratch.close();
     }
   }
 

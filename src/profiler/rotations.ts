@@ -1,6 +1,12 @@
 /** Less memory than this is not worth saving: a rotation may take so much, whatever the whole model takes. */
 const SPARE_BYTES = 256 * 2 ** 20;
 
+/**
+ * The weights of a rotation may be this many times those of the heaviest part. A session takes up to 1.6 times its
+ * weights, because ONNX Runtime packs most of them anew, and this process holds them once more.
+ */
+const WEIGHTS_FACTOR = 1.5;
+
 /** Need is the memory that a part takes while it is loaded and run. */
 export interface Need {
   /** The bytes of its tensors. */
@@ -38,7 +44,7 @@ export function stepsOf<Part>(
 /**
  * rotationsOf divides parts into as few rotations as memory allows, and keeps their order within each. All parts share
  * one rotation where their tensors take 256 MiB or less, or no more than the largest part's alone (the whole model's),
- * and their weights 256 MiB or less, or no more than twice those of the part with most. Otherwise there are several
+ * and their weights 256 MiB or less, or no more than 1.5 times those of the part with most. Otherwise there are several
  * rotations, each within these limits. Loads are even, so that no rotation is so small that its
  * weights stay in the cache.
  * @param limitBytes the most that a rotation may take, weights included; a single part is not divided
@@ -51,7 +57,7 @@ export function rotationsOf<Part>(
   const largest = Math.max(0, ...[...needs.values()].map(({ workingBytes }) => workingBytes));
   const mostBytes = Math.max(largest, SPARE_BYTES);
   const heaviest = Math.max(0, ...[...needs.values()].map(({ weightBytes }) => weightBytes));
-  const mostWeights = Math.max(2 * heaviest, SPARE_BYTES);
+  const mostWeights = Math.max(WEIGHTS_FACTOR * heaviest, SPARE_BYTES);
   const fits = (together: readonly Part[]) => {
     const working = sum(together.map((part) => needs.get(part)!.workingBytes));
     const weights = sum(together.map((part) => needs.get(part)!.weightBytes));

@@ -46,7 +46,9 @@ export class ScratchExecutors {
   ): Promise<Tensors> {
     try {
       const executor = await this.of(device);
-      const { model } = await executor.load(path, { optimization: 'disabled', memoryPattern: false });
+      const { model } = await executor.load(path, {
+        ...{ optimization: 'disabled', memoryPattern: false, prepacking: false },
+      });
       return (await executor.run(model, request, fetches)).outputs;
     } finally {
       await this.close();

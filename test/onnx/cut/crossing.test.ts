@@ -138,7 +138,7 @@ describe('cutsOf() on random graphs that compute with sizes', () => {
   const CORE = 8;
 
   it('hands on what is enough and what nothing can be left out of, made of what crossed before', () => {
-    for (const seed of seeds(60, 300)) {
+    for (const seed of seeds(20, 300)) {
       const next = noise(seed * 104729);
       const graph = randomSizeGraph(next, 6 + Math.floor(next() * 20));
       const definition = new Definition(graph);
@@ -177,7 +177,7 @@ describe('cutsOf() on random graphs that compute with sizes', () => {
 
   it('hands on the fewest bytes that are enough, of all sets of tensors', () => {
     let repeats = 0;
-    for (const seed of seeds(40, 200)) {
+    for (const seed of seeds(20, 200)) {
       const next = noise(seed * 15485863);
       const graph = randomSizeGraph(next, CORE);
       const definition = new Definition(graph);
@@ -191,11 +191,11 @@ describe('cutsOf() on random graphs that compute with sizes', () => {
         if (definition.before(cut.position).some((name) => definition.isRepeated(name))) repeats++;
       }
     }
-    expect(repeats).toBeGreaterThan(100);
+    expect(repeats).toBeGreaterThan(50);
   });
 
   it('gives chains with the whole model’s answers, bit for bit, over random cuts and at another batch', async () => {
-    for (const seed of seeds(25, 150)) {
+    for (const seed of seeds(8, 150)) {
       const next = noise(seed * 32452843);
       const graph = randomSizeGraph(next, 6 + Math.floor(next() * 20));
       const model = writtenSizes(graph);
