@@ -286,7 +286,9 @@ describe('Executor.nodeTimings()', () => {
       expect(sum).toBeLessThanOrEqual(runUs);
       expect(sum).toBeGreaterThan(0);
     });
-    expect(timings.optimizedModel!.length).toBeGreaterThan(96 * 96 * 4);
+    // The optimized graph comes without its weights: it is read for the names of its nodes.
+    expect(timings.optimizedModel!.length).toBeGreaterThan(0);
+    expect(timings.optimizedModel!.length).toBeLessThan(96 * 96 * 4);
     expect(timingFolders()).toEqual(leftBefore);
   });
 

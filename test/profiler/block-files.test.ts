@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -74,6 +74,33 @@ test(
     await feeds.of([2]);
     await feeds.of([1]);
     expect(asked).toEqual([['a'], ['b'], ['a']]);
+  }),
+);
+
+test(
+  'BlockFeeds finds tensors with a model whose weights lie beside it',
+  inFolder(async (folder) => {
+    const graph = w.graph({
+      nodes: [
+        w.node('Add', ['x', 'weights'], ['a']),
+        w.node('Neg', ['a'], ['b']),
+        w.node('Neg', ['b'], ['c']),
+      ],
+      initializers: [w.message([1, 1], [1, 1000], [2, 1], [8, 'weights'], [9, new Uint8Array(4000).fill(7)])],
+      inputs: [w.value('x', w.FLOAT, [1])],
+      outputs: [w.value('c', w.FLOAT, [1, 1000])],
+    });
+    const prepared = { model: readModel(w.model(graph)), request: { x: tensorOf('x') }, tensors: new Map() };
+    const sizes: number[] = [];
+    const runOnce = async (path: string) => {
+      sizes.push(readFileSync(path).length);
+      return { a: tensorOf('a'), b: tensorOf('b') };
+    };
+    const feeds = new BlockFeeds(prepared as unknown as PreparedModel, files, { folder, runOnce });
+    await feeds.of([1]);
+    expect(sizes).toEqual([expect.any(Number)]);
+    expect(sizes[0]).toBeLessThan(1000);
+    expect(readFileSync(join(folder, 'weights.data'))).toEqual(Buffer.alloc(4000, 7));
   }),
 );
 
