@@ -1,4 +1,5 @@
 import { type DimValues, fault, InputError, option, type ProfiledModel } from '../artifacts/index.js';
+import { freeMemory } from '../execution/index.js';
 import {
   BATCH,
   type BatchDim,
@@ -60,6 +61,8 @@ export function bindModel(bytes: Uint8Array, options: BindOptions): BoundModel {
   const declared = Object.values(dims).includes(BATCH) ? BATCH : undefined;
   checkNothingOpen(bound, declared);
   const shaped = named(bound);
+  // A large model's copy on the way would else wait for the garbage collector.
+  if (bound !== read && bound !== shaped) freeMemory(bound.bytes);
   const model = openWhereBranching(read, bound, shaped);
   const batch = batchDim(shaped, declared);
   const as = { ...{ model, shaped, batch }, lacksShapes: false, mixesSlightly: false, shapes: {} };
