@@ -1,8 +1,9 @@
 /**
  * This benchmark shows how well layer times add up to a profiled run, and how far the latencies that a plan takes
  * partitions for are from what they take. Every span of two or more of ten blocks is extracted and timed, in rotation
- * with the whole model. It covers every shared model whose run takes 2 ms or more, on one CPU thread at batch 1. A
- * table goes to stderr, JSON to stdout.
+ * with the whole model. This is done twice, and how far the two timings are from each other says how much of that is
+ * the machine's noise. It covers every shared model whose run takes 2 ms or more, on one CPU thread at batch 1. A table
+ * goes to stderr, JSON to stdout.
  *
  *     node dist/bench/layers.js [models folder] [--all] [--json file] [model…]
  */
@@ -48,6 +49,9 @@ interface Row {
   medianOffPercent: number;
   p90OffPercent: number;
   mostOffPercent: number;
+  /** How far a second timing of the same spans is from the first, in % of the latter. */
+  medianRepeatPercent: number;
+  p90RepeatPercent: number;
 }
 
 async function measure(folder: string, name: string, all: boolean): Promise<Row | undefined> {
@@ -66,7 +70,7 @@ async function measure(folder: string, name: string, all: boolean): Promise<Row 
     partition: { blocks: 10 },
   });
   const batch = String(prepared.fixedBatch ?? 1);
-  const off = await offsOf(prepared, profile, Number(batch));
+  const { off, repeat } = await offsOf(prepared, profile, Number(batch));
   return {
     model: name,
     layers: prepared.layers.length,
@@ -81,29 +85,47 @@ async function measure(folder: string, name: string, all: boolean): Promise<Row 
     medianOffPercent: atShare(off, 0.5),
     p90OffPercent: atShare(off, 0.9),
     mostOffPercent: atShare(off, 1),
+    medianRepeatPercent: atShare(repeat, 0.5),
+    p90RepeatPercent: atShare(repeat, 0.9),
   };
 }
 
 /**
- * offsOf gives by how many percent each planned latency of several blocks differs from the measured one, ascending. What
- * was measured is scaled by the whole model's latency, because the machine may have become slower since.
+ * offsOf gives by how many percent each planned latency of several blocks differs from the measured one, and a second
+ * measured one from the first, both ascending. What was measured is scaled by the whole model's latency, because the
+ * machine may have become slower since.
  */
-async function offsOf(prepared: PreparedModel, profile: Profile, batch: number): Promise<number[]> {
+async function offsOf(
+  prepared: PreparedModel,
+  profile: Profile,
+  batch: number,
+): Promise<{ off: number[]; repeat: number[] }> {
   const ends = layersBeforeBlocks(profile.blocks);
   const spans = ends.flatMap((from, first) =>
     ends.slice(first + 2).map((to, k) => ({ from, to, blocks: [first, first + 2 + k] as [number, number] })),
   );
   const device = { className: 'cpu', device: DEVICE };
-  const timed = await timeSpans(prepared, { device, virtual: 1, spansAt: new Map([[batch, spans]]) });
-  const { us, wholeUs } = timed.get(batch) ?? { us: [], wholeUs: Number.NaN };
-  const drift = wholeUs / (profile.devices.cpu?.wholeLatencyUs?.['1']?.[batch] ?? Number.NaN);
-  const offs = spans.flatMap(({ blocks }, i) => {
-    // The whole model is what the others are scaled by.
-    if (blocks[1] - blocks[0] === profile.blocks.length) return [];
-    const planned = unitsOf({ blocks, device: 'cpu', virtual: 1 } as PlannedPartition, profile, 'block');
-    return [100 * Math.abs((planned.latencyUs(batch) ?? Number.NaN) / ((us[i] as number) / drift) - 1)];
-  });
-  return offs.toSorted((a, b) => a - b);
+  const profiledUs = profile.devices.cpu?.wholeLatencyUs?.['1']?.[batch] ?? Number.NaN;
+  const timeAll = async (): Promise<number[]> => {
+    const timed = await timeSpans(prepared, { device, virtual: 1, spansAt: new Map([[batch, spans]]) });
+    const { us, wholeUs } = timed.get(batch) as { us: readonly number[]; wholeUs: number };
+    return us.map((one) => (one * profiledUs) / wholeUs);
+  };
+  const measured = await timeAll();
+  const again = await timeAll();
+  // The whole model is what the others are scaled by.
+  const counted = spans.flatMap(({ blocks }, i) =>
+    blocks[1] - blocks[0] === profile.blocks.length ? [] : [i],
+  );
+  const percents = (figureOf: (i: number) => number) =>
+    counted
+      .map((i) => 100 * Math.abs(figureOf(i) / (measured[i] as number) - 1))
+      .toSorted((one, other) => one - other);
+  const plannedUs = (i: number) => {
+    const partition = { blocks: spans[i]?.blocks, device: 'cpu', virtual: 1 } as PlannedPartition;
+    return unitsOf(partition, profile, 'block').latencyUs(batch) ?? Number.NaN;
+  };
+  return { off: percents(plannedUs), repeat: percents((i) => again[i] as number) };
 }
 
 /** atShare is the figure at a share of an ascending list, to a tenth. */
@@ -171,6 +193,8 @@ saveResult(values.json, {
     'planned off by, median %': (row) => row.medianOffPercent,
     'planned off by, p90 %': (row) => row.p90OffPercent,
     'planned off by, most %': (row) => row.mostOffPercent,
+    'timed again off by, median %': (row) => row.medianRepeatPercent,
+    'timed again off by, p90 %': (row) => row.p90RepeatPercent,
   }),
   rows,
 });

@@ -6,6 +6,7 @@ import {
   type Bundle,
   type BundledDevice,
   type BundledPartition,
+  type BundleFile,
   emittedHead,
   fault,
   InputError,
@@ -17,7 +18,7 @@ import {
   sha256Of,
   sha256OfFile,
 } from '../artifacts/index.js';
-import { type Extracted, extractPartition, type OnnxModel } from '../onnx/index.js';
+import { type ExtractedPieces, extractPieces, type OnnxModel } from '../onnx/index.js';
 import { copyPieces } from '../profiler/index.js';
 import { checkDeviceCount } from '../serving/index.js';
 import { othersThanBundle } from './bundle-folder.js';
@@ -104,6 +105,9 @@ async function fill(folder: string, bundle: LocalBundle): Promise<WrittenBundle>
   return { manifest, sizes };
 }
 
+/** Pieces of a file are written together until they are at least this large. */
+const LEAST_WRITTEN_BYTES = 1 << 20;
+
 /** Where a partition is written: a file of the bundle's folder. */
 interface Place {
   readonly folder: string;
@@ -117,18 +121,19 @@ async function writePartition(
   which: { model: number; from: number; to: number },
 ): Promise<{ partition: BundledPartition; size: number }> {
   const { folder, file } = place;
-  const extracted = extractPartition(graph, {
+  const extracted = extractPieces(graph, {
     ...nodeRange(profile, graph, which),
     types: crossingTypes(profile),
     boundary: profile.boundary ?? 'exact',
     cuts: profiledCuts(profile),
     dataFile: `${basename(file)}.data`,
   });
-  await writeFile(join(folder, file), extracted.bytes);
+  await writeFile(join(folder, file), inLargePieces(extracted.pieces, place.signal));
+  const model = await written(place, file);
   const data = await writeData(place, extracted, dataFolder);
   const partition: BundledPartition = {
     file,
-    sha256: sha256Of(extracted.bytes),
+    sha256: model.sha256,
     ...(data ? { data: [{ path: data.path, sha256: data.sha256 }] } : {}),
     ...which,
     inputs: tensorSpecs(profile, extracted.inputs),
@@ -137,7 +142,7 @@ async function writePartition(
       extracted.outputs.filter((name) => !isNoTensor(profile, graph, name)),
     ),
   };
-  return { partition, size: extracted.bytes.length + (data?.size ?? 0) };
+  return { partition, size: model.size + (data?.size ?? 0) };
 }
 
 /**
@@ -149,19 +154,48 @@ function isNoTensor(profile: Profile, graph: OnnxModel, name: string): boolean {
   return isOutput && !(profile.model.outputs ?? []).some((output) => output.name === name);
 }
 
+/** inLargePieces joins pieces to a MiB or more, so that a file of many small ones is written in few calls. */
+function* inLargePieces(
+  pieces: Iterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): Generator<Uint8Array> {
+  let small: Uint8Array[] = [];
+  let size = 0;
+  for (const piece of pieces) {
+    signal?.throwIfAborted();
+    if (size + piece.length >= LEAST_WRITTEN_BYTES && size > 0) {
+      yield Buffer.concat(small);
+      [small, size] = [[], 0];
+    }
+    if (piece.length >= LEAST_WRITTEN_BYTES) yield piece;
+    else {
+      small.push(piece);
+      size += piece.length;
+    }
+  }
+  yield Buffer.concat(small);
+}
+
+interface WrittenFile extends BundleFile {
+  readonly size: number;
+}
+
+/** written describes a file of the bundle that has been written. */
+async function written({ folder, signal }: Place, path: string): Promise<WrittenFile> {
+  const at = join(folder, path);
+  return { path, sha256: await sha256OfFile(at, signal), size: (await stat(at)).size };
+}
+
 async function writeData(
-  { folder, file, signal }: Place,
-  { external }: Extracted,
+  place: Place,
+  { external }: ExtractedPieces,
   dataFolder: string,
-): Promise<{ path: string; sha256: string; size: number } | undefined> {
+): Promise<WrittenFile | undefined> {
   if (external.length === 0) return undefined;
+  const { folder, file, signal } = place;
   const path = `${file}.data`;
   await copyPieces(external, { fromFolder: dataFolder, toFile: join(folder, path), signal });
-  return {
-    path,
-    sha256: await sha256OfFile(join(folder, path), signal),
-    size: (await stat(join(folder, path))).size,
-  };
+  return await written(place, path);
 }
 
 /** distinctRanges lists the distinct block ranges that the plan's pipelines use of a model, in order. */

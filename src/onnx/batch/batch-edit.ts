@@ -10,6 +10,7 @@ import {
   payloadOf,
   quoted,
   rewritten,
+  rewrittenParts,
   SHAPE,
   TENSOR_TYPE,
   TYPE,
@@ -38,14 +39,14 @@ export function relaxed(
   const placed = placedEdits(model, edits);
   const edited = new Map(edits.map(({ node }) => [node, placed.filter((edit) => edit.node === node)]));
   const { encoded, nodes } = model.graph;
-  const others = rewritten(encoded, (field) => {
+  const others = rewrittenParts(encoded, (field) => {
     if (field.number === GRAPH.node) return [];
     if (![GRAPH.input, GRAPH.output, GRAPH.valueInfo].includes(field.number as never)) return undefined;
     return delimited(field.number, looseValue(payloadOf(encoded, field), flows, symbol));
   });
   const graph = [
     ...nodes.flatMap((node) => delimited(GRAPH.node, rewired(node, edited.get(node)))),
-    others,
+    ...others,
     ...placed.flatMap(({ edit, name }) => (edit.values === undefined ? [] : constant(model, name, edit))),
   ];
   return { bytes: concat(withGraph(model, graph)), changes: changesOf(model, symbol, edits) };

@@ -14,6 +14,7 @@ import {
   quoted,
   rawField,
   rewritten,
+  rewrittenParts,
   SHAPE,
   TENSOR_TYPE,
   TYPE,
@@ -74,12 +75,12 @@ function namedDims(
 export function bindDims(model: OnnxModel, dims: Readonly<DimValues>): Uint8Array {
   checkDims(model, dims);
   const sizes = new Map(Object.entries(dims));
-  const graph = rewritten(model.graph.encoded, (field) => {
+  const graph = rewrittenParts(model.graph.encoded, (field) => {
     if (![GRAPH.input, GRAPH.output, GRAPH.valueInfo].includes(field.number as never)) return undefined;
     const isInput = field.number === GRAPH.input;
     return delimited(field.number, boundValue(payloadOf(model.graph.encoded, field), sizes, isInput));
   });
-  return concat(withGraph(model, [graph]));
+  return concat(withGraph(model, graph));
 }
 
 function checkDims(model: OnnxModel, dims: Readonly<DimValues>): void {

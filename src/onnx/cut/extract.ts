@@ -35,8 +35,15 @@ export interface ExtractOptions {
   readonly dataFile?: string;
 }
 
-export interface Extracted {
+/** Extracted is a partition as an ONNX file in memory. */
+export interface Extracted extends Omit<ExtractedPieces, 'pieces'> {
   readonly bytes: Uint8Array;
+}
+
+/** ExtractedPieces is a partition as an ONNX file, in pieces. */
+export interface ExtractedPieces {
+  /** The file in pieces. Those that hold weights are views of the model's own bytes. */
+  readonly pieces: readonly Uint8Array[];
   /** Graph-level names in order; where float32 crosses as float16, the name is `<tensor>/float16` on both sides. */
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
@@ -64,6 +71,12 @@ export interface Extracted {
  *   not known
  */
 export function extractPartition(model: OnnxModel, options: ExtractOptions): Extracted {
+  const { pieces, ...rest } = extractPieces(model, options);
+  return { bytes: concat(pieces), ...rest };
+}
+
+/** extractPieces does the same without a copy of the weights, for a file that is only written. */
+export function extractPieces(model: OnnxModel, options: ExtractOptions): ExtractedPieces {
   const { from, to } = options;
   const part = partitionParts(model, options);
   const faults = partFaults(model, part, options);
@@ -74,8 +87,8 @@ export function extractPartition(model: OnnxModel, options: ExtractOptions): Ext
     ? wholeGraph(model, external, options.graphName)
     : partGraph(model, part, ends, external, options);
   const casts = ends.castsIn.length + ends.castsOut.length > 0;
-  const bytes = modelBytes(model, graph, part, casts);
-  return { bytes, inputs: ends.inputs, outputs: ends.outputs, external: external.copies };
+  const pieces = modelPieces(model, graph, part, casts);
+  return { pieces, inputs: ends.inputs, outputs: ends.outputs, external: external.copies };
 }
 
 function partFaults(model: OnnxModel, part: PartitionParts, options: ExtractOptions): Fault[] {
@@ -178,20 +191,20 @@ function wholeGraph(model: OnnxModel, external: ExternalPlan, graphName: string 
 /** Where a model imports no default operator set, this one is imported for Cast: the first with today's casts. */
 const CAST_OPSET = 13;
 
-function modelBytes(
+function modelPieces(
   model: OnnxModel,
   graph: readonly Uint8Array[],
   part: PartitionParts,
   casts: boolean,
-): Uint8Array {
+): Uint8Array[] {
   const functions = part.whole ? undefined : usedFunctions(model, part.nodes);
   const lacksCast = casts && !model.opsets.has('');
   const imported = lacksCast ? delimited(MODEL.opsetImport, numberField(OPSET.version, CAST_OPSET)) : [];
-  return concat([
+  return [
     ...withGraph(model, graph, (number, encoded) => {
       if (number === MODEL.trainingInfo) return part.whole;
       return number !== MODEL.functions || functions === undefined || functions.has(encoded.byteOffset);
     }),
     ...imported,
-  ]);
+  ];
 }

@@ -5,7 +5,13 @@
 
 export type { SentBytes } from './crossing.js';
 export { type Cut, cutFault, cutsOf, tensorFaults } from './cuts.js';
-export { type Extracted, type ExtractOptions, extractPartition } from './extract.js';
+export {
+  type Extracted,
+  type ExtractedPieces,
+  type ExtractOptions,
+  extractPartition,
+  extractPieces,
+} from './extract.js';
 export { type LargestCut, largestCut, peakBytes } from './live.js';
 export { type Pick, type Probe, type Probed, probeTensors } from './probes.js';
 export { mayBranch } from './ranks.js';

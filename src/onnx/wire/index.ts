@@ -52,6 +52,7 @@ export {
   payloadOf,
   rawField,
   rewritten,
+  rewrittenParts,
   textField,
   textOf,
   WireError,

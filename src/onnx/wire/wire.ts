@@ -232,11 +232,13 @@ export function rewritten(
   message: Uint8Array,
   change: (field: Field) => readonly Uint8Array[] | undefined,
 ): Uint8Array {
-  const parts: Uint8Array[] = [];
-  for (const field of fieldsOf(message)) {
-    const changed = change(field);
-    if (changed === undefined) parts.push(rawField(message, field));
-    else parts.push(...changed);
-  }
-  return concat(parts);
+  return concat(rewrittenParts(message, change));
+}
+
+/** rewrittenParts does the same and leaves the parts apart, for a message that goes into another one. */
+export function rewrittenParts(
+  message: Uint8Array,
+  change: (field: Field) => readonly Uint8Array[] | undefined,
+): Uint8Array[] {
+  return [...fieldsOf(message)].flatMap((field) => change(field) ?? [rawField(message, field)]);
 }

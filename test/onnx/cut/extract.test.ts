@@ -5,6 +5,7 @@ import {
   type ExtractOptions,
   exposeTensors,
   extractPartition,
+  extractPieces,
   mayBranch,
   nameNodes,
   type OnnxModel,
@@ -297,6 +298,23 @@ describe('a partition that extractPartition() makes', () => {
       fieldBytes(extract(model, from, to).bytes, (number) => number === 25);
     expect(functions(0, 3)).toHaveLength(1);
     expect(functions(0, 2)).toHaveLength(0);
+  });
+});
+
+describe('extractPieces()', () => {
+  it('gives the file that extractPartition() gives, in pieces that copy no weights', () => {
+    const weights = w.floats('weights', [4096], new Array(4096).fill(0.5));
+    const add = w.node('Add', ['a', 'weights'], ['b'], { name: 'two' });
+    const model = made({ nodes: [LINE[0]!, add, LINE[2]!], initializers: [weights] });
+    for (const to of [2, 3]) {
+      const options = { from: 0, to, types: TYPES };
+      const { pieces, ...rest } = extractPieces(model, options);
+      const { bytes, ...whole } = extractPartition(model, options);
+      expect(rest).toEqual(whole);
+      expect(Buffer.compare(Buffer.concat(pieces), bytes)).toBe(0);
+      const copied = pieces.filter(({ buffer }) => buffer !== model.bytes.buffer);
+      expect(copied.reduce((sum, { length }) => sum + length, 0)).toBeLessThan(4096);
+    }
   });
 });
 
