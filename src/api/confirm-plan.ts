@@ -28,9 +28,9 @@ export async function confirmPlan(
   path: string,
   named = path,
 ): Promise<'recomputed' | 'unnamed'> {
-  const { checkPlacement, figureFaults } = await import('../serving/index.js');
+  const { checkPlacement, planFaults } = await import('../serving/index.js');
   checkPlacement(plan);
-  const contradictions = figureFaults(plan);
+  const contradictions = planFaults(plan);
   const spec = plan.inputs?.find(({ role }) => role === 'spec');
   if (spec === undefined) {
     if (contradictions.length > 0) throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);

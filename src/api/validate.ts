@@ -1,15 +1,13 @@
-import { stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import {
   ARTIFACT_KINDS,
-  BUNDLE_MANIFEST,
   batchToleranceNote,
   type Fault,
-  fault,
   InputError,
   type Loaded,
   loadArtifact,
   MissingError,
+  manifestIn,
   readWhole,
 } from '../artifacts/index.js';
 import { confirmBundledPlan, confirmPlan } from './confirm-plan.js';
@@ -52,25 +50,8 @@ async function validateFile(path: string): Promise<Validated> {
 }
 
 /** manifestOf finds the manifest of a bundle that is named by its folder. */
-async function manifestOf(path: string): Promise<string> {
-  const isFolder = await stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  if (!isFolder) return path;
-  const manifest = join(path, BUNDLE_MANIFEST);
-  if (
-    await stat(manifest).then(
-      () => true,
-      () => false,
-    )
-  )
-    return manifest;
-  throw new InputError(`read ${path}`, [fault(`it is a folder without a ${BUNDLE_MANIFEST}`)]);
-}
-
 async function describeFile(named: string): Promise<string> {
-  const path = await manifestOf(named);
+  const path = await manifestIn(named);
   if (path.endsWith('.onnx')) return describeOnnx(path);
   const loaded = await loadArtifact(path, ARTIFACT_KINDS);
   switch (loaded.kind) {

@@ -29,6 +29,7 @@ export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { withTemporaryFolder } from './leftovers.js';
 export { type Loaded, loadArtifact, parseArtifact } from './load.js';
+export { manifestIn } from './manifest-in.js';
 export {
   type InputPath,
   type OutputPath,
@@ -51,6 +52,7 @@ export type {
   BatchFormation,
   ObjectiveKind,
   PlannerOptions,
+  PlanServing,
   PooledSpec,
   PooledSpecModel,
 } from './pooled-spec.js';

@@ -1,6 +1,6 @@
 import type { Cluster } from './cluster.js';
 import type { Boundary, Emitted, TensorSpec } from './common.js';
-import type { ObjectiveKind, PlannerOptions } from './pooled-spec.js';
+import type { ObjectiveKind, PlannerOptions, PlanServing } from './pooled-spec.js';
 
 /**
  * PooledPlan says how models are cut into partitions over pools of GPUs. It alone is enough for a simulation,
@@ -20,6 +20,8 @@ export interface PooledPlan extends Emitted {
   formulation?: 'literal';
   /** Notes on the plan: classes that a model cannot use, figures that were derived rather than measured. */
   notes?: string[];
+  /** The scheduler that serves the plan; `stage-local` where there is none. */
+  serving?: PlanServing;
   objective: PlanObjective;
   cluster: Cluster;
   planner: PlannerOptions;

@@ -9,6 +9,15 @@ export interface PooledSpec {
   cluster: string | Cluster;
   models: PooledSpecModel[];
   planner?: PlannerOptions;
+  /** The scheduler that the plan is to be served by. Default `stage-local`. */
+  serving?: PlanServing;
+}
+
+/** PlanServing says which scheduler serves a plan, in simulations and on a server alike. */
+export interface PlanServing {
+  scheduler: string;
+  /** Choices other than the scheduler's own, as `--policy` takes them, such as `{ "drop": "never" }`. */
+  policy?: Record<string, string | number | boolean>;
 }
 
 /**

@@ -11,6 +11,8 @@ export interface SimulationReport extends Emitted {
   complete: boolean;
   workload: SimulatedWorkload;
   scheduler: SimulatedScheduler;
+  /** Whether transfers took the time of the cluster's links, or none, as in the server of a bundle. */
+  transfers?: 'links' | 'none';
   execution: SimulatedExecution;
   /** No percentile differs from the exact one by more than this share; 0 where percentiles are exact. */
   percentileError: number;

@@ -9,6 +9,8 @@ export interface SimulationSweep extends Emitted {
   complete: boolean;
   workload: SweptWorkload;
   scheduler: SimulatedScheduler;
+  /** Whether transfers took the time of the cluster's links, or none, as in the server of a bundle. */
+  transfers?: 'links' | 'none';
   execution: SimulatedExecution;
   /** The attainment that was asked for. */
   target: number;

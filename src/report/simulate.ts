@@ -9,12 +9,13 @@ import { count, figure, orDash, percent, type Table } from './table.js';
 
 /** simulationHeadlines states the outcome of a run in one sentence, and the choices that decided it in another. */
 export function simulationHeadlines(report: SimulationReport): string[] {
-  const { complete, overall, workload, scheduler, seed, execution } = report;
+  const { complete, overall, workload, scheduler, transfers, seed, execution } = report;
   const rate = workload.models.reduce((sum, { rps }) => sum + rps, 0);
   const asked = workload.models.filter(({ rps }) => rps > 0);
   const loads = [...new Set(asked.map(({ loadFactor }) => factor(loadFactor)))];
   const load = loads.length === 1 ? ` (${loads[0]} of the plan's rate)` : '';
   const phases = workload.phases === undefined ? '' : ` in ${workload.phases.length} phases`;
+  const machine = transfers === 'none' ? ', on one machine' : '';
   const preset = scheduler.preset === undefined ? '' : `, preset ${scheduler.preset}`;
   const slow = execution.slow === 1 ? '' : `, executions × ${execution.slow}`;
   const jitter = { none: '', profile: ", the profile's spread", cv: `, spread of cv ${execution.cv}` }[
@@ -24,7 +25,7 @@ export function simulationHeadlines(report: SimulationReport): string[] {
   const interrupted = complete ? '' : `, interrupted after ${figure(reachedS)} s of it`;
   return [
     `${attainmentText(overall)} of ${count(overall.arrived)} requests in time; ${figure(overall.goodputRps)} requests/s in time of ${figure(overall.offeredRps)}`,
-    `${workload.arrivals} arrivals${phases}, ${figure(rate)} requests/s${load} for ${Number(workload.durationS.toPrecision(6))} s${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${slow}${jitter}`,
+    `${workload.arrivals} arrivals${phases}, ${figure(rate)} requests/s${load} for ${Number(workload.durationS.toPrecision(6))} s${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${machine}${slow}${jitter}`,
   ];
 }
 

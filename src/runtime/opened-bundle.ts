@@ -17,7 +17,7 @@ import {
   type TensorSpec,
 } from '../artifacts/index.js';
 import { oipDatatype } from '../execution/index.js';
-import { figureFaults, type Topology, topologyOf } from '../serving/index.js';
+import { planFaults, type Topology, topologyOf } from '../serving/index.js';
 
 /** OpenedBundle is a bundle that was checked: every file matches the manifest, and the parts fit together. */
 export interface OpenedBundle {
@@ -78,7 +78,7 @@ export async function openBundle(
     transfers: 'none',
     ...(options.sloMs === undefined ? {} : { sloMs: options.sloMs }),
   });
-  const contradictions = figureFaults(plan).map(({ path, message }) => fault(message, `plan: ${path}`));
+  const contradictions = planFaults(plan).map(({ path, message }) => fault(message, `plan: ${path}`));
   const misfits: Fault[] = [...contradictions, ...unplannedModels(manifest, plan)];
   const models = topology.models.map((_, m) => liveModel(manifest, plan, topology, m, misfits));
   const partitions = topology.pools.map((_, pool) =>

@@ -74,7 +74,7 @@ class Server implements RunningServer {
         },
       );
     });
-    const scheduler = liveScheduler(options, bundle.topology);
+    const scheduler = liveScheduler(options, bundle);
     this.driver = new LiveDriver(bundle, this.devices, {
       makeCore: (decisions) => makeCore(scheduler, bundle.topology, decisions),
       observer: {

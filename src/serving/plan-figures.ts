@@ -5,16 +5,21 @@ import {
   type PlannedPipeline,
   type PooledPlan,
 } from '../artifacts/index.js';
+import { servingFaults } from './plan-scheduler.js';
 
 /** Rates and latencies in a plan agree up to rounding. */
 const ROUNDING = 1e-6;
 
 /**
- * figureFaults finds what a plan's figures say against one another: classes that its cluster lacks, rates that do not
- * add up or are beyond what the devices do in the times stated, and latencies beyond the SLO. It needs none of the
- * plan's inputs, so it also checks a plan that names none and the plan of a bundle.
+ * planFaults finds what a plan says against itself: classes that its cluster lacks, rates that do not add up or are
+ * beyond what the devices do in the times stated, latencies beyond the SLO, and a scheduler that does not exist. It
+ * needs none of the plan's inputs, so it also checks a plan that names none and the plan of a bundle.
  */
-export function figureFaults({ cluster, models }: PooledPlan): Fault[] {
+export function planFaults(plan: PooledPlan): Fault[] {
+  return [...servingFaults(plan), ...figureFaults(plan)];
+}
+
+function figureFaults({ cluster, models }: PooledPlan): Fault[] {
   return models.flatMap(({ name, sloMs, throughputRps, pipelines }, m) => {
     const total = pipelines.reduce((sum, pipeline) => sum + pipeline.throughputRps, 0);
     const at = `/models/${m}`;

@@ -2,7 +2,6 @@ import { fault, option, type ToldFaults } from '../artifacts/index.js';
 import {
   type AnyPolicy,
   type ChosenScheduler,
-  DEFAULT_SCHEDULER,
   SCHEDULERS,
   type Scheduler,
   type SchedulerName,
@@ -18,13 +17,13 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * chosenScheduler finds a scheduler by its name (by default `reservation`) and preset, and applies the `key=value`
+ * chosenScheduler finds a scheduler by its name and preset, and applies the `key=value`
  * choices to a copy of its policy. A choice with a fault is left out.
  * @param told where every fault is added; the result is only to be used if there is none
  * @returns undefined where the scheduler or the preset does not exist
  */
 export function chosenScheduler(
-  { scheduler: name = DEFAULT_SCHEDULER, preset, policy: assignments = [] }: SchedulerOptions,
+  { scheduler: name, preset, policy: assignments = [] }: SchedulerOptions & { readonly scheduler: string },
   told: ToldFaults,
 ): ChosenScheduler | undefined {
   const known = Object.keys(SCHEDULERS).join(', ');
@@ -36,12 +35,17 @@ export function chosenScheduler(
   const start = preset === undefined ? found.policy : found.presets[preset];
   if (start === undefined || (preset !== undefined && !Object.hasOwn(found.presets, preset))) {
     const presets = Object.keys(found.presets);
-    const has = presets.length === 0 ? 'has no presets' : `has ${presets.join(', ')}`;
+    const has = presets.length === 0 ? `has no presets; ${withPresets()} have` : `has ${presets.join(', ')}`;
     told.add(fault(`is ${JSON.stringify(preset)}; the scheduler ${name} ${has}`, option('preset')));
     return undefined;
   }
   const policy = withAssignments(found, start, assignments, told);
   return { name: name as SchedulerName, ...(preset === undefined ? {} : { preset }), policy };
+}
+
+function withPresets(): string {
+  const all: [string, Scheduler][] = Object.entries(SCHEDULERS);
+  return all.flatMap(([name, { presets }]) => (Object.keys(presets).length > 0 ? [name] : [])).join(' and ');
 }
 
 /** SchedulerOptions holds the options `--scheduler`, `--preset` and `--policy` as a person wrote them. */

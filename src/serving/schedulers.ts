@@ -125,10 +125,7 @@ export const SCHEDULERS = {
     choices: STAGE_LOCAL,
     core: stageLocalCore,
   }),
-  /**
-   * The scheduler `stage-local` lets every pool form its own batches; `plan serve` runs it unless told
-   * otherwise.
-   */
+  /** The scheduler `stage-local` lets every pool form its own batches. */
   'stage-local': scheduler<StageLocalPolicy>({
     policy: DEFAULT_POLICY,
     choices: STAGE_LOCAL,
@@ -144,8 +141,8 @@ export const SCHEDULERS = {
 
 export type SchedulerName = keyof typeof SCHEDULERS;
 
-/** DEFAULT_SCHEDULER is the scheduler of simulations that name none. */
-export const DEFAULT_SCHEDULER: SchedulerName = 'reservation';
+/** DEFAULT_SCHEDULER serves plans that name no scheduler, and is named in plans whose spec names none. */
+export const DEFAULT_SCHEDULER: SchedulerName = 'stage-local';
 
 /** ChosenScheduler is a scheduler with its whole policy. */
 export interface ChosenScheduler {

@@ -6,9 +6,9 @@ import {
   type SimulationReport,
 } from '../artifacts/index.js';
 import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../metrics/index.js';
-import { DROP_REASONS, type Topology, topologyOf, topologyRulesOf } from '../serving/index.js';
+import { DROP_REASONS, type Topology } from '../serving/index.js';
 import { describedExecution } from './execution.js';
-import { plannedClasses, type SimulationRun, type SimulationSetup } from './run.js';
+import { plannedClasses, type SimulationRun, type SimulationSetup, simulatedTopology } from './run.js';
 import { describedWorkload } from './workload.js';
 
 /**
@@ -21,7 +21,7 @@ export function simulationReport(
   { windowS, inputs }: { readonly windowS: number | undefined; readonly inputs: InputFile[] },
 ): SimulationReport {
   const { plan, scheduler, execution, workload, seed, exact } = setup;
-  const topology = topologyOf(plan, { rules: topologyRulesOf(scheduler) });
+  const topology = simulatedTopology(setup);
   const classes = plannedClasses(plan, topology);
   return {
     ...emittedHead('simulation-report', inputs),
@@ -29,6 +29,7 @@ export function simulationReport(
     complete,
     workload: describedWorkload(workload, plan.models),
     scheduler: { ...scheduler },
+    transfers: setup.transfers,
     execution: describedExecution(execution),
     percentileError: exact ? 0 : HISTOGRAM_RELATIVE_ERROR,
     overall: figures.overall,

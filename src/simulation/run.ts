@@ -6,6 +6,7 @@ import {
   DROP_REASONS,
   makeCore,
   type Topology,
+  type TopologyOptions,
   topologyOf,
   topologyRulesOf,
 } from '../serving/index.js';
@@ -23,6 +24,8 @@ const LOOK_EVERY = 4096;
 /** SimulationSetup is what all runs of a simulation share. It is plain data. */
 export interface SimulationSetup {
   readonly plan: PooledPlan;
+  /** Whether transfers take the time that the cluster's links give them, or none. */
+  readonly transfers: NonNullable<TopologyOptions['transfers']>;
   readonly scheduler: ChosenScheduler;
   readonly execution: Execution;
   readonly workload: Workload;
@@ -63,6 +66,15 @@ export interface SimulationHooks {
   readonly onProgress?: (progress: SimulationProgress) => void;
 }
 
+/** simulatedTopology makes the topology that a setup's scheduler decides over. */
+export function simulatedTopology({
+  plan,
+  transfers,
+  scheduler,
+}: Pick<SimulationSetup, 'plan' | 'transfers' | 'scheduler'>): Topology {
+  return topologyOf(plan, { transfers, rules: topologyRulesOf(scheduler) });
+}
+
 /** plannedClasses lists the device classes of a topology, in the order of the plan. */
 export function plannedClasses(plan: PooledPlan, topology: Topology): string[] {
   const used = new Set(topology.devices.map(({ deviceClass }) => deviceClass));
@@ -76,11 +88,12 @@ export function plannedClasses(plan: PooledPlan, topology: Topology): string[] {
  * @throws InputError or the disk's own error where the timeline cannot be written
  */
 export async function runSimulation(
-  { plan, scheduler, execution, workload, seed, exact }: SimulationSetup,
+  setup: SimulationSetup,
   { loadFactor, windowNs, timeline }: SimulationJob,
   hooks: SimulationHooks = {},
 ): Promise<SimulationRun> {
-  const topology = topologyOf(plan, { rules: topologyRulesOf(scheduler) });
+  const { plan, scheduler, execution, workload, seed, exact } = setup;
+  const topology = simulatedTopology(setup);
   const load = loadFactor === undefined ? workload : atLoadFactor(workload, plan.models, loadFactor);
   const shape = shapeOf(topology, plannedClasses(plan, topology), load.durationNs);
   const metrics = new RunMetrics(shape, { exact, ...(windowNs === undefined ? {} : { windowNs }) });

@@ -5,7 +5,6 @@ import {
   InputError,
   type InputFile,
   inputFile,
-  loadArtifact,
   type OutputPath,
   option,
   type PooledPlan,
@@ -14,9 +13,17 @@ import {
   ToldFaults,
 } from '../artifacts/index.js';
 import { windowCells } from '../metrics/index.js';
-import { chosenScheduler, type SchedulerOptions, topologyOf } from '../serving/index.js';
+import {
+  type ChosenScheduler,
+  planFaults,
+  plannedScheduler,
+  type SchedulerOptions,
+  servingFaults,
+  topologyOf,
+} from '../serving/index.js';
 import { type Jitter, profiledJitter } from './execution.js';
 import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
+import { planAt } from './plan-at.js';
 import { type PlanProfiles, planProfileFaults, profilesOf } from './profiles.js';
 import type { SimulationSetup } from './run.js';
 import { expectedRequests, highestRps, type Workload } from './workload.js';
@@ -78,17 +85,17 @@ export async function prepareSimulation(
 ): Promise<PreparedSimulation> {
   const { outputs = [] } = more;
   for (const output of outputs) await checkWritable(output.path);
-  const plan = await loadArtifact(path, ['pooled-plan']);
+  const { plan, madeAt, transfers } = await planAt(path);
   const { told = new ToldFaults(), check } = more;
   const before = told.count;
-  const profiles = await profilesOf(plan, told);
+  const profiles = await profilesOf({ ...plan, path: madeAt }, told);
   if (told.count === before) told.add(...(await planProfileFaults(plan.value, profiles)));
-  const scheduler = chosenScheduler(options, told);
+  const scheduler = schedulerOf(plan.value, options, told);
   const load = await resolvedWorkload(plan.value.models, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
   told.add(...contradictions(plan.value), ...numberFaults(options));
   const read = [
-    { what: 'the plan', path },
+    { what: 'the plan', path: plan.path },
     ...profiles.flatMap((profile) => profileInputs(profile)),
     ...(load?.files ?? []).map((file) => ({ what: 'the trace', path: file.path })),
   ];
@@ -101,7 +108,7 @@ export async function prepareSimulation(
   const { slow = 1, seed = 0, exact = false } = options;
   const execution = { slow, ...(jitter === undefined ? {} : { jitter }) };
   return {
-    setup: { plan: plan.value, scheduler, execution, workload: load.workload, seed, exact },
+    setup: { plan: plan.value, transfers, scheduler, execution, workload: load.workload, seed, exact },
     inputs: (holder) => [
       inputFile('plan', plan, holder),
       ...(jitter?.kind === 'profile' ? profiles : []).map((profile) => inputFile('profile', profile, holder)),
@@ -191,10 +198,21 @@ function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationSe
   return faults;
 }
 
+/** What is wrong with the scheduler that the plan itself names is told by `contradictions`. */
+function schedulerOf(
+  { serving, models }: PooledPlan,
+  options: SchedulerOptions,
+  told: ToldFaults,
+): ChosenScheduler | undefined {
+  const isKnown = servingFaults(serving === undefined ? {} : { serving }).length === 0;
+  const leastSloNs = 1e6 * Math.min(...models.map(({ sloMs }) => sloMs));
+  return plannedScheduler(isKnown ? serving : undefined, { options, leastSloNs }, told);
+}
+
 function contradictions(plan: PooledPlan): readonly Fault[] {
   try {
     topologyOf(plan);
-    return [];
+    return planFaults(plan);
   } catch (error) {
     if (error instanceof InputError) return error.faults;
     throw error;

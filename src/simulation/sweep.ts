@@ -175,7 +175,7 @@ function largestOf(
 }
 
 function document(
-  { plan, scheduler, execution, workload, seed }: SimulationSetup,
+  { plan, transfers, scheduler, execution, workload, seed }: SimulationSetup,
   runs: ReadonlyMap<number, SimulationRun>,
   target: number,
   complete: boolean,
@@ -194,6 +194,7 @@ function document(
       ...(spread === undefined ? {} : { spread }),
     },
     scheduler: { ...scheduler },
+    transfers,
     execution: describedExecution(execution),
     target,
     points: [...runs.keys()]

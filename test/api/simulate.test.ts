@@ -235,6 +235,25 @@ describe('simulatePlan()', () => {
     expect(drawn(alone, 0)).not.toEqual(drawn(both, 0));
   });
 
+  it('runs the scheduler that the plan names, with its choices, unless another is asked for', async () => {
+    const serving = { scheduler: 'fifo', policy: { drop: 'hopeless' } };
+    const planned = { ...PAIR, serving };
+    expect((await simulated(planned)).scheduler).toMatchObject({
+      name: 'fifo',
+      policy: { drop: { kind: 'hopeless' } },
+    });
+    expect((await simulated(planned, { scheduler: 'reservation' })).scheduler.name).toBe('reservation');
+    expect((await simulated(PAIR)).scheduler.name).toBe('stage-local');
+    const report = await simulated(planned, { policy: ['order=deadline'] });
+    const same = await simulated(PAIR, {
+      scheduler: 'fifo',
+      policy: ['drop=hopeless', 'order=deadline'],
+    });
+    expect(report.overall).toEqual(same.overall);
+    const wrong = { ...PAIR, serving: { scheduler: 'best' } };
+    await expect(simulated(wrong)).rejects.toThrow(/\/serving\/scheduler: is "best"; valid values are/);
+  });
+
   it('runs every scheduler, and reports all its choices', async () => {
     const policies = await Promise.all(
       ['reservation', 'reactive', 'stage-local', 'fifo'].map(async (scheduler) => {
@@ -249,6 +268,7 @@ describe('simulatePlan()', () => {
     const all = await simulated(PAIR, { policy: ['correction.weight=1'] });
     expect(all.scheduler.policy).toMatchObject({ correction: { kind: 'average', weight: 1 } });
     const chosen = await simulated(PAIR, {
+      scheduler: 'reservation',
       preset: 'published',
       policy: [
         'firstSight.share=0.5',
@@ -646,10 +666,14 @@ describe('simulatePlan() refuses', () => {
     [
       'a preset that is not there',
       { scheduler: 'fifo', preset: 'published' },
-      /the scheduler fifo has no presets/,
+      /the scheduler fifo has no presets; reservation and reactive have/,
     ],
     ['a name every object has', { scheduler: 'constructor' }, /valid values are/],
-    ['a preset every object has', { preset: 'constructor' }, /the scheduler reservation has published/],
+    [
+      'a preset every object has',
+      { scheduler: 'reservation', preset: 'constructor' },
+      /the scheduler reservation has published/,
+    ],
     ['gamma without its variation', { arrivals: 'gamma' }, /needs `cv`/],
     ['a rate for all among rates for one', { rps: ['5', 'm0=3'] }, /must be the only one/],
     [
@@ -683,7 +707,11 @@ describe('simulatePlan() refuses', () => {
     ['no load', { load: 0 }, /`load`: is 0; it must be above 0/],
     ['windows that are no number', { windows: Number.NaN }, /`windows`: is less than a nanosecond/],
     ['a duration that is no number', { duration: Number.NaN }, /`duration`: is less than a nanosecond/],
-    ['parts of a nanosecond', { policy: ['wakeStepNs=0.5'] }, /0.5 is not a whole number/],
+    [
+      'parts of a nanosecond',
+      { scheduler: 'reservation', policy: ['wakeStepNs=0.5'] },
+      /0.5 is not a whole number/,
+    ],
     [
       'parts of one in a step',
       { scheduler: 'reactive', policy: ['formation.stepNs=0.5'] },

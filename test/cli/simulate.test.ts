@@ -25,9 +25,11 @@ describe('plan simulate', () => {
   it('needs only the plan, and shows the results by model, part and class', async () => {
     const { code, stdout } = await plan(['simulate', EXAMPLE, '--windows', '10s']);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^9[89]\.\d\d % of \d \d{3} requests in time; 30\d requests\/s in time of 30\d$/m);
+    expect(stdout).toMatch(
+      /^9[78]\.\d\d % of \d \d{3} requests in time; (29|30)\d requests\/s in time of 30\d$/m,
+    );
     expect(stdout).toContain(
-      "poisson arrivals, 304 requests/s (0.90 of the plan's rate) for 30 s, seed 0; scheduler reservation",
+      "poisson arrivals, 304 requests/s (0.90 of the plan's rate) for 30 s, seed 0; scheduler stage-local",
     );
     expect(stdout).toMatch(
       /^model +offered\/s +of plan +in time +late +dropped +attainment +p50 ms +p99 ms +SLO ms$/m,
@@ -115,7 +117,7 @@ describe('plan simulate', () => {
     );
     expect(stdout).toMatch(/^0\.70 .*%/m);
     expect(stdout).toMatch(/^largest load with 99 % in time: 0\.[89]\d of the plan's rate$/m);
-    expect(stdout).toMatch(/^ {2}segmenter: 0\.[89]\d of the plan's rate$/m);
+    expect(stdout).toMatch(/^ {2}segmenter: 0\.[789]\d of the plan's rate$/m);
     expect(JSON.parse(await readFile(output, 'utf8'))).toMatchObject({
       kind: 'simulation-sweep',
       complete: true,

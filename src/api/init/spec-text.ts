@@ -41,6 +41,8 @@ export function specText(content: SpecContent): string {
     ...content.models.flatMap((model, i) => modelLines(model, i === 0)),
     '',
     ...plannerLines(),
+    '',
+    ...servingLines(),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -192,6 +194,14 @@ function plannerLines(): string[] {
     { text: 'virtualPer: gpu', why: 'or server: all devices of a server have one size', isOption: true },
   ];
   return ['planner:', ...written(fields, '  ')];
+}
+
+function servingLines(): string[] {
+  return [
+    '# The scheduler that simulations and the server run: stage-local, fifo, reactive, or reservation, which is better',
+    '# where executions take steady times. Choices of its policy stand beside it.',
+    '#serving: { scheduler: stage-local, policy: { drop: full-batch } }',
+  ];
 }
 
 /** written writes fields, with their explanations unless an earlier part of the spec has them. */

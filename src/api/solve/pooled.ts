@@ -1,11 +1,13 @@
 import {
   type Cluster,
   everyInput,
+  InputError,
   type InputFile,
   type InputPath,
   inputFile,
   type Loaded,
   loadArtifact,
+  type PlanServing,
   type PooledSpec,
   pathFrom,
   profileInputs,
@@ -27,6 +29,8 @@ export interface LoadedPooled {
 /** LoadedProblem is a pooled spec, read, checked and resolved. */
 export interface LoadedProblem {
   readonly problem: PooledProblem;
+  /** The scheduler that plans of the spec are served by. */
+  readonly serving: PlanServing;
   /** One profile per model of the spec, in order. */
   readonly profiles: readonly ProfileFile[];
   /** The files that were read or named. No output may replace them. */
@@ -41,9 +45,21 @@ export interface LoadedProblem {
  */
 export async function loadProblem(path: string): Promise<LoadedProblem> {
   const { spec, cluster, profiles, read, inputs } = await loadPooled(path);
-  const { resolvePooled } = await import('../../milp/index.js');
-  const problem = resolvePooled(spec.value, { cluster, profiles, where: path });
-  return { problem, profiles, read, inputs };
+  const [problem, serving] = await everyInput<[PooledProblem, PlanServing]>(`plan ${path}`, [
+    import('../../milp/index.js').then(({ resolvePooled }) =>
+      resolvePooled(spec.value, { cluster, profiles, where: path }),
+    ),
+    servingOf(spec),
+  ]);
+  return { problem, serving, profiles, read, inputs };
+}
+
+/** @throws InputError where the spec names a scheduler or a choice that does not exist */
+async function servingOf({ value: spec, path }: Loaded<'pooled'>): Promise<PlanServing> {
+  const { DEFAULT_SCHEDULER, servingFaults } = await import('../../serving/index.js');
+  const faults = servingFaults(spec);
+  if (faults.length > 0) throw new InputError(`plan ${path}`, faults);
+  return spec.serving ?? { scheduler: DEFAULT_SCHEDULER };
 }
 
 /**

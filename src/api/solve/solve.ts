@@ -273,7 +273,7 @@ async function planned(
   const { output, explain, onProgress } = options;
   const head = emittedHead('pooled-plan', loaded.inputs(output));
   const notes = outcome.notes.length === 0 ? {} : { notes: [...outcome.notes] };
-  const found: PooledPlan = { ...head, ...outcome.plan, ...notes };
+  const found: PooledPlan = { ...head, serving: loaded.serving, ...outcome.plan, ...notes };
   if (output !== undefined) await saveArtifact<'pooled-plan'>(output, found);
   const limitReached = missedWhatWasAsked(outcome.limit, found.objective.gap, options);
   const common = { outcome: 'plan', warnings: outcome.notes, limitReached } as const;

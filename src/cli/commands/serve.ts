@@ -10,7 +10,7 @@ const MIB = 1024 * 1024;
 interface Options {
   host: string;
   port: number;
-  scheduler: string;
+  scheduler?: string;
   policy?: string[];
   maxBody: number;
   maxBodies: number;
@@ -29,8 +29,7 @@ export function serveCommand(): Command {
       .option('--port <number>', 'port to listen on; 0 takes any free one', portNumber, 8000)
       .option(
         '--scheduler <name>',
-        'stage-local: every pool decides for itself; reservation (what plan simulate runs unless told otherwise) or fifo',
-        'stage-local',
+        "another scheduler than the plan's: stage-local, fifo, reactive or reservation",
       )
       .option('--policy <key=value>', 'a choice of the scheduler, such as drop=never (repeatable)', each)
       .option('--max-body <MiB>', 'largest request body', wholeNumber, 64)

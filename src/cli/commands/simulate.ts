@@ -24,7 +24,7 @@ interface Options {
   load?: number;
   duration?: number;
   phase?: string[];
-  scheduler: string;
+  scheduler?: string;
   preset?: string;
   policy?: string[];
   seed: number;
@@ -47,7 +47,7 @@ export function simulateCommand(): Command {
     .description(
       'Run a plan in virtual time, at one load or at many: attainment, goodput, latencies, utilisation.',
     )
-    .argument('<plan>', 'plan file; nothing else is needed');
+    .argument('<plan>', 'plan file; or the folder of a bundle, whose devices are all on one machine');
   return withJson(withReportOptions(withRunOptions(withLoadOptions(command)))).action(
     action<[string], Options>(async (context, options, plan) =>
       options.sweep === undefined
@@ -100,8 +100,7 @@ function withRunOptions(command: Command): Command {
   return command
     .option(
       '--scheduler <name>',
-      'reservation, reactive, stage-local (what plan serve runs) or fifo',
-      'reservation',
+      "another scheduler than the plan's: stage-local, fifo, reactive or reservation",
     )
     .option('--preset <name>', "published: every choice as in PPipe's published simulator")
     .option('--policy <key=value>', 'a choice of the scheduler, such as firstSight=never (repeatable)', each)

@@ -1,0 +1,65 @@
+import { type Fault, fault, option, type PlanServing, ToldFaults } from '../artifacts/index.js';
+import { chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
+import { type ChosenScheduler, DEFAULT_SCHEDULER } from './schedulers.js';
+
+/**
+ * The most slack kept before deadlines for work outside the core: reading, answering and inexact timers. The
+ * slack is a fiftieth of the SLO, and at most this.
+ */
+const MOST_SLACK_NS = 3e6;
+
+/**
+ * plannedScheduler finds the scheduler that serves a plan: the one that the plan names (`stage-local` where it names
+ * none), with the plan's choices and then those of the options. Where the options name another scheduler or a preset,
+ * the plan's choices do not count. A policy with a `slackNs` that nobody sets gets a fiftieth of the least SLO, at most
+ * 3 ms; a preset keeps its own. Reservations have none, because the time of reading and answering lengthens the measured
+ * executions and is expected from then on.
+ * @param leastSloNs the shortest SLO of the models
+ * @param told where every fault of the options is added; the result is only to be used if there is none
+ * @returns undefined where the scheduler or the preset does not exist
+ */
+export function plannedScheduler(
+  { scheduler: planned = DEFAULT_SCHEDULER, policy: choices }: Partial<PlanServing> = {},
+  { options, leastSloNs }: { readonly options: SchedulerOptions; readonly leastSloNs: number },
+  told: ToldFaults,
+): ChosenScheduler | undefined {
+  const { scheduler = planned, preset, policy: asked = [] } = options;
+  const isPlanned = scheduler === planned && preset === undefined;
+  const policy = [...(isPlanned ? assignments(choices) : []), ...asked];
+  const chosen = chosenScheduler({ scheduler, preset, policy }, told);
+  const isSet = policy.some((choice) => choice.startsWith('slackNs='));
+  if (chosen === undefined || preset !== undefined || isSet || !('slackNs' in chosen.policy)) return chosen;
+  const slackNs = Math.min(MOST_SLACK_NS, Math.floor(leastSloNs / 50));
+  return { ...chosen, policy: { ...chosen.policy, slackNs } };
+}
+
+/**
+ * servingFaults finds what is wrong with the scheduler that a plan or spec names, and with its choices. A policy that
+ * only replays the published simulator is one of these faults, because no server could run it.
+ */
+export function servingFaults({ serving }: { readonly serving?: PlanServing }): Fault[] {
+  if (serving === undefined) return [];
+  const told = new ToldFaults();
+  const policy = assignments(serving.policy);
+  const chosen = chosenScheduler({ scheduler: serving.scheduler, policy }, told);
+  if (chosen !== undefined) told.add(...replayFaults(chosen));
+  return told.error('serve').faults.map(({ message, path = '' }) => {
+    const [, choice] = /"([^"=]+)=/.exec(path) ?? [];
+    const at =
+      choice ??
+      (path.startsWith(`${option('policy')} `) ? path.slice(option('policy').length + 1) : undefined);
+    return fault(message, at === undefined ? '/serving/scheduler' : `/serving/policy/${at}`);
+  });
+}
+
+/** replayFaults refuses the reservation tables of the published simulator, which book devices that are busy. */
+export function replayFaults({ name, policy }: ChosenScheduler): Fault[] {
+  if (policy.tables !== 'busy-until') return [];
+  const said = `${name} with tables=busy-until replays the published simulator, and is only simulated`;
+  return [fault(said, option('scheduler'))];
+}
+
+/** The choices of a plan as `--policy` takes them. */
+function assignments(policy: PlanServing['policy'] = {}): string[] {
+  return Object.entries(policy).map(([key, value]) => `${key}=${value}`);
+}

@@ -1,0 +1,25 @@
+import { type Loaded, loadArtifact, manifestIn, pathFrom } from '../artifacts/index.js';
+import type { TopologyOptions } from '../serving/index.js';
+
+/** SimulatedPlan is a plan that is simulated. */
+export interface SimulatedPlan {
+  readonly plan: Loaded<'pooled-plan'>;
+  /** The file whose folder the inputs that the plan names are relative to. */
+  readonly madeAt: string;
+  /** Whether transfers take the time of the cluster's links, or none, as in a server that runs all devices. */
+  readonly transfers: NonNullable<TopologyOptions['transfers']>;
+}
+
+/**
+ * planAt reads the plan that a path leads to: a plan, whose transfers take the time of its cluster's links, or a bundle,
+ * which its server runs on one machine. A bundle is named by its folder or its manifest.
+ * @throws InputError where the file is neither, or has faults; MissingError where it is missing
+ */
+export async function planAt(path: string): Promise<SimulatedPlan> {
+  const loaded = await loadArtifact(await manifestIn(path), ['pooled-plan', 'bundle']);
+  if (loaded.kind === 'pooled-plan') return { plan: loaded, madeAt: loaded.path, transfers: 'links' };
+  const plan = await loadArtifact(pathFrom(loaded.path, loaded.value.plan.path), ['pooled-plan']);
+  const deployed = loaded.value.inputs?.find(({ role }) => role === 'plan');
+  const madeAt = deployed === undefined ? plan.path : pathFrom(loaded.path, deployed.path);
+  return { plan, madeAt, transfers: 'none' };
+}

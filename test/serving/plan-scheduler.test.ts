@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { type PlanServing, ToldFaults } from '../../src/artifacts/index.js';
+import {
+  DEFAULT_POLICY,
+  PUBLISHED_REACTIVE_POLICY,
+  plannedScheduler,
+  RESERVATION_POLICY,
+  type SchedulerOptions,
+  servingFaults,
+} from '../../src/serving/index.js';
+
+/** The scheduler of a plan whose least SLO is 100 ms, or the message with all faults. */
+function chosen(serving: PlanServing | undefined, options: SchedulerOptions = {}) {
+  const told = new ToldFaults();
+  const found = plannedScheduler(serving, { options, leastSloNs: 100e6 }, told);
+  return told.count === 0 ? found : told.error('simulate').message;
+}
+
+describe('plannedScheduler()', () => {
+  it("is the plan's, with its choices and then those of the options", () => {
+    const serving = { scheduler: 'fifo', policy: { drop: 'full-batch', 'drop.share': 0.5, mostTries: 9 } };
+    const drop = { kind: 'full-batch', share: 0.5 };
+    expect(chosen(serving)).toMatchObject({ name: 'fifo', policy: { drop, mostTries: 9 } });
+    expect(chosen(serving, { policy: ['drop.share=0.25'] })).toMatchObject({
+      policy: { drop: { ...drop, share: 0.25 }, mostTries: 9 },
+    });
+    expect(chosen(serving, { scheduler: 'fifo' })).toEqual(chosen(serving));
+  });
+
+  it('leaves the choices of the plan where the options name another scheduler or a preset', () => {
+    const serving = { scheduler: 'reactive', policy: { drop: 'expired' } };
+    expect(chosen(serving, { scheduler: 'reservation' })).toEqual({
+      name: 'reservation',
+      policy: RESERVATION_POLICY,
+    });
+    expect(chosen(serving, { preset: 'published' })).toEqual({
+      name: 'reactive',
+      preset: 'published',
+      policy: PUBLISHED_REACTIVE_POLICY,
+    });
+  });
+
+  it('keeps a fiftieth of the least SLO as slack, at most 3 ms, where nobody sets it', () => {
+    expect(chosen(undefined)).toEqual({
+      name: 'stage-local',
+      policy: { ...DEFAULT_POLICY, slackNs: 2e6 },
+    });
+    const told = new ToldFaults();
+    const long = plannedScheduler(undefined, { options: {}, leastSloNs: 400e6 }, told);
+    expect(long?.policy.slackNs).toBe(3e6);
+    expect(chosen({ scheduler: 'stage-local', policy: { slackNs: 7 } })).toMatchObject({
+      policy: { slackNs: 7 },
+    });
+    expect(chosen(undefined, { policy: ['slackNs=0'] })).toMatchObject({ policy: { slackNs: 0 } });
+  });
+});
+
+describe('servingFaults()', () => {
+  const told = (serving: PlanServing) =>
+    servingFaults({ serving }).map(({ path, message }) => `${path} ${message}`);
+
+  it('finds none where the plan names no scheduler, or one that exists', () => {
+    expect(servingFaults({})).toEqual([]);
+    for (const scheduler of ['stage-local', 'fifo', 'reactive', 'reservation'])
+      expect(told({ scheduler })).toEqual([]);
+  });
+
+  it('names the scheduler or the choice that does not exist, all at once', () => {
+    expect(told({ scheduler: 'best' })).toEqual([
+      expect.stringMatching(/^\/serving\/scheduler is "best"; valid values are reservation/),
+    ]);
+    expect(told({ scheduler: 'fifo', policy: { drop: 'some', speed: 2, slackNs: -1 } })).toEqual([
+      expect.stringMatching(/^\/serving\/policy\/drop there is no some/),
+      expect.stringMatching(/^\/serving\/policy\/speed there is no speed/),
+      '/serving/policy/slackNs -1 is not a number of 0 or more',
+    ]);
+    expect(told({ scheduler: 'fifo', policy: { drop: 'nearly-full' } })).toEqual([
+      '/serving/policy/drop drop.share=… and drop.spares=… is needed',
+    ]);
+  });
+
+  it('refuses a policy that only replays the published simulator', () => {
+    expect(told({ scheduler: 'reservation', policy: { tables: 'busy-until' } })).toEqual([
+      '/serving/scheduler reservation with tables=busy-until replays the published simulator, and is only simulated',
+    ]);
+  });
+});
