@@ -27,11 +27,11 @@ export interface Simulated {
 }
 
 /**
- * simulatePlan simulates a plan in virtual time: the scheduler that could serve it, against the plan's latencies and
+ * simulatePlan simulates a plan in virtual time: the scheduler that serves it, against the plan's latencies and
  * links. The plan alone is enough, unless execution times vary as in its profiles; profiles that still exist are read
  * all the same, and the plan may not contradict them. The simulation runs on its own thread, so that progress is shown
  * and an abort is heard. It writes report and timeline where they are named.
- * @param path a plan of kind `pooled-plan`
+ * @param path a plan of kind `pooled-plan`, or a bundle (its folder or manifest), whose transfers take no time
  * @throws InputError with every fault of plan, profiles, traces and options at once; MissingError where files are only
  *   missing. Nothing is written then.
  */

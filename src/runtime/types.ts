@@ -1,10 +1,7 @@
 import type { LogEntry, SchedulerOptions } from '../serving/index.js';
 import type { OpenedBundle } from './opened-bundle.js';
 
-/**
- * ServeOptions says how a bundle is served. The scheduler is `stage-local` unless another is named: every pool
- * decides for itself.
- */
+/** ServeOptions says how a bundle is served. The scheduler is the one that its plan names, unless another is named. */
 export interface ServeOptions extends Omit<SchedulerOptions, 'preset'> {
   /** The address to listen on; the default is 127.0.0.1. */
   host?: string;
