@@ -202,12 +202,13 @@ function preparation(
   { boundary, dim, batchTolerance, fill, signal }: PartitionModelOptions,
   given: Profile | undefined,
 ) {
+  const profiled = given === undefined ? {} : asProfiled(given.model);
   return {
     boundary,
-    ...(given ? asProfiled(given.model) : {}),
+    ...profiled,
     ...(dim ? { dims: dim } : {}),
     ...(batchTolerance ? { batchTolerance } : {}),
-    ...(fill ? { fill } : {}),
+    ...(fill ? { fill: { ...profiled.fill, ...fill } } : {}),
     ...(signal ? { signal } : {}),
   };
 }

@@ -9,7 +9,10 @@ const MOST_FAULTS = 50;
  */
 export function schemaFaults(errors: readonly ErrorObject[]): Fault[] {
   const told = errors
-    .filter((error) => !(error.keyword === 'if' || error.keyword === 'oneOf' || hasDeeper(error, errors)))
+    .filter(
+      ({ keyword, propertyName }) => !(keyword === 'if' || keyword === 'oneOf' || propertyName !== undefined),
+    )
+    .filter((error) => !hasDeeper(error, errors))
     .map(toFault);
   const faults = told.length > 0 ? told : errors.map(toFault);
   return firstFaults([...new Map(faults.map((fault) => [`${fault.path} ${fault.message}`, fault])).values()]);
@@ -56,6 +59,8 @@ function toFault(error: ErrorObject): Fault {
       };
     case 'const':
       return { path, message: `is ${show(error.data)}; must be ${show(error.params.allowedValue)}` };
+    case 'not':
+      return { path, message: `is ${show(error.data)}, which is not valid here` };
     case 'propertyNames':
       return {
         path,

@@ -105,7 +105,7 @@ async function fill(folder: string, bundle: LocalBundle): Promise<WrittenBundle>
   return { manifest, sizes };
 }
 
-/** Pieces of a file are written together until they are at least this large. */
+/** Smaller pieces of a file are written together. */
 const LEAST_WRITTEN_BYTES = 1 << 20;
 
 /** Where a partition is written: a file of the bundle's folder. */
@@ -154,7 +154,7 @@ function isNoTensor(profile: Profile, graph: OnnxModel, name: string): boolean {
   return isOutput && !(profile.model.outputs ?? []).some((output) => output.name === name);
 }
 
-/** inLargePieces joins pieces to a MiB or more, so that a file of many small ones is written in few calls. */
+/** inLargePieces joins small pieces to pieces of at most a MiB, so that a file of many is written in few calls. */
 function* inLargePieces(
   pieces: Iterable<Uint8Array>,
   signal: AbortSignal | undefined,

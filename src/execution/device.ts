@@ -41,13 +41,16 @@ export function parseDevice(text: string): NamedDevice {
   const [provider = '', ...rest] = place.split(':');
   const argument = rest.length === 0 ? undefined : rest.join(':');
   const faults: Fault[] = [];
-  if (named !== null && named[1]!.trim() === '') faults.push(wrong('the class has no name'));
+  const className = named === null ? text : named[1]!.trim();
+  if (className === '') faults.push(wrong('the class has no name'));
+  if (className in {})
+    faults.push(wrong(`a class cannot be called ${className}: every JavaScript object has that name`));
   const device: Device = {
     ...readPlace(provider.trim(), argument, faults),
     ...readOptions(options, faults),
   };
   if (faults.length > 0) throw new InputError(`read device "${text}"`, faults, GRAMMAR);
-  return { className: named === null ? text : named[1]!.trim(), device };
+  return { className, device };
 }
 
 function readPlace(name: string, argument: string | undefined, faults: Fault[]): Device {

@@ -59,11 +59,14 @@ function checkTolerance(tolerance: number | undefined): void {
 /** This name of a tensor cannot be fetched: assigning to it sets the prototype of the runtime's object of tensors. */
 const NOT_FETCHED = '__proto__';
 
-function checkNames(path: string, { graph: { inputs, nodes } }: OnnxModel): void {
-  const names = [...inputs.map(({ name }) => name), ...nodes.flatMap(({ outputs }) => outputs)];
-  if (!names.includes(NOT_FETCHED)) return;
-  const why = `ONNX Runtime cannot hand over a tensor called ${NOT_FETCHED}`;
-  throw new InputError(`run ${path}`, [fault(why)], 'Give the tensor another name.');
+/** ONNX Runtime's binding takes an output that is not fetched for fetched if every JavaScript object has its name. */
+function checkNames(path: string, { graph: { inputs, outputs, nodes } }: OnnxModel): void {
+  const names = [...inputs.map(({ name }) => name), ...nodes.flatMap(({ outputs: made }) => made)];
+  const ends = outputs.map(({ name }) => name).filter((name) => name in {});
+  const wrong = [...new Set([...names.filter((name) => name === NOT_FETCHED), ...ends])];
+  if (wrong.length === 0) return;
+  const faults = wrong.map((name) => fault(`ONNX Runtime cannot hand over a tensor called ${name}`));
+  throw new InputError(`run ${path}`, faults, 'Give the tensor another name.');
 }
 
 /** findAll runs the model on a device of its own, with two requests at once where it batches. */

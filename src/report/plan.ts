@@ -29,7 +29,14 @@ export function timingLines({ timed, furthest, notes }: TimingRound): string[] {
   return timed === 0 ? [...notes] : [first, ...notes];
 }
 
-function furthestText({ what, plannedUs, measuredUs }: NonNullable<TimingRound['furthest']>): string {
+function furthestText({
+  model,
+  partition,
+  batch,
+  plannedUs,
+  measuredUs,
+}: NonNullable<TimingRound['furthest']>): string {
+  const what = `${model} ${range(partition)} on 1/${partition.virtual} ${partition.device} at batch ${batch}`;
   const took = `planned ${milliseconds(plannedUs)} ms, took ${milliseconds(measuredUs)} ms`;
   return `${percent(plannedUs / measuredUs - 1)} (${what}: ${took})`;
 }

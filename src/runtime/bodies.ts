@@ -130,11 +130,11 @@ export class Bodies {
 
   /**
    * unannounced is the size to expect of a body that announced none: twice its memory, up to that of the largest body,
-   * as long as all bodies together may hold that. Else only what has come is expected.
+   * as long as all bodies together then hold at most half of what they may. Else only what has come is expected.
    */
   private unannounced(now: number, needed: number, most: number): number {
     const twice = Math.min(2 * now, most);
-    return this.heldBytes + rounded(twice) - now <= this.limits.allBytes ? twice : needed;
+    return this.heldBytes + rounded(twice) - now <= this.limits.allBytes / 2 ? twice : needed;
   }
 
   private larger(target: Buffer, used: number, bytes: number): Buffer {

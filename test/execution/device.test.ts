@@ -13,6 +13,12 @@ function faultsOf(text: string): string {
 }
 
 describe('parseDevice()', () => {
+  it.each(['constructor', '__proto__', 'toString'])('refuses a class called %s', (name) => {
+    expect(() => parseDevice(`${name}=cpu:1`)).toThrow(
+      `a class cannot be called ${name}: every JavaScript object has that name`,
+    );
+  });
+
   it('reads provider, argument, slowdown and class', () => {
     expect(parseDevice('cpu:2')).toEqual({ className: 'cpu:2', device: { provider: 'cpu', threads: 2 } });
     expect(parseDevice('cpu')).toEqual({ className: 'cpu', device: { provider: 'cpu' } });

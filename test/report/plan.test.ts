@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { PooledPlan } from '../../src/artifacts/index.js';
+import type { PlannedPartition, PooledPlan } from '../../src/artifacts/index.js';
 import {
   classUseTable,
   diffHeadline,
   pipelineTable,
   planHeadline,
   timesText,
+  timingLines,
 } from '../../src/report/index.js';
 
 const PLAN: PooledPlan = {
@@ -59,6 +60,25 @@ describe('timesText()', () => {
     const phases = { search: 40.2, tables: 0.1, pools: 30, columns: 5 };
     expect(timesText({ ms: 45.6, phases })).toBe('solved in 46 ms: columns 5, search 40');
     expect(timesText({ ms: 3, phases: {} })).toBe('solved in 3 ms');
+  });
+});
+
+describe('timingLines()', () => {
+  const partition = { blocks: [0, 3], device: 'L4', virtual: 2 } as unknown as PlannedPartition;
+  const furthest = { model: 'm', partition, batch: 4, plannedUs: 2500, measuredUs: 2000 };
+
+  it('names the partition that was planned furthest off as the table of pipelines does', () => {
+    expect(timingLines({ timed: 2, furthest, notes: ['a note'] })).toEqual([
+      "timed 2 figures of the plan's partitions; the plan was furthest off by 25.0 % (m blocks 0–2 on 1/2 L4 at batch 4: planned 2.50 ms, took 2.00 ms)",
+      'a note',
+    ]);
+  });
+
+  it('tells only notes where nothing was timed', () => {
+    expect(timingLines({ timed: 0, furthest: undefined, notes: ['why'] })).toEqual(['why']);
+    expect(timingLines({ timed: 1, furthest: undefined, notes: [] })).toEqual([
+      "timed 1 figure of the plan's partitions",
+    ]);
   });
 });
 

@@ -148,6 +148,19 @@ describe('Bodies', () => {
     expect(sending.outcome?.body?.equals(Buffer.concat(sent))).toBe(true);
   });
 
+  it('leaves room for others where it doubles the memory of bodies that announced no length', async () => {
+    const bodies = new Bodies({ oneBytes: 1024 * KIB, allBytes: 2048 * KIB });
+    const large = [new Sending(bodies), new Sending(bodies)];
+    for (const sending of large) for (let sent = 0; sent < 9; sent++) await sending.send(piece(64 * KIB));
+    const small = new Sending(bodies);
+    await small.send(piece(256 * KIB));
+    expect([...large, small].map(({ outcome }) => outcome?.status)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
   it('takes an unannounced body for which twice its memory has no room, but which has room itself', async () => {
     const bodies = new Bodies({ oneBytes: 512 * KIB, allBytes: 512 * KIB });
     const other = new Sending(bodies, { announced: 128 * KIB });

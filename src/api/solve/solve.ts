@@ -144,7 +144,7 @@ async function measuredUntilTimed(
   options: SolveOptions,
 ): Promise<Attempt> {
   const { signal, mostDrift, onProgress, onTimed } = options;
-  const between: BetweenRounds = { givenUp: new Set(), prepared: new Map() };
+  const between: BetweenRounds = { givenUp: new Set(), prepared: new Map(), told: new Set() };
   const note = (text: string) => onTimed?.({ timed: 0, furthest: undefined, notes: [text] });
   let attempt = first;
   for (let rounds = 0; ; rounds++) {

@@ -22,10 +22,17 @@ export interface TimingRound {
   /** The number of figures: one per partition and batch size. */
   readonly timed: number;
   /** The figure that the plan had furthest off, at the plan's own batch sizes. */
-  readonly furthest:
-    | { readonly what: string; readonly plannedUs: number; readonly measuredUs: number }
-    | undefined;
+  readonly furthest: FurthestFigure | undefined;
   readonly notes: readonly string[];
+}
+
+/** FurthestFigure is a partition's latency as it was planned, and as it was measured. */
+export interface FurthestFigure {
+  readonly model: string;
+  readonly partition: PlannedPartition;
+  readonly batch: number;
+  readonly plannedUs: number;
+  readonly measuredUs: number;
 }
 
 /** BetweenRounds holds what later rounds need not find out again. It begins empty. */
@@ -34,6 +41,8 @@ export interface BetweenRounds {
   readonly givenUp: Set<string>;
   /** Models that are ready to be run, by their profiles' files. */
   readonly prepared: Map<string, PreparedModel>;
+  /** What was told: the files that hold new figures, and the models on devices that have become slower or faster. */
+  readonly told: Set<string>;
 }
 
 /** TimePartitionsOptions says how partitions are timed. */
@@ -75,7 +84,7 @@ export async function timePartitions(
   plan: PlanBody,
   profiles: readonly ProfileFile[],
   {
-    between: { givenUp, prepared: ready },
+    between: { givenUp, prepared: ready, told },
     mostDrift = MOST_DRIFT,
     signal,
     onProgress,
@@ -120,10 +129,12 @@ export async function timePartitions(
   }
   for (const [path, profile] of files) {
     await saveArtifact<'profile'>(path, profile);
-    notes.push(`${path} holds the new figures; other plans that were made from it must be solved again`);
+    if (!told.has(path))
+      notes.push(`${path} holds the new figures; other plans that were made from it must be solved again`);
+    told.add(path);
   }
   if (found.length === 0 && notes.length === 0) return undefined;
-  return { timed: found.length, furthest: furthestOf(found), notes: [...driftNotes(found), ...notes] };
+  return { timed: found.length, furthest: furthestOf(found), notes: [...driftNotes(found, told), ...notes] };
 }
 
 /** untimed lists the partitions of a model's pipelines without a figure of their own, each once. */
@@ -153,14 +164,18 @@ function layersOf({ layers, blocks }: PlannedPartition, profile: Profile): NodeS
   return { from: before[first] as number, to: before[end] as number };
 }
 
-/** Single blocks, pairs and the whole model are timed by profiling, other spans here. */
+/**
+ * Single blocks, pairs and the whole model are timed by profiling, other spans here. Blocks whose figures are sums of
+ * layers have no 95th percentile.
+ */
 function isTimed(
   profile: Profile,
   { device, virtual, blocks }: PlannedPartition,
   { from, to, size }: NodeSpan & { readonly size: number },
 ): boolean {
   const figures = profile.devices[device];
-  if (blocks !== undefined && blocks[1] - blocks[0] === 1) return true;
+  const p95 = figures?.blockLatencyP95Us?.[virtual]?.[size];
+  if (blocks !== undefined && blocks[1] - blocks[0] === 1 && p95?.[blocks[0]] != null) return true;
   const pairs = figures?.pairLatencyUs?.[virtual]?.[size];
   if (blocks !== undefined && blocks[1] - blocks[0] === 2 && pairs?.every((us) => us !== null)) return true;
   if (from === 0 && to === profile.layers?.length && figures?.wholeLatencyUs?.[virtual]?.[size] !== undefined)
@@ -277,35 +292,28 @@ function furthestOf(timed: readonly Timed[]): TimingRound['furthest'] {
   let furthest: TimingRound['furthest'];
   let most = -1;
   for (const { cell, model, batch, us } of timed) {
-    const { device, virtual, blocks, layers, latencyUsByBatch } = cell.planned;
-    const plannedUs = latencyUsByBatch[batch - 1] ?? us;
+    const plannedUs = cell.planned.latencyUsByBatch[batch - 1] ?? us;
     const off = Math.abs(Math.log(plannedUs / us));
     if (batch !== cell.planned.batch || off <= most) continue;
     most = off;
-    const range = layers === undefined ? `blocks ${blocks?.join('–')}` : `layers ${layers.join('–')}`;
-    furthest = {
-      what: `${model} ${range} on 1/${virtual} ${device} at batch ${batch}`,
-      plannedUs,
-      measuredUs: us,
-    };
+    furthest = { model, partition: cell.planned, batch, plannedUs, measuredUs: us };
   }
   return furthest;
 }
 
-function driftNotes(timed: readonly Timed[]): string[] {
+function driftNotes(timed: readonly Timed[], told: Set<string>): string[] {
   const byClass = new Map<string, number>();
   for (const { cell, model, drift } of timed) {
     const key = `${model} on 1/${cell.virtual} ${cell.className}`;
     const known = byClass.get(key) ?? 1;
     byClass.set(key, Math.abs(Math.log(drift)) > Math.abs(Math.log(known)) ? drift : known);
   }
-  return [...byClass].flatMap(([what, drift]) =>
-    Math.abs(drift - 1) <= NOTABLE_DRIFT
-      ? []
-      : [
-          `${what}: the whole model takes ${drift.toFixed(2)} times as long on this machine (${hostname()}) now as when it was profiled; figures were scaled by that`,
-        ],
-  );
+  return [...byClass].flatMap(([what, drift]) => {
+    if (Math.abs(drift - 1) <= NOTABLE_DRIFT || told.has(what)) return [];
+    told.add(what);
+    const now = `the whole model takes ${drift.toFixed(2)} times as long on this machine (${hostname()}) now`;
+    return [`${what}: ${now} as when it was profiled; figures were scaled by that`];
+  });
 }
 
 /** preparedAsProfiled prepares the model of a profile as it was profiled. */

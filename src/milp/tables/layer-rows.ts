@@ -55,8 +55,9 @@ export function layerRows(profile: Profile): ProfileRows {
 /** The single blocks and pairs of blocks that were timed, in layers. */
 function blockSpans(
   before: readonly number[],
-  { cell, blockUs = [] }: { readonly cell: Cell; readonly blockUs: readonly number[] | undefined },
+  { cell, blockUs }: { readonly cell: Cell; readonly blockUs: readonly number[] | undefined },
 ): TimedSpan[] {
+  if (blockUs === undefined) return [];
   const single = blockUs.map((us, k) => ({ first: k, end: k + 1, us }));
   return [...single, ...pairSpans(cell)]
     .map(({ first, end, us }) => ({ first: before[first] as number, end: before[end] as number, us }))

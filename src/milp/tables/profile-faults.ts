@@ -125,7 +125,6 @@ function isCount(value: number): boolean {
   return Number.isFinite(value) && value >= 0;
 }
 
-/** Layer granularity needs the layers, the block of each, and their times at v = 1, batch 1. */
 /** The blocks name all layers, in order. */
 function misplacedFaults({ layers = [], blocks }: Profile, path: string): Fault[] {
   const named = blocks.flatMap(({ nodes = [] }) => nodes);
@@ -139,6 +138,7 @@ function misplacedFaults({ layers = [], blocks }: Profile, path: string): Fault[
   return [fault(`name ${JSON.stringify(named[i])} where ${here}`, `${path}#/blocks`)];
 }
 
+/** Layer granularity needs the layers, the block of each, and their times at v = 1, batch 1. */
 function layerFaults(model: ProblemModel, path: string): Fault[] {
   const { profile } = model;
   const layers = profile.layers ?? [];

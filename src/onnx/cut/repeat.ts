@@ -32,7 +32,7 @@ const CHEAP_OPS = new Set(
 const SIZE_OPS = new Set(['Shape', 'Size']);
 /** A node that uses larger constants is not repeated, because each partition would hold a copy of them. */
 const MOST_CONSTANT_BYTES = 4 * 2 ** 20;
-/** A size at the end of a longer chain of nodes is not repeated, because every cut would look at the whole chain. */
+/** A longer chain of nodes that make a size is not repeated, because every cut would look at the whole chain. */
 const LONGEST_SIZE_CHAIN = 256;
 /** A value made from graph inputs by more nodes than this is not repeated, because that would take time. */
 const MOST_REPEATED_NODES = 32;

@@ -85,7 +85,12 @@ describe('solveSpec() with measure', () => {
     });
     if (solved.outcome !== 'plan') throw new Error(solved.outcome);
     expect(rounds.length).toBeGreaterThan(0);
-    expect(rounds[0]?.furthest?.what).toMatch(/^model blocks \d–\d on 1\/1 (fast|slow) at batch [12]$/);
+    expect(rounds[0]?.furthest).toMatchObject({ model: 'model', partition: { virtual: 1 } });
+    expect(planned).toContainEqual(rounds[0]?.furthest?.partition.blocks);
+    const told = rounds
+      .flatMap(({ notes }) => notes)
+      .filter((note) => note.includes('holds the new figures'));
+    expect(told).toHaveLength(1);
     const profile = await profileNow();
     const spans = profile.devices.fast?.spanLatencyUs?.['1']?.['1'] ?? [];
     expect(spans.every(({ us }) => us > 0)).toBe(true);
@@ -136,6 +141,30 @@ describe('solveSpec() with measure', () => {
     for (const note of notes) expect(note).toMatch(/^not timed: .*took 1\.00e\+3 ms when it was profiled/s);
     expect(await readFile(at('model.profile.json'), 'utf8')).toBe(text);
     await writeFile(at('model.profile.json'), before);
+  });
+
+  it('times a single block where its figures are sums of layers', async () => {
+    const { blocks, devices, ...rest } = await profileNow();
+    const allBytes = 1.5 * 2 ** 30;
+    const otherBytes = Math.floor(allBytes / (blocks.length - 1));
+    const heavy = blocks.map((block, k) => ({ ...block, weightBytes: k === 0 ? allBytes : otherBytes }));
+    await writeFile(at('single.yaml'), SPEC.replaceAll('model.profile', 'single.profile'));
+    for (const isSummed of [false, true]) {
+      const figures = Object.entries(devices).map(([name, { spanLatencyUs: _, ...device }]) => {
+        if (isSummed) delete device.blockLatencyP95Us;
+        return [name, device] as const;
+      });
+      const profile = { ...rest, blocks: heavy, devices: Object.fromEntries(figures) };
+      await writeFile(at('single.profile.json'), JSON.stringify(profile));
+      const solved = await solveSpec(at('single.yaml'), { measure: true, mostDrift: Infinity });
+      if (solved.outcome !== 'plan') throw new Error(solved.outcome);
+      const { devices: timed } = JSON.parse(await readFile(at('single.profile.json'), 'utf8')) as Profile;
+      const spans = Object.values(timed).flatMap(({ spanLatencyUs = {} }) =>
+        Object.values(spanLatencyUs).flatMap((byBatch) => Object.values(byBatch).flat()),
+      );
+      const first = heavy[0]?.nodes?.length;
+      expect(spans.some(({ layers }) => layers[0] === 0 && layers[1] === first)).toBe(isSummed);
+    }
   });
 
   it('refuses plans of layers', async () => {

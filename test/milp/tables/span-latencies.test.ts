@@ -131,6 +131,16 @@ describe('spanUs()', () => {
     }
   });
 
+  test('of layers leaves pairs out where the blocks were not measured, as the checker does', () => {
+    const profile = withLayers(randomProfile(stream(5), 'm', SHAPE));
+    delete profile.devices.C0?.blockLatencyUs['1']?.['1'];
+    eachSpan(profile.layers?.length ?? 0, (first, end) => {
+      const partition = { layers: [first, end], device: 'C0', virtual: 1 } as unknown as PlannedPartition;
+      const us = unitsOf(partition, profile, 'layer').latencyUs(1) as number;
+      expect(spanUs(at(layerRows(profile)), first, end) / us).toBeCloseTo(1, 9);
+    });
+  });
+
   test('of layers that share a block with pairs adds up to what blocks take', () => {
     const layers = ['a', 'b', 'c', 'd'].map((name) => ({ name, op: 'Conv', cutBytes: 1 }));
     const device = {
