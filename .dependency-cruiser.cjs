@@ -42,7 +42,6 @@ const PURE = [
 const ONLY_IN = {
   highs: ['milp/lp'],
   'onnxruntime-node': ['execution'],
-  'onnx-proto|protobufjs': ['onnx'],
   'chalk|table|ora|commander': ['cli'],
   'fastify|prom-client': ['runtime'],
 };
@@ -84,6 +83,14 @@ if (gone.length + unnamed.length > 0) {
 const forbidden = [
   { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
   { name: 'not-resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  {
+    name: 'no-development-packages-in-src',
+    comment:
+      'Users have only the packages that package.json names in dependencies, and ONNX Runtime where they want it.',
+    severity: 'error',
+    from: { path: '^src/' },
+    to: { dependencyTypes: ['npm-dev'], pathNot: 'node_modules/onnxruntime-node/' },
+  },
   {
     name: 'rooms-have-one-door',
     comment: 'Another room is entered by its index.ts.',

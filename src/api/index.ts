@@ -9,12 +9,22 @@
 export {
   ARTIFACT_KINDS,
   type ArtifactKind,
+  type CompareRow,
+  type ComparisonDocument,
+  type DescribedTrace,
+  type DeviceList,
   type DimValues,
   InputError,
+  type LoadDocument,
   MissingError,
+  type NoPlan,
+  type NoPlanReason,
+  type PlanDifference,
   type SimulationReport,
   type SimulationSweep,
   schemaText,
+  type TraceDescription,
+  type Validation,
 } from '../artifacts/index.js';
 export type { JobsProgress } from '../jobs/index.js';
 export type { LoadReport } from '../loadgen/index.js';
@@ -28,7 +38,6 @@ export type {
 export type { ImportFormat } from '../profiler/index.js';
 export type { RunningServer, ServeEvent } from '../runtime/index.js';
 export type { SimulationProgress, SweepOptions } from '../simulation/index.js';
-export type { CompareRow, ComparisonDocument } from './compare/index.js';
 export {
   type CompareOptions,
   type Comparison,
@@ -59,12 +68,10 @@ export {
 export {
   type ConvertTraceOptions,
   convertTrace,
-  type DescribedTrace,
   type DescribeTraceOptions,
   describeTraces,
   type MadeTrace,
   type RescaleTraceOptions,
   rescaleTrace,
-  type TraceDescription,
 } from './trace.js';
 export { type Validated, validateFiles } from './validate.js';

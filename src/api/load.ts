@@ -1,16 +1,19 @@
 import {
   checkWritable,
+  emittedHead,
   type Fault,
   fault,
   InputError,
-  jsonText,
+  type InputFile,
+  inputFile,
+  type LoadDocument,
   option,
   outputFiles,
   refuseReplacing,
+  saveArtifact,
   ToldFaults,
-  writeWhole,
 } from '../artifacts/index.js';
-import type { LoadOptions, LoadReport, LoadSchedule, RemoteModel } from '../loadgen/index.js';
+import type { LoadOptions, LoadSchedule, RemoteModel } from '../loadgen/index.js';
 import type { RatedModel, SimulatedLoadOptions, TraceFileOptions } from '../simulation/index.js';
 import { silenceWarnings } from './simulate.js';
 
@@ -34,7 +37,7 @@ export interface LoadServerOptions
  * that `simulatePlan` has with the same traces, rate, duration and seed.
  * @throws InputError with every fault of options and traces; MissingError where the server lacks a model
  */
-export async function loadServer(url: string, options: LoadServerOptions): Promise<LoadReport> {
+export async function loadServer(url: string, options: LoadServerOptions): Promise<LoadDocument> {
   const { driveLoad } = await import('../loadgen/index.js');
   const { output, rps, durationS, traces = [], traceFormat, ...rest } = options;
   if (output !== undefined && output !== '') await checkWritable(output);
@@ -42,10 +45,11 @@ export async function loadServer(url: string, options: LoadServerOptions): Promi
   const drawn = traced ? undefined : await drawnLoad(options);
   if (drawn !== undefined) await refuseReplacing(`load ${url}`, outputFiles({ output }), []);
   const load = drawn ?? (await tracedLoad(url, options));
-  const { silentNs = 0, ...asked } = load;
-  const report = await driveLoad(url, { ...rest, ...asked });
+  const { silentNs = 0, inputs = [], ...asked } = load;
+  const driven = await driveLoad(url, { ...rest, ...asked });
+  const report: LoadDocument = { ...emittedHead('load-report', [...inputs]), ...driven };
   report.warnings.push(...silenceWarnings(silentNs, asked.durationS));
-  if (output !== undefined) await writeWhole(output, jsonText(report));
+  if (output !== undefined) await saveArtifact<'load-report'>(output, report);
   return report;
 }
 
@@ -55,6 +59,8 @@ interface AskedLoad {
   readonly schedule?: LoadSchedule;
   /** The time at the end without requests, because the traces end before. */
   readonly silentNs?: number;
+  /** The traces that were read. */
+  readonly inputs?: readonly InputFile[];
 }
 
 async function drawnLoad(options: LoadServerOptions): Promise<AskedLoad> {
@@ -112,6 +118,7 @@ async function tracedLoad(url: string, options: LoadServerOptions): Promise<Aske
     durationS,
     schedule: { arrivals: arrivalsOf(workload, models, seed), models: models.map(({ name }) => name) },
     silentNs: silenceNs(workload),
+    inputs: load.files.map((file) => inputFile('trace', file, output)),
   };
 }
 

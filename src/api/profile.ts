@@ -87,13 +87,14 @@ export interface ProfileModelOptions {
  * continues from there.
  * @returns the profile, and the path it was written to, if any
  * @throws InputError for a bad model or bad options, or where the output would replace the model or the
- *   profile that gives the blocks; MissingError where no device is present, or the model or the profile is missing
+ *   profile that gives the blocks; MissingError where ONNX Runtime is not installed, no device is present, or the model
+ *   or the profile is missing
  */
 export async function profileModelFile(
   path: string,
   options: ProfileModelOptions,
 ): Promise<{ profile: Profile; path: string | undefined }> {
-  const { parseDevice } = await import('../execution/index.js');
+  const { checkOnnxRuntime, parseDevice } = await import('../execution/index.js');
   const { prepareModel, profileModel } = await import('../profiler/index.js');
   const devices = options.devices.map(parseDevice);
   const output = outputOf(path, options);
@@ -106,9 +107,9 @@ export async function profileModelFile(
     blocksOption(options),
     checkReadable(path),
   ]);
-  const resume = before?.value;
   const { blocksOf } = cut;
   if (blocksOf !== undefined) await refuse(profileInputs(blocksOf, 'the profile that gives the blocks'));
+  checkOnnxRuntime();
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
     device: PROBE_DEVICE,
@@ -132,7 +133,7 @@ export async function profileModelFile(
     virtualSizes: Object.fromEntries(devices.map(({ className }) => [className, options.virtual])),
     ...(blocksOf ? { blocksOf: blocksOf.value } : { partition: cut.partition }),
     ...measuredCells(options),
-    ...(resume ? { resume } : {}),
+    ...(before ? { resume: before.value } : {}),
     onProgress: (event) => follow(event, options),
     onCheckpoint: keep,
     date: new Date().toISOString().slice(0, 10),

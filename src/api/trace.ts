@@ -1,20 +1,18 @@
 import {
   checkWritable,
+  emittedHead,
   type Fault,
-  FORMAT_VERSION,
   fault,
-  type InputFile,
   inputFile,
   option,
   outputFiles,
   refuseReplacing,
   StreamedFile,
   ToldFaults,
-  type Tool,
-  thisTool,
+  type TraceDescription,
 } from '../artifacts/index.js';
 import type { TraceFileOptions } from '../simulation/index.js';
-import type { ArrivalProcess, Trace, TraceSummary } from '../workload/index.js';
+import type { ArrivalProcess, Trace } from '../workload/index.js';
 
 /** DescribeTraceOptions says how a trace is read and described. */
 export interface DescribeTraceOptions extends TraceFileOptions {
@@ -23,27 +21,6 @@ export interface DescribeTraceOptions extends TraceFileOptions {
    * where this is longer.
    */
   readonly window?: number | undefined;
-}
-
-/** TraceDescription is what `plan trace --json` prints. */
-export interface TraceDescription {
-  readonly kind: 'trace-description';
-  readonly version: string;
-  readonly tool: Tool;
-  readonly inputs: readonly InputFile[];
-  readonly traces: readonly DescribedTrace[];
-  /** All traces together; there where several traces all have arrival times. */
-  readonly all?: TraceSummary;
-  /** The number of requests of the original trace, where this one has another number. */
-  readonly requestsBefore?: number;
-}
-
-/** DescribedTrace holds the figures of one trace among those that were described together. */
-export interface DescribedTrace extends TraceSummary {
-  /** The model that the trace was said to be for, or the file's path. */
-  readonly name: string;
-  /** Its share of the requests of all traces. */
-  readonly share: number;
 }
 
 /** ConvertTraceOptions says what a trace is turned into, and where it is written. */
@@ -216,10 +193,10 @@ async function described(
   }));
   const all = joined(read.map(({ trace }) => trace));
   return {
-    kind: 'trace-description',
-    version: FORMAT_VERSION,
-    tool: thisTool(),
-    inputs: read.map(({ file }) => inputFile('trace', file, holder)),
+    ...emittedHead(
+      'trace-description',
+      read.map(({ file }) => inputFile('trace', file, holder)),
+    ),
     traces,
     ...(all === undefined ? {} : { all: summarizeTrace(all, windowS) }),
   };

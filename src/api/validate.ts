@@ -76,6 +76,23 @@ async function describeFile(named: string): Promise<string> {
     }
     case 'simulation-sweep':
       return `simulation sweep of ${loaded.value.models.map(({ name }) => name).join(', ')}: ${loaded.value.points.length} load factors`;
+    case 'comparison':
+      return `comparison of ${loaded.value.cases} cases`;
+    case 'load-report':
+      return `load report of ${loaded.value.url}: ${loaded.value.sent} requests, seed ${loaded.value.seed}`;
+    case 'trace-description':
+      return `description of ${loaded.value.traces.map(({ name }) => name).join(', ')}`;
+    case 'plan-diff':
+      return `changes of a plan of ${loaded.value.models.map(({ name }) => name).join(', ')}`;
+    case 'no-plan':
+      return `answer without a plan: ${loaded.value.status}`;
+    case 'error':
+      return `error of a command: ${loaded.value.error.code}`;
+    case 'devices':
+    case 'validation':
+    case 'partition-report':
+    case 'server':
+      return `answer of a command: ${loaded.kind}`;
   }
 }
 

@@ -21,6 +21,7 @@ export {
   type TensorSpec,
   type Tool,
 } from './common.js';
+export type { CompareRow, ComparisonDocument } from './comparison.js';
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export { type Fault, fault, InputError, MissingError, option } from './errors.js';
 export { checkReadable, everyInput } from './every-input.js';
@@ -29,7 +30,9 @@ export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { withTemporaryFolder } from './leftovers.js';
 export { type Loaded, loadArtifact, parseArtifact } from './load.js';
+export type { LoadDocument } from './load-report.js';
 export { manifestIn } from './manifest-in.js';
+export type { NoPlan, NoPlanModel, NoPlanReason } from './no-plan.js';
 export {
   type InputPath,
   type OutputPath,
@@ -39,6 +42,7 @@ export {
 } from './outputs.js';
 export { partFault } from './part-files.js';
 export { gpuNumber, type Run, runsOf, type Seat, type Spanned, seatsOf } from './placement.js';
+export type { Changed, PlanDifference } from './plan-diff.js';
 export type {
   ClassUse,
   Placement,
@@ -56,6 +60,14 @@ export type {
   PooledSpec,
   PooledSpecModel,
 } from './pooled-spec.js';
+export type {
+  DeviceList,
+  ErrorCode,
+  ErrorDocument,
+  PartitionReport,
+  ServerAddress,
+  Validation,
+} from './printed.js';
 export type {
   DataFile,
   DeviceProfile,
@@ -110,3 +122,4 @@ export type {
 } from './simulation-sweep.js';
 export { decodedText, refuseForeign } from './text.js';
 export { ToldFaults } from './told-faults.js';
+export type { DescribedTrace, TraceDescription, TraceFigures } from './trace-description.js';

@@ -3,11 +3,17 @@ import { createRequire } from 'node:module';
 import type { Ajv, ValidateFunction } from 'ajv';
 import type { Bundle } from './bundle.js';
 import type { Cluster } from './cluster.js';
+import type { ComparisonDocument } from './comparison.js';
+import type { LoadDocument } from './load-report.js';
+import type { NoPlan } from './no-plan.js';
+import type { PlanDifference } from './plan-diff.js';
 import type { PooledPlan } from './pooled-plan.js';
 import type { PooledSpec } from './pooled-spec.js';
+import type { DeviceList, ErrorDocument, PartitionReport, ServerAddress, Validation } from './printed.js';
 import type { Profile } from './profile.js';
 import type { SimulationReport } from './simulation-report.js';
 import type { SimulationSweep } from './simulation-sweep.js';
+import type { TraceDescription } from './trace-description.js';
 
 /** ArtifactTypes lists the kinds of file, with the type of each. */
 export interface ArtifactTypes {
@@ -18,6 +24,16 @@ export interface ArtifactTypes {
   bundle: Bundle;
   'simulation-report': SimulationReport;
   'simulation-sweep': SimulationSweep;
+  comparison: ComparisonDocument;
+  'plan-diff': PlanDifference;
+  'load-report': LoadDocument;
+  'trace-description': TraceDescription;
+  'no-plan': NoPlan;
+  error: ErrorDocument;
+  devices: DeviceList;
+  validation: Validation;
+  'partition-report': PartitionReport;
+  server: ServerAddress;
 }
 
 /** ArtifactKind is the `kind` of a file. */
@@ -32,6 +48,16 @@ export const ARTIFACT_KINDS = [
   'bundle',
   'simulation-report',
   'simulation-sweep',
+  'comparison',
+  'plan-diff',
+  'load-report',
+  'trace-description',
+  'no-plan',
+  'error',
+  'devices',
+  'validation',
+  'partition-report',
+  'server',
 ] as const satisfies ArtifactKind[];
 
 /** schemaId gives the `$schema` that an emitted file of this kind carries: the schema's `$id`. */

@@ -14,6 +14,7 @@ import { simulateCommand } from './commands/simulate.js';
 import { solveCommand } from './commands/solve.js';
 import { traceCommand } from './commands/trace.js';
 import { validateCommand } from './commands/validate.js';
+import { errorDocument } from './error-document.js';
 import { EXIT } from './exit.js';
 import { harmless } from './harmless.js';
 import { columnsOf } from './screen.js';
@@ -76,7 +77,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
     process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.badInput;
     if (error.exitCode !== 0 && args.includes('--json')) {
       const message = error.message.replace(/^error: /, '');
-      process.stdout.write(`${JSON.stringify({ error: { message, faults: [] } }, undefined, 2)}\n`);
+      const document = await errorDocument(EXIT.badInput, message);
+      process.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
     }
   }
 }

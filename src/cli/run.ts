@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { errorDocument } from './error-document.js';
 import { EXIT, type ExitCode } from './exit.js';
 import { STDOUT } from './output.js';
 import { Progress } from './progress.js';
@@ -85,7 +86,7 @@ async function tell(
 ): Promise<ExitCode> {
   const errors = await import('../artifacts/index.js');
   if (signal.aborted && (error as Error).name === 'AbortError') {
-    terminal.document({ error: { message: 'interrupted', faults: [] } });
+    terminal.document(await errorDocument(EXIT.interrupted, 'interrupted'));
     terminal.note('interrupted before there was anything to keep');
     return EXIT.interrupted;
   }
@@ -98,13 +99,14 @@ async function tell(
       })),
       error.advice === undefined ? undefined : inFlags(error.advice, command),
     );
-    terminal.document({ error: { message, faults } });
+    const exitCode = error instanceof errors.MissingError ? EXIT.missing : EXIT.badInput;
+    terminal.document(await errorDocument(exitCode, message, faults));
     await terminal.error(message);
-    return error instanceof errors.MissingError ? EXIT.missing : EXIT.badInput;
+    return exitCode;
   }
   const message =
     systemMessage(error) ?? `a bug in this program: ${(error as Error).message ?? String(error)}`;
-  terminal.document({ error: { message, faults: [] } });
+  terminal.document(await errorDocument(EXIT.fault, message));
   await terminal.error(message);
   if (process.env.PLAN_DEBUG) terminal.note((error as Error).stack ?? '');
   else if (!systemMessage(error)) terminal.note('Set PLAN_DEBUG=1 to see where. Please report it.');

@@ -9,6 +9,7 @@ import { type Failure, failureOfEnd, failureOfRefusal } from './lost.js';
 import type { MemoryGuard } from './memory-guard.js';
 import { uncleared } from './memory-pool.js';
 import { whatIsMissing } from './missing.js';
+import { checkOnnxRuntime } from './onnx-runtime.js';
 import type {
   Answers,
   LoadedModel,
@@ -19,7 +20,7 @@ import type {
   RunTimes,
   Tensors,
 } from './protocol.js';
-import { AS_SERVED, type Optimization, type SessionChoice } from './session-options.js';
+import { AS_SERVED, type Optimization, type SessionChoice } from './session-choice.js';
 import { checkArrays } from './tensor.js';
 
 /** RunResult holds a run's outputs by name, and the device's time with the hold-back of an emulated device. */
@@ -109,8 +110,9 @@ const START_MS = 60_000;
 /**
  * startExecutor starts an executor and its device's provider, and runs a tiny model on it. Where a pinned child does
  * not come up, it tries once more without pinning.
- * @throws MissingError when the provider is missing or cannot start (saying what is missing); ExecutionError when the
- *   child process cannot be started, ends, or does not start the provider within a minute
+ * @throws MissingError when ONNX Runtime or the provider is missing, or the provider cannot start (saying what is
+ *   missing); ExecutionError when the child process cannot be started, ends, or does not start the provider within a
+ *   minute
  */
 export async function startExecutor(device: Device, options: ExecutorOptions = {}): Promise<Executor> {
   return (await openExecutor(device, options)).executor;
@@ -124,6 +126,7 @@ export async function openExecutor(
   device: Device,
   options: ExecutorOptions = {},
 ): Promise<{ executor: Executor; backends: readonly string[] }> {
+  checkOnnxRuntime();
   const virtual = options.virtual ?? 1;
   const name = options.name ?? deviceText(device);
   const executor = new ChildExecutor(

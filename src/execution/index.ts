@@ -44,6 +44,7 @@ export { indexRefusal } from './index-refusal.js';
 export { memoryText } from './memory.js';
 export { MemoryGuard, type MemoryGuardOptions } from './memory-guard.js';
 export { CLASS_BYTES, MemoryPool, uncleared } from './memory-pool.js';
+export { checkOnnxRuntime } from './onnx-runtime.js';
 export { type DeviceReport, probeDevices } from './probe.js';
 export type {
   LoadedModel,
@@ -53,7 +54,7 @@ export type {
   TensorInfo,
   Tensors,
 } from './protocol.js';
-export { AS_SERVED, type Optimization } from './session-options.js';
+export { AS_SERVED, type Optimization } from './session-choice.js';
 export { splitBatch, stackBatch } from './stacking.js';
 export { emptyTensor, filledTensor, randomTensor, type ValueRange } from './tensor.js';
 export { elementCount, isStrings, type TensorData, tensorBytes } from './tensor-data.js';

@@ -12,6 +12,7 @@ import {
 } from './device.js';
 import { openExecutor } from './executor.js';
 import { whatIsMissing } from './missing.js';
+import { checkOnnxRuntime } from './onnx-runtime.js';
 
 /** DeviceReport describes a device, or what is missing for it to work. */
 export type DeviceReport =
@@ -37,13 +38,14 @@ export type DeviceReport =
  * that is listed but cannot start is therefore reported as unavailable, with its reason; so is a CPU of more threads
  * than the host has. By default it tries every provider, with one device each. Reports come in the devices' order.
  * @param start starts a device's executor; whoever gives it ends the executors too, and may use them before
- * @throws MissingError, ExecutionError as `startExecutor` does when there are devices other than CPUs, and no CPU
- *   session starts that would list the providers
+ * @throws MissingError where ONNX Runtime is not installed, and as `startExecutor` does, with ExecutionError, when there
+ *   are devices other than CPUs and no CPU session starts that would list the providers
  */
 export async function probeDevices(
   devices: readonly NamedDevice[] = oneOfEach(),
   start: (device: Device) => Promise<unknown> = startAndClose,
 ): Promise<DeviceReport[]> {
+  checkOnnxRuntime();
   return await Promise.all(devices.map((named) => probe(named, start)));
 }
 

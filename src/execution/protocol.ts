@@ -1,5 +1,5 @@
 import type { Device } from './device.js';
-import type { Optimization, SessionChoice } from './session-options.js';
+import type { Optimization, SessionChoice } from './session-choice.js';
 import type { TensorData } from './tensor-data.js';
 
 /**

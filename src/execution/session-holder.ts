@@ -14,7 +14,8 @@ import type {
   TensorInfo,
   Tensors,
 } from './protocol.js';
-import { AS_SERVED, type SessionChoice, sessionOptions } from './session-options.js';
+import { AS_SERVED, type SessionChoice } from './session-choice.js';
+import { sessionOptions } from './session-options.js';
 import { smallestModel } from './smallest-model.js';
 import type { TensorData } from './tensor-data.js';
 

@@ -1,29 +1,9 @@
 import type { InferenceSession } from 'onnxruntime-node';
 import type { Device } from './device.js';
+import type { SessionChoice } from './session-choice.js';
 
 /** Only errors are logged: warnings of the optimizer are many, and a person can do nothing about them. */
 const LOG_ERRORS = 3;
-
-/** Optimization is a level of graph optimization of ONNX Runtime. */
-export type Optimization = 'disabled' | 'basic' | 'extended' | 'all';
-
-/** SessionChoice says how a session is made. */
-export interface SessionChoice {
-  readonly optimization: Optimization;
-  /**
-   * Whether ONNX Runtime lays out all tensors of a run in one piece of memory from the second run on, as is its
-   * default. The piece comes on top of the memory of the first run: up to half as much again.
-   */
-  readonly memoryPattern: boolean;
-  /**
-   * Whether kernels keep a copy of their weights in an order of their own, as is ONNX Runtime's default. It takes as
-   * much memory and time as loading the weights does, and makes runs faster; sessions of a few runs go without.
-   */
-  readonly prepacking: boolean;
-}
-
-/** AS_SERVED makes the sessions that serve, and all others where nothing else is asked for. */
-export const AS_SERVED: SessionChoice = { optimization: 'all', memoryPattern: true, prepacking: true };
 
 /**
  * sessionOptions gives the session options of everything that is measured or served. What a GPU's provider does not

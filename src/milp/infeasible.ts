@@ -1,5 +1,11 @@
 import type { MasterResult } from './lp/index.js';
-import type { PooledOutcome, PooledProblem, ProblemModel, SolverReport } from './problem.js';
+import type {
+  InfeasibilityCause,
+  PooledOutcome,
+  PooledProblem,
+  ProblemModel,
+  SolverReport,
+} from './problem.js';
 import { sloLeaving } from './slo.js';
 import {
   type ClassTable,
@@ -14,7 +20,7 @@ import {
 } from './tables/index.js';
 
 /**
- * infeasibility says in sentences why there is no plan. Models whose weights or fastest pipeline rule a plan out get
+ * infeasibility says in sentences, and as codes with their figures, why there is no plan. Models whose weights or fastest pipeline rule a plan out get
  * reasons of their own, and for a short SLO also one per class that holds the whole model. If there is no such model,
  * one reason says that the GPUs are too few; with `reach`, the LP's bound, it gives the share of the rates that can be
  * served. `smallestFeasibleSloMs` has an entry per model, that of its fastest pipeline with one batch size; it is
@@ -29,33 +35,84 @@ export function infeasibility(
   const smallest = tables.map((_, m) => smallestSloMs(problem, m, fastest[m]));
   const reasons = tables.flatMap((table, m) => {
     const model = problem.models[m] as ProblemModel;
+    const { name } = model;
     const run = fastest[m];
-    if (run === undefined) return [`${model.name} fits on no device: its weights exceed their memory`];
+    if (run === undefined)
+      return [
+        told(
+          { code: 'weights-exceed-memory', model: name },
+          'fits on no device: its weights exceed their memory',
+        ),
+      ];
     if (run.us <= run.budgetUs) return [];
     if (run.budgetUs === -Infinity)
       return [
-        `${model.name} fills no batch: without partitioning it serves nothing, and batch 1 was not measured`,
+        told(
+          { code: 'no-batch-fills', model: name },
+          'fills no batch: without partitioning it serves nothing, and batch 1 was not measured',
+        ),
       ];
-    return [
-      `${model.name} has ${ms(run.budgetUs)} ms of its SLO of ${model.spec.sloMs} ms left after the margin; ` +
-        `its fastest pipeline takes ${ms(run.us)} ms`,
-      ...perClass(table, classes),
-    ];
+    return [tooShort(model, run), ...perClass(name, table, classes)];
   });
   if (reasons.length === 0) reasons.push(tooFewGpus(problem, classes, reach));
-  return { status: 'infeasible', reasons, smallestFeasibleSloMs: smallest, solver };
+  const [texts, causes] = [reasons.map(({ text }) => text), reasons.map(({ cause }) => cause)];
+  return { status: 'infeasible', reasons: texts, causes, smallestFeasibleSloMs: smallest, solver };
 }
 
+/** Reason is one reason in both forms. */
+interface Reason {
+  readonly cause: InfeasibilityCause;
+  readonly text: string;
+}
+
+/** told makes a reason about a model: `says` goes on after the model's name. */
+function told(cause: Extract<InfeasibilityCause, { model: string }>, says: string): Reason {
+  return { cause, text: `${cause.model} ${says}` };
+}
+
+function tooShort({ name, spec: { sloMs } }: ProblemModel, { us, budgetUs }: Run): Reason {
+  return told(
+    { code: 'slo-too-short', model: name, sloMs, leftMs: budgetUs / 1000, latencyMs: us / 1000 },
+    `has ${ms(budgetUs)} ms of its SLO of ${sloMs} ms left after the margin; its fastest pipeline takes ${ms(us)} ms`,
+  );
+}
+
+/**
+ * tooFewGpus says that the GPUs are too few. A plan of the LP with t times the GPUs serves at most t times what `reach`
+ * bounds, so that where every class grows alike, each has to grow by the inverse of that share.
+ */
 function tooFewGpus(
   { models, planner }: PooledProblem,
   classes: ClassTable,
   reach: MasterResult | undefined,
-): string {
-  const there = classes.names.map((name, k) => `${classes.available[k]} ${name}`).join(', ');
-  if (reach !== undefined)
-    return `the rates need more than ${there}: at most ${(100 * reach.bound).toPrecision(4)} % of them can be served`;
-  if (planner.objective !== 'throughput') return `the rates need more whole GPUs than ${there}`;
-  return `${there} are too few whole GPUs to serve all of ${models.map(({ name }) => name).join(', ')}`;
+): Reason {
+  const counts = classes.names.map((name, k) => [name, classes.available[k] as number] as const);
+  const there = counts.map(([name, count]) => `${count} ${name}`).join(', ');
+  const common = { code: 'too-few-gpus', available: Object.fromEntries(counts) } as const;
+  if (reach !== undefined) {
+    const missing = missingGpus(counts, reach.bound);
+    return {
+      cause: { ...common, servedShare: reach.bound, ...(missing === undefined ? {} : { missing }) },
+      text: `the rates need more than ${there}: at most ${(100 * reach.bound).toPrecision(4)} % of them can be served`,
+    };
+  }
+  if (planner.objective !== 'throughput')
+    return { cause: common, text: `the rates need more whole GPUs than ${there}` };
+  const names = models.map(({ name }) => name).join(', ');
+  return { cause: common, text: `${there} are too few whole GPUs to serve all of ${names}` };
+}
+
+/** A count that rounding puts a hair above a whole number of GPUs is that number. */
+const ROUNDING = 1e-9;
+
+function missingGpus(
+  counts: readonly (readonly [string, number])[],
+  servedShare: number,
+): Record<string, number> | undefined {
+  if (!(servedShare > 0 && servedShare < 1)) return undefined;
+  return Object.fromEntries(
+    counts.map(([name, count]) => [name, Math.ceil(count * (1 / servedShare - 1) - ROUNDING)]),
+  );
 }
 
 /** Run is how long a pipeline takes, and the time that the SLO leaves at its batch size. */
@@ -163,13 +220,24 @@ function wholeRuns(table: ModelTable, slot: Slot, s: number): Run[] {
   });
 }
 
-function perClass(table: ModelTable, classes: ClassTable): string[] {
+function perClass(model: string, table: ModelTable, classes: ClassTable): Reason[] {
   return classes.names.flatMap((name, k) => {
     const runs = table.slots.flatMap((slot, s) => (slot.classIndex === k ? wholeRuns(table, slot, s) : []));
     const run = leastTight(runs);
-    return run === undefined
-      ? []
-      : [`on ${name} it takes ${ms(run.us)} ms, ${ms(run.us - run.budgetUs)} ms too long`];
+    if (run === undefined) return [];
+    const [us, overUs] = [run.us, run.us - run.budgetUs];
+    return [
+      {
+        cause: {
+          code: 'class-too-slow',
+          model,
+          class: name,
+          latencyMs: us / 1000,
+          overMs: overUs / 1000,
+        },
+        text: `on ${name} it takes ${ms(us)} ms, ${ms(overUs)} ms too long`,
+      },
+    ];
   });
 }
 

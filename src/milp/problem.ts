@@ -76,6 +76,36 @@ export interface SolverReport {
   readonly nodes: number;
 }
 
+/** InfeasibilityCause is a reason why no plan exists, as a code with its figures. */
+export type InfeasibilityCause =
+  | { readonly code: 'weights-exceed-memory' | 'no-batch-fills'; readonly model: string }
+  | {
+      readonly code: 'slo-too-short';
+      readonly model: string;
+      readonly sloMs: number;
+      /** What the margin and the filling of a batch leave of the SLO. */
+      readonly leftMs: number;
+      /** What the fastest pipeline takes. */
+      readonly latencyMs: number;
+    }
+  | {
+      readonly code: 'class-too-slow';
+      readonly model: string;
+      readonly class: string;
+      /** What the whole model takes on the class, and how much too long that is. */
+      readonly latencyMs: number;
+      readonly overMs: number;
+    }
+  | {
+      readonly code: 'too-few-gpus';
+      /** The whole GPUs that are free, by class. */
+      readonly available: Readonly<Record<string, number>>;
+      /** The share of the rates that these can serve at most, where the LP proves it. */
+      readonly servedShare?: number;
+      /** The GPUs that are missing at least, by class, where every class grows by the same factor. */
+      readonly missing?: Readonly<Record<string, number>>;
+    };
+
 /**
  * SearchLimit names what ended a search: the gap was small enough, its work or time was over, or it was interrupted.
  */
@@ -96,6 +126,8 @@ export type PooledOutcome =
   | {
       readonly status: 'infeasible';
       readonly reasons: readonly string[];
+      /** The same reasons as codes with their figures, one for each; absent for `dart-r`. */
+      readonly causes?: readonly InfeasibilityCause[];
       /** A lower bound on each model's feasible SLOs; undefined if its weights fit nowhere, and for `dart-r`. */
       readonly smallestFeasibleSloMs: readonly (number | undefined)[];
       readonly solver: SolverReport;

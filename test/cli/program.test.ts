@@ -182,7 +182,10 @@ describe('plan', () => {
     child.stderr.once('data', () => child.kill('SIGINT'));
     const [code] = (await once(child, 'close')) as [number];
     expect(code).toBe(130);
-    expect(JSON.parse(stdout)).toEqual({ error: { message: 'interrupted', faults: [] } });
+    expect(JSON.parse(stdout)).toMatchObject({
+      kind: 'error',
+      error: { code: 'interrupted', exitCode: 130, message: 'interrupted', faults: [] },
+    });
     expect(stderr).toContain('interrupted before there was anything to keep\n');
   });
 });

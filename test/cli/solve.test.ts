@@ -180,9 +180,8 @@ describe('plan solve says what is wrong with its input, and where:', () => {
     expect(code).toBe(3);
     expect(JSON.parse(stdout)).toMatchObject({
       status: 'infeasible',
-      explanation: {
-        models: [{ smallestFeasibleSloMs: expect.closeTo(5, 6), feasibleSloMs: expect.closeTo(5, 6) }],
-      },
+      explained: true,
+      models: [{ smallestFeasibleSloMs: expect.closeTo(5, 6), feasibleSloMs: expect.closeTo(5, 6) }],
     });
   });
 });

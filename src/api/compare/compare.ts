@@ -1,4 +1,6 @@
 import {
+  type CompareRow,
+  type ComparisonDocument,
   checkWritable,
   decodedText,
   everyInput,
@@ -20,9 +22,9 @@ import {
   searchLimits,
 } from '../solve/index.js';
 import { type CompareCase, compareCases } from './cases.js';
-import { type ComparisonDocument, comparisonDocument, refuseUnknownEnding, saveComparison } from './file.js';
+import { comparisonDocument, refuseUnknownEnding, saveComparison } from './file.js';
 import { mixText, type WrittenMix, withMix } from './mixes.js';
-import { type CompareRow, refusedRow, rowOf, withFrontier } from './rows.js';
+import { refusedRow, rowOf, withFrontier } from './rows.js';
 
 /** CompareOptions says which variants of a spec are compared, and where the comparison is written. */
 export interface CompareOptions extends SolveLimits {

@@ -1,28 +1,15 @@
 import { stringify as csv } from 'csv-stringify/sync';
 import {
-  FORMAT_VERSION,
+  type CompareRow,
+  type ComparisonDocument,
+  emittedHead,
   fault,
   InputError,
   type InputFile,
   jsonText,
-  thisTool,
   writeWhole,
 } from '../../artifacts/index.js';
 import { mixText } from './mixes.js';
-import type { CompareRow } from './rows.js';
-
-/** ComparisonDocument is a comparison as it is written to a file and printed as JSON. */
-export interface ComparisonDocument {
-  readonly kind: 'comparison';
-  readonly version: string;
-  readonly tool: { readonly name: string; readonly version: string };
-  readonly inputs: readonly InputFile[];
-  /** False when an interruption left cases unsolved. */
-  readonly complete: boolean;
-  /** The number of cases that were asked for. */
-  readonly cases: number;
-  readonly rows: readonly CompareRow[];
-}
 
 /** comparisonDocument makes the document of a comparison. It is complete where each of the `cases` has a row. */
 export function comparisonDocument(
@@ -31,7 +18,7 @@ export function comparisonDocument(
   inputs: InputFile[],
 ): ComparisonDocument {
   const complete = rows.length === cases;
-  return { kind: 'comparison', version: FORMAT_VERSION, tool: thisTool(), inputs, complete, cases, rows };
+  return { ...emittedHead('comparison', inputs), complete, cases, rows };
 }
 
 /**

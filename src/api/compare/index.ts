@@ -5,5 +5,3 @@
  * at `compare.ts`. `mixes.ts` and `sweeps.ts` list the cases, `rows.ts` makes the rows, and `file.ts` writes them.
  */
 export { type CompareOptions, type Comparison, compareSpec } from './compare.js';
-export type { ComparisonDocument } from './file.js';
-export type { CompareRow } from './rows.js';

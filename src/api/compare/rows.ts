@@ -1,38 +1,6 @@
-import type { PooledPlan } from '../../artifacts/index.js';
+import type { CompareRow } from '../../artifacts/index.js';
 import type { PlanBody, PooledOutcome } from '../../milp/index.js';
 import type { CompareCase } from './cases.js';
-import type { Mix } from './mixes.js';
-
-/**
- * CompareRow is the result of a case. Figures are missing where there is no plan, and costs where a class in
- * use has no price.
- */
-export interface CompareRow {
-  readonly mix: Mix;
-  readonly slo?: string;
-  readonly sloMs: readonly number[];
-  readonly margin?: number;
-  readonly status: 'optimal' | 'feasible' | 'infeasible' | 'no-plan-in-time';
-  readonly objective?: PooledPlan['objective'];
-  /** The throughput of all models together. */
-  readonly throughputRps?: number;
-  readonly models?: readonly { readonly name: string; readonly throughputRps: number }[];
-  /** The GPUs that the plan occupies, by class. */
-  readonly used?: Mix;
-  /** The cost of the GPUs in use. The others need not be bought. */
-  readonly hourlyCost?: number;
-  readonly costPerMillionRequests?: number;
-  /** Busy GPU time over the GPU time of the mix, at the planned rates. */
-  readonly utilisation?: number;
-  readonly utilisationByClass?: Readonly<Record<string, number>>;
-  /**
-   * Whether the row is on the frontier: among the mixes at the same SLO and margin, none is cheaper and as
-   * fast, or faster and as cheap.
-   */
-  readonly frontier?: boolean;
-  /** The reasons why there is no plan. */
-  readonly reasons?: readonly string[];
-}
 
 type RowHead = Pick<CompareRow, 'mix' | 'slo' | 'sloMs' | 'margin'>;
 

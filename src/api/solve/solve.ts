@@ -3,6 +3,7 @@ import {
   emittedHead,
   fault,
   InputError,
+  type NoPlan,
   option,
   outputFiles,
   type PooledPlan,
@@ -17,6 +18,7 @@ import type {
   PooledOutcome,
   SolverReport,
 } from '../../milp/index.js';
+import { noPlanDocument } from '../no-plan.js';
 import { type LoadedProblem, loadProblem } from './pooled.js';
 import type { InfeasibleOutcome, SearchLimits } from './solve-worker.js';
 import { SolverPool } from './solver-pool.js';
@@ -77,9 +79,9 @@ export type Solved =
       readonly outcome: 'infeasible';
       readonly reasons: readonly string[];
       readonly explanation?: InfeasibilityExplanation;
-      readonly document: object;
+      readonly document: NoPlan;
     }
-  | { readonly outcome: 'no-plan-in-time'; readonly document: object };
+  | { readonly outcome: 'no-plan-in-time'; readonly document: NoPlan };
 
 /**
  * The literal formulation is an oracle. With more binary variables than this it would not finish within
@@ -181,7 +183,10 @@ async function answer(
     case 'infeasible':
       return await infeasible(solver, loaded, outcome, options);
     case 'no-plan-in-time':
-      return { outcome: 'no-plan-in-time', document: outcome };
+      return {
+        outcome: 'no-plan-in-time',
+        document: noPlanDocument(outcome, loaded.problem, { inputs: loaded.inputs(undefined) }),
+      };
     default:
       return await planned(solver, loaded, outcome, options);
   }
@@ -249,17 +254,19 @@ function markedLiteral(outcome: PooledOutcome): PooledOutcome {
 
 async function infeasible(
   solver: SolverPool,
-  { problem }: LoadedProblem,
+  { problem, inputs }: LoadedProblem,
   outcome: InfeasibleOutcome,
   { explain, onProgress, ...options }: SolveOptions,
 ): Promise<Solved> {
   const { reasons } = outcome;
-  if (!explain) return { outcome: 'infeasible', reasons, document: outcome };
+  const named = { inputs: inputs(undefined) };
+  if (!explain) return { outcome: 'infeasible', reasons, document: noPlanDocument(outcome, problem, named) };
   const explanation = await solver.run(
     { kind: 'explain-infeasible', problem, outcome, ...searchLimits(options) },
     ({ phase }) => onProgress?.(phase),
   );
-  return { outcome: 'infeasible', reasons, explanation, document: { ...outcome, explanation } };
+  const document = noPlanDocument(outcome, problem, { ...named, explanation });
+  return { outcome: 'infeasible', reasons, explanation, document };
 }
 
 type FoundOutcome = Extract<PooledOutcome, { status: 'optimal' | 'feasible' }>;

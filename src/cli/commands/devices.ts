@@ -15,10 +15,10 @@ export function devicesCommand(): Command {
         action<[string[]], object>(async ({ terminal }, _options, devices) => {
           const { listDevices } = await import('../../api/index.js');
           const { deviceTable } = await import('../../report/index.js');
-          const reports = await listDevices(devices);
-          await terminal.table(deviceTable(reports));
-          terminal.document({ devices: reports });
-          const allThere = reports.every((report) => report.available);
+          const list = await listDevices(devices);
+          await terminal.table(deviceTable(list.devices));
+          terminal.document(list);
+          const allThere = list.devices.every((report) => report.available);
           return devices.length === 0 || allThere ? EXIT.done : EXIT.missing;
         }),
       ),

@@ -98,7 +98,9 @@ async function partitionModel(
     for (const line of chainLines(differences)) terminal.line(line);
   }
   await terminal.artifact('profile', options.output, result.profile);
+  const { emittedHead } = await import('../../artifacts/index.js');
   terminal.document({
+    ...emittedHead('partition-report', []),
     blocks: result.profile.blocks,
     notes: result.notes,
     ...(result.boundaryChange === undefined ? {} : { boundaryChange: result.boundaryChange }),

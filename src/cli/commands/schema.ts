@@ -11,6 +11,16 @@ const KINDS = [
   'bundle',
   'simulation-report',
   'simulation-sweep',
+  'comparison',
+  'plan-diff',
+  'load-report',
+  'trace-description',
+  'no-plan',
+  'error',
+  'devices',
+  'validation',
+  'partition-report',
+  'server',
 ] as const;
 
 /** schemaCommand makes `plan schema`, which prints the JSON Schema of a kind of file for editors and other programs. */

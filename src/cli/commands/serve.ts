@@ -59,7 +59,8 @@ export function serveCommand(): Command {
           shown.stop();
           ready = true;
           terminal.line(`ready: ${server.url}`);
-          terminal.document({ url: server.url });
+          const { emittedHead } = await import('../../artifacts/index.js');
+          terminal.document({ ...emittedHead('server', []), url: server.url });
           if (!signal.aborted) await Promise.race([once(signal, 'abort'), server.closed]);
           await server.close();
           terminal.note('stopped: every request was answered');

@@ -19,7 +19,8 @@ export function validateCommand(): Command {
             if (result.ok) terminal.line(`${result.path}: ${result.what}`);
             else await terminal.error(result.message);
           }
-          terminal.document({ files: results });
+          const { emittedHead } = await import('../../artifacts/index.js');
+          terminal.document({ ...emittedHead('validation', []), files: results });
           if (results.every((result) => result.ok)) return EXIT.done;
           return results.some((result) => !result.ok && !result.missing) ? EXIT.badInput : EXIT.missing;
         }),

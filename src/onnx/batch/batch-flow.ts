@@ -1,8 +1,5 @@
-import onnxProto from 'onnx-proto';
-import type { Initializer, OnnxNode } from '../wire/index.js';
-import { dtypeOf } from '../wire/index.js';
-
-const { onnx } = onnxProto;
+import { type Initializer, type OnnxNode, tensorHead, tensorNumbers } from '../wire/index.js';
+import type { Attributes } from './attributes.js';
 
 /** Batched is the axis of a tensor that grows with the batch, and how many entries each row of the batch has there. */
 export interface Batched {
@@ -45,7 +42,7 @@ export interface RuleNode {
   readonly inputs: readonly string[];
   readonly outputCount: number;
   int(name: string, otherwise: number): number;
-  ints(name: string): number[] | undefined;
+  ints(name: string): readonly number[] | undefined;
   text(name: string, otherwise: string): string;
   /** The elements of an attribute that is a tensor; empty where they are no int32, int64 or float32 numbers. */
   elements(name: string): readonly number[] | undefined;
@@ -103,7 +100,7 @@ function tensorFlow(encoded: Uint8Array, known: { dtype: string; dims: readonly 
   const count = known.dims.reduce((product, dim) => product * dim, 1);
   if (known.dims.length > 1 || count > MOST_VALUES)
     return holdsZeros(encoded, known) ? { dims: known.dims, zeros: true } : { dims: known.dims };
-  const values = decoded(() => numbers(onnx.TensorProto.decode(encoded), known.dtype));
+  const values = tensorNumbers(encoded, known.dtype);
   return values?.length === count ? { dims: known.dims, values } : { dims: known.dims };
 }
 
@@ -113,51 +110,8 @@ function holdsZeros(
   { dtype, dims }: { dtype: string; dims: readonly number[] },
 ): boolean {
   if (dims.length !== 3 || dtype !== 'float32' || encoded.length > MOST_STATE_BYTES) return false;
-  const values = decoded(() => numbers(onnx.TensorProto.decode(encoded), dtype));
+  const values = tensorNumbers(encoded, dtype);
   return values !== undefined && values.length > 0 && values.every((value) => value === 0);
-}
-
-type Tensor = ReturnType<typeof onnx.TensorProto.decode>;
-
-function numbers(tensor: Tensor, dtype: string): number[] {
-  const raw = tensor.rawData;
-  const view = raw && new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
-  const read = <T>(
-    bytes: number,
-    at: (view: DataView, offset: number) => T,
-    typed: T[] | null | undefined,
-  ) =>
-    view && view.byteLength > 0
-      ? Array.from({ length: view.byteLength / bytes }, (_, i) => at(view, i * bytes))
-      : (typed ?? []);
-  switch (dtype) {
-    case 'int64':
-      return read<unknown>(8, (v, offset) => v.getBigInt64(offset, true), tensor.int64Data).map(Number);
-    case 'int32':
-      return read(4, (v, offset) => v.getInt32(offset, true), tensor.int32Data);
-    case 'float32':
-      return read(4, (v, offset) => v.getFloat32(offset, true), tensor.floatData);
-    default:
-      return [];
-  }
-}
-
-export type Attributes = NonNullable<ReturnType<typeof onnx.NodeProto.decode>['attribute']>;
-
-/**
- * attributesOf decodes a node's attributes. They are undefined where onnx-proto cannot decode them, since reading a
- * file checks only tensors and graphs.
- */
-export function attributesOf(node: OnnxNode): Attributes | undefined {
-  return decoded(() => onnx.NodeProto.decode(node.encoded).attribute ?? []);
-}
-
-function decoded<T>(decode: () => T): T | undefined {
-  try {
-    return decode();
-  } catch {
-    return undefined;
-  }
 }
 
 /** ruleNode makes the node that rules see. */
@@ -173,41 +127,32 @@ export function ruleNode(
     readonly size: number;
   },
 ): RuleNode {
-  const find = (name: string) => attributes.find((attribute) => attribute.name === name);
   return {
     op: node.op,
     ...model,
     flows: node.inputs.map((name) => (name === '' ? undefined : (flows.get(name) ?? {}))),
     inputs: node.inputs,
     outputCount: node.outputs.length,
-    int: (name, otherwise) => Number(find(name)?.i ?? otherwise),
-    ints: (name) => find(name)?.ints?.map(Number),
+    int: (name, otherwise) => attributes.get(name)?.i ?? otherwise,
+    ints: (name) => attributes.get(name)?.ints,
     text: (name, otherwise) => {
-      const text = find(name)?.s;
-      return text === undefined || text === null ? otherwise : new TextDecoder().decode(text);
+      const attribute = attributes.get(name);
+      return attribute === undefined ? otherwise : new TextDecoder().decode(attribute.s);
     },
     elements: (name) => {
-      const tensor = find(name)?.t;
-      if (tensor === undefined || tensor === null) return undefined;
-      return numbers(onnx.TensorProto.create(tensor), dtypeOf(tensor.dataType ?? 0));
+      const tensor = attributes.get(name)?.t;
+      return tensor === undefined ? undefined : tensorNumbers(tensor, tensorHead(tensor).dtype);
     },
   };
 }
 
 /** constantNodeFlow gives the flow of a Constant node's output. */
 export function constantNodeFlow(attributes: Attributes): BatchFlow {
-  for (const attribute of attributes) {
-    if (attribute.name === 'value' && attribute.t) {
-      const dims = (attribute.t.dims ?? []).map(Number);
-      const dtype = dtypeOf(attribute.t.dataType ?? 0);
-      return tensorFlow(onnx.TensorProto.encode(attribute.t).finish(), { dtype, dims });
-    }
-    if (attribute.name === 'value_int') return { dims: [], values: [Number(attribute.i)] };
-    if (attribute.name === 'value_ints') {
-      const values = (attribute.ints ?? []).map(Number);
-      return { dims: [values.length], values };
-    }
-    if (attribute.name === 'value_float' || attribute.name === 'value_string') return { dims: [] };
+  for (const [name, { i, ints, t }] of attributes) {
+    if (name === 'value' && t !== undefined) return tensorFlow(t, tensorHead(t));
+    if (name === 'value_int') return { dims: [], values: [i] };
+    if (name === 'value_ints') return { dims: [ints.length], values: ints };
+    if (name === 'value_float' || name === 'value_string') return { dims: [] };
   }
   return {};
 }

@@ -1,10 +1,9 @@
 import type { OnnxModel, OnnxNode, TensorType } from '../wire/index.js';
 import { quoted } from '../wire/index.js';
+import { type Attributes, attributesOf } from './attributes.js';
 import { batchDim } from './batch-dim.js';
 import { relaxed } from './batch-edit.js';
 import {
-  type Attributes,
-  attributesOf,
   type BatchFlow,
   constantFlow,
   constantNodeFlow,

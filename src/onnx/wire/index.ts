@@ -23,6 +23,7 @@ export {
   TYPE,
   VALUE_INFO,
 } from './fields.js';
+export { tensorHead, tensorNumbers, unlessUnreadable } from './numbers.js';
 export { Problems, quoted, short } from './problems.js';
 export { entryOf, readSparse, readTensor } from './tensor.js';
 export type {
@@ -49,6 +50,7 @@ export {
   messageField,
   numberField,
   numberOf,
+  numbersOf,
   payloadOf,
   rawField,
   rewritten,

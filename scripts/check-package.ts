@@ -1,0 +1,109 @@
+/**
+ * This script checks the package as its users get it. It packs it, installs the tarball in an empty folder, and runs
+ * there what needs no ONNX Runtime. It then follows the advice of a command that needs it, and runs that command.
+ * npm needs its registry for this, so `npm run check` leaves this script to CI.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { ARTIFACT_KINDS } from '../src/artifacts/index.js';
+
+const project = resolve(import.meta.dirname, '../..');
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'inferplan-package-')));
+const user = join(folder, 'user');
+const EXPECTED = /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/.*\.md|schemas\/.*\.schema\.json)$/;
+const BUILT = /^dist\/(src\/.*)\.(?:js|d\.ts)$/;
+
+interface Ended {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(command: string, args: readonly string[], cwd = user): Ended {
+  const npmOwn = Object.entries(process.env).filter(
+    ([name]) => !/^npm_(?!config_(registry|cache)$)/i.test(name),
+  );
+  return spawnSync(command, args, { cwd, encoding: 'utf8', env: Object.fromEntries(npmOwn) });
+}
+
+/** must runs a command and gives what it printed. @throws where it ends with another status than it should */
+function must(command: string, args: readonly string[], { cwd = user, status = 0 } = {}): Ended {
+  const ended = run(command, args, cwd);
+  if (ended.status !== status)
+    throw new Error(
+      `${[command, ...args].join(' ')} ended with ${ended.status} instead of ${status}\n${ended.stdout}${ended.stderr}`,
+    );
+  return ended;
+}
+
+function plan(args: readonly string[], status = 0): Ended {
+  return must(join(user, 'node_modules/.bin/plan'), args, { status });
+}
+
+/** pack packs what is built, and gives the tarball. @throws where the package holds other files than it should */
+function pack(): string {
+  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
+  const [packed] = JSON.parse(must('npm', args, { cwd: project }).stdout) as {
+    filename: string;
+    files: { path: string }[];
+  }[];
+  if (packed === undefined) throw new Error('npm packed nothing');
+  const paths = packed.files.map(({ path }) => path);
+  const foreign = paths.filter((path) => {
+    const source = BUILT.exec(path)?.[1];
+    return source === undefined ? !EXPECTED.test(path) : !existsSync(join(project, `${source}.ts`));
+  });
+  if (foreign.length > 0) throw new Error(`the package holds what nobody needs: ${foreign.join(', ')}`);
+  const lacking = ARTIFACT_KINDS.map((kind) => `schemas/${kind}.schema.json`).filter(
+    (path) => !paths.includes(path),
+  );
+  if (lacking.length > 0) throw new Error(`the package lacks ${lacking.join(', ')}`);
+  return join(folder, packed.filename);
+}
+
+/** runWithoutOnnxRuntime runs the commands that do without ONNX Runtime. */
+function runWithoutOnnxRuntime(): void {
+  for (const name of ['onnxruntime-node', 'protobufjs', 'typescript'])
+    if (existsSync(join(user, 'node_modules', name))) throw new Error(`${name} came along with the package`);
+  plan(['--help']);
+  for (const kind of ARTIFACT_KINDS) JSON.parse(plan(['schema', kind]).stdout);
+  plan(['solve', join(project, 'examples/pooled/spec.yaml'), '-o', 'plan.json']);
+  plan(['validate', 'plan.json']);
+  plan(['simulate', 'plan.json', '--duration', '2s', '-o', 'report.json']);
+  plan(['validate', 'report.json']);
+  must(process.execPath, [
+    '--input-type=module',
+    '-e',
+    "import { solveSpec } from 'inferplan'; solveSpec.call;",
+  ]);
+}
+
+/** installAsTold runs the command that `plan profile` advises, and profiles a model then. */
+function installAsTold(): void {
+  const build = [join(project, 'dist/examples/models/build.js'), 'resnet18', '--image', '32', '--out', user];
+  must(process.execPath, build);
+  const profile = ['profile', 'resnet18.onnx', '--batch', '1', '--min-ms', '1', '--max-ms', '10'];
+  const { stderr } = plan(profile, 7);
+  const command = /^ {2}(npm install onnxruntime-node@\S+ .*)$/m.exec(stderr)?.[1];
+  if (command === undefined || !stderr.includes(`in ${user}:`))
+    throw new Error(`plan profile does not say how ONNX Runtime is installed:\n${stderr}`);
+  const [npm = '', ...args] = command.split(' ');
+  must(npm, args);
+  plan(profile);
+}
+
+try {
+  const tarball = pack();
+  mkdirSync(user);
+  must('npm', ['install', tarball]);
+  runWithoutOnnxRuntime();
+  installAsTold();
+  process.stdout.write('the package installs and runs, without and with ONNX Runtime\n');
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exitCode = 1;
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

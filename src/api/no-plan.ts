@@ -1,0 +1,35 @@
+import { emittedHead, type InputFile, type NoPlan, type NoPlanReason } from '../artifacts/index.js';
+import type { InfeasibilityExplanation, PooledOutcome, PooledProblem } from '../milp/index.js';
+
+/** Unplanned is the outcome of a search that gives no plan. */
+export type Unplanned = Exclude<PooledOutcome, { status: 'optimal' | 'feasible' }>;
+
+/** noPlanDocument makes the answer to a spec without a plan: the reasons as codes, with names and figures. */
+export function noPlanDocument(
+  outcome: Unplanned,
+  { models }: PooledProblem,
+  { inputs, explanation }: { readonly inputs: InputFile[]; readonly explanation?: InfeasibilityExplanation },
+): NoPlan {
+  const isProved = outcome.status === 'infeasible';
+  return {
+    ...emittedHead('no-plan', inputs),
+    status: outcome.status,
+    ...(isProved ? {} : { limit: outcome.limit }),
+    reasons: isProved ? reasonsOf(outcome) : [],
+    models: models.map(({ name, spec: { sloMs } }, m) => {
+      const smallest = isProved ? outcome.smallestFeasibleSloMs[m] : undefined;
+      const feasible = explanation?.models[m]?.feasibleSloMs;
+      return {
+        ...{ name, sloMs },
+        ...(smallest === undefined ? {} : { smallestFeasibleSloMs: smallest }),
+        ...(feasible === undefined ? {} : { feasibleSloMs: feasible }),
+      };
+    }),
+    ...(explanation === undefined ? {} : { explained: explanation.complete }),
+    solver: outcome.solver,
+  };
+}
+
+function reasonsOf({ reasons, causes = [] }: Extract<Unplanned, { status: 'infeasible' }>): NoPlanReason[] {
+  return reasons.map((text, i) => ({ code: 'other', ...causes[i], text }));
+}

@@ -1,0 +1,43 @@
+import type { Emitted } from './common.js';
+import type { PlanObjective } from './pooled-plan.js';
+
+/** ComparisonDocument is a comparison as it is written to a file and printed as JSON. */
+export interface ComparisonDocument extends Emitted {
+  readonly kind: 'comparison';
+  /** False when an interruption left cases unsolved. */
+  readonly complete: boolean;
+  /** The number of cases that were asked for. */
+  readonly cases: number;
+  readonly rows: readonly CompareRow[];
+}
+
+/**
+ * CompareRow is the result of a case. Figures are missing where there is no plan, and costs where a class in
+ * use has no price.
+ */
+export interface CompareRow {
+  readonly mix: Readonly<Record<string, number>>;
+  readonly slo?: string;
+  readonly sloMs: readonly number[];
+  readonly margin?: number;
+  readonly status: 'optimal' | 'feasible' | 'infeasible' | 'no-plan-in-time';
+  readonly objective?: PlanObjective;
+  /** The throughput of all models together. */
+  readonly throughputRps?: number;
+  readonly models?: readonly { readonly name: string; readonly throughputRps: number }[];
+  /** The GPUs that the plan occupies, by class. */
+  readonly used?: Readonly<Record<string, number>>;
+  /** The cost of the GPUs in use. The others need not be bought. */
+  readonly hourlyCost?: number;
+  readonly costPerMillionRequests?: number;
+  /** Busy GPU time over the GPU time of the mix, at the planned rates. */
+  readonly utilisation?: number;
+  readonly utilisationByClass?: Readonly<Record<string, number>>;
+  /**
+   * Whether the row is on the frontier: among the mixes at the same SLO and margin, none is cheaper and as
+   * fast, or faster and as cheap.
+   */
+  readonly frontier?: boolean;
+  /** The reasons why there is no plan. */
+  readonly reasons?: readonly string[];
+}

@@ -1,0 +1,58 @@
+import type { Emitted } from './common.js';
+
+/** NoPlan is what `plan solve` prints as JSON where there is no plan. */
+export interface NoPlan extends Emitted {
+  kind: 'no-plan';
+  status: 'infeasible' | 'no-plan-in-time';
+  /** The limit that ended a search which found no plan. */
+  limit?: 'gap' | 'work' | 'time' | 'interrupted';
+  /** The reasons why no plan exists; empty where a limit ended the search. */
+  reasons: readonly NoPlanReason[];
+  models: readonly NoPlanModel[];
+  /** With an explanation: whether the search for SLOs that have a plan was finished. */
+  explained?: boolean;
+  solver: {
+    readonly ms: number;
+    readonly phases: Readonly<Record<string, number>>;
+    readonly columns: number;
+    readonly rounds: number;
+    readonly nodes: number;
+  };
+}
+
+/** NoPlanReason is one reason why no plan exists: a code, the figures, and all of it in words. */
+export interface NoPlanReason {
+  readonly code:
+    | 'weights-exceed-memory'
+    | 'no-batch-fills'
+    | 'slo-too-short'
+    | 'class-too-slow'
+    | 'too-few-gpus'
+    | 'other';
+  readonly text: string;
+  readonly model?: string;
+  /** The device class. */
+  readonly class?: string;
+  readonly sloMs?: number;
+  /** What the margin and the filling of a batch leave of the SLO. */
+  readonly leftMs?: number;
+  /** What the fastest pipeline takes, or the whole model on the class. */
+  readonly latencyMs?: number;
+  readonly overMs?: number;
+  /** The whole GPUs that are free, by class. */
+  readonly available?: Readonly<Record<string, number>>;
+  /** The share of the rates that these GPUs can serve at most. */
+  readonly servedShare?: number;
+  /** The GPUs that are missing at least, by class, where every class grows by the same factor. */
+  readonly missing?: Readonly<Record<string, number>>;
+}
+
+/** NoPlanModel says which SLOs a model could meet. */
+export interface NoPlanModel {
+  readonly name: string;
+  readonly sloMs: number;
+  /** A lower bound on the SLOs that the model can meet; absent where it meets none, or none is known. */
+  readonly smallestFeasibleSloMs?: number;
+  /** An SLO at which there is a plan, if the other models get theirs too. */
+  readonly feasibleSloMs?: number;
+}

@@ -1,0 +1,32 @@
+import type { Emitted } from './common.js';
+import type { PlanObjective } from './pooled-plan.js';
+
+/** PlanDifference is what `plan diff` prints as JSON: what a new plan changes in another. */
+export interface PlanDifference extends Emitted {
+  kind: 'plan-diff';
+  /** `kind` is the objective of the second plan; `kindBefore` is that of the first, where it is another. */
+  objective: Changed & {
+    readonly kind: PlanObjective['kind'];
+    readonly kindBefore?: PlanObjective['kind'];
+  };
+  models: readonly {
+    readonly name: string;
+    readonly throughputRps: Changed;
+    readonly sloMs: Changed;
+    /** The pipelines whose GPUs or rates differ. */
+    readonly pipelines: readonly {
+      readonly pipeline: string;
+      readonly throughputRps: Changed;
+      readonly gpus: Changed;
+    }[];
+  }[];
+  classes: readonly { readonly name: string; readonly used: Changed }[];
+  gpusMoved: number;
+  same: boolean;
+}
+
+/** Changed is one figure in both plans. */
+export interface Changed {
+  readonly before: number;
+  readonly after: number;
+}

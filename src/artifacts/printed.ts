@@ -1,0 +1,83 @@
+import type { Emitted } from './common.js';
+import type { Fault } from './errors.js';
+import type { ProfiledBlock } from './profile.js';
+
+/** ErrorCode says whose turn it is: the person's who gave the input, or the program's. */
+export type ErrorCode = 'bad-input' | 'missing' | 'interrupted' | 'fault';
+
+/** ErrorDocument is what a command prints as JSON when it fails. */
+export interface ErrorDocument extends Emitted {
+  kind: 'error';
+  error: {
+    code: ErrorCode;
+    exitCode: number;
+    /** All of it in words, with what can be done. */
+    message: string;
+    faults: Fault[];
+  };
+}
+
+/** DeviceList is what `plan devices` prints as JSON: the devices that can be used, and what the others lack. */
+export interface DeviceList extends Emitted {
+  kind: 'devices';
+  devices: readonly (
+    | {
+        readonly className: string;
+        readonly device: ListedDevice;
+        readonly available: true;
+        readonly name: string;
+        readonly threads?: number;
+        readonly memoryBytes?: number;
+      }
+    | {
+        readonly className: string;
+        readonly device: ListedDevice;
+        readonly available: false;
+        readonly missing: string;
+      }
+  )[];
+}
+
+interface ListedDevice {
+  readonly provider: 'cpu' | 'webgpu' | 'cuda' | 'tensorrt' | 'coreml' | 'dml';
+  readonly threads?: number;
+  readonly deviceId?: number;
+  readonly slowdown?: number;
+}
+
+/** Validation is what `plan validate` prints as JSON: what it found, file by file. */
+export interface Validation extends Emitted {
+  kind: 'validation';
+  files: readonly (
+    | { readonly path: string; readonly ok: true; readonly what: string }
+    | {
+        readonly path: string;
+        readonly ok: false;
+        /** Whether the file, or one that it names, is not there. */
+        readonly missing: boolean;
+        readonly message: string;
+        readonly faults: readonly Fault[];
+      }
+  )[];
+}
+
+/** PartitionReport is what `plan partition` prints as JSON: how a model was cut into blocks. */
+export interface PartitionReport extends Emitted {
+  kind: 'partition-report';
+  blocks: readonly ProfiledBlock[];
+  notes: readonly string[];
+  boundaryChange?: number;
+  /** The files of the blocks, and how far the chain of them is from the whole model; JSON has null for infinity. */
+  extracted?: {
+    readonly files: readonly string[];
+    readonly largestDifference: number | null;
+    readonly servedDifference: number | null;
+    readonly levelsDifference: number | null;
+  };
+}
+
+/** ServerAddress is what `plan serve` prints as JSON when it is ready. */
+export interface ServerAddress extends Emitted {
+  kind: 'server';
+  url: string;
+}
