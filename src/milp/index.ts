@@ -7,7 +7,7 @@
  * numbers.
  */
 export { type Baseline, baselineProblem, planBaseline } from './baselines.js';
-export { checkedOutcome, checkPlan, unitsOf } from './check/index.js';
+export { checkedOutcome, checkPlan, sharingFaults, unitsOf } from './check/index.js';
 export {
   type ClassExplanation,
   explainInfeasible,

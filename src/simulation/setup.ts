@@ -93,7 +93,7 @@ export async function prepareSimulation(
   const scheduler = schedulerOf(plan.value, options, told);
   const load = await resolvedWorkload(plan.value.models, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
-  told.add(...contradictions(plan.value), ...numberFaults(options));
+  told.add(...(await contradictions(plan.value)), ...numberFaults(options));
   const read = [
     { what: 'the plan', path: plan.path },
     ...profiles.flatMap((profile) => profileInputs(profile)),
@@ -209,10 +209,11 @@ function schedulerOf(
   return plannedScheduler(isKnown ? serving : undefined, { options, leastSloNs }, told);
 }
 
-function contradictions(plan: PooledPlan): readonly Fault[] {
+async function contradictions(plan: PooledPlan): Promise<readonly Fault[]> {
+  const { sharingFaults } = await import('../milp/index.js');
   try {
     topologyOf(plan);
-    return planFaults(plan);
+    return [...planFaults(plan), ...sharingFaults(plan, plan)];
   } catch (error) {
     if (error instanceof InputError) return error.faults;
     throw error;

@@ -254,6 +254,16 @@ describe('simulatePlan()', () => {
     await expect(simulated(wrong)).rejects.toThrow(/\/serving\/scheduler: is "best"; valid values are/);
   });
 
+  it('refuses a plan in which a GPU holds more than it has', async () => {
+    const { value } = await loadArtifact(EXAMPLE, ['pooled-plan']);
+    const [first, second, ...others] = value.placement.filter(({ class: name }) => name === 'P4');
+    const crowded = { ...second!, server: first!.server, gpu: first!.gpu };
+    const rest = value.placement.filter(({ class: name }) => name !== 'P4');
+    await expect(simulated({ ...value, placement: [...rest, first!, crowded, ...others] })).rejects.toThrow(
+      "GPU P4-0/0 holds 2 GPUs' worth",
+    );
+  });
+
   it('runs every scheduler, and reports all its choices', async () => {
     const policies = await Promise.all(
       ['reservation', 'reactive', 'stage-local', 'fifo'].map(async (scheduler) => {

@@ -4,6 +4,7 @@ import {
   fault,
   gpuNumber,
   type Placement,
+  type PlannerOptions,
   type Run,
   runsOf,
   type Spanned,
@@ -16,23 +17,40 @@ import type { PlanBody, PooledProblem, WholeGpusPer } from '../problem.js';
  * entries, not with the GPUs: a row of like GPUs is checked once.
  */
 export function placementFaults(plan: PlanBody, { cluster, planner }: PooledProblem): Fault[] {
-  const { wholeGpusPer, virtualPer } = planner;
-  const gpus = Object.entries(cluster.devices).flatMap(([name, { perServer = 1 }]) =>
-    runsOf(name, spannedGpus(plan.placement, name, perServer)).map(
-      (run): Row => ({ ...run, name: gpuRowName(run, perServer) }),
-    ),
-  );
   return [
     ...countFaults(plan),
     ...seatFaults(plan, cluster),
-    ...companyFaults(gpus, wholeGpusPer),
-    ...(virtualPer === 'server' ? sizeFaults(serverRows(plan, cluster)) : []),
-    ...(wholeGpusPer === 'pool' ? sizeFaults(gpus) : []),
-    ...classFaults(plan, gpus, cluster),
+    ...sharingFaults(plan, { cluster, planner }),
+    ...classFaults(plan, gpuRows(plan, cluster), cluster),
   ];
 }
 
-function serverRows({ placement }: PlanBody, { devices }: Cluster): Row[] {
+/**
+ * sharingFaults checks that no GPU holds more than its virtual GPUs are of it, and only such together as the planner's
+ * rules allow. It looks at GPUs that the cluster has.
+ */
+export function sharingFaults(
+  plan: Pick<PlanBody, 'placement'>,
+  rules: { readonly cluster: Cluster; readonly planner: Pick<PlannerOptions, 'wholeGpusPer' | 'virtualPer'> },
+): Fault[] {
+  const { wholeGpusPer = 'pool', virtualPer } = rules.planner;
+  const gpus = gpuRows(plan, rules.cluster);
+  return [
+    ...companyFaults(gpus, wholeGpusPer),
+    ...(virtualPer === 'server' ? sizeFaults(serverRows(plan, rules.cluster)) : []),
+    ...(wholeGpusPer === 'pool' ? sizeFaults(gpus) : []),
+  ];
+}
+
+function gpuRows({ placement }: Pick<PlanBody, 'placement'>, { devices }: Cluster): Row[] {
+  return Object.entries(devices).flatMap(([name, { perServer = 1 }]) =>
+    runsOf(name, spannedGpus(placement, name, perServer)).map(
+      (run): Row => ({ ...run, name: gpuRowName(run, perServer) }),
+    ),
+  );
+}
+
+function serverRows({ placement }: Pick<PlanBody, 'placement'>, { devices }: Cluster): Row[] {
   return Object.entries(devices).flatMap(([name, { perServer = 1 }]) =>
     runsOf(name, spannedServers(placement, name, perServer)).map((run) => ({
       ...run,

@@ -5,4 +5,5 @@
  * An arrow rule keeps it so: the folder may import only `problem.ts` and `artifacts`.
  */
 export { checkedOutcome, checkPlan } from './check.js';
+export { sharingFaults } from './check-placement.js';
 export { unitsOf } from './check-units.js';
