@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
-import { schemaSource } from '../../src/artifacts/schema-text.js';
+import { schemaModeline, schemaSource } from '../../src/artifacts/schema-text.js';
 import { ARTIFACT_KINDS, schemaId, schemaText } from '../../src/artifacts/schemas.js';
 
 const STRICT = { allowUnionTypes: true, strict: true, strictTypes: false, strictRequired: false };
@@ -45,5 +47,22 @@ describe.each(ARTIFACT_KINDS)('The schema of %s', (kind) => {
       { kind, version: '1.0', tool: { name: 1 }, inputs: [{}], models: [{}], blocks: [{}] },
     ])
       expect(paths(alone, value)).toEqual(paths(linked, value));
+  });
+});
+
+describe('schemaModeline()', () => {
+  const project = resolve(import.meta.dirname, '../..');
+
+  it('leads from a file of the project to the schema', () => {
+    const modeline = schemaModeline('pooled', join(project, 'examples/pooled/new.yaml'));
+    expect(modeline).toBe('# yaml-language-server: $schema=../../schemas/pooled.schema.json');
+    expect(schemaModeline('cluster', join(project, 'c.yaml'))).toMatch(
+      /\$schema=schemas\/cluster\.schema\.json$/,
+    );
+  });
+
+  it('is left out elsewhere, also in a folder whose name begins alike', () => {
+    expect(schemaModeline('pooled', join(tmpdir(), 'spec.yaml'))).toBeUndefined();
+    expect(schemaModeline('pooled', `${project}-other/spec.yaml`)).toBeUndefined();
   });
 });
