@@ -92,7 +92,8 @@ export {
   thisTool,
   writeWhole,
 } from './save.js';
-export { schemaModeline, schemaSource } from './schema-text.js';
+export { schemaModeline } from './schema-modeline.js';
+export { schemaSource } from './schema-text.js';
 export { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, schemaText } from './schemas.js';
 export type {
   SimulatedClass,

@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { dirname, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { relativePath } from './input-paths.js';
 
 /** Schemas name one another by their files, which an editor resolves that was given the path of one. */
 const REFERENCE = /^(?:([a-z-]+)\.schema\.json)?(?:#\/definitions\/(.+))?$/;
@@ -15,23 +13,9 @@ export function schemaSource(kind: string): string {
   return readFileSync(schemaPath(kind), 'utf8');
 }
 
-function schemaPath(kind: string): string {
+/** schemaPath gives the file of a kind's schema in the package. */
+export function schemaPath(kind: string): string {
   return fileURLToPath(new URL(`${schemaFolder()}/${kind}.schema.json`, import.meta.url));
-}
-
-/**
- * schemaModeline gives the comment by which an editor finds the schema of a YAML file at `holder` (without one, in the
- * working folder). It is undefined where this package is not installed in the folder of a project that the file lies
- * in, because the path would then hold on this machine only.
- */
-export function schemaModeline(kind: string, holder: string | undefined): string | undefined {
-  const path = schemaPath(kind);
-  const parts = path.split(sep);
-  const modules = parts.indexOf('node_modules');
-  const project = modules === -1 ? dirname(dirname(path)) : parts.slice(0, modules).join(sep);
-  const folder = holder === undefined ? process.cwd() : dirname(resolve(holder));
-  if (project === '' || !`${folder}${sep}`.startsWith(`${project}${sep}`)) return undefined;
-  return `# yaml-language-server: $schema=${relativePath(path, holder)}`;
 }
 
 /** schemaFolder finds the schemas beside the package's package.json, from sources and from the build alike. */

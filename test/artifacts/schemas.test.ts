@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
-import { schemaModeline, schemaSource } from '../../src/artifacts/schema-text.js';
+import { schemaModeline } from '../../src/artifacts/schema-modeline.js';
+import { schemaSource } from '../../src/artifacts/schema-text.js';
 import { ARTIFACT_KINDS, schemaId, schemaText } from '../../src/artifacts/schemas.js';
 
 const STRICT = { allowUnionTypes: true, strict: true, strictTypes: false, strictRequired: false };
