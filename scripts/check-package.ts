@@ -4,7 +4,7 @@
  * npm needs its registry for this, so `npm run check` leaves this script to CI.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ARTIFACT_KINDS } from '../src/artifacts/index.js';
@@ -80,7 +80,7 @@ function runWithoutOnnxRuntime(): void {
   ]);
 }
 
-/** installAsTold runs the command that `plan profile` advises, and profiles a model then. */
+/** installAsTold runs the command that `plan profile` advises, profiles a model then, and begins a spec of it. */
 function installAsTold(): void {
   const build = [join(project, 'dist/examples/models/build.js'), 'resnet18', '--image', '32', '--out', user];
   must(process.execPath, build);
@@ -92,6 +92,10 @@ function installAsTold(): void {
   const [npm = '', ...args] = command.split(' ');
   must(npm, args);
   plan(profile);
+  plan(['init', 'resnet18.profile.json', '-o', 'spec.yaml']);
+  const [first = ''] = readFileSync(join(user, 'spec.yaml'), 'utf8').split('\n');
+  if (!existsSync(join(user, first.split('$schema=')[1] ?? 'none')))
+    throw new Error(`the schema that a spec names is not there: ${first}`);
 }
 
 try {

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
 import ts from 'typescript';
-import { ARTIFACT_KINDS, type ArtifactKind, schemaText } from '../src/artifacts/index.js';
+import { ARTIFACT_KINDS, type ArtifactKind, schemaSource } from '../src/artifacts/index.js';
 
 interface Schema {
   title?: string;
@@ -23,7 +23,7 @@ const project = resolve(import.meta.dirname, '../..');
 function bundleSchemas(): Schema {
   const definitions: Record<string, Schema> = {};
   for (const kind of ARTIFACT_KINDS) {
-    const { definitions: own = {}, $id, $schema, ...root } = JSON.parse(schemaText(kind)) as Schema;
+    const { definitions: own = {}, $id, $schema, ...root } = JSON.parse(schemaSource(kind)) as Schema;
     definitions[kind] = localRefs(root, kind);
     for (const [name, part] of Object.entries(own)) definitions[`${kind}.${name}`] = localRefs(part, kind);
   }
@@ -33,8 +33,8 @@ function bundleSchemas(): Schema {
 
 function localRefs<T>(part: T, kind: ArtifactKind): T {
   const text = JSON.stringify(part)
-    .replaceAll(/urn:inferplan:schema:([a-z-]+):1#\/definitions\//g, '#/definitions/$1.')
-    .replaceAll(/urn:inferplan:schema:([a-z-]+):1/g, '#/definitions/$1')
+    .replaceAll(/([a-z-]+)\.schema\.json#\/definitions\//g, '#/definitions/$1.')
+    .replaceAll(/([a-z-]+)\.schema\.json/g, '#/definitions/$1')
     .replaceAll(/"#\/definitions\/([A-Za-z]+)"/g, (whole, name: string) =>
       (ARTIFACT_KINDS as readonly string[]).includes(name) ? whole : `"#/definitions/${kind}.${name}"`,
     );

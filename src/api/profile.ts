@@ -1,8 +1,6 @@
 import {
-  type Boundary,
   checkReadable,
   checkWritable,
-  type DimValues,
   everyInput,
   externalInputs,
   fault,
@@ -22,8 +20,10 @@ import {
   relativePath,
   saveArtifact,
 } from '../artifacts/index.js';
+import type { NamedDevice } from '../execution/index.js';
 import type { ProgressEvent } from '../profiler/index.js';
 import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
+import { type AskedCampaign, askedCampaign, type CampaignOptions } from './profile-campaign.js';
 
 /** Models are run on this device to find out shapes and to compare outputs, because every machine has it. */
 export const PROBE_DEVICE = { provider: 'cpu', threads: 1 } as const;
@@ -35,40 +35,18 @@ export interface ProgressStep {
   readonly leftMs?: number | undefined;
 }
 
-/**
- * ProfileModelOptions says what is measured, on which devices and for how long. Each measurement has `warmup` runs
- * that do not count, and then goes on until both `minRuns` runs and `minMs` milliseconds are over, or `maxMs`
- * milliseconds are.
- */
-export interface ProfileModelOptions {
-  /** Devices as the command line writes them: `cpu:1`, `slow=cpu:1,slowdown=3`, `cuda:0`. */
-  readonly devices: readonly string[];
-  readonly batch: readonly number[];
-  readonly virtual: readonly number[];
-  /** Sizes of free dimensions, by name or as `<input>.<axis>`, or `batch` for one that is the batch. */
-  readonly dim?: Readonly<DimValues> | undefined;
-  /**
-   * How far the rows of a batch may be from those of a request alone, as a share of a tensor's largest magnitude. By
-   * default only rounding is allowed. It is for models whose rows influence one another slightly.
-   */
-  readonly batchTolerance?: number | undefined;
-  /** For inputs that take certain values only, the number that fills each of their elements. */
-  readonly fill?: Readonly<Record<string, number>> | undefined;
+/** ProfileModelOptions says what is measured, and where the profile is written. */
+export interface ProfileModelOptions extends CampaignOptions {
   /** A number of blocks (10 by default), or the path of a profile whose blocks are measured. */
   readonly blocks?: string | undefined;
   /** How layers are grouped into blocks; by default `greedy`. */
   readonly method?: 'greedy' | 'min-transfer' | undefined;
-  readonly boundary: Boundary;
-  readonly warmup: number;
-  readonly minRuns: number;
-  readonly minMs: number;
-  readonly maxMs: number;
   /**
    * The most memory in bytes that the processes which run the model may take; by default the available memory, less a
    * reserve.
    */
   readonly memoryLimit?: number | undefined;
-  /** Whether to continue an interrupted profile at `output`. */
+  /** Whether to continue an interrupted profile at `output`. Options then only add to what it was asked for. */
   readonly resume?: boolean | undefined;
   /** The file of the profile: `<model>.profile.json` in the working folder by default; false writes none. */
   readonly output?: string | false | undefined;
@@ -84,7 +62,7 @@ export interface ProfileModelOptions {
 /**
  * profileModelFile profiles a model on devices of this machine and writes the profile. Every few seconds it
  * writes what is measured so far, with `measurement.complete: false`. After an abort or a crash, `resume`
- * continues from there.
+ * continues from there, with what the profile was asked for.
  * @returns the profile, and the path it was written to, if any
  * @throws InputError for a bad model or bad options, or where the output would replace the model or the
  *   profile that gives the blocks; MissingError where ONNX Runtime is not installed, no device is present, or the model
@@ -96,43 +74,41 @@ export async function profileModelFile(
 ): Promise<{ profile: Profile; path: string | undefined }> {
   const { checkOnnxRuntime, parseDevice } = await import('../execution/index.js');
   const { prepareModel, profileModel } = await import('../profiler/index.js');
-  const devices = options.devices.map(parseDevice);
+  for (const text of options.devices ?? []) parseDevice(text);
   const output = outputOf(path, options);
   if (output !== undefined) await checkWritable(output);
   const refuse = (inputs: readonly InputPath[]): Promise<void> =>
     refuseReplacing(`profile ${path}`, outputFiles({ output }), inputs);
   await refuse([{ what: 'the model', path }]);
-  const [before, cut] = await everyInput(`profile ${path}`, [
-    options.resume && output !== undefined ? loadArtifact(output, ['profile']) : Promise.resolve(undefined),
-    blocksOption(options),
-    checkReadable(path),
-  ]);
+  const { before, cut } = await readInputs(path, options, output);
   const { blocksOf } = cut;
   if (blocksOf !== undefined) await refuse(profileInputs(blocksOf, 'the profile that gives the blocks'));
   checkOnnxRuntime();
+  const asked = await askedCampaign(options, before?.value);
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
     device: PROBE_DEVICE,
-    ...preparation(options),
+    boundary: asked.boundary,
+    ...asked.model,
+    ...bounds(options),
     onDataFiles: (locations) => refuse(externalInputs(path, locations)),
   });
   const placed = (profile: Profile): Profile => ({
-    ...profile,
-    inputs: inputsOf(prepared, blocksOf, output),
+    ...withAsked(profile, asked),
+    inputs: inputsOf(prepared, { blocksOf, before: before?.value, output }),
     model: { ...profile.model, file: relativePath(path, output), sha256: prepared.sha256 },
   });
   let kept = false;
   const keep = async (profile: Profile): Promise<void> => {
     if (output === undefined) return;
     const measurement = { ...profile.measurement, complete: false };
-    await saveArtifact<'profile'>(output, { ...placed(profile), measurement });
+    await saveArtifact<'profile'>(output, placed({ ...profile, measurement }));
     kept = true;
   };
   const measured = await profileModel(prepared, {
-    devices,
-    virtualSizes: Object.fromEntries(devices.map(({ className }) => [className, options.virtual])),
+    ...measuredCells(asked, asked.cells.devices.map(parseDevice)),
+    ...bounds(options),
     ...(blocksOf ? { blocksOf: blocksOf.value } : { partition: cut.partition }),
-    ...measuredCells(options),
     ...(before ? { resume: before.value } : {}),
     onProgress: (event) => follow(event, options),
     onCheckpoint: keep,
@@ -151,6 +127,27 @@ export async function profileModelFile(
   return { profile, path: output };
 }
 
+/** withAsked adds to a profile that is not complete what it was asked for. */
+function withAsked({ measurement, ...profile }: Profile, { allCells }: AskedCampaign): Profile {
+  if (measurement === undefined) return profile;
+  const asked = measurement.complete === false ? { asked: allCells } : {};
+  return { ...profile, measurement: { ...measurement, ...asked } };
+}
+
+/** readInputs reads the profile to continue and the one that gives the blocks, and checks that the model is there. */
+async function readInputs(
+  path: string,
+  options: ProfileModelOptions,
+  output: string | undefined,
+): Promise<{ before: Loaded<'profile'> | undefined; cut: Cut }> {
+  const [before, cut] = await everyInput(`profile ${path}`, [
+    options.resume && output !== undefined ? loadArtifact(output, ['profile']) : Promise.resolve(undefined),
+    blocksOption(options),
+    checkReadable(path),
+  ]);
+  return { before, cut };
+}
+
 /**
  * profilePathOf names the file that the profile of the model at a path has by default: `<model>.profile.json` in the
  * working folder.
@@ -159,34 +156,34 @@ export function profilePathOf(model: string): string {
   return `${model.replace(/^.*\//, '').replace(/\.onnx$/, '')}.profile.json`;
 }
 
-/** inputsOf names the files that a profile was made from, as seen from where it is written. */
+/**
+ * inputsOf names the files that a profile was made from, as seen from where it is written. A profile that is continued
+ * keeps the one that its blocks are from.
+ */
 function inputsOf(
   model: Parameters<typeof inputFile>[1],
-  blocksOf: Loaded<'profile'> | undefined,
-  output: string | undefined,
+  {
+    blocksOf,
+    before,
+    output,
+  }: {
+    readonly blocksOf: Loaded<'profile'> | undefined;
+    readonly before: Profile | undefined;
+    readonly output: string | undefined;
+  },
 ): InputFile[] {
-  const blocks = blocksOf === undefined ? [] : [inputFile('blocks', blocksOf, output)];
+  const kept = (before?.inputs ?? []).filter(({ role }) => role === 'blocks');
+  const blocks = blocksOf === undefined ? kept : [inputFile('blocks', blocksOf, output)];
   return [inputFile('model', model, output), ...blocks];
 }
 
-/** preparation gives the options for reading the model. */
-function preparation(options: ProfileModelOptions) {
-  const { boundary, dim, fill, batchTolerance } = options;
-  const given = {
-    ...(dim && { dims: dim }),
-    ...(fill && { fill }),
-    ...(batchTolerance && { batchTolerance }),
-  };
-  return { boundary, ...given, ...bounds(options) };
-}
-
 /** measuredCells gives the options for the cells to measure and the time for each. */
-function measuredCells(options: ProfileModelOptions) {
-  const { batch, warmup, minRuns, minMs, maxMs } = options;
+function measuredCells({ cells: { batch, virtual }, limits }: AskedCampaign, devices: NamedDevice[]) {
   return {
+    devices,
     batchSizes: batch,
-    limits: { warmupRuns: warmup, minRuns, minMs, maxMs },
-    ...bounds(options),
+    virtualSizes: Object.fromEntries(devices.map(({ className }) => [className, virtual])),
+    limits,
   };
 }
 

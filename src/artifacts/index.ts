@@ -94,6 +94,8 @@ export {
   thisTool,
   writeWhole,
 } from './save.js';
+export { schemaModeline } from './schema-modeline.js';
+export { schemaSource } from './schema-text.js';
 export { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, schemaText } from './schemas.js';
 export type {
   SimulatedClass,

@@ -126,6 +126,13 @@ export interface Measurement {
   maxMs?: number;
   /** How its blocks were asked for; absent where they are another profile's. */
   partition?: { method: 'greedy' | 'min-transfer'; blocks: number };
+  /** What was asked for of a profile that is not complete: `resume` goes on with it. */
+  asked?: {
+    /** Devices as the command line writes them. */
+    devices: string[];
+    batch: number[];
+    virtual: number[];
+  };
   /** Whether everything was measured; false when it was interrupted, and profiling with `resume` goes on. */
   complete?: boolean;
   /** The sum of the blocks' medians over the whole model's, by class, virtual size and batch. */

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Ajv, ValidateFunction } from 'ajv';
+import stringify from 'json-stringify-pretty-compact';
 import type { Bundle } from './bundle.js';
 import type { Cluster } from './cluster.js';
 import type { ComparisonDocument } from './comparison.js';
@@ -11,6 +11,7 @@ import type { PooledPlan } from './pooled-plan.js';
 import type { PooledSpec } from './pooled-spec.js';
 import type { DeviceList, ErrorDocument, PartitionReport, ServerAddress, Validation } from './printed.js';
 import type { Profile } from './profile.js';
+import { completeSchema } from './schema-text.js';
 import type { SimulationReport } from './simulation-report.js';
 import type { SimulationSweep } from './simulation-sweep.js';
 import type { TraceDescription } from './trace-description.js';
@@ -65,14 +66,9 @@ export function schemaId(kind: ArtifactKind): string {
   return `urn:inferplan:schema:${kind}:1`;
 }
 
-/** schemaText gives the JSON Schema (draft-07) of a kind as JSON text, read from the package's `schemas` folder. */
+/** schemaText gives the JSON Schema (draft-07) of a kind as JSON text. It refers to no other schema. */
 export function schemaText(kind: ArtifactKind): string {
-  return readFileSync(new URL(`${schemaFolder()}/${kind}.schema.json`, import.meta.url), 'utf8');
-}
-
-/** schemaFolder finds the schemas beside the package's package.json, from sources and from the build alike. */
-function schemaFolder(): string {
-  return import.meta.url.includes('/dist/src/') ? '../../../schemas' : '../../schemas';
+  return `${stringify(completeSchema(kind), { maxLength: 110 })}\n`;
 }
 
 let compiler: Ajv | undefined;
@@ -83,12 +79,12 @@ let compiler: Ajv | undefined;
  */
 export function validatorOf(kind: ArtifactKind): ValidateFunction {
   compiler ??= schemaCompiler();
-  return compiler.getSchema(schemaId(kind)) as ValidateFunction;
+  return compiler.getSchema(schemaId(kind)) ?? compiler.compile(completeSchema(kind));
 }
 
 function schemaCompiler(): Ajv {
   const { default: Ajv } = createRequire(import.meta.url)('ajv') as typeof import('ajv');
-  const ajv = new Ajv({
+  return new Ajv({
     allErrors: true,
     verbose: true,
     allowUnionTypes: true,
@@ -97,6 +93,4 @@ function schemaCompiler(): Ajv {
     validateSchema: false,
     code: { optimize: false },
   });
-  for (const kind of ARTIFACT_KINDS) ajv.addSchema(JSON.parse(schemaText(kind)) as object);
-  return ajv;
 }

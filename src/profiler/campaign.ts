@@ -6,6 +6,7 @@ import {
   option,
   type Profile,
   sameData,
+  type TensorSpec,
 } from '../artifacts/index.js';
 import { checkThreads, type NamedDevice } from '../execution/index.js';
 import { DEFAULT_LIMITS, type Limits, type PreparedModel, type ProfileOptions } from './types.js';
@@ -100,6 +101,8 @@ function resumeFaults(
     faults.push(fault('the profile to resume is of other external data: a digest differs'));
   if (!sameEntries(resume.model.dims ?? {}, prepared.dims))
     faults.push(fault('the profile to resume has other dimensions'));
+  if (!sameEntries(fillOf(resume.model.inputs ?? []), fillOf(prepared.inputs)))
+    faults.push(fault('the profile to resume has other values in its inputs'));
   if (resume.model.batchTolerance !== prepared.batchTolerance)
     faults.push(fault('the profile to resume has another batch tolerance'));
   if ((resume.boundary ?? 'exact') !== prepared.boundary)
@@ -150,6 +153,11 @@ function otherDevice(resume: Profile, { className, device }: NamedDevice): Fault
     before.deviceId === device.deviceId &&
     (before.slowdown ?? 1) === (device.slowdown ?? 1);
   return same ? [] : [fault(`class ${className} of the profile to resume is another device`)];
+}
+
+/** fillOf gives the numbers that fill inputs, by their names. */
+function fillOf(inputs: readonly TensorSpec[]): Record<string, number> {
+  return Object.fromEntries(inputs.flatMap(({ name, fill }) => (fill === undefined ? [] : [[name, fill]])));
 }
 
 function sameEntries(a: Readonly<DimValues>, b: Readonly<DimValues>): boolean {

@@ -1,15 +1,72 @@
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { Ajv } from 'ajv';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseArtifact } from '../../src/artifacts/index.js';
-import { ARTIFACT_KINDS, schemaText } from '../../src/artifacts/schemas.js';
+import { schemaModeline } from '../../src/artifacts/schema-modeline.js';
+import { schemaSource } from '../../src/artifacts/schema-text.js';
+import { ARTIFACT_KINDS, schemaId, schemaText } from '../../src/artifacts/schemas.js';
 
-// validatorOf() does not check the schemas, which would cost every command some milliseconds.
-it.each(ARTIFACT_KINDS)('The schema of %s is a valid JSON Schema without unknown keywords', (kind) => {
-  const ajv = new Ajv({ allowUnionTypes: true, strict: true, strictTypes: false, strictRequired: false });
-  for (const other of ARTIFACT_KINDS) ajv.addSchema(JSON.parse(schemaText(other)) as object);
-  const schema = JSON.parse(schemaText(kind)) as { $id: string };
-  expect(ajv.validateSchema(schema)).toBe(true);
-  expect(ajv.getSchema(schema.$id)).toBeTypeOf('function');
+const STRICT = { allowUnionTypes: true, strict: true, strictTypes: false, strictRequired: false };
+
+/** referencesIn lists every `$ref` of a schema. */
+function referencesIn(text: string): string[] {
+  return [...text.matchAll(/"\$ref": ?"([^"]*)"/g)].map((match) => match[1] as string);
+}
+
+describe.each(ARTIFACT_KINDS)('The schema of %s', (kind) => {
+  // validatorOf() does not check the schemas, which would cost every command some milliseconds.
+  it('is a valid JSON Schema without unknown keywords, and needs no other schema', () => {
+    const ajv = new Ajv(STRICT);
+    const schema = JSON.parse(schemaText(kind)) as { $id: string };
+    expect(schema.$id).toBe(schemaId(kind));
+    expect(ajv.validateSchema(schema)).toBe(true);
+    expect(ajv.compile(schema)).toBeTypeOf('function');
+    expect(referencesIn(schemaText(kind)).filter((ref) => !ref.startsWith('#/definitions/'))).toEqual([]);
+  });
+
+  it('names others by their files, which an editor finds beside it', () => {
+    const others = referencesIn(schemaSource(kind)).filter((ref) => !ref.startsWith('#/'));
+    for (const ref of others) {
+      const file = new URL(`../../schemas/${ref.split('#')[0]}`, import.meta.url);
+      expect(existsSync(file) ? ref : `${ref} is not there`).toBe(ref);
+    }
+  });
+
+  it('says the same as its file with the files that it names', () => {
+    const ajv = new Ajv(STRICT);
+    for (const other of ARTIFACT_KINDS)
+      ajv.addSchema({ ...JSON.parse(schemaSource(other)), $id: `file:///${other}.schema.json` });
+    const linked = ajv.getSchema(`file:///${kind}.schema.json`);
+    const alone = new Ajv(STRICT).compile(JSON.parse(schemaText(kind)));
+    const paths = (validate: typeof alone | undefined, value: unknown) => {
+      validate?.(value);
+      return validate?.errors?.map(({ instancePath, message }) => `${instancePath} ${message}`);
+    };
+    for (const value of [
+      {},
+      { kind, version: '1.0', tool: { name: 1 }, inputs: [{}], models: [{}], blocks: [{}] },
+    ])
+      expect(paths(alone, value)).toEqual(paths(linked, value));
+  });
+});
+
+describe('schemaModeline()', () => {
+  const project = resolve(import.meta.dirname, '../..');
+
+  it('leads from a file of the project to the schema', () => {
+    const modeline = schemaModeline('pooled', join(project, 'examples/pooled/new.yaml'));
+    expect(modeline).toBe('# yaml-language-server: $schema=../../schemas/pooled.schema.json');
+    expect(schemaModeline('cluster', join(project, 'c.yaml'))).toMatch(
+      /\$schema=schemas\/cluster\.schema\.json$/,
+    );
+  });
+
+  it('is left out elsewhere, also in a folder whose name begins alike', () => {
+    expect(schemaModeline('pooled', join(tmpdir(), 'spec.yaml'))).toBeUndefined();
+    expect(schemaModeline('pooled', `${project}-other/spec.yaml`)).toBeUndefined();
+  });
 });
 
 it.each(Object.getOwnPropertyNames(Object.prototype))('A device class cannot be called %s', (name) => {

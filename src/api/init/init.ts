@@ -17,6 +17,7 @@ import {
   profileInputs,
   relativePath,
   replacingFaults,
+  schemaModeline,
   sha256OfFile,
   writeWhole,
 } from '../../artifacts/index.js';
@@ -84,14 +85,22 @@ export async function initSpec(paths: readonly string[], options: InitOptions): 
     ...(cluster === undefined ? {} : { cluster: relativePath(cluster, output) }),
   };
   const texts = {
-    spec: specText(content),
-    cluster: cluster === undefined ? undefined : clusterText(content),
+    spec: withModeline(specText(content), schemaModeline('pooled', output)),
+    cluster:
+      cluster === undefined
+        ? undefined
+        : withModeline(clusterText(content), schemaModeline('cluster', cluster)),
   };
   const read = await readBack(texts, profiles, task);
   // The spec comes last, so that every file it names exists when the spec does.
   if (cluster !== undefined && texts.cluster !== undefined) await writeWhole(cluster, texts.cluster);
   if (output !== undefined) await writeWhole(output, texts.spec);
   return { text: texts.spec, ...read, models };
+}
+
+/** withModeline puts the comment by which editors find the schema into the first line, where there is one. */
+function withModeline(text: string, modeline: string | undefined): string {
+  return modeline === undefined ? text : `${modeline}\n${text}`;
 }
 
 async function loadedProfile(path: string): Promise<Loaded<'profile'>> {

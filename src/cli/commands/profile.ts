@@ -21,18 +21,18 @@ import { profileMergeCommand } from './profile-merge.js';
 
 interface Options {
   device?: string[];
-  batch: number[];
-  virtual: number[];
+  batch?: number[];
+  virtual?: number[];
   dim?: DimValues;
   batchTolerance?: number;
   fill?: Record<string, number>;
   blocks?: string;
   method?: 'greedy' | 'min-transfer';
-  boundary: 'exact' | 'float16';
-  warmup: number;
-  minRuns: number;
-  minMs: number;
-  maxMs: number;
+  boundary?: 'exact' | 'float16';
+  warmup?: number;
+  minRuns?: number;
+  minMs?: number;
+  maxMs?: number;
   memoryLimit?: number;
   resume?: boolean;
   output?: string;
@@ -49,12 +49,11 @@ export function profileCommand(): Command {
         'a device, such as cpu:1, cuda:0 or slow=cpu:1,slowdown=3 (repeatable; cpu:1)',
         each,
       )
-      .option('-b, --batch <sizes>', 'batch sizes', wholeNumbers, [1, 2, 4, 8])
+      .option('-b, --batch <sizes>', 'batch sizes (1,2,4,8)', wholeNumbers)
       .option(
         '--virtual <sizes>',
-        'virtual sizes: 2 runs two copies at once on half a device each',
+        'virtual sizes: 2 runs two copies at once on half a device each (1)',
         wholeNumbers,
-        [1],
       )
       .addOption(dimensionOption())
       .addOption(batchToleranceOption())
@@ -74,20 +73,18 @@ export function profileCommand(): Command {
         ]),
       )
       .addOption(
-        new Option('--boundary <how>', 'how tensors cross a cut')
-          .choices(['exact', 'float16'])
-          .default('exact'),
+        new Option('--boundary <how>', 'how tensors cross a cut (exact)').choices(['exact', 'float16']),
       )
-      .option('--warmup <runs>', 'runs before measuring', wholeNumber, 3)
-      .option('--min-runs <runs>', 'least number of runs measured in each cell', wholeNumber, 10)
-      .option('--min-ms <ms>', 'least time measured in each cell', notNegative, 200)
-      .option('--max-ms <ms>', 'most time spent on a cell', positiveNumber, 2000)
+      .option('--warmup <runs>', 'runs before measuring (3)', wholeNumber)
+      .option('--min-runs <runs>', 'least number of runs measured in each cell (10)', wholeNumber)
+      .option('--min-ms <ms>', 'least time measured in each cell (200)', notNegative)
+      .option('--max-ms <ms>', 'most time spent on a cell (2000)', positiveNumber)
       .option(
         '--memory-limit <size>',
         'most memory that the processes which run the model may take (the free memory less a reserve)',
         memoryBytes,
       )
-      .option('--resume', 'continue with the output file of an interrupted run')
+      .option('--resume', 'continue the interrupted run of the output file, as it was asked for')
       .option('-o, --output <file>', 'write the profile here (<model>.profile.json); - is stdout')
       .addCommand(profileImportCommand())
       .addCommand(profileMergeCommand())
@@ -108,7 +105,7 @@ async function profileModel(
   const { profile, path } = await profileModelFile(model, {
     ...options,
     output: options.output === STDOUT ? false : options.output,
-    devices: options.device ?? ['cpu:1'],
+    devices: options.device,
     signal,
     onProgress: (step) => shown.show(step),
     onNote: (text) => terminal.note(inFlags(text)),

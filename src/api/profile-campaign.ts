@@ -1,0 +1,131 @@
+import type { Boundary, DimValues, Measurement, Profile } from '../artifacts/index.js';
+import type { Device } from '../execution/index.js';
+import { asProfiled } from './as-profiled.js';
+
+/**
+ * CampaignOptions says what is measured, on which devices and for how long. Each measurement has `warmup` runs that do
+ * not count, and then goes on until both `minRuns` runs and `minMs` milliseconds are over, or `maxMs` milliseconds are.
+ * What is left out is as in the profile that is continued; where none is, it has the default that is named here.
+ */
+export interface CampaignOptions {
+  /** Devices as the command line writes them: `cpu:1` (the default), `slow=cpu:1,slowdown=3`, `cuda:0`. */
+  readonly devices?: readonly string[] | undefined;
+  /** Batch sizes; 1, 2, 4 and 8 by default. */
+  readonly batch?: readonly number[] | undefined;
+  /** Virtual sizes; 1 by default. */
+  readonly virtual?: readonly number[] | undefined;
+  /** Sizes of free dimensions, by name or as `<input>.<axis>`, or `batch` for one that is the batch. */
+  readonly dim?: Readonly<DimValues> | undefined;
+  /**
+   * How far the rows of a batch may be from those of a request alone, as a share of a tensor's largest magnitude. By
+   * default only rounding is allowed. It is for models whose rows influence one another slightly.
+   */
+  readonly batchTolerance?: number | undefined;
+  /** For inputs that take certain values only, the number that fills each of their elements. */
+  readonly fill?: Readonly<Record<string, number>> | undefined;
+  /** How tensors cross a cut; `exact` by default. */
+  readonly boundary?: Boundary | undefined;
+  /** 3 by default. */
+  readonly warmup?: number | undefined;
+  /** 10 by default. */
+  readonly minRuns?: number | undefined;
+  /** 200 by default. */
+  readonly minMs?: number | undefined;
+  /** 2000 by default. */
+  readonly maxMs?: number | undefined;
+}
+
+/** AskedCampaign is a campaign without open questions, but for limits that have the profiler's defaults. */
+export interface AskedCampaign {
+  readonly cells: Cells;
+  /** The cells of this run and of those that it continues, which a further run continues with. */
+  readonly allCells: Cells;
+  readonly boundary: Boundary;
+  /** The options for reading the model. */
+  readonly model: {
+    readonly dims?: DimValues;
+    readonly fill?: Readonly<Record<string, number>>;
+    readonly batchTolerance?: number;
+  };
+  readonly limits: Partial<Record<Limit, number>>;
+}
+
+type Cells = NonNullable<Measurement['asked']>;
+type Limit = 'warmupRuns' | 'minRuns' | 'minMs' | 'maxMs';
+
+const DEFAULT_CELLS: Cells = { devices: ['cpu:1'], batch: [1, 2, 4, 8], virtual: [1] };
+
+/** askedCampaign completes what is asked for by the profile that is continued, if there is one, and by defaults. */
+export async function askedCampaign(
+  options: CampaignOptions,
+  before: Profile | undefined,
+): Promise<AskedCampaign> {
+  const { devices, batch, virtual, boundary, dim, fill, batchTolerance } = options;
+  const held = before === undefined ? undefined : await heldCells(before);
+  const cells: Cells = {
+    devices: [...(devices ?? held?.devices ?? DEFAULT_CELLS.devices)],
+    batch: [...(batch ?? held?.batch ?? DEFAULT_CELLS.batch)],
+    virtual: [...(virtual ?? held?.virtual ?? DEFAULT_CELLS.virtual)],
+  };
+  const profiled = before === undefined ? {} : asProfiled(before.model);
+  return {
+    cells,
+    allCells: held === undefined ? cells : await joined(held, cells),
+    boundary: boundary ?? before?.boundary ?? 'exact',
+    model: {
+      ...profiled,
+      ...(dim && { dims: { ...profiled.dims, ...dim } }),
+      ...(fill && { fill: { ...profiled.fill, ...fill } }),
+      ...(batchTolerance && { batchTolerance }),
+    },
+    limits: limitsOf(options, before?.measurement),
+  };
+}
+
+function limitsOf(
+  { warmup, minRuns, minMs, maxMs }: CampaignOptions,
+  before: Measurement = {},
+): Partial<Record<Limit, number>> {
+  const given = { warmupRuns: warmup, minRuns, minMs, maxMs };
+  const limits = (Object.keys(given) as Limit[]).map((name) => [name, given[name] ?? before[name]] as const);
+  return Object.fromEntries(limits.filter(([, value]) => value !== undefined));
+}
+
+/**
+ * heldCells gives the cells that a profile was asked for. One that is complete, or was written before profiles said so,
+ * was asked for what it has.
+ */
+async function heldCells({ devices, measurement }: Profile): Promise<Cells> {
+  if (measurement?.asked !== undefined) return measurement.asked;
+  const { deviceText } = await import('../execution/index.js');
+  const measured = Object.entries(devices).filter(([, { provider }]) => provider !== undefined);
+  const tables = measured.flatMap(([, { blockLatencyUs }]) => Object.entries(blockLatencyUs));
+  const virtual = numbers(tables.map(([size]) => size));
+  const batch = numbers(tables.flatMap(([, byBatch]) => Object.keys(byBatch)));
+  return {
+    devices: measured.map(([name, { provider, threads, deviceId, slowdown }]) => {
+      const device = { provider, threads, deviceId, slowdown } as Device;
+      const text = deviceText(device);
+      return name === text ? text : `${name}=${text}`;
+    }),
+    batch: batch.length === 0 ? DEFAULT_CELLS.batch : batch,
+    virtual: virtual.length === 0 ? DEFAULT_CELLS.virtual : virtual,
+  };
+}
+
+function numbers(keys: readonly string[]): number[] {
+  return [...new Set(keys.map(Number))].sort((a, b) => a - b);
+}
+
+/** joined gives the cells of both. A device of a class that both have is that of `now`. */
+async function joined(before: Cells, now: Cells): Promise<Cells> {
+  const { parseDevice } = await import('../execution/index.js');
+  const byClass = new Map(
+    [...before.devices, ...now.devices].map((text) => [parseDevice(text).className, text]),
+  );
+  return {
+    devices: [...byClass.values()],
+    batch: numbers([...before.batch, ...now.batch].map(String)),
+    virtual: numbers([...before.virtual, ...now.virtual].map(String)),
+  };
+}
