@@ -11,12 +11,12 @@ import {
   consistent,
   gapOf,
   isMaximised,
+  meetsRates,
   PROVEN,
   planValue,
   SOLVER_TOLERANCE,
   type Tried,
 } from './candidates.js';
-import { meetsRates } from './rounded.js';
 import { type IntegerSearch, isStopped, timeLeft } from './search-types.js';
 
 /** MILPs over these numbers of columns per model are solved in turn, as long as each ends within its work. */

@@ -143,7 +143,9 @@ export function bulkPlan(search: IntegerSearch): GridPlan | undefined {
   const rule: FillRule = { pool: true, shared: false };
   const patient = { ...search, options: withoutEnd(search.options), stop: () => false };
   const plan = withBudget(patient, cheapSets(search), grid, rule, Infinity, { ...bulk, available });
-  return plan === undefined || !priced ? plan : { ...plan, value: priceOf(search, plan.used) };
+  if (plan === undefined || !priced) return plan;
+  // The pipelines of the bulk alone miss the rates, so they are no plan.
+  return plan.value === Infinity ? { ...plan, used: [] } : { ...plan, value: priceOf(search, plan.used) };
 }
 
 /** cheapSets gives the cheapest columns of every model. */
@@ -388,8 +390,8 @@ function modelGrid(
   return new ModelGrid(grid, set, { ...options, stop });
 }
 
-/** merged makes one pipeline of a column that is used twice, with the GPUs of both. */
-function merged(used: readonly UsedColumn[]): UsedColumn[] {
+/** merged makes one pipeline of a column that is used several times, with the GPUs of all. */
+export function merged(used: readonly UsedColumn[]): UsedColumn[] {
   const byKey = new Map<string, UsedColumn>();
   for (const one of used) {
     const key = columnKey(one.column);
