@@ -71,10 +71,16 @@ export function gridColumns(search: IntegerSearch): GridColumns {
 
 /**
  * sharedUnit is the number of units per GPU for GPUs that unlike partitions share: the least common multiple of all
- * virtual sizes that some model may use.
+ * virtual sizes that some model may use and has latencies of.
  */
-export function sharedUnit({ tables }: IntegerSearch): number {
-  return leastCommonMultiple(tables.flatMap(({ slots }) => slots.map(({ virtual }) => virtual)));
+export function sharedUnit({ tables }: Pick<IntegerSearch, 'tables'>): number {
+  return leastCommonMultiple(
+    tables.flatMap(({ slots, batches, latencies }) =>
+      slots.flatMap(({ virtual }, s) =>
+        batches.some((_, b) => latencies[s * batches.length + b] !== undefined) ? [virtual] : [],
+      ),
+    ),
+  );
 }
 
 /** Bulk holds the rates that are served already, and the pipelines that serve them. The tables divide the rest. */

@@ -33,6 +33,7 @@ import { wholeGpuBound } from './price-bound.js';
 import { priceByRule, priceOf, roundedWithRoom, usefulGpus } from './rounded.js';
 import { type IntegerSearch, type SearchResult, timeLeft } from './search-types.js';
 import { servingPlan } from './serving-plan.js';
+import { uniformPlan } from './uniform-sizes.js';
 
 /** Below this gap per model, a large cluster's plan is not worth a MILP. */
 const GOOD_ENOUGH = 2e-3;
@@ -207,7 +208,8 @@ function exactly(
 
 /**
  * Some rules bind many pools at once (one size per server, minimum shares). Without them the tables give a bound, and
- * the plan itself if it happens to keep the rules. Otherwise a MILP keeps them.
+ * the plan itself if it happens to keep the rules. Otherwise a MILP keeps them, and the best plan with one size per
+ * class, which keeps servers to one size, is the least that is given.
  */
 function constrained(search: IntegerSearch, { sets, complete }: GridColumns, gap: number): SearchResult {
   const { problem, master, phases } = search;
@@ -222,8 +224,15 @@ function constrained(search: IntegerSearch, { sets, complete }: GridColumns, gap
       { used: known.used, value: planValue(search, known.used, known.value), nodes: 0 },
       { proven: bound, gap },
     );
+  const uniform =
+    problem.planner.virtualPer === 'server'
+      ? phases.time('one size per class', () => uniformPlan(search, searchPlan))
+      : undefined;
+  if (uniform !== undefined && gapOf(search, uniform.value, bound) <= gap)
+    return finish(search, uniform, { proven: bound, gap });
   const milp = phases.time('milp', () => milpPlan(search, bound));
-  const found = milp === undefined && !isMaximised(search) ? anyPlan(search) : milp;
+  const either = better(search, uniform, milp);
+  const found = either === undefined && !isMaximised(search) ? anyPlan(search) : either;
   return finish(search, found, { proven: bound, gap });
 }
 
