@@ -32,6 +32,7 @@ import {
 import { wholeGpuBound } from './price-bound.js';
 import { priceByRule, priceOf, roundedWithRoom, usefulGpus } from './rounded.js';
 import { type IntegerSearch, type SearchResult, timeLeft } from './search-types.js';
+import { servingMore } from './serving-more.js';
 import { servingPlan } from './serving-plan.js';
 import { uniformPlan } from './uniform-sizes.js';
 
@@ -232,8 +233,13 @@ function constrained(search: IntegerSearch, { sets, complete }: GridColumns, gap
     return finish(search, uniform, { proven: bound, gap });
   const milp = phases.time('milp', () => milpPlan(search, bound));
   const either = better(search, uniform, milp);
-  const found = either === undefined && !isMaximised(search) ? anyPlan(search) : either;
-  return finish(search, found, { proven: bound, gap });
+  if (either === undefined || either === 'infeasible')
+    return finish(search, either ?? (isMaximised(search) ? undefined : anyPlan(search)), {
+      proven: bound,
+      gap,
+    });
+  const more = phases.time('sum', () => servingMore(search, either));
+  return finish(search, more, { proven: bound, gap });
 }
 
 function keepsRules(search: IntegerSearch, used: readonly UsedColumn[]): boolean {
