@@ -1,7 +1,8 @@
 import { fault, InputError } from '../artifacts/index.js';
-import { type Column, enumerateColumns } from './columns/index.js';
+import { type ColumnSet, enumerateColumns } from './columns/index.js';
+import { dividedForPairs, type Replica } from './divided-for-pairs.js';
 import { isOver, limitOf } from './integer/index.js';
-import { LinearModel, type Term } from './lp/index.js';
+import { type HighsEngine, LinearModel, type Term } from './lp/index.js';
 import { withoutCuts } from './no-partitioning.js';
 import type { PlanOptions } from './options.js';
 import { Phases } from './phases.js';
@@ -9,7 +10,7 @@ import type { UsedColumn } from './plan/index.js';
 import { assemblePlan } from './plan/index.js';
 import type { PooledOutcome, PooledProblem } from './problem.js';
 import { planPooled, tablesOf } from './solve.js';
-import { type ClassTable, classesOf, type ModelTable, powerOfTwo, type Slot } from './tables/index.js';
+import { classesOf, type ModelTable, type ProblemTables, powerOfTwo, type Slot } from './tables/index.js';
 import { allowedSteps, milpWork, type Stop, stopAfter } from './work.js';
 
 /** Baseline is a planner of PPipe §7.1 that plans are compared with (see `planBaseline`). */
@@ -72,52 +73,20 @@ function planUnmarked(problem: PooledProblem, baseline: Baseline, options: PlanO
     (outcome.status !== 'optimal' && outcome.status !== 'feasible' && outcome.status !== 'infeasible')
   )
     return outcome;
-  const uses = problem.models.map((_, m) =>
-    outcome.status === 'infeasible' ? {} : gpusOfModel(outcome.plan.models[m]?.pipelines ?? []),
-  );
-  return dart(problem, uses, options);
+  const least = outcome.status === 'infeasible' ? 0 : outcome.plan.objective.value;
+  return dart(problem, least, options);
 }
 
-function gpusOfModel(
-  pipelines: readonly { partitions: readonly { device: string; gpus: number }[] }[],
-): Record<string, number> {
-  const gpus: Record<string, number> = {};
-  for (const { device, gpus: n } of pipelines.flatMap(({ partitions }) => partitions))
-    gpus[device] = (gpus[device] ?? 0) + n;
-  return gpus;
-}
-
-/**
- * divided gives each model the GPUs that it uses without partitioning and an even part of the remainder, which goes to
- * the first models first.
- */
-function divided(classes: ClassTable, uses: readonly Readonly<Record<string, number>>[]): number[][] {
-  const models = uses.length;
-  return uses.map((own, m) =>
-    classes.names.map((name, k) => {
-      const left = (classes.available[k] as number) - uses.reduce((sum, use) => sum + (use[name] ?? 0), 0);
-      return (own[name] ?? 0) + Math.floor(left / models) + (m < left % models ? 1 : 0);
-    }),
-  );
-}
-
-function dart(
-  problem: PooledProblem,
-  uses: readonly Readonly<Record<string, number>>[],
-  options: PlanOptions,
-): PooledOutcome {
+function dart(problem: PooledProblem, least: number, options: PlanOptions): PooledOutcome {
   const phases = new Phases(options.clock);
   const pairs = baselineProblem(problem, 'dart-r');
   const classes = classesOf(pairs);
-  const shares = divided(classes, uses);
   const tables = tablesOf(pairs, options);
   const stop = stopAfter(allowedSteps(options.work), () => isOver(options, phases));
-  const best = phases.time('pairs', () =>
-    tables.map((table, m) => bestPairs(pairs, table, shares[m] as number[], options, stop)),
-  );
-  const used = best.flatMap((one) => one ?? []);
+  const best = phases.time('pairs', () => bestReplicas({ classes, tables }, { pairs, least, stop }, options));
+  const used = best ?? [];
   const solver = { ms: phases.elapsed(), phases: phases.ms, columns: used.length, rounds: 0, nodes: 0 };
-  if (best.includes(undefined)) return { status: 'no-plan-in-time', limit: limitOf(options, phases), solver };
+  if (best === undefined) return { status: 'no-plan-in-time', limit: limitOf(options, phases), solver };
   const unknown = problem.models.map(() => undefined);
   if (used.length === 0) {
     const reasons = ['no pair of GPUs and no GPU alone meets the SLO'];
@@ -141,17 +110,39 @@ function dart(
   };
 }
 
-/** bestPairs counts the pairs and single GPUs of one model. It returns undefined if it was stopped. */
-function bestPairs(
-  problem: PooledProblem,
-  table: ModelTable,
-  gpus: readonly number[],
+/** ReplicaGoal is what the replicas of `dart-r` are chosen for. */
+interface ReplicaGoal {
+  readonly pairs: PooledProblem;
+  /** The least throughput/weight of the plan without partitioning; 0 if there is none. */
+  readonly least: number;
+  readonly stop: Stop;
+}
+
+/** bestReplicas counts the pairs and single GPUs of every model. It returns undefined if it was stopped. */
+function bestReplicas(
+  { classes, tables }: ProblemTables,
+  { pairs, least, stop }: ReplicaGoal,
   options: PlanOptions,
-  stop: Stop,
 ): UsedColumn[] | undefined {
-  const columns = enumerateColumns(table, problem.planner, { limit: MOST_PAIRS_LISTED, stop });
-  if (columns === undefined) return undefined;
-  const kept = new Map<string, { column: Column; rps: number; classes: number[] }>();
+  const used: UsedColumn[] = [];
+  const replicas: Replica[][] = [];
+  for (const table of tables) {
+    const columns = enumerateColumns(table, pairs.planner, { limit: MOST_PAIRS_LISTED, stop });
+    if (columns === undefined) return undefined;
+    replicas.push(bestByClasses(table, columns));
+  }
+  const shares = dividedForPairs({ classes, tables, replicas, least }, options.highs);
+  for (const [m, own] of replicas.entries()) {
+    const counted = mostServed(own, shares[m] as number[], options.highs);
+    if (counted === undefined) return undefined;
+    used.push(...counted);
+  }
+  return used;
+}
+
+/** bestByClasses keeps for each GPU alone and each pair of classes the column that serves most. */
+function bestByClasses(table: ModelTable, columns: ColumnSet): Replica[] {
+  const kept = new Map<string, Replica>();
   for (let c = 0; c < columns.count; c++) {
     const column = columns.column(c);
     const classes = column.parts.map(({ slot }) => (table.slots[slot] as Slot).classIndex);
@@ -160,7 +151,15 @@ function bestPairs(
     const key = [...classes].sort().join();
     if (rps > (kept.get(key)?.rps ?? 0)) kept.set(key, { column, rps, classes });
   }
-  const items = [...kept.values()];
+  return [...kept.values()];
+}
+
+/** mostServed counts the replicas that serve most with a model's GPUs. It returns undefined if the solver stopped. */
+function mostServed(
+  items: readonly Replica[],
+  gpus: readonly number[],
+  highs: HighsEngine,
+): UsedColumn[] | undefined {
   const model = new LinearModel();
   const counts = items.map(({ classes }) =>
     model.addVariable(`replicas[${classes.join('-')}]`, { integer: true }),
@@ -176,7 +175,7 @@ function bestPairs(
     'maximize',
     items.map(({ rps }, i): Term => [counts[i] as number, rps / unit]),
   );
-  const outcome = options.highs.solve(model, milpWork(MOST_NODES));
+  const outcome = highs.solve(model, milpWork(MOST_NODES));
   if (outcome.status === 'stopped' || outcome.status === 'feasible') return undefined;
   if (outcome.status !== 'optimal') return [];
   return items.flatMap(({ column }, i): UsedColumn[] => {

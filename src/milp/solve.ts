@@ -20,8 +20,7 @@ import {
   SOLVER_TOLERANCE,
   searchPlan,
 } from './integer/index.js';
-import type { MasterGoal } from './lp/index.js';
-import { type MasterResult, solveMaster } from './lp/index.js';
+import { lpBounds, type MasterResult } from './lp/index.js';
 import { withoutCuts } from './no-partitioning.js';
 import type { PlanOptions, PlanProgress } from './options.js';
 import { Phases } from './phases.js';
@@ -204,30 +203,19 @@ function startColumns(
   });
 }
 
-/**
- * bounds solves the LP that bounds all plans. For cost and power, another LP first says whether the rates can be met
- * at all.
- */
+/** bounds solves the LP that bounds all plans (see `lpBounds`), within the work that is allowed. */
 function bounds(
   { problem, options, phases, classes, tables, sources }: Omit<IntegerSearch, 'master' | 'stop'>,
-  known: readonly Column[],
-): MasterResult[] {
+  start: readonly Column[],
+): readonly MasterResult[] {
   const made = roundSteps(sources);
   const isLate = stopAfter(allowedSteps(options.work), () => isOver(options, phases));
-  const stop = () => isLate(made);
-  // This LP maximises the rates, whatever they cost.
-  const free: ClassTable = { ...classes, unitCost: classes.names.map(() => 0) };
-  const solve = (goal: MasterGoal, start: readonly Column[]) =>
-    solveMaster(
-      options.highs,
-      { classes: goal.kind === 'price' ? classes : free, tables, sources, goal },
-      { start, stop },
-    );
-  if (problem.planner.objective === 'throughput')
-    return [solve({ kind: 'throughput', weights: tables.map(({ weight }) => weight) }, known)];
-  const rps = tables.map((table) => table.rps ?? 0);
-  const reach = solve({ kind: 'throughput', weights: rps, enough: 1 }, known);
-  return reach.bound < 1 ? [reach, reach] : [reach, solve({ kind: 'price', rps }, reach.columns)];
+  const { objective } = problem.planner;
+  return lpBounds(
+    options.highs,
+    { classes, tables, sources, objective },
+    { start, stop: () => isLate(made) },
+  );
 }
 
 function report(phases: Phases, columns: readonly Column[], rounds: number, nodes: number): SolverReport {

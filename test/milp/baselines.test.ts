@@ -137,6 +137,25 @@ describe('planBaseline() of several models', () => {
         expect(partitions.every(({ virtual }) => virtual === 1)).toBe(true);
   });
 
+  test('leaves GPUs to be paired that add nothing to the least throughput/weight without partitioning', () => {
+    // m runs on A and B alike. n needs A, and a B beside it serves its first block.
+    const whole = { A: { 1: { 1: [500, 500] } }, B: { 1: { 1: [500, 500] } } };
+    const paired = { A: { 1: { 1: [500, 500] } }, B: { 1: { 1: [500, 90_000] } } };
+    const models = [
+      { ...model('m'), latencyUs: whole },
+      { ...model('n'), latencyUs: paired },
+    ];
+    const problem = problemByHand({ A: { count: 2 }, B: { count: 4 } }, models);
+    const outcome = planBaseline(problem, 'dart-r', { highs });
+    if (!('plan' in outcome)) throw new Error(outcome.status);
+    // Both can have 2000 uncut: m with two of B, n with two of A. The other two of B go one to each.
+    expect(outcome.plan.models.map(({ throughputRps }) => throughputRps)).toEqual([
+      expect.closeTo(3000, 6),
+      expect.closeTo(3000, 6),
+    ]);
+    expect(checkPlan(outcome.plan, baselineProblem(problem, 'dart-r'))).toEqual([]);
+  });
+
   test('counts only models that have a weight in the least throughput/weight', () => {
     const problem = problemByHand({ A: { count: 2 }, B: { count: 2 } }, [model('m', 2), model('n', 0)]);
     const pairs = planBaseline(problem, 'dart-r', { highs });

@@ -116,6 +116,31 @@ export function columnSetOf(table: ModelTable, width: number, columns: readonly 
   return set;
 }
 
+/**
+ * columnsWithin gives the columns of a set of which every partition runs on a slot that is kept, in the same order.
+ * @param table the table of the new set, with the same slots, batches and units
+ * @param kept whether a slot is kept, by its index
+ */
+export function columnsWithin(set: ColumnSet, table: ModelTable, kept: readonly boolean[]): ColumnSet {
+  const { width } = set;
+  const some = new ColumnSet(table, width);
+  for (let c = 0; c < set.count; c++) {
+    const [first, end] = [c * width, c * width + (set.parts[c] as number)];
+    let inside = true;
+    for (let at = first; at < end && inside; at++) inside = kept[set.slots[at] as number] as boolean;
+    if (!inside) continue;
+    some.reserve();
+    const to = some.count++;
+    some.parts[to] = set.parts[c] as number;
+    some.latencyUs[to] = set.latencyUs[c] as number;
+    some.ends.set(set.ends.subarray(first, end), to * width);
+    some.slots.set(set.slots.subarray(first, end), to * width);
+    some.batches.set(set.batches.subarray(first, end), to * width);
+    some.gpusPerRps.set(set.gpusPerRps.subarray(first, end), to * width);
+  }
+  return some;
+}
+
 function grown<T extends Uint8Array | Uint16Array | Int32Array | Float64Array>(from: T, to: T): T {
   to.set(from);
   return to;

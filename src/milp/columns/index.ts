@@ -5,6 +5,13 @@
  */
 
 export { type ColumnSource, ListedColumns, type PricedColumn, roundSteps } from './column-source.js';
-export { type Column, type ColumnPart, ColumnSet, columnSetOf, enumerateColumns } from './columns.js';
+export {
+  type Column,
+  type ColumnPart,
+  ColumnSet,
+  columnSetOf,
+  columnsWithin,
+  enumerateColumns,
+} from './columns.js';
 export { LabelPricing } from './label-pricing.js';
 export { plannedColumn } from './planned-columns.js';

@@ -1,4 +1,5 @@
 import { type UsedColumn, usedRps } from '../plan/index.js';
+import { ROUNDING } from '../rounding.js';
 import { type IntegerSearch, limitOf, type SearchResult } from './search-types.js';
 
 /** PROVEN is a relative gap that rounding alone may leave. */
@@ -29,6 +30,21 @@ export function isMaximised({ problem }: IntegerSearch): boolean {
 /** tighter is the tighter of two bounds: the smaller one for throughput, the larger one for a price. */
 export function tighter(search: IntegerSearch, a: number, b: number): number {
   return isMaximised(search) ? Math.min(a, b) : Math.max(a, b);
+}
+
+/**
+ * meetsRates says whether columns in use serve every model's rate, less the part `tolerance` of it. A model without a
+ * rate is always served.
+ */
+export function meetsRates(
+  { tables }: Pick<IntegerSearch, 'tables'>,
+  used: readonly UsedColumn[],
+  tolerance = ROUNDING,
+): boolean {
+  return tables.every(({ rps = 0 }, m) => {
+    const own = used.filter(({ column }) => column.model === m);
+    return own.reduce((sum, one) => sum + usedRps(one), 0) >= rps * (1 - tolerance);
+  });
 }
 
 /** ProvedValue is the value of a plan, and the bound that was proved. */
@@ -110,13 +126,14 @@ interface Ending {
 
 /**
  * finish makes the result of a search from the plan that it found, if any. No plan gives `none` with what ended the
- * search. A plan of throughput 0 is none either, or `infeasible` if the bound is 0. A plan within rounding of the bound
- * has no `limit`, which makes it optimal.
+ * search. A plan that misses a rate is none, and so is one of throughput 0, which is `infeasible` if the bound is 0. A
+ * plan within rounding of the bound has no `limit`, which makes it optimal.
  * @throws Error if the plan is better than the bound (see `consistent`)
  */
 export function finish(search: IntegerSearch, found: Tried, { proven, gap }: Ending): SearchResult {
   if (found === 'infeasible') return { status: 'infeasible', nodes: 0 };
-  if (found === undefined) return { status: 'none', limit: limitOf(search.options, search.phases), nodes: 0 };
+  if (found === undefined || (!isMaximised(search) && !meetsRates(search, found.used, PROVEN)))
+    return { status: 'none', limit: limitOf(search.options, search.phases), nodes: found?.nodes ?? 0 };
   const tightest = found.bound === undefined ? proven : tighter(search, found.bound, proven);
   if (isMaximised(search) && found.value <= 0)
     return tightest <= 0

@@ -11,12 +11,12 @@ import {
   consistent,
   gapOf,
   isMaximised,
+  meetsRates,
   PROVEN,
   planValue,
   SOLVER_TOLERANCE,
   type Tried,
 } from './candidates.js';
-import { meetsRates } from './rounded.js';
 import { type IntegerSearch, isStopped, timeLeft } from './search-types.js';
 
 /** MILPs over these numbers of columns per model are solved in turn, as long as each ends within its work. */
@@ -127,13 +127,18 @@ function progressOf(
   return { onProgress: (value) => onProgress({ phase: 'search', value: value * unit, bound: master.bound }) };
 }
 
-function goalOf(search: IntegerSearch): PlanGoal {
+/** goalOf is the goal of a MILP over columns. */
+export function goalOf(search: IntegerSearch): PlanGoal {
   return isMaximised(search)
     ? { kind: 'throughput', weights: search.tables.map(({ weight }) => weight), most: search.master.bound }
     : { kind: 'price', rps: search.tables.map(({ rps = 0 }) => rps) };
 }
 
-function bestColumns({ sources, master }: IntegerSearch, count: number): { columns: Column[]; all: boolean } {
+/** bestColumns gives the LP's own columns and up to `count` per model that are cheapest at its prices. */
+export function bestColumns(
+  { sources, master }: IntegerSearch,
+  count: number,
+): { columns: Column[]; all: boolean } {
   const chosen = new Map<string, Column>();
   master.columns.forEach((column, c) => {
     if ((master.rps[c] as number) > 0) chosen.set(columnKey(column), column);

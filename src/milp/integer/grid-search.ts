@@ -71,10 +71,16 @@ export function gridColumns(search: IntegerSearch): GridColumns {
 
 /**
  * sharedUnit is the number of units per GPU for GPUs that unlike partitions share: the least common multiple of all
- * virtual sizes that some model may use.
+ * virtual sizes that some model may use and has latencies of.
  */
-export function sharedUnit({ tables }: IntegerSearch): number {
-  return leastCommonMultiple(tables.flatMap(({ slots }) => slots.map(({ virtual }) => virtual)));
+export function sharedUnit({ tables }: Pick<IntegerSearch, 'tables'>): number {
+  return leastCommonMultiple(
+    tables.flatMap(({ slots, batches, latencies }) =>
+      slots.flatMap(({ virtual }, s) =>
+        batches.some((_, b) => latencies[s * batches.length + b] !== undefined) ? [virtual] : [],
+      ),
+    ),
+  );
 }
 
 /** Bulk holds the rates that are served already, and the pipelines that serve them. The tables divide the rest. */
@@ -143,7 +149,9 @@ export function bulkPlan(search: IntegerSearch): GridPlan | undefined {
   const rule: FillRule = { pool: true, shared: false };
   const patient = { ...search, options: withoutEnd(search.options), stop: () => false };
   const plan = withBudget(patient, cheapSets(search), grid, rule, Infinity, { ...bulk, available });
-  return plan === undefined || !priced ? plan : { ...plan, value: priceOf(search, plan.used) };
+  if (plan === undefined || !priced) return plan;
+  // The pipelines of the bulk alone miss the rates, so they are no plan.
+  return plan.value === Infinity ? { ...plan, used: [] } : { ...plan, value: priceOf(search, plan.used) };
 }
 
 /** cheapSets gives the cheapest columns of every model. */
@@ -388,8 +396,8 @@ function modelGrid(
   return new ModelGrid(grid, set, { ...options, stop });
 }
 
-/** merged makes one pipeline of a column that is used twice, with the GPUs of both. */
-function merged(used: readonly UsedColumn[]): UsedColumn[] {
+/** merged makes one pipeline of a column that is used several times, with the GPUs of all. */
+export function merged(used: readonly UsedColumn[]): UsedColumn[] {
   const byKey = new Map<string, UsedColumn>();
   for (const one of used) {
     const key = columnKey(one.column);

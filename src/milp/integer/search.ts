@@ -11,9 +11,11 @@ import {
   finish,
   gapOf,
   isMaximised,
+  meetsRates,
   PROVEN,
   planValue,
   SOLVER_TOLERANCE,
+  type Tried,
   tighter,
 } from './candidates.js';
 import { milpPlan } from './column-milp.js';
@@ -28,8 +30,11 @@ import {
   isAdditive,
 } from './grid-search.js';
 import { wholeGpuBound } from './price-bound.js';
-import { meetsRates, usefulGpus } from './rounded.js';
+import { priceByRule, priceOf, roundedWithRoom, usefulGpus } from './rounded.js';
 import { type IntegerSearch, type SearchResult, timeLeft } from './search-types.js';
+import { servingMore } from './serving-more.js';
+import { servingPlan } from './serving-plan.js';
+import { uniformPlan } from './uniform-sizes.js';
 
 /** Below this gap per model, a large cluster's plan is not worth a MILP. */
 const GOOD_ENOUGH = 2e-3;
@@ -63,6 +68,12 @@ export function searchPlan(search: IntegerSearch): SearchResult {
   const second = searchColumns({ ...search, master: { ...richer, rps } }, gap);
   if (second.status !== 'found' || second.value >= tight.value) return tight;
   return atLeast(search, second, tight.bound, gap);
+}
+
+/** anyPlan looks for a plan that meets the rates where searches for the least price found none. */
+function anyPlan(search: IntegerSearch): Candidate | undefined {
+  const used = search.phases.time('any plan', () => servingPlan(search, searchPlan));
+  return used === undefined ? undefined : { used, value: priceByRule(search, used), nodes: 0 };
 }
 
 type Found = Extract<SearchResult, { status: 'found' }>;
@@ -193,13 +204,13 @@ function exactly(
   if (!complete) return finish(search, { used, value, nodes: 0 }, { proven: bound, gap });
   // The tables' sum and the plan's own differ by rounding.
   consistent(search, { bound: plan.value, value });
-  consistent(search, { bound, value });
-  return { status: 'found', used, value, bound: value, limit: undefined, nodes: 0 };
+  return finish(search, { used, value, nodes: 0, bound: value }, { proven: bound, gap });
 }
 
 /**
  * Some rules bind many pools at once (one size per server, minimum shares). Without them the tables give a bound, and
- * the plan itself if it happens to keep the rules. Otherwise a MILP keeps them.
+ * the plan itself if it happens to keep the rules. Otherwise a MILP keeps them, and the best plan with one size per
+ * class, which keeps servers to one size, is the least that is given.
  */
 function constrained(search: IntegerSearch, { sets, complete }: GridColumns, gap: number): SearchResult {
   const { problem, master, phases } = search;
@@ -214,11 +225,21 @@ function constrained(search: IntegerSearch, { sets, complete }: GridColumns, gap
       { used: known.used, value: planValue(search, known.used, known.value), nodes: 0 },
       { proven: bound, gap },
     );
-  return finish(
-    search,
-    phases.time('milp', () => milpPlan(search, bound)),
-    { proven: bound, gap },
-  );
+  const uniform =
+    problem.planner.virtualPer === 'server'
+      ? phases.time('one size per class', () => uniformPlan(search, searchPlan))
+      : undefined;
+  if (uniform !== undefined && gapOf(search, uniform.value, bound) <= gap)
+    return finish(search, uniform, { proven: bound, gap });
+  const milp = phases.time('milp', () => milpPlan(search, bound));
+  const either = better(search, uniform, milp);
+  if (either === undefined || either === 'infeasible')
+    return finish(search, either ?? (isMaximised(search) ? undefined : anyPlan(search)), {
+      proven: bound,
+      gap,
+    });
+  const more = phases.time('sum', () => servingMore(search, either));
+  return finish(search, more, { proven: bound, gap });
 }
 
 function keepsRules(search: IntegerSearch, used: readonly UsedColumn[]): boolean {
@@ -241,31 +262,83 @@ function keepsRules(search: IntegerSearch, used: readonly UsedColumn[]): boolean
  */
 function largePlan(search: IntegerSearch, gap: number): SearchResult {
   const { master, phases, problem } = search;
-  const plan = phases.time('bulk', () => bulkPlan(search));
-  const none = plan === undefined || plan.used.length === 0 || plan.value <= 0 || plan.value === Infinity;
-  const bulk = none
-    ? undefined
-    : { used: plan.used, value: planValue(search, plan.used, plan.value), nodes: 0 };
+  const bulk = phases.time('bulk', () => planInBulk(search));
   const enough = Math.max(gap, GOOD_ENOUGH * problem.models.length);
-  if (bulk !== undefined && gapOf(search, bulk.value, master.bound) <= enough)
+  if (bulk !== undefined && bulk !== 'infeasible' && gapOf(search, bulk.value, master.bound) <= enough)
     return finish(search, bulk, { proven: master.bound, gap });
   const milp = phases.time('milp', () => milpPlan(search, master.bound));
   return finish(search, better(search, bulk, milp), { proven: master.bound, gap });
 }
 
-/** Whole GPUs per pool gave no plan. If fractions give none either, no plan exists. */
+/** planInBulk is the better of the bulk's plan and, for a price, of an LP's plan rounded up, or else any plan. */
+function planInBulk(search: IntegerSearch): Tried {
+  const plan = bulkPlan(search);
+  const none = plan === undefined || plan.used.length === 0 || plan.value <= 0;
+  const bulk = none
+    ? undefined
+    : { used: plan.used, value: planValue(search, plan.used, plan.value), nodes: 0 };
+  if (isMaximised(search)) return bulk;
+  const used = roundedWithRoom(search);
+  const rounded = used === undefined ? undefined : { used, value: priceOf(search, used), nodes: 0 };
+  const met = bulk !== undefined && meetsRates(search, bulk.used, PROVEN) ? bulk : undefined;
+  return better(search, met, rounded) ?? anyPlan(search);
+}
+
+/**
+ * Whole GPUs per pool gave no plan, so any plan shares GPUs among the pools of a position. If fractions of GPUs give
+ * none either, no plan exists.
+ */
 function withoutPools(
   search: IntegerSearch,
-  sets: GridColumns['sets'],
-  complete: boolean,
+  columns: GridColumns,
   useful: readonly number[],
   gap: number,
 ): SearchResult {
-  const upper = search.phases.time('fractions', () =>
-    gridPlan(search, sets, { rule: FRACTIONS, available: useful }),
+  const { phases, master } = search;
+  const upper = phases.time('fractions', () =>
+    gridPlan(search, columns.sets, { rule: FRACTIONS, available: useful }),
   );
-  const isNone = complete && upper !== undefined && (upper.used.length === 0 || upper.value <= 0);
-  return isNone ? { status: 'infeasible', nodes: 0 } : largePlan(search, gap);
+  if (upper === undefined) return largePlan(search, gap);
+  if (upper.used.length === 0 || upper.value <= 0)
+    return columns.complete ? { status: 'infeasible', nodes: 0 } : largePlan(search, gap);
+  const exact = phases.time('positions', () => sharedPositions(search, columns, useful, upper.value));
+  if (exact === 'infeasible') return { status: 'infeasible', nodes: 0 };
+  return exact === undefined ? largePlan(search, gap) : finish(search, exact, { proven: master.bound, gap });
+}
+
+/** Plans by positions are sought among those that lose at most these parts of what fractions of GPUs reach. */
+const LOST_BY_POSITIONS = [0.02, 0.1, 0.3];
+
+/**
+ * sharedPositions searches exactly for the best plan by positions, first among plans that are little worse than that by
+ * fractions, and at last among all.
+ * @param most the value of the best plan by fractions
+ * @returns `infeasible` if there is provably none; undefined if the search ended before it found one
+ */
+function sharedPositions(
+  search: IntegerSearch,
+  { sets, complete }: GridColumns,
+  useful: readonly number[],
+  most: number,
+): Tried {
+  const worse = LOST_BY_POSITIONS.map((part) =>
+    isMaximised(search) ? most * (1 - part) : most * (1 + part),
+  );
+  for (const value of [...worse, worstValue(search)]) {
+    const upper = gridPlan(search, sets, { rule: FRACTIONS, known: value, available: useful });
+    if (upper === undefined) return undefined;
+    const exact = exactPositions(search, { upper, lower: { used: [], value, nodes: 0 }, complete });
+    if (exact.used.length > 0) return exact;
+    if (exact.bound === undefined) return undefined;
+  }
+  return 'infeasible';
+}
+
+/** worstValue is worse than the value of any plan: no throughput, or more than all GPUs cost. */
+function worstValue(search: IntegerSearch): number {
+  if (isMaximised(search)) return 0;
+  const { available, unitCost } = search.classes;
+  return 2 * available.reduce((sum, n, k) => sum + n * (unitCost[k] as number), 0);
 }
 
 /** loosest is the looser of two bounds. */
@@ -275,17 +348,18 @@ function loosest(search: IntegerSearch, a: number, b: number): number {
 
 function positions(
   search: IntegerSearch,
-  { sets, complete }: GridColumns,
+  columns: GridColumns,
   pools: GridPlan | undefined,
   useful: readonly number[],
   gap: number,
 ): SearchResult {
+  const { sets, complete } = columns;
   const { master, phases } = search;
   const lower: Candidate | undefined =
     pools !== undefined && pools.used.length > 0
       ? { used: pools.used, value: planValue(search, pools.used, pools.value), nodes: 0 }
       : undefined;
-  if (lower === undefined) return withoutPools(search, sets, complete, useful, gap);
+  if (lower === undefined) return withoutPools(search, columns, useful, gap);
   const upper = phases.time('fractions', () =>
     gridPlan(search, sets, { rule: FRACTIONS, known: lower.value, available: useful }),
   );

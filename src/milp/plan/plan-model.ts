@@ -1,6 +1,7 @@
 import type { Column } from '../columns/index.js';
-import { LinearModel, type Term } from '../lp/index.js';
+import { columnKey, LinearModel, type Term } from '../lp/index.js';
 import type { ResolvedPlanner } from '../problem.js';
+import { SLACK } from '../rounding.js';
 import type { ClassTable, ModelTable, ProblemTables, Slot } from '../tables/index.js';
 import { coefficient, type PlanGoal, type PlanUnits, planUnits } from './plan-units.js';
 
@@ -30,9 +31,11 @@ export interface PlanModel {
   readonly isProof: boolean;
   /** priceOf is the price of the whole GPUs of a solution. */
   readonly priceOf: (values: ArrayLike<number>) => number;
+  /** solutionOf gives the values that stand for columns in use, which must be among the plan's, for a solver to start from. */
+  readonly solutionOf: (used: readonly UsedColumn[]) => Float64Array;
 }
 
-type Draft = Omit<PlanModel, 'priceOf' | 'isProof'>;
+type Draft = Omit<PlanModel, 'priceOf' | 'isProof' | 'solutionOf'>;
 
 /** The solver drops entries of 10⁻⁹ and keeps a row to within 10⁻⁷, so it does not see figures smaller than this. */
 const LEAST_SEEN = 1e-5;
@@ -58,13 +61,14 @@ export function planModel(
   addRates(plan, unitRps);
   const wholeGpus = addWholeGpus(plan, classes, tables, planner);
   addClassLimits(plan, classes, wholeGpus);
-  if (planner.virtualPer === 'server') addServers(plan, classes, wholeGpus);
+  const servers = planner.virtualPer === 'server' ? addServers(plan, classes, wholeGpus) : [];
   addDemands(plan, tables, goal);
   addMinShares(plan, tables, classes);
   const price = addGoal(plan, classes, wholeGpus);
   const priceOf = (values: ArrayLike<number>) =>
     price.reduce((sum, [variable, cost]) => sum + cost * Math.round(values[variable] as number), 0);
-  return { ...plan, priceOf, isProof: model.smallestCoefficient() > LEAST_SEEN };
+  const solutionOf = (used: readonly UsedColumn[]) => solution(plan, { goal, wholeGpus, servers }, used);
+  return { ...plan, priceOf, solutionOf, isProof: model.smallestCoefficient() > LEAST_SEEN };
 }
 
 function columnName({ model, parts }: Column, c: number): string {
@@ -114,6 +118,8 @@ interface WholeGpus {
   readonly virtual: number | undefined;
   /** The sum of these terms is a number of whole GPUs. */
   readonly terms: readonly Term[];
+  /** The variable that counts them, and the sum that it must reach, where they do not add up to whole ones. */
+  readonly rounded?: { readonly variable: number; readonly parts: readonly Term[] };
 }
 
 /**
@@ -143,7 +149,7 @@ function addWholeGpus(
   return [...groups].map(([key, { classIndex, virtual, terms }]) => {
     const whole = plan.model.addVariable(`n[${key}]`, { integer: true });
     plan.model.addConstraint(`whole GPUs of ${key}`, [...terms, [whole, -1]], { upper: 0 });
-    return { classIndex, virtual, terms: [[whole, 1]] };
+    return { classIndex, virtual, terms: [[whole, 1]], rounded: { variable: whole, parts: terms } };
   });
 }
 
@@ -155,11 +161,22 @@ function addClassLimits({ model }: Draft, classes: ClassTable, wholeGpus: readon
   });
 }
 
+/** Servers are the variables of one virtual size on one class: its full servers, and whether it has the smaller last one. */
+interface Servers {
+  readonly classIndex: number;
+  readonly seats: number;
+  readonly small: number;
+  readonly full: number;
+  readonly last: number | undefined;
+  /** The sum of these terms is the number of GPUs of this size. */
+  readonly terms: readonly Term[];
+}
+
 /**
  * addServers gives every virtual size servers of its own. The last server, if it is smaller, goes to one of the sizes.
  */
-function addServers({ model }: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus[]): void {
-  classes.names.forEach((name, k) => {
+function addServers({ model }: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus[]): Servers[] {
+  return classes.names.flatMap((name, k) => {
     const perServer = classes.perServer[k] as number;
     const available = classes.available[k] as number;
     const small = available % perServer;
@@ -167,16 +184,19 @@ function addServers({ model }: Draft, classes: ClassTable, wholeGpus: readonly W
     const full = sizes.map((v) => model.addVariable(`servers[${name}/${v}]`, { integer: true }));
     const last =
       small > 0 ? sizes.map((v) => model.addVariable(`last server[${name}/${v}]`, { integer: true })) : [];
-    sizes.forEach((v, i) => {
+    const servers = sizes.map((v, i): Servers => {
       const terms = wholeGpus.filter((g) => g.classIndex === k && g.virtual === v).flatMap((g) => g.terms);
       // The solver accepts no infinite coefficient, and a server holds no more GPUs than the cluster has.
-      const seats: Term[] = [[full[i] as number, -Math.min(perServer, available)]];
+      const most = Math.min(perServer, available);
+      const seats: Term[] = [[full[i] as number, -most]];
       if (last[i] !== undefined) seats.push([last[i], -small]);
       model.addConstraint(`GPUs of ${name}/${v}`, [...terms, ...seats], { upper: 0 });
+      return { classIndex: k, seats: most, small, full: full[i] as number, last: last[i], terms };
     });
     const one = (variable: number): Term => [variable, 1];
     model.addConstraint(`servers of ${name}`, full.map(one), { upper: Math.floor(available / perServer) });
     if (small > 0) model.addConstraint(`last server of ${name}`, last.map(one), { upper: 1 });
+    return servers;
   });
 }
 
@@ -235,6 +255,61 @@ function addGoal(plan: Draft, classes: ClassTable, wholeGpus: readonly WholeGpus
     );
   else model.addObjective('maximize', [[least, 1]]);
   return price;
+}
+
+/** WholeVariables are the parts of a plan's model from which the whole numbers beside its units follow. */
+interface WholeVariables {
+  readonly goal: PlanGoal;
+  readonly wholeGpus: readonly WholeGpus[];
+  readonly servers: readonly Servers[];
+}
+
+function solution(
+  plan: Draft,
+  { goal, wholeGpus, servers }: WholeVariables,
+  used: readonly UsedColumn[],
+): Float64Array {
+  const { model, columns, units, perUnit, throughput, scale, least } = plan;
+  const values = new Float64Array(model.variableNames.length);
+  const indexOf = new Map(columns.map((column, c) => [columnKey(column), c]));
+  const served = scale.rps.map(() => 0);
+  for (const one of used) {
+    const c = indexOf.get(columnKey(one.column)) as number;
+    const m = one.column.model;
+    one.virtualGpus.forEach((g, d) => {
+      values[units[c]?.[d] as number] = g / (perUnit[c]?.[d] as number);
+    });
+    values[throughput[c] as number] = usedRps(one) / (scale.rps[m] as number);
+    served[m] = (served[m] as number) + usedRps(one);
+  }
+  const sum = (terms: readonly Term[]) => terms.reduce((all, [v, a]) => all + a * (values[v] as number), 0);
+  for (const { rounded } of wholeGpus)
+    if (rounded !== undefined) values[rounded.variable] = Math.ceil(sum(rounded.parts) - SLACK);
+  seatServers(values, servers, sum);
+  if (goal.kind === 'throughput' && least !== undefined)
+    values[least] = Math.min(
+      ...goal.weights.flatMap((w, m) => (w > 0 ? [(served[m] as number) / w / scale.value] : [])),
+    );
+  return values;
+}
+
+/** The smaller last server goes to the first size whose remainder fits on it, as in placement. */
+function seatServers(
+  values: Float64Array,
+  servers: readonly Servers[],
+  sum: (terms: readonly Term[]) => number,
+): void {
+  const small = new Set<number>();
+  for (const { classIndex, seats, small: room, full, last, terms } of servers) {
+    const gpus = Math.round(sum(terms));
+    const rest = gpus % seats;
+    const onSmall = last !== undefined && rest > 0 && rest <= room && !small.has(classIndex);
+    if (onSmall) {
+      small.add(classIndex);
+      values[last] = 1;
+    }
+    values[full] = onSmall ? Math.floor(gpus / seats) : Math.ceil(gpus / seats);
+  }
 }
 
 /**

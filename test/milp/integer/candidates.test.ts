@@ -155,6 +155,13 @@ describe('finish()', () => {
     });
   });
 
+  test('takes a plan that misses a rate for none', () => {
+    const asked = { ...LEAST, tables: [{ rps: 5 }] } as unknown as IntegerSearch;
+    expect(finish(asked, candidate(5), { proven: 1, gap: 0 })).toMatchObject({ status: 'found', value: 5 });
+    const none = { status: 'none', limit: 'work', nodes: 1 };
+    expect(finish(asked, candidate(4.999), { proven: 1, gap: 0 })).toEqual(none);
+  });
+
   test('takes the tighter bound, and says what ended the search before a proof', () => {
     const found = candidate(9, { nodes: 3 });
     const ended = (bound: number | undefined, proven: number, gap: number) =>

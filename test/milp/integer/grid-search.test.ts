@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type HighsEngine, loadHighs, type PooledProblem } from '../../../src/milp/index.js';
+import { meetsRates } from '../../../src/milp/integer/candidates.js';
 import {
   bulkPlan,
   type FillRule,
@@ -8,7 +9,7 @@ import {
   isAdditive,
   sharedUnit,
 } from '../../../src/milp/integer/grid-search.js';
-import { meetsRates, priceOf } from '../../../src/milp/integer/rounded.js';
+import { priceOf } from '../../../src/milp/integer/rounded.js';
 import type { IntegerSearch } from '../../../src/milp/integer/search-types.js';
 import { columnKey } from '../../../src/milp/lp/master.js';
 import { type UsedColumn, usedRps } from '../../../src/milp/plan/plan-model.js';

@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import { meetsRates } from '../../../src/milp/integer/candidates.js';
 import {
   cappedBy,
   gpusUsed,
-  meetsRates,
+  priceByRule,
   priceOf,
   roundedUp,
   usefulGpus,
 } from '../../../src/milp/integer/rounded.js';
 import type { IntegerSearch } from '../../../src/milp/integer/search-types.js';
+import { withoutSpare } from '../../../src/milp/integer/spare.js';
 import type { UsedColumn } from '../../../src/milp/plan/plan-model.js';
 import { classesOf, modelTable } from '../../../src/milp/tables/tables.js';
 import { problemByHand } from '../by-hand.js';
@@ -103,6 +105,41 @@ describe('priceOf()', () => {
     const search = searchFor([0, 0, 0]);
     expect(priceOf(search, plan(2, [2, 3]))).toBe(2 * 3 + 3 + 3 * 2 + 3);
     expect(priceOf(search, plan(2, [3, 3]))).toBe(2 * 3 + 2 * 3 + 3 * 2 + 3);
+  });
+});
+
+describe('priceByRule()', () => {
+  test('counts the GPUs that positions and classes fill together', () => {
+    const of = (wholeGpusPer: 'pool' | 'position' | 'class', used: readonly UsedColumn[]) => {
+      const { problem, ...rest } = searchFor([0, 0, 0]);
+      const planner = { ...problem.planner, wholeGpusPer };
+      return priceByRule({ ...rest, problem: { ...problem, planner } }, used);
+    };
+    // Two columns have a half of A each at the first position, one of them behind a whole GPU of A.
+    const halves = { ...CUT, latencyUs: 1 };
+    const used = [...plan(1, [1, 2]), { column: halves, virtualGpus: [1, 2] }];
+    expect(of('pool', used)).toBe(3 + (3 + 4) + 3 + (3 + 4));
+    expect(of('position', used)).toBe(2 * 3 + 8 + 3);
+    expect(of('class', [...plan(1, [1, 2]), { column: { ...CUT, model: 1 }, virtualGpus: [1, 2] }])).toBe(
+      9 + 8,
+    );
+  });
+});
+
+describe('withoutSpare()', () => {
+  test('takes what is served beyond the rates from the dearest pipelines, in whole GPUs where these were whole', () => {
+    // The cut model costs 5.5 per 1000 requests per second, and the whole one 3. The first rate is 2600.
+    const search = searchFor([0, 0, 0]);
+    const left = (used: readonly UsedColumn[]) => {
+      const rest = withoutSpare(search, used);
+      return [WHOLE, CUT, OTHER].flatMap((column) => rest.filter((one) => one.column === column));
+    };
+    expect(left(plan(3, [2, 4]))).toEqual([plan(3, [])[0], plan(3, [])[2]]);
+    expect(left(plan(2, [2, 4]))).toEqual(plan(2, [2, 2]));
+    expect(left(plan(2, [3, 4]))).toEqual(plan(2, [1, 2]));
+    expect(left(plan(2, [1, 2], 3))).toEqual(plan(2, [1, 2]));
+    // What misses a rate keeps all.
+    expect(left(plan(1, [1, 2]))).toEqual(plan(1, [1, 2]));
   });
 });
 
