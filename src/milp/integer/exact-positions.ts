@@ -2,7 +2,7 @@ import { DEFAULT_WORK } from '../work.js';
 import { type Candidate, consistent, isMaximised, PROVEN, planValue, tighter } from './candidates.js';
 import { dividePositions, type PositionDivisionGoal } from './divide-positions.js';
 import type { ModelGrid } from './grid.js';
-import { divisionOf, type GridPlan, merged } from './grid-search.js';
+import { divisionOf, type GridPlan, mergedColumns } from './grid-search.js';
 import { searchPositions } from './positions.js';
 import type { IntegerSearch } from './search-types.js';
 
@@ -35,7 +35,7 @@ export function exactPositions(search: IntegerSearch, bounds: PositionBounds): C
   const goal = { known, maxNodes: work, stop: search.stop };
   const found = searchPositions(relaxed, search.classes.available, goal);
   const nodes = Math.ceil(found.nodes / POSITIONS_PER_NODE);
-  const used = found.used === undefined ? lower.used : merged(found.used);
+  const used = found.used === undefined ? lower.used : mergedColumns(found.used);
   const value = found.used === undefined ? lower.value : planValue(search, used, 0);
   return { used, value, nodes, ...(found.exhausted && complete ? { bound: value } : {}) };
 }
@@ -62,7 +62,7 @@ function dividedPositions(
   const found = dividePositions(upper.models, goal);
   const nodes = Math.ceil(found.nodes / POSITIONS_PER_NODE);
   if (found.bound === undefined) return { ...lower, nodes };
-  const used = found.used === undefined ? lower.used : merged(found.used);
+  const used = found.used === undefined ? lower.used : mergedColumns(found.used);
   const value = found.used === undefined ? lower.value : planValue(search, used, found.bound);
   const bound = tighter(search, consistent(search, { bound: found.bound, value }), master.bound);
   return { used, value, nodes, ...(complete ? { bound } : {}) };

@@ -322,7 +322,7 @@ function withBudget(
   const used = division.states.flatMap((state, m) =>
     (models[m] as ModelGrid).columnsAt((tables[m] as WholeGpuTable).at[state] as number),
   );
-  return { models, used: merged([...bulk.used, ...used]), value: division.value };
+  return { models, used: mergedColumns([...bulk.used, ...used]), value: division.value };
 }
 
 /**
@@ -396,8 +396,8 @@ function modelGrid(
   return new ModelGrid(grid, set, { ...options, stop });
 }
 
-/** merged makes one pipeline of a column that is used several times, with the GPUs of all. */
-export function merged(used: readonly UsedColumn[]): UsedColumn[] {
+/** mergedColumns makes one pipeline of a column that is used several times, with the GPUs of all. */
+export function mergedColumns(used: readonly UsedColumn[]): UsedColumn[] {
   const byKey = new Map<string, UsedColumn>();
   for (const one of used) {
     const key = columnKey(one.column);
