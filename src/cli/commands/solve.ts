@@ -89,7 +89,9 @@ async function solveSpecFile(
       return solved.explanation?.complete === false ? EXIT.interrupted : EXIT.infeasible;
     case 'no-plan-in-time':
       await terminal.error(
-        'the limit was reached before a plan was found; give more with --time-limit or --work',
+        options.work === undefined && options.timeLimit === undefined
+          ? 'the search did the work that it allows itself before it found a plan; allow more with --work'
+          : 'the limit was reached before a plan was found; give more with --time-limit or --work',
       );
       return EXIT.limitWithoutPlan;
     case 'plan': {
