@@ -2,27 +2,19 @@ import { dirname } from 'node:path';
 import {
   ARTIFACT_KINDS,
   batchToleranceNote,
-  type Fault,
   InputError,
   type Loaded,
   loadArtifact,
   MissingError,
   manifestIn,
   readWhole,
+  type Validation,
 } from '../artifacts/index.js';
 import { confirmBundledPlan, confirmPlan } from './confirm-plan.js';
 import { loadProblem } from './solve/index.js';
 
 /** Validated is the result of checking one file. */
-export type Validated =
-  | { readonly path: string; readonly ok: true; readonly what: string }
-  | {
-      readonly path: string;
-      readonly ok: false;
-      readonly missing: boolean;
-      readonly message: string;
-      readonly faults: readonly Fault[];
-    };
+export type Validated = Validation['files'][number];
 
 /**
  * validateFiles checks that each file is valid for its kind, and that it fits together with the files it names: a spec

@@ -1,4 +1,5 @@
 import type { Emitted } from './common.js';
+import type { SimulatedLatency } from './simulation-report.js';
 
 /** LoadDocument is the report of a load on a server, as it is written and printed. The room `loadgen` explains it. */
 export interface LoadDocument extends Emitted, LoadOutcomes {
@@ -19,7 +20,7 @@ export interface LoadDocument extends Emitted, LoadOutcomes {
   throughputRps: number;
   goodputRps: number;
   sentRps: number;
-  sendLatenessMs?: LoadLatency;
+  sendLatenessMs?: SimulatedLatency;
   /** Sentences that say which figures make the run unfit as a measurement. */
   warnings: string[];
 }
@@ -35,15 +36,5 @@ interface LoadOutcomes {
   cancelled: number;
   attainment?: number;
   dropRate?: number;
-  latencyMs?: LoadLatency;
-}
-
-interface LoadLatency {
-  count: number;
-  mean: number;
-  p50: number;
-  p90: number;
-  p95: number;
-  p99: number;
-  max: number;
+  latencyMs?: SimulatedLatency;
 }

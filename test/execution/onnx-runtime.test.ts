@@ -63,8 +63,9 @@ describe('installAdvice()', () => {
   });
 
   it('says npm ci in a checkout', () => {
-    expect(installAdvice('/home/someone/inferplan/package.json', '1.30.0')).toBe(
-      'Run this command in /home/someone/inferplan:\n  npm ci',
+    const checkout = join(folder, 'checkout');
+    expect(installAdvice(join(checkout, 'package.json'), '1.30.0')).toBe(
+      `Run this command in ${checkout}:\n  npm ci`,
     );
   });
 });
