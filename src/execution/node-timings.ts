@@ -55,11 +55,24 @@ async function createDumping(
   optimizedModelFilePath: string,
 ): Promise<InferenceSession> {
   try {
-    return await InferenceSession.create(path, { ...options, ...dumpingTo(optimizedModelFilePath, options) });
+    const dumping = holdsSubgraphs(path)
+      ? { optimizedModelFilePath }
+      : dumpingTo(optimizedModelFilePath, options);
+    return await InferenceSession.create(path, { ...options, ...dumping });
   } catch (error) {
     if (!(error instanceof Error && /compiled nodes/i.test(error.message))) throw error;
     return await InferenceSession.create(path, options);
   }
+}
+
+/**
+ * holdsSubgraphs says whether a file may hold nodes with subgraphs: ONNX Runtime writes the large weights of a subgraph
+ * twice where it writes weights to a file of their own.
+ */
+function holdsSubgraphs(path: string): boolean {
+  const bytes = readFileSync(path);
+  // A node's field 4 is its operator.
+  return [...WITH_SUBGRAPHS].some((op) => bytes.includes(Buffer.from([0x22, op.length, ...Buffer.from(op)])));
 }
 
 /** dumpingTo gives the options that write the optimized graph, with its large weights in a file that nobody reads. */
