@@ -1,14 +1,22 @@
 import {
+  fault,
   option,
   outputFiles,
   type SimulationReport,
   type SimulationSweep,
   saveArtifact,
+  ToldFaults,
 } from '../artifacts/index.js';
+import { type JobsProgress, jobsProgress } from '../jobs/index.js';
 import type { SimulationProgress, SimulationSettings, SweepOptions } from '../simulation/index.js';
 
 /** SimulateOptions adds to the settings of a run what is reported and where it is written. */
 export interface SimulateOptions extends SimulationSettings {
+  /**
+   * The number of runs, 1 to 1000, whose seeds follow one another; 1 by default. Of several, the report has the first
+   * one's figures, and the means of all with their confidence intervals.
+   */
+  readonly runs?: number | undefined;
   /** Adds figures by windows of this many seconds. */
   readonly windows?: number | undefined;
   /** The file that the run's timeline is written to, as Chrome trace JSON. */
@@ -18,6 +26,8 @@ export interface SimulateOptions extends SimulationSettings {
   /** When it is aborted, the requests that have arrived are served to their end and reported. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: SimulationProgress) => void;
+  /** Receives how many of several runs are done. */
+  readonly onRuns?: (progress: JobsProgress) => void;
 }
 
 /** Simulated is the result of a simulation: its report, and sentences on what may mislead in it. */
@@ -36,15 +46,17 @@ export interface Simulated {
  *   missing. Nothing is written then.
  */
 export async function simulatePlan(path: string, options: SimulateOptions = {}): Promise<Simulated> {
-  const { windows, timeline, output, signal, onProgress } = options;
+  const { runs = 1, windows, timeline, output, signal, onProgress } = options;
   const { prepareSimulation, windowFaults } = await import('../simulation/index.js');
   const { SimulationPool } = await import('../simulation/index.js');
-  const { silenceNs, simulationReport } = await import('../simulation/index.js');
+  const { seededJobs, silenceNs, simulationReport } = await import('../simulation/index.js');
   const { setup, inputs } = await prepareSimulation(path, options, {
     outputs: outputFiles({ output, timeline }),
+    told: await runsFaults(runs),
     check: (plan, workload) => windowFaults(plan, workload, windows),
   });
-  const pool = new SimulationPool(setup, { threads: 1, signal });
+  const pool = new SimulationPool(setup, { signal, ...(runs === 1 ? { threads: 1 } : {}) });
+  const tellRuns = runs === 1 ? undefined : jobsProgress(options.onRuns);
   try {
     const run = await pool.run(
       {
@@ -53,7 +65,11 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
       },
       onProgress,
     );
-    const report = simulationReport(setup, run, { windowS: windows, inputs: inputs(output) });
+    let done = 1;
+    tellRuns?.(done, runs);
+    const more = await pool.runAll(seededJobs(setup.seed, runs), () => tellRuns?.(++done, runs));
+    const report = simulationReport(setup, run, { windowS: windows, inputs: inputs(output), more });
+    if (done < runs) report.complete = false;
     if (output !== undefined) await saveArtifact<'simulation-report'>(output, report);
     const warnings = [
       ...silenceWarnings(silenceNs(setup.workload), report.workload.durationS),
@@ -63,6 +79,14 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
   } finally {
     await pool.close();
   }
+}
+
+async function runsFaults(runs: number): Promise<ToldFaults> {
+  const { MOST_RUNS } = await import('../simulation/index.js');
+  const told = new ToldFaults();
+  if (!(Number.isInteger(runs) && runs >= 1 && runs <= MOST_RUNS))
+    told.add(fault(`is ${runs}; it must be a whole number from 1 to ${MOST_RUNS}`, option('runs')));
+  return told;
 }
 
 /**
@@ -76,7 +100,6 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   const { lengthFaults, prepareSimulation } = await import('../simulation/index.js');
   const { runSweep, sweptLoads } = await import('../simulation/index.js');
   const { atLoadFactor } = await import('../simulation/index.js');
-  const { ToldFaults } = await import('../artifacts/index.js');
   const told = new ToldFaults();
   const loads = sweptLoads(options.sweep, told);
   // A trace is longest at the smallest load and densest at the largest, so both are checked.

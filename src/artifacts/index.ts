@@ -98,6 +98,8 @@ export { schemaModeline } from './schema-modeline.js';
 export { schemaSource } from './schema-text.js';
 export { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, schemaText } from './schemas.js';
 export type {
+  FigureOverRuns,
+  RunsFigures,
   SimulatedClass,
   SimulatedDrop,
   SimulatedExecution,
@@ -108,6 +110,7 @@ export type {
   SimulatedModel,
   SimulatedPool,
   SimulatedRequests,
+  SimulatedRuns,
   SimulatedScheduler,
   SimulatedSplit,
   SimulatedWindow,

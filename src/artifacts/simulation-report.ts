@@ -23,6 +23,36 @@ export interface SimulationReport extends Emitted {
   pools: SimulatedPool[];
   links: SimulatedLinks;
   windows?: SimulatedWindows;
+  /** The figures over several runs; those above are of the first of them. */
+  runs?: SimulatedRuns;
+}
+
+/** SimulatedRuns holds figures over runs that differ in their seeds alone: `seed`, `seed` + 1 and so on. */
+export interface SimulatedRuns {
+  /** At least 2. */
+  count: number;
+  /** The confidence of the intervals `low` to `high` of the means, by Student's t. */
+  confidence: number;
+  overall: RunsFigures;
+  models: (RunsFigures & { name: string })[];
+}
+
+/** RunsFigures holds the figures of all requests, or of one model, over several runs. */
+export interface RunsFigures {
+  /** Absent where a run had no request. */
+  attainment?: FigureOverRuns;
+  goodputRps: FigureOverRuns;
+  /** Absent where a run answered no request. */
+  p99Ms?: FigureOverRuns;
+}
+
+/** FigureOverRuns is a figure's mean over runs, its range, and the confidence interval of the mean. */
+export interface FigureOverRuns {
+  mean: number;
+  least: number;
+  most: number;
+  low: number;
+  high: number;
 }
 
 /** SimulatedWorkload describes the load of a run, as it was asked for. */

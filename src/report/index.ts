@@ -32,6 +32,7 @@ export {
   missedShares,
   outcomeTable,
   poolTable,
+  runsTable,
   simulationHeadlines,
   splitTable,
   sweepTable,

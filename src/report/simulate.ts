@@ -1,7 +1,9 @@
 import type {
   LargestLoad,
+  RunsFigures,
   SimulatedModel,
   SimulatedRequests,
+  SimulatedRuns,
   SimulationReport,
   SimulationSweep,
 } from '../artifacts/index.js';
@@ -30,10 +32,56 @@ export function simulationHeadlines(report: SimulationReport): string[] {
 }
 
 /**
- * missedShares names the shares in time that are below the wanted one: that of all requests, or of a model. A model
- * without requests is not named.
+ * runsTable shows the means over several runs with their confidence intervals, by model and for all of several models.
+ * It has no rows for a single run.
  */
-export function missedShares({ overall, models }: SimulationReport, share: number): string[] {
+export function runsTable({ runs, models }: SimulationReport): Table {
+  if (runs === undefined) return { columns: [], rows: [] };
+  const interval = `${percent(runs.confidence, 0)} interval`;
+  const columns = [`${runs.count} runs`, 'attainment', interval, 'least', 'in time/s', 'p99 ms'];
+  const all = models.length > 1 ? [{ name: 'all', ...runs.overall }] : [];
+  const rows = [...runs.models, ...all].map(({ name, attainment, goodputRps, p99Ms }) => [
+    name,
+    orDash(attainment?.mean, finely),
+    attainment === undefined ? '—' : `${finely(attainment.low)} to ${finely(attainment.high)}`,
+    orDash(attainment?.least, finely),
+    figure(goodputRps.mean),
+    ms(p99Ms?.mean),
+  ]);
+  return { columns, rows };
+}
+
+/**
+ * missedShares names the shares in time that are below the wanted one: that of all requests, or of a model. Of several
+ * runs the lower end of the confidence interval counts. A model without requests is not named.
+ */
+export function missedShares(report: SimulationReport, share: number): string[] {
+  return report.runs === undefined ? missedInRun(report, share) : missedOverRuns(report.runs, share);
+}
+
+function missedOverRuns(
+  { overall, models, count: runs, confidence }: SimulatedRuns,
+  share: number,
+): string[] {
+  const said = (whose: string, { attainment }: RunsFigures): string[] => {
+    if (attainment === undefined)
+      return whose === ''
+        ? [`Not every run had a request, so it is not shown that ${share} are in time`]
+        : [];
+    const { low, mean } = attainment;
+    if (low >= share) return [];
+    const sure = `is ${Number(low.toPrecision(6))} or more with ${percent(confidence, 0)} confidence`;
+    return [
+      `Attainment${whose} ${sure}, below ${share} (mean ${Number(mean.toPrecision(6))} of ${runs} runs)`,
+    ];
+  };
+  return [
+    ...said('', overall),
+    ...(models.length > 1 ? models.flatMap(({ name, ...figures }) => said(` of ${name}`, figures)) : []),
+  ];
+}
+
+function missedInRun({ overall, models }: SimulationReport, share: number): string[] {
   const below = ({ attainment = 0 }: SimulatedRequests): boolean => attainment < share;
   const said = (whose: string, { attainment }: SimulatedRequests): string =>
     attainment === undefined

@@ -9,17 +9,35 @@ import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../me
 import { DROP_REASONS, type Topology } from '../serving/index.js';
 import { describedExecution } from './execution.js';
 import { plannedClasses, type SimulationRun, type SimulationSetup, simulatedTopology } from './run.js';
+import { overRuns } from './runs.js';
 import { describedWorkload } from './workload.js';
 
 /**
- * simulationReport makes the report of a run, as it is written and printed.
+ * simulationReport makes the report of a run, as it is written and printed, with figures over all runs where there are
+ * more.
+ * @param run the run of the setup's own seed
  * @param windowS the length of the windows in seconds, as the run had them; undefined where it had none
+ * @param more the runs of the seeds that follow
  */
 export function simulationReport(
   setup: SimulationSetup,
-  { figures, complete }: SimulationRun,
-  { windowS, inputs }: { readonly windowS: number | undefined; readonly inputs: InputFile[] },
+  run: SimulationRun,
+  {
+    windowS,
+    inputs,
+    more = [],
+  }: {
+    readonly windowS: number | undefined;
+    readonly inputs: InputFile[];
+    readonly more?: readonly SimulationRun[];
+  },
 ): SimulationReport {
+  const { figures } = run;
+  const runs = overRuns(
+    [run, ...more],
+    setup.plan.models.map(({ name }) => name),
+  );
+  const complete = [run, ...more].every((one) => one.complete);
   const { plan, scheduler, execution, workload, seed, exact } = setup;
   const topology = simulatedTopology(setup);
   const classes = plannedClasses(plan, topology);
@@ -52,6 +70,7 @@ export function simulationReport(
     pools: figures.pools.map((found, p) => describedPool(found, p, topology)),
     links: figures.links,
     ...(windowS === undefined ? {} : { windows: { seconds: windowS, rows: [...(figures.windows ?? [])] } }),
+    ...(runs === undefined ? {} : { runs }),
   };
 }
 

@@ -35,6 +35,8 @@ export interface SimulationSetup {
 
 /** SimulationJob describes one run. */
 export interface SimulationJob {
+  /** The seed of this run, which replaces that of the setup. */
+  readonly seed?: number;
   /** The load factor of every model, which replaces the load of the setup. */
   readonly loadFactor?: number;
   readonly windowNs?: number;
@@ -89,10 +91,10 @@ export function plannedClasses(plan: PooledPlan, topology: Topology): string[] {
  */
 export async function runSimulation(
   setup: SimulationSetup,
-  { loadFactor, windowNs, timeline }: SimulationJob,
+  { seed = setup.seed, loadFactor, windowNs, timeline }: SimulationJob,
   hooks: SimulationHooks = {},
 ): Promise<SimulationRun> {
-  const { plan, scheduler, execution, workload, seed, exact } = setup;
+  const { plan, scheduler, execution, workload, exact } = setup;
   const topology = simulatedTopology(setup);
   const load = loadFactor === undefined ? workload : atLoadFactor(workload, plan.models, loadFactor);
   const shape = shapeOf(topology, plannedClasses(plan, topology), load.durationNs);

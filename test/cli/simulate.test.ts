@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { FigureOverRuns, SimulationReport } from '../../src/artifacts/index.js';
 import { cases } from '../cases.js';
 import { PLAN_PROGRAM, plan, planProcess } from './plan.js';
 
@@ -78,6 +79,36 @@ describe('plan simulate', () => {
     expect(missed.stderr).toMatch(/^error: Attainment of segmenter is 0\.[3-8]\d*, below 0.99$/m);
     const held = await run('0.3');
     expect([held.code, held.stderr]).toEqual([0, '']);
+  });
+
+  it('gives confidence intervals of several runs, and judges --fail-under by their lower ends', async () => {
+    const run = (...more: string[]) =>
+      plan(['simulate', EXAMPLE, '--duration', '5s', '--runs', '4', '--seed', '3', ...more]);
+    const { runs, overall } = JSON.parse((await run('--json')).stdout) as SimulationReport;
+    const alone: number[] = [];
+    for (const seed of ['3', '4', '5', '6']) {
+      const one = await plan(['simulate', EXAMPLE, '--duration', '5s', '--seed', seed, '--json']);
+      alone.push((JSON.parse(one.stdout) as SimulationReport).overall.attainment as number);
+    }
+    const { mean, least, most, low, high } = runs?.overall.attainment as FigureOverRuns;
+    expect(overall.attainment).toBe(alone[0]);
+    expect(mean).toBeCloseTo(
+      alone.reduce((sum, one) => sum + one / 4, 0),
+      12,
+    );
+    expect([least, most]).toEqual([Math.min(...alone), Math.max(...alone)]);
+    expect(low).toBeLessThan(least);
+    const between = ((low + mean) / 2).toFixed(6);
+    const missed = await run('--fail-under', between);
+    expect(missed.code).toBe(6);
+    expect(missed.stderr).toMatch(
+      /^error: Attainment is 0\.9\d* or more with 95 % confidence, below 0\.9\d* \(mean 0\.9\d* of 4 runs\)$/m,
+    );
+    expect(missed.stdout).toMatch(/^4 runs +attainment +95 % interval +least/m);
+    expect((await run('--fail-under', '0.5')).code).toBe(0);
+    expect(high).toBeLessThanOrEqual(1);
+    const none = await plan(['simulate', EXAMPLE, '--runs', '1001']);
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--runs: is 1001; it must be')]);
   });
 
   it('takes a load in phases, but not for a sweep', async () => {

@@ -9,6 +9,7 @@ import {
   seconds,
   share,
   traceFormatOption,
+  wholeNumber,
   withJson,
 } from '../options.js';
 import { fileOf } from '../output.js';
@@ -30,6 +31,7 @@ interface Options {
   seed: number;
   jitter?: 'profile' | number;
   slow?: number;
+  runs?: number;
   windows?: number;
   exact?: boolean;
   timeline?: string;
@@ -120,6 +122,11 @@ function withRunOptions(command: Command): Command {
 /** withReportOptions adds the options that choose the figures of the report. */
 function withReportOptions(command: Command): Command {
   return command
+    .option(
+      '--runs <n>',
+      'simulate this many seeds, from --seed on, and give means with 95 % confidence intervals',
+      wholeNumber,
+    )
     .option('--windows <time>', 'also give figures by windows of this length, such as 1s', seconds)
     .option('--exact', 'give exact percentiles, which takes 32 bytes per request (default: within 0.2 %)')
     .option('--timeline <file>', 'write every batch as a trace for ui.perfetto.dev')
@@ -129,7 +136,7 @@ function withReportOptions(command: Command): Command {
     )
     .option(
       '--fail-under <share>',
-      'exit with 6 if attainment, of all requests or of one model, is below this, such as 0.99',
+      'exit with 6 if attainment, of all requests or of one model, is below this, such as 0.99; of several runs, the lower end of its interval',
       share,
     )
     .option('-o, --output <file>', 'write the report here (JSON); - is stdout');
@@ -150,6 +157,8 @@ async function simulateOnce(
     phases,
     signal,
     onProgress: (step) => shown.show(progressStep(step)),
+    onRuns: ({ done, of, leftMs }) =>
+      shown.show({ doing: `${done} of ${of} runs`, fraction: done / of, leftMs }),
   });
   shown.stop();
   terminal.document(report);
@@ -195,6 +204,7 @@ async function refuseWithSweep(options: Options, plan: string): Promise<void> {
     load: '--load',
     rps: '--rps',
     phase: '--phase',
+    runs: '--runs',
     windows: '--windows',
     timeline: '--timeline',
     failUnder: '--fail-under',
@@ -206,10 +216,18 @@ async function refuseWithSweep(options: Options, plan: string): Promise<void> {
 }
 
 async function showReport(terminal: Terminal, report: SimulationReport): Promise<void> {
-  const { busyTable, dropTable, outcomeTable, poolTable, simulationHeadlines, splitTable, windowTable } =
-    await import('../../report/index.js');
+  const {
+    busyTable,
+    dropTable,
+    outcomeTable,
+    poolTable,
+    runsTable,
+    simulationHeadlines,
+    splitTable,
+    windowTable,
+  } = await import('../../report/index.js');
   for (const line of simulationHeadlines(report)) terminal.line(line);
-  const tables = [outcomeTable, splitTable, dropTable, poolTable, busyTable, windowTable];
+  const tables = [runsTable, outcomeTable, splitTable, dropTable, poolTable, busyTable, windowTable];
   for (const make of tables) {
     const view = make(report);
     if (view.rows.length === 0) continue;

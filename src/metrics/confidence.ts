@@ -1,0 +1,81 @@
+/** RunsFigure summarises a figure over independent runs. */
+export interface RunsFigure {
+  readonly mean: number;
+  readonly least: number;
+  readonly most: number;
+  /** The ends of the confidence interval of the mean. */
+  readonly low: number;
+  readonly high: number;
+}
+
+/** CONFIDENCE is the confidence of intervals: all reports and all gates use the same. */
+export const CONFIDENCE = 0.95;
+
+/**
+ * meanOverRuns gives the mean of a figure over runs of different seeds, with its confidence interval by Student's t.
+ * @param values one per run, at least two
+ * @throws RangeError for fewer than two runs, of which no interval is known
+ */
+export function meanOverRuns(values: readonly number[], confidence = CONFIDENCE): RunsFigure {
+  const runs = values.length;
+  if (runs < 2) throw new RangeError(`${runs} runs have no confidence interval`);
+  const mean = values.reduce((sum, value) => sum + value, 0) / runs;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  const half = studentQuantile((1 + confidence) / 2, runs - 1) * Math.sqrt(squares / (runs - 1) / runs);
+  return { mean, least: Math.min(...values), most: Math.max(...values), low: mean - half, high: mean + half };
+}
+
+/**
+ * attainmentOverRuns gives the mean attainment over runs with its confidence interval, within 0 and 1. Runs that are
+ * all alike have no spread, and still do not prove that every request will be in time: of n requests in time out of n,
+ * the lower end is at most the exact binomial bound.
+ * @param requests how many requests all runs had together
+ */
+export function attainmentOverRuns(
+  values: readonly number[],
+  requests: number,
+  confidence = CONFIDENCE,
+): RunsFigure {
+  const figure = meanOverRuns(values, confidence);
+  const faultless = ((1 - confidence) / 2) ** (1 / Math.max(1, requests));
+  return {
+    ...figure,
+    low: Math.max(0, Math.min(figure.low, faultless)),
+    high: Math.min(1, figure.high),
+  };
+}
+
+/**
+ * studentQuantile gives the value below which Student's t falls with a probability of p.
+ * @param p above 0.5 and below 1
+ * @param degrees the degrees of freedom, a whole number of at least 1
+ */
+export function studentQuantile(p: number, degrees: number): number {
+  const central = 2 * p - 1;
+  let low = 0;
+  let high = 1;
+  while (centralProbability(high, degrees) < central) high *= 2;
+  for (let step = 0; step < 80; step++) {
+    const middle = (low + high) / 2;
+    if (centralProbability(middle, degrees) < central) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+/**
+ * centralProbability gives the probability that Student's t lies within ±t. With whole degrees of freedom it is a finite
+ * sum (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+ */
+function centralProbability(t: number, degrees: number): number {
+  const angle = Math.atan(t / Math.sqrt(degrees));
+  const cosine = Math.cos(angle);
+  const isOdd = degrees % 2 === 1;
+  let term = isOdd ? cosine : 1;
+  let sum = degrees === 1 ? 0 : term;
+  for (let k = isOdd ? 3 : 2; k < degrees; k += 2) {
+    term *= ((k - 1) / k) * cosine ** 2;
+    sum += term;
+  }
+  return isOdd ? (2 / Math.PI) * (angle + Math.sin(angle) * sum) : Math.sin(angle) * sum;
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { attainmentOverRuns, meanOverRuns, studentQuantile } from '../../src/metrics/confidence.js';
+import { streamOf } from '../../src/random/index.js';
+
+describe("Student's t", () => {
+  it.each([
+    [1, 12.7062],
+    [2, 4.3027],
+    [3, 3.1824],
+    [4, 2.7764],
+    [5, 2.5706],
+    [9, 2.2622],
+    [10, 2.2281],
+    [30, 2.0423],
+    [120, 1.9799],
+  ])('has the printed 97.5 % quantile at %i degrees of freedom', (degrees, printed) => {
+    expect(studentQuantile(0.975, degrees)).toBeCloseTo(printed, 4);
+  });
+
+  it('has the printed quantiles at 7 degrees of freedom', () => {
+    const printed = [1.4149, 1.8946, 2.998, 3.4995];
+    expect([0.9, 0.95, 0.99, 0.995].map((p) => Number(studentQuantile(p, 7).toFixed(4)))).toEqual(printed);
+  });
+});
+
+describe('means over runs', () => {
+  it('contain the true mean as often as they say', () => {
+    const stream = streamOf(5, 'confidence');
+    for (const runs of [2, 5, 8]) {
+      let held = 0;
+      for (let i = 0; i < 4000; i++) {
+        const { low, high } = meanOverRuns(
+          Array.from({ length: runs }, () => 3 + 2 * stream.normal()),
+          0.9,
+        );
+        if (low <= 3 && 3 <= high) held += 1;
+      }
+      // The share of 4,000 intervals lies within four deviations of 0.9.
+      expect(Math.abs(held / 4000 - 0.9)).toBeLessThan(0.019);
+    }
+  });
+
+  it('need two runs', () => {
+    expect(() => meanOverRuns([0.9])).toThrow(RangeError);
+  });
+
+  it('of faultless runs do not promise that no request will ever be late', () => {
+    const { low, high, mean } = attainmentOverRuns([1, 1, 1], 1000);
+    // The probability that 1,000 requests are all in time is 2.5 % at an attainment of `low`.
+    expect(low ** 1000).toBeCloseTo(0.025, 9);
+    expect([mean, high]).toEqual([1, 1]);
+  });
+
+  it('of attainments stay between 0 and 1', () => {
+    expect(attainmentOverRuns([0.01, 0.5], 100).low).toBe(0);
+    expect(attainmentOverRuns([0.6, 1], 100).high).toBe(1);
+  });
+});
