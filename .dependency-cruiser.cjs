@@ -6,6 +6,7 @@ const ROOMS = [
   'cli',
   'report',
   'api',
+  'hold',
   'simulation',
   'jobs',
   'deploy',

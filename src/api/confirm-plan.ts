@@ -38,7 +38,9 @@ export async function confirmPlan(
   }
   const changed = await changedInputs(plan.inputs ?? [], path);
   if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
-  const { problem } = await loadProblem(pathFrom(path, spec.path));
+  const { problem: asked } = await loadProblem(pathFrom(path, spec.path));
+  const { heldProblem } = await import('../hold/index.js');
+  const problem = heldProblem(asked, plan);
   const { baselineProblem, checkPlan } = await import('../milp/index.js');
   const answered = plan.baseline === undefined ? problem : baselineProblem(problem, plan.baseline);
   const recomputed = checkPlan(plan, answered);

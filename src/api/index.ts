@@ -59,6 +59,7 @@ export {
 export { serveBundle } from './serve.js';
 export { type Simulated, type SimulateOptions, simulatePlan, sweepPlan } from './simulate.js';
 export {
+  type NotHeld,
   type Solved,
   type SolveLimits,
   type SolveOptions,

@@ -8,13 +8,22 @@ export type Unplanned = Exclude<PooledOutcome, { status: 'optimal' | 'feasible' 
 export function noPlanDocument(
   outcome: Unplanned,
   { models }: PooledProblem,
-  { inputs, explanation }: { readonly inputs: InputFile[]; readonly explanation?: InfeasibilityExplanation },
+  {
+    inputs,
+    explanation,
+    notHeld,
+  }: {
+    readonly inputs: InputFile[];
+    readonly explanation?: InfeasibilityExplanation;
+    readonly notHeld?: NoPlan['notHeld'];
+  },
 ): NoPlan {
   const isProved = outcome.status === 'infeasible';
   return {
     ...emittedHead('no-plan', inputs),
     status: outcome.status,
     ...(isProved ? {} : { limit: outcome.limit }),
+    ...(notHeld === undefined ? {} : { notHeld }),
     reasons: isProved ? reasonsOf(outcome) : [],
     models: models.map(({ name, spec: { sloMs } }, m) => {
       const smallest = isProved ? outcome.smallestFeasibleSloMs[m] : undefined;

@@ -45,7 +45,10 @@ export { gpuNumber, type Run, runsOf, type Seat, type Spanned, seatsOf } from '.
 export type { Changed, PlanDifference } from './plan-diff.js';
 export type {
   ClassUse,
+  HeldModel,
+  HoldRuns,
   Placement,
+  PlanHold,
   PlannedModel,
   PlannedPartition,
   PlannedPipeline,
@@ -54,9 +57,11 @@ export type {
 } from './pooled-plan.js';
 export type {
   BatchFormation,
+  HoldArrivals,
   ObjectiveKind,
   PlannerOptions,
   PlanServing,
+  PlanToHold,
   PooledSpec,
   PooledSpecModel,
 } from './pooled-spec.js';

@@ -6,6 +6,12 @@ export interface NoPlan extends Emitted {
   status: 'infeasible' | 'no-plan-in-time';
   /** The limit that ended a search which found no plan. */
   limit?: 'gap' | 'work' | 'time' | 'interrupted';
+  /** Where plans were found, and none held the rates in simulation: how many, and how near the best came to the rates. */
+  notHeld?: {
+    readonly trials: number;
+    /** The share of its rate that every model holds in that plan. */
+    readonly heldShare: number;
+  };
   /** The reasons why no plan exists; empty where a limit ended the search. */
   reasons: readonly NoPlanReason[];
   models: readonly NoPlanModel[];

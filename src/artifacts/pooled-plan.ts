@@ -1,6 +1,13 @@
 import type { Cluster } from './cluster.js';
 import type { Boundary, Emitted, TensorSpec } from './common.js';
-import type { ObjectiveKind, PlannerOptions, PlanServing } from './pooled-spec.js';
+import type {
+  BatchFormation,
+  HoldArrivals,
+  ObjectiveKind,
+  PlannerOptions,
+  PlanServing,
+} from './pooled-spec.js';
+import type { FigureOverRuns } from './simulation-report.js';
 
 /**
  * PooledPlan says how models are cut into partitions over pools of GPUs. It alone is enough for a simulation,
@@ -27,6 +34,8 @@ export interface PooledPlan extends Emitted {
   planner: PlannerOptions;
   models: PlannedModel[];
   classes: Record<string, ClassUse>;
+  /** What the plan was seen to hold in simulation; only of a plan that was searched for that. */
+  hold?: PlanHold;
   /** The virtual GPUs that serve. Each has an entry, or a long row of like ones has one. */
   placement: Placement[];
 }
@@ -42,6 +51,50 @@ export interface PlanObjective {
   gap: number;
 }
 
+/**
+ * PlanHold says what a plan holds: at the models' `heldRps`, together, each model's share of requests in time reaches
+ * `attainment` in simulations by the plan's scheduler.
+ */
+export interface PlanHold {
+  /** The least heldRps/weight of the models; the plan's price where rates were asked for. */
+  value: number;
+  /** No plan can hold more, or hold the rates for less: the LP with nothing withheld from the SLOs. */
+  bound: number;
+  /** How many plans were simulated. */
+  trials: number;
+  /** The simulations that confirm it, one for each seed. */
+  runs: HoldRuns;
+  /** One for each model, in order. */
+  models: HeldModel[];
+}
+
+/** HoldRuns describes the simulations that confirm what a plan holds. */
+export interface HoldRuns {
+  seeds: number[];
+  arrivals: HoldArrivals;
+  /** The coefficient of variation of the gaps between gamma arrivals. */
+  cv?: number;
+  durationS: number;
+  /** The confidence of the intervals of attainments. */
+  confidence: number;
+}
+
+/** HeldModel says what one model holds, and by which settings it was planned for that. */
+export interface HeldModel {
+  name: string;
+  /** The share of requests that must be in time. */
+  attainment: number;
+  /** The attainment over the runs, whose lower end is at least `attainment`; absent where the model is not served. */
+  simulated?: FigureOverRuns;
+  /** The share of the SLO that was withheld from the planner. */
+  sloMargin: number;
+  batchFormation: BatchFormation;
+  /** The largest batch that was planned; absent where every measured one could be. */
+  mostBatch?: number;
+  /** The model was planned for this multiple of its weight, or of its rate. */
+  headroom: number;
+}
+
 /** PlannedModel holds the pipelines of one model, and the SLO and rates that they were planned for. */
 export interface PlannedModel {
   name: string;
@@ -52,6 +105,8 @@ export interface PlannedModel {
   /** The rate that was asked for. */
   rps?: number;
   throughputRps: number;
+  /** The promised rate: the largest that the plan holds in simulation, or the one that was asked for. */
+  heldRps?: number;
   /** The time that is withheld for each request of a batch after the first. */
   batchFormationUsPerRequest?: number;
   /** The number of blocks of the model. */

@@ -40,10 +40,21 @@ export interface PooledSpecModel {
   sloMargin?: number;
   sloMarginMs?: number;
   batchFormation?: BatchFormation;
+  /** The share of the model's requests that the plan is to hold in time, in place of that of the planner's `hold`. */
+  hold?: number;
 }
 
 /** BatchFormation is time withheld from the SLO for a batch to fill: factor·(b − 1)/estimatedRps. */
 export type BatchFormation = 'none' | { factor: number; estimatedRps: 'no-partitioning' | number };
+
+/**
+ * PlanToHold asks for a plan that holds its promise in simulation: this share of each model's requests in time, of
+ * arrivals of this kind (Poisson where it is only a number).
+ */
+export type PlanToHold = number | { attainment: number; arrivals?: HoldArrivals; cv?: number };
+
+/** HoldArrivals is how the requests arrive that a plan is to hold. */
+export type HoldArrivals = 'poisson' | 'uniform' | 'gamma';
 
 /** ObjectiveKind says what is optimised: the most throughput, or the least cost or power at given rates. */
 export type ObjectiveKind = 'throughput' | 'cost' | 'power';
@@ -68,4 +79,6 @@ export interface PlannerOptions {
   wholeGpusPer?: 'pool' | 'position' | 'class';
   /** Whether virtual sizes may differ between the GPUs of a server. Default gpu. */
   virtualPer?: 'gpu' | 'server';
+  /** Search for the plan that holds most in simulation, rather than the one that could serve most. */
+  hold?: PlanToHold;
 }

@@ -49,6 +49,14 @@ export function share(text: string): number {
   return value;
 }
 
+/** openShare parses a share between 0 and 1, both excluded, such as 0.99. @throws InvalidArgumentError for other text */
+export function openShare(text: string): number {
+  const value = share(text);
+  if (value === 0 || value === 1)
+    throw new InvalidArgumentError(`"${text}" is not a share between 0 and 1, both excluded, such as 0.99.`);
+  return value;
+}
+
 /**
  * seconds parses a time above 0 with its unit (`500ms`, `10s`, `2min`, `1h`), or a bare number of seconds, into
  * seconds.

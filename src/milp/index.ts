@@ -37,5 +37,5 @@ export type {
   SearchLimit,
   SolverReport,
 } from './problem.js';
-export { planPooled } from './solve.js';
+export { boundPooled, planPooled } from './solve.js';
 export { type ProfileFile, resolvePooled } from './tables/index.js';

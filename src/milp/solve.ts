@@ -61,6 +61,38 @@ const MOST_LISTING_STEPS = 1e8;
  *   each other, which is a bug in the planner
  */
 export function planPooled(problem: PooledProblem, options: PlanOptions): PooledOutcome {
+  const relaxed = relaxation(problem, options);
+  if (relaxed.status === 'infeasible') return relaxed.outcome;
+  const { base, spec, master, steps, isStopped } = relaxed;
+  base.options.onProgress?.({ phase: 'search', bound: master.bound });
+  const search: IntegerSearch = { ...base, master, stop: stopAfter(steps, isStopped) };
+  const result = base.phases.time('search', () => searchPlan(search));
+  return outcome(search, spec, result);
+}
+
+/**
+ * boundPooled gives a bound that no plan of the problem beats, and that fractions of GPUs reach: the LP's optimum, in
+ * the unit of the objective. It takes a small part of the time of `planPooled`.
+ * @returns undefined where the problem is infeasible in fractions of GPUs too
+ */
+export function boundPooled(problem: PooledProblem, options: PlanOptions): number | undefined {
+  const relaxed = relaxation(problem, options);
+  return relaxed.status === 'infeasible' ? undefined : relaxed.master.bound * relaxed.base.scale.value;
+}
+
+/** Relaxation is a problem with its tables, and the LP that bounds its plans, solved. */
+type Relaxation =
+  | { readonly status: 'infeasible'; readonly outcome: PooledOutcome }
+  | {
+      readonly status: 'bounded';
+      readonly base: Omit<IntegerSearch, 'master' | 'stop'>;
+      readonly spec: ProblemTables;
+      readonly master: MasterResult;
+      readonly steps: number;
+      readonly isStopped: () => boolean;
+    };
+
+function relaxation(problem: PooledProblem, options: PlanOptions): Relaxation {
   const phases = new Phases(options.clock);
   const spec: ProblemTables = {
     classes: classesOf(problem),
@@ -77,20 +109,21 @@ export function planPooled(problem: PooledProblem, options: PlanOptions): Pooled
   const empty = tables.filter(
     (_, m) => (sources[m] as ColumnSource).cheapest(freePrices(classes), Infinity) === Infinity,
   );
-  if (empty.some((table) => table.weight > 0 || table.rps !== undefined))
-    return infeasibility(problem, spec, { solver: report(phases, [], 0, 0) });
+  if (empty.some((table) => table.weight > 0 || table.rps !== undefined)) {
+    const solver = report(phases, [], 0, 0);
+    return { status: 'infeasible', outcome: infeasibility(problem, spec, { solver }) };
+  }
   options.onProgress?.({ phase: 'bound' });
   const start = phases.time('start', () => startColumns(problem, tables, sources, options));
   const base = { problem, classes, tables, sources, scale, phases, options: inSearchUnits(options, scale) };
   const masters = phases.time('bound', () => bounds(base, start));
   const master = masters.at(-1) as MasterResult;
-  const solver = report(phases, master.columns, master.rounds, 0);
-  if (masters.length > 1 && (masters[0] as MasterResult).bound < 1 - PROVEN)
-    return infeasibility(problem, spec, { reach: masters[0], solver });
-  base.options.onProgress?.({ phase: 'search', bound: master.bound });
-  const search: IntegerSearch = { ...base, master, stop: stopAfter(steps, isStopped) };
-  const result = phases.time('search', () => searchPlan(search));
-  return outcome(search, spec, result);
+  if (masters.length > 1 && (masters[0] as MasterResult).bound < 1 - PROVEN) {
+    const solver = report(phases, master.columns, master.rounds, 0);
+    const outcome = infeasibility(problem, spec, { reach: masters[0], solver });
+    return { status: 'infeasible', outcome };
+  }
+  return { status: 'bounded', base, spec, master, steps, isStopped };
 }
 
 /** Progress is reported in the units of the spec. */

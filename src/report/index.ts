@@ -16,7 +16,15 @@ export {
 } from './explain.js';
 export { proposalTable, proposedDevicesTable } from './init.js';
 export { loadModelTable, loadTable } from './load.js';
-export { classUseTable, pipelineTable, planHeadline, timesText, timingLines } from './plan.js';
+export {
+  classUseTable,
+  holdLines,
+  notHeldText,
+  pipelineTable,
+  planHeadline,
+  timesText,
+  timingLines,
+} from './plan.js';
 export {
   blockTable,
   boundaryChangeLine,

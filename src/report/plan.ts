@@ -1,5 +1,5 @@
-import type { TimingRound } from '../api/index.js';
-import type { PlannedPartition, PooledPlan } from '../artifacts/index.js';
+import type { NotHeld, TimingRound } from '../api/index.js';
+import type { HeldModel, PlannedPartition, PooledPlan } from '../artifacts/index.js';
 import { figure, milliseconds, orDash, percent, type Table } from './table.js';
 
 /** planHeadline states in one line the value of the plan's objective, with its unit, and its proven gap. */
@@ -14,6 +14,30 @@ export function planHeadline(plan: PooledPlan): string {
       : `within ${percent(gap, 2)} of the bound ${figure(bound)}`;
   const baseline = plan.baseline === undefined ? '' : ` of the baseline ${plan.baseline}`;
   return `${reached}, ${proven}${baseline}`;
+}
+
+/** holdLines says what a plan holds in simulation, what no plan can, and how that is known; nothing of other plans. */
+export function holdLines({ hold, models, objective }: PooledPlan): string[] {
+  if (hold === undefined) return [];
+  const isThroughput = objective.kind === 'throughput';
+  const held = models.map(({ name, heldRps = 0 }, m) => {
+    const { attainment, simulated, sloMargin, headroom, mostBatch } = hold.models[m] as HeldModel;
+    const least = simulated === undefined ? '' : ` (${percent(simulated.low, 2)} at least)`;
+    const batch = mostBatch === undefined ? '' : `, batches to ${mostBatch}`;
+    const more = headroom === 1 ? '' : `, ${figure(headroom)} × its ${isThroughput ? 'share' : 'rate'}`;
+    return `${name} holds ${figure(heldRps)} requests/s with ${percent(attainment, 2)} in time${least}; planned with a margin of ${percent(sloMargin, 1)}${batch}${more}`;
+  });
+  const { seeds, arrivals, durationS, confidence } = hold.runs;
+  const most = isThroughput
+    ? `holds ${figure(hold.value)} per unit of weight; no plan holds more than ${figure(hold.bound)}`
+    : `costs ${figure(hold.value)}; no plan that holds the rates costs less than ${figure(hold.bound)}`;
+  const how = `${hold.trials} plans simulated; confirmed by ${seeds.length} runs of ${figure(durationS)} s with other seeds, ${arrivals} arrivals, ${percent(confidence, 0)} confidence`;
+  return [...held, `${most} (${how})`];
+}
+
+/** notHeldText says that no plan was found that holds the rates, how near the best came, and what to do. */
+export function notHeldText({ trials, heldShare }: NotHeld): string {
+  return `none of ${trials} plans that were simulated holds the rates that were asked for; the one that comes closest holds ${percent(heldShare, 1)} of them. Ask for lower rates, a longer SLO or a smaller share in time, or give more GPUs.`;
 }
 
 /** PHASES lists the phases of a solve in order. Other phases that a solver reports are parts of these. */

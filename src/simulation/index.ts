@@ -10,7 +10,7 @@
 export { simulationReport } from './document.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
-export type { SimulationProgress } from './run.js';
+export { runSimulation, type SimulationProgress } from './run.js';
 export { MOST_RUNS, overRuns, seededJobs } from './runs.js';
 export { lengthFaults, prepareSimulation, type SimulationSettings, windowFaults } from './setup.js';
 export { SimulationPool } from './simulation-pool.js';

@@ -28,6 +28,7 @@ export interface LoadedPooled {
 
 /** LoadedProblem is a pooled spec, read, checked and resolved. */
 export interface LoadedProblem {
+  readonly spec: PooledSpec;
   readonly problem: PooledProblem;
   /** The scheduler that plans of the spec are served by. */
   readonly serving: PlanServing;
@@ -51,7 +52,7 @@ export async function loadProblem(path: string): Promise<LoadedProblem> {
     ),
     servingOf(spec),
   ]);
-  return { problem, serving, profiles, read, inputs };
+  return { spec: spec.value, problem, serving, profiles, read, inputs };
 }
 
 /** @throws InputError where the spec names a scheduler or a choice that does not exist */

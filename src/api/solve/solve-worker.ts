@@ -4,6 +4,7 @@ import { type JobContext, serveJobs } from '../../jobs/index.js';
 import {
   type Baseline,
   baselineProblem,
+  boundPooled,
   checkedOutcome,
   explainInfeasible,
   explainPlan,
@@ -33,6 +34,7 @@ export type InfeasibleOutcome = Extract<PooledOutcome, { status: 'infeasible' }>
 /** SolveJob is a question to a solver thread. */
 export type SolveJob = SearchLimits & { readonly problem: PooledProblem } & (
     | { readonly kind: 'plan'; readonly formulation?: 'columns' | 'literal' }
+    | { readonly kind: 'bound' }
     | { readonly kind: 'baseline'; readonly baseline: Baseline }
     | { readonly kind: 'explain'; readonly plan: PlanBody }
     | { readonly kind: 'explain-infeasible'; readonly outcome: InfeasibleOutcome }
@@ -41,6 +43,8 @@ export type SolveJob = SearchLimits & { readonly problem: PooledProblem } & (
 /** SolveAnswers gives the type of the answer to each kind of job. */
 export interface SolveAnswers {
   readonly plan: PooledOutcome;
+  /** The LP's bound; undefined where the problem is infeasible. */
+  readonly bound: number | undefined;
   readonly baseline: PooledOutcome;
   readonly explain: PlanExplanation;
   readonly 'explain-infeasible': InfeasibilityExplanation;
@@ -73,6 +77,8 @@ function answer(
         planPooled(problem, { ...options, formulation: job.formulation ?? 'columns' }),
         problem,
       );
+    case 'bound':
+      return boundPooled(problem, options);
     case 'baseline':
       return checkedOutcome(
         planBaseline(problem, job.baseline, options),

@@ -10,6 +10,7 @@ import {
   refuseReplacing,
   saveArtifact,
 } from '../../artifacts/index.js';
+import type { HoldProgress } from '../../hold/index.js';
 import type {
   Baseline,
   InfeasibilityExplanation,
@@ -19,6 +20,7 @@ import type {
   SolverReport,
 } from '../../milp/index.js';
 import { noPlanDocument } from '../no-plan.js';
+import { type HeldOutcome, holdPlan, holdQuestion, type NotHeld } from './hold.js';
 import { type LoadedProblem, loadProblem } from './pooled.js';
 import type { InfeasibleOutcome, SearchLimits } from './solve-worker.js';
 import { SolverPool } from './solver-pool.js';
@@ -59,6 +61,13 @@ export interface SolveOptions extends SolveLimits {
   readonly mostDrift?: number | undefined;
   /** Receives what each round of timing found. */
   readonly onTimed?: (round: TimingRound) => void;
+  /**
+   * Searches for the plan that holds this share of each model's requests in time in simulation, in place of that of the
+   * spec's `planner.hold`.
+   */
+  readonly hold?: number | undefined;
+  /** The number of threads for that search. By default there are as many as the machine has cores, at most 16. */
+  readonly threads?: number | undefined;
   /** When it is aborted, the best plan and the explanation so far are returned. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (doing: string) => void;
@@ -81,7 +90,12 @@ export type Solved =
       readonly explanation?: InfeasibilityExplanation;
       readonly document: NoPlan;
     }
-  | { readonly outcome: 'no-plan-in-time'; readonly document: NoPlan };
+  | {
+      readonly outcome: 'no-plan-in-time';
+      /** Where plans were found, and none held the rates that were asked for. */
+      readonly notHeld?: NotHeld;
+      readonly document: NoPlan;
+    };
 
 /**
  * The literal formulation is an oracle. With more binary variables than this it would not finish within
@@ -108,6 +122,8 @@ export async function solveSpec(path: string, options: SolveOptions = {}): Promi
   refuseTogether(options);
   if (options.output !== undefined) await checkWritable(options.output);
   const loaded = await loadProblem(path);
+  const question = holdQuestion(loaded.spec, options.hold);
+  if (question !== undefined) refuseWithHold(options);
   await refuseReplacing(`solve ${path}`, outputFiles({ output: options.output }), loaded.read);
   if (options.formulation === 'literal') await refuseLarge(path, loaded);
   if (options.measure && loaded.problem.planner.granularity === 'layer')
@@ -116,9 +132,10 @@ export async function solveSpec(path: string, options: SolveOptions = {}): Promi
       [fault('is for plans of blocks; this spec asks for granularity: layer', option('measure'))],
       'Cut the model into more blocks instead: profile it with a larger number of them.',
     );
-  const solver = new SolverPool({ threads: 1, signal: options.signal });
+  const threads = question === undefined ? 1 : options.threads;
+  const solver = new SolverPool({ threads, signal: options.signal });
   try {
-    const first = { loaded, outcome: await search(solver, loaded, options) };
+    const first = await attempted(solver, loaded, options);
     const last = options.measure ? await measuredUntilTimed(solver, path, first, options) : first;
     return await answer(solver, last, options);
   } finally {
@@ -127,9 +144,17 @@ export async function solveSpec(path: string, options: SolveOptions = {}): Promi
 }
 
 /** Attempt is a spec as it was loaded, and what its search gave. */
-interface Attempt {
+interface Attempt extends HeldOutcome {
   readonly loaded: LoadedProblem;
-  readonly outcome: PooledOutcome;
+}
+
+async function attempted(solver: SolverPool, loaded: LoadedProblem, options: SolveOptions): Promise<Attempt> {
+  const question = holdQuestion(loaded.spec, options.hold);
+  if (question === undefined) return { loaded, outcome: await search(solver, loaded, options) };
+  const { threads, signal, onProgress } = options;
+  const tell = (progress: HoldProgress): void => onProgress?.(holdText(progress));
+  const asked = { question, threads, signal, onProgress: tell, ...searchLimits(options) };
+  return { loaded, ...(await holdPlan(solver, loaded, asked)) };
 }
 
 /** Each round times what the plan newly uses. Plans settle within a few rounds. */
@@ -169,14 +194,14 @@ async function measuredUntilTimed(
     onTimed?.(round);
     if (round.timed === 0) return attempt;
     const again = await loadProblem(path);
-    attempt = { loaded: again, outcome: await search(solver, again, options) };
+    attempt = await attempted(solver, again, options);
     if (!('plan' in attempt.outcome)) note(NO_LONGER_PLANNED);
   }
 }
 
 async function answer(
   solver: SolverPool,
-  { loaded, outcome }: Attempt,
+  { loaded, outcome, notHeld }: Attempt,
   options: SolveOptions,
 ): Promise<Solved> {
   switch (outcome.status) {
@@ -185,7 +210,8 @@ async function answer(
     case 'no-plan-in-time':
       return {
         outcome: 'no-plan-in-time',
-        document: noPlanDocument(outcome, loaded.problem, { inputs: loaded.inputs(undefined) }),
+        ...(notHeld === undefined ? {} : { notHeld }),
+        document: noPlanDocument(outcome, loaded.problem, { inputs: loaded.inputs(undefined), notHeld }),
       };
     default:
       return await planned(solver, loaded, outcome, options);
@@ -199,6 +225,20 @@ function refuseTogether({ baseline, explain, formulation }: SolveOptions): void 
     ...(formulation === 'literal' ? [fault('is not for baselines', `${option('formulation')} literal`)] : []),
   ];
   if (faults.length > 0) throw new InputError(`solve with ${option('baseline')} ${baseline}`, faults);
+}
+
+function refuseWithHold({ baseline, explain, formulation, hold }: SolveOptions): void {
+  const asked = hold === undefined ? '`planner.hold` of the spec' : option('hold');
+  const faults = [
+    ...(baseline === undefined
+      ? []
+      : [fault(`is not for ${asked}: it is planned as it is`, option('baseline'))]),
+    ...(explain ? [fault(`is not for ${asked}: it explains a plan of one margin`, option('explain'))] : []),
+    ...(formulation === 'literal'
+      ? [fault(`is not for ${asked}: it is too slow to be searched`, `${option('formulation')} literal`)]
+      : []),
+  ];
+  if (faults.length > 0) throw new InputError('search for the plan that holds most', faults);
 }
 
 async function refuseLarge(path: string, { problem }: LoadedProblem): Promise<void> {
@@ -233,6 +273,12 @@ async function search(
   const work = formulation === 'literal' ? { work: LITERAL_WORK } : {};
   const outcome = await solver.run({ kind: 'plan', problem, formulation, ...work, ...limits }, tell);
   return formulation === 'literal' ? markedLiteral(outcome) : outcome;
+}
+
+/** holdText describes the progress of a search for the plan that holds most. */
+function holdText({ trials, of, value }: HoldProgress): string {
+  const best = value === undefined ? '' : `, best ${value.toPrecision(6)}`;
+  return `simulating: ${trials} plans of at most ${of}${best}`;
 }
 
 /** progressText describes the progress of a search to a person. */

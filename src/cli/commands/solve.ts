@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import type { InfeasibilityExplanation, PlanExplanation } from '../../api/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
-import { notNegative, positiveNumber, wholeNumber, withJson } from '../options.js';
+import { notNegative, openShare, positiveNumber, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
 import { action, type Context } from '../run.js';
 import type { Terminal } from '../terminal.js';
@@ -15,6 +15,7 @@ interface Options {
   formulation: 'columns' | 'literal';
   explain?: boolean;
   measure?: boolean;
+  hold?: number;
   json?: boolean;
 }
 
@@ -43,6 +44,11 @@ export function solveCommand(): Command {
         'show what binds, what one GPU more or less gives, and at which SLO the plan would change; or why there is no plan',
       )
       .option(
+        '--hold <share>',
+        "search for the plan that holds this share of each model's requests in time in simulation, such as 0.99",
+        openShare,
+      )
+      .option(
         '--measure',
         'time the partitions of the plan on this machine, add the figures to the profiles, and solve again until all of them were timed',
       )
@@ -67,7 +73,7 @@ async function solveSpecFile(
   spec: string,
 ): Promise<ExitCode> {
   const { solveSpec } = await import('../../api/index.js');
-  const { classUseTable, pipelineTable, planHeadline, timesText, timingLines } = await import(
+  const { classUseTable, holdLines, pipelineTable, planHeadline, timesText, timingLines } = await import(
     '../../report/index.js'
   );
   const shown = await progress();
@@ -88,6 +94,11 @@ async function solveSpecFile(
       if (solved.explanation) await showInfeasible(terminal, solved.explanation);
       return solved.explanation?.complete === false ? EXIT.interrupted : EXIT.infeasible;
     case 'no-plan-in-time':
+      if (solved.notHeld !== undefined) {
+        const { notHeldText } = await import('../../report/index.js');
+        await terminal.error(notHeldText(solved.notHeld));
+        return EXIT.limitWithoutPlan;
+      }
       await terminal.error(
         options.work === undefined && options.timeLimit === undefined
           ? 'the search did the work that it allows itself before it found a plan; allow more with --work'
@@ -98,6 +109,7 @@ async function solveSpecFile(
       for (const warning of solved.warnings) await terminal.warn(warning);
       terminal.note(timesText(solved.document.solver));
       terminal.line(planHeadline(solved.plan));
+      for (const line of holdLines(solved.plan)) terminal.line(line);
       terminal.line();
       await terminal.table(pipelineTable(solved.plan));
       if (solved.explanation) await showExplanation(terminal, solved.explanation);

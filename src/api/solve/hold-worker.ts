@@ -1,0 +1,37 @@
+/** The thread that simulates plans for a search of what they hold. It takes one plan after another. */
+import type { HoldArrivals, PooledPlan } from '../../artifacts/index.js';
+import { type HeldQuestion, type HeldRates, heldRates } from '../../hold/index.js';
+import { serveJobs } from '../../jobs/index.js';
+import type { ChosenScheduler } from '../../serving/index.js';
+import { runSimulation } from '../../simulation/index.js';
+
+/** HoldLoad says who serves the plans, and how requests arrive. It is what a thread starts with. */
+export interface HoldLoad {
+  readonly scheduler: ChosenScheduler;
+  readonly arrivals: HoldArrivals;
+  readonly cv?: number | undefined;
+}
+
+/** HoldJob asks which rates a plan holds. */
+export interface HoldJob {
+  readonly plan: PooledPlan;
+  readonly question: HeldQuestion;
+  readonly durationNs: number;
+}
+
+serveJobs<HoldJob, HeldRates, never, HoldLoad>(({ plan, question, durationNs }, { data }) => {
+  const { scheduler, arrivals: process, cv } = data;
+  return heldRates(async (rps, seed) => {
+    const workload = {
+      kind: 'drawn' as const,
+      process,
+      ...(cv === undefined ? {} : { cv }),
+      durationNs,
+      rps,
+    };
+    const execution = { slow: 1 };
+    const setup = { plan, transfers: 'links' as const, scheduler, execution, workload, seed, exact: false };
+    const { figures } = await runSimulation(setup, {});
+    return figures.models;
+  }, question);
+});

@@ -1,0 +1,154 @@
+import { performance } from 'node:perf_hooks';
+import { emittedHead, type PooledPlan, type PooledSpec, ToldFaults } from '../../artifacts/index.js';
+import type { HeldRates, HoldOutcome, HoldProgress, HoldQuestion, RatedPlan } from '../../hold/index.js';
+import { JobPool } from '../../jobs/index.js';
+import type { PooledOutcome, PooledProblem } from '../../milp/index.js';
+import type { HoldJob, HoldLoad } from './hold-worker.js';
+import type { LoadedProblem } from './pooled.js';
+import type { SearchLimits } from './solve-worker.js';
+import type { SolverPool } from './solver-pool.js';
+
+/** HoldOptions says how a search for the plan that holds most is run. */
+export interface HoldOptions extends SearchLimits {
+  readonly question: HoldQuestion;
+  readonly threads?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: HoldProgress) => void) | undefined;
+}
+
+/** So many plans are simulated at most; the second number is for each model after the first. */
+const MOST_TRIALS = [40, 12] as const;
+
+/**
+ * holdQuestion gives what a plan of a spec is to hold: what the option says, else what the spec says.
+ * @param hold the share of each model's requests, in place of that of the planner
+ * @returns undefined where neither asks for it
+ */
+export function holdQuestion(
+  { planner, models }: Pick<PooledSpec, 'planner' | 'models'>,
+  hold: number | undefined,
+): HoldQuestion | undefined {
+  const asked = typeof planner?.hold === 'number' ? { attainment: planner.hold } : planner?.hold;
+  const common = hold ?? asked?.attainment;
+  if (common === undefined) return undefined;
+  const [first, other] = MOST_TRIALS;
+  return {
+    attainment: models.map((model) => model.hold ?? common),
+    arrivals: asked?.arrivals ?? 'poisson',
+    ...(asked?.cv === undefined ? {} : { cv: asked.cv }),
+    mostTrials: first + other * (models.length - 1),
+  };
+}
+
+const TRIAL = { precision: 0.01, judge: 'mean' } as const;
+const PROMISE = { precision: 0.004, judge: 'lower-end' } as const;
+
+/** HeldOutcome is a planner's outcome, and what was tried where no plan holds the rates. */
+export interface HeldOutcome {
+  readonly outcome: PooledOutcome;
+  readonly notHeld?: NotHeld;
+}
+
+/** NotHeld says how many plans were tried, and how near the best came to the rates: which share of them it holds. */
+export interface NotHeld {
+  readonly trials: number;
+  readonly heldShare: number;
+}
+
+/**
+ * holdPlan searches the plan that holds its promise (`searchHeld`), with solvers and simulations on threads.
+ * After an abort or the time limit it gives the best plan so far, with its promise confirmed.
+ */
+export async function holdPlan(
+  solver: SolverPool,
+  loaded: Pick<LoadedProblem, 'problem' | 'serving'>,
+  options: HoldOptions,
+): Promise<HeldOutcome> {
+  const start = performance.now();
+  const found = await search(solver, loaded, options);
+  const timed = (outcome: PooledOutcome): PooledOutcome => ({
+    ...outcome,
+    solver: { ...outcome.solver, ms: performance.now() - start, phases: {} },
+  });
+  if (found.status === 'no-plan') return { outcome: timed(found.outcome) };
+  if (found.status === 'not-held') {
+    const solver = { ms: 0, phases: {}, columns: 0, rounds: 0, nodes: 0 };
+    const { trials, heldShare } = found;
+    return {
+      outcome: timed({ status: 'no-plan-in-time', limit: 'work', solver }),
+      notHeld: { trials, heldShare },
+    };
+  }
+  const { plan, outcome, isCut } = found;
+  const limit = isCut ? (options.signal?.aborted ? 'interrupted' : 'time') : outcome.limit;
+  return {
+    outcome: timed({
+      ...outcome,
+      status: plan.status,
+      plan: isCut ? { ...plan, reproducible: false } : plan,
+      ...(limit === undefined ? {} : { limit }),
+    }),
+  };
+}
+
+async function search(
+  solver: SolverPool,
+  { problem, serving }: Pick<LoadedProblem, 'problem' | 'serving'>,
+  { question, threads, signal, onProgress, timeLimitMs, ...limits }: HoldOptions,
+): Promise<HoldOutcome> {
+  const { heldDurationNs, PROMISE_REQUESTS, PROMISE_SEEDS, SEARCH_SEEDS, searchHeld, TRIAL_REQUESTS } =
+    await import('../../hold/index.js');
+  const { plannedScheduler } = await import('../../serving/index.js');
+  const leastSloNs = Math.min(...problem.models.map(({ sloUs }) => 1e3 * sloUs));
+  const scheduler = plannedScheduler(serving, { options: {}, leastSloNs }, new ToldFaults());
+  if (scheduler === undefined) throw new Error(`the scheduler ${serving.scheduler} was not checked`);
+  const { arrivals, cv, attainment } = question;
+  const data: HoldLoad = { scheduler, arrivals, cv };
+  const pool = new JobPool<HoldJob, HeldRates, never>('#dist/src/api/solve/hold-worker.js', {
+    what: 'simulation',
+    threads,
+    data,
+  });
+  const ask = (
+    plans: readonly RatedPlan[],
+    leastRequests: number,
+    more: Pick<HoldJob['question'], 'seeds' | 'precision' | 'judge' | 'enoughRps'>,
+  ) =>
+    pool.runAll(
+      plans.map(({ plan, startRps }, i) => {
+        const plannedRps = plan.models.map(({ throughputRps }) => throughputRps);
+        const question = { plannedRps, startRps, attainment, ...more };
+        const durationNs = heldDurationNs(plan.models, leastRequests);
+        const job = { plan: asArtifact(plan), question, durationNs };
+        return { name: `plan ${i}`, job };
+      }),
+    );
+  const ends = timeLimitMs === undefined ? undefined : performance.now() + timeLimitMs;
+  const isOver = () => signal?.aborted === true || (ends !== undefined && performance.now() >= ends);
+  try {
+    return await searchHeld(problem, question, {
+      bounds: (problems) => solver.runAll<'bound'>(problems.map((one) => named('bound', one, limits))),
+      plans: (problems) => solver.runAll<'plan'>(problems.map((one) => named('plan', one, limits))),
+      held: (plans) => ask(plans, TRIAL_REQUESTS, { ...TRIAL, seeds: SEARCH_SEEDS }),
+      promised: (plans, enoughRps) =>
+        ask(plans, PROMISE_REQUESTS, {
+          ...PROMISE,
+          seeds: PROMISE_SEEDS,
+          ...(enoughRps === undefined ? {} : { enoughRps }),
+        }),
+      isOver,
+      ...(onProgress === undefined ? {} : { onProgress }),
+    });
+  } finally {
+    await pool.close();
+  }
+}
+
+function named<K extends 'bound' | 'plan'>(kind: K, problem: PooledProblem, limits: SearchLimits) {
+  return { name: kind, job: { kind, problem, ...limits } };
+}
+
+/** A simulation takes plans as files hold them. */
+function asArtifact(plan: RatedPlan['plan']): PooledPlan {
+  return { ...emittedHead('pooled-plan', []), ...plan };
+}

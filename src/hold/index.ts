@@ -1,0 +1,26 @@
+/**
+ * This room finds the plan that holds its promise: the one that serves the most requests within their SLOs in
+ * simulation, or the cheapest one that serves the rates that were asked for.
+ *
+ * In goes a planning problem, the shares of requests that must be in time, and functions that plan, bound and simulate,
+ * which the caller runs wherever it likes. Out comes a plan with the rates that it holds, the confidence of that, and a
+ * bound that no plan can pass. The room reads no clock and no file, and draws no random numbers: seeds are handed on.
+ * Start reading at `search.ts`.
+ */
+export { type HeldQuestion, type HeldRates, heldRates, type SimulatedRates } from './held-rates.js';
+export {
+  heldDurationNs,
+  PROMISE_REQUESTS,
+  PROMISE_SEEDS,
+  SEARCH_SEEDS,
+  TRIAL_REQUESTS,
+} from './runs.js';
+export {
+  type HoldOutcome,
+  type HoldProgress,
+  type HoldQuestion,
+  type HoldTools,
+  type RatedPlan,
+  searchHeld,
+} from './search.js';
+export { heldProblem } from './settings.js';

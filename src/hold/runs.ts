@@ -1,0 +1,31 @@
+/** The seeds of the simulations by which plans are compared. */
+export const SEARCH_SEEDS = [1, 2];
+
+/** The seeds of the simulations that confirm a promise. The search has seen none of them. */
+export const PROMISE_SEEDS = [101, 102, 103, 104, 105, 106, 107, 108];
+
+/** Each model gets at least this many requests in a run of the search, and in one that confirms a promise, */
+export const TRIAL_REQUESTS = 8000;
+export const PROMISE_REQUESTS = 20_000;
+/** a run lasts at least as many times the longest SLO, so that how it begins counts little, */
+const LEAST_SLOS = 60;
+/** and all models together have no more than this many requests. */
+const MOST_REQUESTS = 400_000;
+
+/**
+ * heldDurationNs gives how long a simulation of a plan lasts, in ns, by its planned rates and its SLOs.
+ * @param leastRequests that each model gets
+ */
+export function heldDurationNs(
+  models: readonly { readonly throughputRps: number; readonly sloMs: number }[],
+  leastRequests: number,
+): number {
+  const served = models.filter(({ throughputRps }) => throughputRps > 0);
+  const together = served.reduce((sum, { throughputRps }) => sum + throughputRps, 0);
+  const wantedS = Math.max(
+    ...served.map(({ throughputRps, sloMs }) =>
+      Math.max(leastRequests / throughputRps, (LEAST_SLOS * sloMs) / 1000),
+    ),
+  );
+  return Math.ceil(1e9 * Math.min(wantedS, MOST_REQUESTS / together));
+}

@@ -1,0 +1,371 @@
+import type { HoldArrivals } from '../artifacts/index.js';
+import { CONFIDENCE } from '../metrics/index.js';
+import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../milp/index.js';
+import { type Candidate, Candidates } from './candidates.js';
+import type { HeldRates } from './held-rates.js';
+import { heldDurationNs, PROMISE_REQUESTS, PROMISE_SEEDS } from './runs.js';
+import { asAsked, type ModelSetting, withSettings } from './settings.js';
+
+/** HoldQuestion says what a plan is to hold. */
+export interface HoldQuestion {
+  /** By model: the share of requests that must be in time. */
+  readonly attainment: readonly number[];
+  /** How requests arrive, and the coefficient of variation of the gaps between gamma arrivals. */
+  readonly arrivals: HoldArrivals;
+  readonly cv?: number | undefined;
+  /** The most plans that are simulated. */
+  readonly mostTrials: number;
+}
+
+/** HoldTools are what the search has others do, side by side where they can. Answers come in the order of the questions. */
+export interface HoldTools {
+  /** bounds gives the LP's bound of each problem, undefined for an infeasible one. */
+  bounds(problems: readonly PooledProblem[]): Promise<(number | undefined)[]>;
+  plans(problems: readonly PooledProblem[]): Promise<PooledOutcome[]>;
+  /** held gives the largest rates that plans hold by a few simulations, which begin at `startRps`. */
+  held(plans: readonly RatedPlan[]): Promise<HeldRates[]>;
+  /**
+   * promised does so by more simulations of other seeds, and with confidence.
+   * @param enoughRps the rates that are enough; absent where the largest are wanted
+   */
+  promised(plans: readonly RatedPlan[], enoughRps?: readonly number[]): Promise<HeldRates[]>;
+  /** isOver says whether the search should end with what it has. */
+  isOver(): boolean;
+  readonly onProgress?: (progress: HoldProgress) => void;
+}
+
+/** RatedPlan is a plan with the rates at which its simulations begin, by model. */
+export interface RatedPlan {
+  readonly plan: PlanBody;
+  readonly startRps: readonly number[];
+}
+
+/** HoldProgress says how far a search has come. */
+export interface HoldProgress {
+  readonly trials: number;
+  /** The most trials that there will be. */
+  readonly of: number;
+  /** The best value so far: the held rate per unit of weight, or the price of a plan that holds. */
+  readonly value?: number;
+}
+
+/** HoldOutcome is the end of a search. */
+export type HoldOutcome =
+  | {
+      readonly status: 'held';
+      /** The plan, with the rates that it holds and `hold`. */
+      readonly plan: PlanBody;
+      readonly outcome: FoundOutcome;
+      /** Whether the search was ended before it had tried what it would. */
+      readonly isCut: boolean;
+    }
+  | {
+      /** No plan that was tried holds the rates that were asked for. */
+      readonly status: 'not-held';
+      readonly trials: number;
+      /** The share of its rate that the model furthest from it holds, in the plan that came closest. */
+      readonly heldShare: number;
+    }
+  | { readonly status: 'no-plan'; readonly outcome: PooledOutcome };
+
+/** FoundOutcome is the outcome of a problem that has a plan. */
+export type FoundOutcome = Extract<PooledOutcome, { status: 'optimal' | 'feasible' }>;
+
+/** Trial is a plan that was made by settings, and what it holds. */
+export interface Trial {
+  readonly settings: readonly ModelSetting[];
+  readonly outcome: FoundOutcome;
+  readonly heldRps: readonly number[];
+  /** Larger is better: the least held rate per weight, or the negative price of a plan that holds its rates. */
+  readonly value: number;
+}
+
+/** So many plans are simulated side by side. It is no matter of cores, as the search takes the same way everywhere. */
+const SIDE_BY_SIDE = 4;
+/** Plans whose values lie this close to the best are confirmed too, */
+const CLOSE = 0.02;
+/** but no more than this many. */
+const MOST_CONFIRMED = 3;
+/** How often a plan whose promise fails is planned again with more headroom. */
+const MOST_RAISED = 6;
+const RAISE = 1.01;
+
+/**
+ * searchHeld searches the settings (margins, batch formation, largest batches and headroom of every model) whose plan
+ * holds most in simulation, or holds the rates asked for at the least price. It first tries every margin for all models.
+ * Then it predicts, by the LP and by what shares of their planned rates models have held, which change of one setting
+ * gives more, and simulates the plans that are predicted to be better, until none is. The best ones are confirmed with
+ * seeds that the search has not seen. The same problem and tools give the same plan.
+ */
+export async function searchHeld(
+  problem: PooledProblem,
+  question: HoldQuestion,
+  tools: HoldTools,
+): Promise<HoldOutcome> {
+  const [most, planned] = await boundsAtNoMargin(problem, question, tools);
+  if (most === undefined || planned === undefined) {
+    const [outcome] = await tools.plans([atNoMargin(problem, question.attainment)]);
+    return { status: 'no-plan', outcome: outcome ?? UNFINISHED };
+  }
+  const search = new Search(problem, question, tools);
+  await search.run();
+  const confirmed = await search.confirmed();
+  const isCut = tools.isOver();
+  if (confirmed === undefined) {
+    if (search.trials.length === 0 && search.ended !== undefined)
+      return { status: 'no-plan', outcome: search.ended };
+    if (search.trials.length === 0) return { status: 'no-plan', outcome: UNFINISHED };
+    return { status: 'not-held', trials: search.tried, heldShare: search.closestShare() };
+  }
+  return {
+    status: 'held',
+    isCut,
+    ...held(confirmed, problem, { question, tried: search.tried, most, planned }),
+  };
+}
+
+const UNFINISHED: PooledOutcome = {
+  status: 'no-plan-in-time',
+  limit: 'interrupted',
+  solver: { ms: 0, phases: {}, columns: 0, rounds: 0, nodes: 0 },
+};
+
+/** The bounds on what any plan can hold, and on what it can be planned for. */
+async function boundsAtNoMargin(
+  problem: PooledProblem,
+  { attainment }: HoldQuestion,
+  tools: HoldTools,
+): Promise<(number | undefined)[]> {
+  const always = attainment.map(() => 1);
+  return tools.bounds([atNoMargin(problem, attainment), atNoMargin(problem, always)]);
+}
+
+/**
+ * atNoMargin gives the problem whose LP bounds what can be served in time: nothing is withheld from the SLO, partitions
+ * take batches as they like, and only the share of the requests that must be in time has to be served.
+ */
+function atNoMargin(problem: PooledProblem, attainment: readonly number[]): PooledProblem {
+  const settings = attainment.map((headroom) => ({
+    sloMargin: 0,
+    batchFormation: 'none' as const,
+    headroom,
+  }));
+  const freed = withSettings(problem, settings);
+  return { ...freed, planner: { ...freed.planner, unifiedBatch: false } };
+}
+
+class Search {
+  readonly trials: Trial[] = [];
+  /** How many plans were simulated. */
+  tried = 0;
+  /** An outcome without a plan, where there was one. */
+  ended: PooledOutcome | undefined;
+  private readonly seen = new Set<string>();
+  private readonly candidates: Candidates;
+
+  constructor(
+    private readonly problem: PooledProblem,
+    private readonly question: HoldQuestion,
+    private readonly tools: HoldTools,
+  ) {
+    this.candidates = new Candidates(problem, (problems) => tools.bounds(problems));
+  }
+
+  async run(): Promise<void> {
+    // What a model holds at a margin tells something also where another model makes the plan worse than the best.
+    await this.try(this.candidates.first(), this.problem.models.length > 1);
+    while (!this.isOver()) {
+      const next = await this.candidates.next(this.best());
+      if (next.length === 0) return;
+      await this.try(next.slice(0, SIDE_BY_SIDE));
+    }
+  }
+
+  private isOver(): boolean {
+    return this.tools.isOver() || this.tried >= this.question.mostTrials;
+  }
+
+  best(): Trial | undefined {
+    return this.trials.reduce<Trial | undefined>(
+      (best, trial) => (best === undefined || trial.value > best.value ? trial : best),
+      undefined,
+    );
+  }
+
+  /**
+   * try plans by each candidate's settings, and simulates the plans that are new and may be better than the best.
+   * @param all whether it simulates also those that cannot be better
+   */
+  private async try(candidates: readonly Candidate[], all = false): Promise<void> {
+    for (const candidate of candidates) this.candidates.exclude(candidate);
+    const outcomes = await this.tools.plans(
+      candidates.map(({ settings }) => withSettings(this.problem, settings)),
+    );
+    const fresh = outcomes.flatMap((outcome, i) => {
+      const { settings } = candidates[i] as Candidate;
+      if (!('plan' in outcome)) {
+        this.ended ??= outcome;
+        return [];
+      }
+      return this.isNew(outcome.plan) ? [{ outcome, settings }] : [];
+    });
+    for (let from = 0; from < fresh.length && !this.isOver(); from += SIDE_BY_SIDE) {
+      const some = fresh
+        .slice(from, from + SIDE_BY_SIDE)
+        .filter(({ outcome }) => all || this.mayBeBetter(outcome.plan));
+      const found = await this.tools.held(
+        some.map(({ outcome: { plan } }) => ({ plan, startRps: this.startRps(plan) })),
+      );
+      found.forEach(({ heldRps }, i) => {
+        const { outcome, settings } = some[i] as (typeof some)[number];
+        this.keep({ settings, outcome, heldRps, value: this.valueOf(outcome.plan, heldRps) });
+      });
+    }
+  }
+
+  private isNew(plan: PlanBody): boolean {
+    const pipelines = JSON.stringify(plan.models.map((model) => model.pipelines));
+    if (this.seen.has(pipelines)) return false;
+    this.seen.add(pipelines);
+    return true;
+  }
+
+  /**
+   * No plan holds more than its planned rates over the share that must be in time, nor does it cost less. What a trial
+   * says is not exact, so plans that could be close to the best are simulated too.
+   */
+  private mayBeBetter(plan: PlanBody): boolean {
+    const best = this.best();
+    if (best === undefined) return true;
+    const { attainment } = this.question;
+    const most = plan.models.map(({ throughputRps }, m) => throughputRps / (attainment[m] as number));
+    const value = this.valueOf(plan, most);
+    return this.isPriced ? value > best.value : value > (1 - CLOSE) * best.value;
+  }
+
+  private startRps({ models }: PlanBody): number[] {
+    return models.map(({ throughputRps }, m) => {
+      const { rps } = this.problem.models[m] as ProblemModel;
+      return this.isPriced ? (rps as number) : throughputRps;
+    });
+  }
+
+  private keep(trial: Trial): void {
+    this.tried += 1;
+    this.trials.push(trial);
+    this.candidates.learn(trial);
+    const best = this.best()?.value;
+    const value = best === undefined || best === Number.NEGATIVE_INFINITY ? {} : { value: Math.abs(best) };
+    this.tools.onProgress?.({ trials: this.tried, of: this.question.mostTrials, ...value });
+  }
+
+  private get isPriced(): boolean {
+    return this.problem.planner.objective !== 'throughput';
+  }
+
+  private valueOf(plan: PlanBody, heldRps: readonly number[]): number {
+    const { models } = this.problem;
+    if (!this.isPriced) return leastPerWeight(models, heldRps);
+    const holds = models.every(({ rps = 0 }, m) => (heldRps[m] as number) >= rps);
+    return holds ? -plan.objective.value : Number.NEGATIVE_INFINITY;
+  }
+
+  /** confirmed gives the best of the trials whose promise holds with seeds that the search has not seen. */
+  async confirmed(): Promise<Confirmed | undefined> {
+    return this.isPriced ? this.confirmedPrice() : this.confirmedRates();
+  }
+
+  private async confirmedRates(): Promise<Confirmed | undefined> {
+    const ranked = [...this.trials].sort((a, b) => b.value - a.value);
+    const least = (1 - CLOSE) * (ranked[0]?.value ?? 0);
+    const close = ranked.filter(({ value }) => value >= least && value > 0).slice(0, MOST_CONFIRMED);
+    const promised = await this.tools.promised(
+      close.map(({ outcome: { plan }, heldRps }) => ({ plan, startRps: heldRps })),
+    );
+    const confirmed = close.map((trial, i) => {
+      const rates = promised[i] as HeldRates;
+      return { ...trial, rates, value: this.valueOf(trial.outcome.plan, rates.heldRps) };
+    });
+    const [best] = confirmed.sort((a, b) => b.value - a.value);
+    return best === undefined || best.value <= 0 ? undefined : best;
+  }
+
+  /** The plans from the cheapest on are confirmed at the rates; one that fails is planned again with more headroom. */
+  private async confirmedPrice(): Promise<Confirmed | undefined> {
+    const rps = this.problem.models.map((model) => model.rps ?? 0);
+    const ranked = this.trials
+      .filter(({ value }) => value > Number.NEGATIVE_INFINITY)
+      .sort((a, b) => b.value - a.value);
+    let best: Confirmed | undefined;
+    for (const trial of ranked.slice(0, MOST_CONFIRMED)) {
+      let { settings, outcome } = trial;
+      for (let raised = 0; raised <= MOST_RAISED; raised++) {
+        const price = outcome.plan.objective.value;
+        if (best !== undefined && -price <= best.value) break;
+        const [rates] = await this.tools.promised([{ plan: outcome.plan, startRps: rps }], rps);
+        const { heldRps } = rates as HeldRates;
+        if (this.valueOf(outcome.plan, heldRps) > Number.NEGATIVE_INFINITY) {
+          best = { settings, outcome, heldRps: rps, rates: rates as HeldRates, value: -price };
+          break;
+        }
+        settings = settings.map((setting, m) => {
+          const short = (rps[m] as number) / Math.max(heldRps[m] as number, (rps[m] as number) / 2);
+          return short > 1 ? { ...setting, headroom: setting.headroom * short * RAISE } : setting;
+        });
+        const [again] = await this.tools.plans([withSettings(this.problem, settings)]);
+        if (again === undefined || !('plan' in again)) break;
+        outcome = again;
+      }
+    }
+    return best;
+  }
+
+  /** The largest share of their rates that all models held in one trial. */
+  closestShare(): number {
+    const rps = this.problem.models.map((model) => model.rps ?? 0);
+    const shares = this.trials.map(({ heldRps }) =>
+      Math.min(...heldRps.map((held, m) => (rps[m] === 0 ? 1 : held / (rps[m] as number)))),
+    );
+    return Math.min(1, Math.max(0, ...shares));
+  }
+}
+
+interface Confirmed extends Trial {
+  readonly rates: HeldRates;
+}
+
+/** leastPerWeight gives the least rate per unit of weight of the models that weigh anything. */
+export function leastPerWeight(models: readonly ProblemModel[], rps: readonly number[]): number {
+  return Math.min(...models.flatMap(({ weight }, m) => (weight > 0 ? [(rps[m] as number) / weight] : [])));
+}
+
+function held(
+  { settings, outcome, rates, heldRps, value }: Confirmed,
+  problem: PooledProblem,
+  found: { question: HoldQuestion; tried: number; most: number; planned: number },
+): { plan: PlanBody; outcome: FoundOutcome } {
+  const { attainment, arrivals, cv } = found.question;
+  const plan = asAsked(outcome.plan, problem, found.planned);
+  const isThroughput = problem.planner.objective === 'throughput';
+  const promised = isThroughput ? rates.heldRps : heldRps;
+  const models = plan.models.map((model, m) => ({ ...model, heldRps: promised[m] as number }));
+  const hold: NonNullable<PlanBody['hold']> = {
+    value: Math.abs(value),
+    bound: isThroughput ? Math.max(found.most, value) : Math.min(found.most, -value),
+    trials: found.tried,
+    runs: {
+      seeds: [...PROMISE_SEEDS],
+      arrivals,
+      ...(cv === undefined ? {} : { cv }),
+      durationS: heldDurationNs(outcome.plan.models, PROMISE_REQUESTS) / 1e9,
+      confidence: CONFIDENCE,
+    },
+    models: settings.map((setting, m) => ({
+      name: (problem.models[m] as ProblemModel).name,
+      attainment: attainment[m] as number,
+      ...(rates.attainment[m] === undefined ? {} : { simulated: { ...rates.attainment[m] } }),
+      ...setting,
+    })),
+  };
+  return { plan: { ...plan, models, hold }, outcome };
+}
