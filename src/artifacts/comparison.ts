@@ -24,7 +24,17 @@ export interface CompareRow {
   readonly objective?: PlanObjective;
   /** The throughput of all models together. */
   readonly throughputRps?: number;
-  readonly models?: readonly { readonly name: string; readonly throughputRps: number }[];
+  readonly models?: readonly {
+    readonly name: string;
+    readonly throughputRps: number;
+    readonly heldRps?: number;
+  }[];
+  /** The rates that the plan holds in simulation, of all models together; only where such plans were searched. */
+  readonly heldRps?: number;
+  /** The least held rate per weight, or the price of the plan that holds the rates, and the bound that no plan passes. */
+  readonly hold?: { readonly value: number; readonly bound: number };
+  /** The cost of a million requests at the held rates. */
+  readonly costPerMillionHeld?: number;
   /** The GPUs that the plan occupies, by class. */
   readonly used?: Readonly<Record<string, number>>;
   /** The cost of the GPUs in use. The others need not be bought. */

@@ -158,7 +158,8 @@ class Bracket {
     if (reached >= wanted) this.low = this.next;
     else this.high = this.next;
     const { low, high, most, least } = this;
-    this.isClosed = high - low <= precision * high || low >= Math.min(most, enough) || high <= least;
+    const isNarrow = high < Number.POSITIVE_INFINITY && high - low <= precision * high;
+    this.isClosed = isNarrow || low >= Math.min(most, enough) || high <= least;
     this.next = this.isClosed ? low : this.chosen(reached);
   }
 

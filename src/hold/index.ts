@@ -12,6 +12,7 @@ export {
   heldDurationNs,
   PROMISE_REQUESTS,
   PROMISE_SEEDS,
+  RANKING_SEEDS,
   SEARCH_SEEDS,
   TRIAL_REQUESTS,
 } from './runs.js';

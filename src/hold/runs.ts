@@ -1,8 +1,11 @@
 /** The seeds of the simulations by which plans are compared. */
 export const SEARCH_SEEDS = [1, 2];
 
-/** The seeds of the simulations that confirm a promise. The search has seen none of them. */
-export const PROMISE_SEEDS = [101, 102, 103, 104, 105, 106, 107, 108];
+/** The seeds of the simulations by which the plans that look best are compared once more. */
+export const RANKING_SEEDS = [101, 102, 103, 104, 105, 106, 107, 108];
+
+/** The seeds of the simulations that confirm the promise of the plan that was chosen. Nothing was chosen by them. */
+export const PROMISE_SEEDS = [201, 202, 203, 204, 205, 206, 207, 208];
 
 /** Each model gets at least this many requests in a run of the search, and in one that confirms a promise, */
 export const TRIAL_REQUESTS = 8000;

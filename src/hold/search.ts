@@ -24,11 +24,10 @@ export interface HoldTools {
   plans(problems: readonly PooledProblem[]): Promise<PooledOutcome[]>;
   /** held gives the largest rates that plans hold by a few simulations, which begin at `startRps`. */
   held(plans: readonly RatedPlan[]): Promise<HeldRates[]>;
-  /**
-   * promised does so by more simulations of other seeds, and with confidence.
-   * @param enoughRps the rates that are enough; absent where the largest are wanted
-   */
-  promised(plans: readonly RatedPlan[], enoughRps?: readonly number[]): Promise<HeldRates[]>;
+  /** ranked does so by more simulations of other seeds, and with confidence. */
+  ranked(plans: readonly RatedPlan[]): Promise<HeldRates[]>;
+  /** promised does so for one plan by yet other seeds. It looks for no larger rates than `startRps`. */
+  promised(plan: RatedPlan): Promise<HeldRates>;
   /** isOver says whether the search should end with what it has. */
   isOver(): boolean;
   readonly onProgress?: (progress: HoldProgress) => void;
@@ -279,15 +278,22 @@ class Search {
     const ranked = [...this.trials].sort((a, b) => b.value - a.value);
     const least = (1 - CLOSE) * (ranked[0]?.value ?? 0);
     const close = ranked.filter(({ value }) => value >= least && value > 0).slice(0, MOST_CONFIRMED);
-    const promised = await this.tools.promised(
+    const ranks = await this.tools.ranked(
       close.map(({ outcome: { plan }, heldRps }) => ({ plan, startRps: heldRps })),
     );
-    const confirmed = close.map((trial, i) => {
-      const rates = promised[i] as HeldRates;
-      return { ...trial, rates, value: this.valueOf(trial.outcome.plan, rates.heldRps) };
-    });
-    const [best] = confirmed.sort((a, b) => b.value - a.value);
-    return best === undefined || best.value <= 0 ? undefined : best;
+    const [best] = close
+      .map((trial, i) => ({ trial, heldRps: (ranks[i] as HeldRates).heldRps }))
+      .sort(
+        (a, b) =>
+          this.valueOf(b.trial.outcome.plan, b.heldRps) - this.valueOf(a.trial.outcome.plan, a.heldRps),
+      );
+    if (best === undefined) return undefined;
+    // The best of several looks better than it is, so other seeds have the last word.
+    const { trial, heldRps } = best;
+    const { plan } = trial.outcome;
+    const rates = await this.tools.promised({ plan, startRps: heldRps });
+    const value = this.valueOf(plan, rates.heldRps);
+    return value > 0 ? { ...trial, rates, value } : undefined;
   }
 
   /** The plans from the cheapest on are confirmed at the rates; one that fails is planned again with more headroom. */
@@ -302,10 +308,10 @@ class Search {
       for (let raised = 0; raised <= MOST_RAISED; raised++) {
         const price = outcome.plan.objective.value;
         if (best !== undefined && -price <= best.value) break;
-        const [rates] = await this.tools.promised([{ plan: outcome.plan, startRps: rps }], rps);
-        const { heldRps } = rates as HeldRates;
+        const rates = await this.tools.promised({ plan: outcome.plan, startRps: rps });
+        const { heldRps } = rates;
         if (this.valueOf(outcome.plan, heldRps) > Number.NEGATIVE_INFINITY) {
-          best = { settings, outcome, heldRps: rps, rates: rates as HeldRates, value: -price };
+          best = { settings, outcome, heldRps: rps, rates, value: -price };
           break;
         }
         settings = settings.map((setting, m) => {

@@ -47,11 +47,17 @@ const COLUMNS: readonly Column[] = [
       rows.some(({ models = [], objective }) => models.length > 1 && objective?.kind === 'throughput'),
     cell: ({ objective }) => shown(objective?.value),
   },
+  { head: 'holds', wanted: holds, cell: ({ heldRps }) => shown(heldRps) },
   { head: 'cost/h', wanted: hasCost, cell: ({ hourlyCost }) => shown(hourlyCost) },
   {
     head: 'cost/million',
     wanted: hasCost,
     cell: ({ costPerMillionRequests }) => shown(costPerMillionRequests),
+  },
+  {
+    head: 'cost/million held',
+    wanted: (rows) => rows.some(({ costPerMillionHeld }) => costPerMillionHeld !== undefined),
+    cell: ({ costPerMillionHeld }) => shown(costPerMillionHeld),
   },
   {
     head: 'utilisation',
@@ -69,6 +75,10 @@ const COLUMNS: readonly Column[] = [
     cell: ({ frontier }) => (frontier === true ? '*' : ''),
   },
 ];
+
+function holds(rows: readonly CompareRow[]): boolean {
+  return rows.some(({ heldRps }) => heldRps !== undefined);
+}
 
 function hasCost(rows: readonly CompareRow[]): boolean {
   return rows.some(({ hourlyCost }) => hourlyCost !== undefined);

@@ -4,15 +4,21 @@ import {
   checkWritable,
   decodedText,
   everyInput,
+  fault,
   InputError,
   option,
   outputFiles,
+  type PlanServing,
   readWhole,
   refuseReplacing,
 } from '../../artifacts/index.js';
+import type { HoldQuestion } from '../../hold/index.js';
 import { type JobsProgress, jobsProgress, type NamedJob } from '../../jobs/index.js';
 import type { PooledOutcome, PooledProblem } from '../../milp/index.js';
 import {
+  type HeldOutcome,
+  holdPlan,
+  holdQuestion,
   type LoadedPooled,
   loadPooled,
   missedWhatWasAsked,
@@ -20,6 +26,7 @@ import {
   type SolveLimits,
   SolverPool,
   searchLimits,
+  servingOf,
 } from '../solve/index.js';
 import { type CompareCase, compareCases } from './cases.js';
 import { comparisonDocument, refuseUnknownEnding, saveComparison } from './file.js';
@@ -36,6 +43,8 @@ export interface CompareOptions extends SolveLimits {
   readonly budget?: number | undefined;
   /** Sweeps such as `slo=2x..10x`, `slo=50ms..200ms` or `margin=0..0.6`, each with `:steps` if wanted. */
   readonly sweeps?: readonly string[] | undefined;
+  /** Searches, for every case, the plan that holds this share of each model's requests in time in simulation. */
+  readonly hold?: number | undefined;
   /** The file that the comparison is written to; it ends in `.json` or `.csv`. */
   readonly output?: string | undefined;
   /** The number of solver threads. By default there are as many as the machine has cores, at most 16. */
@@ -80,7 +89,15 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
     spec: loaded.spec.value,
     cluster: wholeCatalogue(loaded, mixes.length > 0 || options.budget !== undefined),
   });
-  const solved = await solveAll(cases, resolve, options);
+  const question = holdQuestion(loaded.spec.value, options.hold);
+  if (question !== undefined && cases.some(({ margin }) => margin !== undefined))
+    throw new InputError(`compare ${path}`, [
+      fault('sweeps margins, which the search for the plan that holds most chooses itself', option('sweeps')),
+    ]);
+  const solved =
+    question === undefined
+      ? await solveAll(cases, resolve, options)
+      : await holdAll(cases, resolve, { ...options, question, serving: await servingOf(loaded.spec) });
   const done = solved.filter((one) => one !== undefined);
   const rows = withFrontier(done.map(({ row }) => row));
   const document = comparisonDocument(rows, cases.length, loaded.inputs(output));
@@ -150,6 +167,50 @@ async function solveAll(
     await solver.close();
   }
   return solved;
+}
+
+/**
+ * holdAll searches for each case the plan that holds most, one case after another: each search takes all threads. Its
+ * results are in the order of the cases, as those of `solveAll`.
+ */
+async function holdAll(
+  cases: readonly CompareCase[],
+  resolve: (asked: CompareCase) => PooledProblem,
+  options: CompareOptions & { readonly question: HoldQuestion; readonly serving: PlanServing },
+): Promise<(SolvedCase | undefined)[]> {
+  const { question, serving, threads, signal } = options;
+  const solver = new SolverPool({ threads, signal });
+  const solved: (SolvedCase | undefined)[] = [];
+  const tell = jobsProgress(options.onProgress);
+  try {
+    for (const asked of cases) {
+      tell(solved.length, cases.length);
+      if (signal?.aborted) break;
+      const problem = problemOrRow(asked, resolve);
+      if ('row' in problem) {
+        solved.push(problem);
+        continue;
+      }
+      const limits = searchLimits(options);
+      const found = await holdPlan(solver, { problem, serving }, { question, threads, signal, ...limits });
+      solved.push(heldCase(asked, found, options));
+    }
+    tell(solved.length, cases.length);
+  } finally {
+    await solver.close();
+  }
+  return solved;
+}
+
+function heldCase(
+  asked: CompareCase,
+  { outcome, notHeld }: HeldOutcome,
+  options: CompareOptions,
+): SolvedCase | undefined {
+  if (notHeld === undefined) return solvedCase(asked, outcome, options);
+  const { trials, heldShare } = notHeld;
+  const reason = `none of ${trials} plans holds the rates; the closest holds ${(100 * heldShare).toFixed(1)} % of them`;
+  return { row: { ...rowOf(asked, outcome), reasons: [reason] }, missed: false };
 }
 
 /** problemOrRow gives the problem of a case, or the row of a case whose input is refused. */

@@ -41,13 +41,29 @@ function figuresOf(plan: PlanBody): Omit<CompareRow, keyof RowHead> {
     status: plan.status,
     objective: plan.objective,
     throughputRps,
-    models: plan.models.map(({ name, throughputRps: rps }) => ({ name, throughputRps: rps })),
+    models: plan.models.map(({ name, throughputRps: rps, heldRps }) => ({
+      name,
+      throughputRps: rps,
+      ...(heldRps === undefined ? {} : { heldRps }),
+    })),
+    ...heldFigures(plan, hourlyCost),
     used,
     ...(hourlyCost === undefined
       ? {}
       : { hourlyCost, costPerMillionRequests: (hourlyCost / (3600 * throughputRps)) * 1e6 }),
     ...utilisationOf(plan),
   };
+}
+
+function heldFigures(
+  { hold, models }: PlanBody,
+  hourlyCost: number | undefined,
+): Pick<CompareRow, 'heldRps' | 'hold' | 'costPerMillionHeld'> {
+  if (hold === undefined) return {};
+  const heldRps = models.reduce((sum, model) => sum + (model.heldRps ?? 0), 0);
+  const { value, bound } = hold;
+  const cost = hourlyCost === undefined ? {} : { costPerMillionHeld: (hourlyCost / (3600 * heldRps)) * 1e6 };
+  return { heldRps, hold: { value, bound }, ...cost };
 }
 
 function costOf({ classes, cluster }: PlanBody): number | undefined {
@@ -116,8 +132,12 @@ function best(group: readonly CompareRow[]): CompareRow[] {
   return priced.filter((one) => !priced.some((other) => dominates(other, one))).map(({ row }) => row);
 }
 
-/** servedBy gives the rate of a plan: the objective's value where throughput is maximised, and else the throughput. */
-function servedBy({ objective, throughputRps }: CompareRow): number | undefined {
+/**
+ * servedBy gives the rate of a plan: the objective's value where throughput is maximised (or what is held of it, where
+ * that was searched), and else the throughput.
+ */
+function servedBy({ objective, hold, throughputRps }: CompareRow): number | undefined {
+  if (objective?.kind === 'throughput' && hold !== undefined) return hold.value;
   return objective?.kind === 'throughput' ? objective.value : throughputRps;
 }
 

@@ -96,8 +96,15 @@ async function search(
   { problem, serving }: Pick<LoadedProblem, 'problem' | 'serving'>,
   { question, threads, signal, onProgress, timeLimitMs, ...limits }: HoldOptions,
 ): Promise<HoldOutcome> {
-  const { heldDurationNs, PROMISE_REQUESTS, PROMISE_SEEDS, SEARCH_SEEDS, searchHeld, TRIAL_REQUESTS } =
-    await import('../../hold/index.js');
+  const {
+    heldDurationNs,
+    PROMISE_REQUESTS,
+    PROMISE_SEEDS,
+    RANKING_SEEDS,
+    SEARCH_SEEDS,
+    searchHeld,
+    TRIAL_REQUESTS,
+  } = await import('../../hold/index.js');
   const { plannedScheduler } = await import('../../serving/index.js');
   const leastSloNs = Math.min(...problem.models.map(({ sloUs }) => 1e3 * sloUs));
   const scheduler = plannedScheduler(serving, { options: {}, leastSloNs }, new ToldFaults());
@@ -130,12 +137,12 @@ async function search(
       bounds: (problems) => solver.runAll<'bound'>(problems.map((one) => named('bound', one, limits))),
       plans: (problems) => solver.runAll<'plan'>(problems.map((one) => named('plan', one, limits))),
       held: (plans) => ask(plans, TRIAL_REQUESTS, { ...TRIAL, seeds: SEARCH_SEEDS }),
-      promised: (plans, enoughRps) =>
-        ask(plans, PROMISE_REQUESTS, {
-          ...PROMISE,
-          seeds: PROMISE_SEEDS,
-          ...(enoughRps === undefined ? {} : { enoughRps }),
-        }),
+      ranked: (plans) => ask(plans, PROMISE_REQUESTS, { ...PROMISE, seeds: RANKING_SEEDS }),
+      promised: async (plan) => {
+        const question = { ...PROMISE, seeds: PROMISE_SEEDS, enoughRps: plan.startRps };
+        const [rates] = await ask([plan], PROMISE_REQUESTS, question);
+        return rates as HeldRates;
+      },
       isOver,
       ...(onProgress === undefined ? {} : { onProgress }),
     });

@@ -55,8 +55,10 @@ export async function loadProblem(path: string): Promise<LoadedProblem> {
   return { spec: spec.value, problem, serving, profiles, read, inputs };
 }
 
-/** @throws InputError where the spec names a scheduler or a choice that does not exist */
-async function servingOf({ value: spec, path }: Loaded<'pooled'>): Promise<PlanServing> {
+/**
+ * servingOf gives the scheduler that serves the plans of a spec.
+ * @throws InputError where the spec names a scheduler or a choice that does not exist */
+export async function servingOf({ value: spec, path }: Loaded<'pooled'>): Promise<PlanServing> {
   const { DEFAULT_SCHEDULER, servingFaults } = await import('../../serving/index.js');
   const faults = servingFaults(spec);
   if (faults.length > 0) throw new InputError(`plan ${path}`, faults);

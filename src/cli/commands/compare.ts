@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { EXIT } from '../exit.js';
-import { each, notNegative, positiveNumber, wholeNumber, withJson } from '../options.js';
+import { each, notNegative, openShare, positiveNumber, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
 import { action } from '../run.js';
 
@@ -13,6 +13,7 @@ interface Options {
   gap?: number;
   work?: number;
   timeLimit?: number;
+  hold?: number;
 }
 
 /** compareCommand makes `plan compare`, which answers capacity questions: clusters, SLOs or margins side by side. */
@@ -46,6 +47,11 @@ export function compareCommand(): Command {
       .option('--gap <share>', 'stop each plan once it is proven this close to the best', notNegative)
       .option('--work <n>', 'stop each plan after this amount of counted work', wholeNumber)
       .option('--time-limit <seconds>', 'stop each plan after this time', positiveNumber)
+      .option(
+        '--hold <share>',
+        "search, for each row, the plan that holds this share of each model's requests in time in simulation, such as 0.99",
+        openShare,
+      )
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, spec) => {
           const { compareSpec } = await import('../../api/index.js');

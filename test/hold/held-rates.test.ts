@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { type HeldQuestion, heldRates } from '../../src/hold/index.js';
+import { streamOf } from '../../src/random/index.js';
+
+const QUESTION: HeldQuestion = {
+  plannedRps: [100, 40],
+  startRps: [100, 40],
+  attainment: [0.99, 0.9],
+  precision: 0.01,
+  seeds: [1, 2],
+  judge: 'mean',
+};
+
+/** A model that serves `most[m]` requests/s in time and drops the others; a seed changes that by `spread`. */
+function serving(most: readonly number[], spread = 0) {
+  const asked: number[][] = [];
+  const simulate = async (rps: readonly number[], seed: number) => {
+    asked.push([...rps, seed]);
+    return rps.map((rate, m) => {
+      const able = (most[m] as number) * (1 + spread * (streamOf(seed, `${m}`).uniform() - 0.5));
+      return rate === 0 ? { arrived: 0 } : { attainment: Math.min(1, able / rate), arrived: 1000 };
+    });
+  };
+  return { simulate, asked };
+}
+
+describe('heldRates()', () => {
+  it('finds the largest rate of every model within the precision', async () => {
+    for (const [first, second] of [
+      [87, 40],
+      [10, 4.1],
+      [99.2, 20],
+      [105, 30],
+    ] as const) {
+      const { simulate } = serving([first, second]);
+      const { heldRps } = await heldRates(simulate, QUESTION);
+      const wanted = [Math.min(first / 0.99, 110), Math.min(second / 0.9, 44)];
+      heldRps.forEach((rps, m) => {
+        expect(rps).toBeLessThanOrEqual(wanted[m] as number);
+        expect(rps).toBeGreaterThanOrEqual((wanted[m] as number) * 0.99 - 1e-9);
+      });
+    }
+  });
+
+  it('gives 0 to a model that is not served, and to one that holds nothing', async () => {
+    const { simulate } = serving([0.1, 40]);
+    const { heldRps } = await heldRates(simulate, { ...QUESTION, plannedRps: [100, 0] });
+    expect(heldRps).toEqual([0, 0]);
+  });
+
+  it('ends at rates that are enough', async () => {
+    const { simulate, asked } = serving([200, 200]);
+    const { heldRps, requests } = await heldRates(simulate, {
+      ...QUESTION,
+      startRps: [60, 30],
+      enoughRps: [60, 30],
+    });
+    expect(heldRps).toEqual([60, 30]);
+    expect(asked).toEqual([
+      [60, 30, 1],
+      [60, 30, 2],
+    ]);
+    expect(requests).toBe(4000);
+  });
+
+  it('leaves out the other seeds where no model can reach its share any more', async () => {
+    const { simulate, asked } = serving([90, 30]);
+    await heldRates(simulate, QUESTION);
+    expect(asked[0]).toEqual([100, 40, 1]);
+    expect(asked[1]?.at(-1)).toBe(1);
+  });
+
+  it('asks for the lower end of the confidence interval where it is to, and for all models at once', async () => {
+    const seeds = [11, 12, 13, 14, 15, 16, 17, 18];
+    const { simulate, asked } = serving([90, 30], 0.04);
+    const { heldRps, attainment } = await heldRates(simulate, {
+      ...QUESTION,
+      judge: 'lower-end',
+      precision: 0.004,
+      seeds,
+    });
+    expect(asked.at(-1)?.slice(0, 2)).toEqual(heldRps);
+    expect(attainment[0]?.low).toBeGreaterThanOrEqual(0.99);
+    expect(attainment[1]?.low).toBeGreaterThanOrEqual(0.9);
+    const byMean = await heldRates(simulate, { ...QUESTION, precision: 0.004, seeds });
+    expect(heldRps[0]).toBeLessThan(byMean.heldRps[0] as number);
+  });
+
+  it('lowers rates that are held one by one and not together', async () => {
+    // Each model takes a little of what the other one can serve.
+    const simulate = async (rps: readonly number[]) =>
+      rps.map((rate, m) => ({
+        attainment: Math.min(1, (90 - 0.2 * (rps[1 - m] as number)) / rate),
+        arrived: 1000,
+      }));
+    const { heldRps, attainment } = await heldRates(simulate, {
+      ...QUESTION,
+      plannedRps: [100, 100],
+      startRps: [100, 20],
+      attainment: [0.95, 0.95],
+      judge: 'lower-end',
+      seeds: [1, 2],
+    });
+    expect(attainment.every((figure) => (figure?.low ?? 0) >= 0.95)).toBe(true);
+    const reached = await simulate(heldRps);
+    expect(Math.min(...reached.map((model) => model.attainment))).toBeGreaterThanOrEqual(0.95);
+  });
+});

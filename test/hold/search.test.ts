@@ -1,0 +1,213 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type HeldRates, type HoldTools, type RatedPlan, searchHeld } from '../../src/hold/index.js';
+import { settingsAsked, withSettings } from '../../src/hold/settings.js';
+import type { PlanBody, PooledProblem } from '../../src/milp/index.js';
+import {
+  boundPooled,
+  checkedOutcome,
+  type HighsEngine,
+  loadHighs,
+  planPooled,
+} from '../../src/milp/index.js';
+import { randomProblem, type Shape } from '../milp/random-problem.js';
+
+const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 16 };
+
+let highs: HighsEngine;
+beforeAll(async () => {
+  highs = await loadHighs();
+});
+
+/** A pipeline holds less of its rate, the closer its latency is to the SLO, and the larger its batch is. */
+function heldOf(plan: PlanBody): number[] {
+  return plan.models.map(({ sloMs, pipelines }) =>
+    pipelines.reduce((sum, { latencyUs, batch, throughputRps }) => {
+      const used = latencyUs / (1000 * sloMs);
+      return sum + throughputRps * Math.max(0, 1 - used ** 4 - 0.02 * batch);
+    }, 0),
+  );
+}
+
+function tools(more: Partial<HoldTools> = {}): HoldTools & { simulated: PlanBody[] } {
+  const simulated: PlanBody[] = [];
+  const held = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> =>
+    plans.map(({ plan }) => {
+      simulated.push(plan);
+      return { heldRps: heldOf(plan), attainment: [], requests: 1 };
+    });
+  return {
+    simulated,
+    bounds: async (problems) => problems.map((problem) => boundPooled(problem, { highs })),
+    plans: async (problems) =>
+      problems.map((problem) => checkedOutcome(planPooled(problem, { highs }), problem)),
+    held,
+    ranked: held,
+    promised: async (plan) => (await held([plan]))[0] as HeldRates,
+    isOver: () => false,
+    ...more,
+  };
+}
+
+const QUESTION = { attainment: [0.9, 0.9], arrivals: 'poisson' as const, mostTrials: 60 };
+
+const leastPerWeight = ({ models }: PooledProblem, rps: readonly number[]): number =>
+  Math.min(...models.map(({ weight }, m) => (rps[m] as number) / weight));
+
+/** What the best of the plans of a single margin holds. */
+function bestSingleMargin(problem: PooledProblem): number {
+  const margins = [0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5];
+  return Math.max(
+    ...margins.map((sloMargin) => {
+      const settings = settingsAsked(problem).map((setting) => ({ ...setting, sloMargin }));
+      const outcome = planPooled(withSettings(problem, settings), { highs });
+      return 'plan' in outcome ? leastPerWeight(problem, heldOf(outcome.plan)) : 0;
+    }),
+  );
+}
+
+describe('searchHeld() for throughput', () => {
+  it('holds no less than the best single margin, mostly more, and never more than its bound', async () => {
+    let better = 0;
+    let found = 0;
+    for (let seed = 1; seed <= 12; seed++) {
+      const problem = randomProblem(seed, SHAPE, { sloMargin: 0.4 });
+      const outcome = await searchHeld(problem, QUESTION, tools());
+      const single = bestSingleMargin(problem);
+      if (outcome.status !== 'held') {
+        expect(single).toBeLessThanOrEqual(0);
+        continue;
+      }
+      found += 1;
+      const { hold, models } = outcome.plan;
+      const rps = models.map(({ heldRps }) => heldRps as number);
+      expect(hold?.value).toBeCloseTo(leastPerWeight(problem, rps), 9);
+      expect(hold?.value).toBeGreaterThanOrEqual(single * (1 - 1e-9));
+      expect(hold?.value).toBeLessThanOrEqual((hold?.bound as number) * (1 + 1e-9));
+      if ((hold?.value as number) > single * 1.005) better += 1;
+    }
+    expect(found).toBeGreaterThan(8);
+    expect(better).toBeGreaterThan(1);
+  });
+
+  it('gives the same plan again, and simulates no plan twice', async () => {
+    const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
+    const first = tools();
+    const [one, two] = [
+      await searchHeld(problem, QUESTION, first),
+      await searchHeld(problem, QUESTION, tools()),
+    ];
+    expect(one).toMatchObject({ status: 'held', isCut: false });
+    expect('plan' in one && one.plan).toEqual('plan' in two && two.plan);
+    const trials = ('plan' in one && one.plan.hold?.trials) as number;
+    const pipelines = first.simulated
+      .slice(0, trials)
+      .map(({ models }) => JSON.stringify(models.map((m) => m.pipelines)));
+    expect(new Set(pipelines).size).toBe(trials);
+  });
+
+  it('ends after the trials that it may do, and where it is told to', async () => {
+    const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
+    const few = await searchHeld(problem, { ...QUESTION, mostTrials: 4 }, tools());
+    expect(few).toMatchObject({ status: 'held', plan: { hold: { trials: 4 } } });
+    let asked = 0;
+    const cut = await searchHeld(problem, QUESTION, tools({ isOver: () => ++asked > 2 }));
+    expect(cut).toMatchObject({ status: 'held', isCut: true });
+    expect('plan' in cut && cut.plan.hold?.trials).toBeLessThan(10);
+    const none = await searchHeld(problem, QUESTION, tools({ isOver: () => true }));
+    expect(none.status).toBe('no-plan');
+  });
+
+  it('keeps what other seeds confirm, not what looked best', async () => {
+    const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
+    const lucky = tools();
+    const found: PlanBody[] = [];
+    const ranked = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> => {
+      found.push(...plans.map(({ plan }) => plan));
+      // The plan that looked best holds half of what it seemed to hold.
+      return plans.map(({ plan }, i) => ({
+        heldRps: heldOf(plan).map((rps) => (i === 0 ? rps / 2 : rps)),
+        attainment: [],
+        requests: 1,
+      }));
+    };
+    const outcome = await searchHeld(problem, QUESTION, { ...lucky, ranked });
+    const rps = ('plan' in outcome ? outcome.plan.models : []).map(({ heldRps }) => heldRps);
+    expect(found.length).toBeGreaterThan(1);
+    expect(rps).toEqual(heldOf(found[1] as PlanBody));
+  });
+
+  it('promises what the last seeds confirm', async () => {
+    const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
+    const usual = tools();
+    const promised = async ({ plan, startRps }: RatedPlan): Promise<HeldRates> => {
+      expect(startRps).toEqual(heldOf(plan));
+      return { heldRps: startRps.map((rps) => 0.97 * rps), attainment: [], requests: 1 };
+    };
+    const [all, less] = [
+      await searchHeld(problem, QUESTION, usual),
+      await searchHeld(problem, QUESTION, { ...tools(), promised }),
+    ];
+    if (all.status !== 'held' || less.status !== 'held') throw new Error('no plan');
+    expect(less.plan.hold?.value).toBeCloseTo(0.97 * (all.plan.hold?.value as number), 9);
+  });
+});
+
+describe('searchHeld() for a price', () => {
+  it('gives the cheapest plan found that holds the rates, and no cheaper one than its bound', async () => {
+    let raised = 0;
+    let found = 0;
+    for (let seed = 1; seed <= 25; seed++) {
+      const problem = randomProblem(seed, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
+      const outcome = await searchHeld(problem, { ...QUESTION, mostTrials: 14 }, tools());
+      if (outcome.status !== 'held') continue;
+      found += 1;
+      const { plan } = outcome;
+      const held = heldOf(plan);
+      problem.models.forEach(({ rps = 0 }, m) => {
+        expect(held[m]).toBeGreaterThanOrEqual(rps);
+        expect(plan.models[m]).toMatchObject({ rps, heldRps: rps });
+      });
+      expect(plan.hold?.value).toBe(plan.objective.value);
+      expect(plan.hold?.bound).toBeLessThanOrEqual(plan.objective.value * (1 + 1e-9));
+      if (plan.hold?.models.some(({ headroom }) => headroom > 1)) raised += 1;
+    }
+    expect(found).toBeGreaterThan(3);
+    expect(raised).toBeGreaterThan(0);
+  });
+
+  it('plans again with more headroom where other seeds do not confirm the rates', async () => {
+    const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
+    const strict = async ({ plan }: RatedPlan): Promise<HeldRates> => ({
+      heldRps: heldOf(plan).map((rps) => 0.9 * rps),
+      attainment: [],
+      requests: 1,
+    });
+    const outcome = await searchHeld(problem, QUESTION, tools({ promised: strict }));
+    if (outcome.status === 'held')
+      problem.models.forEach(({ rps = 0 }, m) => {
+        expect(0.9 * (heldOf(outcome.plan)[m] as number)).toBeGreaterThanOrEqual(rps);
+      });
+    else expect(outcome.status).toBe('not-held');
+  });
+
+  it('says how near it came where no plan holds the rates', async () => {
+    const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
+    const held = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> =>
+      plans.map(() => ({
+        heldRps: problem.models.map(({ rps = 0 }) => rps / 2),
+        attainment: [],
+        requests: 1,
+      }));
+    const outcome = await searchHeld(problem, QUESTION, tools({ held }));
+    expect(outcome).toMatchObject({ status: 'not-held', heldShare: expect.closeTo(0.5, 9) });
+  });
+});
+
+describe('searchHeld() of a problem without a plan', () => {
+  it('says what the planner says', async () => {
+    const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
+    const models = problem.models.map((model) => ({ ...model, sloUs: 1 }));
+    const outcome = await searchHeld({ ...problem, models }, QUESTION, tools());
+    expect(outcome).toMatchObject({ status: 'no-plan', outcome: { status: 'infeasible' } });
+  });
+});
