@@ -30,6 +30,7 @@ const SIDE_BY_SIDE = [['workload', 'metrics', 'random']];
 // The drivers, the load client and the planner never look at one another.
 const APART = ['runtime', 'loadgen', 'simulator', 'milp'];
 const PURE = [
+  'hold',
   'serving',
   'milp',
   'partition',

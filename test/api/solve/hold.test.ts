@@ -1,0 +1,82 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { compareSpec, simulatePlan, solveSpec, validateFiles } from '../../../src/api/index.js';
+import type { PooledPlan } from '../../../src/artifacts/index.js';
+import { plan as command } from '../../cli/plan.js';
+import { writeRandomSpec } from '../specs.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-hold-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function solved(path: string, output: string): Promise<PooledPlan> {
+  const answer = await solveSpec(path, { hold: 0.95, output });
+  if (answer.outcome !== 'plan') throw new Error(answer.outcome);
+  return answer.plan;
+}
+
+describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
+  it('writes a plan that holds its rates under other seeds, that validates, and that comes again', async () => {
+    const { path } = await writeRandomSpec(folder, 4);
+    const output = join(folder, 'held.json');
+    const plan = await solved(path, output);
+    const [model] = plan.models;
+    const { heldRps = 0, throughputRps = 0, name } = model ?? {};
+    expect(heldRps).toBeGreaterThan(0);
+    expect(heldRps).toBeLessThan(throughputRps * 1.1);
+    expect(plan.hold).toMatchObject({
+      value: heldRps / (model?.weight ?? 1),
+      models: [{ name, attainment: 0.95 }],
+    });
+    expect(plan.hold?.bound).toBeGreaterThanOrEqual(plan.hold?.value as number);
+    expect(plan.hold?.models[0]?.simulated?.low).toBeGreaterThanOrEqual(0.95);
+
+    const duration = plan.hold?.runs.durationS as number;
+    const rps = [`${name}=${heldRps}`];
+    const { report } = await simulatePlan(output, { rps, duration, runs: 4, seed: 5000 });
+    expect(report.runs?.overall.attainment?.high).toBeGreaterThanOrEqual(0.95);
+    const twice = await simulatePlan(output, { rps: [`${name}=${2 * throughputRps}`], duration });
+    expect(twice.report.overall.attainment).toBeLessThan(0.95);
+
+    const [validated] = await validateFiles([output]);
+    expect(validated).toMatchObject({ ok: true });
+    const bytes = await readFile(output, 'utf8');
+    await solved(path, output);
+    expect(await readFile(output, 'utf8')).toBe(bytes);
+
+    const { document } = await compareSpec(path, { hold: 0.95 });
+    expect(document.rows).toMatchObject([{ heldRps, hold: { value: plan.hold?.value } }]);
+  });
+
+  it('refuses what cannot be searched, and shares that are none', async () => {
+    const { path } = await writeRandomSpec(folder, 4);
+    const both = await command(['solve', path, '--hold', '0.9', '--explain', '--baseline', 'dart-r']);
+    expect(both.code).toBe(2);
+    expect(both.stderr).toContain('--explain');
+    const never = await command(['solve', path, '--hold', '1']);
+    expect([never.code, never.stderr]).toEqual([2, expect.stringContaining('not a share between 0 and 1')]);
+    const margins = await command(['compare', path, '--hold', '0.9', '--sweep', 'margin=0..0.2:2']);
+    expect([margins.code, margins.stderr]).toEqual([2, expect.stringContaining('sweeps margins')]);
+  });
+
+  it('says at a terminal what the plan holds, and takes the share from the spec', async () => {
+    const { path } = await writeRandomSpec(
+      folder,
+      4,
+      {},
+      { hold: { attainment: 0.9, arrivals: 'gamma', cv: 2 } },
+    );
+    const { code, stdout } = await command(['solve', path]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^m0 holds [\d.]+ requests\/s with 90.00 % in time \(9\d.\d\d % at least\); planned with/m,
+    );
+    expect(stdout).toMatch(
+      /no plan holds more than [\d.]+ \(\d+ plans simulated; confirmed by 8 runs .* gamma arrivals/,
+    );
+  });
+});
