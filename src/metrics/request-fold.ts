@@ -4,11 +4,14 @@ import {
   type MakeValues,
   NS_PER_MS,
   NS_PER_S,
-  OUTCOME_KINDS,
-  OutcomeIndex,
   type RunShape,
+  OUTCOME_KINDS as SHARED_OUTCOME_KINDS,
+  OutcomeIndex as SharedOutcomeIndex,
 } from './run-shape.js';
 import { summaryOf, type Values } from './values.js';
+
+const OutcomeIndex = SharedOutcomeIndex;
+const OUTCOME_KINDS = SHARED_OUTCOME_KINDS;
 
 /** RequestFigures holds the outcomes of the requests of one model, or of all. docs/metrics.md defines the figures. */
 export interface RequestFigures {

@@ -1,9 +1,14 @@
 import { type ClassFigures, DeviceFold, type LinkFigures, type PoolFigures } from './device-fold.js';
 import { Histogram } from './histogram.js';
 import { type DropCount, type RequestFigures, RequestFold } from './request-fold.js';
-import { type MakeValues, OutcomeIndex, type RunShape } from './run-shape.js';
+import { type MakeValues, type RunShape, OutcomeIndex as SharedOutcomeIndex } from './run-shape.js';
 import { ExactValues } from './values.js';
 import { type WindowFigures, WindowFold } from './window-fold.js';
+
+const OutcomeIndex = SharedOutcomeIndex;
+
+const MOST_ENDED = 512;
+const ENDED_WIDTH = 8;
 
 /** RunMetricsOptions says what the metrics of a run keep. */
 export interface RunMetricsOptions {
@@ -46,6 +51,12 @@ export class RunMetrics {
   private computeNs = new Float64Array(1024);
   private transferNs = new Float64Array(1024);
   private deviceNs = new Float64Array(1024);
+  /**
+   * `rows` holds requests that have ended and are yet to be folded: model, outcome, latency, compute, transfer and
+   * device time, reason and pool of each. Many are folded in one go, so that the code of the folds stays at hand.
+   */
+  private readonly rows = new Float64Array(MOST_ENDED * ENDED_WIDTH);
+  private endedCount = 0;
 
   constructor(
     private readonly shape: RunShape,
@@ -79,28 +90,60 @@ export class RunMetrics {
     reason: number,
     pool: number,
   ): void {
-    const deviceNs = this.deviceNs[request] as number;
-    const wasted = outcome === OutcomeIndex.late || outcome === OutcomeIndex.dropped;
-    this.requests.used(model, deviceNs, wasted);
-    this.windows?.used(arrivedNs, deviceNs, wasted);
-    if (outcome === OutcomeIndex.inTime || outcome === OutcomeIndex.late) {
-      const latencyNs = atNs - arrivedNs;
-      const computeNs = this.computeNs[request] as number;
-      const transferNs = this.transferNs[request] as number;
-      this.requests.answered(model, outcome === OutcomeIndex.late, latencyNs, computeNs, transferNs);
-      this.windows?.answered(
+    if (this.endedCount === MOST_ENDED) this.foldEnded();
+    const row = ENDED_WIDTH * this.endedCount++;
+    const { rows } = this;
+    rows[row] = model;
+    rows[row + 1] = outcome;
+    rows[row + 2] = atNs - arrivedNs;
+    rows[row + 3] = this.computeNs[request] as number;
+    rows[row + 4] = this.transferNs[request] as number;
+    rows[row + 5] = this.deviceNs[request] as number;
+    rows[row + 6] = reason;
+    rows[row + 7] = pool;
+    if (this.windows !== undefined) this.endedInWindow(model, arrivedNs, row);
+  }
+
+  private endedInWindow(model: number, arrivedNs: number, row: number): void {
+    const windows = this.windows as WindowFold;
+    const { rows } = this;
+    const outcome = rows[row + 1] as number;
+    const isLate = outcome === OutcomeIndex.late;
+    windows.used(arrivedNs, rows[row + 5] as number, isLate || outcome === OutcomeIndex.dropped);
+    if (isLate || outcome === OutcomeIndex.inTime)
+      windows.answered(
         model,
         arrivedNs,
-        outcome === OutcomeIndex.late,
-        latencyNs,
-        computeNs,
-        transferNs,
+        isLate,
+        rows[row + 2] as number,
+        rows[row + 3] as number,
+        rows[row + 4] as number,
       );
-      return;
+    else windows.unanswered(model, arrivedNs, outcome === OutcomeIndex.dropped ? 2 : 3);
+  }
+
+  /** foldEnded folds the requests that have ended since it was called last, in their order. */
+  private foldEnded(): void {
+    const { rows, requests } = this;
+    const end = ENDED_WIDTH * this.endedCount;
+    for (let row = 0; row < end; row += ENDED_WIDTH) {
+      const model = rows[row] as number;
+      const outcome = rows[row + 1] as number;
+      const isLate = outcome === OutcomeIndex.late;
+      const isDropped = outcome === OutcomeIndex.dropped;
+      requests.used(model, rows[row + 5] as number, isLate || isDropped);
+      if (isDropped) requests.dropped(model, rows[row + 6] as number, rows[row + 7] as number);
+      else if (outcome === OutcomeIndex.failed) requests.failed(model);
+      else
+        requests.answered(
+          model,
+          isLate,
+          rows[row + 2] as number,
+          rows[row + 3] as number,
+          rows[row + 4] as number,
+        );
     }
-    if (outcome === OutcomeIndex.dropped) this.requests.dropped(model, reason, pool);
-    else this.requests.failed(model);
-    this.windows?.unanswered(model, arrivedNs, outcome === OutcomeIndex.dropped ? 2 : 3);
+    this.endedCount = 0;
   }
 
   executed(
@@ -156,6 +199,7 @@ export class RunMetrics {
    */
   figures(spanNs: number): RunFigures {
     const { models, classes } = this.shape;
+    this.foldEnded();
     return {
       overall: this.requests.overall(spanNs),
       models: Array.from({ length: models }, (_, model) => this.requests.figuresOf(model, spanNs)),

@@ -11,7 +11,7 @@ import {
   topologyRulesOf,
 } from '../serving/index.js';
 import { type SimulationObserver, simulate } from '../simulator/index.js';
-import type { Arrivals } from '../workload/index.js';
+import { type Arrivals, arrivalsAhead } from '../workload/index.js';
 import { type Execution, executionOf } from './execution.js';
 import { TimelineWriter, type WrittenTimeline } from './timeline.js';
 import { arrivalsOf, atLoadFactor, type Workload } from './workload.js';
@@ -99,8 +99,11 @@ export async function runSimulation(
   const load = loadFactor === undefined ? workload : atLoadFactor(workload, plan.models, loadFactor);
   const shape = shapeOf(topology, plannedClasses(plan, topology), load.durationNs);
   const metrics = new RunMetrics(shape, { exact, ...(windowNs === undefined ? {} : { windowNs }) });
-  const arrivals = new WatchedArrivals(arrivalsOf(load, plan.models, seed), load.durationNs, hooks, (atNs) =>
-    metrics.endAt(atNs),
+  const arrivals = new WatchedArrivals(
+    arrivalsAhead(arrivalsOf(load, plan.models, seed)),
+    load.durationNs,
+    hooks,
+    (atNs) => metrics.endAt(atNs),
   );
   const executed = executionOf(execution, topology, seed);
   const run = (observers: SimulationObserver[]) =>

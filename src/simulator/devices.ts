@@ -1,4 +1,6 @@
-import { grownCapacity, grownColumn, NONE } from '../collections/index.js';
+import { grownCapacity, grownColumn, NONE as SHARED_NONE } from '../collections/index.js';
+
+const NONE = SHARED_NONE;
 
 /**
  * VirtualDevices are the devices of a simulation. Each runs the batches it is handed in that order, one at a

@@ -4,6 +4,11 @@ import { grownColumn } from '../collections/index.js';
 /** A rank holds a sequence number below SEQUENCES and a priority above it, in one exact double. */
 const SEQUENCES = 2 ** 49;
 const PRIORITIES = 16;
+/** The most events that are kept in a sorted row, and how many are moved between it and the heap at once. */
+const MOST_NEAR = 128;
+const MOVED_AT_ONCE = 64;
+/** The row has room on both sides, so that an event is put in from the nearer end. */
+const ROOM = 2 * MOST_NEAR;
 const ARITY = 4;
 
 /**
@@ -31,26 +36,30 @@ function refuse(at: number, priority: number): never {
  * Of two events of one instant, the one with the smaller priority comes first; of equal priorities, the one
  * that was scheduled first.
  *
- * It is a 4-ary heap over typed arrays. Both operations cost O(log n), and memory is allocated only when it
- * grows. It has no clock: its reader's time is that of the event taken last.
+ * The next events, up to 128, lie sorted in a row of typed arrays, and all later ones in a heap. Taking an event costs
+ * constant time and scheduling one a few moves within the row, or O(log n) with very many events. It has no clock: its
+ * reader's time is that of the event taken last.
  */
 export class EventQueue {
-  /** `keys` holds the time and rank of each event side by side; a rank is priority · SEQUENCES + sequence. */
-  private keys = new Float64Array(2 * 64);
-  private events = new Int32Array(64);
-  private count = 0;
+  /** The times, ranks and numbers of the next events, from `head` to before `end`; none is after one of the heap. */
+  private readonly times = new Float64Array(ROOM);
+  private readonly ranks = new Float64Array(ROOM);
+  private readonly events = new Int32Array(ROOM);
+  private head = MOST_NEAR;
+  private end = MOST_NEAR;
+  private readonly later = new EventHeap();
   private sequence = 0;
 
   /** `nextAt` is the time of the next event, Infinity where there is none. */
   nextAt = Number.POSITIVE_INFINITY;
 
   get size(): number {
-    return this.count;
+    return this.end - this.head + this.later.size;
   }
 
   /** nextPriority is the priority of the next event; there must be one. */
   get nextPriority(): number {
-    return Math.floor((this.keys[1] as number) / SEQUENCES);
+    return ((this.ranks[this.head] as number) / SEQUENCES) | 0;
   }
 
   /**
@@ -63,9 +72,125 @@ export class EventQueue {
    */
   schedule(at: number, priority: number, event: number): void {
     if (!Number.isSafeInteger(at) || !(priority >= 0 && priority < PRIORITIES)) refuse(at, priority);
+    const rank = priority * SEQUENCES + this.sequence++;
+    if (this.end - this.head === MOST_NEAR) this.spill();
+    const { later } = this;
+    if (later.size > 0 && !isBefore(at, rank, later.firstAt, later.firstRank)) later.push(at, rank, event);
+    else this.insert(at, rank, event);
+  }
+
+  /** take removes the next event and gives the number that it was scheduled with; there must be one. */
+  take(): number {
+    const event = this.events[this.head] as number;
+    this.head += 1;
+    if (this.head === this.end) this.refill();
+    else this.nextAt = this.times[this.head] as number;
+    return event;
+  }
+
+  /** insert puts an event into its place in the row, and moves those on the shorter side of it. */
+  private insert(at: number, rank: number, event: number): void {
+    if (this.head === 0 || this.end === ROOM) this.center();
+    const { times, ranks, head, end } = this;
+    const middle = (head + end) >> 1;
+    const isInFront = head < end && isBefore(at, rank, times[middle] as number, ranks[middle] as number);
+    const place = isInFront ? this.openFront(at, rank) : this.openBack(at, rank);
+    times[place] = at;
+    ranks[place] = rank;
+    this.events[place] = event;
+    this.nextAt = times[this.head] as number;
+  }
+
+  /** openFront moves the events before the given one to the front, and gives its place. */
+  private openFront(at: number, rank: number): number {
+    const { times, ranks, events } = this;
+    let place = --this.head;
+    while (isBefore(times[place + 1] as number, ranks[place + 1] as number, at, rank)) {
+      times[place] = times[place + 1] as number;
+      ranks[place] = ranks[place + 1] as number;
+      events[place] = events[place + 1] as number;
+      place += 1;
+    }
+    return place;
+  }
+
+  /** openBack moves the events after the given one to the back, and gives its place. */
+  private openBack(at: number, rank: number): number {
+    const { times, ranks, events, head } = this;
+    let place = this.end++;
+    while (place > head && isBefore(at, rank, times[place - 1] as number, ranks[place - 1] as number)) {
+      times[place] = times[place - 1] as number;
+      ranks[place] = ranks[place - 1] as number;
+      events[place] = events[place - 1] as number;
+      place -= 1;
+    }
+    return place;
+  }
+
+  /** center moves the row to the middle of its room. */
+  private center(): void {
+    const { head, end } = this;
+    const to = (ROOM - (end - head)) >> 1;
+    this.times.copyWithin(to, head, end);
+    this.ranks.copyWithin(to, head, end);
+    this.events.copyWithin(to, head, end);
+    this.head = to;
+    this.end = to + end - head;
+  }
+
+  /** spill moves the later half of a full row into the heap. */
+  private spill(): void {
+    for (let moved = 0; moved < MOVED_AT_ONCE; moved++) {
+      const last = --this.end;
+      this.later.push(this.times[last] as number, this.ranks[last] as number, this.events[last] as number);
+    }
+  }
+
+  /** refill moves the first events of the heap into the empty row. */
+  private refill(): void {
+    const { later } = this;
+    this.head = MOST_NEAR;
+    this.end = MOST_NEAR;
+    for (let moved = 0; moved < MOVED_AT_ONCE && later.size > 0; moved++) {
+      this.times[this.end] = later.firstAt;
+      this.ranks[this.end] = later.firstRank;
+      this.events[this.end++] = later.first;
+      later.removeFirst();
+    }
+    this.nextAt = this.end > this.head ? (this.times[this.head] as number) : Number.POSITIVE_INFINITY;
+  }
+}
+
+/**
+ * EventHeap holds any number of events in their total order, as a 4-ary heap over typed arrays. Both operations cost
+ * O(log n), and memory is allocated only when it grows.
+ */
+class EventHeap {
+  /** `keys` holds the time and rank of each event side by side. */
+  private keys = new Float64Array(2 * 64);
+  private events = new Int32Array(64);
+  private count = 0;
+
+  get size(): number {
+    return this.count;
+  }
+
+  /** firstAt and firstRank are the time and rank of the first event, and `first` is its number; there must be one. */
+  get firstAt(): number {
+    return this.keys[0] as number;
+  }
+
+  get firstRank(): number {
+    return this.keys[1] as number;
+  }
+
+  get first(): number {
+    return this.events[0] as number;
+  }
+
+  push(at: number, rank: number, event: number): void {
     if (this.count === this.events.length) this.grow();
     const { keys, events } = this;
-    const rank = priority * SEQUENCES + this.sequence++;
     let hole = this.count++;
     while (hole > 0) {
       const parent = (hole - 1) >> 2;
@@ -80,14 +205,11 @@ export class EventQueue {
     this.put(hole, at, rank, event);
   }
 
-  /** take removes the next event and gives the number that it was scheduled with; there must be one. */
-  take(): number {
+  /** removeFirst removes the first event; there must be one. */
+  removeFirst(): void {
     const { keys, events } = this;
-    const event = events[0] as number;
     const last = --this.count;
-    if (last === 0) this.nextAt = Number.POSITIVE_INFINITY;
-    else this.sift(keys[2 * last] as number, keys[2 * last + 1] as number, events[last] as number);
-    return event;
+    if (last > 0) this.sift(keys[2 * last] as number, keys[2 * last + 1] as number, events[last] as number);
   }
 
   /** sift fills the hole at the top: earlier events move up until this one fits in. */
@@ -120,7 +242,6 @@ export class EventQueue {
     this.keys[2 * index] = at;
     this.keys[2 * index + 1] = rank;
     this.events[index] = event;
-    this.nextAt = this.keys[0] as number;
   }
 
   private grow(): void {

@@ -1,5 +1,7 @@
-import { grownCapacity, grownColumn, NONE } from '../collections/index.js';
+import { grownCapacity, grownColumn, NONE as SHARED_NONE } from '../collections/index.js';
 import type { Links } from '../serving/index.js';
+
+const NONE = SHARED_NONE;
 
 /**
  * VirtualLinks are the links of a simulation. A transfer takes its sender's uplink and its receiver's

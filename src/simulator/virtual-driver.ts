@@ -1,22 +1,29 @@
-import { grownColumn, NONE } from '../collections/index.js';
+import { grownColumn, NONE as SHARED_NONE } from '../collections/index.js';
 import {
-  Answer,
   brokenPromise,
-  Decision,
   type Decisions,
   type ServingCore,
+  Answer as SharedAnswer,
+  Decision as SharedDecision,
   type Topology,
 } from '../serving/index.js';
 import type { Arrivals } from '../workload/index.js';
 import { VirtualDevices } from './devices.js';
 import { EventQueue } from './events.js';
 import { VirtualLinks } from './links.js';
-import { OutcomeCode, type SimulationObserver } from './observer.js';
+import { OutcomeCode as SharedOutcomeCode, type SimulationObserver } from './observer.js';
 import { OpenRequests } from './open-requests.js';
 import { PlannedSteps } from './planned-steps.js';
 import { Watchers } from './watchers.js';
 
+const NONE = SHARED_NONE;
+const Decision = SharedDecision;
+const Answer = SharedAnswer;
+const OutcomeCode = SharedOutcomeCode;
+
 const NEVER = Number.POSITIVE_INFINITY;
+/** How many instants `advance` simulates. */
+const INSTANTS = 256;
 
 /**
  * Kind numbers the kinds of events by their priorities: steps that end at an instant are told before those that may
@@ -121,15 +128,29 @@ export class VirtualDriver {
     for (let device = 0; device < topology.devices.length; device++) core.deviceUp(0, device);
     this.pullArrival();
     let at = 0;
-    while (at !== NEVER) {
-      this.now = at;
-      this.tellEnds();
-      this.tellTimer();
-      this.tellArrivals();
-      this.settle();
-      at = Math.min(this.events.nextAt, this.dueAt, this.nextArrivalAt);
-    }
+    while (at !== NEVER) at = this.advance(at);
     return this.summary();
+  }
+
+  /**
+   * advance simulates some instants from the given one on. A loop that is left and entered again is compiled as a whole
+   * function, which runs faster than what an endless loop is replaced by while it runs.
+   * @returns the next instant, Infinity at the end
+   */
+  private advance(from: number): number {
+    const { events } = this;
+    let at = from;
+    for (let i = 0; i < INSTANTS && at !== NEVER; i++) {
+      this.now = at;
+      if (events.nextAt === at) this.tellEnds();
+      if (this.dueAt === at) this.tellTimer();
+      if (this.nextArrivalAt === at) this.tellArrivals();
+      this.settle();
+      at = events.nextAt;
+      if (this.dueAt < at) at = this.dueAt;
+      if (this.nextArrivalAt < at) at = this.nextArrivalAt;
+    }
+    return at;
   }
 
   private summary(): SimulationSummary {
@@ -162,7 +183,6 @@ export class VirtualDriver {
   }
 
   private tellTimer(): void {
-    if (this.dueAt !== this.now) return;
     this.dueAt = NEVER;
     this.core.due(this.now);
   }
@@ -193,7 +213,7 @@ export class VirtualDriver {
   private settle(): void {
     for (;;) {
       this.core.decide(this.now);
-      this.carryOut();
+      if (this.decisions.count > 0) this.carryOut();
       for (let i = 0; i < this.begunCount; i++) this.core.started(this.now, this.begun[i] as number);
       this.begunCount = 0;
       if (this.events.nextAt !== this.now) return;
@@ -204,19 +224,20 @@ export class VirtualDriver {
   private carryOut(): void {
     const { decisions } = this;
     for (let i = 0; i < decisions.count; i++) {
+      // The rows hold doubles. What is a number of a batch, device or request goes on as an integer.
       const a = decisions.a(i);
       switch (decisions.kind(i)) {
         case Decision.execute:
-          this.hand(a, decisions.b(i), decisions.c(i));
+          this.hand(a | 0, decisions.b(i) | 0, decisions.c(i));
           break;
         case Decision.transfer:
-          this.send(a, decisions.b(i), decisions.c(i), decisions.d(i));
+          this.send(a | 0, decisions.b(i) | 0, decisions.c(i) | 0, decisions.d(i));
           break;
         case Decision.answer:
-          this.answer(a, decisions.b(i));
+          this.answer(a | 0, decisions.b(i) | 0);
           break;
         case Decision.drop:
-          this.end(a, OutcomeCode.dropped, decisions.b(i), decisions.c(i));
+          this.end(a | 0, OutcomeCode.dropped, decisions.b(i) | 0, decisions.c(i) | 0);
           break;
         case Decision.wakeAt:
           this.wakeAt(a);
@@ -324,7 +345,7 @@ export class VirtualDriver {
     this.end(request, outcome, NONE, NONE);
   }
 
-  private end(request: number, outcome: OutcomeCode, reason: number, pool: number): void {
+  private end(request: number, outcome: SharedOutcomeCode, reason: number, pool: number): void {
     this.requests.end(request);
     this.outcomes[outcome]! += 1;
     const { requests } = this;

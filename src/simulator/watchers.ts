@@ -34,7 +34,9 @@ export class Watchers {
   }
 
   arrived(atNs: number, model: number, request: number): void {
-    for (const observer of this.ofArrived) observer.arrived(atNs, model, request);
+    const { ofArrived } = this;
+    for (let i = 0; i < ofArrived.length; i++)
+      (ofArrived[i] as Watching<'arrived'>).arrived(atNs, model, request);
   }
 
   ended(
@@ -46,8 +48,9 @@ export class Watchers {
     reason: number,
     pool: number,
   ): void {
-    for (const observer of this.ofEnded)
-      observer.ended(atNs, model, request, arrivedAtNs, outcome, reason, pool);
+    const { ofEnded } = this;
+    for (let i = 0; i < ofEnded.length; i++)
+      (ofEnded[i] as Watching<'ended'>).ended(atNs, model, request, arrivedAtNs, outcome, reason, pool);
   }
 
   started(
@@ -58,7 +61,9 @@ export class Watchers {
     handedNs: number,
     startNs: number,
   ): void {
-    for (const observer of this.ofStarted) observer.started(batch, pool, device, size, handedNs, startNs);
+    const { ofStarted } = this;
+    for (let i = 0; i < ofStarted.length; i++)
+      (ofStarted[i] as Watching<'started'>).started(batch, pool, device, size, handedNs, startNs);
   }
 
   executed(
@@ -70,8 +75,9 @@ export class Watchers {
     startNs: number,
     endNs: number,
   ): void {
-    for (const observer of this.ofExecuted)
-      observer.executed(batch, pool, device, size, handedNs, startNs, endNs);
+    const { ofExecuted } = this;
+    for (let i = 0; i < ofExecuted.length; i++)
+      (ofExecuted[i] as Watching<'executed'>).executed(batch, pool, device, size, handedNs, startNs, endNs);
   }
 
   transferred(
@@ -84,7 +90,17 @@ export class Watchers {
     startNs: number,
     endNs: number,
   ): void {
-    for (const observer of this.ofTransferred)
-      observer.transferred(batch, pool, fromDevice, toDevice, size, handedNs, startNs, endNs);
+    const { ofTransferred } = this;
+    for (let i = 0; i < ofTransferred.length; i++)
+      (ofTransferred[i] as Watching<'transferred'>).transferred(
+        batch,
+        pool,
+        fromDevice,
+        toDevice,
+        size,
+        handedNs,
+        startNs,
+        endNs,
+      );
   }
 }

@@ -6,6 +6,7 @@
  * then `trace.ts`.
  */
 export { type ArrivalOptions, arrivals, arrivalTimes } from './arrivals.js';
+export { arrivalsAhead } from './arrivals-ahead.js';
 export {
   ARRIVAL_PROCESSES,
   type ArrivalProcess,

@@ -1,7 +1,16 @@
-import { Lists, NONE } from '../../collections/index.js';
-import { Decision, type Decisions } from '../decisions.js';
-import { type Forwarding, type Journeys, Leg, type ReservationState } from '../reservation/index.js';
+import { Lists, NONE as SHARED_NONE } from '../../collections/index.js';
+import { type Decisions, Decision as SharedDecision } from '../decisions.js';
+import {
+  type Forwarding,
+  type Journeys,
+  type ReservationState,
+  Leg as SharedLeg,
+} from '../reservation/index.js';
 import type { OpenBatches } from '../state/index.js';
+
+const NONE = SHARED_NONE;
+const Decision = SharedDecision;
+const Leg = SharedLeg;
 
 /**
  * ImmediateForwarding hands every batch on as soon as it is there. Devices and links serve the batches they are

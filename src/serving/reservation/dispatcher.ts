@@ -1,10 +1,12 @@
-import { NONE } from '../../collections/index.js';
+import { NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Durations } from '../state/index.js';
 import { fullBatches, mostStages, type ServedModel, type Topology } from '../topology.js';
 import type { Booking } from './booking.js';
 import { Path } from './path.js';
 import type { ReservationPolicy } from './policy.js';
 import type { ReservationState } from './reservation-state.js';
+
+const NONE = SHARED_NONE;
 
 /** MOST_DEBT limits how far a pipeline can be behind its share, in full batches. */
 const MOST_DEBT = 64;

@@ -1,9 +1,11 @@
-import { Lists, NONE } from '../../collections/index.js';
+import { Lists, NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Durations } from '../state/index.js';
 import { stagesFrom, type Topology } from '../topology.js';
 import type { Booking } from './booking.js';
 import type { Path } from './path.js';
 import { ReservationTable } from './reservation-table.js';
+
+const NONE = SHARED_NONE;
 
 const NO_GAP = -1;
 /**

@@ -1,4 +1,6 @@
-import { grownColumn, NONE } from '../../collections/index.js';
+import { grownColumn, NONE as SHARED_NONE } from '../../collections/index.js';
+
+const NONE = SHARED_NONE;
 
 /**
  * Path is a batch's way through its pipeline as a probe finds it: for each stage a device, and when the batch

@@ -1,4 +1,4 @@
-import { NONE } from '../../collections/index.js';
+import { NONE as SHARED_NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 import type { ServingCore } from '../core.js';
 import type { Decisions } from '../decisions.js';
@@ -14,9 +14,12 @@ import { mostStages, type ServedModel, stagesFrom, type Topology } from '../topo
 import type { Booking } from './booking.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Forwarding } from './forwarding.js';
-import { Journeys, Leg } from './path.js';
+import { Journeys, Leg as SharedLeg } from './path.js';
 import { RESERVATION_POLICY, type ReservationPolicy } from './policy.js';
 import { gapTables, type ReservationTables } from './tables.js';
+
+const NONE = SHARED_NONE;
+const Leg = SharedLeg;
 
 const NEVER = Number.POSITIVE_INFINITY;
 const NOT_DOWN = Number.NEGATIVE_INFINITY;

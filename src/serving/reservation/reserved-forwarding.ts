@@ -1,11 +1,15 @@
-import { grownColumn, NONE } from '../../collections/index.js';
-import { Decision, type Decisions } from '../decisions.js';
+import { grownColumn, NONE as SHARED_NONE } from '../../collections/index.js';
+import { type Decisions, Decision as SharedDecision } from '../decisions.js';
 import type { Durations, OpenBatches } from '../state/index.js';
 import { mostStages, stagesFrom } from '../topology.js';
 import type { Forwarding } from './forwarding.js';
 import type { GapBooking } from './gap-booking.js';
-import { type Journeys, Leg, Path } from './path.js';
+import { type Journeys, Path, Leg as SharedLeg } from './path.js';
 import type { ReservationState } from './reservation-state.js';
+
+const NONE = SHARED_NONE;
+const Decision = SharedDecision;
+const Leg = SharedLeg;
 
 /**
  * ReservedForwarding lets every device and link serve its reservations in their order, each as soon as its batch is

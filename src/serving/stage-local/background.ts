@@ -1,8 +1,9 @@
-import { Lists, NONE } from '../../collections/index.js';
-import type { Requests } from '../state/index.js';
-import type { Topology } from '../topology.js';
+import { Lists, NONE as SHARED_NONE } from '../../collections/index.js';
+import type { PlanColumns, Requests } from '../state/index.js';
 import type { LateRule } from './policy.js';
 import type { SharedState } from './shared-state.js';
+
+const NONE = SHARED_NONE;
 
 /**
  * Background holds the tasks that will be late and are answered all the same, on devices that have nothing
@@ -14,17 +15,22 @@ export class Background {
   /** `missedShare` is the share of each model's last requests that were not in time: a moving average. */
   private readonly missedShare: Float64Array;
 
-  private readonly topology: Topology;
+  private readonly columns: PlanColumns;
+  /** Whether any task is kept, and over how many requests `missedShare` is taken. */
+  private readonly keeps: boolean;
+  private readonly window: number;
   private readonly requests: Requests;
 
   constructor(
     private readonly rule: LateRule,
-    { topology, requests, queues }: Pick<SharedState, 'topology' | 'requests' | 'queues'>,
+    { columns, requests, queues }: Pick<SharedState, 'columns' | 'requests' | 'queues'>,
   ) {
-    this.topology = topology;
+    this.columns = columns;
+    this.keeps = rule.kind === 'background';
+    this.window = rule.kind === 'background' ? rule.window : 1;
     this.requests = requests;
     this.waiting = new Lists(queues.count);
-    this.missedShare = new Float64Array(topology.models.length);
+    this.missedShare = new Float64Array(columns.sloNs.length);
   }
 
   /** takes tells whether a task that cannot be in time is kept: under `background`, if its model is not overloaded. */
@@ -37,9 +43,9 @@ export class Background {
    * request.
    */
   observe(model: number, missed: boolean): void {
-    if (this.rule.kind === 'drop') return;
+    if (!this.keeps) return;
     const share = this.missedShare[model] as number;
-    this.missedShare[model] = share + ((missed ? 1 : 0) - share) / this.rule.window;
+    this.missedShare[model] = share + ((missed ? 1 : 0) - share) / this.window;
   }
 
   add(queue: number, task: number): void {
@@ -62,7 +68,7 @@ export class Background {
    * failed or was lost as it ran is tried alone.
    */
   batchSize(queue: number, pool: number): number {
-    const most = Math.min(this.topology.pools[pool]?.batch as number, this.waiting.size(queue));
+    const most = Math.min(this.columns.batch[pool] as number, this.waiting.size(queue));
     let task = this.first(queue);
     for (let size = 0; size < most; size++, task = this.waiting.next(task)) {
       if (this.requests.triesOf(task) > 0) return Math.max(1, size);
@@ -77,7 +83,7 @@ export class Background {
   dropTime(task: number): number {
     if (task === NONE || this.rule.kind === 'drop') return Number.POSITIVE_INFINITY;
     const request = this.requests.requestOf(task);
-    const sloNs = this.topology.models[this.requests.modelOf(request)]?.sloNs as number;
+    const sloNs = this.columns.sloNs[this.requests.modelOf(request)] as number;
     const deadline = this.requests.deadlineOf(request);
     return Math.floor(deadline + this.rule.patience * sloNs) + 1;
   }

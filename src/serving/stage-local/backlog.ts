@@ -1,8 +1,10 @@
-import { NONE } from '../../collections/index.js';
+import { NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Durations, TaskQueues } from '../state/index.js';
 import type { Pool } from '../topology.js';
 import type { Dropping } from './dropping.js';
 import type { SharedState } from './shared-state.js';
+
+const NONE = SHARED_NONE;
 
 /**
  * Backlog estimates how soon a pool could start a task that joined its queue now. It puts the tasks before it

@@ -1,9 +1,10 @@
-import { grownCapacity, grownColumn, NONE } from '../../collections/index.js';
-import type { Durations, TaskQueues } from '../state/index.js';
-import type { Pool } from '../topology.js';
+import { grownCapacity, grownColumn, NONE as SHARED_NONE } from '../../collections/index.js';
+import type { Durations, PlanColumns, TaskQueues } from '../state/index.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { DropRule } from './policy.js';
 import type { SharedState } from './shared-state.js';
+
+const NONE = SHARED_NONE;
 
 const NEVER = Number.POSITIVE_INFINITY;
 const NOW = Number.NEGATIVE_INFINITY;
@@ -38,19 +39,16 @@ export interface Dropping {
   waitedOn(queue: number, head: number): void;
 }
 
-type DroppingState = Pick<SharedState, 'topology' | 'queues' | 'durations' | 'planned'>;
+type DroppingState = Pick<SharedState, 'columns' | 'queues' | 'durations' | 'planned'>;
 
 /** droppingOf makes the Dropping of a rule. */
-export function droppingOf(
-  rule: DropRule,
-  { topology: { pools }, queues, durations, planned }: DroppingState,
-): Dropping {
+export function droppingOf(rule: DropRule, { columns, queues, durations, planned }: DroppingState): Dropping {
   switch (rule.kind) {
     case 'nearly-full':
     case 'queueing':
-      return new ByDevice(rule, pools, queues, durations, planned);
+      return new ByDevice(rule, columns, queues, durations, planned);
     default:
-      return new ByDeadline(rule, pools, queues, durations);
+      return new ByDeadline(rule, columns, queues, durations);
   }
 }
 
@@ -61,30 +59,34 @@ type DeviceRule = Extract<DropRule, { kind: 'nearly-full' | 'queueing' }>;
  * hopeless and full-batch.
  */
 class ByDeadline implements Dropping {
+  private readonly isHopeless: boolean;
+  private readonly isFullBatch: boolean;
+  /** The share of a planned batch that `full-batch` serves at least, by pool. */
+  private readonly target: Int32Array;
+
   constructor(
     private readonly rule: Exclude<DropRule, DeviceRule>,
-    private readonly pools: readonly Pool[],
+    { batch }: PlanColumns,
     private readonly queues: TaskQueues,
     private readonly durations: Durations,
-  ) {}
+  ) {
+    this.isFullBatch = rule.kind === 'full-batch';
+    this.isHopeless = rule.kind === 'hopeless' || this.isFullBatch;
+    const share = rule.kind === 'full-batch' ? rule.share : 1;
+    this.target = batch.map((planned) => shareOfBatch(share, planned));
+  }
 
   dropTime(head: number, pool: number): number {
-    switch (this.rule.kind) {
-      case 'never':
-        return NEVER;
-      case 'expired':
-        return this.queues.latestEnd(head) + 1;
-      case 'hopeless':
-      case 'full-batch':
-        return hopelessAt(this.queues.latestEnd(head), pool, this.durations);
-    }
+    if (this.isHopeless) return hopelessAt(this.queues.latestEnd(head), pool, this.durations);
+    return this.rule.kind === 'never' ? NEVER : this.queues.latestEnd(head) + 1;
   }
 
   refuses(_at: number, start: number, queue: number, pool: number): boolean {
-    if (this.rule.kind !== 'full-batch') return false;
-    const target = shareOfBatch(this.rule.share, this.pools[pool] as Pool);
+    if (!this.isFullBatch) return false;
+    const target = this.target[pool] as number;
+    if (this.queues.size(queue) <= target) return false;
     const head = this.queues.first(queue);
-    if (this.queues.size(queue) <= target || this.queues.isAlone(head)) return false;
+    if (this.queues.isAlone(head)) return false;
     return start + this.durations.workNs(pool, target) > this.queues.latestEnd(head);
   }
 
@@ -93,9 +95,8 @@ class ByDeadline implements Dropping {
   }
 
   batchUnderLoad(pool: number, more: number): number {
-    if (this.rule.kind !== 'full-batch') return 1;
-    const target = shareOfBatch(this.rule.share, this.pools[pool] as Pool);
-    return Math.max(1, Math.min(target, this.queues.size(pool) + more));
+    if (!this.isFullBatch) return 1;
+    return Math.max(1, Math.min(this.target[pool] as number, this.queues.size(pool) + more));
   }
 
   entered(): void {}
@@ -115,7 +116,7 @@ class ByDevice implements Dropping {
 
   constructor(
     private readonly rule: DeviceRule,
-    private readonly pools: readonly Pool[],
+    private readonly columns: PlanColumns,
     private readonly queues: TaskQueues,
     private readonly durations: Durations,
     private readonly planned: PlannedBatches,
@@ -165,7 +166,7 @@ class ByDevice implements Dropping {
 
   /** leastAtFirstSight is the smallest batch worth serving for a head that is not spared. */
   private leastAtFirstSight(at: number, pool: number, latestEnd: number): number {
-    const nearlyFull = shareOfBatch(this.rule.share, this.pools[pool] as Pool);
+    const nearlyFull = shareOfBatch(this.rule.share, this.columns.batch[pool] as number);
     if (this.rule.kind === 'nearly-full') return nearlyFull;
     return at <= this.planned.lastStart(pool, nearlyFull, latestEnd, 'transfer') ? nearlyFull : 1;
   }
@@ -180,6 +181,6 @@ function hopelessAt(latestEnd: number, pool: number, durations: Durations): numb
 }
 
 /** shareOfBatch is a share of the planned batch as a whole number, at least 1. */
-function shareOfBatch(share: number, { batch }: Pool): number {
+function shareOfBatch(share: number, batch: number): number {
   return Math.min(batch, Math.max(1, Math.round(share * batch)));
 }

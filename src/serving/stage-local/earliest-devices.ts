@@ -1,4 +1,6 @@
-import { NONE } from '../../collections/index.js';
+import { NONE as SHARED_NONE } from '../../collections/index.js';
+
+const NONE = SHARED_NONE;
 
 const NEVER = Number.POSITIVE_INFINITY;
 

@@ -1,11 +1,14 @@
-import { grownCapacity, grownColumn, Lists, NONE } from '../../collections/index.js';
+import { grownCapacity, grownColumn, Lists, NONE as SHARED_NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 import type { Durations, OpenBatches, Requests } from '../state/index.js';
 import { PoolsUp } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import { EarliestDevices } from './earliest-devices.js';
+import { QueueSet } from './queue-set.js';
 import type { SharedState } from './shared-state.js';
 import type { TaskPlacement } from './task-placement.js';
+
+const NONE = SHARED_NONE;
 
 /**
  * EarliestFree hands batches ahead to the device that is free first. There is one queue per model before all
@@ -13,7 +16,7 @@ import type { TaskPlacement } from './task-placement.js';
  * costs time logarithmic in a queue's devices.
  */
 export class EarliestFree implements TaskPlacement {
-  readonly touched: Uint8Array;
+  readonly touched: QueueSet;
   private readonly models: number;
   private readonly poolsUp: PoolsUp;
   private readonly devices: EarliestDevices;
@@ -48,7 +51,7 @@ export class EarliestFree implements TaskPlacement {
     const firsts = models.map(({ entries }) => entries.flatMap((entry) => pools[entry]?.devices ?? []));
     const laters = pools.map((pool) => (pool.partition === 0 ? [] : pool.devices));
     this.models = models.length;
-    this.touched = new Uint8Array(models.length + pools.length);
+    this.touched = new QueueSet(models.length + pools.length);
     this.poolsUp = new PoolsUp(topology);
     this.devices = new EarliestDevices(devices.length, [...firsts, ...laters]);
     this.waiting = new Lists(devices.length);
@@ -154,7 +157,7 @@ export class EarliestFree implements TaskPlacement {
     if (free === this.freeAt(device)) return;
     this.devices.setFree(device, free);
     const pool = this.topology.pools[this.batches.pool(batch)];
-    this.touched[pool?.partition === 0 ? pool.model : this.queueBefore(this.batches.pool(batch))] = 1;
+    this.touched.add(pool?.partition === 0 ? pool.model : this.queueBefore(this.batches.pool(batch)));
   }
 
   isDeviceUp(device: number): boolean {
@@ -164,7 +167,7 @@ export class EarliestFree implements TaskPlacement {
   deviceUp(at: number, device: number): void {
     this.devices.setFree(device, at);
     this.refresh(device, this.poolsUp.deviceUp(device));
-    this.touched.fill(1);
+    this.touched.addAll();
   }
 
   running(device: number): number {
@@ -173,7 +176,7 @@ export class EarliestFree implements TaskPlacement {
 
   deviceDown(device: number): readonly number[] {
     this.refresh(device, this.poolsUp.deviceDown(device));
-    this.touched.fill(1);
+    this.touched.addAll();
     this.runs[device] = NONE;
     this.aheadNs[device] = 0;
     return this.waiting.takeAll(device);

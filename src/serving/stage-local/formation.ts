@@ -1,5 +1,4 @@
-import type { Durations, TaskQueues } from '../state/index.js';
-import type { Pool } from '../topology.js';
+import type { Durations, PlanColumns, TaskQueues } from '../state/index.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { FormationRule } from './policy.js';
 import type { SharedState } from './shared-state.js';
@@ -21,22 +20,22 @@ export interface Formation {
   waitUntil(queue: number, pool: number, size: number): number;
 }
 
-type FormationState = Pick<SharedState, 'topology' | 'queues' | 'durations' | 'planned'>;
+type FormationState = Pick<SharedState, 'columns' | 'queues' | 'durations' | 'planned'>;
 
 /** formationOf makes the Formation of a rule. */
 export function formationOf(
   rule: FormationRule,
-  { topology: { pools }, queues, durations, planned }: FormationState,
+  { columns, queues, durations, planned }: FormationState,
 ): Formation {
   return rule.kind === 'last-moment'
-    ? new LastMoment(rule, pools, queues, planned)
-    : new Eager(pools, queues, durations);
+    ? new LastMoment(rule, columns, queues, planned)
+    : new Eager(columns, queues, durations);
 }
 
 /** Eager takes as many of the waiting tasks as are all in time, and waits for nothing: eager. */
 class Eager implements Formation {
   constructor(
-    private readonly pools: readonly Pool[],
+    private readonly columns: PlanColumns,
     private readonly queues: TaskQueues,
     private readonly durations: Durations,
   ) {}
@@ -47,7 +46,8 @@ class Eager implements Formation {
    */
   size(start: number, queue: number, pool: number): number {
     const { queues } = this;
-    const most = Math.min(this.pools[pool]?.batch as number, queues.size(queue));
+    const most = Math.min(this.columns.batch[pool] as number, queues.size(queue));
+    if (most === 1) return 1;
     let best = 0;
     let earliest = NEVER;
     let task = queues.first(queue);
@@ -74,14 +74,14 @@ class Eager implements Formation {
 class LastMoment implements Formation {
   constructor(
     private readonly rule: Extract<FormationRule, { kind: 'last-moment' }>,
-    private readonly pools: readonly Pool[],
+    private readonly columns: PlanColumns,
     private readonly queues: TaskQueues,
     private readonly planned: PlannedBatches,
   ) {}
 
   size(start: number, queue: number, pool: number): number {
     const head = this.queues.first(queue);
-    const most = this.queues.isAlone(head) ? 1 : (this.pools[pool]?.batch as number);
+    const most = this.queues.isAlone(head) ? 1 : (this.columns.batch[pool] as number);
     const size = this.planned.largest(pool, start, this.queues.latestEnd(head), most);
     return size > 0 ? size : Math.min(most, this.queues.size(queue));
   }

@@ -1,21 +1,24 @@
-import { Lists, NONE } from '../../collections/index.js';
+import { Lists, NONE as SHARED_NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
-import type { Durations, OpenBatches, Requests, TaskQueues } from '../state/index.js';
+import type { Durations, OpenBatches, PlanColumns, Requests, TaskQueues } from '../state/index.js';
 import { PoolsUp } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import { Backlog } from './backlog.js';
 import type { Dropping } from './dropping.js';
 import { Pipelines } from './pipelines.js';
 import type { PipelineChoice } from './policy.js';
+import { QueueSet } from './queue-set.js';
 import type { SharedState } from './shared-state.js';
 import type { TaskPlacement } from './task-placement.js';
+
+const NONE = SHARED_NONE;
 
 /**
  * OnArrival gives a task its pipeline when it comes. There is one queue per pool, and idle devices take one
  * batch at a time. A change takes constant time.
  */
 export class OnArrival implements TaskPlacement {
-  readonly touched: Uint8Array;
+  readonly touched: QueueSet;
   private readonly poolsUp: PoolsUp;
   private readonly pipelines: Pipelines;
   private readonly backlog: Backlog;
@@ -29,20 +32,22 @@ export class OnArrival implements TaskPlacement {
   private readonly lastUse: Float64Array;
 
   private readonly topology: Topology;
+  private readonly columns: PlanColumns;
   private readonly requests: Requests;
   private readonly batches: OpenBatches;
   private readonly durations: Durations;
   private readonly queues: TaskQueues;
 
   constructor(state: Omit<SharedState, 'planned'>, choice: PipelineChoice, dropping: Dropping) {
-    const { topology, requests, batches, durations, queues } = state;
+    const { topology, columns, requests, batches, durations, queues } = state;
     const { devices, pools } = topology;
     this.topology = topology;
+    this.columns = columns;
     this.requests = requests;
     this.batches = batches;
     this.durations = durations;
     this.queues = queues;
-    this.touched = new Uint8Array(pools.length);
+    this.touched = new QueueSet(pools.length);
     this.poolsUp = new PoolsUp(topology);
     this.pipelines = new Pipelines(choice, this.poolsUp, state);
     this.backlog = new Backlog(state, dropping, (device) =>
@@ -163,7 +168,7 @@ export class OnArrival implements TaskPlacement {
   }
 
   private devicesChanged(pool: number): void {
-    this.touched[pool] = 1;
+    this.touched.add(pool);
     this.backlog.changed(pool);
   }
 
@@ -173,7 +178,7 @@ export class OnArrival implements TaskPlacement {
 
   deviceUp(_at: number, device: number): void {
     this.poolsUp.deviceUp(device);
-    this.fellIdle(this.topology.devices[device]?.pool as number, device);
+    this.fellIdle(this.columns.poolOf[device] as number, device);
   }
 
   running(device: number): number {
@@ -181,7 +186,7 @@ export class OnArrival implements TaskPlacement {
   }
 
   deviceDown(device: number): readonly number[] {
-    const pool = this.topology.devices[device]?.pool as number;
+    const pool = this.columns.poolOf[device] as number;
     const batch = this.runs[device] as number;
     this.poolsUp.deviceDown(device);
     this.runs[device] = NONE;

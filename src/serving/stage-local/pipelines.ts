@@ -1,4 +1,4 @@
-import type { Durations, PoolsUp } from '../state/index.js';
+import type { Durations, PlanColumns, PoolsUp } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import type { PipelineChoice } from './policy.js';
 import type { SharedState } from './shared-state.js';
@@ -13,14 +13,16 @@ export class Pipelines {
   private readonly credit: Float64Array;
 
   private readonly topology: Topology;
+  private readonly columns: PlanColumns;
   private readonly durations: Durations;
 
   constructor(
     private readonly choice: PipelineChoice,
     private readonly poolsUp: PoolsUp,
-    { topology, durations }: Pick<SharedState, 'topology' | 'durations'>,
+    { topology, columns, durations }: Pick<SharedState, 'topology' | 'columns' | 'durations'>,
   ) {
     this.topology = topology;
+    this.columns = columns;
     this.durations = durations;
     this.inFlight = new Int32Array(topology.pools.length);
     this.credit = new Float64Array(topology.pools.length);
@@ -42,11 +44,9 @@ export class Pipelines {
   choose(model: number, latestEnd: number, at: number): number {
     const entries = this.topology.models[model]?.entries as number[];
     if (entries.length === 1) return entries[0] as number;
-    let best = 0;
-    for (const entry of entries) best = Math.max(best, this.grade(entry, latestEnd, at));
     return this.choice.kind === 'proportional'
-      ? this.byCredit(entries, best, latestEnd, at)
-      : this.byLoad(entries, best, latestEnd, at);
+      ? this.byCredit(entries, latestEnd, at)
+      : this.byLoad(entries, latestEnd, at);
   }
 
   /**
@@ -58,13 +58,15 @@ export class Pipelines {
     return at + this.durations.workNs(entry, 1) <= latestEnd ? 2 : 1;
   }
 
-  private byCredit(entries: number[], grade: number, latestEnd: number, at: number): number {
+  private byCredit(entries: number[], latestEnd: number, at: number): number {
+    let grade = 0;
+    for (const entry of entries) grade = Math.max(grade, this.grade(entry, latestEnd, at));
     let chosen = entries[0] as number;
     let most = Number.NEGATIVE_INFINITY;
     let total = 0;
     for (const entry of entries) {
       if (this.grade(entry, latestEnd, at) !== grade) continue;
-      const rate = this.topology.pools[entry]?.throughputRps as number;
+      const rate = this.columns.throughputRps[entry] as number;
       total += rate;
       const credit = (this.credit[entry] as number) + rate;
       this.credit[entry] = credit;
@@ -77,17 +79,25 @@ export class Pipelines {
     return chosen;
   }
 
-  private byLoad(entries: number[], grade: number, latestEnd: number, at: number): number {
+  private byLoad(entries: number[], latestEnd: number, at: number): number {
+    const { inFlight } = this;
+    const { throughputRps } = this.columns;
     let chosen = entries[0] as number;
+    let best = 0;
     let least = Number.POSITIVE_INFINITY;
-    for (const entry of entries) {
-      if (this.grade(entry, latestEnd, at) !== grade) continue;
-      const load =
-        ((this.inFlight[entry] as number) + 1) / (this.topology.pools[entry]?.throughputRps as number);
-      if (load < least) {
-        least = load;
-        chosen = entry;
+    for (let i = 0; i < entries.length; i++) {
+      const entry = entries[i] as number;
+      const grade = this.grade(entry, latestEnd, at);
+      if (grade < best) continue;
+      if (grade > best) {
+        best = grade;
+        least = Number.POSITIVE_INFINITY;
+        chosen = entries[0] as number;
       }
+      const load = ((inFlight[entry] as number) + 1) / (throughputRps[entry] as number);
+      if (load >= least) continue;
+      least = load;
+      chosen = entry;
     }
     return chosen;
   }

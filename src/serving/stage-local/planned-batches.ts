@@ -1,5 +1,4 @@
-import type { Durations } from '../state/index.js';
-import type { Pool } from '../topology.js';
+import type { Durations, PlanColumns } from '../state/index.js';
 
 /**
  * PlannedBatches judges a batch at one stage, if the later stages execute full batches. Times are in
@@ -7,7 +6,7 @@ import type { Pool } from '../topology.js';
  */
 export class PlannedBatches {
   constructor(
-    private readonly pools: readonly Pool[],
+    private readonly columns: PlanColumns,
     private readonly durations: Durations,
   ) {}
 
@@ -17,7 +16,7 @@ export class PlannedBatches {
    */
   largest(pool: number, start: number, latestEnd: number, most: number): number {
     const latest = latestEnd - this.durations.fullRestNs(pool);
-    let size = Math.min(most, this.pools[pool]?.batch as number);
+    let size = Math.min(most, this.columns.batch[pool] as number);
     while (size > 0 && start + this.durations.stepNs(pool, size) > latest) size -= 1;
     return size;
   }

@@ -1,10 +1,11 @@
-import type { Durations, OpenBatches, Requests, TaskQueues } from '../state/index.js';
+import type { Durations, OpenBatches, PlanColumns, Requests, TaskQueues } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import type { PlannedBatches } from './planned-batches.js';
 
 /** SharedState is the state of one stage-local scheduler that its parts work on together. */
 export interface SharedState {
   readonly topology: Topology;
+  readonly columns: PlanColumns;
   readonly requests: Requests;
   readonly batches: OpenBatches;
   readonly queues: TaskQueues;

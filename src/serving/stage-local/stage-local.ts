@@ -1,9 +1,16 @@
-import { NONE } from '../../collections/index.js';
+import { NONE as SHARED_NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 import type { ServingCore } from '../core.js';
-import { Decision, type Decisions, DropCode } from '../decisions.js';
-import { Durations, type OpenBatches, RequestLife, type Requests, TaskQueues } from '../state/index.js';
-import type { Pool, Topology } from '../topology.js';
+import { type Decisions, Decision as SharedDecision, DropCode as SharedDropCode } from '../decisions.js';
+import {
+  Durations,
+  type OpenBatches,
+  PlanColumns,
+  RequestLife,
+  type Requests,
+  TaskQueues,
+} from '../state/index.js';
+import type { Topology } from '../topology.js';
 import { Background } from './background.js';
 import { type Dropping, droppingOf } from './dropping.js';
 import { EarliestFree } from './earliest-free.js';
@@ -11,8 +18,14 @@ import { type Formation, formationOf } from './formation.js';
 import { OnArrival } from './on-arrival.js';
 import { PlannedBatches } from './planned-batches.js';
 import { DEFAULT_POLICY, type StageLocalPolicy } from './policy.js';
+import type { QueueSet } from './queue-set.js';
 import type { SharedState } from './shared-state.js';
 import type { TaskPlacement } from './task-placement.js';
+import { WakeTimes } from './wake-times.js';
+
+const NONE = SHARED_NONE;
+const Decision = SharedDecision;
+const DropCode = SharedDropCode;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -22,27 +35,29 @@ const NEVER = Number.POSITIVE_INFINITY;
  * such schedulers share.
  *
  * An event costs constant time, except for the place in a queue (constant for equal SLOs), a scan of at most
- * one batch per start and, where devices are handed batches ahead, a logarithm of their number. `decide` looks at
- * one number per queue. Memory follows the number of requests in flight.
+ * one batch per start and, where devices are handed batches ahead, a logarithm of their number. `decide` looks only
+ * at the queues that something happened to. Memory follows the number of requests in flight.
  */
 export class StageLocalCore implements ServingCore {
   private readonly life: RequestLife;
   private readonly requests: Requests;
   private readonly batches: OpenBatches;
   private readonly policy: StageLocalPolicy;
-  private readonly pools: readonly Pool[];
+  private readonly columns: PlanColumns;
   private readonly durations: Durations;
   private readonly queues: TaskQueues;
   private readonly formation: Formation;
   private readonly dropping: Dropping;
   private readonly placement: TaskPlacement;
   private readonly background: Background;
+  /** Whether batches that end a step at the same instant go on in the order in which they were told (InstantRule). */
+  private readonly isTold: boolean;
   /**
-   * `touched` is 1 for each queue that is to be looked at again in this `decide`; `wake` is when each queue
-   * is looked at otherwise.
+   * `touched` holds the queues that are to be looked at again in this `decide`; `wake` is when each queue is looked
+   * at otherwise.
    */
-  private readonly touched: Uint8Array;
-  private readonly wake: Float64Array;
+  private readonly touched: QueueSet;
+  private readonly wake: WakeTimes;
   /**
    * `delivered` and `ended` hold the batches that ended a transfer or an execution at this instant, and go on
    * by their place.
@@ -77,12 +92,14 @@ export class StageLocalCore implements ServingCore {
     const isOnArrival = chosen.placement === 'on-arrival';
     const queues = new TaskQueues(pools.length + (isOnArrival ? 0 : models.length), requests, chosen);
     const durations = new Durations(topology, chosen.correction);
-    const planned = new PlannedBatches(pools, durations);
+    const columns = new PlanColumns(topology);
+    const planned = new PlannedBatches(columns, durations);
     this.policy = chosen;
-    this.pools = pools;
+    this.columns = columns;
+    this.isTold = chosen.instant === 'told';
     this.durations = durations;
     this.queues = queues;
-    const state: SharedState = { topology, requests, batches, queues, durations, planned };
+    const state: SharedState = { topology, columns, requests, batches, queues, durations, planned };
     this.formation = formationOf(chosen.formation, state);
     this.dropping = droppingOf(chosen.drop, state);
     this.placement = isOnArrival
@@ -90,7 +107,7 @@ export class StageLocalCore implements ServingCore {
       : new EarliestFree(state, chosen.correction.kind !== 'none');
     this.background = new Background(chosen.late, state);
     this.touched = this.placement.touched;
-    this.wake = new Float64Array(queues.count).fill(NEVER);
+    this.wake = new WakeTimes(queues.count);
   }
 
   get pending(): number {
@@ -123,22 +140,19 @@ export class StageLocalCore implements ServingCore {
 
   arrived(at: number, model: number, deadlineNs: number, rows: number): number {
     const request = this.life.arrived(model, deadlineNs, rows);
-    if (!this.requests.isSettled(request)) this.admit(at, request);
-    return request;
-  }
-
-  private admit(at: number, request: number): void {
-    const model = this.requests.modelOf(request);
-    if (this.topology.models[model]?.entries.length === 0) {
+    const { requests } = this;
+    if (requests.isSettled(request)) return request;
+    if (this.columns.pipelines[model] === 0) {
       this.life.drop(request, DropCode.deviceDown, NONE);
-      return;
+      return request;
     }
-    this.requests.setStrict(request, this.isStrict(at, model, this.requests.deadlineOf(request)));
-    for (let task = this.requests.firstTask(request); task !== NONE; task = this.requests.nextTask(task)) {
-      this.requests.setQueuedAt(task, at);
+    if (this.isStrict(at, model, deadlineNs)) requests.setStrict(request);
+    for (let task = requests.firstTask(request); task !== NONE; task = requests.nextTask(task)) {
+      requests.setQueuedAt(task, at);
       this.placement.begin(at, task);
       this.enqueue(task);
     }
+    return request;
   }
 
   turnedAway(at: number, model: number): number {
@@ -152,14 +166,14 @@ export class StageLocalCore implements ServingCore {
   }
 
   private isStrict(at: number, model: number, deadlineNs: number): boolean {
-    return deadlineNs - at < (this.topology.models[model]?.sloNs as number);
+    return deadlineNs - at < (this.columns.sloNs[model] as number);
   }
 
   cancelled(_at: number, request: number): boolean {
     // With fewer tasks waiting, the last moment to start moves later.
     if (this.policy.formation.kind === 'last-moment')
       for (let task = this.requests.firstTask(request); task !== NONE; task = this.requests.nextTask(task))
-        if (this.requests.isQueued(task)) this.touched[this.placement.queueOf(task)] = 1;
+        if (this.requests.isQueued(task)) this.touched.add(this.placement.queueOf(task));
     return this.life.cancelled(request);
   }
 
@@ -171,10 +185,10 @@ export class StageLocalCore implements ServingCore {
     const pool = this.batches.pool(batch);
     this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
     this.placement.executed(at, batch, endedAt);
-    if (this.pools[pool]?.next === undefined) {
+    if (this.columns.next[pool] === NONE) {
       this.life.endTasks(at, batch);
       this.batches.close(batch);
-    } else if (this.policy.instant === 'told') this.life.sendOn(batch);
+    } else if (this.isTold) this.life.sendOn(batch);
     else this.ended.push(batch);
   }
 
@@ -187,14 +201,15 @@ export class StageLocalCore implements ServingCore {
     must(this.batches.isMoving(batch), 'a batch was transferred that was not moving');
     const pool = this.batches.pool(batch);
     this.durations.observeTransfer(pool, this.batches.size(batch), endedAt - startedAt);
-    if (this.policy.instant === 'told') this.deliver(at, batch);
+    if (this.isTold) this.deliver(at, batch);
     else this.delivered.push(batch);
   }
 
   /** deliver puts the tasks of a batch into the next queue. */
   private deliver(at: number, batch: number): void {
-    const next = this.pools[this.batches.pool(batch)]?.next as number;
-    for (let i = 0; i < this.batches.size(batch); i++) {
+    const next = this.columns.next[this.batches.pool(batch)] as number;
+    const size = this.batches.size(batch);
+    for (let i = 0; i < size; i++) {
       const task = this.batches.task(batch, i);
       if (!this.life.cameBack(task)) continue;
       this.requests.setQueuedAt(task, at);
@@ -213,8 +228,7 @@ export class StageLocalCore implements ServingCore {
     const running = this.placement.running(device);
     for (const batch of this.placement.deviceDown(device))
       this.life.lostWithDevice(at, batch, batch === running);
-    for (const queue of this.placement.broken(this.topology.devices[device]?.pool as number))
-      this.moveOn(at, queue);
+    for (const queue of this.placement.broken(this.columns.poolOf[device] as number)) this.moveOn(at, queue);
   }
 
   /** moveOn places all tasks of a queue again, where they can be served. Those in the background go with the others. */
@@ -236,18 +250,16 @@ export class StageLocalCore implements ServingCore {
 
   drain(_at: number): void {
     this.life.drain();
-    this.touched.fill(1);
+    this.touched.addAll();
   }
 
   decide(at: number): void {
     if (this.delivered.length > 0) this.deliverByPlace(at);
     if (this.ended.length > 0) this.sendByPlace();
-    let earliest = NEVER;
-    for (let queue = 0; queue < this.wake.length; queue++) {
-      if (this.touched[queue] === 1 || (this.wake[queue] as number) <= at) this.look(at, queue);
-      earliest = Math.min(earliest, this.wake[queue] as number);
-    }
-    this.life.decided(earliest);
+    const { touched, wake } = this;
+    wake.addDue(at, touched);
+    for (let queue = touched.next(0); queue !== NONE; queue = touched.next(queue + 1)) this.look(at, queue);
+    this.life.decided(wake.earliest());
   }
 
   private deliverByPlace(at: number): void {
@@ -255,9 +267,9 @@ export class StageLocalCore implements ServingCore {
     const placeOf = (batch: number) => uplinkOf[this.batches.device(batch)] as number;
     this.delivered.sort((a, b) => placeOf(a) - placeOf(b));
     for (const batch of this.delivered) {
-      const queue = this.placement.queueBefore(this.pools[this.batches.pool(batch)]?.next as number);
+      const queue = this.placement.queueBefore(this.columns.next[this.batches.pool(batch)] as number);
       this.deliver(at, batch);
-      if (this.touched[queue] === 1) this.look(at, queue);
+      if (this.touched.has(queue)) this.look(at, queue);
     }
     this.delivered.length = 0;
   }
@@ -269,8 +281,8 @@ export class StageLocalCore implements ServingCore {
   }
 
   private look(at: number, queue: number): void {
-    this.touched[queue] = 0;
-    this.wake[queue] = this.serve(at, queue);
+    this.touched.remove(queue);
+    this.wake.set(queue, this.serve(at, queue));
   }
 
   /**
@@ -348,9 +360,8 @@ export class StageLocalCore implements ServingCore {
    * relaxIfUnused gives a pool another chance when its own expected times have kept it from work for as long as an SLO.
    */
   private relaxIfUnused(at: number, pool: number, head: number): void {
-    const { model } = this.pools[pool] as Pool;
     const unusedNs = at - this.placement.lastUseAt(pool);
-    if (unusedNs < (this.topology.models[model]?.sloNs as number)) return;
+    if (unusedNs < (this.columns.poolSloNs[pool] as number)) return;
     if (!this.dropping.forbids(at, head, pool)) return;
     if (at + this.durations.plannedWorkNs(pool, 1) <= this.queues.latestEnd(head)) this.durations.relax(pool);
   }
@@ -360,7 +371,7 @@ export class StageLocalCore implements ServingCore {
     this.requests.enterQueue(task);
     if (!this.queues.insert(queue, task)) this.placement.changed(queue);
     this.dropping.entered(queue, task);
-    this.touched[queue] = 1;
+    this.touched.add(queue);
   }
 
   /** leave takes a task out of a queue other than into a batch. */
@@ -374,7 +385,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   private poolOf(device: number): number {
-    return this.topology.devices[device]?.pool as number;
+    return this.columns.poolOf[device] as number;
   }
 
   private requeue(at: number, task: number): void {

@@ -1,10 +1,12 @@
+import type { QueueSet } from './queue-set.js';
+
 /**
  * TaskPlacement says where tasks wait and which device serves them next (PlacementRule). Queues are numbered, and
  * those that a change of devices concerns are marked in `touched`.
  */
 export interface TaskPlacement {
-  /** `touched` is 1 for each queue that is to be looked at again. */
-  readonly touched: Uint8Array;
+  /** `touched` holds the queues that are to be looked at again. */
+  readonly touched: QueueSet;
   /** queueOf is the queue in which a task stands, as `begin` or `goOn` decided last. */
   queueOf(task: number): number;
   /** queueBefore is the queue before a pool that is not the entry of its pipeline. */

@@ -206,13 +206,20 @@ class StepTimes {
    */
   private readonly ratio: Float64Array;
   private readonly deviation: Float64Array;
+  /** What the correction says: whether it learns, by which weight, and whether expected times are whole. */
+  private readonly learns: boolean;
+  private readonly weight: number;
+  private readonly isWhole: boolean;
 
   constructor(
     private readonly rowOf: Int32Array,
     /** `planned` holds the planned times of each pool; a batch of b is at index b − 1. */
     planned: readonly Float64Array[],
-    private readonly correction: Correction,
+    correction: Correction,
   ) {
+    this.learns = correction.kind !== 'none';
+    this.isWhole = 'deviations' in correction;
+    this.weight = correction.kind === 'none' ? 0 : correction.weight;
     const pools = planned.length;
     this.planned = new Float64Array((rowOf[pools] as number) + 1);
     planned.forEach((row, pool) => {
@@ -233,12 +240,12 @@ class StepTimes {
    * @returns whether the mean or its spread may have changed
    */
   observe(pool: number, size: number, tookNs: number): boolean {
-    if (this.correction.kind === 'none') return false;
+    if (!this.learns) return false;
     const plannedNs = this.plannedNs(pool, size);
     const ratio = this.ratio[pool] as number;
     const deviation = this.deviation[pool] as number;
     if (plannedNs === 0 || (tookNs === plannedNs && ratio === 1 && deviation === 0)) return false;
-    const { weight } = this.correction;
+    const { weight } = this;
     const error = Math.min(Math.max(tookNs / plannedNs, LEAST_RATIO), MOST_RATIO) - ratio;
     this.ratio[pool] = ratio + weight * error;
     this.deviation[pool] = deviation + weight * (Math.abs(error) - deviation);
@@ -246,8 +253,8 @@ class StepTimes {
   }
 
   relax(pool: number): void {
-    if (this.correction.kind === 'none') return;
-    const { weight } = this.correction;
+    if (!this.learns) return;
+    const { weight } = this;
     this.ratio[pool]! += weight * Math.min(0, 1 - (this.ratio[pool] as number));
     this.deviation[pool]! *= 1 - weight;
   }
@@ -268,15 +275,14 @@ class StepTimes {
 
   /** expect sets the expected times of a pool to the mean plus this many deviations. */
   expect(pool: number, deviations: number): void {
-    if (this.correction.kind === 'none') return;
+    if (!this.learns) return;
     const factor = (this.ratio[pool] as number) + deviations * (this.deviation[pool] as number);
-    const isWhole = 'deviations' in this.correction;
     const end = this.rowOf[pool + 1] as number;
     for (let i = (this.rowOf[pool] as number) + 1; i <= end; i++) {
       const plannedNs = this.planned[i] as number;
       // A step that is planned to take time is never expected to take none: a transfer of no time reserves no
       // link, and would then wait for one.
-      this.expected[i] = isWhole
+      this.expected[i] = this.isWhole
         ? Math.max(Math.min(1, plannedNs), Math.round(factor * plannedNs))
         : factor * plannedNs;
     }

@@ -11,6 +11,7 @@ export type { FeedbackCorrection, ReservationCorrection } from './corrections.js
 export { Durations } from './durations.js';
 export { RequestLife } from './life.js';
 export { OpenBatches } from './open-batches.js';
+export { PlanColumns } from './plan-columns.js';
 export { PoolsUp } from './pools-up.js';
 export { Requests } from './requests.js';
 export { type QueueOrder, TaskQueues } from './task-queues.js';

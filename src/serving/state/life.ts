@@ -1,9 +1,19 @@
-import { NONE } from '../../collections/index.js';
+import { NONE as SHARED_NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
-import { Answer, Decision, type Decisions, DropCode } from '../decisions.js';
+import {
+  type Decisions,
+  Answer as SharedAnswer,
+  Decision as SharedDecision,
+  DropCode as SharedDropCode,
+} from '../decisions.js';
 import type { Topology } from '../topology.js';
 import { OpenBatches } from './open-batches.js';
 import { Requests } from './requests.js';
+
+const NONE = SHARED_NONE;
+const Decision = SharedDecision;
+const DropCode = SharedDropCode;
+const Answer = SharedAnswer;
 
 /** LifeLimits holds the limits that every scheduler's policy has. */
 export interface LifeLimits {

@@ -1,17 +1,22 @@
 import { grownCapacity, grownColumn, Slots } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 
+// A batch takes a row of four numbers; these are their places.
+const ROW = 2;
+const POOL = 0;
+const DEVICE = 1;
+const SIZE = 2;
+const MOVING = 3;
+
 /**
- * OpenBatches holds the batches on devices or between them, as columns by batch number. A batch holds at most
+ * OpenBatches holds the batches on devices or between them, as rows by batch number. A batch holds at most
  * `mostTasks` tasks.
  */
 export class OpenBatches {
   private readonly slots = new Slots();
-  private poolOf = new Int32Array(0);
-  private deviceOf = new Int32Array(0);
-  private sizes = new Int32Array(0);
+  /** `rows` holds the pool, device, size and movement of each batch in a row. */
+  private rows = new Int32Array(0);
   private tasks = new Int32Array(0);
-  private moving = new Uint8Array(0);
 
   constructor(private readonly mostTasks: number) {}
 
@@ -26,11 +31,13 @@ export class OpenBatches {
    */
   open(pool: number, device: number): number {
     const batch = this.slots.take();
-    if (batch >= this.poolOf.length) this.grow(batch + 1);
-    this.poolOf[batch] = pool;
-    this.deviceOf[batch] = device;
-    this.sizes[batch] = 0;
-    this.moving[batch] = 0;
+    const row = batch << ROW;
+    if (row >= this.rows.length) this.grow(batch + 1);
+    const { rows } = this;
+    rows[row + POOL] = pool;
+    rows[row + DEVICE] = device;
+    rows[row + SIZE] = 0;
+    rows[row + MOVING] = 0;
     return batch;
   }
 
@@ -38,12 +45,12 @@ export class OpenBatches {
     const size = this.size(batch);
     must(size < this.mostTasks, 'a batch is larger than any planned');
     this.tasks[batch * this.mostTasks + size] = task;
-    this.sizes[batch] = size + 1;
+    this.rows[(batch << ROW) + SIZE] = size + 1;
   }
 
   /** truncate keeps only the first `size` tasks, which `set` has put in place. */
   truncate(batch: number, size: number): void {
-    this.sizes[batch] = size;
+    this.rows[(batch << ROW) + SIZE] = size;
   }
 
   set(batch: number, i: number, task: number): void {
@@ -51,27 +58,27 @@ export class OpenBatches {
   }
 
   close(batch: number): void {
-    this.sizes[batch] = 0;
+    this.rows[(batch << ROW) + SIZE] = 0;
     this.slots.giveBack(batch);
   }
 
   /** moveTo puts the batch at another pool, on a device of it or on none yet (NONE). */
   moveTo(batch: number, pool: number, device: number): void {
-    this.poolOf[batch] = pool;
-    this.deviceOf[batch] = device;
+    this.rows[(batch << ROW) + POOL] = pool;
+    this.rows[(batch << ROW) + DEVICE] = device;
   }
 
   /** setMoving marks the batch as sent to the next pool. */
   setMoving(batch: number): void {
-    this.moving[batch] = 1;
+    this.rows[(batch << ROW) + MOVING] = 1;
   }
 
   isMoving(batch: number): boolean {
-    return this.moving[batch] === 1;
+    return this.rows[(batch << ROW) + MOVING] === 1;
   }
 
   size(batch: number): number {
-    return this.sizes[batch] as number;
+    return this.rows[(batch << ROW) + SIZE] as number;
   }
 
   task(batch: number, i: number): number {
@@ -79,19 +86,16 @@ export class OpenBatches {
   }
 
   pool(batch: number): number {
-    return this.poolOf[batch] as number;
+    return this.rows[(batch << ROW) + POOL] as number;
   }
 
   device(batch: number): number {
-    return this.deviceOf[batch] as number;
+    return this.rows[(batch << ROW) + DEVICE] as number;
   }
 
   private grow(length: number): void {
-    const capacity = grownCapacity(this.poolOf.length, length);
-    this.poolOf = grownColumn(this.poolOf, capacity);
-    this.deviceOf = grownColumn(this.deviceOf, capacity);
-    this.sizes = grownColumn(this.sizes, capacity);
-    this.moving = grownColumn(this.moving, capacity);
+    const capacity = grownCapacity(this.rows.length >> ROW, length);
+    this.rows = grownColumn(this.rows, capacity << ROW);
     this.tasks = grownColumn(this.tasks, capacity * this.mostTasks);
   }
 }

@@ -1,13 +1,36 @@
-import { grownCapacity, grownColumn, IntList, NONE, Slots } from '../../collections/index.js';
+import { grownCapacity, grownColumn, IntList, NONE as SHARED_NONE, Slots } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
+
+const NONE = SHARED_NONE;
 
 const QUEUED = 0;
 const IN_BATCH = 1;
 const ENDED = 2;
 
+// A request and a task take a row of eight numbers each: what is read together then lies together, and one array is
+// looked up instead of many. The names below are the places in a row.
+const ROW = 3;
+const MODEL = 0;
+const FLAGS = 1;
+/** The tasks of the request that have not been served to their end, and those that are in batches. */
+const LEFT = 2;
+const OUT = 3;
+const FIRST = 4;
+
+const REQUEST = 0;
+const STATE = 1;
+const POOL = 2;
+const ENTRY = 3;
+const TRIES = 4;
+const LATE = 5;
+const SIBLING = 6;
+
+/** Flag numbers the bits of a request's FLAGS. */
+const Flag = { settled: 1, strict: 2, missed: 4, failed: 8, lost: 16 } as const;
+
 /**
- * Requests holds the requests in flight and their tasks, as columns. Slots are used again, so memory follows
- * the number in flight.
+ * Requests holds the requests in flight and their tasks, as rows of typed arrays. Slots are used again, so memory
+ * follows the number in flight.
  *
  * The state of a request or task (queued, in a batch, tries, outcome) changes only by the transitions that
  * RequestLife calls. Schedulers write where a task waits and what they have promised it.
@@ -16,30 +39,13 @@ export class Requests {
   private readonly requestSlots = new Slots();
   private readonly taskSlots = new Slots();
 
-  private model = new Int32Array(0);
+  private requests = new Int32Array(0);
+  private tasks = new Int32Array(0);
+  /** The deadline of each request, and again of each task's request. */
   private deadline = new Float64Array(0);
-  private settled = new Uint8Array(0);
-  private strict = new Uint8Array(0);
-  private missed = new Uint8Array(0);
-  private failed = new Uint8Array(0);
-  private lost = new Uint8Array(0);
-  /**
-   * `left` counts the tasks of each request that have not been served to their end, and `out` those that are
-   * in batches.
-   */
-  private left = new Int32Array(0);
-  private out = new Int32Array(0);
-  private first = new Int32Array(0);
-
-  // The columns below are by task, those above by request.
-  private request = new Int32Array(0);
-  private state = new Uint8Array(0);
-  private pool = new Int32Array(0);
-  private entry = new Int32Array(0);
+  private taskDeadline = new Float64Array(0);
+  /** `queued` is when each task entered its queue. */
   private queued = new Float64Array(0);
-  private tries = new Int32Array(0);
-  private late = new Uint8Array(0);
-  private sibling = new Int32Array(0);
 
   private readonly retired = new IntList();
 
@@ -54,16 +60,21 @@ export class Requests {
   }
 
   modelOf(request: number): number {
-    return this.model[request] as number;
+    return this.requests[(request << ROW) + MODEL] as number;
   }
 
   deadlineOf(request: number): number {
     return this.deadline[request] as number;
   }
 
+  /** deadlineOfTask is the deadline of a task's request. */
+  deadlineOfTask(task: number): number {
+    return this.taskDeadline[task] as number;
+  }
+
   /** isSettled tells whether the outcome of a request is decided, or its client is gone. */
   isSettled(request: number): boolean {
-    return this.settled[request] === 1;
+    return this.hasFlag(request, Flag.settled);
   }
 
   /**
@@ -71,54 +82,54 @@ export class Requests {
    * it is not wanted.
    */
   isStrict(request: number): boolean {
-    return this.strict[request] === 1;
+    return this.hasFlag(request, Flag.strict);
   }
 
   /** isMissed tells whether it is known that the request cannot be in time. */
   isMissed(request: number): boolean {
-    return this.missed[request] === 1;
+    return this.hasFlag(request, Flag.missed);
   }
 
   /** hasFailed tells whether an execution of a task of the request failed. */
   hasFailed(request: number): boolean {
-    return this.failed[request] === 1;
+    return this.hasFlag(request, Flag.failed);
   }
 
   /** wasLost tells whether a device went down while it executed a task of the request. */
   wasLost(request: number): boolean {
-    return this.lost[request] === 1;
+    return this.hasFlag(request, Flag.lost);
   }
 
   /** firstTask is the first task of a request; the others follow by `nextTask`. */
   firstTask(request: number): number {
-    return this.first[request] as number;
+    return this.requests[(request << ROW) + FIRST] as number;
   }
 
   /** nextTask is the next task of the same request, NONE after the last. */
   nextTask(task: number): number {
-    return this.sibling[task] as number;
+    return this.tasks[(task << ROW) + SIBLING] as number;
   }
 
   requestOf(task: number): number {
-    return this.request[task] as number;
+    return this.tasks[(task << ROW) + REQUEST] as number;
   }
 
   isQueued(task: number): boolean {
-    return (this.state[task] as number) === QUEUED;
+    return this.tasks[(task << ROW) + STATE] === QUEUED;
   }
 
   isInBatch(task: number): boolean {
-    return (this.state[task] as number) === IN_BATCH;
+    return this.tasks[(task << ROW) + STATE] === IN_BATCH;
   }
 
   /** poolOf is the pool that a task waits for or is at, NONE where that is not decided. */
   poolOf(task: number): number {
-    return this.pool[task] as number;
+    return this.tasks[(task << ROW) + POOL] as number;
   }
 
   /** entryOf is the entry of the task's pipeline, NONE where that is not decided. */
   entryOf(task: number): number {
-    return this.entry[task] as number;
+    return this.tasks[(task << ROW) + ENTRY] as number;
   }
 
   queuedAt(task: number): number {
@@ -127,12 +138,12 @@ export class Requests {
 
   /** triesOf counts the executions of the task that failed or were lost with a device. */
   triesOf(task: number): number {
-    return this.tries[task] as number;
+    return this.tasks[(task << ROW) + TRIES] as number;
   }
 
   /** isLate tells whether the task stands in a background queue. */
   isLate(task: number): boolean {
-    return this.late[task] === 1;
+    return this.tasks[(task << ROW) + LATE] === 1;
   }
 
   /**
@@ -141,50 +152,60 @@ export class Requests {
    */
   add(model: number, deadline: number, rows: number): number {
     const request = this.requestSlots.take();
-    if (request >= this.model.length) this.growRequests(request + 1);
-    this.model[request] = model;
+    if (request >= this.deadline.length) this.growRequests(request + 1);
+    const { requests } = this;
+    const row = request << ROW;
+    requests[row + MODEL] = model;
+    requests[row + FLAGS] = 0;
+    requests[row + LEFT] = rows;
+    requests[row + OUT] = 0;
+    requests[row + FIRST] = NONE;
     this.deadline[request] = deadline;
-    this.settled[request] = 0;
-    this.strict[request] = 0;
-    this.missed[request] = 0;
-    this.failed[request] = 0;
-    this.lost[request] = 0;
-    this.left[request] = rows;
-    this.out[request] = 0;
-    this.first[request] = NONE;
-    for (let row = 0; row < rows; row++) this.addTask(request);
+    for (let i = 0; i < rows; i++) this.addTask(request);
     return request;
   }
 
   /** addTask puts a task before the request's other tasks, so that `firstTask` is the task added last. */
   private addTask(request: number): void {
     const task = this.taskSlots.take();
-    if (task >= this.request.length) this.growTasks(task + 1);
-    this.request[task] = request;
-    this.state[task] = ENDED;
-    this.pool[task] = NONE;
-    this.entry[task] = NONE;
-    this.tries[task] = 0;
-    this.late[task] = 0;
-    this.sibling[task] = this.first[request] as number;
-    this.first[request] = task;
+    if (task >= this.queued.length) this.growTasks(task + 1);
+    const { tasks, requests } = this;
+    const row = task << ROW;
+    const first = (request << ROW) + FIRST;
+    tasks[row + REQUEST] = request;
+    tasks[row + STATE] = ENDED;
+    tasks[row + POOL] = NONE;
+    tasks[row + ENTRY] = NONE;
+    tasks[row + TRIES] = 0;
+    tasks[row + LATE] = 0;
+    tasks[row + SIBLING] = requests[first] as number;
+    requests[first] = task;
+    this.taskDeadline[task] = this.deadline[request] as number;
   }
 
-  setStrict(request: number, strict: boolean): void {
-    this.strict[request] = strict ? 1 : 0;
+  private hasFlag(request: number, flag: number): boolean {
+    return ((this.requests[(request << ROW) + FLAGS] as number) & flag) !== 0;
+  }
+
+  private setFlag(request: number, flag: number): void {
+    this.requests[(request << ROW) + FLAGS]! |= flag;
+  }
+
+  setStrict(request: number): void {
+    this.setFlag(request, Flag.strict);
   }
 
   setMissed(request: number): void {
-    this.missed[request] = 1;
+    this.setFlag(request, Flag.missed);
   }
 
   /** setEntry gives the task its pipeline. */
   setEntry(task: number, entry: number): void {
-    this.entry[task] = entry;
+    this.tasks[(task << ROW) + ENTRY] = entry;
   }
 
   setPool(task: number, pool: number): void {
-    this.pool[task] = pool;
+    this.tasks[(task << ROW) + POOL] = pool;
   }
 
   setQueuedAt(task: number, at: number): void {
@@ -192,29 +213,29 @@ export class Requests {
   }
 
   setLate(task: number, late: boolean): void {
-    this.late[task] = late ? 1 : 0;
+    this.tasks[(task << ROW) + LATE] = late ? 1 : 0;
   }
 
   /** enterQueue is a transition: the task waits in a queue. */
   enterQueue(task: number): void {
-    this.state[task] = QUEUED;
+    this.tasks[(task << ROW) + STATE] = QUEUED;
   }
 
   /** enterBatch is a transition: the task goes into a batch. */
   enterBatch(task: number): void {
-    this.state[task] = IN_BATCH;
-    this.out[this.request[task] as number]! += 1;
+    this.tasks[(task << ROW) + STATE] = IN_BATCH;
+    this.requests[(this.requestOf(task) << ROW) + OUT]! += 1;
   }
 
   /** leaveBatch is a transition: the task comes out of its batch. */
   leaveBatch(task: number): void {
-    this.state[task] = ENDED;
-    this.out[this.request[task] as number]! -= 1;
+    this.tasks[(task << ROW) + STATE] = ENDED;
+    this.requests[(this.requestOf(task) << ROW) + OUT]! -= 1;
   }
 
   /** endWaiting is a transition: the task waits no more, because its request has ended. */
   endWaiting(task: number): void {
-    this.state[task] = ENDED;
+    this.tasks[(task << ROW) + STATE] = ENDED;
   }
 
   /**
@@ -222,14 +243,15 @@ export class Requests {
    * @returns whether that was the last
    */
   endTask(request: number): boolean {
-    this.left[request]! -= 1;
-    return (this.left[request] as number) === 0;
+    const left = (this.requests[(request << ROW) + LEFT] as number) - 1;
+    this.requests[(request << ROW) + LEFT] = left;
+    return left === 0;
   }
 
   /** failTask is a transition: the execution of the task's batch failed. */
   failTask(task: number): void {
-    this.tries[task]! += 1;
-    this.failed[this.request[task] as number] = 1;
+    this.tasks[(task << ROW) + TRIES]! += 1;
+    this.setFlag(this.requestOf(task), Flag.failed);
   }
 
   /**
@@ -237,13 +259,13 @@ export class Requests {
    * @param tries how many lost executions this counts, 0 where the batch had not begun
    */
   loseTask(task: number, tries: number): void {
-    this.tries[task]! += tries;
-    if (tries > 0) this.lost[this.request[task] as number] = 1;
+    this.tasks[(task << ROW) + TRIES]! += tries;
+    if (tries > 0) this.setFlag(this.requestOf(task), Flag.lost);
   }
 
   /** settle is a transition: the outcome of the request is decided. */
   settle(request: number): void {
-    this.settled[request] = 1;
+    this.setFlag(request, Flag.settled);
   }
 
   /**
@@ -251,8 +273,8 @@ export class Requests {
    * batch.
    */
   retireIfDone(request: number): void {
-    if ((this.out[request] as number) !== 0) return;
-    must(this.settled[request] === 1, 'a request is retired before its end');
+    if (this.requests[(request << ROW) + OUT] !== 0) return;
+    must(this.isSettled(request), 'a request is retired before its end');
     this.retired.push(request);
   }
 
@@ -271,28 +293,15 @@ export class Requests {
   }
 
   private growRequests(length: number): void {
-    const capacity = grownCapacity(this.model.length, length);
-    this.model = grownColumn(this.model, capacity);
+    const capacity = grownCapacity(this.deadline.length, length);
+    this.requests = grownColumn(this.requests, capacity << ROW);
     this.deadline = grownColumn(this.deadline, capacity);
-    this.settled = grownColumn(this.settled, capacity);
-    this.strict = grownColumn(this.strict, capacity);
-    this.missed = grownColumn(this.missed, capacity);
-    this.failed = grownColumn(this.failed, capacity);
-    this.lost = grownColumn(this.lost, capacity);
-    this.left = grownColumn(this.left, capacity);
-    this.out = grownColumn(this.out, capacity);
-    this.first = grownColumn(this.first, capacity);
   }
 
   private growTasks(length: number): void {
-    const capacity = grownCapacity(this.request.length, length);
-    this.request = grownColumn(this.request, capacity);
-    this.state = grownColumn(this.state, capacity);
-    this.pool = grownColumn(this.pool, capacity);
-    this.entry = grownColumn(this.entry, capacity);
+    const capacity = grownCapacity(this.queued.length, length);
+    this.tasks = grownColumn(this.tasks, capacity << ROW);
+    this.taskDeadline = grownColumn(this.taskDeadline, capacity);
     this.queued = grownColumn(this.queued, capacity);
-    this.tries = grownColumn(this.tries, capacity);
-    this.late = grownColumn(this.late, capacity);
-    this.sibling = grownColumn(this.sibling, capacity);
   }
 }

@@ -1,5 +1,7 @@
-import { Lists, NONE } from '../../collections/index.js';
+import { Lists, NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Requests } from './requests.js';
+
+const NONE = SHARED_NONE;
 
 /**
  * QueueOrder says in which order a queue is served. Tasks that rank equally are served in the order they
@@ -9,12 +11,17 @@ export type QueueOrder = { kind: 'fifo' } | { kind: 'deadline' };
 
 /** TaskQueues holds the queues in which tasks wait, in the order of a policy. */
 export class TaskQueues extends Lists {
+  private readonly isFifo: boolean;
+  private readonly slackNs: number;
+
   constructor(
     queues: number,
     private readonly requests: Requests,
-    private readonly policy: { readonly order: QueueOrder; readonly slackNs: number },
+    { order, slackNs }: { readonly order: QueueOrder; readonly slackNs: number },
   ) {
     super(queues);
+    this.isFifo = order.kind === 'fifo';
+    this.slackNs = slackNs;
   }
 
   /**
@@ -23,16 +30,17 @@ export class TaskQueues extends Lists {
    * @returns whether the task is now the last of its queue
    */
   insert(queue: number, task: number): boolean {
-    let before = this.last(queue);
+    const last = this.last(queue);
+    let before = last;
     while (before !== NONE && this.isBefore(task, before)) before = this.previous(before);
-    const isLast = before === this.last(queue);
+    const isLast = before === last;
     this.insertAfter(queue, before, task);
     return isLast;
   }
 
   /** latestEnd is the latest instant at which a task may end: its deadline less `slackNs`. */
   latestEnd(task: number): number {
-    return this.requests.deadlineOf(this.requests.requestOf(task)) - this.policy.slackNs;
+    return this.requests.deadlineOfTask(task) - this.slackNs;
   }
 
   queuedAt(task: number): number {
@@ -48,11 +56,8 @@ export class TaskQueues extends Lists {
   }
 
   private isBefore(task: number, other: number): boolean {
-    switch (this.policy.order.kind) {
-      case 'fifo':
-        return this.queuedAt(task) < this.queuedAt(other);
-      case 'deadline':
-        return this.latestEnd(task) < this.latestEnd(other);
-    }
+    return this.isFifo
+      ? this.queuedAt(task) < this.queuedAt(other)
+      : this.requests.deadlineOfTask(task) < this.requests.deadlineOfTask(other);
   }
 }

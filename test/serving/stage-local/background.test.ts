@@ -3,7 +3,7 @@ import { NONE } from '../../../src/collections/index.js';
 import { topologyOf } from '../../../src/serving/index.js';
 import { Background } from '../../../src/serving/stage-local/background.js';
 import { DEFAULT_POLICY, type LateRule } from '../../../src/serving/stage-local/policy.js';
-import { Requests, TaskQueues } from '../../../src/serving/state/index.js';
+import { PlanColumns, Requests, TaskQueues } from '../../../src/serving/state/index.js';
 import { MS, stage } from '../by-hand.js';
 import { planOf } from '../plans.js';
 
@@ -21,7 +21,11 @@ function background(rule: LateRule = RULE) {
   const requests = new Requests();
   const queues = new TaskQueues(2, requests, { order: { kind: 'deadline' }, slackNs: 0 });
   const taskOf = (model: number, deadline: number) => requests.firstTask(requests.add(model, deadline, 1));
-  return { requests, taskOf, late: new Background(rule, { topology, requests, queues }) };
+  return {
+    requests,
+    taskOf,
+    late: new Background(rule, { columns: new PlanColumns(topology), requests, queues }),
+  };
 }
 
 describe('Background', () => {

@@ -3,6 +3,7 @@ import { Backlog } from '../../../src/serving/stage-local/backlog.js';
 import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
 import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
 import type { DropRule } from '../../../src/serving/stage-local/policy.js';
+import { PlanColumns } from '../../../src/serving/state/index.js';
 import type { Topology } from '../../../src/serving/topology.js';
 import { BYTES_PER_MS, chainOf, MS, modelOf, stage, Waiting } from '../by-hand.js';
 
@@ -19,9 +20,10 @@ const single = (virtualGpus = 1) => chainOf(1000, stage(FOUR, { virtualGpus }));
 function backlog(topology: Topology, freeMs: (number | undefined)[], rule: DropRule = HOPELESS) {
   const waiting = new Waiting(topology);
   const { queues, durations } = waiting;
-  const { pools, models } = topology;
-  const planned = new PlannedBatches(pools, durations);
-  const state = { topology, queues, durations, planned };
+  const { models } = topology;
+  const columns = new PlanColumns(topology);
+  const planned = new PlannedBatches(columns, durations);
+  const state = { topology, columns, queues, durations, planned };
   const log = new Backlog(state, droppingOf(rule, state), (device) => {
     const free = freeMs[device];
     return free === undefined ? undefined : free * MS;

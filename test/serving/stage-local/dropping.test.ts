@@ -3,6 +3,7 @@ import { NONE } from '../../../src/collections/index.js';
 import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
 import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
 import type { DropRule } from '../../../src/serving/stage-local/policy.js';
+import { PlanColumns } from '../../../src/serving/state/index.js';
 import { chainOf, MS, stage, Waiting } from '../by-hand.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -16,8 +17,9 @@ const ALONE = { kind: 'nearly-full', share: 0, spares: 'all-waited' } as const;
 
 function dropping(rule: DropRule, waiting = new Waiting(single)) {
   const { topology, queues, durations } = waiting;
-  const planned = new PlannedBatches(topology.pools, durations);
-  return { waiting, drops: droppingOf(rule, { topology, queues, durations, planned }) };
+  const columns = new PlanColumns(topology);
+  const planned = new PlannedBatches(columns, durations);
+  return { waiting, drops: droppingOf(rule, { columns, queues, durations, planned }) };
 }
 
 describe('Dropping by deadline', () => {

@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
 import { topologyOf } from '../../../src/serving/index.js';
 import { EarliestFree } from '../../../src/serving/stage-local/earliest-free.js';
-import { Durations, OpenBatches, Requests } from '../../../src/serving/state/index.js';
+import { Durations, OpenBatches, PlanColumns, Requests } from '../../../src/serving/state/index.js';
 import type { Topology } from '../../../src/serving/topology.js';
 import { chainOf, MS, modelOf, stage } from '../by-hand.js';
 import { planOf } from '../plans.js';
+import { membersOf } from './queue-sets.js';
 
 const FOUR = [10, 14, 18, 22];
 
@@ -13,9 +14,12 @@ function earliestFree(topology: Topology, up: number[], corrects = true) {
   const requests = new Requests();
   const batches = new OpenBatches(4);
   const durations = new Durations(topology, { kind: 'none' });
-  const place = new EarliestFree({ topology, requests, batches, durations }, corrects);
+  const place = new EarliestFree(
+    { topology, columns: new PlanColumns(topology), requests, batches, durations },
+    corrects,
+  );
   for (const device of up) place.deviceUp(0, device);
-  place.touched.fill(0);
+  place.touched.clear();
   const open = (device: number, size = 1) => {
     const batch = batches.open(topology.devices[device]!.pool, device);
     for (let i = 0; i < size; i++) batches.add(batch, i);
@@ -134,7 +138,10 @@ describe('EarliestFree', () => {
     const requests = new Requests();
     const batches = new OpenBatches(1);
     const durations = new Durations(topology, { kind: 'average', weight: 0.5 });
-    const place = new EarliestFree({ topology, requests, batches, durations }, true);
+    const place = new EarliestFree(
+      { topology, columns: new PlanColumns(topology), requests, batches, durations },
+      true,
+    );
     place.deviceUp(0, 0);
     const hand = () => {
       const batch = batches.open(0, 0);
@@ -159,7 +166,7 @@ describe('EarliestFree', () => {
     expect(freeMs(0)).toBe(10);
     place.executed(13 * MS, batch, 13 * MS);
     expect(freeMs(0)).toBe(10);
-    expect([...place.touched]).toEqual([0, 0]);
+    expect(membersOf(place.touched)).toEqual([]);
     hand(5 * MS, 0, 1);
     expect(freeMs(0)).toBe(20);
   });
@@ -169,18 +176,18 @@ describe('EarliestFree', () => {
     const [first, later] = [hand(0, 3), hand(0, 2)];
     place.started(0, first);
     place.started(0, later);
-    expect([...place.touched]).toEqual([0, 0, 0, 0]);
+    expect(membersOf(place.touched)).toEqual([]);
     place.executed(9 * MS, later, 9 * MS);
     // Pool 1 has queue 2, behind the queues of the model and of pool 0.
-    expect([...place.touched]).toEqual([0, 0, 1, 0]);
+    expect(membersOf(place.touched)).toEqual([2]);
     place.executed(9 * MS, first, 9 * MS);
-    expect([...place.touched]).toEqual([1, 0, 1, 0]);
+    expect(membersOf(place.touched)).toEqual([0, 2]);
   });
 
   it("touches the queue of the device's own model", () => {
     const { place, hand } = earliestFree(twoModels, [0, 1, 2]);
     place.started(1, hand(0, 2));
-    expect([...place.touched]).toEqual([0, 1, 0, 0, 0]);
+    expect(membersOf(place.touched)).toEqual([1]);
   });
 
   it('refuses events of a batch that is not the next on its device', () => {
@@ -196,7 +203,7 @@ describe('EarliestFree', () => {
     const { place, hand } = earliestFree(twoPipelines, [0, 1, 2]);
     place.deviceUp(7, 3);
     expect(place.freeAt(3)).toBe(7);
-    expect([...place.touched]).toEqual([1, 1, 1, 1]);
+    expect(membersOf(place.touched)).toEqual([0, 1, 2, 3]);
     expect([0, 1, 2, 3].map((device) => place.isDeviceUp(device))).toEqual([true, true, true, true]);
     hand(0, 0);
     hand(0, 1);
@@ -208,7 +215,7 @@ describe('EarliestFree', () => {
     const batches = [hand(0, 0), hand(0, 0), hand(0, 0)];
     place.started(0, batches[0]!);
     expect(place.deviceDown(0)).toEqual(batches);
-    expect([...place.touched]).toEqual([1, 1]);
+    expect(membersOf(place.touched)).toEqual([0, 1]);
     expect([place.running(0), place.isDeviceUp(0), place.device(0)]).toEqual([NONE, false, 1]);
     place.deviceUp(5 * MS, 0);
     expect(freeMs(0)).toBe(5);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { formationOf } from '../../../src/serving/stage-local/formation.js';
 import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
 import type { FormationRule } from '../../../src/serving/stage-local/policy.js';
+import { PlanColumns } from '../../../src/serving/state/index.js';
 import { BYTES_PER_MS, chainOf, MS, stage, Waiting } from '../by-hand.js';
 
 const NOW = Number.NEGATIVE_INFINITY;
@@ -13,8 +14,9 @@ const twoStages = chainOf(100, stage([10, 14], { transferBytes: BYTES_PER_MS }),
 
 function formation(rule: FormationRule, waiting = new Waiting(single)) {
   const { topology, queues, durations } = waiting;
-  const planned = new PlannedBatches(topology.pools, durations);
-  return { waiting, forms: formationOf(rule, { topology, queues, durations, planned }) };
+  const columns = new PlanColumns(topology);
+  const planned = new PlannedBatches(columns, durations);
+  return { waiting, forms: formationOf(rule, { columns, queues, durations, planned }) };
 }
 
 describe('Formation of tasks that are in time together (eager)', () => {

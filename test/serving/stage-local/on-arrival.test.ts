@@ -4,9 +4,10 @@ import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
 import { OnArrival } from '../../../src/serving/stage-local/on-arrival.js';
 import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
 import type { PipelineChoice } from '../../../src/serving/stage-local/policy.js';
-import { OpenBatches } from '../../../src/serving/state/index.js';
+import { OpenBatches, PlanColumns } from '../../../src/serving/state/index.js';
 import type { Topology } from '../../../src/serving/topology.js';
 import { chainOf, MS, modelOf, stage, Waiting } from '../by-hand.js';
+import { membersOf } from './queue-sets.js';
 
 const FOUR = [10, 14, 18, 22];
 const FAR = 1000 * MS;
@@ -15,11 +16,12 @@ function onArrival(topology: Topology, up: number[], choice: PipelineChoice = { 
   const waiting = new Waiting(topology);
   const { requests, queues, durations } = waiting;
   const batches = new OpenBatches(4);
-  const planned = new PlannedBatches(topology.pools, durations);
-  const state = { topology, requests, batches, queues, durations, planned };
+  const columns = new PlanColumns(topology);
+  const planned = new PlannedBatches(columns, durations);
+  const state = { topology, columns, requests, batches, queues, durations, planned };
   const place = new OnArrival(state, choice, droppingOf({ kind: 'hopeless' }, state));
   for (const device of up) place.deviceUp(0, device);
-  place.touched.fill(0);
+  place.touched.clear();
   /** Hands a device a batch of `size` tasks. */
   const hand = (at: number, device: number, size = 1) => {
     const batch = batches.open(topology.devices[device]!.pool, device);
@@ -98,20 +100,20 @@ describe('OnArrival', () => {
   it('touches a queue when a device of its pool becomes idle, comes or goes, and touches no other', () => {
     const { place, hand } = onArrival(twoPipelines, [0, 1]);
     const touched = () => {
-      const queues = [...place.touched];
-      place.touched.fill(0);
+      const queues = membersOf(place.touched);
+      place.touched.clear();
       return queues;
     };
     const batch = hand(0, 1);
-    expect(touched()).toEqual([0, 0, 0]);
+    expect(touched()).toEqual([]);
     place.started(0, batch);
-    expect(touched()).toEqual([0, 0, 0]);
+    expect(touched()).toEqual([]);
     place.executed(1, batch);
-    expect(touched()).toEqual([0, 1, 0]);
+    expect(touched()).toEqual([1]);
     place.deviceUp(2, 2);
-    expect(touched()).toEqual([0, 0, 1]);
+    expect(touched()).toEqual([2]);
     place.deviceDown(0);
-    expect(touched()).toEqual([1, 0, 0]);
+    expect(touched()).toEqual([0]);
   });
 
   it('deviceDown() gives the batch that ran, if any, and the device is no longer used', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Pipelines } from '../../../src/serving/stage-local/pipelines.js';
 import type { PipelineChoice } from '../../../src/serving/stage-local/policy.js';
-import { Durations, PoolsUp } from '../../../src/serving/state/index.js';
+import { Durations, PlanColumns, PoolsUp } from '../../../src/serving/state/index.js';
 import { MS, modelOf, stage } from '../by-hand.js';
 
 /** Pipelines of one stage that take 10, 20 and 30 ms. Pools and devices have the numbers of their pipelines. */
@@ -13,7 +13,11 @@ function pipelines(kind: PipelineChoice['kind'], rates: number[], up = rates.map
   const poolsUp = new PoolsUp(topology);
   for (const device of up) poolsUp.deviceUp(device);
   const durations = new Durations(topology, { kind: 'none' });
-  const chosen = new Pipelines({ kind }, poolsUp, { topology, durations });
+  const chosen = new Pipelines({ kind }, poolsUp, {
+    topology,
+    columns: new PlanColumns(topology),
+    durations,
+  });
   /** Chooses a number of times. Every request stays in its pipeline. */
   const choose = (times: number, latestEnd = 100 * MS, at = 0) =>
     Array.from({ length: times }, () => {

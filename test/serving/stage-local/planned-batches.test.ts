@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
-import { Durations } from '../../../src/serving/state/index.js';
+import { Durations, PlanColumns } from '../../../src/serving/state/index.js';
 import { BYTES_PER_MS, chainOf, MS, stage } from '../by-hand.js';
 
 /** Each row takes 1 ms to send. The later stages take full batches of 2 and 1 in 8 and 3 ms, with 2 ms between them. */
@@ -10,7 +10,7 @@ const topology = chainOf(
   stage([4, 8], { transferBytes: BYTES_PER_MS }),
   stage([3]),
 );
-const planned = new PlannedBatches(topology.pools, new Durations(topology, { kind: 'none' }));
+const planned = new PlannedBatches(new PlanColumns(topology), new Durations(topology, { kind: 'none' }));
 const REST = 8 + 2 + 3;
 
 describe('PlannedBatches', () => {

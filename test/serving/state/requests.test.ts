@@ -65,7 +65,7 @@ describe('Requests', () => {
     const requests = new Requests();
     const request = requests.add(1, 100, 1);
     const task = requests.firstTask(request);
-    requests.setStrict(request, true);
+    requests.setStrict(request);
     requests.setMissed(request);
     requests.setPool(task, 1);
     requests.setEntry(task, 1);
@@ -179,7 +179,7 @@ describe('Requests', () => {
     const requests = new Requests();
     for (let i = 0; i < 70; i++) {
       const request = requests.add(i, 1000 + i, 2);
-      requests.setStrict(request, i % 2 === 1);
+      if (i % 2 === 1) requests.setStrict(request);
       for (const task of tasksOf(requests, request)) {
         requests.setPool(task, task);
         requests.setEntry(task, 2 * task);
