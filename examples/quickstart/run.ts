@@ -22,8 +22,11 @@ const at = (file: string): string => join(relative(process.cwd(), folder) || '.'
 const planProgram = join(project, 'dist/src/cli/main.js');
 const buildProgram = join(project, 'dist/examples/models/build.js');
 
-/** The SLO is this many times the fastest latency of one request (PPipe, section 7.1). */
-const SLO_OVER_FASTEST = 5;
+/**
+ * The SLO is this many times the fastest latency of one request: twice what `plan init` proposes, because the server
+ * and the client share the cores of the devices here, and a wait for a core lasts as long as a short run.
+ */
+const SLO_OVER_FASTEST = 10;
 
 async function main(): Promise<void> {
   const startedAt = performance.now();
@@ -156,7 +159,7 @@ function summary(sloMs: number, planned: number, report: LoadFigures, seconds: n
   const lines = [
     ['model', at('resnet18.onnx')],
     ['profile', at('resnet18.profile.json')],
-    ['spec', `${at('spec.yaml')}   SLO ${sloMs} ms = 5 × the fastest latency`],
+    ['spec', `${at('spec.yaml')}   SLO ${sloMs} ms = ${SLO_OVER_FASTEST} × the fastest latency`],
     ['plan', `${at('plan.json')}   ${planned.toFixed(1)} requests/s planned`],
     ['bundle', at('bundle')],
     ['served', `${(report.attainment * 100).toFixed(1)} % within the SLO at half the planned rate`],

@@ -53,8 +53,8 @@ export interface ProfileModelOptions extends CampaignOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: (step: ProgressStep) => void;
   /**
-   * onNote receives further notes: devices that are left out and what they lack, and what the grouping of
-   * layers gave up.
+   * onNote receives further notes: devices that are left out and what they lack, what the grouping of layers gave up,
+   * and whether one device of each class leaves too little of this host for a server.
    */
   readonly onNote?: (text: string) => void;
 }
@@ -72,7 +72,7 @@ export async function profileModelFile(
   path: string,
   options: ProfileModelOptions,
 ): Promise<{ profile: Profile; path: string | undefined }> {
-  const { checkOnnxRuntime, parseDevice } = await import('../execution/index.js');
+  const { checkOnnxRuntime, crowdedHost, parseDevice } = await import('../execution/index.js');
   const { prepareModel, profileModel } = await import('../profiler/index.js');
   for (const text of options.devices ?? []) parseDevice(text);
   const output = outputOf(path, options);
@@ -124,6 +124,9 @@ export async function profileModelFile(
     change === undefined ? {} : { measurement: withBoundaryChange(measured.measurement, change) };
   const profile = placed({ ...measured, ...changed });
   if (output !== undefined) await saveArtifact<'profile'>(output, profile);
+  const together = asked.cells.devices.map((text) => ({ ...parseDevice(text), count: 1 }));
+  const crowded = together.length > 1 ? crowdedHost(together) : undefined;
+  if (crowded !== undefined) options.onNote?.(`with one of each class on this host, ${crowded}`);
   return { profile, path: output };
 }
 
