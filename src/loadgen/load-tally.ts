@@ -1,5 +1,6 @@
+import type { LoadedModel } from '../artifacts/index.js';
 import { noOutcomes, outcomeRates, type RequestOutcome, summarizeLatencies } from '../metrics/index.js';
-import type { LoadReport, ModelLoad } from './types.js';
+import type { LoadReport } from './types.js';
 
 /**
  * When the p99 of send lateness is larger than this, the figures say more about the client than about the
@@ -73,7 +74,7 @@ export class LoadTally {
   }
 
   /** ofModel gives the figures of one model's requests. The tally must hold only those. */
-  ofModel(name: string, sloMs: number | undefined): ModelLoad {
+  ofModel(name: string, sloMs: number | undefined): LoadedModel {
     const { attainment, dropRate } = outcomeRates(this.counts, 1);
     const latencyMs = summarizeLatencies(this.latencyMs);
     return {

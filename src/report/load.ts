@@ -1,4 +1,5 @@
-import type { LoadReport, ModelLoad } from '../loadgen/index.js';
+import type { LoadedModel } from '../artifacts/index.js';
+import type { LoadReport } from '../loadgen/index.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 
 /** loadTable has one row per figure of a load report, with the five most frequent reasons of failure. */
@@ -32,7 +33,7 @@ export function loadTable(report: LoadReport): Table {
 }
 
 /** loadModelTable has one row per model of a load on several models, with its own SLO and outcomes. */
-export function loadModelTable(models: readonly ModelLoad[]): Table {
+export function loadModelTable(models: readonly LoadedModel[]): Table {
   return {
     columns: [
       'model',
