@@ -72,7 +72,7 @@ export async function profileModelFile(
   path: string,
   options: ProfileModelOptions,
 ): Promise<{ profile: Profile; path: string | undefined }> {
-  const { checkOnnxRuntime, crowdedHost, parseDevice } = await import('../execution/index.js');
+  const { checkOnnxRuntime, parseDevice } = await import('../execution/index.js');
   const { prepareModel, profileModel } = await import('../profiler/index.js');
   for (const text of options.devices ?? []) parseDevice(text);
   const output = outputOf(path, options);
@@ -124,10 +124,16 @@ export async function profileModelFile(
     change === undefined ? {} : { measurement: withBoundaryChange(measured.measurement, change) };
   const profile = placed({ ...measured, ...changed });
   if (output !== undefined) await saveArtifact<'profile'>(output, profile);
-  const together = asked.cells.devices.map((text) => ({ ...parseDevice(text), count: 1 }));
-  const crowded = together.length > 1 ? crowdedHost(together) : undefined;
-  if (crowded !== undefined) options.onNote?.(`with one of each class on this host, ${crowded}`);
+  await noteCrowd(asked, options);
   return { profile, path: output };
+}
+
+/** noteCrowd tells where one device of each of several classes would leave too little of this host for a server. */
+async function noteCrowd({ cells }: AskedCampaign, { onNote }: ProfileModelOptions): Promise<void> {
+  const { crowdedHost, parseDevice } = await import('../execution/index.js');
+  const devices = cells.devices.map((text) => ({ ...parseDevice(text), count: 1 }));
+  const crowded = devices.length > 1 ? crowdedHost(devices) : undefined;
+  if (crowded !== undefined) onNote?.(`with one of each class on this host, ${crowded}`);
 }
 
 /** withAsked adds to a profile that is not complete what it was asked for. */

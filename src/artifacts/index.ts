@@ -35,9 +35,9 @@ export {
   gapTimes,
   type LoadDocument,
   type LoadExecutions,
-  type LoadedModel,
   type LoadSends,
   type LoadServed,
+  type ModelLoad,
 } from './load-report.js';
 export { manifestIn } from './manifest-in.js';
 export type { NoPlan, NoPlanModel, NoPlanReason } from './no-plan.js';

@@ -11,7 +11,7 @@ export interface LoadDocument extends Emitted, LoadOutcomes {
   /** The model that was asked; absent where there were several. */
   model?: string;
   /** The outcomes of the requests of each model, where there were several. */
-  models?: LoadedModel[];
+  models?: ModelLoad[];
   /** The arrival process; `trace` where the requests were those of traces. */
   arrivals: 'poisson' | 'uniform' | 'gamma' | 'trace';
   seed: number;
@@ -58,8 +58,8 @@ export interface LoadOutcomes {
   latencyMs?: SimulatedLatency;
 }
 
-/** LoadedModel holds the outcomes of one model's requests. */
-export interface LoadedModel extends LoadOutcomes {
+/** ModelLoad holds the outcomes of one model's requests. */
+export interface ModelLoad extends LoadOutcomes {
   name: string;
 }
 

@@ -1,4 +1,4 @@
-import type { LoadedModel } from '../artifacts/index.js';
+import type { ModelLoad } from '../artifacts/index.js';
 import { noOutcomes, outcomeRates, type RequestOutcome, summarizeLatencies } from '../metrics/index.js';
 import type { LoadReport } from './types.js';
 
@@ -74,7 +74,7 @@ export class LoadTally {
   }
 
   /** ofModel gives the figures of one model's requests. The tally must hold only those. */
-  ofModel(name: string, sloMs: number | undefined): LoadedModel {
+  ofModel(name: string, sloMs: number | undefined): ModelLoad {
     const { attainment, dropRate } = outcomeRates(this.counts, 1);
     const latencyMs = summarizeLatencies(this.latencyMs);
     return {

@@ -4,8 +4,8 @@ import {
   fault,
   gapsText,
   InputError,
-  type LoadedModel,
   type LoadSends,
+  type ModelLoad,
 } from '../artifacts/index.js';
 import { filledTensor, randomTensor, type Tensors } from '../execution/index.js';
 import { streamOf } from '../random/index.js';
@@ -278,7 +278,7 @@ class LoadRun {
     const { rps, durationS, arrivals: process = 'poisson', seed = 0, rows = 1, schedule } = this.options;
     const [only, ...others] = this.targets as [Target, ...Target[]];
     const byModel = this.targets.map(
-      ({ model, sloMs, tally }): LoadedModel => tally.ofModel(model.name, sloMs),
+      ({ model, sloMs, tally }): ModelLoad => tally.ofModel(model.name, sloMs),
     );
     const asked = {
       url: this.client.url,

@@ -1,4 +1,4 @@
-import type { LoadedModel } from '../artifacts/index.js';
+import type { ModelLoad } from '../artifacts/index.js';
 import type { LoadReport } from '../loadgen/index.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 
@@ -33,7 +33,7 @@ export function loadTable(report: LoadReport): Table {
 }
 
 /** loadModelTable has one row per model of a load on several models, with its own SLO and outcomes. */
-export function loadModelTable(models: readonly LoadedModel[]): Table {
+export function loadModelTable(models: readonly ModelLoad[]): Table {
   return {
     columns: [
       'model',

@@ -1,6 +1,6 @@
 import type {
   LoadDocument,
-  LoadedModel,
+  ModelLoad,
   SimulatedRequests,
   SimulationReport,
   VerifiedFigure,
@@ -22,7 +22,7 @@ export function verifiedFigures(report: SimulationReport, load: LoadDocument): V
 /** modelFigures compares the figures of one model's requests. Its rates are over the time of the whole load. */
 export function modelFigures(
   simulated: SimulatedRequests,
-  live: LoadedModel,
+  live: ModelLoad,
   elapsedS: number,
 ): VerifiedFigure[] {
   const { answered, inTime } = live;

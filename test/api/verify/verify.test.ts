@@ -81,6 +81,16 @@ describe('verifyLoad()', () => {
     expect(verification.causes!.frontMs).toBeCloseTo(load.latencyMs!.mean - requestMs!, 6);
   });
 
+  it('counts as late by the front what it leaves no time for', async () => {
+    // The front takes all of the SLO of 400 ms but a fifth of a millisecond.
+    const slow = await changed('slow.json', ({ latencyMs, served }) => ({
+      latencyMs: { ...latencyMs!, mean: served![0]!.requestMs! + 399.8 },
+    }));
+    const { causes } = await verifyLoad(slow, { plan: bundle });
+    expect(causes!.frontMs).toBeCloseTo(399.8, 6);
+    expect(causes!.attainment).toMatchObject({ executions: 0, front: -1 });
+  });
+
   it('says whether the attainments are as near as was asked', async () => {
     const worse = await changed('worse.json', () => ({ attainment: 0.9 }));
     const within = async (share: number) => (await verifyLoad(worse, { plan: bundle, within: share })).within;
