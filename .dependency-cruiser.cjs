@@ -52,7 +52,7 @@ const FOLDERS = {
   serving: ['published', 'stage-local', 'reservation', 'state'],
   milp: ['explain', 'integer', 'literal', 'plan', 'lp', 'columns', 'tables', 'check'],
   onnx: ['batch', 'cut', 'read', 'wire'],
-  api: ['compare', 'init', 'solve'],
+  api: ['compare', 'init', 'solve', 'verify'],
 };
 
 // A rule about a room that is gone would hold forever and keep nothing.

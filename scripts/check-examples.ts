@@ -38,7 +38,8 @@ try {
 
   const out = join(folder, 'quickstart');
   const told = run('dist/examples/quickstart/run.js', '--out', out, '--seconds', '2');
-  const files = ['resnet18.onnx', 'resnet18.profile.json', 'spec.yaml', 'plan.json', 'bundle/manifest.json'];
+  const made = ['resnet18.onnx', 'resnet18.profile.json', 'spec.yaml', 'plan.json', 'bundle/manifest.json'];
+  const files = [...made, 'load.json', 'verification.json'];
   run(planProgram, 'validate', ...files.map((file) => join(out, file)));
   if (!/within the SLO/.test(told)) throw new Error(`the quickstart printed no summary:\n${told}`);
   process.stdout.write('the examples give their expected results\n');

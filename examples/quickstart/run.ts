@@ -22,8 +22,11 @@ const at = (file: string): string => join(relative(process.cwd(), folder) || '.'
 const planProgram = join(project, 'dist/src/cli/main.js');
 const buildProgram = join(project, 'dist/examples/models/build.js');
 
-/** The SLO is this many times the fastest latency of one request (PPipe, section 7.1). */
-const SLO_OVER_FASTEST = 5;
+/**
+ * The SLO is this many times the fastest latency of one request: twice what `plan init` proposes, because the server
+ * and the client share the cores of the devices here, and a wait for a core lasts as long as a short run.
+ */
+const SLO_OVER_FASTEST = 10;
 
 async function main(): Promise<void> {
   const startedAt = performance.now();
@@ -71,8 +74,14 @@ async function main(): Promise<void> {
   const planned = await plannedRps();
   const report = await serveAndLoad(planned / 2);
 
+  say('7. The simulation of the same arrivals, beside what the server did');
+  await run(planProgram, [
+    ...['verify', at('load.json'), '--plan', at('plan.json'), '-o', at('verification.json')],
+  ]);
+  const predicted = await predictedAttainment();
+
   say('What you have');
-  summary(sloMs, planned, report, (performance.now() - startedAt) / 1000);
+  summary({ sloMs, planned, report, predicted, seconds: (performance.now() - startedAt) / 1000 });
 }
 
 /**
@@ -106,6 +115,13 @@ async function deriveSloMs(): Promise<number> {
 async function plannedRps(): Promise<number> {
   const plan = await readJson<{ models: { throughputRps: number }[] }>('plan.json');
   return plan.models[0]?.throughputRps ?? 0;
+}
+
+async function predictedAttainment(): Promise<number> {
+  const { figures } = await readJson<{ figures: { name: string; simulated?: number }[] }>(
+    'verification.json',
+  );
+  return figures.find(({ name }) => name === 'attainment')?.simulated ?? 0;
 }
 
 async function readJson<T>(file: string): Promise<T> {
@@ -152,14 +168,26 @@ async function stop(server: ChildProcess): Promise<void> {
   await ended;
 }
 
-function summary(sloMs: number, planned: number, report: LoadFigures, seconds: number): void {
+interface Summary {
+  readonly sloMs: number;
+  readonly planned: number;
+  readonly report: LoadFigures;
+  /** The attainment that the simulation gives. */
+  readonly predicted: number;
+  readonly seconds: number;
+}
+
+function summary({ sloMs, planned, report, predicted, seconds }: Summary): void {
   const lines = [
     ['model', at('resnet18.onnx')],
     ['profile', at('resnet18.profile.json')],
-    ['spec', `${at('spec.yaml')}   SLO ${sloMs} ms = 5 × the fastest latency`],
+    ['spec', `${at('spec.yaml')}   SLO ${sloMs} ms = ${SLO_OVER_FASTEST} × the fastest latency`],
     ['plan', `${at('plan.json')}   ${planned.toFixed(1)} requests/s planned`],
     ['bundle', at('bundle')],
-    ['served', `${(report.attainment * 100).toFixed(1)} % within the SLO at half the planned rate`],
+    [
+      'served',
+      `${share(report.attainment)} within the SLO at half the planned rate; the simulation says ${share(predicted)}`,
+    ],
     [
       'report',
       `${at('load.json')}   p50 ${report.latencyMs.p50.toFixed(1)} ms, p99 ${report.latencyMs.p99.toFixed(1)} ms`,
@@ -167,6 +195,10 @@ function summary(sloMs: number, planned: number, report: LoadFigures, seconds: n
     ['took', `${seconds.toFixed(0)} s`],
   ];
   for (const [name, value] of lines) process.stdout.write(`  ${name!.padEnd(8)} ${value}\n`);
+}
+
+function share(value: number): string {
+  return `${(value * 100).toFixed(1)} %`;
 }
 
 /**

@@ -25,6 +25,7 @@ export {
   schemaText,
   type TraceDescription,
   type Validation,
+  type Verification,
 } from '../artifacts/index.js';
 export type { JobsProgress } from '../jobs/index.js';
 export type { LoadReport } from '../loadgen/index.js';
@@ -76,3 +77,4 @@ export {
   rescaleTrace,
 } from './trace.js';
 export { type Validated, validateFiles } from './validate.js';
+export { type VerifyOptions, verifyLoad } from './verify/index.js';

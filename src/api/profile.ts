@@ -53,8 +53,8 @@ export interface ProfileModelOptions extends CampaignOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: (step: ProgressStep) => void;
   /**
-   * onNote receives further notes: devices that are left out and what they lack, and what the grouping of
-   * layers gave up.
+   * onNote receives further notes: devices that are left out and what they lack, what the grouping of layers gave up,
+   * and whether one device of each class leaves too little of this host for a server.
    */
   readonly onNote?: (text: string) => void;
 }
@@ -124,7 +124,16 @@ export async function profileModelFile(
     change === undefined ? {} : { measurement: withBoundaryChange(measured.measurement, change) };
   const profile = placed({ ...measured, ...changed });
   if (output !== undefined) await saveArtifact<'profile'>(output, profile);
+  await noteCrowd(asked, options);
   return { profile, path: output };
+}
+
+/** noteCrowd tells where one device of each of several classes would leave too little of this host for a server. */
+async function noteCrowd({ cells }: AskedCampaign, { onNote }: ProfileModelOptions): Promise<void> {
+  const { crowdedHost, parseDevice } = await import('../execution/index.js');
+  const devices = cells.devices.map((text) => ({ ...parseDevice(text), count: 1 }));
+  const crowded = devices.length > 1 ? crowdedHost(devices) : undefined;
+  if (crowded !== undefined) onNote?.(`with one of each class on this host, ${crowded}`);
 }
 
 /** withAsked adds to a profile that is not complete what it was asked for. */

@@ -72,6 +72,8 @@ async function describeFile(named: string): Promise<string> {
       return `comparison of ${loaded.value.cases} cases`;
     case 'load-report':
       return `load report of ${loaded.value.url}: ${loaded.value.sent} requests, seed ${loaded.value.seed}`;
+    case 'verification':
+      return `verification of ${loaded.value.requests} requests`;
     case 'trace-description':
       return `description of ${loaded.value.traces.map(({ name }) => name).join(', ')}`;
     case 'plan-diff':

@@ -30,7 +30,15 @@ export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { withTemporaryFolder } from './leftovers.js';
 export { type Loaded, loadArtifact, parseArtifact } from './load.js';
-export type { LoadDocument } from './load-report.js';
+export {
+  gapsText,
+  gapTimes,
+  type LoadDocument,
+  type LoadExecutions,
+  type LoadSends,
+  type LoadServed,
+  type ModelLoad,
+} from './load-report.js';
 export { manifestIn } from './manifest-in.js';
 export type { NoPlan, NoPlanModel, NoPlanReason } from './no-plan.js';
 export {
@@ -133,3 +141,12 @@ export type {
 export { decodedText, refuseForeign } from './text.js';
 export { ToldFaults } from './told-faults.js';
 export type { DescribedTrace, TraceDescription, TraceFigures } from './trace-description.js';
+export type {
+  CauseParts,
+  CorrectedProfile,
+  Verification,
+  VerifiedCauses,
+  VerifiedExecutions,
+  VerifiedFigure,
+  VerifiedFigureName,
+} from './verification.js';

@@ -1,40 +1,113 @@
 import type { Emitted } from './common.js';
 import type { SimulatedLatency } from './simulation-report.js';
 
-/** LoadDocument is the report of a load on a server, as it is written and printed. The room `loadgen` explains it. */
+/**
+ * LoadDocument is the report of a load on a server, as it is written and printed. Names end in the unit; rates are per
+ * second.
+ */
 export interface LoadDocument extends Emitted, LoadOutcomes {
   kind: 'load-report';
   url: string;
   /** The model that was asked; absent where there were several. */
   model?: string;
   /** The outcomes of the requests of each model, where there were several. */
-  models?: (LoadOutcomes & { name: string })[];
+  models?: ModelLoad[];
+  /** The arrival process; `trace` where the requests were those of traces. */
   arrivals: 'poisson' | 'uniform' | 'gamma' | 'trace';
   seed: number;
   rows: number;
+  /** The rate that was asked for. */
   rps: number;
   durationS: number;
+  /**
+   * The seconds from the beginning to the last outcome; at least durationS, or the time until an abort if that is less.
+   */
   elapsedS: number;
   /** The number of failed requests by reason. */
   failures: Record<string, number>;
   throughputRps: number;
   goodputRps: number;
+  /** Requests handed over per second while the client was sending. */
   sentRps: number;
+  /** How long after its intended time a request was handed over. */
   sendLatenessMs?: SimulatedLatency;
+  /** The digest of the plan that the server serves, where it tells. */
+  planSha256?: string;
+  /** When requests were to be sent; absent where they were more than a million. */
+  sends?: LoadSends[];
+  /** What the server says of the load; absent where it does not tell. */
+  served?: LoadServed[];
   /** Sentences that say which figures make the run unfit as a measurement. */
   warnings: string[];
 }
 
-interface LoadOutcomes {
+/** LoadOutcomes says how requests ended. sent = inTime + late + dropped + failed + cancelled. */
+export interface LoadOutcomes {
   sloMs?: number;
   sent: number;
   answered: number;
   inTime: number;
   late: number;
+  /** Requests that the server answered with 503. */
   dropped: number;
   failed: number;
   cancelled: number;
   attainment?: number;
   dropRate?: number;
+  /** Latency of answered requests, from the intended send. */
   latencyMs?: SimulatedLatency;
+}
+
+/** ModelLoad holds the outcomes of one model's requests. */
+export interface ModelLoad extends LoadOutcomes {
+  name: string;
+}
+
+/** LoadSends says when the requests of a model were to be sent. `gapTimes` reads them. */
+export interface LoadSends {
+  model: string;
+  /** The whole nanoseconds from the start to the first request, and from each to the next, with spaces between. */
+  gapsNs: string;
+}
+
+/** LoadServed is what the server says of the requests and batches of a model during the load. */
+export interface LoadServed {
+  model: string;
+  answered: number;
+  /** The mean time from a request's arrival at the server until its answer. */
+  requestMs?: number;
+  /** The mean time of a request in queues. */
+  queueMs?: number;
+  executions: LoadExecutions[];
+}
+
+/** LoadExecutions says how long the batches of one size of a partition took, from a device's receipt to the results. */
+export interface LoadExecutions {
+  pipeline: number;
+  partition: number;
+  class: string;
+  virtual: number;
+  batch: number;
+  executed: number;
+  /** The batches that the times are of: the last ones. */
+  measured: number;
+  medianUs?: number;
+  p95Us?: number;
+}
+
+/** gapsText writes ascending times in whole nanoseconds as `LoadSends` holds them. */
+export function gapsText(timesNs: readonly number[]): string {
+  return timesNs.map((time, i) => time - (timesNs[i - 1] ?? 0)).join(' ');
+}
+
+/** gapTimes reads times in nanoseconds from the text of their gaps. It gives undefined where that is not such a text. */
+export function gapTimes(text: string): Float64Array<ArrayBuffer> | undefined {
+  if (text === '') return new Float64Array(0);
+  if (!/^[\d ]*$/.test(text)) return undefined;
+  let timeNs = 0;
+  const times = Float64Array.from(text.split(' '), (gap) => {
+    timeNs += gap === '' ? Number.NaN : Number(gap);
+    return timeNs;
+  });
+  return Number.isSafeInteger(timeNs) ? times : undefined;
 }

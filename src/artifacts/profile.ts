@@ -143,6 +143,11 @@ export interface Measurement {
    */
   predictedOverWhole?: Record<string, WholeLatency>;
   /**
+   * What measured latencies were multiplied by after a load on a server (`plan verify --correct`), by class, virtual
+   * size and batch.
+   */
+  correctedBy?: Record<string, WholeLatency>;
+  /**
    * The largest change of any output element, with boundary float16, when every block's boundary is converted, over the
    * largest magnitude of that output.
    */

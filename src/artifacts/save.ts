@@ -18,6 +18,9 @@ export function thisTool(): Tool {
   return { name, version };
 }
 
+/** The versions of kinds that have gained fields since the first. */
+const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = { 'load-report': '1.1' };
+
 /**
  * emittedHead makes the head with which every emitted file begins: schema, kind, version, this program and `inputs`.
  */
@@ -25,7 +28,13 @@ export function emittedHead<K extends ArtifactKind>(
   kind: K,
   inputs: InputFile[],
 ): { $schema: string; kind: K; version: string; tool: Tool; inputs: InputFile[] } {
-  return { $schema: schemaId(kind), kind, version: FORMAT_VERSION, tool: thisTool(), inputs };
+  return {
+    $schema: schemaId(kind),
+    kind,
+    version: NEWER_VERSIONS[kind] ?? FORMAT_VERSION,
+    tool: thisTool(),
+    inputs,
+  };
 }
 
 /** artifactText gives an artifact as the text of its file. */

@@ -15,6 +15,7 @@ import { completeSchema } from './schema-text.js';
 import type { SimulationReport } from './simulation-report.js';
 import type { SimulationSweep } from './simulation-sweep.js';
 import type { TraceDescription } from './trace-description.js';
+import type { Verification } from './verification.js';
 
 /** ArtifactTypes lists the kinds of file, with the type of each. */
 export interface ArtifactTypes {
@@ -28,6 +29,7 @@ export interface ArtifactTypes {
   comparison: ComparisonDocument;
   'plan-diff': PlanDifference;
   'load-report': LoadDocument;
+  verification: Verification;
   'trace-description': TraceDescription;
   'no-plan': NoPlan;
   error: ErrorDocument;
@@ -52,6 +54,7 @@ export const ARTIFACT_KINDS = [
   'comparison',
   'plan-diff',
   'load-report',
+  'verification',
   'trace-description',
   'no-plan',
   'error',

@@ -57,6 +57,12 @@ export function openShare(text: string): number {
   return value;
 }
 
+/** allowedShare parses a share, or the same as a percentage: 0.05 or 5%. @throws InvalidArgumentError for other text */
+export function allowedShare(text: string): number {
+  const percent = /^(.*)%$/.exec(text.trim())?.[1];
+  return percent === undefined ? share(text) : share(String(notNegative(percent) / 100));
+}
+
 /**
  * seconds parses a time above 0 with its unit (`500ms`, `10s`, `2min`, `1h`), or a bare number of seconds, into
  * seconds.

@@ -14,6 +14,7 @@ import { simulateCommand } from './commands/simulate.js';
 import { solveCommand } from './commands/solve.js';
 import { traceCommand } from './commands/trace.js';
 import { validateCommand } from './commands/validate.js';
+import { verifyCommand } from './commands/verify.js';
 import { errorDocument } from './error-document.js';
 import { EXIT } from './exit.js';
 import { harmless } from './harmless.js';
@@ -54,6 +55,7 @@ export function buildProgram(): Command {
     deployCommand,
     serveCommand,
     loadCommand,
+    verifyCommand,
     traceCommand,
     validateCommand,
     schemaCommand,

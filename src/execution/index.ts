@@ -8,6 +8,7 @@
  */
 export type { Exit } from './child-process.js';
 export { monotonicNs } from './clock.js';
+export { crowdedHost } from './core-claim.js';
 export {
   checkThreads,
   type Device,

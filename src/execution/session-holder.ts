@@ -3,6 +3,7 @@ import { InferenceSession, listSupportedBackends, Tensor } from 'onnxruntime-nod
 import { monotonicNs, waitUntil } from './clock.js';
 import type { Device } from './device.js';
 import { dtypeInfo, STRING_DTYPE } from './dtype.js';
+import { emulatedNs } from './emulated.js';
 import { joinTensors } from './frames.js';
 import { profiledTimings } from './node-timings.js';
 import type {
@@ -113,10 +114,14 @@ export class SessionHolder {
     feeds: OrtValues,
     fetches: readonly string[],
   ): Promise<{ values: OrtValues; times: RunTimes }> {
+    const before = process.cpuUsage();
     const startedNs = monotonicNs();
     const values = (await session.run(feeds, fetches)) as OrtValues;
-    const slowdown = this.#device.slowdown ?? 1;
-    if (slowdown > 1) waitUntil(startedNs + (monotonicNs() - startedNs) * slowdown);
+    if ((this.#device.slowdown ?? 1) > 1) {
+      const ranNs = monotonicNs() - startedNs;
+      const { user, system } = process.cpuUsage(before);
+      waitUntil(startedNs + emulatedNs(this.#device, ranNs, (user + system) * 1000));
+    }
     const endedNs = monotonicNs();
     return { values, times: { executionUs: (endedNs - startedNs) / 1000, startedNs, endedNs } };
   }

@@ -6,4 +6,4 @@
  */
 export type { RemoteModel } from './inference-client.js';
 export { describeServer, driveLoad } from './load.js';
-export type { LoadOptions, LoadReport, LoadResponse, LoadSchedule, ModelLoad } from './types.js';
+export type { LoadOptions, LoadReport, LoadResponse, LoadSchedule } from './types.js';

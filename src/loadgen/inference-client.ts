@@ -12,6 +12,8 @@ export interface RemoteModel {
   /** The rate that it was planned for, and its weight among the models. Servers of others do not tell these. */
   plannedRps?: number;
   weight?: number;
+  /** The digest of the plan that is served. */
+  planSha256?: string;
 }
 
 /** Encoded is a request as it is sent, without the server's address. */
@@ -112,6 +114,21 @@ export class InferenceClient {
     }
   }
 
+  /**
+   * executions asks what the server has counted of a model and its batches. It gives undefined where the server does not
+   * tell, and never rejects.
+   * @param since the `sequence` of an earlier answer; times are then of the batches since
+   */
+  async executions(name: string, since = 0): Promise<CountedExecutions | undefined> {
+    try {
+      const path = `/v2/models/${encodeURIComponent(name)}/executions?since=${since}`;
+      const { status, json } = await this.json('GET', path);
+      return status === 200 && isCounted(json) ? json : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
   /** close ends all connections at once. Open requests fail. */
   async close(): Promise<void> {
     await this.pool.destroy();
@@ -159,6 +176,37 @@ export class InferenceClient {
   }
 }
 
+/** CountedExecutions is what a server has counted of a model and its batches since its start. */
+export interface CountedExecutions {
+  sequence: number;
+  requests: { answered: number; request_us: number; queue_us: number };
+  executions: {
+    pipeline: number;
+    partition: number;
+    device_class: string;
+    virtual: number;
+    batch_size: number;
+    executed: number;
+    measured: number;
+    p50_us?: number;
+    p95_us?: number;
+  }[];
+}
+
+function isCounted(json: unknown): json is CountedExecutions {
+  const { sequence, requests, executions } = (json ?? {}) as Record<string, unknown>;
+  const areNumbers = (of: unknown, ...names: string[]): boolean =>
+    names.every((name) => typeof (of as Record<string, unknown> | null)?.[name] === 'number');
+  return (
+    typeof sequence === 'number' &&
+    areNumbers(requests, 'answered', 'request_us', 'queue_us') &&
+    Array.isArray(executions) &&
+    executions.every((one) =>
+      areNumbers(one, 'pipeline', 'partition', 'virtual', 'batch_size', 'executed', 'measured'),
+    )
+  );
+}
+
 interface MetadataTensor {
   name: string;
   datatype: string;
@@ -169,7 +217,13 @@ interface Metadata {
   name: string;
   inputs: MetadataTensor[];
   outputs: MetadataTensor[];
-  properties?: { slo_ms?: string; planned_rps?: string; weight?: string; [key: `fill.${string}`]: string };
+  properties?: {
+    slo_ms?: string;
+    planned_rps?: string;
+    weight?: string;
+    plan_sha256?: string;
+    [key: `fill.${string}`]: string;
+  };
 }
 
 function isMetadata(json: unknown): json is Metadata {
@@ -204,6 +258,7 @@ function readMetadata({ name, inputs, outputs, properties }: Metadata): RemoteMo
     ...numberOf('sloMs', properties?.slo_ms),
     ...numberOf('plannedRps', properties?.planned_rps),
     ...numberOf('weight', properties?.weight),
+    ...(typeof properties?.plan_sha256 === 'string' ? { planSha256: properties.plan_sha256 } : {}),
   };
 }
 

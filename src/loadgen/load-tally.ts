@@ -1,5 +1,6 @@
+import type { ModelLoad } from '../artifacts/index.js';
 import { noOutcomes, outcomeRates, type RequestOutcome, summarizeLatencies } from '../metrics/index.js';
-import type { LoadReport, ModelLoad } from './types.js';
+import type { LoadReport } from './types.js';
 
 /**
  * When the p99 of send lateness is larger than this, the figures say more about the client than about the

@@ -1,10 +1,18 @@
 import { setMaxListeners } from 'node:events';
-import { type Fault, fault, InputError } from '../artifacts/index.js';
+import {
+  type Fault,
+  fault,
+  gapsText,
+  InputError,
+  type LoadSends,
+  type ModelLoad,
+} from '../artifacts/index.js';
 import { filledTensor, randomTensor, type Tensors } from '../execution/index.js';
 import { streamOf } from '../random/index.js';
 import { ARRIVAL_PROCESSES, type Arrivals, arrivals, arrivalsAt } from '../workload/index.js';
 import {
   type Answered,
+  type CountedExecutions,
   dimsOf,
   type Encoded,
   encodeRequest,
@@ -13,7 +21,8 @@ import {
   type RemoteModel,
 } from './inference-client.js';
 import { LoadTally } from './load-tally.js';
-import type { LoadOptions, LoadReport, ModelLoad } from './types.js';
+import { servedBetween } from './served-between.js';
+import type { LoadOptions, LoadReport } from './types.js';
 
 const DEFAULT_CONNECTIONS = 512;
 const DEFAULT_TIMEOUT_S = 30;
@@ -98,6 +107,9 @@ function urlFaults(url: string): Fault[] {
   return [fault(`${url} is more than the address of a server; give only ${origin}`, 'url')];
 }
 
+/** A report of more requests would be larger than is worth keeping, so it does not say when they were sent. */
+const MOST_SENDS = 1_000_000;
+
 /** Target is a model under load, with its requests and their outcomes. */
 interface Target {
   readonly model: RemoteModel;
@@ -105,6 +117,8 @@ interface Target {
   readonly requests: readonly Encoded[];
   readonly sloMs: number | undefined;
   readonly tally: LoadTally;
+  /** When its requests were to be sent, up to the limit for all. */
+  readonly sendsNs: number[];
 }
 
 /** targetOf prepares the load of a model. @throws InputError where the inputs do not fit the model */
@@ -115,7 +129,14 @@ function targetOf(model: RemoteModel, options: LoadOptions): Target {
   if (inputs.length === 0) faults.push(fault('is an empty list', 'inputs'));
   if (faults.length > 0) throw new InputError(`load model ${model.name}`, faults);
   const requests = inputs.map((tensors) => encodeRequest(model, tensors, binary));
-  return { model, inputs, requests, sloMs: options.sloMs ?? model.sloMs, tally: new LoadTally() };
+  return {
+    model,
+    inputs,
+    requests,
+    sloMs: options.sloMs ?? model.sloMs,
+    tally: new LoadTally(),
+    sendsNs: [],
+  };
 }
 
 class LoadRun {
@@ -144,14 +165,28 @@ class LoadRun {
     if (signal?.aborted) stop();
     const progress = setInterval(() => this.tellProgress(), PROGRESS_MS);
     try {
+      const before = await this.counted();
       await this.sendAll();
       const sendingS = Math.max(1e-9, this.elapsedMs() / 1e3);
       await Promise.all(this.open);
-      return this.report(sendingS);
+      const report = this.report(sendingS);
+      const after = await this.counted(before);
+      const served = this.targets.flatMap(
+        ({ model }, i) => servedBetween(model.name, before[i], after[i]) ?? [],
+      );
+      return { ...report, ...(served.length === this.targets.length ? { served } : {}) };
     } finally {
       clearInterval(progress);
       signal?.removeEventListener('abort', stop);
     }
+  }
+
+  /** counted asks the server what it has counted of each model. */
+  private counted(
+    before: readonly (CountedExecutions | undefined)[] = [],
+  ): Promise<(CountedExecutions | undefined)[]> {
+    const asked = this.targets.map(({ model }, i) => this.client.executions(model.name, before[i]?.sequence));
+    return Promise.all(asked);
   }
 
   private async sendAll(): Promise<void> {
@@ -166,7 +201,9 @@ class LoadRun {
         this.stoppedShort = true;
         return;
       }
-      this.send(this.targets[arriving.model] as Target, index, timeMs);
+      const target = this.targets[arriving.model] as Target;
+      if (index < MOST_SENDS) target.sendsNs.push(arriving.atNs);
+      this.send(target, index, timeMs);
     }
     await this.until(durationS * 1e3);
   }
@@ -254,7 +291,16 @@ class LoadRun {
       durationS,
     };
     const tally = LoadTally.joined(this.targets.map((target) => target.tally));
-    return tally.report(asked, { seconds: sendingS, stoppedShort: this.stoppedShort });
+    const { planSha256 } = only.model;
+    return {
+      ...tally.report(asked, { seconds: sendingS, stoppedShort: this.stoppedShort }),
+      ...(planSha256 === undefined ? {} : { planSha256 }),
+      ...(tally.sent > MOST_SENDS ? {} : { sends: this.sends() }),
+    };
+  }
+
+  private sends(): LoadSends[] {
+    return this.targets.map(({ model, sendsNs }) => ({ model: model.name, gapsNs: gapsText(sendsNs) }));
   }
 
   private tellProgress(): void {

@@ -1,5 +1,5 @@
+import type { Emitted, LoadDocument } from '../artifacts/index.js';
 import type { Tensors } from '../execution/index.js';
-import type { LatencySummary } from '../metrics/index.js';
 import type { ArrivalProcess, Arrivals } from '../workload/index.js';
 
 /** LoadOptions says which requests are sent to a server, and when. `rps` is the mean rate of requests per second. */
@@ -53,65 +53,5 @@ export interface LoadResponse {
   outputs: Tensors;
 }
 
-/** LoadReport holds the outcomes and figures of a load. Names end in the unit; rates are per second. */
-export interface LoadReport {
-  url: string;
-  /** The model that was asked; absent where there were several. */
-  model?: string;
-  /** The outcomes of the requests of each model, where there were several. */
-  models?: ModelLoad[];
-  /** The arrival process; `trace` where the requests were those of traces. */
-  arrivals: ArrivalProcess | 'trace';
-  seed: number;
-  rows: number;
-  sloMs?: number;
-  /** The rate that was asked for. */
-  rps: number;
-  durationS: number;
-  /**
-   * The seconds from the beginning to the last outcome; at least durationS, or the time until an abort if that is less.
-   */
-  elapsedS: number;
-  /** sent = inTime + late + dropped + failed + cancelled. */
-  sent: number;
-  answered: number;
-  inTime: number;
-  late: number;
-  /** Requests that the server answered with 503. */
-  dropped: number;
-  failed: number;
-  cancelled: number;
-  /** The number of failed requests by reason. */
-  failures: Record<string, number>;
-  throughputRps: number;
-  goodputRps: number;
-  attainment?: number;
-  dropRate?: number;
-  /** Latency of answered requests, from the intended send. */
-  latencyMs?: LatencySummary;
-  /** Requests handed over per second while the client was sending. */
-  sentRps: number;
-  /** How long after its intended time a request was handed over. */
-  sendLatenessMs?: LatencySummary;
-  /** Sentences that say which figures make the run unfit as a measurement. */
-  warnings: string[];
-}
-
-/** ModelLoad holds the outcomes of one model's requests. */
-export interface ModelLoad
-  extends Pick<
-    LoadReport,
-    | 'sloMs'
-    | 'sent'
-    | 'answered'
-    | 'inTime'
-    | 'late'
-    | 'dropped'
-    | 'failed'
-    | 'cancelled'
-    | 'attainment'
-    | 'dropRate'
-    | 'latencyMs'
-  > {
-  name: string;
-}
+/** LoadReport holds the outcomes and figures of a load: the document without its head. */
+export type LoadReport = Omit<LoadDocument, keyof Emitted | 'kind'>;

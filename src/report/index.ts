@@ -48,3 +48,4 @@ export {
 } from './simulate.js';
 export { bytes, figure, milliseconds, percent, type Table } from './table.js';
 export { requestsText, traceTable } from './trace.js';
+export { causeLines, correctedLines, verifiedExecutionTable, verifyTable, withinLines } from './verify.js';

@@ -1,4 +1,5 @@
-import type { LoadReport, ModelLoad } from '../loadgen/index.js';
+import type { ModelLoad } from '../artifacts/index.js';
+import type { LoadReport } from '../loadgen/index.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 
 /** loadTable has one row per figure of a load report, with the five most frequent reasons of failure. */

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { ExecutionTimes } from './execution-times.js';
 import type { BatchRecord, Ending, LiveDriver } from './live-driver.js';
 import type { OpenedBundle } from './opened-bundle.js';
 
@@ -40,6 +41,7 @@ export type RefusalReason = 'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER';
 export class Counters {
   readonly registry = new Registry();
   readonly sums: ModelSums[];
+  readonly times: ExecutionTimes;
   private readonly nv = nvCounters(this.registry);
   private readonly own = ownCounters(this.registry);
 
@@ -47,6 +49,7 @@ export class Counters {
     private readonly bundle: OpenedBundle,
     driver: () => LiveDriver,
   ) {
+    this.times = new ExecutionTimes(bundle.topology.pools.length);
     this.sums = bundle.models.map(() => ({
       success: 0,
       failure: 0,
@@ -146,6 +149,7 @@ export class Counters {
     this.own.busyUs.inc({ device: this.deviceName(record.device) }, record.busyUs);
     if (record.failed) return;
     this.own.batchSize.observe(place, record.size);
+    this.times.record(record.pool, record.size, record.busyUs);
     this.nv.inputUs.inc(labels, record.stackUs);
     this.nv.inferUs.inc(labels, record.executeUs);
     this.nv.outputUs.inc(labels, record.splitUs);

@@ -7,7 +7,7 @@ import type { Counters } from './counters.js';
 import { readInferRequest } from './infer-request.js';
 import { writeInferResponse } from './infer-response.js';
 import type { Ending, LiveDriver } from './live-driver.js';
-import { modelConfig, modelMetadata, modelStatistics } from './model-descriptions.js';
+import { modelConfig, modelExecutions, modelMetadata, modelStatistics } from './model-descriptions.js';
 import type { LiveModel, OpenedBundle } from './opened-bundle.js';
 import { refusedIndex } from './refused-index.js';
 import { StatusError } from './status-error.js';
@@ -129,9 +129,14 @@ function addModelRoutes(app: FastifyInstance, parts: FrontParts): void {
       });
     }
   };
-  get('', (model) => modelMetadata(model));
+  get('', (model) => modelMetadata(model, bundle));
   get('/config', (model) => modelConfig(model));
   get('/stats', (model, index) => modelStatistics(model, counters.sums[index]!));
+  get('/executions', (_model, index, { request }) => {
+    const since = Number((request.query as { since?: string }).since ?? 0);
+    if (!(since >= 0)) throw new StatusError(400, 'since is not the sequence of an earlier answer');
+    return modelExecutions(index, { bundle, counters, since });
+  });
   get('/ready', (model, _index, reply) => {
     const ready = parts.ready();
     return reply.code(ready ? 200 : 400).send({ name: model.name, ready });

@@ -2,6 +2,7 @@ import { type Fault, fault, InputError, type TensorSpec } from '../artifacts/ind
 import {
   assignCores,
   checkThreads,
+  crowdedHost,
   type Device,
   ExecutionError,
   type Executor,
@@ -31,6 +32,8 @@ export interface DevicePlan {
   virtual: number;
   cores: readonly number[] | undefined;
   pool: number;
+  /** The physical GPU of the plan that it is a part of. */
+  gpu: string;
 }
 
 /**
@@ -73,11 +76,16 @@ export function planDevices({ topology, manifest }: OpenedBundle): DevicePlan[] 
     device.provider === 'cpu' ? virtualThreads(device, virtual) : 0,
   );
   const cores = assignCores(threads);
-  return plans.map(({ gpu: _, ...plan }, i) => ({ ...plan, cores: threads[i] === 0 ? undefined : cores[i] }));
+  return plans.map((plan, i) => ({ ...plan, cores: threads[i] === 0 ? undefined : cores[i] }));
+}
+
+/** crowdedByDevices says, with figures, that the devices leave too little of this host for the server and a client. */
+export function crowdedByDevices(plans: readonly DevicePlan[]): string | undefined {
+  return crowdedHost([...wholeDevices(plans).values()]);
 }
 
 /** wholeDevices gives one entry per physical GPU, because its virtual GPUs share its threads. */
-function wholeDevices(plans: { device: Device; virtual: number; gpu: string }[]) {
+function wholeDevices(plans: readonly { device: Device; virtual: number; gpu: string }[]) {
   return new Map(plans.map(({ device, virtual, gpu }) => [gpu, { device, virtual, count: 1 }]));
 }
 

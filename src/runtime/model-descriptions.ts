@@ -1,14 +1,14 @@
 import type { TensorSpec } from '../artifacts/index.js';
 import { oipDatatype } from '../execution/index.js';
-import type { ModelSums } from './counters.js';
+import type { Counters, ModelSums } from './counters.js';
 import { shapeOf } from './infer-request.js';
-import type { LiveModel } from './opened-bundle.js';
+import type { LiveModel, OpenedBundle } from './opened-bundle.js';
 
 /**
  * modelMetadata answers GET /v2/models/M: name, tensors, and among the properties what a load client needs to know of
- * the plan: SLO, planned rate and weight.
+ * the plan: its digest, SLO, planned rate and weight.
  */
-export function modelMetadata(model: LiveModel): object {
+export function modelMetadata(model: LiveModel, { manifest }: Pick<OpenedBundle, 'manifest'>): object {
   const tensor = (spec: TensorSpec) => ({
     name: spec.name,
     datatype: oipDatatype(spec.dtype),
@@ -25,6 +25,7 @@ export function modelMetadata(model: LiveModel): object {
       max_rows: String(model.maxRows),
       planned_rps: String(model.plannedRps),
       weight: String(model.weight),
+      plan_sha256: manifest.value.plan.sha256,
       ...fills(model),
     },
   };
@@ -89,5 +90,36 @@ export function modelStatistics(model: LiveModel, sums: ModelSums): object {
         memory_usage: [],
       },
     ],
+  };
+}
+
+/** ServedSoFar is what the server knows of its plan's pools, and what it has counted. */
+interface ServedSoFar {
+  readonly bundle: OpenedBundle;
+  readonly counters: Counters;
+  /** The `sequence` of an earlier answer: times are of the batches since then. */
+  readonly since: number;
+}
+
+/**
+ * modelExecutions answers GET /v2/models/M/executions: how long requests took and waited in all since the start, and how
+ * long the batches of each partition took by size, from being handed to a device until their results.
+ */
+export function modelExecutions(index: number, { bundle, counters, since }: ServedSoFar): object {
+  const { success, requestUs, queueUs } = counters.sums[index]!;
+  return {
+    name: bundle.models[index]!.name,
+    plan_sha256: bundle.manifest.value.plan.sha256,
+    sequence: counters.times.sequence,
+    requests: { answered: success, request_us: requestUs, queue_us: queueUs },
+    executions: bundle.topology.pools.flatMap(
+      ({ model, pipeline, partition, deviceClass, virtual }, pool) => {
+        if (model !== index) return [];
+        return counters.times.since(pool, since).map(({ size, executed, measured, p50Us, p95Us }) => ({
+          ...{ pipeline, partition, device_class: deviceClass, virtual, batch_size: size },
+          ...{ executed, measured, p50_us: p50Us, p95_us: p95Us },
+        }));
+      },
+    ),
   };
 }

@@ -4,7 +4,7 @@ import { fault, InputError, option } from '../artifacts/index.js';
 import { makeCore } from '../serving/index.js';
 import { Counters } from './counters.js';
 import { makeFront } from './front.js';
-import { LiveDevice, planDevices } from './live-device.js';
+import { crowdedByDevices, LiveDevice, planDevices } from './live-device.js';
 import { LiveDriver } from './live-driver.js';
 import { type OpenedBundle, openBundle } from './opened-bundle.js';
 import { liveScheduler } from './scheduler.js';
@@ -122,6 +122,8 @@ class Server implements RunningServer {
       }),
     );
     this.options.signal?.throwIfAborted();
+    const crowded = crowdedByDevices(this.devices.map(({ plan }) => plan));
+    if (crowded !== undefined) this.log({ kind: 'crowded', why: crowded });
     this.log({ kind: 'ready', url: this.url });
   }
 

@@ -20,7 +20,7 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'> {
   sloMs?: number;
   /**
    * onLog is called when a device has loaded its model, comes up or goes down, when a batch fails, and when the server
-   * is ready, drains or has closed.
+   * is ready, drains or has closed. Before it is ready, `crowded` says where the devices leave too little of the host.
    */
   onLog?: (event: ServeEvent) => void;
   /** onDecision receives the decision log: all events and decisions of the core, for replay. */
@@ -34,6 +34,7 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'> {
 /** ServeEvent is what a server tells while it starts, serves and closes. */
 export type ServeEvent =
   | { kind: 'loading'; device: string; done: number; of: number }
+  | { kind: 'crowded'; why: string }
   | { kind: 'ready'; url: string }
   | { kind: 'deviceDown'; device: string; why: string }
   | { kind: 'deviceUp'; device: string }

@@ -20,6 +20,8 @@ export interface Execution {
   /** Executions take this multiple of the planned time. */
   readonly slow: number;
   readonly jitter?: Jitter;
+  /** By pool, index batch − 1 holds a further factor on the planned time, as it was measured on a server. */
+  readonly factors?: readonly Float64Array[];
 }
 
 /**
@@ -44,6 +46,20 @@ export type PlannedExecution = (pool: number, size: number, plannedNs: number) =
  * @returns undefined where executions take exactly the planned time
  */
 export function executionOf(
+  execution: Execution,
+  topology: Pick<Topology, 'models' | 'pools'>,
+  seed: number,
+): PlannedExecution | undefined {
+  const { factors } = execution;
+  const drawn = drawnExecution(execution, topology, seed);
+  if (factors === undefined) return drawn;
+  return (pool, size, plannedNs) => {
+    const measuredNs = Math.max(1, (factors[pool]?.[size - 1] ?? 1) * plannedNs);
+    return drawn === undefined ? measuredNs : drawn(pool, size, measuredNs);
+  };
+}
+
+function drawnExecution(
   { slow, jitter }: Execution,
   { models, pools }: Pick<Topology, 'models' | 'pools'>,
   seed: number,

@@ -10,10 +10,10 @@
 export { simulationReport } from './document.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
-export { runSimulation, type SimulationProgress } from './run.js';
+export { runSimulation, type SimulationProgress, type SimulationSetup } from './run.js';
 export { MOST_RUNS, overRuns, seededJobs } from './runs.js';
 export { lengthFaults, prepareSimulation, type SimulationSettings, windowFaults } from './setup.js';
 export { SimulationPool } from './simulation-pool.js';
 export { runSweep, type SweepOptions, sweptLoads } from './sweep.js';
 export { namedTrace, readTraceFile, type TraceFile, type TraceFileOptions } from './trace-file.js';
-export { arrivalsOf, atLoadFactor, describedWorkload, silenceNs } from './workload.js';
+export { arrivalsOf, atLoadFactor, describedWorkload, silenceNs, type TraceWorkload } from './workload.js';

@@ -5,6 +5,7 @@ import {
   InputError,
   type InputFile,
   inputFile,
+  type Loaded,
   type OutputPath,
   option,
   type PooledPlan,
@@ -26,6 +27,7 @@ import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 import { planAt } from './plan-at.js';
 import { type PlanProfiles, planProfileFaults, profilesOf } from './profiles.js';
 import type { SimulationSetup } from './run.js';
+import type { TraceFile } from './trace-file.js';
 import { expectedRequests, highestRps, type Workload } from './workload.js';
 
 /** SimulationSettings holds everything that decides a simulation besides the plan. */
@@ -46,6 +48,8 @@ export interface SimulationSettings extends SimulatedLoadOptions, SchedulerOptio
 /** PreparedSimulation is a simulation that is ready to run. */
 export interface PreparedSimulation {
   readonly setup: SimulationSetup;
+  /** The profiles that the plan was made from, as far as they are still there. */
+  readonly profiles: PlanProfiles;
   inputs(holder: string | undefined): InputFile[];
 }
 
@@ -81,6 +85,12 @@ export async function prepareSimulation(
     readonly outputs?: readonly OutputPath[];
     readonly told?: ToldFaults;
     readonly check?: (plan: PooledPlan, workload: Workload) => Fault[];
+    /** The load, instead of the one that the options ask for. It adds its faults, and gives undefined after one. */
+    readonly given?: (plan: Loaded<'pooled-plan'>, told: ToldFaults) => Workload | undefined;
+    /** Whether transfers take time, if it is not to follow from what the path names. */
+    readonly transfers?: SimulationSetup['transfers'];
+    /** What errors say cannot be done. */
+    readonly task?: string;
   } = {},
 ): Promise<PreparedSimulation> {
   const { outputs = [] } = more;
@@ -91,7 +101,10 @@ export async function prepareSimulation(
   const profiles = await profilesOf({ ...plan, path: madeAt }, told);
   if (told.count === before) told.add(...(await planProfileFaults(plan.value, profiles)));
   const scheduler = schedulerOf(plan.value, options, told);
-  const load = await resolvedWorkload(plan.value.models, options, told);
+  const load =
+    more.given === undefined
+      ? await resolvedWorkload(plan.value.models, options, told)
+      : givenLoad(more.given(plan, told));
   const jitter = jitterOf(plan.value, profiles, options, told);
   told.add(...(await contradictions(plan.value)), ...numberFaults(options));
   const read = [
@@ -104,11 +117,16 @@ export async function prepareSimulation(
     told.add(...lengthFaults(plan.value, load.workload, options.exact));
     if (check !== undefined) told.add(...check(plan.value, load.workload));
   }
-  if (scheduler === undefined || load === undefined || told.count > 0) throw told.error(`simulate ${path}`);
+  const task = more.task ?? `simulate ${path}`;
+  if (scheduler === undefined || load === undefined || told.count > 0) throw told.error(task);
   const { slow = 1, seed = 0, exact = false } = options;
   const execution = { slow, ...(jitter === undefined ? {} : { jitter }) };
   return {
-    setup: { plan: plan.value, transfers, scheduler, execution, workload: load.workload, seed, exact },
+    setup: {
+      ...{ plan: plan.value, scheduler, execution, workload: load.workload, seed, exact },
+      transfers: more.transfers ?? transfers,
+    },
+    profiles,
     inputs: (holder) => [
       inputFile('plan', plan, holder),
       ...(jitter?.kind === 'profile' ? profiles : []).map((profile) => inputFile('profile', profile, holder)),
@@ -196,6 +214,10 @@ function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationSe
     faults.push(fault(`is ${seed}; it must be a whole number of 0 or more`, option('seed')));
   if (!(load > 0)) faults.push(fault(`is ${load}; it must be above 0`, option('load')));
   return faults;
+}
+
+function givenLoad(workload: Workload | undefined): { workload: Workload; files: TraceFile[] } | undefined {
+  return workload === undefined ? undefined : { workload, files: [] };
 }
 
 /** What is wrong with the scheduler that the plan itself names is told by `contradictions`. */

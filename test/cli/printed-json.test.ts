@@ -203,6 +203,19 @@ describe('what a command prints with --json', () => {
       const { sent } = printed<{ sent: number }>('load-report', (await run(...load)).stdout);
       expect(sent).toBeGreaterThan(0);
       printed('load-report', await readFile(at('load.json'), 'utf8'));
+      const corrected = ['--correct', 'corrected.profile.json'];
+      const verified = await run('verify', 'load.json', '--plan', 'one.json', ...corrected);
+      expect(verified.code).toBe(0);
+      expect(printed<{ requests: number }>('verification', verified.stdout).requests).toBe(sent);
+      printed('profile', await readFile(at('corrected.profile.json'), 'utf8'));
+      await writeFile(
+        at('two.yaml'),
+        (await readFile(at('one.yaml'), 'utf8')).replace('chain.', 'corrected.'),
+      );
+      expect((await plan(['solve', 'two.yaml'], { cwd: folder })).code).toBe(0);
+      const apart = { ...(JSON.parse(await readFile(at('load.json'), 'utf8')) as object), attainment: 0.2 };
+      await writeFile(at('apart.json'), JSON.stringify(apart));
+      expect((await run('verify', 'apart.json', '--plan', 'one.json', '--within', '5%')).code).toBe(6);
     } finally {
       server.kill('SIGINT');
       await once(server, 'close');

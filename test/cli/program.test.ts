@@ -33,6 +33,7 @@ describe('plan', () => {
       'deploy',
       'serve',
       'load',
+      'verify',
       'trace',
       'validate',
       'schema',

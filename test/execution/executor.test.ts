@@ -13,6 +13,7 @@ import {
   startExecutor,
   type TensorData,
 } from '../../src/execution/index.js';
+import { readModel } from '../../src/onnx/index.js';
 import { inLongRun } from '../cases.js';
 import { matmulChain, modelFolder, tensorType, tinyModel, unary } from './tiny-models.js';
 
@@ -308,10 +309,58 @@ describe('Executor.nodeTimings()', () => {
     });
   });
 
+  it('gives an optimized graph that can be read where a branch of an If holds a large weight', async () => {
+    const executor = await shared();
+    const path = folder.write('branches.onnx', ifModel());
+    const feeds = {
+      flag: { dtype: 'bool', dims: [], data: Uint8Array.of(1) } as TensorData,
+      x: floats(new Array(64 * 64).fill(0.5), [64, 64]),
+    };
+    const { nodes, optimizedModel } = await executor.nodeTimings(path, feeds, { runs: 2 });
+    expect(nodes.map(({ op }) => op)).toContain('If');
+    const { graph } = readModel(optimizedModel!, { name: 'optimized' });
+    expect(graph.nodes.map(({ op }) => op)).toContain('If');
+  });
+
   function timingFolders(): string[] {
     return readdirSync(tmpdir()).filter((name) => name.startsWith('inferplan-timings-'));
   }
 });
+
+/** ifModel is y = x·w, or x·v, as a flag says. The weights are in the branches, larger than ONNX Runtime inlines. */
+function ifModel(): Uint8Array {
+  const branch = (name: string, factor: number) => ({
+    type: 5,
+    g: {
+      name,
+      node: [{ name: `${name}_mm`, opType: 'MatMul', input: ['x', `${name}_w`], output: [`${name}_y`] }],
+      output: [{ name: `${name}_y`, type: tensorType('float32', [64, 64]) }],
+      initializer: [
+        {
+          name: `${name}_w`,
+          dims: [64, 64],
+          dataType: 1,
+          floatData: Array.from({ length: 64 * 64 }, (_, i) => Math.sin(factor * i)),
+        },
+      ],
+    },
+  });
+  return tinyModel({
+    nodes: [
+      {
+        op: 'If',
+        inputs: ['flag'],
+        outputs: ['y'],
+        attributes: [
+          { ...branch('then', 1), name: 'then_branch' },
+          { ...branch('else', 2), name: 'else_branch' },
+        ],
+      },
+    ],
+    inputs: { flag: ['bool', []], x: ['float32', [64, 64]] },
+    outputs: { y: ['float32', [64, 64]] },
+  });
+}
 
 function loopModel(): Uint8Array {
   const valueInfo = (name: string, dtype: string, dims: (number | string)[]) => ({

@@ -9,7 +9,7 @@ it('modelMetadata() tells a load client what it needs to know of the plan', asyn
     const bundle = await openBundle(folder);
     const [planned] = bundle.plan.models;
     expect(planned?.throughputRps).toBe(8000);
-    expect(modelMetadata(bundle.models[0]!)).toMatchObject({
+    expect(modelMetadata(bundle.models[0]!, bundle)).toMatchObject({
       name: 'tiny',
       properties: { slo_ms: '250', planned_rps: '8000', weight: String(planned?.weight) },
     });
@@ -21,11 +21,14 @@ it('modelMetadata() tells a load client what it needs to know of the plan', asyn
 it('modelMetadata() and modelConfig() give −1 for sizes that depend on the data', async () => {
   const { folder, remove } = await writeBundle(twoPartitions(4, 250, 500));
   try {
-    const model = (await openBundle(folder)).models[0]!;
+    const bundle = await openBundle(folder);
+    const model = bundle.models[0]!;
     const found = { name: 'found', dtype: 'int64', shape: [1, 7, 3], batchAxis: 0, variableAxes: [1] };
     const outputs = [found, { name: 'all', dtype: 'int64', shape: [5, 3], variableAxes: [0] }];
     const shaped = { ...model, outputs };
-    expect(modelMetadata(shaped)).toMatchObject({ outputs: [{ shape: [-1, -1, 3] }, { shape: [-1, 3] }] });
+    expect(modelMetadata(shaped, bundle)).toMatchObject({
+      outputs: [{ shape: [-1, -1, 3] }, { shape: [-1, 3] }],
+    });
     expect(modelConfig(shaped)).toMatchObject({ output: [{ dims: [-1, -1, 3] }, { dims: [-1, 3] }] });
     const batched = { ...model, outputs: [found] };
     expect(modelConfig(batched)).toMatchObject({ max_batch_size: 4, output: [{ dims: [-1, 3] }] });

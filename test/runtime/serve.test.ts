@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadArtifact } from '../../src/artifacts/index.js';
+import { hostThreads } from '../../src/execution/index.js';
 import { driveLoad } from '../../src/loadgen/index.js';
 import type { RunningServer, ServeEvent, ServeOptions } from '../../src/runtime/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
@@ -124,6 +125,55 @@ describe('startServer() under driveLoad()', () => {
     expect(report).toMatchObject({ sent: 50, answered: 50, failed: 0, failures: {} });
     expect(metric(await server.metricsText(), 'nv_inference_count{')).toBe(150);
   });
+
+  it('says before it is ready that its devices leave no room for it on this host', async () => {
+    const { server, events } = await serveCrowd(hostThreads());
+    const told = events.find((event) => event.kind === 'crowded')!;
+    expect(told.why).toContain(`keep ${hostThreads()} of this host's ${hostThreads()} CPU cores busy`);
+    expect(events.indexOf(told)).toBeLessThan(events.findIndex(({ kind }) => kind === 'ready'));
+    await server.close();
+    // A device that waits for most of its time leaves room.
+    const roomy = await serveCrowd(1, 4);
+    expect(roomy.events.map(({ kind }) => kind)).not.toContain('crowded');
+  });
+
+  async function serveCrowd(threads: number, slowdown = 1) {
+    const events: ServeEvent[] = [];
+    const shape: BundleShape = {
+      pipelines: [
+        { shape: { throughputRps: 100, parts: [{ batch: 1, latencyUs: () => 9000 }] }, blocks: [2] },
+      ],
+      devices: { cpu: { provider: 'cpu', threads, slowdown } },
+      sloMs: 3000,
+    };
+    const { server } = await serve(shape, { onLog: (event) => events.push(event) });
+    return { server, events };
+  }
+
+  it('tells what it has executed since an earlier answer, and refuses what is no such answer', async () => {
+    const { server } = await serve(twoPartitions(1, 3000));
+    const told = async (since: string) => {
+      const response = await fetch(`${server.url}/v2/models/tiny/executions?since=${since}`);
+      return { status: response.status, body: (await response.json()) as Executions };
+    };
+    await driveLoad(server.url, { rps: 30, durationS: 0.5, inputs });
+    const { sequence, executions } = (await told('0')).body;
+    const { sent } = await driveLoad(server.url, { rps: 30, durationS: 0.5, seed: 8, inputs });
+    const later = (await told(String(sequence))).body;
+    expect(later.requests.answered).toBe(executions[0]!.executed + sent);
+    expect(later.executions).toMatchObject([
+      { pipeline: 0, partition: 0, device_class: 'cpu', virtual: 1, batch_size: 1, measured: sent },
+      { pipeline: 0, partition: 1, device_class: 'cpu', virtual: 1, batch_size: 1, measured: sent },
+    ]);
+    expect(later.executions[0]!.p50_us).toBeGreaterThan(0);
+    expect((await told('x')).status).toBe(400);
+  });
+
+  interface Executions {
+    sequence: number;
+    requests: { answered: number };
+    executions: { executed: number; p50_us: number }[];
+  }
 
   it('serves several pipelines of one model and spreads the load over them', async () => {
     const whole = { batch: 2, latencyUs: () => 400 };

@@ -14,6 +14,7 @@ const KINDS = [
   'comparison',
   'plan-diff',
   'load-report',
+  'verification',
   'trace-description',
   'no-plan',
   'error',

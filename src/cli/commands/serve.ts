@@ -40,6 +40,7 @@ export function serveCommand(): Command {
           const { serveBundle } = await import('../../api/index.js');
           const shown = await progress();
           let ready = false;
+          const warnings: string[] = [];
           shown.show({ doing: 'loading models' });
           const server = await serveBundle(bundle, {
             host: options.host,
@@ -52,12 +53,15 @@ export function serveCommand(): Command {
             signal,
             onLog: (event) => {
               if (event.kind === 'loading') shown.show(loadingStep(event));
+              if (event.kind === 'crowded')
+                warnings.push(`${event.why}; plan for fewer devices, or serve on a larger host`);
               const text = ready ? eventText(event) : undefined;
               if (text !== undefined) terminal.note(text);
             },
           });
           shown.stop();
           ready = true;
+          for (const warning of warnings) await terminal.warn(warning);
           terminal.line(`ready: ${server.url}`);
           const { emittedHead } = await import('../../artifacts/index.js');
           terminal.document({ ...emittedHead('server', []), url: server.url });
@@ -86,6 +90,7 @@ function eventText(event: ServeEvent): string | undefined {
     case 'draining':
       return `answering the ${event.pending} requests that are still open`;
     case 'loading':
+    case 'crowded':
     case 'ready':
     case 'closed':
       return undefined;

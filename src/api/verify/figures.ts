@@ -1,0 +1,66 @@
+import type {
+  LoadDocument,
+  ModelLoad,
+  SimulatedRequests,
+  SimulationReport,
+  VerifiedFigure,
+  VerifiedFigureName,
+} from '../../artifacts/index.js';
+
+/** verifiedFigures compares the figures of all requests. */
+export function verifiedFigures(report: SimulationReport, load: LoadDocument): VerifiedFigure[] {
+  const { throughputRps, goodputRps } = load;
+  const simulated = report.pools.reduce((sum, { batches }) => sum + batches, 0);
+  const executed = (load.served ?? []).flatMap(({ executions }) => executions);
+  const live = load.served === undefined ? undefined : executed.reduce((sum, one) => sum + one.executed, 0);
+  return [
+    ...requestFigures(report.overall, { ...load, throughputRps, goodputRps }),
+    compared('batches', simulated, live),
+  ];
+}
+
+/** modelFigures compares the figures of one model's requests. Its rates are over the time of the whole load. */
+export function modelFigures(
+  simulated: SimulatedRequests,
+  live: ModelLoad,
+  elapsedS: number,
+): VerifiedFigure[] {
+  const { answered, inTime } = live;
+  return requestFigures(simulated, {
+    ...live,
+    throughputRps: answered / elapsedS,
+    goodputRps: inTime / elapsedS,
+  });
+}
+
+type LiveRequests = Pick<
+  LoadDocument,
+  'attainment' | 'dropRate' | 'throughputRps' | 'goodputRps' | 'latencyMs'
+>;
+
+function requestFigures(simulated: SimulatedRequests, live: LiveRequests): VerifiedFigure[] {
+  const [planned, measured] = [simulated.latencyMs, live.latencyMs];
+  return [
+    compared('attainment', simulated.attainment, live.attainment),
+    compared('dropRate', simulated.dropRate, live.dropRate),
+    compared('goodputRps', simulated.goodputRps, live.goodputRps),
+    compared('throughputRps', simulated.throughputRps, live.throughputRps),
+    compared('meanLatencyMs', planned?.mean, measured?.mean),
+    compared('p50LatencyMs', planned?.p50, measured?.p50),
+    compared('p90LatencyMs', planned?.p90, measured?.p90),
+    compared('p99LatencyMs', planned?.p99, measured?.p99),
+  ];
+}
+
+function compared(
+  name: VerifiedFigureName,
+  simulated: number | undefined,
+  live: number | undefined,
+): VerifiedFigure {
+  return {
+    name,
+    ...(simulated === undefined ? {} : { simulated }),
+    ...(live === undefined ? {} : { live }),
+    ...(simulated === undefined || live === undefined ? {} : { difference: live - simulated }),
+  };
+}

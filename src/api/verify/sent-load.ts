@@ -1,0 +1,73 @@
+import {
+  type Fault,
+  fault,
+  gapTimes,
+  type LoadDocument,
+  type Loaded,
+  type PooledPlan,
+  type ToldFaults,
+} from '../../artifacts/index.js';
+import type { TraceWorkload } from '../../simulation/index.js';
+
+const NS_PER_S = 1e9;
+
+/**
+ * sentLoad gives the requests of a load as a load to simulate, each at the time when it was to be sent.
+ * @param told where every reason is added why the report cannot be compared with a simulation of the plan
+ * @returns undefined after a fault
+ */
+export function sentLoad(
+  { value: report, path }: Loaded<'load-report'>,
+  plan: Loaded<'pooled-plan'>,
+  told: ToldFaults,
+): TraceWorkload | undefined {
+  const faults = [...planFaults(report, plan), ...requestFaults(report), ...sloFaults(report, plan.value)];
+  told.add(...faults.map(({ message }) => fault(message, path)));
+  if (faults.length > 0) return undefined;
+  const sources = (report.sends ?? []).flatMap(({ model, gapsNs }, i) => {
+    const timesNs = gapTimes(gapsNs);
+    const index = plan.value.models.findIndex(({ name }) => name === model);
+    if (timesNs === undefined)
+      told.add(fault('does not list whole nanoseconds', `${path}#/sends/${i}/gapsNs`));
+    else if (index < 0)
+      told.add(fault(`is ${JSON.stringify(model)}, which the plan lacks`, `${path}#/sends/${i}/model`));
+    else if (timesNs.length > 0)
+      return [{ model: index, trace: { kind: 'arrivals' as const, format: 'load-report', timesNs } }];
+    return [];
+  });
+  const lastNs = Math.max(...sources.map(({ trace }) => trace.timesNs.at(-1) ?? 0));
+  const durationNs = Math.max(Math.round(report.durationS * NS_PER_S), lastNs + 1);
+  const weights = plan.value.models.map(({ weight }) => weight);
+  return { kind: 'trace', process: 'poisson', durationNs, whole: false, sources, weights };
+}
+
+function planFaults({ planSha256 }: LoadDocument, { path, sha256 }: Loaded<'pooled-plan'>): Fault[] {
+  if (planSha256 === undefined)
+    return [fault('its server did not tell which plan it serves; serve a bundle with plan serve')];
+  if (planSha256 === sha256) return [];
+  const [served, given] = [planSha256, sha256].map((digest) => `${digest.slice(0, 12)}…`);
+  return [fault(`its server served another plan: the digest of that is ${served}, that of ${path} ${given}`)];
+}
+
+function requestFaults({ sends, sent, rows }: LoadDocument): Fault[] {
+  const faults: Fault[] = [];
+  if (sends === undefined)
+    faults.push(
+      fault('does not say when requests were sent; drive the load again with at most a million requests'),
+    );
+  if (sent === 0) faults.push(fault('no request was sent'));
+  if (rows !== 1)
+    faults.push(fault(`its requests had ${rows} rows; only requests of one row are simulated: send those`));
+  return faults;
+}
+
+/** sloFaults finds models whose answers were judged by another SLO than the plan's. */
+function sloFaults({ model, models, sloMs }: LoadDocument, plan: PooledPlan): Fault[] {
+  const judged = models ?? [{ name: model, sloMs }];
+  return judged.flatMap(({ name, sloMs: by }) => {
+    const planned = plan.models.find((one) => one.name === name)?.sloMs;
+    if (by === undefined || planned === undefined || Math.abs(by - planned) <= 1e-6 * planned) return [];
+    const said = `judged ${name} by an SLO of ${by} ms; the plan's is ${planned} ms`;
+    return [fault(`${said}: drive the load with that`)];
+  });
+}

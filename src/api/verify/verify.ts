@@ -1,0 +1,182 @@
+import {
+  checkWritable,
+  emittedHead,
+  type InputPath,
+  inputFile,
+  type Loaded,
+  type LoadServed,
+  loadArtifact,
+  type OutputPath,
+  outputFiles,
+  profileInputs,
+  refuseReplacing,
+  type SimulationReport,
+  saveArtifact,
+  type Verification,
+} from '../../artifacts/index.js';
+import type { SimulationSetup } from '../../simulation/index.js';
+import { causesOf, frontMsOf } from './causes.js';
+import { type CorrectionTarget, correctedProfile, correctionTargets } from './correct.js';
+import { modelFigures, verifiedFigures } from './figures.js';
+import { type MeasuredPool, measuredExecution, measuredPools, verifiedExecutions } from './measured.js';
+import { sentLoad } from './sent-load.js';
+
+/** VerifyOptions says which plan a load is compared with, and what is written. */
+export interface VerifyOptions {
+  /** The plan, or the bundle, that the server served. */
+  readonly plan: string;
+  /** The largest difference of attainment, as a share, for which `within.held` is true. */
+  readonly within?: number | undefined;
+  /** Where the plan's profiles are written with the measured latencies: `file` for one model, else `model=file`. */
+  readonly correct?: readonly string[] | undefined;
+  /** The file that the verification is written to. */
+  readonly output?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * verifyLoad compares a load report with a simulation of the same arrivals by the plan that was served, and says what
+ * the differences come from. Transfers take no time in it, as on a server. It writes the verification, and corrected
+ * profiles, where they are named.
+ * @param path the load report
+ * @throws InputError with every reason why the report, the plan or the profiles cannot be used together; MissingError
+ *   where a file is missing. Nothing is written then.
+ */
+export async function verifyLoad(path: string, options: VerifyOptions): Promise<Verification> {
+  const { plan: planPath, within, correct = [], output, signal } = options;
+  const { prepareSimulation } = await import('../../simulation/index.js');
+  if (output !== undefined) await checkWritable(output);
+  const load = await loadArtifact(path, ['load-report']);
+  let plan: Loaded<'pooled-plan'> | undefined;
+  const { setup, profiles } = await prepareSimulation(
+    planPath,
+    { exact: true },
+    {
+      task: `verify ${path}`,
+      transfers: 'none',
+      given: (found, told) => {
+        plan = found;
+        return sentLoad(load, found, told);
+      },
+    },
+  );
+  const found = plan as Loaded<'pooled-plan'>;
+  const targets = correctionTargets(correct, namesOf(setup), profiles);
+  await refuseOutputs({ path, planPath: found.path, output, targets });
+  const asPlanned = await simulated(setup, signal);
+  const served = load.value.served ?? [];
+  const pools = measuredPools(setup.plan, served);
+  const corrected = targets.map((target) => correctedProfile(target, pools));
+  const causes = await verifiedCauses({ setup, load, pools, served, asPlanned, signal });
+  const { attainment = 0 } = load.value;
+  const off = Math.abs(attainment - (asPlanned.overall.attainment ?? 0));
+  const verification: Verification = {
+    ...emittedHead('verification', [
+      inputFile('load-report', load, output),
+      inputFile('plan', found, output),
+    ]),
+    requests: asPlanned.overall.arrived,
+    figures: verifiedFigures(asPlanned, load.value),
+    models: (load.value.models ?? []).flatMap((live) => {
+      const model = asPlanned.models.find(({ name }) => name === live.name);
+      const { elapsedS } = load.value;
+      return model ? [{ name: live.name, figures: modelFigures(model.requests, live, elapsedS) }] : [];
+    }),
+    executions: verifiedExecutions(pools, asPlanned),
+    ...(causes === undefined ? {} : { causes }),
+    ...(within === undefined ? {} : { within: { allowed: within, held: off <= within } }),
+    ...(correct.length === 0 ? {} : { corrected: corrected.map((one) => one.corrected) }),
+    notes: notesOf(load, served),
+  };
+  for (const [i, { profile }] of corrected.entries())
+    await saveArtifact<'profile'>((targets[i] as CorrectionTarget).output, profile);
+  if (output !== undefined) await saveArtifact<'verification'>(output, verification);
+  return verification;
+}
+
+function namesOf({ plan }: SimulationSetup): string[] {
+  return plan.models.map(({ name }) => name);
+}
+
+async function refuseOutputs({
+  path,
+  planPath,
+  output,
+  targets,
+}: {
+  readonly path: string;
+  readonly planPath: string;
+  readonly output: string | undefined;
+  readonly targets: readonly CorrectionTarget[];
+}): Promise<void> {
+  const inputs: InputPath[] = [
+    { what: 'the load report', path },
+    { what: 'the plan', path: planPath },
+    ...targets.flatMap(({ profile }) => profileInputs(profile)),
+  ];
+  const outputs: OutputPath[] = [
+    ...outputFiles({ output }),
+    ...targets.map((target) => ({ field: 'correct', path: target.output })),
+  ];
+  await refuseReplacing(`verify ${path}`, outputs, inputs);
+  for (const target of targets) await checkWritable(target.output);
+}
+
+async function simulated(setup: SimulationSetup, signal: AbortSignal | undefined): Promise<SimulationReport> {
+  const { SimulationPool, simulationReport } = await import('../../simulation/index.js');
+  const pool = new SimulationPool(setup, { threads: 1, signal });
+  try {
+    const run = await pool.run({});
+    signal?.throwIfAborted();
+    return simulationReport(setup, run, { windowS: undefined, inputs: [] });
+  } finally {
+    await pool.close();
+  }
+}
+
+interface Compared {
+  readonly setup: SimulationSetup;
+  readonly load: Loaded<'load-report'>;
+  readonly pools: readonly MeasuredPool[];
+  readonly served: readonly LoadServed[];
+  readonly asPlanned: SimulationReport;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** verifiedCauses simulates the load twice more: with the executions as measured, and with earlier deadlines besides. */
+async function verifiedCauses({ setup, load, pools, served, asPlanned, signal }: Compared) {
+  const frontMs = frontMsOf(load.value, served);
+  if (frontMs === undefined) return undefined;
+  const executed = { ...setup, execution: measuredExecution(pools) };
+  const models = setup.plan.models.map((model) => ({
+    ...model,
+    sloMs: Math.max(1e-3, model.sloMs - frontMs),
+  }));
+  const withExecutions = await simulated(executed, signal);
+  const withFront = await simulated({ ...executed, plan: { ...setup.plan, models } }, signal);
+  return causesOf(load.value, frontMs, {
+    asPlanned: asPlanned.overall,
+    withExecutions: withExecutions.overall,
+    withFront: withFront.overall,
+  });
+}
+
+function notesOf({ value: load }: Loaded<'load-report'>, served: readonly LoadServed[]): string[] {
+  const answered = served.reduce((sum, one) => sum + one.answered, 0);
+  return [
+    ...load.warnings,
+    ...(load.served === undefined
+      ? ['the server did not tell what it measured, so nothing is said of the causes']
+      : []),
+    ...(load.served !== undefined && answered > load.answered
+      ? [
+          `the server answered ${answered} requests and this client got ${load.answered}: others used the server too, which the simulation does not count`,
+        ]
+      : []),
+    ...(load.cancelled > 0
+      ? [
+          `${load.cancelled} requests were cancelled when the load was interrupted; the simulation answers them`,
+        ]
+      : []),
+  ];
+}

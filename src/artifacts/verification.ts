@@ -1,0 +1,89 @@
+import type { Emitted } from './common.js';
+
+/**
+ * Verification compares a load on a server with the simulation of the same arrivals. Its inputs are the load report and
+ * the plan. docs/metrics.md defines the figures and the causes.
+ */
+export interface Verification extends Emitted {
+  kind: 'verification';
+  requests: number;
+  /** The figures of all requests. */
+  figures: VerifiedFigure[];
+  /** The figures by model, where there are several. */
+  models: { name: string; figures: VerifiedFigure[] }[];
+  /** The batches by partition and size, as planned, simulated and executed. */
+  executions: VerifiedExecutions[];
+  /** What the difference comes from; absent where the server did not tell what it measured. */
+  causes?: VerifiedCauses;
+  /** Whether the attainments are as near as was asked; absent where nothing was asked. */
+  within?: { allowed: number; held: boolean };
+  /** The profiles that were written with the measured latencies. */
+  corrected?: CorrectedProfile[];
+  /** Sentences on what may mislead. */
+  notes: string[];
+}
+
+/** VerifiedFigureName names a figure that is compared; the unit is last. Shares have none. */
+export type VerifiedFigureName =
+  | 'attainment'
+  | 'dropRate'
+  | 'goodputRps'
+  | 'throughputRps'
+  | 'meanLatencyMs'
+  | 'p50LatencyMs'
+  | 'p90LatencyMs'
+  | 'p99LatencyMs'
+  | 'batches';
+
+/** VerifiedFigure is one figure, simulated and live. A side without the figure, such as a latency of none, is absent. */
+export interface VerifiedFigure {
+  name: VerifiedFigureName;
+  simulated?: number;
+  live?: number;
+  /** Live less simulated; absent where a side is. */
+  difference?: number;
+}
+
+/** VerifiedExecutions are the batches of one size of a partition. */
+export interface VerifiedExecutions {
+  model: string;
+  pipeline: number;
+  partition: number;
+  class: string;
+  virtual: number;
+  batch: number;
+  simulatedBatches: number;
+  liveBatches: number;
+  plannedUs?: number;
+  /** The median of those that were measured on the server. */
+  measuredUs?: number;
+  /** measuredUs over plannedUs. */
+  factor?: number;
+}
+
+/** VerifiedCauses says what a difference comes from; the three parts add up to it. */
+export interface VerifiedCauses {
+  /** The mean time of a request outside the server's scheduling and executing: sending late, HTTP, parsing. */
+  frontMs: number;
+  attainment: CauseParts;
+  meanLatencyMs: CauseParts;
+}
+
+/** CauseParts has the parts of a difference, live less simulated. */
+export interface CauseParts {
+  /** What simulating with the measured executions changes. */
+  executions: number;
+  /** What the time outside of scheduling and executing changes besides. */
+  front: number;
+  /** The rest: requests queued otherwise than they would in the simulation. */
+  queueing: number;
+}
+
+/** CorrectedProfile is a profile that was written with the measured latencies of a model. */
+export interface CorrectedProfile {
+  model: string;
+  path: string;
+  cells: { class: string; virtual: number; batch: number; factor: number; measured: number }[];
+  /** The cells of the plan's classes that keep their figures, because too few batches were measured. */
+  kept: { class: string; virtual: number; batch: number }[];
+}

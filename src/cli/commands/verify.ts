@@ -1,0 +1,60 @@
+import { Command } from 'commander';
+import { EXIT, type ExitCode } from '../exit.js';
+import { allowedShare, each, withJson } from '../options.js';
+import { fileOf } from '../output.js';
+import { action, type Context } from '../run.js';
+
+interface Options {
+  plan: string;
+  within?: number;
+  correct?: string[];
+  output?: string;
+}
+
+/** verifyCommand makes `plan verify`, which compares a load on a server with the simulation of the same arrivals. */
+export function verifyCommand(): Command {
+  return withJson(
+    new Command('verify')
+      .description(
+        'Compare a load report with the simulation of the same arrivals, and say what the differences come from.',
+      )
+      .argument('<load>', 'load report, as plan load writes it')
+      .requiredOption('--plan <file>', 'plan that the server served, or its bundle')
+      .option(
+        '--within <share>',
+        'exit with 6 if the attainments differ by more than this, such as 5%',
+        allowedShare,
+      )
+      .option(
+        '--correct <file>',
+        "write the model's profile with the measured latencies here; model=file where there are several (repeatable)",
+        each,
+      )
+      .option('-o, --output <file>', 'write the verification here (JSON); - is stdout')
+      .action(action<[string], Options>(verify)),
+  );
+}
+
+async function verify({ terminal, signal }: Context, options: Options, load: string): Promise<ExitCode> {
+  const { verifyLoad } = await import('../../api/index.js');
+  const { causeLines, correctedLines, verifiedExecutionTable, verifyTable, withinLines } = await import(
+    '../../report/index.js'
+  );
+  const verification = await verifyLoad(load, { ...options, output: fileOf(options.output), signal });
+  await terminal.table(verifyTable(verification.figures));
+  for (const { name, figures } of verification.models) {
+    terminal.line();
+    await terminal.table(verifyTable(figures, name));
+  }
+  terminal.line();
+  await terminal.table(verifiedExecutionTable(verification));
+  for (const line of [...causeLines(verification), ...withinLines(verification)]) terminal.line(line);
+  for (const corrected of verification.corrected ?? []) {
+    for (const line of correctedLines(corrected)) terminal.line(line);
+    terminal.line(`profile: ${corrected.path}`);
+  }
+  await terminal.artifact('verification', options.output, verification);
+  terminal.document(verification);
+  for (const note of verification.notes) await terminal.warn(note);
+  return verification.within?.held === false ? EXIT.checkFailed : EXIT.done;
+}

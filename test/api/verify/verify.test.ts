@@ -1,0 +1,168 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadServer, verifyLoad } from '../../../src/api/index.js';
+import { gapTimes, type LoadDocument, type Verification } from '../../../src/artifacts/index.js';
+import { serveBundle, twoPartitions } from '../../runtime/tiny-bundle.js';
+
+/** Each of the two partitions is planned to take 20 ms, and takes less than one. */
+const PLANNED_US = 20_000;
+let folder: string;
+let bundle: string;
+let close: () => Promise<void>;
+let load: LoadDocument;
+const at = (file: string): string => join(folder, file);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-verify-'));
+  const served = await serveBundle(twoPartitions(2, 400, PLANNED_US));
+  ({ folder: bundle, close } = served);
+  load = await loadServer(served.server.url, { rps: 40, durationS: 1.5, seed: 3, output: at('load.json') });
+});
+afterAll(async () => {
+  await close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function changed(name: string, change: (report: LoadDocument) => object): Promise<string> {
+  await writeFile(at(name), JSON.stringify({ ...load, ...change(load) }));
+  return at(name);
+}
+
+const figure = ({ figures }: Verification, name: string) => figures.find((one) => one.name === name)!;
+
+describe('verifyLoad()', () => {
+  it('simulates the requests that were sent, with the plan that was served', async () => {
+    const verification = await verifyLoad(at('load.json'), { plan: bundle, output: at('verification.json') });
+    expect(verification.requests).toBe(load.sent);
+    expect(figure(verification, 'attainment')).toMatchObject({ simulated: 1, live: load.attainment });
+    // Two partitions of 20 ms each are simulated, which the server runs in far less.
+    expect(figure(verification, 'p50LatencyMs').simulated).toBeGreaterThanOrEqual(40);
+    expect(figure(verification, 'p50LatencyMs').live).toBe(load.latencyMs!.p50);
+    const { difference, live, simulated } = figure(verification, 'meanLatencyMs');
+    expect(difference).toBeCloseTo(live! - simulated!, 9);
+    expect(JSON.parse(await readFile(at('verification.json'), 'utf8'))).toMatchObject({
+      kind: 'verification',
+      inputs: [
+        { role: 'load-report', path: 'load.json' },
+        { role: 'plan', sha256: load.planSha256 },
+      ],
+    });
+  });
+
+  it('compares the batches that the server executed with those that were simulated', async () => {
+    const { executions, figures } = await verifyLoad(at('load.json'), { plan: bundle });
+    const live = load.served![0]!.executions;
+    expect(figures.find(({ name }) => name === 'batches')!.live).toBe(
+      live.reduce((sum, { executed }) => sum + executed, 0),
+    );
+    for (const partition of [0, 1]) {
+      const own = executions.filter((one) => one.partition === partition);
+      const rows = (of: 'liveBatches' | 'simulatedBatches') =>
+        own.reduce((sum, one) => sum + one.batch * one[of], 0);
+      expect(rows('liveBatches')).toBe(load.answered);
+      expect(rows('simulatedBatches')).toBe(load.sent);
+    }
+    const alone = executions.find(({ partition, batch }) => partition === 0 && batch === 1)!;
+    expect(alone.plannedUs).toBe(PLANNED_US);
+    expect(alone.factor).toBeCloseTo(alone.measuredUs! / PLANNED_US, 9);
+  });
+
+  it('divides the differences into parts that add up to them', async () => {
+    const verification = await verifyLoad(at('load.json'), { plan: bundle });
+    for (const name of ['attainment', 'meanLatencyMs'] as const) {
+      const { executions, front, queueing } = verification.causes![name];
+      expect(executions + front + queueing).toBeCloseTo(figure(verification, name).difference!, 6);
+    }
+    // The server is faster than planned by its executions.
+    expect(verification.causes!.meanLatencyMs.executions).toBeLessThan(-10);
+    const { requestMs } = load.served![0]!;
+    expect(verification.causes!.frontMs).toBeCloseTo(load.latencyMs!.mean - requestMs!, 6);
+  });
+
+  it('counts as late by the front what it leaves no time for', async () => {
+    // The front takes all of the SLO of 400 ms but a fifth of a millisecond.
+    const slow = await changed('slow.json', ({ latencyMs, served }) => ({
+      latencyMs: { ...latencyMs!, mean: served![0]!.requestMs! + 399.8 },
+    }));
+    const { causes } = await verifyLoad(slow, { plan: bundle });
+    expect(causes!.frontMs).toBeCloseTo(399.8, 6);
+    expect(causes!.attainment).toMatchObject({ executions: 0, front: -1 });
+  });
+
+  it('says whether the attainments are as near as was asked', async () => {
+    const worse = await changed('worse.json', () => ({ attainment: 0.9 }));
+    const within = async (share: number) => (await verifyLoad(worse, { plan: bundle, within: share })).within;
+    expect(await within(0.05)).toEqual({ allowed: 0.05, held: false });
+    expect(await within(0.11)).toEqual({ allowed: 0.11, held: true });
+  });
+
+  it('compares figures alone where the server did not tell what it measured', async () => {
+    const mute = await changed('mute.json', () => ({ served: undefined }));
+    const { causes, figures, notes } = await verifyLoad(mute, { plan: bundle });
+    expect(causes).toBeUndefined();
+    expect(figures.find(({ name }) => name === 'batches')!.live).toBeUndefined();
+    expect(notes.join()).toContain('nothing is said of the causes');
+  });
+
+  it('notes that others used the server', async () => {
+    const shared = await changed('shared.json', ({ served, answered }) => ({
+      served: served!.map((one) => ({ ...one, answered: answered + 5 })),
+    }));
+    expect((await verifyLoad(shared, { plan: bundle })).notes.join()).toContain('others used the server');
+  });
+
+  it('refuses a report of another plan, without arrivals, of several rows or with another SLO, all at once', async () => {
+    const other = await changed('other.json', () => ({
+      ...{ planSha256: 'f'.repeat(64), sends: undefined, rows: 2, sloMs: 55 },
+    }));
+    const told = await verifyLoad(other, { plan: bundle }).catch((error: Error) => error.message);
+    expect(told).toContain(`Cannot verify ${other}`);
+    expect(told).toContain('its server served another plan: the digest of that is ffffffffffff…');
+    expect(told).toContain('does not say when requests were sent; drive the load again');
+    expect(told).toContain('its requests had 2 rows');
+    expect(told).toContain('judged tiny by an SLO of 55 ms');
+  });
+
+  it('refuses a report of a server that does not tell its plan, and one that sent nothing', async () => {
+    const unknown = await changed('unknown.json', () => ({ planSha256: undefined, sent: 0 }));
+    await expect(verifyLoad(unknown, { plan: bundle })).rejects.toThrow(
+      /did not tell which plan it serves[\s\S]*no request was sent/,
+    );
+  });
+
+  it('refuses times that are no times, and models that the plan lacks', async () => {
+    const broken = await changed('broken.json', () => ({
+      sends: [
+        { model: 'tiny', gapsNs: '1 x' },
+        { model: 'huge', gapsNs: '1' },
+      ],
+    }));
+    await expect(verifyLoad(broken, { plan: bundle })).rejects.toThrow(
+      /gapsNs[\s\S]*does not list whole nanoseconds[\s\S]*"huge", which the plan lacks/,
+    );
+  });
+
+  it('refuses to replace the load report, and to correct a profile that is not there', async () => {
+    await expect(verifyLoad(at('load.json'), { plan: bundle, output: at('load.json') })).rejects.toThrow(
+      'an input that would be replaced',
+    );
+    await expect(
+      verifyLoad(at('load.json'), { plan: bundle, correct: [at('corrected.json')] }),
+    ).rejects.toThrow('the profile of tiny that the plan was made from is not there');
+  });
+});
+
+describe('loadServer()', () => {
+  it('reports when every request was to be sent, and which plan was served', () => {
+    const [sends, ...others] = load.sends!;
+    expect(others).toEqual([]);
+    const times = gapTimes(sends!.gapsNs)!;
+    expect(times).toHaveLength(load.sent);
+    expect(times.every((time, i) => i === 0 || time >= times[i - 1]!)).toBe(true);
+    expect(times.at(-1)).toBeLessThan(1.5e9);
+    expect(load.planSha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(load.served![0]).toMatchObject({ model: 'tiny', answered: load.answered });
+  });
+});
