@@ -5,6 +5,7 @@
  * in `milp`. Start reading at `solve.ts`. `pooled.ts` loads a spec with its cluster and profiles.
  */
 export { type LoadedPooled, loadPooled, loadProblem } from './pooled.js';
+export { refuseMarked } from './refuse-marked.js';
 export {
   missedWhatWasAsked,
   type Solved,

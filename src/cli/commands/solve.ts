@@ -15,6 +15,7 @@ interface Options {
   formulation: 'columns' | 'literal';
   explain?: boolean;
   measure?: boolean;
+  strictProfile?: boolean;
   json?: boolean;
 }
 
@@ -45,6 +46,10 @@ export function solveCommand(): Command {
       .option(
         '--measure',
         'time the partitions of the plan on this machine, add the figures to the profiles, and solve again until all of them were timed',
+      )
+      .option(
+        '--strict-profile',
+        'refuse profiles with unfit, emulated or imported figures that the plan could use',
       )
       .addOption(
         new Option('--baseline <name>', 'solve this baseline of PPipe instead; the plan names it').choices([
