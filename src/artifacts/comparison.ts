@@ -8,6 +8,8 @@ export interface ComparisonDocument extends Emitted {
   readonly complete: boolean;
   /** The number of cases that were asked for. */
   readonly cases: number;
+  /** How far the figures of the profiles can be trusted. */
+  readonly notes?: readonly string[];
   readonly rows: readonly CompareRow[];
 }
 

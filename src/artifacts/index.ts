@@ -95,7 +95,14 @@ export type {
   SpanTable,
   WholeLatency,
 } from './profile.js';
-export { batchToleranceNote, layersBeforeBlocks } from './profile.js';
+export {
+  batchToleranceNote,
+  cellName,
+  isImported,
+  layersBeforeBlocks,
+  type ProfiledCell,
+  unfitWarnings,
+} from './profile.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
 export {
   artifactText,

@@ -25,7 +25,10 @@ export interface PooledPlan extends Emitted {
    * sequence.
    */
   formulation?: 'literal';
-  /** Notes on the plan: classes that a model cannot use, figures that were derived rather than measured. */
+  /**
+   * Notes on the plan: classes that a model cannot use, figures that were derived rather than measured, figures that
+   * are unfit, emulated or imported.
+   */
   notes?: string[];
   /** The scheduler that serves the plan; `stage-local` where there is none. */
   serving?: PlanServing;

@@ -102,6 +102,8 @@ export interface DeviceProfile {
   /** The factor of an emulated device: results are held back to this multiple of the measured time. */
   slowdown?: number;
   emulated?: true;
+  /** Whether its figures come from the files of another tool. */
+  imported?: true;
   driver?: string;
   memoryBytes?: number;
   blockLatencyUs: LatencyTable;
@@ -158,4 +160,34 @@ export interface Measurement {
 /** batchToleranceNote says to a person what a profile's `batchTolerance` means. */
 export function batchToleranceNote(model: string, tolerance: number): string {
   return `${model}: the rows of a batch influence one another; they may differ from those of a request alone by up to ${tolerance} of the largest value (batch tolerance)`;
+}
+
+/** ProfiledCell names the figures of a device class at one virtual size and batch size. */
+export interface ProfiledCell {
+  readonly className: string;
+  readonly virtual: number;
+  readonly batch: number;
+}
+
+/** cellName names a cell as the warnings of a profile do. */
+export function cellName({ className, virtual, batch }: ProfiledCell): string {
+  return `${className} 1/${virtual} batch ${batch}`;
+}
+
+/** unfitWarnings gives the warnings of a profile that call figures of a cell unfit. */
+export function unfitWarnings({ measurement }: Profile, cell: ProfiledCell): string[] {
+  const name = cellName(cell);
+  const isOfCell = (warning: string): boolean =>
+    warning.startsWith(`${name} `) || warning.startsWith(`${name}:`);
+  return (measurement?.warnings ?? []).filter(
+    (warning) => isOfCell(warning) && / (is|are) unfit\b/.test(warning.slice(name.length)),
+  );
+}
+
+/**
+ * isImported says whether the figures of a class come from the files of another tool. A profile that was imported
+ * before classes were marked names these files among its inputs.
+ */
+export function isImported({ devices, inputs = [] }: Profile, className: string): boolean {
+  return devices[className]?.imported === true || inputs.some(({ role }) => role === 'latencies');
 }

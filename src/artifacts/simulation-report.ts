@@ -16,6 +16,8 @@ export interface SimulationReport extends Emitted {
   execution: SimulatedExecution;
   /** No percentile differs from the exact one by more than this share; 0 where percentiles are exact. */
   percentileError: number;
+  /** The notes of the plan. */
+  notes?: string[];
   overall: SimulatedRequests;
   models: SimulatedModel[];
   drops: SimulatedDrop[];

@@ -14,6 +14,8 @@ export interface SimulationSweep extends Emitted {
   execution: SimulatedExecution;
   /** The attainment that was asked for. */
   target: number;
+  /** The notes of the plan. */
+  notes?: string[];
   /** The points by load factor: those that were asked for, and those between them that the search tried. */
   points: SweptPoint[];
   largest?: LargestLoad;

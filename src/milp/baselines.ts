@@ -105,7 +105,7 @@ function dart(problem: PooledProblem, least: number, options: PlanOptions): Pool
   return {
     status: 'optimal',
     plan: { ...plan, objective: { ...objective, value, bound: value } },
-    notes: [],
+    notes: problem.models.flatMap(({ notes }) => notes),
     solver,
   };
 }

@@ -38,4 +38,9 @@ export type {
   SolverReport,
 } from './problem.js';
 export { boundPooled, planPooled } from './solve.js';
-export { type ProfileFile, resolvePooled } from './tables/index.js';
+export {
+  measurementFaults,
+  measurementNotes,
+  type ProfileFile,
+  resolvePooled,
+} from './tables/index.js';

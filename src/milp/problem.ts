@@ -36,7 +36,7 @@ export interface ProblemModel {
   readonly classes: readonly string[];
   /** The minimum share of its throughput by class; only shares above 0 are listed. */
   readonly minShare: Readonly<Record<string, number>>;
-  /** The reasons why the model cannot use some classes of the cluster. */
+  /** Why the model cannot use some classes of the cluster, and how far the figures of its profile can be trusted. */
   readonly notes: readonly string[];
 }
 

@@ -156,7 +156,7 @@ function collect(
 ): Record<string, DeviceProfile> {
   const devices: Record<string, DeviceProfile> = {};
   for (const { path, device, virtual, rows } of named) {
-    devices[device] ??= { blockLatencyUs: {} };
+    devices[device] ??= { imported: true, blockLatencyUs: {} };
     const table = devices[device].blockLatencyUs;
     if (table[virtual] !== undefined) faults.push(fault(`${device} at 1/${virtual} is given twice`, path));
     const columns = rows[0]?.length ?? 0;

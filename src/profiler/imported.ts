@@ -101,7 +101,7 @@ function place(
   const { device: className, virtual = 1, batch, block = 0 } = file;
   const empty = () => profile.blocks.map((): number | null => null);
   const provider = latency.provider === undefined ? {} : { provider: latency.provider };
-  profile.devices[className] ??= { ...provider, blockLatencyUs: {}, blockLatencyP95Us: {} };
+  profile.devices[className] ??= { ...provider, imported: true, blockLatencyUs: {}, blockLatencyP95Us: {} };
   const device = profile.devices[className];
   const tables = [device.blockLatencyUs, device.blockLatencyP95Us ?? {}];
   const figures = [latency.medianUs, latency.p95Us ?? null];

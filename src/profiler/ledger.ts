@@ -1,5 +1,6 @@
 import { hostname, platform, release } from 'node:os';
 import {
+  cellName,
   type DeviceProfile,
   emittedHead,
   type Measurement,
@@ -265,8 +266,8 @@ function unfitNames(warning: string): string[] {
 }
 
 /** groupName names a group in warnings. */
-export function groupName({ className, virtual, batch }: Group): string {
-  return `${className} 1/${virtual} batch ${batch}`;
+export function groupName(group: Group): string {
+  return cellName(group);
 }
 
 function describeModel(prepared: PreparedModel): Profile['model'] {

@@ -95,6 +95,7 @@ const SETTINGS = [
   'deviceId',
   'slowdown',
   'emulated',
+  'imported',
   'driver',
   'memoryBytes',
 ] as const;

@@ -96,9 +96,9 @@ function mixWords(mix: CompareRow['mix']): string {
 
 /**
  * compareNotes gives what the table does not show: why rows have no plan (ten at most), why plans are not on a
- * frontier, what an interruption left out, and for 20 rows or more a summary.
+ * frontier, how far profiles can be trusted, what an interruption left out, and for 20 rows or more a summary.
  */
-export function compareNotes({ rows, cases, complete }: ComparisonDocument): string[] {
+export function compareNotes({ rows, cases, complete, notes = [] }: ComparisonDocument): string[] {
   const without = rows.filter(({ reasons = [] }) => reasons.length > 0);
   const told = without.slice(0, MOST_REASONS).map(reasonOf);
   const left = without.length - told.length;
@@ -108,6 +108,7 @@ export function compareNotes({ rows, cases, complete }: ComparisonDocument): str
     ...(rows.some(({ status, hourlyCost }) => hasPlan(status) && hourlyCost === undefined)
       ? ['classes without hourlyCost: no cost and no frontier for the plans that use them']
       : []),
+    ...notes,
     ...(complete ? [] : [`interrupted: ${rows.length} of ${cases} are done`]),
     ...(rows.length >= LONG_TABLE ? [summaryOf(rows)] : []),
   ];

@@ -50,6 +50,7 @@ export function simulationReport(
     transfers: setup.transfers,
     execution: describedExecution(execution),
     percentileError: exact ? 0 : HISTOGRAM_RELATIVE_ERROR,
+    ...(plan.notes === undefined ? {} : { notes: plan.notes }),
     overall: figures.overall,
     models: plan.models.map(({ name, sloMs, throughputRps }, m) => ({
       name,

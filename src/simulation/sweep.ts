@@ -197,6 +197,7 @@ function document(
     transfers,
     execution: describedExecution(execution),
     target,
+    ...(plan.notes === undefined ? {} : { notes: plan.notes }),
     points: [...runs.keys()]
       .sort((a, b) => a - b)
       .map((load) => pointOf(load, runs.get(load) as SimulationRun)),

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { InputError, parseArtifact } from '../../src/artifacts/index.js';
+import { InputError, isImported, parseArtifact } from '../../src/artifacts/index.js';
 import { importCsv, importOrtProfile, importTrtexec, readCutBytes } from '../../src/profiler/index.js';
 import { streamOf } from '../../src/random/index.js';
 
@@ -32,6 +32,7 @@ describe('importCsv()', () => {
       1: { 1: [10, 20, 30], 2: [18, 35.5, 55] },
       4: { 1: [40, 80, 120] },
     });
+    expect(['L4', 'T4'].map((name) => isImported(profile, name))).toEqual([true, true]);
     expect(profile.devices.T4?.blockLatencyUs).toEqual({ 1: { 1: [1, 3, 5], 2: [2, 4, 6] } });
     expect(() => parseArtifact(JSON.stringify(profile), 'p.json', ['profile'])).not.toThrow();
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Profile } from '../../src/artifacts/index.js';
+import { type Profile, unfitWarnings } from '../../src/artifacts/index.js';
 import { Ledger } from '../../src/profiler/ledger.js';
 import type { Timed } from '../../src/profiler/measure-group.js';
 import { DEFAULT_LIMITS, type PreparedModel } from '../../src/profiler/types.js';
@@ -107,6 +107,8 @@ test('record() reports all unfit figures of a group in one line, until all of th
   const one = `cpu 1/1 batch 4 block 0 is unfit: ${why}`;
   expect(made.record(GROUP, [timed('whole', 4000), few(0)])).toEqual([one]);
   expect(made.profile().measurement?.warnings).toEqual([all, one]);
+  expect(unfitWarnings(made.profile(), GROUP)).toEqual([all, one]);
+  expect(unfitWarnings(made.profile(), { ...GROUP, batch: 40 })).toEqual([]);
   made.record(GROUP, [timed('whole', 4000), timed(0, 2000), timed(1, 2000)]);
   expect(made.profile().measurement?.warnings).toBeUndefined();
 });

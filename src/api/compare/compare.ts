@@ -1,4 +1,5 @@
 import {
+  type Cluster,
   type CompareRow,
   type ComparisonDocument,
   checkWritable,
@@ -22,6 +23,7 @@ import {
   type LoadedPooled,
   loadPooled,
   missedWhatWasAsked,
+  refuseMarked,
   type SolveJob,
   type SolveLimits,
   SolverPool,
@@ -45,6 +47,8 @@ export interface CompareOptions extends SolveLimits {
   readonly sweeps?: readonly string[] | undefined;
   /** Searches, for every case, the plan that holds this share of each model's requests in time in simulation. */
   readonly hold?: number | undefined;
+  /** Whether to refuse profiles with unfit, emulated or imported figures that a plan could use. */
+  readonly strictProfile?: boolean | undefined;
   /** The file that the comparison is written to; it ends in `.json` or `.csv`. */
   readonly output?: string | undefined;
   /** The number of solver threads. By default there are as many as the machine has cores, at most 16. */
@@ -82,13 +86,16 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
     ...(mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }]),
   ]);
   const cases = compareCases(loaded, { mixes, budget: options.budget, sweeps: options.sweeps ?? [] });
-  const { resolvePooled } = await import('../../milp/index.js');
+  const { measurementNotes, resolvePooled } = await import('../../milp/index.js');
   const resolve = ({ spec, cluster }: Pick<CompareCase, 'spec' | 'cluster'>): PooledProblem =>
     resolvePooled(spec, { cluster, profiles: loaded.profiles, where: path });
-  resolve({
+  const { models } = resolve({
     spec: loaded.spec.value,
     cluster: wholeCatalogue(loaded, mixes.length > 0 || options.budget !== undefined),
   });
+  const cluster = largestOf(loaded.cluster, cases);
+  if (options.strictProfile) await refuseMarked(path, { models, cluster }, loaded.profiles);
+  const notes = models.flatMap((model) => measurementNotes(model, cluster));
   const question = holdQuestion(loaded.spec.value, options.hold);
   if (question !== undefined && cases.some(({ margin }) => margin !== undefined))
     throw new InputError(`compare ${path}`, [
@@ -100,7 +107,7 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
       : await holdAll(cases, resolve, { ...options, question, serving: await servingOf(loaded.spec) });
   const done = solved.filter((one) => one !== undefined);
   const rows = withFrontier(done.map(({ row }) => row));
-  const document = comparisonDocument(rows, cases.length, loaded.inputs(output));
+  const document = comparisonDocument(rows, { cases: cases.length, notes, inputs: loaded.inputs(output) });
   if (output !== undefined) await saveComparison(output, document);
   return { document, limitReached: done.some(({ missed }) => missed) };
 }
@@ -112,6 +119,15 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
 function wholeCatalogue({ cluster }: LoadedPooled, replaced: boolean): LoadedPooled['cluster'] {
   if (!replaced) return cluster;
   return withMix(cluster, Object.fromEntries(Object.keys(cluster.devices).map((name) => [name, 1])));
+}
+
+/** largestOf gives a cluster with as many GPUs of each class as the case that has most of them. */
+function largestOf(cluster: Cluster, cases: readonly CompareCase[]): Cluster {
+  const devices = Object.entries(cluster.devices).map(([name, device]) => {
+    const counts = cases.map((one) => one.cluster.devices[name]?.count ?? 0);
+    return [name, { ...device, count: counts.reduce((most, count) => Math.max(most, count), 0) }] as const;
+  });
+  return { ...cluster, devices: Object.fromEntries(devices) };
 }
 
 async function writtenMixes({ mixes = [], mixFile }: CompareOptions): Promise<WrittenMix[]> {

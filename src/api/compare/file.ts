@@ -11,14 +11,21 @@ import {
 } from '../../artifacts/index.js';
 import { mixText } from './mixes.js';
 
+interface ComparisonHead {
+  /** The number of cases that were asked for. */
+  readonly cases: number;
+  readonly notes: readonly string[];
+  readonly inputs: InputFile[];
+}
+
 /** comparisonDocument makes the document of a comparison. It is complete where each of the `cases` has a row. */
 export function comparisonDocument(
   rows: readonly CompareRow[],
-  cases: number,
-  inputs: InputFile[],
+  { cases, notes, inputs }: ComparisonHead,
 ): ComparisonDocument {
   const complete = rows.length === cases;
-  return { ...emittedHead('comparison', inputs), complete, cases, rows };
+  const told = notes.length === 0 ? {} : { notes };
+  return { ...emittedHead('comparison', inputs), complete, cases, ...told, rows };
 }
 
 /**

@@ -6,6 +6,7 @@
  */
 export { type HeldOutcome, holdPlan, holdQuestion, type NotHeld } from './hold.js';
 export { type LoadedPooled, loadPooled, loadProblem, servingOf } from './pooled.js';
+export { refuseMarked } from './refuse-marked.js';
 export {
   missedWhatWasAsked,
   type Solved,

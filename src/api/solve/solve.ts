@@ -22,6 +22,7 @@ import type {
 import { noPlanDocument } from '../no-plan.js';
 import { type HeldOutcome, holdPlan, holdQuestion, type NotHeld } from './hold.js';
 import { type LoadedProblem, loadProblem } from './pooled.js';
+import { refuseMarked } from './refuse-marked.js';
 import type { InfeasibleOutcome, SearchLimits } from './solve-worker.js';
 import { SolverPool } from './solver-pool.js';
 import { type BetweenRounds, type TimingRound, timePartitions } from './time-partitions.js';
@@ -59,6 +60,8 @@ export interface SolveOptions extends SolveLimits {
    * profiled; 2 by default. Beyond that nothing is timed, and the notes say so.
    */
   readonly mostDrift?: number | undefined;
+  /** Whether to refuse profiles with unfit, emulated or imported figures that a plan could use. */
+  readonly strictProfile?: boolean | undefined;
   /** Receives what each round of timing found. */
   readonly onTimed?: (round: TimingRound) => void;
   /**
@@ -115,8 +118,8 @@ const LITERAL_WORK = 1000;
  * shown and an abort is heard.
  * @param path a spec of kind `pooled`
  * @throws InputError with all faults of spec, cluster and profiles, where the output would replace one of them, where
- *   `baseline` stands with `explain` or the literal formulation, or where the latter would have more than 4000 binary
- *   choices; MissingError where a file is missing
+ *   `baseline` stands with `explain` or the literal formulation, where the latter would have more than 4000 binary
+ *   choices, or as `refuseMarked` does where `strictProfile` is asked for; MissingError where a file is missing
  */
 export async function solveSpec(path: string, options: SolveOptions = {}): Promise<Solved> {
   refuseTogether(options);
@@ -125,6 +128,7 @@ export async function solveSpec(path: string, options: SolveOptions = {}): Promi
   const question = holdQuestion(loaded.spec, options.hold);
   if (question !== undefined) refuseWithHold(options);
   await refuseReplacing(`solve ${path}`, outputFiles({ output: options.output }), loaded.read);
+  if (options.strictProfile) await refuseMarked(path, loaded.problem, loaded.profiles);
   if (options.formulation === 'literal') await refuseLarge(path, loaded);
   if (options.measure && loaded.problem.planner.granularity === 'layer')
     throw new InputError(

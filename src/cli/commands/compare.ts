@@ -9,6 +9,7 @@ interface Options {
   mixFile?: string;
   budget?: number;
   sweep?: string[];
+  strictProfile?: boolean;
   output?: string;
   gap?: number;
   work?: number;
@@ -42,6 +43,10 @@ export function compareCommand(): Command {
         '--sweep <range>',
         "slo=2x..10x (times each model's fastest latency at batch 1), slo=50ms..200ms or margin=0..0.6; :n gives the number of steps (repeatable)",
         each,
+      )
+      .option(
+        '--strict-profile',
+        'refuse profiles with unfit, emulated or imported figures that a plan could use',
       )
       .option('-o, --output <file>', 'write the comparison here: .json or .csv; - is stdout, as JSON')
       .option('--gap <share>', 'stop each plan once it is proven this close to the best', notNegative)

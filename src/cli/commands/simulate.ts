@@ -165,6 +165,7 @@ async function simulateOnce(
   await showReport(terminal, report);
   await terminal.artifact('report', options.output, report);
   if (options.timeline) terminal.line(`timeline: ${options.timeline} (open it at ui.perfetto.dev)`);
+  for (const note of report.notes ?? []) terminal.note(`of the plan: ${note}`);
   for (const warning of warnings) await terminal.warn(inFlags(warning));
   if (!report.complete) return EXIT.interrupted;
   const missed = failUnder === undefined ? [] : missedShares(report, failUnder);

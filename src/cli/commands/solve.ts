@@ -16,6 +16,7 @@ interface Options {
   explain?: boolean;
   measure?: boolean;
   hold?: number;
+  strictProfile?: boolean;
   json?: boolean;
 }
 
@@ -51,6 +52,10 @@ export function solveCommand(): Command {
       .option(
         '--measure',
         'time the partitions of the plan on this machine, add the figures to the profiles, and solve again until all of them were timed',
+      )
+      .option(
+        '--strict-profile',
+        'refuse profiles with unfit, emulated or imported figures that the plan could use',
       )
       .addOption(
         new Option('--baseline <name>', 'solve this baseline of PPipe instead; the plan names it').choices([

@@ -7,6 +7,7 @@
  * `tables.ts`.
  */
 
+export { measurementFaults, measurementNotes } from './measurement-marks.js';
 export { fastestGpuRps, type Normalised, normalised, powerOfTwo, type Scale } from './normalised.js';
 export { type ProfileFile, resolvePooled, unusableNote } from './resolve.js';
 export { joinedBetween, leastSpanUs, type SpanLatencies, spanUs } from './span-latencies.js';

@@ -11,6 +11,7 @@ import {
   type Profile,
 } from '../../artifacts/index.js';
 import type { PooledProblem, ProblemModel, ResolvedPlanner } from '../problem.js';
+import { measurementNotes } from './measurement-marks.js';
 import { profileFaults } from './profile-faults.js';
 
 /** Pricing has one bit per class that is to take a share of a model. */
@@ -125,6 +126,7 @@ function resolvedModel(
   const notes = [
     ...(batchTolerance === undefined ? [] : [batchToleranceNote(profile.model.name, batchTolerance)]),
     ...names.flatMap((name) => unusableNote(name, { spec: model, profile }) ?? []),
+    ...measurementNotes({ profile, classes }, cluster),
   ];
   const sloUs = model.sloMs * 1000;
   return {
