@@ -1,9 +1,9 @@
 import type { PooledProblem, ProblemModel } from '../milp/index.js';
-import type { Trial } from './search.js';
 import { type ModelSetting, settingsAsked, withSettings } from './settings.js';
+import type { HoldTrial } from './trial.js';
 
-/** Candidate is settings that may be tried, with the value that is predicted of their plan. */
-export interface Candidate {
+/** HoldCandidate is settings that may be tried, with the value that is predicted of their plan. */
+export interface HoldCandidate {
   readonly settings: readonly ModelSetting[];
   readonly predicted: number;
 }
@@ -44,13 +44,13 @@ export class Candidates {
   }
 
   /** first gives what the problem asks for by itself, and every margin for all models. */
-  first(): Candidate[] {
+  first(): HoldCandidate[] {
     const uniform = MARGINS.map((sloMargin) => this.asked.map((setting) => ({ ...setting, sloMargin })));
     return [[...this.asked], ...uniform].map((settings) => ({ settings, predicted: 0 }));
   }
 
   /** learn takes in which shares of their planned rates the models of a trial held. */
-  learn({ settings, outcome: { plan }, heldRps }: Trial): void {
+  learn({ settings, outcome: { plan }, heldRps }: HoldTrial): void {
     settings.forEach((setting, m) => {
       const planned = plan.models[m]?.throughputRps ?? 0;
       if (planned === 0) return;
@@ -68,7 +68,7 @@ export class Candidates {
    * next gives the settings that are predicted to be better than the best trial, best first: those that changing one
    * model after another leads to, every single change of the best trial, and its choices with each margin for all.
    */
-  async next(best: Trial | undefined): Promise<Candidate[]> {
+  async next(best: HoldTrial | undefined): Promise<HoldCandidate[]> {
     const from = this.choicesOf(best);
     const uniform = MARGINS.map((sloMargin) => from.map((choice) => ({ ...choice, sloMargin })));
     const [same, ...others] = await this.predict([
@@ -77,7 +77,7 @@ export class Candidates {
       ...this.changes(from),
       ...uniform,
     ]);
-    const value = Math.max(best?.value ?? Number.NEGATIVE_INFINITY, (same as Candidate).predicted);
+    const value = Math.max(best?.value ?? Number.NEGATIVE_INFINITY, (same as HoldCandidate).predicted);
     const least = Number.isFinite(value) ? value + WORTH * Math.abs(value) : value;
     const better = others.filter(
       ({ settings, predicted }) => predicted > least && !this.tried.has(settingsKey(settings)),
@@ -87,11 +87,11 @@ export class Candidates {
   }
 
   /** exclude notes settings that were tried. They are not given again. */
-  exclude({ settings }: Candidate): void {
+  exclude({ settings }: HoldCandidate): void {
     this.tried.add(settingsKey(settings));
   }
 
-  private choicesOf(best: Trial | undefined): Choice[] {
+  private choicesOf(best: HoldTrial | undefined): Choice[] {
     return (best?.settings ?? this.asked).map(({ headroom: _, ...choice }) => choice);
   }
 
@@ -157,7 +157,7 @@ export class Candidates {
     );
   }
 
-  private async predict(lists: readonly (readonly Choice[])[]): Promise<Candidate[]> {
+  private async predict(lists: readonly (readonly Choice[])[]): Promise<HoldCandidate[]> {
     const settings = lists.map((choices) => choices.map((choice, m) => this.withHeadroom(choice, m)));
     const keys = settings.map(settingsKey);
     const unknown = [...new Map(settings.map((one, i) => [keys[i] as string, one]))].filter(

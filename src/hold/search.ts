@@ -1,10 +1,11 @@
 import type { HoldArrivals } from '../artifacts/index.js';
 import { CONFIDENCE } from '../metrics/index.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../milp/index.js';
-import { type Candidate, Candidates } from './candidates.js';
+import { Candidates, type HoldCandidate } from './candidates.js';
 import type { HeldRates } from './held-rates.js';
 import { heldDurationNs, PROMISE_REQUESTS, PROMISE_SEEDS } from './runs.js';
-import { asAsked, type ModelSetting, withSettings } from './settings.js';
+import { asAsked, withSettings } from './settings.js';
+import type { FoundOutcome, HoldTrial } from './trial.js';
 
 /** HoldQuestion says what a plan is to hold. */
 export interface HoldQuestion {
@@ -66,18 +67,6 @@ export type HoldOutcome =
       readonly heldShare: number;
     }
   | { readonly status: 'no-plan'; readonly outcome: PooledOutcome };
-
-/** FoundOutcome is the outcome of a problem that has a plan. */
-export type FoundOutcome = Extract<PooledOutcome, { status: 'optimal' | 'feasible' }>;
-
-/** Trial is a plan that was made by settings, and what it holds. */
-export interface Trial {
-  readonly settings: readonly ModelSetting[];
-  readonly outcome: FoundOutcome;
-  readonly heldRps: readonly number[];
-  /** Larger is better: the least held rate per weight, or the negative price of a plan that holds its rates. */
-  readonly value: number;
-}
 
 /** So many plans are simulated side by side. It is no matter of cores, as the search takes the same way everywhere. */
 const SIDE_BY_SIDE = 4;
@@ -154,7 +143,7 @@ function atNoMargin(problem: PooledProblem, attainment: readonly number[]): Pool
 }
 
 class Search {
-  readonly trials: Trial[] = [];
+  readonly trials: HoldTrial[] = [];
   /** How many plans were simulated. */
   tried = 0;
   /** An outcome without a plan, where there was one. */
@@ -184,8 +173,8 @@ class Search {
     return this.tools.isOver() || this.tried >= this.question.mostTrials;
   }
 
-  best(): Trial | undefined {
-    return this.trials.reduce<Trial | undefined>(
+  best(): HoldTrial | undefined {
+    return this.trials.reduce<HoldTrial | undefined>(
       (best, trial) => (best === undefined || trial.value > best.value ? trial : best),
       undefined,
     );
@@ -195,13 +184,13 @@ class Search {
    * try plans by each candidate's settings, and simulates the plans that are new and may be better than the best.
    * @param all whether it simulates also those that cannot be better
    */
-  private async try(candidates: readonly Candidate[], all = false): Promise<void> {
+  private async try(candidates: readonly HoldCandidate[], all = false): Promise<void> {
     for (const candidate of candidates) this.candidates.exclude(candidate);
     const outcomes = await this.tools.plans(
       candidates.map(({ settings }) => withSettings(this.problem, settings)),
     );
     const fresh = outcomes.flatMap((outcome, i) => {
-      const { settings } = candidates[i] as Candidate;
+      const { settings } = candidates[i] as HoldCandidate;
       if (!('plan' in outcome)) {
         this.ended ??= outcome;
         return [];
@@ -249,7 +238,7 @@ class Search {
     });
   }
 
-  private keep(trial: Trial): void {
+  private keep(trial: HoldTrial): void {
     this.tried += 1;
     this.trials.push(trial);
     this.candidates.learn(trial);
@@ -336,7 +325,7 @@ class Search {
   }
 }
 
-interface Confirmed extends Trial {
+interface Confirmed extends HoldTrial {
   readonly rates: HeldRates;
 }
 

@@ -1,7 +1,15 @@
 import type { ToldFaults } from '../artifacts/index.js';
 import { fault, InputError, option } from '../artifacts/index.js';
 import { type ArrivalProcess, meanRps, processFaults, rescaledTrace } from '../workload/index.js';
-import { byWeight, isServed, type LoadedModels, modelOf, modelWeights, plannedRates } from './models.js';
+import {
+  byWeight,
+  isServed,
+  type LoadedModels,
+  modelOf,
+  modelWeights,
+  plannedRates,
+  promisedRates,
+} from './models.js';
 import { phasesOf } from './phases.js';
 import { namedTrace, readTraceFile, type TraceFile } from './trace-file.js';
 import {
@@ -77,7 +85,9 @@ export async function resolvedWorkload(
     const durationNs = Math.round((duration ?? DEFAULT_DURATION_S) * NS_PER_S);
     const asked =
       rps === undefined
-        ? plannedRates(models, load ?? DEFAULT_LOAD)
+        ? load === undefined
+          ? promisedRates(models, DEFAULT_LOAD)
+          : plannedRates(models, load)
         : rps.kind === 'total'
           ? byWeight(models, rps.rps)
           : rps.byModel;

@@ -9,6 +9,8 @@ export interface RatedModel {
   readonly name: string;
   readonly throughputRps: number;
   readonly weight: number;
+  /** The rate that a plan was seen to hold. */
+  readonly heldRps?: number;
   /** A plan's pipelines. A server does not tell them. */
   readonly pipelines?: readonly unknown[];
 }
@@ -21,6 +23,16 @@ export function isServed({ throughputRps, pipelines }: RatedModel): boolean {
 /** plannedRates gives each model's planned rate times a factor, in requests per second: 0 where it is not served. */
 export function plannedRates(models: LoadedModels, factor: number): number[] {
   return models.map((model) => (isServed(model) ? factor * model.throughputRps : 0));
+}
+
+/**
+ * promisedRates gives the rates that a plan promises, in requests per second: those that it was seen to hold, and else
+ * each model's planned rate times the factor.
+ */
+export function promisedRates(models: LoadedModels, factor: number): number[] {
+  const served = models.filter(isServed);
+  if (served.some(({ heldRps }) => heldRps === undefined)) return plannedRates(models, factor);
+  return models.map((model) => (isServed(model) ? (model.heldRps as number) : 0));
 }
 
 /**

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { EXIT } from '../exit.js';
+import { EXIT, type ExitCode } from '../exit.js';
 import { each, notNegative, openShare, positiveNumber, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
-import { action } from '../run.js';
+import { action, type Context } from '../run.js';
 
 interface Options {
   mix?: string[];
@@ -57,29 +57,33 @@ export function compareCommand(): Command {
         "search, for each row, the plan that holds this share of each model's requests in time in simulation, such as 0.99",
         openShare,
       )
-      .action(
-        action<[string], Options>(async ({ terminal, signal, progress }, options, spec) => {
-          const { compareSpec } = await import('../../api/index.js');
-          const { compareNotes, compareTable } = await import('../../report/index.js');
-          const { mix: mixes, sweep: sweeps, ...rest } = options;
-          const shown = await progress();
-          const { document, limitReached } = await compareSpec(spec, {
-            ...rest,
-            output: fileOf(options.output),
-            mixes,
-            sweeps,
-            signal,
-            onProgress: ({ done, of, leftMs }) =>
-              shown.show({ doing: `${done} of ${of} plans`, fraction: done / of, leftMs }),
-          });
-          shown.stop();
-          terminal.document(document);
-          await terminal.table(compareTable(document));
-          for (const note of compareNotes(document)) terminal.note(note);
-          await terminal.artifact('comparison', options.output, document);
-          if (!document.complete) return EXIT.interrupted;
-          return limitReached ? EXIT.limitWithPlan : EXIT.done;
-        }),
-      ),
+      .action(action<[string], Options>(compareSpecFile)),
   );
+}
+
+async function compareSpecFile(
+  { terminal, signal, progress }: Context,
+  options: Options,
+  spec: string,
+): Promise<ExitCode> {
+  const { compareSpec } = await import('../../api/index.js');
+  const { compareNotes, compareTable } = await import('../../report/index.js');
+  const { mix: mixes, sweep: sweeps, ...rest } = options;
+  const shown = await progress();
+  const { document, limitReached } = await compareSpec(spec, {
+    ...rest,
+    output: fileOf(options.output),
+    mixes,
+    sweeps,
+    signal,
+    onProgress: ({ done, of, leftMs }) =>
+      shown.show({ doing: `${done} of ${of} plans`, fraction: done / of, leftMs }),
+  });
+  shown.stop();
+  terminal.document(document);
+  await terminal.table(compareTable(document));
+  for (const note of compareNotes(document)) terminal.note(note);
+  await terminal.artifact('comparison', options.output, document);
+  if (!document.complete) return EXIT.interrupted;
+  return limitReached ? EXIT.limitWithPlan : EXIT.done;
 }

@@ -64,7 +64,7 @@ function withLoadOptions(command: Command): Command {
   return command
     .option(
       '--load <factor>',
-      "offer each model this multiple of its planned rate (default 0.9); with --trace, the trace's mean",
+      "offer each model this multiple of its planned rate (default 0.9, or the rates that the plan holds); with --trace, the trace's mean",
       positiveNumber,
     )
     .option('--rps <rate>', 'offer 500 requests/s, shared by weight, or model=500 (repeatable)', each)
