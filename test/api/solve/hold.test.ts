@@ -21,7 +21,7 @@ async function solved(path: string, output: string): Promise<PooledPlan> {
 
 describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
   it('writes a plan that holds its rates under other seeds, that validates, and that comes again', async () => {
-    const { path } = await writeRandomSpec(folder, 4);
+    const { path, problem } = await writeRandomSpec(folder, 4);
     const output = join(folder, 'held.json');
     const plan = await solved(path, output);
     const [model] = plan.models;
@@ -49,7 +49,9 @@ describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
     await solved(path, output);
     expect(await readFile(output, 'utf8')).toBe(bytes);
 
-    const { document } = await compareSpec(path, { hold: 0.95 });
+    const counts = Object.entries(problem.cluster.devices).map(([device, { count }]) => `${device}=${count}`);
+    const mix = counts.join(',');
+    const { document } = await compareSpec(path, { hold: 0.95, mixes: [mix] });
     expect(document.rows).toMatchObject([{ heldRps, hold: { value: plan.hold?.value } }]);
   });
 
