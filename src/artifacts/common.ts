@@ -26,6 +26,15 @@ export interface TensorSpec {
   fill?: number;
 }
 
+/**
+ * LatencyHistogram counts latencies between fixed bounds (docs/metrics.md): `counts[i]` those from `boundsMs[i]` to
+ * before `boundsMs[i + 1]`. Empty buckets at either end are left out.
+ */
+export interface LatencyHistogram {
+  boundsMs: number[];
+  counts: number[];
+}
+
 /** Boundary says how tensors cross a cut: as they are, or float32 as float16 (PPipe §6). */
 export type Boundary = 'exact' | 'float16';
 

@@ -18,6 +18,7 @@ export {
   type Emitted,
   FORMAT_VERSION,
   type InputFile,
+  type LatencyHistogram,
   type TensorSpec,
   type Tool,
 } from './common.js';

@@ -1,4 +1,4 @@
-import type { Emitted } from './common.js';
+import type { Emitted, LatencyHistogram } from './common.js';
 
 /** SimulationReport holds the outcomes and figures of a simulated run. docs/metrics.md defines every figure. */
 export interface SimulationReport extends Emitted {
@@ -125,6 +125,7 @@ export interface SimulatedRequests {
   throughputRps: number;
   goodputRps: number;
   latencyMs?: SimulatedLatency;
+  latencyHistogram?: LatencyHistogram;
   splitMs?: SimulatedSplit;
 }
 

@@ -35,6 +35,8 @@ export interface SweptWorkload {
 export interface SweptPoint {
   loadFactor: number;
   attainment?: number;
+  /** The requests answered too late; absent in files that were written before it was counted. */
+  late?: number;
   dropRate?: number;
   invalidRate?: number;
   offeredRps: number;

@@ -83,9 +83,17 @@ export class Histogram implements Values {
     if (rank <= seen) return 0;
     for (let i = 0; i < this.counts.length; i++) {
       seen += this.counts[i] as number;
-      if (seen >= rank) return Math.min(Math.max(middleOf(this.first + i), this.least), this.greatest);
+      if (seen >= rank) return this.middleAt(i);
     }
     return this.greatest;
+  }
+
+  each(tell: (value: number, count: number) => void): void {
+    if (this.zeros > 0) tell(0, this.zeros);
+    for (let i = 0; i < this.counts.length; i++) {
+      const count = this.counts[i] as number;
+      if (count > 0) tell(this.middleAt(i), count);
+    }
   }
 
   clear(): void {
@@ -95,6 +103,11 @@ export class Histogram implements Values {
     this.sum = 0;
     this.least = Number.POSITIVE_INFINITY;
     this.greatest = 0;
+  }
+
+  /** middleAt is the middle of the bucket that counts[i] counts, within the least and the greatest value. */
+  private middleAt(i: number): number {
+    return Math.min(Math.max(middleOf(this.first + i), this.least), this.greatest);
   }
 
   /** cover makes room for the buckets from `from` to before `until`, in whole octaves. */

@@ -1,3 +1,5 @@
+import type { LatencyHistogram } from '../artifacts/index.js';
+import { latencyHistogram } from './latency-histogram.js';
 import { outcomeRates } from './outcomes.js';
 import type { LatencySummary } from './percentiles.js';
 import {
@@ -31,6 +33,7 @@ export interface RequestFigures {
   readonly goodputRps: number;
   /** Latencies of answered requests. */
   readonly latencyMs?: LatencySummary;
+  readonly latencyHistogram?: LatencyHistogram;
   readonly splitMs?: LatencySplit;
 }
 
@@ -74,12 +77,13 @@ class Latencies {
     this.compute.merge(other.compute);
   }
 
-  figures(): Pick<RequestFigures, 'latencyMs' | 'splitMs'> {
+  figures(): Pick<RequestFigures, 'latencyMs' | 'latencyHistogram' | 'splitMs'> {
     if (this.whole.count === 0) return {};
     // Every answered request has all of the parts.
     const summary = (values: Values) => summaryOf(values, NS_PER_MS) as LatencySummary;
     return {
       latencyMs: summary(this.whole),
+      latencyHistogram: latencyHistogram(this.whole) as LatencyHistogram,
       splitMs: {
         queueing: summary(this.queueing),
         transfer: summary(this.transfer),

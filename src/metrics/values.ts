@@ -13,6 +13,8 @@ export interface Values {
    * @throws RangeError where p is not in [0, 1]
    */
   quantile(p: number): number | undefined;
+  /** each tells all values with how many there are of each; a Histogram tells the middles of its buckets. */
+  each(tell: (value: number, count: number) => void): void;
   clear(): void;
 }
 
@@ -51,6 +53,10 @@ export class ExactValues implements Values {
     if (this.sorted !== this.count) held.sort();
     this.sorted = this.count;
     return held[rankOf(p, this.count) - 1];
+  }
+
+  each(tell: (value: number, count: number) => void): void {
+    for (let i = 0; i < this.count; i++) tell(this.values[i] as number, 1);
   }
 
   clear(): void {

@@ -1,5 +1,5 @@
 import type { CompareRow, ComparisonDocument } from '../api/index.js';
-import { figure, orDash, percent, type Table } from './table.js';
+import { figure, orDash, percent, plain, type Table } from './table.js';
 
 /** For a table with more rows than fit on a screen, a line sums up the results. */
 const LONG_TABLE = 20;
@@ -154,6 +154,6 @@ function caseWords({ mix, slo, margin }: CompareRow): string {
 /** sweptWords writes a swept value, such as `9.763x`, with at most four significant digits, or as a whole number. */
 function sweptWords(value: string): string {
   return value.replace(/^\d+\.\d+/, (number) =>
-    String(Number(number) >= 1000 ? Math.round(Number(number)) : Number(Number(number).toPrecision(4))),
+    Number(number) >= 1000 ? String(Math.round(Number(number))) : plain(Number(number), 4),
   );
 }

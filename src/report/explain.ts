@@ -1,5 +1,5 @@
 import type { InfeasibilityExplanation, PlanExplanation } from '../api/index.js';
-import { figure, orDash, type Table } from './table.js';
+import { figure, orDash, plain, type Table } from './table.js';
 
 /** bindingText states in a sentence what holds the plan back. */
 export function bindingText({ classes, models, complete }: PlanExplanation): string {
@@ -77,5 +77,5 @@ function ms(value: number | undefined): string {
 
 /** upwards rounds an SLO up, so that statements about it still hold. */
 function upwards(ms: number): string {
-  return String(Number((Math.ceil(ms * 1000 - 1e-6) / 1000).toFixed(3)));
+  return plain(Math.ceil(ms * 1000 - 1e-6) / 1000, 15);
 }

@@ -7,7 +7,7 @@ import type {
   SimulationReport,
   SimulationSweep,
 } from '../artifacts/index.js';
-import { count, figure, orDash, percent, type Table } from './table.js';
+import { count, decimals, figure, orDash, percent, plain, type Table } from './table.js';
 
 /** simulationHeadlines states the outcome of a run in one sentence, and the choices that decided it in another. */
 export function simulationHeadlines(report: SimulationReport): string[] {
@@ -27,7 +27,7 @@ export function simulationHeadlines(report: SimulationReport): string[] {
   const interrupted = complete ? '' : `, interrupted after ${figure(reachedS)} s of it`;
   return [
     `${attainmentText(overall)} of ${count(overall.arrived)} requests in time; ${figure(overall.goodputRps)} requests/s in time of ${figure(overall.offeredRps)}`,
-    `${workload.arrivals} arrivals${phases}, ${figure(rate)} requests/s${load} for ${Number(workload.durationS.toPrecision(6))} s${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${machine}${slow}${jitter}`,
+    `${workload.arrivals} arrivals${phases}, ${figure(rate)} requests/s${load} for ${plain(workload.durationS, 6)} s${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${machine}${slow}${jitter}`,
   ];
 }
 
@@ -86,7 +86,7 @@ function missedInRun({ overall, models }: SimulationReport, share: number): stri
   const said = (whose: string, { attainment }: SimulatedRequests): string =>
     attainment === undefined
       ? `No request came${whose}, so it is not shown that ${share} are in time`
-      : `Attainment${whose} is ${Number(attainment.toPrecision(6))}, below ${share}`;
+      : `Attainment${whose} is ${plain(attainment, 6)}, below ${share}`;
   const missed = models.filter(({ requests }) => requests.arrived > 0 && below(requests));
   return [
     ...(below(overall) ? [said('', overall)] : []),
@@ -210,13 +210,17 @@ export function sweepTable({ points, models }: SimulationSweep): Table {
     factor(point.loadFactor),
     figure(point.offeredRps),
     figure(point.goodputRps),
+    orDash(point.late, count),
     orDash(point.attainment, finely),
     ...(several ? point.attainments.map((share) => orDash(share, finely)) : []),
     ms(point.p99Ms),
     orDash(point.invalidRate, finely),
   ]);
   const names = several ? models.map(({ name }) => name) : [];
-  return { columns: ['load', 'offered/s', 'goodput/s', 'attainment', ...names, 'p99 ms', 'invalid'], rows };
+  return {
+    columns: ['load', 'offered/s', 'goodput/s', 'late', 'attainment', ...names, 'p99 ms', 'invalid'],
+    rows,
+  };
 }
 
 /**
@@ -237,7 +241,7 @@ export function largestLoads({ complete, largest, models, target, points }: Simu
 }
 
 function outcomeRow({ name, sloMs, plannedRps, requests }: SimulatedModel): string[] {
-  const load = plannedRps === 0 ? '—' : (requests.offeredRps / plannedRps).toFixed(2);
+  const load = plannedRps === 0 ? '—' : decimals(requests.offeredRps / plannedRps, 2);
   return outcomeCells(name, requests, load, figure(sloMs));
 }
 
@@ -261,7 +265,7 @@ function outcomeCells(name: string, requests: SimulatedRequests, load: string, s
  */
 function factor(load: number): string {
   const whole = Math.abs(load * 100 - Math.round(load * 100)) < 1e-6 && load >= 0.005;
-  return whole ? load.toFixed(2) : String(Number(load.toPrecision(3)));
+  return whole ? decimals(load, 2) : plain(load, 3);
 }
 
 function attainmentText({ attainment }: SimulatedRequests): string {

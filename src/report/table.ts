@@ -4,6 +4,23 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
+/** Numbers below this are written with an exponent. */
+const LEAST_PLAIN = 1e-6;
+
+/** Formatters are made once: making one costs a hundred times as much as using it. */
+const formatters = new Map<string, Intl.NumberFormat>();
+
+/** formatted writes a number in English with these options, its thousands apart by spaces. */
+function formatted(value: number, options: Intl.NumberFormatOptions): string {
+  const key = JSON.stringify(options);
+  let formatter = formatters.get(key);
+  if (formatter === undefined) {
+    formatter = new Intl.NumberFormat('en-US', { signDisplay: 'negative', ...options });
+    formatters.set(key, formatter);
+  }
+  return formatter.format(value).replaceAll(',', ' ');
+}
+
 /**
  * figure writes a number as a person reads it: with three significant digits below 100, and else as a whole number:
  * `0.710`, `12.4`, `2 157`, `1.20e-7`. A number that is not finite becomes a dash.
@@ -12,10 +29,20 @@ export function figure(value: number): string {
   if (!Number.isFinite(value)) return '—';
   const size = Math.abs(value);
   if (size === 0) return '0';
-  if (size >= 1000) return Math.round(value).toLocaleString('en-US').replaceAll(',', ' ');
-  if (size >= 100) return value.toFixed(0);
-  if (size >= 10) return value.toFixed(1);
-  return size >= 1 ? value.toFixed(2) : value.toPrecision(3);
+  if (size >= 100) return formatted(value, { maximumFractionDigits: 0 });
+  const digits = { minimumSignificantDigits: 3, maximumSignificantDigits: 3 };
+  if (size >= LEAST_PLAIN) return formatted(value, digits);
+  return formatted(value, { ...digits, notation: 'scientific' }).replace('E', 'e');
+}
+
+/** decimals writes a number with exactly this many decimals: `0.90`. */
+export function decimals(value: number, digits: number): string {
+  return formatted(value, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** plain writes a number with at most this many significant digits, without zeros at the end or grouping: `0.625`. */
+export function plain(value: number, digits: number): string {
+  return formatted(value, { maximumSignificantDigits: digits, useGrouping: false });
 }
 
 /** orDash writes a value that may be missing: as text, or as a dash. */
@@ -25,7 +52,7 @@ export function orDash<T>(value: T | null | undefined, text: (value: T) => strin
 
 /** count writes a whole number: `57`, `9 184`. */
 export function count(value: number): string {
-  return value.toLocaleString('en-US').replaceAll(',', ' ');
+  return formatted(value, { maximumFractionDigits: 0 });
 }
 
 /** milliseconds writes microseconds as milliseconds, in the manner of `figure` and without the unit. */
@@ -47,5 +74,5 @@ export function bytes(count: number): string {
 
 /** percent writes a share as a percentage with this many decimals: 0.5 becomes `50.0 %`. */
 export function percent(share: number, digits = 1): string {
-  return `${(share * 100).toFixed(digits)} %`;
+  return `${decimals(share * 100, digits)} %`;
 }

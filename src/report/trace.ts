@@ -1,5 +1,5 @@
 import type { DescribedTrace, TraceDescription } from '../api/index.js';
-import { count, figure, orDash, percent, type Table } from './table.js';
+import { count, figure, orDash, percent, plain, type Table } from './table.js';
 
 type Told = Omit<DescribedTrace, 'share'> & { readonly share?: number };
 
@@ -50,7 +50,7 @@ export function requestsText({ traces, requestsBefore }: TraceDescription): stri
 
 function lengthOf(told: readonly Told[]): string {
   const lengthS = told[0]?.windows.lengthS ?? 1;
-  return lengthS < 1 ? `${figure(1000 * lengthS)} ms` : `${Number(lengthS.toPrecision(6))} s`;
+  return lengthS < 1 ? `${figure(1000 * lengthS)} ms` : `${plain(lengthS, 6)} s`;
 }
 
 function ms(seconds: number): string {

@@ -210,10 +210,11 @@ function document(
 }
 
 function pointOf(loadFactor: number, { figures }: SimulationRun): SweptPoint {
-  const { attainment, dropRate, invalidRate, offeredRps, goodputRps, latencyMs } = figures.overall;
+  const { attainment, late, dropRate, invalidRate, offeredRps, goodputRps, latencyMs } = figures.overall;
   return {
     loadFactor,
     ...(attainment === undefined ? {} : { attainment }),
+    late,
     ...(dropRate === undefined ? {} : { dropRate }),
     ...(invalidRate === undefined ? {} : { invalidRate }),
     offeredRps,

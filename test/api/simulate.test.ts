@@ -872,6 +872,7 @@ describe('sweepPlan()', () => {
     const point = one.points.find(({ loadFactor }) => loadFactor === 0.75);
     expect(point).toMatchObject({
       attainment: report.overall.attainment,
+      late: report.overall.late,
       p99Ms: report.overall.latencyMs?.p99,
     });
   });

@@ -144,7 +144,7 @@ describe('plan simulate', () => {
     ]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^load +offered\/s +goodput\/s +attainment +detector +segmenter +p99 ms +invalid$/m,
+      /^load +offered\/s +goodput\/s +late +attainment +detector +segmenter +p99 ms +invalid$/m,
     );
     expect(stdout).toMatch(/^0\.70 .*%/m);
     expect(stdout).toMatch(/^largest load with 99 % in time: 0\.[89]\d of the plan's rate$/m);

@@ -185,6 +185,7 @@ describe("a sweep's tables", () => {
       {
         loadFactor: 0.5,
         attainment: 1,
+        late: 1200,
         invalidRate: 0,
         offeredRps: 50,
         goodputRps: 50,
@@ -199,12 +200,22 @@ describe("a sweep's tables", () => {
 
   it('have a row per load, with the models when there are several', () => {
     const { columns, rows } = sweepTable(SWEEP);
-    expect(columns).toEqual(['load', 'offered/s', 'goodput/s', 'attainment', 'a', 'b', 'p99 ms', 'invalid']);
-    expect(rows).toEqual([
-      ['0.50', '50.0', '50.0', '100.00 %', '100.00 %', '—', '20.0', '0.00 %'],
-      ['1.00', '0', '0', '—', '—', '—', '—', '—'],
+    expect(columns).toEqual([
+      'load',
+      'offered/s',
+      'goodput/s',
+      'late',
+      'attainment',
+      'a',
+      'b',
+      'p99 ms',
+      'invalid',
     ]);
-    expect(sweepTable({ ...SWEEP, models: [{ name: 'a' }] }).columns).toHaveLength(6);
+    expect(rows).toEqual([
+      ['0.50', '50.0', '50.0', '1 200', '100.00 %', '100.00 %', '—', '20.0', '0.00 %'],
+      ['1.00', '0', '0', '—', '—', '—', '—', '—', '—'],
+    ]);
+    expect(sweepTable({ ...SWEEP, models: [{ name: 'a' }] }).columns).toHaveLength(7);
   });
 
   it('state the largest loads, and whether they are only lower limits', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { bytes, figure, milliseconds, percent } from '../../src/report/index.js';
+import { decimals, plain } from '../../src/report/table.js';
 
 describe('figure()', () => {
   it('keeps three digits at any size', () => {
@@ -11,6 +12,9 @@ describe('figure()', () => {
       [1.2e-12, '1.20e-12'],
       [1.234, '1.23'],
       [12.34, '12.3'],
+      [9.999, '10.0'],
+      [99.96, '100'],
+      [999.6, '1 000'],
       [123.4, '123'],
       [2157.4, '2 157'],
       [1234567, '1 234 567'],
@@ -18,6 +22,17 @@ describe('figure()', () => {
       [Number.NaN, '—'],
     ];
     for (const [value, text] of cases) expect(figure(value)).toBe(text);
+  });
+});
+
+describe('decimals() and plain()', () => {
+  it('write as many digits as they are asked for, and no sign before a zero', () => {
+    expect(decimals(0.9, 2)).toBe('0.90');
+    expect(decimals(12_345.678, 1)).toBe('12 345.7');
+    expect(decimals(-0.0001, 2)).toBe('0.00');
+    expect(plain(3600, 6)).toBe('3600');
+    expect(plain(0.104762, 3)).toBe('0.105');
+    expect(plain(0.1, 3)).toBe('0.1');
   });
 });
 
