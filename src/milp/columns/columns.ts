@@ -78,6 +78,25 @@ export class ColumnSet {
     this.gpusPerRps = grown(this.gpusPerRps, new Float64Array(size * this.width));
   }
 
+  /**
+   * add appends a column of the set's table.
+   * @returns its index
+   */
+  add({ parts, latencyUs }: Column): number {
+    this.reserve();
+    const c = this.count++;
+    this.parts[c] = parts.length;
+    this.latencyUs[c] = latencyUs;
+    parts.forEach(({ end, slot, batch, rps }, d) => {
+      const at = c * this.width + d;
+      this.ends[at] = end;
+      this.slots[at] = slot;
+      this.batches[at] = batch;
+      this.gpusPerRps[at] = 1 / (rps * (this.table.slots[slot] as Slot).virtual);
+    });
+    return c;
+  }
+
   /** column gives column c as an object. */
   column(c: number): Column {
     const { table } = this;
@@ -100,19 +119,7 @@ export class ColumnSet {
  */
 export function columnSetOf(table: ModelTable, width: number, columns: readonly Column[]): ColumnSet {
   const set = new ColumnSet(table, width);
-  for (const { parts, latencyUs } of columns) {
-    set.reserve();
-    const c = set.count++;
-    set.parts[c] = parts.length;
-    set.latencyUs[c] = latencyUs;
-    parts.forEach(({ end, slot, batch, rps }, d) => {
-      const at = c * width + d;
-      set.ends[at] = end;
-      set.slots[at] = slot;
-      set.batches[at] = batch;
-      set.gpusPerRps[at] = 1 / (rps * (table.slots[slot] as Slot).virtual);
-    });
-  }
+  for (const column of columns) set.add(column);
   return set;
 }
 

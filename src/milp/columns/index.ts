@@ -7,6 +7,7 @@
 export { type ColumnSource, ListedColumns, type PricedColumn, roundSteps } from './column-source.js';
 export {
   type Column,
+  type ColumnOptions,
   type ColumnPart,
   ColumnSet,
   columnSetOf,

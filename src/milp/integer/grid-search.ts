@@ -10,8 +10,21 @@ import { divideByPrice } from './divide-by-price.js';
 import { divideByWeight } from './divide-by-weight.js';
 import type { Division } from './division.js';
 import { type Grid, gridOf, leastCommonMultiple, ModelGrid } from './grid.js';
+import {
+  budgetFor,
+  carriedOf,
+  excessOf,
+  LAST_BUDGET,
+  lossScale,
+  mostWorth,
+  startBudget,
+  valueWithin,
+  worthOfAll,
+} from './losses.js';
 import { cappedBy, gpusUsed, priceOf, roundedUp } from './rounded.js';
 import { type IntegerSearch, isStopped } from './search-types.js';
+import type { SlotSequence } from './slot-sequences.js';
+import { WholeGpuPricing } from './whole-gpu-pricing.js';
 import { unitTable, type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
 
 /** GridPlan is a plan from the tables. Its value is −Infinity (Infinity for prices) if the tables hold none. */
@@ -21,12 +34,6 @@ export interface GridPlan {
   readonly used: readonly UsedColumn[];
   readonly value: number;
 }
-
-/** The first budget that is tried, as a part of the bound. Each further budget is at least twice the last. */
-const FIRST_BUDGET = 0.002;
-
-/** Past this part of the bound a budget is infinite, and every state is kept. */
-const LAST_BUDGET = 0.3;
 
 /**
  * isAdditive says whether the rules bind single pools only. Sizes per server and minimum shares bind many pools at
@@ -96,6 +103,11 @@ export interface FillRule {
   readonly pool: boolean;
   /** If true, fractions of unlike models add up as well; otherwise each model has whole GPUs of its own. */
   readonly shared: boolean;
+  /**
+   * The sequences of slots of each model whose columns are not listed. The tables then also hold these columns, as far
+   * as they lie within the budget.
+   */
+  readonly priced?: readonly (readonly SlotSequence[] | undefined)[];
 }
 
 /** GridGoal says what to find by the tables. */
@@ -148,7 +160,12 @@ export function bulkPlan(search: IntegerSearch): GridPlan | undefined {
   if (grid === undefined) return undefined;
   const rule: FillRule = { pool: true, shared: false };
   const patient = { ...search, options: withoutEnd(search.options), stop: () => false };
-  const plan = withBudget(patient, cheapSets(search), grid, rule, Infinity, { ...bulk, available });
+  const plan = withBudget(patient, cheapSets(search), {
+    grid,
+    rule,
+    budget: Infinity,
+    bulk: { ...bulk, available },
+  });
   if (plan === undefined || !priced) return plan;
   // The pipelines of the bulk alone miss the rates, so they are no plan.
   return plan.value === Infinity ? { ...plan, used: [] } : { ...plan, value: priceOf(search, plan.used) };
@@ -227,7 +244,7 @@ function growing(
   const bulk: Bulk = { used: [], rps: sets.map(() => 0), available };
   let budget = known === undefined ? startBudget(scale) : budgetFor(search, known);
   for (;;) {
-    const found = withBudget(search, sets, grid, rule, budget, bulk);
+    const found = withBudget(search, sets, { grid, rule, budget, bulk });
     if (found === undefined || budget === Infinity || known !== undefined) return found;
     const excess = excessOf(search, found.value);
     if (excess <= budget) return found;
@@ -236,82 +253,25 @@ function growing(
   }
 }
 
-/** If the prices prove nothing, no state may be left out. */
-function startBudget(scale: number): number {
-  return scale > 0 ? FIRST_BUDGET * scale : Infinity;
+/** BudgetedTables says which tables are made, and what they leave out. */
+interface BudgetedTables {
+  readonly grid: Grid;
+  readonly rule: FillRule;
+  /** The tables hold no plan that loses more. */
+  readonly budget: number;
+  /** What is served already; its `available` GPUs are divided. */
+  readonly bulk: Bulk;
 }
 
-/** budgetFor is the budget that holds every plan better than this value, with room for rounding. */
-function budgetFor(search: IntegerSearch, value: number): number {
-  const scale = lossScale(search);
-  return scale > 0 ? excessOf(search, value) + SLACK * roundedFrom(search) : Infinity;
-}
-
-/**
- * lossScale is the unit of budgets: the worth of all GPUs at the LP's prices or, for a price, the bound that these
- * prove. It is 0 if they prove nothing.
- */
-function lossScale(search: IntegerSearch): number {
-  if (isMaximised(search)) return carriedOf(search) > 0 ? worthOfAll(search) : 0;
-  return ratesWorth(search) - scarcityOf(search);
-}
-
-/** roundedFrom is the largest of the figures whose difference an excess is. */
-function roundedFrom(search: IntegerSearch): number {
-  return isMaximised(search) ? worthOfAll(search) : ratesWorth(search);
-}
-
-/**
- * excessOf is the distance of a value from the bound that the prices prove, in the unit of losses. The losses of a plan
- * with that value cannot sum to more.
- */
-function excessOf(search: IntegerSearch, value: number): number {
-  if (isMaximised(search)) return worthOfAll(search) - value * carriedOf(search);
-  return value + scarcityOf(search) - ratesWorth(search);
-}
-
-/** valueWithin is the value of plans whose excess equals a budget. */
-function valueWithin(search: IntegerSearch, budget: number): number {
-  if (isMaximised(search)) return (worthOfAll(search) - budget) / carriedOf(search);
-  return budget + ratesWorth(search) - scarcityOf(search);
-}
-
-function worthOfAll({ master, classes }: IntegerSearch): number {
-  return classes.available.reduce((sum, n, k) => sum + n * (master.gpuPrices[k] as number), 0);
-}
-
-/** scarcityOf is the worth of all GPUs above their own price. */
-function scarcityOf({ master, classes }: IntegerSearch): number {
-  return classes.available.reduce(
-    (sum, n, k) => sum + n * ((master.gpuPrices[k] as number) - (classes.unitCost[k] as number)),
-    0,
-  );
-}
-
-/** ratesWorth is the price of the required rates. */
-function ratesWorth({ tables, master }: IntegerSearch): number {
-  return tables.reduce((sum, { rps = 0 }, m) => sum + rps * (master.freeModelPrices[m] as number), 0);
-}
-
-/** carriedOf is the price of one unit of least throughput/weight. */
-function carriedOf({ master, tables }: IntegerSearch): number {
-  return tables.reduce(
-    (sum, { weight }, m) => (weight > 0 ? sum + weight * (master.freeModelPrices[m] as number) : sum),
-    0,
-  );
-}
-
-function withBudget(
+/** withBudget makes all models' tables with a budget and divides the GPUs; it is undefined if it was stopped. */
+export function withBudget(
   search: IntegerSearch,
   sets: readonly ColumnSet[],
-  grid: Grid,
-  rule: FillRule,
-  budget: number,
-  bulk: Bulk,
+  { grid, rule, budget, bulk }: BudgetedTables,
 ): GridPlan | undefined {
   const models: ModelGrid[] = [];
   for (const [m, set] of sets.entries()) {
-    const model = modelGrid(search, grid, set, rule.pool, budget, m);
+    const model = modelGrid(search, grid, set, rule, budget, m);
     if (model.stopped) return undefined;
     models.push(model);
   }
@@ -384,16 +344,24 @@ function modelGrid(
   search: IntegerSearch,
   grid: Grid,
   set: ColumnSet,
-  pool: boolean,
+  { pool, priced }: FillRule,
   budget: number,
   m: number,
 ): ModelGrid {
-  const { master, stop } = search;
+  const { master, stop, tables, problem } = search;
   const own = master.freeModelPrices[m] as number;
   const bounded = Number.isFinite(budget) && own > 0;
   const gpuPrices = master.gpuPrices.map((price) => (bounded ? price / own : 0));
   const options = { pool, gpuPrices, budget: bounded ? budget / own : Infinity };
-  return new ModelGrid(grid, set, { ...options, stop });
+  const sequences = priced?.[m];
+  if (sequences === undefined || !bounded) return new ModelGrid(grid, set, { ...options, stop });
+  const pricing = new WholeGpuPricing(tables[m] as ModelTable, problem.planner, {
+    gpuPrices,
+    sequences,
+    mostWorth: mostWorth(search, m, budget) / own,
+    stop,
+  });
+  return new ModelGrid(grid, set, { ...options, stop, pricing });
 }
 
 /** mergedColumns makes one pipeline of a column that is used several times, with the GPUs of all. */

@@ -3,6 +3,7 @@ import type { UsedColumn } from '../plan/index.js';
 import { ROUNDING, unitsFor } from '../rounding.js';
 import type { ModelTable, Slot } from '../tables/index.js';
 import { STOP_EVERY, type Stop } from '../work.js';
+import type { WholeGpuPricing } from './whole-gpu-pricing.js';
 
 /**
  * Grid holds amounts of GPUs as whole numbers: state u is one amount per class, in units of 1/perGpu GPU. If each pool
@@ -56,6 +57,8 @@ export interface GridOptions {
   readonly budget: number;
   /** stop is asked from time to time; true leaves the table unfinished and unfit for use. */
   readonly stop?: Stop;
+  /** If columns are too many to list, `pricing` finds the best of all of them. Each one is added to the set. */
+  readonly pricing?: WholeGpuPricing | undefined;
 }
 
 /** Item is a column at a throughput at which the GPUs of at least one partition are all busy. */
@@ -139,6 +142,7 @@ export class ModelGrid {
     rps[0] = 0;
     let steps = 0;
     for (let u = 0; u < grid.states; u++, nextAmounts(amounts, grid.units)) {
+      if (!this.price(u, amounts, singles)) return false;
       const own = singles.rps[u] as number;
       // Most states are reached by no plan within the budget, so this comes before their worth is computed.
       if (own > 0 || (rps[u] as number) >= 0) {
@@ -157,6 +161,20 @@ export class ModelGrid {
       steps = 0;
     }
     return true;
+  }
+
+  /**
+   * price finds the best single column of a state among those that are not listed.
+   * @returns false if it was stopped
+   */
+  private price(u: number, amounts: Int32Array, singles: Singles): boolean {
+    const { pricing, gpuPrices, budget } = this.options;
+    if (pricing === undefined || u === 0) return true;
+    const worth = worthOf(amounts, gpuPrices, this.grid.perGpu);
+    const known = Math.max(0, this.rps[u] as number, singles.rps[u] as number);
+    const found = pricing.bestOn(amounts, worth, Math.max(known, worth - budget));
+    if (found !== undefined) singles.take(u, this.set.add(found.column), found.rps);
+    return !pricing.stopped;
   }
 
   /**
@@ -271,6 +289,12 @@ class Singles {
     const { slots } = set.table;
     this.classOf = Uint16Array.from(slots, (slot) => slot.classIndex);
     this.virtualOf = Uint16Array.from(slots, (slot) => slot.virtual);
+  }
+
+  /** take makes a column the best one of a state. */
+  take(u: number, column: number, rps: number): void {
+    this.column[u] = column;
+    this.rps[u] = rps;
   }
 
   item(u: number, amounts: ArrayLike<number>, worth: number): Item {

@@ -30,6 +30,7 @@ import {
   isAdditive,
 } from './grid-search.js';
 import { wholeGpuBound } from './price-bound.js';
+import { pricedPools } from './priced-pools.js';
 import { priceByRule, priceOf, roundedWithRoom, usefulGpus } from './rounded.js';
 import { type IntegerSearch, type SearchResult, timeLeft } from './search-types.js';
 import { servingMore } from './serving-more.js';
@@ -109,7 +110,7 @@ function searchColumns(search: IntegerSearch, gap: number): SearchResult {
   const pools = search.phases.time('pools', () =>
     gridPlan(search, columns.sets, { rule: POOLS, available: useful }),
   );
-  if (rule === 'pool') return exactly(search, columns, pools, gap);
+  if (rule === 'pool') return byPools(search, columns, { pools, useful }, gap);
   return positions(search, columns, pools, useful, gap);
 }
 
@@ -205,6 +206,32 @@ function exactly(
   // The tables' sum and the plan's own differ by rounding.
   consistent(search, { bound: plan.value, value });
   return finish(search, { used, value, nodes: 0, bound: value }, { proven: bound, gap });
+}
+
+/**
+ * byPools plans under the rule that each pool fills whole GPUs. Where the tables do not hold all columns, and their
+ * plan is not close enough to the bound, all columns are priced on whole GPUs.
+ */
+function byPools(
+  search: IntegerSearch,
+  columns: GridColumns,
+  { pools, useful }: { pools: GridPlan | undefined; useful: readonly number[] },
+  gap: number,
+): SearchResult {
+  const found = exactly(search, columns, pools, gap);
+  const known = found.status === 'found' ? found.value : undefined;
+  if (columns.complete || (known !== undefined && gapOf(search, known, search.master.bound) <= gap))
+    return found;
+  const priced = search.phases.time('priced pools', () =>
+    pricedPools(search, columns, { available: useful, known, gap }),
+  );
+  if (priced === undefined) return found;
+  const { plan } = priced;
+  const used = plan?.used ?? (found.status === 'found' ? found.used : []);
+  if (used.length === 0) return found;
+  const value = plan === undefined ? (known as number) : planValue(search, used, plan.value);
+  const bound = consistent(search, { bound: tighter(search, priced.bound, search.master.bound), value });
+  return finish(search, { used, value, nodes: found.nodes }, { proven: bound, gap });
 }
 
 /**

@@ -101,6 +101,29 @@ describe('planPooled() by layers', () => {
     expect(same).toBeGreaterThan(cases(2, 20));
   });
 
+  test('proves the best plan of all columns where each pool fills whole GPUs', () => {
+    let proved = 0;
+    for (let seed = 1; seed <= cases(8, 60); seed++) {
+      const objective = (['throughput', 'cost', 'power'] as const)[seed % 3] as 'cost';
+      const random = randomProblem(seed, { ...SHAPE, blocks: 6, models: 1 + (seed % 3) }, { objective });
+      const models = random.models.map((model) => ({ ...model, profile: oneLayerBlocks(model) }));
+      const block = { ...random, models };
+      const layer = { ...block, planner: { ...block.planner, granularity: 'layer' as const } };
+      const exact = planPooled(block, { highs, gap: 0 });
+      const priced = planPooled(layer, { highs, gap: 0 });
+      if (!('plan' in exact)) continue;
+      if (!('plan' in priced)) throw new Error(`${seed}: ${priced.status}`);
+      const ratio = priced.plan.objective.value / exact.plan.objective.value;
+      expect({ seed, status: priced.status, ratio }).toEqual({
+        seed,
+        status: exact.status,
+        ratio: expect.closeTo(1, 9),
+      });
+      proved++;
+    }
+    expect(proved).toBeGreaterThan(cases(4, 30));
+  });
+
   test('never proves a bound below the value of a plan by blocks, when a class must take part', () => {
     for (let seed = 1; seed <= cases(3, 12); seed++) {
       const random = randomProblem(seed, { ...SHAPE, blocks: 6, mostGpus: 4 });
