@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { batchToleranceOption, dimension, namedNumber, namedText } from '../../src/cli/options.js';
+import {
+  allowedShare,
+  batchToleranceOption,
+  dimension,
+  namedNumber,
+  namedText,
+} from '../../src/cli/options.js';
 
 describe('options that are given more than once', () => {
   it.each([
@@ -35,5 +41,17 @@ describe('--batch-tolerance', () => {
     expect(parse('0.005')).toBe(0.005);
     expect(parse('4.5e-3')).toBe(0.0045);
     for (const text of ['0', '1', '-0.1', 'x', '']) expect(() => parse(text), text).toThrow(/is not/);
+  });
+});
+
+describe('allowedShare()', () => {
+  it('takes a share, or the same as a percentage', () => {
+    expect([allowedShare('5%'), allowedShare('0.05'), allowedShare('100 %'), allowedShare('0')]).toEqual([
+      ...[0.05, 0.05, 1, 0],
+    ]);
+  });
+
+  it.each(['5', '101%', '-1%', '%', '', 'x%'])('refuses %j', (text) => {
+    expect(() => allowedShare(text)).toThrow(/is not/);
   });
 });
