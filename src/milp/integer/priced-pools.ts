@@ -13,7 +13,11 @@ const GROWTH = 4;
 /** No budget is larger than this many times the bound; a small rate may cost that much more in whole GPUs. */
 const MOST_BUDGET = 16;
 
-/** The search ends after this many steps, which take a few seconds. */
+/**
+ * The search ends after this many steps (about a second) times the square of the number of models, because the budget
+ * must hold the losses of all of them, and after 2·10⁸ at most.
+ */
+const STEPS_OF_ONE_MODEL = 3e7;
 const MOST_STEPS = 2e8;
 
 /** PricedPools is what `pricedPools` found. */
@@ -49,7 +53,7 @@ export function pricedPools(
   const scale = lossScale(search);
   const grid = gridOf(available, 1, sets.length);
   if (!(scale > 0) || grid === undefined || !isPriced(search)) return undefined;
-  const counted = stopAfter(MOST_STEPS, () => false);
+  const counted = stopAfter(Math.min(MOST_STEPS, STEPS_OF_ONE_MODEL * sets.length ** 2), () => false);
   const bounded = { ...search, stop: (steps: number) => search.stop(steps) || counted(steps) };
   const bulk = { used: [], rps: sets.map(() => 0), available };
   const largest = Math.min(MOST_BUDGET * scale, known === undefined ? Infinity : budgetFor(search, known));

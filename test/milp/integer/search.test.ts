@@ -339,7 +339,11 @@ describe('searchPlan() of columns that are priced', () => {
       [1, 2, 3, 4],
       Array.from({ length: 30 }, (_, i) => i + 1),
     )) {
-      const problem = randomProblem(seed, shape, { maxPartitions: 2, objective: 'cost' });
+      const problem = randomProblem(seed, shape, {
+        maxPartitions: 2,
+        objective: 'cost',
+        wholeGpusPer: 'class',
+      });
       const listed = searchPlan(searchFor(problem, highs, { gap: 0 }));
       if (listed.status !== 'found') continue;
       const search = searchFor(problem, highs, { gap: 0 }, 'priced');
