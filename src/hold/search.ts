@@ -70,6 +70,8 @@ export type HoldOutcome =
 
 /** So many plans are simulated side by side. It is no matter of cores, as the search takes the same way everywhere. */
 const SIDE_BY_SIDE = 4;
+/** The search ends after so many rounds in a row that found no better plan. */
+const MOST_VAIN = 3;
 /** Plans whose values lie this close to the best are confirmed too, */
 const CLOSE = 0.02;
 /** but no more than this many. */
@@ -162,10 +164,12 @@ class Search {
   async run(): Promise<void> {
     // What a model holds at a margin tells something also where another model makes the plan worse than the best.
     await this.try(this.candidates.first(), this.problem.models.length > 1);
-    while (!this.isOver()) {
-      const next = await this.candidates.next(this.best());
+    for (let vain = 0; vain < MOST_VAIN && !this.isOver(); ) {
+      const before = this.best();
+      const next = await this.candidates.next(before);
       if (next.length === 0) return;
       await this.try(next.slice(0, SIDE_BY_SIDE));
+      vain = this.best() === before ? vain + 1 : 0;
     }
   }
 
