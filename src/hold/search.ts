@@ -71,7 +71,7 @@ export type HoldOutcome =
 /** So many plans are simulated side by side. It is no matter of cores, as the search takes the same way everywhere. */
 const SIDE_BY_SIDE = 4;
 /** The search ends after so many rounds in a row that found no better plan. */
-const MOST_VAIN = 3;
+const MOST_VAIN = 6;
 /** Plans whose values lie this close to the best are confirmed too, */
 const CLOSE = 0.02;
 /** but no more than this many. */
