@@ -4,7 +4,7 @@ import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../mi
 import { Candidates, type HoldCandidate } from './candidates.js';
 import type { HeldRates } from './held-rates.js';
 import { heldDurationNs, PROMISE_REQUESTS, PROMISE_SEEDS } from './runs.js';
-import { asAsked, withSettings } from './settings.js';
+import { asAsked, type ModelSetting, withSettings } from './settings.js';
 import type { FoundOutcome, HoldTrial } from './trial.js';
 
 /** HoldQuestion says what a plan is to hold. */
@@ -150,7 +150,8 @@ class Search {
   tried = 0;
   /** An outcome without a plan, where there was one. */
   ended: PooledOutcome | undefined;
-  private readonly seen = new Set<string>();
+  /** What was found of each plan, by its pipelines; undefined before it is simulated. */
+  private readonly seen = new Map<string, HoldTrial | undefined>();
   private readonly candidates: Candidates;
 
   constructor(
@@ -193,13 +194,20 @@ class Search {
     const outcomes = await this.tools.plans(
       candidates.map(({ settings }) => withSettings(this.problem, settings)),
     );
+    const again: { settings: readonly ModelSetting[]; key: string }[] = [];
     const fresh = outcomes.flatMap((outcome, i) => {
       const { settings } = candidates[i] as HoldCandidate;
       if (!('plan' in outcome)) {
         this.ended ??= outcome;
         return [];
       }
-      return this.isNew(outcome.plan) ? [{ outcome, settings }] : [];
+      const key = pipelinesOf(outcome.plan);
+      if (this.seen.has(key)) {
+        again.push({ settings, key });
+        return [];
+      }
+      this.seen.set(key, undefined);
+      return [{ outcome, settings }];
     });
     for (let from = 0; from < fresh.length && !this.isOver(); from += SIDE_BY_SIDE) {
       const some = fresh
@@ -213,13 +221,11 @@ class Search {
         this.keep({ settings, outcome, heldRps, value: this.valueOf(outcome.plan, heldRps) });
       });
     }
-  }
-
-  private isNew(plan: PlanBody): boolean {
-    const pipelines = JSON.stringify(plan.models.map((model) => model.pipelines));
-    if (this.seen.has(pipelines)) return false;
-    this.seen.add(pipelines);
-    return true;
+    // Other settings may give the same plan. It holds the same by them.
+    for (const { settings, key } of again) {
+      const trial = this.seen.get(key);
+      if (trial !== undefined) this.candidates.learn({ ...trial, settings });
+    }
   }
 
   /**
@@ -245,6 +251,7 @@ class Search {
   private keep(trial: HoldTrial): void {
     this.tried += 1;
     this.trials.push(trial);
+    this.seen.set(pipelinesOf(trial.outcome.plan), trial);
     this.candidates.learn(trial);
     const best = this.best()?.value;
     const value = best === undefined || best === Number.NEGATIVE_INFINITY ? {} : { value: Math.abs(best) };
@@ -327,6 +334,11 @@ class Search {
     );
     return Math.min(1, Math.max(0, ...shares));
   }
+}
+
+/** Plans with the same pipelines are the same plan. */
+function pipelinesOf({ models }: PlanBody): string {
+  return JSON.stringify(models.map(({ pipelines }) => pipelines));
 }
 
 interface Confirmed extends HoldTrial {
