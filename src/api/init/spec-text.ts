@@ -152,6 +152,11 @@ function ownMargins(sloMs: number): Field[] {
       isOption: true,
     },
     { text: 'batchFormation: none', why: "overrides the planner's", isOption: true },
+    {
+      text: 'hold: 0.99',
+      why: "the share of its requests to hold in time, where the planner has a 'hold'",
+      isOption: true,
+    },
   ];
 }
 
@@ -179,6 +184,11 @@ function plannerLines(): string[] {
     { text: 'granularity: block', why: 'or layer, where profiles have latencies of layers', isOption: true },
     { text: 'sloMargin: 0.4', why: 'part of each SLO withheld from the plan, for queueing', isOption: true },
     { text: 'sloMarginMs: 0', why: 'in its place: give one of the two', isOption: true },
+    {
+      text: 'hold: 0.99',
+      why: 'plan what holds this share of requests in time in simulation; it finds the margins',
+      isOption: true,
+    },
     { text: 'unifiedBatch: true', why: 'all partitions of a pipeline use one batch size', isOption: true },
     {
       text: 'batchFormation: { factor: 1.3, estimatedRps: no-partitioning }',
