@@ -16,7 +16,8 @@ const FINER = [-0.03, -0.015, 0.015, 0.03];
 const WORTH = 0.002;
 /** How often the best predicted setting is looked for, model by model. */
 const MOST_PASSES = 3;
-const MOST_HEADROOM = 20;
+/** Headroom grows at most so many times from one trial to the next. */
+const MOST_RAISE = 1.5;
 
 /** Choice is a setting of a model without its headroom. */
 type Choice = Omit<ModelSetting, 'headroom'>;
@@ -31,6 +32,8 @@ export class Candidates {
   /** By model, the shares of planned rates that were held, by choice. */
   private readonly shares: readonly Map<string, number>[];
   private readonly choices: readonly Map<string, Choice>[];
+  /** By model, the largest headroom that each choice was tried with. */
+  private readonly raised: readonly Map<string, number>[];
   private readonly predictions = new Map<string, number>();
   private readonly tried = new Set<string>();
 
@@ -41,6 +44,7 @@ export class Candidates {
     this.asked = settingsAsked(problem);
     this.shares = problem.models.map(() => new Map());
     this.choices = problem.models.map(() => new Map());
+    this.raised = problem.models.map(() => new Map());
   }
 
   /** first gives what the problem asks for by itself, and every margin for all models. */
@@ -60,6 +64,8 @@ export class Candidates {
       const before = shares.get(key);
       shares.set(key, before === undefined ? share : (before + share) / 2);
       this.choices[m]?.set(key, setting);
+      const raised = this.raised[m] as Map<string, number>;
+      raised.set(key, Math.max(setting.headroom, raised.get(key) ?? 0));
     });
     this.predictions.clear();
   }
@@ -71,15 +77,13 @@ export class Candidates {
   async next(best: HoldTrial | undefined): Promise<HoldCandidate[]> {
     const from = this.choicesOf(best);
     const uniform = MARGINS.map((sloMargin) => from.map((choice) => ({ ...choice, sloMargin })));
-    const [same, ...others] = await this.predict([
-      from,
-      await this.climbed(from),
-      ...this.changes(from),
-      ...uniform,
-    ]);
-    const value = Math.max(best?.value ?? Number.NEGATIVE_INFINITY, (same as HoldCandidate).predicted);
-    const least = Number.isFinite(value) ? value + WORTH * Math.abs(value) : value;
-    const better = others.filter(
+    const wanted = [from, await this.climbed(from), ...this.changes(from), ...uniform];
+    const all = await this.predict(wanted);
+    const value = best?.value ?? Number.NEGATIVE_INFINITY;
+    const reference = Math.max(value, (all[0] as HoldCandidate).predicted);
+    // Where no plan holds its rates yet, any may be the first.
+    const least = Number.isFinite(value) ? reference + WORTH * Math.abs(reference) : value;
+    const better = all.filter(
       ({ settings, predicted }) => predicted > least && !this.tried.has(settingsKey(settings)),
     );
     const distinct = [...new Map(better.map((one) => [settingsKey(one.settings), one])).values()];
@@ -183,8 +187,10 @@ export class Candidates {
   private withHeadroom(choice: Choice, m: number): ModelSetting {
     const shares = this.shares[m] as Map<string, number>;
     const share = shares.get(keyOf(choice)) ?? Math.max(...shares.values());
-    const headroom = Number.isFinite(share) ? Math.min(MOST_HEADROOM, 1 / Math.max(share, 1e-9)) : 1;
-    return { ...choice, headroom: rounded(headroom) };
+    const wanted = Number.isFinite(share) ? 1 / Math.max(share, 1e-9) : 1;
+    // A larger plan holds a larger share, so headroom is raised step by step.
+    const before = this.raised[m]?.get(keyOf(choice)) ?? 1;
+    return { ...choice, headroom: rounded(Math.min(wanted, MOST_RAISE * before)) };
   }
 }
 

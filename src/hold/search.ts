@@ -179,10 +179,11 @@ class Search {
   }
 
   best(): HoldTrial | undefined {
-    return this.trials.reduce<HoldTrial | undefined>(
-      (best, trial) => (best === undefined || trial.value > best.value ? trial : best),
-      undefined,
-    );
+    return this.trials.reduce<HoldTrial | undefined>((best, trial) => {
+      if (best === undefined || trial.value > best.value) return trial;
+      // Of plans that do not hold their rates, the one that comes closest is the best.
+      return trial.value === best.value && this.heldShare(trial) > this.heldShare(best) ? trial : best;
+    }, undefined);
   }
 
   /**
@@ -328,11 +329,14 @@ class Search {
 
   /** The largest share of their rates that all models held in one trial. */
   closestShare(): number {
-    const rps = this.problem.models.map((model) => model.rps ?? 0);
-    const shares = this.trials.map(({ heldRps }) =>
-      Math.min(...heldRps.map((held, m) => (rps[m] === 0 ? 1 : held / (rps[m] as number)))),
+    return Math.max(0, ...this.trials.map((trial) => this.heldShare(trial)));
+  }
+
+  private heldShare({ heldRps }: HoldTrial): number {
+    const shares = this.problem.models.map(({ rps = 0 }, m) =>
+      rps === 0 ? 1 : (heldRps[m] as number) / rps,
     );
-    return Math.min(1, Math.max(0, ...shares));
+    return Math.min(1, ...shares);
   }
 }
 

@@ -190,6 +190,38 @@ describe('searchHeld() for a price', () => {
     else expect(outcome.status).toBe('not-held');
   });
 
+  it('raises headroom step by step where small plans hold small shares', async () => {
+    let found = 0;
+    for (let seed = 1; seed <= 6; seed++) {
+      const problem = randomProblem(seed, { ...SHAPE, mostGpus: 24 }, { objective: 'cost', sloMargin: 0.1 });
+      // A plan for twice the rate holds it; one for the rate itself holds a fifth of it.
+      const shareOf = ({ models }: PlanBody) =>
+        Math.min(
+          1,
+          ...models.map(({ throughputRps, name }) => {
+            const rps = problem.models.find((model) => model.name === name)?.rps as number;
+            return Math.max(0.2, throughputRps / rps - 1);
+          }),
+        );
+      const held = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> =>
+        plans.map(({ plan }) => ({
+          heldRps: plan.models.map((_, m) => (problem.models[m]?.rps as number) * shareOf(plan)),
+          attainment: [],
+          requests: 1,
+        }));
+      const promised = async (plan: RatedPlan) => (await held([plan]))[0] as HeldRates;
+      const twice = {
+        ...problem,
+        models: problem.models.map((model) => ({ ...model, rps: 2.2 * (model.rps as number) })),
+      };
+      if (!('plan' in planPooled(twice, { highs }))) continue;
+      const outcome = await searchHeld(problem, QUESTION, tools({ held, promised }));
+      expect(outcome.status).toBe('held');
+      found += 1;
+    }
+    expect(found).toBeGreaterThan(0);
+  });
+
   it('says how near it came where no plan holds the rates', async () => {
     const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
     const held = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> =>
