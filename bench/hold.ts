@@ -23,7 +23,7 @@ import {
   resolvePooled,
 } from '../src/milp/index.js';
 import { type ChosenScheduler, plannedScheduler } from '../src/serving/index.js';
-import { runSimulation } from '../src/simulation/index.js';
+import { simulatedRates } from '../src/simulation/index.js';
 import { benchArguments } from './arguments.js';
 import { type Instance, readInstances, readProfile, specOf } from './ppipe/instances.js';
 import { inputsAt, measuresOf, saveResult } from './results/result.js';
@@ -68,13 +68,7 @@ function schedulerOf({ models }: PlanBody): ChosenScheduler {
 
 function simulated(body: PlanBody, durationNs: number) {
   const plan: PooledPlan = { ...emittedHead('pooled-plan', []), ...body };
-  const scheduler = schedulerOf(body);
-  return async (rps: readonly number[], seed: number) => {
-    const workload = { kind: 'drawn' as const, process: 'poisson' as const, durationNs, rps };
-    const execution = { slow: 1 };
-    const setup = { plan, transfers: 'links' as const, scheduler, execution, workload, seed, exact: false };
-    return (await runSimulation(setup, {})).figures.models;
-  };
+  return simulatedRates(plan, { scheduler: schedulerOf(body), arrivals: 'poisson', durationNs });
 }
 
 /** promisedBy measures as the search does: other seeds confirm what one set of seeds has found. */

@@ -62,6 +62,7 @@ export type HoldOutcome =
   | {
       /** No plan that was tried holds the rates that were asked for. */
       readonly status: 'not-held';
+      readonly isCut: boolean;
       readonly trials: number;
       /** The share of its rate that the model furthest from it holds, in the plan that came closest. */
       readonly heldShare: number;
@@ -99,18 +100,17 @@ export async function searchHeld(
   }
   const search = new Search(problem, question, tools);
   await search.run();
-  const confirmed = await search.confirmed();
   const isCut = tools.isOver();
+  const confirmed = await search.confirmed();
   if (confirmed === undefined) {
-    if (search.trials.length === 0 && search.ended !== undefined)
-      return { status: 'no-plan', outcome: search.ended };
-    if (search.trials.length === 0) return { status: 'no-plan', outcome: UNFINISHED };
-    return { status: 'not-held', trials: search.tried, heldShare: search.closestShare() };
+    const trials = search.trials.length;
+    if (trials === 0) return { status: 'no-plan', outcome: search.ended ?? UNFINISHED };
+    return { status: 'not-held', isCut, trials, heldShare: search.closestShare() };
   }
   return {
     status: 'held',
     isCut,
-    ...held(confirmed, problem, { question, tried: search.tried, most, planned }),
+    ...held(confirmed, problem, { question, tried: search.trials.length, most, planned }),
   };
 }
 
@@ -146,8 +146,6 @@ function atNoMargin(problem: PooledProblem, attainment: readonly number[]): Pool
 
 class Search {
   readonly trials: HoldTrial[] = [];
-  /** How many plans were simulated. */
-  tried = 0;
   /** An outcome without a plan, where there was one. */
   ended: PooledOutcome | undefined;
   /** What was found of each plan, by its pipelines; undefined before it is simulated. */
@@ -175,7 +173,7 @@ class Search {
   }
 
   private isOver(): boolean {
-    return this.tools.isOver() || this.tried >= this.question.mostTrials;
+    return this.tools.isOver() || this.trials.length >= this.question.mostTrials;
   }
 
   best(): HoldTrial | undefined {
@@ -250,13 +248,12 @@ class Search {
   }
 
   private keep(trial: HoldTrial): void {
-    this.tried += 1;
     this.trials.push(trial);
     this.seen.set(pipelinesOf(trial.outcome.plan), trial);
     this.candidates.learn(trial);
     const best = this.best()?.value;
     const value = best === undefined || best === Number.NEGATIVE_INFINITY ? {} : { value: Math.abs(best) };
-    this.tools.onProgress?.({ trials: this.tried, of: this.question.mostTrials, ...value });
+    this.tools.onProgress?.({ trials: this.trials.length, of: this.question.mostTrials, ...value });
   }
 
   private get isPriced(): boolean {
@@ -349,8 +346,8 @@ interface Confirmed extends HoldTrial {
   readonly rates: HeldRates;
 }
 
-/** leastPerWeight gives the least rate per unit of weight of the models that weigh anything. */
-export function leastPerWeight(models: readonly ProblemModel[], rps: readonly number[]): number {
+/** The least rate per unit of weight of the models that weigh anything. */
+function leastPerWeight(models: readonly ProblemModel[], rps: readonly number[]): number {
   return Math.min(...models.flatMap(({ weight }, m) => (weight > 0 ? [(rps[m] as number) / weight] : [])));
 }
 
@@ -366,7 +363,7 @@ function held(
   const models = plan.models.map((model, m) => ({ ...model, heldRps: promised[m] as number }));
   const hold: NonNullable<PlanBody['hold']> = {
     value: Math.abs(value),
-    bound: isThroughput ? Math.max(found.most, value) : Math.min(found.most, -value),
+    bound: found.most,
     trials: found.tried,
     runs: {
       seeds: [...PROMISE_SEEDS],

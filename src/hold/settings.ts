@@ -86,6 +86,7 @@ export function heldProblem(problem: PooledProblem, { hold }: Pick<PlanBody, 'ho
 /**
  * asAsked turns a plan that was made with headroom into one that answers the problem itself: with its weights and rates,
  * and a bound that no plan of it beats whatever its margins.
+ * @throws Error where the plan beats the bound, which is a bug in the planner
  */
 export function asAsked(plan: PlanBody, { models, planner }: PooledProblem, bound: number): PlanBody {
   const asked = plan.models.map((planned, m) => {
@@ -96,6 +97,8 @@ export function asAsked(plan: PlanBody, { models, planner }: PooledProblem, boun
   const value = isThroughput
     ? Math.min(...asked.filter(({ weight }) => weight > 0).map((one) => one.throughputRps / one.weight))
     : plan.objective.value;
+  const beaten = isThroughput ? value / bound - 1 : 1 - value / bound;
+  if (beaten > ROUNDING) throw new Error(`a plan of ${value} beats the bound ${bound} of all plans`);
   const proved = isThroughput ? Math.max(bound, value) : Math.min(bound, value);
   const gap = value === proved ? 0 : isThroughput ? proved / value - 1 : value / proved - 1;
   const classes = Object.entries(plan.classes).map(
@@ -110,5 +113,7 @@ export function asAsked(plan: PlanBody, { models, planner }: PooledProblem, boun
   };
 }
 
-/** A gap this small is rounding. */
+/** A gap this small is rounding, */
 const OPTIMAL_GAP = 1e-9;
+/** and so is what an LP's optimum lacks of a plan. */
+const ROUNDING = 1e-6;

@@ -10,7 +10,8 @@
 export { simulationReport } from './document.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
-export { runSimulation, type SimulationProgress, type SimulationSetup } from './run.js';
+export { simulatedRates } from './rates.js';
+export type { SimulationProgress, SimulationSetup } from './run.js';
 export { MOST_RUNS, overRuns, seededJobs } from './runs.js';
 export { lengthFaults, prepareSimulation, type SimulationSettings, windowFaults } from './setup.js';
 export { SimulationPool } from './simulation-pool.js';

@@ -3,7 +3,7 @@ import type { HoldArrivals, PooledPlan } from '../../artifacts/index.js';
 import { type HeldQuestion, type HeldRates, heldRates } from '../../hold/index.js';
 import { serveJobs } from '../../jobs/index.js';
 import type { ChosenScheduler } from '../../serving/index.js';
-import { runSimulation } from '../../simulation/index.js';
+import { simulatedRates } from '../../simulation/index.js';
 
 /** HoldLoad says who serves the plans, and how requests arrive. It is what a thread starts with. */
 export interface HoldLoad {
@@ -19,19 +19,6 @@ export interface HoldJob {
   readonly durationNs: number;
 }
 
-serveJobs<HoldJob, HeldRates, never, HoldLoad>(({ plan, question, durationNs }, { data }) => {
-  const { scheduler, arrivals: process, cv } = data;
-  return heldRates(async (rps, seed) => {
-    const workload = {
-      kind: 'drawn' as const,
-      process,
-      ...(cv === undefined ? {} : { cv }),
-      durationNs,
-      rps,
-    };
-    const execution = { slow: 1 };
-    const setup = { plan, transfers: 'links' as const, scheduler, execution, workload, seed, exact: false };
-    const { figures } = await runSimulation(setup, {});
-    return figures.models;
-  }, question);
-});
+serveJobs<HoldJob, HeldRates, never, HoldLoad>(({ plan, question, durationNs }, { data }) =>
+  heldRates(simulatedRates(plan, { ...data, durationNs }), question),
+);

@@ -71,24 +71,27 @@ export async function holdPlan(
     solver: { ...outcome.solver, ms: performance.now() - start, phases: {} },
   });
   if (found.status === 'no-plan') return { outcome: timed(found.outcome) };
+  const ended = options.signal?.aborted ? ('interrupted' as const) : ('time' as const);
   if (found.status === 'not-held') {
     const solver = { ms: 0, phases: {}, columns: 0, rounds: 0, nodes: 0 };
     const { trials, heldShare } = found;
     return {
-      outcome: timed({ status: 'no-plan-in-time', limit: 'work', solver }),
+      outcome: timed({ status: 'no-plan-in-time', limit: found.isCut ? ended : 'work', solver }),
       notHeld: { trials, heldShare },
     };
   }
   const { plan, outcome, isCut } = found;
-  const limit = isCut ? (options.signal?.aborted ? 'interrupted' : 'time') : outcome.limit;
-  return {
-    outcome: timed({
-      ...outcome,
-      status: plan.status,
-      plan: isCut ? { ...plan, reproducible: false } : plan,
-      ...(limit === undefined ? {} : { limit }),
-    }),
+  const limit = isCut ? ended : outcome.limit;
+  const written: PooledOutcome = {
+    ...outcome,
+    status: plan.status,
+    plan: isCut ? { ...plan, reproducible: false } : plan,
+    ...(limit === undefined ? {} : { limit }),
   };
+  // Margins and headroom were checked with the plan; what is written answers the spec's own weights and rates.
+  const { checkedOutcome } = await import('../../milp/index.js');
+  const { heldProblem } = await import('../../hold/index.js');
+  return { outcome: timed(checkedOutcome(written, heldProblem(loaded.problem, plan))) };
 }
 
 async function search(
