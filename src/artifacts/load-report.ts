@@ -1,4 +1,4 @@
-import type { Emitted } from './common.js';
+import type { Emitted, LatencyHistogram } from './common.js';
 import type { SimulatedLatency } from './simulation-report.js';
 
 /**
@@ -56,6 +56,7 @@ export interface LoadOutcomes {
   dropRate?: number;
   /** Latency of answered requests, from the intended send. */
   latencyMs?: SimulatedLatency;
+  latencyHistogram?: LatencyHistogram;
 }
 
 /** ModelLoad holds the outcomes of one model's requests. */

@@ -1,5 +1,12 @@
 import type { ModelLoad } from '../artifacts/index.js';
-import { noOutcomes, outcomeRates, type RequestOutcome, summarizeLatencies } from '../metrics/index.js';
+import {
+  ExactValues,
+  latencyHistogram,
+  noOutcomes,
+  outcomeRates,
+  type RequestOutcome,
+  summarizeLatencies,
+} from '../metrics/index.js';
 import type { LoadReport } from './types.js';
 
 /**
@@ -7,6 +14,8 @@ import type { LoadReport } from './types.js';
  * server.
  */
 const LATE_CLIENT_MS = 5;
+
+const NS_PER_MS = 1e6;
 
 /** Different reasons of failure that are kept; a server may tell each request another. */
 const MOST_REASONS = 20;
@@ -76,7 +85,6 @@ export class LoadTally {
   /** ofModel gives the figures of one model's requests. The tally must hold only those. */
   ofModel(name: string, sloMs: number | undefined): ModelLoad {
     const { attainment, dropRate } = outcomeRates(this.counts, 1);
-    const latencyMs = summarizeLatencies(this.latencyMs);
     return {
       name,
       ...(sloMs === undefined ? {} : { sloMs }),
@@ -85,7 +93,19 @@ export class LoadTally {
       ...this.counts,
       ...(attainment === undefined ? {} : { attainment }),
       ...(dropRate === undefined ? {} : { dropRate }),
+      ...this.latencies(),
+    };
+  }
+
+  /** latencies summarizes the latencies of answered requests, where there are any. */
+  private latencies(): Pick<ModelLoad, 'latencyMs' | 'latencyHistogram'> {
+    const latencyMs = summarizeLatencies(this.latencyMs);
+    const values = new ExactValues();
+    for (const ms of this.latencyMs) values.record(NS_PER_MS * ms);
+    const histogram = latencyHistogram(values);
+    return {
       ...(latencyMs === undefined ? {} : { latencyMs }),
+      ...(histogram === undefined ? {} : { latencyHistogram: histogram }),
     };
   }
 
@@ -108,7 +128,6 @@ export class LoadTally {
     const { seconds: sendingS, stoppedShort } = sending;
     const elapsedS = Math.max(Math.min(asked.durationS, sendingS), this.lastEndMs / 1e3);
     const { attainment, dropRate, throughputRps, goodputRps } = outcomeRates(this.counts, elapsedS);
-    const latencyMs = summarizeLatencies(this.latencyMs);
     const sendLatenessMs = summarizeLatencies(this.latenessMs);
     const sentRps = this.sent / sendingS;
     const warnings: string[] = [];
@@ -129,7 +148,7 @@ export class LoadTally {
       goodputRps,
       ...(attainment === undefined ? {} : { attainment }),
       ...(dropRate === undefined ? {} : { dropRate }),
-      ...(latencyMs === undefined ? {} : { latencyMs }),
+      ...this.latencies(),
       sentRps,
       ...(sendLatenessMs === undefined ? {} : { sendLatenessMs }),
       warnings,

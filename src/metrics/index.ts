@@ -8,6 +8,7 @@
 export { attainmentOverRuns, CONFIDENCE, meanOverRuns, type RunsFigure } from './confidence.js';
 export type { ClassFigures, LinkFigures, PoolFigures } from './device-fold.js';
 export { HISTOGRAM_RELATIVE_ERROR, Histogram } from './histogram.js';
+export { latencyHistogram } from './latency-histogram.js';
 export {
   noOutcomes,
   type OutcomeCounts,

@@ -39,3 +39,24 @@ describe('LoadTally.joined()', () => {
     expect(failures['other reasons']).toBe(10);
   });
 });
+
+describe('LoadTally.report()', () => {
+  it('counts every latency in its bucket, of all requests and of each model', () => {
+    const { uniform } = streamOf(2, 'latencies');
+    const tally = new LoadTally();
+    const latencies = Array.from({ length: 200 }, () => 100 * uniform() ** 3);
+    for (const ms of latencies) {
+      tally.countSent(0);
+      tally.countEnd('inTime', ms, ms);
+    }
+    const { latencyHistogram } = tally.report(ASKED, SENDING);
+    const { boundsMs = [], counts = [] } = latencyHistogram ?? {};
+    const inBucket = counts.map(
+      (_, i) => latencies.filter((ms) => ms >= boundsMs[i]! && ms < boundsMs[i + 1]!).length,
+    );
+    expect(counts).toEqual(inBucket);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(200);
+    expect(tally.ofModel('m', undefined).latencyHistogram).toEqual(latencyHistogram);
+    expect(new LoadTally().report(ASKED, SENDING)).not.toHaveProperty('latencyHistogram');
+  });
+});
