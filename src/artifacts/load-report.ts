@@ -1,4 +1,5 @@
 import type { Emitted, LatencyHistogram } from './common.js';
+import type { PlanServing } from './pooled-spec.js';
 import type { SimulatedLatency } from './simulation-report.js';
 
 /**
@@ -33,6 +34,8 @@ export interface LoadDocument extends Emitted, LoadOutcomes {
   sendLatenessMs?: SimulatedLatency;
   /** The digest of the plan that the server serves, where it tells. */
   planSha256?: string;
+  /** How the server schedules, with every choice of its policy, where it tells. */
+  serving?: PlanServing;
   /** When requests were to be sent; absent where they were more than a million. */
   sends?: LoadSends[];
   /** What the server says of the load; absent where it does not tell. */

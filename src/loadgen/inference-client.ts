@@ -1,5 +1,13 @@
 import { Pool } from 'undici';
-import { type Fault, fault, InputError, MissingError, option, type TensorSpec } from '../artifacts/index.js';
+import {
+  type Fault,
+  fault,
+  InputError,
+  MissingError,
+  option,
+  type PlanServing,
+  type TensorSpec,
+} from '../artifacts/index.js';
 import { dtypeOfOip, elementCount, oipDatatype, type TensorData, type Tensors } from '../execution/index.js';
 import { bytesOf, jsonOf, tensorFromBytes, tensorFromJson, WireFault } from '../protocol/index.js';
 
@@ -14,6 +22,8 @@ export interface RemoteModel {
   weight?: number;
   /** The digest of the plan that is served. */
   planSha256?: string;
+  /** How the server schedules. */
+  serving?: PlanServing;
 }
 
 /** Encoded is a request as it is sent, without the server's address. */
@@ -222,6 +232,8 @@ interface Metadata {
     planned_rps?: string;
     weight?: string;
     plan_sha256?: string;
+    scheduler?: string;
+    policy?: string;
     [key: `fill.${string}`]: string;
   };
 }
@@ -259,7 +271,26 @@ function readMetadata({ name, inputs, outputs, properties }: Metadata): RemoteMo
     ...numberOf('plannedRps', properties?.planned_rps),
     ...numberOf('weight', properties?.weight),
     ...(typeof properties?.plan_sha256 === 'string' ? { planSha256: properties.plan_sha256 } : {}),
+    ...servingOf(properties),
   };
+}
+
+/** servingOf gives how a server schedules, where it tells that in a way that is known here. */
+function servingOf({ scheduler, policy }: NonNullable<Metadata['properties']> = {}): {
+  serving?: PlanServing;
+} {
+  if (typeof scheduler !== 'string' || scheduler === '' || typeof policy !== 'string') return {};
+  try {
+    const choices = JSON.parse(policy) as unknown;
+    const areTold =
+      typeof choices === 'object' &&
+      choices !== null &&
+      !Array.isArray(choices) &&
+      Object.values(choices).every((choice) => ['string', 'number', 'boolean'].includes(typeof choice));
+    return areTold ? { serving: { scheduler, policy: choices as PlanServing['policy'] & {} } } : {};
+  } catch {
+    return {};
+  }
 }
 
 /** numberOf gives a property that is a number, under the name that it has here. */

@@ -1,5 +1,5 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { InputError, thisTool } from '../artifacts/index.js';
+import { InputError, type PlanServing, thisTool } from '../artifacts/index.js';
 import { Admission, answerAndClose, endIfSlow, worthKeeping } from './admission.js';
 import { Bodies, type BodyLimits } from './bodies.js';
 import { answerBroken } from './broken-request.js';
@@ -30,6 +30,8 @@ const EXTENSIONS = [
 export interface FrontParts {
   readonly bundle: OpenedBundle;
   readonly driver: LiveDriver;
+  /** How the driver schedules, in the words of plans. */
+  readonly serving: PlanServing;
   readonly counters: Counters;
   readonly bodyLimits: BodyLimits;
   /** requestTimeoutMs is how long a client may take to send a request, from its connection or the last request on. */
@@ -129,7 +131,7 @@ function addModelRoutes(app: FastifyInstance, parts: FrontParts): void {
       });
     }
   };
-  get('', (model) => modelMetadata(model, bundle));
+  get('', (model) => modelMetadata(model, parts));
   get('/config', (model) => modelConfig(model));
   get('/stats', (model, index) => modelStatistics(model, counters.sums[index]!));
   get('/executions', (_model, index, { request }) => {

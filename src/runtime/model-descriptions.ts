@@ -1,4 +1,4 @@
-import type { TensorSpec } from '../artifacts/index.js';
+import type { PlanServing, TensorSpec } from '../artifacts/index.js';
 import { oipDatatype } from '../execution/index.js';
 import type { Counters, ModelSums } from './counters.js';
 import { shapeOf } from './infer-request.js';
@@ -6,9 +6,15 @@ import type { LiveModel, OpenedBundle } from './opened-bundle.js';
 
 /**
  * modelMetadata answers GET /v2/models/M: name, tensors, and among the properties what a load client needs to know of
- * the plan: its digest, SLO, planned rate and weight.
+ * the plan (its digest, SLO, planned rate and weight), and of how the server schedules.
  */
-export function modelMetadata(model: LiveModel, { manifest }: Pick<OpenedBundle, 'manifest'>): object {
+export function modelMetadata(
+  model: LiveModel,
+  {
+    bundle: { manifest },
+    serving,
+  }: { readonly bundle: Pick<OpenedBundle, 'manifest'>; readonly serving: PlanServing },
+): object {
   const tensor = (spec: TensorSpec) => ({
     name: spec.name,
     datatype: oipDatatype(spec.dtype),
@@ -26,6 +32,8 @@ export function modelMetadata(model: LiveModel, { manifest }: Pick<OpenedBundle,
       planned_rps: String(model.plannedRps),
       weight: String(model.weight),
       plan_sha256: manifest.value.plan.sha256,
+      scheduler: serving.scheduler,
+      policy: JSON.stringify(serving.policy ?? {}),
       ...fills(model),
     },
   };

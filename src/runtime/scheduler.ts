@@ -1,4 +1,4 @@
-import { ToldFaults } from '../artifacts/index.js';
+import { type PlanServing, ToldFaults } from '../artifacts/index.js';
 import { type ChosenScheduler, plannedScheduler, replayFaults } from '../serving/index.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import type { ServeOptions } from './types.js';
@@ -19,4 +19,17 @@ export function liveScheduler(
   if (chosen !== undefined) told.add(...replayFaults(chosen));
   if (chosen === undefined || told.count > 0) throw told.error('serve');
   return chosen;
+}
+
+/** toldServing gives a chosen scheduler with every choice of its policy, in the words of plans and of `--policy`. */
+export function toldServing({
+  name,
+  policy,
+}: ChosenScheduler): PlanServing & Required<Pick<PlanServing, 'policy'>> {
+  const choices = Object.entries(policy).flatMap(([key, value]) => {
+    if (typeof value !== 'object' || value === null) return [[key, value]];
+    const { kind, ...parts } = value as Record<string, unknown>;
+    return [[key, kind], ...Object.entries(parts).map(([part, of]) => [`${key}.${part}`, of])];
+  });
+  return { scheduler: name, policy: Object.fromEntries(choices) };
 }

@@ -7,7 +7,7 @@ import { makeFront } from './front.js';
 import { crowdedByDevices, LiveDevice, planDevices } from './live-device.js';
 import { LiveDriver } from './live-driver.js';
 import { type OpenedBundle, openBundle } from './opened-bundle.js';
-import { liveScheduler } from './scheduler.js';
+import { liveScheduler, toldServing } from './scheduler.js';
 import type { RunningServer, ServeEvent, ServeOptions } from './types.js';
 
 const DEFAULT_PORT = 8000;
@@ -89,6 +89,7 @@ class Server implements RunningServer {
     this.front = makeFront({
       bundle,
       driver: this.driver,
+      serving: toldServing(scheduler),
       counters: this.counters,
       bodyLimits: {
         oneBytes: options.maxBodyBytes ?? DEFAULT_BODY_BYTES,

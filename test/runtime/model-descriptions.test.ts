@@ -9,9 +9,13 @@ it('modelMetadata() tells a load client what it needs to know of the plan', asyn
     const bundle = await openBundle(folder);
     const [planned] = bundle.plan.models;
     expect(planned?.throughputRps).toBe(8000);
-    expect(modelMetadata(bundle.models[0]!, bundle)).toMatchObject({
+    const serving = { scheduler: 'fifo', policy: { drop: 'never', slackNs: 7 } };
+    expect(modelMetadata(bundle.models[0]!, { bundle, serving })).toMatchObject({
       name: 'tiny',
-      properties: { slo_ms: '250', planned_rps: '8000', weight: String(planned?.weight) },
+      properties: {
+        ...{ slo_ms: '250', planned_rps: '8000', weight: String(planned?.weight) },
+        ...{ scheduler: 'fifo', policy: '{"drop":"never","slackNs":7}' },
+      },
     });
   } finally {
     await remove();
@@ -26,7 +30,7 @@ it('modelMetadata() and modelConfig() give −1 for sizes that depend on the dat
     const found = { name: 'found', dtype: 'int64', shape: [1, 7, 3], batchAxis: 0, variableAxes: [1] };
     const outputs = [found, { name: 'all', dtype: 'int64', shape: [5, 3], variableAxes: [0] }];
     const shaped = { ...model, outputs };
-    expect(modelMetadata(shaped, bundle)).toMatchObject({
+    expect(modelMetadata(shaped, { bundle, serving: { scheduler: 'fifo' } })).toMatchObject({
       outputs: [{ shape: [-1, -1, 3] }, { shape: [-1, 3] }],
     });
     expect(modelConfig(shaped)).toMatchObject({ output: [{ dims: [-1, -1, 3] }, { dims: [-1, 3] }] });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InputError, type PlanServing } from '../../src/artifacts/index.js';
-import { liveScheduler } from '../../src/runtime/scheduler.js';
+import { liveScheduler, toldServing } from '../../src/runtime/scheduler.js';
 import { topologyOf } from '../../src/serving/index.js';
 import { planOf } from '../serving/plans.js';
 
@@ -54,5 +54,26 @@ describe('liveScheduler()', () => {
     expect(() => liveScheduler({ scheduler: 'best' }, bundle)).toThrow(
       'is "best"; valid values are reservation',
     );
+  });
+});
+
+describe('toldServing()', () => {
+  it('says every scheduler so that a plan that names it gives the same scheduler', () => {
+    const bundle = bundleOf([100], { scheduler: 'fifo', policy: { slackNs: 9 } });
+    const asked = [
+      ...['stage-local', 'reservation', 'fifo', 'reactive'].map((scheduler) => ({ scheduler })),
+      { policy: ['drop=nearly-full', 'drop.share=0.5', 'drop.spares=last-waited', 'mostTasks=3'] },
+      {
+        scheduler: 'stage-local',
+        policy: ['formation=last-moment', 'formation.leaves=nothing', 'formation.stepNs=9', 'slackNs=11'],
+      },
+    ];
+    for (const options of asked) {
+      const chosen = liveScheduler(options, bundle);
+      const told = toldServing(chosen);
+      expect(liveScheduler({}, bundleOf([50], told))).toEqual(chosen);
+      const policy = Object.entries(told.policy).map(([key, value]) => `${key}=${value}`);
+      expect(liveScheduler({ scheduler: told.scheduler, policy }, bundle)).toEqual(chosen);
+    }
   });
 });

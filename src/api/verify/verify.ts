@@ -20,6 +20,7 @@ import { type CorrectionTarget, correctedProfile, correctionTargets } from './co
 import { modelFigures, verifiedFigures } from './figures.js';
 import { type MeasuredPool, measuredExecution, measuredPools, verifiedExecutions } from './measured.js';
 import { sentLoad } from './sent-load.js';
+import { schedulerNotes, serverScheduler } from './server-scheduler.js';
 
 /** VerifyOptions says which plan a load is compared with, and what is written. */
 export interface VerifyOptions {
@@ -36,7 +37,8 @@ export interface VerifyOptions {
 
 /**
  * verifyLoad compares a load report with a simulation of the same arrivals by the plan that was served, and says what
- * the differences come from. Transfers take no time in it, as on a server. It writes the verification, and corrected
+ * the differences come from. It is simulated by the scheduler that the server ran, where the report tells, else by that
+ * of the plan. Transfers take no time in it, as on a server. It writes the verification, and corrected
  * profiles, where they are named.
  * @param path the load report
  * @throws InputError with every reason why the report, the plan or the profiles cannot be used together; MissingError
@@ -47,15 +49,17 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
   const { prepareSimulation } = await import('../../simulation/index.js');
   if (output !== undefined) await checkWritable(output);
   const load = await loadArtifact(path, ['load-report']);
+  const scheduler = await serverScheduler(load);
   let plan: Loaded<'pooled-plan'> | undefined;
   const { setup, profiles } = await prepareSimulation(
     planPath,
-    { exact: true },
+    { exact: true, ...scheduler.options },
     {
       task: `verify ${path}`,
       transfers: 'none',
       given: (found, told) => {
         plan = found;
+        told.add(...scheduler.faults);
         return sentLoad(load, found, told);
       },
     },
@@ -86,7 +90,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
     ...(causes === undefined ? {} : { causes }),
     ...(within === undefined ? {} : { within: { allowed: within, held: off <= within } }),
     ...(correct.length === 0 ? {} : { corrected: corrected.map((one) => one.corrected) }),
-    notes: notesOf(load, served),
+    notes: [...notesOf(load, served), ...(await schedulerNotes(setup))],
   };
   for (const [i, { profile }] of corrected.entries())
     await saveArtifact<'profile'>((targets[i] as CorrectionTarget).output, profile);

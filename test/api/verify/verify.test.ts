@@ -106,6 +106,43 @@ describe('verifyLoad()', () => {
     expect(notes.join()).toContain('nothing is said of the causes');
   });
 
+  it('simulates by the scheduler that the server ran, and says where it is not that of the plan', async () => {
+    expect(load.serving).toMatchObject({ scheduler: 'stage-local', policy: { slackNs: 3e6 } });
+    const asPlanned = await verifyLoad(at('load.json'), { plan: bundle });
+    expect(asPlanned.notes.join()).not.toContain('scheduler');
+    // All requests come at once, and more of them wait than can be in time.
+    const gapsNs = [1e9, ...new Array<number>(load.sent - 1).fill(0)].join(' ');
+    const sends = [{ model: 'tiny', gapsNs }];
+    const serving = { scheduler: 'fifo', policy: { slackNs: 0 } };
+    const [dropping, fifo] = [
+      await verifyLoad(await changed('burst.json', () => ({ sends })), { plan: bundle }),
+      await verifyLoad(await changed('fifo.json', () => ({ sends, serving })), { plan: bundle }),
+    ];
+    const again = await verifyLoad(await changed('told.json', () => ({ sends, serving: load.serving })), {
+      plan: bundle,
+    });
+    expect(again.figures).toEqual(dropping.figures);
+    expect(figure(fifo, 'dropRate').simulated).not.toBe(figure(dropping, 'dropRate').simulated);
+    expect(fifo.notes).toContainEqual(
+      'the server ran the scheduler fifo and the plan names stage-local, and it is simulated as it was served',
+    );
+    const patient = { scheduler: 'stage-local', policy: { drop: 'never' } };
+    const other = await verifyLoad(await changed('other.json', () => ({ serving: patient })), {
+      plan: bundle,
+    });
+    expect(other.notes.join()).toContain('stage-local with another drop than the plan says');
+  });
+
+  it('refuses a scheduler or a choice that is not known here', async () => {
+    const unknown = await changed('unknown.json', () => ({ serving: { scheduler: 'best' } }));
+    await expect(verifyLoad(unknown, { plan: bundle })).rejects.toThrow(
+      /unknown.json#\/serving\/scheduler.*"best"/,
+    );
+    const choice = { serving: { scheduler: 'fifo', policy: { drop: 'x' } } };
+    const wrong = await changed('choice.json', () => choice);
+    await expect(verifyLoad(wrong, { plan: bundle })).rejects.toThrow(/serving\/policy\/drop.*there is no x/);
+  });
+
   it('notes that others used the server', async () => {
     const shared = await changed('shared.json', ({ served, answered }) => ({
       served: served!.map((one) => ({ ...one, answered: answered + 5 })),
