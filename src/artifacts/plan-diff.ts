@@ -12,6 +12,8 @@ export interface PlanDifference extends Emitted {
   models: readonly {
     readonly name: string;
     readonly throughputRps: Changed;
+    /** The rates that the plans hold; a side is absent where its plan promises none, and all where neither does. */
+    readonly heldRps?: Partial<Changed>;
     readonly sloMs: Changed;
     /** The pipelines whose GPUs or rates differ. */
     readonly pipelines: readonly {

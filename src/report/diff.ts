@@ -1,5 +1,5 @@
 import type { Change, PlanDiff } from '../api/index.js';
-import { figure, percent, type Table } from './table.js';
+import { figure, orDash, percent, type Table } from './table.js';
 
 /**
  * diffHeadline states in a sentence the change of the objective's value, and how many GPUs would serve something else.
@@ -14,11 +14,12 @@ export function diffHeadline({ objective, gpusMoved, same }: PlanDiff): string {
   return `${kind} ${arrow(objective)}; ${gpus}`;
 }
 
-/** diffTable lists the rates, SLOs and GPUs in use that differ. */
+/** diffTable lists the rates, those that are held, SLOs and GPUs in use that differ. */
 export function diffTable({ models, classes }: PlanDiff): Table {
   const rows = [
-    ...models.flatMap(({ name, throughputRps, sloMs }) => [
+    ...models.flatMap(({ name, throughputRps, heldRps, sloMs }) => [
       ...rowIfChanged(name, 'requests/s', throughputRps),
+      ...rowIfChanged(name, 'held requests/s', heldRps ?? {}),
       ...rowIfChanged(name, 'SLO ms', sloMs),
     ]),
     ...classes.flatMap(({ name, used }) => rowIfChanged(name, 'GPUs in use', used, count)),
@@ -39,10 +40,19 @@ export function pipelineDiffTable({ models }: PlanDiff): Table {
   return { columns: ['model', 'pipeline', 'requests/s', 'GPUs'], rows };
 }
 
-function rowIfChanged(name: string, what: string, { before, after }: Change, written = figure): string[][] {
+/** rowIfChanged gives a row for a figure that differs. A side without it has a dash. */
+function rowIfChanged(
+  name: string,
+  what: string,
+  { before, after }: Partial<Change>,
+  written = figure,
+): string[][] {
   if (before === after) return [];
-  const share = before === 0 ? '—' : `${after > before ? '+' : ''}${percent(after / before - 1)}`;
-  return [[name, what, written(before), written(after), share]];
+  const share =
+    before === undefined || before === 0 || after === undefined
+      ? '—'
+      : `${after > before ? '+' : ''}${percent(after / before - 1)}`;
+  return [[name, what, orDash(before, written), orDash(after, written), share]];
 }
 
 /** count writes a number of GPUs, without a fraction when it is whole. */

@@ -24,6 +24,8 @@ export interface PlanDiff {
   readonly models: readonly {
     readonly name: string;
     readonly throughputRps: Change;
+    /** The rate that the plan promises to hold, where one of the plans promises any. */
+    readonly heldRps?: Partial<Change>;
     /** The SLO that requests are held to when the plan is served. */
     readonly sloMs: Change;
     /** The pipelines whose GPUs or rates differ, by their description. */
@@ -49,7 +51,7 @@ export interface PipelineChange {
 const ROUNDING = 1e-9;
 
 /**
- * diffPlans compares rates, SLOs, pipelines and GPUs of two plans, `a` before and `b` after. It finds models by name,
+ * diffPlans compares rates, those that are held, SLOs, pipelines and GPUs of two plans, `a` before and `b` after. It finds models by name,
  * and pipelines by their cuts, devices, sizes and batches; those that agree in all of these count as one. A model, pipeline or class that one of them lacks counts as
  * 0 there. All models are listed, but only pipelines and classes that differ by more than a part in 10⁹. `same` does
  * not look at the objective.
@@ -61,6 +63,7 @@ export function diffPlans(a: Omit<PooledPlan, 'inputs'>, b: Omit<PooledPlan, 'in
     return {
       name,
       throughputRps: change(before?.throughputRps, after?.throughputRps),
+      ...heldChange(before?.heldRps, after?.heldRps),
       sloMs: change(before?.sloMs, after?.sloMs),
       pipelines: pipelineChanges(before?.pipelines ?? [], after?.pipelines ?? []),
     };
@@ -74,14 +77,27 @@ export function diffPlans(a: Omit<PooledPlan, 'inputs'>, b: Omit<PooledPlan, 'in
   const objective = { kind, ...(kind === kindBefore ? {} : { kindBefore }), ...values };
   const gpusMoved = movedGpus(a, b);
   const alike = models.every(
-    ({ throughputRps, sloMs, pipelines }) =>
-      !differs(throughputRps) && !differs(sloMs) && pipelines.length === 0,
+    ({ throughputRps, heldRps = {}, sloMs, pipelines }) =>
+      !differs(throughputRps) && !heldDiffers(heldRps) && !differs(sloMs) && pipelines.length === 0,
   );
   return { objective, models, classes, gpusMoved, same: alike && classes.length === 0 && gpusMoved === 0 };
 }
 
 function change(before = 0, after = 0): Change {
   return { before, after };
+}
+
+/** A plan without a promise does not promise 0, so its side is absent. */
+function heldChange(before: number | undefined, after: number | undefined): { heldRps?: Partial<Change> } {
+  if (before === undefined && after === undefined) return {};
+  return {
+    heldRps: { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) },
+  };
+}
+
+function heldDiffers({ before, after }: Partial<Change>): boolean {
+  if (before === undefined || after === undefined) return before !== after;
+  return differs({ before, after });
 }
 
 function differs({ before, after }: Change): boolean {

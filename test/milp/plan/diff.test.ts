@@ -86,6 +86,26 @@ describe('diffPlans()', () => {
     });
   });
 
+  test('compares the rates that plans hold, where one or both promise any', () => {
+    const holding = (heldRps?: number) => {
+      const made = plan(ONE, { A: 2 });
+      const models = made.models.map((model) => ({
+        ...model,
+        ...(heldRps === undefined ? {} : { heldRps }),
+      }));
+      return { ...made, models };
+    };
+    const of = (a?: number, b?: number) => {
+      const { models, same } = diffPlans(holding(a), holding(b));
+      return [models[0]?.heldRps, same];
+    };
+    expect(of(8, 9)).toEqual([{ before: 8, after: 9 }, false]);
+    expect(of(8, 8 + 1e-12)).toEqual([{ before: 8, after: 8 + 1e-12 }, true]);
+    expect(of(8)).toEqual([{ before: 8 }, false]);
+    expect(of(undefined, 0)).toEqual([{ after: 0 }, false]);
+    expect(of()).toEqual([undefined, true]);
+  });
+
   test('ignores rounding of 10⁻⁹, in proportion to a figure', () => {
     const near = [{ pipelines: [pipeline(10 + 9e-9, partition())] }];
     expect(diffPlans(plan(ONE, { A: 2 }), plan(near, { A: 2 })).same).toBe(true);
