@@ -6,8 +6,8 @@ export type SimulatedRates = (
   seed: number,
 ) => Promise<readonly { readonly attainment?: number | undefined; readonly arrived: number }[]>;
 
-/** HeldQuestion asks for the largest rates that a plan holds. Lists are by model. */
-export interface HeldQuestion {
+/** RateSearch asks for the largest rates that a plan holds. Lists are by model. */
+export interface RateSearch {
   /** The planned rates. A model whose rate is 0 is not served, and holds none. */
   readonly plannedRps: readonly number[];
   /** The share of requests that must be in time. */
@@ -46,8 +46,8 @@ const MOST_LOWERED = 20;
  * same time: models share no devices, and hardly disturb one another over links. The search takes attainment to fall
  * with the rate. Runs of one seed at two rates have the same arrivals, closer together.
  */
-export async function heldRates(simulate: SimulatedRates, question: HeldQuestion): Promise<HeldRates> {
-  const { plannedRps, startRps, attainment, precision, enoughRps, judge } = question;
+export async function heldRates(simulate: SimulatedRates, search: RateSearch): Promise<HeldRates> {
+  const { plannedRps, startRps, attainment, precision, enoughRps, judge } = search;
   const brackets = plannedRps.map(
     (planned, m) =>
       new Bracket(planned, {
@@ -60,29 +60,29 @@ export async function heldRates(simulate: SimulatedRates, question: HeldQuestion
   let requests = 0;
   while (brackets.some((bracket) => !bracket.isClosed)) {
     const rps = brackets.map((bracket) => bracket.next);
-    const judged = await judgeRates(simulate, rps, question);
+    const judged = await judgeRates(simulate, rps, search);
     requests += judged.requests;
     for (const [m, bracket] of brackets.entries()) bracket.learn(judged.reached[m] as number);
   }
   const heldRps = brackets.map(({ low }) => low);
   if (judge === 'mean') return { heldRps, attainment: heldRps.map(() => undefined), requests };
-  return together(simulate, { ...question, heldRps, requests });
+  return together(simulate, { ...search, heldRps, requests });
 }
 
 /** together lowers rates that were found one by one until all of them are held at once. */
 async function together(
   simulate: SimulatedRates,
-  { heldRps, requests, ...question }: HeldQuestion & { heldRps: readonly number[]; requests: number },
+  { heldRps, requests, ...search }: RateSearch & { heldRps: readonly number[]; requests: number },
 ): Promise<HeldRates> {
   let rps = heldRps;
   let spent = requests;
   for (let lowered = 0; ; lowered++) {
-    const { reached, attainment, requests: more } = await judgeRates(simulate, rps, question);
-    const held = reached.map((share, m) => share >= (question.attainment[m] as number));
+    const { reached, attainment, requests: more } = await judgeRates(simulate, rps, search);
+    const held = reached.map((share, m) => share >= (search.attainment[m] as number));
     spent += more;
     if (held.every(Boolean)) return { heldRps: rps, attainment, requests: spent };
     const isLast = lowered === MOST_LOWERED;
-    rps = rps.map((rate, m) => (held[m] ? rate : isLast ? 0 : rate * (1 - question.precision)));
+    rps = rps.map((rate, m) => (held[m] ? rate : isLast ? 0 : rate * (1 - search.precision)));
   }
 }
 
@@ -96,7 +96,7 @@ interface Judged {
 async function judgeRates(
   simulate: SimulatedRates,
   rps: readonly number[],
-  { attainment: wanted, seeds, judge }: HeldQuestion,
+  { attainment: wanted, seeds, judge }: RateSearch,
 ): Promise<Judged> {
   const values: number[][] = rps.map(() => []);
   const arrived = rps.map(() => 0);

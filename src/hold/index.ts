@@ -7,7 +7,7 @@
  * bound that no plan can pass. The room reads no clock and no file, and draws no random numbers: seeds are handed on.
  * Start reading at `search.ts`.
  */
-export { type HeldQuestion, type HeldRates, heldRates, type SimulatedRates } from './held-rates.js';
+export { type HeldRates, heldRates, type RateSearch, type SimulatedRates } from './held-rates.js';
 export {
   heldDurationNs,
   PROMISE_REQUESTS,
@@ -18,10 +18,8 @@ export {
 } from './runs.js';
 export {
   type HoldOutcome,
-  type HoldProgress,
-  type HoldQuestion,
-  type HoldTools,
-  type RatedPlan,
+  type HoldTarget,
   searchHeld,
 } from './search.js';
 export { heldProblem } from './settings.js';
+export type { HoldProgress, HoldTools, RatedPlan } from './tools.js';

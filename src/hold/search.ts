@@ -3,12 +3,14 @@ import { CONFIDENCE } from '../metrics/index.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../milp/index.js';
 import { Candidates, type HoldCandidate } from './candidates.js';
 import type { HeldRates } from './held-rates.js';
-import { heldDurationNs, PROMISE_REQUESTS, PROMISE_SEEDS } from './runs.js';
+import { PriceConfirmation, pipelinesOf } from './price.js';
+import { heldDurationNs, PROMISE_REQUESTS, promiseSeeds } from './runs.js';
 import { asAsked, type ModelSetting, withSettings } from './settings.js';
-import type { FoundOutcome, HoldTrial } from './trial.js';
+import type { HoldTools } from './tools.js';
+import type { Confirmed, FoundOutcome, HoldTrial } from './trial.js';
 
-/** HoldQuestion says what a plan is to hold. */
-export interface HoldQuestion {
+/** HoldTarget says what a plan is to hold. */
+export interface HoldTarget {
   /** By model: the share of requests that must be in time. */
   readonly attainment: readonly number[];
   /** How requests arrive, and the coefficient of variation of the gaps between gamma arrivals. */
@@ -16,37 +18,6 @@ export interface HoldQuestion {
   readonly cv?: number | undefined;
   /** The most plans that are simulated. */
   readonly mostTrials: number;
-}
-
-/** HoldTools are what the search has others do, side by side where they can. Answers come in the order of the questions. */
-export interface HoldTools {
-  /** bounds gives the LP's bound of each problem, undefined for an infeasible one. */
-  bounds(problems: readonly PooledProblem[]): Promise<(number | undefined)[]>;
-  plans(problems: readonly PooledProblem[]): Promise<PooledOutcome[]>;
-  /** held gives the largest rates that plans hold by a few simulations, which begin at `startRps`. */
-  held(plans: readonly RatedPlan[]): Promise<HeldRates[]>;
-  /** ranked does so by more simulations of other seeds, and with confidence. */
-  ranked(plans: readonly RatedPlan[]): Promise<HeldRates[]>;
-  /** promised does so for one plan by yet other seeds. It looks for no larger rates than `startRps`. */
-  promised(plan: RatedPlan): Promise<HeldRates>;
-  /** isOver says whether the search should end with what it has. */
-  isOver(): boolean;
-  readonly onProgress?: (progress: HoldProgress) => void;
-}
-
-/** RatedPlan is a plan with the rates at which its simulations begin, by model. */
-export interface RatedPlan {
-  readonly plan: PlanBody;
-  readonly startRps: readonly number[];
-}
-
-/** HoldProgress says how far a search has come. */
-export interface HoldProgress {
-  readonly trials: number;
-  /** The most trials that there will be. */
-  readonly of: number;
-  /** The best value so far: the held rate per unit of weight, or the price of a plan that holds. */
-  readonly value?: number;
 }
 
 /** HoldOutcome is the end of a search. */
@@ -77,9 +48,6 @@ const MOST_VAIN = 6;
 const CLOSE = 0.02;
 /** but no more than this many. */
 const MOST_CONFIRMED = 3;
-/** How often a plan whose promise fails is planned again with more headroom. */
-const MOST_RAISED = 6;
-const RAISE = 1.01;
 
 /**
  * searchHeld searches the settings (margins, batch formation, largest batches and headroom of every model) whose plan
@@ -90,18 +58,18 @@ const RAISE = 1.01;
  */
 export async function searchHeld(
   problem: PooledProblem,
-  question: HoldQuestion,
+  target: HoldTarget,
   tools: HoldTools,
 ): Promise<HoldOutcome> {
-  const [most, planned] = await boundsAtNoMargin(problem, question, tools);
+  const [most, planned] = await boundsAtNoMargin(problem, target, tools);
   if (most === undefined || planned === undefined) {
-    const [outcome] = await tools.plans([atNoMargin(problem, question.attainment)]);
+    const [outcome] = await tools.plans([atNoMargin(problem, target.attainment)]);
     return { status: 'no-plan', outcome: outcome ?? UNFINISHED };
   }
-  const search = new Search(problem, question, tools);
+  const search = new Search(problem, target, tools);
   await search.run();
-  const isCut = tools.isOver();
   const confirmed = await search.confirmed();
+  const isCut = search.isCut || tools.isOver();
   if (confirmed === undefined) {
     const trials = search.trials.length;
     if (trials === 0) return { status: 'no-plan', outcome: search.ended ?? UNFINISHED };
@@ -110,7 +78,7 @@ export async function searchHeld(
   return {
     status: 'held',
     isCut,
-    ...held(confirmed, problem, { question, tried: search.trials.length, most, planned }),
+    ...held(confirmed, problem, { target, tried: search.trials.length, most, planned }),
   };
 }
 
@@ -123,7 +91,7 @@ const UNFINISHED: PooledOutcome = {
 /** The bounds on what any plan can hold, and on what it can be planned for. */
 async function boundsAtNoMargin(
   problem: PooledProblem,
-  { attainment }: HoldQuestion,
+  { attainment }: HoldTarget,
   tools: HoldTools,
 ): Promise<(number | undefined)[]> {
   const always = attainment.map(() => 1);
@@ -146,6 +114,8 @@ function atNoMargin(problem: PooledProblem, attainment: readonly number[]): Pool
 
 class Search {
   readonly trials: HoldTrial[] = [];
+  /** Whether a time limit or an interruption ended the planning of a trial. */
+  isCut = false;
   /** An outcome without a plan, where there was one. */
   ended: PooledOutcome | undefined;
   /** What was found of each plan, by its pipelines; undefined before it is simulated. */
@@ -154,7 +124,7 @@ class Search {
 
   constructor(
     private readonly problem: PooledProblem,
-    private readonly question: HoldQuestion,
+    private readonly target: HoldTarget,
     private readonly tools: HoldTools,
   ) {
     this.candidates = new Candidates(problem, (problems) => tools.bounds(problems));
@@ -173,7 +143,7 @@ class Search {
   }
 
   private isOver(): boolean {
-    return this.tools.isOver() || this.trials.length >= this.question.mostTrials;
+    return this.tools.isOver() || this.trials.length >= this.target.mostTrials;
   }
 
   best(): HoldTrial | undefined {
@@ -196,6 +166,7 @@ class Search {
     const again: { settings: readonly ModelSetting[]; key: string }[] = [];
     const fresh = outcomes.flatMap((outcome, i) => {
       const { settings } = candidates[i] as HoldCandidate;
+      this.isCut ||= isTimed(outcome);
       if (!('plan' in outcome)) {
         this.ended ??= outcome;
         return [];
@@ -234,7 +205,7 @@ class Search {
   private mayBeBetter(plan: PlanBody): boolean {
     const best = this.best();
     if (best === undefined) return true;
-    const { attainment } = this.question;
+    const { attainment } = this.target;
     const most = plan.models.map(({ throughputRps }, m) => throughputRps / (attainment[m] as number));
     const value = this.valueOf(plan, most);
     return this.isPriced ? value > best.value : value > (1 - CLOSE) * best.value;
@@ -253,7 +224,7 @@ class Search {
     this.candidates.learn(trial);
     const best = this.best()?.value;
     const value = best === undefined || best === Number.NEGATIVE_INFINITY ? {} : { value: Math.abs(best) };
-    this.tools.onProgress?.({ trials: this.trials.length, of: this.question.mostTrials, ...value });
+    this.tools.onProgress?.({ trials: this.trials.length, of: this.target.mostTrials, ...value });
   }
 
   private get isPriced(): boolean {
@@ -289,39 +260,18 @@ class Search {
     // The best of several looks better than it is, so other seeds have the last word.
     const { trial, heldRps } = best;
     const { plan } = trial.outcome;
-    const rates = await this.tools.promised({ plan, startRps: heldRps });
+    const seeds = promiseSeeds(0);
+    const rates = await this.tools.promised({ plan, startRps: heldRps }, seeds);
     const value = this.valueOf(plan, rates.heldRps);
-    return value > 0 ? { ...trial, rates, value } : undefined;
+    return value > 0 ? { ...trial, rates, seeds, value } : undefined;
   }
 
-  /** The plans from the cheapest on are confirmed at the rates; one that fails is planned again with more headroom. */
   private async confirmedPrice(): Promise<Confirmed | undefined> {
-    const rps = this.problem.models.map((model) => model.rps ?? 0);
     const ranked = this.trials
       .filter(({ value }) => value > Number.NEGATIVE_INFINITY)
       .sort((a, b) => b.value - a.value);
-    let best: Confirmed | undefined;
-    for (const trial of ranked.slice(0, MOST_CONFIRMED)) {
-      let { settings, outcome } = trial;
-      for (let raised = 0; raised <= MOST_RAISED; raised++) {
-        const price = outcome.plan.objective.value;
-        if (best !== undefined && -price <= best.value) break;
-        const rates = await this.tools.promised({ plan: outcome.plan, startRps: rps });
-        const { heldRps } = rates;
-        if (this.valueOf(outcome.plan, heldRps) > Number.NEGATIVE_INFINITY) {
-          best = { settings, outcome, heldRps: rps, rates, value: -price };
-          break;
-        }
-        settings = settings.map((setting, m) => {
-          const short = (rps[m] as number) / Math.max(heldRps[m] as number, (rps[m] as number) / 2);
-          return short > 1 ? { ...setting, headroom: setting.headroom * short * RAISE } : setting;
-        });
-        const [again] = await this.tools.plans([withSettings(this.problem, settings)]);
-        if (again === undefined || !('plan' in again)) break;
-        outcome = again;
-      }
-    }
-    return best;
+    const confirmation = new PriceConfirmation(this.problem, this.tools);
+    return confirmation.cheapest(ranked.slice(0, MOST_CONFIRMED));
   }
 
   /** The largest share of their rates that all models held in one trial. */
@@ -337,13 +287,8 @@ class Search {
   }
 }
 
-/** Plans with the same pipelines are the same plan. */
-function pipelinesOf({ models }: PlanBody): string {
-  return JSON.stringify(models.map(({ pipelines }) => pipelines));
-}
-
-interface Confirmed extends HoldTrial {
-  readonly rates: HeldRates;
+function isTimed(outcome: PooledOutcome): boolean {
+  return 'limit' in outcome && (outcome.limit === 'time' || outcome.limit === 'interrupted');
 }
 
 /** The least rate per unit of weight of the models that weigh anything. */
@@ -352,11 +297,11 @@ function leastPerWeight(models: readonly ProblemModel[], rps: readonly number[])
 }
 
 function held(
-  { settings, outcome, rates, heldRps, value }: Confirmed,
+  { settings, outcome, rates, seeds, heldRps, value }: Confirmed,
   problem: PooledProblem,
-  found: { question: HoldQuestion; tried: number; most: number; planned: number },
+  found: { target: HoldTarget; tried: number; most: number; planned: number },
 ): { plan: PlanBody; outcome: FoundOutcome } {
-  const { attainment, arrivals, cv } = found.question;
+  const { attainment, arrivals, cv } = found.target;
   const plan = asAsked(outcome.plan, problem, found.planned);
   const isThroughput = problem.planner.objective === 'throughput';
   const promised = isThroughput ? rates.heldRps : heldRps;
@@ -366,7 +311,7 @@ function held(
     bound: found.most,
     trials: found.tried,
     runs: {
-      seeds: [...PROMISE_SEEDS],
+      seeds: [...seeds],
       arrivals,
       ...(cv === undefined ? {} : { cv }),
       durationS: heldDurationNs(outcome.plan.models, PROMISE_REQUESTS) / 1e9,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type HeldQuestion, heldRates } from '../../src/hold/index.js';
+import { heldRates, type RateSearch } from '../../src/hold/index.js';
 import { streamOf } from '../../src/random/index.js';
 
-const QUESTION: HeldQuestion = {
+const QUESTION: RateSearch = {
   plannedRps: [100, 40],
   startRps: [100, 40],
   attainment: [0.99, 0.9],

@@ -187,6 +187,20 @@ describe('searchHeld() for a price', () => {
     else expect(outcome.status).toBe('not-held');
   });
 
+  it('judges every plan by seeds of its own, and says by which the plan was confirmed', async () => {
+    const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
+    const judged: (readonly number[])[] = [];
+    const promised = async ({ plan }: RatedPlan, seeds: readonly number[]): Promise<HeldRates> => {
+      judged.push(seeds);
+      const heldRps = heldOf(plan).map((rps) => (judged.length === 1 ? 0 : rps));
+      return { heldRps, attainment: [], requests: 1 };
+    };
+    const outcome = await searchHeld(problem, QUESTION, tools({ promised }));
+    const all = judged.flat();
+    expect(new Set(all).size).toBe(all.length);
+    if (outcome.status === 'held') expect(outcome.plan.hold?.runs.seeds).toEqual(judged.at(-1));
+  });
+
   it('raises headroom step by step where small plans hold small shares', async () => {
     let found = 0;
     for (let seed = 1; seed <= 3; seed++) {

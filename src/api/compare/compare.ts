@@ -13,13 +13,13 @@ import {
   readWhole,
   refuseReplacing,
 } from '../../artifacts/index.js';
-import type { HoldQuestion } from '../../hold/index.js';
+import type { HoldTarget } from '../../hold/index.js';
 import { type JobsProgress, jobsProgress, type NamedJob } from '../../jobs/index.js';
 import type { PooledOutcome, PooledProblem } from '../../milp/index.js';
 import {
   type HeldOutcome,
   holdPlan,
-  holdQuestion,
+  holdTarget,
   type LoadedPooled,
   loadPooled,
   missedWhatWasAsked,
@@ -96,15 +96,15 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
   const cluster = largestOf(loaded.cluster, cases);
   if (options.strictProfile) await refuseMarked(path, { models, cluster }, loaded.profiles);
   const notes = models.flatMap((model) => measurementNotes(model, cluster));
-  const question = holdQuestion(loaded.spec.value, options.hold);
-  if (question !== undefined && cases.some(({ margin }) => margin !== undefined))
+  const target = holdTarget(loaded.spec.value, options.hold);
+  if (target !== undefined && cases.some(({ margin }) => margin !== undefined))
     throw new InputError(`compare ${path}`, [
       fault('sweeps margins, which the search for the plan that holds most chooses itself', option('sweeps')),
     ]);
   const solved =
-    question === undefined
+    target === undefined
       ? await solveAll(cases, resolve, options)
-      : await holdAll(cases, resolve, { ...options, question, serving: await servingOf(loaded.spec) });
+      : await holdAll(cases, resolve, { ...options, target, serving: await servingOf(loaded.spec) });
   const done = solved.filter((one) => one !== undefined);
   const rows = withFrontier(done.map(({ row }) => row));
   const document = comparisonDocument(rows, { cases: cases.length, notes, inputs: loaded.inputs(output) });
@@ -192,9 +192,9 @@ async function solveAll(
 async function holdAll(
   cases: readonly CompareCase[],
   resolve: (asked: CompareCase) => PooledProblem,
-  options: CompareOptions & { readonly question: HoldQuestion; readonly serving: PlanServing },
+  options: CompareOptions & { readonly target: HoldTarget; readonly serving: PlanServing },
 ): Promise<(SolvedCase | undefined)[]> {
-  const { question, serving, threads, signal } = options;
+  const { target, serving, threads, signal } = options;
   const solver = new SolverPool({ threads, signal });
   const solved: (SolvedCase | undefined)[] = [];
   const tell = jobsProgress(options.onProgress);
@@ -208,7 +208,7 @@ async function holdAll(
         continue;
       }
       const limits = searchLimits(options);
-      const found = await holdPlan(solver, { problem, serving }, { question, threads, signal, ...limits });
+      const found = await holdPlan(solver, { problem, serving }, { target, threads, signal, ...limits });
       solved.push(heldCase(asked, found, options));
     }
     tell(solved.length, cases.length);

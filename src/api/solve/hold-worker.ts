@@ -1,6 +1,6 @@
 /** The thread that simulates plans for a search of what they hold. It takes one plan after another. */
 import type { HoldArrivals, PooledPlan } from '../../artifacts/index.js';
-import { type HeldQuestion, type HeldRates, heldRates } from '../../hold/index.js';
+import { type HeldRates, heldRates, type RateSearch } from '../../hold/index.js';
 import { serveJobs } from '../../jobs/index.js';
 import type { ChosenScheduler } from '../../serving/index.js';
 import { simulatedRates } from '../../simulation/index.js';
@@ -15,10 +15,10 @@ export interface HoldLoad {
 /** HoldJob asks which rates a plan holds. */
 export interface HoldJob {
   readonly plan: PooledPlan;
-  readonly question: HeldQuestion;
+  readonly search: RateSearch;
   readonly durationNs: number;
 }
 
-serveJobs<HoldJob, HeldRates, never, HoldLoad>(({ plan, question, durationNs }, { data }) =>
-  heldRates(simulatedRates(plan, { ...data, durationNs }), question),
+serveJobs<HoldJob, HeldRates, never, HoldLoad>(({ plan, search, durationNs }, { data }) =>
+  heldRates(simulatedRates(plan, { ...data, durationNs }), search),
 );

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { emittedHead, type PooledPlan, type PooledSpec, ToldFaults } from '../../artifacts/index.js';
-import type { HeldRates, HoldOutcome, HoldProgress, HoldQuestion, RatedPlan } from '../../hold/index.js';
+import type { HeldRates, HoldOutcome, HoldProgress, HoldTarget, RatedPlan } from '../../hold/index.js';
 import { JobPool } from '../../jobs/index.js';
 import type { PooledOutcome, PooledProblem } from '../../milp/index.js';
 import type { HoldJob, HoldLoad } from './hold-worker.js';
@@ -10,7 +10,7 @@ import type { SolverPool } from './solver-pool.js';
 
 /** HoldOptions says how a search for the plan that holds most is run. */
 export interface HoldOptions extends SearchLimits {
-  readonly question: HoldQuestion;
+  readonly target: HoldTarget;
   readonly threads?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: HoldProgress) => void) | undefined;
@@ -20,14 +20,14 @@ export interface HoldOptions extends SearchLimits {
 const MOST_TRIALS = [40, 12] as const;
 
 /**
- * holdQuestion gives what a plan of a spec is to hold: what the option says, else what the spec says.
+ * holdTarget gives what a plan of a spec is to hold: what the option says, else what the spec says.
  * @param hold the share of each model's requests, in place of that of the planner
  * @returns undefined where neither asks for it
  */
-export function holdQuestion(
+export function holdTarget(
   { planner, models }: Pick<PooledSpec, 'planner' | 'models'>,
   hold: number | undefined,
-): HoldQuestion | undefined {
+): HoldTarget | undefined {
   const asked = typeof planner?.hold === 'number' ? { attainment: planner.hold } : planner?.hold;
   const common = hold ?? asked?.attainment;
   if (common === undefined) return undefined;
@@ -97,22 +97,15 @@ export async function holdPlan(
 async function search(
   solver: SolverPool,
   { problem, serving }: Pick<LoadedProblem, 'problem' | 'serving'>,
-  { question, threads, signal, onProgress, timeLimitMs, ...limits }: HoldOptions,
+  { target, threads, signal, onProgress, timeLimitMs, ...limits }: HoldOptions,
 ): Promise<HoldOutcome> {
-  const {
-    heldDurationNs,
-    PROMISE_REQUESTS,
-    PROMISE_SEEDS,
-    RANKING_SEEDS,
-    SEARCH_SEEDS,
-    searchHeld,
-    TRIAL_REQUESTS,
-  } = await import('../../hold/index.js');
+  const { heldDurationNs, PROMISE_REQUESTS, RANKING_SEEDS, SEARCH_SEEDS, searchHeld, TRIAL_REQUESTS } =
+    await import('../../hold/index.js');
   const { plannedScheduler } = await import('../../serving/index.js');
   const leastSloNs = Math.min(...problem.models.map(({ sloUs }) => 1e3 * sloUs));
   const scheduler = plannedScheduler(serving, { options: {}, leastSloNs }, new ToldFaults());
   if (scheduler === undefined) throw new Error(`the scheduler ${serving.scheduler} was not checked`);
-  const { arrivals, cv, attainment } = question;
+  const { arrivals, cv, attainment } = target;
   const data: HoldLoad = { scheduler, arrivals, cv };
   const pool = new JobPool<HoldJob, HeldRates, never>('#dist/src/api/solve/hold-worker.js', {
     what: 'simulation',
@@ -122,28 +115,35 @@ async function search(
   const ask = (
     plans: readonly RatedPlan[],
     leastRequests: number,
-    more: Pick<HoldJob['question'], 'seeds' | 'precision' | 'judge' | 'enoughRps'>,
+    more: Pick<HoldJob['search'], 'seeds' | 'precision' | 'judge' | 'enoughRps'>,
   ) =>
     pool.runAll(
-      plans.map(({ plan, startRps }, i) => {
+      plans.map(({ plan, startRps, enoughRps }, i) => {
         const plannedRps = plan.models.map(({ throughputRps }) => throughputRps);
-        const question = { plannedRps, startRps, attainment, ...more };
+        const enough = enoughRps === undefined ? {} : { enoughRps };
+        const search = { plannedRps, startRps, attainment, ...enough, ...more };
         const durationNs = heldDurationNs(plan.models, leastRequests);
-        const job = { plan: asArtifact(plan), question, durationNs };
+        const job = { plan: asArtifact(plan), search, durationNs };
         return { name: `plan ${i}`, job };
       }),
     );
   const ends = timeLimitMs === undefined ? undefined : performance.now() + timeLimitMs;
   const isOver = () => signal?.aborted === true || (ends !== undefined && performance.now() >= ends);
+  // A round of planning gets half of the time that is left, so that its plans can still be simulated.
+  const planningEnds = () =>
+    ends === undefined ? {} : { endsAtMs: Date.now() + Math.max(0, ends - performance.now()) / 2 };
   try {
-    return await searchHeld(problem, question, {
+    return await searchHeld(problem, target, {
       bounds: (problems) => solver.runAll<'bound'>(problems.map((one) => named('bound', one, limits))),
-      plans: (problems) => solver.runAll<'plan'>(problems.map((one) => named('plan', one, limits))),
+      plans: (problems) => {
+        const until = { ...limits, ...planningEnds() };
+        return solver.runAll<'plan'>(problems.map((one) => named('plan', one, until)));
+      },
       held: (plans) => ask(plans, TRIAL_REQUESTS, { ...TRIAL, seeds: SEARCH_SEEDS }),
       ranked: (plans) => ask(plans, PROMISE_REQUESTS, { ...PROMISE, seeds: RANKING_SEEDS }),
-      promised: async (plan) => {
-        const question = { ...PROMISE, seeds: PROMISE_SEEDS, enoughRps: plan.startRps };
-        const [rates] = await ask([plan], PROMISE_REQUESTS, question);
+      promised: async (plan, seeds) => {
+        const judged = { ...PROMISE, seeds, enoughRps: plan.startRps };
+        const [rates] = await ask([plan], PROMISE_REQUESTS, judged);
         return rates as HeldRates;
       },
       isOver,
@@ -154,7 +154,11 @@ async function search(
   }
 }
 
-function named<K extends 'bound' | 'plan'>(kind: K, problem: PooledProblem, limits: SearchLimits) {
+function named<K extends 'bound' | 'plan'>(
+  kind: K,
+  problem: PooledProblem,
+  limits: SearchLimits & { readonly endsAtMs?: number },
+) {
   return { name: kind, job: { kind, problem, ...limits } };
 }
 

@@ -33,7 +33,12 @@ export type InfeasibleOutcome = Extract<PooledOutcome, { status: 'infeasible' }>
 
 /** SolveJob is a question to a solver thread. */
 export type SolveJob = SearchLimits & { readonly problem: PooledProblem } & (
-    | { readonly kind: 'plan'; readonly formulation?: 'columns' | 'literal' }
+    | {
+        readonly kind: 'plan';
+        readonly formulation?: 'columns' | 'literal';
+        /** When the search may stop, by the clock of the day, also where the job waits for a thread before. */
+        readonly endsAtMs?: number;
+      }
     | { readonly kind: 'bound' }
     | { readonly kind: 'baseline'; readonly baseline: Baseline }
     | { readonly kind: 'explain'; readonly plan: PlanBody }
@@ -74,7 +79,11 @@ function answer(
   switch (job.kind) {
     case 'plan':
       return checkedOutcome(
-        planPooled(problem, { ...options, formulation: job.formulation ?? 'columns' }),
+        planPooled(problem, {
+          ...options,
+          ...(job.endsAtMs === undefined ? {} : { timeLimitMs: Math.max(1, job.endsAtMs - Date.now()) }),
+          formulation: job.formulation ?? 'columns',
+        }),
         problem,
       );
     case 'bound':

@@ -20,7 +20,7 @@ import type {
   SolverReport,
 } from '../../milp/index.js';
 import { noPlanDocument } from '../no-plan.js';
-import { type HeldOutcome, holdPlan, holdQuestion, type NotHeld } from './hold.js';
+import { type HeldOutcome, holdPlan, holdTarget, type NotHeld } from './hold.js';
 import { type LoadedProblem, loadProblem } from './pooled.js';
 import { refuseMarked } from './refuse-marked.js';
 import type { InfeasibleOutcome, SearchLimits } from './solve-worker.js';
@@ -125,8 +125,8 @@ export async function solveSpec(path: string, options: SolveOptions = {}): Promi
   refuseTogether(options);
   if (options.output !== undefined) await checkWritable(options.output);
   const loaded = await loadProblem(path);
-  const question = holdQuestion(loaded.spec, options.hold);
-  if (question !== undefined) refuseWithHold(options);
+  const target = holdTarget(loaded.spec, options.hold);
+  if (target !== undefined) refuseWithHold(options);
   await refuseReplacing(`solve ${path}`, outputFiles({ output: options.output }), loaded.read);
   if (options.strictProfile) await refuseMarked(path, loaded.problem, loaded.profiles);
   if (options.formulation === 'literal') await refuseLarge(path, loaded);
@@ -136,7 +136,7 @@ export async function solveSpec(path: string, options: SolveOptions = {}): Promi
       [fault('is for plans of blocks; this spec asks for granularity: layer', option('measure'))],
       'Cut the model into more blocks instead: profile it with a larger number of them.',
     );
-  const threads = question === undefined ? 1 : options.threads;
+  const threads = target === undefined ? 1 : options.threads;
   const solver = new SolverPool({ threads, signal: options.signal });
   try {
     const first = await attempted(solver, loaded, options);
@@ -153,11 +153,11 @@ interface Attempt extends HeldOutcome {
 }
 
 async function attempted(solver: SolverPool, loaded: LoadedProblem, options: SolveOptions): Promise<Attempt> {
-  const question = holdQuestion(loaded.spec, options.hold);
-  if (question === undefined) return { loaded, outcome: await search(solver, loaded, options) };
+  const target = holdTarget(loaded.spec, options.hold);
+  if (target === undefined) return { loaded, outcome: await search(solver, loaded, options) };
   const { threads, signal, onProgress } = options;
   const tell = (progress: HoldProgress): void => onProgress?.(holdText(progress));
-  const asked = { question, threads, signal, onProgress: tell, ...searchLimits(options) };
+  const asked = { target, threads, signal, onProgress: tell, ...searchLimits(options) };
   return { loaded, ...(await holdPlan(solver, loaded, asked)) };
 }
 

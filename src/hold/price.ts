@@ -1,0 +1,111 @@
+import type { PlanBody, PooledProblem } from '../milp/index.js';
+import { promiseSeeds } from './runs.js';
+import { type ModelSetting, withSettings } from './settings.js';
+import type { HoldTools } from './tools.js';
+import type { Confirmed, FoundOutcome, HoldTrial } from './trial.js';
+
+/** How often a plan that fails is planned again with more headroom. */
+const MOST_RAISED = 6;
+/** A failing model gets this much more headroom than it lacked, */
+const RAISE = 1.01;
+/** and that again, at most so many times, while its plan stays the same one. */
+const SAME_RAISE = 1.04;
+const MOST_SAME = 12;
+/** So many plans are judged; each by seeds of its own. */
+const MOST_JUDGED = 4;
+/** PlannedBy is a plan with the settings that it was made by. */
+type PlannedBy = Pick<HoldTrial, 'settings' | 'outcome'>;
+
+/**
+ * PriceConfirmation finds the cheapest plan that holds its rates with confidence. A plan gets more headroom until the
+ * ranking seeds say that it holds, and is then judged by seeds by which nothing was chosen.
+ */
+export class PriceConfirmation {
+  private readonly rps: readonly number[];
+  private judged = 0;
+
+  constructor(
+    private readonly problem: PooledProblem,
+    private readonly tools: HoldTools,
+  ) {
+    this.rps = problem.models.map(({ rps = 0 }) => rps);
+  }
+
+  /** cheapest confirms trials in their order, and gives the cheapest plan that this leads to. */
+  async cheapest(trials: readonly HoldTrial[]): Promise<Confirmed | undefined> {
+    let best: Confirmed | undefined;
+    for (const trial of trials) {
+      const below = best === undefined ? Number.POSITIVE_INFINITY : -best.value;
+      const firm = await this.raised(trial, below);
+      if (firm === undefined) continue;
+      best = (await this.confirmed(firm, below)) ?? best;
+    }
+    return best;
+  }
+
+  /** raised plans with more headroom until the ranking seeds say that the rates are held, for less than a price. */
+  private async raised(from: PlannedBy, below: number): Promise<PlannedBy | undefined> {
+    let at: PlannedBy | undefined = from;
+    for (let raised = 0; raised <= MOST_RAISED && at !== undefined; raised++) {
+      if (priceOf(at) >= below) return undefined;
+      const heldRps = await this.rankedRps(at);
+      if (this.holds(heldRps)) return at;
+      at = await this.withMore(at, heldRps);
+    }
+    return undefined;
+  }
+
+  /** confirmed judges a plan by new seeds, and others with more headroom by yet newer ones where it fails. */
+  private async confirmed(from: PlannedBy, below: number): Promise<Confirmed | undefined> {
+    let at: PlannedBy | undefined = from;
+    while (at !== undefined && this.judged < MOST_JUDGED && priceOf(at) < below) {
+      const { plan } = at.outcome;
+      const seeds = promiseSeeds(this.judged++);
+      const rates = await this.tools.promised({ plan, startRps: this.rps }, seeds);
+      if (this.holds(rates.heldRps)) {
+        const { settings, outcome } = at;
+        return { settings, outcome, heldRps: this.rps, rates, seeds, value: -priceOf(at) };
+      }
+      at = await this.withMore(at, rates.heldRps);
+    }
+    return undefined;
+  }
+
+  /** withMore plans again with more headroom for the models that hold too little, until the plan is another one. */
+  private async withMore(at: PlannedBy, heldRps: readonly number[]): Promise<PlannedBy | undefined> {
+    const lacking = this.rps.map((rps, m) => rps / Math.max(heldRps[m] as number, rps / 2));
+    for (let more = RAISE, same = 0; same <= MOST_SAME; more *= SAME_RAISE, same++) {
+      const settings = at.settings.map((setting, m) => {
+        const short = lacking[m] as number;
+        return short > 1 ? { ...setting, headroom: setting.headroom * short * more } : setting;
+      });
+      const [outcome] = await this.plans([settings]);
+      if (outcome === undefined) return undefined;
+      if (pipelinesOf(outcome.plan) !== pipelinesOf(at.outcome.plan)) return { settings, outcome };
+    }
+    return undefined;
+  }
+
+  private async plans(settings: readonly (readonly ModelSetting[])[]): Promise<(FoundOutcome | undefined)[]> {
+    const outcomes = await this.tools.plans(settings.map((one) => withSettings(this.problem, one)));
+    return outcomes.map((outcome) => ('plan' in outcome ? outcome : undefined));
+  }
+
+  private async rankedRps({ outcome: { plan } }: PlannedBy): Promise<readonly number[]> {
+    const [rates] = await this.tools.ranked([{ plan, startRps: this.rps, enoughRps: this.rps }]);
+    return rates?.heldRps ?? [];
+  }
+
+  private holds(heldRps: readonly number[]): boolean {
+    return this.rps.every((rps, m) => (heldRps[m] ?? 0) >= rps);
+  }
+}
+
+function priceOf({ outcome }: PlannedBy): number {
+  return outcome.plan.objective.value;
+}
+
+/** pipelinesOf gives text that is the same for plans that serve in the same way. */
+export function pipelinesOf({ models }: PlanBody): string {
+  return JSON.stringify(models.map(({ pipelines }) => pipelines));
+}

@@ -1,0 +1,35 @@
+import type { PlanBody, PooledOutcome, PooledProblem } from '../milp/index.js';
+import type { HeldRates } from './held-rates.js';
+
+/** HoldTools are what the search has others do, side by side where they can. Answers come in the order of the questions. */
+export interface HoldTools {
+  /** bounds gives the LP's bound of each problem, undefined for an infeasible one. */
+  bounds(problems: readonly PooledProblem[]): Promise<(number | undefined)[]>;
+  plans(problems: readonly PooledProblem[]): Promise<PooledOutcome[]>;
+  /** held gives the largest rates that plans hold by a few simulations, which begin at `startRps`. */
+  held(plans: readonly RatedPlan[]): Promise<HeldRates[]>;
+  /** ranked does so by more simulations of other seeds, and with confidence. */
+  ranked(plans: readonly RatedPlan[]): Promise<HeldRates[]>;
+  /** promised does so for one plan by the seeds that are named. It looks for no larger rates than `startRps`. */
+  promised(plan: RatedPlan, seeds: readonly number[]): Promise<HeldRates>;
+  /** isOver says whether the search should end with what it has. */
+  isOver(): boolean;
+  readonly onProgress?: (progress: HoldProgress) => void;
+}
+
+/** RatedPlan is a plan with the rates at which its simulations begin, by model. */
+export interface RatedPlan {
+  readonly plan: PlanBody;
+  readonly startRps: readonly number[];
+  /** Rates that are enough: no larger one is looked for. */
+  readonly enoughRps?: readonly number[];
+}
+
+/** HoldProgress says how far a search has come. */
+export interface HoldProgress {
+  readonly trials: number;
+  /** The most trials that there will be. */
+  readonly of: number;
+  /** The best value so far: the held rate per unit of weight, or the price of a plan that holds. */
+  readonly value?: number;
+}
