@@ -5,9 +5,9 @@ import { Candidates, type HoldCandidate } from './candidates.js';
 import type { HeldRates } from './held-rates.js';
 import { PriceConfirmation, pipelinesOf } from './price.js';
 import { heldDurationNs, PROMISE_REQUESTS, promiseSeeds } from './runs.js';
-import { asAsked, type ModelSetting, withSettings } from './settings.js';
+import { asAsked, isOneMargin, type ModelSetting, withSettings } from './settings.js';
 import type { HoldTools } from './tools.js';
-import type { Confirmed, FoundOutcome, HoldTrial } from './trial.js';
+import { type Confirmed, type FoundOutcome, type HoldTrial, leadOf } from './trial.js';
 
 /** HoldTarget says what a plan is to hold. */
 export interface HoldTarget {
@@ -147,11 +147,7 @@ class Search {
   }
 
   best(): HoldTrial | undefined {
-    return this.trials.reduce<HoldTrial | undefined>((best, trial) => {
-      if (best === undefined || trial.value > best.value) return trial;
-      // Of plans that do not hold their rates, the one that comes closest is the best.
-      return trial.value === best.value && this.heldShare(trial) > this.heldShare(best) ? trial : best;
-    }, undefined);
+    return leadOf(this.trials, (trial) => this.heldShare(trial));
   }
 
   /**
@@ -246,11 +242,16 @@ class Search {
   private async confirmedRates(): Promise<Confirmed | undefined> {
     const ranked = [...this.trials].sort((a, b) => b.value - a.value);
     const least = (1 - CLOSE) * (ranked[0]?.value ?? 0);
-    const close = ranked.filter(({ value }) => value >= least && value > 0).slice(0, MOST_CONFIRMED);
+    const close = ranked.filter(({ value }) => value >= least && value > 0);
+    const compared = close.slice(0, MOST_CONFIRMED);
+    // What is found is never below the best plan of one margin for all models, by the seeds that rank.
+    const single = close.slice(MOST_CONFIRMED).find(({ settings }) => isOneMargin(settings));
+    if (single !== undefined && !compared.some(({ settings }) => isOneMargin(settings)))
+      compared.push(single);
     const ranks = await this.tools.ranked(
-      close.map(({ outcome: { plan }, heldRps }) => ({ plan, startRps: heldRps })),
+      compared.map(({ outcome: { plan }, heldRps }) => ({ plan, startRps: heldRps })),
     );
-    const [best] = close
+    const [best] = compared
       .map((trial, i) => ({ trial, heldRps: (ranks[i] as HeldRates).heldRps }))
       .sort(
         (a, b) =>

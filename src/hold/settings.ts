@@ -12,6 +12,14 @@ export interface ModelSetting {
   readonly headroom: number;
 }
 
+/** isOneMargin tells whether all models have the same margin, no headroom and any batch. */
+export function isOneMargin(settings: readonly ModelSetting[]): boolean {
+  return settings.every(
+    ({ sloMargin, headroom, mostBatch }) =>
+      sloMargin === settings[0]?.sloMargin && headroom === 1 && mostBatch === undefined,
+  );
+}
+
 /** settingsAsked gives the settings that a problem asks for by itself. */
 export function settingsAsked({ models }: PooledProblem): ModelSetting[] {
   return models.map(({ sloMarginUs, sloUs, batchFormation }) => ({

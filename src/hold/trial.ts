@@ -14,6 +14,21 @@ export interface HoldTrial {
   readonly value: number;
 }
 
+/**
+ * leadOf gives the best of the trials: that of the largest value, and of equal ones, such as those of plans that do not
+ * hold their rates, the one that comes closest to holding them; the first of several.
+ * @param shareOf the share of its rates that a trial's plan holds
+ */
+export function leadOf(
+  trials: readonly HoldTrial[],
+  shareOf: (trial: HoldTrial) => number,
+): HoldTrial | undefined {
+  return trials.reduce<HoldTrial | undefined>((best, trial) => {
+    if (best === undefined || trial.value > best.value) return trial;
+    return trial.value === best.value && shareOf(trial) > shareOf(best) ? trial : best;
+  }, undefined);
+}
+
 /** Confirmed is a trial with what simulations by seeds that nothing was chosen by say of its promise. */
 export interface Confirmed extends HoldTrial {
   readonly rates: HeldRates;
