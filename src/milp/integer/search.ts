@@ -157,8 +157,7 @@ function byWholeGpus(
   const lower = { used: pools.used, value: planValue(search, pools.used, pools.value), nodes: 0 };
   if (gapOf(search, lower.value, master.bound) <= Math.max(gap, GOOD_ENOUGH))
     return finish(search, lower, { proven: master.bound, gap });
-  const milp = phases.time('milp', () => milpPlan(search, master.bound));
-  return finish(search, better(search, lower, milp), { proven: master.bound, gap });
+  return closerByMilp(search, lower, { proven: master.bound, gap });
 }
 
 /** The bound of the printed formulation holds for as many pipelines of a sequence as it has copies. */
@@ -293,8 +292,32 @@ function largePlan(search: IntegerSearch, gap: number): SearchResult {
   const enough = Math.max(gap, GOOD_ENOUGH * problem.models.length);
   if (bulk !== undefined && bulk !== 'infeasible' && gapOf(search, bulk.value, master.bound) <= enough)
     return finish(search, bulk, { proven: master.bound, gap });
-  const milp = phases.time('milp', () => milpPlan(search, master.bound));
-  return finish(search, better(search, bulk, milp), { proven: master.bound, gap });
+  return closerByMilp(search, bulk, { proven: master.bound, gap });
+}
+
+/**
+ * closerByMilp solves a MILP where a plan is not close enough to its bound. Of a price, it first bounds the price of
+ * whole GPUs, which may close the gap, and the MILP takes the columns that the bound found.
+ */
+export function closerByMilp(
+  search: IntegerSearch,
+  lower: Tried,
+  { proven, gap }: { proven: number; gap: number },
+): SearchResult {
+  const { master, phases } = search;
+  if (isMaximised(search) || lower === undefined || lower === 'infeasible') {
+    const milp = phases.time('milp', () => milpPlan(search, proven));
+    return finish(search, better(search, lower, milp), { proven, gap });
+  }
+  const whole = phases.time('whole GPUs', () => wholeGpuBound(search, lower.value));
+  const bound = Math.max(proven, whole.bound);
+  if (gapOf(search, lower.value, bound) <= gap) return finish(search, lower, { proven: bound, gap });
+  const columns = [...master.columns, ...whole.columns];
+  // The MILP takes every column of the LP that has a rate.
+  const rps = [...master.rps, ...whole.columns.map(() => 1)];
+  const richer = { ...search, master: { ...master, columns, rps } };
+  const milp = phases.time('milp', () => milpPlan(richer, bound));
+  return finish(search, better(search, lower, milp), { proven: bound, gap });
 }
 
 /** planInBulk is the better of the bulk's plan and, for a price, of an LP's plan rounded up, or else any plan. */
@@ -401,6 +424,5 @@ function positions(
       : phases.time('positions', () => exactPositions(search, { upper, lower, complete }));
   if (gapOf(search, exact.value, tighter(search, exact.bound ?? bound, bound)) <= gap)
     return finish(search, exact, { proven: bound, gap });
-  const milp = phases.time('milp', () => milpPlan(search, bound));
-  return finish(search, better(search, exact, milp), { proven: bound, gap });
+  return closerByMilp(search, exact, { proven: bound, gap });
 }

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ListedColumns } from '../../../src/milp/columns/column-source.js';
-import { type HighsEngine, loadHighs } from '../../../src/milp/index.js';
+import { type HighsEngine, loadHighs, planPooled } from '../../../src/milp/index.js';
 import { wholeGpuBound } from '../../../src/milp/integer/price-bound.js';
+import { closerByMilp, searchPlan } from '../../../src/milp/integer/search.js';
 import type { IntegerSearch } from '../../../src/milp/integer/search-types.js';
 import { LinearModel, type Term } from '../../../src/milp/lp/linear-model.js';
 import { gpusByClass } from '../../../src/milp/lp/master.js';
@@ -97,5 +98,27 @@ describe('wholeGpuBound()', () => {
       if (bound > search.master.bound * 1.001) above++;
     }
     expect(above).toBeGreaterThan(cases(1, 20));
+  });
+});
+
+describe('closerByMilp()', () => {
+  test('starts from a plan that costs too much, and ends with no bound above the least price of the literal MILP', () => {
+    const shape: Shape = { classes: 2, blocks: 2, batches: 2, virtual: [1, 2], models: 1, mostGpus: 3 };
+    let compared = 0;
+    for (let seed = 1; seed <= cases(8, 40); seed++) {
+      const wholeGpusPer = seed % 2 === 0 ? 'position' : 'class';
+      const problem = randomProblem(seed, shape, { objective: 'cost', maxPartitions: 2, wholeGpusPer });
+      const literal = planPooled(problem, { highs, gap: 0, work: 1e6, formulation: 'literal', copies: 2 });
+      const search = searchFor(problem, highs);
+      const known = searchPlan(search);
+      if (!('plan' in literal) || known.status !== 'found') continue;
+      const dear = { used: known.used, value: 2 * known.value, nodes: 0 };
+      const result = closerByMilp(search, dear, { proven: search.master.bound, gap: 0 });
+      if (result.status !== 'found') throw new Error(`seed ${seed}: ${result.status}`);
+      const best = literal.plan.objective.value;
+      expect({ seed, isBelow: result.bound <= best * (1 + 1e-6) }).toEqual({ seed, isBelow: true });
+      compared++;
+    }
+    expect(compared).toBeGreaterThan(2);
   });
 });
