@@ -44,6 +44,7 @@ export {
   type PipelineChoice,
   type PlacementRule,
   REACTIVE_POLICY,
+  type ScalingRule,
   StageLocalCore,
   type StageLocalPolicy,
 } from './stage-local/index.js';
@@ -51,6 +52,8 @@ export type { FeedbackCorrection, QueueOrder, ReservationCorrection } from './st
 export {
   checkDeviceCount,
   checkPlacement,
+  type Edge,
+  type EdgeCondition,
   type Links,
   type Pool,
   type ServedModel,

@@ -1,5 +1,6 @@
 import {
   type Fault,
+  fault,
   gpuNumber,
   InputError,
   type PlannedPipeline,
@@ -59,19 +60,50 @@ export interface Pool {
   transferNs: Float64Array;
   /** `transferBytes` counts the bytes that one row sends to the next pool; 0 after the last partition. */
   transferBytes: number;
-  /** `next` is the index of the next partition's pool; absent after the last. */
+  /** `next` is the index of the next partition's pool; absent after the last, and where `edges` lead on. */
   next?: number;
+  /**
+   * `edges` lead to the next stages, where these are more than one that is always next: in a DAG. All stages of a DAG
+   * lead on by edges, and `transferNs` is then the longest of all edges.
+   */
+  edges?: Edge[];
   /** `throughputRps` is the planned rate of the whole pipeline, in requests per second. */
   throughputRps: number;
   /** `devices` holds the indices of its devices in `Topology.devices`. */
   devices: number[];
 }
 
+/**
+ * Edge leads from a stage of a DAG to a later one, whose pool has a higher index. It is taken for a task always, or by
+ * the verdict of the stage's model on the task, or while that model is unsure of it.
+ */
+export interface Edge {
+  /** `to` is the pool of the stage that it leads to. */
+  to: number;
+  when: EdgeCondition;
+  /** `transferNs` is the planned time of sending b rows over idle links, at index b − 1. */
+  transferNs: Float64Array;
+  transferBytes: number;
+}
+
+/**
+ * EdgeCondition says when an edge is taken.
+ * - always: for every task.
+ * - verdict: where the verdict on the task has the edge's bit: bit i for edge i of its stage.
+ * - unsure: where the verdict on the task, a certainty, is below `below`.
+ */
+export type EdgeCondition = { kind: 'always' } | { kind: 'verdict' } | { kind: 'unsure'; below: number };
+
 /** VirtualDevice is one virtual GPU. */
 export interface VirtualDevice {
   /** `name` is `<server>/gpu<g>/<k>`, where k counts the virtual GPUs of one GPU. */
   name: string;
+  /** `pool` is its pool, or the first of its pools. */
   pool: number;
+  /** `otherPools` are the pools that it serves besides. It runs one batch at a time, whichever pool it is for. */
+  otherPools?: readonly number[];
+  /** `standby` is true for a device that takes no work, and costs nothing, until the core activates it. */
+  standby?: boolean;
   server: string;
   gpu: number;
   deviceClass: string;
@@ -144,8 +176,38 @@ export function stagesFrom(pools: readonly Pool[]): Int32Array {
 export function fullBatches(pools: readonly Pool[]): Int32Array {
   const full = Int32Array.from(pools, ({ batch }) => batch);
   for (let i = pools.length - 2; i >= 0; i--)
-    if (pools[i]?.next !== undefined) full[i] = Math.min(full[i] as number, full[i + 1] as number);
+    for (const later of followersOf(pools[i] as Pool))
+      full[i] = Math.min(full[i] as number, full[later] as number);
   return full;
+}
+
+/** followersOf lists the pools of the stages that can come right after a pool's stage. */
+export function followersOf({ next, edges = [] }: Pool): readonly number[] {
+  return next === undefined ? edges.map(({ to }) => to) : [next];
+}
+
+/**
+ * beyondChains finds what a topology has that only stage-local schedulers serve: reservations are made for the whole
+ * path of a batch, through pools whose devices are theirs and always there.
+ */
+export function beyondChains({ models, pools, devices }: Topology): Fault[] {
+  const names = models.flatMap(({ name, entries }) =>
+    entries.some((entry) => pools[entry]?.edges !== undefined) ? [name] : [],
+  );
+  return [
+    ...names.map((name) => fault(`${name} is a DAG of stages, but reservations are made for chains`)),
+    ...(devices.some(({ otherPools }) => otherPools !== undefined)
+      ? [fault('some devices serve several stages, but a reservation needs devices of one stage')]
+      : []),
+    ...(devices.some(({ standby }) => standby === true)
+      ? [fault('some devices are on standby, but a reservation needs devices that stay')]
+      : []),
+  ];
+}
+
+/** poolsServedBy lists the pools that a device serves. */
+export function poolsServedBy({ pool, otherPools = [] }: VirtualDevice): readonly number[] {
+  return [pool, ...otherPools];
 }
 
 /** mostStages is the number of stages of the longest pipeline, 0 where there are no pools. */
