@@ -58,6 +58,10 @@ async function describeFile(named: string): Promise<string> {
       const { problem } = await loadProblem(path);
       return `pooled spec of ${problem.models.length} model(s)`;
     }
+    case 'pipeline':
+      return `pipeline spec of ${loaded.value.stages.length} stage(s)`;
+    case 'pipeline-plan':
+      return `pipeline plan of ${loaded.value.stages.length} stage(s)`;
     case 'pooled-plan':
       return describePlan(loaded as Loaded<'pooled-plan'>);
     case 'bundle':
