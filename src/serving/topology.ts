@@ -3,6 +3,7 @@ import {
   fault,
   gpuNumber,
   InputError,
+  type OpenCluster,
   type PlannedPipeline,
   type PooledPlan,
   seatsOf,
@@ -238,7 +239,7 @@ function poolsOf(
 ): Pool[] {
   return pipeline.partitions.map((part, k) => {
     const nextClass = pipeline.partitions[k + 1]?.device;
-    const gbps = nextClass === undefined ? undefined : linkGbps(plan, [part.device, nextClass]);
+    const gbps = nextClass === undefined ? undefined : linkGbps(plan.cluster, [part.device, nextClass]);
     const perRowNs = options.transfers === 'none' || gbps === undefined ? 0 : (8 * part.transferBytes) / gbps;
     const rowNs = options.rules === 'published' ? NS_PER_US * Math.round(perRowNs / NS_PER_US) : perRowNs;
     return {
@@ -261,9 +262,12 @@ function poolsOf(
  * linkGbps is the rate of the slower of the links at both ends, or undefined where the cluster names no rate.
  * One Gbps is one bit per nanosecond.
  */
-function linkGbps(plan: PooledPlan, classes: string[]): number | undefined {
+export function linkGbps(
+  { devices, networkGbps }: Pick<OpenCluster, 'devices' | 'networkGbps'>,
+  classes: readonly string[],
+): number | undefined {
   const rates = classes
-    .map((name) => plan.cluster.devices[name]?.linkGbps ?? plan.cluster.networkGbps)
+    .map((name) => devices[name]?.linkGbps ?? networkGbps)
     .filter((rate) => rate !== undefined);
   return rates.length === 0 ? undefined : Math.min(...rates);
 }
@@ -272,7 +276,7 @@ function linkGbps(plan: PooledPlan, classes: string[]): number | undefined {
  * filledLatencies converts latencies to nanoseconds, and gives a batch that was not profiled the latency of
  * the next larger one that was.
  */
-function filledLatencies(byBatch: (number | null)[], batch: number): Float64Array {
+export function filledLatencies(byBatch: readonly (number | null)[], batch: number): Float64Array {
   const latencies = new Float64Array(batch);
   let larger = 0;
   for (let b = batch; b >= 1; b--) {

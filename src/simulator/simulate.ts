@@ -1,7 +1,7 @@
 import { Decisions, type LogEntry, recorded, type ServingCore, type Topology } from '../serving/index.js';
 import type { Arrivals } from '../workload/index.js';
 import type { SimulationObserver } from './observer.js';
-import type { VerdictOf } from './verdicts.js';
+import type { RowsOf, VerdictOf } from './verdicts.js';
 import { type SimulationSummary, VirtualDriver } from './virtual-driver.js';
 
 /** SimulatorOptions holds the parts of a simulation. */
@@ -19,8 +19,8 @@ export interface SimulatorOptions {
   execution?: (pool: number, size: number, plannedNs: number) => number;
   /** `verdict` is what the models of stages say of rows; 0 where absent. It is asked where edges depend on it. */
   verdict?: VerdictOf;
-  /** `rows` is how many rows a request has, by the number of requests before it and its model; 1 where absent. */
-  rows?: (order: number, model: number) => number;
+  /** `rows` is how many rows each request has; 1 where absent. */
+  rows?: RowsOf;
   /** `activationDelayNs` is the time from a device's activation until it takes work; 0 where absent. */
   activationDelayNs?: number;
   /** `log` receives every event that the core hears and every decision that it makes. */

@@ -8,6 +8,9 @@ import type { OpenRequests } from './open-requests.js';
  */
 export type VerdictOf = (order: number, row: number, pool: number) => number;
 
+/** RowsOf is how many rows a request has, by the number of requests before it and its model. */
+export type RowsOf = (order: number, model: number) => number;
+
 /** Verdicts gathers the verdicts on the tasks of a batch. */
 export class Verdicts {
   private readonly asked: Uint8Array;

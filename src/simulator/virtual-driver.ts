@@ -14,9 +14,8 @@ import { VirtualLinks } from './links.js';
 import { OutcomeCode as SharedOutcomeCode, type SimulationObserver } from './observer.js';
 import { OpenRequests } from './open-requests.js';
 import { PlannedSteps } from './planned-steps.js';
-import type { SimulatorOptions } from './simulate.js';
 import { StandbyDevices } from './standby.js';
-import { Verdicts } from './verdicts.js';
+import { type RowsOf, type VerdictOf, Verdicts } from './verdicts.js';
 import { Watchers } from './watchers.js';
 
 const NONE = SHARED_NONE;
@@ -48,8 +47,8 @@ export interface Driven {
   arrivals: Arrivals;
   observers: readonly SimulationObserver[];
   execution: ((pool: number, size: number, plannedNs: number) => number) | undefined;
-  verdict: SimulatorOptions['verdict'];
-  rows: SimulatorOptions['rows'];
+  verdict: VerdictOf | undefined;
+  rows: RowsOf | undefined;
   activationDelayNs: number;
 }
 

@@ -9,6 +9,12 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** A device is off, asked to come up, or up. */
 const State = { off: 0, asked: 1, up: 2 } as const;
 
+/** ScalerParts holds what a Scaler decides over, and where its decisions go. */
+export interface ScalerParts {
+  readonly topology: Topology;
+  readonly decisions: Decisions;
+}
+
 /** ScalerHooks is what a Scaler asks of the scheduler. */
 export interface ScalerHooks {
   /** retire puts a device on standby, and queues elsewhere what it has not begun. */
@@ -29,12 +35,15 @@ export class Scaler {
   private readonly changes: Extract<ScalingRule, { kind: 'schedule' }>['changes'];
   private done = 0;
 
+  private readonly decisions: Decisions;
+
   constructor(
     rule: ScalingRule,
-    { pools, devices }: Topology,
-    private readonly decisions: Decisions,
+    { topology, decisions }: ScalerParts,
     private readonly hooks: ScalerHooks,
   ) {
+    const { pools, devices } = topology;
+    this.decisions = decisions;
     this.pools = pools.map((pool, index) => ({
       ...pool,
       devices: pool.devices.filter((device) => devices[device]?.pool === index),

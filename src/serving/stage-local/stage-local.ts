@@ -133,10 +133,14 @@ export class StageLocalCore implements ServingCore {
     this.sharing = topology.devices.some(({ otherPools }) => otherPools !== undefined)
       ? new Sharing(chosen.sharing, state)
       : undefined;
-    this.scaler = new Scaler(scaling, topology, decisions, {
-      retire: (at, device) => this.retire(at, device),
-      isRunning: (device) => this.placement.running(device) !== NONE,
-    });
+    this.scaler = new Scaler(
+      scaling,
+      { topology, decisions },
+      {
+        retire: (at, device) => this.retire(at, device),
+        isRunning: (device) => this.placement.running(device) !== NONE,
+      },
+    );
     this.touched = this.placement.touched;
     this.wake = new WakeTimes(queues.count);
   }
