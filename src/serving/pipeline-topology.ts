@@ -39,7 +39,7 @@ function isChain({ stages }: PipelinePlan): boolean {
   return stages.every(({ next }, i) => {
     const [edge] = next;
     if (i === stages.length - 1) return edge === undefined;
-    return next.length === 1 && edge?.to === stages[i + 1]?.name && isAlways(edge);
+    return edge !== undefined && next.length === 1 && edge.to === stages[i + 1]?.name && isAlways(edge);
   });
 }
 
