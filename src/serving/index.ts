@@ -17,7 +17,7 @@ export { type LogEntry, type Replay, recorded, replay } from './log.js';
 export { pipelineTopologyOf } from './pipeline-topology.js';
 export { planFaults } from './plan-figures.js';
 export { plannedScheduler, replayFaults, servingFaults } from './plan-scheduler.js';
-export { planTopologyOf, type ServedPlan } from './plan-topology.js';
+export { type Application, applicationsOf, planTopologyOf, type ServedPlan } from './plan-topology.js';
 export { busyUntilTables, PUBLISHED_POLICY, PUBLISHED_REACTIVE_POLICY } from './published/index.js';
 export {
   type FirstSightRule,

@@ -57,7 +57,7 @@ function poolOf(
   const edges = stage.next.map((edge) => edgeOf(plan, stage, edge, transfers));
   const rows = Array.from({ length: batch }, (_, row) => row);
   return {
-    ...{ model: 0, pipeline: 0, partition, deviceClass: device, virtual, batch },
+    ...{ model: 0, pipeline: 0, partition, stage: stage.name, deviceClass: device, virtual, batch },
     latencyNs: filledLatencies(latencyUsByBatch, batch),
     transferNs: Float64Array.from(rows, (row) =>
       Math.max(0, ...edges.map(({ transferNs }) => transferNs[row] as number)),

@@ -48,6 +48,8 @@ export interface Pool {
   /** `model`, `pipeline` and `partition` are indices within the plan. */
   pipeline: number;
   partition: number;
+  /** `stage` is the name of the stage of a pipeline plan. */
+  stage?: string;
   deviceClass: string;
   virtual: number;
   /** `batch` is the planned batch, which is the largest that the pool may execute. */

@@ -1,5 +1,5 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
-import { type Durations, StageGraph, type TaskQueues } from '../state/index.js';
+import { DagColumns, type Durations, type TaskQueues } from '../state/index.js';
 import type { Pool } from '../topology.js';
 import type { Dropping } from './dropping.js';
 import type { SharedState } from './shared-state.js';
@@ -39,7 +39,7 @@ export class Backlog {
     private readonly dropping: Dropping,
     private readonly freeAt: (device: number) => number | undefined,
   ) {
-    const graph = new StageGraph(pools);
+    const graph = new DagColumns(pools);
     this.pools = pools;
     this.next = Int32Array.from(pools, (_, pool) => graph.sureNext(pool));
     this.queues = queues;

@@ -1,12 +1,12 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
 import { type Decisions, Decision as SharedDecision } from '../decisions.js';
 import {
+  type DagColumns,
   type Flows,
   type OpenBatches,
   type RequestLife,
   type Requests,
   Taken as SharedTaken,
-  type StageGraph,
 } from '../state/index.js';
 
 const NONE = SHARED_NONE;
@@ -28,7 +28,7 @@ export interface PassingHooks {
  * edge reaches is left out, and its own edges are not taken either. A task that goes nowhere ends.
  */
 export class Passing {
-  private readonly graph: StageGraph;
+  private readonly graph: DagColumns;
   private readonly flows: Flows;
   private readonly requests: Requests;
   private readonly batches: OpenBatches;

@@ -1,6 +1,6 @@
 import { followersOf, fullBatches, type Pool, stagesFrom, type Topology } from '../topology.js';
 import type { FeedbackCorrection, ReservationCorrection } from './corrections.js';
-import { StageGraph } from './stage-graph.js';
+import { DagColumns } from './dag-columns.js';
 
 /** One measurement counts as at least LEAST_RATIO and at most MOST_RATIO times the planned time. */
 const LEAST_RATIO = 0.25;
@@ -22,7 +22,7 @@ export class Durations {
   private readonly executions: StepTimes;
   private readonly transfers: StepTimes;
   private readonly stages: Int32Array;
-  private readonly graph: StageGraph;
+  private readonly graph: DagColumns;
   /** `rowOf[pool] + b` is the index of a batch of b in the columns of all pools. */
   private readonly rowOf: Int32Array;
   private readonly works: Float64Array;
@@ -43,7 +43,7 @@ export class Durations {
     this.entryOf = Int32Array.from(pools, ({ partition }, pool) => pool - partition);
     this.fullSize = fullBatches(pools);
     this.stages = stagesFrom(pools);
-    this.graph = new StageGraph(pools);
+    this.graph = new DagColumns(pools);
     this.rowOf = rowsOf(pools);
     this.executions = new StepTimes(
       this.rowOf,

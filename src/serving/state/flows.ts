@@ -1,5 +1,5 @@
 import { grownCapacity, grownColumn, NONE as SHARED_NONE, Slots } from '../../collections/index.js';
-import type { StageGraph } from './stage-graph.js';
+import type { DagColumns } from './dag-columns.js';
 
 const NONE = SHARED_NONE;
 
@@ -21,7 +21,7 @@ export class Flows {
   private waiting = new Int32Array(0);
   private verdicts = new Float64Array(0);
 
-  constructor(private readonly graph: StageGraph) {
+  constructor(private readonly graph: DagColumns) {
     this.width = graph.mostStages;
   }
 

@@ -8,6 +8,7 @@
  */
 
 export type { FeedbackCorrection, ReservationCorrection } from './corrections.js';
+export { DagColumns, Taken } from './dag-columns.js';
 export { DeviceMembers } from './device-members.js';
 export { Durations } from './durations.js';
 export type { Flows } from './flows.js';
@@ -16,5 +17,4 @@ export { OpenBatches } from './open-batches.js';
 export { NEXT_BY_EDGES, PlanColumns } from './plan-columns.js';
 export { PoolsUp } from './pools-up.js';
 export { Requests } from './requests.js';
-export { StageGraph, Taken } from './stage-graph.js';
 export { type QueueOrder, TaskQueues } from './task-queues.js';

@@ -7,10 +7,10 @@ import {
   DropCode as SharedDropCode,
 } from '../decisions.js';
 import type { Topology } from '../topology.js';
+import { DagColumns } from './dag-columns.js';
 import { Flows } from './flows.js';
 import { OpenBatches } from './open-batches.js';
 import { Requests } from './requests.js';
-import { StageGraph } from './stage-graph.js';
 
 const NONE = SHARED_NONE;
 const Decision = SharedDecision;
@@ -52,7 +52,7 @@ export interface TaskKeeper {
 export class RequestLife {
   readonly requests: Requests;
   /** `graph` and `flows` are those of the routes that are DAGs. */
-  readonly graph: StageGraph;
+  readonly graph: DagColumns;
   readonly flows: Flows;
   readonly batches: OpenBatches;
   private isDraining = false;
@@ -70,7 +70,7 @@ export class RequestLife {
     this.topology = topology;
     this.decisions = decisions;
     this.limits = limits;
-    this.graph = new StageGraph(topology.pools);
+    this.graph = new DagColumns(topology.pools);
     this.flows = new Flows(this.graph);
     this.requests = new Requests(this.graph.mostStages === 0 ? undefined : this.flows);
     this.batches = new OpenBatches(Math.max(...topology.pools.map(({ batch }) => batch)));

@@ -1,6 +1,6 @@
 import { must } from '../broken-promise.js';
 import { poolsServedBy, type Topology, type VirtualDevice } from '../topology.js';
-import { StageGraph } from './stage-graph.js';
+import { DagColumns } from './dag-columns.js';
 
 /**
  * PoolsUp tells which devices are up, and so which pools have a device and which pipelines are up. Pipelines
@@ -23,7 +23,7 @@ export class PoolsUp {
     this.up = new Uint8Array(devices.length);
     this.devicesUp = new Int32Array(pools.length);
     this.poolsDown = new Int32Array(pools.length);
-    const graph = new StageGraph(pools);
+    const graph = new DagColumns(pools);
     this.reached = pools.map((_, pool) => graph.reachedFrom(pool));
     for (const entry of this.entryOf) this.poolsDown[entry]! += 1;
   }

@@ -7,10 +7,10 @@ const NONE = SHARED_NONE;
 export const Taken = { always: 0, verdict: 1, unsure: 2 } as const;
 
 /**
- * StageGraph holds the stages of DAGs and their edges as columns. Chains have no edges in it: they go on by
+ * DagColumns holds the stages of DAGs and their edges as columns. Chains have no edges in it: they go on by
  * `Pool.next`. Edges are numbered by stage, and those of a stage in their order.
  */
-export class StageGraph {
+export class DagColumns {
   /** The edges of pool p are those from `firstEdge[p]` to before `firstEdge[p + 1]`. */
   readonly firstEdge: Int32Array;
   readonly to: Int32Array;
