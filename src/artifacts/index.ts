@@ -77,8 +77,8 @@ export type {
   SharedDevices,
   WhenOutput,
 } from './pipeline-spec.js';
-export { gpuNumber, type Run, runsOf, type Seat, type Spanned, seatsOf } from './placement.js';
-export type { Changed, PlanDifference } from './plan-diff.js';
+export { type GpuRow, gpuNumber, type Run, runsOf, type Seat, type Spanned, seatsOf } from './placement.js';
+export type { Changed, ChangedWords, PlanDifference, StageDifference } from './plan-diff.js';
 export type {
   ClassUse,
   HeldModel,

@@ -48,16 +48,16 @@ export function gpuNumber({ server, gpu, class: name }: GpuRow, perServer: numbe
  * Run is a sequence of consecutive GPUs (or servers) that the same entries list; `first` is the number of the first in
  * its class.
  */
-export interface Run {
+export interface Run<P = Placement> {
   readonly class: string;
   readonly first: number;
   readonly count: number;
-  readonly places: readonly Placement[];
+  readonly places: readonly P[];
 }
 
 /** Spanned is an entry with the numbers [from, to) of its GPUs or servers. */
-export interface Spanned {
-  readonly place: Placement;
+export interface Spanned<P = Placement> {
+  readonly place: P;
   readonly from: number;
   readonly to: number;
 }
@@ -66,11 +66,11 @@ export interface Spanned {
  * runsOf splits the GPUs of entries of one class into runs that have the same entries, in the order of their numbers.
  * Its cost grows with the entries, however many GPUs each of them lists.
  */
-export function runsOf(className: string, spanned: readonly Spanned[]): Run[] {
+export function runsOf<P>(className: string, spanned: readonly Spanned<P>[]): Run<P>[] {
   const coming = spanned.toSorted((a, b) => a.from - b.from);
   const ends = [...new Set(spanned.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);
-  const runs: Run[] = [];
-  let open: Spanned[] = [];
+  const runs: Run<P>[] = [];
+  let open: Spanned<P>[] = [];
   let next = 0;
   for (const [k, first] of ends.entries()) {
     open = open.filter(({ to }) => to > first);
