@@ -183,7 +183,10 @@ function shapeOf(
   return {
     models: models.length,
     poolBatch: Int32Array.from(pools, ({ batch }) => batch),
-    poolDevices: Int32Array.from(pools, (pool) => pool.devices.length),
+    poolDevices: Int32Array.from(
+      pools,
+      (pool) => pool.devices.filter((device) => devices[device]?.standby !== true).length,
+    ),
     deviceClass: Int32Array.from(devices, ({ deviceClass }) => classes.indexOf(deviceClass)),
     deviceShare: Float64Array.from(devices, ({ virtual }) => 1 / virtual),
     classes: classes.length,

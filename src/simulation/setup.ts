@@ -234,7 +234,11 @@ function schedulerOf(
 }
 
 async function contradictions(plan: ServedPlan): Promise<readonly Fault[]> {
-  if (plan.kind === 'pipeline-plan') return servingFaults(plan);
+  if (plan.kind === 'pipeline-plan') {
+    const { pipelinePlanFaults } = await import('../pipeline/index.js');
+    const faults = pipelinePlanFaults(plan);
+    return [...servingFaults(plan), ...faults];
+  }
   const { sharingFaults } = await import('../milp/index.js');
   try {
     topologyOf(plan);

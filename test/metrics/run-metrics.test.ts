@@ -414,7 +414,7 @@ describe('RunMetrics', () => {
     const shape = {
       ...SHAPE,
       ...{ models: 1, classes: 1, poolBatch: [1], uplinks: 1, downlinks: 1 },
-      ...{ poolDevices: none, deviceClass: none, uplinkOf: none, downlinkOf: none },
+      ...{ poolDevices: [8], deviceClass: none, uplinkOf: none, downlinkOf: none },
       deviceShare: devices.map(() => 1 / 5),
     };
     const metrics = new RunMetrics(shape, { windowNs: DURATION_NS });
