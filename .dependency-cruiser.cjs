@@ -19,6 +19,7 @@ const ROOMS = [
   'protocol',
   'execution',
   'serving',
+  'pipeline',
   'workload',
   'metrics',
   'random',
@@ -32,6 +33,7 @@ const APART = ['runtime', 'loadgen', 'simulator', 'milp'];
 const PURE = [
   'hold',
   'serving',
+  'pipeline',
   'milp',
   'partition',
   'metrics',

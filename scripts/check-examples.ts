@@ -27,14 +27,19 @@ function planBody(path: string): unknown {
   return body;
 }
 
-try {
-  const plan = join(folder, 'plan.json');
-  run(planProgram, 'solve', 'examples/pooled/spec.yaml', '-o', plan);
+/** checkPlan solves the spec of an example. @throws where its plan is another than the one checked in */
+function checkPlan(example: string): void {
+  const plan = join(folder, `${example}.json`);
+  const [spec, expected] = [`examples/${example}/spec.yaml`, `examples/${example}/expected-plan.json`];
+  run(planProgram, 'solve', spec, '-o', plan);
   run(planProgram, 'validate', plan);
-  const expected = JSON.stringify(planBody(join(project, 'examples/pooled/expected-plan.json')));
-  if (JSON.stringify(planBody(plan)) !== expected) {
-    throw new Error('examples/pooled/spec.yaml gives another plan than examples/pooled/expected-plan.json');
-  }
+  if (JSON.stringify(planBody(plan)) !== JSON.stringify(planBody(join(project, expected))))
+    throw new Error(`${spec} gives another plan than ${expected}`);
+}
+
+try {
+  checkPlan('pooled');
+  checkPlan('pipeline');
 
   const out = join(folder, 'quickstart');
   const told = run('dist/examples/quickstart/run.js', '--out', out, '--seconds', '2');

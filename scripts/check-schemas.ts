@@ -32,12 +32,13 @@ function bundleSchemas(): Schema {
 }
 
 function localRefs<T>(part: T, kind: ArtifactKind): T {
-  const text = JSON.stringify(part)
-    .replaceAll(/([a-z-]+)\.schema\.json#\/definitions\//g, '#/definitions/$1.')
-    .replaceAll(/([a-z-]+)\.schema\.json/g, '#/definitions/$1')
-    .replaceAll(/"#\/definitions\/([A-Za-z]+)"/g, (whole, name: string) =>
-      (ARTIFACT_KINDS as readonly string[]).includes(name) ? whole : `"#/definitions/${kind}.${name}"`,
-    );
+  const text = JSON.stringify(part).replaceAll(
+    /"(?:([a-z-]+)\.schema\.json)?(?:#\/definitions\/([A-Za-z]+))?"/g,
+    (whole, of: string = kind, name?: string) => {
+      if (whole === '""') return whole;
+      return name === undefined ? `"#/definitions/${of}"` : `"#/definitions/${of}.${name}"`;
+    },
+  );
   // A list that may not be empty is still a list in TypeScript, not a tuple.
   return JSON.parse(text, (key, value) => (key === 'minItems' && value === 1 ? undefined : value)) as T;
 }

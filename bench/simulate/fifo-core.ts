@@ -188,6 +188,18 @@ export class FifoCore implements ServingCore {
   batchPool(batch: number): number {
     return this.poolOf[batch] as number;
   }
+  batchEdge(): number {
+    return 0;
+  }
+
+  requestOf(task: number): number {
+    return task;
+  }
+
+  rowOf(): number {
+    return 0;
+  }
+
   batchDevice(batch: number): number {
     return this.deviceOf[batch] as number;
   }

@@ -82,7 +82,7 @@ export function shapeOf({ models, pools, devices, links }: Topology, durationS: 
   return {
     models: models.length,
     poolBatch: Int32Array.from(pools, ({ batch }) => batch),
-    devicePool: Int32Array.from(devices, ({ pool }) => pool),
+    poolDevices: Int32Array.from(pools, (pool) => pool.devices.length),
     deviceClass: Int32Array.from(devices, ({ deviceClass }) => classes.indexOf(deviceClass)),
     deviceShare: Float64Array.from(devices, ({ virtual }) => 1 / virtual),
     classes: classes.length,

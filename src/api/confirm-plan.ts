@@ -2,13 +2,14 @@ import {
   type Fault,
   fault,
   InputError,
+  type PipelinePlan,
   type PooledPlan,
   pathFrom,
   sha256OfFile,
   unreadable,
 } from '../artifacts/index.js';
 import type { OpenedBundle } from '../runtime/index.js';
-import { loadProblem } from './solve/index.js';
+import { loadPipeline, loadProblem } from './solve/index.js';
 
 const CHANGED_ADVICE = 'Put the files back where they were when it was solved, or solve again.';
 
@@ -46,6 +47,33 @@ export async function confirmPlan(
   const recomputed = checkPlan(plan, answered);
   const faults = recomputed.length > 0 ? recomputed : contradictions;
   if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
+  return 'recomputed';
+}
+
+/**
+ * confirmPipelinePlan checks a plan of a pipeline as `confirmPlan` does a pooled one: that it does not contradict itself,
+ * and that it is what its spec and profiles give.
+ * @throws InputError as `confirmPlan` does
+ */
+export async function confirmPipelinePlan(
+  plan: PipelinePlan,
+  path: string,
+): Promise<'recomputed' | 'unnamed'> {
+  const { figureFaults, pipelinePlanFaults, planGiven } = await import('../pipeline/index.js');
+  const { servingFaults } = await import('../serving/index.js');
+  const contradictions = [...pipelinePlanFaults(plan), ...servingFaults(plan)];
+  if (contradictions.length > 0) throw new InputError(`use ${path}`, contradictions, CONTRADICTION_ADVICE);
+  const spec = plan.inputs?.find(({ role }) => role === 'spec');
+  if (spec === undefined) return 'unnamed';
+  const changed = await changedInputs(plan.inputs ?? [], path);
+  if (changed.length > 0) throw new InputError(`check ${path} against its inputs`, changed, CHANGED_ADVICE);
+  const { problem } = await loadPipeline(pathFrom(path, spec.path));
+  const outcome = planGiven(problem);
+  const faults =
+    outcome.status === 'feasible'
+      ? figureFaults(plan, outcome.plan)
+      : outcome.reasons.map(({ text }) => fault(`has no plan: ${text}`, spec.path));
+  if (faults.length > 0) throw new InputError(`confirm ${path}`, faults);
   return 'recomputed';
 }
 

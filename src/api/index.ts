@@ -19,6 +19,8 @@ export {
   MissingError,
   type NoPlan,
   type NoPlanReason,
+  type PipelinePlan,
+  type PipelineSpec,
   type PlanDifference,
   type SimulationReport,
   type SimulationSweep,

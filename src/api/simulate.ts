@@ -100,6 +100,7 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   const { lengthFaults, prepareSimulation } = await import('../simulation/index.js');
   const { runSweep, sweptLoads } = await import('../simulation/index.js');
   const { atLoadFactor } = await import('../simulation/index.js');
+  const { applicationsOf } = await import('../serving/index.js');
   const told = new ToldFaults();
   const loads = sweptLoads(options.sweep, told);
   // A trace is longest at the smallest load and densest at the largest, so both are checked.
@@ -110,7 +111,7 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
       loads.length === 0
         ? []
         : [Math.min(...loads), Math.max(...loads)].flatMap((load) =>
-            lengthFaults(plan, atLoadFactor(workload, plan.models, load), options.exact),
+            lengthFaults(plan, atLoadFactor(workload, applicationsOf(plan), load), options.exact),
           ),
   });
   const document = await runSweep(setup, loads, { ...options, inputs: inputs(output) });

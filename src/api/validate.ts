@@ -10,8 +10,8 @@ import {
   readWhole,
   type Validation,
 } from '../artifacts/index.js';
-import { confirmBundledPlan, confirmPlan } from './confirm-plan.js';
-import { loadProblem } from './solve/index.js';
+import { confirmBundledPlan, confirmPipelinePlan, confirmPlan } from './confirm-plan.js';
+import { loadPipeline, loadProblem } from './solve/index.js';
 
 /** Validated is the result of checking one file. */
 export type Validated = Validation['files'][number];
@@ -58,6 +58,12 @@ async function describeFile(named: string): Promise<string> {
       const { problem } = await loadProblem(path);
       return `pooled spec of ${problem.models.length} model(s)`;
     }
+    case 'pipeline': {
+      const { problem } = await loadPipeline(path);
+      return `pipeline spec of ${problem.stages.length} stage(s)`;
+    }
+    case 'pipeline-plan':
+      return describePipelinePlan(loaded as Loaded<'pipeline-plan'>);
     case 'pooled-plan':
       return describePlan(loaded as Loaded<'pooled-plan'>);
     case 'bundle':
@@ -100,14 +106,27 @@ async function describeOnnx(path: string): Promise<string> {
   return `ONNX model of ${model.graph.nodes.length} nodes, opset ${model.opsets.get('') ?? '—'}`;
 }
 
+/** What is told of a plan that was confirmed. */
+const CONFIRMED = {
+  recomputed: 'recomputed from its spec and profiles',
+  unnamed: 'it names no spec, so its figures were not recomputed',
+} as const;
+
 async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promise<string> {
   const which = plan.baseline === undefined ? 'pooled plan' : `plan of the baseline ${plan.baseline}`;
   const head = `${which} of ${plan.models.map(({ name }) => name).join(', ')}`;
-  const confirmed =
-    (await confirmPlan(plan, path)) === 'recomputed'
-      ? 'recomputed from its spec and profiles'
-      : 'it names no spec, so its figures were not recomputed';
+  const confirmed = CONFIRMED[await confirmPlan(plan, path)];
   return [head, confirmed, ...tolerances(plan.models)].join('; ');
+}
+
+async function describePipelinePlan({ value: plan, path }: Loaded<'pipeline-plan'>): Promise<string> {
+  const confirmed = CONFIRMED[await confirmPipelinePlan(plan, path)];
+  const models = plan.stages.map(({ name, batchTolerance }) => ({
+    name,
+    ...(batchTolerance === undefined ? {} : { batchTolerance }),
+  }));
+  const stages = plan.stages.map(({ name }) => name).join(', ');
+  return [`pipeline plan of ${stages}`, confirmed, ...tolerances(models)].join('; ');
 }
 
 /** tolerances says of which models the rows of a batch may differ, and by how much. */

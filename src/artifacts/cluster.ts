@@ -1,3 +1,5 @@
+import { fault, InputError } from './errors.js';
+
 /** Cluster holds the GPUs that exist, by class, and the network between their servers. */
 export interface Cluster {
   $schema?: string;
@@ -6,6 +8,8 @@ export interface Cluster {
   devices: Record<string, DeviceClass>;
   /** The effective bandwidth of a server's link where its class has no linkGbps of its own. */
   networkGbps?: number;
+  /** The time from the activation of a standby device until it serves. Default 0. */
+  activationDelayMs?: number;
 }
 
 /** DeviceClass describes the GPUs of one class: how many there are, how each may be divided, and what one costs. */
@@ -23,4 +27,28 @@ export interface DeviceClass {
   taken?: number;
   /** The effective bandwidth of one server's link, in each direction. */
   linkGbps?: number;
+}
+
+/** OpenCluster is a cluster some of whose classes may have no limit, as where GPUs are rented. */
+export interface OpenCluster extends Omit<Cluster, 'devices'> {
+  devices: Record<string, OpenDeviceClass>;
+}
+
+/** OpenDeviceClass describes a class of GPUs of which there may be any number. */
+export interface OpenDeviceClass extends Omit<DeviceClass, 'count'> {
+  /** The physical GPUs of this class; any number where absent. */
+  count?: number;
+}
+
+/**
+ * countedCluster gives a cluster for a planner that needs the number of GPUs of every class.
+ * @param path the file that holds it, for errors
+ * @throws InputError with a fault for each class without a number
+ */
+export function countedCluster(cluster: OpenCluster, path: string): Cluster {
+  const faults = Object.entries(cluster.devices).flatMap(([name, { count }]) =>
+    count === undefined ? [fault('lacks "count"', `/devices/${name}`)] : [],
+  );
+  if (faults.length > 0) throw new InputError(`read ${path}`, faults);
+  return cluster as Cluster;
 }

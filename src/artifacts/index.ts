@@ -12,7 +12,13 @@ export {
   type BundledPartition,
   type BundleFile,
 } from './bundle.js';
-export type { Cluster, DeviceClass } from './cluster.js';
+export {
+  type Cluster,
+  countedCluster,
+  type DeviceClass,
+  type OpenCluster,
+  type OpenDeviceClass,
+} from './cluster.js';
 export {
   type Boundary,
   type Emitted,
@@ -50,8 +56,29 @@ export {
   replacingFaults,
 } from './outputs.js';
 export { partFault } from './part-files.js';
-export { gpuNumber, type Run, runsOf, type Seat, type Spanned, seatsOf } from './placement.js';
-export type { Changed, PlanDifference } from './plan-diff.js';
+export type {
+  LongestPath,
+  PipelinePlan,
+  PlannedEdge,
+  PlannedShared,
+  PlannedStage,
+  StageClassUse,
+  StageInput,
+  StagePlacement,
+} from './pipeline-plan.js';
+export type {
+  PipelineEdge,
+  PipelineLoad,
+  PipelineMethod,
+  PipelinePlanner,
+  PipelineSpec,
+  PipelineStage,
+  PipelineTuner,
+  SharedDevices,
+  WhenOutput,
+} from './pipeline-spec.js';
+export { type GpuRow, gpuNumber, type Run, runsOf, type Seat, type Spanned, seatsOf } from './placement.js';
+export type { Changed, ChangedWords, PlanDifference, StageDifference } from './plan-diff.js';
 export type {
   ClassUse,
   HeldModel,

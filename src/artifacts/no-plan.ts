@@ -34,9 +34,12 @@ export interface NoPlanReason {
     | 'slo-too-short'
     | 'class-too-slow'
     | 'too-few-gpus'
+    | 'rate-too-high'
     | 'other';
   readonly text: string;
   readonly model?: string;
+  /** The stages of a pipeline that it is about. */
+  readonly stages?: readonly string[];
   /** The device class. */
   readonly class?: string;
   readonly sloMs?: number;
@@ -49,6 +52,12 @@ export interface NoPlanReason {
   readonly available?: Readonly<Record<string, number>>;
   /** The share of the rates that these GPUs can serve at most. */
   readonly servedShare?: number;
+  /** The mean rate that was asked for, and the one that the devices of these stages can serve. */
+  readonly rps?: number;
+  readonly servedRps?: number;
+  /** What the weights take, and what a device has. */
+  readonly neededGiB?: number;
+  readonly memoryGiB?: number;
   /** The GPUs that are missing at least, by class, where every class grows by the same factor. */
   readonly missing?: Readonly<Record<string, number>>;
 }

@@ -1,9 +1,17 @@
-import type { Cluster } from './cluster.js';
+import type { OpenCluster } from './cluster.js';
 import type { Placement } from './pooled-plan.js';
 
+/** GpuRow is an entry of a placement of any kind of plan: a GPU, or a row of consecutive ones. */
+export interface GpuRow {
+  readonly server: string;
+  readonly gpu: number;
+  readonly count?: number;
+  readonly class: string;
+}
+
 /** Seat is one virtual GPU of a placement: the entry that lists it, and where it is. */
-export interface Seat {
-  readonly place: Placement;
+export interface Seat<P extends GpuRow = Placement> {
+  readonly place: P;
   readonly server: string;
   readonly gpu: number;
 }
@@ -12,10 +20,10 @@ export interface Seat {
  * seatsOf gives every virtual GPU of a placement, in the order of its entries; those that one entry lists follow the
  * numbers of their GPUs.
  */
-export function* seatsOf(
-  placement: readonly Placement[],
-  devices: Cluster['devices'],
-): Generator<Seat, void, undefined> {
+export function* seatsOf<P extends GpuRow>(
+  placement: readonly P[],
+  devices: OpenCluster['devices'],
+): Generator<Seat<P>, void, undefined> {
   for (const place of placement) {
     const { server, gpu, count = 1 } = place;
     yield { place, server, gpu };
@@ -31,7 +39,7 @@ export function* seatsOf(
  * gpuNumber gives the number of an entry's first GPU in its class: the GPUs of server 0 come first, then those of
  * server 1. It is NaN where the server is not named after its class.
  */
-export function gpuNumber({ server, gpu, class: name }: Placement, perServer: number): number {
+export function gpuNumber({ server, gpu, class: name }: GpuRow, perServer: number): number {
   const digits = server.startsWith(`${name}-`) ? server.slice(name.length + 1) : '';
   return /^[0-9]+$/.test(digits) ? Number(digits) * perServer + gpu : Number.NaN;
 }
@@ -40,16 +48,16 @@ export function gpuNumber({ server, gpu, class: name }: Placement, perServer: nu
  * Run is a sequence of consecutive GPUs (or servers) that the same entries list; `first` is the number of the first in
  * its class.
  */
-export interface Run {
+export interface Run<P = Placement> {
   readonly class: string;
   readonly first: number;
   readonly count: number;
-  readonly places: readonly Placement[];
+  readonly places: readonly P[];
 }
 
 /** Spanned is an entry with the numbers [from, to) of its GPUs or servers. */
-export interface Spanned {
-  readonly place: Placement;
+export interface Spanned<P = Placement> {
+  readonly place: P;
   readonly from: number;
   readonly to: number;
 }
@@ -58,11 +66,11 @@ export interface Spanned {
  * runsOf splits the GPUs of entries of one class into runs that have the same entries, in the order of their numbers.
  * Its cost grows with the entries, however many GPUs each of them lists.
  */
-export function runsOf(className: string, spanned: readonly Spanned[]): Run[] {
+export function runsOf<P>(className: string, spanned: readonly Spanned<P>[]): Run<P>[] {
   const coming = spanned.toSorted((a, b) => a.from - b.from);
   const ends = [...new Set(spanned.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);
-  const runs: Run[] = [];
-  let open: Spanned[] = [];
+  const runs: Run<P>[] = [];
+  let open: Spanned<P>[] = [];
   let next = 0;
   for (const [k, first] of ends.entries()) {
     open = open.filter(({ to }) => to > first);

@@ -22,9 +22,32 @@ export interface PlanDifference extends Emitted {
       readonly gpus: Changed;
     }[];
   }[];
+  /** The stages that differ, where the plans are of pipelines. */
+  stages?: readonly StageDifference[];
   classes: readonly { readonly name: string; readonly used: Changed }[];
   gpusMoved: number;
   same: boolean;
+}
+
+/** StageDifference says how a stage is served in both plans; a plan that lacks the stage has 0, and no words. */
+export interface StageDifference {
+  readonly name: string;
+  /** What its replicas are, such as `1/2 L4`. */
+  readonly devices: ChangedWords;
+  readonly batch: Changed;
+  readonly replicas: Changed;
+  readonly standby: Changed;
+  readonly scaleFactor: Changed;
+  /** The rate of one replica. */
+  readonly throughputRps: Changed;
+  /** The stages that its results go to, with probabilities. */
+  readonly next: ChangedWords;
+}
+
+/** ChangedWords is a description in both plans. */
+export interface ChangedWords {
+  readonly before?: string;
+  readonly after?: string;
 }
 
 /** Changed is one figure in both plans. */

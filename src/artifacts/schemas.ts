@@ -2,10 +2,12 @@ import { createRequire } from 'node:module';
 import type { Ajv, ValidateFunction } from 'ajv';
 import stringify from 'json-stringify-pretty-compact';
 import type { Bundle } from './bundle.js';
-import type { Cluster } from './cluster.js';
+import type { OpenCluster } from './cluster.js';
 import type { ComparisonDocument } from './comparison.js';
 import type { LoadDocument } from './load-report.js';
 import type { NoPlan } from './no-plan.js';
+import type { PipelinePlan } from './pipeline-plan.js';
+import type { PipelineSpec } from './pipeline-spec.js';
 import type { PlanDifference } from './plan-diff.js';
 import type { PooledPlan } from './pooled-plan.js';
 import type { PooledSpec } from './pooled-spec.js';
@@ -20,9 +22,11 @@ import type { Verification } from './verification.js';
 /** ArtifactTypes lists the kinds of file, with the type of each. */
 export interface ArtifactTypes {
   profile: Profile;
-  cluster: Cluster;
+  cluster: OpenCluster;
   pooled: PooledSpec;
   'pooled-plan': PooledPlan;
+  pipeline: PipelineSpec;
+  'pipeline-plan': PipelinePlan;
   bundle: Bundle;
   'simulation-report': SimulationReport;
   'simulation-sweep': SimulationSweep;
@@ -48,6 +52,8 @@ export const ARTIFACT_KINDS = [
   'cluster',
   'pooled',
   'pooled-plan',
+  'pipeline',
+  'pipeline-plan',
   'bundle',
   'simulation-report',
   'simulation-sweep',

@@ -174,6 +174,10 @@ export interface SimulatedClass {
   /** The GPU seconds with a batch on them. */
   busyGpuS: number;
   utilisation: number;
+  /** The GPU seconds for which its devices were in use, from activation to standby; of pipelines only. */
+  usedGpuS?: number;
+  /** The price of that time, where the class has an hourly price. */
+  cost?: number;
 }
 
 /**
@@ -184,6 +188,8 @@ export interface SimulatedPool {
   model: string;
   pipeline: number;
   partition: number;
+  /** The name of the stage, in a pipeline. */
+  stage?: string;
   class: string;
   virtual: number;
   virtualGpus: number;

@@ -37,6 +37,7 @@ export interface LinkFigures {
  */
 export class DeviceFold {
   private readonly busyNs: Float64Array;
+  private readonly poolBusyNs: Float64Array;
   private readonly upNs: Float64Array;
   private readonly downNs: Float64Array;
   /** The index where each pool's sizes begin. Batches of b requests are counted b − 1 places after it. */
@@ -48,6 +49,7 @@ export class DeviceFold {
   constructor(private readonly shape: RunShape) {
     this.untilNs = shape.durationNs;
     this.busyNs = new Float64Array(shape.deviceClass.length);
+    this.poolBusyNs = new Float64Array(shape.poolBatch.length);
     this.upNs = new Float64Array(shape.uplinks);
     this.downNs = new Float64Array(shape.downlinks);
     const { poolBatch } = shape;
@@ -58,7 +60,9 @@ export class DeviceFold {
   }
 
   executed(pool: number, device: number, size: number, startNs: number, endNs: number): void {
-    this.busyNs[device]! += this.within(startNs, endNs);
+    const ns = this.within(startNs, endNs);
+    this.busyNs[device]! += ns;
+    this.poolBusyNs[pool]! += ns;
     this.sizes[(this.sizesAt[pool] as number) + size - 1]! += 1;
   }
 
@@ -89,20 +93,13 @@ export class DeviceFold {
   }
 
   poolFigures(spanNs: number): PoolFigures[] {
-    const busyNs = new Float64Array(this.shape.poolBatch.length);
-    const devices = new Float64Array(this.shape.poolBatch.length);
-    for (let device = 0; device < this.busyNs.length; device++) {
-      const pool = this.shape.devicePool[device] as number;
-      busyNs[pool]! += this.busyNs[device] as number;
-      devices[pool]! += 1;
-    }
-    return Array.from(devices, (there, pool) => {
+    return Array.from(this.shape.poolDevices, (there, pool) => {
       const sizes = Array.from(
         this.sizes.subarray(this.sizesAt[pool] as number, this.sizesAt[pool + 1] as number),
       );
       const batches = sumOf(sizes);
       const requests = sizes.reduce((sum, count, i) => sum + count * (i + 1), 0);
-      const utilisation = shareOf(busyNs[pool] as number, there * spanNs);
+      const utilisation = shareOf(this.poolBusyNs[pool] as number, there * spanNs);
       return {
         batches,
         requests,

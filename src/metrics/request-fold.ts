@@ -126,7 +126,8 @@ export class RequestFold {
     this.outcomes[model * OUTCOME_KINDS + (late ? OutcomeIndex.late : OutcomeIndex.inTime)]! += 1;
     const { whole, queueing, transfer, compute } = this.latencies[model] as Latencies;
     whole.record(latencyNs);
-    queueing.record(latencyNs - computeNs - transferNs);
+    // The stages of a DAG that run side by side may compute for longer than the request takes.
+    queueing.record(Math.max(0, latencyNs - computeNs - transferNs));
     transfer.record(transferNs);
     compute.record(computeNs);
   }

@@ -5,8 +5,8 @@ export interface RunShape {
   readonly models: number;
   /** The largest batch of each pool. */
   readonly poolBatch: ArrayLike<number>;
-  /** The pool of each device (a virtual GPU). */
-  readonly devicePool: ArrayLike<number>;
+  /** The number of devices (virtual GPUs) of each pool. A device of several pools counts in each. */
+  readonly poolDevices: ArrayLike<number>;
   /** The class of each device. */
   readonly deviceClass: ArrayLike<number>;
   /** The share of a GPU that each device is: 1/v. */

@@ -50,7 +50,7 @@ export function streamOf(seed: number, purpose: string): Stream {
  * hashedState makes four 32-bit words from a text. Each is an FNV-1a hash with its own start, finished as
  * MurmurHash3 does.
  */
-function hashedState(text: string): number[] {
+export function hashedState(text: string): number[] {
   return [0x811c9dc5, 0x9e3779b9, 0x85ebca6b, 0xc2b2ae35].map((start) => {
     let hash = start;
     for (let i = 0; i < text.length; i++) {

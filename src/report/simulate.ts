@@ -162,7 +162,7 @@ export function busyTable({ classes, links }: SimulationReport): Table {
 export function poolTable({ pools }: SimulationReport): Table {
   const rows = pools.map((pool) => [
     pool.model,
-    `${pool.pipeline}/${pool.partition}`,
+    pool.stage ?? `${pool.pipeline}/${pool.partition}`,
     `${pool.virtualGpus} × 1/${pool.virtual} ${pool.class}`,
     String(pool.batch),
     orDash(pool.meanBatch, figure),

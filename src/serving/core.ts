@@ -6,9 +6,9 @@
  * all events of an instant, then calls `decide` once. It then carries out every decision and clears the buffer before
  * it tells anything more. Until then, no number (of a request, task or batch) that a decision names is used again.
  *
- * A request of n rows is n tasks. Each task is at one partition at a time and passes the pools of one
- * pipeline one after the other. The request is answered when all its tasks have ended. Tasks do not fork:
- * `executed` tells no outcome of single tasks.
+ * A request of n rows is n tasks. Each task is at one stage at a time. In a chain it passes the stages one after the
+ * other. In a DAG it goes on along all edges that are taken for it, as one task along each, and the tasks of a row that
+ * come to one stage become one. The request is answered when nothing of it is left.
  */
 export interface ServingCore {
   /**
@@ -39,8 +39,12 @@ export interface ServingCore {
   cancelled(at: number, request: number): boolean;
   /** started tells that the device of the batch has begun it. */
   started(at: number, batch: number): void;
-  /** executed tells that the results of the batch are there, and when its execution began and ended. */
-  executed(at: number, batch: number, startedAt: number, endedAt: number): void;
+  /**
+   * executed tells that the results of the batch are there, and when its execution began and ended.
+   * @param verdicts what the stage's model says of each task, in their order, where the edges of the stage ask for it:
+   *   bit i tells whether edge i is taken; or the number is a certainty. Absent verdicts are 0.
+   */
+  executed(at: number, batch: number, startedAt: number, endedAt: number, verdicts?: ArrayLike<number>): void;
   /**
    * failed tells that the batch gave no results although its device is well. Each of its tasks is tried again
    * in a batch of its own; a task that was the only one of the batch fails.
@@ -77,4 +81,9 @@ export interface ServingCore {
   batchTask(batch: number, i: number): number;
   batchPool(batch: number): number;
   batchDevice(batch: number): number;
+  /** batchEdge is the edge by which a batch is sent on in a DAG, counted through all pools' edges; 0 in chains. */
+  batchEdge(batch: number): number;
+  /** requestOf is the request of a task, and `rowOf` is the row of that request, counted from 0. */
+  requestOf(task: number): number;
+  rowOf(task: number): number;
 }

@@ -26,6 +26,13 @@ export const Decision = {
   drop: 4,
   /** The driver calls `due` at time a. This replaces the time asked for before. */
   wakeAt: 5,
+  /** The driver brings a standby device up: a = device. It tells `deviceUp` once the device can take work. */
+  activate: 6,
+  /**
+   * The device is to be put on standby: a = device. It ends the batch that it runs, which is told as ever. Batches that
+   * it was handed and has not begun are taken back: the core has queued their tasks elsewhere.
+   */
+  retire: 7,
 } as const;
 
 /** Answer says how a request ended that is answered. */

@@ -14,8 +14,10 @@ export { brokenPromise } from './broken-promise.js';
 export type { ServingCore } from './core.js';
 export { Answer, Decision, Decisions, DROP_REASONS, type DropReason } from './decisions.js';
 export { type LogEntry, type Replay, recorded, replay } from './log.js';
+export { pipelineTopologyOf } from './pipeline-topology.js';
 export { planFaults } from './plan-figures.js';
 export { plannedScheduler, replayFaults, servingFaults } from './plan-scheduler.js';
+export { type Application, applicationsOf, planTopologyOf, type ServedPlan } from './plan-topology.js';
 export { busyUntilTables, PUBLISHED_POLICY, PUBLISHED_REACTIVE_POLICY } from './published/index.js';
 export {
   type FirstSightRule,
@@ -44,6 +46,7 @@ export {
   type PipelineChoice,
   type PlacementRule,
   REACTIVE_POLICY,
+  type ScalingRule,
   StageLocalCore,
   type StageLocalPolicy,
 } from './stage-local/index.js';
@@ -51,6 +54,8 @@ export type { FeedbackCorrection, QueueOrder, ReservationCorrection } from './st
 export {
   checkDeviceCount,
   checkPlacement,
+  type Edge,
+  type EdgeCondition,
   type Links,
   type Pool,
   type ServedModel,

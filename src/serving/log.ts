@@ -22,6 +22,10 @@ const HEARD = [
   'decide',
 ] as const satisfies (keyof ServingCore)[];
 type Heard = (typeof HEARD)[number];
+/** A method of a core takes numbers, and `executed` a list of verdicts besides: a log holds these one by one. */
+type Method = (...told: (number | ArrayLike<number>)[]) => unknown;
+/** The number of arguments of `executed` before the verdicts. */
+const BEFORE_VERDICTS = 4;
 
 /**
  * recorded wraps a core so that every event it hears and every decision it makes also goes to `sink`, in order.
@@ -34,13 +38,13 @@ export function recorded(
   decisions: Decisions,
   sink: (entry: LogEntry) => void,
 ): ServingCore {
-  const recording = Object.create(core) as Record<Heard, (...numbers: number[]) => unknown>;
+  const recording = Object.create(core) as Record<Heard, Method>;
   for (const word of HEARD) {
-    const method = core[word] as (...numbers: number[]) => unknown;
-    recording[word] = (...numbers) => {
-      sink([word, ...numbers]);
+    const method = core[word] as Method;
+    recording[word] = (...told) => {
+      sink([word, ...told.flatMap((part) => (typeof part === 'number' ? part : Array.from(part)))]);
       const before = decisions.count;
-      const answer = method.apply(core, numbers);
+      const answer = method.apply(core, told);
       for (let i = before; i < decisions.count; i++) sink(said(core, decisions, i));
       return answer;
     };
@@ -99,5 +103,7 @@ export function replay(log: Iterable<LogEntry>, makeCore: (decisions: Decisions)
 function hear(core: ServingCore, [word, ...numbers]: LogEntry): void {
   if (!(HEARD as readonly string[]).includes(word))
     throw new Error(`Cannot replay the log: ${word} is no event of a core`);
-  (core[word as Heard] as (...numbers: number[]) => unknown)(...numbers);
+  const verdicts = word === 'executed' && numbers.length > BEFORE_VERDICTS;
+  const told = verdicts ? [...numbers.slice(0, BEFORE_VERDICTS), numbers.slice(BEFORE_VERDICTS)] : numbers;
+  (core[word as Heard] as Method)(...told);
 }

@@ -83,6 +83,7 @@ const STAGE_LOCAL: Choices<StageLocalPolicy> = {
   },
   late: { drop: [], background: ['patience', 'mostMissed', 'window'] },
   correction: { none: [], average: ['weight'], steps: ['weight', 'deviations'] },
+  sharing: { 'oldest-deadline': [], fullest: [], 'round-robin': [] },
   instant: { told: [], 'by-place': [] },
   slackNs: 'number',
   mostTasks: 'number',

@@ -1,7 +1,9 @@
 import {
   type Fault,
+  fault,
   gpuNumber,
   InputError,
+  type OpenCluster,
   type PlannedPipeline,
   type PooledPlan,
   seatsOf,
@@ -46,6 +48,8 @@ export interface Pool {
   /** `model`, `pipeline` and `partition` are indices within the plan. */
   pipeline: number;
   partition: number;
+  /** `stage` is the name of the stage of a pipeline plan. */
+  stage?: string;
   deviceClass: string;
   virtual: number;
   /** `batch` is the planned batch, which is the largest that the pool may execute. */
@@ -59,19 +63,50 @@ export interface Pool {
   transferNs: Float64Array;
   /** `transferBytes` counts the bytes that one row sends to the next pool; 0 after the last partition. */
   transferBytes: number;
-  /** `next` is the index of the next partition's pool; absent after the last. */
+  /** `next` is the index of the next partition's pool; absent after the last, and where `edges` lead on. */
   next?: number;
+  /**
+   * `edges` lead to the next stages, where these are more than one that is always next: in a DAG. All stages of a DAG
+   * lead on by edges, and `transferNs` is then the longest of all edges.
+   */
+  edges?: Edge[];
   /** `throughputRps` is the planned rate of the whole pipeline, in requests per second. */
   throughputRps: number;
   /** `devices` holds the indices of its devices in `Topology.devices`. */
   devices: number[];
 }
 
+/**
+ * Edge leads from a stage of a DAG to a later one, whose pool has a higher index. It is taken for a task always, or by
+ * the verdict of the stage's model on the task, or while that model is unsure of it.
+ */
+export interface Edge {
+  /** `to` is the pool of the stage that it leads to. */
+  to: number;
+  when: EdgeCondition;
+  /** `transferNs` is the planned time of sending b rows over idle links, at index b − 1. */
+  transferNs: Float64Array;
+  transferBytes: number;
+}
+
+/**
+ * EdgeCondition says when an edge is taken.
+ * - always: for every task.
+ * - verdict: where the verdict on the task has the edge's bit: bit i for edge i of its stage.
+ * - unsure: where the verdict on the task, a certainty, is below `below`.
+ */
+export type EdgeCondition = { kind: 'always' } | { kind: 'verdict' } | { kind: 'unsure'; below: number };
+
 /** VirtualDevice is one virtual GPU. */
 export interface VirtualDevice {
   /** `name` is `<server>/gpu<g>/<k>`, where k counts the virtual GPUs of one GPU. */
   name: string;
+  /** `pool` is its pool, or the first of its pools. */
   pool: number;
+  /** `otherPools` are the pools that it serves besides. It runs one batch at a time, whichever pool it is for. */
+  otherPools?: readonly number[];
+  /** `standby` is true for a device that takes no work, and costs nothing, until the core activates it. */
+  standby?: boolean;
   server: string;
   gpu: number;
   deviceClass: string;
@@ -144,8 +179,38 @@ export function stagesFrom(pools: readonly Pool[]): Int32Array {
 export function fullBatches(pools: readonly Pool[]): Int32Array {
   const full = Int32Array.from(pools, ({ batch }) => batch);
   for (let i = pools.length - 2; i >= 0; i--)
-    if (pools[i]?.next !== undefined) full[i] = Math.min(full[i] as number, full[i + 1] as number);
+    for (const later of followersOf(pools[i] as Pool))
+      full[i] = Math.min(full[i] as number, full[later] as number);
   return full;
+}
+
+/** followersOf lists the pools of the stages that can come right after a pool's stage. */
+export function followersOf({ next, edges = [] }: Pool): readonly number[] {
+  return next === undefined ? edges.map(({ to }) => to) : [next];
+}
+
+/**
+ * beyondChains finds what a topology has that only stage-local schedulers serve: reservations are made for the whole
+ * path of a batch, through pools whose devices are theirs and always there.
+ */
+export function beyondChains({ models, pools, devices }: Topology): Fault[] {
+  const names = models.flatMap(({ name, entries }) =>
+    entries.some((entry) => pools[entry]?.edges !== undefined) ? [name] : [],
+  );
+  return [
+    ...names.map((name) => fault(`${name} is a DAG of stages, but reservations are made for chains`)),
+    ...(devices.some(({ otherPools }) => otherPools !== undefined)
+      ? [fault('some devices serve several stages, but a reservation needs devices of one stage')]
+      : []),
+    ...(devices.some(({ standby }) => standby === true)
+      ? [fault('some devices are on standby, but a reservation needs devices that stay')]
+      : []),
+  ];
+}
+
+/** poolsServedBy lists the pools that a device serves. */
+export function poolsServedBy({ pool, otherPools = [] }: VirtualDevice): readonly number[] {
+  return [pool, ...otherPools];
 }
 
 /** mostStages is the number of stages of the longest pipeline, 0 where there are no pools. */
@@ -176,7 +241,7 @@ function poolsOf(
 ): Pool[] {
   return pipeline.partitions.map((part, k) => {
     const nextClass = pipeline.partitions[k + 1]?.device;
-    const gbps = nextClass === undefined ? undefined : linkGbps(plan, [part.device, nextClass]);
+    const gbps = nextClass === undefined ? undefined : linkGbps(plan.cluster, [part.device, nextClass]);
     const perRowNs = options.transfers === 'none' || gbps === undefined ? 0 : (8 * part.transferBytes) / gbps;
     const rowNs = options.rules === 'published' ? NS_PER_US * Math.round(perRowNs / NS_PER_US) : perRowNs;
     return {
@@ -199,9 +264,12 @@ function poolsOf(
  * linkGbps is the rate of the slower of the links at both ends, or undefined where the cluster names no rate.
  * One Gbps is one bit per nanosecond.
  */
-function linkGbps(plan: PooledPlan, classes: string[]): number | undefined {
+export function linkGbps(
+  { devices, networkGbps }: Pick<OpenCluster, 'devices' | 'networkGbps'>,
+  classes: readonly string[],
+): number | undefined {
   const rates = classes
-    .map((name) => plan.cluster.devices[name]?.linkGbps ?? plan.cluster.networkGbps)
+    .map((name) => devices[name]?.linkGbps ?? networkGbps)
     .filter((rate) => rate !== undefined);
   return rates.length === 0 ? undefined : Math.min(...rates);
 }
@@ -210,7 +278,7 @@ function linkGbps(plan: PooledPlan, classes: string[]): number | undefined {
  * filledLatencies converts latencies to nanoseconds, and gives a batch that was not profiled the latency of
  * the next larger one that was.
  */
-function filledLatencies(byBatch: (number | null)[], batch: number): Float64Array {
+export function filledLatencies(byBatch: readonly (number | null)[], batch: number): Float64Array {
   const latencies = new Float64Array(batch);
   let larger = 0;
   for (let b = batch; b >= 1; b--) {

@@ -1,12 +1,13 @@
 import {
   emittedHead,
   type InputFile,
+  type SimulatedClass,
   type SimulatedDrop,
   type SimulatedPool,
   type SimulationReport,
 } from '../artifacts/index.js';
 import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../metrics/index.js';
-import { DROP_REASONS, type Topology } from '../serving/index.js';
+import { applicationsOf, DROP_REASONS, type Topology } from '../serving/index.js';
 import { describedExecution } from './execution.js';
 import { plannedClasses, type SimulationRun, type SimulationSetup, simulatedTopology } from './run.js';
 import { overRuns } from './runs.js';
@@ -35,7 +36,7 @@ export function simulationReport(
   const { figures } = run;
   const runs = overRuns(
     [run, ...more],
-    setup.plan.models.map(({ name }) => name),
+    applicationsOf(setup.plan).map(({ name }) => name),
   );
   const complete = [run, ...more].every((one) => one.complete);
   const { plan, scheduler, execution, workload, seed, exact } = setup;
@@ -45,14 +46,14 @@ export function simulationReport(
     ...emittedHead('simulation-report', inputs),
     seed,
     complete,
-    workload: describedWorkload(workload, plan.models),
+    workload: describedWorkload(workload, applicationsOf(plan)),
     scheduler: { ...scheduler },
     transfers: setup.transfers,
     execution: describedExecution(execution),
     percentileError: exact ? 0 : HISTOGRAM_RELATIVE_ERROR,
     ...(plan.notes === undefined ? {} : { notes: plan.notes }),
     overall: figures.overall,
-    models: plan.models.map(({ name, sloMs, throughputRps }, m) => ({
+    models: applicationsOf(plan).map(({ name, sloMs, throughputRps }, m) => ({
       name,
       sloMs,
       plannedRps: throughputRps,
@@ -65,6 +66,7 @@ export function simulationReport(
         {
           ...(plan.classes[name]?.emulated ? { emulated: true as const } : {}),
           ...(figures.classes[i] as RunFigures['classes'][number]),
+          ...usedFigures(run.usedGpuS?.[i], plan.cluster.devices[name]?.hourlyCost),
         },
       ]),
     ),
@@ -75,6 +77,14 @@ export function simulationReport(
   };
 }
 
+function usedFigures(
+  usedGpuS: number | undefined,
+  hourlyCost: number | undefined,
+): Pick<SimulatedClass, 'usedGpuS' | 'cost'> {
+  if (usedGpuS === undefined) return {};
+  return { usedGpuS, ...(hourlyCost === undefined ? {} : { cost: (usedGpuS / 3600) * hourlyCost }) };
+}
+
 function describedDrop(
   { model, reason, pool, count }: DropCount,
   { models, pools }: Topology,
@@ -83,7 +93,10 @@ function describedDrop(
   return {
     model: models[model]?.name as string,
     reason: DROP_REASONS[reason] as string,
-    place: stood === undefined ? 'entry' : `pipeline${stood.pipeline}/partition${stood.partition}`,
+    place:
+      stood === undefined
+        ? 'entry'
+        : (stood.stage ?? `pipeline${stood.pipeline}/partition${stood.partition}`),
     count,
   };
 }
@@ -93,13 +106,14 @@ function describedPool(
   p: number,
   { models, pools }: Topology,
 ): SimulatedPool {
-  const { model, pipeline, partition, deviceClass, virtual, devices, batch } = pools[
+  const { model, pipeline, partition, stage, deviceClass, virtual, devices, batch } = pools[
     p
   ] as Topology['pools'][number];
   return {
     model: models[model]?.name as string,
     pipeline,
     partition,
+    ...(stage === undefined ? {} : { stage }),
     class: deviceClass,
     virtual,
     virtualGpus: devices.length,

@@ -4,12 +4,11 @@ import {
   type Loaded,
   option,
   type PlannedPartition,
-  type PooledPlan,
   type Profile,
   type SimulatedExecution,
 } from '../artifacts/index.js';
 import { streamOf } from '../random/index.js';
-import type { Topology } from '../serving/index.js';
+import type { ServedPlan, Topology } from '../serving/index.js';
 import type { PlanProfiles } from './profiles.js';
 
 /** The 95th percentile of a normal distribution lies this many deviations above the median. */
@@ -97,12 +96,13 @@ export function describedExecution({ slow, jitter }: Execution): SimulatedExecut
  * @returns undefined after a fault
  */
 export function profiledJitter(
-  plan: PooledPlan,
+  plan: ServedPlan,
   profiles: PlanProfiles,
   told: ToldFaults,
 ): Jitter | undefined {
   const before = told.count;
-  if (profiles.length !== plan.models.length) {
+  const parts = measuredParts(plan, profiles);
+  if (parts === undefined) {
     const said =
       profiles.length === 0
         ? "none of the plan's profiles exists"
@@ -115,16 +115,35 @@ export function profiledJitter(
     );
     return undefined;
   }
-  const deviations = plan.models.flatMap((model, m) =>
-    model.pipelines.flatMap(({ partitions }) =>
-      partitions.map((partition) => spreadOf(partition, profiles[m] as Loaded<'profile'>, told)),
-    ),
-  );
+  const deviations = parts.map(({ part, profile }) => spreadOf(part, profile, told));
   return told.count > before ? undefined : { kind: 'profile', deviations };
 }
 
+/** MeasuredPart is what a pool executes: a partition of a model, or a whole model where it has no blocks. */
+type MeasuredPart = Pick<PlannedPartition, 'blocks' | 'device' | 'virtual' | 'batch'>;
+
+/** measuredParts finds the profile of what each pool executes; undefined where one is missing. */
+function measuredParts(
+  plan: ServedPlan,
+  profiles: PlanProfiles,
+): { part: MeasuredPart; profile: Loaded<'profile'> }[] | undefined {
+  if (plan.kind === 'pipeline-plan') {
+    const parts = plan.stages.flatMap(({ model, device, virtual, batch }) => {
+      const profile = profiles.find(({ value }) => value.model.name === model);
+      return profile === undefined ? [] : [{ part: { device, virtual, batch }, profile }];
+    });
+    return parts.length === plan.stages.length ? parts : undefined;
+  }
+  if (profiles.length !== plan.models.length) return undefined;
+  return plan.models.flatMap((model, m) =>
+    model.pipelines.flatMap(({ partitions }) =>
+      partitions.map((part) => ({ part, profile: profiles[m] as Loaded<'profile'> })),
+    ),
+  );
+}
+
 function spreadOf(
-  partition: PlannedPartition,
+  partition: MeasuredPart,
   { value, path }: Loaded<'profile'>,
   told: ToldFaults,
 ): Float64Array {
@@ -149,7 +168,7 @@ function spreadOf(
  */
 function deviationAt(
   profile: Profile,
-  { blocks, device, virtual }: PlannedPartition,
+  { blocks, device, virtual }: MeasuredPart,
   batch: number,
 ): number | undefined {
   const measured = profile.devices[device];

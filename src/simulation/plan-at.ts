@@ -1,9 +1,9 @@
 import { type Loaded, loadArtifact, manifestIn, pathFrom } from '../artifacts/index.js';
-import type { TopologyOptions } from '../serving/index.js';
+import type { ServedPlan, TopologyOptions } from '../serving/index.js';
 
 /** SimulatedPlan is a plan that is simulated. */
 export interface SimulatedPlan {
-  readonly plan: Loaded<'pooled-plan'>;
+  readonly plan: Loaded<ServedPlan['kind']>;
   /** The file whose folder the inputs that the plan names are relative to. */
   readonly madeAt: string;
   /** Whether transfers take the time of the cluster's links, or none, as in a server that runs all devices. */
@@ -16,9 +16,12 @@ export interface SimulatedPlan {
  * @throws InputError where the file is neither, or has faults; MissingError where it is missing
  */
 export async function planAt(path: string): Promise<SimulatedPlan> {
-  const loaded = await loadArtifact(await manifestIn(path), ['pooled-plan', 'bundle']);
-  if (loaded.kind === 'pooled-plan') return { plan: loaded, madeAt: loaded.path, transfers: 'links' };
-  const plan = await loadArtifact(pathFrom(loaded.path, loaded.value.plan.path), ['pooled-plan']);
+  const loaded = await loadArtifact(await manifestIn(path), ['pooled-plan', 'pipeline-plan', 'bundle']);
+  if (loaded.kind !== 'bundle') return { plan: loaded, madeAt: loaded.path, transfers: 'links' };
+  const plan = await loadArtifact(pathFrom(loaded.path, loaded.value.plan.path), [
+    'pooled-plan',
+    'pipeline-plan',
+  ]);
   const deployed = loaded.value.inputs?.find(({ role }) => role === 'plan');
   const madeAt = deployed === undefined ? plan.path : pathFrom(loaded.path, deployed.path);
   return { plan, madeAt, transfers: 'none' };

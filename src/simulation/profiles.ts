@@ -6,10 +6,10 @@ import {
   type Loaded,
   loadArtifact,
   type PlannedPartition,
-  type PooledPlan,
   type Profile,
   pathFrom,
 } from '../artifacts/index.js';
+import type { ServedPlan } from '../serving/index.js';
 
 /** PlanProfiles holds the profiles of a plan, one per model, or fewer where some are missing. */
 export type PlanProfiles = readonly Loaded<'profile'>[];
@@ -19,7 +19,7 @@ export type PlanProfiles = readonly Loaded<'profile'>[];
  * out those that are missing, which is no fault.
  * @param told where faults of profiles that cannot be read, or have changed since, are added; the latter are given too
  */
-export async function profilesOf(plan: Loaded<'pooled-plan'>, told: ToldFaults): Promise<PlanProfiles> {
+export async function profilesOf(plan: Loaded<ServedPlan['kind']>, told: ToldFaults): Promise<PlanProfiles> {
   const named = (plan.value.inputs ?? []).filter(({ role }) => role === 'profile');
   const profiles: Loaded<'profile'>[] = [];
   for (const { path, sha256 } of named) {
@@ -51,7 +51,8 @@ const RELATIVE_ROUNDING = 1e-9;
  * planProfileFaults says where a plan contradicts the profiles it was made from, with the first contradiction of
  * each partition. When a profile is missing it checks nothing, because the plan alone is enough to simulate.
  */
-export async function planProfileFaults(plan: PooledPlan, profiles: PlanProfiles): Promise<Fault[]> {
+export async function planProfileFaults(plan: ServedPlan, profiles: PlanProfiles): Promise<Fault[]> {
+  if (plan.kind === 'pipeline-plan') return [];
   if (profiles.length !== plan.models.length) return [];
   const { unitsOf } = await import('../milp/index.js');
   return plan.models.flatMap(({ pipelines }, m) =>

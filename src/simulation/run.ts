@@ -1,18 +1,21 @@
 import { performance } from 'node:perf_hooks';
-import { type PooledPlan, StreamedFile } from '../artifacts/index.js';
+import { type PipelinePlan, StreamedFile } from '../artifacts/index.js';
 import { type RunFigures, RunMetrics, type RunShape } from '../metrics/index.js';
 import {
+  applicationsOf,
   type ChosenScheduler,
   DROP_REASONS,
   makeCore,
+  planTopologyOf,
+  type ServedPlan,
   type Topology,
   type TopologyOptions,
-  topologyOf,
   topologyRulesOf,
 } from '../serving/index.js';
-import { type SimulationObserver, simulate } from '../simulator/index.js';
+import { type SimulationObserver, type SimulatorOptions, simulate } from '../simulator/index.js';
 import { type Arrivals, arrivalsAhead } from '../workload/index.js';
 import { type Execution, executionOf } from './execution.js';
+import { drawnFates } from './fates.js';
 import { TimelineWriter, type WrittenTimeline } from './timeline.js';
 import { arrivalsOf, atLoadFactor, type Workload } from './workload.js';
 
@@ -23,7 +26,7 @@ const LOOK_EVERY = 4096;
 
 /** SimulationSetup is what all runs of a simulation share. It is plain data. */
 export interface SimulationSetup {
-  readonly plan: PooledPlan;
+  readonly plan: ServedPlan;
   /** Whether transfers take the time that the cluster's links give them, or none. */
   readonly transfers: NonNullable<TopologyOptions['transfers']>;
   readonly scheduler: ChosenScheduler;
@@ -57,6 +60,8 @@ export interface SimulationRun {
   readonly figures: RunFigures;
   /** False when the run was interrupted. */
   readonly complete: boolean;
+  /** The GPU seconds for which the devices of each class were in use (plannedClasses); of pipelines only. */
+  readonly usedGpuS?: readonly number[];
   readonly timeline?: WrittenTimeline;
 }
 
@@ -74,11 +79,11 @@ export function simulatedTopology({
   transfers,
   scheduler,
 }: Pick<SimulationSetup, 'plan' | 'transfers' | 'scheduler'>): Topology {
-  return topologyOf(plan, { transfers, rules: topologyRulesOf(scheduler) });
+  return planTopologyOf(plan, { transfers, rules: topologyRulesOf(scheduler) });
 }
 
 /** plannedClasses lists the device classes of a topology, in the order of the plan. */
-export function plannedClasses(plan: PooledPlan, topology: Topology): string[] {
+export function plannedClasses(plan: ServedPlan, topology: Topology): string[] {
   const used = new Set(topology.devices.map(({ deviceClass }) => deviceClass));
   return [...new Set([...Object.keys(plan.classes), ...used])].filter((name) => used.has(name));
 }
@@ -96,24 +101,28 @@ export async function runSimulation(
 ): Promise<SimulationRun> {
   const { plan, scheduler, execution, workload, exact } = setup;
   const topology = simulatedTopology(setup);
-  const load = loadFactor === undefined ? workload : atLoadFactor(workload, plan.models, loadFactor);
+  const applications = applicationsOf(plan);
+  const load = loadFactor === undefined ? workload : atLoadFactor(workload, applications, loadFactor);
   const shape = shapeOf(topology, plannedClasses(plan, topology), load.durationNs);
   const metrics = new RunMetrics(shape, { exact, ...(windowNs === undefined ? {} : { windowNs }) });
   const arrivals = new WatchedArrivals(
-    arrivalsAhead(arrivalsOf(load, plan.models, seed)),
+    arrivalsAhead(arrivalsOf(load, applications, seed)),
     load.durationNs,
     hooks,
     (atNs) => metrics.endAt(atNs),
   );
   const executed = executionOf(execution, topology, seed);
-  const run = (observers: SimulationObserver[]) =>
-    simulate({
+  let usedNs: Float64Array = new Float64Array(0);
+  const run = (observers: SimulationObserver[]) => {
+    ({ usedNs } = simulate({
       topology,
       arrivals,
       observers,
       makeCore: (decisions) => makeCore(scheduler, topology, decisions),
       ...(executed === undefined ? {} : { execution: executed }),
-    });
+      ...(plan.kind === 'pipeline-plan' ? pipelineWorld(plan, seed) : {}),
+    }));
+  };
   const written = await withTimeline(timeline, topology, (writer) =>
     run(writer === undefined ? [metrics] : [metrics, writer]),
   );
@@ -122,8 +131,28 @@ export async function runSimulation(
   return {
     figures: metrics.figures(spanNs),
     complete,
+    ...(plan.kind === 'pipeline-plan' ? { usedGpuS: usedGpuSeconds(plan, topology, usedNs) } : {}),
     ...(written === undefined ? {} : { timeline: written }),
   };
+}
+
+/** pipelineWorld says what the models of a pipeline say of requests, and how long a device takes to come up. */
+function pipelineWorld(
+  plan: PipelinePlan,
+  seed: number,
+): Pick<SimulatorOptions, 'verdict' | 'activationDelayNs'> {
+  const { activationDelayMs = 0 } = plan.cluster;
+  return { verdict: drawnFates(plan, seed), activationDelayNs: Math.round(1e6 * activationDelayMs) };
+}
+
+function usedGpuSeconds(plan: PipelinePlan, topology: Topology, usedNs: Float64Array): number[] {
+  return plannedClasses(plan, topology).map((name) =>
+    topology.devices.reduce(
+      (sum, { deviceClass, virtual }, device) =>
+        deviceClass === name ? sum + (usedNs[device] as number) / virtual / 1e9 : sum,
+      0,
+    ),
+  );
 }
 
 async function withTimeline(
@@ -154,7 +183,10 @@ function shapeOf(
   return {
     models: models.length,
     poolBatch: Int32Array.from(pools, ({ batch }) => batch),
-    devicePool: Int32Array.from(devices, ({ pool }) => pool),
+    poolDevices: Int32Array.from(
+      pools,
+      (pool) => pool.devices.filter((device) => devices[device]?.standby !== true).length,
+    ),
     deviceClass: Int32Array.from(devices, ({ deviceClass }) => classes.indexOf(deviceClass)),
     deviceShare: Float64Array.from(devices, ({ virtual }) => 1 / virtual),
     classes: classes.length,

@@ -8,17 +8,18 @@ import {
   type Loaded,
   type OutputPath,
   option,
-  type PooledPlan,
   profileInputs,
   replacingFaults,
   ToldFaults,
 } from '../artifacts/index.js';
 import { windowCells } from '../metrics/index.js';
 import {
+  applicationsOf,
   type ChosenScheduler,
   planFaults,
   plannedScheduler,
   type SchedulerOptions,
+  type ServedPlan,
   servingFaults,
   topologyOf,
 } from '../serving/index.js';
@@ -84,9 +85,9 @@ export async function prepareSimulation(
   more: {
     readonly outputs?: readonly OutputPath[];
     readonly told?: ToldFaults;
-    readonly check?: (plan: PooledPlan, workload: Workload) => Fault[];
+    readonly check?: (plan: ServedPlan, workload: Workload) => Fault[];
     /** The load, instead of the one that the options ask for. It adds its faults, and gives undefined after one. */
-    readonly given?: (plan: Loaded<'pooled-plan'>, told: ToldFaults) => Workload | undefined;
+    readonly given?: (plan: Loaded<ServedPlan['kind']>, told: ToldFaults) => Workload | undefined;
     /** Whether transfers take time, if it is not to follow from what the path names. */
     readonly transfers?: SimulationSetup['transfers'];
     /** What errors say cannot be done. */
@@ -103,7 +104,7 @@ export async function prepareSimulation(
   const scheduler = schedulerOf(plan.value, options, told);
   const load =
     more.given === undefined
-      ? await resolvedWorkload(plan.value.models, options, told)
+      ? await resolvedWorkload(applicationsOf(plan.value), options, told)
       : givenLoad(more.given(plan, told));
   const jitter = jitterOf(plan.value, profiles, options, told);
   told.add(...(await contradictions(plan.value)), ...numberFaults(options));
@@ -140,7 +141,7 @@ export async function prepareSimulation(
  * requests/s, and with `exact` it has at most 1e8 requests.
  * @returns the first such fault, if any
  */
-export function lengthFaults(plan: PooledPlan, workload: Workload, exact: boolean | undefined): Fault[] {
+export function lengthFaults(plan: ServedPlan, workload: Workload, exact: boolean | undefined): Fault[] {
   const { durationNs } = workload;
   const whole = workload.kind === 'trace' && workload.whole;
   if (durationNs > MOST_NS) {
@@ -160,7 +161,7 @@ export function lengthFaults(plan: PooledPlan, workload: Workload, exact: boolea
     return [fault(said, 'the load')];
   }
   if (!exact) return [];
-  const requests = expectedRequests(workload, plan.models);
+  const requests = expectedRequests(workload, applicationsOf(plan));
   if (requests <= MOST_EXACT) return [];
   const said = `would keep ${requests.toExponential(1)} latencies; at most ${MOST_EXACT.toExponential(0)} are kept`;
   return [fault(`${said}: without it percentiles are within 0.2 %`, option('exact'))];
@@ -171,14 +172,14 @@ export function lengthFaults(plan: PooledPlan, workload: Workload, exact: boolea
  * figures are more than 4 million numbers. Without a length nothing is wrong.
  */
 export function windowFaults(
-  plan: PooledPlan,
+  plan: ServedPlan,
   { durationNs }: Workload,
   windowS: number | undefined,
 ): Fault[] {
   if (windowS === undefined) return [];
   if (!(windowS * 1e9 >= 1)) return [fault('is less than a nanosecond', option('windows'))];
   const windows = Math.ceil(durationNs / (windowS * 1e9));
-  const shape = { models: plan.models.length, classes: Object.keys(plan.classes).length };
+  const shape = { models: applicationsOf(plan).length, classes: Object.keys(plan.classes).length };
   if (windowCells(shape, windows) <= MOST_WINDOW_CELLS) return [];
   const most = Math.floor(MOST_WINDOW_CELLS / windowCells(shape, 1));
   const leastMs = Math.ceil(durationNs / 1e6 / most);
@@ -191,7 +192,7 @@ export function windowFaults(
 }
 
 function jitterOf(
-  plan: PooledPlan,
+  plan: ServedPlan,
   profiles: PlanProfiles,
   { jitter }: SimulationSettings,
   told: ToldFaults,
@@ -222,16 +223,22 @@ function givenLoad(workload: Workload | undefined): { workload: Workload; files:
 
 /** What is wrong with the scheduler that the plan itself names is told by `contradictions`. */
 function schedulerOf(
-  { serving, models }: PooledPlan,
+  plan: ServedPlan,
   options: SchedulerOptions,
   told: ToldFaults,
 ): ChosenScheduler | undefined {
+  const { serving } = plan;
   const isKnown = servingFaults(serving === undefined ? {} : { serving }).length === 0;
-  const leastSloNs = 1e6 * Math.min(...models.map(({ sloMs }) => sloMs));
+  const leastSloNs = 1e6 * Math.min(...applicationsOf(plan).map(({ sloMs }) => sloMs));
   return plannedScheduler(isKnown ? serving : undefined, { options, leastSloNs }, told);
 }
 
-async function contradictions(plan: PooledPlan): Promise<readonly Fault[]> {
+async function contradictions(plan: ServedPlan): Promise<readonly Fault[]> {
+  if (plan.kind === 'pipeline-plan') {
+    const { pipelinePlanFaults } = await import('../pipeline/index.js');
+    const faults = pipelinePlanFaults(plan);
+    return [...servingFaults(plan), ...faults];
+  }
   const { sharingFaults } = await import('../milp/index.js');
   try {
     topologyOf(plan);

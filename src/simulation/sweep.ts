@@ -5,12 +5,12 @@ import {
   type InputFile,
   type LargestLoad,
   option,
-  type PooledPlan,
   type SimulationSweep,
   type SweptPoint,
 } from '../artifacts/index.js';
 import { evenlySpaced } from '../collections/index.js';
 import { type JobsProgress, jobsProgress } from '../jobs/index.js';
+import { applicationsOf, type ServedPlan } from '../serving/index.js';
 import { describedExecution } from './execution.js';
 import type { SimulationRun, SimulationSetup } from './run.js';
 import type { SimulationSettings } from './setup.js';
@@ -120,8 +120,8 @@ async function runLoads(
 type AttainmentOf = (run: SimulationRun) => number | undefined;
 
 /** criteria gives the attainments that are searched: overall, then of each model that had requests. */
-function criteria(plan: PooledPlan): AttainmentOf[] {
-  const models = plan.models.map(
+function criteria(plan: ServedPlan): AttainmentOf[] {
+  const models = applicationsOf(plan).map(
     (_, m): AttainmentOf =>
       ({ figures }) =>
         figures.models[m]?.attainment,
@@ -202,7 +202,7 @@ function document(
       .sort((a, b) => a - b)
       .map((load) => pointOf(load, runs.get(load) as SimulationRun)),
     ...largestOf(runs, target, overall),
-    models: plan.models.map(({ name }, m) => ({
+    models: applicationsOf(plan).map(({ name }, m) => ({
       name,
       ...largestOf(runs, target, models[m] as AttainmentOf),
     })),

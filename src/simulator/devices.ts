@@ -68,6 +68,12 @@ export class VirtualDevices {
     return batch;
   }
 
+  /** takeBack takes back the batches that were handed to a device and have not begun. */
+  takeBack(device: number): void {
+    this.first[device] = NONE;
+    this.last[device] = NONE;
+  }
+
   /**
    * end ends the execution on a device.
    * @returns the batch that ran

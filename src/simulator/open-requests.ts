@@ -18,20 +18,21 @@ export class OpenRequests {
   private isOpen = new Uint8Array(0);
   private arrived = new Float64Array(0);
   private model = new Int32Array(0);
-  private requestOfTask = new Int32Array(0);
+  /** The number of requests that came before each: its own number among all. */
+  private order = new Float64Array(0);
 
   /** `count` is the number of requests ever added. */
   count = 0;
   /** `open` is the number of those without an outcome. */
   open = 0;
 
-  add(request: number, task: number, at: number, model: number): void {
-    if (request >= this.isOpen.length || task >= this.requestOfTask.length) this.grow(request, task);
+  add(request: number, at: number, model: number): void {
+    if (request >= this.isOpen.length) this.grow(request);
     if (this.isOpen[request] === 1) refuseAgain(request);
     this.isOpen[request] = 1;
     this.arrived[request] = at;
     this.model[request] = model;
-    this.requestOfTask[task] = request;
+    this.order[request] = this.count;
     this.count += 1;
     this.open += 1;
   }
@@ -50,14 +51,14 @@ export class OpenRequests {
     return this.model[request] as number;
   }
 
-  requestOf(task: number): number {
-    return this.requestOfTask[task] as number;
+  /** orderOf counts the requests that came before one. */
+  orderOf(request: number): number {
+    return this.order[request] as number;
   }
 
-  private grow(request: number, task: number): void {
-    const tasks = grownCapacity(this.requestOfTask.length, task + 1);
+  private grow(request: number): void {
     const capacity = grownCapacity(this.isOpen.length, request + 1);
-    this.requestOfTask = grownColumn(this.requestOfTask, tasks);
+    this.order = grownColumn(this.order, capacity);
     this.isOpen = grownColumn(this.isOpen, capacity);
     this.arrived = grownColumn(this.arrived, capacity);
     this.model = grownColumn(this.model, capacity);

@@ -9,10 +9,15 @@ export class PlannedSteps {
   private readonly rowOf: Int32Array;
   private readonly latencyNs: Float64Array;
   private readonly sendingNs: Float64Array;
+  /** The times of sending along each edge of a DAG, edges counted through all pools; empty where there are none. */
+  private readonly byEdge: Uint8Array;
+  private readonly edgeNs: readonly Float64Array[];
 
   constructor(pools: readonly Pool[]) {
     this.rowOf = new Int32Array(pools.length);
     let rows = 0;
+    this.byEdge = Uint8Array.from(pools, ({ edges = [] }) => (edges.length > 0 ? 1 : 0));
+    this.edgeNs = pools.flatMap(({ edges = [] }) => edges.map(({ transferNs }) => transferNs));
     pools.forEach(({ batch }, pool) => {
       this.rowOf[pool] = rows - 1;
       rows += batch;
@@ -29,7 +34,9 @@ export class PlannedSteps {
     return this.latencyNs[(this.rowOf[pool] as number) + size] as number;
   }
 
-  transferNs(pool: number, size: number): number {
+  /** transferNs is the time of sending a batch on from a pool, in a DAG along an edge. */
+  transferNs(pool: number, edge: number, size: number): number {
+    if (this.edgeNs.length > 0 && this.byEdge[pool] === 1) return this.edgeNs[edge]?.[size - 1] as number;
     return this.sendingNs[(this.rowOf[pool] as number) + size] as number;
   }
 }

@@ -1,6 +1,7 @@
 import { Decisions, type LogEntry, recorded, type ServingCore, type Topology } from '../serving/index.js';
 import type { Arrivals } from '../workload/index.js';
 import type { SimulationObserver } from './observer.js';
+import type { RowsOf, VerdictOf } from './verdicts.js';
 import { type SimulationSummary, VirtualDriver } from './virtual-driver.js';
 
 /** SimulatorOptions holds the parts of a simulation. */
@@ -16,13 +17,19 @@ export interface SimulatorOptions {
    * absent. It is asked once, when the batch starts.
    */
   execution?: (pool: number, size: number, plannedNs: number) => number;
+  /** `verdict` is what the models of stages say of rows; 0 where absent. It is asked where edges depend on it. */
+  verdict?: VerdictOf;
+  /** `rows` is how many rows each request has; 1 where absent. */
+  rows?: RowsOf;
+  /** `activationDelayNs` is the time from a device's activation until it takes work; 0 where absent. */
+  activationDelayNs?: number;
   /** `log` receives every event that the core hears and every decision that it makes. */
   log?: (entry: LogEntry) => void;
 }
 
 /**
  * simulate runs a core against virtual devices and links in virtual time, until the arrivals end and no
- * request is open. Every request has one row, and its deadline is its model's SLO after its arrival.
+ * request is open. The deadline of a request is its model's SLO after its arrival.
  *
  * It is deterministic: the same options give the same calls in the same order. Memory follows the requests in
  * flight, not all that came. A batch costs O(log n) with n devices and a request costs constant time, besides
@@ -34,8 +41,10 @@ export interface SimulatorOptions {
  */
 export function simulate(options: SimulatorOptions): SimulationSummary {
   const { topology, makeCore, arrivals, observers = [], execution, log } = options;
+  const { verdict, rows, activationDelayNs = 0 } = options;
   const decisions = new Decisions();
   const bare = makeCore(decisions);
   const core = log === undefined ? bare : recorded(bare, decisions, log);
-  return new VirtualDriver({ topology, decisions, core, arrivals, observers, execution }).run();
+  const world = { execution, verdict, rows, activationDelayNs };
+  return new VirtualDriver({ topology, decisions, core, arrivals, observers, ...world }).run();
 }

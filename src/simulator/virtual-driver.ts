@@ -14,6 +14,8 @@ import { VirtualLinks } from './links.js';
 import { OutcomeCode as SharedOutcomeCode, type SimulationObserver } from './observer.js';
 import { OpenRequests } from './open-requests.js';
 import { PlannedSteps } from './planned-steps.js';
+import { StandbyDevices } from './standby.js';
+import { type RowsOf, type VerdictOf, Verdicts } from './verdicts.js';
 import { Watchers } from './watchers.js';
 
 const NONE = SHARED_NONE;
@@ -29,7 +31,13 @@ const INSTANTS = 256;
  * Kind numbers the kinds of events by their priorities: steps that end at an instant are told before those that may
  * begin then.
  */
-const Kind = { transferEnds: 0, executionEnds: 1, deviceMayBegin: 2, linksMayBegin: 3 } as const;
+const Kind = {
+  transferEnds: 0,
+  executionEnds: 1,
+  deviceMayBegin: 2,
+  linksMayBegin: 3,
+  deviceComesUp: 4,
+} as const;
 
 /** Driven holds the parts of a VirtualDriver (SimulatorOptions). */
 export interface Driven {
@@ -39,6 +47,9 @@ export interface Driven {
   arrivals: Arrivals;
   observers: readonly SimulationObserver[];
   execution: ((pool: number, size: number, plannedNs: number) => number) | undefined;
+  verdict: VerdictOf | undefined;
+  rows: RowsOf | undefined;
+  activationDelayNs: number;
 }
 
 /** SimulationSummary counts the requests of a run by their outcomes. */
@@ -51,6 +62,8 @@ export interface SimulationSummary {
   failed: number;
   /** `endNs` is the time of the last event. */
   endNs: number;
+  /** `usedNs` is how long each device was in use: from the beginning or its activation until it was on standby again. */
+  usedNs: Float64Array;
 }
 
 // Errors are made in functions of their own: made inside the loop, they made it slower by a third.
@@ -85,6 +98,9 @@ export class VirtualDriver {
   private readonly decisions: Decisions;
   private readonly arrivals: Arrivals;
   private readonly execution: Driven['execution'];
+  private readonly verdicts: Verdicts | undefined;
+  private readonly rows: Driven['rows'];
+  private readonly standby: StandbyDevices;
   private readonly events = new EventQueue();
   private readonly devices: VirtualDevices;
   private readonly links: VirtualLinks;
@@ -110,6 +126,9 @@ export class VirtualDriver {
     this.decisions = driven.decisions;
     this.arrivals = driven.arrivals;
     this.execution = driven.execution;
+    this.rows = driven.rows;
+    this.standby = new StandbyDevices(driven.topology.devices, driven.activationDelayNs);
+    this.verdicts = driven.verdict && new Verdicts(driven.topology.pools, driven.verdict);
     this.devices = new VirtualDevices(driven.topology.devices.length);
     this.links = new VirtualLinks(driven.topology.links);
     this.watchers = new Watchers(driven.observers);
@@ -122,10 +141,11 @@ export class VirtualDriver {
     this.watchers.begun({
       topology,
       core,
-      requestOf: (task) => requests.requestOf(task),
+      requestOf: (task) => core.requestOf(task),
       arrivedAt: (request) => requests.arrivedAt(request),
     });
-    for (let device = 0; device < topology.devices.length; device++) core.deviceUp(0, device);
+    for (let device = 0; device < topology.devices.length; device++)
+      if (this.standby.isInUse(device)) core.deviceUp(0, device);
     this.pullArrival();
     let at = 0;
     while (at !== NEVER) at = this.advance(at);
@@ -158,7 +178,8 @@ export class VirtualDriver {
     if (open !== 0 || this.core.pending !== 0)
       throw brokenPromise(`${open} requests have no outcome at the end`);
     const [inTime, late, dropped, failed] = this.outcomes as unknown as [number, number, number, number];
-    return { requests: count, inTime, late, dropped, failed, endNs: this.now };
+    const usedNs = this.standby.usedUntil(this.now);
+    return { requests: count, inTime, late, dropped, failed, endNs: this.now, usedNs };
   }
 
   private pullArrival(): void {
@@ -175,8 +196,9 @@ export class VirtualDriver {
   private tellArrivals(): void {
     while (this.nextArrivalAt === this.now) {
       const { model } = this.arrivals;
-      const request = this.core.arrived(this.now, model, this.now + (this.sloNs[model] as number), 1);
-      this.requests.add(request, this.core.taskOf(request, 0), this.now, model);
+      const rows = this.rows === undefined ? 1 : this.rows(this.requests.count, model);
+      const request = this.core.arrived(this.now, model, this.now + (this.sloNs[model] as number), rows);
+      this.requests.add(request, this.now, model);
       this.watchers.arrived(this.now, model, request);
       this.pullArrival();
     }
@@ -204,6 +226,9 @@ export class VirtualDriver {
           break;
         case Kind.linksMayBegin:
           this.move(subject);
+          break;
+        case Kind.deviceComesUp:
+          if (this.standby.comesUp(now, subject)) this.core.deviceUp(now, subject);
           break;
       }
     }
@@ -241,6 +266,13 @@ export class VirtualDriver {
           break;
         case Decision.wakeAt:
           this.wakeAt(a);
+          break;
+        case Decision.activate:
+          this.events.schedule(this.standby.activate(this.now, a | 0), Kind.deviceComesUp, a | 0);
+          break;
+        case Decision.retire:
+          this.devices.takeBack(a | 0);
+          this.standby.retire(this.now, a | 0, this.devices.running[a | 0] !== NONE);
           break;
       }
     }
@@ -288,7 +320,10 @@ export class VirtualDriver {
       startedAt,
       now,
     );
-    core.executed(now, batch, startedAt, now);
+    if (this.verdicts?.isAsked(core.batchPool(batch)) === true)
+      core.executed(now, batch, startedAt, now, this.verdicts.of(batch, core, this.requests));
+    else core.executed(now, batch, startedAt, now);
+    this.standby.ended(now, device);
     const next = devices.waiting(device);
     if (next === NONE) return;
     if (devices.earliest(next) > now)
@@ -298,7 +333,11 @@ export class VirtualDriver {
 
   private send(batch: number, from: number, to: number, notBefore: number): void {
     const { core, links, now } = this;
-    const takesNs = this.steps.transferNs(core.batchPool(batch), core.batchSize(batch));
+    const takesNs = this.steps.transferNs(
+      core.batchPool(batch),
+      core.batchEdge(batch),
+      core.batchSize(batch),
+    );
     links.hand(now, batch, from, to, notBefore, takesNs);
     this.moveIfNext(batch);
   }

@@ -17,7 +17,7 @@ const WINDOW_NS = 3e9;
 const SHAPE: RunShape = {
   models: 2,
   poolBatch: [4, 4, 2],
-  devicePool: [0, 0, 1, 2, 2],
+  poolDevices: [2, 1, 2],
   deviceClass: [0, 0, 1, 1, 1],
   deviceShare: [1, 1, 0.5, 0.25, 0.25],
   classes: 2,
@@ -293,7 +293,7 @@ describe('RunMetrics', () => {
         );
         expect([found.batches, found.requests]).toEqual([own.length, sum(own.map((b) => b.requests.length))]);
         expect(found.meanBatch).toBeCloseTo(sum(own.map((b) => b.requests.length)) / own.length, 9);
-        const there = Array.from(SHAPE.devicePool).filter((p) => p === pool).length;
+        const there = SHAPE.poolDevices[pool] as number;
         expect(found.utilisation).toBeCloseTo(
           within(own, 0, DURATION_NS, () => 1) / (there * DURATION_NS),
           9,
@@ -414,7 +414,7 @@ describe('RunMetrics', () => {
     const shape = {
       ...SHAPE,
       ...{ models: 1, classes: 1, poolBatch: [1], uplinks: 1, downlinks: 1 },
-      ...{ devicePool: none, deviceClass: none, uplinkOf: none, downlinkOf: none },
+      ...{ poolDevices: [8], deviceClass: none, uplinkOf: none, downlinkOf: none },
       deviceShare: devices.map(() => 1 / 5),
     };
     const metrics = new RunMetrics(shape, { windowNs: DURATION_NS });

@@ -100,7 +100,7 @@ describe('RunMetrics', () => {
   it('gives shares of 0 where there are no devices and no links', () => {
     const none = {
       ...TWO_HALVES,
-      devicePool: [],
+      poolDevices: [0],
       deviceClass: [],
       deviceShare: [],
       uplinks: 0,

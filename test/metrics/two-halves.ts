@@ -4,7 +4,7 @@ import type { RunShape } from '../../src/metrics/index.js';
 export const TWO_HALVES: RunShape = {
   models: 1,
   poolBatch: [4],
-  devicePool: [0, 0],
+  poolDevices: [2],
   deviceClass: [0, 0],
   deviceShare: [0.5, 0.5],
   classes: 1,

@@ -30,7 +30,15 @@ describe('Decisions', () => {
   });
 
   it('keeps the numbers by which logs name kinds, answers and reasons', () => {
-    expect(Decision).toEqual({ execute: 1, transfer: 2, answer: 3, drop: 4, wakeAt: 5 });
+    expect(Decision).toEqual({
+      execute: 1,
+      transfer: 2,
+      answer: 3,
+      drop: 4,
+      wakeAt: 5,
+      activate: 6,
+      retire: 7,
+    });
     expect(Answer).toEqual({ inTime: 0, late: 1, failed: 2 });
     expect(DROP_REASONS).toEqual(['deadline', 'device-down', 'queue-full', 'draining', 'overload']);
     expect(DropCode).toEqual({ deadline: 0, deviceDown: 1, queueFull: 2, draining: 3, overload: 4 });

@@ -28,10 +28,14 @@ class Answering implements ServingCore {
   batchTask = (batch: number, i: number) => 10 * batch + i;
   batchPool = () => 0;
   batchDevice = () => 0;
+  batchEdge = () => 0;
+  requestOf = () => 0;
+  rowOf = () => 0;
   turnedAway = (...numbers: number[]) => this.note('turnedAway', numbers, 42);
   cancelled = (...numbers: number[]) => this.note('cancelled', numbers, 1) === 1;
   started = (...numbers: number[]) => void this.note('started', numbers, 0);
-  executed = (...numbers: number[]) => void this.note('executed', numbers, 0);
+  executed = (...numbers: [number, number, number, number, ...unknown[]]) =>
+    void this.note('executed', numbers.flat() as number[], 0);
   failed = (...numbers: number[]) => void this.note('failed', numbers, 0);
   transferred = (...numbers: number[]) => void this.note('transferred', numbers, 0);
   due = (...numbers: number[]) => void this.note('due', numbers, 0);

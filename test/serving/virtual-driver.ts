@@ -5,6 +5,7 @@ import {
   DROP_REASONS,
   type LogEntry,
   recorded,
+  type ScalingRule,
   type ServingCore,
   StageLocalCore,
   type StageLocalPolicy,
@@ -43,6 +44,24 @@ export interface Run {
   drainAt?: number;
   /** Whether requests that would be dropped are turned away unread. */
   shed?: boolean;
+  /** What the model of a stage says of a row of the request of an arrival. */
+  verdict?: (arrival: number, row: number, pool: number) => number;
+  scaling?: ScalingRule;
+  /** The time from the activation of a device until it takes work. */
+  activationDelayNs?: number;
+  /** Told of every batch that is executed to its end, before the core is. */
+  watch?: (record: Watched) => void;
+}
+
+/** Watched is a batch that was executed to its end, with the rows of its tasks, or that came to its next stage. */
+export interface Watched {
+  what: 'executed' | 'transferred';
+  pool: number;
+  /** The stage that a batch came to in a DAG. */
+  to?: number;
+  at: number;
+  from: number;
+  rows: { arrival: number; row: number; isOpen: boolean }[];
 }
 
 /** WatchedCore is a core that also tells how many requests, tasks and batches it holds. */
@@ -79,14 +98,23 @@ type Happening = { at: number; rank: number; order: number; tell: () => void };
 export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; core: WatchedCore } {
   const decisions = new Decisions();
   const bare =
-    run.makeCore?.(run.topology, decisions) ?? new StageLocalCore(run.topology, decisions, run.policy ?? {});
+    run.makeCore?.(run.topology, decisions) ??
+    new StageLocalCore(run.topology, decisions, {
+      ...run.policy,
+      ...(run.scaling === undefined ? {} : { scaling: run.scaling }),
+    });
   const core: ServingCore = run.log === undefined ? bare : recorded(bare, decisions, run.log);
   const happenings: Happening[] = [];
   const ended: Ended[] = [];
   const executed: Executed[] = [];
   const arrivalOf = new Map<number, number>();
   const openOf = new Set<number>();
-  const requestOfTask = new Map<number, number>();
+  const requestOfTask = { get: (task: number) => core.requestOf(task) };
+  const edges = run.topology.pools.flatMap((pool) => pool.edges ?? []);
+  const onStandby = new Set(run.topology.devices.flatMap(({ standby }, device) => (standby ? [device] : [])));
+  const retiring = new Set<number>();
+  const upAt = new Map<number, symbol>();
+  const isOut = new Set<number>();
   const runningOn = new Map<number, number>();
   const waitingOn = run.topology.devices.map((): number[] => []);
   let now = 0;
@@ -135,7 +163,9 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
     if (size < 1 || size > run.topology.pools[pool]!.batch) throw new Error(`a batch of ${size}`);
     if (new Set(tasks).size !== size) throw new Error('a task is twice in a batch');
     if (runningOn.has(device) && !run.handsAhead) throw new Error(`two batches at once on device ${device}`);
-    if (run.topology.devices[device]!.pool !== pool) throw new Error('a batch on a device of another pool');
+    const { pool: first, otherPools = [] } = run.topology.devices[device]!;
+    if (![first, ...otherPools].includes(pool)) throw new Error('a batch on a device of another pool');
+    if (onStandby.has(device)) throw new Error('a batch on a device that is on standby');
     const requests = tasks.map((task) => requestOfTask.get(task)!);
     for (const request of requests) if (!openOf.has(request)) throw new Error('an ended request is executed');
     if (runningOn.has(device)) waitingOn[device]!.push(batch);
@@ -156,11 +186,33 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
     plan(to, Rank.executed, () => {
       if (runningOn.get(device) !== batch || executed.findLast((e) => e.device === device) !== record) return;
       runningOn.delete(device);
+      if (retiring.delete(device)) onStandby.add(device);
       if (run.fails?.(arrivals, pool)) core.failed(now, batch);
-      else core.executed(now, batch, from, to);
+      else {
+        watched('executed', batch, from);
+        core.executed(now, batch, from, to, ...verdictsOn(batch));
+      }
       const next = waitingOn[device]!.shift();
       if (next !== undefined) begin(next, device);
     });
+  };
+
+  const rowsOf = (batch: number) =>
+    Array.from({ length: core.batchSize(batch) }, (_, i) => {
+      const task = core.batchTask(batch, i);
+      const request = core.requestOf(task);
+      return { arrival: arrivalOf.get(request)!, row: core.rowOf(task), isOpen: openOf.has(request) };
+    });
+  const verdictsOn = (batch: number): [] | [number[]] => {
+    const { verdict } = run;
+    if (verdict === undefined) return [];
+    return [rowsOf(batch).map(({ arrival, row }) => verdict(arrival, row, core.batchPool(batch)))];
+  };
+  const watched = (what: Watched['what'], batch: number, from: number) => {
+    const pool = core.batchPool(batch);
+    const { edges: own } = run.topology.pools[pool]!;
+    const to = what === 'transferred' && own !== undefined ? edges[core.batchEdge(batch)]!.to : undefined;
+    run.watch?.({ what, pool, at: now, from, rows: rowsOf(batch), ...(to === undefined ? {} : { to }) });
   };
 
   const carryOut = () => {
@@ -174,8 +226,12 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
           break;
         case Decision.transfer: {
           const from = now;
-          const took = run.topology.pools[core.batchPool(a)]!.transferNs[core.batchSize(a) - 1]!;
-          plan(now + took, Rank.transferred, () => core.transferred(now, a, from, now));
+          const pool = run.topology.pools[core.batchPool(a)]!;
+          const { transferNs } = pool.edges === undefined ? pool : edges[core.batchEdge(a)]!;
+          plan(now + transferNs[core.batchSize(a) - 1]!, Rank.transferred, () => {
+            watched('transferred', a, from);
+            core.transferred(now, a, from, now);
+          });
           break;
         }
         case Decision.answer:
@@ -190,6 +246,25 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
           plan(a, Rank.due, () => token === timer && core.due(now));
           break;
         }
+        case Decision.activate: {
+          if (!onStandby.delete(a)) throw new Error('a device is activated that is in use');
+          const token = Symbol();
+          upAt.set(a, token);
+          plan(now + (run.activationDelayNs ?? 0) + 1, Rank.outside, () => {
+            if (upAt.get(a) !== token) return;
+            upAt.delete(a);
+            core.deviceUp(now, a);
+          });
+          break;
+        }
+        case Decision.retire:
+          if (onStandby.has(a)) throw new Error('a device is retired that is on standby');
+          upAt.delete(a);
+          isOut.delete(a);
+          waitingOn[a] = [];
+          if (runningOn.has(a)) retiring.add(a);
+          else onStandby.add(a);
+          break;
         default:
           throw new Error('an unknown decision');
       }
@@ -197,7 +272,8 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
     decisions.clear();
   };
 
-  for (let device = 0; device < run.topology.devices.length; device++) core.deviceUp(0, device);
+  for (let device = 0; device < run.topology.devices.length; device++)
+    if (!onStandby.has(device)) core.deviceUp(0, device);
   core.decide(0);
   carryOut();
   run.arrivals.forEach((arrival, i) => {
@@ -210,7 +286,9 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
       if (openOf.has(request)) throw new Error('a number in use was given again');
       arrivalOf.set(request, i);
       openOf.add(request);
-      for (let row = 0; row < rows && !shed; row++) requestOfTask.set(core.taskOf(request, row), request);
+      for (let row = 0; row < rows && !shed; row++)
+        if (core.requestOf(core.taskOf(request, row)) !== request)
+          throw new Error('a task of another request');
       if (arrival.cancelAt === undefined) return;
       plan(arrival.cancelAt, Rank.outside, () => {
         if (!openOf.has(request) || arrivalOf.get(request) !== i) return;
@@ -220,11 +298,18 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
   });
   for (const outage of run.outages ?? []) {
     plan(outage.at, Rank.outside, () => {
-      runningOn.delete(outage.device);
-      waitingOn[outage.device] = [];
-      core.deviceDown(now, outage.device);
+      const { device } = outage;
+      if (onStandby.has(device) || upAt.has(device)) return;
+      runningOn.delete(device);
+      waitingOn[device] = [];
+      if (retiring.delete(device)) onStandby.add(device);
+      else isOut.add(device);
+      core.deviceDown(now, device);
     });
-    if (outage.until !== undefined) plan(outage.until, Rank.outside, () => core.deviceUp(now, outage.device));
+    if (outage.until !== undefined)
+      plan(outage.until, Rank.outside, () => {
+        if (isOut.delete(outage.device)) core.deviceUp(now, outage.device);
+      });
   }
   if (run.drainAt !== undefined) plan(run.drainAt, Rank.outside, () => core.drain(now));
 

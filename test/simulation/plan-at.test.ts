@@ -39,7 +39,7 @@ describe('planAt()', () => {
     for (const path of [at('bundle'), at('bundle/manifest.json')]) {
       const { plan, madeAt, transfers } = await planAt(path);
       expect([resolve(plan.path), resolve(madeAt)]).toEqual([at('bundle/plan.json'), at('plan.json')]);
-      expect(plan.value.models).toMatchObject([{ sloMs: 20 }]);
+      expect(plan.value).toMatchObject({ models: [{ sloMs: 20 }] });
       expect(transfers).toBe('none');
     }
   });

@@ -137,21 +137,17 @@ describe('OpenRequests', () => {
   it('knows what is in flight by request and by task, however large their numbers', () => {
     const stream = streamOf(1, 'requests');
     const requests = new OpenRequests();
-    const open = new Map<number, { task: number; at: number; model: number }>();
+    const open = new Map<number, { order: number; at: number; model: number }>();
     let count = 0;
     for (let at = 0; at < 500; at++) {
       if (stream.uniform() < 0.6) {
         const request = stream.uniform() < 0.9 ? stream.integer(60) : stream.integer(3000);
         if (open.has(request)) {
-          expect(() => requests.add(request, request, at, 0)).toThrow(
-            `request number ${request} is given twice`,
-          );
+          expect(() => requests.add(request, at, 0)).toThrow(`request number ${request} is given twice`);
           continue;
         }
-        // Tasks have numbers of their own, which are sometimes larger and sometimes smaller than those of requests.
-        const task = at % 2 === 0 ? 2 * request : 6000 - request;
-        open.set(request, { task, at, model: stream.integer(5) });
-        requests.add(request, task, at, open.get(request)?.model as number);
+        open.set(request, { order: count, at, model: stream.integer(5) });
+        requests.add(request, at, open.get(request)?.model as number);
         count += 1;
       } else {
         const request = stream.integer(60);
@@ -160,9 +156,9 @@ describe('OpenRequests', () => {
       }
       expect([requests.count, requests.open]).toEqual([count, open.size]);
     }
-    for (const [request, { task, at, model }] of open)
-      expect([requests.requestOf(task), requests.arrivedAt(request), requests.modelOf(request)]).toEqual([
-        request,
+    for (const [request, { order, at, model }] of open)
+      expect([requests.orderOf(request), requests.arrivedAt(request), requests.modelOf(request)]).toEqual([
+        order,
         at,
         model,
       ]);
@@ -171,19 +167,19 @@ describe('OpenRequests', () => {
   it('refuses the end of a request that it does not know, or that has ended already', () => {
     const requests = new OpenRequests();
     expect(() => requests.end(0)).toThrow('request number 0 ends without being open');
-    requests.add(16, 3, 0, 0);
+    requests.add(16, 0, 0);
     requests.end(16);
     expect(() => requests.end(16)).toThrow('request number 16 ends without being open');
-    requests.add(16, 3, 7, 1);
+    requests.add(16, 7, 1);
     expect([requests.arrivedAt(16), requests.open, requests.count]).toEqual([7, 1, 2]);
   });
 
-  it('grows for tasks where requests have room, and the other way round', () => {
+  it('grows for requests of any number', () => {
     const requests = new OpenRequests();
-    requests.add(2, 500, 1, 4);
-    requests.add(3, 16, 2, 5);
-    requests.add(500, 0, 3, 6);
-    expect([500, 16, 0].map((task) => requests.requestOf(task))).toEqual([2, 3, 500]);
+    requests.add(2, 1, 4);
+    requests.add(3, 2, 5);
+    requests.add(500, 3, 6);
+    expect([2, 3, 500].map((request) => requests.orderOf(request))).toEqual([0, 1, 2]);
     expect([2, 3, 500].map((request) => requests.modelOf(request))).toEqual([4, 5, 6]);
     expect([2, 3, 500].map((request) => requests.arrivedAt(request))).toEqual([1, 2, 3]);
   });
@@ -201,7 +197,7 @@ describe('PlannedSteps', () => {
     pools.forEach(({ latencyNs, transferNs }, pool) => {
       const sizes = Array.from(latencyNs, (_, i) => i + 1);
       expect(sizes.map((size) => steps.executionNs(pool, size))).toEqual([...latencyNs]);
-      expect(sizes.map((size) => steps.transferNs(pool, size))).toEqual([...transferNs]);
+      expect(sizes.map((size) => steps.transferNs(pool, 0, size))).toEqual([...transferNs]);
     });
   });
 });

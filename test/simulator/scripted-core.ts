@@ -195,6 +195,15 @@ export class ScriptedCore implements ServingCore {
   batchDevice(batch: number): number {
     return this.batches.get(batch)!.device;
   }
+  batchEdge(): number {
+    return 0;
+  }
+  requestOf(task: number): number {
+    return task;
+  }
+  rowOf(): number {
+    return 0;
+  }
   wouldDrop(): boolean {
     return false;
   }

@@ -403,10 +403,12 @@ describe('simulate()', () => {
       dropped: 0,
       failed: 0,
       endNs: expect.any(Number),
+      usedNs: new Float64Array(topology.devices.length).fill(summary.endNs),
     });
     expect(summary.endNs).toBeGreaterThan(5 * MS);
     const nobody = simulate({ topology, makeCore: stageLocal(topology), arrivals: arrivalsAt([]) });
-    expect(nobody).toEqual({ requests: 0, inTime: 0, late: 0, dropped: 0, failed: 0, endNs: 0 });
+    const usedNs = new Float64Array(topology.devices.length);
+    expect(nobody).toEqual({ requests: 0, inTime: 0, late: 0, dropped: 0, failed: 0, endNs: 0, usedNs });
   });
 
   it('refuses executions that end before they begin, or at no time', () => {

@@ -64,6 +64,8 @@ function played(script: Record<number, Said[]>, batches: { pool: number; tasks: 
       taskOf: (request: number) => request + 100,
       batchSize: (batch: number) => batches[batch]?.tasks.length,
       batchTask: (batch: number, i: number) => batches[batch]?.tasks[i],
+      batchEdge: () => 0,
+      requestOf: (task: number) => task - 100,
       batchPool: (batch: number) => batches[batch]?.pool,
       get pending() {
         return pending;
@@ -126,7 +128,15 @@ describe('simulate() under scripted decisions', () => {
       ...['started 14.5 1', 'due 16', 'executed 16.5 1 14.5 16.5'],
       'arrived 20 0 30 1',
     ]);
-    expect(summary).toEqual({ requests: 4, inTime: 1, late: 1, dropped: 1, failed: 1, endNs: 20 * MS });
+    expect(summary).toEqual({
+      requests: 4,
+      inTime: 1,
+      late: 1,
+      dropped: 1,
+      failed: 1,
+      endNs: 20 * MS,
+      usedNs: new Float64Array(3).fill(20 * MS),
+    });
   });
 
   it("tells observers every event with its numbers, to each the events that it asks for, in the observers' order", () => {

@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises';
 import {
   type Cluster,
   checkWritable,
+  countedCluster,
   everyInput,
   type Fault,
   fault,
@@ -165,7 +166,7 @@ async function readBack(
   const cluster =
     texts.cluster === undefined
       ? (spec.cluster as Cluster)
-      : parseArtifact(texts.cluster, 'cluster.yaml', ['cluster']).value;
+      : countedCluster(parseArtifact(texts.cluster, 'cluster.yaml', ['cluster']).value, 'cluster.yaml');
   const { resolvePooled } = await import('../../milp/index.js');
   const measured = profiles.map(({ value, path }) => ({ profile: value, path }));
   try {

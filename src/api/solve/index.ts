@@ -5,6 +5,7 @@
  * in `milp`. Start reading at `solve.ts`. `pooled.ts` loads a spec with its cluster and profiles.
  */
 export { type HeldOutcome, holdPlan, holdTarget, type NotHeld } from './hold.js';
+export { loadPipeline, type PipelineSolved } from './pipeline.js';
 export { type LoadedPooled, loadPooled, loadProblem, servingOf } from './pooled.js';
 export { refuseMarked } from './refuse-marked.js';
 export {

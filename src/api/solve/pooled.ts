@@ -1,5 +1,6 @@
 import {
   type Cluster,
+  countedCluster,
   everyInput,
   InputError,
   type InputFile,
@@ -102,5 +103,5 @@ interface ClusterOfSpec {
 async function clusterOf(spec: PooledSpec, path: string): Promise<ClusterOfSpec> {
   if (typeof spec.cluster !== 'string') return { value: spec.cluster };
   const file = await loadArtifact(pathFrom(path, spec.cluster), ['cluster']);
-  return { value: file.value, file };
+  return { value: countedCluster(file.value, file.path), file };
 }

@@ -3,6 +3,7 @@ import {
   emittedHead,
   fault,
   InputError,
+  loadArtifact,
   type NoPlan,
   option,
   outputFiles,
@@ -21,6 +22,7 @@ import type {
 } from '../../milp/index.js';
 import { noPlanDocument } from '../no-plan.js';
 import { type HeldOutcome, holdPlan, holdTarget, type NotHeld } from './hold.js';
+import { type PipelineSolved, solvePipeline } from './pipeline.js';
 import { type LoadedProblem, loadProblem } from './pooled.js';
 import { refuseMarked } from './refuse-marked.js';
 import type { InfeasibleOutcome, SearchLimits } from './solve-worker.js';
@@ -78,6 +80,7 @@ export interface SolveOptions extends SolveLimits {
 
 /** Solved is the answer of `plan solve`. `document` is what `--json` prints. */
 export type Solved =
+  | PipelineSolved
   | {
       readonly outcome: 'plan';
       readonly plan: PooledPlan;
@@ -116,7 +119,7 @@ const LITERAL_WORK = 1000;
  * solveSpec solves a spec, and writes the plan where an output is named. With `explain` the plan is written again
  * afterwards, with what one GPU more of each class would give. The search runs on its own thread, so that progress is
  * shown and an abort is heard.
- * @param path a spec of kind `pooled`
+ * @param path a spec of kind `pooled` or `pipeline`
  * @throws InputError with all faults of spec, cluster and profiles, where the output would replace one of them, where
  *   `baseline` stands with `explain` or the literal formulation, where the latter would have more than 4000 binary
  *   choices, or as `refuseMarked` does where `strictProfile` is asked for; MissingError where a file is missing
@@ -124,6 +127,11 @@ const LITERAL_WORK = 1000;
 export async function solveSpec(path: string, options: SolveOptions = {}): Promise<Solved> {
   refuseTogether(options);
   if (options.output !== undefined) await checkWritable(options.output);
+  const { kind } = await loadArtifact(path, ['pooled', 'pipeline']);
+  if (kind === 'pipeline') {
+    refuseForPipeline(path, options);
+    return solvePipeline(path, options);
+  }
   const loaded = await loadProblem(path);
   const target = holdTarget(loaded.spec, options.hold);
   if (target !== undefined) refuseWithHold(options);
@@ -229,6 +237,18 @@ function refuseTogether({ baseline, explain, formulation }: SolveOptions): void 
     ...(formulation === 'literal' ? [fault('is not for baselines', `${option('formulation')} literal`)] : []),
   ];
   if (faults.length > 0) throw new InputError(`solve with ${option('baseline')} ${baseline}`, faults);
+}
+
+/** A pipeline that is given is only checked: nothing is searched, timed or explained. */
+function refuseForPipeline(path: string, options: SolveOptions): void {
+  const { gap, work, timeLimit, baseline, explain, measure, hold, strictProfile } = options;
+  const given = { gap, work, timeLimit, baseline, explain, measure, hold, strictProfile };
+  const faults = Object.entries(given)
+    .filter(([, value]) => value !== undefined && value !== false)
+    .map(([name]) => fault('is for specs of kind pooled', option(name)));
+  if (options.formulation === 'literal')
+    faults.push(fault('is for specs of kind pooled', `${option('formulation')} literal`));
+  if (faults.length > 0) throw new InputError(`solve ${path}, a pipeline,`, faults);
 }
 
 function refuseWithHold({ baseline, explain, formulation, hold }: SolveOptions): void {

@@ -23,8 +23,8 @@ export async function serverScheduler({ value: { serving }, path }: Loaded<'load
 
 /** schedulerNotes says where a server scheduled otherwise than its plan says, and that this was simulated. */
 export async function schedulerNotes({ plan, scheduler }: SimulationSetup): Promise<string[]> {
-  const { DEFAULT_SCHEDULER, plannedScheduler, topologyOf } = await import('../../serving/index.js');
-  const leastSloNs = Math.min(...topologyOf(plan).models.map(({ sloNs }) => sloNs));
+  const { DEFAULT_SCHEDULER, plannedScheduler, planTopologyOf } = await import('../../serving/index.js');
+  const leastSloNs = Math.min(...planTopologyOf(plan).models.map(({ sloNs }) => sloNs));
   const planned = plannedScheduler(plan.serving, { options: {}, leastSloNs }, new ToldFaults());
   const { name, policy } = scheduler;
   const said = 'and it is simulated as it was served';

@@ -1,6 +1,7 @@
 import {
   checkWritable,
   emittedHead,
+  fault,
   type InputPath,
   inputFile,
   type Loaded,
@@ -8,6 +9,7 @@ import {
   loadArtifact,
   type OutputPath,
   outputFiles,
+  type PooledPlan,
   profileInputs,
   refuseReplacing,
   type SimulationReport,
@@ -58,20 +60,25 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
       task: `verify ${path}`,
       transfers: 'none',
       given: (found, told) => {
-        plan = found;
         told.add(...scheduler.faults);
-        return sentLoad(load, found, told);
+        if (found.kind === 'pooled-plan') {
+          plan = found;
+          return sentLoad(load, found, told);
+        }
+        told.add(fault('is a pipeline plan; only pooled plans are verified', found.path));
+        return undefined;
       },
     },
   );
   const found = plan as Loaded<'pooled-plan'>;
-  const targets = correctionTargets(correct, namesOf(setup), profiles);
+  const pooled = found.value;
+  const targets = correctionTargets(correct, namesOf(pooled), profiles);
   await refuseOutputs({ path, planPath: found.path, output, targets });
   const asPlanned = await simulated(setup, signal);
   const served = load.value.served ?? [];
-  const pools = measuredPools(setup.plan, served);
+  const pools = measuredPools(pooled, served);
   const corrected = targets.map((target) => correctedProfile(target, pools));
-  const causes = await verifiedCauses({ setup, load, pools, served, asPlanned, signal });
+  const causes = await verifiedCauses({ setup, pooled, load, pools, served, asPlanned, signal });
   const { attainment = 0 } = load.value;
   const off = Math.abs(attainment - (asPlanned.overall.attainment ?? 0));
   const verification: Verification = {
@@ -98,8 +105,8 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
   return verification;
 }
 
-function namesOf({ plan }: SimulationSetup): string[] {
-  return plan.models.map(({ name }) => name);
+function namesOf({ models }: PooledPlan): string[] {
+  return models.map(({ name }) => name);
 }
 
 async function refuseOutputs({
@@ -141,6 +148,7 @@ async function simulated(setup: SimulationSetup, signal: AbortSignal | undefined
 interface Compared {
   readonly setup: SimulationSetup;
   readonly load: Loaded<'load-report'>;
+  readonly pooled: PooledPlan;
   readonly pools: readonly MeasuredPool[];
   readonly served: readonly LoadServed[];
   readonly asPlanned: SimulationReport;
@@ -148,16 +156,16 @@ interface Compared {
 }
 
 /** verifiedCauses simulates the load twice more: with the executions as measured, and with earlier deadlines besides. */
-async function verifiedCauses({ setup, load, pools, served, asPlanned, signal }: Compared) {
+async function verifiedCauses({ setup, pooled, load, pools, served, asPlanned, signal }: Compared) {
   const frontMs = frontMsOf(load.value, served);
   if (frontMs === undefined) return undefined;
   const executed = { ...setup, execution: measuredExecution(pools) };
-  const models = setup.plan.models.map((model) => ({
+  const models = pooled.models.map((model) => ({
     ...model,
     sloMs: Math.max(1e-3, model.sloMs - frontMs),
   }));
   const withExecutions = await simulated(executed, signal);
-  const withFront = await simulated({ ...executed, plan: { ...setup.plan, models } }, signal);
+  const withFront = await simulated({ ...executed, plan: { ...pooled, models } }, signal);
   return causesOf(load.value, frontMs, {
     asPlanned: asPlanned.overall,
     withExecutions: withExecutions.overall,

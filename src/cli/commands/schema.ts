@@ -8,6 +8,8 @@ const KINDS = [
   'cluster',
   'pooled',
   'pooled-plan',
+  'pipeline',
+  'pipeline-plan',
   'bundle',
   'simulation-report',
   'simulation-sweep',

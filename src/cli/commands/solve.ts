@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { InfeasibilityExplanation, PlanExplanation } from '../../api/index.js';
+import type { InfeasibilityExplanation, PipelinePlan, PlanExplanation } from '../../api/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { notNegative, openShare, positiveNumber, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
@@ -25,7 +25,7 @@ export function solveCommand(): Command {
   return withJson(
     new Command('solve')
       .description(
-        'Find the plan that a spec asks for: pooled pipelines over pools of unlike devices, with a proven bound.',
+        'Find the plan that a spec asks for: pooled pipelines over pools of unlike devices, with a proven bound; or check the DAG of models that it gives.',
       )
       .argument('<spec>', 'spec file (YAML or JSON)')
       .option('-o, --output <file>', 'write the plan here; - is stdout')
@@ -110,6 +110,11 @@ async function solveSpecFile(
           : 'the limit was reached before a plan was found; give more with --time-limit or --work',
       );
       return EXIT.limitWithoutPlan;
+    case 'pipeline-plan':
+      for (const warning of solved.warnings) await terminal.warn(warning);
+      await showPipeline(terminal, solved.plan);
+      await terminal.artifact('plan', options.output, solved.plan);
+      return EXIT.done;
     case 'plan': {
       for (const warning of solved.warnings) await terminal.warn(warning);
       terminal.note(timesText(solved.document.solver));
@@ -124,6 +129,14 @@ async function solveSpecFile(
       return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
     }
   }
+}
+
+async function showPipeline(terminal: Terminal, plan: PipelinePlan): Promise<void> {
+  const { pipelineHeadline, stageClassTable, stageTable } = await import('../../report/index.js');
+  terminal.line(pipelineHeadline(plan));
+  terminal.line();
+  await terminal.table(stageTable(plan));
+  await terminal.table(stageClassTable(plan));
 }
 
 async function showExplanation(terminal: Terminal, explanation: PlanExplanation): Promise<void> {

@@ -1,3 +1,4 @@
+import { InputError } from '../../artifacts/index.js';
 import { NONE as SHARED_NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 import type { ServingCore } from '../core.js';
@@ -10,7 +11,7 @@ import {
   type Requests,
   TaskQueues,
 } from '../state/index.js';
-import { mostStages, type ServedModel, stagesFrom, type Topology } from '../topology.js';
+import { beyondChains, mostStages, type ServedModel, stagesFrom, type Topology } from '../topology.js';
 import type { Booking } from './booking.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Forwarding } from './forwarding.js';
@@ -76,6 +77,7 @@ export class ReservationCore implements ServingCore {
 
   /**
    * @param decisions the driver's buffer, where decisions are appended
+   * @throws InputError where the topology is more than chains of pools whose devices are their own
    * @throws the error of `brokenPromise` where the tables are not those that the policy names
    */
   constructor(
@@ -83,6 +85,9 @@ export class ReservationCore implements ServingCore {
     decisions: Decisions,
     { makeTables = gapTables, ...policy }: ReservationOptions = {},
   ) {
+    const beyond = beyondChains(topology);
+    if (beyond.length > 0)
+      throw new InputError('serve the plan by reservation', beyond, 'Take the scheduler stage-local.');
     const chosen = { ...RESERVATION_POLICY, ...policy };
     const life = new RequestLife(
       { topology, decisions, limits: chosen },
@@ -156,6 +161,19 @@ export class ReservationCore implements ServingCore {
 
   batchDevice(batch: number): number {
     return this.batches.device(batch);
+  }
+
+  /** batchEdge is 0: reservations are made for chains. */
+  batchEdge(): number {
+    return 0;
+  }
+
+  requestOf(task: number): number {
+    return this.requests.requestOf(task);
+  }
+
+  rowOf(task: number): number {
+    return this.life.rowOf(task);
   }
 
   arrived(at: number, model: number, deadlineNs: number, rows: number): number {

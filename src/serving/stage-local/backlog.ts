@@ -1,5 +1,5 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
-import type { Durations, TaskQueues } from '../state/index.js';
+import { DagColumns, type Durations, type TaskQueues } from '../state/index.js';
 import type { Pool } from '../topology.js';
 import type { Dropping } from './dropping.js';
 import type { SharedState } from './shared-state.js';
@@ -28,6 +28,8 @@ export class Backlog {
   private readonly earliest: Int32Array;
 
   private readonly pools: readonly Pool[];
+  /** `next` is the stage that every task of a pool comes to next, NONE where there is none. */
+  private readonly next: Int32Array;
   private readonly queues: TaskQueues;
   private readonly durations: Durations;
 
@@ -37,7 +39,9 @@ export class Backlog {
     private readonly dropping: Dropping,
     private readonly freeAt: (device: number) => number | undefined,
   ) {
+    const graph = new DagColumns(pools);
     this.pools = pools;
+    this.next = Int32Array.from(pools, (_, pool) => graph.sureNext(pool));
     this.queues = queues;
     this.durations = durations;
     this.valid = new Uint8Array(pools.length);
@@ -73,14 +77,15 @@ export class Backlog {
   /**
    * earliestEnd is a lower bound, in nanoseconds, on the end of a task that entered the pipeline last, behind `ahead`
    * tasks more than are in it. It is undefined where the task would not wait anywhere. The bound takes the smallest
-   * batch that the task is expected to be in, if as many tasks come behind it as wait before it.
+   * batch that the task is expected to be in, if as many tasks come behind it as wait before it. In a DAG it follows the
+   * edges that are always taken.
    */
   private earliestEnd(at: number, entry: number, ahead: number): number | undefined {
     let before = ahead;
     let reached = at;
     let waits = false;
     const size = this.dropping.batchUnderLoad(entry, ahead + 1);
-    for (let pool: number | undefined = entry; pool !== undefined; pool = this.pools[pool]?.next) {
+    for (let pool = entry; pool !== NONE; pool = this.next[pool] as number) {
       const start = this.startOf(at, pool, before);
       if (start > reached) waits = true;
       reached = Math.max(start, reached) + this.stepNs(pool, size);
@@ -90,10 +95,12 @@ export class Backlog {
   }
 
   /**
-   * stepNs is the expected time of an execution here and of the transfer to the next pool, if there is one.
+   * stepNs is the expected time of an execution here and of the transfer to the next pool, if there is one. In a DAG it
+   * leaves out the transfer, whose time differs from edge to edge.
    */
   private stepNs(index: number, size: number): number {
-    const { batch, next } = this.pools[index] as Pool;
+    const { batch, next, edges } = this.pools[index] as Pool;
+    if (edges !== undefined) return this.durations.executionNs(index, Math.min(size, batch));
     const work = this.durations.workNs(index, Math.min(size, batch));
     if (next === undefined) return work;
     return work - this.durations.workNs(next, Math.min(size, batch, this.pools[next]?.batch as number));

@@ -7,91 +7,109 @@ const NEVER = Number.POSITIVE_INFINITY;
 /**
  * EarliestDevices finds the device of each group that is free first; of several, it takes the one with the
  * lowest index. Each group is a binary heap. A device that takes no work is never free. A change costs O(log
- * n) and allocates nothing.
+ * n) for each group of the device and allocates nothing.
  */
 export class EarliestDevices {
   /** `free` is when each device is free. While a device takes no work, its last value is kept. */
   readonly free: Float64Array;
-  private readonly usable: Uint8Array;
-  private readonly heapOf: Int32Array;
+  /** The members of the groups are numbered device by device: those of device d begin at `firstOf[d]`. */
+  private readonly firstOf: Int32Array;
+  private readonly deviceOf: Int32Array;
+  private readonly groupOf: Int32Array;
   private readonly positionOf: Int32Array;
+  private readonly usable: Uint8Array;
   private readonly heaps: Int32Array[];
 
-  /** @param groups the devices of each group; no device is in two */
+  /** @param groups the devices of each group, each at most once */
   constructor(devices: number, groups: readonly (readonly number[])[]) {
     this.free = new Float64Array(devices);
-    this.usable = new Uint8Array(devices);
-    this.heapOf = new Int32Array(devices);
-    this.positionOf = new Int32Array(devices);
-    this.heaps = groups.map((members, group) => {
-      const heap = Int32Array.from(members);
-      heap.forEach((device, position) => {
-        this.heapOf[device] = group;
-        this.positionOf[device] = position;
-      });
-      return heap;
+    const groupsOf = Array.from({ length: devices }, (): number[] => []);
+    groups.forEach((members, group) => {
+      for (const device of members) groupsOf[device]?.push(group);
     });
+    this.firstOf = new Int32Array(devices + 1);
+    groupsOf.forEach((of, device) => {
+      this.firstOf[device + 1] = (this.firstOf[device] as number) + of.length;
+    });
+    this.deviceOf = Int32Array.from(groupsOf.flatMap((of, device) => of.map(() => device)));
+    this.groupOf = Int32Array.from(groupsOf.flat());
+    this.positionOf = new Int32Array(this.deviceOf.length);
+    this.usable = new Uint8Array(this.deviceOf.length);
+    this.heaps = groups.map((members, group) =>
+      Int32Array.from(members, (device, position) => {
+        const member = (this.firstOf[device] as number) + (groupsOf[device] as number[]).indexOf(group);
+        this.positionOf[member] = position;
+        return member;
+      }),
+    );
   }
 
   /** first is the device of the group that is free first, NONE where none takes work. */
   first(group: number): number {
-    const device = this.heaps[group]?.[0];
-    return device === undefined || this.usable[device] === 0 ? NONE : device;
+    const member = this.heaps[group]?.[0];
+    return member === undefined || this.usable[member] === 0 ? NONE : (this.deviceOf[member] as number);
   }
 
   setFree(device: number, at: number): void {
     this.free[device] = at;
-    this.moved(device);
+    const end = this.firstOf[device + 1] as number;
+    for (let member = this.firstOf[device] as number; member < end; member++) this.moved(member);
   }
 
-  setUsable(device: number, usable: boolean): void {
-    this.usable[device] = usable ? 1 : 0;
-    this.moved(device);
+  /** setUsable says whether a device takes work of a group, or of all its groups where none is named. */
+  setUsable(device: number, usable: boolean, group?: number): void {
+    const end = this.firstOf[device + 1] as number;
+    for (let member = this.firstOf[device] as number; member < end; member++) {
+      if (group !== undefined && this.groupOf[member] !== group) continue;
+      this.usable[member] = usable ? 1 : 0;
+      this.moved(member);
+    }
   }
 
-  /** moved restores the order of the heap after the key of a device has changed. */
-  private moved(device: number): void {
-    const heap = this.heaps[this.heapOf[device] as number] as Int32Array;
-    const start = this.positionOf[device] as number;
-    const hole = this.sinks(heap, this.rises(heap, start, device), device);
-    this.put(heap, hole, device);
+  /** moved restores the order of the heap after the key of a member has changed. */
+  private moved(member: number): void {
+    const heap = this.heaps[this.groupOf[member] as number] as Int32Array;
+    const start = this.positionOf[member] as number;
+    const hole = this.sinks(heap, this.rises(heap, start, member), member);
+    this.put(heap, hole, member);
   }
 
-  private rises(heap: Int32Array, from: number, device: number): number {
+  private rises(heap: Int32Array, from: number, member: number): number {
     let hole = from;
     while (hole > 0) {
       const parent = (hole - 1) >> 1;
-      if (!this.isBefore(device, heap[parent] as number)) break;
+      if (!this.isBefore(member, heap[parent] as number)) break;
       this.put(heap, hole, heap[parent] as number);
       hole = parent;
     }
     return hole;
   }
 
-  private sinks(heap: Int32Array, from: number, device: number): number {
+  private sinks(heap: Int32Array, from: number, member: number): number {
     let hole = from;
     for (let child = 2 * hole + 1; child < heap.length; child = 2 * hole + 1) {
       if (child + 1 < heap.length && this.isBefore(heap[child + 1] as number, heap[child] as number))
         child += 1;
-      if (!this.isBefore(heap[child] as number, device)) break;
+      if (!this.isBefore(heap[child] as number, member)) break;
       this.put(heap, hole, heap[child] as number);
       hole = child;
     }
     return hole;
   }
 
-  private put(heap: Int32Array, position: number, device: number): void {
-    heap[position] = device;
-    this.positionOf[device] = position;
+  private put(heap: Int32Array, position: number, member: number): void {
+    heap[position] = member;
+    this.positionOf[member] = position;
   }
 
-  private isBefore(device: number, other: number): boolean {
-    const key = this.keyOf(device);
+  /** isBefore orders members of one group by when they are free, and then by their devices, as they are numbered. */
+  private isBefore(member: number, other: number): boolean {
+    const key = this.keyOf(member);
     const otherKey = this.keyOf(other);
-    return key < otherKey || (key === otherKey && device < other);
+    return key < otherKey || (key === otherKey && member < other);
   }
 
-  private keyOf(device: number): number {
-    return this.usable[device] === 1 ? (this.free[device] as number) : NEVER;
+  private keyOf(member: number): number {
+    return this.usable[member] === 1 ? (this.free[this.deviceOf[member] as number] as number) : NEVER;
   }
 }

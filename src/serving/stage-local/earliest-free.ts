@@ -2,7 +2,7 @@ import { grownCapacity, grownColumn, Lists, NONE as SHARED_NONE } from '../../co
 import { must } from '../broken-promise.js';
 import type { Durations, OpenBatches, Requests } from '../state/index.js';
 import { PoolsUp } from '../state/index.js';
-import type { Topology } from '../topology.js';
+import { type Pool, poolsServedBy, type Topology, type VirtualDevice } from '../topology.js';
 import { EarliestDevices } from './earliest-devices.js';
 import { QueueSet } from './queue-set.js';
 import type { SharedState } from './shared-state.js';
@@ -48,7 +48,9 @@ export class EarliestFree implements TaskPlacement {
     this.requests = requests;
     this.batches = batches;
     this.durations = durations;
-    const firsts = models.map(({ entries }) => entries.flatMap((entry) => pools[entry]?.devices ?? []));
+    const firsts = models.map(({ entries }) => [
+      ...new Set(entries.flatMap((entry) => pools[entry]?.devices ?? [])),
+    ]);
     const laters = pools.map((pool) => (pool.partition === 0 ? [] : pool.devices));
     this.models = models.length;
     this.touched = new QueueSet(models.length + pools.length);
@@ -74,6 +76,14 @@ export class EarliestFree implements TaskPlacement {
     return queue < this.models ? NONE : queue - this.models;
   }
 
+  poolOf(queue: number, device: number): number {
+    if (queue >= this.models) return queue - this.models;
+    const { pool, otherPools } = this.topology.devices[device] as VirtualDevice;
+    if (otherPools === undefined) return pool;
+    const entries = this.topology.models[queue]?.entries as number[];
+    return entries.find((entry) => entry === pool || otherPools.includes(entry)) as number;
+  }
+
   changed(): void {}
 
   /** isTooLong is always false, since a stage knows only its own queue. */
@@ -86,11 +96,15 @@ export class EarliestFree implements TaskPlacement {
   }
 
   /**
-   * goOn lets the task wait for the pool, or begin again from the entry where no device of the pool is up.
+   * goOn lets the task wait for the pool, or begin again from the entry where no device of the pool is up. In a DAG it
+   * waits: its row may be at other stages too.
    */
   goOn(_at: number, task: number, pool: number): void {
-    this.requests.setPool(task, pool !== NONE && this.poolsUp.hasDevice(pool) ? pool : NONE);
+    const waits = this.requests.flowOf(task) !== NONE || (pool !== NONE && this.poolsUp.hasDevice(pool));
+    this.requests.setPool(task, waits ? pool : NONE);
   }
+
+  branched(): void {}
 
   ended(): void {}
 
@@ -156,8 +170,12 @@ export class EarliestFree implements TaskPlacement {
     const free = at + (this.aheadNs[device] as number);
     if (free === this.freeAt(device)) return;
     this.devices.setFree(device, free);
-    const pool = this.topology.pools[this.batches.pool(batch)];
-    this.touched.add(pool?.partition === 0 ? pool.model : this.queueBefore(this.batches.pool(batch)));
+    for (const pool of poolsServedBy(this.topology.devices[device] as VirtualDevice)) this.touchBefore(pool);
+  }
+
+  private touchBefore(index: number): void {
+    const pool = this.topology.pools[index];
+    this.touched.add(pool?.partition === 0 ? pool.model : this.queueBefore(index));
   }
 
   isDeviceUp(device: number): boolean {
@@ -175,11 +193,24 @@ export class EarliestFree implements TaskPlacement {
   }
 
   deviceDown(device: number): readonly number[] {
-    this.refresh(device, this.poolsUp.deviceDown(device));
-    this.touched.addAll();
+    this.takeOut(device);
     this.runs[device] = NONE;
     this.aheadNs[device] = 0;
     return this.waiting.takeAll(device);
+  }
+
+  retire(device: number): readonly number[] {
+    this.takeOut(device);
+    const running = this.runs[device] as number;
+    const handed = this.waiting.takeAll(device).filter((batch) => batch !== running);
+    if (running !== NONE) this.waiting.push(device, running);
+    this.aheadNs[device] = running === NONE ? 0 : (this.expectedNs[running] as number);
+    return handed;
+  }
+
+  private takeOut(device: number): void {
+    if (this.poolsUp.isDeviceUp(device)) this.refresh(device, this.poolsUp.deviceDown(device));
+    this.touched.addAll();
   }
 
   broken(pool: number): readonly number[] {
@@ -187,25 +218,28 @@ export class EarliestFree implements TaskPlacement {
   }
 
   /**
-   * refresh updates whether the device is used. Where the device is the only one of its pool, its pipeline
-   * comes up or goes down with it, and so the devices of the pipeline's first stage are updated too.
+   * refresh updates whether the device is used. Where the device is the only one of a pool, the pipeline comes up or
+   * goes down with it, and so the devices of the pipeline's first stage are updated too.
    */
   private refresh(device: number, isOnly: boolean): void {
-    this.devices.setUsable(device, this.isUsable(device));
+    this.update(device);
     if (!isOnly) return;
-    const pool = this.topology.devices[device]?.pool as number;
-    const entry = this.poolsUp.entryOf[pool] as number;
-    for (const first of this.topology.pools[entry]?.devices ?? [])
-      this.devices.setUsable(first, this.isUsable(first));
+    for (const pool of poolsServedBy(this.topology.devices[device] as VirtualDevice)) {
+      const entry = this.poolsUp.entryOf[pool] as number;
+      for (const first of this.topology.pools[entry]?.devices ?? []) this.update(first);
+    }
   }
 
   /**
-   * isUsable tells whether a device takes work: a device of a first stage does only while every later stage
-   * of its pipeline has a device.
+   * update tells whether a device takes work: for a first stage it does only while every later stage of the pipeline
+   * has a device.
    */
-  private isUsable(device: number): boolean {
-    const pool = this.topology.devices[device]?.pool as number;
-    if (!this.poolsUp.isDeviceUp(device)) return false;
-    return this.topology.pools[pool]?.partition !== 0 || this.poolsUp.isUp(pool);
+  private update(device: number): void {
+    const isUp = this.poolsUp.isDeviceUp(device);
+    for (const pool of poolsServedBy(this.topology.devices[device] as VirtualDevice)) {
+      const { partition, model } = this.topology.pools[pool] as Pool;
+      const isUsable = isUp && (partition !== 0 || this.poolsUp.isUp(pool));
+      this.devices.setUsable(device, isUsable, partition === 0 ? model : this.queueBefore(pool));
+    }
   }
 }

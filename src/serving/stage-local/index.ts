@@ -19,6 +19,8 @@ export {
   type PipelineChoice,
   type PlacementRule,
   REACTIVE_POLICY,
+  type ScalingRule,
+  type SharingRule,
   type StageLocalPolicy,
 } from './policy.js';
-export { StageLocalCore } from './stage-local.js';
+export { StageLocalCore, type StageLocalOptions } from './stage-local.js';

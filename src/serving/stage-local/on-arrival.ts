@@ -1,7 +1,7 @@
 import { Lists, NONE as SHARED_NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
-import type { Durations, OpenBatches, PlanColumns, Requests, TaskQueues } from '../state/index.js';
-import { PoolsUp } from '../state/index.js';
+import type { Durations, OpenBatches, Requests, TaskQueues } from '../state/index.js';
+import { DeviceMembers, PoolsUp } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import { Backlog } from './backlog.js';
 import type { Dropping } from './dropping.js';
@@ -22,7 +22,8 @@ export class OnArrival implements TaskPlacement {
   private readonly poolsUp: PoolsUp;
   private readonly pipelines: Pipelines;
   private readonly backlog: Backlog;
-  /** `idle` holds the idle devices of each pool, in the order they fell idle. */
+  private readonly members: DeviceMembers;
+  /** `idle` holds the memberships of the idle devices of each pool, in the order in which the devices fell idle. */
   private readonly idle: Lists;
   /** `runs` is the batch on each device, NONE where it is idle or down. */
   private readonly runs: Int32Array;
@@ -32,22 +33,21 @@ export class OnArrival implements TaskPlacement {
   private readonly lastUse: Float64Array;
 
   private readonly topology: Topology;
-  private readonly columns: PlanColumns;
   private readonly requests: Requests;
   private readonly batches: OpenBatches;
   private readonly durations: Durations;
   private readonly queues: TaskQueues;
 
   constructor(state: Omit<SharedState, 'planned'>, choice: PipelineChoice, dropping: Dropping) {
-    const { topology, columns, requests, batches, durations, queues } = state;
+    const { topology, requests, batches, durations, queues } = state;
     const { devices, pools } = topology;
     this.topology = topology;
-    this.columns = columns;
     this.requests = requests;
     this.batches = batches;
     this.durations = durations;
     this.queues = queues;
     this.touched = new QueueSet(pools.length);
+    this.members = new DeviceMembers(topology);
     this.poolsUp = new PoolsUp(topology);
     this.pipelines = new Pipelines(choice, this.poolsUp, state);
     this.backlog = new Backlog(state, dropping, (device) =>
@@ -71,6 +71,10 @@ export class OnArrival implements TaskPlacement {
     return queue;
   }
 
+  poolOf(queue: number): number {
+    return queue;
+  }
+
   changed(queue: number): void {
     this.backlog.changed(queue);
   }
@@ -87,11 +91,11 @@ export class OnArrival implements TaskPlacement {
 
   /**
    * goOn lets the task wait for the pool. Where the task's pipeline is not up and another is, it begins again
-   * there: the driver still has the request's inputs.
+   * there: the driver still has the request's inputs. In a DAG it waits: its row may be at other stages too.
    */
   goOn(at: number, task: number, pool: number): void {
     this.requests.setPool(task, pool);
-    if (this.poolsUp.isUp(pool)) return;
+    if (this.requests.flowOf(task) !== NONE || this.poolsUp.isUp(pool)) return;
     this.ended(task);
     const entry = this.choose(at, task);
     if (this.poolsUp.isUp(entry)) {
@@ -111,6 +115,10 @@ export class OnArrival implements TaskPlacement {
     this.requests.setPool(task, entry);
   }
 
+  branched(task: number): void {
+    this.pipelines.entered(this.requests.entryOf(task));
+  }
+
   ended(task: number): void {
     const entry = this.requests.entryOf(task);
     if (entry !== NONE) this.pipelines.left(entry);
@@ -118,7 +126,8 @@ export class OnArrival implements TaskPlacement {
 
   /** device is the device that has been idle longest. */
   device(queue: number): number {
-    return this.idle.first(queue);
+    const member = this.idle.first(queue);
+    return member === NONE ? NONE : (this.members.deviceOf[member] as number);
   }
 
   freeAt(device: number): number {
@@ -136,7 +145,7 @@ export class OnArrival implements TaskPlacement {
   handed(at: number, batch: number): void {
     const pool = this.batches.pool(batch);
     const device = this.batches.device(batch);
-    this.idle.remove(pool, device);
+    this.leavesIdle(device);
     this.runs[device] = batch;
     this.endAt[device] = at + this.durations.executionNs(pool, this.batches.size(batch));
     this.backlog.changed(pool);
@@ -159,12 +168,22 @@ export class OnArrival implements TaskPlacement {
     const device = this.batches.device(batch);
     must(this.runs[device] === batch, 'a batch ended that was not on its device');
     this.runs[device] = NONE;
-    this.fellIdle(this.batches.pool(batch), device);
+    if (this.poolsUp.isDeviceUp(device)) this.fellIdle(device);
   }
 
-  private fellIdle(pool: number, device: number): void {
-    this.idle.push(pool, device);
-    this.devicesChanged(pool);
+  private fellIdle(device: number): void {
+    const { members } = this;
+    for (let member = device; member !== NONE; member = members.nextOf(member)) {
+      const pool = members.poolOf[member] as number;
+      this.idle.push(pool, member);
+      this.devicesChanged(pool);
+    }
+  }
+
+  private leavesIdle(device: number): void {
+    const { members } = this;
+    for (let member = device; member !== NONE; member = members.nextOf(member))
+      this.idle.remove(members.poolOf[member] as number, member);
   }
 
   private devicesChanged(pool: number): void {
@@ -178,7 +197,7 @@ export class OnArrival implements TaskPlacement {
 
   deviceUp(_at: number, device: number): void {
     this.poolsUp.deviceUp(device);
-    this.fellIdle(this.columns.poolOf[device] as number, device);
+    this.fellIdle(device);
   }
 
   running(device: number): number {
@@ -186,13 +205,20 @@ export class OnArrival implements TaskPlacement {
   }
 
   deviceDown(device: number): readonly number[] {
-    const pool = this.columns.poolOf[device] as number;
     const batch = this.runs[device] as number;
-    this.poolsUp.deviceDown(device);
+    this.retire(device);
     this.runs[device] = NONE;
-    if (batch === NONE) this.idle.remove(pool, device);
-    this.devicesChanged(pool);
     return batch === NONE ? [] : [batch];
+  }
+
+  retire(device: number): readonly number[] {
+    const { members, poolsUp } = this;
+    if (!poolsUp.isDeviceUp(device)) return [];
+    poolsUp.deviceDown(device);
+    if (this.runs[device] === NONE) this.leavesIdle(device);
+    for (let member = device; member !== NONE; member = members.nextOf(member))
+      this.devicesChanged(members.poolOf[member] as number);
+    return [];
   }
 
   /**

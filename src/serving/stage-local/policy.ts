@@ -73,6 +73,26 @@ export type LateRule =
 export type PipelineChoice = { kind: 'proportional' } | { kind: 'least-loaded' };
 
 /**
+ * SharingRule says which of its pools a device serves next that is in several.
+ * - oldest-deadline: it serves the pool whose first waiting task has the earliest deadline.
+ * - fullest: it serves the pool with the most waiting tasks per planned batch.
+ * - round-robin: it serves the pool that was served longest ago.
+ */
+export type SharingRule = { kind: 'oldest-deadline' } | { kind: 'fullest' } | { kind: 'round-robin' };
+
+/**
+ * ScalingRule says how many devices each pool has in use; the others are on standby.
+ * - none: those that are not on standby at the beginning.
+ * - schedule: from `atNs` on, the pool has `devices` in use.
+ */
+export type ScalingRule =
+  | { kind: 'none' }
+  | {
+      kind: 'schedule';
+      changes: readonly { readonly atNs: number; readonly pool: number; readonly devices: number }[];
+    };
+
+/**
  * InstantRule says in which order batches go on that end a step at the same instant.
  * - told: they go on in the order in which they were told. Delivered tasks then enter their queue together.
  * - by-place: delivered batches go on one by one in the order of their uplinks, and each queue is served
@@ -94,6 +114,8 @@ export interface StageLocalPolicy {
   drop: DropRule;
   late: LateRule;
   correction: FeedbackCorrection;
+  /** `sharing` chooses among the pools of a device that is in several. */
+  sharing: SharingRule;
   instant: InstantRule;
   /**
    * `slackNs` is the time that all of the above keep free before every deadline. Outcomes are judged without
@@ -117,6 +139,7 @@ export const DEFAULT_POLICY: StageLocalPolicy = {
   drop: { kind: 'full-batch', share: 1 },
   late: { kind: 'background', patience: 4, mostMissed: 0.25, window: 128 },
   correction: { kind: 'average', weight: 0.1 },
+  sharing: { kind: 'oldest-deadline' },
   instant: 'told',
   slackNs: 0,
   mostTasks: 1 << 20,

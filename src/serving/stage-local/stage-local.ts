@@ -8,26 +8,39 @@ import {
   PlanColumns,
   RequestLife,
   type Requests,
+  NEXT_BY_EDGES as SHARED_BY_EDGES,
   TaskQueues,
 } from '../state/index.js';
-import type { Topology } from '../topology.js';
+import { poolsServedBy, type Topology, type VirtualDevice } from '../topology.js';
 import { Background } from './background.js';
 import { type Dropping, droppingOf } from './dropping.js';
 import { EarliestFree } from './earliest-free.js';
 import { type Formation, formationOf } from './formation.js';
 import { OnArrival } from './on-arrival.js';
+import { Passing } from './passing.js';
 import { PlannedBatches } from './planned-batches.js';
-import { DEFAULT_POLICY, type StageLocalPolicy } from './policy.js';
+import { DEFAULT_POLICY, type ScalingRule, type StageLocalPolicy } from './policy.js';
 import type { QueueSet } from './queue-set.js';
+import { Scaler } from './scaler.js';
 import type { SharedState } from './shared-state.js';
+import { Sharing } from './sharing.js';
 import type { TaskPlacement } from './task-placement.js';
 import { WakeTimes } from './wake-times.js';
 
 const NONE = SHARED_NONE;
+const NEXT_BY_EDGES = SHARED_BY_EDGES;
 const Decision = SharedDecision;
 const DropCode = SharedDropCode;
 
 const NEVER = Number.POSITIVE_INFINITY;
+const NO_VERDICTS: readonly number[] = [];
+
+const NO_SCALING: ScalingRule = { kind: 'none' };
+
+/** StageLocalOptions holds the choices that differ from DEFAULT_POLICY, and the rule by which devices come and go. */
+export interface StageLocalOptions extends Partial<StageLocalPolicy> {
+  scaling?: ScalingRule;
+}
 
 /**
  * StageLocalCore schedules the pools of a plan stage by stage: every stage forms its own batches of the tasks
@@ -50,6 +63,11 @@ export class StageLocalCore implements ServingCore {
   private readonly dropping: Dropping;
   private readonly placement: TaskPlacement;
   private readonly background: Background;
+  /** `passing` moves the tasks of routes that are DAGs. */
+  private readonly passing: Passing;
+  /** `sharing` orders the queues whose devices serve several pools; it is absent where no device does. */
+  private readonly sharing: Sharing | undefined;
+  private readonly scaler: Scaler;
   /** Whether batches that end a step at the same instant go on in the order in which they were told (InstantRule). */
   private readonly isTold: boolean;
   /**
@@ -64,15 +82,17 @@ export class StageLocalCore implements ServingCore {
    */
   private readonly delivered: number[] = [];
   private readonly ended: number[] = [];
+  /** Whether a queue is looked at that has not started the one batch of its turn. */
+  private isTurn = false;
 
   /**
    * @param decisions the driver's buffer, where decisions are appended
-   * @param policy the choices that differ from DEFAULT_POLICY
+   * @param options the choices that differ from DEFAULT_POLICY
    */
   constructor(
     private readonly topology: Topology,
     private readonly decisions: Decisions,
-    policy: Partial<StageLocalPolicy> = {},
+    { scaling = NO_SCALING, ...policy }: StageLocalOptions = {},
   ) {
     const chosen = { ...DEFAULT_POLICY, ...policy };
     const life = new RequestLife(
@@ -106,6 +126,21 @@ export class StageLocalCore implements ServingCore {
       ? new OnArrival(state, chosen.choice, this.dropping)
       : new EarliestFree(state, chosen.correction.kind !== 'none');
     this.background = new Background(chosen.late, state);
+    this.passing = new Passing(life, decisions, {
+      comesTo: (at, task, stage) => this.comesTo(at, task, stage),
+      branched: (task) => this.placement.branched(task),
+    });
+    this.sharing = topology.devices.some(({ otherPools }) => otherPools !== undefined)
+      ? new Sharing(chosen.sharing, state)
+      : undefined;
+    this.scaler = new Scaler(
+      scaling,
+      { topology, decisions },
+      {
+        retire: (at, device) => this.retire(at, device),
+        isRunning: (device) => this.placement.running(device) !== NONE,
+      },
+    );
     this.touched = this.placement.touched;
     this.wake = new WakeTimes(queues.count);
   }
@@ -138,6 +173,18 @@ export class StageLocalCore implements ServingCore {
     return this.batches.device(batch);
   }
 
+  batchEdge(batch: number): number {
+    return this.batches.edge(batch);
+  }
+
+  requestOf(task: number): number {
+    return this.requests.requestOf(task);
+  }
+
+  rowOf(task: number): number {
+    return this.life.rowOf(task);
+  }
+
   arrived(at: number, model: number, deadlineNs: number, rows: number): number {
     const request = this.life.arrived(model, deadlineNs, rows);
     const { requests } = this;
@@ -147,11 +194,14 @@ export class StageLocalCore implements ServingCore {
       return request;
     }
     if (this.isStrict(at, model, deadlineNs)) requests.setStrict(request);
+    const first = this.columns.dagOf[model] as number;
+    if (first !== NONE) this.passing.openFlows(request, first);
     for (let task = requests.firstTask(request); task !== NONE; task = requests.nextTask(task)) {
       requests.setQueuedAt(task, at);
       this.placement.begin(at, task);
       this.enqueue(task);
     }
+    if (first !== NONE) this.passing.enter(at, request, first);
     return request;
   }
 
@@ -181,15 +231,28 @@ export class StageLocalCore implements ServingCore {
     this.placement.started(at, batch);
   }
 
-  executed(at: number, batch: number, startedAt: number, endedAt: number): void {
+  executed(
+    at: number,
+    batch: number,
+    startedAt: number,
+    endedAt: number,
+    verdicts: ArrayLike<number> = NO_VERDICTS,
+  ): void {
     const pool = this.batches.pool(batch);
     this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
     this.placement.executed(at, batch, endedAt);
-    if (this.columns.next[pool] === NONE) {
+    const next = this.columns.next[pool] as number;
+    if (next === NEXT_BY_EDGES) this.passing.judged(batch, verdicts);
+    if (next === NONE) {
       this.life.endTasks(at, batch);
       this.batches.close(batch);
-    } else if (this.isTold) this.life.sendOn(batch);
+    } else if (this.isTold) this.sendOn(at, batch);
     else this.ended.push(batch);
+  }
+
+  private sendOn(at: number, batch: number): void {
+    if (this.columns.next[this.batches.pool(batch)] === NEXT_BY_EDGES) this.passing.sendOn(at, batch);
+    else this.life.sendOn(batch);
   }
 
   failed(at: number, batch: number): void {
@@ -208,27 +271,50 @@ export class StageLocalCore implements ServingCore {
   /** deliver puts the tasks of a batch into the next queue. */
   private deliver(at: number, batch: number): void {
     const next = this.columns.next[this.batches.pool(batch)] as number;
+    if (next === NEXT_BY_EDGES) {
+      this.passing.delivered(at, batch);
+      return;
+    }
     const size = this.batches.size(batch);
     for (let i = 0; i < size; i++) {
       const task = this.batches.task(batch, i);
       if (!this.life.cameBack(task)) continue;
-      this.requests.setQueuedAt(task, at);
-      this.placement.goOn(at, task, next);
-      this.enqueue(task);
+      this.comesTo(at, task, next);
     }
     this.batches.close(batch);
   }
 
+  private comesTo(at: number, task: number, pool: number): void {
+    this.requests.setQueuedAt(task, at);
+    this.placement.goOn(at, task, pool);
+    this.enqueue(task);
+  }
+
   deviceUp(at: number, device: number): void {
+    this.scaler.deviceUp(device);
     this.placement.deviceUp(at, device);
   }
 
   deviceDown(at: number, device: number): void {
-    if (!this.placement.isDeviceUp(device)) return;
     const running = this.placement.running(device);
+    if (running === NONE && !this.placement.isDeviceUp(device)) return;
+    this.scaler.deviceDown(device);
     for (const batch of this.placement.deviceDown(device))
       this.life.lostWithDevice(at, batch, batch === running);
-    for (const queue of this.placement.broken(this.columns.poolOf[device] as number)) this.moveOn(at, queue);
+    this.leaveBroken(at, device);
+  }
+
+  /** retire puts a device on standby. What it was handed and has not begun is queued again. */
+  private retire(at: number, device: number): void {
+    this.decisions.push(Decision.retire, device);
+    for (const batch of this.placement.retire(device)) this.life.lostWithDevice(at, batch, false);
+    this.leaveBroken(at, device);
+  }
+
+  /** leaveBroken places the tasks again that wait for pools which have lost their last device. */
+  private leaveBroken(at: number, device: number): void {
+    for (const pool of poolsServedBy(this.topology.devices[device] as VirtualDevice))
+      for (const queue of this.placement.broken(pool)) this.moveOn(at, queue);
   }
 
   /** moveOn places all tasks of a queue again, where they can be served. Those in the background go with the others. */
@@ -255,11 +341,26 @@ export class StageLocalCore implements ServingCore {
 
   decide(at: number): void {
     if (this.delivered.length > 0) this.deliverByPlace(at);
-    if (this.ended.length > 0) this.sendByPlace();
+    if (this.ended.length > 0) this.sendByPlace(at);
     const { touched, wake } = this;
+    if (this.scaler.nextAt <= at) this.scaler.decide(at);
     wake.addDue(at, touched);
+    if (this.sharing !== undefined) this.lookByTurns(at, this.sharing);
     for (let queue = touched.next(0); queue !== NONE; queue = touched.next(queue + 1)) this.look(at, queue);
-    this.life.decided(wake.earliest());
+    this.life.decided(Math.min(wake.earliest(), this.scaler.nextAt));
+  }
+
+  /** lookByTurns looks at the queues whose devices serve several pools. A queue starts at most one batch in its turn. */
+  private lookByTurns(at: number, sharing: Sharing): void {
+    for (;;) {
+      const queue = sharing.next(this.touched);
+      if (queue === NONE) return;
+      this.touched.remove(queue);
+      this.isTurn = true;
+      this.wake.set(queue, this.serve(at, queue));
+      if (!this.isTurn) sharing.started(queue);
+      this.isTurn = false;
+    }
   }
 
   private deliverByPlace(at: number): void {
@@ -267,16 +368,19 @@ export class StageLocalCore implements ServingCore {
     const placeOf = (batch: number) => uplinkOf[this.batches.device(batch)] as number;
     this.delivered.sort((a, b) => placeOf(a) - placeOf(b));
     for (const batch of this.delivered) {
-      const queue = this.placement.queueBefore(this.columns.next[this.batches.pool(batch)] as number);
+      const next = this.columns.next[this.batches.pool(batch)] as number;
+      const queue = this.placement.queueBefore(
+        next === NEXT_BY_EDGES ? this.passing.stageAfter(batch) : next,
+      );
       this.deliver(at, batch);
       if (this.touched.has(queue)) this.look(at, queue);
     }
     this.delivered.length = 0;
   }
 
-  private sendByPlace(): void {
+  private sendByPlace(at: number): void {
     this.ended.sort((a, b) => this.batches.device(a) - this.batches.device(b));
-    for (const batch of this.ended) this.life.sendOn(batch);
+    for (const batch of this.ended) this.sendOn(at, batch);
     this.ended.length = 0;
   }
 
@@ -295,7 +399,7 @@ export class StageLocalCore implements ServingCore {
       const late = this.background.first(queue);
       if (head === NONE && late === NONE) return NEVER;
       const device = this.placement.device(queue);
-      const pool = device === NONE ? this.placement.placeOf(queue) : this.poolOf(device);
+      const pool = device === NONE ? this.placement.placeOf(queue) : this.placement.poolOf(queue, device);
       const start = device === NONE ? NEVER : Math.max(at, this.placement.freeAt(device));
       const dropTime = head === NONE ? NEVER : this.dropping.dropTime(head, pool, start);
       const isRefused = head !== NONE && device !== NONE && this.dropping.refuses(at, start, queue, pool);
@@ -314,6 +418,11 @@ export class StageLocalCore implements ServingCore {
       const until = head === NONE ? Math.ceil(start) : this.startOrWait(at, start, queue, device);
       if (until > at) return Math.min(until, again);
       if (head === NONE) this.start(at, queue, device, this.background.batchSize(queue, pool), true);
+      if (this.isTurn) {
+        this.isTurn = false;
+        this.touched.add(queue);
+        return NEVER;
+      }
     }
   }
 
@@ -322,7 +431,7 @@ export class StageLocalCore implements ServingCore {
    * @returns until when it waits
    */
   private startOrWait(at: number, start: number, queue: number, device: number): number {
-    const pool = this.poolOf(device);
+    const pool = this.placement.poolOf(queue, device);
     const size = this.formation.size(start, queue, pool);
     const until = this.life.draining ? at : this.formation.waitUntil(queue, pool, size);
     if (until > at) this.dropping.waitedOn(queue, this.queues.first(queue));
@@ -331,7 +440,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   private start(at: number, queue: number, device: number, size: number, late: boolean): void {
-    const batch = this.batches.open(this.poolOf(device), device);
+    const batch = this.batches.open(this.placement.poolOf(queue, device), device);
     for (let i = 0; i < size; i++) {
       const task = late ? this.background.first(queue) : this.queues.first(queue);
       if (late) this.background.remove(queue, task);
@@ -382,10 +491,6 @@ export class StageLocalCore implements ServingCore {
     }
     this.queues.remove(queue, task);
     this.placement.changed(queue);
-  }
-
-  private poolOf(device: number): number {
-    return this.columns.poolOf[device] as number;
   }
 
   private requeue(at: number, task: number): void {

@@ -16,6 +16,8 @@ export interface TaskPlacement {
    * queue is said to happen there.
    */
   placeOf(queue: number): number;
+  /** poolOf is the pool for which a device takes a queue's next batch. */
+  poolOf(queue: number, device: number): number;
   /**
    * changed tells that the tasks or devices for a queue's next batches have changed, other than by a task at
    * its end.
@@ -34,6 +36,8 @@ export interface TaskPlacement {
    * again.
    */
   goOn(at: number, task: number, pool: number): void;
+  /** branched tells that a task has come to be beside another of its row, in the same DAG. */
+  branched(task: number): void;
   /** ended tells that a task that began has its outcome. */
   ended(task: number): void;
 
@@ -64,6 +68,11 @@ export interface TaskPlacement {
    * @returns the batches that were on it, in order
    */
   deviceDown(device: number): readonly number[];
+  /**
+   * retire takes a device out of its pools: it takes no batch any more, but ends the one that it runs.
+   * @returns the batches that it was handed and has not begun, in order
+   */
+  retire(device: number): readonly number[];
   /**
    * broken lists the queues whose tasks must be placed again after a pool has lost a device: none while the pool has
    * another.

@@ -1,5 +1,6 @@
-import { fullBatches, type Pool, stagesFrom, type Topology } from '../topology.js';
+import { followersOf, fullBatches, type Pool, stagesFrom, type Topology } from '../topology.js';
 import type { FeedbackCorrection, ReservationCorrection } from './corrections.js';
+import { DagColumns } from './dag-columns.js';
 
 /** One measurement counts as at least LEAST_RATIO and at most MOST_RATIO times the planned time. */
 const LEAST_RATIO = 0.25;
@@ -21,6 +22,7 @@ export class Durations {
   private readonly executions: StepTimes;
   private readonly transfers: StepTimes;
   private readonly stages: Int32Array;
+  private readonly graph: DagColumns;
   /** `rowOf[pool] + b` is the index of a batch of b in the columns of all pools. */
   private readonly rowOf: Int32Array;
   private readonly works: Float64Array;
@@ -30,6 +32,8 @@ export class Durations {
   private readonly entryOf: Int32Array;
   /** `fullSize` is the largest batch that fits a pool and all later pools of its pipeline. */
   private readonly fullSize: Int32Array;
+  /** `longestPaths` holds the stages of the planned longest path of each pipeline, by its entry; of others, nothing. */
+  private readonly longestPaths: readonly Int32Array[];
   private readonly sloNs: Float64Array;
   private readonly mostDeviations: number;
 
@@ -39,6 +43,7 @@ export class Durations {
     this.entryOf = Int32Array.from(pools, ({ partition }, pool) => pool - partition);
     this.fullSize = fullBatches(pools);
     this.stages = stagesFrom(pools);
+    this.graph = new DagColumns(pools);
     this.rowOf = rowsOf(pools);
     this.executions = new StepTimes(
       this.rowOf,
@@ -54,6 +59,9 @@ export class Durations {
     this.mostWork = new Float64Array(pools.length);
     this.fullRest = new Float64Array(pools.length);
     for (let pool = pools.length - 1; pool >= 0; pool--) this.addUp(pool);
+    this.longestPaths = pools.map(({ partition }, pool) =>
+      Int32Array.from(partition === 0 ? this.longestFrom(pools, pool) : []),
+    );
   }
 
   /** executionNs is the expected time of one execution. */
@@ -67,8 +75,9 @@ export class Durations {
   }
 
   /**
-   * workNs is the expected time from the start of a batch in the pool to its end in the last pool, without waiting.
-   * A later pool whose planned batch is smaller is counted with that batch.
+   * workNs is the expected time from the start of a batch in the pool to its end in the last pool, without waiting. In a
+   * DAG it is that of the longest path still possible. A later pool whose planned batch is smaller is counted with that
+   * batch.
    */
   workNs(pool: number, size: number): number {
     return this.works[(this.rowOf[pool] as number) + size] as number;
@@ -86,7 +95,7 @@ export class Durations {
 
   /**
    * fullRestNs is the expected time of the stages after the pool, each with its own full batch, and of the transfers
-   * between them; the transfer out of the pool itself does not count. It is 0 for a last stage.
+   * between them, on the longest path; the transfer out of the pool itself does not count. It is 0 for a last stage.
    */
   fullRestNs(pool: number): number {
     return this.fullRest[pool] as number;
@@ -94,6 +103,7 @@ export class Durations {
 
   /** plannedWorkNs is `workNs` by the plan, uncorrected, for a size that no later pool's batch is below. */
   plannedWorkNs(pool: number, size: number): number {
+    if (this.hasEdges(pool)) return this.plannedOverEdges(pool, size);
     const end = pool + (this.stages[pool] as number);
     let work = 0;
     for (let at = pool; at < end; at++)
@@ -108,8 +118,7 @@ export class Durations {
    * show that the pools have recovered.
    */
   relax(pool: number): void {
-    const end = pool + (this.stages[pool] as number);
-    for (let at = pool; at < end; at++) {
+    for (const at of this.graph.reachedFrom(pool)) {
       this.executions.relax(at);
       this.transfers.relax(at);
       this.expect(at);
@@ -129,6 +138,24 @@ export class Durations {
     if (this.transfers.observe(pool, size, tookNs)) this.expect(pool);
   }
 
+  private hasEdges(pool: number): boolean {
+    return this.graph.firstEdge[pool] !== this.graph.firstEdge[pool + 1];
+  }
+
+  /** mostOf is the largest value over the stages that edges lead to from a pool. */
+  private mostOf(pool: number, worth: (to: number) => number): number {
+    const { firstEdge, to } = this.graph;
+    let most = 0;
+    for (let edge = firstEdge[pool] as number; edge < (firstEdge[pool + 1] as number); edge++)
+      most = Math.max(most, worth(to[edge] as number));
+    return most;
+  }
+
+  private plannedOverEdges(pool: number, size: number): number {
+    const own = this.executions.plannedNs(pool, size) + this.transfers.plannedNs(pool, size);
+    return own + this.mostOf(pool, (to) => this.plannedWorkNs(to, size));
+  }
+
   private expect(pool: number): void {
     const margin = this.margin(pool);
     this.executions.expect(pool, margin);
@@ -145,10 +172,11 @@ export class Durations {
     if (this.mostDeviations === 0) return 0;
     const entry = this.entryOf[pool] as number;
     const size = this.fullSize[entry] as number;
-    const end = pool + (this.stages[pool] as number);
     let workNs = 0;
     let deviationNs = 0;
-    for (let at = entry; at < end; at++) {
+    const path = this.longestPaths[entry] as Int32Array;
+    for (let i = 0; i < path.length; i++) {
+      const at = path[i] as number;
       workNs += this.executions.meanNs(at, size) + this.transfers.meanNs(at, size);
       deviationNs += this.executions.deviationNs(at, size) + this.transfers.deviationNs(at, size);
     }
@@ -156,10 +184,23 @@ export class Durations {
     return this.mostDeviations * deviationNs <= roomNs ? this.mostDeviations : roomNs / deviationNs;
   }
 
+  /** longestFrom lists the stages of the longest path from a stage on, its own first, with full batches. */
+  private longestFrom(pools: readonly Pool[], pool: number): number[] {
+    const path = [pool];
+    const restNs = (to: number) => this.stepNs(to, this.batchOf(to)) + this.fullRestNs(to);
+    for (let at = pool; ; ) {
+      const later = followersOf(pools[at] as Pool);
+      const first = later[0];
+      if (first === undefined) return path;
+      at = later.reduce((longest, to) => (restNs(to) > restNs(longest) ? to : longest), first);
+      path.push(at);
+    }
+  }
+
   /** addUpTo sums the work again for a pool and all earlier pools of its pipeline. */
   private addUpTo(pool: number): void {
-    this.addUp(pool);
-    for (let at = pool - 1; at >= 0 && this.stages[at] !== 1; at--) this.addUp(at);
+    const entry = this.entryOf[pool] as number;
+    for (let at = pool; at >= entry; at--) this.addUp(at);
   }
 
   private addUp(pool: number): void {
@@ -171,12 +212,21 @@ export class Durations {
       most = Math.max(most, work);
     }
     this.mostWork[pool] = most;
+    if (this.hasEdges(pool))
+      this.fullRest[pool] = this.mostOf(
+        pool,
+        (to) => this.stepNs(to, this.batchOf(to)) + this.fullRestNs(to),
+      );
     if (this.stages[pool] === 1) return;
     const full = this.batchOf(pool + 1);
     this.fullRest[pool] = this.stepNs(pool + 1, full) + this.fullRestNs(pool + 1);
   }
 
   private addedUp(pool: number, size: number): number {
+    if (this.hasEdges(pool)) {
+      const later = this.mostOf(pool, (to) => this.workNs(to, Math.min(size, this.batchOf(to))));
+      return this.executionNs(pool, size) + this.transferNs(pool, size) + later;
+    }
     const last = pool + (this.stages[pool] as number) - 1;
     let rows = size;
     let work = this.executionNs(pool, rows);

@@ -8,10 +8,13 @@
  */
 
 export type { FeedbackCorrection, ReservationCorrection } from './corrections.js';
+export { DagColumns, Taken } from './dag-columns.js';
+export { DeviceMembers } from './device-members.js';
 export { Durations } from './durations.js';
+export type { Flows } from './flows.js';
 export { RequestLife } from './life.js';
 export { OpenBatches } from './open-batches.js';
-export { PlanColumns } from './plan-columns.js';
+export { NEXT_BY_EDGES, PlanColumns } from './plan-columns.js';
 export { PoolsUp } from './pools-up.js';
 export { Requests } from './requests.js';
 export { type QueueOrder, TaskQueues } from './task-queues.js';

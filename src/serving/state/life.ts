@@ -7,6 +7,8 @@ import {
   DropCode as SharedDropCode,
 } from '../decisions.js';
 import type { Topology } from '../topology.js';
+import { DagColumns } from './dag-columns.js';
+import { Flows } from './flows.js';
 import { OpenBatches } from './open-batches.js';
 import { Requests } from './requests.js';
 
@@ -48,7 +50,10 @@ export interface TaskKeeper {
  * when, and RequestLife reaches it through TaskKeeper.
  */
 export class RequestLife {
-  readonly requests = new Requests();
+  readonly requests: Requests;
+  /** `graph` and `flows` are those of the routes that are DAGs. */
+  readonly graph: DagColumns;
+  readonly flows: Flows;
   readonly batches: OpenBatches;
   private isDraining = false;
   private unsettled = 0;
@@ -65,6 +70,9 @@ export class RequestLife {
     this.topology = topology;
     this.decisions = decisions;
     this.limits = limits;
+    this.graph = new DagColumns(topology.pools);
+    this.flows = new Flows(this.graph);
+    this.requests = new Requests(this.graph.mostStages === 0 ? undefined : this.flows);
     this.batches = new OpenBatches(Math.max(...topology.pools.map(({ batch }) => batch)));
   }
 
@@ -92,6 +100,16 @@ export class RequestLife {
     let task = this.requests.firstTask(request);
     for (let i = 0; i < row; i++) task = this.requests.nextTask(task);
     return task;
+  }
+
+  /** rowOf is the row of its request that a task is for. O(rows) in a chain. */
+  rowOf(task: number): number {
+    const flow = this.requests.flowOf(task);
+    if (flow !== NONE) return this.flows.rowOf(flow);
+    let row = 0;
+    let other = this.requests.firstTask(this.requests.requestOf(task));
+    for (; other !== task; other = this.requests.nextTask(other)) row += 1;
+    return row;
   }
 
   /**
@@ -250,13 +268,17 @@ export class RequestLife {
   endTasks(at: number, batch: number): void {
     for (let i = 0; i < this.batches.size(batch); i++) {
       const task = this.batches.task(batch, i);
-      if (!this.cameBack(task)) continue;
-      const request = this.requests.requestOf(task);
-      if (!this.requests.endTask(request)) continue;
-      const inTime = at <= this.requests.deadlineOf(request);
-      this.keeper.judged(request, inTime);
-      this.answer(request, inTime ? Answer.inTime : Answer.late);
+      if (this.cameBack(task)) this.endTask(at, task);
     }
+  }
+
+  /** endTask ends a task that is at no stage any more, and answers its request where that has no other left. */
+  endTask(at: number, task: number): void {
+    const request = this.requests.requestOf(task);
+    if (!this.requests.endTask(request)) return;
+    const inTime = at <= this.requests.deadlineOf(request);
+    this.keeper.judged(request, inTime);
+    this.answer(request, inTime ? Answer.inTime : Answer.late);
   }
 
   /**

@@ -68,13 +68,18 @@ export class OpenBatches {
     this.rows[(batch << ROW) + DEVICE] = device;
   }
 
-  /** setMoving marks the batch as sent to the next pool. */
-  setMoving(batch: number): void {
-    this.rows[(batch << ROW) + MOVING] = 1;
+  /** setMoving marks the batch as sent to the next pool, in a DAG by this edge. */
+  setMoving(batch: number, edge = 0): void {
+    this.rows[(batch << ROW) + MOVING] = edge + 1;
   }
 
   isMoving(batch: number): boolean {
-    return this.rows[(batch << ROW) + MOVING] === 1;
+    return this.rows[(batch << ROW) + MOVING] !== 0;
+  }
+
+  /** edge is the edge of the DAG by which a moving batch is sent; it is 0 in chains. */
+  edge(batch: number): number {
+    return (this.rows[(batch << ROW) + MOVING] as number) - 1;
   }
 
   size(batch: number): number {

@@ -2,31 +2,43 @@ import { NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Topology } from '../topology.js';
 
 const NONE = SHARED_NONE;
+/** NEXT_BY_EDGES stands in `PlanColumns.next` for a stage of a DAG that edges lead on from. */
+export const NEXT_BY_EDGES = -2;
 
 /**
  * PlanColumns holds what schedulers look up of a topology for every event, as columns: a number of a typed array is
  * found in fewer steps than a property of an object in a list.
  */
 export class PlanColumns {
-  /** The planned batch, the next pool of the pipeline (NONE after the last) and the pipeline's rate, by pool. */
+  /**
+   * The planned batch, the next pool of the pipeline (NONE after the last, NEXT_BY_EDGES in a DAG) and the pipeline's
+   * rate, by pool.
+   */
   readonly batch: Int32Array;
   readonly next: Int32Array;
   readonly throughputRps: Float64Array;
   /** The SLO of each pool's model. */
   readonly poolSloNs: Float64Array;
-  /** The pool of each device. */
+  /** The pool of each device, or the first of its pools. */
   readonly poolOf: Int32Array;
   /** The SLO and the number of pipelines of each model. */
   readonly sloNs: Float64Array;
   readonly pipelines: Int32Array;
+  /** The first stage of each model's DAG, NONE where its pipelines are chains. */
+  readonly dagOf: Int32Array;
 
   constructor({ pools, devices, models }: Topology) {
     this.batch = Int32Array.from(pools, ({ batch }) => batch);
-    this.next = Int32Array.from(pools, ({ next }) => next ?? NONE);
+    this.next = Int32Array.from(pools, ({ next, edges = [] }) =>
+      edges.length > 0 ? NEXT_BY_EDGES : (next ?? NONE),
+    );
     this.throughputRps = Float64Array.from(pools, ({ throughputRps }) => throughputRps);
     this.poolSloNs = Float64Array.from(pools, ({ model }) => models[model]?.sloNs as number);
     this.poolOf = Int32Array.from(devices, ({ pool }) => pool);
     this.sloNs = Float64Array.from(models, ({ sloNs }) => sloNs);
     this.pipelines = Int32Array.from(models, ({ entries }) => entries.length);
+    this.dagOf = Int32Array.from(models, ({ entries: [first = NONE] }) =>
+      pools[first]?.edges === undefined ? NONE : first,
+    );
   }
 }

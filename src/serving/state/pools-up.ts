@@ -1,5 +1,6 @@
 import { must } from '../broken-promise.js';
-import type { Topology } from '../topology.js';
+import { poolsServedBy, type Topology, type VirtualDevice } from '../topology.js';
+import { DagColumns } from './dag-columns.js';
 
 /**
  * PoolsUp tells which devices are up, and so which pools have a device and which pipelines are up. Pipelines
@@ -13,12 +14,17 @@ export class PoolsUp {
   /** `poolsDown` is the number of pools without a device in each pipeline, by its entry. */
   private readonly poolsDown: Int32Array;
 
+  /** `reached` lists, for each pool, those that a task can still come to. */
+  private readonly reached: readonly (readonly number[])[];
+
   constructor(private readonly topology: Topology) {
     const { devices, pools } = topology;
     this.entryOf = Int32Array.from(pools, ({ partition }, pool) => pool - partition);
     this.up = new Uint8Array(devices.length);
     this.devicesUp = new Int32Array(pools.length);
     this.poolsDown = new Int32Array(pools.length);
+    const graph = new DagColumns(pools);
+    this.reached = pools.map((_, pool) => graph.reachedFrom(pool));
     for (const entry of this.entryOf) this.poolsDown[entry]! += 1;
   }
 
@@ -32,41 +38,46 @@ export class PoolsUp {
   }
 
   /**
-   * isUp tells whether every pool of the pipeline from this one on has a device, so that a task here can go
-   * on. O(stages) where some pool is down.
+   * isUp tells whether every pool that a task in this one can still come to has a device. O(stages) where some pool of
+   * the pipeline is down.
    */
   isUp(pool: number): boolean {
     if (this.poolsDown[this.entryOf[pool] as number] === 0) return true;
-    for (let at: number | undefined = pool; at !== undefined; at = this.topology.pools[at]?.next) {
-      if (this.devicesUp[at] === 0) return false;
-    }
+    const reached = this.reached[pool] as readonly number[];
+    for (let i = 0; i < reached.length; i++) if (this.devicesUp[reached[i] as number] === 0) return false;
     return true;
   }
 
   /**
    * deviceUp records that a device is up.
-   * @returns whether it is the only device of its pool that is up
+   * @returns whether it is the only device of some pool that is up
    */
   deviceUp(device: number): boolean {
     must(this.up[device] === 0, 'a device that was up came up again');
     this.up[device] = 1;
-    const pool = this.topology.devices[device]?.pool as number;
-    this.devicesUp[pool]! += 1;
-    if (this.devicesUp[pool] !== 1) return false;
-    this.poolsDown[this.entryOf[pool] as number]! -= 1;
-    return true;
+    let isOnly = false;
+    for (const pool of poolsServedBy(this.topology.devices[device] as VirtualDevice)) {
+      this.devicesUp[pool]! += 1;
+      if (this.devicesUp[pool] !== 1) continue;
+      this.poolsDown[this.entryOf[pool] as number]! -= 1;
+      isOnly = true;
+    }
+    return isOnly;
   }
 
   /**
    * deviceDown records that a device that was up is down.
-   * @returns whether it was the last device of its pool that was up
+   * @returns whether it was the last device of some pool that was up
    */
   deviceDown(device: number): boolean {
     this.up[device] = 0;
-    const pool = this.topology.devices[device]?.pool as number;
-    this.devicesUp[pool]! -= 1;
-    if (this.devicesUp[pool] !== 0) return false;
-    this.poolsDown[this.entryOf[pool] as number]! += 1;
-    return true;
+    let wasLast = false;
+    for (const pool of poolsServedBy(this.topology.devices[device] as VirtualDevice)) {
+      this.devicesUp[pool]! -= 1;
+      if (this.devicesUp[pool] !== 0) continue;
+      this.poolsDown[this.entryOf[pool] as number]! += 1;
+      wasLast = true;
+    }
+    return wasLast;
   }
 }

@@ -1,5 +1,6 @@
 import { grownCapacity, grownColumn, IntList, NONE as SHARED_NONE, Slots } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
+import type { Flows } from './flows.js';
 
 const NONE = SHARED_NONE;
 
@@ -16,6 +17,9 @@ const FLAGS = 1;
 const LEFT = 2;
 const OUT = 3;
 const FIRST = 4;
+/** The last task in the list of the request's tasks, and the number of its rows. */
+const LAST = 5;
+const ROWS = 6;
 
 const REQUEST = 0;
 const STATE = 1;
@@ -24,6 +28,7 @@ const ENTRY = 3;
 const TRIES = 4;
 const LATE = 5;
 const SIBLING = 6;
+const FLOW = 7;
 
 /** Flag numbers the bits of a request's FLAGS. */
 const Flag = { settled: 1, strict: 2, missed: 4, failed: 8, lost: 16 } as const;
@@ -48,6 +53,9 @@ export class Requests {
   private queued = new Float64Array(0);
 
   private readonly retired = new IntList();
+
+  /** @param flows those of the rows of requests that pass a DAG; only chains are served where they are absent */
+  constructor(private readonly flows?: Flows) {}
 
   /** taskCount is how many tasks have slots in use. */
   get taskCount(): number {
@@ -114,6 +122,16 @@ export class Requests {
     return this.tasks[(task << ROW) + REQUEST] as number;
   }
 
+  /** rowsOf is the number of rows of a request. */
+  rowsOf(request: number): number {
+    return this.requests[(request << ROW) + ROWS] as number;
+  }
+
+  /** flowOf is the flow of the task's row (Flows), NONE where its route is a chain. */
+  flowOf(task: number): number {
+    return this.tasks[(task << ROW) + FLOW] as number;
+  }
+
   isQueued(task: number): boolean {
     return this.tasks[(task << ROW) + STATE] === QUEUED;
   }
@@ -160,27 +178,51 @@ export class Requests {
     requests[row + LEFT] = rows;
     requests[row + OUT] = 0;
     requests[row + FIRST] = NONE;
+    requests[row + ROWS] = rows;
     this.deadline[request] = deadline;
-    for (let i = 0; i < rows; i++) this.addTask(request);
+    for (let i = 0; i < rows; i++) {
+      const task = this.newTask(request);
+      if (i === 0) requests[row + LAST] = task;
+      // The task added last is the first.
+      this.tasks[(task << ROW) + SIBLING] = requests[row + FIRST] as number;
+      requests[row + FIRST] = task;
+    }
     return request;
   }
 
-  /** addTask puts a task before the request's other tasks, so that `firstTask` is the task added last. */
-  private addTask(request: number): void {
+  /**
+   * branch adds a task of the same row as another, which has come to two stages at once. It is the last of its
+   * request.
+   * @returns the number of the task
+   */
+  branch(from: number): number {
+    const request = this.requestOf(from);
+    const task = this.newTask(request);
+    const { tasks, requests } = this;
+    const row = request << ROW;
+    tasks[(task << ROW) + FLOW] = tasks[(from << ROW) + FLOW] as number;
+    tasks[(task << ROW) + ENTRY] = tasks[(from << ROW) + ENTRY] as number;
+    tasks[((requests[row + LAST] as number) << ROW) + SIBLING] = task;
+    requests[row + LAST] = task;
+    requests[row + LEFT]! += 1;
+    return task;
+  }
+
+  private newTask(request: number): number {
     const task = this.taskSlots.take();
     if (task >= this.queued.length) this.growTasks(task + 1);
-    const { tasks, requests } = this;
+    const { tasks } = this;
     const row = task << ROW;
-    const first = (request << ROW) + FIRST;
     tasks[row + REQUEST] = request;
     tasks[row + STATE] = ENDED;
     tasks[row + POOL] = NONE;
     tasks[row + ENTRY] = NONE;
     tasks[row + TRIES] = 0;
     tasks[row + LATE] = 0;
-    tasks[row + SIBLING] = requests[first] as number;
-    requests[first] = task;
+    tasks[row + SIBLING] = NONE;
+    tasks[row + FLOW] = NONE;
     this.taskDeadline[task] = this.deadline[request] as number;
+    return task;
   }
 
   private hasFlag(request: number, flag: number): boolean {
@@ -202,6 +244,10 @@ export class Requests {
   /** setEntry gives the task its pipeline. */
   setEntry(task: number, entry: number): void {
     this.tasks[(task << ROW) + ENTRY] = entry;
+  }
+
+  setFlow(task: number, flow: number): void {
+    this.tasks[(task << ROW) + FLOW] = flow;
   }
 
   setPool(task: number, pool: number): void {
@@ -285,11 +331,18 @@ export class Requests {
   flush(): void {
     for (let i = 0; i < this.retired.length; i++) {
       const request = this.retired.get(i);
+      if (this.flows !== undefined) this.closeFlows(this.flows, request);
       for (let task = this.firstTask(request); task !== NONE; task = this.nextTask(task))
         this.taskSlots.giveBack(task);
       this.requestSlots.giveBack(request);
     }
     this.retired.clear();
+  }
+
+  private closeFlows(flows: Flows, request: number): void {
+    let task = this.firstTask(request);
+    for (let row = this.rowsOf(request); row > 0; row--, task = this.nextTask(task))
+      if (this.flowOf(task) !== NONE) flows.close(this.flowOf(task));
   }
 
   private growRequests(length: number): void {

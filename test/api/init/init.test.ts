@@ -60,7 +60,7 @@ async function planned(text: string, clusterText?: string): Promise<PooledOutcom
   const cluster =
     clusterText === undefined
       ? (spec.cluster as Cluster)
-      : parseArtifact(clusterText, 'c.yaml', ['cluster']).value;
+      : (parseArtifact(clusterText, 'c.yaml', ['cluster']).value as Cluster);
   const profiles: Loaded<'profile'>[] = [];
   for (const { profile } of spec.models) profiles.push(await loadArtifact(at(profile), ['profile']));
   const problem = resolvePooled(spec, {

@@ -1,0 +1,207 @@
+import {
+  emittedHead,
+  everyInput,
+  fault,
+  InputError,
+  type InputFile,
+  type InputPath,
+  inputFile,
+  type Loaded,
+  loadArtifact,
+  type NoPlan,
+  type OpenCluster,
+  outputFiles,
+  type PipelinePlan,
+  pathFrom,
+  profileInputs,
+  refuseReplacing,
+  relativePath,
+  saveArtifact,
+  ToldFaults,
+} from '../../artifacts/index.js';
+import type { GivenOutcome, GivenProblem, PipelinePlanBody } from '../../pipeline/index.js';
+
+/** LoadedPipeline is a pipeline's spec, read with all files that it names, checked and resolved. */
+export interface LoadedPipeline {
+  readonly spec: Loaded<'pipeline'>;
+  readonly problem: GivenProblem;
+  /** The files that were read or named. No output may replace them. */
+  readonly read: readonly InputPath[];
+  /** inputs lists spec, cluster and trace (where there are such files), and a profile for each stage of the plan. */
+  inputs(holder: string | undefined): InputFile[];
+}
+
+/** PipelineSolved is the answer of `plan solve` to a pipeline. `document` is what `--json` prints. */
+export type PipelineSolved =
+  | {
+      readonly outcome: 'pipeline-plan';
+      readonly plan: PipelinePlan;
+      readonly warnings: readonly string[];
+      readonly document: PipelinePlan & { solver: NoPlan['solver'] };
+    }
+  | {
+      readonly outcome: 'infeasible';
+      readonly reasons: readonly string[];
+      readonly explanation?: undefined;
+      readonly document: NoPlan;
+    };
+
+/**
+ * solvePipeline answers a spec of kind `pipeline`, and writes the plan where an output is named.
+ * @throws InputError with every fault of the spec and its files, or where the output would replace one of these;
+ *   MissingError where files are only missing
+ */
+export async function solvePipeline(
+  path: string,
+  { output }: { readonly output?: string | undefined },
+): Promise<PipelineSolved> {
+  const loaded = await loadPipeline(path);
+  await refuseReplacing(`solve ${path}`, outputFiles({ output }), loaded.read);
+  const { planGiven } = await import('../../pipeline/index.js');
+  const startedMs = performance.now();
+  const outcome = planGiven(loaded.problem);
+  const solver = { ms: performance.now() - startedMs, phases: {}, columns: 0, rounds: 0, nodes: 0 };
+  if (outcome.status === 'infeasible') {
+    const document = noPipelinePlan(outcome, loaded, solver);
+    return { outcome: 'infeasible', reasons: outcome.reasons.map(({ text }) => text), document };
+  }
+  const plan = pipelinePlan(outcome.plan, loaded, output);
+  if (output !== undefined) await saveArtifact<'pipeline-plan'>(output, plan);
+  return { outcome: 'pipeline-plan', plan, warnings: plan.notes ?? [], document: { ...plan, solver } };
+}
+
+/** pipelinePlan puts the head of a file before a plan, and its trace relative to that file. */
+function pipelinePlan(
+  body: PipelinePlanBody,
+  { spec, inputs }: LoadedPipeline,
+  holder: string | undefined,
+): PipelinePlan {
+  const { kind, version, name, method, notes, ...figures } = body;
+  const load =
+    figures.load !== undefined && 'trace' in figures.load
+      ? { load: { trace: relativePath(pathFrom(spec.path, figures.load.trace), holder) } }
+      : {};
+  return {
+    ...emittedHead('pipeline-plan', inputs(holder)),
+    ...{ name, method },
+    ...(notes === undefined ? {} : { notes }),
+    serving: spec.value.serving ?? { scheduler: 'stage-local' },
+    ...figures,
+    ...load,
+  };
+}
+
+function noPipelinePlan(
+  { reasons, smallestFeasibleSloMs }: Extract<GivenOutcome, { status: 'infeasible' }>,
+  { spec, inputs }: LoadedPipeline,
+  solver: NoPlan['solver'],
+): NoPlan {
+  const { name = 'pipeline', sloMs } = spec.value;
+  return {
+    ...emittedHead('no-plan', inputs(undefined)),
+    status: 'infeasible',
+    reasons,
+    models: [{ name, sloMs, smallestFeasibleSloMs }],
+    solver,
+  };
+}
+
+/**
+ * loadPipeline reads a pipeline's spec with its cluster, profiles and trace, and resolves it.
+ * @throws InputError with every fault of the spec, of the files that it names, and of how they fit together;
+ *   MissingError where files are only missing
+ */
+export async function loadPipeline(path: string): Promise<LoadedPipeline> {
+  const spec = await loadArtifact(path, ['pipeline']);
+  const { pipelineSpecFaults, resolveGiven } = await import('../../pipeline/index.js');
+  const { servingFaults } = await import('../../serving/index.js');
+  const task = `plan ${path}`;
+  const files = await filesOf(spec).catch(async (error: unknown) => {
+    // What is wrong with the spec itself is told together with the files that cannot be read.
+    const own = [...pipelineSpecFaults(spec.value), ...servingFaults(spec.value)];
+    const failures = own.length === 0 ? [error] : [error, new InputError(task, own)];
+    await everyInput(
+      task,
+      failures.map((one) => Promise.reject(one)),
+    );
+    throw error;
+  });
+  const { cluster, profiles, trace } = files;
+  const resolved = resolveGiven(spec.value, {
+    cluster: cluster.value,
+    profiles: profiles.map(({ value, path: at }) => ({ profile: value, path: at })),
+    traceRps: trace?.rps,
+  });
+  const faults = [...(resolved.faults ?? []), ...servingFaults(spec.value)];
+  if (resolved.problem === undefined || faults.length > 0) throw new InputError(task, faults);
+  const { problem } = resolved;
+  return {
+    spec,
+    problem,
+    read: readFiles(spec, files),
+    inputs: (holder) => [
+      inputFile('spec', spec, holder),
+      ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
+      ...(trace ? [inputFile('trace', trace, holder)] : []),
+      ...problem.graph.order.map((i) => inputFile('profile', profiles[i] as Loaded<'profile'>, holder)),
+    ],
+  };
+}
+
+interface PipelineFilesRead {
+  readonly cluster: { readonly value: OpenCluster; readonly file?: Loaded<'cluster'> };
+  /** One profile for each stage of the spec, in order. */
+  readonly profiles: readonly Loaded<'profile'>[];
+  readonly trace: TraceRead | undefined;
+}
+
+interface TraceRead {
+  readonly path: string;
+  readonly sha256: string;
+  readonly rps: number;
+}
+
+async function filesOf(spec: Loaded<'pipeline'>): Promise<PipelineFilesRead> {
+  const paths = spec.value.stages.map(({ profile }) => pathFrom(spec.path, profile));
+  const distinct = [...new Set(paths)];
+  const { cluster } = spec.value;
+  const [clusterRead, trace, ...found] = await everyInput<
+    [PipelineFilesRead['cluster'], TraceRead | undefined, ...Loaded<'profile'>[]]
+  >(`use the files that ${spec.path} names`, [
+    typeof cluster === 'string'
+      ? loadArtifact(pathFrom(spec.path, cluster), ['cluster']).then((file) => ({ value: file.value, file }))
+      : Promise.resolve({ value: cluster }),
+    traceOf(spec),
+    ...distinct.map((one) => loadArtifact(one, ['profile'])),
+  ]);
+  const profiles = paths.map((one) => found[distinct.indexOf(one)] as Loaded<'profile'>);
+  return { cluster: clusterRead, profiles, trace };
+}
+
+async function traceOf({ value: { load }, path }: Loaded<'pipeline'>): Promise<TraceRead | undefined> {
+  if (load === undefined || !('trace' in load)) return undefined;
+  const { readTraceFile } = await import('../../simulation/index.js');
+  const { meanRps } = await import('../../workload/index.js');
+  const told = new ToldFaults();
+  const at = pathFrom(path, load.trace);
+  const found = await readTraceFile(at, {}, told);
+  if (found === undefined) throw told.error(`use the trace ${at}`);
+  const rps = meanRps(found.trace);
+  if (rps !== undefined && rps > 0) return { ...found.file, rps };
+  throw new InputError(`use the trace ${at}`, [
+    fault('has no rate: all of its requests come at one instant', at),
+  ]);
+}
+
+function readFiles(
+  { path }: Loaded<'pipeline'>,
+  { cluster, profiles, trace }: PipelineFilesRead,
+): InputPath[] {
+  const distinct = profiles.filter((profile, i) => profiles.indexOf(profile) === i);
+  return [
+    { what: 'the spec', path },
+    ...(cluster.file ? [{ what: 'the cluster of the spec', path: cluster.file.path }] : []),
+    ...(trace ? [{ what: 'the trace of the spec', path: trace.path }] : []),
+    ...distinct.flatMap((profile) => profileInputs(profile, 'a profile of the spec')),
+  ];
+}

@@ -1,0 +1,130 @@
+import type { OpenCluster } from './cluster.js';
+import type { Emitted, TensorSpec } from './common.js';
+import type { PipelineLoad, PipelineMethod, WhenOutput } from './pipeline-spec.js';
+import type { PlanServing } from './pooled-spec.js';
+
+/** PipelinePlan says how the stages of a DAG of models are served. It alone is enough for a simulation. */
+export interface PipelinePlan extends Emitted {
+  kind: 'pipeline-plan';
+  /** The name by which clients call it. */
+  name: string;
+  /** How the plan was found. */
+  method: PipelineMethod;
+  notes?: string[];
+  /** The scheduler that serves the plan. */
+  serving: PlanServing;
+  cluster: OpenCluster;
+  sloMs: number;
+  /** The share of requests that must be in time. */
+  attainment: number;
+  load?: PipelineLoad;
+  /** The mean rate that the plan was made for. */
+  rps?: number;
+  /** The mean rate up to which no device has more work than time. */
+  throughputRps: number;
+  /** The price of the devices that are up, per hour; absent where a class has no price. */
+  hourlyCost?: number;
+  longestPath: LongestPath;
+  /** Each stage comes after those that lead to it. */
+  stages: PlannedStage[];
+  /** Each list names targets of one stage, of which exactly one is taken. Other edges are taken independently. */
+  exclusive?: string[][];
+  /** The sets of devices that hold several stages each. */
+  shared?: PlannedShared[];
+  classes: Record<string, StageClassUse>;
+  /** The virtual GPUs. Each has an entry, or a long row of like ones has one. */
+  placement: StagePlacement[];
+}
+
+/** LongestPath is the way through the pipeline that takes longest when every batch is full and nothing waits. */
+export interface LongestPath {
+  stages: string[];
+  /** Executions and transfers of full batches. */
+  latencyUs: number;
+}
+
+/** PlannedStage is a model of the pipeline and how it is served. */
+export interface PlannedStage {
+  name: string;
+  /** The name of the model, as its profile has it. */
+  model: string;
+  /** The class of its devices. */
+  device: string;
+  /** v: its replicas are 1/v of a GPU each. */
+  virtual: number;
+  /** The largest batch that it executes. */
+  batch: number;
+  /** The devices that serve it and are up, those that it shares with other stages included. */
+  replicas: number;
+  /** Devices that are down until they are activated. */
+  standby?: number;
+  /** The execution latency at batch 1 … batch; null where the profile has no such batch. */
+  latencyUsByBatch: (number | null)[];
+  /** How far the rows of a batch may be from those of a request alone, as the profile says. */
+  batchTolerance?: number;
+  /** The bytes of the model's weights, where the profile has them. */
+  weightBytes?: number;
+  /** The model's inputs and where they come from, where the profile has them. */
+  inputs?: StageInput[];
+  outputs?: TensorSpec[];
+  /** The edges that lead on; none after which a request ends. */
+  next: PlannedEdge[];
+  /** The probability that a request visits the stage. */
+  scaleFactor: number;
+  /** The throughput of one replica with full batches, in tasks per second, while it serves no other stage. */
+  throughputRps: number;
+  /** The share of its replicas' time that it needs at the plan's mean rate. */
+  maxProvisioningRatio?: number;
+}
+
+/** StageInput is an input of a stage's model. */
+export interface StageInput extends TensorSpec {
+  /** `stage.tensor` or `request.tensor`; of several, the first whose stage was visited counts. */
+  from: string[];
+}
+
+/** PlannedEdge leads from a stage to a later one. It is always taken where it has no probability. */
+export interface PlannedEdge {
+  to: string;
+  probability?: number;
+  when?: WhenOutput;
+  /** The bytes that one task sends along it. */
+  transferBytes: number;
+}
+
+/** PlannedShared is a set of like devices that hold several stages each. */
+export interface PlannedShared {
+  stages: string[];
+  /** The bytes of the weights of all its models, where the profiles have them. */
+  weightBytes?: number;
+  /** The share of the devices' time that all its stages need at the plan's mean rate. */
+  maxProvisioningRatio?: number;
+}
+
+/** StageClassUse says how many GPUs of a class the plan uses. */
+export interface StageClassUse {
+  /** Whether the class is emulated, as its profiles say. */
+  emulated?: true;
+  /** The whole GPUs that are up. */
+  used: number;
+  /** The whole GPUs that only hold standby devices. */
+  standby?: number;
+  /** The GPUs that exist, less those taken; absent where there is no limit. */
+  count?: number;
+}
+
+/** StagePlacement puts a virtual GPU on a GPU of a server, or a row of like ones on consecutive GPUs. */
+export interface StagePlacement {
+  /** The name of the server, e.g. `L4-0`. */
+  server: string;
+  /** The GPU on the server, counted from 0. */
+  gpu: number;
+  /** The number of consecutive GPUs that have such a virtual GPU, as in pooled plans. By default 1. */
+  count?: number;
+  class: string;
+  virtual: number;
+  /** The names of the stages whose models it holds. */
+  stages: string[];
+  /** Whether it is down until it is activated. */
+  standby?: true;
+}

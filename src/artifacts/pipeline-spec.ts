@@ -1,0 +1,111 @@
+import type { OpenCluster } from './cluster.js';
+import type { HoldArrivals, PlanServing } from './pooled-spec.js';
+
+/** PipelineSpec is the question that `plan solve` answers for a pipeline: a DAG of whole models under one SLO. */
+export interface PipelineSpec {
+  $schema?: string;
+  kind: 'pipeline';
+  version?: string;
+  /** The name by which clients call it. Default `pipeline`. */
+  name?: string;
+  /** The path of a cluster file, relative to the spec, or the cluster itself. */
+  cluster: string | OpenCluster;
+  stages: PipelineStage[];
+  /** Each list names targets of one stage, of which exactly one is taken. Other edges are taken independently. */
+  exclusive?: string[][];
+  /** Each entry is a set of like devices that hold several stages. */
+  shared?: SharedDevices[];
+  sloMs: number;
+  /** The share of requests that must be in time. Default 0.99. */
+  attainment?: number;
+  /** The sample of the load that the plan is made for. */
+  load?: PipelineLoad;
+  /** The mean rate alone, in place of a load. */
+  rps?: number;
+  planner: PipelinePlanner;
+  /** What changes the replicas while the plan serves. Default none. */
+  tuner?: PipelineTuner;
+  /** The scheduler that the plan is to be served by. Default `stage-local`. */
+  serving?: PlanServing;
+}
+
+/** PipelinePlanner says how the plan is found; `given` checks what the spec fixes. */
+export interface PipelinePlanner {
+  method: PipelineMethod;
+}
+
+/** PipelineMethod is a way to plan a pipeline. */
+export type PipelineMethod = 'given' | 'inferline' | 'exact' | 'coarse-mean' | 'coarse-peak';
+
+/** PipelineTuner is a rule that changes the replicas while a plan serves. */
+export type PipelineTuner = 'none' | 'inferline' | 'coarse' | 'ds2';
+
+/** PipelineStage is one model of the pipeline, and what is fixed of how it is served. */
+export interface PipelineStage {
+  name: string;
+  /** The path of the profile, relative to the spec. */
+  profile: string;
+  /** The stages that its results go to. A name alone is an edge that is always taken. */
+  next?: (string | PipelineEdge)[];
+  /** The device class that serves it. */
+  device?: string;
+  /** The device classes that may serve it; all where absent. */
+  devices?: string[];
+  /** Its replicas are virtual GPUs of 1/virtual of a GPU. Default 1. */
+  virtual?: number;
+  batch?: number;
+  replicas?: number;
+  /** Further replicas that are down, and cost nothing, until they are activated. Default 0. */
+  standby?: number;
+  /**
+   * Where the model's inputs come from, by input: `stage.tensor`, `request.tensor`, or several of them, of which the
+   * first that there is counts. An input without an entry is the tensor of its name that the stage before gives.
+   */
+  inputs?: Record<string, string | string[]>;
+}
+
+/** PipelineEdge leads from a stage to a later one. It is always taken where it has no probability. */
+export interface PipelineEdge {
+  to: string;
+  /** The share of the stage's tasks for which it is taken, above 0 and at most 1. */
+  probability?: number;
+  when?: WhenOutput;
+}
+
+/**
+ * WhenOutput says for which of a stage's results an edge is taken: an output's value is `atLeast` a bound, or `below`
+ * one. Of exclusive edges the first that says so is taken, or else the last.
+ */
+export interface WhenOutput {
+  output: string;
+  /** Which element of a row is read. Default 0, where the output has one element for each row. */
+  index?: number;
+  atLeast?: number;
+  below?: number;
+}
+
+/** SharedDevices is a set of like devices, each of which holds all of the stages, and runs one batch at a time. */
+export interface SharedDevices {
+  device: string;
+  stages: string[];
+  replicas: number;
+  /** The devices are virtual GPUs of 1/virtual of a GPU. Default 1. */
+  virtual?: number;
+  /** Further such devices that are down, and cost nothing, until they are activated. Default 0. */
+  standby?: number;
+}
+
+/** PipelineLoad is the sample that a plan is made for: a trace, or an arrival process. */
+export type PipelineLoad =
+  | {
+      /** The path of a trace, relative to the file that names it. */
+      trace: string;
+    }
+  | {
+      arrivals: HoldArrivals;
+      rps: number;
+      /** The coefficient of variation of the gaps between gamma arrivals. */
+      cv?: number;
+      /** Such as 60s or 5m. */
+      duration?: string;
+    };

@@ -1,0 +1,116 @@
+import type {
+  Changed,
+  ChangedWords,
+  PipelinePlan,
+  PlanDifference,
+  PlannedStage,
+  StageDifference,
+  StagePlacement,
+} from '../artifacts/index.js';
+import { gpuRuns } from './gpu-runs.js';
+
+/** PipelineDiff is a difference without the head of its file. */
+export type PipelineDiff = Omit<PlanDifference, '$schema' | 'kind' | 'version' | 'tool' | 'inputs'>;
+
+const ROUNDING = 1e-9;
+
+/**
+ * diffPipelines compares two plans of pipelines, `a` before and `b` after: cost (or rates, where a plan has no price),
+ * SLO, stages by their names, and GPUs that hold other models than before.
+ */
+export function diffPipelines(a: PipelinePlan, b: PipelinePlan): PipelineDiff {
+  const rates = change(a.throughputRps, b.throughputRps);
+  const priced = a.hourlyCost !== undefined && b.hourlyCost !== undefined;
+  const slo = change(a.sloMs, b.sloMs);
+  const names = [...new Set([...a.stages, ...b.stages].map(({ name }) => name))];
+  const stages = names
+    .map((name) =>
+      stageDifference(
+        name,
+        [a, b].map((plan) => plan.stages.find((stage) => stage.name === name)),
+      ),
+    )
+    .filter(stageDiffers);
+  const classNames = [...new Set([...Object.keys(a.classes), ...Object.keys(b.classes)])];
+  const classes = classNames
+    .map((name) => ({ name, used: change(a.classes[name]?.used, b.classes[name]?.used) }))
+    .filter(({ used }) => differs(used));
+  const gpusMoved = movedGpus(a, b);
+  const alike = stages.length + classes.length + gpusMoved === 0 && !differs(rates) && !differs(slo);
+  return {
+    objective: priced
+      ? { kind: 'cost', ...change(a.hourlyCost, b.hourlyCost) }
+      : { kind: 'throughput', ...rates },
+    models: [{ name: b.name, throughputRps: rates, sloMs: slo, pipelines: [] }],
+    stages,
+    classes,
+    gpusMoved,
+    same: alike && JSON.stringify(a.exclusive ?? []) === JSON.stringify(b.exclusive ?? []),
+  };
+}
+
+function change(before = 0, after = 0): Changed {
+  return { before, after };
+}
+
+function differs({ before, after }: Changed): boolean {
+  return Math.abs(after - before) > ROUNDING * Math.max(1, Math.abs(before));
+}
+
+function stageDifference(name: string, [a, b]: readonly (PlannedStage | undefined)[]): StageDifference {
+  return {
+    name,
+    devices: words(a && devicesText(a), b && devicesText(b)),
+    batch: change(a?.batch, b?.batch),
+    replicas: change(a?.replicas, b?.replicas),
+    standby: change(a?.standby, b?.standby),
+    scaleFactor: change(a?.scaleFactor, b?.scaleFactor),
+    throughputRps: change(a?.throughputRps, b?.throughputRps),
+    next: words(a && nextText(a), b && nextText(b)),
+  };
+}
+
+function words(before: string | undefined, after: string | undefined): ChangedWords {
+  return { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
+}
+
+function devicesText({ device, virtual }: PlannedStage): string {
+  return virtual === 1 ? device : `1/${virtual} ${device}`;
+}
+
+function nextText({ next }: PlannedStage): string {
+  if (next.length === 0) return 'none';
+  return next
+    .map(({ to, probability }) => (probability === undefined ? to : `${to} ${probability}`))
+    .join(', ');
+}
+
+function stageDiffers(stage: StageDifference): boolean {
+  const { devices, next, batch, replicas, standby, scaleFactor, throughputRps } = stage;
+  if (devices.before !== devices.after || next.before !== next.after) return true;
+  return [batch, replicas, standby, scaleFactor, throughputRps].some(differs);
+}
+
+interface SidePlacement extends StagePlacement {
+  readonly side: 0 | 1;
+}
+
+/** movedGpus counts the GPUs that hold other models than before, or none any more, or some for the first time. */
+function movedGpus(a: PipelinePlan, b: PipelinePlan): number {
+  const places = [a, b].flatMap(({ placement }, side) =>
+    placement.map((place): SidePlacement => ({ ...place, side: side === 0 ? 0 : 1 })),
+  );
+  const cluster = { devices: { ...a.cluster.devices, ...b.cluster.devices } };
+  return gpuRuns(places, cluster).reduce(
+    (moved, run) => (dutiesOf(run.places, 0) === dutiesOf(run.places, 1) ? moved : moved + run.count),
+    0,
+  );
+}
+
+function dutiesOf(places: readonly SidePlacement[], side: 0 | 1): string {
+  return places
+    .filter((place) => place.side === side)
+    .map(({ stages, virtual, standby = false }) => `${[...stages].sort().join(' ')} ${virtual} ${standby}`)
+    .sort()
+    .join('; ');
+}

@@ -1,0 +1,238 @@
+import type {
+  LongestPath,
+  PlannedEdge,
+  PlannedShared,
+  PlannedStage,
+  StageClassUse,
+} from '../artifacts/index.js';
+import { edgeOf } from './graph.js';
+import { longestPath } from './longest-path.js';
+import {
+  type DeviceSet,
+  freeGpus,
+  type GivenOutcome,
+  type GivenProblem,
+  type GivenReason,
+  type GivenStage,
+  type PipelinePlanBody,
+} from './problem.js';
+import { classUses, hourlyCost, placeStages } from './stage-placement.js';
+import { edgeBytes, linkUs } from './transfers.js';
+import { scaleFactors } from './visits.js';
+
+const DEFAULT_NAME = 'pipeline';
+const DEFAULT_ATTAINMENT = 0.99;
+const BYTES_PER_GIB = 2 ** 30;
+const ROUNDING = 1e-9;
+
+/**
+ * planGiven makes the plan that a spec fixes, and checks it: that the cluster has the devices, that the models fit
+ * their memory, that the longest path with full batches is within the SLO, and that the devices have time for the mean
+ * rate. It looks at no queue: a simulation does.
+ */
+export function planGiven(problem: GivenProblem): GivenOutcome {
+  const figures = figuresOf(problem);
+  const reasons = [
+    ...gpuReasons(problem, figures),
+    ...problem.devices.flatMap((set) => memoryReasons(problem, set)),
+    ...sloReasons(problem, figures.longest),
+    ...problem.devices.flatMap((set, k) => rateReasons(problem, set, figures.throughputRps[k] as number)),
+  ];
+  if (reasons.length === 0) return { status: 'feasible', plan: planOf(problem, figures) };
+  return {
+    status: 'infeasible',
+    reasons,
+    smallestFeasibleSloMs: figures.longest.latencyUs / 1e3,
+  };
+}
+
+/** Figures holds what is computed of a problem. */
+interface Figures {
+  readonly factors: readonly number[];
+  readonly exact: boolean;
+  /** The bytes of each edge of each stage. */
+  readonly bytes: readonly (readonly number[])[];
+  readonly longest: LongestPath;
+  readonly classes: Record<string, StageClassUse>;
+  /** The mean rate up to which each set of devices has time for its stages. */
+  readonly throughputRps: readonly number[];
+}
+
+function figuresOf(problem: GivenProblem): Figures {
+  const { graph, stages, devices, cluster } = problem;
+  const { factors, exact } = scaleFactors(graph);
+  const bytes = edgeBytes(graph, stages);
+  const classOf = (i: number): string => setOf(problem, i).device;
+  const longest = longestPath(graph, {
+    stageUs: (i) => fullUs(stages[i] as GivenStage),
+    edgeUs: (i, k) => {
+      const to = graph.edges[i]?.[k]?.to as number;
+      const sent = (bytes[i]?.[k] as number) * (stages[i] as GivenStage).batch;
+      return linkUs(cluster, [classOf(i), classOf(to)], sent);
+    },
+  });
+  const throughputRps = devices.map(
+    (set) =>
+      set.replicas /
+      set.stages.reduce((sum, i) => sum + (factors[i] as number) / replicaRps(stages[i] as GivenStage), 0),
+  );
+  return {
+    factors,
+    exact,
+    bytes,
+    longest,
+    classes: classUses(devices, cluster, emulatedOf(problem)),
+    throughputRps,
+  };
+}
+
+function setOf({ stages, devices }: GivenProblem, i: number): DeviceSet {
+  return devices[(stages[i] as GivenStage).devices] as DeviceSet;
+}
+
+/** fullUs is the latency of a full batch. */
+function fullUs({ latencyUsByBatch, batch }: GivenStage): number {
+  return latencyUsByBatch[batch - 1] as number;
+}
+
+/** replicaRps is the throughput of one replica with full batches. */
+function replicaRps(stage: GivenStage): number {
+  return (1e6 * stage.batch) / fullUs(stage);
+}
+
+function emulatedOf({ stages, devices }: GivenProblem): Set<string> {
+  const names = stages.flatMap(({ profile, devices: set }) => {
+    const { device: name } = devices[set] as DeviceSet;
+    return profile.devices[name]?.emulated === true ? [name] : [];
+  });
+  return new Set(names);
+}
+
+function gpuReasons({ cluster }: GivenProblem, { classes }: Figures): GivenReason[] {
+  return Object.entries(classes).flatMap(([name, { used, standby = 0 }]) => {
+    const device = cluster.devices[name];
+    const free = device === undefined ? 0 : freeGpus(device);
+    const missing = used + standby - (free ?? Number.POSITIVE_INFINITY);
+    if (free === undefined || missing <= 0) return [];
+    return [
+      {
+        code: 'too-few-gpus',
+        class: name,
+        available: { [name]: free },
+        missing: { [name]: missing },
+        text: `${used + standby} ${name} are needed and ${free} are free`,
+      },
+    ];
+  });
+}
+
+function memoryReasons({ cluster, stages, graph }: GivenProblem, set: DeviceSet): GivenReason[] {
+  const memory = cluster.devices[set.device]?.memoryGiB;
+  const bytes = set.stages.reduce((sum, i) => sum + (stages[i]?.weightBytes ?? 0), 0);
+  const neededGiB = bytes / BYTES_PER_GIB;
+  if (memory === undefined || neededGiB * set.virtual <= memory) return [];
+  const memoryGiB = memory / set.virtual;
+  const names = set.stages.map((i) => graph.names[i] as string);
+  const text = `the weights of ${names.join(', ')} take ${round(neededGiB)} GiB of the ${round(memoryGiB)} GiB of ${deviceText(set)}`;
+  return [{ code: 'weights-exceed-memory', stages: names, class: set.device, neededGiB, memoryGiB, text }];
+}
+
+function deviceText({ device, virtual }: DeviceSet): string {
+  return virtual === 1 ? device : `1/${virtual} ${device}`;
+}
+
+function sloReasons({ spec: { sloMs } }: GivenProblem, { stages, latencyUs }: LongestPath): GivenReason[] {
+  const latencyMs = latencyUs / 1e3;
+  if (latencyMs <= sloMs * (1 + ROUNDING)) return [];
+  const text = `the longest path, ${stages.join(' -> ')}, takes ${round(latencyMs)} ms with full batches, and the SLO is ${sloMs} ms`;
+  return [{ code: 'slo-too-short', stages, sloMs, latencyMs, overMs: latencyMs - sloMs, text }];
+}
+
+function rateReasons({ rps, graph }: GivenProblem, set: DeviceSet, servedRps: number): GivenReason[] {
+  if (rps === undefined || rps <= servedRps * (1 + ROUNDING)) return [];
+  const names = set.stages.map((i) => graph.names[i] as string);
+  const devices = `${set.replicas} ${deviceText(set)}`;
+  const text = `${devices} can serve ${names.join(', ')} for at most ${round(servedRps)} requests/s, and the load has ${round(rps)}`;
+  return [{ code: 'rate-too-high', stages: names, class: set.device, rps, servedRps, text }];
+}
+
+function round(value: number): number {
+  return Number(value.toPrecision(4));
+}
+
+function planOf(problem: GivenProblem, figures: Figures): PipelinePlanBody {
+  const { spec, cluster, graph, devices, rps } = problem;
+  const { longest, classes, throughputRps } = figures;
+  const cost = hourlyCost(classes, cluster);
+  const shared = devices.filter((set) => set.shared);
+  const notes = figures.exact
+    ? problem.notes
+    : [...problem.notes, 'the scale factors take edges that meet in a stage as independent'];
+  return {
+    kind: 'pipeline-plan',
+    version: '1.0',
+    name: spec.name ?? DEFAULT_NAME,
+    method: 'given',
+    ...(notes.length === 0 ? {} : { notes: [...notes] }),
+    cluster,
+    sloMs: spec.sloMs,
+    attainment: spec.attainment ?? DEFAULT_ATTAINMENT,
+    ...(spec.load === undefined ? {} : { load: spec.load }),
+    ...(rps === undefined ? {} : { rps }),
+    throughputRps: Math.min(...throughputRps),
+    ...(cost === undefined ? {} : { hourlyCost: cost }),
+    longestPath: longest,
+    stages: graph.order.map((i) => stageOf(problem, figures, i)),
+    ...(spec.exclusive === undefined || spec.exclusive.length === 0 ? {} : { exclusive: spec.exclusive }),
+    ...(shared.length === 0 ? {} : { shared: shared.map((set) => sharedOf(problem, figures, set)) }),
+    classes,
+    placement: placeStages(devices, { cluster, names: graph.names }),
+  };
+}
+
+function stageOf(problem: GivenProblem, { factors, bytes }: Figures, i: number): PlannedStage {
+  const { spec, rps } = problem;
+  const stage = problem.stages[i] as GivenStage;
+  const { model } = stage.profile;
+  const { device, virtual, replicas, standby } = setOf(problem, i);
+  const scaleFactor = factors[i] as number;
+  const throughputRps = replicaRps(stage);
+  return {
+    name: spec.stages[i]?.name as string,
+    model: model.name,
+    ...{ device, virtual, batch: stage.batch, replicas },
+    ...(standby === 0 ? {} : { standby }),
+    latencyUsByBatch: [...stage.latencyUsByBatch],
+    ...(model.batchTolerance === undefined ? {} : { batchTolerance: model.batchTolerance }),
+    ...(stage.weightBytes === undefined ? {} : { weightBytes: stage.weightBytes }),
+    ...(stage.inputs === undefined ? {} : { inputs: [...stage.inputs] }),
+    ...(model.outputs === undefined ? {} : { outputs: model.outputs }),
+    next: (spec.stages[i]?.next ?? []).map((edge, k): PlannedEdge => {
+      const { to, probability, when } = edgeOf(edge);
+      return {
+        to,
+        ...(probability === undefined ? {} : { probability }),
+        ...(when === undefined ? {} : { when }),
+        transferBytes: bytes[i]?.[k] as number,
+      };
+    }),
+    scaleFactor,
+    throughputRps,
+    ...(rps === undefined ? {} : { maxProvisioningRatio: (rps * scaleFactor) / (replicas * throughputRps) }),
+  };
+}
+
+function sharedOf(problem: GivenProblem, { factors }: Figures, set: DeviceSet): PlannedShared {
+  const { stages, graph, rps } = problem;
+  const weights = set.stages.map((i) => stages[i]?.weightBytes);
+  const known = weights.every((bytes) => bytes !== undefined);
+  const busy = set.stages.reduce(
+    (sum, i) => sum + (factors[i] as number) / replicaRps(stages[i] as GivenStage),
+    0,
+  );
+  return {
+    stages: set.stages.map((i) => graph.names[i] as string),
+    ...(known ? { weightBytes: weights.reduce((sum, bytes) => sum + bytes, 0) } : {}),
+    ...(rps === undefined ? {} : { maxProvisioningRatio: (rps * busy) / set.replicas }),
+  };
+}

@@ -1,0 +1,15 @@
+/**
+ * This room plans pipelines: DAGs of whole models, each on devices of one class.
+ *
+ * It takes a spec with its cluster and profiles as values. It gives the plan that the spec fixes with its figures (scale
+ * factors, rates, the longest path), or coded reasons why that is no plan, or every fault of the spec. It reads no files
+ * and simulates nothing. Start reading at `graph.ts`, then `given.ts`.
+ */
+export { figureFaults, pipelinePlanFaults } from './check.js';
+export { diffPipelines } from './diff.js';
+export { planGiven } from './given.js';
+export { type GraphEdge, readStageGraph, type StageGraph } from './graph.js';
+export { longestPath, type PathTimes } from './longest-path.js';
+export type { GivenOutcome, GivenProblem, GivenReason, PipelineFiles, PipelinePlanBody } from './problem.js';
+export { pipelineSpecFaults, resolveGiven } from './resolve.js';
+export { scaleFactors } from './visits.js';

@@ -1,0 +1,103 @@
+import type {
+  Fault,
+  OpenCluster,
+  OpenDeviceClass,
+  PipelinePlan,
+  PipelineSpec,
+  Profile,
+  StageInput,
+} from '../artifacts/index.js';
+import type { StageGraph } from './graph.js';
+
+/** StageProfile is a stage's profile with the file that it was read from, to which faults refer. */
+export interface StageProfile {
+  readonly profile: Profile;
+  readonly path: string;
+}
+
+/** PipelineFiles holds the contents of the files that a spec names. */
+export interface PipelineFiles {
+  readonly cluster: OpenCluster;
+  /** One profile for each stage of the spec, in order. */
+  readonly profiles: readonly StageProfile[];
+  /** The mean rate of the spec's trace, where it names one that has a rate. */
+  readonly traceRps?: number | undefined;
+}
+
+/** GivenProblem is a spec whose stages are all fixed, resolved and without faults. */
+export interface GivenProblem {
+  readonly spec: PipelineSpec;
+  readonly cluster: OpenCluster;
+  readonly graph: StageGraph;
+  /** In the order of the spec. */
+  readonly stages: readonly GivenStage[];
+  /** The devices, each set with the stages that it holds. */
+  readonly devices: readonly DeviceSet[];
+  readonly rps?: number | undefined;
+  readonly notes: readonly string[];
+}
+
+/** GivenStage is a stage with the figures of its profile. */
+export interface GivenStage {
+  readonly profile: Profile;
+  readonly batch: number;
+  /** At batch 1 … batch; null where the profile has no such batch. */
+  readonly latencyUsByBatch: readonly (number | null)[];
+  readonly weightBytes: number | undefined;
+  readonly inputs: readonly StageInput[] | undefined;
+  /** The index of its devices in `devices`. */
+  readonly devices: number;
+}
+
+/** DeviceSet is a set of like devices, with the stages that each of them holds. */
+export interface DeviceSet {
+  readonly device: string;
+  readonly virtual: number;
+  readonly stages: readonly number[];
+  readonly replicas: number;
+  readonly standby: number;
+  /** Whether the spec lists it as shared. */
+  readonly shared: boolean;
+}
+
+/** GivenReason is a reason why what a spec fixes is no plan: a code, the figures, and all of it in words. */
+export interface GivenReason {
+  readonly code: 'too-few-gpus' | 'weights-exceed-memory' | 'slo-too-short' | 'rate-too-high';
+  readonly text: string;
+  /** The stages that it is about. */
+  readonly stages?: readonly string[];
+  readonly class?: string;
+  readonly available?: Readonly<Record<string, number>>;
+  readonly missing?: Readonly<Record<string, number>>;
+  readonly sloMs?: number;
+  readonly latencyMs?: number;
+  readonly overMs?: number;
+  /** The rate that was asked for, and the one that the devices can serve. */
+  readonly rps?: number;
+  readonly servedRps?: number;
+  readonly neededGiB?: number;
+  readonly memoryGiB?: number;
+}
+
+/** PipelinePlanBody is a plan without the head of its file. */
+export type PipelinePlanBody = Omit<PipelinePlan, '$schema' | 'tool' | 'inputs' | 'serving'>;
+
+/** GivenOutcome is the answer to a spec whose stages are all fixed. */
+export type GivenOutcome =
+  | { readonly status: 'feasible'; readonly plan: PipelinePlanBody }
+  | {
+      readonly status: 'infeasible';
+      readonly reasons: readonly GivenReason[];
+      /** The SLO that the longest path needs. */
+      readonly smallestFeasibleSloMs: number;
+    };
+
+/** Resolved is a problem, or every fault of the spec and its files. */
+export type Resolved =
+  | { readonly problem: GivenProblem; readonly faults?: undefined }
+  | { readonly faults: readonly Fault[]; readonly problem?: undefined };
+
+/** freeGpus counts the GPUs of a class that are not taken; undefined where there is no limit. */
+export function freeGpus({ count, taken = 0 }: OpenDeviceClass): number | undefined {
+  return count === undefined ? undefined : Math.max(0, count - taken);
+}

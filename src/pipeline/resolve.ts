@@ -1,0 +1,218 @@
+import {
+  type DeviceProfile,
+  type Fault,
+  fault,
+  type OpenCluster,
+  type PipelineSpec,
+  type PipelineStage,
+  type TensorSpec,
+} from '../artifacts/index.js';
+import { deviceSets } from './device-sets.js';
+import { edgeOf, type ReadGraph, readStageGraph } from './graph.js';
+import { latencyUs, latencyUsByBatch, measuredBatches } from './latencies.js';
+import type { GivenStage, PipelineFiles, Resolved, StageProfile } from './problem.js';
+import { profileNotes } from './profile-notes.js';
+import { wireStages } from './tensors.js';
+
+/**
+ * resolveGiven joins a spec with its cluster and profiles, and tells every fault at once: of the graph, of what is
+ * fixed and what is not, of tensors, and of how cluster, profiles and spec fit together.
+ */
+export function resolveGiven(spec: PipelineSpec, files: PipelineFiles): Resolved {
+  const read = readStageGraph(spec);
+  const sets = deviceSets(spec);
+  const wiring = wireStages(
+    read,
+    spec.stages.map(({ inputs }, i) => ({ ...tensorsOf(files.profiles[i]), given: inputs })),
+  );
+  const faults = [
+    ...specFaults(spec, read, sets.faults),
+    ...wiring.faults,
+    ...clusterFaults(files.cluster),
+    ...sets.sets.flatMap(({ device, virtual, path }) =>
+      classFaults(files.cluster, { device, virtual, path }),
+    ),
+    ...spec.stages.flatMap((stage, i) => [
+      ...(stage.devices ?? []).flatMap((device) =>
+        classFaults(files.cluster, { device, virtual: 1, path: `/stages/${i}/devices` }),
+      ),
+      ...whenFaults(stage, i, files.profiles[i]),
+      ...batchFaults(stage, i, { set: sets.sets[sets.ofStage[i] ?? -1], file: files.profiles[i] }),
+    ]),
+  ];
+  if (faults.length > 0) return { faults: distinct(faults) };
+  const stages = spec.stages.map((stage, i): GivenStage => {
+    const { profile } = files.profiles[i] as StageProfile;
+    const { device, virtual } = sets.sets[sets.ofStage[i] as number] as { device: string; virtual: number };
+    const batch = stage.batch as number;
+    return {
+      profile,
+      batch,
+      latencyUsByBatch: latencyUsByBatch(profile.devices[device] as DeviceProfile, virtual, batch),
+      weightBytes: weightBytes(profile),
+      inputs: wiring.inputs[i],
+      devices: sets.ofStage[i] as number,
+    };
+  });
+  const rps = spec.rps ?? (spec.load !== undefined && 'rps' in spec.load ? spec.load.rps : files.traceRps);
+  const notes = profileNotes(spec, files, sets);
+  const { graph } = read;
+  return { problem: { spec, cluster: files.cluster, graph, stages, devices: sets.sets, rps, notes } };
+}
+
+/** pipelineSpecFaults tells every fault of a spec that can be seen without the files that it names. */
+export function pipelineSpecFaults(spec: PipelineSpec): Fault[] {
+  return distinct(specFaults(spec, readStageGraph(spec), deviceSets(spec).faults));
+}
+
+function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults: readonly Fault[]): Fault[] {
+  const { method } = spec.planner;
+  const { tuner = 'none', load } = spec;
+  const stopsAt = method === 'given' ? setFaults : [];
+  return [
+    ...faults,
+    ...(method === 'given'
+      ? []
+      : [
+          fault(
+            `is ${method}, which cannot plan yet; fix device, batch and replicas of every stage, and write given`,
+            '/planner/method',
+          ),
+        ]),
+    ...(tuner === 'none' ? [] : [fault(`is ${tuner}, which cannot tune yet; write none`, '/tuner')]),
+    ...(load !== undefined && spec.rps !== undefined
+      ? [fault('stands beside a load, which has a rate of its own; leave one of them out', '/rps')]
+      : []),
+    ...(load !== undefined && 'cv' in load && load.cv !== undefined && load.arrivals !== 'gamma'
+      ? [fault(`is for gamma arrivals, and these are ${load.arrivals}`, '/load/cv')]
+      : []),
+    ...spec.stages.flatMap(conditionFaults),
+    ...exclusiveConditionFaults(spec),
+    ...stopsAt,
+  ];
+}
+
+/** conditionFaults checks what can be seen of a stage's conditions without its profile. */
+function conditionFaults({ next = [] }: PipelineStage, i: number): Fault[] {
+  return next.map(edgeOf).flatMap(({ probability, when }, k) => {
+    if (when === undefined) return [];
+    const at = `/stages/${i}/next/${k}`;
+    const bounds = [when.atLeast, when.below].filter((bound) => bound !== undefined).length;
+    return [
+      ...(bounds === 1 ? [] : [fault('needs either atLeast or below', `${at}/when`)]),
+      ...(probability === undefined
+        ? [fault('has a condition, and needs the probability by which it is planned', at)]
+        : []),
+    ];
+  });
+}
+
+/** Of exclusive edges with conditions, only the last may do without one: it is taken where no other is. */
+function exclusiveConditionFaults({ stages, exclusive = [] }: PipelineSpec): Fault[] {
+  return exclusive.flatMap((group) =>
+    stages.flatMap(({ next = [] }, i) => {
+      const members = [...next.entries()]
+        .map(([k, edge]) => ({ k, ...edgeOf(edge) }))
+        .filter(({ to }) => group.includes(to));
+      if (members.length < group.length || members.every(({ when }) => when === undefined)) return [];
+      return members
+        .slice(0, -1)
+        .filter(({ when }) => when === undefined)
+        .map(({ k }) =>
+          fault('needs a condition, as other edges of its exclusive list have', `/stages/${i}/next/${k}`),
+        );
+    }),
+  );
+}
+
+function tensorsOf(file: StageProfile | undefined): {
+  readonly inputs: readonly TensorSpec[] | undefined;
+  readonly outputs: readonly TensorSpec[] | undefined;
+} {
+  return { inputs: file?.profile.model.inputs, outputs: file?.profile.model.outputs };
+}
+
+/** whenFaults checks the outputs that a stage's conditions read. */
+function whenFaults({ next = [] }: PipelineStage, i: number, file: StageProfile | undefined): Fault[] {
+  const outputs = file?.profile.model.outputs;
+  if (outputs === undefined) return [];
+  return next.map(edgeOf).flatMap(({ when }, k) => {
+    if (when === undefined) return [];
+    const at = `/stages/${i}/next/${k}/when`;
+    const output = outputs.find(({ name }) => name === when.output);
+    if (output === undefined) {
+      const has = outputs.map(({ name }) => name).join(', ') || 'none';
+      return [fault(`reads ${when.output}, which is no output of the model; it has ${has}`, at)];
+    }
+    return readFaults(output, when.index, at);
+  });
+}
+
+function readFaults({ name, shape, batchAxis }: TensorSpec, index: number | undefined, at: string): Fault[] {
+  const elements = shape.reduce((all, size, axis) => (axis === batchAxis ? all : all * size), 1);
+  if (index === undefined && elements !== 1)
+    return [fault(`reads ${name}, which has ${elements} elements in a row; say which with index`, at)];
+  if ((index ?? 0) < elements) return [];
+  return [fault(`is ${index}; ${name} has ${elements} elements in a row, from 0`, `${at}/index`)];
+}
+
+function clusterFaults({ devices }: OpenCluster): Fault[] {
+  return Object.entries(devices).flatMap(([name, { count, taken = 0 }]) =>
+    count !== undefined && taken > count
+      ? [fault(`${taken} GPUs are taken and there are ${count}`, `/cluster/devices/${name}/taken`)]
+      : [],
+  );
+}
+
+function classFaults(
+  { devices }: OpenCluster,
+  { device, virtual, path }: { readonly device: string; readonly virtual: number; readonly path: string },
+): Fault[] {
+  if (!Object.hasOwn(devices, device)) {
+    const has = Object.keys(devices).join(', ');
+    return [fault(`is ${device}, which is no class of the cluster; it has ${has}`, path)];
+  }
+  const { virtual: sizes = [1] } = devices[device] as { virtual?: readonly number[] };
+  if (virtual === 1 || sizes.includes(virtual)) return [];
+  return [fault(`divides ${device} into ${virtual}; the cluster allows ${sizes.join(', ')}`, path)];
+}
+
+/** batchFaults checks that a stage's profile has its class, virtual size and batch. */
+function batchFaults(
+  { batch }: PipelineStage,
+  i: number,
+  {
+    set,
+    file,
+  }: {
+    readonly set: { readonly device: string; readonly virtual: number; readonly path: string } | undefined;
+    readonly file: StageProfile | undefined;
+  },
+): Fault[] {
+  if (set === undefined || file === undefined) return [];
+  const { profile, path } = file;
+  const { device: name, virtual } = set;
+  if (!Object.hasOwn(profile.devices, name)) {
+    const has = Object.keys(profile.devices).join(', ');
+    return [fault(`is ${name}, which the profile ${path} lacks; it has ${has}`, set.path)];
+  }
+  const device = profile.devices[name] as DeviceProfile;
+  const batches = measuredBatches(device, virtual);
+  if (batches.length === 0) return [fault(`divides ${name} into ${virtual}, which ${path} lacks`, set.path)];
+  if (batch === undefined) return [];
+  const at = `/stages/${i}/batch`;
+  if (!batches.includes(batch))
+    return [fault(`is ${batch}, which ${path} lacks on ${name}; it has ${batches.join(', ')}`, at)];
+  return (latencyUs(device, virtual, batch) ?? 0) > 0
+    ? []
+    : [fault(`is ${batch}, for which ${path} has no latency on ${name}`, at)];
+}
+
+function weightBytes({ blocks }: StageProfile['profile']): number | undefined {
+  const bytes = blocks.flatMap((block) => (block.weightBytes === undefined ? [] : [block.weightBytes]));
+  return bytes.length === 0 ? undefined : bytes.reduce((all, one) => all + one, 0);
+}
+
+function distinct(faults: readonly Fault[]): Fault[] {
+  return [...new Map(faults.map((one) => [`${one.path} ${one.message}`, one])).values()];
+}

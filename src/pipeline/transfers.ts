@@ -1,0 +1,47 @@
+import type { OpenCluster } from '../artifacts/index.js';
+import { ancestorsOf, predecessorsOf, REQUEST, type StageGraph } from './graph.js';
+import type { GivenStage } from './problem.js';
+import { bytesPerRow } from './tensors.js';
+
+/**
+ * edgeBytes counts, for each edge of each stage, the bytes that one task sends along it: the tensors that the next
+ * stage takes from this one, and those that it takes from stages further back, which come along the edges from stages
+ * after these. What a request brings itself is not counted. Without a list of tensors, it is the size of the output.
+ */
+export function edgeBytes(graph: StageGraph, stages: readonly GivenStage[]): number[][] {
+  const ancestors = ancestorsOf(graph);
+  const predecessors = predecessorsOf(graph);
+  return graph.edges.map((edges, from) =>
+    edges.map(({ to }) => {
+      const { inputs } = stages[to] as GivenStage;
+      const { blocks, model } = (stages[from] as GivenStage).profile;
+      if (inputs === undefined || model.outputs === undefined) return blocks.at(-1)?.cutBytes ?? 0;
+      const carried = new Map<string, number>();
+      for (const ref of inputs.flatMap((input) => input.from)) {
+        const [name = '', ...tensor] = ref.split('.');
+        const source = graph.names.indexOf(name);
+        if (name === REQUEST || source < 0) continue;
+        const isBehind = ancestors[from]?.has(source) && !predecessors[to]?.includes(source);
+        if (source === from || isBehind)
+          carried.set(ref, outputBytes(stages[source] as GivenStage, tensor.join('.')));
+      }
+      return [...carried.values()].reduce((all, bytes) => all + bytes, 0);
+    }),
+  );
+}
+
+function outputBytes({ profile }: GivenStage, tensor: string): number {
+  const output = profile.model.outputs?.find(({ name }) => name === tensor);
+  return output === undefined ? 0 : (bytesPerRow(output) ?? 0);
+}
+
+/** linkUs gives the time of sending bytes between devices of two classes: over the slower link of both, if any is known. */
+export function linkUs(
+  { devices, networkGbps }: OpenCluster,
+  [from, to]: readonly [string, string],
+  bytes: number,
+): number {
+  const rates = [devices[from]?.linkGbps ?? networkGbps, devices[to]?.linkGbps ?? networkGbps];
+  const gbps = Math.min(...rates.map((rate) => rate ?? Number.POSITIVE_INFINITY));
+  return (8 * bytes) / gbps / 1e3;
+}

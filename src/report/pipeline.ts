@@ -1,0 +1,72 @@
+import type { PipelinePlan, PlanDifference } from '../artifacts/index.js';
+import { figure, milliseconds, orDash, percent, type Table } from './table.js';
+
+/** pipelineHeadline states in one line what a pipeline's plan can serve, what it costs, and how long it takes at most. */
+export function pipelineHeadline({
+  throughputRps,
+  hourlyCost,
+  longestPath,
+  sloMs,
+  rps,
+}: PipelinePlan): string {
+  const load = rps === undefined ? '' : ` (the load has ${figure(rps)})`;
+  const cost = hourlyCost === undefined ? '' : `, ${figure(hourlyCost)} per hour`;
+  const path = longestPath.stages.join(' → ');
+  return `at most ${figure(throughputRps)} requests/s${load}${cost}; ${path} takes ${milliseconds(longestPath.latencyUs)} ms of the SLO of ${figure(sloMs)} ms with full batches`;
+}
+
+/** stageTable lists how each stage of a pipeline is served. */
+export function stageTable({ stages, shared = [] }: PipelinePlan): Table {
+  const rows = stages.map((stage) => {
+    const { name, device, virtual, replicas, standby = 0, batch, latencyUsByBatch } = stage;
+    const mates = shared.find((set) => set.stages.includes(name))?.stages.filter((one) => one !== name);
+    return [
+      name,
+      `${replicas} × ${device}${virtual > 1 ? ` 1/${virtual}` : ''}${mates?.length ? ` with ${mates.join(', ')}` : ''}`,
+      String(standby),
+      String(batch),
+      orDash(latencyUsByBatch[batch - 1], milliseconds),
+      figure(stage.scaleFactor),
+      figure(stage.throughputRps),
+      orDash(stage.maxProvisioningRatio, percent),
+    ];
+  });
+  return {
+    columns: ['stage', 'replicas', 'standby', 'batch', 'ms', 'visits', 'requests/s each', 'busy'],
+    rows,
+  };
+}
+
+/** stageClassTable lists the GPUs of each class that a pipeline's plan uses. */
+export function stageClassTable({ classes }: PipelinePlan): Table {
+  const rows = Object.entries(classes).map(([name, { used, standby = 0, count, emulated }]) => [
+    emulated ? `${name} (emulated)` : name,
+    String(used),
+    String(standby),
+    orDash(count, String),
+  ]);
+  return { columns: ['class', 'GPUs in use', 'standby', 'there are'], rows };
+}
+
+/** stageDiffTable lists the stages that two plans of pipelines serve differently. */
+export function stageDiffTable({ stages = [] }: PlanDifference): Table {
+  const rows = stages.flatMap((stage) => {
+    const words = (['devices', 'next'] as const).map((what) => ({
+      what,
+      before: stage[what].before ?? '—',
+      after: stage[what].after ?? '—',
+    }));
+    const figures = (['batch', 'replicas', 'standby', 'scaleFactor'] as const).map((what) => ({
+      what: what === 'scaleFactor' ? 'visits' : what,
+      before: figureText(stage[what].before),
+      after: figureText(stage[what].after),
+    }));
+    const changed = [...words, ...figures].filter(({ before, after }) => before !== after);
+    return changed.map(({ what, before, after }) => [stage.name, what, `${before} → ${after}`]);
+  });
+  return { columns: ['stage', 'what', 'change'], rows };
+}
+
+function figureText(value: number): string {
+  return Number.isInteger(value) ? String(value) : figure(value);
+}

@@ -1,0 +1,33 @@
+import type { PipelinePlan, PooledPlan } from '../artifacts/index.js';
+import { pipelineTopologyOf } from './pipeline-topology.js';
+import { type Topology, type TopologyOptions, topologyOf } from './topology.js';
+
+/** ServedPlan is a plan of any kind that a scheduler can serve. */
+export type ServedPlan = PooledPlan | PipelinePlan;
+
+/** Application is what clients of a plan call by name. */
+export interface Application {
+  readonly name: string;
+  readonly sloMs: number;
+  readonly throughputRps: number;
+  readonly weight: number;
+  /** The rate that the plan promises, where that is not its throughput. */
+  readonly heldRps?: number;
+  /** The pipelines of a model of a pooled plan. */
+  readonly pipelines?: readonly unknown[];
+}
+
+/** applicationsOf lists what clients of a plan call: the models of a pooled plan, or a pipeline as a whole. */
+export function applicationsOf(plan: ServedPlan): readonly Application[] {
+  if (plan.kind === 'pooled-plan') return plan.models;
+  const { name, sloMs, throughputRps, rps } = plan;
+  return [{ name, sloMs, throughputRps, weight: 1, ...(rps === undefined ? {} : { heldRps: rps }) }];
+}
+
+/**
+ * planTopologyOf makes the topology of a plan of any kind.
+ * @throws what `topologyOf` throws
+ */
+export function planTopologyOf(plan: ServedPlan, options: TopologyOptions = {}): Topology {
+  return plan.kind === 'pipeline-plan' ? pipelineTopologyOf(plan, options) : topologyOf(plan, options);
+}

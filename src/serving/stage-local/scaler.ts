@@ -1,0 +1,104 @@
+import { type Decisions, Decision as SharedDecision } from '../decisions.js';
+import type { Pool, Topology } from '../topology.js';
+import type { ScalingRule } from './policy.js';
+
+const Decision = SharedDecision;
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** A device is off, asked to come up, or up. */
+const State = { off: 0, asked: 1, up: 2 } as const;
+
+/** ScalerParts holds what a Scaler decides over, and where its decisions go. */
+export interface ScalerParts {
+  readonly topology: Topology;
+  readonly decisions: Decisions;
+}
+
+/** ScalerHooks is what a Scaler asks of the scheduler. */
+export interface ScalerHooks {
+  /** retire puts a device on standby, and queues elsewhere what it has not begun. */
+  retire(at: number, device: number): void;
+  /** isRunning tells whether a device still runs a batch. */
+  isRunning(device: number): boolean;
+}
+
+/**
+ * Scaler activates and retires devices, so that each pool has as many as its ScalingRule wants. The devices with the
+ * lowest numbers are activated first and retired last. A device of several pools counts for the first of them.
+ */
+export class Scaler {
+  private readonly states: Uint8Array;
+  private readonly pools: readonly Pool[];
+  /** `wanted` is the number of devices that each pool should have. */
+  private readonly wanted: Int32Array;
+  private readonly changes: Extract<ScalingRule, { kind: 'schedule' }>['changes'];
+  private done = 0;
+
+  private readonly decisions: Decisions;
+
+  constructor(
+    rule: ScalingRule,
+    { topology, decisions }: ScalerParts,
+    private readonly hooks: ScalerHooks,
+  ) {
+    const { pools, devices } = topology;
+    this.decisions = decisions;
+    this.pools = pools.map((pool, index) => ({
+      ...pool,
+      devices: pool.devices.filter((device) => devices[device]?.pool === index),
+    }));
+    this.states = Uint8Array.from(devices, ({ standby }) => (standby === true ? State.off : State.asked));
+    this.wanted = Int32Array.from(this.pools, (_, pool) => this.active(pool));
+    this.changes = rule.kind === 'none' ? [] : [...rule.changes].sort((a, b) => a.atNs - b.atNs);
+  }
+
+  /** nextAt is the time of the next change, Infinity where there is none. */
+  get nextAt(): number {
+    return this.changes[this.done]?.atNs ?? NEVER;
+  }
+
+  deviceUp(device: number): void {
+    this.states[device] = State.up;
+  }
+
+  /** deviceDown tells that a device was lost. Its driver brings it up again, unless it was retired. */
+  deviceDown(device: number): void {
+    if (this.states[device] === State.up) this.states[device] = State.asked;
+  }
+
+  /** decide carries out the changes whose time has come. */
+  decide(at: number): void {
+    for (; this.nextAt <= at; this.done++) {
+      const { pool, devices } = this.changes[this.done] as (typeof this.changes)[number];
+      this.wanted[pool] = devices;
+    }
+    this.pools.forEach((_, pool) => {
+      this.scale(at, pool);
+    });
+  }
+
+  private active(pool: number): number {
+    const { devices } = this.pools[pool] as Pool;
+    return devices.filter((device) => this.states[device] !== State.off).length;
+  }
+
+  private scale(at: number, pool: number): void {
+    const { devices } = this.pools[pool] as Pool;
+    let more = (this.wanted[pool] as number) - this.active(pool);
+    for (let i = 0; i < devices.length && more > 0; i++) {
+      const device = devices[i] as number;
+      if (this.states[device] !== State.off || this.hooks.isRunning(device)) continue;
+      this.states[device] = State.asked;
+      this.decisions.push(Decision.activate, device);
+      more -= 1;
+    }
+    for (let i = devices.length - 1; i >= 0 && more < 0; i--) {
+      const device = devices[i] as number;
+      if (this.states[device] === State.off) continue;
+      this.states[device] = State.off;
+      this.hooks.retire(at, device);
+      more += 1;
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import { NONE as SHARED_NONE } from '../../collections/index.js';
+import { followersOf, type Pool } from '../topology.js';
+
+const NONE = SHARED_NONE;
+
+/** Taken numbers the conditions of edges (EdgeCondition). */
+export const Taken = { always: 0, verdict: 1, unsure: 2 } as const;
+
+/**
+ * DagColumns holds the stages of DAGs and their edges as columns. Chains have no edges in it: they go on by
+ * `Pool.next`. Edges are numbered by stage, and those of a stage in their order.
+ */
+export class DagColumns {
+  /** The edges of pool p are those from `firstEdge[p]` to before `firstEdge[p + 1]`. */
+  readonly firstEdge: Int32Array;
+  readonly to: Int32Array;
+  /** `taken` is when each edge is taken, by Taken; `below` is the certainty below which an unsure one is. */
+  readonly taken: Uint8Array;
+  readonly below: Float64Array;
+  /** `edgesInto` counts the edges that lead to each pool's stage. */
+  readonly edgesInto: Int32Array;
+  /** `mostStages` is the number of stages of the largest DAG, 0 where all routes are chains. */
+  readonly mostStages: number;
+
+  constructor(private readonly pools: readonly Pool[]) {
+    const edges = pools.flatMap((pool) => pool.edges ?? []);
+    this.firstEdge = new Int32Array(pools.length + 1);
+    pools.forEach((pool, i) => {
+      this.firstEdge[i + 1] = (this.firstEdge[i] as number) + (pool.edges?.length ?? 0);
+    });
+    this.to = Int32Array.from(edges, ({ to }) => to);
+    this.taken = Uint8Array.from(edges, ({ when }) => Taken[when.kind]);
+    this.below = Float64Array.from(edges, ({ when }) => (when.kind === 'unsure' ? when.below : 0));
+    this.edgesInto = new Int32Array(pools.length);
+    for (const pool of this.to) this.edgesInto[pool]! += 1;
+    const firsts = pools.flatMap(({ partition }, i) => (partition === 0 && this.isDag(i) ? [i] : []));
+    this.mostStages = Math.max(0, ...firsts.map((first) => this.stagesFrom(first)));
+  }
+
+  /** stagesFrom counts the stages of the DAG whose first stage is that of pool `first`. */
+  private stagesFrom(first: number): number {
+    const { model, pipeline } = this.pools[first] as Pool;
+    let end = first;
+    while (this.pools[end]?.model === model && this.pools[end]?.pipeline === pipeline) end += 1;
+    return end - first;
+  }
+
+  /** isDag tells whether the route whose first stage is that of pool `first` goes on by edges. */
+  isDag(first: number): boolean {
+    return this.pools[first]?.edges !== undefined;
+  }
+
+  /** entriesBeside lists the stages, other than its first, at which a DAG begins: no edge leads to them. */
+  entriesBeside(first: number): number[] {
+    const stages = Array.from({ length: this.stagesFrom(first) - 1 }, (_, i) => first + 1 + i);
+    return this.isDag(first) ? stages.filter((stage) => this.edgesInto[stage] === 0) : [];
+  }
+
+  /** reachedFrom lists the pools of all stages that a task in a pool can still come to, its own first, ascending. */
+  reachedFrom(pool: number): number[] {
+    const reached = new Set([pool]);
+    for (const from of reached) for (const to of followersOf(this.pools[from] as Pool)) reached.add(to);
+    return [...reached].sort((a, b) => a - b);
+  }
+
+  /**
+   * sureNext is a stage that every task of a pool comes to next: that of the first edge that is always taken, NONE
+   * where no edge is.
+   */
+  sureNext(pool: number): number {
+    const { next, edges = [] } = this.pools[pool] as Pool;
+    return next ?? edges.find(({ when }) => when.kind === 'always')?.to ?? NONE;
+  }
+}

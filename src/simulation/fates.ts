@@ -1,0 +1,57 @@
+import type { PipelinePlan, PlannedStage } from '../artifacts/index.js';
+import { uniformAt } from '../random/index.js';
+import type { VerdictOf } from '../simulator/index.js';
+
+/** The most edges that leave a stage of the 64 that a pipeline may have. */
+const MOST_EDGES = 64;
+
+/** Chance gives a verdict from a uniform number for each of the stage's independent choices. */
+type Chance = (uniform: (choice: number) => number) => number;
+
+/**
+ * drawnFates draws what the models of a pipeline's stages say: whether each conditional edge is taken, by the plan's
+ * probabilities, each independently or exactly one of an exclusive list. The fate of a request depends only on the seed,
+ * on how many requests came before it, and on the names of stages, so that it is the same under every policy.
+ */
+export function drawnFates({ stages, exclusive = [] }: PipelinePlan, seed: number): VerdictOf {
+  const uniforms = stages.map(({ name }) => uniformAt(seed, `verdict/${name}`));
+  const chances = stages.map((stage) => chanceOf(stage, exclusive));
+  return (order, row, stage) => {
+    const uniform = uniforms[stage] as (typeof uniforms)[number];
+    return (chances[stage] as Chance)((choice) => uniform(order, MOST_EDGES * row + choice));
+  };
+}
+
+function chanceOf({ next }: PlannedStage, exclusive: readonly (readonly string[])[]): Chance {
+  const lists = exclusive.filter(([first]) => next.some(({ to }) => to === first));
+  const alone = next.flatMap(({ to, probability = 1 }, edge) =>
+    lists.some((list) => list.includes(to)) ? [] : [{ edge, probability }],
+  );
+  const choices = lists.map((list) =>
+    list.map((name) => {
+      const edge = next.findIndex(({ to }) => to === name);
+      return { edge, probability: next[edge]?.probability ?? 0 };
+    }),
+  );
+  return (uniform) => {
+    let verdict = 0;
+    for (const { edge, probability } of alone) if (uniform(edge) < probability) verdict |= 1 << edge;
+    for (const choice of choices) verdict |= 1 << chosen(choice, uniform((choice[0] as Choice).edge));
+    return verdict;
+  };
+}
+
+interface Choice {
+  readonly edge: number;
+  readonly probability: number;
+}
+
+/** chosen is the edge of the choice into whose share of [0, 1) the number falls. */
+function chosen(choices: readonly Choice[], uniform: number): number {
+  let below = 0;
+  for (const { edge, probability } of choices) {
+    below += probability;
+    if (uniform < below) return edge;
+  }
+  return (choices.at(-1) as Choice).edge;
+}

@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { streamOf } from '../../src/random/index.js';
+import {
+  DEFAULT_POLICY,
+  Decisions,
+  FIFO_POLICY,
+  type LogEntry,
+  ReservationCore,
+  replay,
+  StageLocalCore,
+  type StageLocalPolicy,
+  type Topology,
+} from '../../src/serving/index.js';
+import { LONG } from '../cases.js';
+import { longestNs, randomDag, visitsOf } from './dags.js';
+import { type Arrival, type Ended, runVirtual, type Watched } from './virtual-driver.js';
+
+const MS = 1e6;
+const CASES = LONG ? 2000 : 200;
+
+/** A stage of a row of a request, as a key. */
+const keyOf = (arrival: number, row: number, stage: number) => `${arrival}/${row}/${stage}`;
+
+/** fatesOf draws what each stage says of each row: always the same for one row of one arrival. */
+function fatesOf(seed: number): (arrival: number, row: number, stage: number) => number {
+  const known = new Map<string, number>();
+  return (arrival, row, stage) => {
+    const key = keyOf(arrival, row, stage);
+    const verdict = known.get(key) ?? streamOf(seed, key).uniform();
+    known.set(key, verdict);
+    return verdict;
+  };
+}
+
+/** The bits of a verdict, for a stage whose edges are taken by bits. */
+const bitsOf = (topology: Topology, uniform: number, stage: number) =>
+  topology.pools[stage]!.edges!.some(({ when }) => when.kind === 'unsure')
+    ? uniform
+    : Math.floor(uniform * 2 ** topology.pools[stage]!.edges!.length);
+
+/** Followed keeps when each stage of each row was executed, and when it was reached. */
+class Followed {
+  readonly executed = new Map<string, number>();
+  private readonly reached = new Map<string, number[]>();
+
+  constructor(private readonly visits: (arrival: number, row: number) => ReturnType<typeof visitsOf>) {}
+
+  readonly watch = ({ what, pool, to, at, from, rows }: Watched): void => {
+    for (const { arrival, row } of rows) {
+      if (what === 'transferred') {
+        const key = keyOf(arrival, row, to!);
+        this.reached.set(key, [...(this.reached.get(key) ?? []), at]);
+        continue;
+      }
+      const visit = this.visits(arrival, row).find(({ stage }) => stage === pool);
+      if (visit === undefined) throw new Error('a stage is executed that the row does not come to');
+      const key = keyOf(arrival, row, pool);
+      if (this.executed.has(key)) throw new Error('a stage is executed twice for a row');
+      this.executed.set(key, at);
+      const inputs = this.reached.get(key) ?? [];
+      if (inputs.length !== visit.from.length)
+        throw new Error('a stage begins before all its inputs are there');
+      if (inputs.some((input) => input > from)) throw new Error('a stage begins before an input has come');
+    }
+  };
+}
+
+function arrivalsOf(seed: number, count: number, gapNs: number): Arrival[] {
+  const stream = streamOf(seed, 'arrivals');
+  let at = 0;
+  return Array.from({ length: count }, () => {
+    at += Math.ceil(stream.exponential() * gapNs);
+    const cancel = stream.uniform() < 0.1 ? { cancelAt: at + stream.integer(60 * MS) } : {};
+    return { at, rows: 1 + stream.integer(3), ...cancel };
+  });
+}
+
+const oneOf = <T>(seed: number, purpose: string, ...choices: readonly T[]): T =>
+  choices[streamOf(seed, purpose).integer(choices.length)]!;
+
+/** Any choice of each part of a policy, any with any. */
+const randomPolicy = (seed: number): Partial<StageLocalPolicy> => ({
+  order: oneOf(seed, 'order', { kind: 'fifo' }, { kind: 'deadline' }),
+  placement: oneOf(seed, 'placement', 'on-arrival', 'earliest-free'),
+  choice: oneOf(seed, 'choice', { kind: 'proportional' }, { kind: 'least-loaded' }),
+  formation: oneOf(
+    seed,
+    'formation',
+    { kind: 'eager' },
+    { kind: 'last-moment', leaves: 'transfer', stepNs: 1 },
+    { kind: 'last-moment', leaves: 'nothing', stepNs: 1 },
+  ),
+  drop: oneOf(
+    seed,
+    'drop',
+    { kind: 'never' },
+    { kind: 'expired' },
+    { kind: 'hopeless' },
+    { kind: 'full-batch', share: 1 },
+    { kind: 'nearly-full', share: 1, spares: 'all-waited' },
+    { kind: 'queueing', share: 0.5, spares: 'last-waited' },
+  ),
+  late: oneOf(seed, 'late', { kind: 'drop' }, DEFAULT_POLICY.late),
+  correction: oneOf(
+    seed,
+    'correction',
+    { kind: 'none' },
+    { kind: 'average', weight: 0.1 },
+    { kind: 'steps', weight: 0.1, deviations: 2 },
+  ),
+  sharing: oneOf(seed, 'sharing', { kind: 'oldest-deadline' }, { kind: 'fullest' }, { kind: 'round-robin' }),
+  instant: oneOf(seed, 'instant', 'told', 'by-place') as unknown as StageLocalPolicy['instant'],
+});
+
+describe('a DAG of stages', () => {
+  it('takes as long as the longest path that its verdicts leave, where nothing else is served', () => {
+    for (let seed = 1; seed <= CASES; seed++) {
+      const topology = randomDag(streamOf(seed, 'dag'));
+      const fate = fatesOf(seed);
+      const verdict = (arrival: number, row: number, stage: number) =>
+        bitsOf(topology, fate(arrival, row, stage), stage);
+      const arrivals = Array.from({ length: 8 }, (_, i) => ({ at: i * 10_000 * MS }));
+      const { ended } = runVirtual({ topology, arrivals, policy: FIFO_POLICY, verdict });
+      for (const { arrival, arrivedAt, at } of ended) {
+        const visits = visitsOf(topology.pools, (stage) => verdict(arrival, 0, stage));
+        expect([seed, arrival, at - arrivedAt]).toEqual([seed, arrival, longestNs(topology.pools, visits)]);
+      }
+    }
+  });
+
+  it('executes every stage that a row comes to once, after its inputs, and no other, under any policy and any trouble', () => {
+    const outcomes = new Map<Ended['outcome'], number>();
+    for (let seed = 1; seed <= CASES; seed++) {
+      const stream = streamOf(seed, 'case');
+      const topology = randomDag(stream, { shares: stream.uniform() < 0.5, standby: stream.uniform() < 0.5 });
+      const fate = fatesOf(seed);
+      const verdict = (arrival: number, row: number, stage: number) =>
+        bitsOf(topology, fate(arrival, row, stage), stage);
+      const visits = (arrival: number, row: number) =>
+        visitsOf(topology.pools, (stage) => verdict(arrival, row, stage));
+      const followed = new Followed(visits);
+      const arrivals = arrivalsOf(seed, 60, MS * oneOf(seed, 'gap', 0.5, 3, 20));
+      const policy = randomPolicy(seed);
+      const breaks = stream.uniform() < 0.4;
+      const log: LogEntry[] = [];
+      const scaling = {
+        kind: 'schedule' as const,
+        changes: [
+          ...Array.from({ length: stream.integer(6) }, () => {
+            const pool = stream.integer(topology.pools.length);
+            const devices = stream.integer(topology.pools[pool]!.devices.length + 1);
+            return { atNs: stream.integer(400) * MS, pool, devices };
+          }),
+          // Every device ends in use, so that what is never dropped can end.
+          ...topology.pools.map(({ devices }, pool) => ({ atNs: 950 * MS, pool, devices: devices.length })),
+        ],
+      };
+      const { ended } = runVirtual({
+        ...{ topology, arrivals, policy, verdict, scaling },
+        ...{ activationDelayNs: stream.integer(30) * MS, handsAhead: policy.placement === 'earliest-free' },
+        watch: followed.watch,
+        fails: () => breaks && stream.uniform() < 0.03,
+        outages: breaks
+          ? topology.devices.map((_, device) => ({ device, at: stream.integer(500) * MS, until: 900 * MS }))
+          : [],
+        log: (entry) => log.push(entry),
+        ...(stream.uniform() < 0.2 ? { drainAt: 300 * MS } : {}),
+      });
+      for (const { arrival, outcome } of ended) {
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+        if (outcome !== 'inTime' && outcome !== 'late') continue;
+        for (let row = 0; row < arrivals[arrival]!.rows!; row++)
+          for (const { stage } of visits(arrival, row))
+            expect([seed, arrival, stage, followed.executed.has(keyOf(arrival, row, stage))]).toEqual([
+              ...[seed, arrival, stage, true],
+            ]);
+      }
+      const makeCore = (decisions: Decisions) =>
+        new StageLocalCore(topology, decisions, { ...policy, scaling });
+      expect(replay(log, makeCore)).toMatchObject({ same: true });
+    }
+    expect([...outcomes.keys()].sort()).toEqual(['cancelled', 'dropped', 'failed', 'inTime', 'late']);
+  });
+
+  it('is refused by the reservation scheduler, which says all that it cannot serve', () => {
+    const topology = randomDag(streamOf(2, 'dag'), { shares: true, standby: true });
+    expect(() => new ReservationCore(topology, new Decisions())).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(/Cannot serve the plan by reservation/),
+        faults: [
+          { path: '', message: 'dag is a DAG of stages, but reservations are made for chains' },
+          {
+            path: '',
+            message: 'some devices serve several stages, but a reservation needs devices of one stage',
+          },
+          { path: '', message: 'some devices are on standby, but a reservation needs devices that stay' },
+        ],
+      }),
+    );
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import {
+  FIFO_POLICY,
+  pipelineTopologyOf,
+  type ScalingRule,
+  StageLocalCore,
+} from '../../src/serving/index.js';
+import { simulate } from '../../src/simulator/index.js';
+import { arrivalsAt } from '../../src/workload/index.js';
+import { pipelineOf } from '../pipeline-plans.js';
+
+const MS = 1e6;
+
+/** One stage of 10 ms on two devices, the second of which is on standby. */
+function run(
+  arrivalsMs: readonly number[],
+  changes: Extract<ScalingRule, { kind: 'schedule' }>['changes'],
+  more: { activationDelayNs?: number; placement?: 'on-arrival' | 'earliest-free' } = {},
+) {
+  const plan = pipelineOf([{ name: 'a', latencyUs: 10_000 }], [['a'], ['a']]);
+  const topology = pipelineTopologyOf({
+    ...plan,
+    placement: plan.placement.map((place, i) => (i === 1 ? { ...place, standby: true as const } : place)),
+  });
+  const { placement = 'on-arrival', activationDelayNs = 0 } = more;
+  const batches: [device: number, startMs: number][] = [];
+  const { usedNs, endNs } = simulate({
+    topology,
+    makeCore: (decisions) =>
+      new StageLocalCore(topology, decisions, {
+        ...FIFO_POLICY,
+        placement,
+        scaling: { kind: 'schedule', changes },
+      }),
+    arrivals: arrivalsAt(arrivalsMs.map((ms) => ms * MS)),
+    activationDelayNs,
+    observers: [
+      { started: (_batch, _pool, device, _size, _handedNs, startNs) => batches.push([device, startNs / MS]) },
+    ],
+  });
+  return { batches, usedMs: Array.from(usedNs, (ns) => ns / MS), endMs: endNs / MS };
+}
+
+describe('simulate() with standby devices', () => {
+  it('lets a device that is activated take work after the delay, and counts its use from the activation', () => {
+    const changes = [{ atNs: 5 * MS, pool: 0, devices: 2 }];
+    const { batches, usedMs, endMs } = run([0, 1, 2], changes, { activationDelayNs: 3 * MS });
+    expect(batches).toEqual([
+      [0, 0],
+      [1, 8],
+      [0, 10],
+    ]);
+    expect([usedMs, endMs]).toEqual([[20, 15], 20]);
+  });
+
+  it('lets a device that is retired end its batch, and counts its use until then', () => {
+    const changes = [
+      { atNs: 0, pool: 0, devices: 2 },
+      { atNs: 4 * MS, pool: 0, devices: 1 },
+    ];
+    const { batches, usedMs } = run([1, 2, 3], changes);
+    expect(batches).toEqual([
+      [0, 1],
+      [1, 2],
+      [0, 11],
+    ]);
+    expect(usedMs).toEqual([21, 12]);
+  });
+
+  it('takes back the batches that a retired device was handed and has not begun', () => {
+    const changes = [
+      { atNs: 0, pool: 0, devices: 2 },
+      { atNs: 4 * MS, pool: 0, devices: 1 },
+    ];
+    const { batches, usedMs } = run([1, 2, 3, 3], changes, { placement: 'earliest-free' });
+    expect(batches).toEqual([
+      [0, 1],
+      [1, 2],
+      [0, 11],
+      [0, 21],
+    ]);
+    expect(usedMs).toEqual([31, 12]);
+  });
+
+  it('takes no work for a device that is retired before it came up, and none is paid for after that', () => {
+    const changes = [
+      { atNs: 0, pool: 0, devices: 2 },
+      { atNs: 4 * MS, pool: 0, devices: 1 },
+    ];
+    const { batches, usedMs } = run([1, 2], changes, { activationDelayNs: 10 * MS });
+    expect(batches).toEqual([
+      [0, 1],
+      [0, 11],
+    ]);
+    expect(usedMs).toEqual([21, 4]);
+  });
+});
