@@ -88,9 +88,10 @@ class Wires {
     const { name } = input;
     const before = this.predecessors[i] ?? [];
     if (before.length === 0) return [this.ofRequest(name, input)];
+    if (before.some((stage) => this.stages[stage]?.outputs === undefined)) return undefined;
     const giving = before.flatMap((stage) => this.outputsNamed(stage, name));
     if (giving.length === 0) {
-      if (before.every((stage) => this.stages[stage]?.outputs !== undefined)) this.tellLacking(i, name);
+      this.tellLacking(i, name);
       return undefined;
     }
     for (const [k, one] of giving.entries())
